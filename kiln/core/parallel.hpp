@@ -1,0 +1,37 @@
+// Splitting work over the cores. How work is cut never depends on the number of threads, so that results
+// are the same bits on one thread and on many. A build without threads links parallel_serial.cpp.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+namespace kiln {
+
+/// A view of a callable that outlives the call: no allocation, two pointers.
+template <class Signature> class FunctionRef;
+template <class R, class... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+  FunctionRef(F&& f)
+      : object_(const_cast<void*>(static_cast<const void*>(&f))), call_([](void* object, Args... args) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(object))(args...);
+        }) {}
+  R operator()(Args... args) const { return call_(object_, args...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, Args...);
+};
+
+/// Calls body(begin, end) over [0, count) in pieces of `grain` (the last may be shorter), from several threads.
+/// The pieces depend on count and grain alone. Below two pieces, and inside another parallel_for, the caller
+/// does all of it. Choose a grain worth at least 5 us of work. An exception in a piece reaches the caller.
+void parallel_for(std::int64_t count, std::int64_t grain, FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
+
+/// Threads that parallel_for uses, the caller among them. At the start: KILN_THREADS, or the cores of the machine.
+int num_threads();
+/// Throws ArgumentError below 1. Waits for work under way.
+void set_num_threads(int threads);
+
+}  // namespace kiln

@@ -1,0 +1,43 @@
+// A counter-based random generator (Philox 4x32-10; Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", SC 2011): element i of a stream is a pure function of (key, i), so that every device and any
+// number of threads draw the same numbers.
+#pragma once
+#include <array>
+#include <cstdint>
+
+namespace kiln {
+
+/// Names a stream of random numbers. Splitting gives streams that do not overlap in practice.
+struct Key {
+  std::uint64_t bits = 0;
+  /// The stream number `index` below this one.
+  Key split(std::uint64_t index) const;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+/// Four 32-bit words for counter `block` of the stream `key`.
+std::array<std::uint32_t, 4> philox(Key key, std::uint64_t block);
+
+/// Word `index` of the stream: philox(key, index / 4)[index % 4].
+std::uint32_t random_word(Key key, std::uint64_t index);
+
+/// [0, 1), from the upper 24 bits of a word.
+inline float to_uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+
+/// A sequential view of a stream, for host code: shuffles, augmentation, drawing.
+class Random {
+ public:
+  explicit Random(Key key) : key_(key) {}
+  explicit Random(std::uint64_t seed) : key_{seed} {}
+  std::uint32_t word();
+  double uniform();                              // [0, 1), 53 bits
+  double uniform(double low, double high);       // [low, high)
+  double normal();                               // mean 0, variance 1
+  std::int64_t below(std::int64_t limit);        // [0, limit), unbiased; limit >= 1
+
+ private:
+  Key key_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace kiln

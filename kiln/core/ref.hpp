@@ -1,0 +1,57 @@
+// Intrusive reference counting. `retain` and `release` are found by ADL, so that a Ref of a type that is
+// only declared can be copied and destroyed in a header that does not know the type.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace kiln {
+
+/// A base that counts its owners; a fresh object has none.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) : count_(0) {}
+  RefCounted& operator=(const RefCounted&) { return *this; }
+  virtual ~RefCounted() = default;
+
+  void add_owner() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  /// True when that was the last owner.
+  bool drop_owner() const { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  bool has_one_owner() const { return count_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  mutable std::atomic<std::uint32_t> count_{0};
+};
+
+inline void retain(const RefCounted* object) { object->add_owner(); }
+inline void release(const RefCounted* object) { if (object->drop_owner()) delete object; }
+
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  explicit Ref(T* object) : object_(object) { if (object_) retain(object_); }
+  Ref(const Ref& other) : object_(other.object_) { if (object_) retain(object_); }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  template <class U>
+    requires std::is_convertible_v<U*, T*>
+  Ref(const Ref<U>& other) : Ref(static_cast<T*>(other.get())) {}
+  ~Ref() { if (object_) release(object_); }
+  Ref& operator=(Ref other) noexcept { std::swap(object_, other.object_); return *this; }
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) { return a.object_ == b.object_; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+template <class T, class... Args>
+Ref<T> make_ref(Args&&... args) { return Ref<T>(new T(std::forward<Args>(args)...)); }
+
+}  // namespace kiln

@@ -1,0 +1,35 @@
+// Turns values into text without streams or a formatting library, so that error sentences can be
+// built on every target, a microcontroller included. A type joins in by an `append` found by ADL.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace kiln {
+
+void append(std::string& out, double number);
+void append(std::string& out, std::int64_t number);
+void append(std::string& out, std::uint64_t number);
+inline void append(std::string& out, std::string_view text) { out += text; }
+inline void append(std::string& out, const char* text) { out += text; }
+inline void append(std::string& out, char letter) { out += letter; }
+inline void append(std::string& out, bool flag) { out += flag ? "true" : "false"; }
+inline void append(std::string& out, float number) { append(out, static_cast<double>(number)); }
+
+template <std::integral T>
+void append(std::string& out, T number) {
+  if constexpr (std::is_signed_v<T>) append(out, static_cast<std::int64_t>(number));
+  else append(out, static_cast<std::uint64_t>(number));
+}
+
+/// text("matmul: ", shape, 3) is those parts written one after the other.
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  std::string out;
+  (append(out, parts), ...);
+  return out;
+}
+
+}  // namespace kiln

@@ -1,0 +1,80 @@
+// The closed set of operations. A struct holds attributes and no tensors; operands live in the call.
+// This header is for the people who write ops and backends: nothing that users include reaches it.
+#pragma once
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "kiln/ops/assemble.hpp"
+#include "kiln/ops/conv.hpp"
+#include "kiln/ops/create.hpp"
+#include "kiln/ops/custom.hpp"
+#include "kiln/ops/elementwise.hpp"
+#include "kiln/ops/index.hpp"
+#include "kiln/ops/loss.hpp"
+#include "kiln/ops/matmul.hpp"
+#include "kiln/ops/norm.hpp"
+#include "kiln/ops/pool.hpp"
+#include "kiln/ops/reduce.hpp"
+#include "kiln/ops/view.hpp"
+
+namespace kiln {
+class Backward;
+using Values = std::vector<Value>;
+
+namespace op {
+
+/// What an op must answer: its name (wire, profiler, errors), its results' shapes or an error, its gradient.
+template <class T>
+concept Primitive = requires(const T op, Inputs in, Backward& backward) {
+  { T::kName } -> std::convertible_to<std::string_view>;
+  { op.infer(in) } -> std::same_as<Descs>;
+  { op.vjp(backward) } -> std::same_as<void>;
+};
+
+/// An op made of others: a backend without a kernel for it runs these.
+template <class T>
+concept Composite = Primitive<T> && requires(const T op, Inputs in) {
+  { op.expand(in) } -> std::same_as<Values>;
+};
+
+template <class T>
+struct Checked {
+  static_assert(Primitive<T>);
+  using type = T;
+};
+template <class... Ts>
+using OneOf = std::variant<typename Checked<Ts>::type...>;
+
+struct Op {
+  using Alternatives =
+      OneOf<Unary, Binary, Where, Cast,                                   // elementwise
+            Reduce, ArgReduce,                                            // reduce
+            Reshape, Permute, Expand, Slice, SliceAssign,                 // view
+            Matmul,                                                       // matmul
+            Conv, ConvTranspose, ConvWeightGrad,                          // conv
+            MaxPool, AvgPool, AvgPoolGrad,                                // pool
+            Gather, ScatterAdd, Select, SelectAdd, OneHot,                // index
+            Cat, Pad, Copy,                                               // assemble
+            Fill, Arange, Random, Dropout,                                // create
+            Softmax, LayerNorm,                                           // norm
+            CrossEntropy,                                                 // loss
+            Custom>;
+
+  template <Primitive T>
+  Op(T op) : is(std::move(op)) {}
+
+  Alternatives is;
+};
+
+/// Calls f with the op's struct. The one place that knows how the set is represented.
+template <class F>
+decltype(auto) visit(const Op& op, F&& f) { return std::visit(std::forward<F>(f), op.is); }
+
+inline std::string_view name(const Op& op) {
+  return visit(op, []<class T>(const T&) -> std::string_view { return T::kName; });
+}
+
+}  // namespace op
+}  // namespace kiln

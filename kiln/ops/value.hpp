@@ -1,0 +1,77 @@
+// Value: a handle to a tensor somewhere (or a plain number), rank and element type known at run time.
+// Copying it counts references; what it points to never changes.
+#pragma once
+#include <span>
+#include <string>
+
+#include "kiln/core/ref.hpp"
+#include "kiln/core/scalar.hpp"
+#include "kiln/core/tensor_data.hpp"
+#include "kiln/ops/device.hpp"
+
+namespace kiln {
+
+struct Node;    // the data: shape, dtype, device, storage (ops/node.hpp)
+struct Record;  // the tape: which op made it from what (ops/record.hpp)
+void retain(const Node*);
+void release(const Node*);
+void retain(const Record*);
+void release(const Record*);
+
+class Value {
+ public:
+  Value() = default;                        // empty: an absent operand
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Value(T number) : scalar_(number), is_scalar_(true) {}
+  Value(const Scalar& scalar) : scalar_(scalar), is_scalar_(true) {}
+  explicit Value(Ref<Node> node, Ref<Record> tape = {}, int slot = 0);
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
+
+  bool empty() const { return !node_ && !is_scalar_; }
+  explicit operator bool() const { return !empty(); }
+  /// A plain number: no device, rank 0, promotes weakly. Results of operations never are.
+  bool is_scalar() const { return is_scalar_; }
+  const Scalar& scalar() const { return scalar_; }
+
+  const Shape& shape() const;
+  DType dtype() const;                      // of a plain number: float32, int64 or bool
+  int rank() const { return shape().size(); }
+  std::int64_t dim(int i) const;            // negative counts from the end
+  std::int64_t numel() const { return kiln::numel(shape()); }
+  Device device() const;
+
+  /// Takes part in a graph: an operation on it will be recorded.
+  bool tracked() const { return static_cast<bool>(tape_); }
+  /// The same data as the leaf of a new graph. Throws AutodiffError on a device without autodiff or a non-float.
+  Value require_grad() const;
+  /// The same data, unknown to any graph.
+  Value detach() const { return Value(node_); }
+
+  /// The contents on the host; waits for the device.
+  TensorData data() const;
+  /// The only element. Throws ShapeError where there is not exactly one.
+  double item() const;
+
+  const Ref<Node>& node() const { return node_; }
+  const Ref<Record>& tape() const { return tape_; }
+  int slot() const { return slot_; }
+
+ private:
+  Ref<Node> node_;
+  Ref<Record> tape_;
+  Scalar scalar_;
+  std::int32_t slot_ = 0;   // which result of tape_
+  bool is_scalar_ = false;
+};
+
+using Inputs = std::span<const Value>;
+
+/// "float32 [2, 3]", or the number: how error sentences name an operand.
+void append(std::string& out, const Value& value);
+
+}  // namespace kiln
