@@ -13,7 +13,7 @@ void release(const Backend*);
 
 class Device {
  public:
-  Device() = default;                                  // none
+  Device() = default;  // none
   explicit Device(Ref<Backend> backend, bool autodiff = false);
 
   /// The machine's processor.

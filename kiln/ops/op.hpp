@@ -20,9 +20,6 @@
 #include "kiln/ops/view.hpp"
 
 namespace kiln {
-class Backward;
-using Values = std::vector<Value>;
-
 namespace op {
 
 /// What an op must answer: its name (wire, profiler, errors), its results' shapes or an error, its gradient.
@@ -55,8 +52,8 @@ struct Op {
             Matmul,                                                       // matmul
             Conv, ConvTranspose, ConvWeightGrad,                          // conv
             MaxPool, AvgPool, AvgPoolGrad,                                // pool
-            Gather, ScatterAdd, Select, SelectAdd, OneHot,                // index
-            Cat, Pad, Copy,                                               // assemble
+            Gather, ScatterAdd, Select, SelectAdd,                        // index
+            Cat,                                                          // assemble
             Fill, Arange, Random, Dropout,                                // create
             Softmax, LayerNorm,                                           // norm
             CrossEntropy,                                                 // loss

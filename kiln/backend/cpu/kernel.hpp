@@ -1,0 +1,53 @@
+// What a CPU kernel sees: operands and results as plain strided memory.
+//
+// Kernels are free functions found by overload resolution, one family per file:
+//   reference::run(const op::Conv&, Call)            every primitive; plain C++, any platform, the oracle
+//   simd::run(const op::Unary&, Call) -> bool        Highway; false: not this case, try the next
+//   onednn::run(const op::Conv&, Call) -> bool       oneDNN; likewise
+#pragma once
+#include "kiln/ops/node.hpp"
+
+namespace kiln::cpu {
+
+/// A block of memory; given back to its allocator when the last value that lies in it ends.
+class Memory : public Storage {
+ public:
+  explicit Memory(std::size_t bytes);
+  ~Memory() override;
+  std::byte* bytes() const { return bytes_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::byte* bytes_;
+  std::size_t size_;
+};
+
+/// Elements in memory: element [i, j, ...] lies i * strides[0] + j * strides[1] + ... elements behind `data`.
+struct Array {
+  std::byte* data = nullptr;
+  DType dtype = DType::F32;
+  Shape shape;
+  Dims strides;
+
+  template <class T>
+  T* as() const { return reinterpret_cast<T*>(data); }
+  std::int64_t numel() const { return kiln::numel(shape); }
+  /// In row-major order without gaps (dimensions of size 1 may have any stride).
+  bool contiguous() const;
+};
+
+/// An operand in place. It must be a tensor.
+Array read(const Value& value);
+/// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
+Array read_contiguous(const Value& value, Value& held);
+/// Gives a result memory in row-major order.
+Array allocate(Value& result);
+/// The same in the order of `strides`, which must cover the result without gaps or overlap (a permutation).
+Array allocate(Value& result, const Dims& strides);
+/// Makes a result a view of an operand's memory.
+void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset);
+/// Strides that cover `shape` without gaps in the memory order of the operands (the first dense one of that shape
+/// decides; row-major otherwise), so that channels-last data stay channels-last through elementwise ops.
+Dims follow_order(const Shape& shape, Inputs in);
+
+}  // namespace kiln::cpu

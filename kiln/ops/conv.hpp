@@ -1,0 +1,45 @@
+// Convolution (cross-correlation, as the field has it) in 1, 2 and 3 dimensions and its two adjoints. All three
+// are linear in each operand, and the gradient of any of them is made of the other two.
+#pragma once
+#include "kiln/ops/traits.hpp"
+
+namespace kiln::op {
+
+/// x [batch, in, sizes...], weight [out, in / groups, kernel...], optional bias [out] -> [batch, out, result sizes...]
+struct Conv {
+  static constexpr std::string_view kName = "conv";
+  static constexpr Pattern kPattern = Pattern::Contraction;
+  enum Slot { x, weight, bias };
+  Spatial stride, padding, padding_after, dilation;  // padding before the first and after the last element
+  std::int64_t groups = 1;
+  Descs infer(Inputs in) const;
+  Saves saves() const { return {.in = 1u << x | 1u << weight}; }
+  void vjp(Backward& backward) const;
+};
+
+/// The adjoint in x: y [batch, out, ...], weight [out, in / groups, kernel...] -> [batch, in, sizes...]. Known as
+/// transposed convolution.
+struct ConvTranspose {
+  static constexpr std::string_view kName = "conv_transpose";
+  static constexpr Pattern kPattern = Pattern::Contraction;
+  enum Slot { y, weight };
+  Conv conv;
+  Spatial sizes;  // spatial sizes of the result: conv() of it has those of y
+  Descs infer(Inputs in) const;
+  Saves saves() const { return {.in = 1u << y | 1u << weight}; }
+  void vjp(Backward& backward) const;
+};
+
+/// The adjoint in the weight: x [batch, in, ...], y [batch, out, ...] -> [out, in / groups, kernel...]
+struct ConvWeightGrad {
+  static constexpr std::string_view kName = "conv_weight_grad";
+  static constexpr Pattern kPattern = Pattern::Contraction;
+  enum Slot { x, y };
+  Conv conv;
+  Spatial kernel;
+  Descs infer(Inputs in) const;
+  Saves saves() const { return {.in = 1u << x | 1u << y}; }
+  void vjp(Backward& backward) const;
+};
+
+}  // namespace kiln::op

@@ -1,0 +1,40 @@
+// An operation of the user's own: passes through tape and decorators like any other.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "kiln/ops/traits.hpp"
+
+namespace kiln {
+
+/// What a user derives from. `infer` and `expand` are all it takes; `expand` is differentiated by itself unless the
+/// class brings its own vjp.
+class CustomOp {
+ public:
+  virtual ~CustomOp() = default;
+  virtual std::string name() const = 0;
+  /// Shape and dtype of the results, or an error.
+  virtual Descs infer(Inputs in) const = 0;
+  /// What it is made of.
+  virtual Values expand(Inputs in) const = 0;
+  virtual bool has_vjp() const { return false; }
+  /// The gradient of each operand (empty where there is none) from those of the results.
+  virtual Values vjp(Inputs in, Inputs out, Inputs grad) const { return (void)in, (void)out, (void)grad, Values{}; }
+  /// A kernel for `backend` ("cpu"); false: none, run the expansion.
+  virtual bool run(std::string_view backend, Call call) const { return (void)backend, (void)call, false; }
+};
+
+namespace op {
+
+struct Custom {
+  static constexpr std::string_view kName = "custom";
+  static constexpr Pattern kPattern = Pattern::Composite;
+  std::shared_ptr<const CustomOp> op;
+  Descs infer(Inputs in) const { return op->infer(in); }
+  Values expand(Inputs in) const { return op->expand(in); }
+  Saves saves() const { return {.in = ~0u, .out = true}; }
+  void vjp(Backward& backward) const;
+};
+
+}  // namespace op
+}  // namespace kiln

@@ -1,0 +1,85 @@
+#include "kiln/ops/emit.hpp"
+
+#include "kiln/ops/record.hpp"
+
+namespace kiln {
+namespace {
+
+// Errors name the function that the user called: "add", not "binary".
+std::string_view spoken_name(const op::Op& op) {
+  return op::visit(op, []<class T>(const T& o) -> std::string_view {
+    if constexpr (requires { name(o.fn); }) return name(o.fn);
+    else return T::kName;
+  });
+}
+
+Device common_device(const op::Op& op, Inputs in) {
+  Device device;
+  for (const Value& value : in) {
+    if (value.empty() || value.is_scalar()) continue;
+    const Device other = value.device();
+    if (!device) device = other;
+    else if (!(device == other))
+      fail<DeviceError>(spoken_name(op), ": ", device, " and ", other, "; move one with to_device()");
+    else if (other.is_autodiff()) device = other;
+  }
+  if (!device) fail<ArgumentError>(spoken_name(op), ": needs a tensor operand, got plain numbers alone");
+  return device;
+}
+
+// An op whose backend has no kernel for it is run as what it is made of; the tape still sees the op itself.
+void run_expansion(const op::Op& op, Call call) {
+  const NoGrad pause;
+  op::visit(op, [&]<class T>(const T& o) {
+    if constexpr (op::Composite<T>) {
+      const Values results = o.expand(call.in);
+      KILN_CHECK(results.size() == call.out.size());
+      for (std::size_t i = 0; i < results.size(); ++i) call.out[i] = results[i].detach();
+    } else {
+      fail<DeviceError>(T::kName, ": this device has no kernel for it");
+    }
+  });
+}
+
+void execute(const Device& device, const op::Op& op, Inputs in, const Descs& descs, std::span<Value> out) {
+  for (int i = 0; i < descs.size(); ++i) out[static_cast<std::size_t>(i)] = Value(make_ref<Node>(descs[i], device));
+  Backend& backend = device.backend();
+  if (backend.has_kernel(op)) backend.run(op, {in, out});
+  else run_expansion(op, {in, out});
+
+  bool tracked = false;
+  for (const Value& value : in) tracked |= value.tracked();
+  if (!tracked || !grad_enabled()) return;
+  bool differentiable = false;
+  for (const Desc& desc : descs) differentiable |= is_float(desc.dtype);
+  if (!differentiable) return;
+  const Ref<Record> record = make_record(op, in, descs, out, device);
+  for (int i = 0; i < descs.size(); ++i)
+    if (is_float(descs[i].dtype)) out[static_cast<std::size_t>(i)] = Value(out[static_cast<std::size_t>(i)].node(), record, i);
+}
+
+Value emit_one(const Device& device, const op::Op& op, Inputs in) {
+  const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
+  KILN_CHECK(descs.size() == 1);
+  Value out;
+  execute(device, op, in, descs, {&out, 1});
+  return out;
+}
+
+}  // namespace
+
+Value emit(const op::Op& op, Inputs in) { return emit_one(common_device(op, in), op, in); }
+
+Value emit(const Device& device, const op::Op& op, std::initializer_list<Value> in) {
+  require<DeviceError>(static_cast<bool>(device), spoken_name(op), ": no device was given");
+  return emit_one(device, op, Inputs(in.begin(), in.size()));
+}
+
+Values emit_all(const op::Op& op, Inputs in) {
+  const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
+  Values out(static_cast<std::size_t>(descs.size()));
+  execute(common_device(op, in), op, in, descs, out);
+  return out;
+}
+
+}  // namespace kiln

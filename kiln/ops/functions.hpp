@@ -1,0 +1,175 @@
+// The tensor functions over Value: rank and element type at run time. Gradients are written in them, the typed facade
+// forwards to them, importers call them. Every error names the function, the operands and the reason.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kiln/core/random.hpp"
+#include "kiln/ops/value.hpp"
+
+namespace kiln {
+
+using Values = std::vector<Value>;
+class CustomOp;
+
+// ---- elementwise: one function per row of elementwise.def; operands broadcast and promote -------------------------
+#define KILN_UNARY(Name, function, ...) Value function(const Value& x);
+#define KILN_PREDICATE(Name, function, ...) Value function(const Value& x);
+#define KILN_BINARY(Name, function, ...) Value function(const Value& x, const Value& y);
+#define KILN_COMPARISON(Name, function, ...) Value function(const Value& x, const Value& y);
+#include "kiln/ops/elementwise.def"
+
+inline Value operator-(const Value& x) { return neg(x); }
+inline Value operator+(const Value& x, const Value& y) { return add(x, y); }
+inline Value operator-(const Value& x, const Value& y) { return sub(x, y); }
+inline Value operator*(const Value& x, const Value& y) { return mul(x, y); }
+inline Value operator/(const Value& x, const Value& y) { return div(x, y); }
+
+/// condition ? x : y, elementwise; the condition is boolean, all three broadcast.
+Value where(const Value& condition, const Value& x, const Value& y);
+/// x with each element brought into [low, high].
+Value clamp(const Value& x, const Value& low, const Value& high);
+/// The elements as another type. A float becomes an integer by truncation (saturating, NaN gives 0).
+Value cast(const Value& x, DType dtype);
+
+// ---- reductions: over all dimensions, or over `dims` (negative from the end); `keep` leaves them with size 1 ------
+Value sum(const Value& x);
+Value sum(const Value& x, const Dims& dims, bool keep = false);
+Value mean(const Value& x);
+Value mean(const Value& x, const Dims& dims, bool keep = false);
+Value prod(const Value& x);
+Value prod(const Value& x, const Dims& dims, bool keep = false);
+Value max(const Value& x);
+Value max(const Value& x, const Dims& dims, bool keep = false);
+Value min(const Value& x);
+Value min(const Value& x, const Dims& dims, bool keep = false);
+Value any(const Value& x);
+Value any(const Value& x, const Dims& dims, bool keep = false);
+Value all(const Value& x);
+Value all(const Value& x, const Dims& dims, bool keep = false);
+/// int64 indices of the first extreme element along `dim`.
+Value argmax(const Value& x, int dim, bool keep = false);
+Value argmin(const Value& x, int dim, bool keep = false);
+/// Mean of squared distances to the mean; divides by count - correction.
+Value variance(const Value& x, const Dims& dims, int correction = 1, bool keep = false);
+/// Sums dimensions until the shape is `shape`, which broadcasts to x's: the adjoint of broadcasting.
+Value sum_to(const Value& x, const Shape& shape);
+
+// ---- views ---------------------------------------------------------------------------------------------------------
+/// One size may be -1: whatever is left.
+Value reshape(const Value& x, Shape shape);
+Value flatten(const Value& x, int first = 0, int last = -1);
+Value unsqueeze(const Value& x, int dim);
+/// Drops `dim`, which has size 1.
+Value squeeze(const Value& x, int dim);
+Value permute(const Value& x, const Dims& dims);
+Value transpose(const Value& x, int dim1 = -2, int dim2 = -1);
+Value expand(const Value& x, const Shape& shape);
+Value flip(const Value& x, const Dims& dims);
+
+/// Python's slice of one dimension: from:to:step; an absent end means as far as it goes. Ends are clamped.
+struct Range {
+  std::optional<std::int64_t> from, to;
+  std::int64_t step = 1;
+};
+/// ranges[i] applies to dimension i; dimensions beyond are taken whole.
+Value slice(const Value& x, std::span<const Range> ranges);
+/// Elements [start, start + count) of `dim`. Throws IndexError where there are fewer.
+Value narrow(const Value& x, int dim, std::int64_t start, std::int64_t count);
+/// Element `index` (negative from the end) of `dim`, which disappears. Throws IndexError.
+Value at(const Value& x, int dim, std::int64_t index);
+/// x with the elements of slice(x, ranges) replaced by `value`, which broadcasts to them.
+Value slice_assign(const Value& x, std::span<const Range> ranges, const Value& value);
+
+// ---- assembling ----------------------------------------------------------------------------------------------------
+Value cat(Inputs parts, int dim);
+/// Joins along a new dimension.
+Value stack(Inputs parts, int dim);
+/// Parts of `size` along `dim`; the last may be smaller.
+Values split(const Value& x, std::int64_t size, int dim);
+/// `before` and `after` give the elements to add at either end of each dimension.
+Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& value = 0.0);
+
+// ---- contractions --------------------------------------------------------------------------------------------------
+/// [..., m, k] x [..., k, n] -> [..., m, n]; leading dimensions broadcast, element types promote.
+Value matmul(const Value& a, const Value& b);
+
+/// One entry per spatial dimension; empty: 1, for padding 0. `padding_after` empty: as `padding`.
+struct ConvOptions {
+  Spatial stride, padding, dilation, padding_after;
+  std::int64_t groups = 1;
+};
+/// x [batch, in, sizes...], weight [out, in / groups, kernel...], bias [out] or empty. 1 to 3 spatial dimensions.
+Value conv(const Value& x, const Value& weight, const Value& bias, const ConvOptions& options = {});
+/// x [batch, in, sizes...], weight [in, out / groups, kernel...], bias [out] or empty: the adjoint of conv.
+/// `result_padding` adds to the end of each result size, to choose among the sizes that conv maps to x's.
+Value conv_transpose(const Value& x, const Value& weight, const Value& bias, const ConvOptions& options = {},
+                     const Spatial& result_padding = {});
+
+// ---- pooling of [batch, channels, sizes...] ------------------------------------------------------------------------
+/// Empty stride: the kernel's size.
+struct PoolOptions {
+  Spatial kernel, stride, padding, dilation;
+  bool ceil = false;           // round the number of windows up rather than down
+  bool count_padding = true;   // of averages: padding counts as elements
+};
+struct MaxPoolResult {
+  Value values, indices;       // indices into the flattened spatial input, int64
+};
+MaxPoolResult max_pool_with_indices(const Value& x, const PoolOptions& options);
+Value max_pool(const Value& x, const PoolOptions& options);
+Value avg_pool(const Value& x, const PoolOptions& options);
+Value adaptive_avg_pool(const Value& x, const Spatial& sizes);
+
+// ---- indexing; an index out of range is an IndexError --------------------------------------------------------------
+Value gather(const Value& x, int dim, const Value& index);
+Value scatter_add(const Value& x, int dim, const Value& index, const Value& source);
+/// Slices of `dim`, which becomes the dimensions of `index`.
+Value select(const Value& x, int dim, const Value& index);
+Value select_add(const Value& x, int dim, const Value& index, const Value& source);
+/// [...] of class indices -> [..., classes], 1 where the class is; all 0 where the index is out of range.
+Value one_hot(const Value& index, std::int64_t classes, DType dtype = DType::I64);
+
+// ---- creation ------------------------------------------------------------------------------------------------------
+Value from_data(TensorData data, const Device& device);
+Value to_device(const Value& x, const Device& device);
+Value full(const Shape& shape, const Scalar& value, const Device& device, DType dtype = DType::F32);
+Value zeros(const Shape& shape, const Device& device, DType dtype = DType::F32);
+Value ones(const Shape& shape, const Device& device, DType dtype = DType::F32);
+Value zeros_like(const Value& x);
+Value ones_like(const Value& x);
+/// start, start + step, ... up to but without `end`.
+Value arange(const Scalar& start, const Scalar& end, const Scalar& step, const Device& device, DType dtype = DType::I64);
+/// Draws from the device's stream, or from `key`.
+Value uniform(const Shape& shape, double low, double high, const Device& device, DType dtype = DType::F32,
+              std::optional<Key> key = {});
+Value normal(const Shape& shape, double mean, double deviation, const Device& device, DType dtype = DType::F32,
+             std::optional<Key> key = {});
+Value bernoulli(const Shape& shape, double probability, const Device& device, DType dtype = DType::F32,
+                std::optional<Key> key = {});
+/// Zeroes elements with the probability given and scales the others by 1 / (1 - probability).
+Value dropout(const Value& x, double probability, std::optional<Key> key = {});
+
+// ---- normalisation and losses --------------------------------------------------------------------------------------
+Value softmax(const Value& x, int dim);
+Value log_softmax(const Value& x, int dim);
+/// Over the trailing dimensions that weight and bias have.
+Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon = 1e-5);
+/// logits [batch, classes], targets [batch] of class indices -> [batch]
+Value cross_entropy(const Value& logits, const Value& targets);
+
+// ---- a user's own --------------------------------------------------------------------------------------------------
+Values custom(std::shared_ptr<const CustomOp> op, Inputs in);
+
+// ---- slopes that rows of elementwise.def name ----------------------------------------------------------------------
+Value gelu_slope(const Value& x);
+Value gelu_tanh_slope(const Value& x);
+Value silu_slope(const Value& x);
+Value mish_slope(const Value& x);
+Value hard_swish_slope(const Value& x);
+Value pow_slope(const Value& x, const Value& y);  // d pow(x, y) / dx
+Value pow_log(const Value& x, const Value& z);    // d z / dy for z = pow(x, y)
+Value share_of_larger(const Value& x, const Value& y);  // 1 where x is larger, 1/2 where they are equal
+
+}  // namespace kiln

@@ -1,0 +1,18 @@
+// Losses worth one kernel.
+#pragma once
+#include "kiln/ops/traits.hpp"
+
+namespace kiln::op {
+
+/// logits [batch, classes], targets [batch] of class indices -> [batch]: -log_softmax(logits)[target]
+struct CrossEntropy {
+  static constexpr std::string_view kName = "cross_entropy";
+  static constexpr Pattern kPattern = Pattern::Composite;
+  enum Slot { logits, targets };
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  Saves saves() const { return {.in = 1u << logits | 1u << targets}; }
+  void vjp(Backward& backward) const;
+};
+
+}  // namespace kiln::op

@@ -1,0 +1,49 @@
+// Pooling over windows of the spatial dimensions of [batch, channels, sizes...], in 1, 2 and 3 dimensions.
+#pragma once
+#include "kiln/ops/traits.hpp"
+
+namespace kiln::op {
+
+struct Window {
+  Spatial kernel, stride, padding, padding_after, dilation;
+};
+
+/// Results: the values, and the index (int64) of each in its flattened spatial input.
+struct MaxPool {
+  static constexpr std::string_view kName = "max_pool";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  enum Result { values, indices };
+  Window window;
+  Descs infer(Inputs in) const;
+  Saves saves() const { return {.out = true}; }
+  void vjp(Backward& backward) const;
+};
+
+/// The mean over plain windows, or adaptively over as many even parts as `adaptive` says.
+struct AvgPool {
+  static constexpr std::string_view kName = "avg_pool";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  Window window;
+  bool count_padding = true;  // divide by the window's size, padding included
+  Spatial adaptive;           // sizes of the result; where set, the window is ignored
+
+  /// The elements [begin, end) that result `index` of spatial dimension `axis` (of input size `size`) averages,
+  /// and what it divides by.
+  struct Part { std::int64_t begin, end, divisor; };
+  Part part(int axis, std::int64_t index, std::int64_t size) const;
+
+  Descs infer(Inputs in) const;
+  void vjp(Backward& backward) const;
+};
+
+/// The adjoint of AvgPool: spreads each element over the window it came from.
+struct AvgPoolGrad {
+  static constexpr std::string_view kName = "avg_pool_grad";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  AvgPool pool;
+  Spatial sizes;  // spatial sizes of the pool's input
+  Descs infer(Inputs in) const;
+  void vjp(Backward& backward) const;
+};
+
+}  // namespace kiln::op

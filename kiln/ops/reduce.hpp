@@ -1,0 +1,35 @@
+// Ops that fold dimensions. The result keeps them with size 1, so that it broadcasts against the operand.
+#pragma once
+#include "kiln/ops/traits.hpp"
+
+namespace kiln::op {
+
+enum class ReduceFn : std::uint8_t { Sum, Mean, Prod, Max, Min, Any, All };
+enum class ArgFn : std::uint8_t { ArgMax, ArgMin };
+
+std::string_view name(ReduceFn fn);  // "sum"
+std::string_view name(ArgFn fn);
+
+/// Over `dims`, ascending. Sum and Prod of integers and booleans are int64. An empty Sum is 0, Prod 1, Any false,
+/// All true, Mean NaN; Max and Min of nothing are errors. NaN wins in Max and Min.
+struct Reduce {
+  static constexpr std::string_view kName = "reduce";
+  static constexpr Pattern kPattern = Pattern::Reduction;
+  ReduceFn fn;
+  Dims dims;
+  Descs infer(Inputs in) const;
+  Saves saves() const;
+  void vjp(Backward& backward) const;
+};
+
+/// The index (int64) of the first largest or smallest element along `dim`; a NaN counts as the most extreme.
+struct ArgReduce {
+  static constexpr std::string_view kName = "arg_reduce";
+  static constexpr Pattern kPattern = Pattern::Reduction;
+  ArgFn fn;
+  int dim;
+  Descs infer(Inputs in) const;
+  void vjp(Backward& backward) const;
+};
+
+}  // namespace kiln::op
