@@ -1,20 +1,44 @@
-# How every target of the project is built: language level, warnings, and one helper per kind of target.
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-find_package(Threads REQUIRED)
+# One function for each kind of target. Sources are listed, never globbed.
 
-add_library(kiln_warnings INTERFACE)
-target_compile_options(kiln_warnings INTERFACE -Wall -Wextra -Werror)
-
-# kiln_library(NAME SOURCES a.cpp ... LINKS target ... PRIVATE_LINKS target ...): the target kiln_NAME of one folder.
+# kiln_library(NAME SOURCES a.cpp ... HOST_SOURCES b.cpp ... PORTABLE_SOURCES c.cpp ... LINKS target ... PRIVATE_LINKS target ...)
+# The target kiln_NAME of one folder; headers alone make an interface target.
+#   SOURCES           build everywhere: without exceptions, RTTI, threads, files and streams
+#   HOST_SOURCES      need one of those; a portable build (KILN_PORTABLE) leaves them out
+#   PORTABLE_SOURCES  take their place in a portable build
+# A portable build also leaves out links to targets that it lacks.
 function(kiln_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
-  add_library(kiln_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(kiln_${name} PUBLIC ${PROJECT_SOURCE_DIR})
-  target_link_libraries(kiln_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS} $<BUILD_INTERFACE:kiln_warnings>)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HOST_SOURCES;PORTABLE_SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  if(KILN_PORTABLE)
+    if(ARG_HOST_SOURCES AND NOT ARG_SOURCES AND NOT ARG_PORTABLE_SOURCES)
+      return()
+    endif()
+    set(sources ${ARG_SOURCES} ${ARG_PORTABLE_SOURCES})
+    kiln_keep_targets(ARG_LINKS)
+    kiln_keep_targets(ARG_PRIVATE_LINKS)
+  else()
+    set(sources ${ARG_SOURCES} ${ARG_HOST_SOURCES})
+  endif()
+
+  if(sources)
+    add_library(kiln_${name} STATIC ${sources})
+    target_include_directories(kiln_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(kiln_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS} $<BUILD_INTERFACE:kiln_warnings>)
+  else()
+    add_library(kiln_${name} INTERFACE)
+    target_include_directories(kiln_${name} INTERFACE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(kiln_${name} INTERFACE ${ARG_LINKS})
+  endif()
+endfunction()
+
+# Drops the names in the list `variable` that are no targets of this build.
+function(kiln_keep_targets variable)
+  set(kept)
+  foreach(link IN LISTS ${variable})
+    if(TARGET ${link})
+      list(APPEND kept ${link})
+    endif()
+  endforeach()
+  set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
 # kiln_test(NAME SOURCES a.cpp ... LINKS target ...): a GoogleTest program whose cases ctest lists one by one.
@@ -23,4 +47,25 @@ function(kiln_test name)
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE ${ARG_LINKS} GTest::gtest_main kiln_warnings)
   gtest_discover_tests(test_${name} PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# kiln_example(NAME SOURCES a.cpp ... LINKS target ...): the program bin/NAME, which `./dev run NAME` runs.
+function(kiln_example name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  kiln_program(example_${name} ${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
+endfunction()
+
+# kiln_bench(NAME SOURCES a.cpp ... LINKS target ...): the program bin/bench_NAME, which `./dev bench` runs.
+function(kiln_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  kiln_program(bench_${name} bench_${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} benchmark::benchmark)
+  add_dependencies(benches bench_${name})
+endfunction()
+
+function(kiln_program target output)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE ${ARG_LINKS} kiln_warnings)
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${output} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()

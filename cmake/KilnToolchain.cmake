@@ -1,0 +1,24 @@
+# Language level, warnings, and the tools that make builds quicker where they are installed.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(kiln_warnings INTERFACE)
+target_compile_options(kiln_warnings INTERFACE -Wall -Wextra $<$<BOOL:${KILN_WERROR}>:-Werror>)
+
+if(NOT KILN_PORTABLE)
+  find_package(Threads REQUIRED)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  find_program(KILN_CCACHE ccache)
+  if(KILN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${KILN_CCACHE})
+  endif()
+  find_program(KILN_MOLD mold)
+  if(KILN_MOLD AND NOT KILN_PORTABLE)
+    add_link_options(-fuse-ld=mold)
+  endif()
+endif()
