@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""What `./dev check` runs: one line per check, with what is wrong below it; the exit status tells."""
+import argparse
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import time
+
+import layers
+from sources import ROOT, fingerprint, git, listed
+
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", f"-I{ROOT}", "-I/usr/include/stb"]
+KNOWN_GOOD = ROOT / "build" / "check"  # an empty file for each file that passed, named by its fingerprint
+
+
+def output_of(command, **options):
+    """What a command printed if it failed, nothing if it did not."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    said = re.sub(r"^\d+ warnings? generated\.\n", "", done.stdout, flags=re.MULTILINE).strip()
+    return (said or f"{command[0]} failed") if done.returncode else ""
+
+
+def of_each(paths, name, salt, check):
+    """check(path) for the paths that have not passed before as they are now; several at a time."""
+    KNOWN_GOOD.mkdir(parents=True, exist_ok=True)
+    marks = {path: KNOWN_GOOD / f"{name}-{fingerprint(path, f'{path} {salt}')}" for path in paths}
+
+    def once(path):
+        if marks[path].exists():
+            return ""
+        error = check(path)
+        if not error:
+            marks[path].touch()
+        return error
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return "\n".join(filter(None, pool.map(once, paths)))
+
+
+def check_format():
+    found = output_of(["clang-format-19", "--dry-run", "-Werror", *map(str, listed("*.cpp", "*.hpp"))])
+    files = sorted({line.split(":")[0] for line in found.split("\n") if "-Wclang-format" in line})
+    return "\n".join([*files, "./dev format mends this"]) if files else found
+
+
+def check_layering():
+    return "\n".join(layers.errors())
+
+
+def check_headers():
+    """Every header compiles alone."""
+    def compiles(path):
+        return output_of(["g++", *FLAGS, "-fsyntax-only", "-x", "c++", "-"], input=f'#include "{path}"\n')
+
+    return of_each(listed("kiln/*.hpp"), "header", " ".join(FLAGS), compiles)
+
+
+def check_portable(preset):
+    """The libraries for places without exceptions, RTTI, threads and files compile."""
+    directory = ROOT / "build" / preset
+    configured = "" if (directory / "build.ninja").exists() else output_of(["cmake", "--preset", preset])
+    return configured or output_of(["ninja", "-C", str(directory), "-k", "0", "--quiet"])
+
+
+def check_tidy(every_file):
+    paths = listed("*.cpp", "*.hpp")
+    if not every_file:
+        differing = changed()
+        paths = [path for path in paths if str(path) in differing]
+    salt = (ROOT / ".clang-tidy").read_text() + " ".join(FLAGS)
+    return of_each(paths, "tidy", salt, lambda path: output_of(
+        ["clang-tidy-19", "--quiet", "--warnings-as-errors=*", str(path), "--", "-xc++", *FLAGS]))
+
+
+def changed():
+    """Files that differ from where this branch left origin/main; on main itself, from the commit before."""
+    base = git("merge-base", "origin/main", "HEAD").stdout.strip()
+    if not base or base == git("rev-parse", "HEAD").stdout.strip():
+        base = "HEAD~"
+    new = git("ls-files", "--others", "--exclude-standard").stdout
+    return set((git("diff", "--name-only", base).stdout + new).split("\n"))
+
+
+def main():
+    options = argparse.ArgumentParser(prog="./dev check", description=__doc__)
+    options.add_argument("--all", action="store_true", help="clang-tidy reads every file, not only the changed ones")
+    every_file = options.parse_args().all
+    checks = {
+        "format": check_format,
+        "layering": check_layering,
+        "headers": check_headers,
+        "wasm": lambda: check_portable("wasm"),
+        "cortex-m7": lambda: check_portable("cortex-m7"),
+        "clang-tidy": lambda: check_tidy(every_file),
+    }
+    failed = False
+    for name, check in checks.items():
+        start = time.monotonic()
+        error = check()
+        print(f"{name:12}{'failed' if error else 'OK':8}{time.monotonic() - start:6.1f} s", flush=True)
+        if error:
+            failed = True
+            print(error, flush=True)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Dependencies between the folders of kiln/ point one way; prints each include that points another."""
+import pathlib
+import sys
+
+from sources import includes, listed, reachable
+
+# From the bottom up; folders of one row do not know each other.
+LAYERS = [
+    ["core"],
+    ["ops"],
+    ["autodiff", "fusion", "backend"],
+    ["tensor"],
+    ["nn"],
+    ["optim", "data", "store", "onnx", "vision", "rl"],
+    ["train"],
+]
+HEIGHT = {folder: height for height, row in enumerate(LAYERS) for folder in row}
+FACADE, OP_TABLE = pathlib.Path("kiln/kiln.hpp"), pathlib.Path("kiln/ops/op.hpp")
+
+
+def folder(path):
+    """'ops' for kiln/ops/op.hpp; None for kiln/kiln.hpp, which stands above them all."""
+    return path.parts[1] if len(path.parts) > 2 else None
+
+
+def wrong_includes():
+    for path in listed("kiln/*.hpp", "kiln/*.cpp", "kiln/*.def"):
+        own = folder(path)
+        if own is not None and own not in HEIGHT:
+            yield f"{path}: the folder kiln/{own} has no place in tools/layers.py"
+            continue
+        for line, target in includes(path):
+            other = folder(target) if target.parts[0] == "kiln" else None
+            if target.parts[0] != "kiln":
+                yield f"{path}:{line}: kiln/ does not include {target}"
+            elif own is not None and other is None:
+                yield f"{path}:{line}: only programs include {target}"
+            elif own is not None and other != own and HEIGHT.get(other, 0) >= HEIGHT[own]:
+                yield f"{path}:{line}: {own} does not include {other} ({target}): it stands beside or below it"
+
+
+def way(start, goal):
+    """The chain of includes that leads from one file to another."""
+    for _, included in includes(start):
+        if included == goal:
+            return [start, goal]
+        if goal in reachable(included):
+            return [start, *way(included, goal)]
+
+
+def errors():
+    yield from wrong_includes()
+    if listed(str(FACADE)) and OP_TABLE in reachable(FACADE):
+        yield f"{FACADE} reaches the op table: " + " > ".join(map(str, way(FACADE, OP_TABLE)))
+
+
+if __name__ == "__main__":
+    found = list(errors())
+    print("\n".join(found), end="\n" if found else "")
+    sys.exit(bool(found))
