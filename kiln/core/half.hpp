@@ -1,17 +1,46 @@
 // The 16-bit floating types as storage: converted to float to compute, rounded to nearest even on the way back.
 #pragma once
 #include <bit>
+#include <concepts>
 #include <cstdint>
 
 namespace kiln {
+
+/// A number as a float whose last bit is set where digits were lost ("round to odd"). Rounding such a float
+/// to a half gives what rounding the number itself would: going through the nearest float rounds twice.
+constexpr float round_to_odd(double number) {
+  if (!(number - number == 0)) return static_cast<float>(number);  // infinite or NaN
+  constexpr double kLargest = 0x1.fffffep127;
+  if (number > kLargest || number < -kLargest) return number < 0 ? -0x1.fffffep127f : 0x1.fffffep127f;
+  const float nearest = static_cast<float>(number);
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (static_cast<double>(nearest) == number || (bits & 1)) return nearest;
+  if (nearest == 0) return number < 0 ? -0x1p-149f : 0x1p-149f;
+  const bool too_large = (number < 0) == (static_cast<double>(nearest) < number);
+  return std::bit_cast<float>(too_large ? bits - 1 : bits + 1);
+}
+constexpr float round_to_odd(float number) { return number; }
+constexpr float round_to_odd(bool flag) { return flag ? 1.0f : 0.0f; }
+constexpr float round_to_odd(std::integral auto number) {
+  const bool negative = number < 0;
+  auto magnitude = static_cast<std::uint64_t>(number);
+  if (negative) magnitude = 0 - magnitude;
+  const int excess = std::bit_width(magnitude) - 24;
+  if (excess > 0) {
+    const std::uint64_t lost = magnitude & ((std::uint64_t{1} << excess) - 1);
+    magnitude = (magnitude >> excess | (lost != 0)) << excess;
+  }
+  return negative ? -static_cast<float>(magnitude) : static_cast<float>(magnitude);
+}
 
 /// IEEE 754 binary16.
 struct F16 {
   std::uint16_t bits = 0;
   F16() = default;
   constexpr explicit F16(float value) : bits(round(value)) {}
+  /// Rounded once, whatever the type of `value`.
   template <class T>
-  constexpr explicit F16(T value) : F16(static_cast<float>(value)) {}
+  constexpr explicit F16(T value) : F16(round_to_odd(value)) {}
   static constexpr F16 from_bits(std::uint16_t bits) { F16 half; half.bits = bits; return half; }
   constexpr operator float() const { return widen(bits); }
 
@@ -52,8 +81,9 @@ struct BF16 {
   std::uint16_t bits = 0;
   BF16() = default;
   constexpr explicit BF16(float value) : bits(round(value)) {}
+  /// Rounded once, whatever the type of `value`.
   template <class T>
-  constexpr explicit BF16(T value) : BF16(static_cast<float>(value)) {}
+  constexpr explicit BF16(T value) : BF16(round_to_odd(value)) {}
   static constexpr BF16 from_bits(std::uint16_t bits) { BF16 half; half.bits = bits; return half; }
   constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 

@@ -24,14 +24,21 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-/// Calls body(begin, end) over [0, count) in pieces of `grain` (the last may be shorter), from several threads.
-/// The pieces depend on count and grain alone. Below two pieces, and inside another parallel_for, the caller
-/// does all of it. Choose a grain worth at least 5 us of work. An exception in a piece reaches the caller.
-void parallel_for(std::int64_t count, std::int64_t grain, FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
+using PieceBody = FunctionRef<void(std::int64_t begin, std::int64_t end)>;
 
-/// Threads that parallel_for uses, the caller among them. At the start: KILN_THREADS, or the cores of the machine.
+/// Calls body(begin, end) over [0, count) in pieces of `grain` (the last may be shorter), from several threads.
+/// The pieces depend on count and grain alone. Below two pieces, inside another parallel_for, and while another
+/// thread's parallel_for is under way, the caller does all of it. Choose a grain worth at least 5 us of work.
+/// An exception reaches the caller; of several, that of the first piece. Throws ArgumentError for a grain below 1.
+void parallel_for(std::int64_t count, std::int64_t grain, PieceBody body);
+
+/// The same pieces in order, on the calling thread.
+void serial_for(std::int64_t count, std::int64_t grain, PieceBody body);
+
+/// Threads that parallel_for uses, the caller among them. At the start: KILN_THREADS (ArgumentError where that is
+/// no number from 1 to 1024), or the cores of the machine.
 int num_threads();
-/// Throws ArgumentError below 1. Waits for work under way.
+/// Throws ArgumentError outside 1 to 1024, and inside a parallel_for. Waits for work under way.
 void set_num_threads(int threads);
 
 }  // namespace kiln

@@ -15,8 +15,22 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-/// Four 32-bit words for counter `block` of the stream `key`.
-std::array<std::uint32_t, 4> philox(Key key, std::uint64_t block);
+using PhiloxWords = std::array<std::uint32_t, 4>;
+
+/// The generator itself, ten rounds. Here in full, so that kernels can inline it.
+constexpr PhiloxWords philox(PhiloxWords counter, std::array<std::uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53u} * counter[0], b = std::uint64_t{0xCD9E8D57u} * counter[2];
+    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+    key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
+  }
+  return counter;
+}
+
+/// Four 32-bit words for counter `block` of the stream `key`: philox({low, high, 0, 0}, {low, high}) with the
+/// halves of block and key.
+PhiloxWords philox(Key key, std::uint64_t block);
 
 /// Word `index` of the stream: philox(key, index / 4)[index % 4].
 std::uint32_t random_word(Key key, std::uint64_t index);
@@ -24,7 +38,7 @@ std::uint32_t random_word(Key key, std::uint64_t index);
 /// [0, 1), from the upper 24 bits of a word.
 inline float to_uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
-/// A sequential view of a stream, for host code: shuffles, augmentation, drawing.
+/// A sequential view of a stream, for host code: shuffles, augmentation, drawing. Word i is random_word(key, i).
 class Random {
  public:
   explicit Random(Key key) : key_(key) {}
@@ -38,6 +52,7 @@ class Random {
  private:
   Key key_;
   std::uint64_t next_ = 0;
+  PhiloxWords block_{};
 };
 
 }  // namespace kiln

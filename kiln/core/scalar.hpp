@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kiln/core/convert.hpp"
 #include "kiln/core/dtype.hpp"
 #include "kiln/core/text.hpp"
 
@@ -17,12 +18,9 @@ class Scalar {
   constexpr Scalar(bool flag) : whole_(flag), kind_(Kind::Bool) {}
 
   constexpr Kind kind() const { return kind_; }
-  /// The number as a T; a float becomes an integer by truncation, anything becomes a bool by `!= 0`.
+  /// The number as a T, by the rules of convert.hpp.
   template <class T>
-  constexpr T to() const {
-    if constexpr (std::same_as<T, bool>) return kind_ == Kind::Float ? real_ != 0 : whole_ != 0;
-    else return kind_ == Kind::Float ? static_cast<T>(real_) : static_cast<T>(whole_);
-  }
+  constexpr T to() const { return kind_ == Kind::Float ? convert<T>(real_) : convert<T>(whole_); }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
     if (a.kind_ != b.kind_) return false;
     return a.kind_ == Kind::Float ? a.real_ == b.real_ : a.whole_ == b.whole_;

@@ -1,0 +1,31 @@
+// The part of error.hpp that does not depend on how errors are raised.
+#include <cstdio>
+#include <cstdlib>
+
+#include "kiln/core/error.hpp"
+
+namespace kiln {
+
+std::string_view name(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Shape: return "ShapeError";
+    case ErrorKind::DType: return "DTypeError";
+    case ErrorKind::Index: return "IndexError";
+    case ErrorKind::Argument: return "ArgumentError";
+    case ErrorKind::Device: return "DeviceError";
+    case ErrorKind::Autodiff: return "AutodiffError";
+    case ErrorKind::Memory: return "MemoryError";
+    case ErrorKind::Data: return "DataError";
+    case ErrorKind::Load: return "LoadError";
+    case ErrorKind::Config: return "ConfigError";
+    case ErrorKind::Io: return "IoError";
+  }
+  return "Error";
+}
+
+void broken_invariant(const char* condition, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: broken invariant: %s\n", file, line, condition);
+  std::abort();
+}
+
+}  // namespace kiln
