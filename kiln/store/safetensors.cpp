@@ -1,0 +1,249 @@
+#include "kiln/store/safetensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "kiln/store/header_json.hpp"
+#include "kiln/store/utf8.hpp"
+
+namespace kiln {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensors are copied as they lie in the file");
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::uint64_t kLargestHeader = 100'000'000;  // the reference implementation's limit
+constexpr std::string_view kMetadataKey = "__metadata__";
+
+constexpr std::array<std::string_view, kDTypeCount> kDTypeNames = {  // in the order of DType
+    "F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"};
+
+/// One tensor's entry of the header; [begin, end) counts from the end of the header.
+struct Entry {
+  std::string name;
+  DType dtype = DType::F32;
+  Shape shape = {};
+  std::int64_t begin = 0, end = 0;
+};
+
+struct Header {
+  std::vector<Entry> entries;
+  Metadata metadata;
+};
+
+DType read_dtype(HeaderJson& json, std::string_view tensor) {
+  const std::string name = json.string();
+  const auto found = std::find(kDTypeNames.begin(), kDTypeNames.end(), name);
+  if (found == kDTypeNames.end()) json.wrong("tensor '", tensor, "' has the unknown dtype '", name, "'");
+  return static_cast<DType>(found - kDTypeNames.begin());
+}
+
+Entry read_entry(HeaderJson& json, std::string name) {
+  Entry entry{.name = std::move(name)};
+  bool has_dtype = false, has_shape = false, has_offsets = false;
+  json.each('{', '}', [&] {
+    const std::string key = json.key();
+    const auto once = [&](bool& seen) {
+      if (seen) json.wrong("tensor '", entry.name, "' says '", key, "' twice");
+      seen = true;
+    };
+    if (key == "dtype") {
+      once(has_dtype);
+      entry.dtype = read_dtype(json, entry.name);
+    } else if (key == "shape") {
+      once(has_shape);
+      json.each('[', ']', [&] {
+        if (entry.shape.size() == kMaxRank)
+          json.wrong("tensor '", entry.name, "' has more than ", kMaxRank, " dimensions");
+        entry.shape.push_back(json.number());
+      });
+    } else if (key == "data_offsets") {
+      once(has_offsets);
+      json.expect('[');
+      entry.begin = json.number();
+      json.expect(',');
+      entry.end = json.number();
+      json.expect(']');
+    } else {
+      json.wrong("tensor '", entry.name, "' has the unknown key '", key, "'");
+    }
+  });
+  if (!has_dtype || !has_shape || !has_offsets)
+    json.wrong("tensor '", entry.name, "' lacks '",
+               !has_dtype   ? "dtype"
+               : !has_shape ? "shape"
+                            : "data_offsets",
+               "'");
+  return entry;
+}
+
+Header read_header(std::string_view text, std::string_view file) {
+  Header header;
+  HeaderJson json(text, file);
+  bool has_metadata = false;
+  json.each('{', '}', [&] {
+    std::string name = json.key();
+    if (name != kMetadataKey) return header.entries.push_back(read_entry(json, std::move(name)));
+    if (has_metadata) json.wrong("'", kMetadataKey, "' stands there twice");
+    has_metadata = true;
+    json.each('{', '}', [&] {
+      std::string key = json.key();
+      const auto [place, fresh] = header.metadata.emplace(std::move(key), json.string());
+      if (!fresh) json.wrong("metadata '", place->first, "' stands there twice");
+    });
+  });
+  json.finish();
+  return header;
+}
+
+/// The bytes that shape and dtype call for. Sizes of 0 count as 1 against overflow: strides multiply them so.
+std::int64_t byte_length(const Entry& entry, std::string_view file) {
+  auto limit = static_cast<std::int64_t>(size_of(entry.dtype));
+  bool overflow = false;
+  for (const auto size : entry.shape)
+    overflow |= __builtin_mul_overflow(limit, std::max<std::int64_t>(size, 1), &limit);
+  require<DataError>(!overflow, file, ": tensor '", entry.name, "': shape ", entry.shape,
+                     " is over 2^63 - 1 bytes");
+  return numel(entry.shape) * static_cast<std::int64_t>(size_of(entry.dtype));
+}
+
+void check_extent(const Entry& entry, std::int64_t data_size, std::string_view file) {
+  require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", entry.name,
+                     "': bytes ", entry.begin, " to ", entry.end, " do not lie within the file's ", data_size,
+                     " bytes of data");
+  const std::int64_t expected = byte_length(entry, file);
+  require<DataError>(entry.end - entry.begin == expected, file, ": tensor '", entry.name,
+                     "': ", name(entry.dtype), " ", entry.shape, " takes ", expected,
+                     " bytes, its offsets span ", entry.end - entry.begin);
+}
+
+/// `entries` sorted by place: each must begin where the one before ends, the last must end the file.
+void check_cover(const std::vector<Entry>& entries, std::int64_t data_size, std::string_view file) {
+  std::int64_t covered = 0;
+  std::string_view before;
+  for (const Entry& entry : entries) {
+    require<DataError>(entry.begin >= covered, file, ": tensors '", before, "' and '", entry.name,
+                       "' overlap");
+    require<DataError>(entry.begin == covered, file, ": ", entry.begin - covered, " bytes before tensor '",
+                       entry.name, "' belong to no tensor");
+    covered = entry.end;
+    before = entry.name;
+  }
+  require<DataError>(covered == data_size, file, ": ", data_size - covered,
+                     " bytes after the last tensor belong to none");
+}
+
+void check_booleans(const Entry& entry, std::span<const std::byte> bytes, std::string_view file) {
+  const bool sound = std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
+  require<DataError>(sound, file, ": tensor '", entry.name, "': a boolean that is neither 0 nor 1");
+}
+
+void check_name(std::string_view what, std::string_view name) {
+  require<ArgumentError>(is_utf8(name), "write_safetensors: the ", what, " '", name, "' is not UTF-8");
+}
+
+void append_entry(std::string& header, const std::string& name, const TensorData& data, std::size_t begin) {
+  append_json_string(header, name);
+  header += text(":{\"dtype\":\"", kDTypeNames[static_cast<std::size_t>(data.dtype())], "\",\"shape\":[");
+  for (int i = 0; i < data.shape().size(); ++i) header += text(i ? "," : "", data.shape()[i]);
+  header += text("],\"data_offsets\":[", begin, ",", begin + data.bytes().size(), "]}");
+}
+
+std::string metadata_json(const Metadata& metadata) {
+  std::string out = text("\"", kMetadataKey, "\":{");
+  for (bool first = true; const auto& [key, value] : metadata) {
+    check_name("metadata key", key);
+    check_name("metadata value", value);
+    if (!std::exchange(first, false)) out += ',';
+    append_json_string(out, key);
+    out += ':';
+    append_json_string(out, value);
+  }
+  return out + "}";
+}
+
+}  // namespace
+
+TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_view file) {
+  require<DataError>(bytes.size() >= kLengthBytes, file, ": ", bytes.size(),
+                     " bytes are too few for a safetensors file, which begins with a length of 8 bytes");
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), kLengthBytes);
+  require<DataError>(length <= kLargestHeader, file, ": its header of ", length,
+                     " bytes is over the format's limit of ", kLargestHeader);
+  const auto rest = bytes.subspan(kLengthBytes);
+  require<DataError>(length <= rest.size(), file, ": its header should have ", length,
+                     " bytes, the file has only ", rest.size(), " more");
+  const auto header_size = static_cast<std::size_t>(length);
+  const auto data = rest.subspan(header_size);
+  const auto data_size = static_cast<std::int64_t>(data.size());
+
+  Header header = read_header({reinterpret_cast<const char*>(rest.data()), header_size}, file);
+  for (const Entry& entry : header.entries) check_extent(entry, data_size, file);
+  std::sort(header.entries.begin(), header.entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  check_cover(header.entries, data_size, file);
+
+  TensorFileView view{.tensors = {}, .metadata = std::move(header.metadata)};
+  for (Entry& entry : header.entries) {
+    const auto part = data.subspan(static_cast<std::size_t>(entry.begin),
+                                   static_cast<std::size_t>(entry.end - entry.begin));
+    if (entry.dtype == DType::Bool) check_booleans(entry, part, file);
+    const bool fresh = view.tensors.emplace(entry.name, TensorView{entry.shape, entry.dtype, part}).second;
+    require<DataError>(fresh, file, ": tensor '", entry.name, "' stands there twice");
+  }
+  return view;
+}
+
+TensorFile read_safetensors(std::span<const std::byte> bytes, std::string_view file) {
+  TensorFileView view = view_safetensors(bytes, file);
+  TensorFile result{.tensors = {}, .metadata = std::move(view.metadata)};
+  for (const auto& [name, tensor] : view.tensors)
+    result.tensors.emplace(
+        name, TensorData(tensor.shape, tensor.dtype, {tensor.bytes.begin(), tensor.bytes.end()}));
+  return result;
+}
+
+std::vector<std::byte> write_safetensors(const TensorFile& file) {
+  using Item = std::pair<const std::string, TensorData>;
+  std::vector<const Item*> items;
+  for (const Item& item : file.tensors) {
+    check_name("tensor name", item.first);
+    require<ArgumentError>(item.first != kMetadataKey, "write_safetensors: no tensor can be named '",
+                           kMetadataKey, "'");
+    items.push_back(&item);
+  }
+  const auto place = [](const Item* item) {
+    return std::pair(-static_cast<int>(size_of(item->second.dtype())), item->first);
+  };
+  std::sort(items.begin(), items.end(), [&](const Item* a, const Item* b) { return place(a) < place(b); });
+
+  std::string header = "{";
+  std::size_t data_size = 0;
+  if (!file.metadata.empty()) header += metadata_json(file.metadata);
+  for (const Item* item : items) {
+    if (header.size() > 1) header += ',';
+    append_entry(header, item->first, item->second, data_size);
+    data_size += item->second.bytes().size();
+  }
+  header += '}';
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the data begins aligned
+
+  const std::uint64_t length = header.size();
+  std::vector<std::byte> bytes;
+  bytes.reserve(kLengthBytes + header.size() + data_size);
+  const auto put = [&](const void* from, std::size_t count) {
+    const auto* first = static_cast<const std::byte*>(from);
+    bytes.insert(bytes.end(), first, first + count);
+  };
+  put(&length, kLengthBytes);
+  put(header.data(), header.size());
+  for (const Item* item : items) put(item->second.bytes().data(), item->second.bytes().size());
+  return bytes;
+}
+
+}  // namespace kiln

@@ -1,0 +1,48 @@
+// The safetensors format (huggingface.co/docs/safetensors): an 8-byte length, a JSON header of names, types, shapes
+// and byte ranges, then the tensors' bytes. Reads from memory: no files, no streams, nothing that a small build lacks.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/core/tensor_data.hpp"
+
+namespace kiln {
+
+using Metadata = std::map<std::string, std::string>;
+
+/// What a file holds.
+struct TensorFile {
+  std::map<std::string, TensorData> tensors;
+  Metadata metadata;
+};
+
+/// A tensor where it lies in the file's bytes: row-major, little-endian, not necessarily aligned.
+struct TensorView {
+  Shape shape;
+  DType dtype = DType::F32;
+  std::span<const std::byte> bytes;
+};
+
+/// The contents of a file without a copy; valid as long as the bytes are.
+struct TensorFileView {
+  std::map<std::string, TensorView> tensors;
+  Metadata metadata;
+};
+
+/// Checks everything: the header's length and grammar, names (UTF-8, each once), types, shapes of at most kMaxRank
+/// sizes, byte ranges that fit the shape and cover the data without overlap, gap or rest, booleans that are 0 or 1.
+/// Throws DataError, whose sentence begins with `file` and names the tensor.
+TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_view file);
+
+/// The same with the tensors copied out.
+TensorFile read_safetensors(std::span<const std::byte> bytes, std::string_view file);
+
+/// The bytes of a file, the same for the same contents: tensors by falling element size, so that each is aligned,
+/// then by name. Throws ArgumentError for a name that is not UTF-8 or is the format's own "__metadata__".
+std::vector<std::byte> write_safetensors(const TensorFile& file);
+
+}  // namespace kiln
