@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln {
@@ -27,21 +28,6 @@ struct Record : RefCounted {
 Ref<Record> make_leaf(const Desc& desc, const Device& device);
 /// Notes that `op` made `results` from `in`. Call only where grad_enabled() and an operand is tracked.
 Ref<Record> make_record(op::Op op, Inputs in, const Descs& results, Inputs out, const Device& device);
-
-/// Does emit() record on this thread?
-bool grad_enabled();
-
-/// While it lives, nothing on this thread is recorded.
-class NoGrad {
- public:
-  explicit NoGrad(bool off = true);
-  ~NoGrad();
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
-
- private:
-  bool before_;
-};
 
 /// What a vjp is given: operands, results and the results' gradients; it hands back the operands' gradients.
 class Backward {

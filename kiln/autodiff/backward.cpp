@@ -1,0 +1,137 @@
+#include "kiln/autodiff/backward.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "kiln/ops/record.hpp"
+
+namespace kiln {
+namespace {
+
+// Records whose gradient is under way, latest first: creation order is a topological order, so that all that flows into
+// a record has arrived when its turn comes.
+struct Pending {
+  Ref<Record> record;
+  Values grads;  // per result
+};
+
+class Pass {
+ public:
+  void add(const Value& to, Value grad) {
+    if (grad.empty() || !to.tracked()) return;
+    auto [entry, fresh] = pending_.try_emplace(to.tape()->order);
+    Pending& target = entry->second;
+    if (fresh) target = {to.tape(), Values(static_cast<std::size_t>(to.tape()->results.size()))};
+    Value& slot = target.grads[static_cast<std::size_t>(to.slot())];
+    const Desc& desc = to.tape()->results[to.slot()];
+    grad = fit(grad, desc, to.tape()->device);
+    slot = slot.empty() ? std::move(grad) : slot + grad;
+  }
+
+  /// Hands each pending record to `visit`, the latest first, until none is left.
+  template <class F>
+  void run(F visit) {
+    while (!pending_.empty()) {
+      Pending last = std::move(pending_.rbegin()->second);
+      pending_.erase(std::prev(pending_.end()));
+      visit(last);
+    }
+  }
+
+  void pull_back(const Pending& at) {
+    Backward backward(at.record, at.grads);
+    op::visit(*at.record->op, [&](const auto& op) { op.vjp(backward); });
+    for (int i = 0; i < backward.arity(); ++i)
+      add(at.record->in[static_cast<std::size_t>(i)].value, std::move(backward.into()[static_cast<std::size_t>(i)]));
+  }
+
+ private:
+  // A vjp may answer in the shape that its operand broadcast to, as a plain number, or in another float type.
+  static Value fit(const Value& grad, const Desc& desc, const Device& device) {
+    if (grad.is_scalar()) return full(desc.shape, grad.scalar(), device, desc.dtype);
+    return cast(sum_to(grad, desc.shape), desc.dtype);
+  }
+
+  std::map<std::uint64_t, Pending> pending_;
+};
+
+Value seed_of(const Value& output, const Value& seed) {
+  if (seed.empty()) return ones_like(output);
+  require<ShapeError>(seed.is_scalar() || seed.shape() == output.shape(), "grad: seed ", seed.shape(),
+                      " does not have the shape of output ", output.shape());
+  return seed;
+}
+
+bool before(const Gradients::Entry& entry, const Record* leaf) { return entry.leaf->order < leaf->order; }
+
+template <class Entries>
+auto find_entry(Entries& entries, const Value& leaf) {
+  const auto entry = std::lower_bound(entries.begin(), entries.end(), leaf.tape().get(), before);
+  return entry != entries.end() && entry->leaf == leaf.tape() ? entry : entries.end();
+}
+
+}  // namespace
+
+std::optional<Value> Gradients::find(const Value& leaf) const {
+  if (!leaf.tracked()) return std::nullopt;
+  const auto entry = find_entry(entries_, leaf);
+  if (entry == entries_.end()) return std::nullopt;
+  return entry->grad;
+}
+
+Value Gradients::of(const Value& leaf) const {
+  require<AutodiffError>(leaf.tracked(), "gradients: ", leaf, " is not tracked; call require_grad() on it first");
+  require<AutodiffError>(!leaf.tape()->op, "gradients: ", leaf,
+                         " is the result of an operation; grad(loss, ...) differentiates by those");
+  if (auto found = find(leaf)) return *found;
+  fail<AutodiffError>("gradients: ", leaf, " took no part in the loss");
+}
+
+void Gradients::set(const Value& leaf, Value grad) {
+  const auto entry = leaf.tracked() ? find_entry(entries_, leaf) : entries_.end();
+  require<AutodiffError>(entry != entries_.end(), "gradients: ", leaf, " took no part in the loss");
+  require<ShapeError>(grad.shape() == leaf.shape(), "gradients: ", grad, " does not have the shape of ", leaf);
+  entry->grad = std::move(grad);
+}
+
+Gradients backward(const Value& loss, const BackwardOptions& options) {
+  require<AutodiffError>(loss.tracked(),
+                         "backward: nothing here is tracked; make the parameters on device.autodiff() or call "
+                         "require_grad() on a leaf");
+  const NoGrad pause(!options.create_graph);
+  Gradients result;
+  Pass pass;
+  pass.add(loss, ones_like(loss));
+  pass.run([&](Pending& at) {
+    if (at.record->op) pass.pull_back(at);
+    else result.entries().push_back({at.record, std::move(at.grads[0])});
+  });
+  std::reverse(result.entries().begin(), result.entries().end());  // visited from the latest to the earliest
+  return result;
+}
+
+Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& options) {
+  require<ArgumentError>(outputs.size() == seeds.size(), "grad: ", outputs.size(), " outputs and ", seeds.size(), " seeds");
+  const NoGrad pause(!options.create_graph);
+  std::uint64_t earliest = ~std::uint64_t{0};  // nothing made before the first of `wrt` leads to one
+  for (const Value& value : wrt) {
+    require<AutodiffError>(value.tracked(), "grad: ", value, " is not tracked; call require_grad() on it first");
+    earliest = std::min(earliest, value.tape()->order);
+  }
+  Values result(wrt.size());
+  Pass pass;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    require<AutodiffError>(outputs[i].tracked(), "grad: output ", outputs[i], " is not tracked");
+    pass.add(outputs[i], seed_of(outputs[i], seeds[i]));
+  }
+  pass.run([&](Pending& at) {
+    for (std::size_t i = 0; i < wrt.size(); ++i)
+      if (wrt[i].tape() == at.record) result[i] = at.grads[static_cast<std::size_t>(wrt[i].slot())];
+    if (at.record->op && at.record->order > earliest) pass.pull_back(at);
+  });
+  for (std::size_t i = 0; i < wrt.size(); ++i)
+    if (result[i].empty()) result[i] = zeros_like(wrt[i]);
+  return result;
+}
+
+}  // namespace kiln

@@ -1,0 +1,47 @@
+// Reverse-mode differentiation: walks the tape from a loss to its leaves. Gradients are a value of their own; nothing
+// is stored in tensors, so that any number of threads may differentiate graphs that share their parameters.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+/// The gradients of the leaves that a loss depends on.
+class Gradients {
+ public:
+  /// The gradient of a leaf (a value that require_grad() made). Throws AutodiffError where it took no part.
+  Value of(const Value& leaf) const;
+  std::optional<Value> find(const Value& leaf) const;
+  /// Puts another gradient in its place (clipping, averaging over replicas).
+  void set(const Value& leaf, Value grad);
+
+  std::size_t size() const { return entries_.size(); }
+  struct Entry {
+    Ref<Record> leaf;
+    Value grad;
+  };
+  std::vector<Entry>& entries() { return entries_; }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;  // ascending by leaf
+};
+
+struct BackwardOptions {
+  bool create_graph = false;  // record the gradients' own computation, so that they can be differentiated again
+};
+
+/// The gradients of sum(loss). Throws AutodiffError where nothing tracked led to it.
+Gradients backward(const Value& loss, const BackwardOptions& options = {});
+
+/// The gradients of sum(outputs[i] * seeds[i]) with respect to each of `wrt`, which need not be leaves; zeros where the
+/// outputs do not depend on one. An empty seed counts as ones.
+Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& options = {});
+inline Values grad(const Value& loss, Inputs wrt, const BackwardOptions& options = {}) {
+  const Value seed;
+  return grad({&loss, 1}, {&seed, 1}, wrt, options);
+}
+
+}  // namespace kiln

@@ -1,0 +1,28 @@
+// Checks and small computations that several families' `infer` share.
+#pragma once
+#include "kiln/ops/node.hpp"
+
+namespace kiln::op {
+
+inline Descs one(const Shape& shape, DType dtype) { return Descs{Desc{shape, dtype}}; }
+
+inline void require_count(std::string_view op, Inputs in, std::size_t least, std::size_t most) {
+  require<ArgumentError>(in.size() >= least && in.size() <= most, op, ": takes ", least,
+                         least == most ? "" : text(" to ", most), " operands, got ", in.size());
+}
+inline void require_tensor(std::string_view op, const Value& value) {
+  require<ArgumentError>(value && !value.is_scalar(), op, ": needs a tensor, got ", value);
+}
+inline void require_same_dtype(std::string_view op, const Value& a, const Value& b) {
+  require<DTypeError>(a.dtype() == b.dtype(), op, ": ", a, " and ", b, " must have one element type");
+}
+inline void require_index(std::string_view op, const Value& index) {
+  require_tensor(op, index);
+  require<DTypeError>(is_integer(index.dtype()), op, ": indices must be an integer tensor, got ", index);
+}
+inline void require_float(std::string_view op, const Value& value) {
+  require_tensor(op, value);
+  require<DTypeError>(is_float(value.dtype()), op, ": needs a tensor of floats, got ", value);
+}
+
+}  // namespace kiln::op

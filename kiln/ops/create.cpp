@@ -1,0 +1,125 @@
+#include "kiln/ops/create.hpp"
+
+#include <cmath>
+
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/record.hpp"
+
+namespace kiln {
+namespace op {
+namespace {
+
+void require_number(std::string_view name, const Value& value) {
+  require<ArgumentError>(value.is_scalar(), name, ": needs a plain number, got ", value);
+}
+void require_key(std::string_view name, const Value& value) {
+  require<ArgumentError>(value.is_scalar() && value.scalar().kind() == Kind::Int, name,
+                         ": the key must be an integer, got ", value);
+}
+
+}  // namespace
+
+Descs Fill::infer(Inputs in) const {
+  require_count(kName, in, 1, 1);
+  require_number(kName, in[value]);
+  numel(shape);
+  return one(shape, dtype);
+}
+
+Descs Arange::infer(Inputs in) const {
+  require_count(kName, in, 2, 2);
+  require_number(kName, in[start]);
+  require_number(kName, in[step]);
+  require<ArgumentError>(count >= 0, "arange: ", count, " elements");
+  require<DTypeError>(dtype != DType::Bool, "arange: cannot count in booleans");
+  return one({count}, dtype);
+}
+
+Descs Random::infer(Inputs in) const {
+  require_count(kName, in, 3, 3);
+  require_key(kName, in[key]);
+  require_number(kName, in[a]);
+  require_number(kName, in[b]);
+  require<DTypeError>(is_float(dtype) || distribution == Distribution::Bernoulli, "random: ", dtype,
+                      " cannot hold numbers between others");
+  numel(shape);
+  return one(shape, dtype);
+}
+
+Descs Dropout::infer(Inputs in) const {
+  require_count(kName, in, 3, 3);
+  require_float(kName, in[x]);
+  require_key(kName, in[key]);
+  require_number(kName, in[probability]);
+  return one(in[x].shape(), in[x].dtype());
+}
+void Dropout::vjp(Backward& backward) const {
+  backward.to(x, [&] { return emit(*this, {backward.grad(), backward.in(key), backward.in(probability)}); });
+}
+
+}  // namespace op
+
+Value from_data(TensorData data, const Device& device) {
+  return Value(device.backend().upload(std::move(data), device));
+}
+Value to_device(const Value& x, const Device& device) {
+  if (x.is_scalar() || x.device() == device) return x;
+  return from_data(x.data(), device);
+}
+
+Value full(const Shape& shape, const Scalar& value, const Device& device, DType dtype) {
+  return emit(device, op::Fill{shape, dtype}, {value});
+}
+Value zeros(const Shape& shape, const Device& device, DType dtype) { return full(shape, 0, device, dtype); }
+Value ones(const Shape& shape, const Device& device, DType dtype) { return full(shape, 1, device, dtype); }
+Value zeros_like(const Value& x) { return zeros(x.shape(), x.device(), x.dtype()); }
+Value ones_like(const Value& x) { return ones(x.shape(), x.device(), x.dtype()); }
+
+Value arange(const Scalar& start, const Scalar& end, const Scalar& step, const Device& device, DType dtype) {
+  const double pace = step.to<double>();
+  require<ArgumentError>(pace != 0 && std::isfinite(pace), "arange: the step is ", step);
+  const double count = std::ceil((end.to<double>() - start.to<double>()) / pace);
+  require<ArgumentError>(count < 0x1p62, "arange: from ", start, " to ", end, " in steps of ", step, " never ends");
+  return emit(device, op::Arange{count > 0 ? static_cast<std::int64_t>(count) : 0, dtype}, {start, step});
+}
+
+namespace {
+
+Value key_operand(const std::optional<Key>& key, const Device& device) {
+  const Key chosen = key ? *key : device.backend().next_key();
+  return Scalar(static_cast<std::int64_t>(chosen.bits));
+}
+
+Value random(op::Distribution distribution, const Shape& shape, double a, double b, const Device& device, DType dtype,
+             const std::optional<Key>& key) {
+  return emit(device, op::Random{distribution, shape, dtype}, {key_operand(key, device), a, b});
+}
+
+void require_probability(std::string_view op, double probability) {
+  require<ArgumentError>(probability >= 0 && probability <= 1, op, ": a probability of ", probability,
+                         " is not between 0 and 1");
+}
+
+}  // namespace
+
+Value uniform(const Shape& shape, double low, double high, const Device& device, DType dtype, std::optional<Key> key) {
+  require<ArgumentError>(low <= high, "uniform: the range from ", low, " to ", high, " is empty");
+  return random(op::Distribution::Uniform, shape, low, high, device, dtype, key);
+}
+Value normal(const Shape& shape, double mean, double deviation, const Device& device, DType dtype,
+             std::optional<Key> key) {
+  require<ArgumentError>(deviation >= 0, "normal: a standard deviation of ", deviation);
+  return random(op::Distribution::Normal, shape, mean, deviation, device, dtype, key);
+}
+Value bernoulli(const Shape& shape, double probability, const Device& device, DType dtype, std::optional<Key> key) {
+  require_probability("bernoulli", probability);
+  return random(op::Distribution::Bernoulli, shape, probability, 0, device, dtype, key);
+}
+Value dropout(const Value& x, double probability, std::optional<Key> key) {
+  require_probability("dropout", probability);
+  return probability == 0 ? x : emit(op::Dropout{}, {x, key_operand(key, x.device()), probability});
+}
+
+}  // namespace kiln

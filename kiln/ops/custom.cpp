@@ -1,0 +1,35 @@
+#include "kiln/ops/custom.hpp"
+
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/record.hpp"
+
+namespace kiln {
+
+void op::Custom::vjp(Backward& backward) const {
+  Values in, out, grads;
+  for (int i = 0; i < backward.arity(); ++i) in.push_back(backward.in(i));
+  const int results = op->infer(in).size();
+  for (int slot = 0; slot < results; ++slot) {
+    out.push_back(backward.out(slot));
+    grads.push_back(backward.grad(slot));
+  }
+  Values into = op->vjp(in, out, grads);
+  require<ArgumentError>(into.size() == in.size(), op->name(), ": vjp gave ", into.size(), " gradients for ", in.size(),
+                         " operands");
+  for (int i = 0; i < backward.arity(); ++i) backward.to(i, [&] { return std::move(into[static_cast<std::size_t>(i)]); });
+}
+
+Values custom(std::shared_ptr<const CustomOp> op, Inputs in) {
+  require<ArgumentError>(op != nullptr, "custom: no operation was given");
+  bool tracked = false;
+  for (const Value& value : in) tracked |= value.tracked();
+  // Without a vjp of its own the operation is differentiated through what it is made of.
+  if (tracked && grad_enabled() && !op->has_vjp()) {
+    op->infer(in);
+    return op->expand(in);
+  }
+  return emit_all(op::Custom{std::move(op)}, in);
+}
+
+}  // namespace kiln

@@ -1,0 +1,288 @@
+#include "kiln/ops/elementwise.hpp"
+
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/record.hpp"
+#include "kiln/ops/scalar_math.hpp"
+
+namespace kiln {
+namespace op {
+namespace {
+
+constexpr std::uint32_t kNone = 0, kX = 1, kY = 2, kZ = 4;
+constexpr Saves to_saves(std::uint32_t mask) { return {.in = mask & (kX | kY), .out = (mask & kZ) != 0}; }
+
+struct Row {
+  std::string_view name, expression;
+  Domain domain;
+  bool yields_bool;
+  std::uint32_t saves;
+};
+
+constexpr Row kUnary[] = {
+#define KILN_UNARY(Name, function, domain, saves, value, gradient) {#function, #value, Domain::domain, false, saves},
+#define KILN_PREDICATE(Name, function, domain, value) {#function, #value, Domain::domain, true, kNone},
+#define KILN_BINARY(...)
+#define KILN_COMPARISON(...)
+#include "kiln/ops/elementwise.def"
+};
+
+constexpr Row kBinary[] = {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, function, domain, saves, value, x, y) {#function, #value, Domain::domain, false, saves},
+#define KILN_COMPARISON(Name, function, domain, value) {#function, #value, Domain::domain, true, kNone},
+#include "kiln/ops/elementwise.def"
+};
+
+const Row& row(UnaryFn fn) { return kUnary[static_cast<std::size_t>(fn)]; }
+const Row& row(BinaryFn fn) { return kBinary[static_cast<std::size_t>(fn)]; }
+
+/// What a tensor of `dtype` is computed in by a function of `domain`.
+DType computed_in(const Row& row, DType dtype) {
+  switch (row.domain) {
+    case Domain::Float: return is_float(dtype) ? dtype : DType::F32;
+    case Domain::Number: return dtype == DType::Bool ? DType::I64 : dtype;
+    case Domain::Integer:
+      require<DTypeError>(!is_float(dtype), row.name, ": takes integers or booleans, got ", dtype);
+      return dtype;
+    case Domain::Bool: return DType::Bool;
+    case Domain::Any: return dtype;
+  }
+  KILN_CHECK(false);
+  return dtype;
+}
+
+void require_domain(const Row& row, const Value& x) {
+  require<DTypeError>(computed_in(row, x.dtype()) == x.dtype(), row.name, ": takes no ", x);
+}
+
+// The rows' expressions for plain numbers. Integers wrap: the arithmetic is done by the backends' kernels in
+// general, here only for the few numbers that gradients compute with.
+template <class T>
+Scalar evaluate_as(UnaryFn fn, T x) {
+  using namespace scalar_math;
+  switch (fn) {
+#define KILN_UNARY(Name, function, domain, saves, value, gradient)                             \
+  case UnaryFn::Name:                                                                          \
+    if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break;     \
+    else return Scalar(static_cast<T>(value));
+#define KILN_PREDICATE(Name, function, domain, value) \
+  case UnaryFn::Name: return Scalar(static_cast<bool>(value));
+#define KILN_BINARY(...)
+#define KILN_COMPARISON(...)
+#include "kiln/ops/elementwise.def"
+  }
+  fail<DTypeError>(name(fn), ": takes integers or booleans, got a float");
+}
+
+template <class T>
+Scalar evaluate_as(BinaryFn fn, T x, T y) {
+  using namespace scalar_math;
+  switch (fn) {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y)                      \
+  case BinaryFn::Name:                                                                         \
+    if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break;     \
+    else return Scalar(static_cast<T>(value));
+#define KILN_COMPARISON(Name, function, domain, value) \
+  case BinaryFn::Name: return Scalar(static_cast<bool>(value));
+#include "kiln/ops/elementwise.def"
+  }
+  fail<DTypeError>(name(fn), ": takes integers or booleans, got a float");
+}
+
+bool as_float(const Row& row, Kind kind) { return kind == Kind::Float || row.domain == Domain::Float; }
+
+}  // namespace
+
+std::string_view name(UnaryFn fn) { return row(fn).name; }
+std::string_view name(BinaryFn fn) { return row(fn).name; }
+Domain domain(UnaryFn fn) { return row(fn).domain; }
+Domain domain(BinaryFn fn) { return row(fn).domain; }
+bool yields_bool(UnaryFn fn) { return row(fn).yields_bool; }
+bool yields_bool(BinaryFn fn) { return row(fn).yields_bool; }
+std::string_view expression(UnaryFn fn) { return row(fn).expression; }
+std::string_view expression(BinaryFn fn) { return row(fn).expression; }
+
+Scalar evaluate(UnaryFn fn, const Scalar& x) {
+  return as_float(row(fn), x.kind()) ? evaluate_as(fn, x.to<double>()) : evaluate_as(fn, x.to<std::int64_t>());
+}
+Scalar evaluate(BinaryFn fn, const Scalar& x, const Scalar& y) {
+  const bool real = as_float(row(fn), x.kind()) || y.kind() == Kind::Float;
+  return real ? evaluate_as(fn, x.to<double>(), y.to<double>())
+              : evaluate_as(fn, x.to<std::int64_t>(), y.to<std::int64_t>());
+}
+
+Descs Unary::infer(Inputs in) const {
+  require_count(name(fn), in, 1, 1);
+  require_tensor(name(fn), in[0]);
+  require_domain(row(fn), in[0]);
+  return one(in[0].shape(), yields_bool(fn) ? DType::Bool : in[0].dtype());
+}
+Saves Unary::saves() const { return to_saves(row(fn).saves); }
+
+Descs Binary::infer(Inputs in) const {
+  require_count(name(fn), in, 2, 2);
+  const Value& tensor = in[0].is_scalar() ? in[1] : in[0];
+  require_tensor(name(fn), tensor);
+  require_domain(row(fn), tensor);
+  if (!in[0].is_scalar() && !in[1].is_scalar()) require_same_dtype(name(fn), in[0], in[1]);
+  return one(broadcast(name(fn), in[0].shape(), in[1].shape()), yields_bool(fn) ? DType::Bool : tensor.dtype());
+}
+Saves Binary::saves() const { return to_saves(row(fn).saves); }
+
+namespace {
+constexpr bool uses(std::uint32_t saves, std::uint32_t what) { return (saves & what) != 0; }
+}  // namespace
+
+void Unary::vjp(Backward& backward) const {
+  const std::uint32_t saves = row(fn).saves;
+  const Value g = backward.grad();
+  const Value x = uses(saves, kX) ? backward.in(0) : Value(), z = uses(saves, kZ) ? backward.out() : Value();
+  backward.to(0, [&]() -> Value {
+    switch (fn) {
+#define KILN_UNARY(Name, function, domain, saves, value, gradient) \
+  case UnaryFn::Name: return gradient;
+#define KILN_PREDICATE(Name, ...) \
+  case UnaryFn::Name: return {};
+#define KILN_BINARY(...)
+#define KILN_COMPARISON(...)
+#include "kiln/ops/elementwise.def"
+    }
+    return {};
+  });
+}
+
+void Binary::vjp(Backward& backward) const {
+  const std::uint32_t saves = row(fn).saves;
+  const Value g = backward.grad();
+  const Value x = uses(saves, kX) ? backward.in(0) : Value(), y = uses(saves, kY) ? backward.in(1) : Value(),
+              z = uses(saves, kZ) ? backward.out() : Value();
+  backward.to(0, [&]() -> Value {
+    switch (fn) {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y) \
+  case BinaryFn::Name: return grad_x;
+#define KILN_COMPARISON(Name, ...) \
+  case BinaryFn::Name: return {};
+#include "kiln/ops/elementwise.def"
+    }
+    return {};
+  });
+  backward.to(1, [&]() -> Value {
+    switch (fn) {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y) \
+  case BinaryFn::Name: return grad_y;
+#define KILN_COMPARISON(Name, ...) \
+  case BinaryFn::Name: return {};
+#include "kiln/ops/elementwise.def"
+    }
+    return {};
+  });
+}
+
+Descs Where::infer(Inputs in) const {
+  require_count(kName, in, 3, 3);
+  require_tensor(kName, in[condition]);
+  require<DTypeError>(in[condition].dtype() == DType::Bool, "where: the condition must be boolean, got ", in[condition]);
+  if (!in[x].is_scalar() && !in[y].is_scalar()) require_same_dtype(kName, in[x], in[y]);
+  const Value& value = in[x].is_scalar() ? in[y] : in[x];
+  return one(broadcast(kName, in[condition].shape(), broadcast(kName, in[x].shape(), in[y].shape())), value.dtype());
+}
+void Where::vjp(Backward& backward) const {
+  const Value& mask = backward.in(condition);
+  backward.to(x, [&] { return where(mask, backward.grad(), 0.0); });
+  backward.to(y, [&] { return where(mask, 0.0, backward.grad()); });
+}
+
+Descs Cast::infer(Inputs in) const {
+  require_count(kName, in, 1, 1);
+  require_tensor(kName, in[0]);
+  return one(in[0].shape(), to);
+}
+void Cast::vjp(Backward& backward) const {
+  backward.to(0, [&] { return cast(backward.grad(), backward.in_desc(0).dtype); });
+}
+
+}  // namespace op
+
+namespace {
+
+Value unary(op::UnaryFn fn, const Value& x) {
+  require<ArgumentError>(!x.empty(), op::name(fn), ": the operand is empty");
+  if (x.is_scalar()) return evaluate(fn, x.scalar());
+  if (fn == op::UnaryFn::BitwiseNot && x.dtype() == DType::Bool) fn = op::UnaryFn::LogicalNot;
+  return emit(op::Unary{fn}, {cast(x, op::computed_in(op::row(fn), x.dtype()))});
+}
+
+Value binary(op::BinaryFn fn, const Value& x, const Value& y) {
+  require<ArgumentError>(!x.empty() && !y.empty(), op::name(fn), ": an operand is empty");
+  if (x.is_scalar() && y.is_scalar()) return evaluate(fn, x.scalar(), y.scalar());
+  const DType promoted = x.is_scalar()   ? promote_scalar(y.dtype(), x.scalar().kind())
+                         : y.is_scalar() ? promote_scalar(x.dtype(), y.scalar().kind())
+                                         : promote(x.dtype(), y.dtype());
+  const DType dtype = op::computed_in(op::row(fn), promoted);
+  return emit(op::Binary{fn}, {cast(x, dtype), cast(y, dtype)});
+}
+
+}  // namespace
+
+#define KILN_UNARY(Name, function, ...) \
+  Value function(const Value& x) { return unary(op::UnaryFn::Name, x); }
+#define KILN_PREDICATE(Name, function, ...) \
+  Value function(const Value& x) { return unary(op::UnaryFn::Name, x); }
+#define KILN_BINARY(Name, function, ...) \
+  Value function(const Value& x, const Value& y) { return binary(op::BinaryFn::Name, x, y); }
+#define KILN_COMPARISON(Name, function, ...) \
+  Value function(const Value& x, const Value& y) { return binary(op::BinaryFn::Name, x, y); }
+#include "kiln/ops/elementwise.def"
+
+Value where(const Value& condition, const Value& x, const Value& y) {
+  require<ArgumentError>(condition && x && y, "where: an operand is empty");
+  if (condition.is_scalar()) return condition.scalar().to<bool>() ? x : y;
+  DType dtype = x.is_scalar() && !y.is_scalar()   ? promote_scalar(y.dtype(), x.scalar().kind())
+                : y.is_scalar() && !x.is_scalar() ? promote_scalar(x.dtype(), y.scalar().kind())
+                                                  : promote(x.dtype(), y.dtype());
+  // Two plain numbers leave nothing to take the element type from but themselves.
+  const Value first = x.is_scalar() && y.is_scalar() ? full({}, x.scalar(), condition.device(), dtype) : cast(x, dtype);
+  return emit(op::Where{}, {cast(condition, DType::Bool), first, cast(y, dtype)});
+}
+
+Value clamp(const Value& x, const Value& low, const Value& high) { return minimum(maximum(x, low), high); }
+
+Value cast(const Value& x, DType dtype) {
+  if (x.is_scalar() || x.dtype() == dtype) return x;
+  return emit(op::Cast{dtype}, {x});
+}
+
+Value gelu_slope(const Value& x) {
+  return (erf(x * 0.7071067811865476) + 1) * 0.5 + x * exp(square(x) * -0.5) * 0.3989422804014327;
+}
+Value gelu_tanh_slope(const Value& x) {
+  const Value t = tanh((x + square(x) * x * 0.044715) * 0.7978845608028654);
+  return (t + 1) * 0.5 + x * (1 - square(t)) * (square(x) * 0.134145 + 1) * 0.3989422804014327;
+}
+Value silu_slope(const Value& x) {
+  const Value s = sigmoid(x);
+  return s * (x * (1 - s) + 1);
+}
+Value mish_slope(const Value& x) {
+  const Value w = tanh(softplus(x));
+  return w + x * (1 - square(w)) * sigmoid(x);
+}
+Value hard_swish_slope(const Value& x) {
+  return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x / 3 + 0.5));
+}
+Value pow_slope(const Value& x, const Value& y) { return where(eq(y, 0), 0.0, y * pow(x, y - 1)); }
+Value pow_log(const Value& x, const Value& z) { return where(eq(z, 0), 0.0, z * log(x)); }
+Value share_of_larger(const Value& x, const Value& y) {
+  return where(gt(x, y), 1.0, cast(eq(x, y), x.is_scalar() ? y.dtype() : x.dtype()) * 0.5);
+}
+
+}  // namespace kiln

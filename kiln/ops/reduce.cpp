@@ -1,0 +1,185 @@
+#include "kiln/ops/reduce.hpp"
+
+#include <algorithm>
+
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/record.hpp"
+
+namespace kiln {
+namespace op {
+
+std::string_view name(ReduceFn fn) {
+  switch (fn) {
+    case ReduceFn::Sum: return "sum";
+    case ReduceFn::Mean: return "mean";
+    case ReduceFn::Prod: return "prod";
+    case ReduceFn::Max: return "max";
+    case ReduceFn::Min: return "min";
+    case ReduceFn::Any: return "any";
+    case ReduceFn::All: return "all";
+  }
+  return {};
+}
+std::string_view name(ArgFn fn) { return fn == ArgFn::ArgMax ? "argmax" : "argmin"; }
+
+namespace {
+
+/// The type a tensor of `dtype` is reduced in.
+DType reduced_in(ReduceFn fn, DType dtype) {
+  switch (fn) {
+    case ReduceFn::Sum:
+    case ReduceFn::Prod: return is_float(dtype) ? dtype : DType::I64;
+    case ReduceFn::Mean: return is_float(dtype) ? dtype : DType::F32;
+    case ReduceFn::Max:
+    case ReduceFn::Min: return dtype;
+    case ReduceFn::Any:
+    case ReduceFn::All: return DType::Bool;
+  }
+  return dtype;
+}
+
+std::int64_t count(const Shape& shape, const Dims& dims) {
+  std::int64_t product = 1;
+  for (const auto dim : dims) product *= shape[static_cast<int>(dim)];
+  return product;
+}
+
+}  // namespace
+
+Descs Reduce::infer(Inputs in) const {
+  require_count(name(fn), in, 1, 1);
+  require_tensor(name(fn), in[0]);
+  require<DTypeError>(reduced_in(fn, in[0].dtype()) == in[0].dtype(), name(fn), ": takes no ", in[0]);
+  Shape shape = in[0].shape();
+  const std::int64_t folded = count(shape, dims);
+  for (const auto dim : dims) shape[wrap_dim(name(fn), dim, shape.size())] = 1;
+  if (fn == ReduceFn::Max || fn == ReduceFn::Min)
+    require<ShapeError>(folded > 0 || numel(shape) == 0, name(fn), ": ", in[0], " has no elements along dimensions ", dims);
+  return one(shape, in[0].dtype());
+}
+
+Saves Reduce::saves() const {
+  switch (fn) {
+    case ReduceFn::Prod:
+    case ReduceFn::Max:
+    case ReduceFn::Min: return {.in = 1, .out = true};
+    default: return {};
+  }
+}
+
+void Reduce::vjp(Backward& backward) const {
+  const Shape& shape = backward.in_desc(0).shape;
+  const Value g = backward.grad();
+  backward.to(0, [&]() -> Value {
+    switch (fn) {
+      case ReduceFn::Sum: return kiln::expand(g, shape);
+      case ReduceFn::Mean: return kiln::expand(g / static_cast<double>(count(shape, dims)), shape);
+      case ReduceFn::Max:
+      case ReduceFn::Min: {
+        // Equal extremes share the gradient.
+        const Value chosen = cast(eq(backward.in(0), backward.out()), g.dtype());
+        return chosen * (g / sum(chosen, dims, true));
+      }
+      case ReduceFn::Prod: {
+        // The product of the others: total / x, except beside zeros, which are counted instead of divided by.
+        const Value& x = backward.in(0);
+        const Value zero = eq(x, 0), zeros = sum(cast(zero, x.dtype()), dims, true);
+        const Value nonzero = where(zero, 1.0, x), product = prod(nonzero, dims, true);
+        const Value others = where(zero, where(eq(zeros, 1), product, 0.0), where(eq(zeros, 0), product / nonzero, 0.0));
+        return g * others;
+      }
+      case ReduceFn::Any:
+      case ReduceFn::All: return {};
+    }
+    return {};
+  });
+}
+
+Descs ArgReduce::infer(Inputs in) const {
+  require_count(name(fn), in, 1, 1);
+  require_tensor(name(fn), in[0]);
+  Shape shape = in[0].shape();
+  const int at = wrap_dim(name(fn), dim, shape.size());
+  const std::int64_t length = shape[at];
+  shape[at] = 1;
+  require<ShapeError>(length > 0 || numel(shape) == 0, name(fn), ": ", in[0], " has no elements along dimension ", dim);
+  return one(shape, DType::I64);
+}
+void ArgReduce::vjp(Backward&) const {}
+
+}  // namespace op
+
+namespace {
+
+Dims wrap_dims(std::string_view op, const Dims& dims, int rank) {
+  Dims wrapped;
+  for (const auto dim : dims) wrapped.push_back(wrap_dim(op, dim, rank));
+  std::sort(wrapped.begin(), wrapped.end());
+  for (int i = 1; i < wrapped.size(); ++i)
+    require<ArgumentError>(wrapped[i] != wrapped[i - 1], op, ": dimension ", wrapped[i], " is named twice in ", dims);
+  return wrapped;
+}
+
+Dims all_dims(const Value& x) {
+  Dims dims;
+  for (int i = 0; i < x.rank(); ++i) dims.push_back(i);
+  return dims;
+}
+
+Value drop(const Value& x, const Dims& dims) {
+  Shape shape;
+  for (int i = 0; i < x.rank(); ++i)
+    if (std::find(dims.begin(), dims.end(), i) == dims.end()) shape.push_back(x.shape()[i]);
+  return reshape(x, shape);
+}
+
+Value reduce(op::ReduceFn fn, const Value& x, const Dims& dims, bool keep) {
+  const Dims wrapped = wrap_dims(op::name(fn), dims, x.rank());
+  const Value result = emit(op::Reduce{fn, wrapped}, {cast(x, op::reduced_in(fn, x.dtype()))});
+  return keep ? result : drop(result, wrapped);
+}
+
+Value arg_reduce(op::ArgFn fn, const Value& x, int dim, bool keep) {
+  const int wrapped = wrap_dim(op::name(fn), dim, x.rank());
+  const Value result = emit(op::ArgReduce{fn, wrapped}, {x});
+  return keep ? result : squeeze(result, wrapped);
+}
+
+}  // namespace
+
+#define KILN_REDUCTION(function, Name)                                                     \
+  Value function(const Value& x) { return reduce(op::ReduceFn::Name, x, all_dims(x), false); } \
+  Value function(const Value& x, const Dims& dims, bool keep) { return reduce(op::ReduceFn::Name, x, dims, keep); }
+KILN_REDUCTION(sum, Sum)
+KILN_REDUCTION(mean, Mean)
+KILN_REDUCTION(prod, Prod)
+KILN_REDUCTION(max, Max)
+KILN_REDUCTION(min, Min)
+KILN_REDUCTION(any, Any)
+KILN_REDUCTION(all, All)
+#undef KILN_REDUCTION
+
+Value argmax(const Value& x, int dim, bool keep) { return arg_reduce(op::ArgFn::ArgMax, x, dim, keep); }
+Value argmin(const Value& x, int dim, bool keep) { return arg_reduce(op::ArgFn::ArgMin, x, dim, keep); }
+
+Value variance(const Value& x, const Dims& dims, int correction, bool keep) {
+  const Dims wrapped = wrap_dims("variance", dims, x.rank());
+  const Value squares = square(x - mean(x, wrapped, true));
+  std::int64_t count = 1;
+  for (const auto dim : wrapped) count *= x.shape()[static_cast<int>(dim)];
+  return sum(squares, wrapped, keep) / static_cast<double>(count - correction);
+}
+
+Value sum_to(const Value& x, const Shape& shape) {
+  if (x.is_scalar() || x.shape() == shape) return x;
+  const int extra = x.rank() - shape.size();
+  require<ShapeError>(extra >= 0, "sum_to: ", x.shape(), " cannot be summed to ", shape);
+  Dims dims;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i < extra || (shape[i - extra] == 1 && x.shape()[i] != 1)) dims.push_back(i);
+  return reshape(sum(x, dims, true), shape);
+}
+
+}  // namespace kiln
