@@ -46,7 +46,7 @@ function(kiln_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE ${ARG_LINKS} GTest::gtest_main kiln_warnings)
-  gtest_discover_tests(test_${name} PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
 endfunction()
 
 # kiln_example(NAME SOURCES a.cpp ... LINKS target ...): the program bin/NAME, which `./dev run NAME` runs.
