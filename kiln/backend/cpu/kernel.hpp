@@ -12,7 +12,10 @@ namespace kiln::cpu {
 /// A block of memory; given back to its allocator when the last value that lies in it ends.
 class Memory : public Storage {
  public:
+  /// Throws MemoryError where there is none left.
   explicit Memory(std::size_t bytes);
+  /// Takes over what acquire(size) gave (memory.hpp).
+  Memory(std::byte* bytes, std::size_t size);
   ~Memory() override;
   std::byte* bytes() const { return bytes_; }
   std::size_t size() const { return size_; }
@@ -40,7 +43,7 @@ struct Array {
 Array read(const Value& value);
 /// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
 Array read_contiguous(const Value& value, Value& held);
-/// Gives a result memory in row-major order.
+/// Gives a result memory in row-major order. Throws MemoryError where there is none left.
 Array allocate(Value& result);
 /// The same in the order of `strides`, which must cover the result without gaps or overlap (a permutation).
 Array allocate(Value& result, const Dims& strides);

@@ -1,0 +1,110 @@
+#include "kiln/backend/cpu/kernel.hpp"
+
+#include <algorithm>
+
+#include "kiln/backend/cpu/memory.hpp"
+#include "kiln/backend/cpu/rows.hpp"
+
+namespace kiln::cpu {
+namespace {
+
+[[noreturn]] void fail_out_of_memory(std::size_t bytes, std::string_view what) {
+  const MemoryStatistics now = memory_statistics();
+  fail<MemoryError>("cpu: ", what, " needs ", bytes, " bytes, which the system does not give (", now.in_use,
+                    " bytes are in use, ", now.reserved, " held)");
+}
+
+std::size_t bytes_of(const Desc& desc) {
+  std::size_t bytes = 0;
+  const auto count = static_cast<std::size_t>(numel(desc.shape));
+  require<MemoryError>(!__builtin_mul_overflow(count, size_of(desc.dtype), &bytes), "cpu: a tensor ", desc.dtype, " ",
+                       desc.shape, " has more bytes than can be counted");
+  return bytes;
+}
+
+// Dimensions of size 1 say nothing about the order, and neither does anything in an empty array.
+bool dense(const Shape& shape, const Dims& strides) {
+  InlineList<int, kMaxRank> order;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return false;
+    if (shape[i] == 1) continue;
+    int at = order.size();
+    while (at > 0 && strides[order[at - 1]] < strides[i]) --at;
+    order.insert(at, i);
+  }
+  std::int64_t expected = 1;
+  for (int i = order.size() - 1; i >= 0; --i) {
+    if (strides[order[i]] != expected) return false;
+    expected *= shape[order[i]];
+  }
+  return true;
+}
+
+}  // namespace
+
+Memory::Memory(std::size_t bytes) : bytes_(acquire(bytes)), size_(bytes) {
+  if (!bytes_) fail_out_of_memory(bytes, "a buffer");
+}
+Memory::Memory(std::byte* bytes, std::size_t size) : bytes_(bytes), size_(size) {}
+Memory::~Memory() { give_back(bytes_, size_); }
+
+bool Array::contiguous() const {
+  std::int64_t expected = 1;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1 && strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+Array read(const Value& value) {
+  KILN_CHECK(value.node() && value.node()->storage);
+  const Node& node = *value.node();
+  const auto& memory = static_cast<const Memory&>(*node.storage);
+  const std::int64_t size = static_cast<std::int64_t>(size_of(node.desc.dtype));
+  return {.data = memory.bytes() + node.offset * size,
+          .dtype = node.desc.dtype,
+          .shape = node.desc.shape,
+          .strides = node.strides};
+}
+
+Array read_contiguous(const Value& value, Value& held) {
+  const Array array = read(value);
+  if (array.contiguous()) return array;
+  held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
+  const Array result = allocate(held);
+  copy(array, result);
+  return result;
+}
+
+Array allocate(Value& result) { return allocate(result, contiguous_strides(result.shape())); }
+
+Array allocate(Value& result, const Dims& strides) {
+  Node& node = *result.node();
+  const std::size_t bytes = bytes_of(node.desc);
+  std::byte* block = acquire(bytes);
+  if (!block) fail_out_of_memory(bytes, text("a tensor ", node.desc.dtype, " ", node.desc.shape));
+  node.storage = make_ref<Memory>(block, bytes);
+  node.strides = strides;
+  node.offset = 0;
+  return read(result);
+}
+
+void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset) {
+  Node& node = *result.node();
+  node.storage = operand.node()->storage;
+  node.strides = strides;
+  node.offset = offset;
+}
+
+Dims follow_order(const Shape& shape, Inputs in) {
+  for (const Value& value : in) {
+    if (!value.node()) continue;
+    const Node& node = *value.node();
+    if (node.desc.shape == shape && dense(shape, node.strides)) return node.strides;
+  }
+  return contiguous_strides(shape);
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,12 @@
+// Kernels of oneDNN, for contractions.
+#pragma once
+#include "kiln/backend/cpu/fast.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln::cpu::onednn {
+
+/// Every op without an overload below. Its type says at compile time that there is no kernel.
+template <class T>
+std::false_type run(const T&, Call) { return {}; }
+
+}  // namespace kiln::cpu::onednn

@@ -1,0 +1,12 @@
+// SIMD kernels, written with Highway and dispatched to the best instruction set at run time.
+#pragma once
+#include "kiln/backend/cpu/fast.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln::cpu::simd {
+
+/// Every op without an overload below. Its type says at compile time that there is no kernel.
+template <class T>
+std::false_type run(const T&, Call) { return {}; }
+
+}  // namespace kiln::cpu::simd
