@@ -1,0 +1,67 @@
+#include "kiln/tensor/create.hpp"
+
+#include "kiln/tensor/arithmetic.hpp"
+
+namespace kiln {
+namespace {
+
+// Appends the leaves to `elements`; the first path down fixes the sizes that the others must have.
+template <int D, class K>
+void collect(const Nested<D, K>& nested, int depth, Shape& shape,
+             std::vector<typename K::Literal>& elements) {
+  if constexpr (D == 0) {
+    elements.push_back(nested);
+  } else {
+    const auto size = static_cast<std::int64_t>(nested.size());
+    if (depth == shape.size())
+      shape.push_back(size);
+    else
+      require<ShapeError>(shape[depth] == size, "of: the rows of dimension ", depth,
+                          " differ in length: ", shape[depth], " and ", size);
+    for (const auto& part : nested) collect<D - 1, K>(part, depth + 1, shape, elements);
+  }
+}
+
+}  // namespace
+
+template <int D, class K> TensorData nested_data(const Nested<D, K>& nested, DType dtype) {
+  Shape shape;
+  std::vector<typename K::Literal> elements;
+  collect<D, K>(nested, 0, shape, elements);
+  while (shape.size() < D) shape.push_back(0);  // {} and {{}} name fewer sizes than there are
+  TensorData data(shape, dtype_of<typename K::Literal>);
+  std::copy(elements.begin(), elements.end(), data.as<typename K::Literal>().begin());
+  return data.to(dtype);
+}
+
+#define KILN_NESTED(D)                                                       \
+  template TensorData nested_data<D, Float>(const Nested<D, Float>&, DType); \
+  template TensorData nested_data<D, Int>(const Nested<D, Int>&, DType);     \
+  template TensorData nested_data<D, Bool>(const Nested<D, Bool>&, DType);
+KILN_NESTED(0)
+KILN_NESTED(1)
+KILN_NESTED(2)
+KILN_NESTED(3)
+KILN_NESTED(4)
+KILN_NESTED(5)
+#undef KILN_NESTED
+
+Tensor<1> linspace(double start, double end, std::int64_t count, const Device& device, DType dtype) {
+  require<ArgumentError>(count >= 0, "linspace: the count must not be negative, got ", count);
+  if (count == 1) return Tensor<1>::full({1}, start, device, dtype);
+  TensorData data({count}, DType::F64);
+  const auto points = data.as<double>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double t = static_cast<double>(i) / static_cast<double>(count - 1);
+    points[static_cast<std::size_t>(i)] = i + 1 == count ? end : start + (end - start) * t;
+  }
+  return Tensor<1>::from_data(data.to(dtype), device);
+}
+
+Tensor<2> eye(std::int64_t size, const Device& device, DType dtype) {
+  require<ArgumentError>(size >= 0, "eye: the size must not be negative, got ", size);
+  const auto i = arange(size, device);
+  return (i.unsqueeze(1) == i).to_float(dtype);
+}
+
+}  // namespace kiln

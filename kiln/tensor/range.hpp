@@ -1,0 +1,41 @@
+// What stands between the parentheses of x(0, s(1, end), ellipsis, -1): indices, Python's slices, and `...`.
+#pragma once
+#include <concepts>
+#include <optional>
+
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+/// As far as the dimension goes: s(2, end), and s({}, {}, -1) for Python's ::-1.
+inline constexpr std::nullopt_t end = std::nullopt;
+
+/// The whole dimension.
+inline Range s() { return {}; }
+/// Python's from:to:step. Negative ends count from the end, ends beyond are clamped.
+inline Range s(std::optional<std::int64_t> from, std::optional<std::int64_t> to, std::int64_t step = 1) {
+  return {from, to, step};
+}
+
+/// As many whole dimensions as the other entries leave; at most once, and implied at the end.
+struct Ellipsis {};
+inline constexpr Ellipsis ellipsis;
+
+/// One entry: an index, which drops its dimension, a slice, which keeps it, or the ellipsis.
+struct IndexEntry {
+  enum class Type : std::uint8_t { Index, Slice, Rest };
+  IndexEntry(std::integral auto index) : type(Type::Index), index(static_cast<std::int64_t>(index)) {}
+  IndexEntry(const Range& slice) : type(Type::Slice), slice(slice) {}
+  IndexEntry(Ellipsis) : type(Type::Rest) {}
+
+  Type type;
+  std::int64_t index = 0;
+  Range slice;
+};
+
+/// x indexed by the entries, as NumPy does it. Throws IndexError.
+Value index(const Value& x, std::span<const IndexEntry> entries);
+/// x with those elements replaced by `value`, which broadcasts to them.
+Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Value& value);
+
+}  // namespace kiln

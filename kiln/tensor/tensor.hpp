@@ -1,0 +1,407 @@
+// Tensor<D, K>: a tensor of D dimensions whose elements are of kind K (Float, Int or Bool). The typed face of a Value:
+// every method is one call of a function over Values, and its signature says what rank and kind come out.
+// Shape, element type and device are run-time properties; a method that a kind or rank lacks does not exist.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "kiln/ops/functions.hpp"
+#include "kiln/tensor/composed.hpp"
+#include "kiln/tensor/kind.hpp"
+#include "kiln/tensor/range.hpp"
+
+namespace kiln {
+
+template <int D, class K = Float> class Tensor;
+template <int D, class K> struct TensorWithIndices;
+
+/// A result on its way into the Tensor type that a signature promises.
+struct Typed {
+  Value value;
+};
+
+/// x.sum(keep, 1): the reduced dimensions stay, with size 1.
+struct Keep {};
+inline constexpr Keep keep;
+
+// ---- what an operand of a typed function may be: a tensor or a plain number ------------------------------------------
+template <class T> struct OperandTraits {};
+template <Number T> struct OperandTraits<T> {
+  static constexpr int kRank = 0;
+  using Kind = KindOf<T>;
+};
+template <int D, class K> struct OperandTraits<Tensor<D, K>> {
+  static constexpr int kRank = D;
+  using Kind = K;
+};
+template <class T>
+concept Operand = requires { typename OperandTraits<T>::Kind; };
+template <Operand T> using KindOfOperand = typename OperandTraits<T>::Kind;
+/// The rank of what `A` and `B` broadcast to: the larger one.
+template <Operand A, Operand B>
+inline constexpr int kJoinedRank =
+    OperandTraits<A>::kRank < OperandTraits<B>::kRank ? OperandTraits<B>::kRank : OperandTraits<A>::kRank;
+
+/// Braces nested D deep: {{1, 2}, {3, 4}} for D = 2.
+template <int D, class T> struct NestedBraces {
+  using type = std::initializer_list<typename NestedBraces<D - 1, T>::type>;
+};
+template <class T> struct NestedBraces<0, T> {
+  using type = T;
+};
+template <int D, class K> using Nested = typename NestedBraces<D, typename K::Literal>::type;
+
+/// Throws ShapeError where rows differ in length.
+template <int D, class K> TensorData nested_data(const Nested<D, K>& elements, DType dtype);
+
+/// What lies one after the other in memory: a vector, a span, an array.
+template <class T>
+concept Sequence = requires(const T& list) { *list.data() + list.size(); };
+
+template <int D, class K> class Tensor {
+  static_assert(0 <= D && D <= kMaxRank, "Kiln's tensors have at most 8 dimensions");
+  template <std::integral... Dim>
+  static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
+  template <class... Entry> static constexpr int kIndexed = D - (0 + ... + int{std::integral<Entry>});
+
+ public:
+  static constexpr int kRank = D;
+  using Literal = typename K::Literal;
+
+  /// No tensor: an absent bias.
+  Tensor() = default;
+  Tensor(Typed result) : Tensor(std::move(result.value)) {}
+  /// Throws ShapeError or DTypeError: "expected a tensor of rank 2, got float32 [3]".
+  explicit Tensor(Value value) : value_(std::move(value)) { require_tensor(value_, D, K::kKind); }
+  template <int E, class L> explicit Tensor(const Tensor<E, L>&) = delete;
+
+  /// Nested braces: Tensor<2>::of({{1, 2, 3}, {4, 5, 6}}, device). Throws ShapeError where rows differ in length.
+  static Tensor of(const Nested<D, K>& elements, const Device& device, DType dtype = K::kDefault) {
+    return Typed{kiln::from_data(nested_data<D, K>(elements, dtype), device)};
+  }
+  /// The elements of a vector, span or array in row-major order; the element type is theirs.
+  template <Sequence S> static Tensor of(const S& elements, const Shape& shape, const Device& device) {
+    using T = std::remove_cvref_t<decltype(*elements.data())>;
+    return Typed{kiln::from_data(TensorData::of<T>(shape, {elements.data(), elements.size()}), device)};
+  }
+  template <Sequence S>
+  static Tensor of(const S& elements, const Device& device)
+    requires(D == 1)
+  {
+    return of(elements, Shape{static_cast<std::int64_t>(elements.size())}, device);
+  }
+  static Tensor from_data(TensorData data, const Device& device) {
+    return Typed{kiln::from_data(std::move(data), device)};
+  }
+  static Tensor full(const Shape& shape, Literal value, const Device& device, DType dtype = K::kDefault) {
+    return Typed{kiln::full(shape, value, device, dtype)};
+  }
+  static Tensor zeros(const Shape& shape, const Device& device, DType dtype = K::kDefault) {
+    return full(shape, 0, device, dtype);
+  }
+  static Tensor ones(const Shape& shape, const Device& device, DType dtype = K::kDefault) {
+    return full(shape, 1, device, dtype);
+  }
+
+  // ---- what it is --------------------------------------------------------------------------------------------------
+  operator const Value&() const { return value_; }
+  const Value& value() const { return value_; }
+  bool empty() const { return value_.empty(); }
+  const Shape& shape() const { return value_.shape(); }
+  std::int64_t dim(int i) const { return value_.dim(i); }
+  std::int64_t numel() const { return value_.numel(); }
+  DType dtype() const { return value_.dtype(); }
+  Device device() const { return value_.device(); }
+  /// auto [batch, height, width] = images.dims();
+  std::array<std::int64_t, D> dims() const {
+    std::array<std::int64_t, D> sizes{};
+    for (int i = 0; i < D; ++i) sizes[static_cast<std::size_t>(i)] = shape()[i];
+    return sizes;
+  }
+
+  // ---- reading it: these wait for the device -----------------------------------------------------------------------
+  TensorData data() const { return value_.data(); }
+  template <class T = typename K::Element> std::vector<T> to_vector() const {
+    return data().template to_vector<T>();
+  }
+  template <class T = typename K::Element>
+  T item() const
+    requires(D == 0)
+  {
+    return to_vector<T>()[0];
+  }
+
+  // ---- the same elements elsewhere, or as another type -------------------------------------------------------------
+  Tensor to_device(const Device& device) const { return Typed{kiln::to_device(value_, device)}; }
+  /// Another element type of the same kind.
+  Tensor to(DType dtype) const { return Typed{kiln::cast(value_, dtype)}; }
+  Tensor<D, Float> to_float(DType dtype = DType::F32) const { return Typed{kiln::cast(value_, dtype)}; }
+  /// Truncates.
+  Tensor<D, Int> to_int(DType dtype = DType::I64) const { return Typed{kiln::cast(value_, dtype)}; }
+  Tensor<D, Bool> to_bool() const { return Typed{kiln::cast(value_, DType::Bool)}; }
+
+  // ---- gradients ---------------------------------------------------------------------------------------------------
+  /// The same data as the leaf of a new graph. Throws AutodiffError on a device without autodiff.
+  Tensor require_grad() const
+    requires Has<K>::Float
+  {
+    return Typed{value_.require_grad()};
+  }
+  Tensor detach() const { return Typed{value_.detach()}; }
+  bool tracked() const { return value_.tracked(); }
+
+  // ---- elementwise: a method for each row of ops/elementwise.def; operands broadcast and promote -------------------
+#define KILN_UNARY(Name, function, domain, ...) \
+  Tensor function() const                       \
+    requires Has<K>::domain                     \
+  {                                             \
+    return Typed{kiln::function(value_)};       \
+  }
+#define KILN_PREDICATE(Name, function, domain, ...) \
+  Tensor<D, Bool> function() const                  \
+    requires Has<K>::domain                         \
+  {                                                 \
+    return Typed{kiln::function(value_)};           \
+  }
+#define KILN_BINARY(Name, function, domain, ...)                                         \
+  template <Operand Y>                                                                   \
+  Tensor<kJoinedRank<Tensor, Y>, Joined<K, KindOfOperand<Y>>> function(const Y& y) const \
+    requires Has<K>::domain                                                              \
+  {                                                                                      \
+    return Typed{kiln::function(value_, y)};                                             \
+  }
+#define KILN_COMPARISON(Name, function, domain, ...)              \
+  template <Operand Y>                                            \
+  Tensor<kJoinedRank<Tensor, Y>, Bool> function(const Y& y) const \
+    requires Has<K>::domain                                       \
+  {                                                               \
+    return Typed{kiln::function(value_, y)};                      \
+  }
+#include "kiln/ops/elementwise.def"
+
+  template <Operand Low, Operand High>
+  Tensor clamp(const Low& low, const High& high) const
+    requires Has<K>::Number
+  {
+    return Typed{kiln::clamp(value_, low, high)};
+  }
+  /// x with `value` where the mask is true.
+  template <int E, Number N> Tensor mask_fill(const Tensor<E, Bool>& mask, N value) const {
+    return Typed{kiln::where(mask, value, value_)};
+  }
+
+  // ---- reductions: x.sum() of everything, x.sum(0, -1) of some dimensions, x.sum(keep, -1) leaves them with size 1 --
+#define KILN_REDUCE(function, Result, domain)                              \
+  template <std::integral... Dim>                                          \
+  Tensor<kReduced<Dim...>, Result> function(Dim... dims) const             \
+    requires Has<K>::domain                                                \
+  {                                                                        \
+    return Typed{kiln::function(value_, dims_or_all({dims...}, D))};       \
+  }                                                                        \
+  template <std::integral... Dim>                                          \
+  Tensor<D, Result> function(Keep, Dim... dims) const                      \
+    requires Has<K>::domain                                                \
+  {                                                                        \
+    return Typed{kiln::function(value_, dims_or_all({dims...}, D), true)}; \
+  }
+  KILN_REDUCE(sum, Arithmetic<K>, Any)
+  KILN_REDUCE(prod, Arithmetic<K>, Any)
+  KILN_REDUCE(mean, Float, Float)
+  KILN_REDUCE(max, K, Number)
+  KILN_REDUCE(min, K, Number)
+  KILN_REDUCE(any, Bool, Bool)
+  KILN_REDUCE(all, Bool, Bool)
+#undef KILN_REDUCE
+  /// Divides by count - 1, as a sample's; kiln::variance takes other corrections.
+  template <std::integral... Dim>
+  Tensor<kReduced<Dim...>> var(Dim... dims) const
+    requires Has<K>::Float
+  {
+    return Typed{kiln::variance(value_, dims_or_all({dims...}, D))};
+  }
+  /// The square root of var().
+  template <std::integral... Dim>
+  Tensor<kReduced<Dim...>> std(Dim... dims) const
+    requires Has<K>::Float
+  {
+    return Typed{kiln::deviation(value_, dims_or_all({dims...}, D))};
+  }
+  /// Where the first extreme element along `dim` stands.
+  Tensor<D - 1, Int> argmax(int dim) const
+    requires Has<K>::Number
+  {
+    return Typed{kiln::argmax(value_, dim)};
+  }
+  Tensor<D - 1, Int> argmin(int dim) const
+    requires Has<K>::Number
+  {
+    return Typed{kiln::argmin(value_, dim)};
+  }
+  /// auto [values, indices] = x.max_with_index(-1);
+  TensorWithIndices<D - 1, K> max_with_index(int dim) const
+    requires Has<K>::Number
+  {
+    return kiln::max_with_index(value_, dim);
+  }
+  TensorWithIndices<D - 1, K> min_with_index(int dim) const
+    requires Has<K>::Number
+  {
+    return kiln::min_with_index(value_, dim);
+  }
+
+  // ---- order: see composed.hpp for what equal elements and NaN do --------------------------------------------------
+  /// auto [values, indices] = x.topk(5, -1); waits for the device.
+  TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const
+    requires Has<K>::Number
+  {
+    return kiln::topk(value_, k, dim, largest);
+  }
+  TensorWithIndices<D, K> sort(int dim = -1, bool descending = false) const
+    requires Has<K>::Number
+  {
+    return kiln::sort(value_, dim, descending);
+  }
+  Tensor<D, Int> argsort(int dim = -1, bool descending = false) const
+    requires Has<K>::Number
+  {
+    return Typed{kiln::sort(value_, dim, descending).indices};
+  }
+
+  // ---- views -------------------------------------------------------------------------------------------------------
+  /// x.reshape(2, -1): the number of sizes is the new rank; one may be -1, whatever is left.
+  template <std::integral... Size> Tensor<sizeof...(Size), K> reshape(Size... sizes) const {
+    return Typed{kiln::reshape(value_, {sizes...})};
+  }
+  /// x.reshape<3>(shape)
+  template <int R> Tensor<R, K> reshape(const Shape& shape) const {
+    return Typed{kiln::reshape(value_, shape)};
+  }
+  /// x.flatten() to one dimension; x.flatten<1>() keeps the first, x.flatten<0, 1>() merges the first two.
+  template <int First = 0, int Last = -1> Tensor<D - ((Last + D) % D - (First + D) % D), K> flatten() const {
+    return Typed{kiln::flatten(value_, First, Last)};
+  }
+  /// A new dimension of size 1 before `dim` (-1: at the end).
+  Tensor<D + 1, K> unsqueeze(int dim) const { return Typed{kiln::unsqueeze(value_, dim)}; }
+  /// Drops `dim`, which must have size 1.
+  Tensor<D - 1, K> squeeze(int dim) const { return Typed{kiln::squeeze(value_, dim)}; }
+  /// Dimension i of the result is dimension dims[i] of this.
+  template <std::integral... Dim>
+  Tensor permute(Dim... dims) const
+    requires(sizeof...(Dim) == D)
+  {
+    return Typed{kiln::permute(value_, {dims...})};
+  }
+  Tensor transpose(int dim1 = -2, int dim2 = -1) const { return Typed{kiln::transpose(value_, dim1, dim2)}; }
+  Tensor t() const
+    requires(D == 2)
+  {
+    return transpose();
+  }
+  /// Repeats dimensions of size 1, and adds leading ones, without copying.
+  template <std::integral... Size> Tensor<sizeof...(Size), K> expand(Size... sizes) const {
+    return Typed{kiln::expand(value_, {sizes...})};
+  }
+  template <int R> Tensor<R, K> expand(const Shape& shape) const {
+    return Typed{kiln::expand(value_, shape)};
+  }
+  template <std::integral... Dim> Tensor flip(Dim... dims) const {
+    return Typed{kiln::flip(value_, {dims...})};
+  }
+  /// Element i along `dim` moves to i + shift, round the end.
+  Tensor roll(std::int64_t shift, int dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
+  /// Laid side by side, times[i] times along dimension i.
+  template <std::integral... Times>
+  Tensor repeat(Times... times) const
+    requires(sizeof...(Times) == D)
+  {
+    return Typed{kiln::repeat(value_, {times...})};
+  }
+  /// Elements [start, start + count) of `dim`.
+  Tensor narrow(int dim, std::int64_t start, std::int64_t count) const {
+    return Typed{kiln::narrow(value_, dim, start, count)};
+  }
+  /// Parts of `size` along `dim`; the last may be smaller.
+  std::vector<Tensor> split(std::int64_t size, int dim = 0) const {
+    return typed(kiln::split(value_, size, dim));
+  }
+  std::vector<Tensor> chunk(std::int64_t parts, int dim = 0) const {
+    return typed(kiln::chunk(value_, parts, dim));
+  }
+  /// `before` and `after` give the elements to add at either end of each dimension.
+  Tensor pad(const Dims& before, const Dims& after, Literal value = {}) const {
+    return Typed{kiln::pad(value_, before, after, value)};
+  }
+
+  // ---- indexing ----------------------------------------------------------------------------------------------------
+  /// x(0, s(1, end), ellipsis, -1): an index drops its dimension; see range.hpp.
+  template <std::convertible_to<IndexEntry>... Entry>
+  Tensor<kIndexed<Entry...>, K> operator()(Entry... entries) const {
+    return Typed{index(value_, std::array<IndexEntry, sizeof...(Entry)>{entries...})};
+  }
+  /// This with the elements at x(entries...) replaced by `value`, which broadcasts to them.
+  template <Operand V, std::convertible_to<IndexEntry>... Entry>
+  Tensor assign(const V& value, Entry... entries) const {
+    static_assert(OperandTraits<V>::kRank <= kIndexed<Entry...>,
+                  "assign: the value has more dimensions than x(entries...)");
+    return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entry)>{entries...}, value)};
+  }
+  /// result[i][j] = x[i][index[i][j]] for dim = 1
+  Tensor gather(int dim, const Tensor<D, Int>& index) const {
+    return Typed{kiln::gather(value_, dim, index)};
+  }
+  /// This with `source` added where gather() with the same index would read.
+  Tensor scatter_add(int dim, const Tensor<D, Int>& index, const Tensor& source) const
+    requires Has<K>::Number
+  {
+    return Typed{kiln::scatter_add(value_, dim, index, source)};
+  }
+  /// Slices of `dim`, which becomes the dimensions of `index`.
+  template <int E> Tensor<D - 1 + E, K> select(int dim, const Tensor<E, Int>& index) const {
+    return Typed{kiln::select(value_, dim, index)};
+  }
+  /// The elements where the mask is true, in row-major order. Waits for the device.
+  Tensor<1, K> mask_select(const Tensor<D, Bool>& mask) const {
+    return Typed{kiln::mask_select(value_, mask)};
+  }
+  /// 1 where the class is; all 0 where the index is out of range.
+  Tensor<D + 1, Int> one_hot(std::int64_t classes) const
+    requires Has<K>::Integer
+  {
+    return Typed{kiln::one_hot(value_, classes)};
+  }
+
+  // ---- contractions and normalisations -----------------------------------------------------------------------------
+  /// [..., m, k] x [..., k, n] -> [..., m, n]; leading dimensions broadcast, so ranks may differ.
+  template <int E, class L> Tensor<(D < E ? E : D), Joined<K, L>> matmul(const Tensor<E, L>& y) const {
+    static_assert(D >= 2 && E >= 2, "matmul: both tensors need two dimensions or more; see unsqueeze()");
+    return Typed{kiln::matmul(value_, y)};
+  }
+  Tensor softmax(int dim) const
+    requires Has<K>::Float
+  {
+    return Typed{kiln::softmax(value_, dim)};
+  }
+  Tensor log_softmax(int dim) const
+    requires Has<K>::Float
+  {
+    return Typed{kiln::log_softmax(value_, dim)};
+  }
+
+ private:
+  static std::vector<Tensor> typed(const Values& values) {
+    std::vector<Tensor> tensors;
+    for (const Value& value : values) tensors.push_back(Tensor(value));
+    return tensors;
+  }
+
+  Value value_;
+};
+
+/// auto [values, indices] = x.topk(5, -1);
+template <int D, class K> struct TensorWithIndices {
+  TensorWithIndices(const ValueWithIndices& result) : values(result.values), indices(result.indices) {}
+  Tensor<D, K> values;
+  Tensor<D, Int> indices;
+};
+
+}  // namespace kiln
