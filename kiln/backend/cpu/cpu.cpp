@@ -1,0 +1,84 @@
+#include "kiln/backend/cpu/cpu.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/memory.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/ops/no_grad.hpp"
+
+namespace kiln::cpu {
+
+void Cpu::run(const op::Op& op, Call call) {
+  for (const FastKernels& kernels : fast_)
+    if (kernels.run(op, call)) return;
+  op::visit(op, [&]<class T>(const T& o) {
+    if constexpr (std::is_same_v<T, op::Custom>) {
+      if (!o.op->run(name_, call)) run_expansion(op, call);
+    } else if constexpr (op::Composite<T>) {
+      run_expansion(op, call);
+    } else {
+      reference::run(o, call);
+    }
+  });
+}
+
+// A custom op's class is asked when it runs, and expanded here if it has no kernel.
+bool Cpu::has_kernel(const op::Op& op) const {
+  return op::visit(op, [&]<class T>(const T&) {
+    if constexpr (op::Composite<T> && !std::is_same_v<T, op::Custom>)
+      return std::any_of(fast_.begin(), fast_.end(), [&](const FastKernels& kernels) { return kernels.has(op); });
+    else
+      return true;
+  });
+}
+
+// The operands may name a decorator of this backend as their device. The expansion must not go through that one
+// again, so its operands are handles that name this backend.
+void Cpu::run_expansion(const op::Op& op, Call call) {
+  const NoGrad pause;
+  const Device here{Ref<Backend>(this)};
+  Values in(call.in.begin(), call.in.end());
+  for (Value& value : in) {
+    if (!value.node()) continue;
+    const Value operand = value;
+    value = Value(make_ref<Node>(operand.node()->desc, here));
+    alias(value, operand, operand.node()->strides, operand.node()->offset);
+  }
+  const Values results = op::visit(op, [&]<class T>(const T& o) -> Values {
+    if constexpr (op::Composite<T>) return o.expand(in);
+    else return {};
+  });
+  const std::string_view name = op::name(op);
+  require<ArgumentError>(results.size() == call.out.size(), name, ": expand gives ", results.size(), " results, infer ",
+                         call.out.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Ref<Node>& made = results[i].node();
+    require<ShapeError>(made && made->desc == call.out[i].node()->desc, name, ": expand gives ", results[i],
+                        " where infer says ", call.out[i]);
+    alias(call.out[i], results[i], made->strides, made->offset);
+  }
+}
+
+Ref<Node> Cpu::upload(TensorData data, const Device& device) {
+  Value value(make_ref<Node>(Desc{data.shape(), data.dtype()}, device));
+  const Array array = allocate(value);
+  if (!data.bytes().empty()) std::memcpy(array.data, data.bytes().data(), data.bytes().size());
+  return value.node();
+}
+
+TensorData Cpu::download(const Value& value) {
+  const Array from = read(value);
+  TensorData data(from.shape, from.dtype);
+  copy(from, {.data = data.bytes().data(),
+              .dtype = from.dtype,
+              .shape = from.shape,
+              .strides = contiguous_strides(from.shape)});
+  return data;
+}
+
+MemoryStatistics Cpu::memory() const { return memory_statistics(); }
+
+}  // namespace kiln::cpu

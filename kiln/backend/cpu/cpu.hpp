@@ -1,0 +1,29 @@
+// The processor as a device: fast kernels first, then the reference, then what the op is made of.
+#pragma once
+#include <vector>
+
+#include "kiln/backend/cpu/fast.hpp"
+
+namespace kiln::cpu {
+
+class Cpu : public Backend {
+ public:
+  /// Tries `fast` in this order. With none of them it is the oracle that other backends are compared with.
+  Cpu(std::string_view name, std::vector<FastKernels> fast) : name_(name), fast_(std::move(fast)) {}
+
+  std::string name() const override { return name_; }
+  void run(const op::Op& op, Call call) override;
+  bool has_kernel(const op::Op& op) const override;
+  Ref<Node> upload(TensorData data, const Device& device) override;
+  TensorData download(const Value& value) override;
+  void sync() override {}
+  MemoryStatistics memory() const override;
+
+ private:
+  void run_expansion(const op::Op& op, Call call);
+
+  std::string name_;
+  std::vector<FastKernels> fast_;
+};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,27 @@
+// The devices "cpu" and "reference", one of each to a program.
+#include "kiln/backend/cpu/cpu.hpp"
+
+/// Linked into every program by name (CMakeLists.txt), and this file with it.
+extern "C" const char kiln_cpu_devices[];
+const char kiln_cpu_devices[] = "cpu, reference";
+
+namespace kiln {
+namespace {
+
+Device reference_device() {
+  static const Device device(make_ref<cpu::Cpu>("reference", std::vector<cpu::FastKernels>{}));
+  return device;
+}
+
+[[maybe_unused]] const bool registered =
+    (register_device("cpu", 1, &Device::cpu), register_device("reference", 0, &reference_device), true);
+
+}  // namespace
+
+Device Device::cpu() {
+  static const Device device(
+      make_ref<cpu::Cpu>("cpu", std::vector<cpu::FastKernels>{cpu::simd_kernels(), cpu::onednn_kernels()}));
+  return device;
+}
+
+}  // namespace kiln

@@ -1,0 +1,113 @@
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
+
+namespace kiln::cpu::reference {
+namespace {
+
+/// The words of a random stream, read in ascending order: one call of the generator for four.
+class Words {
+ public:
+  explicit Words(const Value& key) : key_{static_cast<std::uint64_t>(key.scalar().to<std::int64_t>())} {}
+  std::uint32_t operator[](std::int64_t i) {
+    const auto index = static_cast<std::uint64_t>(i);
+    if (index / 4 != block_) words_ = philox(key_, block_ = index / 4);
+    return words_[index % 4];
+  }
+
+ private:
+  Key key_;
+  std::uint64_t block_ = ~std::uint64_t{0};
+  PhiloxWords words_{};
+};
+
+/// The next T towards minus infinity; `number` is finite.
+template <class T>
+T next_below(T number) {
+  if constexpr (is_half<T>) {
+    if (number == 0) return T::from_bits(0x8001u);
+    return T::from_bits(static_cast<std::uint16_t>(number > 0 ? number.bits - 1 : number.bits + 1));
+  } else {
+    return std::nextafter(number, -std::numeric_limits<T>::infinity());
+  }
+}
+
+/// A number of [low, high), also where rounding to T would reach `high`.
+template <class T>
+T between(double low, double high, std::uint32_t word) {
+  const T number = convert<T>(low + static_cast<double>(to_uniform(word)) * (high - low));
+  return high > low && static_cast<double>(number) >= high ? next_below(number) : number;
+}
+
+/// Box and Muller: words 2i and 2i + 1 give a distance and an angle, whose cosine makes element 2i and whose sine
+/// makes element 2i + 1.
+double standard_normal(Words& words, std::int64_t i) {
+  const std::int64_t pair = i & ~std::int64_t{1};
+  const double distance = std::sqrt(-2 * std::log(1 - static_cast<double>(to_uniform(words[pair]))));
+  const double angle = 2 * std::numbers::pi * static_cast<double>(to_uniform(words[pair + 1]));
+  return distance * (i == pair ? std::cos(angle) : std::sin(angle));
+}
+
+}  // namespace
+
+void run(const op::Fill&, Call call) {
+  const Array z = allocate(call.out[0]);
+  const Operand number(call.in[op::Fill::value], z.dtype, z.shape);
+  copy(number.array(), z);
+}
+
+void run(const op::Arange&, Call call) {
+  const Array z = allocate(call.out[0]);
+  const Scalar &start = call.in[op::Arange::start].scalar(), &step = call.in[op::Arange::step].scalar();
+  const auto count_as = [&]<class C>(TypeTag<C>) {
+    const C first = start.to<C>(), pace = step.to<C>();
+    for (std::int64_t i = 0; i < z.numel(); ++i) {
+      const C number = first + static_cast<C>(i) * pace;
+      store(&number, 1, z, i, 1);
+    }
+  };
+  const bool whole = !is_float(z.dtype) && start.kind() != Kind::Float && step.kind() != Kind::Float;
+  if (whole) count_as(TypeTag<std::int64_t>{});
+  else count_as(TypeTag<double>{});
+}
+
+void run(const op::Random& op, Call call) {
+  const Array z = allocate(call.out[0]);
+  const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
+  Words words(call.in[op::Random::key]);
+  const std::int64_t count = z.numel();
+  visit_dtype(z.dtype, [&]<class T>(TypeTag<T>) {
+    T* numbers = z.as<T>();
+    switch (op.distribution) {
+      case op::Distribution::Uniform:
+        if constexpr (is_half<T> || std::is_floating_point_v<T>)
+          for (std::int64_t i = 0; i < count; ++i) numbers[i] = between<T>(a, b, words[i]);
+        return;
+      case op::Distribution::Normal:
+        for (std::int64_t i = 0; i < count; ++i) numbers[i] = convert<T>(a + b * standard_normal(words, i));
+        return;
+      case op::Distribution::Bernoulli:
+        for (std::int64_t i = 0; i < count; ++i) numbers[i] = convert<T>(static_cast<double>(to_uniform(words[i])) < a);
+        return;
+    }
+  });
+}
+
+void run(const op::Dropout&, Call call) {
+  const Array x = read(call.in[op::Dropout::x]);
+  const double probability = call.in[op::Dropout::probability].scalar().to<double>();
+  Words words(call.in[op::Dropout::key]);
+  visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
+    const RowMajor<C> data(x);
+    Result<C> result(call.out[0]);
+    const auto scale = static_cast<C>(1 / (1 - probability));
+    for (std::int64_t i = 0; i < x.numel(); ++i)
+      result[i] = static_cast<double>(to_uniform(words[i])) >= probability ? data[i] * scale : C{0};
+    result.store();
+  });
+}
+
+}  // namespace kiln::cpu::reference

@@ -1,0 +1,46 @@
+// A plain kernel for every primitive: any strides, every element type that the op takes, on any platform. What other
+// kernels are compared with, and what runs where there is no better one.
+#pragma once
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln::cpu::reference {
+
+// elementwise.cpp
+void run(const op::Unary& op, Call call);
+void run(const op::Binary& op, Call call);
+void run(const op::Where& op, Call call);
+void run(const op::Cast& op, Call call);
+// reduce.cpp
+void run(const op::Reduce& op, Call call);
+void run(const op::ArgReduce& op, Call call);
+// view.cpp
+void run(const op::Reshape& op, Call call);
+void run(const op::Permute& op, Call call);
+void run(const op::Expand& op, Call call);
+void run(const op::Slice& op, Call call);
+void run(const op::SliceAssign& op, Call call);
+// matmul.cpp
+void run(const op::Matmul& op, Call call);
+// conv.cpp
+void run(const op::Conv& op, Call call);
+void run(const op::ConvTranspose& op, Call call);
+void run(const op::ConvWeightGrad& op, Call call);
+// pool.cpp
+void run(const op::MaxPool& op, Call call);
+void run(const op::AvgPool& op, Call call);
+void run(const op::AvgPoolGrad& op, Call call);
+// index.cpp
+void run(const op::Gather& op, Call call);
+void run(const op::ScatterAdd& op, Call call);
+void run(const op::Select& op, Call call);
+void run(const op::SelectAdd& op, Call call);
+// assemble.cpp
+void run(const op::Cat& op, Call call);
+// create.cpp
+void run(const op::Fill& op, Call call);
+void run(const op::Arange& op, Call call);
+void run(const op::Random& op, Call call);
+void run(const op::Dropout& op, Call call);
+
+}  // namespace kiln::cpu::reference
