@@ -7,6 +7,11 @@ namespace kiln::cpu::onednn {
 
 /// Every op without an overload below. Its type says at compile time that there is no kernel.
 template <class T>
-std::false_type run(const T&, Call) { return {}; }
+std::false_type run(const T&, Call) {
+  return {};
+}
+
+// float32, and bfloat16 where the processor has it.
+bool run(const op::Matmul&, Call call);
 
 }  // namespace kiln::cpu::onednn

@@ -1,0 +1,107 @@
+#include "kiln/backend/cpu/onednn/primitive.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include <dnnl_debug.h>
+
+#include "kiln/backend/cpu/kernel.hpp"
+
+namespace kiln::cpu::onednn {
+namespace {
+
+/// The calling thread's scratchpad, which grows to the largest that it was asked for.
+std::byte* scratchpad(std::size_t bytes) {
+  thread_local Ref<Memory> block;
+  if (!block || block->size() < bytes) {
+    block = {};
+    block = make_ref<Memory>(bytes);
+  }
+  return block->bytes();
+}
+
+struct HashKey {
+  std::size_t operator()(const Key& key) const { return key.hash(); }
+};
+struct Slot {
+  Primitive primitive;
+  std::uint64_t used = 0;
+};
+struct Cache {
+  std::unordered_map<Key, Slot, HashKey> slots;
+  std::uint64_t uses = 0;
+};
+
+Cache& cache() {
+  thread_local Cache own;
+  return own;
+}
+
+}  // namespace
+
+std::size_t Key::hash() const {
+  std::uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (const std::int64_t number : numbers_) {
+    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  }
+  return static_cast<std::size_t>(hash);
+}
+
+Primitive::Primitive(const dnnl::primitive_desc_base& descriptor, std::initializer_list<int> roles)
+    : primitive_(descriptor.get()) {
+  const auto add = [&](int role, const MemoryDesc& desc) {
+    memories_.push_back(dnnl::memory(desc, engine(), DNNL_MEMORY_NONE));
+    arguments_.push_back({role, memories_.back().get()});
+  };
+  for (const int role : roles) add(role, descriptor.query_md(dnnl::query::exec_arg_md, role));
+  const MemoryDesc scratch = descriptor.query_md(dnnl::query::scratchpad_md);
+  scratchpad_bytes_ = scratch.get_size();
+  if (scratchpad_bytes_ > 0) add(DNNL_ARG_SCRATCHPAD, scratch);
+  fast_ = std::string_view(descriptor.impl_info_str()).find("ref") == std::string_view::npos;
+}
+
+void Primitive::place(std::size_t position, const void* data) {
+  memories_[position].set_data_handle(const_cast<void*>(data), stream());
+}
+
+void Primitive::execute() {
+  KILN_CHECK(!arguments_.empty());
+  if (scratchpad_bytes_ > 0) memories_.back().set_data_handle(scratchpad(scratchpad_bytes_), stream());
+  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream().get(),
+                                                      static_cast<int>(arguments_.size()), arguments_.data());
+  require<MemoryError>(status == dnnl_success, "cpu: oneDNN could not run a kernel: ", dnnl_status2str(status));
+}
+
+const dnnl::primitive_attr& attributes() {
+  static const dnnl::primitive_attr ours = [] {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attributes;
+  }();
+  return ours;
+}
+
+Primitive& cached(const Key& key, FunctionRef<Primitive()> make) {
+  auto& [slots, uses] = cache();
+  auto found = slots.find(key);
+  if (found == slots.end()) {
+    Primitive made;
+    try {
+      made = make();
+    } catch (const dnnl::error&) {
+      // Not a case of oneDNN's: remembered as an empty primitive.
+    }
+    if (slots.size() >= kMostPrimitives)
+      slots.erase(std::min_element(slots.begin(), slots.end(),
+                                   [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+    found = slots.emplace(key, Slot{std::move(made)}).first;
+  }
+  found->second.used = ++uses;
+  return found->second.primitive;
+}
+
+std::size_t cached_primitives() { return cache().slots.size(); }
+
+}  // namespace kiln::cpu::onednn

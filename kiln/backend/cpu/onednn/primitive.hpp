@@ -1,0 +1,77 @@
+// Primitives, made once per shape and thread. To make one costs oneDNN 5 us where it still has the machine code, up
+// to 5 ms where it has not; to find one here costs some 50 ns.
+#pragma once
+#include <cstddef>
+#include <initializer_list>
+#include <vector>
+
+#include "kiln/backend/cpu/onednn/engine.hpp"
+#include "kiln/core/dtype.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/core/shape.hpp"
+
+namespace kiln::cpu::onednn {
+
+using MemoryDesc = dnnl::memory::desc;
+
+/// Everything that a primitive was made for, as numbers.
+class Key {
+ public:
+  template <class... Parts>
+  explicit Key(const Parts&... parts) {
+    (add(parts), ...);
+  }
+
+  std::size_t hash() const;
+  friend bool operator==(const Key&, const Key&) = default;
+
+ private:
+  void add(std::int64_t number) { numbers_.push_back(number); }
+  void add(DType dtype) { add(static_cast<std::int64_t>(dtype)); }
+  template <int N>
+  void add(const InlineList<std::int64_t, N>& list) {
+    add(list.size());
+    for (const std::int64_t number : list) add(number);
+  }
+  InlineList<std::int64_t, 48> numbers_;
+};
+
+/// A primitive and the memories that it runs on. Belongs to one thread.
+class Primitive {
+ public:
+  /// oneDNN has none for the case.
+  Primitive() = default;
+  /// `roles` are those of the operands (DNNL_ARG_SRC, ...), in the order that place() counts them in. The
+  /// descriptor must have been made with attributes().
+  Primitive(const dnnl::primitive_desc_base& descriptor, std::initializer_list<int> roles);
+
+  /// False where there is none, or only oneDNN's own reference loop.
+  explicit operator bool() const { return fast_; }
+
+  /// How the operand at `position` lies in memory.
+  MemoryDesc desc(std::size_t position) const { return memories_[position].get_desc(); }
+  /// Where it lies.
+  void place(std::size_t position, const void* data);
+  /// It lies in a memory made elsewhere, which must live until execute() is over.
+  void place(std::size_t position, const dnnl::memory& memory) { arguments_[position].memory = memory.get(); }
+  void execute();
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;  // of the operands and, last, of the scratchpad
+  std::vector<dnnl_exec_arg_t> arguments_;
+  std::size_t scratchpad_bytes_ = 0;
+  bool fast_ = false;
+};
+
+/// What every descriptor is made with: working memory comes from us, and a thread reuses its own.
+const dnnl::primitive_attr& attributes();
+
+/// This thread's primitive for `key`, made by `make` where it has none. A dnnl::error in `make` means that oneDNN
+/// cannot do the case. Valid until two later calls; the least recently used of kMostPrimitives gives way.
+Primitive& cached(const Key& key, FunctionRef<Primitive()> make);
+inline constexpr std::size_t kMostPrimitives = 512;
+/// How many this thread holds.
+std::size_t cached_primitives();
+
+}  // namespace kiln::cpu::onednn

@@ -1,0 +1,79 @@
+// Operands in any memory order, and float64 copies of them for the loops that say what is right.
+#pragma once
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kiln/backend/cpu/kernel.hpp"
+
+namespace kiln::cpu {
+
+inline Value tensor(const Shape& shape, DType dtype = DType::F32) {
+  return Value(make_ref<Node>(Desc{shape, dtype}, Device{}));
+}
+
+/// Multiples of 1/8 in [-1, 1], exact in every float type, which `order` lays out: the last dimension it names is
+/// the one with stride 1. Empty: row-major.
+inline Value random_tensor(const Shape& shape, unsigned seed, std::vector<int> order = {}, DType dtype = DType::F32) {
+  if (order.empty()) {
+    order.resize(static_cast<std::size_t>(shape.size()));
+    std::iota(order.begin(), order.end(), 0);
+  }
+  Dims strides = Dims::filled(shape.size(), 1);
+  std::int64_t stride = 1;
+  for (auto dim = order.rbegin(); dim != order.rend(); ++dim) {
+    strides[*dim] = stride;
+    stride *= shape[*dim];
+  }
+  Value value = tensor(shape, dtype);
+  const Array array = allocate(value, strides);
+  std::mt19937 random(seed);
+  for (std::int64_t i = 0; i < array.numel(); ++i) {
+    const float number = static_cast<float>(static_cast<int>(random() % 17) - 8) / 8;
+    if (dtype == DType::BF16) array.as<BF16>()[i] = BF16(number);
+    else array.as<float>()[i] = number;
+  }
+  return value;
+}
+
+/// The same memory under other sizes and strides.
+inline Value view_of(const Value& value, const Shape& shape, const Dims& strides, std::int64_t offset = 0) {
+  Value view = tensor(shape, value.dtype());
+  alias(view, value, strides, offset + value.node()->offset);
+  return view;
+}
+
+/// The elements in row-major order.
+inline std::vector<double> numbers(const Value& value) {
+  const Array array = read(value);
+  std::vector<double> result;
+  result.reserve(static_cast<std::size_t>(array.numel()));
+  Shape index = Shape::filled(array.shape.size(), 0);
+  for (std::int64_t n = array.numel(); n > 0; --n) {
+    std::int64_t at = 0;
+    for (int i = 0; i < index.size(); ++i) at += index[i] * array.strides[i];
+    result.push_back(array.dtype == DType::BF16 ? static_cast<double>(array.as<BF16>()[at])
+                                                : static_cast<double>(array.as<float>()[at]));
+    for (int i = index.size() - 1; i >= 0 && ++index[i] == array.shape[i]; --i) index[i] = 0;
+  }
+  return result;
+}
+
+/// How far apart two lists are, against the largest number in the second.
+inline double distance(const std::vector<double>& actual, const std::vector<double>& expected) {
+  if (actual.size() != expected.size()) return 1e300;
+  double worst = 0, largest = 1;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    worst = actual[i] == actual[i] ? std::max(worst, std::abs(actual[i] - expected[i])) : 1e300;
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  return worst / largest;
+}
+
+inline bool same_bits(const Value& a, const Value& b) {
+  const std::vector<double> x = numbers(a), y = numbers(b);
+  return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0);
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,164 @@
+#include <gtest/gtest.h>
+
+#include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/core/parallel.hpp"
+
+#include "tests/backend/onednn/arrays.hpp"
+
+namespace kiln::cpu {
+namespace {
+
+Value multiply(const Value& a, const Value& b) {
+  const Value in[] = {a, b};
+  const Descs desc = op::Matmul{}.infer(in);
+  Value out = tensor(desc[0].shape, desc[0].dtype);
+  EXPECT_TRUE(onednn::run(op::Matmul{}, {in, {&out, 1}}));
+  return out;
+}
+
+/// Rows times columns in float64, each batch index looked up by hand.
+std::vector<double> expected(const Value& a, const Value& b, const Shape& shape) {
+  const std::vector<double> x = numbers(a), y = numbers(b);
+  const std::int64_t m = a.dim(-2), k = a.dim(-1), n = b.dim(-1);
+  std::vector<double> result;
+  const Shape batch(shape.begin(), shape.end() - 2);
+  for (std::int64_t index = 0; index < numel(batch); ++index) {
+    const auto matrix_of = [&](const Value& operand) {
+      std::int64_t rest = index, at = 0, step = 1;
+      for (int i = batch.size() - 1, j = operand.rank() - 3; j >= 0; --i, --j) {
+        at += operand.shape()[j] == 1 ? 0 : rest % batch[i] * step;
+        step *= operand.shape()[j];
+        rest /= batch[i];
+      }
+      return at;
+    };
+    const double *left = x.data() + matrix_of(a) * m * k, *right = y.data() + matrix_of(b) * k * n;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) sum += left[i * k + l] * right[l * n + j];
+        result.push_back(sum);
+      }
+  }
+  return result;
+}
+
+void check(const Value& a, const Value& b, double tolerance = 1e-6) {
+  const Value c = multiply(a, b);
+  EXPECT_LT(distance(numbers(c), expected(a, b, c.shape())), tolerance) << text(a, " x ", b);
+}
+
+TEST(OneDnnMatmul, MultipliesMatricesOfAnySizeAndOrder) {
+  const std::vector<int> orders[] = {{0, 1}, {1, 0}};
+  for (const auto& [m, n, k] : std::initializer_list<std::array<std::int64_t, 3>>{{1, 1, 1},
+                                                                                  {1, 5, 1},
+                                                                                  {5, 1, 3},
+                                                                                  {3, 4, 5},
+                                                                                  {1, 300, 64},
+                                                                                  {17, 1, 400},
+                                                                                  {33, 47, 129},
+                                                                                  {64, 512, 1024},
+                                                                                  {130, 390, 70},
+                                                                                  {300, 96, 257}})
+    for (const auto& order_a : orders)
+      for (const auto& order_b : orders) check(random_tensor({m, k}, 1, order_a), random_tensor({k, n}, 2, order_b));
+}
+
+TEST(OneDnnMatmul, ReadsPartsOfLargerMatricesInPlace) {
+  const Value big = random_tensor({40, 60}, 3);
+  const Value part = view_of(big, {20, 30}, {60, 1}, 60 * 5 + 7);
+  check(part, view_of(big, {30, 20}, {1, 60}, 60 * 5 + 7));
+  check(part, random_tensor({30, 9}, 4));
+}
+
+TEST(OneDnnMatmul, CopiesWhatItCannotReadInPlace) {
+  const Value big = random_tensor({40, 60}, 5);
+  check(view_of(big, {20, 30}, {120, 2}), random_tensor({30, 8}, 6));                   // every other row and column
+  check(view_of(big, {40, 60}, {-60, 1}, 39 * 60), random_tensor({60, 8}, 7));          // rows from last to first
+  check(view_of(random_tensor({60}, 8), {40, 60}, {0, 1}), random_tensor({60, 8}, 9));  // one row, forty times
+  check(view_of(random_tensor({60}, 8), {60, 40}, {1, 0}), random_tensor({40, 8}, 9));
+  check(view_of(random_tensor({1}, 8), {6, 7}, {0, 0}), random_tensor({7, 8}, 9));
+  check(view_of(random_tensor({90}, 8), {30, 60}, {1, 1}), random_tensor({60, 8}, 9));  // a window that slides
+}
+
+TEST(OneDnnMatmul, BroadcastsBatchDimensions) {
+  for (const auto& [a, b] : std::initializer_list<std::pair<Shape, Shape>>{{{5, 3, 4}, {5, 4, 6}},
+                                                                           {{5, 3, 4}, {4, 6}},
+                                                                           {{3, 4}, {5, 4, 6}},
+                                                                           {{5, 1, 3, 4}, {7, 4, 6}},
+                                                                           {{5, 7, 3, 4}, {5, 1, 4, 6}},
+                                                                           {{1, 3, 4}, {1, 1, 4, 6}},
+                                                                           {{2, 3, 1, 5, 4}, {3, 6, 4, 2}},
+                                                                           {{9, 1, 4}, {4, 6}},
+                                                                           {{9, 1, 4}, {9, 4, 1}},
+                                                                           {{96, 64, 32}, {96, 32, 64}},
+                                                                           {{8, 200, 40}, {40, 120}},
+                                                                           {{3, 300, 130}, {3, 130, 260}}})
+    check(random_tensor(a, 10), random_tensor(b, 11));
+}
+
+TEST(OneDnnMatmul, ReadsAttentionHeadsInPlace) {
+  // [batch, time, heads, width] seen as [batch, heads, time, width], and its transpose.
+  const Value q = random_tensor({3, 4, 17, 8}, 12, {0, 2, 1, 3}), k = random_tensor({3, 4, 8, 17}, 13, {0, 3, 1, 2});
+  check(q, k);
+  check(random_tensor({3, 4, 17, 17}, 14), q);
+  check(random_tensor({6, 5, 7}, 15, {1, 0, 2}), random_tensor({6, 7, 5}, 16, {2, 1, 0}));
+}
+
+TEST(OneDnnMatmul, CopesWithBatchesThatOverlapOrRunBackwards) {
+  const Value line = random_tensor({200}, 17);
+  check(view_of(line, {6, 5, 7}, {3, 7, 1}), random_tensor({6, 7, 4}, 18));
+  check(view_of(line, {6, 5, 7}, {-10, 7, 1}, 60), random_tensor({6, 7, 4}, 18));
+  check(view_of(line, {6, 5, 7}, {0, 7, 1}), random_tensor({6, 7, 4}, 18));
+  check(view_of(line, {6, 1, 7}, {3, 7, 1}), random_tensor({7, 4}, 18));
+}
+
+TEST(OneDnnMatmul, GivesZerosForAnEmptySum) {
+  EXPECT_EQ(numbers(multiply(random_tensor({2, 0}, 19), random_tensor({0, 3}, 20))), std::vector<double>(6, 0.0));
+}
+
+TEST(OneDnnMatmul, GivesEmptyResultsForEmptyOperands) {
+  EXPECT_EQ(multiply(random_tensor({0, 4}, 21), random_tensor({4, 3}, 22)).shape(), (Shape{0, 3}));
+  EXPECT_EQ(multiply(random_tensor({2, 4}, 21), random_tensor({4, 0}, 22)).shape(), (Shape{2, 0}));
+  EXPECT_EQ(multiply(random_tensor({0, 2, 4}, 21), random_tensor({4, 3}, 22)).shape(), (Shape{0, 2, 3}));
+}
+
+TEST(OneDnnMatmul, MultipliesBfloat16) {
+  const auto bf16 = [](const Shape& shape, unsigned seed, std::vector<int> order = {}) {
+    return random_tensor(shape, seed, std::move(order), DType::BF16);
+  };
+  const Value in[] = {bf16({1, 1}, 0), bf16({1, 1}, 0)};
+  Value out = tensor({1, 1}, DType::BF16);
+  if (!onednn::run(op::Matmul{}, {in, {&out, 1}})) GTEST_SKIP() << "oneDNN has no bfloat16 here";
+  constexpr double kRounding = 1.0 / 256;
+  check(bf16({3, 4}, 23), bf16({4, 5}, 24), kRounding);
+  check(bf16({130, 70}, 23), bf16({70, 390}, 24, {1, 0}), kRounding);
+  check(bf16({9, 30, 40}, 23), bf16({9, 40, 50}, 24, {2, 0, 1}), kRounding);
+  check(bf16({1, 512}, 23), bf16({512, 10}, 24), kRounding);
+}
+
+TEST(OneDnnMatmul, LeavesOtherTypesToTheReference) {
+  const Value in[] = {tensor({2, 2}, DType::F64), tensor({2, 2}, DType::F64)};
+  Value out = tensor({2, 2}, DType::F64);
+  EXPECT_FALSE(onednn::run(op::Matmul{}, {in, {&out, 1}}));
+}
+
+TEST(OneDnnMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  for (const auto& [a, b] : std::initializer_list<std::pair<Value, Value>>{
+           {random_tensor({512, 300}, 25), random_tensor({300, 500}, 26)},
+           {random_tensor({64, 1024}, 25), random_tensor({1024, 512}, 26, {1, 0})},
+           {random_tensor({1, 1000}, 25), random_tensor({1000, 900}, 26)},
+           {random_tensor({50, 64, 65}, 25), random_tensor({50, 65, 66}, 26)}}) {
+    set_num_threads(1);
+    const Value one = multiply(a, b);
+    for (const int threads : {2, 5}) {
+      set_num_threads(threads);
+      EXPECT_TRUE(same_bits(one, multiply(a, b))) << text(a, " x ", b, " on ", threads);
+    }
+  }
+  set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace kiln::cpu
