@@ -3,15 +3,36 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace kiln {
 
+namespace {
+
+// Writes `number` with that many digits, and returns what the text reads as.
+double append_digits(std::string& out, double number, int digits) {
+  char letters[32];
+  const int length = std::snprintf(letters, sizeof letters, "%.*g", digits, number);
+  out.append(letters, static_cast<std::size_t>(length));
+  return std::strtod(letters, nullptr);
+}
+
+}  // namespace
+
 void append(std::string& out, double number) {
-  if (std::isnan(number)) { out += "nan"; return; }
-  if (std::isinf(number)) { out += number < 0 ? "-inf" : "inf"; return; }
-  char digits[32];
-  const int length = std::snprintf(digits, sizeof digits, "%.9g", number);
-  out.append(digits, static_cast<std::size_t>(length));
+  if (std::isnan(number)) out += "nan";
+  else if (std::isinf(number)) out += number < 0 ? "-inf" : "inf";
+  else append_digits(out, number, 9);
+}
+
+void append(std::string& out, float number) {
+  const std::size_t start = out.size();
+  // Six digits name most floats that people write, nine name every float.
+  for (int digits = 6; std::isfinite(number) && digits < 9; ++digits) {
+    if (static_cast<float>(append_digits(out, number, digits)) == number) return;
+    out.resize(start);
+  }
+  append(out, static_cast<double>(number));
 }
 
 void append(std::string& out, std::int64_t number) {

@@ -9,14 +9,14 @@
 
 namespace kiln {
 
-void append(std::string& out, double number);
+void append(std::string& out, double number);  // nine digits
+void append(std::string& out, float number);   // as many digits as tell it from other floats
 void append(std::string& out, std::int64_t number);
 void append(std::string& out, std::uint64_t number);
 inline void append(std::string& out, std::string_view text) { out += text; }
 inline void append(std::string& out, const char* text) { out += text; }
 inline void append(std::string& out, char letter) { out += letter; }
 inline void append(std::string& out, bool flag) { out += flag ? "true" : "false"; }
-inline void append(std::string& out, float number) { append(out, static_cast<double>(number)); }
 
 template <std::integral T>
 void append(std::string& out, T number) {
