@@ -1,0 +1,171 @@
+#include "kiln/core/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "kiln/core/error.hpp"
+
+namespace kiln {
+namespace {
+
+constexpr std::size_t kBufferSize = 1 << 16;
+constexpr unsigned kNewFile = 0666;  // of which the process's mask takes away
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+// A call that a signal interrupted is made again.
+template <class F>
+auto retry(F&& call) {
+  for (;;) {
+    const auto result = call();
+    if (result != -1 || errno != EINTR) return result;
+  }
+}
+
+struct OpenFile {
+  int number;
+  ~OpenFile() { if (number >= 0) ::close(number); }
+};
+
+template <class Bytes>
+Bytes read_all(const std::string& path) {
+  const auto fail_with = [&](int error) { fail<IoError>("cannot read ", path, ": ", reason(error)); };
+  const OpenFile file{retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); })};
+  struct stat status = {};
+  if (file.number < 0 || ::fstat(file.number, &status) != 0) fail_with(errno);
+  if (S_ISDIR(status.st_mode)) fail_with(EISDIR);
+  require<IoError>(S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode), "cannot read ", path, ": not a file");
+  try {
+    // The size is a first guess: the file may grow, and a pipe has none. One more byte finds the end in one turn.
+    Bytes bytes(static_cast<std::size_t>(status.st_size) + 1, {});
+    std::size_t filled = 0;
+    for (;;) {
+      if (filled == bytes.size()) bytes.resize(bytes.size() + bytes.size() / 2 + kBufferSize);
+      const auto count = retry([&] { return ::read(file.number, bytes.data() + filled, bytes.size() - filled); });
+      if (count < 0) fail_with(errno);
+      if (count == 0) break;
+      filled += static_cast<std::size_t>(count);
+    }
+    bytes.resize(filled);
+    return bytes;
+  } catch (const std::bad_alloc&) {
+    fail<MemoryError>("no memory for the contents of ", path);
+  } catch (const std::length_error&) {
+    fail<MemoryError>("no memory for the contents of ", path);
+  }
+}
+
+// The directory of a file, for calls that want one.
+std::string directory_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::string& path) { return read_all<std::vector<std::byte>>(path); }
+std::string read_text_file(const std::string& path) { return read_all<std::string>(path); }
+
+FileReplacement::FileReplacement(const std::string& path) : path_(path), target_(path) {
+  struct stat status = {};
+  unsigned mode = kNewFile;
+  if (::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) fail_with(EISDIR);
+    require<IoError>(S_ISREG(status.st_mode), "cannot write ", path, ": not a file");
+    // Through a symbolic link the file behind it is replaced, not the link.
+    if (char* const resolved = ::realpath(path.c_str(), nullptr)) {
+      target_ = resolved;
+      std::free(resolved);
+    }
+    mode = status.st_mode & 07777;
+  }
+  buffer_.reserve(kBufferSize);
+  create(mode);
+}
+
+void FileReplacement::create(unsigned mode) {
+  static std::atomic<unsigned> count = 0;
+  temporary_ = text(target_, '.', static_cast<std::int64_t>(::getpid()), '-', count++, ".tmp");
+#ifdef O_TMPFILE
+  // A file without a name, which vanishes with a process that is killed. Not every file system has them, and
+  // without /proc they cannot be given a name.
+  if (::access("/proc/self/fd", X_OK) == 0)
+    file_ = retry([&] { return ::open(directory_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kNewFile); });
+#endif
+  if (file_ < 0) {
+    file_ = retry([&] { return ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kNewFile); });
+    if (file_ < 0) fail_with(errno);
+    named_ = true;
+  }
+  if (mode != kNewFile) ::fchmod(file_, mode);
+}
+
+FileReplacement::~FileReplacement() {
+  if (file_ >= 0) ::close(file_);
+  if (named_) ::unlink(temporary_.c_str());
+}
+
+void FileReplacement::fail_with(int error) const { fail<IoError>("cannot write ", path_, ": ", reason(error)); }
+
+void FileReplacement::write(std::span<const std::byte> bytes) {
+  KILN_CHECK(file_ >= 0);
+  if (buffer_.size() + bytes.size() > kBufferSize) flush();
+  if (bytes.size() > kBufferSize) write_through(bytes);
+  else buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+void FileReplacement::flush() {
+  write_through(buffer_);
+  buffer_.clear();
+}
+
+void FileReplacement::write_through(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto count = retry([&] { return ::write(file_, bytes.data(), bytes.size()); });
+    if (count < 0) fail_with(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void FileReplacement::commit() {
+  KILN_CHECK(file_ >= 0);
+  flush();
+  if (::fsync(file_) != 0) fail_with(errno);
+  if (!named_) {
+    const std::string handle = text("/proc/self/fd/", file_);
+    if (::linkat(AT_FDCWD, handle.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) fail_with(errno);
+    named_ = true;
+  }
+  if (::close(std::exchange(file_, -1)) != 0) fail_with(errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
+  named_ = false;
+  // The new entry of the directory reaches the disk too. Where that is refused the file is in place all the same.
+  const OpenFile directory{::open(directory_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (directory.number >= 0) ::fsync(directory.number);
+}
+
+void write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
+  write_file_atomically(path, [&](FileReplacement& file) { file.write(bytes); });
+}
+
+void write_file_atomically(const std::string& path, std::string_view text) {
+  write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+void write_file_atomically(const std::string& path, FunctionRef<void(FileReplacement&)> write) {
+  FileReplacement file(path);
+  write(file);
+  file.commit();
+}
+
+}  // namespace kiln
