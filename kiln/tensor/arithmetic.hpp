@@ -36,9 +36,7 @@ KILN_OPERATOR(>=, ge, Bool)
 #undef KILN_COMMA
 #undef KILN_OPERATOR
 
-template <int D, class K>
-  requires Has<K>::Number
-Tensor<D, K> operator-(const Tensor<D, K>& x) {
+template <int D, class K> requires Has<K>::Number Tensor<D, K> operator-(const Tensor<D, K>& x) {
   return x.neg();
 }
 

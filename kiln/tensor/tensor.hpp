@@ -84,10 +84,7 @@ template <int D, class K> class Tensor {
     using T = std::remove_cvref_t<decltype(*elements.data())>;
     return Typed{kiln::from_data(TensorData::of<T>(shape, {elements.data(), elements.size()}), device)};
   }
-  template <Sequence S>
-  static Tensor of(const S& elements, const Device& device)
-    requires(D == 1)
-  {
+  template <Sequence S> static Tensor of(const S& elements, const Device& device) requires(D == 1) {
     return of(elements, Shape{static_cast<std::int64_t>(elements.size())}, device);
   }
   static Tensor from_data(TensorData data, const Device& device) {
@@ -124,12 +121,7 @@ template <int D, class K> class Tensor {
   template <class T = typename K::Element> std::vector<T> to_vector() const {
     return data().template to_vector<T>();
   }
-  template <class T = typename K::Element>
-  T item() const
-    requires(D == 0)
-  {
-    return to_vector<T>()[0];
-  }
+  template <class T = typename K::Element> T item() const requires(D == 0) { return to_vector<T>()[0]; }
 
   // ---- the same elements elsewhere, or as another type -------------------------------------------------------------
   Tensor to_device(const Device& device) const { return Typed{kiln::to_device(value_, device)}; }
@@ -142,47 +134,30 @@ template <int D, class K> class Tensor {
 
   // ---- gradients ---------------------------------------------------------------------------------------------------
   /// The same data as the leaf of a new graph. Throws AutodiffError on a device without autodiff.
-  Tensor require_grad() const
-    requires Has<K>::Float
-  {
-    return Typed{value_.require_grad()};
-  }
+  Tensor require_grad() const requires Has<K>::Float { return Typed{value_.require_grad()}; }
   Tensor detach() const { return Typed{value_.detach()}; }
   bool tracked() const { return value_.tracked(); }
 
   // ---- elementwise: a method for each row of ops/elementwise.def; operands broadcast and promote -------------------
 #define KILN_UNARY(Name, function, domain, ...) \
-  Tensor function() const                       \
-    requires Has<K>::domain                     \
-  {                                             \
-    return Typed{kiln::function(value_)};       \
-  }
+  Tensor function() const requires Has<K>::domain { return Typed{kiln::function(value_)}; }
 #define KILN_PREDICATE(Name, function, domain, ...) \
-  Tensor<D, Bool> function() const                  \
-    requires Has<K>::domain                         \
-  {                                                 \
-    return Typed{kiln::function(value_)};           \
-  }
+  Tensor<D, Bool> function() const requires Has<K>::domain { return Typed{kiln::function(value_)}; }
 #define KILN_BINARY(Name, function, domain, ...)                                         \
   template <Operand Y>                                                                   \
   Tensor<kJoinedRank<Tensor, Y>, Joined<K, KindOfOperand<Y>>> function(const Y& y) const \
-    requires Has<K>::domain                                                              \
-  {                                                                                      \
+      requires Has<K>::domain {                                                          \
     return Typed{kiln::function(value_, y)};                                             \
   }
-#define KILN_COMPARISON(Name, function, domain, ...)              \
-  template <Operand Y>                                            \
-  Tensor<kJoinedRank<Tensor, Y>, Bool> function(const Y& y) const \
-    requires Has<K>::domain                                       \
-  {                                                               \
-    return Typed{kiln::function(value_, y)};                      \
+#define KILN_COMPARISON(Name, function, domain, ...)                                        \
+  template <Operand Y>                                                                      \
+  Tensor<kJoinedRank<Tensor, Y>, Bool> function(const Y& y) const requires Has<K>::domain { \
+    return Typed{kiln::function(value_, y)};                                                \
   }
 #include "kiln/ops/elementwise.def"
 
   template <Operand Low, Operand High>
-  Tensor clamp(const Low& low, const High& high) const
-    requires Has<K>::Number
-  {
+  Tensor clamp(const Low& low, const High& high) const requires Has<K>::Number {
     return Typed{kiln::clamp(value_, low, high)};
   }
   /// x with `value` where the mask is true.
@@ -191,18 +166,14 @@ template <int D, class K> class Tensor {
   }
 
   // ---- reductions: x.sum() of everything, x.sum(0, -1) of some dimensions, x.sum(keep, -1) leaves them with size 1 --
-#define KILN_REDUCE(function, Result, domain)                              \
-  template <std::integral... Dim>                                          \
-  Tensor<kReduced<Dim...>, Result> function(Dim... dims) const             \
-    requires Has<K>::domain                                                \
-  {                                                                        \
-    return Typed{kiln::function(value_, dims_or_all({dims...}, D))};       \
-  }                                                                        \
-  template <std::integral... Dim>                                          \
-  Tensor<D, Result> function(Keep, Dim... dims) const                      \
-    requires Has<K>::domain                                                \
-  {                                                                        \
-    return Typed{kiln::function(value_, dims_or_all({dims...}, D), true)}; \
+#define KILN_REDUCE(function, Result, domain)                                            \
+  template <std::integral... Dim>                                                        \
+  Tensor<kReduced<Dim...>, Result> function(Dim... dims) const requires Has<K>::domain { \
+    return Typed{kiln::function(value_, dims_or_all({dims...}, D))};                     \
+  }                                                                                      \
+  template <std::integral... Dim>                                                        \
+  Tensor<D, Result> function(Keep, Dim... dims) const requires Has<K>::domain {          \
+    return Typed{kiln::function(value_, dims_or_all({dims...}, D), true)};               \
   }
   KILN_REDUCE(sum, Arithmetic<K>, Any)
   KILN_REDUCE(prod, Arithmetic<K>, Any)
@@ -213,57 +184,38 @@ template <int D, class K> class Tensor {
   KILN_REDUCE(all, Bool, Bool)
 #undef KILN_REDUCE
   /// Divides by count - 1, as a sample's; kiln::variance takes other corrections.
-  template <std::integral... Dim>
-  Tensor<kReduced<Dim...>> var(Dim... dims) const
-    requires Has<K>::Float
-  {
+  template <std::integral... Dim> Tensor<kReduced<Dim...>> var(Dim... dims) const requires Has<K>::Float {
     return Typed{kiln::variance(value_, dims_or_all({dims...}, D))};
   }
   /// The square root of var().
-  template <std::integral... Dim>
-  Tensor<kReduced<Dim...>> std(Dim... dims) const
-    requires Has<K>::Float
-  {
+  template <std::integral... Dim> Tensor<kReduced<Dim...>> std(Dim... dims) const requires Has<K>::Float {
     return Typed{kiln::deviation(value_, dims_or_all({dims...}, D))};
   }
   /// Where the first extreme element along `dim` stands.
-  Tensor<D - 1, Int> argmax(int dim) const
-    requires Has<K>::Number
-  {
+  Tensor<D - 1, Int> argmax(int dim) const requires Has<K>::Number {
     return Typed{kiln::argmax(value_, dim)};
   }
-  Tensor<D - 1, Int> argmin(int dim) const
-    requires Has<K>::Number
-  {
+  Tensor<D - 1, Int> argmin(int dim) const requires Has<K>::Number {
     return Typed{kiln::argmin(value_, dim)};
   }
   /// auto [values, indices] = x.max_with_index(-1);
-  TensorWithIndices<D - 1, K> max_with_index(int dim) const
-    requires Has<K>::Number
-  {
+  TensorWithIndices<D - 1, K> max_with_index(int dim) const requires Has<K>::Number {
     return kiln::max_with_index(value_, dim);
   }
-  TensorWithIndices<D - 1, K> min_with_index(int dim) const
-    requires Has<K>::Number
-  {
+  TensorWithIndices<D - 1, K> min_with_index(int dim) const requires Has<K>::Number {
     return kiln::min_with_index(value_, dim);
   }
 
   // ---- order: see composed.hpp for what equal elements and NaN do --------------------------------------------------
   /// auto [values, indices] = x.topk(5, -1); waits for the device.
   TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const
-    requires Has<K>::Number
-  {
+      requires Has<K>::Number {
     return kiln::topk(value_, k, dim, largest);
   }
-  TensorWithIndices<D, K> sort(int dim = -1, bool descending = false) const
-    requires Has<K>::Number
-  {
+  TensorWithIndices<D, K> sort(int dim = -1, bool descending = false) const requires Has<K>::Number {
     return kiln::sort(value_, dim, descending);
   }
-  Tensor<D, Int> argsort(int dim = -1, bool descending = false) const
-    requires Has<K>::Number
-  {
+  Tensor<D, Int> argsort(int dim = -1, bool descending = false) const requires Has<K>::Number {
     return Typed{kiln::sort(value_, dim, descending).indices};
   }
 
@@ -285,18 +237,11 @@ template <int D, class K> class Tensor {
   /// Drops `dim`, which must have size 1.
   Tensor<D - 1, K> squeeze(int dim) const { return Typed{kiln::squeeze(value_, dim)}; }
   /// Dimension i of the result is dimension dims[i] of this.
-  template <std::integral... Dim>
-  Tensor permute(Dim... dims) const
-    requires(sizeof...(Dim) == D)
-  {
+  template <std::integral... Dim> Tensor permute(Dim... dims) const requires(sizeof...(Dim) == D) {
     return Typed{kiln::permute(value_, {dims...})};
   }
   Tensor transpose(int dim1 = -2, int dim2 = -1) const { return Typed{kiln::transpose(value_, dim1, dim2)}; }
-  Tensor t() const
-    requires(D == 2)
-  {
-    return transpose();
-  }
+  Tensor t() const requires(D == 2) { return transpose(); }
   /// Repeats dimensions of size 1, and adds leading ones, without copying.
   template <std::integral... Size> Tensor<sizeof...(Size), K> expand(Size... sizes) const {
     return Typed{kiln::expand(value_, {sizes...})};
@@ -310,10 +255,7 @@ template <int D, class K> class Tensor {
   /// Element i along `dim` moves to i + shift, round the end.
   Tensor roll(std::int64_t shift, int dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
   /// Laid side by side, times[i] times along dimension i.
-  template <std::integral... Times>
-  Tensor repeat(Times... times) const
-    requires(sizeof...(Times) == D)
-  {
+  template <std::integral... Times> Tensor repeat(Times... times) const requires(sizeof...(Times) == D) {
     return Typed{kiln::repeat(value_, {times...})};
   }
   /// Elements [start, start + count) of `dim`.
@@ -350,8 +292,7 @@ template <int D, class K> class Tensor {
     return Typed{kiln::gather(value_, dim, index)};
   }
   /// This with `source` added where gather() with the same index would read.
-  Tensor scatter_add(int dim, const Tensor<D, Int>& index, const Tensor& source) const
-    requires Has<K>::Number
+  Tensor scatter_add(int dim, const Tensor<D, Int>& index, const Tensor& source) const requires Has<K>::Number
   {
     return Typed{kiln::scatter_add(value_, dim, index, source)};
   }
@@ -364,9 +305,7 @@ template <int D, class K> class Tensor {
     return Typed{kiln::mask_select(value_, mask)};
   }
   /// 1 where the class is; all 0 where the index is out of range.
-  Tensor<D + 1, Int> one_hot(std::int64_t classes) const
-    requires Has<K>::Integer
-  {
+  Tensor<D + 1, Int> one_hot(std::int64_t classes) const requires Has<K>::Integer {
     return Typed{kiln::one_hot(value_, classes)};
   }
 
@@ -376,16 +315,8 @@ template <int D, class K> class Tensor {
     static_assert(D >= 2 && E >= 2, "matmul: both tensors need two dimensions or more; see unsqueeze()");
     return Typed{kiln::matmul(value_, y)};
   }
-  Tensor softmax(int dim) const
-    requires Has<K>::Float
-  {
-    return Typed{kiln::softmax(value_, dim)};
-  }
-  Tensor log_softmax(int dim) const
-    requires Has<K>::Float
-  {
-    return Typed{kiln::log_softmax(value_, dim)};
-  }
+  Tensor softmax(int dim) const requires Has<K>::Float { return Typed{kiln::softmax(value_, dim)}; }
+  Tensor log_softmax(int dim) const requires Has<K>::Float { return Typed{kiln::log_softmax(value_, dim)}; }
 
  private:
   static std::vector<Tensor> typed(const Values& values) {
