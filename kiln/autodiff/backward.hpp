@@ -14,6 +14,16 @@ class Gradients {
   /// The gradient of a leaf (a value that require_grad() made). Throws AutodiffError where it took no part.
   Value of(const Value& leaf) const;
   std::optional<Value> find(const Value& leaf) const;
+  /// The same for a typed tensor: of(Tensor<2>) is a Tensor<2>.
+  template <class T>
+    requires requires(const T& leaf) { T(leaf.value()); }
+  T of(const T& leaf) const { return T(of(leaf.value())); }
+  template <class T>
+    requires requires(const T& leaf) { T(leaf.value()); }
+  std::optional<T> find(const T& leaf) const {
+    const std::optional<Value> grad = find(leaf.value());
+    return grad ? std::optional<T>(T(*grad)) : std::nullopt;
+  }
   /// Puts another gradient in its place (clipping, averaging over replicas).
   void set(const Value& leaf, Value grad);
 

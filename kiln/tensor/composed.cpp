@@ -27,12 +27,8 @@ Dims dims_or_all(Dims dims, int rank) {
   return dims;
 }
 
-ValueWithIndices max_with_index(const Value& x, int dim) {
-  return extreme_with_index(x, dim, argmax(x, dim, true));
-}
-ValueWithIndices min_with_index(const Value& x, int dim) {
-  return extreme_with_index(x, dim, argmin(x, dim, true));
-}
+ValueWithIndices max_with_index(const Value& x, int dim) { return extreme_with_index(x, dim, argmax(x, dim, true)); }
+ValueWithIndices min_with_index(const Value& x, int dim) { return extreme_with_index(x, dim, argmin(x, dim, true)); }
 
 Value deviation(const Value& x, const Dims& dims, int correction, bool keep) {
   return sqrt(variance(x, dims, correction, keep));
@@ -49,8 +45,7 @@ Value roll(const Value& x, std::int64_t shift, int dim) {
 
 Value repeat(const Value& x, const Dims& times) {
   require<ShapeError>(times.size() == x.rank(), "repeat: ", times, " has ", times.size(), " entries for ", x);
-  for (const auto count : times)
-    require<ArgumentError>(count >= 0, "repeat: ", times, " has a negative count");
+  for (const auto count : times) require<ArgumentError>(count >= 0, "repeat: ", times, " has a negative count");
   // Every repetition is a broadcast of a new dimension, one at a time so as not to run out of dimensions.
   Value result = x;
   for (int i = 0; i < times.size(); ++i) {

@@ -7,14 +7,12 @@ namespace {
 
 // Appends the leaves to `elements`; the first path down fixes the sizes that the others must have.
 template <int D, class K>
-void collect(const Nested<D, K>& nested, int depth, Shape& shape,
-             std::vector<typename K::Literal>& elements) {
+void collect(const Nested<D, K>& nested, int depth, Shape& shape, std::vector<typename K::Literal>& elements) {
   if constexpr (D == 0) {
     elements.push_back(nested);
   } else {
     const auto size = static_cast<std::int64_t>(nested.size());
-    if (depth == shape.size())
-      shape.push_back(size);
+    if (depth == shape.size()) shape.push_back(size);
     else
       require<ShapeError>(shape[depth] == size, "of: the rows of dimension ", depth,
                           " differ in length: ", shape[depth], " and ", size);

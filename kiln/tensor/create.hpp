@@ -8,8 +8,7 @@ namespace kiln {
 template <std::size_t N> using Sizes = const std::int64_t (&)[N];
 
 template <class K = Float, std::size_t D>
-Tensor<D, K> full(Sizes<D> shape, typename K::Literal value, const Device& device,
-                  DType dtype = K::kDefault) {
+Tensor<D, K> full(Sizes<D> shape, typename K::Literal value, const Device& device, DType dtype = K::kDefault) {
   return Typed{full(Shape(shape, shape + D), value, device, dtype)};
 }
 template <class K = Float, std::size_t D>
@@ -23,12 +22,8 @@ Tensor<D, K> ones(Sizes<D> shape, const Device& device, DType dtype = K::kDefaul
 template <int D, class K> Tensor<D, K> full_like(const Tensor<D, K>& x, typename K::Literal value) {
   return Typed{full(x.shape(), value, x.device(), x.dtype())};
 }
-template <int D, class K> Tensor<D, K> zeros_like(const Tensor<D, K>& x) {
-  return Typed{zeros_like(x.value())};
-}
-template <int D, class K> Tensor<D, K> ones_like(const Tensor<D, K>& x) {
-  return Typed{ones_like(x.value())};
-}
+template <int D, class K> Tensor<D, K> zeros_like(const Tensor<D, K>& x) { return Typed{zeros_like(x.value())}; }
+template <int D, class K> Tensor<D, K> ones_like(const Tensor<D, K>& x) { return Typed{ones_like(x.value())}; }
 
 /// 0, 1, ... up to but without `end`; Int or Float as the numbers are.
 template <Number N>
@@ -46,8 +41,7 @@ Tensor<1, KindOf<N>> arange(N start, N end, N step, const Device& device, DType 
 }
 
 /// [count]: from `start` to `end`, both included, in equal steps.
-Tensor<1> linspace(double start, double end, std::int64_t count, const Device& device,
-                   DType dtype = DType::F32);
+Tensor<1> linspace(double start, double end, std::int64_t count, const Device& device, DType dtype = DType::F32);
 /// [size, size] with ones on the diagonal.
 Tensor<2> eye(std::int64_t size, const Device& device, DType dtype = DType::F32);
 
@@ -57,14 +51,12 @@ template <std::size_t D> Tensor<D> randn(Sizes<D> shape, const Device& device, s
   return Typed{normal(Shape(shape, shape + D), 0, 1, device, DType::F32, key)};
 }
 template <std::size_t D>
-Tensor<D> normal(Sizes<D> shape, double mean, double deviation, const Device& device,
-                 std::optional<Key> key = {}) {
+Tensor<D> normal(Sizes<D> shape, double mean, double deviation, const Device& device, std::optional<Key> key = {}) {
   return Typed{normal(Shape(shape, shape + D), mean, deviation, device, DType::F32, key)};
 }
 /// [low, high)
 template <std::size_t D>
-Tensor<D> uniform(Sizes<D> shape, double low, double high, const Device& device,
-                  std::optional<Key> key = {}) {
+Tensor<D> uniform(Sizes<D> shape, double low, double high, const Device& device, std::optional<Key> key = {}) {
   return Typed{uniform(Shape(shape, shape + D), low, high, device, DType::F32, key)};
 }
 /// 1 with the probability given, else 0.

@@ -19,9 +19,7 @@ std::vector<std::int64_t> ordered_positions(std::span<const T> x, std::int64_t o
   std::vector<std::int64_t> line(static_cast<std::size_t>(size));
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t i = 0; i < inner; ++i) {
-      const auto value = [&](std::int64_t at) {
-        return x[static_cast<std::size_t>((o * size + at) * inner + i)];
-      };
+      const auto value = [&](std::int64_t at) { return x[static_cast<std::size_t>((o * size + at) * inner + i)]; };
       // The earlier of equal elements comes first, whichever the direction.
       const auto first = [&](std::int64_t a, std::int64_t b) {
         const bool less = before(value(a), value(b)), greater = before(value(b), value(a));
@@ -57,22 +55,21 @@ ValueWithIndices ordered(const Value& x, std::int64_t count, int dim, bool desce
 
 Value mask_select(const Value& x, const Value& mask) {
   require<DTypeError>(mask.dtype() == DType::Bool, "mask_select: the mask must be boolean, got ", mask);
-  require<ShapeError>(mask.shape() == x.shape(), "mask_select: the mask ", mask.shape(),
-                      " does not have the shape of ", x);
+  require<ShapeError>(mask.shape() == x.shape(), "mask_select: the mask ", mask.shape(), " does not have the shape of ",
+                      x);
   std::vector<std::int64_t> positions;
   const TensorData data = mask.data();
   const auto flags = data.as<bool>();
   for (std::size_t i = 0; i < flags.size(); ++i)
     if (flags[i]) positions.push_back(static_cast<std::int64_t>(i));
   const Shape shape{static_cast<std::int64_t>(positions.size())};
-  return select(reshape(x, {x.numel()}), 0,
-                from_data(TensorData::of<std::int64_t>(shape, positions), x.device()));
+  return select(reshape(x, {x.numel()}), 0, from_data(TensorData::of<std::int64_t>(shape, positions), x.device()));
 }
 
 ValueWithIndices topk(const Value& x, std::int64_t k, int dim, bool largest) {
   dim = wrap_dim("topk", dim, x.rank());
-  require<ArgumentError>(0 <= k && k <= x.dim(dim), "topk: k is ", k, " but dimension ", dim, " has ",
-                         x.dim(dim), " elements");
+  require<ArgumentError>(0 <= k && k <= x.dim(dim), "topk: k is ", k, " but dimension ", dim, " has ", x.dim(dim),
+                         " elements");
   return ordered(x, k, dim, largest);
 }
 

@@ -33,14 +33,12 @@ template <class T>
 concept Number = std::is_arithmetic_v<T>;
 
 template <class T>
-using KindOf =
-    std::conditional_t<std::is_same_v<T, bool>, Bool, std::conditional_t<std::is_integral_v<T>, Int, Float>>;
+using KindOf = std::conditional_t<std::is_same_v<T, bool>, Bool, std::conditional_t<std::is_integral_v<T>, Int, Float>>;
 
 /// Float wins over Int, and Int over Bool: what two operands are brought to before they are compared.
 template <class A, class B>
-using Joined =
-    std::conditional_t<std::is_same_v<A, Float> || std::is_same_v<B, Float>, Float,
-                       std::conditional_t<std::is_same_v<A, Int> || std::is_same_v<B, Int>, Int, Bool>>;
+using Joined = std::conditional_t<std::is_same_v<A, Float> || std::is_same_v<B, Float>, Float,
+                                  std::conditional_t<std::is_same_v<A, Int> || std::is_same_v<B, Int>, Int, Bool>>;
 
 /// The kind that arithmetic on A and B gives. Booleans count as 0 and 1.
 template <class A, class B = A> using Arithmetic = Joined<Int, Joined<A, B>>;

@@ -6,8 +6,7 @@ namespace kiln {
 
 /// Over the trailing dimensions that weight and bias have.
 template <int D, int E>
-Tensor<D> layer_norm(const Tensor<D>& x, const Tensor<E>& weight, const Tensor<E>& bias,
-                     double epsilon = 1e-5) {
+Tensor<D> layer_norm(const Tensor<D>& x, const Tensor<E>& weight, const Tensor<E>& bias, double epsilon = 1e-5) {
   static_assert(1 <= E && E <= D, "layer_norm: weight and bias have the trailing dimensions of x");
   return Typed{layer_norm(x.value(), weight.value(), bias.value(), epsilon)};
 }

@@ -30,8 +30,8 @@ Selection resolve(const Value& x, std::span<const IndexEntry> entries) {
       take(entry.slice, false);
     } else {
       const std::int64_t size = x.dim(dim), index = entry.index < 0 ? entry.index + size : entry.index;
-      require<IndexError>(0 <= index && index < size, "slice: index ", entry.index,
-                          " is out of range for dimension ", dim, " of size ", size);
+      require<IndexError>(0 <= index && index < size, "slice: index ", entry.index, " is out of range for dimension ",
+                          dim, " of size ", size);
       take({index, index + 1}, true);
     }
   }
@@ -55,10 +55,8 @@ Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Va
   // The value's dimensions are the last of x(entries...): give it the dropped ones back.
   Shape shape = value.shape();
   for (int i = x.rank() - 1, seen = 0, left = value.rank(); i >= 0 && left > 0; --i, ++seen) {
-    if (selection.dropped[i])
-      shape.insert(shape.size() - seen, 1);
-    else
-      --left;
+    if (selection.dropped[i]) shape.insert(shape.size() - seen, 1);
+    else --left;
   }
   const bool same = value.is_scalar() || shape == value.shape();
   return slice_assign(x, selection.span(), same ? value : reshape(value, shape));

@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/tensor/composed.hpp"
 #include "kiln/tensor/kind.hpp"
@@ -118,9 +119,7 @@ template <int D, class K> class Tensor {
 
   // ---- reading it: these wait for the device -----------------------------------------------------------------------
   TensorData data() const { return value_.data(); }
-  template <class T = typename K::Element> std::vector<T> to_vector() const {
-    return data().template to_vector<T>();
-  }
+  template <class T = typename K::Element> std::vector<T> to_vector() const { return data().template to_vector<T>(); }
   template <class T = typename K::Element> T item() const requires(D == 0) { return to_vector<T>()[0]; }
 
   // ---- the same elements elsewhere, or as another type -------------------------------------------------------------
@@ -137,17 +136,21 @@ template <int D, class K> class Tensor {
   Tensor require_grad() const requires Has<K>::Float { return Typed{value_.require_grad()}; }
   Tensor detach() const { return Typed{value_.detach()}; }
   bool tracked() const { return value_.tracked(); }
+  /// The gradients with respect to the leaves that this depends on, as a value: grads.of(leaf) is a tensor like the
+  /// leaf. Throws AutodiffError where nothing tracked led here. {.create_graph = true} makes them differentiable again.
+  Gradients backward(const BackwardOptions& options = {}) const requires(D == 0 && Has<K>::Float) {
+    return kiln::backward(value_, options);
+  }
 
   // ---- elementwise: a method for each row of ops/elementwise.def; operands broadcast and promote -------------------
 #define KILN_UNARY(Name, function, domain, ...) \
   Tensor function() const requires Has<K>::domain { return Typed{kiln::function(value_)}; }
 #define KILN_PREDICATE(Name, function, domain, ...) \
   Tensor<D, Bool> function() const requires Has<K>::domain { return Typed{kiln::function(value_)}; }
-#define KILN_BINARY(Name, function, domain, ...)                                         \
-  template <Operand Y>                                                                   \
-  Tensor<kJoinedRank<Tensor, Y>, Joined<K, KindOfOperand<Y>>> function(const Y& y) const \
-      requires Has<K>::domain {                                                          \
-    return Typed{kiln::function(value_, y)};                                             \
+#define KILN_BINARY(Name, function, domain, ...)                                                                   \
+  template <Operand Y>                                                                                             \
+  Tensor<kJoinedRank<Tensor, Y>, Joined<K, KindOfOperand<Y>>> function(const Y& y) const requires Has<K>::domain { \
+    return Typed{kiln::function(value_, y)};                                                                       \
   }
 #define KILN_COMPARISON(Name, function, domain, ...)                                        \
   template <Operand Y>                                                                      \
@@ -192,12 +195,8 @@ template <int D, class K> class Tensor {
     return Typed{kiln::deviation(value_, dims_or_all({dims...}, D))};
   }
   /// Where the first extreme element along `dim` stands.
-  Tensor<D - 1, Int> argmax(int dim) const requires Has<K>::Number {
-    return Typed{kiln::argmax(value_, dim)};
-  }
-  Tensor<D - 1, Int> argmin(int dim) const requires Has<K>::Number {
-    return Typed{kiln::argmin(value_, dim)};
-  }
+  Tensor<D - 1, Int> argmax(int dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim)}; }
+  Tensor<D - 1, Int> argmin(int dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim)}; }
   /// auto [values, indices] = x.max_with_index(-1);
   TensorWithIndices<D - 1, K> max_with_index(int dim) const requires Has<K>::Number {
     return kiln::max_with_index(value_, dim);
@@ -208,8 +207,7 @@ template <int D, class K> class Tensor {
 
   // ---- order: see composed.hpp for what equal elements and NaN do --------------------------------------------------
   /// auto [values, indices] = x.topk(5, -1); waits for the device.
-  TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const
-      requires Has<K>::Number {
+  TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const requires Has<K>::Number {
     return kiln::topk(value_, k, dim, largest);
   }
   TensorWithIndices<D, K> sort(int dim = -1, bool descending = false) const requires Has<K>::Number {
@@ -225,9 +223,7 @@ template <int D, class K> class Tensor {
     return Typed{kiln::reshape(value_, {sizes...})};
   }
   /// x.reshape<3>(shape)
-  template <int R> Tensor<R, K> reshape(const Shape& shape) const {
-    return Typed{kiln::reshape(value_, shape)};
-  }
+  template <int R> Tensor<R, K> reshape(const Shape& shape) const { return Typed{kiln::reshape(value_, shape)}; }
   /// x.flatten() to one dimension; x.flatten<1>() keeps the first, x.flatten<0, 1>() merges the first two.
   template <int First = 0, int Last = -1> Tensor<D - ((Last + D) % D - (First + D) % D), K> flatten() const {
     return Typed{kiln::flatten(value_, First, Last)};
@@ -246,12 +242,8 @@ template <int D, class K> class Tensor {
   template <std::integral... Size> Tensor<sizeof...(Size), K> expand(Size... sizes) const {
     return Typed{kiln::expand(value_, {sizes...})};
   }
-  template <int R> Tensor<R, K> expand(const Shape& shape) const {
-    return Typed{kiln::expand(value_, shape)};
-  }
-  template <std::integral... Dim> Tensor flip(Dim... dims) const {
-    return Typed{kiln::flip(value_, {dims...})};
-  }
+  template <int R> Tensor<R, K> expand(const Shape& shape) const { return Typed{kiln::expand(value_, shape)}; }
+  template <std::integral... Dim> Tensor flip(Dim... dims) const { return Typed{kiln::flip(value_, {dims...})}; }
   /// Element i along `dim` moves to i + shift, round the end.
   Tensor roll(std::int64_t shift, int dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
   /// Laid side by side, times[i] times along dimension i.
@@ -263,12 +255,8 @@ template <int D, class K> class Tensor {
     return Typed{kiln::narrow(value_, dim, start, count)};
   }
   /// Parts of `size` along `dim`; the last may be smaller.
-  std::vector<Tensor> split(std::int64_t size, int dim = 0) const {
-    return typed(kiln::split(value_, size, dim));
-  }
-  std::vector<Tensor> chunk(std::int64_t parts, int dim = 0) const {
-    return typed(kiln::chunk(value_, parts, dim));
-  }
+  std::vector<Tensor> split(std::int64_t size, int dim = 0) const { return typed(kiln::split(value_, size, dim)); }
+  std::vector<Tensor> chunk(std::int64_t parts, int dim = 0) const { return typed(kiln::chunk(value_, parts, dim)); }
   /// `before` and `after` give the elements to add at either end of each dimension.
   Tensor pad(const Dims& before, const Dims& after, Literal value = {}) const {
     return Typed{kiln::pad(value_, before, after, value)};
@@ -288,12 +276,9 @@ template <int D, class K> class Tensor {
     return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entry)>{entries...}, value)};
   }
   /// result[i][j] = x[i][index[i][j]] for dim = 1
-  Tensor gather(int dim, const Tensor<D, Int>& index) const {
-    return Typed{kiln::gather(value_, dim, index)};
-  }
+  Tensor gather(int dim, const Tensor<D, Int>& index) const { return Typed{kiln::gather(value_, dim, index)}; }
   /// This with `source` added where gather() with the same index would read.
-  Tensor scatter_add(int dim, const Tensor<D, Int>& index, const Tensor& source) const requires Has<K>::Number
-  {
+  Tensor scatter_add(int dim, const Tensor<D, Int>& index, const Tensor& source) const requires Has<K>::Number {
     return Typed{kiln::scatter_add(value_, dim, index, source)};
   }
   /// Slices of `dim`, which becomes the dimensions of `index`.
@@ -301,9 +286,7 @@ template <int D, class K> class Tensor {
     return Typed{kiln::select(value_, dim, index)};
   }
   /// The elements where the mask is true, in row-major order. Waits for the device.
-  Tensor<1, K> mask_select(const Tensor<D, Bool>& mask) const {
-    return Typed{kiln::mask_select(value_, mask)};
-  }
+  Tensor<1, K> mask_select(const Tensor<D, Bool>& mask) const { return Typed{kiln::mask_select(value_, mask)}; }
   /// 1 where the class is; all 0 where the index is out of range.
   Tensor<D + 1, Int> one_hot(std::int64_t classes) const requires Has<K>::Integer {
     return Typed{kiln::one_hot(value_, classes)};

@@ -1,0 +1,77 @@
+// An operation of the user's own: any struct with `infer` (what comes out) and `expand` (what it is made of).
+//
+//   struct Swish {
+//     double beta = 1;
+//     Desc infer(Inputs in) const { return like(in[0]); }
+//     Value expand(Inputs in) const { return in[0] * sigmoid(beta * in[0]); }
+//   };
+//   Tensor<2> y = custom(Swish{.beta = 1.5}, x);
+//
+// It is differentiated through `expand`, unless it has a `Values vjp(Inputs in, Inputs out, Inputs grad) const` that
+// gives a gradient for each operand. `bool run(std::string_view backend, Call call) const` is a kernel of its own for
+// the backends for which it returns true, and `std::string name() const` how errors call it. With several results,
+// infer gives Descs and expand gives Values.
+#pragma once
+#include "kiln/core/reflect.hpp"
+#include "kiln/ops/custom.hpp"
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln {
+
+/// The description of a result that has the shape and element type of x.
+inline Desc like(const Value& x) { return {x.shape(), x.dtype()}; }
+
+template <class T>
+concept UserOp = requires(const T op, Inputs in) {
+  op.infer(in);
+  op.expand(in);
+};
+
+/// Gives a plain struct the virtual face that tape and backends know.
+template <UserOp T>
+class UserOpFace final : public CustomOp {
+ public:
+  explicit UserOpFace(T op) : op_(std::move(op)) {}
+
+  std::string name() const override {
+    if constexpr (requires { op_.name(); }) return op_.name();
+    else return std::string(reflect::type_name<T>());
+  }
+  Descs infer(Inputs in) const override { return {op_.infer(in)}; }
+  Values expand(Inputs in) const override { return {op_.expand(in)}; }
+  bool has_vjp() const override {
+    return requires(Inputs in) { op_.vjp(in, in, in); };
+  }
+  Values vjp(Inputs in, Inputs out, Inputs grad) const override {
+    if constexpr (requires { op_.vjp(in, out, grad); }) return op_.vjp(in, out, grad);
+    else return CustomOp::vjp(in, out, grad);
+  }
+  bool run(std::string_view backend, Call call) const override {
+    if constexpr (requires { op_.run(backend, call); }) return op_.run(backend, call);
+    else return CustomOp::run(backend, call);
+  }
+
+ private:
+  T op_;
+};
+
+/// The results of `op` on the operands, of any ranks and kinds.
+template <UserOp T, class... Operands>
+Values custom_all(T op, const Operands&... operands) {
+  return custom(std::make_shared<const UserOpFace<T>>(std::move(op)), Values{operands...});
+}
+
+/// The result of `op`, a tensor like the first operand; custom<Tensor<1>>(op, x) where it is another.
+template <class Result, UserOp T, class... Operands>
+Result custom(T op, const Operands&... operands) {
+  const Values results = custom_all(std::move(op), operands...);
+  require<ArgumentError>(results.size() == 1, "custom: an operation with ", results.size(),
+                         " results needs custom_all");
+  return Result(results[0]);
+}
+template <UserOp T, class First, class... Operands>
+First custom(T op, const First& first, const Operands&... operands) {
+  return custom<First, T, First, Operands...>(std::move(op), first, operands...);
+}
+
+}  // namespace kiln

@@ -1,0 +1,25 @@
+// The text of a tensor, laid out as NumPy does it: nested brackets, aligned columns, "..." in what is long.
+#pragma once
+#include <string>
+
+#include "kiln/ops/value.hpp"
+
+namespace kiln {
+
+struct PrintOptions {
+  int precision = 8;              // digits after the point, at most
+  std::int64_t threshold = 1000;  // a tensor of more elements is shown by its edges
+  std::int64_t edge_items = 3;    // how many at either end of a dimension
+  int line_width = 75;
+  bool suppress_small = false;  // no exponents because of small numbers: they round to 0
+};
+
+/// What to_text() and print() use where a call says nothing else. Set it before there are other threads.
+PrintOptions print_options();
+void set_print_options(const PrintOptions& options);
+
+std::string to_text(const TensorData& data, const PrintOptions& options = print_options());
+/// Waits for the device.
+std::string to_text(const Value& tensor, const PrintOptions& options = print_options());
+
+}  // namespace kiln

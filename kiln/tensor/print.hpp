@@ -1,0 +1,64 @@
+// fmt knows tensors, shapes, element types and devices, and print() writes them: print("{}\n{}\n", x, x.shape()).
+// {:.3} shows a tensor with at most three digits after the point.
+#pragma once
+#include <fmt/core.h>
+
+#include "kiln/tensor/format.hpp"
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln {
+
+/// Writes to the standard output.
+template <class... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  fmt::print(format, std::forward<Args>(args)...);
+}
+
+/// The part of a formatter that does not depend on the type: reads {} or {:.N}, writes a text.
+class TensorFormatter {
+ public:
+  constexpr auto parse(fmt::format_parse_context& context) {
+    auto at = context.begin();
+    if (at == context.end() || *at != '.') return at;
+    for (precision_ = 0, ++at; at != context.end() && '0' <= *at && *at <= '9'; ++at)
+      precision_ = precision_ < 100 ? precision_ * 10 + (*at - '0') : precision_;
+    return at;
+  }
+
+ protected:
+  std::string text_of(const Value& tensor) const {
+    PrintOptions options = print_options();
+    if (precision_ >= 0) options.precision = precision_;
+    return to_text(tensor, options);
+  }
+
+ private:
+  int precision_ = -1;
+};
+
+// What has an `append` for error sentences is printed as it stands there.
+template <class T>
+struct TextFormatter : fmt::formatter<fmt::string_view> {
+  auto format(const T& x, fmt::format_context& context) const {
+    return fmt::formatter<fmt::string_view>::format(text(x), context);
+  }
+};
+
+}  // namespace kiln
+
+template <>
+struct fmt::formatter<kiln::Value> : kiln::TensorFormatter {
+  auto format(const kiln::Value& x, fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", text_of(x));
+  }
+};
+
+template <int D, class K>
+struct fmt::formatter<kiln::Tensor<D, K>> : fmt::formatter<kiln::Value> {};
+
+template <class T, int N>
+struct fmt::formatter<kiln::InlineList<T, N>> : kiln::TextFormatter<kiln::InlineList<T, N>> {};
+template <>
+struct fmt::formatter<kiln::DType> : kiln::TextFormatter<kiln::DType> {};
+template <>
+struct fmt::formatter<kiln::Device> : kiln::TextFormatter<kiln::Device> {};
