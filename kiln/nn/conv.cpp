@@ -1,0 +1,80 @@
+#include "kiln/nn/conv.hpp"
+
+#include "kiln/nn/spatial.hpp"
+
+namespace kiln::nn {
+namespace {
+
+void require_positive(std::string_view layer, std::string_view option, const Spatial& entries) {
+  for (const auto entry : entries)
+    require<ArgumentError>(entry > 0, layer, ": ", option, " ", entries, " must be positive");
+}
+
+/// What both forms check and complete alike.
+template <class Config>
+ConvOptions complete(std::string_view layer, const Config& config, int N) {
+  require<ArgumentError>(config.in > 0 && config.out > 0, layer, ": in = ", config.in, " and out = ", config.out,
+                         " must be positive");
+  require<ArgumentError>(config.groups > 0 && config.in % config.groups == 0 && config.out % config.groups == 0, layer,
+                         ": ", config.groups, " groups do not divide ", config.in, " and ", config.out, " channels");
+  require<ArgumentError>(!config.kernel.empty(), layer, ": the kernel's size is missing");
+  ConvOptions options;
+  options.stride = per_dimension(layer, "stride", config.stride, N, 1);
+  options.padding = per_dimension(layer, "padding", config.padding, N, 0);
+  options.dilation = per_dimension(layer, "dilation", config.dilation, N, 1);
+  options.groups = config.groups;
+  require_positive(layer, "stride", options.stride);
+  require_positive(layer, "dilation", options.dilation);
+  for (const auto entry : options.padding)
+    require<ArgumentError>(entry >= 0, layer, ": padding ", options.padding, " must not be negative");
+  return options;
+}
+
+/// [first, second, kernel...]
+Shape weight_shape(std::string_view layer, std::int64_t first, std::int64_t second, const Spatial& kernel, int N) {
+  const Spatial sizes = per_dimension(layer, "kernel", kernel, N, 1);
+  require_positive(layer, "kernel", sizes);
+  Shape shape{first, second};
+  for (const auto size : sizes) shape.push_back(size);
+  return shape;
+}
+
+template <class Layer, class Config>
+Layer filled(const Config& config, const ConvOptions& options, const Shape& shape, const Device& device) {
+  const Fans fans = fans_of(shape);
+  Layer layer;
+  layer.weight = decltype(layer.weight)(initialize(config.initializer, shape, fans, device));
+  if (config.bias) layer.bias = Param<1>(initialize(kLayerDefault, {config.out}, fans, device));
+  layer.stride = options.stride;
+  layer.padding = options.padding;
+  layer.dilation = options.dilation;
+  layer.groups = options.groups;
+  return layer;
+}
+
+}  // namespace
+
+template <int N>
+Conv<N> ConvConfig<N>::init(const Device& device) const {
+  const std::string layer = text(Conv<N>::kName, "Config");
+  const ConvOptions options = complete(layer, *this, N);
+  return filled<Conv<N>>(*this, options, weight_shape(layer, out, in / groups, kernel, N), device);
+}
+
+template <int N>
+ConvTranspose<N> ConvTransposeConfig<N>::init(const Device& device) const {
+  const std::string layer = text(ConvTranspose<N>::kName, "Config");
+  const ConvOptions options = complete(layer, *this, N);
+  auto result = filled<ConvTranspose<N>>(*this, options, weight_shape(layer, in, out / groups, kernel, N), device);
+  result.result_padding = per_dimension(layer, "result_padding", result_padding, N, 0);
+  return result;
+}
+
+template struct ConvConfig<1>;
+template struct ConvConfig<2>;
+template struct ConvConfig<3>;
+template struct ConvTransposeConfig<1>;
+template struct ConvTransposeConfig<2>;
+template struct ConvTransposeConfig<3>;
+
+}  // namespace kiln::nn

@@ -1,0 +1,61 @@
+// How fresh parameters are filled. The numbers are drawn from the device's stream: same seed, same weights.
+#pragma once
+#include <variant>
+
+#include "kiln/ops/functions.hpp"
+
+namespace kiln::nn {
+
+/// How many inputs an output is made of, and how many outputs an input goes into: what keeps variances steady.
+struct Fans {
+  std::int64_t in = 1, out = 1;
+};
+/// Of a weight [out, in / groups, kernel...] or [out, in]. Throws ShapeError below two dimensions.
+Fans fans_of(const Shape& weight);
+
+namespace init {
+
+struct Zeros {};
+struct Ones {};
+struct Constant {
+  double value = 0;
+};
+struct Uniform {
+  double low = 0, high = 1;
+};
+struct Normal {
+  double mean = 0, deviation = 1;
+};
+/// He, Zhang, Ren, Sun, "Delving deep into rectifiers", 2015: U(-b, b) with b = gain * sqrt(3 / fan), where
+/// fan counts inputs, or outputs if `fan_out`. A gain of sqrt(2) suits ReLU.
+struct KaimingUniform {
+  double gain = 1.4142135623730951;
+  bool fan_out = false;
+};
+/// N(0, gain^2 / fan)
+struct KaimingNormal {
+  double gain = 1.4142135623730951;
+  bool fan_out = false;
+};
+/// Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010:
+/// U(-b, b) with b = gain * sqrt(6 / (fan_in + fan_out))
+struct XavierUniform {
+  double gain = 1;
+};
+/// N(0, 2 * gain^2 / (fan_in + fan_out))
+struct XavierNormal {
+  double gain = 1;
+};
+
+}  // namespace init
+
+using Initializer = std::variant<init::KaimingUniform, init::KaimingNormal, init::XavierUniform, init::XavierNormal,
+                                 init::Uniform, init::Normal, init::Constant, init::Zeros, init::Ones>;
+
+/// U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)): what PyTorch gives linear and convolutional layers, biases included.
+inline constexpr init::KaimingUniform kLayerDefault{.gain = 0.5773502691896258};
+
+/// A fresh float32 tensor on `device`.
+Value initialize(const Initializer& initializer, const Shape& shape, const Fans& fans, const Device& device);
+
+}  // namespace kiln::nn

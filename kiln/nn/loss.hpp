@@ -1,0 +1,40 @@
+// Losses.
+#pragma once
+#include <optional>
+
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln::nn {
+
+enum class Reduction : std::uint8_t { Mean, Sum };
+
+inline void append(std::string& out, Reduction reduction) { out += reduction == Reduction::Mean ? "mean" : "sum"; }
+
+/// -log softmax(logits)[target], as PyTorch's CrossEntropyLoss.
+struct CrossEntropyLoss {
+  double label_smoothing = 0;               // how much of the target is spread evenly over all classes
+  Tensor<1> class_weights = {};             // [classes], or none; the mean is then weighted by them
+  std::optional<std::int64_t> ignore = {};  // targets with this class count for nothing; the mean of nothing is NaN
+  Reduction reduction = Reduction::Mean;
+
+  /// logits [batch, classes], targets [batch] -> scalar. Throws ShapeError, IndexError for a class that is none.
+  Tensor<0> forward(const Tensor<2>& logits, const Tensor<1, Int>& targets) const;
+  /// Unreduced: [batch], each weighted by its class, 0 where ignored.
+  Tensor<1> forward_each(const Tensor<2>& logits, const Tensor<1, Int>& targets) const;
+};
+
+/// (prediction - target)^2
+struct MseLoss {
+  Reduction reduction = Reduction::Mean;
+
+  /// Shapes must be the same: a loss that broadcasts is nearly always a mistake. Throws ShapeError.
+  template <int D>
+  Tensor<0> forward(const Tensor<D>& prediction, const Tensor<D>& target) const {
+    return reduce(prediction, target);
+  }
+
+ private:
+  Tensor<0> reduce(const Value& prediction, const Value& target) const;
+};
+
+}  // namespace kiln::nn

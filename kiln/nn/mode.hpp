@@ -1,0 +1,14 @@
+// Whether a module is being trained.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace kiln::nn {
+
+/// Of the modules that behave differently while they are trained: dropout drops, batch norm uses the batch's own
+/// statistics. Independent of the device; train(model) and valid(model) set it throughout a model.
+enum class Mode : std::uint8_t { Train, Valid };
+
+inline void append(std::string& out, Mode mode) { out += mode == Mode::Train ? "train" : "valid"; }
+
+}  // namespace kiln::nn

@@ -1,0 +1,104 @@
+// What can be done with any module: visiting, replacing, counting and moving its tensors, and switching its mode.
+// A module is a value. Copies share their tensors, which never change, until one of them is updated.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "kiln/nn/walk.hpp"
+
+namespace kiln {
+
+/// Something with parts: a struct, a Sequential, a vector of modules.
+template <class T>
+concept Module = nn::Branch<std::remove_cvref_t<T>>;
+
+/// Calls f(path, param) for each parameter that is present; `param` is a Param<D>, const if the model is.
+template <class M, class F>
+  requires Module<M>
+void visit_params(M& model, F&& f) {
+  nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
+    if constexpr (nn::ParamLike<L>) {
+      if (!leaf.empty()) f(path, leaf);
+    }
+  });
+}
+
+/// Calls f(path, buffer) for each buffer that is present.
+template <class M, class F>
+  requires Module<M>
+void visit_buffers(M& model, F&& f) {
+  nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
+    if constexpr (nn::BufferLike<L>) {
+      if (!leaf.empty()) f(path, leaf);
+    }
+  });
+}
+
+/// The model with each parameter replaced by f(path, value), a Value of the same rank: a fresh leaf.
+template <Module M, class F>
+M map_params(M model, F&& f) {
+  visit_params(model, [&]<class P>(const std::string& path, P& param) { param = P(f(path, param.value())); });
+  return model;
+}
+
+/// Elements of all parameters.
+template <Module M>
+std::int64_t num_params(const M& model) {
+  std::int64_t count = 0;
+  visit_params(model, [&](const std::string&, const auto& param) { count += param.numel(); });
+  return count;
+}
+
+/// Calls f(path, Value&) for what a record of the model holds: parameters and buffers; what f leaves in the reference
+/// takes their place. A const model's are passed by const reference.
+template <class M, class F>
+  requires Module<M>
+void visit_tensors(M& model, F&& f) {
+  nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
+    if constexpr (nn::ParamLike<L> || nn::BufferLike<L>) {
+      if (leaf.empty()) return;
+      if constexpr (std::is_const_v<L>) {
+        f(path, leaf.value());
+      } else {
+        Value value = leaf.value();
+        f(path, value);
+        if (value.node() != leaf.value().node()) leaf = L(value);
+      }
+    }
+  });
+}
+
+/// The model with all its tensors on `device`; parameters are leaves there if it is an autodiff device.
+template <Module M>
+M to_device(M model, const Device& device) {
+  nn::walk(model, [&]<class L>(const std::string&, L& leaf) {
+    if constexpr (nn::ParamLike<L> || nn::BufferLike<L>) {
+      if (!leaf.empty()) leaf = L(to_device(leaf.value(), device));
+    } else if constexpr (nn::ConstantLike<L>) {
+      if (!leaf.empty()) leaf = leaf.to_device(device);
+    }
+  });
+  return model;
+}
+
+/// The model with every Mode in it set.
+template <Module M>
+M with_mode(M model, nn::Mode mode) {
+  nn::walk(model, [&]<class L>(const std::string&, L& leaf) {
+    if constexpr (std::same_as<L, nn::Mode>) leaf = mode;
+  });
+  return model;
+}
+/// Dropout drops, batch norm uses the batch's statistics.
+template <Module M>
+M train(M model) {
+  return with_mode(std::move(model), nn::Mode::Train);
+}
+/// The model as it is to be used.
+template <Module M>
+M valid(M model) {
+  return with_mode(std::move(model), nn::Mode::Valid);
+}
+
+}  // namespace kiln

@@ -1,0 +1,18 @@
+// All modules, losses and what is done with them.
+#pragma once
+#include "kiln/nn/activation.hpp"
+#include "kiln/nn/attention.hpp"
+#include "kiln/nn/conv.hpp"
+#include "kiln/nn/dropout.hpp"
+#include "kiln/nn/embedding.hpp"
+#include "kiln/nn/gradients.hpp"
+#include "kiln/nn/initializer.hpp"
+#include "kiln/nn/linear.hpp"
+#include "kiln/nn/loss.hpp"
+#include "kiln/nn/mode.hpp"
+#include "kiln/nn/module.hpp"
+#include "kiln/nn/norm.hpp"
+#include "kiln/nn/param.hpp"
+#include "kiln/nn/pool.hpp"
+#include "kiln/nn/sequential.hpp"
+#include "kiln/nn/summary.hpp"

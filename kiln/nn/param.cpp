@@ -1,0 +1,11 @@
+#include "kiln/nn/param.hpp"
+
+namespace kiln::nn {
+
+Value as_parameter(const Value& value) {
+  if (value.empty()) return value;
+  const Value data = value.detach();
+  return data.device().is_autodiff() ? data.require_grad() : data;
+}
+
+}  // namespace kiln::nn

@@ -1,0 +1,82 @@
+// A module as a tree of text.
+#pragma once
+#include <string>
+
+#include "kiln/nn/module.hpp"
+
+namespace kiln {
+
+/// What text() takes.
+template <class T>
+concept Printable = requires(std::string& out, const T& value) { append(out, value); };
+
+namespace nn {
+
+/// Collects the lines; `Options` are the fields that are neither modules nor tensors.
+class Tree {
+ public:
+  void open(std::string_view name, std::string_view type, std::int64_t params);
+  void option(std::string_view name, const std::string& value);
+  void tensor(std::string_view name, std::string_view role, const Shape& shape);
+  void close() { --depth_; }
+  std::string take() && { return std::move(text_ += '\n'); }
+
+ private:
+  std::string text_;
+  int depth_ = 0;
+};
+
+template <class T>
+constexpr std::string_view module_name() {
+  if constexpr (requires { T::kName; }) return T::kName;
+  else return reflect::type_name<T>();
+}
+
+/// Whether a module's part gets a line of its own; options stand behind their module's name.
+template <class T>
+concept Part = Branch<T> || ParamLike<T> || BufferLike<T> || ConstantLike<T>;
+
+template <Branch M>
+void draw(Tree& tree, std::string_view name, const M& module);
+
+template <class T>
+void draw_part(Tree& tree, std::string_view name, const T& part) {
+  if constexpr (Branch<T>) {
+    draw(tree, name, part);
+  } else if constexpr (Part<T>) {
+    if (!part.empty()) tree.tensor(name, BufferLike<T> ? "buffer" : ConstantLike<T> ? "constant" : "", part.shape());
+  }
+}
+
+template <Branch M>
+void draw(Tree& tree, std::string_view name, const M& module) {
+  if constexpr (is_optional<M> || is_variant<M>) {  // what they hold takes their name
+    for_each_child(module, [&](std::string_view, const auto& held) { draw_part(tree, name, held); });
+  } else {
+    tree.open(name, is_list<M> || is_tuple<M> ? std::string_view() : module_name<M>(), num_params(module));
+    for_each_child(module, [&]<class T>(std::string_view child, const T& part) {
+      if constexpr (!Part<T> && Printable<T>) tree.option(child, text(part));
+    });
+    for_each_child(module, [&]<class T>(std::string_view child, const T& part) {
+      if constexpr (Part<T>) draw_part(tree, child, part);
+    });
+    tree.close();
+  }
+}
+
+}  // namespace nn
+
+/// Names, types, options, shapes and numbers of parameters:
+///
+///     Model, 530,090 parameters
+///       conv1: Conv2d, 80 parameters, stride [1, 1], padding [0, 0], dilation [1, 1], groups 1
+///         weight [8, 1, 3, 3]
+///         bias [8]
+template <Module M>
+std::string summary(const M& model) {
+  nn::Tree tree;
+  nn::draw(tree, {}, model);
+  return std::move(tree).take();
+}
+
+}  // namespace kiln
