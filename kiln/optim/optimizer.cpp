@@ -1,0 +1,22 @@
+#include "kiln/optim/optimizer.hpp"
+
+#include <cmath>
+
+namespace kiln {
+
+ParamState fresh_state(const Value& param, std::size_t slots) {
+  ParamState state;
+  for (std::size_t i = 0; i < slots; ++i) state.slots.push_back(zeros(param.shape(), param.device(), param.dtype()));
+  return state;
+}
+
+void require_rate(std::string_view optimizer, double rate) {
+  require<ArgumentError>(std::isfinite(rate) && rate >= 0, optimizer, ": a learning rate of ", rate);
+}
+
+void require_gradient(std::string_view optimizer, const std::string& path, const Value& param, const Value& grad) {
+  require<ShapeError>(grad.shape() == param.shape(), optimizer, ": the gradient of '", path, "' has shape ",
+                      grad.shape(), ", the parameter ", param.shape());
+}
+
+}  // namespace kiln

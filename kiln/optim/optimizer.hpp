@@ -1,0 +1,105 @@
+// The frame of every optimizer: a rule for one parameter, applied to all that have a gradient, with state per parameter.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kiln/nn/gradients.hpp"
+#include "kiln/ops/no_grad.hpp"
+
+namespace kiln {
+
+/// What a rule remembers of one parameter: how often it was updated, and tensors of the parameter's shape, zeros at first.
+struct ParamState {
+  std::int64_t steps = 0;  // before the update under way
+  Values slots;
+};
+
+/// How a parameter and its gradient become a new parameter. `slot_names` says what the state's tensors are; the config
+/// of an optimizer is its rule.
+template <class R>
+concept UpdateRule = requires(const R& rule, const Value& value, double rate, ParamState& state) {
+  { R::kName } -> std::convertible_to<std::string_view>;
+  { rule.slot_names() } -> std::convertible_to<std::span<const std::string_view>>;
+  { rule.update(value, value, rate, state) } -> std::same_as<Value>;
+  rule.check();
+};
+
+/// Zeros for each of `slots` tensors.
+ParamState fresh_state(const Value& param, std::size_t slots);
+/// Throws ArgumentError for a rate that is negative or no number.
+void require_rate(std::string_view optimizer, double rate);
+/// Throws ShapeError where they do not fit.
+void require_gradient(std::string_view optimizer, const std::string& path, const Value& param, const Value& grad);
+
+template <class Rule>
+class Optimizer {
+ public:
+  /// State for each parameter of `model`. Throws AutodiffError where the model was not made on an autodiff device,
+  /// ArgumentError for options without meaning.
+  template <Module M>
+  Optimizer(const Rule& rule, const M& model) : rule_(rule) {
+    static_assert(UpdateRule<Rule>);
+    rule_.check();
+    nn::require_trainable(Rule::kName, model);
+    visit_params(model, [&](const std::string& path, const auto& param) { state_of(path, param); });
+  }
+
+  /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
+  /// stay as they are.
+  template <class M>
+    requires Module<M>
+  std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
+    require_rate(Rule::kName, rate);
+    const NoGrad pause;
+    std::remove_cvref_t<M> result = std::forward<M>(model);
+    visit_params(result, [&]<class P>(const std::string& path, P& param) {
+      const Value* grad = grads.find(path);
+      if (!grad) return;
+      require_gradient(Rule::kName, path, param, *grad);
+      ParamState& state = state_of(path, param);
+      param = P(rule_.update(param.value().detach(), *grad, rate, state));
+      ++state.steps;
+    });
+    return result;
+  }
+
+  const Rule& config() const { return rule_; }
+  const std::map<std::string, ParamState>& states() const { return states_; }
+
+  /// Calls f(name, part) for what a record of the optimizer holds: the state's tensors, as Value& under names such as
+  /// "conv1.weight.first_moment", and the numbers of steps, as std::int64_t& under "conv1.weight.steps". What f leaves
+  /// there takes their place.
+  template <class F>
+  void visit_state(F&& f) {
+    visit_state_of(*this, f);
+  }
+  template <class F>
+  void visit_state(F&& f) const {
+    visit_state_of(*this, f);
+  }
+
+ private:
+  template <class Self, class F>
+  static void visit_state_of(Self& self, F& f) {
+    const auto names = self.rule_.slot_names();
+    for (auto& [path, state] : self.states_) {
+      for (std::size_t i = 0; i < state.slots.size(); ++i) f(text(path, '.', names[i]), state.slots[i]);
+      f(text(path, ".steps"), state.steps);
+    }
+  }
+
+  ParamState& state_of(const std::string& path, const Value& param) {
+    const auto found = states_.find(path);
+    if (found != states_.end()) return found->second;
+    return states_.emplace(path, fresh_state(param, rule_.slot_names().size())).first->second;
+  }
+
+  Rule rule_;
+  std::map<std::string, ParamState> states_;
+};
+
+}  // namespace kiln
