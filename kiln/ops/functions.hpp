@@ -97,7 +97,7 @@ Value matmul(const Value& a, const Value& b);
 
 /// One entry per spatial dimension; empty: 1, for padding 0. `padding_after` empty: as `padding`.
 struct ConvOptions {
-  Spatial stride, padding, dilation, padding_after;
+  Spatial stride{}, padding{}, dilation{}, padding_after{};
   std::int64_t groups = 1;
 };
 /// x [batch, in, sizes...], weight [out, in / groups, kernel...], bias [out] or empty. 1 to 3 spatial dimensions.
@@ -110,7 +110,7 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
 // ---- pooling of [batch, channels, sizes...] ------------------------------------------------------------------------
 /// Empty stride: the kernel's size.
 struct PoolOptions {
-  Spatial kernel, stride, padding, dilation;
+  Spatial kernel{}, stride{}, padding{}, dilation{};
   bool ceil = false;           // round the number of windows up rather than down
   bool count_padding = true;   // of averages: padding counts as elements
 };

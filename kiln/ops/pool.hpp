@@ -5,7 +5,7 @@
 namespace kiln::op {
 
 struct Window {
-  Spatial kernel, stride, padding, padding_after, dilation;
+  Spatial kernel{}, stride{}, padding{}, padding_after{}, dilation{};
 };
 
 /// Results: the values, and the index (int64) of each in its flattened spatial input.
@@ -13,7 +13,7 @@ struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
   static constexpr Pattern kPattern = Pattern::Opaque;
   enum Result { values, indices };
-  Window window;
+  Window window{};
   Descs infer(Inputs in) const;
   Saves saves() const { return {.out = true}; }
   void vjp(Backward& backward) const;
@@ -23,9 +23,9 @@ struct MaxPool {
 struct AvgPool {
   static constexpr std::string_view kName = "avg_pool";
   static constexpr Pattern kPattern = Pattern::Opaque;
-  Window window;
+  Window window{};
   bool count_padding = true;  // divide by the window's size, padding included
-  Spatial adaptive;           // sizes of the result; where set, the window is ignored
+  Spatial adaptive{};         // sizes of the result; where set, the window is ignored
 
   /// The elements [begin, end) that result `index` of spatial dimension `axis` (of input size `size`) averages,
   /// and what it divides by.
