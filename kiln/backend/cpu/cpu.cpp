@@ -30,8 +30,7 @@ bool Cpu::has_kernel(const op::Op& op) const {
   return op::visit(op, [&]<class T>(const T&) {
     if constexpr (op::Composite<T> && !std::is_same_v<T, op::Custom>)
       return std::any_of(fast_.begin(), fast_.end(), [&](const FastKernels& kernels) { return kernels.has(op); });
-    else
-      return true;
+    else return true;
   });
 }
 

@@ -33,7 +33,9 @@ struct Array {
   Dims strides;
 
   template <class T>
-  T* as() const { return reinterpret_cast<T*>(data); }
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
   std::int64_t numel() const { return kiln::numel(shape); }
   /// In row-major order without gaps (dimensions of size 1 may have any stride).
   bool contiguous() const;

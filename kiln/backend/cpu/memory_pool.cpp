@@ -1,10 +1,9 @@
 #include "kiln/backend/cpu/memory_pool.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <sys/mman.h>
 
 namespace kiln::cpu {
 namespace {

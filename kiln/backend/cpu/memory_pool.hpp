@@ -29,7 +29,9 @@ class MemoryPool {
   MemoryStatistics statistics() const;
 
  private:
-  struct FreeBlock { FreeBlock* next; };
+  struct FreeBlock {
+    FreeBlock* next;
+  };
   static constexpr int kClasses = 320;  // up to 2^48 bytes
 
   std::byte* pop(int size_class);

@@ -26,7 +26,9 @@ class Rows {
   template <class F>
   void each(std::int64_t begin, std::int64_t end, F&& row) const;
   template <class F>
-  void each(F&& row) const { each(0, count_, row); }
+  void each(F&& row) const {
+    each(0, count_, row);
+  }
 
  private:
   Shape outer_;  // sizes of the dimensions that rows are counted in

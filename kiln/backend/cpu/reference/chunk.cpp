@@ -18,8 +18,8 @@ void store(const C* from, std::int64_t count, const Array& to, std::int64_t at, 
   });
 }
 
-#define KILN_INSTANTIATE(C)                                                             \
-  template void load(const Array&, std::int64_t, std::int64_t, std::int64_t, C*);       \
+#define KILN_INSTANTIATE(C)                                                       \
+  template void load(const Array&, std::int64_t, std::int64_t, std::int64_t, C*); \
   template void store(const C*, std::int64_t, const Array&, std::int64_t, std::int64_t);
 KILN_INSTANTIATE(double)
 KILN_INSTANTIATE(float)

@@ -43,7 +43,8 @@ void run(const op::Conv& op, Call call) {
   visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(x), filter(weight);
     std::vector<double> start(static_cast<std::size_t>(shape[1]));
-    if (has_bias) load(read(call.in[op::Conv::bias]), 0, read(call.in[op::Conv::bias]).strides[0], shape[1], start.data());
+    if (has_bias)
+      load(read(call.in[op::Conv::bias]), 0, read(call.in[op::Conv::bias]).strides[0], shape[1], start.data());
     Result<C> result(call.out[0]);
     std::vector<double> sums(static_cast<std::size_t>(shape[1] * ys));
     for (std::int64_t batch = 0; batch < shape[0]; ++batch) {
@@ -98,7 +99,8 @@ void run(const op::ConvWeightGrad& op, Call call) {
     std::vector<double> sums(static_cast<std::size_t>(call.out[0].numel()));
     for (std::int64_t batch = 0; batch < x.shape[0]; ++batch)
       channels.each_pair([&](std::int64_t i, std::int64_t o, std::int64_t pair) {
-        const C *from = data.data() + (batch * channels.in + i) * xs, *factors = grad.data() + (batch * channels.out + o) * ys;
+        const C *from = data.data() + (batch * channels.in + i) * xs,
+                *factors = grad.data() + (batch * channels.out + o) * ys;
         double* into = sums.data() + pair * ks;
         each_tap(axes, [&](std::int64_t k, std::int64_t at, std::int64_t to) {
           into[k] += static_cast<double>(factors[to]) * static_cast<double>(from[at]);

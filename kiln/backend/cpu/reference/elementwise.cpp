@@ -41,14 +41,14 @@ constexpr bool computes(op::Domain domain) {
 }
 
 // A row of elementwise.def as a loop. Predicates and comparisons give 0 and 1.
-#define KILN_UNARY_LOOP(Name, domain, value)                                             \
-  case op::UnaryFn::Name:                                                                \
-    if constexpr (computes<C>(op::Domain::domain))                                       \
+#define KILN_UNARY_LOOP(Name, domain, value)                                                        \
+  case op::UnaryFn::Name:                                                                           \
+    if constexpr (computes<C>(op::Domain::domain))                                                  \
       for (std::int64_t i = 0; i < count; ++i) z[i] = [](C x) { return convert<C>(value); }(xs[i]); \
     return;
-#define KILN_BINARY_LOOP(Name, domain, value)                                            \
-  case op::BinaryFn::Name:                                                               \
-    if constexpr (computes<C>(op::Domain::domain))                                       \
+#define KILN_BINARY_LOOP(Name, domain, value)                                                                   \
+  case op::BinaryFn::Name:                                                                                      \
+    if constexpr (computes<C>(op::Domain::domain))                                                              \
       for (std::int64_t i = 0; i < count; ++i) z[i] = [](C x, C y) { return convert<C>(value); }(xs[i], ys[i]); \
     return;
 
@@ -82,9 +82,7 @@ void apply(op::BinaryFn fn, const C* xs, const C* ys, std::int64_t count, C* z) 
 /// A plain number beside halves keeps the digits that a half lacks.
 DType number_dtype(DType dtype) { return is_float(dtype) && dtype != DType::F64 ? DType::F32 : dtype; }
 
-Array allocate_like_operands(Call call) {
-  return allocate(call.out[0], follow_order(call.out[0].shape(), call.in));
-}
+Array allocate_like_operands(Call call) { return allocate(call.out[0], follow_order(call.out[0].shape(), call.in)); }
 
 }  // namespace
 

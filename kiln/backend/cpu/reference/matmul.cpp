@@ -40,7 +40,8 @@ void run(const op::Matmul&, Call call) {
   const Array a = read(call.in[0]), b = read(call.in[1]);
   const Shape &shape = call.out[0].shape(), batch(shape.begin(), shape.end() - 2);
   const std::int64_t m = shape[shape.size() - 2], k = a.shape.back(), n = shape.back();
-  const Rows<3> matrices(batch, {batch_strides(shape, batch), batch_strides(a.shape, batch), batch_strides(b.shape, batch)});
+  const Rows<3> matrices(batch,
+                         {batch_strides(shape, batch), batch_strides(a.shape, batch), batch_strides(b.shape, batch)});
   visit_compute(a.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> left(a), right(b);
     Result<C> result(call.out[0]);

@@ -56,11 +56,14 @@ void reduce(const op::Reduce& op, const Array& x, const Array& z) {
     case op::ReduceFn::Mean: {
       double count = 1;
       for (const auto dim : op.dims) count *= static_cast<double>(x.shape[static_cast<int>(dim)]);
-      return fold<C>(x, z, op.dims, 0.0, [](double a, C b) { return a + static_cast<double>(b); },
-                     [&](double sum) { return sum / count; });
+      return fold<C>(
+          x, z, op.dims, 0.0, [](double a, C b) { return a + static_cast<double>(b); },
+          [&](double sum) { return sum / count; });
     }
-    case op::ReduceFn::Max: return fold<C>(x, z, op.dims, least<C>(), [](C a, C b) { return b != b || b > a ? b : a; }, same);
-    case op::ReduceFn::Min: return fold<C>(x, z, op.dims, greatest<C>(), [](C a, C b) { return b != b || b < a ? b : a; }, same);
+    case op::ReduceFn::Max:
+      return fold<C>(x, z, op.dims, least<C>(), [](C a, C b) { return b != b || b > a ? b : a; }, same);
+    case op::ReduceFn::Min:
+      return fold<C>(x, z, op.dims, greatest<C>(), [](C a, C b) { return b != b || b < a ? b : a; }, same);
     case op::ReduceFn::Any: return fold<C>(x, z, op.dims, C{0}, [](C a, C b) { return C(a != 0 || b != 0); }, same);
     case op::ReduceFn::All: return fold<C>(x, z, op.dims, C{1}, [](C a, C b) { return C(a != 0 && b != 0); }, same);
   }
@@ -89,14 +92,17 @@ void run(const op::ArgReduce& op, Call call) {
   };
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
     C best{};
-    fold<C>(x, z, Dims{dim}, Found{}, [&](Found found, C element) {
-      if (found.seen == 0 || beats(op.fn, element, best)) {
-        best = element;
-        found.index = found.seen;
-      }
-      ++found.seen;
-      return found;
-    }, [](Found found) { return found.index; });
+    fold<C>(
+        x, z, Dims{dim}, Found{},
+        [&](Found found, C element) {
+          if (found.seen == 0 || beats(op.fn, element, best)) {
+            best = element;
+            found.index = found.seen;
+          }
+          ++found.seen;
+          return found;
+        },
+        [](Found found) { return found.index; });
   });
 }
 

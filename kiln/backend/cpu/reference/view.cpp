@@ -48,7 +48,8 @@ Dims scaled(const Dims& strides, const Dims& step) {
 
 void run(const op::Reshape& op, Call call) {
   const Array x = read(call.in[0]);
-  if (const auto strides = strides_as(x, op.shape)) return alias(call.out[0], call.in[0], *strides, call.in[0].node()->offset);
+  if (const auto strides = strides_as(x, op.shape))
+    return alias(call.out[0], call.in[0], *strides, call.in[0].node()->offset);
   Array z = allocate(call.out[0]);
   z.shape = x.shape;
   z.strides = contiguous_strides(x.shape);

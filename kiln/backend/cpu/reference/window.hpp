@@ -12,7 +12,9 @@ struct Axis {
   std::int64_t input = 1, result = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
 
   /// The results [first, last) at which element k of the window lies inside the input.
-  struct Span { std::int64_t first, last; };
+  struct Span {
+    std::int64_t first, last;
+  };
   Span inside(std::int64_t k) const {
     const std::int64_t shift = padding - k * dilation;  // o * stride - shift lies in [0, input)
     const std::int64_t last = input + shift <= 0 ? 0 : (input + shift - 1) / stride + 1;
