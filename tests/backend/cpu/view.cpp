@@ -1,0 +1,75 @@
+#include "tests/backend/cpu/grid.hpp"
+
+namespace kiln {
+namespace {
+
+class CpuView : public OnEachCpu {
+ protected:
+  /// 0, 1, 2, ... in row-major order.
+  Value counted(const Shape& shape) { return reshape(arange(0, numel(shape), 1, device, DType::F32), shape); }
+  static bool shares(const Value& a, const Value& b) { return a.node()->storage == b.node()->storage; }
+};
+KILN_ON_EACH_CPU(CpuView);
+
+TEST_P(CpuView, PermutesExpandsAndSlicesWithoutCopying) {
+  const Value x = counted({2, 3, 4});
+  const Value turned = permute(x, {2, 0, 1});
+  EXPECT_EQ(
+      difference(turned.data(), grid({4, 2, 3}, [](auto& i) { return i[1] * 12 + i[2] * 4 + i[0]; }).to(DType::F32)),
+      "");
+  const Value repeated = expand(narrow(x, 1, 2, 1), {5, 2, 3, 4});
+  EXPECT_EQ(
+      difference(repeated.data(), grid({5, 2, 3, 4}, [](auto& i) { return i[1] * 12 + 8 + i[3]; }).to(DType::F32)), "");
+  const Value cut = slice(x, {{Range{}, Range{{}, {}, -2}, Range{1, 3}}});
+  EXPECT_EQ(
+      difference(cut.data(),
+                 grid({2, 2, 2}, [](auto& i) { return i[0] * 12 + (2 - 2 * i[1]) * 4 + 1 + i[2]; }).to(DType::F32)),
+      "");
+  EXPECT_TRUE(shares(turned, x) && shares(repeated, x) && shares(cut, x));
+}
+
+TEST_P(CpuView, ReshapesInPlaceWhereStridesCanSayIt) {
+  const Value x = counted({4, 3, 10});
+  const auto expect = [&](const Value& from, const Shape& shape, bool in_place) {
+    const Value result = reshape(from, shape);
+    EXPECT_EQ(shares(result, x), in_place) << text(from.shape(), " with strides ", from.node()->strides, " as ", shape);
+    EXPECT_EQ(result.data().to_vector<float>(), from.data().to_vector<float>());
+  };
+  expect(x, {120}, true);
+  expect(x, {2, 2, 1, 30}, true);
+  const Value inner = narrow(x, 2, 1, 6);  // rows of 6 out of 10
+  expect(inner, {12, 6}, true);            // rows stay whole
+  expect(inner, {2, 2, 3, 2, 3}, true);    // and can be cut
+  expect(inner, {4, 18}, false);           // but not joined
+  expect(transpose(x, 0, 2), {10, 12}, false);
+  expect(transpose(x, 0, 2), {5, 2, 3, 1, 2, 2}, true);
+  expect(flip(x, {2}), {4, 3, 2, 5}, true);
+  expect(narrow(x, 1, 0, 1), {4, 10}, true);  // a dimension of size 1 is no obstacle
+  expect(expand(narrow(x, 0, 0, 1), {7, 3, 10}), {7, 30}, true);
+  expect(expand(narrow(x, 2, 0, 1), {4, 3, 9}), {12, 9}, true);
+  expect(expand(narrow(x, 2, 0, 1), {4, 3, 9}), {4, 27}, false);
+}
+
+TEST_P(CpuView, ReshapesNothingAndOneThing) {
+  EXPECT_EQ(reshape(zeros({0, 4}, device), {2, 0, 7}).data().shape(), (Shape{2, 0, 7}));
+  EXPECT_EQ(reshape(full({1, 1}, 3, device), {}).item(), 3);
+  EXPECT_EQ(reshape(full({}, 3, device), {1, 1, 1}).data().at(0), 3);
+  EXPECT_EQ(narrow(counted({4}), 0, 4, 0).data().numel(), 0);
+}
+
+TEST_P(CpuView, AssignsSlicesIntoACopy) {
+  const Value x = counted({3, 4});
+  const Value result = slice_assign(x, {{Range{{}, {}, 2}, Range{{}, {}, -3}}},
+                                    from_data(TensorData::of<float>({2, 2}, {-1, -2, -3, -4}), device));
+  EXPECT_EQ(result.data().to_vector<float>(), (std::vector<float>{-2, 1, 2, -1, 4, 5, 6, 7, -4, 9, 10, -3}));
+  EXPECT_EQ(x.data().at(0), 0);
+}
+
+TEST_P(CpuView, JoinsPartsOfAnyLayoutAndEmptyOnes) {
+  const Value a = transpose(counted({3, 2})), b = counted({2, 1}), none = zeros({2, 0}, device);
+  EXPECT_EQ(cat(std::vector{a, none, b}, 1).data().to_vector<float>(), (std::vector<float>{0, 2, 4, 0, 1, 3, 5, 1}));
+  EXPECT_EQ(cat(std::vector{a, a}, 0).data().shape(), (Shape{4, 3}));
+}
+
+}  // namespace
+}  // namespace kiln
