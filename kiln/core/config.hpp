@@ -1,0 +1,273 @@
+// Plain structs to and from JSON: a config is a struct with defaults, and its file has a key for each field.
+//
+// Fields may be bool, integers, floats, strings, enums, std::optional, lists (std::vector, std::array, Shape),
+// std::map from strings, and structs of those. A key may be missing where the struct gives its field a default:
+//   - a number, bool or enum with a default member initializer, whatever its value: `int warmup = 0;`
+//   - a string, list or map that is not empty by default;
+//   - a std::optional; a struct all of whose fields have defaults, in it or from the struct around it.
+// An initializer cannot be seen, but its absence can: reading a field that nobody initialized is no constant
+// expression. A struct that cannot live in one (g++ 12: with a std::map) falls back to "not zero by default".
+#pragma once
+#include <concepts>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kiln/core/error.hpp"
+#include "kiln/core/file.hpp"
+#include "kiln/core/json.hpp"
+#include "kiln/core/reflect_enum.hpp"
+#include "kiln/core/reflect_values.hpp"
+#include "kiln/core/suggest.hpp"
+
+namespace kiln {
+
+template <class T> Json to_json(const T& value);
+
+namespace config {
+
+// Where a value stands, for sentences: "gpt.json: 'optimizer.beta1'".
+struct Place {
+  std::string_view source;
+  std::string path;
+
+  Place field(std::string_view name) const { return {source, path.empty() ? std::string(name) : text(path, '.', name)}; }
+  Place element(std::size_t index) const { return {source, text(path, '[', index, ']')}; }
+};
+
+template <class... Expected>
+[[noreturn]] void wrong(const Place& place, const Json& got, const Expected&... expected) {
+  const auto subject = place.path.empty() ? std::string("the config") : text('\'', place.path, '\'');
+  fail<ConfigError>(place.source, ": ", subject, " must be ", expected..., ", got ", describe(got));
+}
+
+template <class T>
+const T& expect(const Json& json, const Place& place, std::string_view expected) {
+  if (const auto* const value = std::get_if<T>(&json.is)) return *value;
+  wrong(place, json, expected);
+}
+
+// Fails to be a constant expression where a number in `field` has not been initialized.
+template <class T>
+constexpr void touch(const T& field) {
+  if constexpr (std::is_scalar_v<T>) [[maybe_unused]] const T copy = field;
+  else if constexpr (reflect::Aggregate<T>)
+    reflect::for_each_field(field, [](std::string_view, const auto& inner) { touch(inner); });
+  else if constexpr (reflect::TupleLike<T>)
+    reflect::detail::for_each_index<std::tuple_size_v<T>>([&](auto i) { touch(std::get<i>(field)); });
+}
+template <class T>
+constexpr bool default_initialize() {
+  [[maybe_unused]] T object;
+  return true;
+}
+template <class T, std::size_t I>
+constexpr bool touch_default() {
+  T object;
+  touch(std::get<I>(reflect::fields(object)));
+  return true;
+}
+template <class T>
+concept ConstantDefault = requires { typename std::bool_constant<default_initialize<T>()>; };
+template <class T, std::size_t I>
+concept InitializedDefault = requires { typename std::bool_constant<touch_default<T, I>()>; };
+
+// Whether the strings and lists in a default value hold anything.
+template <class T>
+bool is_filled(const T& value) {
+  if constexpr (reflect::OptionalLike<T>) {
+    return true;
+  } else if constexpr (reflect::Aggregate<T>) {
+    bool filled = true;
+    reflect::for_each_field(value, [&](std::string_view, const auto& field) { filled = filled && is_filled(field); });
+    return filled;
+  } else if constexpr (reflect::ListLike<T>) {
+    return value.begin() != value.end();
+  } else {
+    return true;
+  }
+}
+
+// Whether `field`, as a new T has it, is a default.
+template <class T, std::size_t I>
+bool has_default(const reflect::FieldType<T, I>& field) {
+  using Field = reflect::FieldType<T, I>;
+  if constexpr (reflect::OptionalLike<Field>) return true;
+  else if constexpr (ConstantDefault<T>) return InitializedDefault<T, I> && is_filled(field);
+  else return !reflect::equal(field, Field{}) && is_filled(field);
+}
+
+template <class T> void read(const Json& json, T& value, const Place& place, bool has_defaults = false);
+
+template <reflect::Aggregate T>
+void read_object(const Json& json, T& value, const Place& place, bool has_defaults) {
+  const auto& object = expect<Json::Object>(json, place, "an object");
+  constexpr auto& names = reflect::field_names<T>();
+  for (const auto& [key, member] : object) {
+    bool known = false;
+    for (const auto name : names) known = known || name == key;
+    if (!known)
+      fail<ConfigError>(place.source, ": unknown key '", place.field(key).path, '\'', did_you_mean(key, names));
+  }
+  reflect::detail::for_each_index<reflect::field_count<T>>([&](auto i) {
+    auto& field = std::get<i>(reflect::fields(value));
+    using Field = reflect::FieldType<T, i>;
+    const Place there = place.field(names[i]);
+    const bool defaulted = has_defaults || has_default<T, i>(field);
+    for (const auto& [key, member] : object)
+      if (key == names[i]) return read(member, field, there, defaulted);
+    if (defaulted) return;
+    // A struct that is missing names the field that it is missing for.
+    if constexpr (reflect::Aggregate<Field>) read(Json{Json::Object()}, field, there);
+    else fail<ConfigError>(place.source, ": '", there.path, "' is missing");
+  });
+}
+
+template <class T>
+void read_integer(const Json& json, T& value, const Place& place) {
+  const auto* const number = std::get_if<std::int64_t>(&json.is);
+  const auto* const large = std::get_if<std::uint64_t>(&json.is);
+  if (number && std::in_range<T>(*number)) value = static_cast<T>(*number);
+  else if (large && std::in_range<T>(*large)) value = static_cast<T>(*large);
+  else if (number || large)
+    wrong(place, json, "an integer from ", std::numeric_limits<T>::min(), " to ", std::numeric_limits<T>::max());
+  else wrong(place, json, "an integer");
+}
+
+template <class T>
+void read_float(const Json& json, T& value, const Place& place) {
+  double number = 0;
+  if (const auto* const real = std::get_if<double>(&json.is)) number = *real;
+  else if (const auto* const whole = std::get_if<std::int64_t>(&json.is)) number = static_cast<double>(*whole);
+  else if (const auto* const large = std::get_if<std::uint64_t>(&json.is)) number = static_cast<double>(*large);
+  else wrong(place, json, "a number");
+  constexpr double most = std::numeric_limits<T>::max();
+  if (number > most || number < -most) wrong(place, json, "a number from ", -most, " to ", most);
+  value = static_cast<T>(number);
+}
+
+template <class T>
+void read_enum(const Json& json, T& value, const Place& place) {
+  const auto& wish = expect<std::string>(json, place, "a string");
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const auto& [enumerator, name] : reflect::enumerators<T>()) {
+    if (name == wish) {
+      value = enumerator;
+      return;
+    }
+    names.push_back(name);
+    list += text(list.empty() ? "" : ", ", '"', name, '"');
+  }
+  fail<ConfigError>(place.source, ": '", place.path, "' must be one of ", list, ", got ", describe(json),
+                    did_you_mean(wish, names));
+}
+
+template <class T>
+void read_list(const Json& json, T& value, const Place& place) {
+  const auto& list = expect<Json::List>(json, place, "a list");
+  if constexpr (reflect::TupleLike<T>) {
+    if (list.size() != value.size())
+      fail<ConfigError>(place.source, ": '", place.path, "' must have ", value.size(), " elements, got ", list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) read(list[i], value[i], place.element(i));
+  } else {
+    if constexpr (requires { T::kCapacity; })
+      if (list.size() > static_cast<std::size_t>(T::kCapacity))
+        fail<ConfigError>(place.source, ": '", place.path, "' must have at most ", T::kCapacity, " elements, got ",
+                          list.size());
+    value = T();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      typename T::value_type element{};
+      read(list[i], element, place.element(i));
+      value.push_back(std::move(element));
+    }
+  }
+}
+
+template <class T>
+void read(const Json& json, T& value, const Place& place, bool has_defaults) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = expect<bool>(json, place, "true or false");
+  } else if constexpr (std::is_integral_v<T>) {
+    read_integer(json, value, place);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    read_float(json, value, place);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    value = expect<std::string>(json, place, "a string");
+  } else if constexpr (std::is_enum_v<T>) {
+    read_enum(json, value, place);
+  } else if constexpr (reflect::OptionalLike<T>) {
+    if (std::holds_alternative<std::nullptr_t>(json.is)) value.reset();
+    else read(json, value.emplace(), place);
+  } else if constexpr (reflect::MapLike<T>) {
+    value.clear();
+    for (const auto& [key, member] : expect<Json::Object>(json, place, "an object"))
+      read(member, value[key], place.field(key));
+  } else if constexpr (reflect::ListLike<T>) {
+    read_list(json, value, place);
+  } else {
+    static_assert(reflect::Aggregate<T>, "a config has no fields of this type");
+    read_object(json, value, place, has_defaults);
+  }
+}
+
+}  // namespace config
+
+template <class T>
+Json to_json(const T& value) {
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+    return {value};
+  } else if constexpr (std::is_integral_v<T>) {
+    if (std::in_range<std::int64_t>(value)) return {static_cast<std::int64_t>(value)};
+    return {static_cast<std::uint64_t>(value)};
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return {static_cast<double>(value)};
+  } else if constexpr (std::is_enum_v<T>) {
+    for (const auto& [enumerator, name] : reflect::enumerators<T>())
+      if (enumerator == value) return {std::string(name)};
+    fail<ConfigError>(reflect::type_name<T>(), " has no name for ", static_cast<std::int64_t>(value));
+  } else if constexpr (reflect::OptionalLike<T>) {
+    return value ? to_json(*value) : Json{nullptr};
+  } else if constexpr (reflect::MapLike<T>) {
+    Json::Object object;
+    for (const auto& [key, member] : value) object.emplace_back(key, to_json(member));
+    return {std::move(object)};
+  } else if constexpr (reflect::ListLike<T>) {
+    Json::List list;
+    for (const typename T::value_type& element : value) list.push_back(to_json(element));
+    return {std::move(list)};
+  } else {
+    static_assert(reflect::Aggregate<T>, "a config has no fields of this type");
+    Json::Object object;
+    reflect::for_each_field(value, [&](std::string_view name, const auto& field) {
+      object.emplace_back(std::string(name), to_json(field));
+    });
+    return {std::move(object)};
+  }
+}
+
+/// A T from JSON; `source` names the text in errors. Throws ConfigError, one sentence with the path of the value:
+/// "gpt.json: 'optimizer.beta1' must be a number, got \"high\"".
+template <class T>
+T from_json(const Json& json, std::string_view source) {
+  T value{};
+  config::read(json, value, {source, ""});
+  return value;
+}
+template <class T>
+T from_json(std::string_view text, std::string_view source) { return from_json<T>(parse_json(text, source), source); }
+
+/// Throws ConfigError, or IoError where the file cannot be read.
+template <class T>
+T load_config(const std::string& path) { return from_json<T>(std::string_view(read_text_file(path)), path); }
+
+/// Replaces the file in one step. Throws ConfigError for what JSON cannot hold, IoError.
+template <class T>
+void save_config(const T& value, const std::string& path) {
+  write_file_atomically(path, std::string_view(write_json(to_json(value))));
+}
+
+}  // namespace kiln

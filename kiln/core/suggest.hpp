@@ -1,0 +1,16 @@
+// The name that somebody may have meant.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace kiln {
+
+/// The one of `names` that is nearest to `wrong` by insertions, deletions, replacements and swaps of neighbours;
+/// empty where none is near. (Optimal string alignment distance, at most a third of the letters.)
+std::string_view nearest_name(std::string_view wrong, std::span<const std::string_view> names);
+
+/// " (did you mean 'width'?)", or nothing.
+std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names);
+
+}  // namespace kiln

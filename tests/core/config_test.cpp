@@ -1,0 +1,256 @@
+#include "kiln/core/config.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+
+#include "kiln/core/dtype.hpp"
+#include "kiln/core/random.hpp"
+#include "kiln/core/shape.hpp"
+
+namespace kiln {
+namespace {
+
+enum class Schedule { Constant, Cosine, Linear };
+
+struct Adam {
+  double lr;
+  double beta1 = 0.9;
+  bool amsgrad = false;
+  friend bool operator==(const Adam&, const Adam&) = default;
+};
+
+struct Gpt {
+  std::int64_t vocabulary, context = 256;
+  std::int32_t warmup = 0;
+  std::uint8_t depth = 6;
+  float dropout = 0.1f;
+  Schedule schedule = Schedule::Cosine;
+  DType dtype = DType::F32;
+  Adam optimizer = {.lr = 1e-3};
+  std::optional<double> clip = {};
+  std::string name = "gpt";
+  Shape kernel = {3, 3};
+  std::array<int, 2> window = {1, 2};
+};
+
+struct Lists {
+  std::vector<Adam> stages;
+  std::vector<std::string> tags = {"none"};
+};
+
+struct Mapped {  // std::map keeps it from being a constant
+  std::map<std::string, int> sizes;
+  int width = 4;
+  int height;
+};
+
+template <class T>
+std::string error_of(std::string_view json) {
+  try {
+    from_json<T>(json, "gpt.json");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Config, KeepsTheDefaultsOfKeysThatAreMissing) {
+  const auto gpt = from_json<Gpt>(R"({"vocabulary": 100, "optimizer": {"beta1": 0.8}})", "gpt.json");
+  EXPECT_EQ(gpt.vocabulary, 100);
+  EXPECT_EQ(gpt.context, 256);
+  EXPECT_EQ(gpt.dropout, 0.1f);
+  EXPECT_EQ(gpt.optimizer, (Adam{1e-3, 0.8, false}));
+  EXPECT_EQ(gpt.clip, std::nullopt);
+  EXPECT_EQ(gpt.kernel, (Shape{3, 3}));
+  EXPECT_EQ(gpt.name, "gpt");
+}
+
+TEST(Config, ReadsEveryKindOfField) {
+  const auto gpt = from_json<Gpt>(R"({
+    "vocabulary": 9223372036854775807, "context": -5, "warmup": 7, "depth": 255, "dropout": 1, "schedule": "Linear",
+    "dtype": "bfloat16", "optimizer": {"lr": 0.5, "beta1": 0, "amsgrad": true}, "clip": 2, "name": "gr\u00f6\u00dfer",
+    "kernel": [1, 2, 3], "window": [8, 9]})", "gpt.json");
+  EXPECT_EQ(gpt.vocabulary, INT64_MAX);
+  EXPECT_EQ(gpt.context, -5);
+  EXPECT_EQ(gpt.warmup, 7);
+  EXPECT_EQ(gpt.depth, 255);
+  EXPECT_EQ(gpt.dropout, 1);
+  EXPECT_EQ(gpt.schedule, Schedule::Linear);
+  EXPECT_EQ(gpt.dtype, DType::BF16);
+  EXPECT_EQ(gpt.optimizer, (Adam{0.5, 0, true}));
+  EXPECT_EQ(gpt.clip, 2);
+  EXPECT_EQ(gpt.name, "gr\u00f6\u00dfer");
+  EXPECT_EQ(gpt.kernel, (Shape{1, 2, 3}));
+  EXPECT_EQ(gpt.window, (std::array<int, 2>{8, 9}));
+  EXPECT_EQ(from_json<Gpt>(R"({"vocabulary": 1, "clip": null})", "x").clip, std::nullopt);
+
+  const auto lists = from_json<Lists>(R"({"stages": [{"lr": 1}, {"lr": 2, "beta1": 0.5}]})", "x");
+  EXPECT_EQ(lists.stages, (std::vector<Adam>{{1, 0.9, false}, {2, 0.5, false}}));
+  const auto mapped = from_json<Mapped>(R"({"sizes": {"a": 1, "b": 2}, "height": 3})", "x");
+  EXPECT_EQ(mapped.sizes, (std::map<std::string, int>{{"a", 1}, {"b", 2}}));
+  EXPECT_EQ(mapped.width, 4);
+}
+
+TEST(Config, AFieldWithoutADefaultMustBeThere) {
+  EXPECT_EQ(error_of<Gpt>("{}"), "ConfigError: gpt.json: 'vocabulary' is missing");
+  EXPECT_EQ(error_of<Adam>("{}"), "ConfigError: gpt.json: 'lr' is missing");
+  EXPECT_EQ(error_of<Lists>("{}"), "ConfigError: gpt.json: 'stages' is missing");
+  EXPECT_EQ(error_of<Lists>(R"({"stages": [{"lr": 1}, {}]})"), "ConfigError: gpt.json: 'stages[1].lr' is missing");
+  EXPECT_EQ(error_of<Mapped>(R"({"sizes": {"a": 1}})"), "ConfigError: gpt.json: 'height' is missing");
+
+  struct Outer { Adam optimizer; int steps = 5; };
+  EXPECT_EQ(error_of<Outer>("{}"), "ConfigError: gpt.json: 'optimizer.lr' is missing");
+  struct Named { std::string path; };
+  struct OuterNamed { Named file; };
+  EXPECT_EQ(error_of<OuterNamed>("{}"), "ConfigError: gpt.json: 'file.path' is missing");
+  struct Nested { OuterNamed given = {{"a.bin"}}; };
+  EXPECT_EQ(from_json<Nested>("{}", "x").given.file.path, "a.bin");
+}
+
+TEST(Config, SaysWhatIsWrongAndWhere) {
+  const auto with = [](std::string_view member) { return text("{\"vocabulary\": 1, ", member, "}"); };
+  const auto expect = [&](std::string_view member, std::string_view sentence) {
+    EXPECT_EQ(error_of<Gpt>(with(member)), text("ConfigError: gpt.json: ", sentence));
+  };
+  expect(R"("optimizer": {"beta1": "high"})", R"('optimizer.beta1' must be a number, got "high")");
+  expect(R"("optimizer": {"amsgrad": 1})", "'optimizer.amsgrad' must be true or false, got 1");
+  expect(R"("optimizer": [1])", "'optimizer' must be an object, got a list");
+  expect(R"("context": 1.5)", "'context' must be an integer, got 1.5");
+  expect(R"("context": null)", "'context' must be an integer, got null");
+  expect(R"("depth": 256)", "'depth' must be an integer from 0 to 255, got 256");
+  expect(R"("depth": -1)", "'depth' must be an integer from 0 to 255, got -1");
+  expect(R"("context": 18446744073709551615)",
+         "'context' must be an integer from -9223372036854775808 to 9223372036854775807, got 18446744073709551615");
+  expect(R"("context": 123456789012345678901234567890)", "'context' must be an integer, got 1.23456789e+29");
+  expect(R"("dropout": 1e300)", "'dropout' must be a number from -3.40282347e+38 to 3.40282347e+38, got 1e+300");
+  expect(R"("schedule": "Cosin")",
+         R"('schedule' must be one of "Constant", "Cosine", "Linear", got "Cosin" (did you mean 'Cosine'?))");
+  expect(R"("schedule": 1)", "'schedule' must be a string, got 1");
+  expect(R"("kernel": [1, 2, "x"])", R"('kernel[2]' must be an integer, got "x")");
+  expect(R"("kernel": [1, 2, 3, 4, 5, 6, 7, 8, 9])", "'kernel' must have at most 8 elements, got 9");
+  expect(R"("window": [1])", "'window' must have 2 elements, got 1");
+  expect(R"("name": {})", "'name' must be a string, got an object");
+  expect(R"("contxet": 1)", "unknown key 'contxet' (did you mean 'context'?)");
+  expect(R"("optimizer": {"bta1": 1})", "unknown key 'optimizer.bta1' (did you mean 'beta1'?)");
+  expect(R"("zebra": 1)", "unknown key 'zebra'");
+  EXPECT_EQ(error_of<Gpt>("[]"), "ConfigError: gpt.json: the config must be an object, got a list");
+}
+
+TEST(Config, WhatIsWrittenReadsBackTheSame) {
+  Gpt gpt{.vocabulary = -3};
+  gpt.dropout = 0.3f;
+  gpt.optimizer.lr = 0.1 + 0.2;
+  gpt.clip = 1e-300;
+  gpt.name = "quote \" and line\n";
+  gpt.schedule = Schedule::Linear;
+  const auto text = write_json(to_json(gpt));
+  EXPECT_TRUE(reflect::equal(from_json<Gpt>(text, "x"), gpt)) << text;
+  const Lists lists{.stages = {{1, 2, true}}, .tags = {}};
+  EXPECT_TRUE(reflect::equal(from_json<Lists>(write_json(to_json(lists)), "x"), lists));
+  EXPECT_EQ(write_json(to_json(Adam{0.5, 0.25, true})),
+            "{\n  \"lr\": 0.5,\n  \"beta1\": 0.25,\n  \"amsgrad\": true\n}\n");
+}
+
+TEST(Config, WhatJsonCannotHoldIsRefused) {
+  EXPECT_THROW(write_json(to_json(Adam{.lr = std::nan("")})), ConfigError);
+  EXPECT_THROW(write_json(to_json(Adam{.lr = std::numeric_limits<double>::infinity()})), ConfigError);
+  EXPECT_THROW(write_json({std::string("\xff\xfe")}), ConfigError);
+  EXPECT_THROW(to_json(static_cast<Schedule>(77)), ConfigError);
+}
+
+TEST(Config, LoadsAndSavesFiles) {
+  const auto path = (std::filesystem::temp_directory_path() / text("kiln-config-", getpid(), ".json")).string();
+  save_config(Adam{.lr = 0.25}, path);
+  EXPECT_EQ(load_config<Adam>(path).lr, 0.25);
+  EXPECT_THROW(save_config(Adam{.lr = std::nan("")}, path), ConfigError);
+  EXPECT_EQ(load_config<Adam>(path).lr, 0.25);
+  std::ofstream(path) << "{\"lr\": tru}";
+  try {
+    load_config<Adam>(path);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()).find("ConfigError: " + path + ": parse error at line 1"), 0u) << error.what();
+  }
+  std::filesystem::remove(path);
+  EXPECT_THROW(load_config<Adam>(path), IoError);
+}
+
+TEST(Json, HostileTextIsAConfigError) {
+  const std::string deep(100000, '['), deep_objects = [] {
+    std::string text;
+    for (int i = 0; i < 100000; ++i) text += "{\"a\":";
+    return text;
+  }();
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("{\"a\": 1"), std::string("nan"), std::string("[NaN]"),
+        std::string("[Infinity]"), std::string("[1e999]"), std::string("[-1e999]"), std::string("[1,]"),
+        std::string("{\"a\": 1} x"), std::string("[\"\xff\"]"), std::string("[\"\\ud800\"]"), std::string("[01]"),
+        std::string("\0", 1), std::string("{'a': 1}"), std::string("[1 // note\n]"), std::string("\"open"), deep,
+        deep_objects, deep + std::string(100000, ']')})
+    EXPECT_THROW(parse_json(text, "x"), ConfigError) << text.substr(0, 30);
+  EXPECT_EQ(error_of<Adam>(deep), "ConfigError: gpt.json: nested deeper than 64 levels");
+  EXPECT_EQ(error_of<Adam>(R"({"lr": 1, "lr": 2})"), "ConfigError: gpt.json: key 'lr' stands there twice");
+  EXPECT_LT(error_of<Adam>("[" + std::string(100000, 'x')).size(), 300u);
+  EXPECT_NO_THROW(parse_json(std::string(64, '[') + std::string(64, ']'), "x"));
+}
+
+TEST(Json, MutatedTextIsReadOrRefused) {
+  const std::string original = write_json(to_json(Gpt{.vocabulary = 12, .clip = 0.5}));
+  Random random(std::uint64_t{11});
+  int refused = 0;
+  for (int round = 0; round < 10000; ++round) {
+    std::string mutated = original;
+    for (std::int64_t edits = 1 + random.below(3); edits > 0 && !mutated.empty(); --edits) {
+      const auto at = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(mutated.size())));
+      switch (random.below(4)) {
+        case 0: mutated[at] = static_cast<char>(random.below(256)); break;
+        case 1: mutated.erase(at, static_cast<std::size_t>(random.below(8))); break;
+        case 2: mutated.insert(at, original.substr(static_cast<std::size_t>(random.below(200)), 9)); break;
+        default: mutated.resize(at + 1);
+      }
+    }
+    try {
+      from_json<Gpt>(mutated, "x");
+    } catch (const ConfigError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 5000);
+  EXPECT_LT(refused, 10000);
+}
+
+TEST(Enumerators, AreNamedByTheirNameOrTheirIdentifier) {
+  using reflect::enumerators;
+  EXPECT_EQ(enumerators<Schedule>(),
+            (std::vector<std::pair<Schedule, std::string_view>>{
+                {Schedule::Constant, "Constant"}, {Schedule::Cosine, "Cosine"}, {Schedule::Linear, "Linear"}}));
+  const auto dtypes = enumerators<DType>();
+  EXPECT_EQ(dtypes.size(), 13u);
+  EXPECT_EQ(dtypes[3].second, "bfloat16");
+  enum class Sparse { First = 5, Last = 127 };
+  EXPECT_EQ(enumerators<Sparse>().size(), 2u);
+}
+
+TEST(Suggest, FindsTheNearestName) {
+  const std::vector<std::string_view> names = {"width", "height", "depth", "lr"};
+  EXPECT_EQ(nearest_name("widht", names), "width");
+  EXPECT_EQ(nearest_name("heigt", names), "height");
+  EXPECT_EQ(nearest_name("Depth", names), "depth");
+  EXPECT_EQ(nearest_name("lt", names), "lr");
+  EXPECT_EQ(nearest_name("x", names), "");
+  EXPECT_EQ(nearest_name("", names), "");
+  EXPECT_EQ(nearest_name("momentum", names), "");
+  EXPECT_EQ(nearest_name(std::string(1000000, 'w'), names), "");
+  EXPECT_EQ(did_you_mean("widht", names), " (did you mean 'width'?)");
+  EXPECT_EQ(did_you_mean("momentum", names), "");
+}
+
+}  // namespace
+}  // namespace kiln
