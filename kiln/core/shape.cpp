@@ -21,10 +21,11 @@ std::int64_t numel(const Shape& shape) {
 
 Dims contiguous_strides(const Shape& shape) {
   Dims strides = shape;
-  std::int64_t stride = 1;
+  // Unsigned, as the sizes of an empty tensor may multiply to more than any tensor has.
+  std::uint64_t stride = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
-    strides[i] = stride;
-    stride *= std::max<std::int64_t>(shape[i], 1);
+    strides[i] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1));
   }
   return strides;
 }

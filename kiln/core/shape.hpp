@@ -44,7 +44,7 @@ class InlineList {
   constexpr const T& back() const { return (*this)[size_ - 1]; }
 
   constexpr void push_back(T value) {
-    if (size_ == N) [[unlikely]] fail<ShapeError>("more than ", N, " dimensions: Kiln's tensors have at most ", N);
+    if (size_ == N) [[unlikely]] fail<ShapeError>("more than ", N, N == kMaxRank ? " dimensions" : " entries");
     values_[static_cast<std::size_t>(size_++)] = value;
   }
   constexpr void pop_back() { --size_; }
@@ -82,7 +82,7 @@ std::int64_t numel(const Shape& shape);
 /// Row-major strides in elements.
 Dims contiguous_strides(const Shape& shape);
 
-/// `dim` counted from the end where negative. Throws IndexError: "sum: dimension 3 is out of range for [2, 4]".
+/// `dim` counted from the end where negative. Throws IndexError: "sum: dimension 3 is out of range for rank 2".
 int wrap_dim(std::string_view op, std::int64_t dim, int rank);
 
 /// NumPy's broadcasting of two shapes. Throws ShapeError naming `op`, both shapes and the dimension.
