@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/kernel.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "kiln/backend/cpu/memory.hpp"
 #include "kiln/backend/cpu/rows.hpp"
@@ -46,7 +47,19 @@ Memory::Memory(std::size_t bytes) : bytes_(acquire(bytes)), size_(bytes) {
   if (!bytes_) fail_out_of_memory(bytes, "a buffer");
 }
 Memory::Memory(std::byte* bytes, std::size_t size) : bytes_(bytes), size_(size) {}
-Memory::~Memory() { give_back(bytes_, size_); }
+
+Memory::~Memory() {
+  for (const Derived* derived = derived_.load(std::memory_order_relaxed); derived;)
+    delete std::exchange(derived, derived->next);
+  give_back(bytes_, size_);
+}
+
+void Memory::keep(std::unique_ptr<Derived> derived) const {
+  Derived* fresh = derived.release();
+  fresh->next = derived_.load(std::memory_order_relaxed);
+  while (!derived_.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
 
 bool Array::contiguous() const {
   std::int64_t expected = 1;
