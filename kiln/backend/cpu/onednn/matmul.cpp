@@ -6,15 +6,13 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
 
 using std::int64_t;
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
 /// The matrices of one array: the first, and how to step inside one and to the next.
 struct Matrices {
@@ -94,16 +92,13 @@ struct Piece {
 /// What a product costs, in floating-point operations; the 4 stands for the traffic of thin matrices.
 int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
 
-constexpr int64_t kWorthAThread = 1 << 20;
-
 /// Depends on the sizes alone. Measured on Zen 4 and Zen 5: tiles of 128 rows are as quick as the whole; an operand
 /// that is transposed is packed again for each tile, so the dimension that it does not have is rather left whole.
 Piece cut(const Product& p) {
   Piece piece{1, p.m, p.n};
   const int64_t one = cost(p.m, p.n, p.k), inner = p.batch.empty() ? 1 : p.batch.back();
   const int64_t all = one * numel(p.batch);
-  const int64_t wanted =
-      std::clamp(all / (int64_t{128} << 20), std::clamp<int64_t>(all / kWorthAThread, 1, 16), int64_t{64});
+  const int64_t wanted = pieces(all);
   const int64_t matrices_of_a_piece = std::max(all / wanted, kWorthAThread) / one;
   if (matrices_of_a_piece >= 1 && !p.batch.empty()) {
     piece.batch = std::min(inner, matrices_of_a_piece);
@@ -135,8 +130,8 @@ MemoryDesc matrices_desc(const Matrices& x, int64_t batch, int64_t rows, int64_t
 
 Primitive& product_primitive(const Product& p, int64_t batch, int64_t m, int64_t n) {
   const auto step = [batch](const Matrices& x) { return batch == 1 ? 0 : x.batch.back(); };
-  const Key key(int64_t{DNNL_ARG_SRC}, p.dtype, batch, m, n, p.k, p.a.row, p.a.column, step(p.a), p.b.row, p.b.column,
-                step(p.b), p.c.row, step(p.c));
+  const Key key(Task::Matmul, p.dtype, batch, m, n, p.k, p.a.row, p.a.column, step(p.a), p.b.row, p.b.column, step(p.b),
+                p.c.row, step(p.c));
   return cached(key, [&] {
     const dnnl::matmul::desc desc(matrices_desc(p.a, batch, m, p.k, p.dtype),
                                   matrices_desc(p.b, batch, p.k, n, p.dtype), matrices_desc(p.c, batch, m, n, p.dtype));

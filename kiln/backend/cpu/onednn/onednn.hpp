@@ -13,5 +13,8 @@ std::false_type run(const T&, Call) {
 
 // float32, and bfloat16 where the processor has it.
 bool run(const op::Matmul&, Call call);
+bool run(const op::Conv& conv, Call call);
+bool run(const op::ConvTranspose& op, Call call);
+bool run(const op::ConvWeightGrad& op, Call call);
 
 }  // namespace kiln::cpu::onednn

@@ -69,8 +69,8 @@ void Primitive::place(std::size_t position, const void* data) {
 void Primitive::execute() {
   KILN_CHECK(!arguments_.empty());
   if (scratchpad_bytes_ > 0) memories_.back().set_data_handle(scratchpad(scratchpad_bytes_), stream());
-  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream().get(),
-                                                      static_cast<int>(arguments_.size()), arguments_.data());
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), stream().get(), static_cast<int>(arguments_.size()), arguments_.data());
   require<MemoryError>(status == dnnl_success, "cpu: oneDNN could not run a kernel: ", dnnl_status2str(status));
 }
 

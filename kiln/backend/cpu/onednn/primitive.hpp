@@ -14,11 +14,14 @@ namespace kiln::cpu::onednn {
 
 using MemoryDesc = dnnl::memory::desc;
 
+enum class Task : std::int64_t { Matmul, Reorder, Conv, ConvData, ConvWeight };
+
 /// Everything that a primitive was made for, as numbers.
 class Key {
  public:
   template <class... Parts>
-  explicit Key(const Parts&... parts) {
+  explicit Key(Task task, const Parts&... parts) {
+    add(static_cast<std::int64_t>(task));
     (add(parts), ...);
   }
 

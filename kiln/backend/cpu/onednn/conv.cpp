@@ -1,0 +1,193 @@
+// Convolution and its two adjoints. The images of a batch, or the rows of an image, are shared out to the threads.
+#include <cstring>
+
+#include "kiln/backend/cpu/onednn/conv_primitive.hpp"
+#include "kiln/backend/cpu/onednn/layout.hpp"
+#include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/backend/cpu/onednn/pieces.hpp"
+
+namespace kiln::cpu::onednn {
+namespace {
+
+using std::int64_t;
+
+bool takes(DType dtype) { return dtype == DType::F32 || (dtype == DType::BF16 && has_bf16()); }
+
+Spatial spatial(const Shape& shape) { return Spatial(shape.begin() + 2, shape.end()); }
+
+/// Where image `i` begins, its row `row` of the first axis.
+std::byte* at(const Array& array, int64_t i, int64_t row = 0) {
+  return array.data + (i * array.strides[0] + row * array.strides[2]) * static_cast<int64_t>(size_of(array.dtype));
+}
+
+/// A convolution's operand with the copy of it, if there had to be one.
+struct Operand {
+  Value value;
+  Array array;
+
+  static Operand channels_last(const Value& value) {
+    Operand operand{value, {}};
+    operand.array = read_channels_last(value, operand.value);
+    return operand;
+  }
+  static Operand contiguous(const Value& value) {
+    Operand operand{value, {}};
+    operand.array = read_contiguous(value, operand.value);
+    operand.array.strides = contiguous_strides(operand.array.shape);
+    return operand;
+  }
+};
+
+/// The elements as a matrix, in place.
+Value matrix(const Operand& operand, const Shape& shape, const Dims& strides) {
+  Value view(make_ref<Node>(kiln::Desc{shape, operand.array.dtype}, operand.value.device()));
+  alias(view, operand.value, strides, operand.value.node()->offset);
+  return view;
+}
+
+/// a b, its memory given to `result` under `strides`.
+bool give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {
+  const Value in[] = {a, b};
+  Value product(make_ref<Node>(kiln::Desc{Shape{a.dim(0), b.dim(1)}, a.dtype()}, result.device()));
+  if (!run(op::Matmul{}, {in, {&product, 1}})) return false;
+  alias(result, product, strides, 0);
+  return true;
+}
+
+/// Plain weights of one piece, by way of the order that the primitive writes.
+void reorder_weight(const Array& plain, int64_t groups, const Memory& block, const MemoryDesc& order) {
+  const dnnl::memory from(order, engine(), block.bytes()), to(plain_weight(plain, groups), engine(), plain.data);
+  dnnl::reorder(from, to).execute(stream(), const_cast<dnnl::memory&>(from), const_cast<dnnl::memory&>(to));
+}
+
+/// Adds `count` arrays that lie one behind the other, the first one first.
+template <class T>
+void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
+  constexpr int64_t kBlock = 1024;
+  parallel_for(numel, 16 * kBlock, [&](int64_t begin, int64_t end) {
+    float sum[kBlock];
+    for (int64_t block = begin; block < end; block += kBlock) {
+      const int64_t size = std::min(kBlock, end - block);
+      std::copy_n(parts + block, size, sum);
+      for (int64_t part = 1; part < count; ++part)
+        for (int64_t i = 0; i < size; ++i) sum[i] += parts[part * numel + block + i];
+      for (int64_t i = 0; i < size; ++i) result[block + i] = T(sum[i]);
+    }
+  });
+}
+
+}  // namespace
+
+bool run(const op::Conv& conv, Call call) {
+  using Slot = op::Conv::Slot;
+  const DType dtype = call.out[0].dtype();
+  const Geometry whole(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
+  if (!takes(dtype) || whole.empty()) return false;
+
+  const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
+  const int64_t wanted = pieces(whole.batch * whole.cost());
+  const bool by_rows =
+      whole.batch < wanted && whole.padding[0] < whole.reach() && whole.padding_after[0] < whole.reach();
+  const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
+  const int64_t rows = by_rows ? divide_up(whole.result[0], divide_up(wanted, whole.batch)) : whole.result[0];
+  const int64_t slabs = divide_up(whole.result[0], rows);
+  {
+    const OneThread one_thread;
+    if (!conv_primitive(by_rows ? whole.rows(0, rows) : whole.images(images), dtype, with_bias)) return false;
+  }
+  const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
+  const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
+  const Array y = allocate(call.out[0], channels_last_strides(call.out[0].shape()));
+
+  parallel_for(divide_up(whole.batch, images) * slabs, 1, [&](int64_t begin, int64_t end) {
+    const OneThread one_thread;
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t image = piece / slabs * images, row = piece % slabs * rows;
+      const Geometry part = by_rows ? whole.rows(row, std::min(whole.result[0], row + rows))
+                                    : whole.images(std::min(images, whole.batch - image));
+      Primitive& primitive = conv_primitive(part, dtype, with_bias);
+      primitive.place(0, at(x.array, image, by_rows ? whole.first_row(row) : 0));
+      primitive.place(1, packed(weight.value, weight.array, whole.groups, primitive.desc(1)));
+      primitive.place(2, at(y, image, row));
+      if (with_bias) primitive.place(3, bias.array.data);
+      primitive.execute();
+    }
+  });
+  return true;
+}
+
+bool run(const op::ConvTranspose& op, Call call) {
+  using Slot = op::ConvTranspose::Slot;
+  const DType dtype = call.out[0].dtype();
+  const Shape& shape = call.out[0].shape();
+  const Geometry whole(op.conv, shape, call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
+  if (!takes(dtype) || whole.empty()) return false;
+
+  const int64_t images = divide_up(whole.batch, pieces(whole.batch * whole.cost()));
+  if (!whole.pointwise()) {
+    const OneThread one_thread;
+    if (!conv_data_primitive(whole.images(images), dtype)) return false;
+  }
+  const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
+  if (whole.pointwise())
+    return give_product(matrix(y, {y.array.numel() / whole.out, whole.out}, {whole.out, 1}),
+                        matrix(weight, {whole.out, whole.in}, {whole.in, 1}), call.out[0],
+                        channels_last_strides(shape));
+
+  const Array x = allocate(call.out[0], channels_last_strides(shape));
+  parallel_for(whole.batch, images, [&](int64_t begin, int64_t end) {
+    const OneThread one_thread;
+    Primitive& primitive = conv_data_primitive(whole.images(end - begin), dtype);
+    primitive.place(0, at(y.array, begin));
+    primitive.place(1, packed(weight.value, weight.array, whole.groups, primitive.desc(1)));
+    primitive.place(2, at(x, begin));
+    primitive.execute();
+  });
+  return true;
+}
+
+bool run(const op::ConvWeightGrad& op, Call call) {
+  using Slot = op::ConvWeightGrad::Slot;
+  const DType dtype = call.out[0].dtype();
+  const Geometry whole(op.conv, call.in[Slot::x].shape(), call.in[Slot::y].shape(), op.kernel);
+  if (!takes(dtype) || whole.empty()) return false;
+
+  // Each piece sums over its images; so many pieces that their weights together stay within the cache.
+  constexpr int64_t kMostBytes = 16 << 20;
+  const Shape& shape = call.out[0].shape();
+  const int64_t numel = kiln::numel(shape), bytes = numel * static_cast<int64_t>(sizeof(float));
+  const int64_t most = std::max<int64_t>(2, kMostBytes / bytes);
+  const int64_t images = divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost())));
+  const int64_t count = divide_up(whole.batch, images);
+  if (!whole.pointwise()) {
+    const OneThread one_thread;
+    if (!conv_weight_primitive(whole.images(images), dtype)) return false;
+  }
+  const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
+  if (whole.pointwise()) {
+    const int64_t pixels = x.array.numel() / whole.in;
+    return give_product(matrix(y, {whole.out, pixels}, {1, whole.out}), matrix(x, {pixels, whole.in}, {whole.in, 1}),
+                        call.out[0], contiguous_strides(shape));
+  }
+
+  const Array weight = allocate(call.out[0]);
+  const Memory parts(static_cast<std::size_t>(count * bytes));
+  parallel_for(whole.batch, images, [&](int64_t begin, int64_t end) {
+    const OneThread one_thread;
+    Primitive& primitive = conv_weight_primitive(whole.images(end - begin), dtype);
+    const MemoryDesc order = primitive.desc(2);
+    const Memory block(order.get_size());
+    primitive.place(0, at(x.array, begin));
+    primitive.place(1, at(y.array, begin));
+    primitive.place(2, block.bytes());
+    primitive.execute();
+    const Array plain{parts.bytes() + begin / images * bytes, DType::F32, shape, contiguous_strides(shape)};
+    reorder_weight(plain, whole.groups, block, order);
+  });
+  const auto* sums = reinterpret_cast<const float*>(parts.bytes());
+  if (dtype == DType::BF16) add_up(sums, count, numel, weight.as<BF16>());
+  else add_up(sums, count, numel, weight.as<float>());
+  return true;
+}
+
+}  // namespace kiln::cpu::onednn

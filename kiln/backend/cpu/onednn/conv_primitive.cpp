@@ -1,0 +1,82 @@
+#include "kiln/backend/cpu/onednn/conv_primitive.hpp"
+
+#include "kiln/backend/cpu/onednn/layout.hpp"
+
+namespace kiln::cpu::onednn {
+namespace {
+
+using dnnl::memory;
+
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+constexpr auto kForward = dnnl::prop_kind::forward_training;
+
+memory::dims dims_of(const Spatial& list) { return {list.begin(), list.end()}; }
+
+/// What oneDNN builds its descriptors from.
+struct Parts {
+  MemoryDesc x, y, bias;
+  memory::dims weight, stride, dilation, before, after;
+
+  Parts(const Geometry& g, DType dtype)
+      : x(channels_last(dtype, g.batch, g.in, g.sizes)),
+        y(channels_last(dtype, g.batch, g.out, g.result)),
+        bias({g.out}, type_of(dtype), memory::format_tag::a),
+        weight{g.out / g.groups, g.in / g.groups},
+        stride(dims_of(g.stride)),
+        dilation(dims_of(g.dilation)),
+        before(dims_of(g.padding)),
+        after(dims_of(g.padding_after)) {
+    weight.insert(weight.end(), g.kernel.begin(), g.kernel.end());
+    if (g.groups > 1) weight.insert(weight.begin(), g.groups);
+    for (auto& axis : dilation) --axis;  // oneDNN counts the elements between
+  }
+
+  MemoryDesc any_weight(DType dtype) const { return MemoryDesc(weight, type_of(dtype), memory::format_tag::any); }
+
+  auto forward(DType dtype, bool with_bias = false) const {
+    using Forward = dnnl::convolution_forward;
+    const MemoryDesc w = any_weight(dtype);
+    const auto desc = with_bias ? Forward::desc(kForward, kDirect, x, w, bias, y, stride, dilation, before, after)
+                                : Forward::desc(kForward, kDirect, x, w, y, stride, dilation, before, after);
+    return Forward::primitive_desc(desc, attributes(), engine());
+  }
+};
+
+Key key_of(Task task, const Geometry& g, DType dtype, bool with_bias = false) {
+  return Key(task, dtype, g.batch, g.in, g.out, g.groups, g.sizes, g.kernel, g.result, g.stride, g.padding,
+             g.padding_after, g.dilation, std::int64_t{with_bias});
+}
+
+}  // namespace
+
+Primitive& conv_primitive(const Geometry& g, DType dtype, bool with_bias) {
+  return cached(key_of(Task::Conv, g, dtype, with_bias), [&] {
+    const auto descriptor = Parts(g, dtype).forward(dtype, with_bias);
+    return with_bias ? Primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS})
+                     : Primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
+  });
+}
+
+Primitive& conv_data_primitive(const Geometry& g, DType dtype) {
+  return cached(key_of(Task::ConvData, g, dtype), [&] {
+    const Parts parts(g, dtype);
+    const dnnl::convolution_backward_data::desc desc(kDirect, parts.x, parts.any_weight(dtype), parts.y, parts.stride,
+                                                     parts.dilation, parts.before, parts.after);
+    return Primitive(
+        dnnl::convolution_backward_data::primitive_desc(desc, attributes(), engine(), parts.forward(dtype)),
+        {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC});
+  });
+}
+
+Primitive& conv_weight_primitive(const Geometry& g, DType dtype) {
+  return cached(key_of(Task::ConvWeight, g, dtype), [&] {
+    const Parts parts(g, dtype);
+    const dnnl::convolution_backward_weights::desc desc(kDirect, parts.x, parts.any_weight(DType::F32), parts.y,
+                                                        parts.stride, parts.dilation, parts.before, parts.after);
+    return Primitive(
+        dnnl::convolution_backward_weights::primitive_desc(desc, attributes(), engine(), parts.forward(dtype)),
+        {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS});
+  });
+}
+
+}  // namespace kiln::cpu::onednn

@@ -1,0 +1,66 @@
+// The sizes of a convolution, from the side of the convolution itself whichever of its two adjoints is asked for.
+#pragma once
+#include <algorithm>
+
+#include "kiln/ops/conv.hpp"
+
+namespace kiln::cpu::onednn {
+
+/// x [batch, in, sizes...], weight [out, in / groups, kernel...], y [batch, out, result...]
+struct Geometry {
+  std::int64_t batch, in, out, groups;
+  Spatial sizes, kernel, result;
+  Spatial stride, padding, padding_after, dilation;
+
+  Geometry(const op::Conv& conv, const Shape& x, const Shape& y, const Spatial& kernel)
+      : batch(x[0]),
+        in(x[1]),
+        out(y[1]),
+        groups(conv.groups),
+        sizes(x.begin() + 2, x.end()),
+        kernel(kernel),
+        result(y.begin() + 2, y.end()),
+        stride(conv.stride),
+        padding(conv.padding),
+        padding_after(conv.padding_after),
+        dilation(conv.dilation) {}
+
+  static std::int64_t product(const Spatial& list) {
+    std::int64_t result = 1;
+    for (const std::int64_t size : list) result *= size;
+    return result;
+  }
+  bool empty() const { return batch * in * out * product(sizes) * product(result) == 0; }
+  /// Floating-point operations for one image.
+  std::int64_t cost() const { return 2 * product(result) * product(kernel) * (in / groups) * out; }
+  /// Elements of x along the first axis that one row of y needs.
+  std::int64_t reach() const { return dilation[0] * (kernel[0] - 1) + 1; }
+
+  /// 1 x 1, stride 1, no padding, one group: a matrix product of pixels and channels.
+  bool pointwise() const {
+    for (int i = 0; i < kernel.size(); ++i)
+      if (kernel[i] != 1 || stride[i] != 1 || padding[i] != 0 || padding_after[i] != 0) return false;
+    return groups == 1;
+  }
+
+  /// The part of it for some of the images.
+  Geometry images(std::int64_t count) const {
+    Geometry part = *this;
+    part.batch = count;
+    return part;
+  }
+  /// First row of x (the first axis) under row `row` of y, where that is not padding.
+  std::int64_t first_row(std::int64_t row) const { return std::max<std::int64_t>(0, row * stride[0] - padding[0]); }
+  /// The part of it for rows [begin, end) of y of one image. The padding must be less than reach().
+  Geometry rows(std::int64_t begin, std::int64_t end) const {
+    Geometry part = images(1);
+    const std::int64_t from = begin * stride[0] - padding[0], to = (end - 1) * stride[0] - padding[0] + reach();
+    part.padding[0] = std::max<std::int64_t>(0, -from);
+    part.padding_after[0] = std::max<std::int64_t>(0, to - sizes[0]);
+    part.sizes[0] = std::min(sizes[0], to) - std::max<std::int64_t>(0, from);
+    part.result[0] = end - begin;
+    return part;
+  }
+};
+
+}  // namespace kiln::cpu::onednn

@@ -1,0 +1,120 @@
+#include "kiln/backend/cpu/onednn/layout.hpp"
+
+#include <algorithm>
+
+#include "kiln/backend/cpu/onednn/pieces.hpp"
+#include "kiln/backend/cpu/rows.hpp"
+
+namespace kiln::cpu::onednn {
+namespace {
+
+using dnnl::memory;
+
+bool is_channels_last(const Array& array) {
+  const Dims wanted = channels_last_strides(array.shape);
+  for (int i = 0; i < wanted.size(); ++i)
+    if (array.shape[i] != 1 && array.strides[i] != wanted[i]) return false;
+  return true;
+}
+
+memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+/// Copies image by image: oneDNN's transposing copy, or the general one where it has none (reversed, broadcast).
+void reorder(const Array& from, const Array& to) {
+  const std::int64_t batch = from.shape[0], image = from.numel() / batch;
+  const std::int64_t some = std::min(batch, divide_up(kWorthAThread / 16, image));
+  const std::int64_t bytes = static_cast<std::int64_t>(size_of(from.dtype));
+  const auto primitive = [&](std::int64_t images) -> Primitive& {
+    Shape shape = from.shape;
+    shape[0] = images;
+    return cached(Key(Task::Reorder, from.dtype, shape, from.strides), [&] {
+      const auto type = type_of(from.dtype);
+      const MemoryDesc source(dims_of(shape), type, dims_of(from.strides)),
+          target(dims_of(shape), type, dims_of(to.strides));
+      return Primitive(dnnl::reorder::primitive_desc(engine(), source, engine(), target, attributes()),
+                       {DNNL_ARG_FROM, DNNL_ARG_TO});
+    });
+  };
+  {
+    const OneThread one_thread;
+    if (!primitive(some)) return copy(from, to);
+  }
+  parallel_for(batch, some, [&](std::int64_t begin, std::int64_t end) {
+    const OneThread one_thread;
+    Primitive& piece = primitive(end - begin);
+    piece.place(0, from.data + begin * from.strides[0] * bytes);
+    piece.place(1, to.data + begin * to.strides[0] * bytes);
+    piece.execute();
+  });
+}
+
+struct Packed : Derived {
+  const std::byte* from = nullptr;
+  MemoryDesc plain;
+  Ref<Memory> block;
+  memory packed;
+};
+
+}  // namespace
+
+memory::data_type type_of(DType dtype) {
+  return dtype == DType::BF16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+Dims channels_last_strides(const Shape& shape) {
+  Dims strides = Dims::filled(shape.size(), 1);
+  std::int64_t stride = shape[1];
+  for (int i = shape.size() - 1; i >= 2; --i) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  strides[0] = stride;
+  return strides;
+}
+
+Array read_channels_last(const Value& value, Value& held) {
+  const Array array = read(value);
+  if (is_channels_last(array)) return array;
+  held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
+  const Array result = allocate(held, channels_last_strides(array.shape));
+  reorder(array, result);
+  return result;
+}
+
+MemoryDesc channels_last(DType dtype, std::int64_t batch, std::int64_t channels, const Spatial& sizes) {
+  constexpr memory::format_tag kTags[] = {memory::format_tag::nwc, memory::format_tag::nhwc, memory::format_tag::ndhwc};
+  memory::dims dims{batch, channels};
+  dims.insert(dims.end(), sizes.begin(), sizes.end());
+  return MemoryDesc(dims, type_of(dtype), kTags[sizes.size() - 1]);
+}
+
+MemoryDesc plain_weight(const Array& weight, std::int64_t groups) {
+  memory::dims dims = dims_of(weight.shape), strides = dims_of(weight.strides);
+  if (groups > 1) {
+    dims[0] /= groups;
+    dims.insert(dims.begin(), groups);
+    strides.insert(strides.begin(), dims[1] * strides[0]);
+  }
+  return MemoryDesc(dims, type_of(weight.dtype), strides);
+}
+
+const memory& packed(const Value& value, const Array& weight, std::int64_t groups, const MemoryDesc& desc) {
+  const auto& home = static_cast<const Memory&>(*value.node()->storage);
+  const MemoryDesc plain = plain_weight(weight, groups);
+  for (const Derived* derived = home.derived(); derived; derived = derived->next)
+    if (const auto* known = dynamic_cast<const Packed*>(derived))
+      if (known->from == weight.data && known->plain == plain && known->packed.get_desc() == desc) return known->packed;
+
+  auto fresh = std::make_unique<Packed>();
+  fresh->from = weight.data;
+  fresh->plain = plain;
+  fresh->block = make_ref<Memory>(desc.get_size());
+  fresh->packed = memory(desc, engine(), fresh->block->bytes());
+  const memory source(plain, engine(), weight.data);
+  dnnl::reorder(source, fresh->packed).execute(stream(), const_cast<memory&>(source), fresh->packed);
+  const memory& result = fresh->packed;
+  home.keep(std::move(fresh));
+  return result;
+}
+
+}  // namespace kiln::cpu::onednn

@@ -1,0 +1,25 @@
+// Channels-last: [batch, channels, sizes...] with the channels of one pixel side by side. oneDNN's convolutions are
+// fastest on it, and elementwise ops keep it, so a network reorders its input once and nothing in between.
+#pragma once
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/onednn/primitive.hpp"
+
+namespace kiln::cpu::onednn {
+
+Dims channels_last_strides(const Shape& shape);
+
+/// An operand in channels-last order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
+Array read_channels_last(const Value& value, Value& held);
+
+/// [batch, channels, sizes...] in channels-last order.
+MemoryDesc channels_last(DType dtype, std::int64_t batch, std::int64_t channels, const Spatial& sizes);
+
+/// Weight [out, in / groups, kernel...] as it lies, under the shape that oneDNN has for it.
+MemoryDesc plain_weight(const Array& weight, std::int64_t groups);
+
+dnnl::memory::data_type type_of(DType dtype);
+
+/// A weight in the order `desc`. It is packed when it is first asked for and kept with the weight's memory.
+const dnnl::memory& packed(const Value& value, const Array& weight, std::int64_t groups, const MemoryDesc& desc);
+
+}  // namespace kiln::cpu::onednn

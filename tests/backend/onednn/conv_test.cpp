@@ -1,0 +1,186 @@
+#include <gtest/gtest.h>
+
+#include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/core/parallel.hpp"
+
+#include "tests/backend/onednn/arrays.hpp"
+
+namespace kiln::cpu {
+namespace {
+
+struct Case {
+  std::int64_t batch, in, out;
+  Spatial sizes, kernel, stride, padding, padding_after, dilation;
+  std::int64_t groups = 1;
+
+  op::Conv conv() const { return {stride, padding, padding_after, dilation, groups}; }
+  Spatial result() const {
+    Spatial result;
+    for (int i = 0; i < sizes.size(); ++i)
+      result.push_back((sizes[i] + padding[i] + padding_after[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1);
+    return result;
+  }
+  Shape x() const { return join(batch, in, sizes); }
+  Shape y() const { return join(batch, out, result()); }
+  Shape weight() const { return join(out, in / groups, kernel); }
+
+  static Shape join(std::int64_t a, std::int64_t b, const Spatial& rest) {
+    Shape shape{a, b};
+    for (const std::int64_t size : rest) shape.push_back(size);
+    return shape;
+  }
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << text("x ", c.x(), ", weight ", c.weight(), ", stride ", c.stride, ", padding ", c.padding, " to ",
+               c.padding_after, ", dilation ", c.dilation, ", groups ", c.groups);
+}
+
+/// Calls f(index in x, index in weight, index in y) for every product of a convolution, in row-major offsets.
+template <class F>
+void each_product(const Case& c, F&& f) {
+  const auto padded = [](Spatial list, std::int64_t fill) {
+    while (list.size() < 3) list.insert(0, fill);
+    return list;
+  };
+  const Spatial size = padded(c.sizes, 1), kernel = padded(c.kernel, 1), result = padded(c.result(), 1),
+                stride = padded(c.stride, 1), padding = padded(c.padding, 0), dilation = padded(c.dilation, 1);
+  const std::int64_t ins = c.in / c.groups, outs = c.out / c.groups;
+  for (std::int64_t n = 0; n < c.batch; ++n)
+    for (std::int64_t o = 0; o < c.out; ++o)
+      for (std::int64_t i = 0; i < ins; ++i)
+        for (std::int64_t z = 0; z < result[0]; ++z)
+          for (std::int64_t y = 0; y < result[1]; ++y)
+            for (std::int64_t x = 0; x < result[2]; ++x)
+              for (std::int64_t a = 0; a < kernel[0]; ++a)
+                for (std::int64_t b = 0; b < kernel[1]; ++b)
+                  for (std::int64_t d = 0; d < kernel[2]; ++d) {
+                    const std::int64_t p = z * stride[0] - padding[0] + a * dilation[0],
+                                       q = y * stride[1] - padding[1] + b * dilation[1],
+                                       r = x * stride[2] - padding[2] + d * dilation[2];
+                    if (p < 0 || q < 0 || r < 0 || p >= size[0] || q >= size[1] || r >= size[2]) continue;
+                    const std::int64_t channel = o / outs * ins + i;
+                    f((((n * c.in + channel) * size[0] + p) * size[1] + q) * size[2] + r,
+                      (((o * ins + i) * kernel[0] + a) * kernel[1] + b) * kernel[2] + d,
+                      (((n * c.out + o) * result[0] + z) * result[1] + y) * result[2] + x);
+                  }
+}
+
+std::size_t count(const Shape& shape) { return static_cast<std::size_t>(numel(shape)); }
+
+template <class Op>
+Value run(const Op& op, std::vector<Value> in, bool& taken) {
+  const Descs desc = op.infer(in);
+  Value out = tensor(desc[0].shape, desc[0].dtype);
+  taken = onednn::run(op, {in, {&out, 1}});
+  return out;
+}
+
+template <class Op>
+Value run(const Op& op, std::vector<Value> in) {
+  bool taken = false;
+  Value out = run(op, std::move(in), taken);
+  EXPECT_TRUE(taken) << "oneDNN left it to the reference";
+  return out;
+}
+
+std::vector<int> channels_last(const Shape& shape) {
+  std::vector<int> order{0};
+  for (int i = 2; i < shape.size(); ++i) order.push_back(i);
+  order.push_back(1);
+  return order;
+}
+
+class OneDnnConv : public testing::TestWithParam<Case> {
+ protected:
+  /// The operand in the memory orders that a network may hand over.
+  static std::vector<Value> in_every_order(const Shape& shape, unsigned seed) {
+    std::vector<int> reversed;
+    for (int i = shape.size() - 1; i >= 0; --i) reversed.push_back(i);
+    const Value rows = random_tensor(shape, seed);
+    std::vector<Value> values{rows};
+    for (const auto& order : {channels_last(shape), reversed}) {
+      Value same = random_tensor(shape, seed, order);
+      const Array to = read(same), from = read(rows);
+      Shape index = Shape::filled(shape.size(), 0);
+      for (std::int64_t n = 0; n < from.numel(); ++n) {
+        std::int64_t at = 0;
+        for (int i = 0; i < shape.size(); ++i) at += index[i] * to.strides[i];
+        to.as<float>()[at] = from.as<float>()[n];
+        for (int i = shape.size() - 1; i >= 0 && ++index[i] == shape[i]; --i) index[i] = 0;
+      }
+      values.push_back(same);
+    }
+    return values;
+  }
+};
+
+TEST_P(OneDnnConv, AgreesWithLoopsInFloat64) {
+  const Case& c = GetParam();
+  const Value weight = random_tensor(c.weight(), 2), bias = random_tensor({c.out}, 3);
+  const std::vector<double> w = numbers(weight), b = numbers(bias);
+  std::vector<double> x, expected(count(c.y()), 0.0);
+  for (const Value& operand : in_every_order(c.x(), 1)) {
+    if (x.empty()) {
+      x = numbers(operand);
+      each_product(c,
+                   [&](auto i, auto j, auto k) { expected[std::size_t(k)] += x[std::size_t(i)] * w[std::size_t(j)]; });
+    }
+    EXPECT_LT(distance(numbers(run(c.conv(), {operand, weight})), expected), 2e-6);
+  }
+  const std::size_t pixels = count(c.y()) / static_cast<std::size_t>(c.batch * c.out);
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += b[i / pixels % b.size()];
+  EXPECT_LT(distance(numbers(run(c.conv(), {random_tensor(c.x(), 1), weight, bias})), expected), 2e-6);
+}
+
+TEST_P(OneDnnConv, GivesTheGradientOfItsInput) {
+  const Case& c = GetParam();
+  const Value weight = random_tensor(c.weight(), 4);
+  const std::vector<double> w = numbers(weight);
+  std::vector<double> y, expected(count(c.x()), 0.0);
+  for (const Value& operand : in_every_order(c.y(), 5)) {
+    if (y.empty()) {
+      y = numbers(operand);
+      each_product(c,
+                   [&](auto i, auto j, auto k) { expected[std::size_t(i)] += y[std::size_t(k)] * w[std::size_t(j)]; });
+    }
+    EXPECT_LT(distance(numbers(run(op::ConvTranspose{c.conv(), c.sizes}, {operand, weight})), expected), 2e-6);
+  }
+}
+
+TEST_P(OneDnnConv, GivesTheGradientOfItsWeight) {
+  const Case& c = GetParam();
+  const std::vector<Value> xs = in_every_order(c.x(), 6), ys = in_every_order(c.y(), 7);
+  const std::vector<double> x = numbers(xs[0]), y = numbers(ys[0]);
+  std::vector<double> expected(count(c.weight()), 0.0);
+  each_product(c, [&](auto i, auto j, auto k) { expected[std::size_t(j)] += x[std::size_t(i)] * y[std::size_t(k)]; });
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{c.conv(), c.kernel}, {xs[i], ys[i]})), expected), 2e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, OneDnnConv,
+    testing::Values(Case{2, 3, 5, {7}, {3}, {1}, {0}, {0}, {1}},                                      // 1-d
+                    Case{3, 4, 6, {20}, {5}, {2}, {2}, {1}, {2}},                                     //
+                    Case{70, 1, 8, {28, 28}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},                 // the guide's
+                    Case{37, 8, 16, {26, 26}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},                //
+                    Case{1, 8, 16, {26, 26}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},                 //
+                    Case{5, 2, 3, {9, 11}, {2, 4}, {1, 1}, {1, 0}, {0, 3}, {1, 1}},                   // uneven padding
+                    Case{2, 16, 32, {15, 17}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},                // rows left over
+                    Case{2, 16, 32, {16, 18}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},                //
+                    Case{2, 7, 5, {12, 13}, {3, 2}, {1, 3}, {2, 1}, {2, 1}, {2, 3}},                  // dilated
+                    Case{1, 64, 64, {40, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},                // cut by rows
+                    Case{1, 3, 64, {64, 64}, {7, 7}, {2, 2}, {3, 3}, {3, 3}, {1, 1}},                 // a stem
+                    Case{3, 24, 40, {9, 9}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},                  // pointwise
+                    Case{3, 24, 40, {9, 9}, {1, 1}, {2, 2}, {0, 0}, {0, 0}, {1, 1}},                  //
+                    Case{3, 6, 4, {5, 5}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},                    //
+                    Case{2, 12, 18, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3},             // grouped
+                    Case{2, 32, 64, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},             //
+                    Case{2, 32, 32, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 32},            // depthwise
+                    Case{2, 6, 12, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 6},              //
+                    Case{2, 3, 4, {5, 6, 7}, {2, 3, 3}, {1, 2, 1}, {1, 1, 0}, {0, 1, 2}, {1, 1, 2}},  // 3-d
+                    Case{2, 3, 2, {4, 4}, {3, 3}, {1, 1}, {4, 5}, {5, 4}, {1, 1}},  // more padding than kernel
+                    Case{1, 1, 1, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}));
+
+}  // namespace
+}  // namespace kiln::cpu
