@@ -1,0 +1,101 @@
+#include "tests/ops/harness.hpp"
+
+namespace kiln::test {
+namespace {
+
+struct Options {
+  Spatial stride, padding, dilation, after;
+  std::int64_t groups = 1;
+};
+
+/// Calls f(x index, weight index, y index) for every product of the convolution.
+void each_product(const Shape& x, const Shape& w, const Shape& y, const Options& o,
+                  const std::function<void(const Dims&, const Dims&, const Dims&)>& f) {
+  const std::int64_t in_per_group = w[1], out_per_group = w[0] / o.groups;
+  each_index(y, [&](const Dims& yi) {
+    Shape taps = w;
+    taps[0] = 1;
+    each_index(taps, [&](Dims wi) {
+      wi[0] = yi[1];
+      Dims xi{yi[0], yi[1] / out_per_group * in_per_group + wi[1]};
+      for (int a = 0; a < o.stride.size(); ++a) {
+        const std::int64_t at = yi[a + 2] * o.stride[a] - o.padding[a] + wi[a + 2] * o.dilation[a];
+        if (at < 0 || at >= x[a + 2]) return;
+        xi.push_back(at);
+      }
+      f(xi, wi, yi);
+    });
+  });
+}
+
+Row convolution(std::string name, const Shape& x, const Shape& w, const Options& o, bool bias, bool gradient = true) {
+  std::vector<Operand> operands = {{x, -1, 1}, {w, -1, 1}};
+  if (bias) operands.push_back({{w[0]}, -1, 1});
+  return {.name = std::move(name),
+          .operands = operands,
+          .function = [=](const Values& in) {
+            return Values{conv(in[0], in[1], bias ? in[2] : Value(), {o.stride, o.padding, o.dilation, o.after, o.groups})};
+          },
+          .meaning = [=](const std::vector<Array>& in) {
+            Shape shape{x[0], w[0]};
+            for (int a = 0; a < o.stride.size(); ++a)
+              shape.push_back((x[a + 2] + o.padding[a] + (o.after.empty() ? o.padding : o.after)[a] -
+                               o.dilation[a] * (w[a + 2] - 1) - 1) / o.stride[a] + 1);
+            Array y(shape);
+            each_product(x, w, shape, o, [&](const Dims& xi, const Dims& wi, const Dims& yi) { y(yi) += in[0](xi) * in[1](wi); });
+            if (bias) each_index(shape, [&](const Dims& yi) { y(yi) += in[2]({yi[1]}); });
+            return std::vector<Array>{y};
+          },
+          .tolerance = 4,
+          .gradient = gradient};
+}
+
+Row transposed(std::string name, const Shape& y, const Shape& w, const Options& o, const Spatial& more, bool bias) {
+  std::vector<Operand> operands = {{y, -1, 1}, {w, -1, 1}};
+  if (bias) operands.push_back({{w[1] * o.groups}, -1, 1});
+  return {.name = std::move(name),
+          .operands = operands,
+          .function = [=](const Values& in) {
+            return Values{conv_transpose(in[0], in[1], bias ? in[2] : Value(), {o.stride, o.padding, o.dilation, {}, o.groups}, more)};
+          },
+          .meaning = [=](const std::vector<Array>& in) {
+            Shape shape{y[0], w[1] * o.groups};
+            for (int a = 0; a < o.stride.size(); ++a)
+              shape.push_back((y[a + 2] - 1) * o.stride[a] - 2 * o.padding[a] + o.dilation[a] * (w[a + 2] - 1) + 1 +
+                              (more.empty() ? 0 : more[a]));
+            Array x(shape);
+            each_product(shape, w, y, o, [&](const Dims& xi, const Dims& wi, const Dims& yi) { x(xi) += in[0](yi) * in[1](wi); });
+            if (bias) each_index(shape, [&](const Dims& xi) { x(xi) += in[2]({xi[1]}); });
+            return std::vector<Array>{x};
+          },
+          .tolerance = 4};
+}
+
+}  // namespace
+
+std::vector<Row> conv_rows() {
+  return {
+      convolution("conv1d", {2, 3, 7}, {4, 3, 3}, {{1}, {0}, {1}, {}}, true),
+      convolution("conv1d_strided", {1, 2, 9}, {3, 2, 3}, {{2}, {2}, {2}, {}}, false),
+      convolution("conv2d", {2, 2, 5, 4}, {3, 2, 3, 2}, {{1, 1}, {0, 0}, {1, 1}, {}}, true),
+      convolution("conv2d_one_channel", {2, 1, 6, 6}, {2, 1, 3, 3}, {{1, 1}, {0, 0}, {1, 1}, {}}, true),
+      convolution("conv2d_strided_padded", {1, 2, 6, 5}, {2, 2, 3, 3}, {{2, 1}, {1, 2}, {1, 1}, {}}, false),
+      convolution("conv2d_padded_unevenly", {1, 1, 4, 4}, {2, 1, 2, 2}, {{1, 1}, {0, 1}, {1, 1}, {1, 0}}, false),
+      convolution("conv2d_dilated", {1, 1, 7, 6}, {2, 1, 3, 2}, {{1, 1}, {1, 0}, {2, 3}, {}}, false),
+      convolution("conv2d_groups", {2, 4, 4, 4}, {6, 2, 2, 2}, {{1, 1}, {0, 0}, {1, 1}, {}, 2}, true),
+      convolution("conv2d_depthwise", {1, 3, 5, 5}, {3, 1, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 3}, false),
+      convolution("conv2d_1x1", {2, 3, 3, 3}, {4, 3, 1, 1}, {{1, 1}, {0, 0}, {1, 1}, {}}, true),
+      convolution("conv2d_no_batch", {0, 2, 5, 5}, {3, 2, 3, 3}, {{1, 1}, {0, 0}, {1, 1}, {}}, true),
+      convolution("conv3d", {1, 2, 3, 4, 3}, {2, 2, 2, 2, 2}, {{1, 1, 1}, {0, 0, 0}, {1, 1, 1}, {}}, true),
+      convolution("conv3d_strided", {1, 1, 4, 4, 4}, {2, 1, 2, 2, 2}, {{2, 1, 2}, {1, 0, 1}, {1, 1, 1}, {}}, false),
+      convolution("conv2d_large", {5, 8, 26, 26}, {16, 8, 3, 3}, {{1, 1}, {0, 0}, {1, 1}, {}}, true, false),
+      convolution("conv2d_first_layer", {5, 1, 28, 28}, {8, 1, 3, 3}, {{1, 1}, {0, 0}, {1, 1}, {}}, true, false),
+      transposed("conv_transpose1d", {2, 3, 4}, {3, 2, 3}, {{2}, {1}, {1}, {}}, {1}, true),
+      transposed("conv_transpose2d", {1, 2, 3, 3}, {2, 3, 2, 3}, {{2, 1}, {0, 1}, {1, 1}, {}}, {}, true),
+      transposed("conv_transpose2d_groups", {1, 4, 3, 2}, {4, 1, 3, 3}, {{2, 2}, {1, 1}, {1, 1}, {}, 2}, {1, 0}, false),
+      transposed("conv_transpose2d_dilated", {1, 1, 3, 3}, {1, 2, 2, 2}, {{1, 1}, {0, 0}, {2, 2}, {}}, {}, false),
+      transposed("conv_transpose3d", {1, 2, 2, 2, 2}, {2, 1, 2, 2, 2}, {{2, 2, 2}, {0, 0, 0}, {1, 1, 1}, {}}, {}, false),
+  };
+}
+
+}  // namespace kiln::test

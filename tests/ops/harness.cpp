@@ -1,0 +1,342 @@
+#include "tests/ops/harness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "kiln/autodiff/backward.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/core/random.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln::test {
+
+void each_index(const Shape& shape, const std::function<void(const Dims&)>& f) {
+  Dims index = Dims::filled(shape.size(), 0);
+  for (std::int64_t n = numel(shape); n > 0; --n) {
+    f(index);
+    for (int i = shape.size() - 1; i >= 0 && ++index[i] == shape[i]; --i) index[i] = 0;
+  }
+}
+
+double broadcast_at(const Array& x, const Dims& index) {
+  Dims own;
+  for (int i = 0; i < x.shape.size(); ++i)
+    own.push_back(x.shape[i] == 1 ? 0 : index[i + index.size() - x.shape.size()]);
+  return x(own);
+}
+
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (auto family : {elementwise_rows, reduce_rows, view_rows, assemble_rows, matmul_rows, conv_rows, pool_rows,
+                      index_rows, create_rows, norm_rows, loss_rows})
+    for (Row& row : family()) rows.push_back(std::move(row));
+  return rows;
+}
+
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+
+namespace {
+
+std::vector<Array> draw(const Row& row) {
+  std::vector<Array> drawn;
+  Random random(Key{std::hash<std::string>{}(row.name)});
+  for (const Operand& operand : row.operands) {
+    Array x(operand.shape);
+    const auto count = static_cast<std::int64_t>(x.v.size());
+    std::vector<std::int64_t> places(x.v.size());
+    std::iota(places.begin(), places.end(), 0);
+    for (std::int64_t i = count - 1; i > 0; --i)
+      std::swap(places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(random.below(i + 1))]);
+    for (std::size_t i = 0; i < x.v.size(); ++i) {
+      if (operand.kind == Operand::Index) x.v[i] = std::floor(random.uniform(operand.low, operand.high));
+      else if (operand.kind == Operand::Flag) x.v[i] = static_cast<double>(random.below(2));
+      else
+        x.v[i] = operand.low + (operand.high - operand.low) *
+                                   (static_cast<double>(places[i]) + random.uniform(0.3, 0.7)) / static_cast<double>(count);
+    }
+    drawn.push_back(std::move(x));
+  }
+  return drawn;
+}
+
+DType dtype_of_operand(const Operand& operand, DType real) {
+  return operand.kind == Operand::Index ? DType::I64 : operand.kind == Operand::Flag ? DType::Bool : real;
+}
+
+TensorData to_data(const Array& x, DType dtype) {
+  return TensorData::of<double>(x.shape, std::span<const double>(x.v)).to(dtype);
+}
+
+Array to_array(const TensorData& data) {
+  Array x(data.shape());
+  const std::vector<double> values = data.to_vector<double>();
+  x.v.assign(values.begin(), values.end());
+  return x;
+}
+
+/// The operands as the device will see them: rounded to `dtype`.
+std::vector<Array> rounded(const Row& row, std::vector<Array> drawn, DType dtype) {
+  for (std::size_t i = 0; i < drawn.size(); ++i)
+    if (row.operands[i].kind == Operand::Real) drawn[i] = to_array(to_data(drawn[i], dtype));
+  return drawn;
+}
+
+/// The same tensor in memory that runs backwards through the dimensions, or in every second place.
+Value strided(const Array& x, DType dtype, const Device& device) {
+  const int rank = x.shape.size();
+  if (rank == 0) return from_data(to_data(x, dtype), device);
+  if (rank == 1) {
+    Array wide({x.shape[0] * 2}, 77);
+    for (std::size_t i = 0; i < x.v.size(); ++i) wide.v[2 * i] = x.v[i];
+    const Range every_second{0, {}, 2};
+    return slice(from_data(to_data(wide, dtype), device), {&every_second, 1});
+  }
+  Dims reversed;
+  Shape shape;
+  for (int i = rank - 1; i >= 0; --i) {
+    reversed.push_back(i);
+    shape.push_back(x.shape[i]);
+  }
+  Array turned(shape);
+  each_index(x.shape, [&](const Dims& index) {
+    Dims back;
+    for (int i = rank - 1; i >= 0; --i) back.push_back(index[i]);
+    turned(back) = x(index);
+  });
+  return permute(from_data(to_data(turned, dtype), device), reversed);
+}
+
+Values upload(const Row& row, const std::vector<Array>& drawn, DType dtype, const Device& device, bool in_strides = false) {
+  Values values;
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const DType own = dtype_of_operand(row.operands[i], dtype);
+    values.push_back(in_strides ? strided(drawn[i], own, device) : from_data(to_data(drawn[i], own), device));
+  }
+  return values;
+}
+
+Tolerance tolerance_of(DType dtype, double factor) {
+  switch (dtype) {
+    case DType::F64: return {1e-9 * factor, 1e-9 * factor};
+    case DType::F16: return {4e-3 * factor, 4e-3 * factor};
+    case DType::BF16: return {3e-2 * factor, 3e-2 * factor};
+    default: return {2e-5 * factor, 2e-5 * factor};
+  }
+}
+
+void expect_close(const Row& row, const std::string& what, const Value& actual, const Array& expected, Tolerance tolerance) {
+  const TensorData data = actual.data();
+  const std::string report = difference(data, to_data(expected, data.dtype()), tolerance);
+  std::string shapes;
+  for (const Operand& operand : row.operands) shapes += text(" ", operand.shape);
+  EXPECT_EQ(report, "") << row.name << shapes << ", " << what;
+}
+
+void expect_values(const Row& row, const std::string& what, const Values& actual, const std::vector<Array>& expected,
+                   Tolerance tolerance) {
+  ASSERT_EQ(actual.size(), expected.size()) << row.name;
+  for (std::size_t i = 0; i < actual.size(); ++i) expect_close(row, what, actual[i], expected[i], tolerance);
+}
+
+// ---- finite differences of the meaning -----------------------------------------------------------------------------
+
+/// One fixed direction for each float result: the loss is the sum of their products.
+std::vector<Array> directions(const std::vector<Array>& results, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Array> arrays = results;
+  for (Array& array : arrays)
+    for (double& value : array.v) value = random.uniform(-1, 1);
+  return arrays;
+}
+
+double loss(const Row& row, const std::vector<Array>& at, const std::vector<Array>& direction, const Values& results) {
+  double total = 0;
+  const std::vector<Array> meaning = row.meaning(at);
+  for (std::size_t i = 0; i < meaning.size(); ++i)
+    if (is_float(results[i].dtype()))
+      for (std::size_t j = 0; j < meaning[i].v.size(); ++j) total += meaning[i].v[j] * direction[i].v[j];
+  return total;
+}
+
+std::vector<Array> moved(std::vector<Array> at, const std::vector<Array>& along, double by, std::size_t operand,
+                         std::size_t element, double step) {
+  for (std::size_t i = 0; i < at.size(); ++i)
+    for (std::size_t j = 0; j < at[i].v.size(); ++j) at[i].v[j] += along[i].v[j] * by;
+  at[operand].v[element] += step;
+  return at;
+}
+
+Value weighted_sum(const Values& results, const std::vector<Array>& direction) {
+  Value total;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!is_float(results[i].dtype())) continue;
+    const Value part = sum(results[i] * from_data(to_data(direction[i], results[i].dtype()), results[i].device()));
+    total = total ? total + part : part;
+  }
+  return total;
+}
+
+Values tracked(const Row& row, Values values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (row.operands[i].kind == Operand::Real) values[i] = values[i].require_grad();
+  return values;
+}
+
+class OpRow : public testing::TestWithParam<Row> {};
+
+TEST_P(OpRow, HasTheValuesOfItsMeaning) {
+  const Row& row = GetParam();
+  for (const char* name : {"cpu", "reference"})
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+      if (size_of(dtype) == 2 && !row.halves) continue;
+      const Device device = Device::parse(name);
+      const std::vector<Array> drawn = rounded(row, draw(row), dtype);
+      const std::vector<Array> expected = row.meaning(drawn);
+      const std::string what = text(name, " ", dtype);
+      expect_values(row, what, row.function(upload(row, drawn, dtype, device)), expected, tolerance_of(dtype, row.tolerance));
+      expect_values(row, what + ", strided operands", row.function(upload(row, drawn, dtype, device, true)), expected,
+                    tolerance_of(dtype, row.tolerance));
+    }
+}
+
+TEST_P(OpRow, HasTheSameBitsOnAnyNumberOfThreads) {
+  const Row& row = GetParam();
+  const int before = num_threads();
+  std::vector<TensorData> first;
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    const Values results = row.function(upload(row, draw(row), DType::F32, Device::cpu()));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const TensorData data = results[i].data();
+      if (threads == 1) first.push_back(data);
+      else EXPECT_TRUE(std::ranges::equal(data.bytes(), first[i].bytes())) << row.name << " with " << threads << " threads";
+    }
+  }
+  set_num_threads(before);
+}
+
+TEST_P(OpRow, HasTheGradientOfItsMeaning) {
+  const Row& row = GetParam();
+  if (!row.gradient) return;
+  const std::vector<Array> drawn = draw(row);
+  const std::vector<Array> direction = directions(row.meaning(drawn), 1);
+  std::vector<Array> still = drawn;
+  for (Array& array : still) std::fill(array.v.begin(), array.v.end(), 0);
+  const double h = 1e-5;
+
+  for (const char* name : {"cpu", "reference"})
+    for (const DType dtype : {DType::F64, DType::F32}) {
+      const Device device = Device::parse(name).autodiff();
+      const Values operands = tracked(row, upload(row, drawn, dtype, device));
+      const Values results = row.function(operands);
+      const Gradients gradients = backward(weighted_sum(results, direction));
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (row.operands[i].kind != Operand::Real) continue;
+        Array expected(drawn[i].shape);
+        for (std::size_t j = 0; j < expected.v.size(); ++j)
+          expected.v[j] = (loss(row, moved(drawn, still, 0, i, j, h), direction, results) -
+                           loss(row, moved(drawn, still, 0, i, j, -h), direction, results)) / (2 * h);
+        const Value found = gradients.find(operands[i]).value_or(zeros_like(operands[i]));
+        EXPECT_FALSE(found.tracked()) << row.name;
+        expect_close(row, text("gradient of operand ", i, ", ", name, " ", dtype), found, expected,
+                     dtype == DType::F64 ? Tolerance{1e-6 * row.tolerance, 1e-7 * row.tolerance}
+                                         : Tolerance{2e-4 * row.tolerance, 2e-4 * row.tolerance});
+      }
+    }
+}
+
+// The gradient of (gradient . v) is the Hessian times v: a second difference of the meaning.
+TEST_P(OpRow, HasTheSecondOrderGradientOfItsMeaning) {
+  const Row& row = GetParam();
+  if (!row.gradient) return;
+  const std::vector<Array> drawn = draw(row);
+  const std::vector<Array> direction = directions(row.meaning(drawn), 2);
+  std::vector<Array> v = directions(drawn, 3);
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (row.operands[i].kind != Operand::Real) std::fill(v[i].v.begin(), v[i].v.end(), 0);
+  const double h = 2e-3;
+
+  const Device device = Device::cpu().autodiff();
+  const Values operands = tracked(row, upload(row, drawn, DType::F64, device));
+  const Values results = row.function(operands);
+  Values wrt;
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].tracked()) wrt.push_back(operands[i]), which.push_back(i);
+  const Values first = grad(weighted_sum(results, direction), wrt, {.create_graph = true});
+  Value product = full({}, 0.0, device, DType::F64);
+  for (std::size_t k = 0; k < wrt.size(); ++k)
+    product = product + sum(first[k] * from_data(to_data(v[which[k]], DType::F64), device));
+  const Values second = product.tracked() ? grad(product, wrt) : Values{};
+  for (std::size_t k = 0; k < wrt.size(); ++k) {
+    const std::size_t i = which[k];
+    Array expected(drawn[i].shape);
+    for (std::size_t j = 0; j < expected.v.size(); ++j) {
+      const auto f = [&](double sv, double se) { return loss(row, moved(drawn, v, sv * h, i, j, se * h), direction, results); };
+      expected.v[j] = (f(1, 1) - f(1, -1) - f(-1, 1) + f(-1, -1)) / (4 * h * h);
+    }
+    const Value found = second.empty() ? zeros_like(wrt[k]) : second[k];
+    expect_close(row, text("second-order gradient of operand ", i), found, expected,
+                 {2e-3 * row.tolerance, 1e-3 * row.tolerance});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, OpRow, testing::ValuesIn(all_rows()),
+                         [](const testing::TestParamInfo<Row>& info) { return info.param.name; });
+
+// ---- nothing is left out -------------------------------------------------------------------------------------------
+
+/// A decorator that notes which ops and functions pass through it.
+class Spy : public Backend {
+ public:
+  explicit Spy(std::set<std::string>& seen) : seen_(seen) {}
+  std::string name() const override { return "spy"; }
+  void run(const op::Op& op, Call call) override {
+    seen_.insert(std::string(op::visit(op, []<class T>(const T& o) -> std::string_view {
+      if constexpr (requires { op::name(o.fn); }) return op::name(o.fn);
+      else return T::kName;
+    })));
+    inner_.backend().run(op, call);
+  }
+  Ref<Node> upload(TensorData data, const Device& device) override { return inner_.backend().upload(std::move(data), device); }
+  TensorData download(const Value& value) override { return inner_.backend().download(value); }
+  void sync() override {}
+
+ private:
+  std::set<std::string>& seen_;
+  Device inner_ = Device::cpu();
+};
+
+template <class... Ts>
+std::set<std::string> struct_names(const std::variant<Ts...>*) { return {std::string(Ts::kName)...}; }
+
+TEST(OpTable, HasARowForEveryOpAndEveryFunction) {
+  std::set<std::string> wanted = struct_names(static_cast<const op::Op::Alternatives*>(nullptr));
+  for (const char* family : {"unary", "binary", "reduce", "arg_reduce", "custom"}) wanted.erase(family);
+#define KILN_UNARY(Name, function, ...) wanted.insert(#function);
+#define KILN_PREDICATE(Name, function, ...) wanted.insert(#function);
+#define KILN_BINARY(Name, function, ...) wanted.insert(#function);
+#define KILN_COMPARISON(Name, function, ...) wanted.insert(#function);
+#include "kiln/ops/elementwise.def"
+  for (const char* reduction : {"sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"}) wanted.insert(reduction);
+
+  std::set<std::string> seen;
+  const Device spy(make_ref<Spy>(seen), true);
+  for (const Row& row : all_rows()) {
+    Values values = upload(row, draw(row), DType::F32, spy);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i].node()->device = spy;  // uploaded by the inner device
+      if (row.gradient && row.operands[i].kind == Operand::Real) values[i] = values[i].require_grad();
+    }
+    const Values results = row.function(values);
+    if (row.gradient && results[0].tracked()) backward(results[0]);
+  }
+  for (const std::string& name : wanted) EXPECT_TRUE(seen.contains(name)) << "no row runs " << name;
+}
+
+}  // namespace
+}  // namespace kiln::test

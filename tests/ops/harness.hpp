@@ -1,0 +1,70 @@
+// The op-row harness. A row names an op, how to call it, what its operands look like and what it means in float64;
+// that buys it every check in harness.cpp: values on each device, in each float type, from strided operands, on one
+// thread and on several, gradients and second-order gradients by finite differences of the meaning.
+//
+// The meaning is written with plain loops over Array and never calls Kiln's tensor functions.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kiln/ops/functions.hpp"
+
+namespace kiln::test {
+
+/// A tensor of doubles, the simplest thing that can be indexed.
+struct Array {
+  Shape shape;
+  std::vector<double> v;
+
+  Array() = default;
+  explicit Array(const Shape& shape, double fill = 0) : shape(shape), v(static_cast<std::size_t>(kiln::numel(shape)), fill) {}
+  std::int64_t offset(const Dims& index) const {
+    std::int64_t at = 0;
+    for (int i = 0; i < shape.size(); ++i) at = at * shape[i] + index[i];
+    return at;
+  }
+  double& operator()(const Dims& index) { return v[static_cast<std::size_t>(offset(index))]; }
+  double operator()(const Dims& index) const { return v[static_cast<std::size_t>(offset(index))]; }
+};
+
+/// Calls f(index) for every index of `shape`, in row-major order.
+void each_index(const Shape& shape, const std::function<void(const Dims&)>& f);
+/// The element of `x` that broadcasts to `index` of a larger shape.
+double broadcast_at(const Array& x, const Dims& index);
+
+/// What one operand is filled with: distinct numbers spread evenly over (low, high), in a random order, none of them
+/// near a multiple of (high - low) / count. So kinks at 0 or at ties are never within reach of a finite difference.
+struct Operand {
+  Shape shape;
+  double low = -2, high = 2;
+  enum Kind { Real, Index, Flag } kind = Real;  // Index: whole numbers in [low, high), int64; Flag: booleans
+};
+
+struct Row {
+  std::string name;  // letters, digits and underscores
+  std::vector<Operand> operands;
+  std::function<Values(const Values&)> function;
+  std::function<std::vector<Array>(const std::vector<Array>&)> meaning;
+  double tolerance = 1;     // multiplies the tolerance of the element type
+  bool gradient = true;     // false: no operand has one
+  bool halves = true;       // also checked in float16 and bfloat16
+};
+
+std::ostream& operator<<(std::ostream& out, const Row& row);
+
+/// Rows of every family, in the files beside this one.
+std::vector<Row> elementwise_rows();
+std::vector<Row> reduce_rows();
+std::vector<Row> view_rows();
+std::vector<Row> assemble_rows();
+std::vector<Row> matmul_rows();
+std::vector<Row> conv_rows();
+std::vector<Row> pool_rows();
+std::vector<Row> index_rows();
+std::vector<Row> create_rows();
+std::vector<Row> norm_rows();
+std::vector<Row> loss_rows();
+std::vector<Row> all_rows();
+
+}  // namespace kiln::test

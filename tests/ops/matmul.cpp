@@ -1,0 +1,58 @@
+#include "tests/ops/harness.hpp"
+
+namespace kiln::test {
+namespace {
+
+Row product(std::string name, const Shape& a, const Shape& b, bool gradient = true) {
+  return {.name = std::move(name),
+          .operands = {{a, -1, 1}, {b, -1, 1}},
+          .function = [](const Values& in) { return Values{matmul(in[0], in[1])}; },
+          .meaning = [](const std::vector<Array>& in) {
+            const Shape &a = in[0].shape, &b = in[1].shape;
+            Shape shape = broadcast("test", Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+            shape.push_back(a[a.size() - 2]);
+            shape.push_back(b.back());
+            Array result(shape);
+            each_index(shape, [&](const Dims& index) {
+              double total = 0;
+              for (std::int64_t k = 0; k < a.back(); ++k) {
+                Dims left = index, right = index;
+                left.back() = k;
+                right[right.size() - 2] = k;
+                const auto fit = [](const Array& x, const Dims& full) {
+                  Dims own;
+                  for (int i = 0; i < x.shape.size(); ++i) {
+                    const bool batch = i < x.shape.size() - 2;
+                    own.push_back(batch && x.shape[i] == 1 ? 0 : full[i + full.size() - x.shape.size()]);
+                  }
+                  return x(own);
+                };
+                total += fit(in[0], left) * fit(in[1], right);
+              }
+              result(index) = total;
+            });
+            return std::vector<Array>{result};
+          },
+          .tolerance = 4,
+          .gradient = gradient};
+}
+
+}  // namespace
+
+std::vector<Row> matmul_rows() {
+  return {product("matmul", {3, 4}, {4, 5}),
+          product("matmul_of_vectors", {1, 6}, {6, 1}),
+          product("matmul_batched", {2, 3, 4}, {2, 4, 2}),
+          product("matmul_shared_right", {2, 3, 4}, {4, 2}),
+          product("matmul_shared_left", {3, 4}, {2, 4, 2}),
+          product("matmul_broadcast", {2, 1, 2, 3}, {1, 3, 3, 2}),
+          product("matmul_size_1", {1, 1}, {1, 1}),
+          product("matmul_no_rows", {0, 3}, {3, 2}),
+          product("matmul_no_inner", {2, 0}, {0, 3}),
+          product("matmul_no_batch", {0, 2, 3}, {3, 2}),
+          product("matmul_tall", {97, 31}, {31, 17}, false),
+          product("matmul_wide", {5, 130}, {130, 67}, false),
+          product("matmul_many", {6, 33, 20}, {6, 20, 35}, false)};
+}
+
+}  // namespace kiln::test
