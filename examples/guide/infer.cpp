@@ -1,0 +1,35 @@
+#include "examples/guide/infer.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "examples/guide/picture.hpp"
+#include "examples/guide/source.hpp"
+#include "kiln/core/json.hpp"
+
+namespace guide {
+
+std::int64_t infer(const InferOptions& options, const Device& device) {
+  const auto [settings, checkpoint] = load_config<Artifacts>(config_file(options.artifacts));
+  const Model model = valid(load(options.artifacts / checkpoint.model, settings.model.init(device.inner())));
+
+  const Image image = options.image ? read_picture(*options.image) : open_source(settings.data).test->get(options.index);
+  const ImageBatch batch = ImageBatcher::normalized()({&image, 1});
+  const Tensor<2> logits = model.forward(Tensor<3>::from_data(batch.images, device.inner()));
+  const std::vector<float> chances = logits.softmax(1).to_vector();
+
+  fmt::print("{}", draw(image));
+  const auto best = std::max_element(chances.begin(), chances.end()) - chances.begin();
+  for (std::size_t digit = 0; digit < chances.size(); ++digit) {
+    const auto width = static_cast<std::size_t>(chances[digit] * 40 + 0.5f);
+    std::string bar;
+    for (std::size_t i = 0; i < width; ++i) bar += "█";
+    fmt::print("{} {:6.2f} % {}\n", digit, 100 * chances[digit], bar);
+  }
+  if (image.label >= 0) fmt::print("this is a {}\n", image.label);
+  fmt::print("the model says {}\n", best);
+  return best;
+}
+
+}  // namespace guide

@@ -1,0 +1,17 @@
+// Digits as pictures: read from image files, drawn in the terminal.
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "kiln/data/image.hpp"
+
+namespace guide {
+
+/// Any PNG, JPEG, BMP or PGM file, made into what the model was trained on: grey, bright on dark (a bright background
+/// is inverted), 28 x 28. Throws DataError where the file is no image, IoError where it cannot be read.
+kiln::Image read_picture(const std::filesystem::path& file);
+
+/// The image in half blocks, two pixels a character, in shades of grey.
+std::string draw(const kiln::Image& image);
+
+}  // namespace guide
