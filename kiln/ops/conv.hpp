@@ -13,7 +13,7 @@ struct Conv {
   Spatial stride, padding, padding_after, dilation;  // padding before the first and after the last element
   std::int64_t groups = 1;
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 1u << x | 1u << weight}; }
+  Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
   void vjp(Backward& backward) const;
 };
 
@@ -26,7 +26,7 @@ struct ConvTranspose {
   Conv conv;
   Spatial sizes;  // spatial sizes of the result: conv() of it has those of y
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 1u << y | 1u << weight}; }
+  Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
   void vjp(Backward& backward) const;
 };
 
@@ -38,7 +38,7 @@ struct ConvWeightGrad {
   Conv conv;
   Spatial kernel;
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 1u << x | 1u << y}; }
+  Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
   void vjp(Backward& backward) const;
 };
 

@@ -32,7 +32,7 @@ struct Custom {
   std::shared_ptr<const CustomOp> op;
   Descs infer(Inputs in) const { return op->infer(in); }
   Values expand(Inputs in) const { return op->expand(in); }
-  Saves saves() const { return {.in = ~0u, .out = true}; }
+  Saves saves(std::uint32_t) const { return {.in = ~0u, .out = true}; }
   void vjp(Backward& backward) const;
 };
 

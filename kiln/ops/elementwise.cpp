@@ -10,19 +10,38 @@ namespace kiln {
 namespace op {
 namespace {
 
-constexpr std::uint32_t kNone = 0, kX = 1, kY = 2, kZ = 4;
-constexpr Saves to_saves(std::uint32_t mask) { return {.in = mask & (kX | kY), .out = (mask & kZ) != 0}; }
+constexpr std::uint32_t kX = 1, kY = 2, kZ = 4;
+
+/// Which of x, y and z a gradient's text reads.
+constexpr std::uint32_t reads(std::string_view gradient) {
+  const auto in_word = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  std::uint32_t mask = 0;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const bool word = (i > 0 && in_word(gradient[i - 1])) || (i + 1 < gradient.size() && in_word(gradient[i + 1]));
+    if (!word && gradient[i] >= 'x' && gradient[i] <= 'z') mask |= 1u << (gradient[i] - 'x');
+  }
+  return mask;
+}
 
 struct Row {
   std::string_view name, expression;
   Domain domain;
   bool yields_bool;
-  std::uint32_t saves;
+  std::uint32_t grad_x_reads = 0, grad_y_reads = 0;
 };
 
+/// What the gradients of the operands in `tracked` read.
+constexpr std::uint32_t reads(const Row& row, std::uint32_t tracked) {
+  return (tracked & kX ? row.grad_x_reads : 0) | (tracked & kY ? row.grad_y_reads : 0);
+}
+Saves saves_for(const Row& row, std::uint32_t tracked) {
+  const std::uint32_t mask = reads(row, tracked);
+  return {.in = mask & (kX | kY), .out = (mask & kZ) != 0};
+}
+
 constexpr Row kUnary[] = {
-#define KILN_UNARY(Name, function, domain, saves, value, gradient) {#function, #value, Domain::domain, false, saves},
-#define KILN_PREDICATE(Name, function, domain, value) {#function, #value, Domain::domain, true, kNone},
+#define KILN_UNARY(Name, function, domain, saves, value, gradient) {#function, #value, Domain::domain, false, reads(#gradient)},
+#define KILN_PREDICATE(Name, function, domain, value) {#function, #value, Domain::domain, true},
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
 #include "kiln/ops/elementwise.def"
@@ -31,8 +50,9 @@ constexpr Row kUnary[] = {
 constexpr Row kBinary[] = {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, saves, value, x, y) {#function, #value, Domain::domain, false, saves},
-#define KILN_COMPARISON(Name, function, domain, value) {#function, #value, Domain::domain, true, kNone},
+#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y) \
+  {#function, #value, Domain::domain, false, reads(#grad_x), reads(#grad_y)},
+#define KILN_COMPARISON(Name, function, domain, value) {#function, #value, Domain::domain, true},
 #include "kiln/ops/elementwise.def"
 };
 
@@ -122,7 +142,7 @@ Descs Unary::infer(Inputs in) const {
   require_domain(row(fn), in[0]);
   return one(in[0].shape(), yields_bool(fn) ? DType::Bool : in[0].dtype());
 }
-Saves Unary::saves() const { return to_saves(row(fn).saves); }
+Saves Unary::saves(std::uint32_t tracked) const { return saves_for(row(fn), tracked); }
 
 Descs Binary::infer(Inputs in) const {
   require_count(name(fn), in, 2, 2);
@@ -132,16 +152,12 @@ Descs Binary::infer(Inputs in) const {
   if (!in[0].is_scalar() && !in[1].is_scalar()) require_same_dtype(name(fn), in[0], in[1]);
   return one(broadcast(name(fn), in[0].shape(), in[1].shape()), yields_bool(fn) ? DType::Bool : tensor.dtype());
 }
-Saves Binary::saves() const { return to_saves(row(fn).saves); }
-
-namespace {
-constexpr bool uses(std::uint32_t saves, std::uint32_t what) { return (saves & what) != 0; }
-}  // namespace
+Saves Binary::saves(std::uint32_t tracked) const { return saves_for(row(fn), tracked); }
 
 void Unary::vjp(Backward& backward) const {
-  const std::uint32_t saves = row(fn).saves;
+  const std::uint32_t read = row(fn).grad_x_reads;
   const Value g = backward.grad();
-  const Value x = uses(saves, kX) ? backward.in(0) : Value(), z = uses(saves, kZ) ? backward.out() : Value();
+  const Value x = read & kX ? backward.in(0) : Value(), z = read & kZ ? backward.out() : Value();
   backward.to(0, [&]() -> Value {
     switch (fn) {
 #define KILN_UNARY(Name, function, domain, saves, value, gradient) \
@@ -157,10 +173,10 @@ void Unary::vjp(Backward& backward) const {
 }
 
 void Binary::vjp(Backward& backward) const {
-  const std::uint32_t saves = row(fn).saves;
+  const std::uint32_t read = reads(row(fn), (backward.wants(0) ? kX : 0) | (backward.wants(1) ? kY : 0));
   const Value g = backward.grad();
-  const Value x = uses(saves, kX) ? backward.in(0) : Value(), y = uses(saves, kY) ? backward.in(1) : Value(),
-              z = uses(saves, kZ) ? backward.out() : Value();
+  const Value x = read & kX ? backward.in(0) : Value(), y = read & kY ? backward.in(1) : Value(),
+              z = read & kZ ? backward.out() : Value();
   backward.to(0, [&]() -> Value {
     switch (fn) {
 #define KILN_UNARY(...)

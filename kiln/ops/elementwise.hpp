@@ -41,7 +41,7 @@ struct Unary {
   static constexpr Pattern kPattern = Pattern::Elementwise;
   UnaryFn fn;
   Descs infer(Inputs in) const;
-  Saves saves() const;
+  Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
 };
 
@@ -51,7 +51,7 @@ struct Binary {
   static constexpr Pattern kPattern = Pattern::Elementwise;
   BinaryFn fn;
   Descs infer(Inputs in) const;
-  Saves saves() const;
+  Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
 };
 
@@ -61,7 +61,7 @@ struct Where {
   static constexpr Pattern kPattern = Pattern::Elementwise;
   enum Slot { condition, x, y };
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 1u << condition}; }
+  Saves saves(std::uint32_t) const { return {.in = 1u << condition}; }
   void vjp(Backward& backward) const;
 };
 

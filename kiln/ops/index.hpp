@@ -11,7 +11,7 @@ struct Gather {
   enum Slot { x, index };
   int dim;
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 1u << index}; }
+  Saves saves(std::uint32_t) const { return {.in = 1u << index}; }
   void vjp(Backward& backward) const;
 };
 
@@ -22,7 +22,7 @@ struct ScatterAdd {
   enum Slot { x, index, source };
   int dim;
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 1u << index}; }
+  Saves saves(std::uint32_t) const { return {.in = 1u << index}; }
   void vjp(Backward& backward) const;
 };
 
@@ -33,7 +33,7 @@ struct Select {
   enum Slot { x, index };
   int dim;
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 1u << index}; }
+  Saves saves(std::uint32_t) const { return {.in = 1u << index}; }
   void vjp(Backward& backward) const;
 };
 
@@ -44,7 +44,7 @@ struct SelectAdd {
   enum Slot { x, index, source };
   int dim;
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 1u << index}; }
+  Saves saves(std::uint32_t) const { return {.in = 1u << index}; }
   void vjp(Backward& backward) const;
 };
 

@@ -11,7 +11,7 @@ struct CrossEntropy {
   enum Slot { logits, targets };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
-  Saves saves() const { return {.in = 1u << logits | 1u << targets}; }
+  Saves saves(std::uint32_t) const { return {.in = 1u << logits | 1u << targets}; }
   void vjp(Backward& backward) const;
 };
 

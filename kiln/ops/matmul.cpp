@@ -29,11 +29,12 @@ Descs Matmul::infer(Inputs in) const {
 }
 
 void Matmul::vjp(Backward& backward) const {
-  const Value &a = backward.in(0), &b = backward.in(1), g = backward.grad();
-  backward.to(0, [&] { return matmul(g, transpose(b)); });
+  const Value g = backward.grad();
+  backward.to(0, [&] { return matmul(g, transpose(backward.in(1))); });
   backward.to(1, [&] {
+    const Value& a = backward.in(0);
     // One long product where a batch shares its right operand, rather than a sum over the batch's products.
-    if (b.rank() == 2 && a.rank() > 2) return matmul(transpose(flatten(a, 0, -2)), flatten(g, 0, -2));
+    if (backward.in_desc(1).shape.size() == 2 && a.rank() > 2) return matmul(transpose(flatten(a, 0, -2)), flatten(g, 0, -2));
     return matmul(transpose(a), g);
   });
 }

@@ -9,7 +9,7 @@ struct Matmul {
   static constexpr std::string_view kName = "matmul";
   static constexpr Pattern kPattern = Pattern::Contraction;
   Descs infer(Inputs in) const;
-  Saves saves() const { return {.in = 0b11}; }
+  Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
   void vjp(Backward& backward) const;
 };
 

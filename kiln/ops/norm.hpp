@@ -12,7 +12,7 @@ struct Softmax {
   bool log = false;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
-  Saves saves() const { return {.out = true}; }
+  Saves saves(std::uint32_t) const { return {.out = true}; }
   void vjp(Backward& backward) const;
 };
 
@@ -23,7 +23,7 @@ struct LayerNorm {
   enum Slot { x, weight, bias, epsilon };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
-  Saves saves() const { return {.in = 1u << x | 1u << weight | 1u << epsilon}; }
+  Saves saves(std::uint32_t) const { return {.in = 1u << x | 1u << weight | 1u << epsilon}; }
   void vjp(Backward& backward) const;
 };
 

@@ -35,7 +35,10 @@ Spatial window_counts(std::string_view name, const Window& window, const Shape& 
                               window.dilation[i] * (window.kernel[i] - 1) - 1;
     require<ShapeError>(room >= 0, name, ": a window of ", window.kernel, " does not fit into ", shape, " with padding ",
                         window.padding);
-    counts.push_back(room / window.stride[i] + 1);
+    // Rounded up, the last window must still begin before the padding behind the tensor.
+    const bool more = window.ceil && (room / window.stride[i] + 1) * window.stride[i] < shape[i + 2] + window.padding[i] &&
+                      room % window.stride[i] != 0;
+    counts.push_back(room / window.stride[i] + 1 + more);
   }
   return counts;
 }
@@ -122,19 +125,8 @@ op::Window to_window(std::string_view name, const PoolOptions& options, const Va
   const auto filled = [&](const Spatial& given, std::int64_t value) {
     return given.empty() ? Spatial::filled(axes, value) : given;
   };
-  op::Window window{options.kernel, options.stride.empty() ? options.kernel : options.stride, filled(options.padding, 0),
-                    filled(options.padding, 0), filled(options.dilation, 1)};
-  const Spatial counts = op::window_counts(name, window, x.shape());
-  for (int i = 0; options.ceil && i < axes; ++i) {
-    // Pad the end until one more window fits, if that window begins inside the tensor or its padding before.
-    const std::int64_t next = counts[i] * window.stride[i] - window.padding[i];
-    const std::int64_t end = next + window.dilation[i] * (window.kernel[i] - 1) + 1;
-    if (next < x.shape()[i + 2] && end > x.shape()[i + 2] + window.padding_after[i] &&
-        (counts[i] - 1) * window.stride[i] + window.dilation[i] * (window.kernel[i] - 1) + 1 <
-            x.shape()[i + 2] + window.padding[i] + window.padding_after[i])
-      window.padding_after[i] = end - x.shape()[i + 2];
-  }
-  return window;
+  return {options.kernel, options.stride.empty() ? options.kernel : options.stride, filled(options.padding, 0),
+          filled(options.padding, 0), filled(options.dilation, 1), options.ceil};
 }
 
 }  // namespace

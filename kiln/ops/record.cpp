@@ -14,9 +14,11 @@ std::uint64_t next_order() {
   return ++order;
 }
 
-Saves saves_of(const op::Op& op) {
-  return op::visit(op, []<class T>(const T& o) -> Saves {
-    if constexpr (requires { o.saves(); }) return o.saves();
+Saves saves_of(const op::Op& op, Inputs in) {
+  std::uint32_t tracked = 0;
+  for (std::size_t i = 0; i < in.size() && i < 32; ++i) tracked |= std::uint32_t{in[i].tracked()} << i;
+  return op::visit(op, [&]<class T>(const T& o) -> Saves {
+    if constexpr (requires { o.saves(tracked); }) return o.saves(tracked);
     else return {};
   });
 }
@@ -57,7 +59,7 @@ Ref<Record> make_leaf(const Desc& desc, const Device& device) {
 }
 
 Ref<Record> make_record(op::Op op, Inputs in, const Descs& results, Inputs out, const Device& device) {
-  const Saves saves = saves_of(op);
+  const Saves saves = saves_of(op, in);
   auto record = make_ref<Record>();
   record->in.reserve(in.size());
   for (std::size_t i = 0; i < in.size(); ++i) {

@@ -60,7 +60,7 @@ Descs Reduce::infer(Inputs in) const {
   return one(shape, in[0].dtype());
 }
 
-Saves Reduce::saves() const {
+Saves Reduce::saves(std::uint32_t) const {
   switch (fn) {
     case ReduceFn::Prod:
     case ReduceFn::Max:

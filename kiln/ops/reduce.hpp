@@ -18,7 +18,7 @@ struct Reduce {
   ReduceFn fn;
   Dims dims;
   Descs infer(Inputs in) const;
-  Saves saves() const;
+  Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
 };
 

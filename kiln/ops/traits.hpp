@@ -20,10 +20,14 @@ enum class Pattern : std::uint8_t {
   Opaque,       // anything else
 };
 
-/// Which operands (bit i for operand i) and whether the results must outlive the call for its gradient.
+/// Which operands (bit i for operand i) and whether the results must outlive the call for its gradient. An op whose
+/// gradient reads any has `Saves saves(std::uint32_t tracked) const`, where bit i says that operand i has a gradient.
 struct Saves {
   std::uint32_t in = 0;
   bool out = false;
 };
+
+/// Of a product of operands 0 and 1, whose gradients read each other's operand.
+constexpr Saves saves_the_other(std::uint32_t tracked) { return {.in = (tracked & 1u) << 1 | (tracked >> 1 & 1u)}; }
 
 }  // namespace kiln

@@ -258,7 +258,7 @@ TEST_P(OpRow, HasTheSecondOrderGradientOfItsMeaning) {
   std::vector<Array> v = directions(drawn, 3);
   for (std::size_t i = 0; i < v.size(); ++i)
     if (row.operands[i].kind != Operand::Real) std::fill(v[i].v.begin(), v[i].v.end(), 0);
-  const double h = 2e-3;
+  const double h = 2e-4;
 
   const Device device = Device::cpu().autodiff();
   const Values operands = tracked(row, upload(row, drawn, DType::F64, device));
