@@ -5,12 +5,8 @@
 namespace kiln::op {
 
 struct Window {
-<<<<<<< HEAD
   Spatial kernel{}, stride{}, padding{}, padding_after{}, dilation{};
-=======
-  Spatial kernel, stride, padding, padding_after, dilation;
   bool ceil = false;  // as many windows as begin inside the padded tensor, even if the last reaches out of it
->>>>>>> 43bd6f3 (Keep for a gradient only what it reads: read it off the gradient's own text)
 };
 
 /// Results: the values, and the index (int64) of each in its flattened spatial input.
