@@ -1,0 +1,37 @@
+#include "kiln/data/permutation.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "kiln/core/error.hpp"
+
+namespace kiln {
+
+std::vector<std::int64_t> permutation(std::int64_t count, Key key) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  Random random(key);
+  for (std::int64_t i = count - 1; i > 0; --i)  // Fisher and Yates
+    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.below(i + 1))]);
+  return order;
+}
+
+std::vector<std::vector<std::int64_t>> split_permutation(std::int64_t count, std::span<const std::int64_t> sizes,
+                                                         Key key) {
+  std::int64_t rest = count;
+  for (const auto size : sizes) {
+    require<ArgumentError>(size >= 0, "split: a part cannot have ", size, " items");
+    require<ArgumentError>(size <= rest, "split: the parts have more items than the data set's ", count);
+    rest -= size;
+  }
+  const auto order = permutation(count, key);
+  std::vector<std::vector<std::int64_t>> parts;
+  auto from = order.begin();
+  for (const auto size : sizes) {
+    parts.emplace_back(from, from + size);
+    from += size;
+  }
+  return parts;
+}
+
+}  // namespace kiln
