@@ -1,0 +1,34 @@
+// Labelled grey images, what MNIST and Digits hold, and how they become batches.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kiln/core/tensor_data.hpp"
+
+namespace kiln {
+
+/// Pixels in row-major order, 0 = black background to 1 = full ink.
+struct Image {
+  std::vector<float> pixels;  // height * width of them
+  std::int64_t height = 0, width = 0;
+  std::int64_t label = 0;
+};
+
+struct ImageBatch {
+  TensorData images;   // float32 [batch, height, width]
+  TensorData targets;  // int64 [batch]
+};
+
+/// Stacks images, each pixel as (pixel - mean) / deviation.
+struct ImageBatcher {
+  float mean = 0, deviation = 1;
+
+  /// With the mean and standard deviation of MNIST's training pixels.
+  static ImageBatcher normalized() { return {.mean = 0.1307f, .deviation = 0.3081f}; }
+
+  /// Throws ShapeError where the images are none or not all of the same size.
+  ImageBatch operator()(std::span<const Image> images) const;
+};
+
+}  // namespace kiln
