@@ -1,0 +1,77 @@
+#include "kiln/data/gzip.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <zlib.h>
+
+#include "kiln/core/error.hpp"
+
+namespace kiln {
+
+bool is_gzip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
+}
+
+struct GzipReader::Stream {
+  z_stream z{};
+  std::span<const std::byte> rest;  // of the file, not yet given to zlib
+  std::string_view name;
+  bool ended = false;
+
+  // zlib counts in 32 bits; pieces keep larger files and buffers in range.
+  static uInt piece(std::size_t size) {
+    return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
+  }
+
+  void refill() {
+    if (z.avail_in > 0 || rest.empty()) return;
+    z.avail_in = piece(rest.size());
+    z.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(rest.data()));  // zlib only reads it
+    rest = rest.subspan(z.avail_in);
+  }
+
+  /// Behind the end of a member: another one, the end of the file, or rubbish.
+  void next_member() {
+    refill();
+    ended = z.avail_in == 0;
+    if (ended) return;
+    const std::span<const std::byte> behind(reinterpret_cast<const std::byte*>(z.next_in), z.avail_in);
+    require<DataError>(is_gzip(behind), name, ": ", behind.size() + rest.size(), " stray bytes follow the gzip data");
+    inflateReset(&z);
+  }
+};
+
+void GzipReader::Close::operator()(Stream* stream) const {
+  inflateEnd(&stream->z);
+  delete stream;
+}
+
+GzipReader::GzipReader(std::span<const std::byte> file, std::string_view name)
+    : stream_(new Stream{.rest = file, .name = name}) {
+  constexpr int kGzipOnly = 16;  // added to the window size, see zlib.h
+  if (inflateInit2(&stream_->z, kGzipOnly + MAX_WBITS) != Z_OK)
+    fail<MemoryError>(name, ": zlib has no memory to inflate it");
+}
+
+std::size_t GzipReader::read(std::span<std::byte> out) {
+  Stream& s = *stream_;
+  std::size_t done = 0;
+  while (done < out.size() && !s.ended) {
+    s.refill();
+    s.z.avail_out = Stream::piece(out.size() - done);
+    s.z.next_out = reinterpret_cast<Bytef*>(out.data() + done);
+    const uInt room = s.z.avail_out;
+    const int status = inflate(&s.z, Z_NO_FLUSH);
+    done += room - s.z.avail_out;
+    if (status == Z_STREAM_END) s.next_member();
+    else if (status == Z_MEM_ERROR) fail<MemoryError>(s.name, ": zlib has no memory to inflate it");
+    else if (status == Z_BUF_ERROR)  // no progress: there is room, so the input has run out
+      fail<DataError>(s.name, ": the gzip data is cut off after ", s.z.total_out, " inflated bytes");
+    else if (status != Z_OK)
+      fail<DataError>(s.name, ": the gzip data is damaged", s.z.msg ? ": " : "", s.z.msg ? s.z.msg : "");
+  }
+  return done;
+}
+
+}  // namespace kiln
