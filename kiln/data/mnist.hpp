@@ -1,0 +1,53 @@
+// MNIST, the 70,000 handwritten digits of LeCun, Cortes and Burges (1998): where it lies, and reading it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kiln/data/dataset.hpp"
+#include "kiln/data/download.hpp"
+#include "kiln/data/idx.hpp"
+#include "kiln/data/image.hpp"
+
+namespace kiln {
+
+enum class Split { Train, Test };
+
+/// Where missing files are downloaded from.
+inline constexpr std::string_view kMnistMirror = "https://storage.googleapis.com/cvdf-datasets/mnist/";
+
+class Mnist final : public Dataset<Image> {
+ public:
+  /// Reads `train-images-idx3-ubyte` and `train-labels-idx1-ubyte` (or the two that begin with `t10k`), also
+  /// with a dot before `idx`, with or without `.gz`. Throws DataError where a file is missing, damaged or does
+  /// not fit the other, IoError where it cannot be read.
+  static Mnist load(const std::filesystem::path& directory, Split split);
+
+  /// The same from the contents of the two files; the names are what errors call them.
+  static Mnist parse(std::span<const std::byte> images, std::string_view images_name, std::span<const std::byte> labels,
+                     std::string_view labels_name);
+
+  std::int64_t size() const override { return images_.shape[0]; }
+
+ private:
+  Mnist(IdxArray images, IdxArray labels) : images_(std::move(images)), labels_(std::move(labels)) {}
+  Image item(std::int64_t index) const override;
+
+  IdxArray images_;  // [count, height, width]
+  IdxArray labels_;  // [count]
+};
+
+/// The directory of MNIST: `given` (a program's --data) if there is one, else the environment's KILN_DATA, else
+/// kiln/mnist in the user's cache ($XDG_CACHE_HOME or ~/.cache), where the files are downloaded if need be.
+std::filesystem::path find_mnist(const std::optional<std::filesystem::path>& given, const Progress& progress = {});
+
+/// Downloads and verifies what `directory` lacks of the four files. Throws as download() does.
+void download_mnist(const std::filesystem::path& directory, const Progress& progress = {},
+                    std::string_view mirror = kMnistMirror);
+
+}  // namespace kiln
