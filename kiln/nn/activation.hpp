@@ -1,6 +1,6 @@
 // Activation functions as modules, for Sequential and for structs that name them.
 #pragma once
-#include "kiln/tensor/tensor.hpp"
+#include "kiln/tensor/arithmetic.hpp"
 
 namespace kiln::nn {
 

@@ -15,8 +15,7 @@ struct Linear {
 
   /// x [..., in] -> [..., out]
   template <int D>
-    requires(D >= 1)
-  Tensor<D> forward(const Tensor<D>& x) const {
+  requires(D >= 1) Tensor<D> forward(const Tensor<D>& x) const {
     return Typed{linear(x, weight, bias)};
   }
 };

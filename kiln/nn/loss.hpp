@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "kiln/tensor/tensor.hpp"
+#include "kiln/tensor/arithmetic.hpp"
 
 namespace kiln::nn {
 

@@ -15,8 +15,7 @@ concept Module = nn::Branch<std::remove_cvref_t<T>>;
 
 /// Calls f(path, param) for each parameter that is present; `param` is a Param<D>, const if the model is.
 template <class M, class F>
-  requires Module<M>
-void visit_params(M& model, F&& f) {
+requires Module<M> void visit_params(M&& model, F&& f) {
   nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
     if constexpr (nn::ParamLike<L>) {
       if (!leaf.empty()) f(path, leaf);
@@ -26,8 +25,7 @@ void visit_params(M& model, F&& f) {
 
 /// Calls f(path, buffer) for each buffer that is present.
 template <class M, class F>
-  requires Module<M>
-void visit_buffers(M& model, F&& f) {
+requires Module<M> void visit_buffers(M&& model, F&& f) {
   nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
     if constexpr (nn::BufferLike<L>) {
       if (!leaf.empty()) f(path, leaf);
@@ -53,8 +51,7 @@ std::int64_t num_params(const M& model) {
 /// Calls f(path, Value&) for what a record of the model holds: parameters and buffers; what f leaves in the reference
 /// takes their place. A const model's are passed by const reference.
 template <class M, class F>
-  requires Module<M>
-void visit_tensors(M& model, F&& f) {
+requires Module<M> void visit_tensors(M&& model, F&& f) {
   nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
     if constexpr (nn::ParamLike<L> || nn::BufferLike<L>) {
       if (leaf.empty()) return;

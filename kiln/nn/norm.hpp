@@ -17,8 +17,7 @@ struct BatchNorm {
   /// x [batch, channels, sizes...], sizes being 0 to 3 dimensions. Throws ShapeError; in training also where a channel
   /// has less than two elements.
   template <int D>
-    requires(2 <= D && D <= 5)
-  Tensor<D> forward(const Tensor<D>& x) const {
+  requires(2 <= D && D <= 5) Tensor<D> forward(const Tensor<D>& x) const {
     return Typed{normalise(x)};
   }
 
@@ -39,8 +38,7 @@ struct LayerNorm {
 
   /// x [..., size]
   template <int D>
-    requires(D >= 1)
-  Tensor<D> forward(const Tensor<D>& x) const {
+  requires(D >= 1) Tensor<D> forward(const Tensor<D>& x) const {
     return Typed{layer_norm(x.value(), weight.value(), bias.value(), epsilon)};
   }
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include <utility>
 
+#include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

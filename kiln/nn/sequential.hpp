@@ -13,9 +13,7 @@ template <class... Layers>
 class Sequential {
  public:
   Sequential() = default;
-  explicit Sequential(Layers... layers)
-    requires(sizeof...(Layers) > 0)
-      : layers_(std::move(layers)...) {}
+  explicit Sequential(Layers... layers) requires(sizeof...(Layers) > 0) : layers_(std::move(layers)...) {}
 
   template <class T>
   auto forward(const T& x) const {
