@@ -5,8 +5,7 @@
 namespace kiln {
 
 void HeaderJson::skip_space() {
-  while (at_ < text_.size() &&
-         (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
     ++at_;
 }
 
@@ -36,10 +35,8 @@ std::string HeaderJson::string() {
     const char letter = text_[at_++];
     if (letter == '"') break;
     if (static_cast<unsigned char>(letter) < 0x20) wrong("a control character in a string");
-    if (letter == '\\')
-      escape(out);
-    else
-      out += letter;
+    if (letter == '\\') escape(out);
+    else out += letter;
   }
   if (!is_utf8(out)) wrong("the string begun at byte ", start - 1, " is not UTF-8");
   return out;
@@ -76,14 +73,10 @@ std::uint32_t HeaderJson::four_hex_digits() {
   std::uint32_t value = 0;
   for (int i = 0; i < 4; ++i, ++at_) {
     const char digit = at_ < text_.size() ? text_[at_] : ' ';
-    if (digit >= '0' && digit <= '9')
-      value = value * 16 + static_cast<std::uint32_t>(digit - '0');
-    else if (digit >= 'a' && digit <= 'f')
-      value = value * 16 + static_cast<std::uint32_t>(digit - 'a' + 10);
-    else if (digit >= 'A' && digit <= 'F')
-      value = value * 16 + static_cast<std::uint32_t>(digit - 'A' + 10);
-    else
-      wrong("\\u needs four hexadecimal digits");
+    if (digit >= '0' && digit <= '9') value = value * 16 + static_cast<std::uint32_t>(digit - '0');
+    else if (digit >= 'a' && digit <= 'f') value = value * 16 + static_cast<std::uint32_t>(digit - 'a' + 10);
+    else if (digit >= 'A' && digit <= 'F') value = value * 16 + static_cast<std::uint32_t>(digit - 'A' + 10);
+    else wrong("\\u needs four hexadecimal digits");
   }
   return value;
 }

@@ -72,11 +72,7 @@ Entry read_entry(HeaderJson& json, std::string name) {
     }
   });
   if (!has_dtype || !has_shape || !has_offsets)
-    json.wrong("tensor '", entry.name, "' lacks '",
-               !has_dtype   ? "dtype"
-               : !has_shape ? "shape"
-                            : "data_offsets",
-               "'");
+    json.wrong("tensor '", entry.name, "' lacks '", !has_dtype ? "dtype" : !has_shape ? "shape" : "data_offsets", "'");
   return entry;
 }
 
@@ -105,19 +101,16 @@ std::int64_t byte_length(const Entry& entry, std::string_view file) {
   bool overflow = false;
   for (const auto size : entry.shape)
     overflow |= __builtin_mul_overflow(limit, std::max<std::int64_t>(size, 1), &limit);
-  require<DataError>(!overflow, file, ": tensor '", entry.name, "': shape ", entry.shape,
-                     " is over 2^63 - 1 bytes");
+  require<DataError>(!overflow, file, ": tensor '", entry.name, "': shape ", entry.shape, " is over 2^63 - 1 bytes");
   return numel(entry.shape) * static_cast<std::int64_t>(size_of(entry.dtype));
 }
 
 void check_extent(const Entry& entry, std::int64_t data_size, std::string_view file) {
-  require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", entry.name,
-                     "': bytes ", entry.begin, " to ", entry.end, " do not lie within the file's ", data_size,
-                     " bytes of data");
+  require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", entry.name, "': bytes ",
+                     entry.begin, " to ", entry.end, " do not lie within the file's ", data_size, " bytes of data");
   const std::int64_t expected = byte_length(entry, file);
-  require<DataError>(entry.end - entry.begin == expected, file, ": tensor '", entry.name,
-                     "': ", name(entry.dtype), " ", entry.shape, " takes ", expected,
-                     " bytes, its offsets span ", entry.end - entry.begin);
+  require<DataError>(entry.end - entry.begin == expected, file, ": tensor '", entry.name, "': ", name(entry.dtype), " ",
+                     entry.shape, " takes ", expected, " bytes, its offsets span ", entry.end - entry.begin);
 }
 
 /// `entries` sorted by place: each must begin where the one before ends, the last must end the file.
@@ -125,10 +118,9 @@ void check_cover(const std::vector<Entry>& entries, std::int64_t data_size, std:
   std::int64_t covered = 0;
   std::string_view before;
   for (const Entry& entry : entries) {
-    require<DataError>(entry.begin >= covered, file, ": tensors '", before, "' and '", entry.name,
-                       "' overlap");
-    require<DataError>(entry.begin == covered, file, ": ", entry.begin - covered, " bytes before tensor '",
-                       entry.name, "' belong to no tensor");
+    require<DataError>(entry.begin >= covered, file, ": tensors '", before, "' and '", entry.name, "' overlap");
+    require<DataError>(entry.begin == covered, file, ": ", entry.begin - covered, " bytes before tensor '", entry.name,
+                       "' belong to no tensor");
     covered = entry.end;
     before = entry.name;
   }
@@ -175,23 +167,22 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
   require<DataError>(length <= kLargestHeader, file, ": its header of ", length,
                      " bytes is over the format's limit of ", kLargestHeader);
   const auto rest = bytes.subspan(kLengthBytes);
-  require<DataError>(length <= rest.size(), file, ": its header should have ", length,
-                     " bytes, the file has only ", rest.size(), " more");
+  require<DataError>(length <= rest.size(), file, ": its header should have ", length, " bytes, the file has only ",
+                     rest.size(), " more");
   const auto header_size = static_cast<std::size_t>(length);
   const auto data = rest.subspan(header_size);
   const auto data_size = static_cast<std::int64_t>(data.size());
 
   Header header = read_header({reinterpret_cast<const char*>(rest.data()), header_size}, file);
   for (const Entry& entry : header.entries) check_extent(entry, data_size, file);
-  std::sort(header.entries.begin(), header.entries.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
+  std::sort(header.entries.begin(), header.entries.end(),
+            [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   check_cover(header.entries, data_size, file);
 
   TensorFileView view{.tensors = {}, .metadata = std::move(header.metadata)};
   for (Entry& entry : header.entries) {
-    const auto part = data.subspan(static_cast<std::size_t>(entry.begin),
-                                   static_cast<std::size_t>(entry.end - entry.begin));
+    const auto part =
+        data.subspan(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin));
     if (entry.dtype == DType::Bool) check_booleans(entry, part, file);
     const bool fresh = view.tensors.emplace(entry.name, TensorView{entry.shape, entry.dtype, part}).second;
     require<DataError>(fresh, file, ": tensor '", entry.name, "' stands there twice");
@@ -203,18 +194,17 @@ TensorFile read_safetensors(std::span<const std::byte> bytes, std::string_view f
   TensorFileView view = view_safetensors(bytes, file);
   TensorFile result{.tensors = {}, .metadata = std::move(view.metadata)};
   for (const auto& [name, tensor] : view.tensors)
-    result.tensors.emplace(
-        name, TensorData(tensor.shape, tensor.dtype, {tensor.bytes.begin(), tensor.bytes.end()}));
+    result.tensors.emplace(name, TensorData(tensor.shape, tensor.dtype, {tensor.bytes.begin(), tensor.bytes.end()}));
   return result;
 }
 
-std::vector<std::byte> write_safetensors(const TensorFile& file) {
+void write_safetensors(const TensorFile& file, FunctionRef<void(std::span<const std::byte>)> sink) {
   using Item = std::pair<const std::string, TensorData>;
   std::vector<const Item*> items;
   for (const Item& item : file.tensors) {
     check_name("tensor name", item.first);
-    require<ArgumentError>(item.first != kMetadataKey, "write_safetensors: no tensor can be named '",
-                           kMetadataKey, "'");
+    require<ArgumentError>(item.first != kMetadataKey, "write_safetensors: no tensor can be named '", kMetadataKey,
+                           "'");
     items.push_back(&item);
   }
   const auto place = [](const Item* item) {
@@ -234,15 +224,15 @@ std::vector<std::byte> write_safetensors(const TensorFile& file) {
   header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the data begins aligned
 
   const std::uint64_t length = header.size();
+  sink(std::as_bytes(std::span(&length, 1)));
+  sink(std::as_bytes(std::span(header)));
+  for (const Item* item : items) sink(item->second.bytes());
+}
+
+std::vector<std::byte> write_safetensors(const TensorFile& file) {
   std::vector<std::byte> bytes;
-  bytes.reserve(kLengthBytes + header.size() + data_size);
-  const auto put = [&](const void* from, std::size_t count) {
-    const auto* first = static_cast<const std::byte*>(from);
-    bytes.insert(bytes.end(), first, first + count);
-  };
-  put(&length, kLengthBytes);
-  put(header.data(), header.size());
-  for (const Item* item : items) put(item->second.bytes().data(), item->second.bytes().size());
+  write_safetensors(file,
+                    [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
   return bytes;
 }
 

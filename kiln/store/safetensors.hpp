@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/core/parallel.hpp"
 #include "kiln/core/tensor_data.hpp"
 
 namespace kiln {
@@ -41,8 +42,10 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
 /// The same with the tensors copied out.
 TensorFile read_safetensors(std::span<const std::byte> bytes, std::string_view file);
 
-/// The bytes of a file, the same for the same contents: tensors by falling element size, so that each is aligned,
-/// then by name. Throws ArgumentError for a name that is not UTF-8 or is the format's own "__metadata__".
+/// The bytes of a file, handed to `sink` piece by piece; the same for the same contents: tensors by falling element
+/// size, so that each is aligned, then by name. Throws ArgumentError for a name that is not UTF-8 or is the format's
+/// own "__metadata__".
+void write_safetensors(const TensorFile& file, FunctionRef<void(std::span<const std::byte>)> sink);
 std::vector<std::byte> write_safetensors(const TensorFile& file);
 
 }  // namespace kiln

@@ -9,14 +9,10 @@ bool is_utf8(std::string_view text) {
     if (lead < 0x80) continue;
     unsigned low = 0x80, high = 0xbf;
     int more = 0;
-    if (lead >= 0xc2 && lead <= 0xdf)
-      more = 1;
-    else if (lead >= 0xe0 && lead <= 0xef)
-      more = 2;
-    else if (lead >= 0xf0 && lead <= 0xf4)
-      more = 3;
-    else
-      return false;
+    if (lead >= 0xc2 && lead <= 0xdf) more = 1;
+    else if (lead >= 0xe0 && lead <= 0xef) more = 2;
+    else if (lead >= 0xf0 && lead <= 0xf4) more = 3;
+    else return false;
     if (lead == 0xe0) low = 0xa0;
     if (lead == 0xed) high = 0x9f;
     if (lead == 0xf0) low = 0x90;

@@ -84,15 +84,13 @@ TEST(SafetensorsFuzz, ReadsOrRefusesTwentyThousandDamagedFiles) {
   int refused = 0, read = 0;
   for (int round = 0; round < 20'000; ++round) {
     auto bytes = sound;
-    for (std::int64_t count = 1 + random.below(4); count > 0 && !bytes.empty(); --count)
-      damage(bytes, random);
+    for (std::int64_t count = 1 + random.below(4); count > 0 && !bytes.empty(); --count) damage(bytes, random);
     if (random.below(2)) mend_length(bytes, data_size);
     bytes.shrink_to_fit();  // so that the sanitizer sees the end where it is
     try {
       const TensorFile file = read_safetensors(bytes, "damaged");
       for (const auto& [name, data] : file.tensors)
-        ASSERT_EQ(data.bytes().size(), static_cast<std::size_t>(data.numel()) * size_of(data.dtype()))
-            << name;
+        ASSERT_EQ(data.bytes().size(), static_cast<std::size_t>(data.numel()) * size_of(data.dtype())) << name;
       ++read;
     } catch (const DataError& error) {
       ASSERT_TRUE(error.message().starts_with("damaged: ")) << error.what();

@@ -68,8 +68,7 @@ TEST(Safetensors, KeepsEveryElementTypeAndShapeThroughARoundTrip) {
     for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 0, 5}, Shape{1, 2, 1, 2, 1, 1, 1, 2}}) {
       TensorData data(shape, dtype);
       auto bytes = data.bytes();
-      for (std::size_t k = 0; k < bytes.size(); ++k)
-        bytes[k] = std::byte(dtype == DType::Bool ? k % 2 : k * 37 % 251);
+      for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = std::byte(dtype == DType::Bool ? k % 2 : k * 37 % 251);
       file.tensors.emplace(text(name(dtype), " ", shape), data);
     }
   }
@@ -103,20 +102,17 @@ TEST(Safetensors, AnEmptyFileHoldsNoTensors) {
 }
 
 TEST(Safetensors, ResolvesEscapesInNames) {
-  const auto file =
-      read_safetensors(file_of(R"({"__metadata__":{"\u00e9\ud83d\ude00\/\b\f\r\t\"":"\\"}})"), "escapes");
+  const auto file = read_safetensors(file_of(R"({"__metadata__":{"\u00e9\ud83d\ude00\/\b\f\r\t\"":"\\"}})"), "escapes");
   EXPECT_EQ(file.metadata, (Metadata{{"é😀/\b\f\r\t\"", "\\"}}));
 }
 
 TEST(Safetensors, NamesWhatIsWrongWithTheLength) {
-  EXPECT_EQ(
-      error_of(bytes_of("abc")),
-      "m.safetensors: 3 bytes are too few for a safetensors file, which begins with a length of 8 bytes");
+  EXPECT_EQ(error_of(bytes_of("abc")),
+            "m.safetensors: 3 bytes are too few for a safetensors file, which begins with a length of 8 bytes");
   EXPECT_EQ(error_of(bytes_of("\x09\0\0\0\0\0\0\0{}"sv)),
             "m.safetensors: its header should have 9 bytes, the file has only 2 more");
-  EXPECT_EQ(
-      error_of(bytes_of("\xff\xff\xff\xff\xff\xff\xff\xff{}"sv)),
-      "m.safetensors: its header of 18446744073709551615 bytes is over the format's limit of 100000000");
+  EXPECT_EQ(error_of(bytes_of("\xff\xff\xff\xff\xff\xff\xff\xff{}"sv)),
+            "m.safetensors: its header of 18446744073709551615 bytes is over the format's limit of 100000000");
 }
 
 struct Damage {
@@ -147,20 +143,17 @@ TEST(Safetensors, NamesWhatIsWrongWithTheHeader) {
       {"{\"a\":{\"shape\":[1.5]}}", "header, byte 16: expected a whole number"},
       {"{\"a\":{\"shape\":[01]}}", "header, byte 17: a number with a leading zero"},
       {"{\"a\":{\"shape\":[1,]}}", "header, byte 17: expected a whole number"},
-      {"{\"a\":{\"shape\":[9223372036854775808]}}",
-       "header, byte 34: the number begun at byte 15 is over 2^63 - 1"},
+      {"{\"a\":{\"shape\":[9223372036854775808]}}", "header, byte 34: the number begun at byte 15 is over 2^63 - 1"},
       {"{\"a\":{\"shape\":[1,1,1,1,1,1,1,1,1]}}", "header, byte 31: tensor 'a' has more than 8 dimensions"},
       {"{\"__metadata__\":{\"k\":\"\",\"k\":\"\"}}", "header, byte 30: metadata 'k' stands there twice"},
       {"{\"__metadata__\":{},\"__metadata__\":{}}", "header, byte 34: '__metadata__' stands there twice"},
   };
   for (const Damage& damage : damages)
-    EXPECT_EQ(error_of(file_of(damage.header)), std::string("m.safetensors: ") + damage.sentence)
-        << damage.header;
+    EXPECT_EQ(error_of(file_of(damage.header)), std::string("m.safetensors: ") + damage.sentence) << damage.header;
 }
 
 std::string entry(const char* name, const char* dtype, const char* shape, const char* offsets) {
-  return text('"', name, "\":{\"dtype\":\"", dtype, "\",\"shape\":[", shape, "],\"data_offsets\":[", offsets,
-              "]}");
+  return text('"', name, "\":{\"dtype\":\"", dtype, "\",\"shape\":[", shape, "],\"data_offsets\":[", offsets, "]}");
 }
 
 TEST(Safetensors, NamesTheTensorWhoseBytesDoNotFit) {
@@ -171,8 +164,7 @@ TEST(Safetensors, NamesTheTensorWhoseBytesDoNotFit) {
             "tensor 'a': bytes 4 to 0 do not lie within the file's 4 bytes of data");
   EXPECT_EQ(error(entry("a", "F32", "2", "0,8"), "1234"),
             "tensor 'a': bytes 0 to 8 do not lie within the file's 4 bytes of data");
-  EXPECT_EQ(error(entry("a", "F32", "3", "0,4"), "1234"),
-            "tensor 'a': float32 [3] takes 12 bytes, its offsets span 4");
+  EXPECT_EQ(error(entry("a", "F32", "3", "0,4"), "1234"), "tensor 'a': float32 [3] takes 12 bytes, its offsets span 4");
   EXPECT_EQ(error(entry("a", "F32", "4294967296,4294967296", "0,4"), "1234"),
             "tensor 'a': shape [4294967296, 4294967296] is over 2^63 - 1 bytes");
   EXPECT_EQ(error(entry("a", "F32", "0,4294967296,4294967296", "0,0"), ""),

@@ -1,0 +1,72 @@
+// Records: the tensors of a model or the state of an optimizer by name, "conv1.weight" or "blocks.0.norm.running_mean".
+// What a file holds and a module expects is compared in full before anything is taken over.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "kiln/nn/module.hpp"
+#include "kiln/store/safetensors.hpp"
+
+namespace kiln {
+
+/// A named part of an object: a tensor, or a plain number.
+struct RecordPart {
+  std::string name;
+  Value value;
+};
+
+/// An object with a state that is no module: an optimizer. visit_state(f) calls f(name, part) for each Value or
+/// std::int64_t of it.
+template <class T>
+concept Stateful = requires(T& object) { object.visit_state([](const std::string&, auto&) {}); };
+
+/// What save() and load() take.
+template <class T>
+concept Recordable = Stateful<T> || Module<T>;
+
+namespace detail {
+
+template <class T, class F>
+void visit_parts(T& object, F&& f) {
+  if constexpr (Stateful<T>) object.visit_state(f);
+  else visit_tensors(object, f);
+}
+
+template <class T>
+std::vector<RecordPart> parts_of(const T& object) {
+  std::vector<RecordPart> parts;
+  visit_parts(object, [&](const std::string& name, const auto& part) { parts.push_back({name, part}); });
+  return parts;
+}
+
+/// The contents of `record` for each of `parts`, on its device and in its element type.
+Values fit(const TensorFileView& record, const std::vector<RecordPart>& parts, std::string_view owner,
+           std::string_view file);
+
+TensorFile to_tensor_file(const std::vector<RecordPart>& parts, const Metadata& metadata);
+
+}  // namespace detail
+
+/// The object's record, read from its device.
+template <Recordable T>
+TensorFile record_of(const T& object, const Metadata& metadata = {}) {
+  return detail::to_tensor_file(detail::parts_of(object), metadata);
+}
+
+/// The object with the contents of `record`; parameters become fresh leaves. The object says which element types it
+/// computes in: a float tensor of the record is converted to the float type of the object's (float32 from float16 and
+/// bfloat16 exactly, the other way rounding), but no float becomes an integer nor the reverse.
+/// Throws one LoadError that names every tensor that is missing, unexpected, of another shape or another kind; its
+/// sentence begins with `file`.
+template <Recordable T>
+T from_record(const TensorFileView& record, T object, std::string_view file) {
+  const Values values = detail::fit(record, detail::parts_of(object), Stateful<T> ? "optimizer" : "module", file);
+  auto next = values.begin();
+  detail::visit_parts(object, [&]<class P>(const std::string&, P& part) {
+    if constexpr (std::same_as<P, std::int64_t>) part = (next++)->scalar().template to<std::int64_t>();
+    else part = *next++;
+  });
+  return object;
+}
+
+}  // namespace kiln
