@@ -19,6 +19,9 @@ class Rows {
 
   std::int64_t count() const { return count_; }    // of rows; 0 where the shape is empty
   std::int64_t length() const { return length_; }  // elements of each row
+  /// The dimensions that rows are counted in, the outermost first, and what separates neighbours of array k there.
+  const Shape& outer() const { return outer_; }
+  const Dims& strides(int k) const { return strides_[static_cast<std::size_t>(k)]; }
   /// Elements between neighbours of a row in each array.
   const std::array<std::int64_t, N>& steps() const { return steps_; }
 

@@ -9,4 +9,9 @@ namespace kiln::cpu::simd {
 template <class T>
 std::false_type run(const T&, Call) { return {}; }
 
+bool run(const op::Unary&, Call);
+bool run(const op::Binary&, Call);
+bool run(const op::Where&, Call);
+bool run(const op::Cast&, Call);
+
 }  // namespace kiln::cpu::simd

@@ -1,0 +1,28 @@
+// The rows of elementwise.def as functions over contiguous runs.
+#pragma once
+#include <cstddef>
+
+#include "kiln/ops/elementwise.hpp"
+
+namespace kiln::cpu::simd {
+
+/// z[i] = f(x[i * step]) for n elements. z holds T, or one byte a boolean. A constant (step 0) fills 64 bytes.
+template <class T>
+using UnaryBlock = void (*)(const T* x, std::size_t x_step, void* z, std::size_t n);
+template <class T>
+using BinaryBlock = void (*)(const T* x, std::size_t x_step, const T* y, std::size_t y_step, void* z, std::size_t n);
+
+/// The function for the machine at hand; null where the row is not computed in T (float, double and the integers
+/// int32, int64 and uint8, which stands for booleans too).
+template <class T> UnaryBlock<T> unary_block(op::UnaryFn fn);
+template <class T> BinaryBlock<T> binary_block(op::BinaryFn fn);
+
+/// Is a function computed in T?
+template <class T>
+constexpr bool computes(op::Domain domain) {
+  return domain == op::Domain::Any || domain == op::Domain::Number ||
+         domain == (std::is_floating_point_v<T> ? op::Domain::Float : op::Domain::Integer) ||
+         (domain == op::Domain::Bool && sizeof(T) == 1);
+}
+
+}  // namespace kiln::cpu::simd

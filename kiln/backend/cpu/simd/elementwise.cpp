@@ -1,0 +1,171 @@
+// Elementwise ops: the result takes the memory order of its operands and is cut into pieces for the threads; within a
+// piece, the row's function runs over the longest runs that all operands can serve.
+#include <algorithm>
+
+#include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/operand.hpp"
+#include "kiln/backend/cpu/simd/select.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+// Elements that are worth a thread's while: a memory-bound function, or one that computes.
+constexpr std::int64_t kCheapGrain = 65536, kCostlyGrain = 8192;
+
+// A row's text tells its price: powers, exponentials and their like are calls.
+std::int64_t grain_of(std::string_view expression) {
+  for (const char* costly : {"exp", "log", "sin", "cos", "tan", "erf", "pow", "hypot", "mod(", "remainder("})
+    if (expression.find(costly) != std::string_view::npos) return kCostlyGrain;
+  return kCheapGrain;
+}
+
+Array allocate_like(Call call) { return allocate(call.out[0], follow_order(call.out[0].shape(), call.in)); }
+
+/// The type of number that a tensor of `dtype` is computed in here; nothing where there is none.
+template <class F>
+bool visit_computed(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::F64: f(TypeTag<double>{}, DType::F64); return true;
+    case DType::F32:
+    case DType::F16:
+    case DType::BF16: f(TypeTag<float>{}, DType::F32); return true;
+    case DType::I64: f(TypeTag<std::int64_t>{}, dtype); return true;
+    case DType::I32: f(TypeTag<std::int32_t>{}, dtype); return true;
+    case DType::U8:
+    case DType::Bool: f(TypeTag<std::uint8_t>{}, dtype); return true;
+    default: return false;
+  }
+}
+
+/// Calls block(position, count, out) over all of `result` with `limit(position, count)` elements at a time. Results
+/// come as `computed` and are rounded to the type of `result` where that is narrower.
+template <class Limit, class Block>
+void each_block(const Array& result, DType computed, std::int64_t begin, std::int64_t end, Limit&& limit, Block&& block) {
+  const bool rounds = result.dtype != computed && result.dtype != DType::Bool;
+  const auto size = static_cast<std::int64_t>(size_of(result.dtype));
+  alignas(kVectorBytes) float unrounded[kBlock];
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t count = limit(at, rounds ? std::min(end - at, kBlock) : end - at);
+    block(at, count, rounds ? static_cast<void*>(unrounded) : result.data + at * size);
+    if (rounds) convert(DType::F32, unrounded, result.dtype, result.data + at * size, count);
+    at += count;
+  }
+}
+
+template <class T>
+bool run_unary(op::UnaryFn fn, Call call, DType computed) {
+  const UnaryBlock<T> function = unary_block<T>(fn);
+  if (!function) return false;
+  const Array result = allocate_like(call);
+  const Operand x(call.in[0], result, computed);
+  parallel_for(result.numel(), grain_of(op::expression(fn)), [&](std::int64_t begin, std::int64_t end) {
+    Feed<T> feed(x);
+    each_block(
+        result, computed, begin, end, [&](std::int64_t at, std::int64_t count) { return feed.limit(at, count); },
+        [&](std::int64_t at, std::int64_t count, void* out) {
+          const Run<T> run = feed.read(at, count);
+          function(run.data, run.step, out, static_cast<std::size_t>(count));
+        });
+  });
+  return true;
+}
+
+template <class T>
+bool run_binary(op::BinaryFn fn, Call call, DType computed) {
+  const BinaryBlock<T> function = binary_block<T>(fn);
+  if (!function) return false;
+  const Array result = allocate_like(call);
+  const Operand x(call.in[0], result, computed), y(call.in[1], result, computed);
+  parallel_for(result.numel(), grain_of(op::expression(fn)), [&](std::int64_t begin, std::int64_t end) {
+    Feed<T> x_feed(x), y_feed(y);
+    each_block(
+        result, computed, begin, end,
+        [&](std::int64_t at, std::int64_t count) { return y_feed.limit(at, x_feed.limit(at, count)); },
+        [&](std::int64_t at, std::int64_t count, void* out) {
+          const Run<T> x_run = x_feed.read(at, count), y_run = y_feed.read(at, count);
+          function(x_run.data, x_run.step, y_run.data, y_run.step, out, static_cast<std::size_t>(count));
+        });
+  });
+  return true;
+}
+
+template <class Word>
+void run_where(Call call) {
+  const Array result = allocate_like(call);
+  const Operand condition(call.in[op::Where::condition], result, DType::Bool);
+  const Operand x(call.in[op::Where::x], result, result.dtype), y(call.in[op::Where::y], result, result.dtype);
+  parallel_for(result.numel(), kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+    Feed<std::uint8_t> chooser(condition);
+    Feed<Word> x_feed(x), y_feed(y);
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t count = y_feed.limit(at, x_feed.limit(at, chooser.limit(at, end - at)));
+      select_block(chooser.read(at, count), x_feed.read(at, count), y_feed.read(at, count), result.as<Word>() + at, count);
+      at += count;
+    }
+  });
+}
+
+template <class Word>
+void run_cast(Call call, DType from) {
+  const Array result = allocate_like(call);
+  const Operand x(call.in[0], result, from);
+  const auto size = static_cast<std::int64_t>(size_of(result.dtype));
+  parallel_for(result.numel(), kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+    Feed<Word> feed(x);
+    for (std::int64_t at = begin; at < end;) {
+      // A constant run holds one vector only.
+      const bool constant = feed.read(at, 1).step == 0;
+      const std::int64_t lanes = kVectorBytes / static_cast<std::int64_t>(sizeof(Word));
+      const std::int64_t count = feed.limit(at, constant ? std::min(end - at, lanes) : end - at);
+      convert(from, feed.read(at, count).data, result.dtype, result.data + at * size, count);
+      at += count;
+    }
+  });
+}
+
+template <class F>
+void visit_word(DType dtype, F&& f) {
+  switch (size_of(dtype)) {
+    case 1: return f(TypeTag<std::uint8_t>{});
+    case 2: return f(TypeTag<std::uint16_t>{});
+    case 4: return f(TypeTag<std::uint32_t>{});
+    case 8: return f(TypeTag<std::uint64_t>{});
+  }
+  KILN_CHECK(false);
+}
+
+// A float beside an integer tensor would lose its fraction.
+bool fits(const Value& number, DType dtype) {
+  return !number.is_scalar() || number.scalar().kind() != Kind::Float || is_float(dtype);
+}
+
+}  // namespace
+
+bool run(const op::Unary& op, Call call) {
+  bool done = false;
+  visit_computed(call.in[0].dtype(), [&]<class T>(TypeTag<T>, DType computed) { done = run_unary<T>(op.fn, call, computed); });
+  return done;
+}
+
+bool run(const op::Binary& op, Call call) {
+  const DType dtype = call.in[call.in[0].is_scalar() ? 1 : 0].dtype();
+  if (!fits(call.in[0], dtype) || !fits(call.in[1], dtype)) return false;
+  bool done = false;
+  visit_computed(dtype, [&]<class T>(TypeTag<T>, DType computed) { done = run_binary<T>(op.fn, call, computed); });
+  return done;
+}
+
+bool run(const op::Where&, Call call) {
+  visit_word(call.out[0].dtype(), [&]<class Word>(TypeTag<Word>) { run_where<Word>(call); });
+  return true;
+}
+
+bool run(const op::Cast&, Call call) {
+  const DType from = call.in[0].dtype();
+  visit_word(from, [&]<class Word>(TypeTag<Word>) { run_cast<Word>(call, from); });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

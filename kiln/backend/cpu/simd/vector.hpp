@@ -1,0 +1,92 @@
+// A Highway vector that reads like a number, so that the expressions of elementwise.def compile for it.
+// Included once per target.
+#if defined(KILN_SIMD_VECTOR_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef KILN_SIMD_VECTOR_HPP
+#undef KILN_SIMD_VECTOR_HPP
+#else
+#define KILN_SIMD_VECTOR_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <type_traits>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+struct Mask {
+  hn::Mask<hn::ScalableTag<T>> bits;
+
+  friend HWY_INLINE Mask operator&(Mask a, Mask b) { return {hn::And(a.bits, b.bits)}; }
+  friend HWY_INLINE Mask operator|(Mask a, Mask b) { return {hn::Or(a.bits, b.bits)}; }
+  friend HWY_INLINE Mask operator^(Mask a, Mask b) { return {hn::Xor(a.bits, b.bits)}; }
+  friend HWY_INLINE Mask operator!(Mask a) { return {hn::Not(a.bits)}; }
+};
+
+/// T is float or double. Plain numbers convert to a vector of themselves.
+template <class T>
+struct Vector {
+  using Tag = hn::ScalableTag<T>;
+  hn::Vec<Tag> lanes;
+
+  Vector() = default;
+  HWY_INLINE Vector(hn::Vec<Tag> value) : lanes(value) {}
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  HWY_INLINE Vector(Number number) : lanes(hn::Set(Tag(), static_cast<T>(number))) {}
+
+  static HWY_INLINE Vector load(const T* from) { return hn::LoadU(Tag(), from); }
+
+  friend HWY_INLINE Vector operator+(Vector a, Vector b) { return hn::Add(a.lanes, b.lanes); }
+  friend HWY_INLINE Vector operator-(Vector a, Vector b) { return hn::Sub(a.lanes, b.lanes); }
+  friend HWY_INLINE Vector operator*(Vector a, Vector b) { return hn::Mul(a.lanes, b.lanes); }
+  friend HWY_INLINE Vector operator/(Vector a, Vector b) { return hn::Div(a.lanes, b.lanes); }
+  friend HWY_INLINE Vector operator-(Vector a) { return hn::Xor(a.lanes, hn::SignBit(Tag())); }
+
+  friend HWY_INLINE Mask<T> operator==(Vector a, Vector b) { return {hn::Eq(a.lanes, b.lanes)}; }
+  friend HWY_INLINE Mask<T> operator!=(Vector a, Vector b) { return {hn::Ne(a.lanes, b.lanes)}; }
+  friend HWY_INLINE Mask<T> operator<(Vector a, Vector b) { return {hn::Lt(a.lanes, b.lanes)}; }
+  friend HWY_INLINE Mask<T> operator<=(Vector a, Vector b) { return {hn::Le(a.lanes, b.lanes)}; }
+  friend HWY_INLINE Mask<T> operator>(Vector a, Vector b) { return {hn::Gt(a.lanes, b.lanes)}; }
+  friend HWY_INLINE Mask<T> operator>=(Vector a, Vector b) { return {hn::Ge(a.lanes, b.lanes)}; }
+
+  friend HWY_INLINE Vector select(Mask<T> condition, Vector a, Vector b) {
+    return hn::IfThenElse(condition.bits, a.lanes, b.lanes);
+  }
+  /// a * b + c, rounded once where the machine can.
+  friend HWY_INLINE Vector fma(Vector a, Vector b, Vector c) { return hn::MulAdd(a.lanes, b.lanes, c.lanes); }
+  friend HWY_INLINE Mask<T> is_nan(Vector a) { return a != a; }
+  /// NaN where either is.
+  friend HWY_INLINE Vector max(Vector a, Vector b) { return select((a > b) | is_nan(a), a, b); }
+  friend HWY_INLINE Vector min(Vector a, Vector b) { return select((a < b) | is_nan(a), a, b); }
+};
+
+template <class T>
+inline constexpr std::size_t kLanes = HWY_LANES(T);
+
+template <class T>
+HWY_INLINE bool any(Mask<T> mask) { return !hn::AllFalse(hn::ScalableTag<T>(), mask.bits); }
+
+template <class T>
+HWY_INLINE void store(Vector<T> x, T* to) { hn::StoreU(x.lanes, hn::ScalableTag<T>(), to); }
+/// A comparison's result as booleans: one byte a lane, 0 or 1.
+HWY_INLINE void store(Mask<float> mask, std::uint8_t* to) {
+  const hn::ScalableTag<float> tag;
+  const hn::Rebind<std::uint8_t, decltype(tag)> bytes;
+  const hn::RebindToSigned<decltype(tag)> words;
+  const auto ones = hn::IfThenElseZero(hn::RebindMask(words, mask.bits), hn::Set(words, 1));
+  hn::StoreU(hn::DemoteTo(bytes, ones), bytes, to);
+}
+HWY_INLINE void store(Mask<double> mask, std::uint8_t* to) {
+  const hn::ScalableTag<double> tag;
+  const hn::Rebind<std::uint8_t, decltype(tag)> bytes;
+  const hn::Rebind<std::int32_t, decltype(tag)> words;
+  const auto ones = hn::DemoteTo(words, hn::IfThenElseZero(mask.bits, hn::Set(tag, 1.0)));
+  hn::StoreU(hn::DemoteTo(bytes, ones), bytes, to);
+}
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

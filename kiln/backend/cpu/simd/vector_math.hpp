@@ -1,0 +1,248 @@
+// The functions of scalar_math.hpp for vectors. Those without a vector form go lane by lane, and so do arguments
+// outside of the range that a vector form is good for. Errors against a float64 reference are below 4 ULP
+// (tests/backend/simd/math_test.cpp). Included once per target.
+#if defined(KILN_SIMD_VECTOR_MATH_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef KILN_SIMD_VECTOR_MATH_HPP
+#undef KILN_SIMD_VECTOR_MATH_HPP
+#else
+#define KILN_SIMD_VECTOR_MATH_HPP
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include <limits>
+
+#include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/ops/scalar_math.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+template <class T> inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+template <class T> inline constexpr bool kSingle = sizeof(T) == 4;
+
+template <class T> HWY_INLINE Vector<T> abs(Vector<T> x) { return hn::Abs(x.lanes); }
+template <class T> HWY_INLINE Vector<T> sqrt(Vector<T> x) { return hn::Sqrt(x.lanes); }
+template <class T> HWY_INLINE Vector<T> floor(Vector<T> x) { return hn::Floor(x.lanes); }
+template <class T> HWY_INLINE Vector<T> ceil(Vector<T> x) { return hn::Ceil(x.lanes); }
+template <class T> HWY_INLINE Vector<T> trunc(Vector<T> x) { return hn::Trunc(x.lanes); }
+template <class T> HWY_INLINE Vector<T> round(Vector<T> x) { return hn::Round(x.lanes); }
+template <class T> HWY_INLINE Mask<T> is_inf(Vector<T> x) { return abs(x) == kInfinity<T>; }
+template <class T> HWY_INLINE Mask<T> is_finite(Vector<T> x) { return abs(x) < kInfinity<T>; }
+template <class T> HWY_INLINE Vector<T> with_sign_of(Vector<T> magnitude, Vector<T> sign) {
+  return hn::CopySign(magnitude.lanes, sign.lanes);
+}
+template <class T> HWY_INLINE Vector<T> sign(Vector<T> x) {
+  return select(x > 0, Vector<T>(1), select(x < 0, Vector<T>(-1), select(is_nan(x), x, Vector<T>(0))));
+}
+
+// What no vector form exists for, one lane after the other. Not inlined: the calls cost more than this one.
+template <class T, class F>
+HWY_NOINLINE void lane_by_lane(T* x, F function) {
+  for (std::size_t i = 0; i < kLanes<T>; ++i) x[i] = function(x[i]);
+}
+template <class T, class F>
+HWY_NOINLINE void lane_by_lane(T* x, const T* y, F function) {
+  for (std::size_t i = 0; i < kLanes<T>; ++i) x[i] = function(x[i], y[i]);
+}
+#define KILN_LANES(name)                                               \
+  template <class T> HWY_INLINE Vector<T> name##_lanes(Vector<T> x) {  \
+    T lanes[kLanes<T>];                                                \
+    store(x, lanes);                                                    \
+    lane_by_lane(lanes, [](T a) { return scalar_math::name(a); });     \
+    return Vector<T>::load(lanes);                                     \
+  }
+#define KILN_LANES_ONLY(name) \
+  KILN_LANES(name)            \
+  template <class T> HWY_INLINE Vector<T> name(Vector<T> x) { return name##_lanes(x); }
+#define KILN_LANES_OF_TWO(name)                                                   \
+  template <class T> HWY_INLINE Vector<T> name(Vector<T> x, Vector<T> y) {        \
+    T x_lanes[kLanes<T>], y_lanes[kLanes<T>];                                     \
+    store(x, x_lanes);                                                             \
+    store(y, y_lanes);                                                             \
+    lane_by_lane(x_lanes, y_lanes, [](T a, T b) { return scalar_math::name(a, b); }); \
+    return Vector<T>::load(x_lanes);                                              \
+  }
+KILN_LANES(sin)
+KILN_LANES(cos)
+KILN_LANES(sinh)
+KILN_LANES(cosh)
+KILN_LANES_ONLY(tan)
+KILN_LANES_ONLY(erfc)
+KILN_LANES_OF_TWO(pow)
+KILN_LANES_OF_TWO(atan2)
+KILN_LANES_OF_TWO(hypot)
+KILN_LANES_OF_TWO(fmod)
+KILN_LANES_OF_TWO(remainder)
+#undef KILN_LANES_OF_TWO
+
+template <class T> HWY_INLINE Vector<T> floor_divide(Vector<T> x, Vector<T> y) { return floor(x / y); }
+
+/// 2^n for an integral n in the range of normal exponents.
+template <class T>
+HWY_INLINE Vector<T> power_of_two(Vector<T> n) {
+  const hn::ScalableTag<T> tag;
+  const hn::RebindToSigned<decltype(tag)> words;
+  constexpr int bits = kSingle<T> ? 23 : 52;
+  // n + bias + 2^bits has n + bias in its low mantissa bits, whatever n's sign.
+  const Vector<T> biased = n + static_cast<T>((std::int64_t{1} << bits) + (kSingle<T> ? 127 : 1023));
+  return hn::BitCast(tag, hn::ShiftLeft<bits>(hn::BitCast(words, biased.lanes)));
+}
+
+/// e^r - 1 = r + r^2 * (this) for |r| <= log(2) / 2. Chebyshev fits of (e^r - 1 - r) / r^2, errors 1e-9 and 1e-18.
+template <class T>
+HWY_INLINE Vector<T> exp_tail(Vector<T> r) {
+  Vector<T> p;
+  if constexpr (kSingle<T>) {
+    p = fma(r, 0.00019891080464, 0.00139337307158);
+  } else {
+    p = fma(r, 2.09147553258932022e-9, 2.5105312729622101787e-8);
+    p = fma(p, r, 2.7557273478718580474e-7);
+    p = fma(p, r, 2.7557255170000887438e-6);
+    p = fma(p, r, 0.0000248015873256774619);
+    p = fma(p, r, 0.00019841269875002278793);
+    p = fma(p, r, 0.0013888888888883711167);
+  }
+  p = fma(p, r, kSingle<T> ? 0.00833331084465 : 0.0083333333333260831202);
+  p = fma(p, r, kSingle<T> ? 0.0416664641974 : 0.041666666666666669783);
+  p = fma(p, r, kSingle<T> ? 0.166666666817 : 0.1666666666666667103);
+  return fma(p, r, 0.5);
+}
+
+/// x = n * log(2) + r
+template <class T>
+struct ExpParts {
+  Vector<T> n, r;
+  explicit HWY_INLINE ExpParts(Vector<T> x) : n(round(x * 1.4426950408889634)) {
+    r = fma(n, kSingle<T> ? -0.693359375 : -0.693145751953125, x);
+    r = fma(n, kSingle<T> ? 2.1219444005469057e-4 : -1.42860682030941723212e-6, r);
+  }
+};
+
+template <class T>
+HWY_INLINE Vector<T> exp(Vector<T> x) {
+  const Vector<T> bounded = min(max(x, kSingle<T> ? -105 : -747), kSingle<T> ? 90 : 711);
+  const ExpParts<T> parts(bounded);
+  const Vector<T> p = fma(parts.r * parts.r, exp_tail(parts.r), parts.r) + 1;
+  const Vector<T> half = floor(parts.n * 0.5);  // two steps: the result may be subnormal or overflow
+  return p * power_of_two(half) * power_of_two(parts.n - half);
+}
+
+template <class T>
+HWY_INLINE Vector<T> exp2(Vector<T> x) {
+  const Vector<T> bounded = min(max(x, kSingle<T> ? -151 : -1076), kSingle<T> ? 129 : 1025);
+  const Vector<T> n = round(bounded), r = (bounded - n) * 0.6931471805599453;
+  const Vector<T> p = fma(r * r, exp_tail(r), r) + 1;
+  const Vector<T> half = floor(n * 0.5);
+  return p * power_of_two(half) * power_of_two(n - half);
+}
+
+template <class T>
+HWY_INLINE Vector<T> expm1(Vector<T> x) {
+  const Vector<T> bounded = min(max(x, -40), kSingle<T> ? 90 : 711);
+  const ExpParts<T> parts(bounded);
+  const Vector<T> p = fma(parts.r * parts.r, exp_tail(parts.r), parts.r);
+  const Vector<T> scale = power_of_two(parts.n - 1);  // half of it, which is finite where the result is
+  const Vector<T> y = 2 * fma(scale, p, scale - 0.5);
+  return select(abs(x) < 1e-17, x, y);  // keeps -0
+}
+
+// Highway's logarithms take positive, finite numbers.
+template <class T>
+HWY_INLINE Vector<T> log_or_limit(Vector<T> x, Vector<T> y) {
+  y = select(x == 0, Vector<T>(-kInfinity<T>), y);
+  y = select(x < 0, Vector<T>(std::numeric_limits<T>::quiet_NaN()), y);
+  return select(x < kInfinity<T>, y, x);
+}
+template <class T> HWY_INLINE Vector<T> log(Vector<T> x) {
+  return log_or_limit<T>(x, hn::Log(hn::ScalableTag<T>(), x.lanes));
+}
+template <class T> HWY_INLINE Vector<T> log2(Vector<T> x) { return log(x) * 1.4426950408889634; }
+template <class T> HWY_INLINE Vector<T> log10(Vector<T> x) { return log(x) * 0.4342944819032518; }
+template <class T> HWY_INLINE Vector<T> log1p(Vector<T> x) {
+  const Vector<T> y = hn::Log1p(hn::ScalableTag<T>(), x.lanes);
+  return select(abs(x) < 1e-17, x, log_or_limit<T>(x + 1, y));
+}
+
+// Range reduction is good up to here; nobody misses the speed beyond.
+inline constexpr double kTrigonometricLimit = 30000;
+template <class T> HWY_INLINE Vector<T> sin(Vector<T> x) {
+  if (any(!(abs(x) < kTrigonometricLimit))) return sin_lanes(x);
+  return hn::Sin(hn::ScalableTag<T>(), x.lanes);
+}
+template <class T> HWY_INLINE Vector<T> cos(Vector<T> x) {
+  if (any(!(abs(x) < kTrigonometricLimit))) return cos_lanes(x);
+  return hn::Cos(hn::ScalableTag<T>(), x.lanes);
+}
+
+// Beyond this exp(x) overflows before sinh(x) does.
+template <class T> inline constexpr double kHyperbolicLimit = kSingle<T> ? 88 : 709;
+template <class T> HWY_INLINE Vector<T> sinh(Vector<T> x) {
+  if (any(abs(x) > kHyperbolicLimit<T>)) return sinh_lanes(x);
+  const Vector<T> e = expm1(abs(x));
+  return with_sign_of(Vector<T>(0.5 * (e + e / (e + 1))), x);
+}
+template <class T> HWY_INLINE Vector<T> cosh(Vector<T> x) {
+  if (any(abs(x) > kHyperbolicLimit<T>)) return cosh_lanes(x);
+  const Vector<T> e = exp(abs(x));
+  return 0.5 * e + 0.5 / e;
+}
+template <class T> HWY_INLINE Vector<T> tanh(Vector<T> x) {
+  const Vector<T> e = expm1(2 * min(abs(x), 20));
+  return with_sign_of(Vector<T>(e / (e + 2)), x);
+}
+
+KILN_LANES(asinh)
+KILN_LANES(acosh)
+KILN_LANES(atanh)
+// Highway's forms square their argument.
+template <class T> inline constexpr double kSquareLimit = kSingle<T> ? 1e18 : 1e150;
+template <class T> HWY_INLINE Vector<T> asinh(Vector<T> x) {
+  if (any(!(abs(x) < kSquareLimit<T>))) return asinh_lanes(x);
+  return with_sign_of(Vector<T>(hn::Asinh(hn::ScalableTag<T>(), x.lanes)), x);
+}
+template <class T> HWY_INLINE Vector<T> acosh(Vector<T> x) {
+  if (any(!((x >= 1) & (x < kSquareLimit<T>)))) return acosh_lanes(x);
+  return hn::Acosh(hn::ScalableTag<T>(), x.lanes);
+}
+template <class T> HWY_INLINE Vector<T> atanh(Vector<T> x) {
+  if (any(!(abs(x) < 1))) return atanh_lanes(x);
+  return with_sign_of(Vector<T>(hn::Atanh(hn::ScalableTag<T>(), x.lanes)), x);
+}
+template <class T> HWY_INLINE Vector<T> asin(Vector<T> x) { return hn::Asin(hn::ScalableTag<T>(), x.lanes); }
+template <class T> HWY_INLINE Vector<T> acos(Vector<T> x) { return hn::Acos(hn::ScalableTag<T>(), x.lanes); }
+template <class T> HWY_INLINE Vector<T> atan(Vector<T> x) { return hn::Atan(hn::ScalableTag<T>(), x.lanes); }
+
+KILN_LANES(erf)
+/// Below 1 a polynomial of x^2, above 1 - exp(polynomial of |x|): Chebyshev fits of erf(x) / x (error 1.3e-9) and
+/// of log(erfc(x)) on [1, 3.95] (error 1.4e-8), where erf(3.95) is 1 in single precision.
+template <class T>
+HWY_INLINE Vector<T> erf(Vector<T> x) {
+  if constexpr (kSingle<T>) {
+    const Vector<T> t = min(abs(x), 3.95f), s = x * x;
+    Vector<T> small = fma(s, 7.87587506269e-5, -0.000801686428717);
+    small = fma(small, s, 0.00518908742343);
+    small = fma(small, s, -0.0268542120106);
+    small = fma(small, s, 0.112835947152);
+    small = fma(small, s, -0.376126266667);
+    small = fma(small, s, 0.12837916585);
+    small = fma(small, x, x);
+    Vector<T> large = fma(t, 1.65832052157e-6, -4.64599236542e-5);
+    large = fma(large, t, 0.000600055478965);
+    large = fma(large, t, -0.00477419102811);
+    large = fma(large, t, 0.0264608791517);
+    large = fma(large, t, -0.110147179474);
+    large = fma(large, t, -0.631757550491);
+    large = fma(large, t, -1.13027207467);
+    large = fma(large, t, 0.000329357089162);
+    return select(abs(x) < 1, small, with_sign_of(Vector<T>(1 - exp(large)), x));
+  } else {
+    return erf_lanes(x);
+  }
+}
+#undef KILN_LANES_ONLY
+#undef KILN_LANES
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
