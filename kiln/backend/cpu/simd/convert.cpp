@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "kiln/core/convert.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/convert.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
@@ -14,18 +16,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // The compiler makes vector code of this for the target at hand.
 template <class From, class To>
-HWY_INLINE To convert_one(From x) {
-  if constexpr (std::is_same_v<To, bool>) return x != From(0);
-  else if constexpr (std::is_same_v<To, F16> || std::is_same_v<To, BF16>) return To(static_cast<float>(x));
-  else if constexpr (std::is_same_v<From, F16> || std::is_same_v<From, BF16>) return static_cast<To>(static_cast<float>(x));
-  else return static_cast<To>(x);
-}
-
-template <class From, class To>
 void convert_each(const void* x, void* z, std::int64_t count) {
   const auto* HWY_RESTRICT from = static_cast<const From*>(x);
   auto* HWY_RESTRICT to = static_cast<To*>(z);
-  for (std::int64_t i = 0; i < count; ++i) to[i] = convert_one<From, To>(from[i]);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = kiln::convert<To>(from[i]);
 }
 
 // Where the machine converts half precision itself; Highway's replacement for others does not round to nearest.

@@ -13,5 +13,6 @@ bool run(const op::Unary&, Call);
 bool run(const op::Binary&, Call);
 bool run(const op::Where&, Call);
 bool run(const op::Cast&, Call);
+bool run(const op::Reduce&, Call);
 
 }  // namespace kiln::cpu::simd

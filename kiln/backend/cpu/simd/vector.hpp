@@ -46,7 +46,7 @@ struct Vector {
   friend HWY_INLINE Vector operator-(Vector a) { return hn::Xor(a.lanes, hn::SignBit(Tag())); }
 
   friend HWY_INLINE Mask<T> operator==(Vector a, Vector b) { return {hn::Eq(a.lanes, b.lanes)}; }
-  friend HWY_INLINE Mask<T> operator!=(Vector a, Vector b) { return {hn::Ne(a.lanes, b.lanes)}; }
+  friend HWY_INLINE Mask<T> operator!=(Vector a, Vector b) { return !(a == b); }  // hn::Ne is false for NaN on AVX
   friend HWY_INLINE Mask<T> operator<(Vector a, Vector b) { return {hn::Lt(a.lanes, b.lanes)}; }
   friend HWY_INLINE Mask<T> operator<=(Vector a, Vector b) { return {hn::Le(a.lanes, b.lanes)}; }
   friend HWY_INLINE Mask<T> operator>(Vector a, Vector b) { return {hn::Gt(a.lanes, b.lanes)}; }

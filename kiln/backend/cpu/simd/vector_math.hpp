@@ -23,15 +23,16 @@ template <class T> inline constexpr bool kSingle = sizeof(T) == 4;
 
 template <class T> HWY_INLINE Vector<T> abs(Vector<T> x) { return hn::Abs(x.lanes); }
 template <class T> HWY_INLINE Vector<T> sqrt(Vector<T> x) { return hn::Sqrt(x.lanes); }
-template <class T> HWY_INLINE Vector<T> floor(Vector<T> x) { return hn::Floor(x.lanes); }
-template <class T> HWY_INLINE Vector<T> ceil(Vector<T> x) { return hn::Ceil(x.lanes); }
-template <class T> HWY_INLINE Vector<T> trunc(Vector<T> x) { return hn::Trunc(x.lanes); }
-template <class T> HWY_INLINE Vector<T> round(Vector<T> x) { return hn::Round(x.lanes); }
 template <class T> HWY_INLINE Mask<T> is_inf(Vector<T> x) { return abs(x) == kInfinity<T>; }
 template <class T> HWY_INLINE Mask<T> is_finite(Vector<T> x) { return abs(x) < kInfinity<T>; }
 template <class T> HWY_INLINE Vector<T> with_sign_of(Vector<T> magnitude, Vector<T> sign) {
   return hn::CopySign(magnitude.lanes, sign.lanes);
 }
+// Highway's one-lane target loses the sign of a zero.
+template <class T> HWY_INLINE Vector<T> floor(Vector<T> x) { return with_sign_of<T>(hn::Floor(x.lanes), x); }
+template <class T> HWY_INLINE Vector<T> ceil(Vector<T> x) { return with_sign_of<T>(hn::Ceil(x.lanes), x); }
+template <class T> HWY_INLINE Vector<T> trunc(Vector<T> x) { return with_sign_of<T>(hn::Trunc(x.lanes), x); }
+template <class T> HWY_INLINE Vector<T> round(Vector<T> x) { return with_sign_of<T>(hn::Round(x.lanes), x); }
 template <class T> HWY_INLINE Vector<T> sign(Vector<T> x) {
   return select(x > 0, Vector<T>(1), select(x < 0, Vector<T>(-1), select(is_nan(x), x, Vector<T>(0))));
 }
@@ -139,7 +140,7 @@ HWY_INLINE Vector<T> exp2(Vector<T> x) {
 
 template <class T>
 HWY_INLINE Vector<T> expm1(Vector<T> x) {
-  const Vector<T> bounded = min(max(x, -40), kSingle<T> ? 90 : 711);
+  const Vector<T> bounded = min(max(x, -40), kSingle<T> ? 88.9 : 709.9);
   const ExpParts<T> parts(bounded);
   const Vector<T> p = fma(parts.r * parts.r, exp_tail(parts.r), parts.r);
   const Vector<T> scale = power_of_two(parts.n - 1);  // half of it, which is finite where the result is
@@ -168,7 +169,7 @@ template <class T> HWY_INLINE Vector<T> log1p(Vector<T> x) {
 inline constexpr double kTrigonometricLimit = 30000;
 template <class T> HWY_INLINE Vector<T> sin(Vector<T> x) {
   if (any(!(abs(x) < kTrigonometricLimit))) return sin_lanes(x);
-  return hn::Sin(hn::ScalableTag<T>(), x.lanes);
+  return select(x == 0, x, hn::Sin(hn::ScalableTag<T>(), x.lanes));  // keeps -0
 }
 template <class T> HWY_INLINE Vector<T> cos(Vector<T> x) {
   if (any(!(abs(x) < kTrigonometricLimit))) return cos_lanes(x);

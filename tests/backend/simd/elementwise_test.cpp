@@ -1,0 +1,232 @@
+#include <algorithm>
+
+#include "kiln/core/parallel.hpp"
+#include "tests/backend/simd/harness.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using op::BinaryFn;
+using op::UnaryFn;
+
+const std::int64_t kSizes[] = {0, 1, 7, 8, 15, 16, 17, 31, 33, 255, 1000, 1024, 1025, 3000};
+
+TEST(SimdUnary, TakesEveryLength) {
+  for_each_target([] {
+    for (const std::int64_t size : kSizes) {
+      for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::U8}) {
+        const auto x = rounded(dtype, random_numbers(size, 1, 12));
+        std::vector<double> expected;
+        for (const double v : x) expected.push_back(v * v);
+        expect_close(numbers(run_op(op::Unary{UnaryFn::Square}, {tensor(dtype, {size}, x)})), rounded(dtype, expected), 0);
+      }
+    }
+  });
+}
+
+TEST(SimdUnary, ReadsPermutedStridedAndExpandedOperands) {
+  for_each_target([] {
+    const auto x = rounded(DType::F32, random_numbers(3 * 40 * 70, -2, 2));
+    std::vector<double> expected;
+    for (const double v : x) expected.push_back(std::abs(v));
+    for (const Dims& order : {Dims{0, 1, 2}, Dims{0, 2, 1}, Dims{2, 1, 0}, Dims{1, 0, 2}}) {
+      const Value permuted = tensor(DType::F32, {3, 40, 70}, x, order);
+      const Value y = run_op(op::Unary{UnaryFn::Abs}, {permuted});
+      EXPECT_EQ(y.node()->strides, permuted.node()->strides);
+      expect_close(numbers(y), expected, 0);
+
+      const Value strided = every(3, permuted);
+      auto sparse = numbers(strided);
+      for (double& v : sparse) v = -v;
+      expect_close(numbers(run_op(op::Unary{UnaryFn::Neg}, {strided})), sparse, 0);
+    }
+    for (const Shape& small : {Shape{3, 1, 1}, Shape{1, 40, 1}, Shape{1, 1, 70}, Shape{3, 1, 70}, Shape{1, 1, 1}}) {
+      const Value wide = expanded(tensor(DType::F32, small, random_numbers(numel(small), -2, 2)), {3, 40, 70});
+      auto negative = numbers(wide);
+      for (double& v : negative) v = -v;
+      expect_close(numbers(run_op(op::Unary{UnaryFn::Neg}, {wide})), negative, 0);
+    }
+  });
+}
+
+TEST(SimdUnary, TellsNumbersFromInfinitiesAndNans) {
+  const double inf = INFINITY, nan = NAN;
+  for_each_target([&] {
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16}) {
+      const Value x = tensor(dtype, {6}, {1, inf, -inf, nan, 0, -2});
+      EXPECT_EQ(numbers(run_op(op::Unary{UnaryFn::IsNan}, {x})), (std::vector<double>{0, 0, 0, 1, 0, 0}));
+      EXPECT_EQ(numbers(run_op(op::Unary{UnaryFn::IsInf}, {x})), (std::vector<double>{0, 1, 1, 0, 0, 0}));
+      EXPECT_EQ(numbers(run_op(op::Unary{UnaryFn::IsFinite}, {x})), (std::vector<double>{1, 0, 0, 0, 1, 1}));
+    }
+    const Value flags = tensor(DType::Bool, {3}, {1, 0, 1});
+    EXPECT_EQ(numbers(run_op(op::Unary{UnaryFn::LogicalNot}, {flags})), (std::vector<double>{0, 1, 0}));
+  });
+}
+
+struct BinaryCase {
+  BinaryFn fn;
+  double (*expected)(double, double);
+  bool integers;
+};
+const BinaryCase kBinary[] = {
+    {BinaryFn::Add, [](double x, double y) { return x + y; }, true},
+    {BinaryFn::Sub, [](double x, double y) { return x - y; }, true},
+    {BinaryFn::Mul, [](double x, double y) { return x * y; }, true},
+    {BinaryFn::Div, [](double x, double y) { return x / y; }, false},
+    {BinaryFn::FloorDivide, [](double x, double y) { return std::floor(x / y); }, true},
+    {BinaryFn::Remainder, [](double x, double y) { return x - y * std::floor(x / y); }, true},
+    {BinaryFn::Fmod, [](double x, double y) { return std::fmod(x, y); }, true},
+    {BinaryFn::Pow, [](double x, double y) { return std::pow(x, y); }, false},
+    {BinaryFn::Maximum, [](double x, double y) { return x > y ? x : y; }, true},
+    {BinaryFn::Minimum, [](double x, double y) { return x < y ? x : y; }, true},
+    {BinaryFn::Atan2, [](double x, double y) { return std::atan2(x, y); }, false},
+    {BinaryFn::Hypot, [](double x, double y) { return std::hypot(x, y); }, false},
+    {BinaryFn::LeakyRelu, [](double x, double y) { return x > 0 ? x : x * y; }, false},
+    {BinaryFn::Less, [](double x, double y) { return x < y ? 1. : 0.; }, true},
+    {BinaryFn::GreaterEqual, [](double x, double y) { return x >= y ? 1. : 0.; }, true},
+    {BinaryFn::Equal, [](double x, double y) { return x == y ? 1. : 0.; }, true},
+    {BinaryFn::NotEqual, [](double x, double y) { return x != y ? 1. : 0.; }, true},
+};
+
+// Whole numbers, so that every element type holds them and most results exactly.
+std::vector<double> whole_numbers(std::int64_t count, std::uint64_t seed) {
+  auto result = random_numbers(count, 1, 11, seed);
+  for (double& number : result) number = std::floor(number);
+  return result;
+}
+
+void expect_binary(const BinaryCase& c, DType dtype, const Shape& x_shape, const Shape& y_shape, Dims x_order = {}) {
+  const auto x = whole_numbers(numel(x_shape), 1), y = whole_numbers(numel(y_shape), 2);
+  const Shape shape = broadcast("test", x_shape, y_shape);
+  std::vector<double> expected;
+  for (std::int64_t i = 0; i < numel(shape); ++i)
+    expected.push_back(c.expected(x[static_cast<std::size_t>(broadcast_position(i, shape, x_shape))],
+                                  y[static_cast<std::size_t>(broadcast_position(i, shape, y_shape))]));
+  const Value z = run_op(op::Binary{c.fn}, {tensor(dtype, x_shape, x, x_order), tensor(dtype, y_shape, y)});
+  const double ulp = dtype == DType::F64 ? 1e-15 : is_float(dtype) ? 3e-7 : 0;
+  expect_close(numbers(z), rounded(z.dtype(), rounded(is_float(dtype) ? DType::F64 : dtype, expected)),
+               dtype == DType::F16 ? 5e-4 : dtype == DType::BF16 ? 4e-3 : ulp);
+}
+
+TEST(SimdBinary, BroadcastsInEveryPattern) {
+  const std::pair<Shape, Shape> shapes[] = {
+      {{0}, {0}}, {{1}, {1}}, {{17}, {17}}, {{1000}, {1}}, {{1}, {1000}}, {{}, {33}}, {{}, {}},
+      {{5, 700}, {700}}, {{5, 700}, {5, 1}}, {{5, 1}, {1, 7}}, {{4, 6, 9, 9}, {1, 6, 1, 1}}, {{300, 300}, {300, 1}},
+      {{4, 6, 20, 20}, {4, 6, 1, 1}}, {{2, 3, 1, 5}, {3, 4, 1}}, {{2, 0, 3}, {1, 3}}, {{600, 8}, {8}}};
+  for_each_target([&] {
+    for (const BinaryCase& c : kBinary)
+      for (const auto& [x, y] : shapes) expect_binary(c, DType::F32, x, y);
+  });
+}
+
+TEST(SimdBinary, ComputesInEveryElementType) {
+  for_each_target([] {
+    for (const BinaryCase& c : kBinary)
+      for (const DType dtype : {DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::U8})
+        if (is_float(dtype) || c.integers) expect_binary(c, dtype, {3, 333}, {333});
+  });
+}
+
+TEST(SimdBinary, MeetsOperandsOfOtherMemoryOrders) {
+  for_each_target([] {
+    for (const Dims& order : {Dims{0, 2, 3, 1}, Dims{3, 2, 1, 0}, Dims{1, 0, 3, 2}}) {
+      expect_binary(kBinary[1], DType::F32, {4, 8, 13, 13}, {4, 8, 13, 13}, order);
+      expect_binary(kBinary[1], DType::F32, {4, 8, 13, 13}, {8, 1, 1}, order);
+      expect_binary(kBinary[1], DType::BF16, {4, 8, 13, 13}, {4, 1, 13, 13}, order);
+    }
+  });
+}
+
+TEST(SimdBinary, TakesPlainNumbersOnEitherSide) {
+  for_each_target([] {
+    const Value x = tensor(DType::F32, {5}, {1, 2, 3, 4, 5});
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Sub}, {x, Value(2)})), (std::vector<double>{-1, 0, 1, 2, 3}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Sub}, {Value(2.5), x})), (std::vector<double>{1.5, .5, -.5, -1.5, -2.5}));
+    const Value n = tensor(DType::I64, {3}, {7, -7, 0});
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::FloorDivide}, {n, Value(2)})), (std::vector<double>{3, -4, 0}));
+  });
+}
+
+TEST(SimdBinary, PassesNansThroughExtremes) {
+  for_each_target([] {
+    for (const DType dtype : {DType::F32, DType::F64}) {
+      const Value x = tensor(dtype, {4}, {NAN, 1, -0.0, 2}), y = tensor(dtype, {4}, {1, NAN, 0.0, 3});
+      const double nan = NAN;
+      expect_close(numbers(run_op(op::Binary{BinaryFn::Maximum}, {x, y})), {nan, nan, 0, 3}, 0);
+      expect_close(numbers(run_op(op::Binary{BinaryFn::Minimum}, {x, y})), {nan, nan, 0, 2}, 0);
+    }
+  });
+}
+
+TEST(SimdBinary, WrapsIntegersAndDefinesDivisionByZero) {
+  for_each_target([] {
+    const Value x = tensor(DType::I32, {3}, {2147483647, -2147483648.0, 5}), y = tensor(DType::I32, {3}, {1, -1, 0});
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Add}, {x, y})), (std::vector<double>{-2147483648.0, 2147483647, 5}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::FloorDivide}, {x, y})),
+              (std::vector<double>{2147483647, -2147483648.0, 0}));
+  });
+}
+
+TEST(SimdWhere, ChoosesForEveryElementTypeAndPattern) {
+  for_each_target([] {
+    const auto c = whole_numbers(12 * 300, 3), x = whole_numbers(12 * 300, 4), y = whole_numbers(300, 5);
+    std::vector<double> flags, expected;
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      flags.push_back(c[i] > 5);
+      expected.push_back(flags[i] != 0 ? x[i] : y[i % 300]);
+    }
+    for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::I8, DType::I64}) {
+      const Value condition = tensor(DType::Bool, {12, 300}, flags, Dims{1, 0});
+      EXPECT_EQ(numbers(run_op(op::Where{}, {condition, tensor(dtype, {12, 300}, x), tensor(dtype, {300}, y)})), expected);
+    }
+    const Value number = run_op(op::Where{}, {tensor(DType::Bool, {3}, {1, 0, 1}), tensor(DType::F32, {3}, {1, 2, 3}), Value(0)});
+    EXPECT_EQ(numbers(number), (std::vector<double>{1, 0, 3}));
+  });
+}
+
+TEST(SimdCast, ConvertsBetweenAllElementTypes) {
+  for_each_target([] {
+    const auto x = whole_numbers(77, 6);
+    for (int from = 0; from < kDTypeCount; ++from)
+      for (int to = 0; to < kDTypeCount; ++to) {
+        const auto source = static_cast<DType>(from), target = static_cast<DType>(to);
+        EXPECT_EQ(numbers(run_op(op::Cast{target}, {tensor(source, {7, 11}, x)})), rounded(target, rounded(source, x)));
+        const Value wide = expanded(tensor(source, {1, 1}, {3}), {50, 60});
+        EXPECT_EQ(numbers(run_op(op::Cast{target}, {wide})), rounded(target, rounded(source, std::vector<double>(3000, 3))));
+      }
+  });
+}
+
+TEST(SimdCast, RoundsHalvesToNearestEven) {
+  // All floats with a 12-bit step around the values of each exponent, against the scalar conversion.
+  std::vector<double> x;
+  for (std::uint64_t bits = 0; bits < 0x100000000u; bits += 0x7f3) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  const auto size = static_cast<std::int64_t>(x.size());
+  for_each_target([&] {
+    for (const DType half : {DType::F16, DType::BF16}) {
+      const Value narrow = run_op(op::Cast{half}, {tensor(DType::F32, {size}, x)});
+      expect_close(numbers(narrow), rounded(half, x), 0);
+      expect_close(numbers(run_op(op::Cast{DType::F32}, {narrow})), rounded(half, x), 0);
+    }
+  });
+}
+
+TEST(SimdElementwise, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  for_each_target([] {
+    const Value x = tensor(DType::F32, {7, 30011}, random_numbers(7 * 30011, -3, 3));
+    const Value y = tensor(DType::F32, {7, 1}, random_numbers(7, -3, 3));
+    std::vector<std::vector<double>> results;
+    for (const int threads : {1, 2}) {
+      set_num_threads(threads);
+      results.push_back(numbers(run_op(op::Unary{UnaryFn::Gelu}, {x})));
+      results.push_back(numbers(run_op(op::Binary{BinaryFn::Add}, {x, y})));
+    }
+    EXPECT_EQ(results[0], results[2]);
+    EXPECT_EQ(results[1], results[3]);
+  });
+  set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,122 @@
+#include "tests/backend/simd/harness.hpp"
+
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/highway.h>
+
+#include "kiln/core/random.hpp"
+
+namespace kiln::cpu::simd {
+
+void for_each_target(const std::function<void()>& body) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    body();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+namespace {
+
+void each_offset(const Shape& shape, const Dims& strides, const std::function<void(std::int64_t)>& body) {
+  const std::int64_t count = numel(shape);
+  for (std::int64_t position = 0; position < count; ++position) {
+    std::int64_t rest = position, offset = 0;
+    for (int i = shape.size() - 1; i >= 0; --i) {
+      offset += rest % shape[i] * strides[i];
+      rest /= shape[i];
+    }
+    body(offset);
+  }
+}
+
+}  // namespace
+
+Value tensor(DType dtype, const Shape& shape, const std::vector<double>& numbers, Dims order) {
+  Dims strides = contiguous_strides(shape);
+  if (!order.empty()) {
+    std::int64_t step = 1;
+    for (int i = order.size() - 1; i >= 0; --i) {
+      strides[static_cast<int>(order[i])] = step;
+      step *= shape[static_cast<int>(order[i])];
+    }
+  }
+  Value value(make_ref<Node>(Desc{shape, dtype}, Device{}));
+  const Array array = allocate(value, strides);
+  std::size_t next = 0;
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    each_offset(shape, strides, [&](std::int64_t offset) { array.as<T>()[offset] = static_cast<T>(numbers[next++]); });
+  });
+  return value;
+}
+
+Value expanded(const Value& value, const Shape& shape) {
+  Value result(make_ref<Node>(Desc{shape, value.dtype()}, value.device()));
+  Dims strides = value.node()->strides;
+  for (int i = 0; i < shape.size(); ++i)
+    if (value.shape()[i] != shape[i]) strides[i] = 0;
+  alias(result, value, strides, 0);
+  return result;
+}
+
+Value every(std::int64_t step, const Value& value) {
+  Shape shape = value.shape();
+  Dims strides = value.node()->strides;
+  shape.back() = (shape.back() + step - 1) / step;
+  strides.back() *= step;
+  Value result(make_ref<Node>(Desc{shape, value.dtype()}, value.device()));
+  alias(result, value, strides, 0);
+  return result;
+}
+
+std::vector<double> numbers(const Value& value) {
+  std::vector<double> result;
+  const Array array = read(value);
+  visit_dtype(array.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    each_offset(array.shape, array.strides,
+                [&](std::int64_t offset) { result.push_back(static_cast<double>(array.as<T>()[offset])); });
+  });
+  return result;
+}
+
+std::vector<double> rounded(DType dtype, std::vector<double> numbers) {
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (double& number : numbers) number = static_cast<double>(static_cast<T>(number));
+  });
+  return numbers;
+}
+
+std::vector<double> random_numbers(std::int64_t count, double low, double high, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<double> result(static_cast<std::size_t>(count));
+  for (double& number : result) number = random.uniform(low, high);
+  return result;
+}
+
+void expect_close(const std::vector<double>& actual, const std::vector<double>& expected, double relative,
+                  double absolute) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (std::isnan(expected[i]) && std::isnan(actual[i])) continue;
+    if (actual[i] == expected[i]) continue;
+    ASSERT_LE(std::abs(actual[i] - expected[i]), relative * std::abs(expected[i]) + absolute)
+        << "element " << i << " is " << actual[i] << ", expected " << expected[i];
+  }
+}
+
+std::int64_t broadcast_position(std::int64_t position, const Shape& shape, const Shape& operand) {
+  const Dims strides = contiguous_strides(operand);
+  std::int64_t result = 0;
+  for (int i = shape.size() - 1, k = operand.size() - 1; k >= 0; --i, --k) {
+    if (operand[k] != 1) result += position % shape[i] * strides[k];
+    position /= shape[i];
+  }
+  return result;
+}
+
+}  // namespace kiln::cpu::simd

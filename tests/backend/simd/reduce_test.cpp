@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include "kiln/core/parallel.hpp"
+#include "tests/backend/simd/harness.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using op::ReduceFn;
+
+/// Position of the result, in row-major order, that element `position` of `shape` is folded into.
+std::int64_t folded_position(std::int64_t position, const Shape& shape, const Dims& dims) {
+  Shape kept = shape;
+  for (const auto dim : dims) kept[static_cast<int>(dim)] = 1;
+  return broadcast_position(position, shape, kept);
+}
+
+std::vector<double> expected_of(ReduceFn fn, const std::vector<double>& x, const Shape& shape, const Dims& dims) {
+  std::int64_t results = 1, count = 1;
+  for (int i = 0; i < shape.size(); ++i) {
+    const bool folds = std::find(dims.begin(), dims.end(), i) != dims.end();
+    (folds ? count : results) *= shape[i];
+  }
+  const double start = fn == ReduceFn::Prod ? 1 : fn == ReduceFn::Max ? -INFINITY : fn == ReduceFn::Min ? INFINITY : 0;
+  std::vector<double> z(static_cast<std::size_t>(results), start);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double& so_far = z[static_cast<std::size_t>(folded_position(static_cast<std::int64_t>(i), shape, dims))];
+    if (fn == ReduceFn::Prod) so_far *= x[i];
+    else if (fn == ReduceFn::Max) so_far = std::max(so_far, x[i]);
+    else if (fn == ReduceFn::Min) so_far = std::min(so_far, x[i]);
+    else so_far += x[i];
+  }
+  if (fn == ReduceFn::Mean)
+    for (double& number : z) number /= static_cast<double>(count);
+  return z;
+}
+
+void expect_reduction(const Shape& shape, const Dims& dims, const Dims& order = {}) {
+  for (const DType dtype : {DType::F32, DType::F64})
+    for (const ReduceFn fn : {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min, ReduceFn::Prod}) {
+      SCOPED_TRACE(text(op::name(fn), " over ", dims, " of ", shape, " ", dtype));
+      const auto x = rounded(dtype, fn == ReduceFn::Prod ? random_numbers(numel(shape), 0.999, 1.001) : random_numbers(numel(shape), -1, 3));
+      const Value z = run_op(op::Reduce{fn, dims}, {tensor(dtype, shape, x, order)});
+      expect_close(numbers(z), expected_of(fn, x, shape, dims), dtype == DType::F32 ? 1e-7 : 1e-13, 1e-9);
+    }
+}
+
+TEST(SimdReduce, FoldsAnyDimensions) {
+  for_each_target([] {
+    for (const std::int64_t size : {1, 3, 15, 16, 17, 31, 64, 127, 1000, 4097}) {
+      expect_reduction({size}, {0});
+      expect_reduction({size, 5}, {0});
+      expect_reduction({5, size}, {1});
+    }
+    for (const Dims& dims : {Dims{0}, Dims{1}, Dims{2}, Dims{0, 1}, Dims{0, 2}, Dims{1, 2}, Dims{0, 1, 2}, Dims{}})
+      for (const Dims& order : {Dims{0, 1, 2}, Dims{0, 2, 1}, Dims{2, 1, 0}, Dims{1, 2, 0}}) {
+        expect_reduction({7, 8, 45}, dims, order);
+        expect_reduction({3, 70, 10}, dims, order);
+      }
+  });
+}
+
+TEST(SimdReduce, FoldsManyElementsIntoFewResults) {
+  for_each_target([] {
+    expect_reduction({300000}, {0});
+    expect_reduction({2, 150001}, {1});
+    expect_reduction({150001, 2}, {0});
+    expect_reduction({200, 8, 25, 25}, {0, 2, 3}, {0, 2, 3, 1});
+    expect_reduction({200, 8, 25, 25}, {0, 2, 3});
+    expect_reduction({100, 5000}, {0});
+  });
+}
+
+TEST(SimdReduce, KeepsTheMemoryOrderOfItsOperand) {
+  const Value x = tensor(DType::F32, {2, 3, 4, 4}, random_numbers(96, 0, 1), {0, 2, 3, 1});
+  const Value z = run_op(op::Reduce{ReduceFn::Sum, {0}}, {x});
+  EXPECT_EQ(z.node()->strides[1], 1);
+  EXPECT_EQ(z.node()->strides[3], 3);
+}
+
+TEST(SimdReduce, DefinesTheFoldOfNothing) {
+  for_each_target([] {
+    const Value nothing = tensor(DType::F32, {2, 0}, {});
+    EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {1}}, {nothing})), (std::vector<double>{0, 0}));
+    EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Prod, {1}}, {nothing})), (std::vector<double>{1, 1}));
+    EXPECT_TRUE(std::isnan(numbers(run_op(op::Reduce{ReduceFn::Mean, {1}}, {nothing}))[0]));
+    EXPECT_TRUE(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {nothing})).empty());
+  });
+}
+
+TEST(SimdReduce, LetsNanWin) {
+  for_each_target([] {
+    for (const std::int64_t at : {0, 5, 63, 99})
+      for (const ReduceFn fn : {ReduceFn::Max, ReduceFn::Min, ReduceFn::Sum}) {
+        auto x = random_numbers(100, 0, 1);
+        x[static_cast<std::size_t>(at)] = NAN;
+        EXPECT_TRUE(std::isnan(numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {100}, x)}))[0]));
+        EXPECT_TRUE(std::isnan(numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {50, 2}, x)}))[static_cast<std::size_t>(at % 2)]));
+      }
+  });
+}
+
+TEST(SimdReduce, SumsSmallNumbersBesideLargeOnes) {
+  // 1 + 2^20 times 2^-24: added one after the other in single precision, the small ones would vanish.
+  std::vector<double> x((1 << 20) + 1, 0x1p-24);
+  x[0] = 1;
+  for_each_target([&] {
+    EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(DType::F32, {(1 << 20) + 1}, x)}))[0], 1.0625);
+  });
+}
+
+TEST(SimdReduce, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  const Value x = tensor(DType::F64, {40, 9001}, random_numbers(40 * 9001, -1, 1));
+  for (const Dims& dims : {Dims{0}, Dims{1}, Dims{0, 1}}) {
+    set_num_threads(1);
+    const auto one = numbers(run_op(op::Reduce{ReduceFn::Sum, dims}, {x}));
+    set_num_threads(2);
+    EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, dims}, {x})), one);
+  }
+  set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace kiln::cpu::simd
