@@ -38,9 +38,10 @@ class TensorFormatter {
 
 // What has an `append` for error sentences is printed as it stands there.
 template <class T>
-struct TextFormatter : fmt::formatter<fmt::string_view> {
+struct TextFormatter {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(const T& x, fmt::format_context& context) const {
-    return fmt::formatter<fmt::string_view>::format(text(x), context);
+    return fmt::format_to(context.out(), "{}", text(x));
   }
 };
 

@@ -1,0 +1,20 @@
+// What a wrong call is told.
+#pragma once
+#include <string>
+
+#include "kiln/core/error.hpp"
+
+namespace kiln {
+
+/// The whole sentence of the error that `call` ends in; empty where it ends in none.
+template <class F>
+std::string sentence_of(F&& call) {
+  try {
+    (void)call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace kiln
