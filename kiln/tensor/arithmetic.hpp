@@ -36,7 +36,10 @@ KILN_OPERATOR(>=, ge, Bool)
 #undef KILN_COMMA
 #undef KILN_OPERATOR
 
-template <int D, class K> requires Has<K>::Number Tensor<D, K> operator-(const Tensor<D, K>& x) { return x.neg(); }
+template <int D, class K>
+requires Has<K>::Number Tensor<D, K> operator-(const Tensor<D, K>& x) {
+  return x.neg();
+}
 
 // Logic on booleans. There are no && and ||: overloaded, they would evaluate both sides.
 template <int D, int E>
@@ -51,19 +54,40 @@ template <int D, int E>
 Tensor<(D < E ? E : D), Bool> operator^(const Tensor<D, Bool>& x, const Tensor<E, Bool>& y) {
   return x.logical_xor(y);
 }
-template <int D> Tensor<D, Bool> operator!(const Tensor<D, Bool>& x) { return x.logical_not(); }
+template <int D>
+Tensor<D, Bool> operator!(const Tensor<D, Bool>& x) {
+  return x.logical_not();
+}
 
-template <int D, class K, Operand Y> Tensor<D, K>& operator+=(Tensor<D, K>& x, const Y& y) { return x = x + y; }
-template <int D, class K, Operand Y> Tensor<D, K>& operator-=(Tensor<D, K>& x, const Y& y) { return x = x - y; }
-template <int D, class K, Operand Y> Tensor<D, K>& operator*=(Tensor<D, K>& x, const Y& y) { return x = x * y; }
-template <int D, class K, Operand Y> Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) { return x = x / y; }
+template <int D, class K, Operand Y>
+Tensor<D, K>& operator+=(Tensor<D, K>& x, const Y& y) {
+  return x = x + y;
+}
+template <int D, class K, Operand Y>
+Tensor<D, K>& operator-=(Tensor<D, K>& x, const Y& y) {
+  return x = x - y;
+}
+template <int D, class K, Operand Y>
+Tensor<D, K>& operator*=(Tensor<D, K>& x, const Y& y) {
+  return x = x * y;
+}
+template <int D, class K, Operand Y>
+Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) {
+  return x = x / y;
+}
 
 // exp(x) is x.exp(), pow(x, y) is x.pow(y).
-#define KILN_UNARY(Name, function, ...) \
-  template <int D, class K> auto function(const Tensor<D, K>& x) { return x.function(); }
+#define KILN_UNARY(Name, function, ...)  \
+  template <int D, class K>              \
+  auto function(const Tensor<D, K>& x) { \
+    return x.function();                 \
+  }
 #define KILN_PREDICATE(Name, function, ...) KILN_UNARY(Name, function)
-#define KILN_BINARY(Name, function, ...) \
-  template <int D, class K, Operand Y> auto function(const Tensor<D, K>& x, const Y& y) { return x.function(y); }
+#define KILN_BINARY(Name, function, ...)             \
+  template <int D, class K, Operand Y>               \
+  auto function(const Tensor<D, K>& x, const Y& y) { \
+    return x.function(y);                            \
+  }
 #define KILN_COMPARISON(Name, function, ...) KILN_BINARY(Name, function)
 #include "kiln/ops/elementwise.def"
 

@@ -22,7 +22,8 @@ void collect(const Nested<D, K>& nested, int depth, Shape& shape, std::vector<ty
 
 }  // namespace
 
-template <int D, class K> TensorData nested_data(const Nested<D, K>& nested, DType dtype) {
+template <int D, class K>
+TensorData nested_data(const Nested<D, K>& nested, DType dtype) {
   Shape shape;
   std::vector<typename K::Literal> elements;
   collect<D, K>(nested, 0, shape, elements);

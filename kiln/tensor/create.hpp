@@ -5,7 +5,8 @@
 
 namespace kiln {
 
-template <std::size_t N> using Sizes = const std::int64_t (&)[N];
+template <std::size_t N>
+using Sizes = const std::int64_t (&)[N];
 
 template <class K = Float, std::size_t D>
 Tensor<D, K> full(Sizes<D> shape, typename K::Literal value, const Device& device, DType dtype = K::kDefault) {
@@ -19,11 +20,18 @@ template <class K = Float, std::size_t D>
 Tensor<D, K> ones(Sizes<D> shape, const Device& device, DType dtype = K::kDefault) {
   return Typed{ones(Shape(shape, shape + D), device, dtype)};
 }
-template <int D, class K> Tensor<D, K> full_like(const Tensor<D, K>& x, typename K::Literal value) {
+template <int D, class K>
+Tensor<D, K> full_like(const Tensor<D, K>& x, typename K::Literal value) {
   return Typed{full(x.shape(), value, x.device(), x.dtype())};
 }
-template <int D, class K> Tensor<D, K> zeros_like(const Tensor<D, K>& x) { return Typed{zeros_like(x.value())}; }
-template <int D, class K> Tensor<D, K> ones_like(const Tensor<D, K>& x) { return Typed{ones_like(x.value())}; }
+template <int D, class K>
+Tensor<D, K> zeros_like(const Tensor<D, K>& x) {
+  return Typed{zeros_like(x.value())};
+}
+template <int D, class K>
+Tensor<D, K> ones_like(const Tensor<D, K>& x) {
+  return Typed{ones_like(x.value())};
+}
 
 /// 0, 1, ... up to but without `end`; Int or Float as the numbers are.
 template <Number N>
@@ -47,7 +55,8 @@ Tensor<2> eye(std::int64_t size, const Device& device, DType dtype = DType::F32)
 
 // ---- random: from the device's stream, or from `key` ----------------------------------------------------------------
 /// Mean 0, variance 1.
-template <std::size_t D> Tensor<D> randn(Sizes<D> shape, const Device& device, std::optional<Key> key = {}) {
+template <std::size_t D>
+Tensor<D> randn(Sizes<D> shape, const Device& device, std::optional<Key> key = {}) {
   return Typed{normal(Shape(shape, shape + D), 0, 1, device, DType::F32, key)};
 }
 template <std::size_t D>
@@ -64,7 +73,8 @@ template <std::size_t D>
 Tensor<D> bernoulli(Sizes<D> shape, double probability, const Device& device, std::optional<Key> key = {}) {
   return Typed{bernoulli(Shape(shape, shape + D), probability, device, DType::F32, key)};
 }
-template <int D> Tensor<D> randn_like(const Tensor<D>& x, std::optional<Key> key = {}) {
+template <int D>
+Tensor<D> randn_like(const Tensor<D>& x, std::optional<Key> key = {}) {
   return Typed{normal(x.shape(), 0, 1, x.device(), x.dtype(), key)};
 }
 template <int D>

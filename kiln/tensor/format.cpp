@@ -96,12 +96,17 @@ Digits positional(T x, int precision) {
 
 using Cells = std::vector<std::string>;
 
-Cells aligned_right(Cells cells) {
-  std::size_t width = 0;
+Cells aligned_right(Cells cells, std::size_t width = 0) {
   for (const auto& cell : cells) width = std::max(width, cell.size());
   for (auto& cell : cells) cell.insert(0, width - cell.size(), ' ');
   return cells;
 }
+
+/// Decimal digits that every number of the type keeps: beyond them, the zeros before the point would be invented.
+constexpr int digits_of(double) { return 15; }
+constexpr int digits_of(float) { return 6; }
+constexpr int digits_of(F16) { return 3; }
+constexpr int digits_of(BF16) { return 2; }
 
 /// NumPy's rule for when exponents are easier to read.
 template <class T>
@@ -114,7 +119,7 @@ bool wants_exponent(const std::vector<T>& elements, const PrintOptions& options)
     most = std::max(most, size);
   }
   if (most == 0) return false;
-  if (most >= 1e8) return true;
+  if (most >= power_of_ten(std::min(8, digits_of(T{})))) return true;
   return !options.suppress_small && (least < static_cast<double>(T(0.0001)) || most / least > 1000);
 }
 
@@ -156,7 +161,7 @@ Cells cells_of(const std::vector<T>& elements, const PrintOptions& options) {
     (void)options;
     Cells cells;
     for (const T element : elements) cells.push_back(text(element));
-    return aligned_right(std::move(cells));
+    return aligned_right(std::move(cells), std::is_same_v<T, bool> ? std::string_view("false").size() : 0);
   } else {
     return float_cells(elements, options);
   }
@@ -232,7 +237,9 @@ class Layout {
   Cells::const_iterator next_;
 };
 
+/// A number alone is written as in a sentence: 3.0 and 1e-05 where a column has 3. and 1.e-05.
 std::string scalar_text(std::string cell) {
+  cell.erase(0, cell.find_first_not_of(' '));
   if (const auto point = cell.find(".e"); point != std::string::npos) return cell.erase(point, 1);
   return cell.ends_with('.') ? cell + '0' : cell;
 }

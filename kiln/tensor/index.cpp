@@ -9,7 +9,10 @@ namespace kiln {
 namespace {
 
 // NaN is larger than any number, so that ordering is total.
-template <class T> bool before(T a, T b) { return a < b || (b != b && a == a); }
+template <class T>
+bool before(T a, T b) {
+  return a < b || (b != b && a == a);
+}
 
 /// [outer, count, inner]: for each line of x along `dim` the positions of the `count` elements that come first.
 template <class T>

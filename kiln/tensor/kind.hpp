@@ -41,10 +41,12 @@ using Joined = std::conditional_t<std::is_same_v<A, Float> || std::is_same_v<B, 
                                   std::conditional_t<std::is_same_v<A, Int> || std::is_same_v<B, Int>, Int, Bool>>;
 
 /// The kind that arithmetic on A and B gives. Booleans count as 0 and 1.
-template <class A, class B = A> using Arithmetic = Joined<Int, Joined<A, B>>;
+template <class A, class B = A>
+using Arithmetic = Joined<Int, Joined<A, B>>;
 
 /// Which rows of ops/elementwise.def are functions of kind K: the constants bear the names of their domains.
-template <class K> struct Has {
+template <class K>
+struct Has {
   static constexpr bool Float = std::is_same_v<K, kiln::Float>;
   static constexpr bool Integer = std::is_same_v<K, kiln::Int>;
   static constexpr bool Bool = std::is_same_v<K, kiln::Bool>;

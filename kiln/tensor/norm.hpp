@@ -12,7 +12,8 @@ Tensor<D> layer_norm(const Tensor<D>& x, const Tensor<E>& weight, const Tensor<E
 }
 
 /// Zeroes elements with the probability given and scales the others by 1 / (1 - probability).
-template <int D> Tensor<D> dropout(const Tensor<D>& x, double probability, std::optional<Key> key = {}) {
+template <int D>
+Tensor<D> dropout(const Tensor<D>& x, double probability, std::optional<Key> key = {}) {
   return Typed{dropout(x.value(), probability, key)};
 }
 

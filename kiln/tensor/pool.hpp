@@ -4,7 +4,8 @@
 
 namespace kiln {
 
-template <int D> Tensor<D> max_pool(const Tensor<D>& x, const PoolOptions& options) {
+template <int D>
+Tensor<D> max_pool(const Tensor<D>& x, const PoolOptions& options) {
   static_assert(3 <= D && D <= 5, "max_pool: [batch, channels, sizes...] with one to three sizes");
   return Typed{max_pool(x.value(), options)};
 }
@@ -17,13 +18,15 @@ TensorWithIndices<D, Float> max_pool_with_indices(const Tensor<D>& x, const Pool
   return ValueWithIndices{result.values, result.indices};
 }
 
-template <int D> Tensor<D> avg_pool(const Tensor<D>& x, const PoolOptions& options) {
+template <int D>
+Tensor<D> avg_pool(const Tensor<D>& x, const PoolOptions& options) {
   static_assert(3 <= D && D <= 5, "avg_pool: [batch, channels, sizes...] with one to three sizes");
   return Typed{avg_pool(x.value(), options)};
 }
 
 /// Windows of about equal size such that the result has `sizes`.
-template <int D> Tensor<D> adaptive_avg_pool(const Tensor<D>& x, const Spatial& sizes) {
+template <int D>
+Tensor<D> adaptive_avg_pool(const Tensor<D>& x, const Spatial& sizes) {
   static_assert(3 <= D && D <= 5, "adaptive_avg_pool: [batch, channels, sizes...] with one to three sizes");
   return Typed{adaptive_avg_pool(x.value(), sizes)};
 }

@@ -40,9 +40,7 @@ class TensorFormatter {
 template <class T>
 struct TextFormatter {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  auto format(const T& x, fmt::format_context& context) const {
-    return fmt::format_to(context.out(), "{}", text(x));
-  }
+  auto format(const T& x, fmt::format_context& context) const { return fmt::format_to(context.out(), "{}", text(x)); }
 };
 
 }  // namespace kiln

@@ -13,8 +13,10 @@
 
 namespace kiln {
 
-template <int D, class K = Float> class Tensor;
-template <int D, class K> struct TensorWithIndices;
+template <int D, class K = Float>
+class Tensor;
+template <int D, class K>
+struct TensorWithIndices;
 
 /// A result on its way into the Tensor type that a signature promises.
 struct Typed {
@@ -26,44 +28,54 @@ struct Keep {};
 inline constexpr Keep keep;
 
 // ---- what an operand of a typed function may be: a tensor or a plain number ------------------------------------------
-template <class T> struct OperandTraits {};
-template <Number T> struct OperandTraits<T> {
+template <class T>
+struct OperandTraits {};
+template <Number T>
+struct OperandTraits<T> {
   static constexpr int kRank = 0;
   using Kind = KindOf<T>;
 };
-template <int D, class K> struct OperandTraits<Tensor<D, K>> {
+template <int D, class K>
+struct OperandTraits<Tensor<D, K>> {
   static constexpr int kRank = D;
   using Kind = K;
 };
 template <class T>
 concept Operand = requires { typename OperandTraits<T>::Kind; };
-template <Operand T> using KindOfOperand = typename OperandTraits<T>::Kind;
+template <Operand T>
+using KindOfOperand = typename OperandTraits<T>::Kind;
 /// The rank of what `A` and `B` broadcast to: the larger one.
 template <Operand A, Operand B>
 inline constexpr int kJoinedRank =
     OperandTraits<A>::kRank < OperandTraits<B>::kRank ? OperandTraits<B>::kRank : OperandTraits<A>::kRank;
 
 /// Braces nested D deep: {{1, 2}, {3, 4}} for D = 2.
-template <int D, class T> struct NestedBraces {
+template <int D, class T>
+struct NestedBraces {
   using type = std::initializer_list<typename NestedBraces<D - 1, T>::type>;
 };
-template <class T> struct NestedBraces<0, T> {
+template <int D, class T>
+requires(D <= 0) struct NestedBraces<D, T> {
   using type = T;
 };
-template <int D, class K> using Nested = typename NestedBraces<D, typename K::Literal>::type;
+template <int D, class K>
+using Nested = typename NestedBraces<D, typename K::Literal>::type;
 
 /// Throws ShapeError where rows differ in length.
-template <int D, class K> TensorData nested_data(const Nested<D, K>& elements, DType dtype);
+template <int D, class K>
+TensorData nested_data(const Nested<D, K>& elements, DType dtype);
 
 /// What lies one after the other in memory: a vector, a span, an array.
 template <class T>
 concept Sequence = requires(const T& list) { *list.data() + list.size(); };
 
-template <int D, class K> class Tensor {
-  static_assert(0 <= D && D <= kMaxRank, "Kiln's tensors have at most 8 dimensions");
+template <int D, class K>
+class Tensor {
+  static_assert(0 <= D && D <= kMaxRank, "a tensor has 0 to 8 dimensions");
   template <std::integral... Dim>
   static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
-  template <class... Entry> static constexpr int kIndexed = D - (0 + ... + int{std::integral<Entry>});
+  template <class... Entry>
+  static constexpr int kIndexed = D - (0 + ... + int{std::integral<Entry>});
 
  public:
   static constexpr int kRank = D;
@@ -74,18 +86,21 @@ template <int D, class K> class Tensor {
   Tensor(Typed result) : Tensor(std::move(result.value)) {}
   /// Throws ShapeError or DTypeError: "expected a tensor of rank 2, got float32 [3]".
   explicit Tensor(Value value) : value_(std::move(value)) { require_tensor(value_, D, K::kKind); }
-  template <int E, class L> explicit Tensor(const Tensor<E, L>&) = delete;
+  template <int E, class L>
+  explicit Tensor(const Tensor<E, L>&) = delete;
 
   /// Nested braces: Tensor<2>::of({{1, 2, 3}, {4, 5, 6}}, device). Throws ShapeError where rows differ in length.
   static Tensor of(const Nested<D, K>& elements, const Device& device, DType dtype = K::kDefault) {
     return Typed{kiln::from_data(nested_data<D, K>(elements, dtype), device)};
   }
   /// The elements of a vector, span or array in row-major order; the element type is theirs.
-  template <Sequence S> static Tensor of(const S& elements, const Shape& shape, const Device& device) {
+  template <Sequence S>
+  static Tensor of(const S& elements, const Shape& shape, const Device& device) {
     using T = std::remove_cvref_t<decltype(*elements.data())>;
     return Typed{kiln::from_data(TensorData::of<T>(shape, {elements.data(), elements.size()}), device)};
   }
-  template <Sequence S> static Tensor of(const S& elements, const Device& device) requires(D == 1) {
+  template <Sequence S>
+  static Tensor of(const S& elements, const Device& device) requires(D == 1) {
     return of(elements, Shape{static_cast<std::int64_t>(elements.size())}, device);
   }
   static Tensor from_data(TensorData data, const Device& device) {
@@ -119,8 +134,14 @@ template <int D, class K> class Tensor {
 
   // ---- reading it: these wait for the device -----------------------------------------------------------------------
   TensorData data() const { return value_.data(); }
-  template <class T = typename K::Element> std::vector<T> to_vector() const { return data().template to_vector<T>(); }
-  template <class T = typename K::Element> T item() const requires(D == 0) { return to_vector<T>()[0]; }
+  template <class T = typename K::Element>
+  std::vector<T> to_vector() const {
+    return data().template to_vector<T>();
+  }
+  template <class T = typename K::Element>
+  T item() const requires(D == 0) {
+    return to_vector<T>()[0];
+  }
 
   // ---- the same elements elsewhere, or as another type -------------------------------------------------------------
   Tensor to_device(const Device& device) const { return Typed{kiln::to_device(value_, device)}; }
@@ -164,7 +185,8 @@ template <int D, class K> class Tensor {
     return Typed{kiln::clamp(value_, low, high)};
   }
   /// x with `value` where the mask is true.
-  template <int E, Number N> Tensor mask_fill(const Tensor<E, Bool>& mask, N value) const {
+  template <int E, Number N>
+  Tensor mask_fill(const Tensor<E, Bool>& mask, N value) const {
     return Typed{kiln::where(mask, value, value_)};
   }
 
@@ -187,11 +209,13 @@ template <int D, class K> class Tensor {
   KILN_REDUCE(all, Bool, Bool)
 #undef KILN_REDUCE
   /// Divides by count - 1, as a sample's; kiln::variance takes other corrections.
-  template <std::integral... Dim> Tensor<kReduced<Dim...>> var(Dim... dims) const requires Has<K>::Float {
+  template <std::integral... Dim>
+  Tensor<kReduced<Dim...>> var(Dim... dims) const requires Has<K>::Float {
     return Typed{kiln::variance(value_, dims_or_all({dims...}, D))};
   }
   /// The square root of var().
-  template <std::integral... Dim> Tensor<kReduced<Dim...>> std(Dim... dims) const requires Has<K>::Float {
+  template <std::integral... Dim>
+  Tensor<kReduced<Dim...>> std(Dim... dims) const requires Has<K>::Float {
     return Typed{kiln::deviation(value_, dims_or_all({dims...}, D))};
   }
   /// Where the first extreme element along `dim` stands.
@@ -219,13 +243,18 @@ template <int D, class K> class Tensor {
 
   // ---- views -------------------------------------------------------------------------------------------------------
   /// x.reshape(2, -1): the number of sizes is the new rank; one may be -1, whatever is left.
-  template <std::integral... Size> Tensor<sizeof...(Size), K> reshape(Size... sizes) const {
+  template <std::integral... Size>
+  Tensor<sizeof...(Size), K> reshape(Size... sizes) const {
     return Typed{kiln::reshape(value_, {sizes...})};
   }
   /// x.reshape<3>(shape)
-  template <int R> Tensor<R, K> reshape(const Shape& shape) const { return Typed{kiln::reshape(value_, shape)}; }
+  template <int R>
+  Tensor<R, K> reshape(const Shape& shape) const {
+    return Typed{kiln::reshape(value_, shape)};
+  }
   /// x.flatten() to one dimension; x.flatten<1>() keeps the first, x.flatten<0, 1>() merges the first two.
-  template <int First = 0, int Last = -1> Tensor<D - ((Last + D) % D - (First + D) % D), K> flatten() const {
+  template <int First = 0, int Last = -1>
+  Tensor<D - ((Last + D) % D - (First + D) % D), K> flatten() const {
     return Typed{kiln::flatten(value_, First, Last)};
   }
   /// A new dimension of size 1 before `dim` (-1: at the end).
@@ -233,21 +262,30 @@ template <int D, class K> class Tensor {
   /// Drops `dim`, which must have size 1.
   Tensor<D - 1, K> squeeze(int dim) const { return Typed{kiln::squeeze(value_, dim)}; }
   /// Dimension i of the result is dimension dims[i] of this.
-  template <std::integral... Dim> Tensor permute(Dim... dims) const requires(sizeof...(Dim) == D) {
+  template <std::integral... Dim>
+  Tensor permute(Dim... dims) const requires(sizeof...(Dim) == D) {
     return Typed{kiln::permute(value_, {dims...})};
   }
   Tensor transpose(int dim1 = -2, int dim2 = -1) const { return Typed{kiln::transpose(value_, dim1, dim2)}; }
   Tensor t() const requires(D == 2) { return transpose(); }
   /// Repeats dimensions of size 1, and adds leading ones, without copying.
-  template <std::integral... Size> Tensor<sizeof...(Size), K> expand(Size... sizes) const {
+  template <std::integral... Size>
+  Tensor<sizeof...(Size), K> expand(Size... sizes) const {
     return Typed{kiln::expand(value_, {sizes...})};
   }
-  template <int R> Tensor<R, K> expand(const Shape& shape) const { return Typed{kiln::expand(value_, shape)}; }
-  template <std::integral... Dim> Tensor flip(Dim... dims) const { return Typed{kiln::flip(value_, {dims...})}; }
+  template <int R>
+  Tensor<R, K> expand(const Shape& shape) const {
+    return Typed{kiln::expand(value_, shape)};
+  }
+  template <std::integral... Dim>
+  Tensor flip(Dim... dims) const {
+    return Typed{kiln::flip(value_, {dims...})};
+  }
   /// Element i along `dim` moves to i + shift, round the end.
   Tensor roll(std::int64_t shift, int dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
   /// Laid side by side, times[i] times along dimension i.
-  template <std::integral... Times> Tensor repeat(Times... times) const requires(sizeof...(Times) == D) {
+  template <std::integral... Times>
+  Tensor repeat(Times... times) const requires(sizeof...(Times) == D) {
     return Typed{kiln::repeat(value_, {times...})};
   }
   /// Elements [start, start + count) of `dim`.
@@ -265,7 +303,7 @@ template <int D, class K> class Tensor {
   // ---- indexing ----------------------------------------------------------------------------------------------------
   /// x(0, s(1, end), ellipsis, -1): an index drops its dimension; see range.hpp.
   template <std::convertible_to<IndexEntry>... Entry>
-  Tensor<kIndexed<Entry...>, K> operator()(Entry... entries) const {
+  Tensor<kIndexed<Entry...>, K> operator()(Entry... entries) const requires(kIndexed<Entry...> >= 0) {
     return Typed{index(value_, std::array<IndexEntry, sizeof...(Entry)>{entries...})};
   }
   /// This with the elements at x(entries...) replaced by `value`, which broadcasts to them.
@@ -282,7 +320,8 @@ template <int D, class K> class Tensor {
     return Typed{kiln::scatter_add(value_, dim, index, source)};
   }
   /// Slices of `dim`, which becomes the dimensions of `index`.
-  template <int E> Tensor<D - 1 + E, K> select(int dim, const Tensor<E, Int>& index) const {
+  template <int E>
+  Tensor<D - 1 + E, K> select(int dim, const Tensor<E, Int>& index) const {
     return Typed{kiln::select(value_, dim, index)};
   }
   /// The elements where the mask is true, in row-major order. Waits for the device.
@@ -294,8 +333,8 @@ template <int D, class K> class Tensor {
 
   // ---- contractions and normalisations -----------------------------------------------------------------------------
   /// [..., m, k] x [..., k, n] -> [..., m, n]; leading dimensions broadcast, so ranks may differ.
-  template <int E, class L> Tensor<(D < E ? E : D), Joined<K, L>> matmul(const Tensor<E, L>& y) const {
-    static_assert(D >= 2 && E >= 2, "matmul: both tensors need two dimensions or more; see unsqueeze()");
+  template <int E, class L>
+  Tensor<(D < E ? E : D), Joined<K, L>> matmul(const Tensor<E, L>& y) const requires(D >= 2 && E >= 2) {
     return Typed{kiln::matmul(value_, y)};
   }
   Tensor softmax(int dim) const requires Has<K>::Float { return Typed{kiln::softmax(value_, dim)}; }
@@ -312,7 +351,8 @@ template <int D, class K> class Tensor {
 };
 
 /// auto [values, indices] = x.topk(5, -1);
-template <int D, class K> struct TensorWithIndices {
+template <int D, class K>
+struct TensorWithIndices {
   TensorWithIndices(const ValueWithIndices& result) : values(result.values), indices(result.indices) {}
   Tensor<D, K> values;
   Tensor<D, Int> indices;

@@ -1,7 +1,7 @@
 // An operation of one's own: what comes out, what it is made of, and perhaps its gradient.
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 #include "kiln/kiln.hpp"
 

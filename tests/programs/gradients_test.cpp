@@ -1,7 +1,7 @@
 // Gradients are a value; the gradient of a gradient is written as it is thought.
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 #include "kiln/kiln.hpp"
 

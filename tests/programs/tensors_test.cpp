@@ -6,18 +6,18 @@
 using namespace kiln;
 
 TEST(Tensors, AreMadeComputedIndexedAndRead) {
-  const Device device = Device::best();                  // or Device::cpu(), Device::parse("reference")
+  const Device device = Device::best();                    // or Device::cpu(), Device::parse("reference")
   auto a = Tensor<2>::of({{1, 2, 3}, {4, 5, 6}}, device);  // float32 [2, 3]
-  auto i = arange(6, device);                            // Tensor<1, Int>
-  auto b = i.reshape(3, 2).to_float();                   // the number of arguments is the rank: Tensor<2>
-  auto c = a.matmul(b) * 2 - 1;                          // scalars on either side
+  auto i = arange(6, device);                              // Tensor<1, Int>
+  auto b = i.reshape(3, 2).to_float();                     // the number of arguments is the rank: Tensor<2>
+  auto c = a.matmul(b) * 2 - 1;                            // scalars on either side
   EXPECT_EQ(fmt::format("{}\n{}", c, c.shape()),
             "[[31. 43.]\n"
             " [67. 97.]]\n"
             "[2, 2]");
 
-  Tensor<1> row = a(0);                 // an integer drops a dimension, at compile time
-  Tensor<2> cut = a(s(), s(-2, end));   // Python's slices: s(from, to, step)
+  Tensor<1> row = a(0);                // an integer drops a dimension, at compile time
+  Tensor<2> cut = a(s(), s(-2, end));  // Python's slices: s(from, to, step)
   Tensor<2> set = a.assign(zeros({2, 2}, device), s(), s(0, 2));
   Tensor<2, Bool> big = a > 3;
   Tensor<1> picked = a.mask_select(big);
@@ -38,7 +38,7 @@ TEST(Tensors, AreMadeComputedIndexedAndRead) {
   EXPECT_EQ(mean, 3.5f);
   EXPECT_EQ(numbers, (std::vector<float>{1, 2, 3, 4, 5, 6}));
 
-  Value any = a;           // rank and kind at run time
-  Tensor<2> back(any);     // or an error that says what it is
+  Value any = a;        // rank and kind at run time
+  Tensor<2> back(any);  // or an error that says what it is
   EXPECT_EQ(back.to_vector(), numbers);
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/kiln.hpp"
+
 #include "tests/support/sentence.hpp"
 
 using namespace kiln;
@@ -44,8 +45,7 @@ TEST(WrongPrograms, IndicesOutOfRange) {
             "IndexError: slice: an index has one ellipsis at most, got 2");
   EXPECT_EQ(sentence_of([&] { return a(s(0, 2, 0)); }), "ArgumentError: slice: the step is 0");
   EXPECT_EQ(sentence_of([&] { return a.sum(2); }), "IndexError: sum: dimension 2 is out of range for rank 2");
-  EXPECT_EQ(sentence_of([&] { return a.topk(4, 1); }),
-            "ArgumentError: topk: k is 4 but dimension 1 has 3 elements");
+  EXPECT_EQ(sentence_of([&] { return a.topk(4, 1); }), "ArgumentError: topk: k is 4 but dimension 1 has 3 elements");
   EXPECT_EQ(sentence_of([&] { return a.sort(5); }), "IndexError: sort: dimension 5 is out of range for rank 2");
 }
 

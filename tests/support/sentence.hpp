@@ -11,9 +11,7 @@ template <class F>
 std::string sentence_of(F&& call) {
   try {
     (void)call();
-  } catch (const Error& error) {
-    return error.what();
-  }
+  } catch (const Error& error) { return error.what(); }
   return "";
 }
 

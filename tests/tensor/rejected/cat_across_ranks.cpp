@@ -1,0 +1,4 @@
+// cat
+#include "kiln/kiln.hpp"
+using namespace kiln;
+Tensor<2> joined(Tensor<2> x, Tensor<3> y) { return cat({x, y}); }

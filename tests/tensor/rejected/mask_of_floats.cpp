@@ -1,0 +1,4 @@
+// Tensor<.*Bool
+#include "kiln/kiln.hpp"
+using namespace kiln;
+Tensor<1> picked(Tensor<2> x) { return x.mask_select(x); }

@@ -1,0 +1,4 @@
+// compiles
+#include "kiln/kiln.hpp"
+using namespace kiln;
+Tensor<2> product(Tensor<2> x, Tensor<2> w) { return x.matmul(w); }
