@@ -1,3 +1,5 @@
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "kiln/backend/cpu/onednn/onednn.hpp"
@@ -179,8 +181,116 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{2, 32, 32, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 32},            // depthwise
                     Case{2, 6, 12, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 6},              //
                     Case{2, 3, 4, {5, 6, 7}, {2, 3, 3}, {1, 2, 1}, {1, 1, 0}, {0, 1, 2}, {1, 1, 2}},  // 3-d
-                    Case{2, 3, 2, {4, 4}, {3, 3}, {1, 1}, {4, 5}, {5, 4}, {1, 1}},  // more padding than kernel
+                    Case{2, 3, 2, {4, 4}, {3, 3}, {1, 1}, {4, 5}, {5, 4}, {1, 1}},    // more padding than kernel
+                    Case{3, 3, 24, {11, 9}, {5, 3}, {2, 2}, {3, 1}, {0, 2}, {1, 1}},  // few channels
+                    Case{3, 5, 8, {13, 31}, {4, 3}, {1, 1}, {2, 1}, {3, 2}, {2, 1}},  //
+                    Case{2, 2, 32, {8, 16}, {3, 7}, {1, 1}, {5, 6}, {4, 6}, {3, 1}},  //
+                    Case{2, 8, 8, {3, 3}, {3, 3}, {1, 1}, {2, 2}, {2, 2}, {1, 1}},    //
+                    Case{2, 16, 16, {5, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  //
+                    Case{2, 1, 8, {2, 40}, {2, 2}, {3, 3}, {9, 0}, {9, 0}, {1, 1}},   //
                     Case{1, 1, 1, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}));
+
+const op::Conv kPlain{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1};
+
+TEST(OneDnnConvolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  struct {
+    std::int64_t batch, in, out, size;
+  } const cases[] = {{40, 8, 16, 20}, {9, 40, 48, 12}, {1, 40, 48, 50}};
+  for (const auto& c : cases) {
+    const Value x = random_tensor({c.batch, c.in, c.size, c.size}, 1), w = random_tensor({c.out, c.in, 3, 3}, 2),
+                y = random_tensor({c.batch, c.out, c.size, c.size}, 3);
+    const auto all = [&] {
+      return std::array{run(kPlain, {x, w}), run(op::ConvTranspose{kPlain, {c.size, c.size}}, {y, w}),
+                        run(op::ConvWeightGrad{kPlain, {3, 3}}, {x, y})};
+    };
+    set_num_threads(1);
+    const auto one = all();
+    for (const int threads : {2, 5}) {
+      set_num_threads(threads);
+      const auto many = all();
+      for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], many[i])) << i << " on " << threads;
+    }
+  }
+  set_num_threads(before);
+}
+
+TEST(OneDnnConvolutions, GiveChannelsLastResults) {
+  const Value y = run(kPlain, {random_tensor({2, 40, 6, 5}, 1), random_tensor({48, 40, 3, 3}, 2)});
+  EXPECT_EQ(read(y).strides, (Dims{48 * 30, 1, 48 * 5, 48}));
+}
+
+TEST(OneDnnConvolutions, PackAWeightOncePerOrder) {
+  const Value w = random_tensor({48, 40, 3, 3}, 2), x = random_tensor({4, 40, 12, 12}, 1),
+              y = random_tensor({4, 48, 12, 12}, 3);
+  const auto& memory = static_cast<const Memory&>(*w.node()->storage);
+  const auto kept = [&] {
+    int count = 0;
+    for (const Derived* derived = memory.derived(); derived; derived = derived->next) ++count;
+    return count;
+  };
+  EXPECT_EQ(kept(), 0);
+  run(kPlain, {x, w});
+  run(op::ConvTranspose{kPlain, {12, 12}}, {y, w});
+  const int after_one = kept();
+  EXPECT_GE(after_one, 1);
+  for (int i = 0; i < 10; ++i) {
+    run(kPlain, {x, w});
+    run(op::ConvTranspose{kPlain, {12, 12}}, {y, w});
+  }
+  EXPECT_EQ(kept(), after_one);
+}
+
+TEST(OneDnnConvolutions, ReadWeightsInAnyOrder) {
+  const Value x = random_tensor({2, 40, 6, 6}, 1), rows = random_tensor({3, 3, 40, 48}, 2);
+  const Value w = view_of(rows, {48, 40, 3, 3}, {1, 48, 3 * 40 * 48, 40 * 48});
+  const Case c{2, 40, 48, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const std::vector<double> a = numbers(x), b = numbers(w);
+  std::vector<double> expected(count(c.y()), 0.0);
+  each_product(c, [&](auto i, auto j, auto k) { expected[std::size_t(k)] += a[std::size_t(i)] * b[std::size_t(j)]; });
+  EXPECT_LT(distance(numbers(run(kPlain, {x, w})), expected), 2e-6);
+}
+
+TEST(OneDnnConvolutions, ReadReversedAndBroadcastImages) {
+  const Value line = random_tensor({1, 40, 6, 6}, 1), w = random_tensor({48, 40, 3, 3}, 2);
+  const Case c{2, 40, 48, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  for (const Value& x :
+       {view_of(line, {2, 40, 6, 6}, {0, 36, 6, 1}), view_of(line, {2, 40, 6, 6}, {0, 36, -6, 1}, 30)}) {
+    const std::vector<double> a = numbers(x), b = numbers(w);
+    std::vector<double> expected(count(c.y()), 0.0);
+    each_product(c, [&](auto i, auto j, auto k) { expected[std::size_t(k)] += a[std::size_t(i)] * b[std::size_t(j)]; });
+    EXPECT_LT(distance(numbers(run(kPlain, {x, w})), expected), 2e-6);
+  }
+}
+
+TEST(OneDnnConvolutions, ConvolveBfloat16) {
+  const auto bf16 = [](const Shape& shape, unsigned seed) { return random_tensor(shape, seed, {}, DType::BF16); };
+  const Value x = bf16({3, 32, 9, 9}, 1), w = bf16({16, 32, 3, 3}, 2), y = bf16({3, 16, 9, 9}, 3), b = bf16({16}, 4);
+  bool taken = false;
+  const Value forward = run(kPlain, {x, w, b}, taken);
+  if (!taken) GTEST_SKIP() << "oneDNN has no bfloat16 here";
+  const Case c{3, 32, 16, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y), bs = numbers(b);
+  std::vector<double> to_y(ys.size()), to_x(xs.size(), 0.0), to_w(ws.size(), 0.0);
+  for (std::size_t i = 0; i < to_y.size(); ++i) to_y[i] = bs[i / 81 % 16];
+  each_product(c, [&](auto i, auto j, auto k) {
+    to_y[std::size_t(k)] += xs[std::size_t(i)] * ws[std::size_t(j)];
+    to_x[std::size_t(i)] += ys[std::size_t(k)] * ws[std::size_t(j)];
+    to_w[std::size_t(j)] += ys[std::size_t(k)] * xs[std::size_t(i)];
+  });
+  constexpr double kRounding = 1.0 / 256;
+  EXPECT_LT(distance(numbers(forward), to_y), kRounding);
+  EXPECT_LT(distance(numbers(run(op::ConvTranspose{kPlain, {9, 9}}, {y, w})), to_x), kRounding);
+  EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{kPlain, {3, 3}}, {x, y})), to_w), kRounding);
+}
+
+TEST(OneDnnConvolutions, LeaveEmptyBatchesAndOtherTypesToTheReference) {
+  bool taken = true;
+  run(kPlain, {random_tensor({0, 4, 6, 6}, 1), random_tensor({8, 4, 3, 3}, 2)}, taken);
+  EXPECT_FALSE(taken);
+  run(kPlain, {tensor({1, 4, 6, 6}, DType::F64), tensor({8, 4, 3, 3}, DType::F64)}, taken);
+  EXPECT_FALSE(taken);
+}
 
 }  // namespace
 }  // namespace kiln::cpu

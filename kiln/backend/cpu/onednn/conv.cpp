@@ -1,6 +1,7 @@
 // Convolution and its two adjoints. The images of a batch, or the rows of an image, are shared out to the threads.
 #include <cstring>
 
+#include "kiln/backend/cpu/onednn/conv_direct.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
 #include "kiln/backend/cpu/onednn/layout.hpp"
 #include "kiln/backend/cpu/onednn/onednn.hpp"
@@ -85,9 +86,16 @@ bool run(const op::Conv& conv, Call call) {
   if (!takes(dtype) || whole.empty()) return false;
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
+  if (direct_forward_fits(whole, dtype)) {
+    const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
+    const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
+    direct_conv(whole, x.array, weight.array, with_bias ? &bias.array : nullptr,
+                allocate(call.out[0], channels_last_strides(call.out[0].shape())));
+    return true;
+  }
   const int64_t wanted = pieces(whole.batch * whole.cost());
   const bool by_rows =
-      whole.batch < wanted && whole.padding[0] < whole.reach() && whole.padding_after[0] < whole.reach();
+      whole.batch < wanted && whole.padding[0] < whole.reach(0) && whole.padding_after[0] < whole.reach(0);
   const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
   const int64_t rows = by_rows ? divide_up(whole.result[0], divide_up(wanted, whole.batch)) : whole.result[0];
   const int64_t slabs = divide_up(whole.result[0], rows);
@@ -124,17 +132,22 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (!takes(dtype) || whole.empty()) return false;
 
   const int64_t images = divide_up(whole.batch, pieces(whole.batch * whole.cost()));
-  if (!whole.pointwise()) {
+  const bool direct = direct_data_fits(whole, dtype);
+  if (!direct && !whole.pointwise()) {
     const OneThread one_thread;
     if (!conv_data_primitive(whole.images(images), dtype)) return false;
   }
   const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
-  if (whole.pointwise())
+  if (!direct && whole.pointwise())
     return give_product(matrix(y, {y.array.numel() / whole.out, whole.out}, {whole.out, 1}),
                         matrix(weight, {whole.out, whole.in}, {whole.in, 1}), call.out[0],
                         channels_last_strides(shape));
 
   const Array x = allocate(call.out[0], channels_last_strides(shape));
+  if (direct) {
+    direct_conv_data(whole, y.array, weight.array, x);
+    return true;
+  }
   parallel_for(whole.batch, images, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;
     Primitive& primitive = conv_data_primitive(whole.images(end - begin), dtype);
@@ -159,12 +172,13 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const int64_t most = std::max<int64_t>(2, kMostBytes / bytes);
   const int64_t images = divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost())));
   const int64_t count = divide_up(whole.batch, images);
-  if (!whole.pointwise()) {
+  const bool direct = direct_weight_fits(whole, dtype);
+  if (!direct && !whole.pointwise()) {
     const OneThread one_thread;
     if (!conv_weight_primitive(whole.images(images), dtype)) return false;
   }
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
-  if (whole.pointwise()) {
+  if (!direct && whole.pointwise()) {
     const int64_t pixels = x.array.numel() / whole.in;
     return give_product(matrix(y, {whole.out, pixels}, {1, whole.out}), matrix(x, {pixels, whole.in}, {whole.in, 1}),
                         call.out[0], contiguous_strides(shape));
@@ -173,6 +187,8 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Array weight = allocate(call.out[0]);
   const Memory parts(static_cast<std::size_t>(count * bytes));
   parallel_for(whole.batch, images, [&](int64_t begin, int64_t end) {
+    std::byte* part = parts.bytes() + begin / images * bytes;
+    if (direct) return direct_conv_weight(whole, x.array, y.array, begin, end, reinterpret_cast<float*>(part));
     const OneThread one_thread;
     Primitive& primitive = conv_weight_primitive(whole.images(end - begin), dtype);
     const MemoryDesc order = primitive.desc(2);
@@ -181,7 +197,7 @@ bool run(const op::ConvWeightGrad& op, Call call) {
     primitive.place(1, at(y.array, begin));
     primitive.place(2, block.bytes());
     primitive.execute();
-    const Array plain{parts.bytes() + begin / images * bytes, DType::F32, shape, contiguous_strides(shape)};
+    const Array plain{part, DType::F32, shape, contiguous_strides(shape)};
     reorder_weight(plain, whole.groups, block, order);
   });
   const auto* sums = reinterpret_cast<const float*>(parts.bytes());

@@ -33,8 +33,8 @@ struct Geometry {
   bool empty() const { return batch * in * out * product(sizes) * product(result) == 0; }
   /// Floating-point operations for one image.
   std::int64_t cost() const { return 2 * product(result) * product(kernel) * (in / groups) * out; }
-  /// Elements of x along the first axis that one row of y needs.
-  std::int64_t reach() const { return dilation[0] * (kernel[0] - 1) + 1; }
+  /// Elements of x along `axis` that one element of y needs.
+  std::int64_t reach(int axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
 
   /// 1 x 1, stride 1, no padding, one group: a matrix product of pixels and channels.
   bool pointwise() const {
@@ -51,10 +51,10 @@ struct Geometry {
   }
   /// First row of x (the first axis) under row `row` of y, where that is not padding.
   std::int64_t first_row(std::int64_t row) const { return std::max<std::int64_t>(0, row * stride[0] - padding[0]); }
-  /// The part of it for rows [begin, end) of y of one image. The padding must be less than reach().
+  /// The part of it for rows [begin, end) of y of one image. The padding must be less than reach(0).
   Geometry rows(std::int64_t begin, std::int64_t end) const {
     Geometry part = images(1);
-    const std::int64_t from = begin * stride[0] - padding[0], to = (end - 1) * stride[0] - padding[0] + reach();
+    const std::int64_t from = begin * stride[0] - padding[0], to = (end - 1) * stride[0] - padding[0] + reach(0);
     part.padding[0] = std::max<std::int64_t>(0, -from);
     part.padding_after[0] = std::max<std::int64_t>(0, to - sizes[0]);
     part.sizes[0] = std::min(sizes[0], to) - std::max<std::int64_t>(0, from);

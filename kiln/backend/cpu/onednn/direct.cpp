@@ -1,0 +1,193 @@
+#include "kiln/backend/cpu/onednn/direct.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+// SSSE3 and AVX3_DL would gain nothing over their neighbours; the loops below know vectors of up to 64 bytes.
+#include <hwy/detect_targets.h>
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/onednn/direct.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::onednn {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using std::int64_t;
+
+// The sums below live in registers: 32 of them with AVX-512, else 16.
+constexpr int kMostPixels = 14;
+constexpr int kMostTaps = HWY_MAX_BYTES >= 64 ? 24 : 12;
+constexpr int kMostTapsOfThreeRows = kMostTaps / 3;
+
+/// Rows [begin, end) of y whose kernel row `k` lies inside x.
+struct RowRange {
+  int64_t begin, end;
+};
+RowRange rows_of(const DirectShape& s, int64_t k) {
+  const int64_t shift = s.row_padding - k * s.row_dilation;  // row * stride - shift lies in [0, x_rows)
+  const int64_t begin = shift <= 0 ? 0 : (shift + s.row_stride - 1) / s.row_stride;
+  const int64_t last = s.x_rows - 1 + shift;
+  return {begin, last < 0 ? 0 : std::min(s.rows, last / s.row_stride + 1)};
+}
+
+template <class D, std::size_t... P>
+HWY_INLINE void forward_pixels(D d, const DirectShape& s, const float* x, const float* weight, const float* bias,
+                               float* y, int64_t first, int64_t last, int64_t lanes, std::index_sequence<P...>) {
+  using V = hn::Vec<D>;
+  V sum[] = {((void)P, hn::LoadU(d, bias))...};
+  for (int64_t k = first; k < last; ++k) {
+    const float* taps = x + (k - first) * s.row_dilation * s.x_row;
+    const float* w = weight + k * s.taps * s.out_padded;
+    for (int64_t t = 0; t < s.taps; ++t, w += s.out_padded, ++taps) {
+      const V column = hn::LoadU(d, w);
+      ((sum[P] = hn::MulAdd(column, hn::Set(d, taps[static_cast<int64_t>(P) * s.step]), sum[P])), ...);
+    }
+  }
+  if (lanes >= static_cast<int64_t>(hn::Lanes(d))) {
+    (hn::StoreU(sum[P], d, y + static_cast<int64_t>(P) * s.out), ...);
+  } else {
+    const auto some = hn::FirstN(d, static_cast<std::size_t>(lanes));
+    (hn::BlendedStore(sum[P], some, d, y + static_cast<int64_t>(P) * s.out), ...);
+  }
+}
+
+template <class D>
+using ForwardPixels = void (*)(D, const DirectShape&, const float*, const float*, const float*, float*, int64_t,
+                               int64_t, int64_t);
+template <class D, std::size_t Pixels>
+void forward_block(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
+                   int64_t first, int64_t last, int64_t lanes) {
+  forward_pixels(d, s, x, weight, bias, y, first, last, lanes, std::make_index_sequence<Pixels + 1>());
+}
+template <class D, std::size_t... I>
+constexpr std::array<ForwardPixels<D>, sizeof...(I)> forward_table(std::index_sequence<I...>) {
+  return {&forward_block<D, I>...};
+}
+
+template <class D>
+void forward(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y) {
+  static constexpr auto kTable = forward_table<D>(std::make_index_sequence<kMostPixels>());
+  const int64_t blocks = (s.columns + kMostPixels - 1) / kMostPixels, pixels = (s.columns + blocks - 1) / blocks;
+  const auto block = kTable[static_cast<std::size_t>(pixels - 1)];
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t row = 0; row < s.rows; ++row) {
+    const int64_t top = row * s.row_stride - s.row_padding;
+    const int64_t first = top >= 0 ? 0 : (-top + s.row_dilation - 1) / s.row_dilation;
+    const int64_t last = std::min(s.kernel_rows, (s.x_rows - top + s.row_dilation - 1) / s.row_dilation);
+    const float* x_row = x + (top + first * s.row_dilation) * s.x_row;
+    for (int64_t channel = 0; channel < s.out; channel += lanes)
+      for (int64_t next = 0; next < s.columns; next += pixels) {
+        const int64_t column = std::min(next, s.columns - pixels);  // the last block overlaps the one before it
+        block(d, s, x_row + column * s.step, weight + channel, bias + channel,
+              y + (row * s.columns + column) * s.out + channel, first, last, s.out - channel);
+      }
+  }
+}
+
+/// Sums of `Rows` kernel rows (from row k on) and T taps each over rows [range) of y.
+template <int Rows, class D, std::size_t... I>
+HWY_INLINE void weight_taps(D d, const DirectShape& s, const float* x, const float* y, float* sums, int64_t k,
+                            RowRange range, int64_t lanes, std::index_sequence<I...>) {
+  using V = hn::Vec<D>;
+  constexpr std::size_t kTaps = sizeof...(I) / Rows;
+  const auto place = [&](std::size_t i) {
+    return sums + (static_cast<int64_t>(i / kTaps) * s.taps + static_cast<int64_t>(i % kTaps)) * s.out_padded;
+  };
+  const auto some = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, static_cast<int64_t>(hn::Lanes(d)))));
+  const int64_t between = s.row_dilation * s.x_row;
+  V sum[] = {hn::LoadU(d, place(I))...};
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    const float* taps = x + (row * s.row_stride - s.row_padding + k * s.row_dilation) * s.x_row;
+    const float* gradient = y + row * s.columns * s.out;
+    for (int64_t column = 0; column < s.columns; ++column, taps += s.step, gradient += s.out) {
+      const V g = hn::MaskedLoad(some, d, gradient);
+      ((sum[I] = hn::MulAdd(
+            g, hn::Set(d, taps[static_cast<int64_t>(I / kTaps) * between + static_cast<int64_t>(I % kTaps)]), sum[I])),
+       ...);
+    }
+  }
+  (hn::StoreU(sum[I], d, place(I)), ...);
+}
+
+template <class D>
+using WeightTaps = void (*)(D, const DirectShape&, const float*, const float*, float*, int64_t, RowRange, int64_t);
+template <class D, int Rows, std::size_t Taps>
+void weight_block(D d, const DirectShape& s, const float* x, const float* y, float* sums, int64_t k, RowRange range,
+                  int64_t lanes) {
+  weight_taps<Rows>(d, s, x, y, sums, k, range, lanes, std::make_index_sequence<Rows*(Taps + 1)>());
+}
+template <class D, int Rows, std::size_t... I>
+constexpr std::array<WeightTaps<D>, sizeof...(I)> weight_table(std::index_sequence<I...>) {
+  return {&weight_block<D, Rows, I>...};
+}
+
+template <class D>
+void weight(D d, const DirectShape& s, const float* x, const float* y, float* sums) {
+  static constexpr auto kOneRow = weight_table<D, 1>(std::make_index_sequence<kMostTaps>());
+  static constexpr auto kThreeRows = weight_table<D, 3>(std::make_index_sequence<kMostTapsOfThreeRows>());
+  const int64_t blocks = (s.taps + kMostTaps - 1) / kMostTaps, some = (s.taps + blocks - 1) / blocks;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t channel = 0; channel < s.out; channel += lanes) {
+    const auto one = [&](int64_t k, RowRange range) {
+      if (range.begin >= range.end) return;
+      for (int64_t t = 0; t < s.taps; t += some)
+        kOneRow[static_cast<std::size_t>(std::min(some, s.taps - t) - 1)](
+            d, s, x + t, y + channel, sums + (k * s.taps + t) * s.out_padded + channel, k, range, s.out - channel);
+    };
+    for (int64_t k = 0; k < s.kernel_rows;) {
+      const RowRange first = rows_of(s, k);
+      const bool three = s.taps <= kMostTapsOfThreeRows && k + 3 <= s.kernel_rows;
+      const RowRange common = three ? RowRange{first.begin, rows_of(s, k + 2).end} : RowRange{0, 0};
+      if (!three || common.begin >= common.end) {
+        one(k++, first);
+        continue;
+      }
+      kThreeRows[static_cast<std::size_t>(s.taps - 1)](d, s, x, y + channel, sums + k * s.taps * s.out_padded + channel,
+                                                       k, common, s.out - channel);
+      for (int64_t i = 0; i < 3; ++i, ++k) {  // what only some of the three rows have
+        one(k, {rows_of(s, k).begin, common.begin});
+        one(k, {common.end, rows_of(s, k).end});
+      }
+    }
+  }
+}
+
+void forward_any(const DirectShape& s, const float* x, const float* w, const float* bias, float* y) {
+  if (s.out <= 8) forward(hn::CappedTag<float, 8>(), s, x, w, bias, y);
+  else forward(hn::CappedTag<float, 16>(), s, x, w, bias, y);
+}
+
+void weight_any(const DirectShape& s, const float* x, const float* y, float* sums) {
+  if (s.out <= 8) weight(hn::CappedTag<float, 8>(), s, x, y, sums);
+  else weight(hn::CappedTag<float, 16>(), s, x, y, sums);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::cpu::onednn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::onednn {
+
+HWY_EXPORT(forward_any);
+HWY_EXPORT(weight_any);
+
+void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y) {
+  HWY_DYNAMIC_DISPATCH(forward_any)(s, x, weight, bias, y);
+}
+
+void direct_weight(const DirectShape& s, const float* x, const float* y, float* sums) {
+  HWY_DYNAMIC_DISPATCH(weight_any)(s, x, y, sums);
+}
+
+}  // namespace kiln::cpu::onednn
+#endif
