@@ -92,8 +92,11 @@ struct Piece {
 /// What a product costs, in floating-point operations; the 4 stands for the traffic of thin matrices.
 int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
 
-/// Depends on the sizes alone. Measured on Zen 4 and Zen 5: tiles of 128 rows are as quick as the whole; an operand
-/// that is transposed is packed again for each tile, so the dimension that it does not have is rather left whole.
+/// So few rows that a transposed b is best read once, column by column, where more want it packed.
+constexpr int64_t kThin = 8;
+
+/// Depends on the sizes alone. Measured on Zen 4 and Zen 5: tiles of 128 rows are as quick as the whole, and 32 rows
+/// pay for packing a transposed b again. A transposed a is packed again for each tile of columns.
 Piece cut(const Product& p) {
   Piece piece{1, p.m, p.n};
   const int64_t one = cost(p.m, p.n, p.k), inner = p.batch.empty() ? 1 : p.batch.back();
@@ -109,8 +112,8 @@ Piece cut(const Product& p) {
     for (; left > 1 && tile >= 2 * least; left /= 2) tile = round_up(divide_up(tile, 2), multiple);
   };
   if (!p.b.by_rows()) {
-    halve(piece.n, 96, 32);
-    halve(piece.m, 128, 8);
+    if (p.m < kThin) halve(piece.n, 96, 32);
+    halve(piece.m, 32, 8);
   } else {
     halve(piece.m, 128, 8);
     halve(piece.n, 384, 32);
@@ -142,7 +145,7 @@ Primitive& product_primitive(const Product& p, int64_t batch, int64_t m, int64_t
 
 /// `batch` products of m x n, part of the whole ones, from where a, b and c point to.
 void multiply(const Product& p, std::byte* a, std::byte* b, std::byte* c, int64_t batch, int64_t m, int64_t n) {
-  if (p.dtype == DType::F32 && batch == 1) {
+  if (p.dtype == DType::F32 && batch == 1 && (p.b.by_rows() || p.m < kThin)) {
     dnnl_sgemm(p.a.by_rows() ? 'N' : 'T', p.b.by_rows() ? 'N' : 'T', m, n, p.k, 1.0f, reinterpret_cast<float*>(a),
                p.a.leading(), reinterpret_cast<float*>(b), p.b.leading(), 0.0f, reinterpret_cast<float*>(c), p.c.row);
     return;
