@@ -65,8 +65,12 @@ Value from_data(TensorData data, const Device& device) {
   return Value(device.backend().upload(std::move(data), device));
 }
 Value to_device(const Value& x, const Device& device) {
-  if (x.is_scalar() || x.device() == device) return x;
-  return from_data(x.data(), device);
+  if (x.is_scalar() || (x.device() == device && x.device().is_autodiff() == device.is_autodiff())) return x;
+  if (!(x.device() == device)) return from_data(x.data(), device);
+  // The same memory, seen from the device's other form.
+  auto node = make_ref<Node>(*x.node());
+  node->device = device;
+  return Value(std::move(node));
 }
 
 Value full(const Shape& shape, const Scalar& value, const Device& device, DType dtype) {
