@@ -1,0 +1,149 @@
+// Gradients of models: against finite differences in float64, by path, and what is said where there can be none.
+#include "kiln/nn/gradients.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kiln/nn/nn.hpp"
+
+#include "sines.hpp"
+
+namespace kiln {
+namespace {
+
+const Device device = Device::cpu().autodiff();
+
+template <class M>
+M in_float64(const M& model) {
+  return map_params(model, [](const auto&, const Value& value) { return cast(value, DType::F64); });
+}
+template <int D>
+Tensor<D> input(const Shape& shape) {
+  return Tensor<D>(sines(shape, 0.37, 0.2, Device::cpu().autodiff(), DType::F64));
+}
+/// A loss that weighs each element of y differently.
+template <int D>
+Tensor<0> weighted(const Tensor<D>& y) {
+  return (y * Tensor<D>(sines(y.shape(), 0.61, 0.4, device, DType::F64))).sum();
+}
+
+/// The value with `step` added to element `index`.
+Value moved(const Value& value, std::int64_t index, double step) {
+  TensorData data = value.data();
+  data.as<double>()[static_cast<std::size_t>(index)] += step;
+  return from_data(std::move(data), value.device());
+}
+
+/// Central differences of `loss` in every element of every parameter, against value_and_grad.
+template <class M, class F>
+void expect_right_gradients(const M& float_model, F loss) {
+  const M model = in_float64(float_model);
+  const GradientsParams grads = value_and_grad(model, loss).grads;
+  visit_params(model, [&](const std::string& path, const auto& param) {
+    const Value* grad = grads.find(path);
+    ASSERT_NE(grad, nullptr) << path;
+    const TensorData analytic = grad->data();
+    for (std::int64_t i = 0; i < param.numel(); ++i) {
+      const auto at = [&](double step) {
+        return loss(
+                   map_params(model, [&](const std::string& other,
+                                         const Value& value) { return other == path ? moved(value, i, step) : value; }))
+            .template item<double>();
+      };
+      const double slope = (at(1e-5) - at(-1e-5)) / 2e-5;
+      EXPECT_NEAR(analytic.at(i), slope, 1e-6 * std::max(1.0, std::abs(slope))) << path << " element " << i;
+    }
+  });
+}
+
+TEST(LayerGradients, OfLinearMatchFiniteDifferences) {
+  expect_right_gradients(nn::LinearConfig{.in = 3, .out = 2}.init(device),
+                         [](const nn::Linear& m) { return weighted(m.forward(input<3>({2, 2, 3})).tanh()); });
+}
+
+TEST(LayerGradients, OfConvolutionsMatchFiniteDifferences) {
+  expect_right_gradients(
+      nn::Conv2dConfig{.in = 2, .out = 2, .kernel = {2, 3}, .stride = {2, 1}, .padding = {1}, .groups = 2}.init(device),
+      [](const nn::Conv2d& m) { return weighted(m.forward(input<4>({2, 2, 3, 3})).tanh()); });
+  expect_right_gradients(nn::ConvTranspose1dConfig{.in = 2, .out = 1, .kernel = {3}, .stride = {2}}.init(device),
+                         [](const nn::ConvTranspose1d& m) { return weighted(m.forward(input<3>({1, 2, 3})).tanh()); });
+}
+
+TEST(LayerGradients, OfNormalisationsMatchFiniteDifferences) {
+  const nn::BatchNorm norm = nn::BatchNormConfig{.channels = 2}.init(device);
+  const auto loss = [](const nn::BatchNorm& m) { return weighted(m.forward(input<3>({2, 2, 3})).tanh()); };
+  expect_right_gradients(norm, loss);
+  expect_right_gradients(valid(norm), loss);
+  expect_right_gradients(nn::LayerNormConfig{.size = 3}.init(device),
+                         [](const nn::LayerNorm& m) { return weighted(m.forward(input<2>({2, 3})).tanh()); });
+}
+
+TEST(LayerGradients, OfBatchNormsInputGoThroughTheBatchsStatistics) {
+  using Layers = nn::Sequential<nn::Linear, nn::BatchNorm>;
+  const Layers layers(nn::LinearConfig{.in = 2, .out = 2}.init(device),
+                      nn::BatchNormConfig{.channels = 2}.init(device));
+  expect_right_gradients(layers, [](const Layers& m) { return weighted(m.forward(input<2>({3, 2})).tanh()); });
+}
+
+TEST(LayerGradients, OfEmbeddingAddUpOverRepeatedIndices) {
+  expect_right_gradients(nn::EmbeddingConfig{.count = 3, .size = 2}.init(device), [](const nn::Embedding& m) {
+    return weighted(m.forward(Tensor<1, Int>::of({2, 0, 2, 1}, device)).tanh());
+  });
+}
+
+TEST(LayerGradients, OfAttentionMatchFiniteDifferences) {
+  expect_right_gradients(
+      nn::MultiHeadAttentionConfig{.width = 4, .heads = 2}.init(device),
+      [](const nn::MultiHeadAttention& m) { return weighted(m.forward(input<3>({1, 3, 4}), {.causal = true})); });
+}
+
+TEST(LayerGradients, OfCrossEntropyWithAllOptionsMatchFiniteDifferences) {
+  expect_right_gradients(nn::LinearConfig{.in = 2, .out = 3}.init(device), [](const nn::Linear& m) {
+    const nn::CrossEntropyLoss loss{
+        .label_smoothing = 0.1, .class_weights = Tensor<1>(sines({3}, .3, .5, device, DType::F64)), .ignore = 2};
+    return loss.forward(m.forward(input<2>({3, 2})), Tensor<1, Int>::of({0, 2, 1}, device));
+  });
+}
+
+struct Pair {
+  nn::Linear used, unused;
+};
+
+template <class F>
+std::string sentence(F&& f) {
+  try {
+    f();
+  } catch (const AutodiffError& error) { return std::string(error.message()); }
+  return "no error";
+}
+
+TEST(ValueAndGrad, LeavesOutParametersThatTookNoPart) {
+  const nn::LinearConfig config{.in = 2, .out = 1};
+  const auto [loss, grads] = value_and_grad(Pair{config.init(device), config.init(device)},
+                                            [](const Pair& m) { return (m.used.weight * 3.0).sum(); });
+  EXPECT_FALSE(loss.tracked());
+  ASSERT_EQ(grads.by_path.size(), 1u);
+  EXPECT_EQ(grads.find("used.weight")->data().to_vector<float>(), (std::vector<float>{3, 3}));
+  EXPECT_EQ(grads.find("unused.weight"), nullptr);
+}
+
+TEST(ValueAndGrad, AgreesWithBackward) {
+  const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(device);
+  const auto loss = [](const nn::Linear& m) { return m.weight.square().sum() + m.bias.sum(); };
+  const GradientsParams grads = GradientsParams::from(loss(model).backward(), model);
+  const GradientsParams again = value_and_grad(model, loss).grads;
+  ASSERT_EQ(grads.by_path.size(), 2u);
+  for (const auto& [path, grad] : grads.by_path)
+    EXPECT_EQ(difference(again.find(path)->data(), grad.data(), {0, 0}), "") << path;
+}
+
+TEST(ValueAndGrad, SaysWhichDeviceAModelNeeds) {
+  const nn::Linear plain = nn::LinearConfig{.in = 2, .out = 1}.init(Device::cpu());
+  const auto loss = [](const nn::Linear& m) { return m.weight.sum(); };
+  EXPECT_EQ(sentence([&] { value_and_grad(plain, loss); }),
+            "value_and_grad: parameter 'weight' was made on the plain device cpu; make the model on device.autodiff()");
+  EXPECT_EQ(sentence([&] { value_and_grad(nn::Dropout{}, [](const auto&) { return Tensor<0>(); }); }),
+            "value_and_grad: the model has no parameters");
+}
+
+}  // namespace
+}  // namespace kiln
