@@ -52,20 +52,19 @@ endfunction()
 # kiln_example(NAME SOURCES a.cpp ... LINKS target ...): the program bin/NAME, which `./dev run NAME` runs.
 function(kiln_example name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
-  kiln_program(example_${name} ${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
+  kiln_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
 endfunction()
 
 # kiln_bench(NAME SOURCES a.cpp ... LINKS target ...): the program bin/bench_NAME, which `./dev bench` runs.
 function(kiln_bench name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
-  kiln_program(bench_${name} bench_${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} benchmark::benchmark)
+  kiln_program(bench_${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS} benchmark::benchmark)
   add_dependencies(benches bench_${name})
 endfunction()
 
-function(kiln_program target output)
+function(kiln_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
-  add_executable(${target} ${ARG_SOURCES})
-  target_link_libraries(${target} PRIVATE ${ARG_LINKS} kiln_warnings)
-  set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME ${output} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} kiln_warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()

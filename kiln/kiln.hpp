@@ -1,7 +1,10 @@
 // Everything that a model and its training loop need. What few programs use has headers of its own beside this one.
 #pragma once
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/nn/nn.hpp"
 #include "kiln/ops/no_grad.hpp"
+#include "kiln/optim/optim.hpp"
+#include "kiln/store/save.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/assemble.hpp"
 #include "kiln/tensor/conv.hpp"
