@@ -5,12 +5,10 @@
 //   - a number, bool or enum with a default member initializer, whatever its value: `int warmup = 0;`
 //   - a string, list or map that is not empty by default;
 //   - a std::optional; a struct all of whose fields have defaults, in it or from the struct around it.
-// An initializer cannot be seen, but its absence can: reading a field that nobody initialized is no constant
-// expression. A struct that cannot live in one (g++ 12: with a std::map) falls back to "not zero by default".
 #pragma once
-#include <concepts>
+#include <cstring>
 #include <limits>
-#include <optional>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,30 +48,55 @@ const T& expect(const Json& json, const Place& place, std::string_view expected)
   wrong(place, json, expected);
 }
 
-// Fails to be a constant expression where a number in `field` has not been initialized.
+// A new T as `T object;` makes it, in memory that held `pattern` before: what has no initializer still holds it. The
+// compiler must not use that it may leave anything there, so it is kept from knowing where the memory comes from.
 template <class T>
-constexpr void touch(const T& field) {
-  if constexpr (std::is_scalar_v<T>) [[maybe_unused]] const T copy = field;
-  else if constexpr (reflect::Aggregate<T>)
-    reflect::for_each_field(field, [](std::string_view, const auto& inner) { touch(inner); });
-  else if constexpr (reflect::TupleLike<T>)
-    reflect::detail::for_each_index<std::tuple_size_v<T>>([&](auto i) { touch(std::get<i>(field)); });
-}
+class DefaultInitialized {
+ public:
+  explicit DefaultInitialized(int pattern) {
+    std::memset(memory_, pattern, sizeof memory_);
+    hide(memory_);
+    object_ = new (memory_) T;
+    hide(memory_);
+  }
+  DefaultInitialized(const DefaultInitialized&) = delete;
+  DefaultInitialized& operator=(const DefaultInitialized&) = delete;
+  ~DefaultInitialized() { object_->~T(); }
+  const T& operator*() const { return *object_; }
+
+ private:
+  static void hide(void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
+
+  alignas(T) unsigned char memory_[sizeof(T)];
+  T* object_;
+};
+
+// Whether all numbers in a field have an initializer: they do not depend on what the memory held.
 template <class T>
-constexpr bool default_initialize() {
-  [[maybe_unused]] T object;
-  return true;
+bool same_numbers(const T& a, const T& b) {
+  bool same = true;
+  if constexpr (std::is_scalar_v<T>) {
+    same = std::memcmp(&a, &b, sizeof a) == 0;
+  } else if constexpr (reflect::Aggregate<T>) {
+    reflect::detail::for_each_index<reflect::field_count<T>>([&](auto i) {
+      same = same && same_numbers(std::get<i>(reflect::fields(a)), std::get<i>(reflect::fields(b)));
+    });
+  } else if constexpr (reflect::TupleLike<T>) {
+    reflect::detail::for_each_index<std::tuple_size_v<T>>([&](auto i) {
+      same = same && same_numbers(std::get<i>(a), std::get<i>(b));
+    });
+  }
+  return same;
 }
+
 template <class T, std::size_t I>
-constexpr bool touch_default() {
-  T object;
-  touch(std::get<I>(reflect::fields(object)));
-  return true;
+bool is_initialized() {
+  static const bool initialized = [] {
+    const DefaultInitialized<T> a(0x55), b(0xaa);
+    return same_numbers(std::get<I>(reflect::fields(*a)), std::get<I>(reflect::fields(*b)));
+  }();
+  return initialized;
 }
-template <class T>
-concept ConstantDefault = requires { typename std::bool_constant<default_initialize<T>()>; };
-template <class T, std::size_t I>
-concept InitializedDefault = requires { typename std::bool_constant<touch_default<T, I>()>; };
 
 // Whether the strings and lists in a default value hold anything.
 template <class T>
@@ -94,10 +117,7 @@ bool is_filled(const T& value) {
 // Whether `field`, as a new T has it, is a default.
 template <class T, std::size_t I>
 bool has_default(const reflect::FieldType<T, I>& field) {
-  using Field = reflect::FieldType<T, I>;
-  if constexpr (reflect::OptionalLike<Field>) return true;
-  else if constexpr (ConstantDefault<T>) return InitializedDefault<T, I> && is_filled(field);
-  else return !reflect::equal(field, Field{}) && is_filled(field);
+  return is_initialized<T, I>() && is_filled(field);
 }
 
 template <class T> void read(const Json& json, T& value, const Place& place, bool has_defaults = false);

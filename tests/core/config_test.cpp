@@ -45,10 +45,12 @@ struct Lists {
   std::vector<std::string> tags = {"none"};
 };
 
-struct Mapped {  // std::map keeps it from being a constant
+struct Mapped {
   std::map<std::string, int> sizes;
-  int width = 4;
+  int width = 0;
   int height;
+  bool tied = false;
+  Schedule schedule;
 };
 
 template <class T>
@@ -93,9 +95,9 @@ TEST(Config, ReadsEveryKindOfField) {
 
   const auto lists = from_json<Lists>(R"({"stages": [{"lr": 1}, {"lr": 2, "beta1": 0.5}]})", "x");
   EXPECT_EQ(lists.stages, (std::vector<Adam>{{1, 0.9, false}, {2, 0.5, false}}));
-  const auto mapped = from_json<Mapped>(R"({"sizes": {"a": 1, "b": 2}, "height": 3})", "x");
+  const auto mapped = from_json<Mapped>(R"({"sizes": {"a": 1, "b": 2}, "height": 3, "schedule": "Linear"})", "x");
   EXPECT_EQ(mapped.sizes, (std::map<std::string, int>{{"a", 1}, {"b", 2}}));
-  EXPECT_EQ(mapped.width, 4);
+  EXPECT_EQ(mapped.width, 0);
 }
 
 TEST(Config, AFieldWithoutADefaultMustBeThere) {
@@ -104,6 +106,9 @@ TEST(Config, AFieldWithoutADefaultMustBeThere) {
   EXPECT_EQ(error_of<Lists>("{}"), "ConfigError: gpt.json: 'stages' is missing");
   EXPECT_EQ(error_of<Lists>(R"({"stages": [{"lr": 1}, {}]})"), "ConfigError: gpt.json: 'stages[1].lr' is missing");
   EXPECT_EQ(error_of<Mapped>(R"({"sizes": {"a": 1}})"), "ConfigError: gpt.json: 'height' is missing");
+
+  EXPECT_EQ(error_of<Mapped>(R"({"sizes": {"a": 1}, "height": 0})"),
+            "ConfigError: gpt.json: 'schedule' is missing");
 
   struct Outer { Adam optimizer; int steps = 5; };
   EXPECT_EQ(error_of<Outer>("{}"), "ConfigError: gpt.json: 'optimizer.lr' is missing");
