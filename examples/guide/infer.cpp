@@ -6,13 +6,14 @@
 
 #include "examples/guide/picture.hpp"
 #include "examples/guide/source.hpp"
-#include "kiln/core/json.hpp"
+#include "kiln/core/config.hpp"
+#include "kiln/store/save.hpp"
 
 namespace guide {
 
 std::int64_t infer(const InferOptions& options, const Device& device) {
   const auto [settings, checkpoint] = load_config<Artifacts>(config_file(options.artifacts));
-  const Model model = valid(load(options.artifacts / checkpoint.model, settings.model.init(device.inner())));
+  const Model model = valid(load((options.artifacts / checkpoint.model).string(), settings.model.init(device.inner())));
 
   const Image image = options.image ? read_picture(*options.image) : open_source(settings.data).test->get(options.index);
   const ImageBatch batch = ImageBatcher::normalized()({&image, 1});

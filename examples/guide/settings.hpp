@@ -29,6 +29,6 @@ struct Artifacts {
   Checkpoint checkpoint = {};
 };
 
-inline std::filesystem::path config_file(const std::filesystem::path& artifacts) { return artifacts / "config.json"; }
+inline std::string config_file(const std::filesystem::path& artifacts) { return (artifacts / "config.json").string(); }
 
 }  // namespace guide

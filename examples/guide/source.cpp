@@ -14,7 +14,6 @@ namespace {
 using namespace kiln;
 
 constexpr std::int64_t kTrainDigits = 20'000, kTestDigits = 4'000;
-constexpr std::uint64_t kTrainSeed = 1, kTestSeed = 2;
 
 void show_download(std::string_view file, std::int64_t done, std::int64_t total) {
   if (isatty(STDERR_FILENO))
@@ -27,7 +26,7 @@ void show_download(std::string_view file, std::int64_t done, std::int64_t total)
 Source open_source(const std::string& data) {
   const char* directory = std::getenv("KILN_DATA");
   if (data == "digits" || (data.empty() && (!directory || !*directory)))
-    return {share(Digits(kTrainDigits, kTrainSeed)), share(Digits(kTestDigits, kTestSeed)),
+    return {share(Digits({.count = kTrainDigits, .seed = 1})), share(Digits({.count = kTestDigits, .seed = 2})),
             "Digits, drawn by Kiln (--data mnist or --data DIR for MNIST)"};
   const bool named = !data.empty() && data != "mnist";
   const auto found = find_mnist(named ? std::optional<std::filesystem::path>(data) : std::nullopt, show_download);

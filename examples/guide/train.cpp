@@ -4,7 +4,10 @@
 
 #include "examples/guide/progress.hpp"
 #include "examples/guide/source.hpp"
-#include "kiln/core/json.hpp"
+#include "kiln/core/config.hpp"
+#include "kiln/data/loader.hpp"
+#include "kiln/optim/adam.hpp"
+#include "kiln/store/save.hpp"
 
 namespace guide {
 namespace {
@@ -29,8 +32,8 @@ Checkpoint save_checkpoint(const TrainOptions& options, const Model& model, cons
   std::filesystem::create_directories(options.artifacts);
   const Checkpoint now{epochs_done, fmt::format("model-{}.safetensors", epochs_done),
                        fmt::format("optimizer-{}.safetensors", epochs_done), test_accuracy};
-  save(model, options.artifacts / now.model, {{"epochs_done", std::to_string(epochs_done)}});
-  save(optimizer, options.artifacts / now.optimizer);
+  save(model, (options.artifacts / now.model).string(), {{"epochs_done", std::to_string(epochs_done)}});
+  save(optimizer, (options.artifacts / now.optimizer).string());
   save_config(Artifacts{options.settings, now}, config_file(options.artifacts));
   for (const std::string& old : {before.model, before.optimizer})
     if (!old.empty() && old != now.model && old != now.optimizer) std::filesystem::remove(options.artifacts / old);
@@ -64,8 +67,8 @@ double train(const TrainOptions& options, const Device& plain) {
   Model model = kiln::train(settings.model.init(device));
   Adam optimizer = AdamConfig{}.init(model);
   if (options.resume) {
-    model = kiln::train(load(options.artifacts / artifacts.checkpoint.model, std::move(model)));
-    optimizer = load(options.artifacts / artifacts.checkpoint.optimizer, std::move(optimizer));
+    model = kiln::train(load((options.artifacts / artifacts.checkpoint.model).string(), std::move(model)));
+    optimizer = load((options.artifacts / artifacts.checkpoint.optimizer).string(), std::move(optimizer));
   }
   fmt::print("data: {}\ndevice: {}, {} parameters\n", source.name, device.name(), num_params(model));
 
@@ -100,7 +103,7 @@ double train(const TrainOptions& options, const Device& plain) {
                                            artifacts.checkpoint);
     if (epoch + 1 < settings.epochs) fmt::print("test accuracy after epoch {}: {:.2f} %\n", epoch + 1, test_accuracy);
   }
-  fmt::print("saved: {}\ntest accuracy {:.2f} %\n", config_file(options.artifacts).string(), test_accuracy);
+  fmt::print("saved: {}\ntest accuracy {:.2f} %\n", config_file(options.artifacts), test_accuracy);
   return test_accuracy;
 }
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "examples/guide/settings.hpp"
+#include "kiln/data/dataset.hpp"
+#include "kiln/data/image.hpp"
 
 namespace guide {
 
