@@ -50,12 +50,11 @@ using DatasetPtr = std::shared_ptr<const Dataset<T>>;
 
 /// A data set by value becomes a shared one, so that the functions below and DataLoader take either.
 template <class D>
-  requires std::derived_from<D, Dataset<typename D::Item>>
-DatasetPtr<typename D::Item> share(D dataset) {
+requires std::derived_from<D, Dataset<typename D::Item>> DatasetPtr<typename D::Item> share(D dataset) {
   return std::make_shared<const D>(std::move(dataset));
 }
 template <class D>
-  requires std::derived_from<D, Dataset<typename D::Item>>
+requires std::derived_from<D, Dataset<typename D::Item>>
 DatasetPtr<typename D::Item> share(std::shared_ptr<D> dataset) {
   return dataset;
 }
