@@ -19,7 +19,7 @@ Value copied(const Value& from, const Dims& order) {
 
 TEST(Copy, MovesEveryElementBetweenAnyTwoMemoryOrders) {
   const Dims orders[] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-  for (const Shape& shape : {Shape{3, 17, 33}, Shape{1, 5, 1}, Shape{4, 8, 676}, Shape{2, 100, 500}, Shape{2, 0, 3}})
+  for (const Shape& shape : {Shape{3, 17, 33}, Shape{1, 5, 1}, Shape{2, 8, 676}, Shape{2, 40, 100}, Shape{2, 0, 3}})
     for (const DType dtype : {DType::U8, DType::F16, DType::F32, DType::F64})
       for (const Dims& from : orders)
         for (const Dims& to : orders) {

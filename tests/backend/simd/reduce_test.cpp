@@ -47,27 +47,27 @@ void expect_reduction(const Shape& shape, const Dims& dims, const Dims& order = 
 
 TEST(SimdReduce, FoldsAnyDimensions) {
   for_each_target([] {
-    for (const std::int64_t size : {1, 3, 15, 16, 17, 31, 64, 127, 1000, 4097}) {
+    for (const std::int64_t size : {1, 3, 15, 16, 17, 31, 64, 127, 1000}) {
       expect_reduction({size}, {0});
       expect_reduction({size, 5}, {0});
       expect_reduction({5, size}, {1});
     }
     for (const Dims& dims : {Dims{0}, Dims{1}, Dims{2}, Dims{0, 1}, Dims{0, 2}, Dims{1, 2}, Dims{0, 1, 2}, Dims{}})
       for (const Dims& order : {Dims{0, 1, 2}, Dims{0, 2, 1}, Dims{2, 1, 0}, Dims{1, 2, 0}}) {
-        expect_reduction({7, 8, 45}, dims, order);
-        expect_reduction({3, 70, 10}, dims, order);
+        expect_reduction({7, 8, 21}, dims, order);
+        expect_reduction({3, 70, 5}, dims, order);
       }
   });
 }
 
 TEST(SimdReduce, FoldsManyElementsIntoFewResults) {
   for_each_target([] {
-    expect_reduction({300000}, {0});
-    expect_reduction({2, 150001}, {1});
-    expect_reduction({150001, 2}, {0});
-    expect_reduction({200, 8, 25, 25}, {0, 2, 3}, {0, 2, 3, 1});
-    expect_reduction({200, 8, 25, 25}, {0, 2, 3});
-    expect_reduction({100, 5000}, {0});
+    expect_reduction({140000}, {0});
+    expect_reduction({2, 70001}, {1});
+    expect_reduction({70001, 2}, {0});
+    expect_reduction({40, 8, 25, 25}, {0, 2, 3}, {0, 2, 3, 1});
+    expect_reduction({40, 8, 25, 25}, {0, 2, 3});
+    expect_reduction({70, 2100}, {0});
   });
 }
 

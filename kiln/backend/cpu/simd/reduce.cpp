@@ -5,6 +5,7 @@
 
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
+#include "kiln/backend/cpu/simd/order.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/convert.hpp"
 #include "kiln/core/parallel.hpp"
@@ -14,23 +15,6 @@ namespace {
 
 constexpr std::int64_t kPiece = 65536;   // elements that one partial result covers
 constexpr std::int64_t kColumns = 2048;  // results that are folded side by side: they stay in L1
-
-/// Strides of a dense result in the memory order of the operand, so that channels-last data stay that way.
-Dims result_order(const Shape& shape, const Array& x) {
-  InlineList<int, kMaxRank> order;
-  for (int i = 0; i < shape.size(); ++i) {
-    int at = order.size();
-    while (at > 0 && x.strides[order[at - 1]] < x.strides[i]) --at;
-    order.insert(at, i);
-  }
-  Dims strides = Dims::filled(shape.size(), 1);
-  std::int64_t step = 1;
-  for (int i = order.size() - 1; i >= 0; --i) {
-    strides[order[i]] = step;
-    step *= shape[order[i]];
-  }
-  return strides;
-}
 
 template <class T, Fold fold>
 class Reduction {
@@ -126,7 +110,7 @@ class Reduction {
 template <class T>
 bool reduce(const op::Reduce& op, Call call) {
   const Array x = read(call.in[0]);
-  const Array z = allocate(call.out[0], result_order(call.out[0].shape(), x));
+  const Array z = allocate(call.out[0], dense_like(call.out[0].shape(), x));
   Shape folded = Shape::filled(x.shape.size(), 1);
   for (const auto dim : op.dims) folded[static_cast<int>(dim)] = x.shape[static_cast<int>(dim)];
   switch (op.fn) {

@@ -14,5 +14,12 @@ bool run(const op::Binary&, Call);
 bool run(const op::Where&, Call);
 bool run(const op::Cast&, Call);
 bool run(const op::Reduce&, Call);
+bool run(const op::AvgPool&, Call);
+bool run(const op::AvgPoolGrad&, Call);
+bool run(const op::Random&, Call);
+bool run(const op::Dropout&, Call);
+bool run(const op::Softmax&, Call);
+bool run(const op::LayerNorm&, Call);
+bool run(const op::CrossEntropy&, Call);
 
 }  // namespace kiln::cpu::simd

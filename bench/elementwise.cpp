@@ -1,0 +1,114 @@
+// What single operations cost on the CPU, in the shapes of a training step of the guide's model and beyond: time per
+// call and bytes of operands and result per second. `bench_elementwise --benchmark_filter=dropout`.
+#include <benchmark/benchmark.h>
+
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/functions.hpp"
+
+namespace {
+
+using namespace kiln;
+
+Device cpu() {
+  static const Device device = Device::cpu();
+  return device;
+}
+
+Value random_tensor(const Shape& shape) {
+  return emit(cpu(), op::Random{op::Distribution::Uniform, shape, DType::F32}, {Value(1), Value(-1.0), Value(1.0)});
+}
+/// Memory in the order [batch, height, width, channels], as convolutions give it.
+Value random_images(const Shape& s) { return permute(random_tensor({s[0], s[2], s[3], s[1]}), {0, 3, 1, 2}); }
+
+template <class F>
+void measure(benchmark::State& state, std::int64_t elements_touched, F&& f) {
+  for (auto _ : state) benchmark::DoNotOptimize(f());
+  state.SetBytesProcessed(state.iterations() * elements_touched * 4);
+}
+
+void add(benchmark::State& state) {
+  const Value x = random_tensor({state.range(0)}), y = random_tensor({state.range(0)});
+  measure(state, 3 * state.range(0), [&] { return x + y; });
+}
+void add_channel_bias(benchmark::State& state) {
+  const Value x = random_images({64, 16, 24, 24}), y = random_tensor({1, 16, 1, 1});
+  measure(state, 2 * x.numel(), [&] { return x + y; });
+}
+void add_row(benchmark::State& state) {
+  const Value x = random_tensor({64, 512}), y = random_tensor({512});
+  measure(state, 2 * x.numel(), [&] { return x + y; });
+}
+void relu(benchmark::State& state) {
+  const Value x = random_images({64, 16, 24, 24});
+  measure(state, 2 * x.numel(), [&] { return emit(op::Unary{op::UnaryFn::Relu}, {x}); });
+}
+void gelu(benchmark::State& state) {
+  const Value x = random_tensor({state.range(0)});
+  measure(state, 2 * x.numel(), [&] { return emit(op::Unary{op::UnaryFn::Gelu}, {x}); });
+}
+void dropout(benchmark::State& state) {
+  const Value x = random_tensor({64 * 16 * 24 * 24});
+  measure(state, 2 * x.numel(), [&] { return emit(op::Dropout{}, {x, Value(7), Value(0.5)}); });
+}
+void dropout_channels_last(benchmark::State& state) {
+  const Value x = random_images({64, 16, 24, 24});
+  measure(state, 2 * x.numel(), [&] { return emit(op::Dropout{}, {x, Value(7), Value(0.5)}); });
+}
+void sum_all(benchmark::State& state) {
+  const Value x = random_tensor({state.range(0)});
+  measure(state, x.numel(), [&] { return sum(x, {0}, true); });
+}
+void sum_to_channels(benchmark::State& state) {
+  const Value x = random_images({64, 16, 24, 24});
+  measure(state, x.numel(), [&] { return sum(x, {0, 2, 3}, true); });
+}
+void sum_rows(benchmark::State& state) {
+  const Value x = random_tensor({64, 512});
+  measure(state, x.numel(), [&] { return sum(x, {0}, true); });
+}
+const op::AvgPool kPool{.window = {}, .count_padding = true, .adaptive = {8, 8}};
+void adaptive_pool(benchmark::State& state) {
+  const Value x = random_images({64, 16, 24, 24});
+  measure(state, x.numel(), [&] { return emit(kPool, {x}); });
+}
+void adaptive_pool_gradient(benchmark::State& state) {
+  const Value y = random_images({64, 16, 8, 8});
+  measure(state, y.numel() * 9, [&] { return emit(op::AvgPoolGrad{kPool, {24, 24}}, {y}); });
+}
+void transpose(benchmark::State& state) {
+  const Value x = permute(random_tensor({state.range(0), state.range(0)}), {1, 0});
+  measure(state, 2 * x.numel(), [&] { return reshape(x, {x.numel()}); });
+}
+void to_channels_first(benchmark::State& state) {
+  const Value x = random_images({64, 16, 8, 8});
+  measure(state, 2 * x.numel(), [&] { return reshape(x, {64, 1024}); });
+}
+void log_softmax_rows(benchmark::State& state) {
+  const Value x = random_tensor({1024, 1024});
+  measure(state, 2 * x.numel(), [&] { return log_softmax(x, 1); });
+}
+void layer_norm_rows(benchmark::State& state) {
+  const Value x = random_tensor({1024, 1024}), weight = random_tensor({1024});
+  measure(state, 2 * x.numel(), [&] { return layer_norm(x, weight, weight, 1e-5); });
+}
+
+BENCHMARK(add)->Arg(10)->Arg(1000)->Arg(1 << 16)->Arg(1 << 20)->Arg(1 << 24);
+BENCHMARK(add_channel_bias);
+BENCHMARK(add_row);
+BENCHMARK(relu);
+BENCHMARK(gelu)->Arg(1000)->Arg(1 << 20);
+BENCHMARK(dropout);
+BENCHMARK(dropout_channels_last);
+BENCHMARK(sum_all)->Arg(1000)->Arg(1 << 20);
+BENCHMARK(sum_to_channels);
+BENCHMARK(sum_rows);
+BENCHMARK(adaptive_pool);
+BENCHMARK(adaptive_pool_gradient);
+BENCHMARK(transpose)->Arg(64)->Arg(1024);
+BENCHMARK(to_channels_first);
+BENCHMARK(log_softmax_rows);
+BENCHMARK(layer_norm_rows);
+
+}  // namespace
+
+BENCHMARK_MAIN();

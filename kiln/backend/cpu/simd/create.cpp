@@ -1,0 +1,100 @@
+// Random tensors and dropout in single precision, by blocks of words: an element's word depends on its place alone.
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/draw.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kGrain = 8 * kDrawn;
+
+Key key_of(const Value& key) { return {static_cast<std::uint64_t>(key.scalar().to<std::int64_t>())}; }
+
+/// Calls f(position, words, count) for all of [0, count), a block of words at a time.
+template <class F>
+void each_draw(Key key, std::int64_t count, F&& f) {
+  parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::uint32_t words[kDrawn];
+    for (std::int64_t at = begin; at < end; at += kDrawn) {
+      draw_words(key, static_cast<std::uint64_t>(at / kDrawn), words);
+      f(at, words, std::min(kDrawn, end - at));
+    }
+  });
+}
+
+/// Drops elements whose memory order is not the row-major one that words are counted in: the words of each outermost
+/// slice are drawn in their order and moved into that of the memory.
+void drop_permuted(Key key, const Array& x, const Array& z, std::uint32_t threshold, float scale) {
+  Array slice{.data = nullptr, .dtype = DType::F32, .shape = x.shape, .strides = x.strides};
+  slice.shape.erase(0);
+  slice.strides.erase(0);
+  const std::int64_t count = slice.numel();
+  parallel_for(x.shape[0], std::max<std::int64_t>(1, kGrain / count), [&](std::int64_t begin, std::int64_t end) {
+    // Whole blocks around the words of a slice, which may begin within one.
+    std::vector<std::uint32_t> words(static_cast<std::size_t>(count + 2 * kDrawn)), moved(static_cast<std::size_t>(count));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i * count, first_block = first / kDrawn;
+      for (std::int64_t block = first_block; block * kDrawn < first + count; ++block)
+        draw_words(key, static_cast<std::uint64_t>(block), words.data() + (block - first_block) * kDrawn);
+      Array from = slice, to = slice;
+      from.data = reinterpret_cast<std::byte*>(words.data() + first % kDrawn);
+      from.strides = contiguous_strides(slice.shape);
+      to.data = reinterpret_cast<std::byte*>(moved.data());
+      copy(from, to);
+      const std::int64_t offset = i * x.strides[0];
+      drop(x.as<float>() + offset, moved.data(), threshold, scale, z.as<float>() + offset, count);
+    }
+  });
+}
+
+}  // namespace
+
+bool run(const op::Random& op, Call call) {
+  if (op.dtype != DType::F32) return false;
+  const Array z = allocate(call.out[0]);
+  const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
+  each_draw(key_of(call.in[op::Random::key]), z.numel(), [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
+    float* numbers = z.as<float>() + at;
+    switch (op.distribution) {
+      case op::Distribution::Uniform: draw_uniform(words, a, b, numbers, count); return;
+      case op::Distribution::Bernoulli: draw_bernoulli(words, uniform_threshold(a), numbers, count); return;
+      case op::Distribution::Normal: {
+        if (count == kDrawn) return draw_normal(words, a, b, numbers);
+        float block[kDrawn];
+        draw_normal(words, a, b, block);
+        std::copy_n(block, count, numbers);
+        return;
+      }
+    }
+  });
+  return true;
+}
+
+bool run(const op::Dropout&, Call call) {
+  const Value& operand = call.in[op::Dropout::x];
+  if (operand.dtype() != DType::F32) return false;
+  const Array x = read(operand);
+  const Dims strides = follow_order(x.shape, call.in.first(1));
+  const bool row_major = x.contiguous();
+  if (!row_major && (strides != x.strides || strides[0] * x.shape[0] != x.numel())) return false;
+
+  const double probability = call.in[op::Dropout::probability].scalar().to<double>();
+  const std::uint32_t threshold = uniform_threshold(probability);
+  const auto scale = static_cast<float>(1 / (1 - probability));
+  const Key key = key_of(call.in[op::Dropout::key]);
+  const Array z = allocate(call.out[0], strides);
+  if (!row_major) {
+    drop_permuted(key, x, z, threshold, scale);
+  } else {
+    each_draw(key, x.numel(), [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
+      drop(x.as<float>() + at, words, threshold, scale, z.as<float>() + at, count);
+    });
+  }
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,139 @@
+// Compiled without contraction to fused multiply-adds: every target gives the same bits.
+#include "kiln/backend/cpu/simd/draw.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/draw.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+
+#include "kiln/backend/cpu/simd/vector_math.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+using Words = hn::ScalableTag<std::uint32_t>;
+
+#if HWY_TARGET == HWY_SCALAR
+void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
+  for (std::uint64_t i = 0; i < kDrawn / 4; ++i) {
+    const PhiloxWords four = philox(key, block * (kDrawn / 4) + i);
+    for (std::size_t k = 0; k < 4; ++k) words[4 * i + k] = four[k];
+  }
+}
+#else
+struct Product {
+  hn::Vec<Words> low, high;
+};
+HWY_INLINE Product multiply(hn::Vec<Words> a, std::uint32_t factor) {
+  const Words tag;
+  const hn::RepartitionToWide<Words> wide;
+  const auto b = hn::Set(tag, factor);
+  const auto even = hn::MulEven(a, b);
+  const auto odd = hn::MulEven(hn::BitCast(tag, hn::ShiftRight<32>(hn::BitCast(wide, a))), b);
+  return {hn::Mul(a, b), hn::OddEven(hn::BitCast(tag, odd), hn::BitCast(tag, hn::ShiftRight<32>(even)))};
+}
+
+void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
+  const Words tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const std::uint64_t first = block * (kDrawn / 4);  // a multiple of 256: its low word does not wrap within the block
+  const auto low_key = static_cast<std::uint32_t>(key.bits), high_key = static_cast<std::uint32_t>(key.bits >> 32);
+  for (std::size_t i = 0; i < kDrawn / 4; i += lanes) {
+    auto a = hn::Iota(tag, static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i));
+    auto b = hn::Set(tag, static_cast<std::uint32_t>(first >> 32)), c = hn::Zero(tag), d = hn::Zero(tag);
+    auto k = hn::Set(tag, low_key), l = hn::Set(tag, high_key);
+    for (int round = 0; round < 10; ++round) {
+      const Product p = multiply(a, 0xD2511F53u), q = multiply(c, 0xCD9E8D57u);
+      a = hn::Xor(hn::Xor(q.high, b), k);
+      b = q.low;
+      c = hn::Xor(hn::Xor(p.high, d), l);
+      d = p.low;
+      k = hn::Add(k, hn::Set(tag, 0x9E3779B9u));
+      l = hn::Add(l, hn::Set(tag, 0xBB67AE85u));
+    }
+    hn::StoreInterleaved4(a, b, c, d, tag, words + 4 * i);
+  }
+}
+#endif
+
+// Loops that the compiler makes vectors of.
+HWY_INLINE bool reaches(std::uint32_t word, std::uint32_t threshold) {
+  return static_cast<std::int32_t>(word >> 8) >= static_cast<std::int32_t>(threshold);
+}
+void bernoulli_of(const std::uint32_t* HWY_RESTRICT words, std::uint32_t threshold, float* HWY_RESTRICT ones, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) ones[i] = reaches(words[i], threshold) ? 0.0f : 1.0f;
+}
+void drop_of(const float* HWY_RESTRICT x, const std::uint32_t* HWY_RESTRICT words, std::uint32_t threshold, float scale,
+             float* HWY_RESTRICT z, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float kept = x[i] * scale;
+    z[i] = reaches(words[i], threshold) ? kept : 0.0f;
+  }
+}
+void uniform_of(const std::uint32_t* HWY_RESTRICT words, double low, double high, float* HWY_RESTRICT numbers, std::int64_t count) {
+  // The least float that is not below `high`, which rounding may reach, and the one before it.
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  float beyond = static_cast<float>(high);
+  if (static_cast<double>(beyond) < high) beyond = std::nextafter(beyond, infinity);
+  const float last = std::nextafter(beyond, -infinity);
+  if (!(high > low)) beyond = std::numeric_limits<float>::quiet_NaN();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float number = static_cast<float>(low + static_cast<double>(to_uniform(words[i])) * (high - low));
+    numbers[i] = number >= beyond ? last : number;
+  }
+}
+void normal_of(const std::uint32_t* words, double mean, double deviation, float* numbers) {
+  constexpr std::int64_t pairs = kDrawn / 2;
+  double distance[pairs], angle[pairs], sine[pairs];
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    distance[i] = 1 - static_cast<double>(to_uniform(words[2 * i]));
+    angle[i] = 2 * std::numbers::pi * static_cast<double>(to_uniform(words[2 * i + 1]));
+  }
+  for (std::size_t i = 0; i < pairs; i += kLanes<double>) {
+    const Vector<double> length = sqrt(-2 * log(Vector<double>::load(distance + i))) * deviation;
+    const Vector<double> turn = Vector<double>::load(angle + i);
+    store(length * sin(turn) + mean, sine + i);
+    store(length * cos(turn) + mean, distance + i);
+  }
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    numbers[2 * i] = static_cast<float>(distance[i]);
+    numbers[2 * i + 1] = static_cast<float>(sine[i]);
+  }
+}
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(words_of);
+HWY_EXPORT(bernoulli_of);
+HWY_EXPORT(uniform_of);
+HWY_EXPORT(normal_of);
+HWY_EXPORT(drop_of);
+
+void draw_words(Key key, std::uint64_t block, std::uint32_t* words) { HWY_DYNAMIC_DISPATCH(words_of)(key, block, words); }
+std::uint32_t uniform_threshold(double probability) {
+  if (!(probability <= 1)) return 1u << 24;  // NaN too: nothing reaches it
+  return probability <= 0 ? 0 : static_cast<std::uint32_t>(std::ceil(probability * 0x1p24));
+}
+void draw_bernoulli(const std::uint32_t* words, std::uint32_t threshold, float* ones, std::int64_t count) {
+  HWY_DYNAMIC_DISPATCH(bernoulli_of)(words, threshold, ones, count);
+}
+void draw_uniform(const std::uint32_t* words, double low, double high, float* numbers, std::int64_t count) {
+  HWY_DYNAMIC_DISPATCH(uniform_of)(words, low, high, numbers, count);
+}
+void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers) {
+  HWY_DYNAMIC_DISPATCH(normal_of)(words, mean, deviation, numbers);
+}
+void drop(const float* x, const std::uint32_t* words, std::uint32_t threshold, float scale, float* z, std::int64_t count) {
+  HWY_DYNAMIC_DISPATCH(drop_of)(x, words, threshold, scale, z, count);
+}
+
+}  // namespace kiln::cpu::simd
+#endif

@@ -1,0 +1,79 @@
+#include "kiln/core/parallel.hpp"
+#include "kiln/core/random.hpp"
+#include "tests/backend/simd/harness.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using op::Distribution;
+
+constexpr std::uint64_t kSeed = 0x123456789abcdefull;
+const Value kKey{static_cast<std::int64_t>(kSeed)};
+
+double uniform_at(std::int64_t i) { return to_uniform(random_word(Key{kSeed}, static_cast<std::uint64_t>(i))); }
+
+TEST(SimdRandom, DrawsTheWordsOfTheStream) {
+  for_each_target([] {
+    for (const std::int64_t size : {0, 1, 5, 1000, 1024, 1025, 20000}) {
+      std::vector<double> uniform, ones, normal;
+      for (std::int64_t i = 0; i < size; ++i) {
+        const double u = uniform_at(i);
+        uniform.push_back(static_cast<float>(-2 + u * 5));
+        ones.push_back(u < 0.3);
+        const std::int64_t pair = i / 2 * 2;
+        const double distance = std::sqrt(-2 * std::log(1 - uniform_at(pair))), angle = 2 * M_PI * uniform_at(pair + 1);
+        normal.push_back(1 + 2 * distance * (i == pair ? std::cos(angle) : std::sin(angle)));
+      }
+      const Shape shape{size};
+      EXPECT_EQ(numbers(run_op(op::Random{Distribution::Uniform, shape, DType::F32}, {kKey, Value(-2), Value(3)})), uniform);
+      EXPECT_EQ(numbers(run_op(op::Random{Distribution::Bernoulli, shape, DType::F32}, {kKey, Value(0.3), Value(0)})), ones);
+      expect_close(numbers(run_op(op::Random{Distribution::Normal, shape, DType::F32}, {kKey, Value(1), Value(2)})), normal, 1e-6, 1e-6);
+    }
+  });
+}
+
+TEST(SimdRandom, StaysBelowTheUpperEnd) {
+  // In floats, nearly all of [1, 1 + 2^-24) rounds to one of its ends.
+  for_each_target([] {
+    const double high = 1 + 0x1p-24;
+    for (const double number : numbers(run_op(op::Random{Distribution::Uniform, {5000}, DType::F32}, {kKey, Value(1), Value(high)})))
+      ASSERT_LT(number, high);
+  });
+}
+
+std::vector<double> dropped(const std::vector<double>& x, double probability) {
+  std::vector<double> z;
+  const auto scale = static_cast<float>(1 / (1 - probability));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    z.push_back(uniform_at(static_cast<std::int64_t>(i)) >= probability ? static_cast<float>(x[i]) * scale : 0);
+  return z;
+}
+
+TEST(SimdDropout, KeepsByRowMajorPlaceInAnyMemoryOrder) {
+  for_each_target([] {
+    for (const Shape& shape : {Shape{3, 5, 7, 9}, Shape{2, 8, 26, 26}, Shape{1, 4, 3, 3}}) {
+      const auto x = rounded(DType::F32, random_numbers(numel(shape), -1, 1));
+      for (const Dims& order : {Dims{0, 1, 2, 3}, Dims{0, 2, 3, 1}, Dims{0, 3, 1, 2}})
+        for (const double probability : {0.0, 0.25, 0.5, 1.0}) {
+          const Value operand = tensor(DType::F32, shape, x, order);
+          const Value z = run_op(op::Dropout{}, {operand, kKey, Value(probability)});
+          EXPECT_EQ(z.node()->strides, operand.node()->strides);
+          EXPECT_EQ(numbers(z), probability < 1 ? dropped(x, probability) : std::vector<double>(x.size(), 0));
+        }
+    }
+  });
+}
+
+TEST(SimdDropout, IsTheSameOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  const auto x = random_numbers(64 * 512 + 3, -1, 1);
+  for (const int threads : {1, 2}) {
+    set_num_threads(threads);
+    EXPECT_EQ(numbers(run_op(op::Dropout{}, {tensor(DType::F32, {64 * 512 + 3}, x), kKey, Value(0.5)})),
+              dropped(rounded(DType::F32, x), 0.5));
+  }
+  set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace kiln::cpu::simd
