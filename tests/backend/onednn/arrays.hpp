@@ -32,6 +32,7 @@ inline Value random_tensor(const Shape& shape, unsigned seed, std::vector<int> o
   for (std::int64_t i = 0; i < array.numel(); ++i) {
     const float number = static_cast<float>(static_cast<int>(random() % 17) - 8) / 8;
     if (dtype == DType::BF16) array.as<BF16>()[i] = BF16(number);
+    else if (dtype == DType::F16) array.as<F16>()[i] = F16(number);
     else array.as<float>()[i] = number;
   }
   return value;
@@ -53,8 +54,9 @@ inline std::vector<double> numbers(const Value& value) {
   for (std::int64_t n = array.numel(); n > 0; --n) {
     std::int64_t at = 0;
     for (int i = 0; i < index.size(); ++i) at += index[i] * array.strides[i];
-    result.push_back(array.dtype == DType::BF16 ? static_cast<double>(array.as<BF16>()[at])
-                                                : static_cast<double>(array.as<float>()[at]));
+    if (array.dtype == DType::BF16) result.push_back(static_cast<float>(array.as<BF16>()[at]));
+    else if (array.dtype == DType::F16) result.push_back(static_cast<float>(array.as<F16>()[at]));
+    else result.push_back(array.as<float>()[at]);
     for (int i = index.size() - 1; i >= 0 && ++index[i] == array.shape[i]; --i) index[i] = 0;
   }
   return result;

@@ -263,25 +263,24 @@ TEST(OneDnnConvolutions, ReadReversedAndBroadcastImages) {
   }
 }
 
-TEST(OneDnnConvolutions, ConvolveBfloat16) {
-  const auto bf16 = [](const Shape& shape, unsigned seed) { return random_tensor(shape, seed, {}, DType::BF16); };
-  const Value x = bf16({3, 32, 9, 9}, 1), w = bf16({16, 32, 3, 3}, 2), y = bf16({3, 16, 9, 9}, 3), b = bf16({16}, 4);
-  bool taken = false;
-  const Value forward = run(kPlain, {x, w, b}, taken);
-  if (!taken) GTEST_SKIP() << "oneDNN has no bfloat16 here";
-  const Case c{3, 32, 16, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
-  const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y), bs = numbers(b);
-  std::vector<double> to_y(ys.size()), to_x(xs.size(), 0.0), to_w(ws.size(), 0.0);
-  for (std::size_t i = 0; i < to_y.size(); ++i) to_y[i] = bs[i / 81 % 16];
-  each_product(c, [&](auto i, auto j, auto k) {
-    to_y[std::size_t(k)] += xs[std::size_t(i)] * ws[std::size_t(j)];
-    to_x[std::size_t(i)] += ys[std::size_t(k)] * ws[std::size_t(j)];
-    to_w[std::size_t(j)] += ys[std::size_t(k)] * xs[std::size_t(i)];
-  });
-  constexpr double kRounding = 1.0 / 256;
-  EXPECT_LT(distance(numbers(forward), to_y), kRounding);
-  EXPECT_LT(distance(numbers(run(op::ConvTranspose{kPlain, {9, 9}}, {y, w})), to_x), kRounding);
-  EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{kPlain, {3, 3}}, {x, y})), to_w), kRounding);
+TEST(OneDnnConvolutions, ConvolveHalfTypes) {
+  for (const DType dtype : {DType::BF16, DType::F16}) {
+    const auto half = [&](const Shape& shape, unsigned seed) { return random_tensor(shape, seed, {}, dtype); };
+    const Value x = half({3, 32, 9, 9}, 1), w = half({16, 32, 3, 3}, 2), y = half({3, 16, 9, 9}, 3), b = half({16}, 4);
+    const Case c{3, 32, 16, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y), bs = numbers(b);
+    std::vector<double> to_y(ys.size()), to_x(xs.size(), 0.0), to_w(ws.size(), 0.0);
+    for (std::size_t i = 0; i < to_y.size(); ++i) to_y[i] = bs[i / 81 % 16];
+    each_product(c, [&](auto i, auto j, auto k) {
+      to_y[std::size_t(k)] += xs[std::size_t(i)] * ws[std::size_t(j)];
+      to_x[std::size_t(i)] += ys[std::size_t(k)] * ws[std::size_t(j)];
+      to_w[std::size_t(j)] += ys[std::size_t(k)] * xs[std::size_t(i)];
+    });
+    const double rounding = dtype == DType::BF16 ? 1.0 / 256 : 1.0 / 2048;
+    EXPECT_LT(distance(numbers(run(kPlain, {x, w, b})), to_y), rounding);
+    EXPECT_LT(distance(numbers(run(op::ConvTranspose{kPlain, {9, 9}}, {y, w})), to_x), rounding);
+    EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{kPlain, {3, 3}}, {x, y})), to_w), rounding);
+  }
 }
 
 TEST(OneDnnConvolutions, LeaveEmptyBatchesAndOtherTypesToTheReference) {

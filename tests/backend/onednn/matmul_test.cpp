@@ -123,18 +123,18 @@ TEST(OneDnnMatmul, GivesEmptyResultsForEmptyOperands) {
   EXPECT_EQ(multiply(random_tensor({0, 2, 4}, 21), random_tensor({4, 3}, 22)).shape(), (Shape{0, 2, 3}));
 }
 
-TEST(OneDnnMatmul, MultipliesBfloat16) {
-  const auto bf16 = [](const Shape& shape, unsigned seed, std::vector<int> order = {}) {
-    return random_tensor(shape, seed, std::move(order), DType::BF16);
-  };
-  const Value in[] = {bf16({1, 1}, 0), bf16({1, 1}, 0)};
-  Value out = tensor({1, 1}, DType::BF16);
-  if (!onednn::run(op::Matmul{}, {in, {&out, 1}})) GTEST_SKIP() << "oneDNN has no bfloat16 here";
-  constexpr double kRounding = 1.0 / 256;
-  check(bf16({3, 4}, 23), bf16({4, 5}, 24), kRounding);
-  check(bf16({130, 70}, 23), bf16({70, 390}, 24, {1, 0}), kRounding);
-  check(bf16({9, 30, 40}, 23), bf16({9, 40, 50}, 24, {2, 0, 1}), kRounding);
-  check(bf16({1, 512}, 23), bf16({512, 10}, 24), kRounding);
+TEST(OneDnnMatmul, MultipliesHalfTypes) {
+  for (const DType dtype : {DType::BF16, DType::F16}) {
+    const auto half = [&](const Shape& shape, unsigned seed, std::vector<int> order = {}) {
+      return random_tensor(shape, seed, std::move(order), dtype);
+    };
+    const double rounding = dtype == DType::BF16 ? 1.0 / 256 : 1.0 / 2048;
+    check(half({3, 4}, 23), half({4, 5}, 24), rounding);
+    check(half({130, 70}, 23), half({70, 390}, 24, {1, 0}), rounding);
+    check(half({9, 30, 40}, 23), half({9, 40, 50}, 24, {2, 0, 1}), rounding);
+    check(half({1, 512}, 23), half({512, 10}, 24), rounding);
+    check(view_of(half({40, 60}, 23), {20, 30}, {120, 2}), half({30, 9}, 24), rounding);
+  }
 }
 
 TEST(OneDnnMatmul, LeavesOtherTypesToTheReference) {

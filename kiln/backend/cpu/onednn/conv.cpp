@@ -1,18 +1,16 @@
 // Convolution and its two adjoints. The images of a batch, or the rows of an image, are shared out to the threads.
-#include <cstring>
-
 #include "kiln/backend/cpu/onednn/conv_direct.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
 #include "kiln/backend/cpu/onednn/layout.hpp"
-#include "kiln/backend/cpu/onednn/onednn.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
+#include "kiln/backend/cpu/onednn/through_float32.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
 
 using std::int64_t;
 
-bool takes(DType dtype) { return dtype == DType::F32 || (dtype == DType::BF16 && has_bf16()); }
+bool takes(DType dtype) { return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16; }
 
 Spatial spatial(const Shape& shape) { return Spatial(shape.begin() + 2, shape.end()); }
 
@@ -84,6 +82,7 @@ bool run(const op::Conv& conv, Call call) {
   const DType dtype = call.out[0].dtype();
   const Geometry whole(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
+  if (goes_through_float32(dtype)) return through_float32(conv, call);
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
   if (direct_forward_fits(whole, dtype)) {
@@ -130,6 +129,7 @@ bool run(const op::ConvTranspose& op, Call call) {
   const Shape& shape = call.out[0].shape();
   const Geometry whole(op.conv, shape, call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
+  if (goes_through_float32(dtype)) return through_float32(op, call);
 
   const int64_t images = divide_up(whole.batch, pieces(whole.batch * whole.cost()));
   const bool direct = direct_data_fits(whole, dtype);
@@ -164,6 +164,7 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const DType dtype = call.out[0].dtype();
   const Geometry whole(op.conv, call.in[Slot::x].shape(), call.in[Slot::y].shape(), op.kernel);
   if (!takes(dtype) || whole.empty()) return false;
+  if (goes_through_float32(dtype)) return through_float32(op, call);
 
   // Each piece sums over its images; so many pieces that their weights together stay within the cache.
   constexpr int64_t kMostBytes = 16 << 20;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/onednn/onednn.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
+#include "kiln/backend/cpu/onednn/through_float32.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
@@ -189,13 +189,14 @@ void run_pieces(const Product& p, const Piece& piece) {
 
 }  // namespace
 
-bool run(const op::Matmul&, Call call) {
+bool run(const op::Matmul& op, Call call) {
   const Shape& shape = call.out[0].shape();
   const DType dtype = call.out[0].dtype();
   const int rank = shape.size();
-  if (dtype != DType::F32 && !(dtype == DType::BF16 && has_bf16())) return false;
+  if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
+  if (goes_through_float32(dtype)) return through_float32(op, call);
 
   Product p{.dtype = dtype,
             .m = shape[rank - 2],

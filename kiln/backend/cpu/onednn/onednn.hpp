@@ -11,7 +11,7 @@ std::false_type run(const T&, Call) {
   return {};
 }
 
-// float32, and bfloat16 where the processor has it.
+// float32, and the half types: bfloat16 itself where the processor has it, otherwise on float32 copies.
 bool run(const op::Matmul&, Call call);
 bool run(const op::Conv& conv, Call call);
 bool run(const op::ConvTranspose& op, Call call);

@@ -1,0 +1,30 @@
+// Half types that the processor does not multiply: computed in float32 on copies, rounded once at the end.
+#pragma once
+#include <algorithm>
+#include <iterator>
+
+#include "kiln/backend/cpu/onednn/onednn.hpp"
+
+namespace kiln::cpu::onednn {
+
+/// float16, and bfloat16 on a processor without it.
+bool goes_through_float32(DType dtype);
+
+/// The tensor in float32, in the same memory order where it has no gaps. An absent operand stays absent.
+Value widened(const Value& value);
+/// Gives `result` the numbers and the memory order of `wide`, which has no gaps.
+void narrow(const Value& wide, Value& result);
+
+template <class Op>
+bool through_float32(const Op& op, Call call) {
+  Value in[3];
+  KILN_CHECK(call.in.size() <= std::size(in));
+  std::transform(call.in.begin(), call.in.end(), in, widened);
+  const Value& narrowed = call.out[0];
+  Value wide(make_ref<Node>(Desc{narrowed.shape(), DType::F32}, narrowed.device()));
+  if (!run(op, {{in, call.in.size()}, {&wide, 1}})) return false;
+  narrow(wide, call.out[0]);
+  return true;
+}
+
+}  // namespace kiln::cpu::onednn
