@@ -1,6 +1,8 @@
-// Everything that a model and its training loop need. What few programs use has headers of its own beside this one.
+// What a model and its training loop need: tensors, gradients, modules, optimizers, files of both, configs. Data sets
+// and what few programs use have headers of their own (kiln/data/), so that a model compiles in about a second.
 #pragma once
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/core/config.hpp"
 #include "kiln/nn/nn.hpp"
 #include "kiln/ops/no_grad.hpp"
 #include "kiln/optim/optim.hpp"

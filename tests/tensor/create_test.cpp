@@ -1,9 +1,12 @@
 // Ways to make a tensor.
+#include "kiln/tensor/create.hpp"
+
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
+#include "kiln/tensor/format.hpp"
 
 #include "tests/support/sentence.hpp"
 

@@ -6,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/create.hpp"
+#include "kiln/tensor/print.hpp"
 
 namespace kiln {
 namespace {

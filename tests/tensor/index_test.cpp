@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
+#include "kiln/tensor/create.hpp"
+#include "kiln/tensor/format.hpp"
 
 namespace kiln {
 namespace {

@@ -1,7 +1,9 @@
 // What comes out of operators: kinds are decided by the compiler, element types by the table of core/dtype.hpp.
 #include <gtest/gtest.h>
 
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
+#include "kiln/tensor/create.hpp"
+#include "kiln/tensor/format.hpp"
 
 namespace kiln {
 namespace {

@@ -1,7 +1,10 @@
 // Methods that change the rank say so in their types.
 #include <gtest/gtest.h>
 
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
+#include "kiln/tensor/assemble.hpp"
+#include "kiln/tensor/create.hpp"
+#include "kiln/tensor/format.hpp"
 
 #include "tests/support/sentence.hpp"
 

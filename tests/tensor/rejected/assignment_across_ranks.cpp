@@ -1,4 +1,4 @@
 // Tensor<3
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
 using namespace kiln;
 Tensor<2> first(Tensor<3> x) { return x; }

@@ -1,4 +1,4 @@
 // Tensor<2.*backward|'backward': constraints
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
 using namespace kiln;
 Gradients grads(Tensor<2> loss) { return loss.backward(); }

@@ -1,4 +1,4 @@
 // Tensor<0, kiln::Int>.*backward|'backward': constraints
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
 using namespace kiln;
 Gradients grads(Tensor<0, Int> loss) { return loss.backward(); }

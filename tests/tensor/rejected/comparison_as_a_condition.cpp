@@ -1,5 +1,5 @@
 // Tensor<.*Bool
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
 using namespace kiln;
 bool same(Tensor<2> x) {
   if (x == x) return true;

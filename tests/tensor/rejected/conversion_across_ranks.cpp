@@ -1,4 +1,4 @@
 // int E = 3|Tensor<3>
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
 using namespace kiln;
 Tensor<2> first(Tensor<3> x) { return Tensor<2>(x); }

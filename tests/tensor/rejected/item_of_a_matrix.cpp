@@ -1,4 +1,4 @@
 // Tensor<2.*item|member function for call to 'item'
-#include "kiln/kiln.hpp"
+#include "kiln/tensor/arithmetic.hpp"
 using namespace kiln;
 float number(Tensor<2> x) { return x.item(); }
