@@ -12,16 +12,16 @@ void require_positive(std::string_view layer, std::string_view option, const Spa
 
 /// What both forms check and complete alike.
 template <class Config>
-ConvOptions complete(std::string_view layer, const Config& config, int N) {
+ConvOptions complete(std::string_view layer, const Config& config, int dimensions) {
   require<ArgumentError>(config.in > 0 && config.out > 0, layer, ": in = ", config.in, " and out = ", config.out,
                          " must be positive");
   require<ArgumentError>(config.groups > 0 && config.in % config.groups == 0 && config.out % config.groups == 0, layer,
                          ": ", config.groups, " groups do not divide ", config.in, " and ", config.out, " channels");
   require<ArgumentError>(!config.kernel.empty(), layer, ": the kernel's size is missing");
   ConvOptions options;
-  options.stride = per_dimension(layer, "stride", config.stride, N, 1);
-  options.padding = per_dimension(layer, "padding", config.padding, N, 0);
-  options.dilation = per_dimension(layer, "dilation", config.dilation, N, 1);
+  options.stride = per_dimension(layer, "stride", config.stride, dimensions, 1);
+  options.padding = per_dimension(layer, "padding", config.padding, dimensions, 0);
+  options.dilation = per_dimension(layer, "dilation", config.dilation, dimensions, 1);
   options.groups = config.groups;
   require_positive(layer, "stride", options.stride);
   require_positive(layer, "dilation", options.dilation);
@@ -31,8 +31,9 @@ ConvOptions complete(std::string_view layer, const Config& config, int N) {
 }
 
 /// [first, second, kernel...]
-Shape weight_shape(std::string_view layer, std::int64_t first, std::int64_t second, const Spatial& kernel, int N) {
-  const Spatial sizes = per_dimension(layer, "kernel", kernel, N, 1);
+Shape weight_shape(std::string_view layer, std::int64_t first, std::int64_t second, const Spatial& kernel,
+                   int dimensions) {
+  const Spatial sizes = per_dimension(layer, "kernel", kernel, dimensions, 1);
   require_positive(layer, "kernel", sizes);
   Shape shape{first, second};
   for (const auto size : sizes) shape.push_back(size);

@@ -51,8 +51,7 @@ class Optimizer {
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
   /// stay as they are.
   template <class M>
-    requires Module<M>
-  std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
+  requires Module<M> std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
     require_rate(Rule::kName, rate);
     const NoGrad pause;
     std::remove_cvref_t<M> result = std::forward<M>(model);
