@@ -24,7 +24,7 @@ std::vector<std::string_view> unexpected_names(const TensorFileView& record, con
 }
 
 std::vector<std::string> misfits(const TensorFileView& record, const std::vector<RecordPart>& parts,
-                                 std::string_view owner) {
+                                 std::string_view owner, const LoadOptions& options) {
   const std::vector<std::string_view> unexpected = unexpected_names(record, parts);
   std::vector<std::string> problems;
   for (const RecordPart& part : parts) {
@@ -37,6 +37,7 @@ std::vector<std::string> misfits(const TensorFileView& record, const std::vector
       problems.push_back(std::move(problem));
     }
   }
+  if (options.allow_unexpected) return problems;
   for (const auto name : unexpected) problems.push_back(text("'", name, "' is unexpected, the ", owner, " has none"));
   return problems;
 }
@@ -50,8 +51,8 @@ Value taken_over(const TensorView& tensor, const Value& expected) {
 }  // namespace
 
 Values fit(const TensorFileView& record, const std::vector<RecordPart>& parts, std::string_view owner,
-           std::string_view file) {
-  const std::vector<std::string> problems = misfits(record, parts, owner);
+           std::string_view file, const LoadOptions& options) {
+  const std::vector<std::string> problems = misfits(record, parts, owner, options);
   if (problems.size() == 1) fail<LoadError>(file, ": ", problems[0]);
   if (!problems.empty()) {
     std::string list;

@@ -24,6 +24,10 @@ concept Stateful = requires(T& object) { object.visit_state([](const std::string
 template <class T>
 concept Recordable = Stateful<T> || Module<T>;
 
+struct LoadOptions {
+  bool allow_unexpected = false;  // the record may hold tensors that the object has none of
+};
+
 namespace detail {
 
 template <class T, class F>
@@ -41,7 +45,7 @@ std::vector<RecordPart> parts_of(const T& object) {
 
 /// The contents of `record` for each of `parts`, on its device and in its element type.
 Values fit(const TensorFileView& record, const std::vector<RecordPart>& parts, std::string_view owner,
-           std::string_view file);
+           std::string_view file, const LoadOptions& options);
 
 TensorFile to_tensor_file(const std::vector<RecordPart>& parts, const Metadata& metadata);
 
@@ -59,8 +63,9 @@ TensorFile record_of(const T& object, const Metadata& metadata = {}) {
 /// Throws one LoadError that names every tensor that is missing, unexpected, of another shape or another kind; its
 /// sentence begins with `file`.
 template <Recordable T>
-T from_record(const TensorFileView& record, T object, std::string_view file) {
-  const Values values = detail::fit(record, detail::parts_of(object), Stateful<T> ? "optimizer" : "module", file);
+T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
+  const std::string_view owner = Stateful<T> ? "optimizer" : "module";
+  const Values values = detail::fit(record, detail::parts_of(object), owner, file, options);
   auto next = values.begin();
   detail::visit_parts(object, [&]<class P>(const std::string&, P& part) {
     if constexpr (std::same_as<P, std::int64_t>) part = (next++)->scalar().template to<std::int64_t>();

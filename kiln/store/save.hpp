@@ -34,8 +34,8 @@ struct OpenRecord {
 /// The model or optimizer with the contents of the file: auto model = load("model.safetensors", config.init(device)).
 /// See from_record() for what is converted. Throws IoError, DataError, or a LoadError that names every misfit.
 template <Recordable T>
-T load(const std::string& path, T object) {
-  return from_record(detail::OpenRecord(path).view, std::move(object), path);
+T load(const std::string& path, T object, const LoadOptions& options = {}) {
+  return from_record(detail::OpenRecord(path).view, std::move(object), path, options);
 }
 
 }  // namespace kiln

@@ -124,6 +124,15 @@ TEST(Record, NamesEveryMisfitInOneError) {
             "  'optimizer_settings' is unexpected, the module has none");
 }
 
+TEST(Record, MayHoldMoreWhereThatIsAllowed) {
+  TensorFile file = record_of(nn::BatchNormConfig{.channels = 1}.init(Device::cpu()));
+  file.tensors.emplace("num_batches_tracked", TensorData({}, DType::I64));  // PyTorch's batch norms save it
+  file.tensors.at("bias") = TensorData::of<float>({1}, {5});
+  const nn::BatchNorm norm = from_record(view_of(file), nn::BatchNormConfig{.channels = 1}.init(Device::cpu()), "torch",
+                                         {.allow_unexpected = true});
+  EXPECT_EQ(norm.bias.to_vector(), (std::vector<float>{5}));
+}
+
 // One step on gradients of ones times `factor`.
 template <class Optim>
 nn::Linear step(Optim& optimizer, nn::Linear model, double factor) {
