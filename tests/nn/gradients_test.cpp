@@ -6,6 +6,7 @@
 #include "kiln/nn/nn.hpp"
 
 #include "sines.hpp"
+#include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
@@ -108,14 +109,6 @@ struct Pair {
   nn::Linear used, unused;
 };
 
-template <class F>
-std::string sentence(F&& f) {
-  try {
-    f();
-  } catch (const AutodiffError& error) { return std::string(error.message()); }
-  return "no error";
-}
-
 TEST(ValueAndGrad, LeavesOutParametersThatTookNoPart) {
   const nn::LinearConfig config{.in = 2, .out = 1};
   const auto [loss, grads] = value_and_grad(Pair{config.init(device), config.init(device)},
@@ -139,10 +132,11 @@ TEST(ValueAndGrad, AgreesWithBackward) {
 TEST(ValueAndGrad, SaysWhichDeviceAModelNeeds) {
   const nn::Linear plain = nn::LinearConfig{.in = 2, .out = 1}.init(Device::cpu());
   const auto loss = [](const nn::Linear& m) { return m.weight.sum(); };
-  EXPECT_EQ(sentence([&] { value_and_grad(plain, loss); }),
-            "value_and_grad: parameter 'weight' was made on the plain device cpu; make the model on device.autodiff()");
-  EXPECT_EQ(sentence([&] { value_and_grad(nn::Dropout{}, [](const auto&) { return Tensor<0>(); }); }),
-            "value_and_grad: the model has no parameters");
+  EXPECT_EQ(sentence_of([&] { value_and_grad(plain, loss); }),
+            "AutodiffError: value_and_grad: parameter 'weight' was made on the plain device cpu; make the model on "
+            "device.autodiff()");
+  EXPECT_EQ(sentence_of([&] { value_and_grad(nn::Dropout{}, [](const auto&) { return Tensor<0>(); }); }),
+            "AutodiffError: value_and_grad: the model has no parameters");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "kiln/nn/nn.hpp"
 
 #include "sines.hpp"
+#include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
@@ -204,47 +205,39 @@ TEST(Initializers, CountFansOfConvolutionsByTheirWindow) {
   EXPECT_THROW(nn::fans_of({16}), ShapeError);
 }
 
-template <class F>
-std::string sentence(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) { return error.what(); }
-  return "no error";
-}
-
 TEST(Layers, SayWhatIsWrong) {
   using namespace nn;
-  EXPECT_EQ(sentence([] { LinearConfig{.in = 0, .out = 2}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { LinearConfig{.in = 0, .out = 2}.init(cpu); }),
             "ArgumentError: LinearConfig: in = 0 and out = 2 must be positive");
-  EXPECT_EQ(sentence([] { linear(3, 2).forward(sines_of<2>({4, 5})); }),
+  EXPECT_EQ(sentence_of([] { linear(3, 2).forward(sines_of<2>({4, 5})); }),
             "ShapeError: linear: the last dimension of [4, 5] is not the layer's input size, 3");
-  EXPECT_EQ(sentence([] { Conv2dConfig{.in = 1, .out = 1}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { Conv2dConfig{.in = 1, .out = 1}.init(cpu); }),
             "ArgumentError: Conv2dConfig: the kernel's size is missing");
-  EXPECT_EQ(sentence([] { Conv3dConfig{.in = 1, .out = 1, .kernel = {3, 3}}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { Conv3dConfig{.in = 1, .out = 1, .kernel = {3, 3}}.init(cpu); }),
             "ArgumentError: Conv3dConfig: kernel [3, 3] needs 3 entries, or one for all");
-  EXPECT_EQ(sentence([] { Conv2dConfig{.in = 1, .out = 1, .kernel = {0}}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { Conv2dConfig{.in = 1, .out = 1, .kernel = {0}}.init(cpu); }),
             "ArgumentError: Conv2dConfig: kernel [0, 0] must be positive");
-  EXPECT_EQ(sentence([] { Conv1dConfig{.in = 3, .out = 4, .kernel = {1}, .groups = 2}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { Conv1dConfig{.in = 3, .out = 4, .kernel = {1}, .groups = 2}.init(cpu); }),
             "ArgumentError: Conv1dConfig: 2 groups do not divide 3 and 4 channels");
-  EXPECT_EQ(sentence([] { Conv1dConfig{.in = 1, .out = 1, .kernel = {1}, .padding = {-1}}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { Conv1dConfig{.in = 1, .out = 1, .kernel = {1}, .padding = {-1}}.init(cpu); }),
             "ArgumentError: Conv1dConfig: padding [-1] must not be negative");
-  EXPECT_EQ(sentence([] { Conv1dConfig{.in = 0, .out = 1, .kernel = {1}}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { Conv1dConfig{.in = 0, .out = 1, .kernel = {1}}.init(cpu); }),
             "ArgumentError: Conv1dConfig: in = 0 and out = 1 must be positive");
-  EXPECT_EQ(sentence([] { MaxPool2d{}.forward(sines_of<4>({1, 1, 2, 2})); }),
+  EXPECT_EQ(sentence_of([] { MaxPool2d{}.forward(sines_of<4>({1, 1, 2, 2})); }),
             "ArgumentError: MaxPool2d: the kernel's size is missing");
-  EXPECT_EQ(sentence([] { BatchNormConfig{.channels = 0}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { BatchNormConfig{.channels = 0}.init(cpu); }),
             "ArgumentError: BatchNormConfig: channels = 0 must be positive");
-  EXPECT_EQ(sentence([] { BatchNormConfig{.channels = 3}.init(cpu).forward(sines_of<2>({4, 2})); }),
+  EXPECT_EQ(sentence_of([] { BatchNormConfig{.channels = 3}.init(cpu).forward(sines_of<2>({4, 2})); }),
             "ShapeError: BatchNorm: dimension 1 of [4, 2] is not the layer's 3 channels");
-  EXPECT_EQ(sentence([] { BatchNormConfig{.channels = 2}.init(cpu).forward(sines_of<2>({1, 2})); }),
+  EXPECT_EQ(sentence_of([] { BatchNormConfig{.channels = 2}.init(cpu).forward(sines_of<2>({1, 2})); }),
             "ShapeError: BatchNorm: training needs two elements or more per channel, [1, 2] has 1");
-  EXPECT_EQ(sentence([] { LayerNormConfig{.size = 0}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { LayerNormConfig{.size = 0}.init(cpu); }),
             "ArgumentError: LayerNormConfig: size = 0 must be positive");
-  EXPECT_EQ(sentence([] { EmbeddingConfig{.count = 1, .size = 0}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { EmbeddingConfig{.count = 1, .size = 0}.init(cpu); }),
             "ArgumentError: EmbeddingConfig: count = 1 and size = 0 must be positive");
-  EXPECT_EQ(sentence([] { MultiHeadAttentionConfig{.width = 6, .heads = 4}.init(cpu); }),
+  EXPECT_EQ(sentence_of([] { MultiHeadAttentionConfig{.width = 6, .heads = 4}.init(cpu); }),
             "ArgumentError: MultiHeadAttentionConfig: 4 heads do not divide a width of 6");
-  EXPECT_EQ(sentence([] { Dropout{.probability = 2}.forward(sines_of<1>({2})); }),
+  EXPECT_EQ(sentence_of([] { Dropout{.probability = 2}.forward(sines_of<1>({2})); }),
             "ArgumentError: dropout: a probability of 2 is not between 0 and 1");
 }
 

@@ -7,6 +7,8 @@
 
 #include "kiln/nn/linear.hpp"
 
+#include "tests/support/sentence.hpp"
+
 namespace kiln {
 namespace {
 
@@ -130,34 +132,27 @@ TEST(Optimizer, LearnsALine) {
   EXPECT_NEAR(model.bias.data().at(0), -1, 1e-3);
 }
 
-template <class F>
-std::string sentence(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) { return error.what(); }
-  return "no error";
-}
-
 TEST(Optimizer, SaysWhatIsWrong) {
   const nn::Linear plain = nn::LinearConfig{.in = 1, .out = 1}.init(Device::cpu());
-  EXPECT_EQ(sentence([&] { AdamConfig{}.init(plain); }),
+  EXPECT_EQ(sentence_of([&] { AdamConfig{}.init(plain); }),
             "AutodiffError: Adam: parameter 'weight' was made on the plain device cpu; make the model on "
             "device.autodiff()");
   const Model model = make_model();
-  EXPECT_EQ(sentence([&] { AdamConfig{.beta1 = 1}.init(model); }),
+  EXPECT_EQ(sentence_of([&] { AdamConfig{.beta1 = 1}.init(model); }),
             "ArgumentError: AdamConfig: beta1 = 1 and beta2 = 0.999 must lie in [0, 1)");
-  EXPECT_EQ(sentence([&] { AdamWConfig{.epsilon = -1}.init(model); }),
+  EXPECT_EQ(sentence_of([&] { AdamWConfig{.epsilon = -1}.init(model); }),
             "ArgumentError: AdamWConfig: epsilon = -1 and weight_decay = 0.01 must not be negative");
-  EXPECT_EQ(sentence([&] { SgdConfig{.momentum = -1}.init(model); }),
+  EXPECT_EQ(sentence_of([&] { SgdConfig{.momentum = -1}.init(model); }),
             "ArgumentError: SgdConfig: momentum = -1 and weight_decay = 0 must not be negative");
-  EXPECT_EQ(sentence([&] { SgdConfig{.nesterov = true}.init(model); }),
+  EXPECT_EQ(sentence_of([&] { SgdConfig{.nesterov = true}.init(model); }),
             "ArgumentError: SgdConfig: Nesterov's form needs a momentum and no dampening");
   auto optimizer = SgdConfig{}.init(model);
-  EXPECT_EQ(sentence([&] { optimizer.step(NAN, model, gradients(1)); }), "ArgumentError: Sgd: a learning rate of nan");
-  EXPECT_EQ(sentence([&] { optimizer.step(-1, model, gradients(1)); }), "ArgumentError: Sgd: a learning rate of -1");
+  EXPECT_EQ(sentence_of([&] { optimizer.step(NAN, model, gradients(1)); }),
+            "ArgumentError: Sgd: a learning rate of nan");
+  EXPECT_EQ(sentence_of([&] { optimizer.step(-1, model, gradients(1)); }), "ArgumentError: Sgd: a learning rate of -1");
   GradientsParams wrong;
   wrong.by_path["weight"] = ones({2}, device, DType::F64);
-  EXPECT_EQ(sentence([&] { optimizer.step(0.1, model, wrong); }),
+  EXPECT_EQ(sentence_of([&] { optimizer.step(0.1, model, wrong); }),
             "ShapeError: Sgd: the gradient of 'weight' has shape [2], the parameter [3]");
 }
 
@@ -188,11 +183,11 @@ TEST(Clip, KeepsEachElementWithinAValue) {
 }
 
 TEST(Clip, SaysWhatIsWrong) {
-  EXPECT_EQ(sentence([] { clip_by_global_norm(two_gradients(), 0); }),
+  EXPECT_EQ(sentence_of([] { clip_by_global_norm(two_gradients(), 0); }),
             "ArgumentError: clip_by_global_norm: a limit of 0 is not positive");
-  EXPECT_EQ(sentence([] { clip_by_value(two_gradients(), -1); }),
+  EXPECT_EQ(sentence_of([] { clip_by_value(two_gradients(), -1); }),
             "ArgumentError: clip_by_value: a limit of -1 is not positive");
-  EXPECT_EQ(sentence([] { global_norm({}); }), "ArgumentError: global_norm: there are no gradients");
+  EXPECT_EQ(sentence_of([] { global_norm({}); }), "ArgumentError: global_norm: there are no gradients");
 }
 
 template <class Config>
@@ -232,10 +227,11 @@ TEST(Schedule, GoesOnWhereItWas) {
 }
 
 TEST(Schedule, SaysWhatIsWrong) {
-  EXPECT_EQ(sentence([] { CosineConfig{.warmup = 5, .steps = 5}.init(); }),
+  EXPECT_EQ(sentence_of([] { CosineConfig{.warmup = 5, .steps = 5}.init(); }),
             "ArgumentError: CosineConfig: warmup = 5 must be at least 0 and below steps = 5");
-  EXPECT_EQ(sentence([] { StepConfig{.every = 0}.init(); }), "ArgumentError: StepConfig: every = 0 must be positive");
-  EXPECT_EQ(sentence([] { LinearRateConfig{.steps = 0}.init(); }),
+  EXPECT_EQ(sentence_of([] { StepConfig{.every = 0}.init(); }),
+            "ArgumentError: StepConfig: every = 0 must be positive");
+  EXPECT_EQ(sentence_of([] { LinearRateConfig{.steps = 0}.init(); }),
             "ArgumentError: LinearRateConfig: steps = 0 must be positive");
 }
 
