@@ -1,4 +1,4 @@
-// The frame of every optimizer: a rule for one parameter, applied to all that have a gradient, with state per parameter.
+// The frame of every optimizer: a rule for one parameter, applied to all that have a gradient, and its state.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace kiln {
 
-/// What a rule remembers of one parameter: how often it was updated, and tensors of the parameter's shape, zeros at first.
+/// What a rule remembers of one parameter: how often it was updated, and tensors of its shape, zeros at first.
 struct ParamState {
   std::int64_t steps = 0;  // before the update under way
   Values slots;

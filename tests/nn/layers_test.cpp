@@ -1,5 +1,5 @@
-// Each layer against PyTorch 2.15 in float64 on the same sines; `sines(shape, step, start)` says how they were made, the
-// layer's options are those of torch.nn.functional.
+// Each layer against PyTorch 2.15 in float64 on the same sines (sines.hpp); its options are those of
+// torch.nn.functional.
 #include <gtest/gtest.h>
 
 #include "kiln/nn/nn.hpp"

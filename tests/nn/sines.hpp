@@ -9,7 +9,7 @@
 
 namespace kiln {
 
-/// sin(0 * step + start), sin(1 * step + start), ...: in PyTorch torch.sin(torch.arange(n) * step + start).reshape(shape)
+/// Element i is sin(i * step + start): in PyTorch torch.sin(torch.arange(n) * step + start).reshape(shape).
 inline Value sines(const Shape& shape, double step = 0.37, double start = 0, const Device& device = Device::cpu(),
                    DType dtype = DType::F32) {
   TensorData data(shape, DType::F64);

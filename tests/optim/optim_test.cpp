@@ -34,7 +34,7 @@ GradientsParams gradients(int t) {
   return grads;
 }
 
-/// Ten steps of the optimizer; `reference(x, g, t)` is one step of an element, t counting from 1, with state per element.
+/// Ten steps of the optimizer; make_reference() gives the loop body for one element: (x, g, t) -> next x, t from 1.
 template <class Config, class Reference>
 void expect_follows(const Config& config, double rate, Reference make_reference) {
   Model model = make_model();
