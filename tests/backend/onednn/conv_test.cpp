@@ -1,4 +1,5 @@
 #include <array>
+#include <hwy/targets.h>
 
 #include <gtest/gtest.h>
 
@@ -289,6 +290,28 @@ TEST(OneDnnConvolutions, LeaveEmptyBatchesAndOtherTypesToTheReference) {
   EXPECT_FALSE(taken);
   run(kPlain, {tensor({1, 4, 6, 6}, DType::F64), tensor({8, 4, 3, 3}, DType::F64)}, taken);
   EXPECT_FALSE(taken);
+}
+
+TEST(OneDnnConvolutions, OfFewChannelsRunOnEveryInstructionSet) {
+  const Case c{3, 3, 24, {9, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const Value x = random_tensor(c.x(), 1), w = random_tensor(c.weight(), 2), y = random_tensor(c.y(), 3);
+  const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y);
+  std::vector<double> to_y(ys.size(), 0.0), to_w(ws.size(), 0.0);
+  each_product(c, [&](auto i, auto j, auto k) {
+    to_y[std::size_t(k)] += xs[std::size_t(i)] * ws[std::size_t(j)];
+    to_w[std::size_t(j)] += ys[std::size_t(k)] * xs[std::size_t(i)];
+  });
+  const auto supported = hwy::SupportedTargets();
+  for (const auto target : {HWY_AVX3, HWY_AVX2, HWY_SSE4}) {
+    if (!(supported & target)) continue;
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    EXPECT_LT(distance(numbers(run(c.conv(), {x, w})), to_y), 2e-6) << hwy::TargetName(target);
+    EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{c.conv(), c.kernel}, {x, y})), to_w), 2e-6)
+        << hwy::TargetName(target);
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 }  // namespace

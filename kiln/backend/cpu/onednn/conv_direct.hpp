@@ -1,7 +1,5 @@
 // Convolutions of few channels, where oneDNN's register blocks stay half empty.
 #pragma once
-#include <vector>
-
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/geometry.hpp"
 
