@@ -1,6 +1,7 @@
 #include "examples/guide/infer.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ std::int64_t infer(const InferOptions& options, const Device& device) {
   const Tensor<2> logits = model.forward(Tensor<3>::from_data(batch.images, device.inner()));
   const std::vector<float> chances = logits.softmax(1).to_vector();
 
-  fmt::print("{}", draw(image));
+  fmt::print("{}", draw(image, isatty(STDOUT_FILENO) != 0));
   const auto best = std::max_element(chances.begin(), chances.end()) - chances.begin();
   for (std::size_t digit = 0; digit < chances.size(); ++digit) {
     const auto width = static_cast<std::size_t>(chances[digit] * 40 + 0.5f);

@@ -73,7 +73,25 @@ Image read_picture(const std::filesystem::path& file) {
   return width == kSide && height == kSide ? image : resized(image);
 }
 
-std::string draw(const Image& image) {
+namespace {
+
+std::string draw_in_letters(const Image& image) {
+  constexpr std::string_view kShades = " .:-=+*#%@";
+  std::string text;
+  for (std::int64_t y = 0; y < image.height; ++y) {
+    for (std::int64_t x = 0; x < image.width; ++x) {
+      const auto shade = static_cast<std::size_t>(std::clamp(at(image, y, x), 0.0f, 1.0f) * 9 + 0.5f);
+      text.append(2, kShades[shade]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string draw(const Image& image, bool colours) {
+  if (!colours) return draw_in_letters(image);
   // The 24 greys of a 256-colour terminal begin at colour 232.
   const auto grey = [&](std::int64_t y, std::int64_t x) {
     const float ink = y < image.height ? at(image, y, x) : 0;

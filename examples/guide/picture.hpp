@@ -11,7 +11,7 @@ namespace guide {
 /// is inverted), 28 x 28. Throws DataError where the file is no image, IoError where it cannot be read.
 kiln::Image read_picture(const std::filesystem::path& file);
 
-/// The image in half blocks, two pixels a character, in shades of grey.
-std::string draw(const kiln::Image& image);
+/// The image in shades of grey, two pixels a character; without colours in letters, a pixel two of them.
+std::string draw(const kiln::Image& image, bool colours);
 
 }  // namespace guide

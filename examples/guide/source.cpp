@@ -27,10 +27,11 @@ Source open_source(const std::string& data) {
   const char* directory = std::getenv("KILN_DATA");
   if (data == "digits" || (data.empty() && (!directory || !*directory)))
     return {share(Digits({.count = kTrainDigits, .seed = 1})), share(Digits({.count = kTestDigits, .seed = 2})),
-            "Digits, drawn by Kiln (--data mnist or --data DIR for MNIST)"};
+            "digits", "Digits, drawn by Kiln (--data mnist or --data DIR for MNIST)"};
   const bool named = !data.empty() && data != "mnist";
   const auto found = find_mnist(named ? std::optional<std::filesystem::path>(data) : std::nullopt, show_download);
-  return {share(Mnist::load(found, Split::Train)), share(Mnist::load(found, Split::Test)), "MNIST in " + found.string()};
+  return {share(Mnist::load(found, Split::Train)), share(Mnist::load(found, Split::Test)),
+          std::filesystem::absolute(found).string(), "MNIST in " + found.string()};
 }
 
 }  // namespace guide

@@ -9,7 +9,8 @@ namespace guide {
 
 struct Source {
   kiln::DatasetPtr<kiln::Image> train, test;
-  std::string name;  // what to call it in messages
+  std::string location;  // opens the same source again
+  std::string name;      // what to call it in messages
 };
 
 /// `data`: "digits", "mnist" (from KILN_DATA or the cache, downloaded if need be) or a directory with MNIST's files;

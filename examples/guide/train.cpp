@@ -61,8 +61,9 @@ double train(const TrainOptions& options, const Device& plain) {
     artifacts = load_config<Artifacts>(config_file(options.artifacts));
     artifacts.settings.epochs = options.settings.epochs;  // how far to go is the one setting that may change
   }
-  const Settings& settings = artifacts.settings;
+  Settings& settings = artifacts.settings;
   const Source source = open_source(settings.data);
+  settings.data = source.location;  // what the environment said today must not matter tomorrow
   device.seed(settings.seed);
   Model model = kiln::train(settings.model.init(device));
   Adam optimizer = AdamConfig{}.init(model);

@@ -1,0 +1,183 @@
+// The guide, end to end: on a small data set in MNIST's format, and as the program that users call.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "examples/guide/infer.hpp"
+#include "examples/guide/picture.hpp"
+#include "examples/guide/train.hpp"
+#include "kiln/core/config.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/data/digits.hpp"
+
+namespace guide {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Guide : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() / text("kiln-guide-", info->name(), "-", ::getpid());
+    fs::create_directories(folder_ / "data");
+    write("train", {.count = 320, .seed = 1});
+    write("t10k", {.count = 100, .seed = 2});
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path artifacts(const char* name) const { return folder_ / name; }
+  std::string data() const { return (folder_ / "data").string(); }
+  TrainOptions options(const char* name, std::int64_t epochs) const {
+    return {.settings = {.data = data(), .epochs = epochs, .batch_size = 32}, .artifacts = artifacts(name)};
+  }
+  std::vector<std::byte> weights(const char* name) const {
+    const auto found = load_config<Artifacts>(config_file(artifacts(name)));
+    return read_file((artifacts(name) / found.checkpoint.model).string());
+  }
+
+ private:
+  static void put_big_endian(std::ofstream& file, std::int64_t number) {
+    for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(number >> shift));
+  }
+  void write(const std::string& prefix, const DigitsConfig& config) const {
+    const Digits digits(config);
+    std::ofstream images(folder_ / "data" / (prefix + "-images-idx3-ubyte"), std::ios::binary);
+    std::ofstream labels(folder_ / "data" / (prefix + "-labels-idx1-ubyte"), std::ios::binary);
+    for (const std::int64_t number : {std::int64_t{0x803}, config.count, config.side, config.side}) put_big_endian(images, number);
+    for (const std::int64_t number : {std::int64_t{0x801}, config.count}) put_big_endian(labels, number);
+    for (std::int64_t i = 0; i < config.count; ++i) {
+      const Image image = digits.get(i);
+      for (const float pixel : image.pixels) images.put(static_cast<char>(pixel * 255));
+      labels.put(static_cast<char>(image.label));
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Guide, LeavesTheSameBitsOnOneThreadAndOnTwo) {
+  const int before = num_threads();
+  set_num_threads(1);
+  train(options("one", 1), Device::cpu());
+  set_num_threads(2);
+  TrainOptions two = options("two", 1);
+  two.workers = 2;
+  train(two, Device::cpu());
+  set_num_threads(before);
+  EXPECT_EQ(weights("one"), weights("two"));
+}
+
+TEST_F(Guide, ResumesToTheSameBits) {
+  const double whole = train(options("whole", 3), Device::cpu());
+  train(options("parts", 1), Device::cpu());
+  TrainOptions rest = options("parts", 3);
+  rest.resume = true;
+  EXPECT_EQ(train(rest, Device::cpu()), whole);
+  // The metadata is the same too: both say that three epochs are done.
+  EXPECT_EQ(weights("whole"), weights("parts"));
+}
+
+TEST_F(Guide, KeepsOneCheckpointAndFindsItAgain) {
+  train(options("kept", 2), Device::cpu());
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& file : fs::directory_iterator(artifacts("kept"))) ++files;
+  EXPECT_EQ(files, 3u);  // config.json, model, optimizer
+  const std::int64_t guess = infer({.artifacts = artifacts("kept"), .image = {}, .index = 3}, Device::cpu());
+  EXPECT_GE(guess, 0);
+  EXPECT_LT(guess, 10);
+}
+
+TEST_F(Guide, UsesNoMoreMemoryAfterManySteps) {
+  const Device device = Device::cpu().autodiff();
+  Model model = kiln::train(ModelConfig{.hidden_size = 32}.init(device));
+  Adam optimizer = AdamConfig{}.init(model);
+  const Tensor<3> images = uniform({8, 28, 28}, 0, 1, device);
+  const Tensor<1, Int> targets = Tensor<1, Int>::of({0, 1, 2, 3, 4, 5, 6, 7}, device);
+  const auto steps = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      auto [loss, grads] = value_and_grad(
+          model, [&](const Model& m) { return nn::CrossEntropyLoss{}.forward(m.forward(images), targets); });
+      model = optimizer.step(1e-3, std::move(model), grads);
+    }
+    return device.backend().memory();
+  };
+  const auto early = steps(5), late = steps(50);
+  EXPECT_EQ(early.in_use, late.in_use);
+  EXPECT_EQ(early.reserved, late.reserved);
+}
+
+TEST_F(Guide, ReadsPicturesOfAnySizeAndPolarity) {
+  const fs::path file = artifacts("picture.pgm");
+  std::ofstream out(file, std::ios::binary);
+  out << "P5 56 56 255\n";  // a black bar on white, twice the size
+  for (int y = 0; y < 56; ++y)
+    for (int x = 0; x < 56; ++x) out.put(static_cast<char>(x >= 26 && x < 30 && y >= 8 && y < 48 ? 0 : 255));
+  out.close();
+  const Image image = read_picture(file);
+  EXPECT_EQ(image.height, 28);
+  EXPECT_EQ(image.width, 28);
+  EXPECT_FLOAT_EQ(image.pixels[14 * 28 + 13], 1);
+  EXPECT_FLOAT_EQ(image.pixels[14 * 28 + 5], 0);
+}
+
+// ---- the program ---------------------------------------------------------------------------------------------------
+
+struct Outcome {
+  int status;
+  std::string output;
+};
+
+Outcome call(const std::string& arguments) {
+  std::FILE* pipe = ::popen((std::string(GUIDE_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
+  std::string output;
+  for (int c; (c = std::fgetc(pipe)) != EOF;) output += static_cast<char>(c);
+  return {WEXITSTATUS(::pclose(pipe)), output};
+}
+
+TEST_F(Guide, TrainsAndInfersFromTheCommandLine) {
+  const std::string kept = artifacts("called").string();
+  const Outcome trained = call("--data " + data() + " --epochs 1 --batch-size 50 --artifacts " + kept);
+  EXPECT_EQ(trained.status, 0) << trained.output;
+  const std::size_t last = trained.output.rfind("test accuracy ");
+  ASSERT_NE(last, std::string::npos) << trained.output;
+  double accuracy = -1;
+  EXPECT_EQ(std::sscanf(trained.output.c_str() + last, "test accuracy %lf %%\n", &accuracy), 1);
+  EXPECT_GE(accuracy, 0);
+  EXPECT_EQ(trained.output.back(), '\n');
+  const Outcome inferred = call("infer --index 7 --artifacts " + kept);
+  EXPECT_EQ(inferred.status, 0) << inferred.output;
+  EXPECT_NE(inferred.output.find("the model says "), std::string::npos);
+}
+
+TEST_F(Guide, AnswersWrongCallsWithASentence) {
+  struct Wrong { std::string arguments, sentence; };
+  std::ofstream(artifacts("no.png")) << "this is no picture";
+  train(options("kept", 1), Device::cpu());
+  const std::string kept = " --artifacts " + artifacts("kept").string();
+  const Wrong calls[] = {
+      {"--epochs -1", "--epochs: Value -1 not in range"},
+      {"--epoch 1", "--epoch"},
+      {"--batch-size many", "--batch-size"},
+      {"--device abacus --data " + data(), "DeviceError: no device 'abacus'; there are: cpu, reference"},
+      {"--data /nowhere/at/all", "/nowhere/at/all"},
+      {"infer --artifacts /nowhere/at/all", "IoError: "},
+      {"--resume --artifacts /nowhere/at/all", "IoError: "},
+      {"infer --index 100" + kept, "IndexError: "},
+      {"infer --image " + artifacts("no.png").string() + kept, "DataError: "},
+      {"infer --image x.png --index 3" + kept, "--index"},
+  };
+  for (const auto& [arguments, sentence] : calls) {
+    const Outcome outcome = call(arguments);
+    EXPECT_NE(outcome.status, 0) << arguments;
+    EXPECT_NE(outcome.output.find(sentence), std::string::npos) << arguments << ": " << outcome.output;
+  }
+}
+
+}  // namespace
+}  // namespace guide
