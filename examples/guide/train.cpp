@@ -5,22 +5,13 @@
 #include "examples/guide/progress.hpp"
 #include "examples/guide/source.hpp"
 #include "kiln/core/config.hpp"
+#include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/optim/adam.hpp"
 #include "kiln/store/save.hpp"
 
 namespace guide {
 namespace {
-
-struct Batch {
-  Tensor<3> images;
-  Tensor<1, Int> targets;
-};
-
-Batch to_tensors(ImageBatch&& batch, const Device& device) {
-  return {Tensor<3>::from_data(std::move(batch.images), device),
-          Tensor<1, Int>::from_data(std::move(batch.targets), device)};
-}
 
 std::int64_t count_right(const Tensor<2>& logits, const Tensor<1, Int>& targets) {
   return logits.argmax(1).eq(targets).to_int().sum().item();
@@ -48,8 +39,8 @@ double accuracy(const Model& model, const DatasetPtr<Image>& dataset, const Devi
   std::int64_t right = 0;
   DataLoader loader(dataset, ImageBatcher::normalized(), {.batch_size = 256, .workers = 1});
   for (ImageBatch& host : loader) {
-    const Batch batch = to_tensors(std::move(host), device);
-    right += count_right(quiet.forward(batch.images), batch.targets);
+    const auto [images, targets] = to_tensors(std::move(host), device);
+    right += count_right(quiet.forward(images), targets);
   }
   return 100.0 * static_cast<double>(right) / static_cast<double>(std::max<std::int64_t>(dataset->size(), 1));
 }
@@ -84,17 +75,17 @@ double train(const TrainOptions& options, const Device& plain) {
     double total_loss = 0;
     std::int64_t seen = 0, right = 0;
     for (ImageBatch& host : loader) {
-      const Batch batch = to_tensors(std::move(host), device);
+      const auto [images, targets] = to_tensors(std::move(host), device);
       Tensor<2> logits;
       auto [loss, grads] = value_and_grad(model, [&](const Model& m) {
-        logits = m.forward(batch.images);
-        return nn::CrossEntropyLoss{}.forward(logits, batch.targets);
+        logits = m.forward(images);
+        return nn::CrossEntropyLoss{}.forward(logits, targets);
       });
       model = optimizer.step(settings.learning_rate, std::move(model), grads);
 
-      const std::int64_t count = batch.targets.numel();
+      const std::int64_t count = targets.numel();
       total_loss += static_cast<double>(loss.item()) * static_cast<double>(count);
-      right += count_right(logits.detach(), batch.targets);
+      right += count_right(logits.detach(), targets);
       seen += count;
       progress.update(seen, total_loss / static_cast<double>(seen), 100.0 * static_cast<double>(right) / static_cast<double>(seen));
     }
