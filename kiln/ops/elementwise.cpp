@@ -40,7 +40,7 @@ Saves saves_for(const Row& row, std::uint32_t tracked) {
 }
 
 constexpr Row kUnary[] = {
-#define KILN_UNARY(Name, function, domain, saves, value, gradient) {#function, #value, Domain::domain, false, reads(#gradient)},
+#define KILN_UNARY(Name, function, domain, value, gradient) {#function, #value, Domain::domain, false, reads(#gradient)},
 #define KILN_PREDICATE(Name, function, domain, value) {#function, #value, Domain::domain, true},
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
@@ -50,7 +50,7 @@ constexpr Row kUnary[] = {
 constexpr Row kBinary[] = {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y) \
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
   {#function, #value, Domain::domain, false, reads(#grad_x), reads(#grad_y)},
 #define KILN_COMPARISON(Name, function, domain, value) {#function, #value, Domain::domain, true},
 #include "kiln/ops/elementwise.def"
@@ -84,7 +84,7 @@ template <class T>
 Scalar evaluate_as(UnaryFn fn, T x) {
   using namespace scalar_math;
   switch (fn) {
-#define KILN_UNARY(Name, function, domain, saves, value, gradient)                             \
+#define KILN_UNARY(Name, function, domain, value, gradient)                             \
   case UnaryFn::Name:                                                                          \
     if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break;     \
     else return Scalar(static_cast<T>(value));
@@ -103,7 +103,7 @@ Scalar evaluate_as(BinaryFn fn, T x, T y) {
   switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y)                      \
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)                      \
   case BinaryFn::Name:                                                                         \
     if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break;     \
     else return Scalar(static_cast<T>(value));
@@ -160,7 +160,7 @@ void Unary::vjp(Backward& backward) const {
   const Value x = read & kX ? backward.in(0) : Value(), z = read & kZ ? backward.out() : Value();
   backward.to(0, [&]() -> Value {
     switch (fn) {
-#define KILN_UNARY(Name, function, domain, saves, value, gradient) \
+#define KILN_UNARY(Name, function, domain, value, gradient) \
   case UnaryFn::Name: return gradient;
 #define KILN_PREDICATE(Name, ...) \
   case UnaryFn::Name: return {};
@@ -181,7 +181,7 @@ void Binary::vjp(Backward& backward) const {
     switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y) \
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
   case BinaryFn::Name: return grad_x;
 #define KILN_COMPARISON(Name, ...) \
   case BinaryFn::Name: return {};
@@ -193,7 +193,7 @@ void Binary::vjp(Backward& backward) const {
     switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y) \
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
   case BinaryFn::Name: return grad_y;
 #define KILN_COMPARISON(Name, ...) \
   case BinaryFn::Name: return {};

@@ -56,7 +56,7 @@ template <class C>
 void apply(op::UnaryFn fn, const C* xs, std::int64_t count, C* z) {
   using namespace scalar_math;
   switch (fn) {
-#define KILN_UNARY(Name, function, domain, saves, value, gradient) KILN_UNARY_LOOP(Name, domain, value)
+#define KILN_UNARY(Name, function, domain, value, gradient) KILN_UNARY_LOOP(Name, domain, value)
 #define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY_LOOP(Name, domain, value)
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
@@ -70,7 +70,7 @@ void apply(op::BinaryFn fn, const C* xs, const C* ys, std::int64_t count, C* z) 
   switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y) KILN_BINARY_LOOP(Name, domain, value)
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) KILN_BINARY_LOOP(Name, domain, value)
 #define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY_LOOP(Name, domain, value)
 #include "kiln/ops/elementwise.def"
   }

@@ -13,12 +13,12 @@ namespace binary_rows {
 
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y)   \
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)   \
   struct Name {                                                             \
     static constexpr op::Domain kDomain = op::Domain::domain;               \
     template <class V> static HWY_INLINE auto of(V x, V y) { return value; } \
   };
-#define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY(Name, function, domain, , value, , )
+#define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY(Name, function, domain, value, , )
 #include "kiln/ops/elementwise.def"
 
 }  // namespace binary_rows

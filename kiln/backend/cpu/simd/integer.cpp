@@ -22,9 +22,9 @@ using namespace scalar_math;
     template <class T> using Out = Result;                                                 \
     template <class T> static HWY_INLINE Result of parameters { return static_cast<Result>(value); } \
   };
-#define KILN_UNARY(Name, function, domain, saves, value, gradient) KILN_INTEGER_ROW(Name, domain, (T x), value, T)
+#define KILN_UNARY(Name, function, domain, value, gradient) KILN_INTEGER_ROW(Name, domain, (T x), value, T)
 #define KILN_PREDICATE(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (T x), value, bool)
-#define KILN_BINARY(Name, function, domain, saves, value, grad_x, grad_y) \
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
   KILN_INTEGER_ROW(Name, domain, (T x, T y), value, T)
 #define KILN_COMPARISON(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (T x, T y), value, bool)
 #include "kiln/ops/elementwise.def"

@@ -11,12 +11,12 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace unary_rows {
 
-#define KILN_UNARY(Name, function, domain, saves, value, gradient)     \
+#define KILN_UNARY(Name, function, domain, value, gradient)     \
   struct Name {                                                        \
     static constexpr op::Domain kDomain = op::Domain::domain;          \
     template <class V> static HWY_INLINE auto of(V x) { return value; } \
   };
-#define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY(Name, function, domain, , value, )
+#define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY(Name, function, domain, value, )
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
 #include "kiln/ops/elementwise.def"
