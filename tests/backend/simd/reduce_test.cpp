@@ -100,6 +100,27 @@ TEST(SimdReduce, LetsNanWin) {
   });
 }
 
+TEST(SimdArgReduce, FindsTheFirstExtremeOrTheFirstNan) {
+  using op::ArgFn;
+  for_each_target([] {
+    for (const std::int64_t length : {1, 2, 16, 17, 100, 1000})
+      for (const DType dtype : {DType::F32, DType::F64}) {
+        auto x = random_numbers(3 * length, -1, 1);
+        const std::int64_t low = length / 3, high = length / 2, last = length - 1;
+        for (const std::int64_t at : {high, last}) x[static_cast<std::size_t>(at)] = 5;            // row 0: twice
+        x[static_cast<std::size_t>(length + low)] = -INFINITY;                                     // row 1
+        for (const std::int64_t at : {low, last}) x[static_cast<std::size_t>(2 * length + at)] = NAN;  // row 2
+        const Value rows = tensor(dtype, {3, length}, x, {1, 0});
+        const auto most = numbers(run_op(op::ArgReduce{ArgFn::ArgMax, 1}, {rows}));
+        const auto least = numbers(run_op(op::ArgReduce{ArgFn::ArgMin, 1}, {rows}));
+        EXPECT_EQ(most[0], static_cast<double>(high));
+        EXPECT_EQ(least[1], static_cast<double>(low));
+        EXPECT_EQ(most[2], static_cast<double>(low));
+        EXPECT_EQ(least[2], static_cast<double>(low));
+      }
+  });
+}
+
 TEST(SimdReduce, SumsSmallNumbersBesideLargeOnes) {
   // 1 + 2^20 times 2^-24: added one after the other in single precision, the small ones would vanish.
   std::vector<double> x((1 << 20) + 1, 0x1p-24);

@@ -14,6 +14,7 @@ bool run(const op::Binary&, Call);
 bool run(const op::Where&, Call);
 bool run(const op::Cast&, Call);
 bool run(const op::Reduce&, Call);
+bool run(const op::ArgReduce&, Call);
 bool run(const op::AvgPool&, Call);
 bool run(const op::AvgPoolGrad&, Call);
 bool run(const op::Random&, Call);
