@@ -16,7 +16,8 @@ std::int64_t infer(const InferOptions& options, const Device& device) {
   const auto [settings, checkpoint] = load_config<Artifacts>(config_file(options.artifacts));
   const Model model = valid(load((options.artifacts / checkpoint.model).string(), settings.model.init(device.inner())));
 
-  const Image image = options.image ? read_picture(*options.image) : open_source(settings.data).test->get(options.index);
+  const Image image =
+      options.image ? read_picture(*options.image) : open_source(settings.data).test->get(options.index);
   const ImageBatch batch = ImageBatcher::normalized()({&image, 1});
   const Tensor<2> logits = model.forward(Tensor<3>::from_data(batch.images, device.inner()));
   const std::vector<float> chances = logits.softmax(1).to_vector();

@@ -26,13 +26,22 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   const auto add_training = [&](CLI::App& command) {
     guide::Settings& settings = training.settings;
-    command.add_option("--data", settings.data, "digits (drawn by Kiln), mnist (downloaded), or a directory with MNIST's files");
-    command.add_option("--epochs", settings.epochs, "how often to go through the data")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-    command.add_option("--batch-size", settings.batch_size, "images a step")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-    command.add_option("--lr", settings.learning_rate, "learning rate of Adam")->check(CLI::PositiveNumber)->capture_default_str();
+    command.add_option("--data", settings.data,
+                       "digits (drawn by Kiln), mnist (downloaded), or a directory with MNIST's files");
+    command.add_option("--epochs", settings.epochs, "how often to go through the data")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    command.add_option("--batch-size", settings.batch_size, "images a step")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    command.add_option("--lr", settings.learning_rate, "learning rate of Adam")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     command.add_option("--seed", settings.seed, "decides weights, order and dropout")->capture_default_str();
     command.add_option("--artifacts", training.artifacts, "where to save")->capture_default_str();
-    command.add_option("--workers", training.workers, "threads that prepare batches")->check(CLI::Range(0, 256))->capture_default_str();
+    command.add_option("--workers", training.workers, "threads that prepare batches")
+        ->check(CLI::Range(0, 256))
+        ->capture_default_str();
     command.add_option("--device", device, "cpu, reference; the best one by default");
     command.add_flag("--resume", training.resume, "go on after the last epoch saved in the artifacts");
   };

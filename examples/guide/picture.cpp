@@ -37,7 +37,8 @@ Image resized(const Image& image) {
       const double top = static_cast<double>(y) * down, left = static_cast<double>(x) * across;
       double total = 0, weight = 0;
       for (auto sy = static_cast<std::int64_t>(top); sy < image.height && static_cast<double>(sy) < top + down; ++sy)
-        for (auto sx = static_cast<std::int64_t>(left); sx < image.width && static_cast<double>(sx) < left + across; ++sx) {
+        for (auto sx = static_cast<std::int64_t>(left); sx < image.width && static_cast<double>(sx) < left + across;
+             ++sx) {
           const double share = overlap(top, top + down, sy) * overlap(left, left + across, sx);
           total += share * at(image, sy, sx);
           weight += share;
@@ -68,8 +69,10 @@ Image read_picture(const std::filesystem::path& file) {
                                                        stbi_image_free);
   if (!grey) kiln::fail<kiln::DataError>(file.string(), ": the image is damaged (", stbi_failure_reason(), ")");
   Image image{{}, height, width, -1};
-  for (std::int64_t i = 0; i < std::int64_t{width} * height; ++i) image.pixels.push_back(static_cast<float>(grey.get()[i]) / 255);
-  if (bright_background(image)) for (float& pixel : image.pixels) pixel = 1 - pixel;
+  for (std::int64_t i = 0; i < std::int64_t{width} * height; ++i)
+    image.pixels.push_back(static_cast<float>(grey.get()[i]) / 255);
+  if (bright_background(image))
+    for (float& pixel : image.pixels) pixel = 1 - pixel;
   return width == kSide && height == kSide ? image : resized(image);
 }
 

@@ -29,7 +29,9 @@ std::string bar(double share) {
 ProgressBar::ProgressBar(std::string title, std::int64_t total)
     : title_(std::move(title)), total_(total), terminal_(isatty(STDOUT_FILENO) != 0) {}
 
-ProgressBar::~ProgressBar() { if (terminal_ && !finished_) std::puts(""); }
+ProgressBar::~ProgressBar() {
+  if (terminal_ && !finished_) std::puts("");
+}
 
 void ProgressBar::update(std::int64_t items_done, double loss, double accuracy) {
   done_ = items_done;
@@ -48,9 +50,12 @@ void ProgressBar::draw(bool last) {
   drawn_ = Clock::now();
   const double elapsed = std::max(seconds(drawn_ - start_), 1e-9), rate = static_cast<double>(done_) / elapsed;
   const double left = rate > 0 ? static_cast<double>(total_ - done_) / rate : 0;
-  const std::string figures = fmt::format("{:6}/{} loss {:.4f} accuracy {:5.2f} % {:6.0f} images/s {} {:.0f} s", done_, total_,
-                                          loss_, accuracy_, rate, last ? "in" : "ETA", last ? elapsed : left);
-  if (terminal_) fmt::print("\r{} ▕{}▏{}\x1b[K{}", title_, bar(static_cast<double>(done_) / static_cast<double>(std::max<std::int64_t>(total_, 1))), figures, last ? "\n" : "");
+  const std::string figures = fmt::format("{:6}/{} loss {:.4f} accuracy {:5.2f} % {:6.0f} images/s {} {:.0f} s", done_,
+                                          total_, loss_, accuracy_, rate, last ? "in" : "ETA", last ? elapsed : left);
+  if (terminal_)
+    fmt::print("\r{} ▕{}▏{}\x1b[K{}", title_,
+               bar(static_cast<double>(done_) / static_cast<double>(std::max<std::int64_t>(total_, 1))), figures,
+               last ? "\n" : "");
   else fmt::print("{} {}\n", title_, figures);
   std::fflush(stdout);
 }

@@ -18,8 +18,8 @@ std::int64_t count_right(const Tensor<2>& logits, const Tensor<1, Int>& targets)
 }
 
 /// Saves what belongs to a finished epoch; the files of the epoch before go only when config.json names the new ones.
-Checkpoint save_checkpoint(const TrainOptions& options, const Model& model, const Adam& optimizer, std::int64_t epochs_done,
-                           double test_accuracy, const Checkpoint& before) {
+Checkpoint save_checkpoint(const TrainOptions& options, const Model& model, const Adam& optimizer,
+                           std::int64_t epochs_done, double test_accuracy, const Checkpoint& before) {
   std::filesystem::create_directories(options.artifacts);
   const Checkpoint now{epochs_done, fmt::format("model-{}.safetensors", epochs_done),
                        fmt::format("optimizer-{}.safetensors", epochs_done), test_accuracy};
@@ -64,8 +64,9 @@ double train(const TrainOptions& options, const Device& plain) {
   }
   fmt::print("data: {}\ndevice: {}, {} parameters\n", source.name, device.name(), num_params(model));
 
-  DataLoader loader(source.train, ImageBatcher::normalized(),
-                    {.batch_size = settings.batch_size, .shuffle = true, .seed = settings.seed, .workers = options.workers});
+  DataLoader loader(
+      source.train, ImageBatcher::normalized(),
+      {.batch_size = settings.batch_size, .shuffle = true, .seed = settings.seed, .workers = options.workers});
   double test_accuracy = artifacts.checkpoint.test_accuracy;
   for (std::int64_t epoch = artifacts.checkpoint.epochs_done; epoch < settings.epochs; ++epoch) {
     // Each epoch has an order and a stream of random numbers of its own: a resumed training repeats them.
@@ -87,7 +88,8 @@ double train(const TrainOptions& options, const Device& plain) {
       total_loss += static_cast<double>(loss.item()) * static_cast<double>(count);
       right += count_right(logits.detach(), targets);
       seen += count;
-      progress.update(seen, total_loss / static_cast<double>(seen), 100.0 * static_cast<double>(right) / static_cast<double>(seen));
+      progress.update(seen, total_loss / static_cast<double>(seen),
+                      100.0 * static_cast<double>(right) / static_cast<double>(seen));
     }
     progress.finish();
     test_accuracy = accuracy(model, source.test, device);

@@ -111,7 +111,8 @@ Gradients backward(const Value& loss, const BackwardOptions& options) {
 }
 
 Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& options) {
-  require<ArgumentError>(outputs.size() == seeds.size(), "grad: ", outputs.size(), " outputs and ", seeds.size(), " seeds");
+  require<ArgumentError>(outputs.size() == seeds.size(), "grad: ", outputs.size(), " outputs and ", seeds.size(),
+                         " seeds");
   const NoGrad pause(!options.create_graph);
   std::uint64_t earliest = ~std::uint64_t{0};  // nothing made before the first of `wrt` leads to one
   for (const Value& value : wrt) {

@@ -16,11 +16,11 @@ class Gradients {
   std::optional<Value> find(const Value& leaf) const;
   /// The same for a typed tensor: of(Tensor<2>) is a Tensor<2>.
   template <class T>
-    requires requires(const T& leaf) { T(leaf.value()); }
-  T of(const T& leaf) const { return T(of(leaf.value())); }
+  requires requires(const T& leaf) { T(leaf.value()); } T of(const T& leaf) const {
+    return T(of(leaf.value()));
+  }
   template <class T>
-    requires requires(const T& leaf) { T(leaf.value()); }
-  std::optional<T> find(const T& leaf) const {
+  requires requires(const T& leaf) { T(leaf.value()); } std::optional<T> find(const T& leaf) const {
     const std::optional<Value> grad = find(leaf.value());
     return grad ? std::optional<T>(T(*grad)) : std::nullopt;
   }

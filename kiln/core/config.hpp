@@ -32,7 +32,9 @@ struct Place {
   std::string_view source;
   std::string path;
 
-  Place field(std::string_view name) const { return {source, path.empty() ? std::string(name) : text(path, '.', name)}; }
+  Place field(std::string_view name) const {
+    return {source, path.empty() ? std::string(name) : text(path, '.', name)};
+  }
   Place element(std::size_t index) const { return {source, text(path, '[', index, ']')}; }
 };
 
@@ -78,13 +80,11 @@ bool same_numbers(const T& a, const T& b) {
   if constexpr (std::is_scalar_v<T>) {
     same = std::memcmp(&a, &b, sizeof a) == 0;
   } else if constexpr (reflect::Aggregate<T>) {
-    reflect::detail::for_each_index<reflect::field_count<T>>([&](auto i) {
-      same = same && same_numbers(std::get<i>(reflect::fields(a)), std::get<i>(reflect::fields(b)));
-    });
+    reflect::detail::for_each_index<reflect::field_count<T>>(
+        [&](auto i) { same = same && same_numbers(std::get<i>(reflect::fields(a)), std::get<i>(reflect::fields(b))); });
   } else if constexpr (reflect::TupleLike<T>) {
-    reflect::detail::for_each_index<std::tuple_size_v<T>>([&](auto i) {
-      same = same && same_numbers(std::get<i>(a), std::get<i>(b));
-    });
+    reflect::detail::for_each_index<std::tuple_size_v<T>>(
+        [&](auto i) { same = same && same_numbers(std::get<i>(a), std::get<i>(b)); });
   }
   return same;
 }
@@ -278,11 +278,15 @@ T from_json(const Json& json, std::string_view source) {
   return value;
 }
 template <class T>
-T from_json(std::string_view text, std::string_view source) { return from_json<T>(parse_json(text, source), source); }
+T from_json(std::string_view text, std::string_view source) {
+  return from_json<T>(parse_json(text, source), source);
+}
 
 /// Throws ConfigError, or IoError where the file cannot be read.
 template <class T>
-T load_config(const std::string& path) { return from_json<T>(std::string_view(read_text_file(path)), path); }
+T load_config(const std::string& path) {
+  return from_json<T>(std::string_view(read_text_file(path)), path);
+}
 
 /// Replaces the file in one step. Throws ConfigError for what JSON cannot hold, IoError.
 template <class T>

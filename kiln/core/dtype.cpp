@@ -5,12 +5,24 @@
 namespace kiln {
 namespace {
 
-struct Row { std::string_view name; std::size_t bytes; Kind kind; };
+struct Row {
+  std::string_view name;
+  std::size_t bytes;
+  Kind kind;
+};
 constexpr std::array<Row, kDTypeCount> kRows = {{
-    {"float64", 8, Kind::Float}, {"float32", 4, Kind::Float}, {"float16", 2, Kind::Float},
-    {"bfloat16", 2, Kind::Float}, {"int64", 8, Kind::Int}, {"int32", 4, Kind::Int},
-    {"int16", 2, Kind::Int}, {"int8", 1, Kind::Int}, {"uint64", 8, Kind::Int},
-    {"uint32", 4, Kind::Int}, {"uint16", 2, Kind::Int}, {"uint8", 1, Kind::Int},
+    {"float64", 8, Kind::Float},
+    {"float32", 4, Kind::Float},
+    {"float16", 2, Kind::Float},
+    {"bfloat16", 2, Kind::Float},
+    {"int64", 8, Kind::Int},
+    {"int32", 4, Kind::Int},
+    {"int16", 2, Kind::Int},
+    {"int8", 1, Kind::Int},
+    {"uint64", 8, Kind::Int},
+    {"uint32", 4, Kind::Int},
+    {"uint16", 2, Kind::Int},
+    {"uint8", 1, Kind::Int},
     {"bool", 1, Kind::Bool},
 }};
 const Row& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
@@ -19,23 +31,23 @@ const Row& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
 // the float's type, a signed with an unsigned type gives a signed type that holds both, int64 beside uint64.
 // PyTorch's rules, and where it has none (its wide unsigned types) NumPy's, kept to integers.
 constexpr auto F64 = DType::F64, F32 = DType::F32, F16 = DType::F16, BF16 = DType::BF16, I64 = DType::I64,
-               I32 = DType::I32, I16 = DType::I16, I8 = DType::I8, U64 = DType::U64, U32 = DType::U32,
-               U16 = DType::U16, U8 = DType::U8, B = DType::Bool;
+               I32 = DType::I32, I16 = DType::I16, I8 = DType::I8, U64 = DType::U64, U32 = DType::U32, U16 = DType::U16,
+               U8 = DType::U8, B = DType::Bool;
 constexpr DType kPromote[kDTypeCount][kDTypeCount] = {
     // F64  F32   F16   BF16  I64   I32   I16   I8    U64   U32   U16   U8    Bool
-    {F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64},         // F64
-    {F64, F32, F32, F32, F32, F32, F32, F32, F32, F32, F32, F32, F32},         // F32
-    {F64, F32, F16, F32, F16, F16, F16, F16, F16, F16, F16, F16, F16},         // F16
+    {F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64},            // F64
+    {F64, F32, F32, F32, F32, F32, F32, F32, F32, F32, F32, F32, F32},            // F32
+    {F64, F32, F16, F32, F16, F16, F16, F16, F16, F16, F16, F16, F16},            // F16
     {F64, F32, F32, BF16, BF16, BF16, BF16, BF16, BF16, BF16, BF16, BF16, BF16},  // BF16
-    {F64, F32, F16, BF16, I64, I64, I64, I64, I64, I64, I64, I64, I64},        // I64
-    {F64, F32, F16, BF16, I64, I32, I32, I32, I64, I64, I32, I32, I32},        // I32
-    {F64, F32, F16, BF16, I64, I32, I16, I16, I64, I64, I32, I16, I16},        // I16
-    {F64, F32, F16, BF16, I64, I32, I16, I8, I64, I64, I32, I16, I8},          // I8
-    {F64, F32, F16, BF16, I64, I64, I64, I64, U64, U64, U64, U64, U64},        // U64
-    {F64, F32, F16, BF16, I64, I64, I64, I64, U64, U32, U32, U32, U32},        // U32
-    {F64, F32, F16, BF16, I64, I32, I32, I32, U64, U32, U16, U16, U16},        // U16
-    {F64, F32, F16, BF16, I64, I32, I16, I16, U64, U32, U16, U8, U8},          // U8
-    {F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8, B},            // Bool
+    {F64, F32, F16, BF16, I64, I64, I64, I64, I64, I64, I64, I64, I64},           // I64
+    {F64, F32, F16, BF16, I64, I32, I32, I32, I64, I64, I32, I32, I32},           // I32
+    {F64, F32, F16, BF16, I64, I32, I16, I16, I64, I64, I32, I16, I16},           // I16
+    {F64, F32, F16, BF16, I64, I32, I16, I8, I64, I64, I32, I16, I8},             // I8
+    {F64, F32, F16, BF16, I64, I64, I64, I64, U64, U64, U64, U64, U64},           // U64
+    {F64, F32, F16, BF16, I64, I64, I64, I64, U64, U32, U32, U32, U32},           // U32
+    {F64, F32, F16, BF16, I64, I32, I32, I32, U64, U32, U16, U16, U16},           // U16
+    {F64, F32, F16, BF16, I64, I32, I16, I16, U64, U32, U16, U8, U8},             // U8
+    {F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8, B},               // Bool
 };
 
 }  // namespace

@@ -28,7 +28,10 @@ DType promote(DType a, DType b);
 DType promote_scalar(DType tensor, Kind scalar);
 
 template <class T> struct DTypeOf;
-#define KILN_DTYPE(T, D) template <> struct DTypeOf<T> { static constexpr DType value = DType::D; };
+#define KILN_DTYPE(T, D)                     \
+  template <> struct DTypeOf<T> {            \
+    static constexpr DType value = DType::D; \
+  };
 KILN_DTYPE(double, F64)
 KILN_DTYPE(float, F32)
 KILN_DTYPE(F16, F16)
@@ -45,7 +48,9 @@ KILN_DTYPE(bool, Bool)
 #undef KILN_DTYPE
 template <class T> inline constexpr DType dtype_of = DTypeOf<T>::value;
 
-template <class T> struct TypeTag { using type = T; };
+template <class T> struct TypeTag {
+  using type = T;
+};
 
 /// Calls f(TypeTag<T>{}) with the C++ type of `dtype`: [&](auto tag) { using T = typename decltype(tag)::type; ... }
 template <class F>

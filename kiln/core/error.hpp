@@ -63,12 +63,15 @@ using IoError = ErrorOf<ErrorKind::Io>;
 
 /// fail<ShapeError>("matmul: ", a, " x ", b): never returns.
 template <class E, class... Parts>
-[[noreturn]] void fail(const Parts&... parts) { raise(E::kKind, text(parts...)); }
+[[noreturn]] void fail(const Parts&... parts) {
+  raise(E::kKind, text(parts...));
+}
 
 /// fail<E>(parts...) unless `holds`.
 template <class E, class... Parts>
 void require(bool holds, const Parts&... parts) {
-  if (!holds) [[unlikely]] fail<E>(parts...);
+  if (!holds) [[unlikely]]
+    fail<E>(parts...);
 }
 
 [[noreturn]] void broken_invariant(const char* condition, const char* file, int line);

@@ -33,7 +33,9 @@ auto retry(F&& call) {
 
 struct OpenFile {
   int number;
-  ~OpenFile() { if (number >= 0) ::close(number); }
+  ~OpenFile() {
+    if (number >= 0) ::close(number);
+  }
 };
 
 template <class Bytes>
@@ -59,9 +61,7 @@ Bytes read_all(const std::string& path) {
     return bytes;
   } catch (const std::bad_alloc&) {
     fail<MemoryError>("no memory for the contents of ", path);
-  } catch (const std::length_error&) {
-    fail<MemoryError>("no memory for the contents of ", path);
-  }
+  } catch (const std::length_error&) { fail<MemoryError>("no memory for the contents of ", path); }
 }
 
 // The directory of a file, for calls that want one.

@@ -41,7 +41,11 @@ struct F16 {
   /// Rounded once, whatever the type of `value`.
   template <class T>
   constexpr explicit F16(T value) : F16(round_to_odd(value)) {}
-  static constexpr F16 from_bits(std::uint16_t bits) { F16 half; half.bits = bits; return half; }
+  static constexpr F16 from_bits(std::uint16_t bits) {
+    F16 half;
+    half.bits = bits;
+    return half;
+  }
   constexpr operator float() const { return widen(bits); }
 
  private:
@@ -69,7 +73,10 @@ struct F16 {
     if (exponent == 0) {
       if (mantissa == 0) return std::bit_cast<float>(sign);
       exponent = 1;
-      while (!(mantissa & 0x400u)) { mantissa <<= 1; --exponent; }
+      while (!(mantissa & 0x400u)) {
+        mantissa <<= 1;
+        --exponent;
+      }
       mantissa &= 0x3ffu;
     }
     return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
@@ -84,7 +91,11 @@ struct BF16 {
   /// Rounded once, whatever the type of `value`.
   template <class T>
   constexpr explicit BF16(T value) : BF16(round_to_odd(value)) {}
-  static constexpr BF16 from_bits(std::uint16_t bits) { BF16 half; half.bits = bits; return half; }
+  static constexpr BF16 from_bits(std::uint16_t bits) {
+    BF16 half;
+    half.bits = bits;
+    return half;
+  }
   constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
  private:

@@ -38,7 +38,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     // "[json.exception.parse_error.101] parse error at line 1, column 9: ...", with the last token in full.
     constexpr std::size_t kLongest = 200;
     std::string_view sentence = error.what();
-    if (const auto bracket = sentence.find("] "); bracket != std::string_view::npos) sentence.remove_prefix(bracket + 2);
+    if (const auto bracket = sentence.find("] "); bracket != std::string_view::npos)
+      sentence.remove_prefix(bracket + 2);
     return stop(text(sentence.substr(0, kLongest), sentence.size() > kLongest ? "..." : ""));
   }
 
@@ -81,21 +82,23 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 };
 
 nlohmann::ordered_json to_nlohmann(const Json& json) {
-  return std::visit([]<class T>(const T& value) -> nlohmann::ordered_json {
-    if constexpr (std::is_same_v<T, Json::List>) {
-      auto list = nlohmann::ordered_json::array();
-      for (const auto& element : value) list.push_back(to_nlohmann(element));
-      return list;
-    } else if constexpr (std::is_same_v<T, Json::Object>) {
-      auto object = nlohmann::ordered_json::object();
-      for (const auto& [key, member] : value) object[key] = to_nlohmann(member);
-      return object;
-    } else {
-      if constexpr (std::is_same_v<T, double>)
-        require<ConfigError>(std::isfinite(value), "JSON has no number for ", value);
-      return value;
-    }
-  }, json.is);
+  return std::visit(
+      []<class T>(const T& value) -> nlohmann::ordered_json {
+        if constexpr (std::is_same_v<T, Json::List>) {
+          auto list = nlohmann::ordered_json::array();
+          for (const auto& element : value) list.push_back(to_nlohmann(element));
+          return list;
+        } else if constexpr (std::is_same_v<T, Json::Object>) {
+          auto object = nlohmann::ordered_json::object();
+          for (const auto& [key, member] : value) object[key] = to_nlohmann(member);
+          return object;
+        } else {
+          if constexpr (std::is_same_v<T, double>)
+            require<ConfigError>(std::isfinite(value), "JSON has no number for ", value);
+          return value;
+        }
+      },
+      json.is);
 }
 
 }  // namespace
@@ -109,20 +112,20 @@ Json parse_json(std::string_view text, std::string_view source) {
 std::string write_json(const Json& json) {
   try {
     return to_nlohmann(json).dump(2) + "\n";
-  } catch (const nlohmann::json::exception&) {
-    fail<ConfigError>("JSON takes UTF-8 text only");
-  }
+  } catch (const nlohmann::json::exception&) { fail<ConfigError>("JSON takes UTF-8 text only"); }
 }
 
 std::string describe(const Json& json) {
-  return std::visit([]<class T>(const T& value) -> std::string {
-    if constexpr (std::is_same_v<T, std::nullptr_t>) return "null";
-    else if constexpr (std::is_same_v<T, Json::List>) return "a list";
-    else if constexpr (std::is_same_v<T, Json::Object>) return "an object";
-    else if constexpr (std::is_same_v<T, std::string>)
-      return value.size() <= 60 ? text('"', value, '"') : text('"', value.substr(0, 60), "...\"");
-    else return text(value);
-  }, json.is);
+  return std::visit(
+      []<class T>(const T& value) -> std::string {
+        if constexpr (std::is_same_v<T, std::nullptr_t>) return "null";
+        else if constexpr (std::is_same_v<T, Json::List>) return "a list";
+        else if constexpr (std::is_same_v<T, Json::Object>) return "an object";
+        else if constexpr (std::is_same_v<T, std::string>)
+          return value.size() <= 60 ? text('"', value, '"') : text('"', value.substr(0, 60), "...\"");
+        else return text(value);
+      },
+      json.is);
 }
 
 }  // namespace kiln

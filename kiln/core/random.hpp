@@ -44,10 +44,10 @@ class Random {
   explicit Random(Key key) : key_(key) {}
   explicit Random(std::uint64_t seed) : key_{seed} {}
   std::uint32_t word();
-  double uniform();                              // [0, 1), 53 bits
-  double uniform(double low, double high);       // [low, high)
-  double normal();                               // mean 0, variance 1
-  std::int64_t below(std::int64_t limit);        // [0, limit), unbiased; limit >= 1
+  double uniform();                         // [0, 1), 53 bits
+  double uniform(double low, double high);  // [low, high)
+  double normal();                          // mean 0, variance 1
+  std::int64_t below(std::int64_t limit);   // [0, limit), unbiased; limit >= 1
 
  private:
   Key key_;

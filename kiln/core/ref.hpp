@@ -25,21 +25,31 @@ class RefCounted {
 };
 
 inline void retain(const RefCounted* object) { object->add_owner(); }
-inline void release(const RefCounted* object) { if (object->drop_owner()) delete object; }
+inline void release(const RefCounted* object) {
+  if (object->drop_owner()) delete object;
+}
 
 template <class T>
 class Ref {
  public:
   Ref() = default;
   Ref(std::nullptr_t) {}
-  explicit Ref(T* object) : object_(object) { if (object_) retain(object_); }
-  Ref(const Ref& other) : object_(other.object_) { if (object_) retain(object_); }
+  explicit Ref(T* object) : object_(object) {
+    if (object_) retain(object_);
+  }
+  Ref(const Ref& other) : object_(other.object_) {
+    if (object_) retain(object_);
+  }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   template <class U>
-    requires std::is_convertible_v<U*, T*>
-  Ref(const Ref<U>& other) : Ref(static_cast<T*>(other.get())) {}
-  ~Ref() { if (object_) release(object_); }
-  Ref& operator=(Ref other) noexcept { std::swap(object_, other.object_); return *this; }
+  requires std::is_convertible_v<U*, T*> Ref(const Ref<U>& other) : Ref(static_cast<T*>(other.get())) {}
+  ~Ref() {
+    if (object_) release(object_);
+  }
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
 
   T* get() const { return object_; }
   T* operator->() const { return object_; }
@@ -52,6 +62,8 @@ class Ref {
 };
 
 template <class T, class... Args>
-Ref<T> make_ref(Args&&... args) { return Ref<T>(new T(std::forward<Args>(args)...)); }
+Ref<T> make_ref(Args&&... args) {
+  return Ref<T>(new T(std::forward<Args>(args)...));
+}
 
 }  // namespace kiln

@@ -31,22 +31,28 @@ namespace detail {
 struct Nothing {};
 struct AnyField {
   template <class U>
-    requires(!std::is_convertible_v<Nothing, U>)
-  operator U() const { __builtin_unreachable(); }
+  requires(!std::is_convertible_v<Nothing, U>) operator U() const {
+    __builtin_unreachable();
+  }
 };
 template <class T>
 struct AnyBase {
   template <class U>
-    requires(std::is_base_of_v<U, T> && !std::is_same_v<U, T>)
-  operator U() const { __builtin_unreachable(); }
+  requires(std::is_base_of_v<U, T> && !std::is_same_v<U, T>) operator U() const {
+    __builtin_unreachable();
+  }
 };
 
 template <std::size_t> using AnyFieldAt = AnyField;
 
 template <class T, class First, std::size_t... I>
-constexpr bool takes_after(std::index_sequence<I...>) { return requires { T{First(), AnyFieldAt<I>()...}; }; }
+constexpr bool takes_after(std::index_sequence<I...>) {
+  return requires { T{First(), AnyFieldAt<I>()...}; };
+}
 template <class T, std::size_t... I>
-constexpr bool takes_any(std::index_sequence<I...>) { return requires { T{AnyFieldAt<I>()...}; }; }
+constexpr bool takes_any(std::index_sequence<I...>) {
+  return requires { T{AnyFieldAt<I>()...}; };
+}
 template <class T, std::size_t... I, std::size_t... J>
 constexpr bool takes_braces_between(std::index_sequence<I...>, std::index_sequence<J...>) {
   return requires { T{AnyFieldAt<I>()..., {}, AnyFieldAt<J>()...}; };
@@ -100,8 +106,9 @@ template <class T> inline constexpr std::size_t field_count = detail::count_fiel
 
 /// A tuple of references to the fields, in order.
 template <class T>
-  requires Aggregate<std::remove_cv_t<T>>
-constexpr auto fields(T& object) { return detail::tie<field_count<T>>(object); }
+requires Aggregate<std::remove_cv_t<T>> constexpr auto fields(T& object) {
+  return detail::tie<field_count<T>>(object);
+}
 
 template <class T> using FieldReferences = decltype(fields(std::declval<T&>()));
 template <class T, std::size_t I>
@@ -115,7 +122,9 @@ namespace detail {
 #pragma clang diagnostic ignored "-Wundefined-var-template"
 #pragma clang diagnostic ignored "-Wundefined-internal"
 #endif
-template <class T> struct Holder { T object; };
+template <class T> struct Holder {
+  T object;
+};
 template <class T> extern Holder<T> held;
 
 template <class T> constexpr const char* type_text() { return __PRETTY_FUNCTION__; }
@@ -160,8 +169,7 @@ template <class T> constexpr const auto& field_names() { return field_name_list<
 
 /// Calls visit(name, field) for each field in order; fields of a const object are const, save `mutable` ones.
 template <class T, class F>
-  requires Aggregate<std::remove_cv_t<T>>
-constexpr void for_each_field(T& object, F&& visit) {
+requires Aggregate<std::remove_cv_t<T>> constexpr void for_each_field(T& object, F&& visit) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     [[maybe_unused]] const auto references = fields(object);
     (visit(field_names<T>()[I], std::get<I>(references)), ...);

@@ -12,13 +12,34 @@ inline constexpr std::size_t kMostFields = 32;
 template <std::size_t kCount, class T>
 constexpr auto tie(T& object) {
   if constexpr (kCount == 0) return std::tuple<>();
-  if constexpr (kCount == 1) { auto& [a] = object; return std::tie(a); }
-  if constexpr (kCount == 2) { auto& [a, b] = object; return std::tie(a, b); }
-  if constexpr (kCount == 3) { auto& [a, b, c] = object; return std::tie(a, b, c); }
-  if constexpr (kCount == 4) { auto& [a, b, c, d] = object; return std::tie(a, b, c, d); }
-  if constexpr (kCount == 5) { auto& [a, b, c, d, e] = object; return std::tie(a, b, c, d, e); }
-  if constexpr (kCount == 6) { auto& [a, b, c, d, e, f] = object; return std::tie(a, b, c, d, e, f); }
-  if constexpr (kCount == 7) { auto& [a, b, c, d, e, f, g] = object; return std::tie(a, b, c, d, e, f, g); }
+  if constexpr (kCount == 1) {
+    auto& [a] = object;
+    return std::tie(a);
+  }
+  if constexpr (kCount == 2) {
+    auto& [a, b] = object;
+    return std::tie(a, b);
+  }
+  if constexpr (kCount == 3) {
+    auto& [a, b, c] = object;
+    return std::tie(a, b, c);
+  }
+  if constexpr (kCount == 4) {
+    auto& [a, b, c, d] = object;
+    return std::tie(a, b, c, d);
+  }
+  if constexpr (kCount == 5) {
+    auto& [a, b, c, d, e] = object;
+    return std::tie(a, b, c, d, e);
+  }
+  if constexpr (kCount == 6) {
+    auto& [a, b, c, d, e, f] = object;
+    return std::tie(a, b, c, d, e, f);
+  }
+  if constexpr (kCount == 7) {
+    auto& [a, b, c, d, e, f, g] = object;
+    return std::tie(a, b, c, d, e, f, g);
+  }
   if constexpr (kCount == 8) {
     auto& [a, b, c, d, e, f, g, h] = object;
     return std::tie(a, b, c, d, e, f, g, h);
@@ -112,16 +133,12 @@ constexpr auto tie(T& object) {
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D);
   }
   if constexpr (kCount == 31) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D,
-           E] = object;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D,
-                    E);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D, E] = object;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D, E);
   }
   if constexpr (kCount == 32) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D, E,
-           F] = object;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D,
-                    E, F);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D, E, F] = object;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D, E, F);
   }
 }
 

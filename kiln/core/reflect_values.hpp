@@ -15,13 +15,23 @@ namespace kiln::reflect {
 template <class T>
 concept StringLike = std::is_convertible_v<const T&, std::string_view>;
 template <class T>
-concept OptionalLike = requires(const T& value) { *value; value.has_value(); };
+concept OptionalLike = requires(const T& value) {
+  *value;
+  value.has_value();
+};
 template <class T>
-concept SmartPointer = requires(const T& value) { *value; value.get(); };
+concept SmartPointer = requires(const T& value) {
+  *value;
+  value.get();
+};
 template <class T>
 concept VariantLike = requires { std::variant_size<T>::value; };
 template <class T>
-concept ListLike = requires(const T& value) { typename T::value_type; value.begin(); value.end(); };
+concept ListLike = requires(const T& value) {
+  typename T::value_type;
+  value.begin();
+  value.end();
+};
 template <class T>
 concept MapLike = ListLike<T> && requires { typename T::mapped_type; };
 
@@ -42,8 +52,12 @@ void visit_alternative(const V& variant, F&& visit) {
   });
 }
 
-template <class T> concept HasName = requires(const T value) { { name(value) } -> std::convertible_to<std::string_view>; };
-template <class T> concept HasText = requires(std::string out, const T& value) { append(out, value); };
+template <class T>
+concept HasName = requires(const T value) {
+  { name(value) } -> std::convertible_to<std::string_view>;
+};
+template <class T>
+concept HasText = requires(std::string out, const T& value) { append(out, value); };
 
 template <class> inline constexpr bool kNever = false;
 
@@ -78,7 +92,8 @@ bool equal(const T& a, const T& b) {
     return a.has_value() == b.has_value() && (!a.has_value() || equal(*a, *b));
   } else if constexpr (VariantLike<T>) {
     bool same = a.index() == b.index();
-    if (same) detail::visit_alternative(a, [&](auto i, const auto& value) { same = equal(value, *std::get_if<i>(&b)); });
+    if (same)
+      detail::visit_alternative(a, [&](auto i, const auto& value) { same = equal(value, *std::get_if<i>(&b)); });
     return same;
   } else if constexpr (ListLike<T>) {
     auto left = a.begin();
@@ -100,7 +115,9 @@ bool equal(const T& a, const T& b) {
 template <class T>
 std::uint64_t hash(const T& value) {
   using detail::mix;
-  if constexpr (requires { { hash_value(value) } -> std::same_as<std::uint64_t>; }) {
+  if constexpr (requires {
+                  { hash_value(value) } -> std::same_as<std::uint64_t>;
+                }) {
     return hash_value(value);
   } else if constexpr (Aggregate<T>) {
     std::uint64_t result = field_count<T>;

@@ -20,14 +20,19 @@ class Scalar {
   constexpr Kind kind() const { return kind_; }
   /// The number as a T, by the rules of convert.hpp.
   template <class T>
-  constexpr T to() const { return kind_ == Kind::Float ? convert<T>(real_) : convert<T>(whole_); }
+  constexpr T to() const {
+    return kind_ == Kind::Float ? convert<T>(real_) : convert<T>(whole_);
+  }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
     if (a.kind_ != b.kind_) return false;
     return a.kind_ == Kind::Float ? a.real_ == b.real_ : a.whole_ == b.whole_;
   }
 
  private:
-  union { double real_; std::int64_t whole_; };
+  union {
+    double real_;
+    std::int64_t whole_;
+  };
   Kind kind_;
 };
 

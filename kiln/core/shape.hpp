@@ -24,7 +24,9 @@ class InlineList {
   constexpr InlineList() = default;
   constexpr InlineList(std::initializer_list<T> values) : InlineList(values.begin(), values.end()) {}
   template <class It>
-  constexpr InlineList(It first, It last) { for (; first != last; ++first) push_back(static_cast<T>(*first)); }
+  constexpr InlineList(It first, It last) {
+    for (; first != last; ++first) push_back(static_cast<T>(*first));
+  }
   /// `count` copies of `value`.
   static constexpr InlineList filled(int count, T value) {
     InlineList list;
@@ -44,7 +46,8 @@ class InlineList {
   constexpr const T& back() const { return (*this)[size_ - 1]; }
 
   constexpr void push_back(T value) {
-    if (size_ == N) [[unlikely]] fail<ShapeError>("more than ", N, N == kMaxRank ? " dimensions" : " entries");
+    if (size_ == N) [[unlikely]]
+      fail<ShapeError>("more than ", N, N == kMaxRank ? " dimensions" : " entries");
     values_[static_cast<std::size_t>(size_++)] = value;
   }
   constexpr void pop_back() { --size_; }

@@ -104,7 +104,8 @@ TensorData TensorData::to(DType dtype) const {
 }
 
 TensorData TensorData::reshaped(const Shape& shape) const {
-  if (kiln::numel(shape) != numel()) fail<ShapeError>("reshape: ", shape_, " to ", shape, ": the numbers of elements differ");
+  if (kiln::numel(shape) != numel())
+    fail<ShapeError>("reshape: ", shape_, " to ", shape, ": the numbers of elements differ");
   TensorData result = *this;
   result.shape_ = shape;
   return result;
@@ -118,10 +119,10 @@ double TensorData::at(std::int64_t index) const {
   });
 }
 
-#define KILN_INSTANTIATE(T)                                              \
+#define KILN_INSTANTIATE(T)                                                \
   template TensorData TensorData::of<T>(const Shape&, std::span<const T>); \
-  template std::span<const T> TensorData::as<T>() const;                 \
-  template std::span<T> TensorData::as<T>();                             \
+  template std::span<const T> TensorData::as<T>() const;                   \
+  template std::span<T> TensorData::as<T>();                               \
   template std::vector<T> TensorData::to_vector<T>() const;
 KILN_INSTANTIATE(double)
 KILN_INSTANTIATE(float)

@@ -238,8 +238,8 @@ int num_threads() {
 }
 
 void set_num_threads(int threads) {
-  require<ArgumentError>(threads >= 1 && threads <= kMostThreads, "set_num_threads: from 1 to ", kMostThreads,
-                         ", got ", threads);
+  require<ArgumentError>(threads >= 1 && threads <= kMostThreads, "set_num_threads: from 1 to ", kMostThreads, ", got ",
+                         threads);
   require<ArgumentError>(!inside_parallel_for, "set_num_threads: not inside a parallel_for");
   Pool& pool = shared_pool();
   std::lock_guard lock(pool.mutex);

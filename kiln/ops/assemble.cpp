@@ -49,7 +49,8 @@ Value stack(Inputs parts, int dim) {
   require<ArgumentError>(!parts.empty(), "stack: needs at least one tensor");
   Values raised;
   for (const Value& part : parts) {
-    require<ShapeError>(part.shape() == parts[0].shape(), "stack: ", parts[0].shape(), " and ", part.shape(), " differ");
+    require<ShapeError>(part.shape() == parts[0].shape(), "stack: ", parts[0].shape(), " and ", part.shape(),
+                        " differ");
     raised.push_back(unsqueeze(part, dim));
   }
   return cat(raised, dim);
@@ -69,7 +70,8 @@ Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& v
                       " do not have one entry for each dimension of ", x);
   Shape shape = x.shape();
   for (int i = 0; i < x.rank(); ++i) {
-    require<ArgumentError>(before[i] >= 0 && after[i] >= 0, "pad: cannot add ", std::min(before[i], after[i]), " elements");
+    require<ArgumentError>(before[i] >= 0 && after[i] >= 0, "pad: cannot add ", std::min(before[i], after[i]),
+                           " elements");
     shape[i] += before[i] + after[i];
   }
   if (shape == x.shape()) return x;

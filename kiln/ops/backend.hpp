@@ -8,7 +8,9 @@
 
 namespace kiln {
 
-namespace op { struct Op; }
+namespace op {
+struct Op;
+}
 
 /// One execution: operands (tensors, numbers or absent) and the results to fill, whose shape, dtype and
 /// device are set and whose storage the backend provides.
@@ -35,7 +37,10 @@ class Backend : public RefCounted {
   virtual void sync() = 0;
   virtual MemoryStatistics memory() const { return {}; }
 
-  void seed(std::uint64_t seed) { seed_ = seed; drawn_ = 0; }
+  void seed(std::uint64_t seed) {
+    seed_ = seed;
+    drawn_ = 0;
+  }
   Key next_key() { return Key{seed_}.split(drawn_++); }
 
  private:

@@ -16,15 +16,17 @@ std::int64_t reach(std::int64_t kernel, std::int64_t dilation) { return dilation
 
 void require_options(std::string_view name, const Conv& conv, int rank) {
   const int axes = rank - 2;
-  require<ShapeError>(axes >= 1 && axes <= 3, name, ": needs [batch, channels, 1 to 3 spatial dimensions], got rank ", rank);
+  require<ShapeError>(axes >= 1 && axes <= 3, name, ": needs [batch, channels, 1 to 3 spatial dimensions], got rank ",
+                      rank);
   require<ArgumentError>(conv.stride.size() == axes && conv.padding.size() == axes && conv.dilation.size() == axes &&
                              conv.padding_after.size() == axes,
                          name, ": stride ", conv.stride, ", padding ", conv.padding, " to ", conv.padding_after,
                          " and dilation ", conv.dilation, " need ", axes, " entries each");
   for (int i = 0; i < axes; ++i)
-    require<ArgumentError>(conv.stride[i] > 0 && conv.dilation[i] > 0 && conv.padding[i] >= 0 && conv.padding_after[i] >= 0,
-                           name, ": stride ", conv.stride, " and dilation ", conv.dilation,
-                           " must be positive, padding ", conv.padding, " to ", conv.padding_after, " not negative");
+    require<ArgumentError>(
+        conv.stride[i] > 0 && conv.dilation[i] > 0 && conv.padding[i] >= 0 && conv.padding_after[i] >= 0, name,
+        ": stride ", conv.stride, " and dilation ", conv.dilation, " must be positive, padding ", conv.padding, " to ",
+        conv.padding_after, " not negative");
   require<ArgumentError>(conv.groups > 0, name, ": ", conv.groups, " groups");
 }
 
@@ -74,9 +76,8 @@ Descs Conv::infer(Inputs in) const {
 
 void Conv::vjp(Backward& backward) const {
   const Value g = backward.grad();
-  backward.to(x, [&] {
-    return emit(ConvTranspose{*this, spatial_of(backward.in_desc(x).shape)}, {g, backward.in(weight)});
-  });
+  backward.to(
+      x, [&] { return emit(ConvTranspose{*this, spatial_of(backward.in_desc(x).shape)}, {g, backward.in(weight)}); });
   backward.to(weight, [&] {
     return emit(ConvWeightGrad{*this, spatial_of(backward.in_desc(weight).shape)}, {backward.in(x), g});
   });
@@ -94,10 +95,10 @@ Descs ConvTranspose::infer(Inputs in) const {
   const Shape &data = in[y].shape(), &filter = in[weight].shape();
   require<ShapeError>(data[1] == filter[0] && filter[0] % conv.groups == 0, "conv_transpose: ", data, " has ", data[1],
                       " channels, weight ", filter, " takes ", filter[0], " in ", conv.groups, " groups");
-  require<ShapeError>(sizes.size() == data.size() - 2 &&
-                          result_sizes(kName, conv, sizes, spatial_of(filter)) == spatial_of(data),
-                      "conv_transpose: no convolution with weight ", filter, " and stride ", conv.stride, " maps ", sizes,
-                      " to ", spatial_of(data));
+  require<ShapeError>(
+      sizes.size() == data.size() - 2 && result_sizes(kName, conv, sizes, spatial_of(filter)) == spatial_of(data),
+      "conv_transpose: no convolution with weight ", filter, " and stride ", conv.stride, " maps ", sizes, " to ",
+      spatial_of(data));
   return one(join(data[0], filter[1] * conv.groups, sizes), in[y].dtype());
 }
 
@@ -153,8 +154,8 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
   op::require_operands("conv_transpose", x, weight);
   const op::Conv op = with_defaults(options, x.rank() - 2);
   op::require_options("conv_transpose", op, x.rank());
-  require<ArgumentError>(result_padding.empty() || result_padding.size() == x.rank() - 2, "conv_transpose: result_padding ",
-                         result_padding, " needs ", x.rank() - 2, " entries");
+  require<ArgumentError>(result_padding.empty() || result_padding.size() == x.rank() - 2,
+                         "conv_transpose: result_padding ", result_padding, " needs ", x.rank() - 2, " entries");
   Spatial sizes;
   for (int i = 0; i < x.rank() - 2; ++i) {
     const std::int64_t more = result_padding.empty() ? 0 : result_padding[i];

@@ -17,7 +17,8 @@ void op::Custom::vjp(Backward& backward) const {
   Values into = op->vjp(in, out, grads);
   require<ArgumentError>(into.size() == in.size(), op->name(), ": vjp gave ", into.size(), " gradients for ", in.size(),
                          " operands");
-  for (int i = 0; i < backward.arity(); ++i) backward.to(i, [&] { return std::move(into[static_cast<std::size_t>(i)]); });
+  for (int i = 0; i < backward.arity(); ++i)
+    backward.to(i, [&] { return std::move(into[static_cast<std::size_t>(i)]); });
 }
 
 Values custom(std::shared_ptr<const CustomOp> op, Inputs in) {

@@ -23,7 +23,9 @@ std::vector<Entry>& registry() {
 }  // namespace
 
 void retain(const Backend* backend) { backend->add_owner(); }
-void release(const Backend* backend) { if (backend->drop_owner()) delete backend; }
+void release(const Backend* backend) {
+  if (backend->drop_owner()) delete backend;
+}
 
 Device::Device(Ref<Backend> backend, bool autodiff) : backend_(std::move(backend)), autodiff_(autodiff) {}
 

@@ -40,7 +40,8 @@ Saves saves_for(const Row& row, std::uint32_t tracked) {
 }
 
 constexpr Row kUnary[] = {
-#define KILN_UNARY(Name, function, domain, value, gradient) {#function, #value, Domain::domain, false, reads(#gradient)},
+#define KILN_UNARY(Name, function, domain, value, gradient) \
+  {#function, #value, Domain::domain, false, reads(#gradient)},
 #define KILN_PREDICATE(Name, function, domain, value) {#function, #value, Domain::domain, true},
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
@@ -84,9 +85,9 @@ template <class T>
 Scalar evaluate_as(UnaryFn fn, T x) {
   using namespace scalar_math;
   switch (fn) {
-#define KILN_UNARY(Name, function, domain, value, gradient)                             \
-  case UnaryFn::Name:                                                                          \
-    if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break;     \
+#define KILN_UNARY(Name, function, domain, value, gradient)                                \
+  case UnaryFn::Name:                                                                      \
+    if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break; \
     else return Scalar(static_cast<T>(value));
 #define KILN_PREDICATE(Name, function, domain, value) \
   case UnaryFn::Name: return Scalar(static_cast<bool>(value));
@@ -103,9 +104,9 @@ Scalar evaluate_as(BinaryFn fn, T x, T y) {
   switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)                      \
-  case BinaryFn::Name:                                                                         \
-    if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break;     \
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)                         \
+  case BinaryFn::Name:                                                                     \
+    if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break; \
     else return Scalar(static_cast<T>(value));
 #define KILN_COMPARISON(Name, function, domain, value) \
   case BinaryFn::Name: return Scalar(static_cast<bool>(value));
@@ -206,7 +207,8 @@ void Binary::vjp(Backward& backward) const {
 Descs Where::infer(Inputs in) const {
   require_count(kName, in, 3, 3);
   require_tensor(kName, in[condition]);
-  require<DTypeError>(in[condition].dtype() == DType::Bool, "where: the condition must be boolean, got ", in[condition]);
+  require<DTypeError>(in[condition].dtype() == DType::Bool, "where: the condition must be boolean, got ",
+                      in[condition]);
   if (!in[x].is_scalar() && !in[y].is_scalar()) require_same_dtype(kName, in[x], in[y]);
   const Value& value = in[x].is_scalar() ? in[y] : in[x];
   return one(broadcast(kName, in[condition].shape(), broadcast(kName, in[x].shape(), in[y].shape())), value.dtype());
@@ -292,9 +294,7 @@ Value mish_slope(const Value& x) {
   const Value w = tanh(softplus(x));
   return w + x * (1 - square(w)) * sigmoid(x);
 }
-Value hard_swish_slope(const Value& x) {
-  return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x / 3 + 0.5));
-}
+Value hard_swish_slope(const Value& x) { return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x / 3 + 0.5)); }
 Value pow_slope(const Value& x, const Value& y) { return where(eq(y, 0), 0.0, y * pow(x, y - 1)); }
 Value pow_log(const Value& x, const Value& z) { return where(eq(z, 0), 0.0, z * log(x)); }
 Value share_of_larger(const Value& x, const Value& y) {

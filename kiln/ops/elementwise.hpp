@@ -23,7 +23,7 @@ enum class BinaryFn : std::uint8_t {
 /// The element types a function is computed in.
 enum class Domain : std::uint8_t { Float, Number, Integer, Bool, Any };
 
-std::string_view name(UnaryFn fn);   // "exp"
+std::string_view name(UnaryFn fn);  // "exp"
 std::string_view name(BinaryFn fn);
 Domain domain(UnaryFn fn);
 Domain domain(BinaryFn fn);

@@ -55,7 +55,8 @@ void execute(const Device& device, const op::Op& op, Inputs in, const Descs& des
   if (!differentiable) return;
   const Ref<Record> record = make_record(op, in, descs, out, device);
   for (int i = 0; i < descs.size(); ++i)
-    if (is_float(descs[i].dtype)) out[static_cast<std::size_t>(i)] = Value(out[static_cast<std::size_t>(i)].node(), record, i);
+    if (is_float(descs[i].dtype))
+      out[static_cast<std::size_t>(i)] = Value(out[static_cast<std::size_t>(i)].node(), record, i);
 }
 
 Value emit_one(const Device& device, const op::Op& op, Inputs in) {

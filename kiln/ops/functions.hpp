@@ -111,11 +111,11 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
 /// Empty stride: the kernel's size.
 struct PoolOptions {
   Spatial kernel{}, stride{}, padding{}, dilation{};
-  bool ceil = false;           // round the number of windows up rather than down
-  bool count_padding = true;   // of averages: padding counts as elements
+  bool ceil = false;          // round the number of windows up rather than down
+  bool count_padding = true;  // of averages: padding counts as elements
 };
 struct MaxPoolResult {
-  Value values, indices;       // indices into the flattened spatial input, int64
+  Value values, indices;  // indices into the flattened spatial input, int64
 };
 MaxPoolResult max_pool_with_indices(const Value& x, const PoolOptions& options);
 Value max_pool(const Value& x, const PoolOptions& options);
@@ -140,7 +140,8 @@ Value ones(const Shape& shape, const Device& device, DType dtype = DType::F32);
 Value zeros_like(const Value& x);
 Value ones_like(const Value& x);
 /// start, start + step, ... up to but without `end`.
-Value arange(const Scalar& start, const Scalar& end, const Scalar& step, const Device& device, DType dtype = DType::I64);
+Value arange(const Scalar& start, const Scalar& end, const Scalar& step, const Device& device,
+             DType dtype = DType::I64);
 /// Draws from the device's stream, or from `key`.
 Value uniform(const Shape& shape, double low, double high, const Device& device, DType dtype = DType::F32,
               std::optional<Key> key = {});
@@ -168,8 +169,8 @@ Value gelu_tanh_slope(const Value& x);
 Value silu_slope(const Value& x);
 Value mish_slope(const Value& x);
 Value hard_swish_slope(const Value& x);
-Value pow_slope(const Value& x, const Value& y);  // d pow(x, y) / dx
-Value pow_log(const Value& x, const Value& z);    // d z / dy for z = pow(x, y)
+Value pow_slope(const Value& x, const Value& y);        // d pow(x, y) / dx
+Value pow_log(const Value& x, const Value& z);          // d z / dy for z = pow(x, y)
 Value share_of_larger(const Value& x, const Value& y);  // 1 where x is larger, 1/2 where they are equal
 
 }  // namespace kiln

@@ -74,8 +74,8 @@ Descs SelectAdd::infer(Inputs in) const {
   const Shape shape = selected_shape(kName, in[x], in[index], dim);
   require_tensor(kName, in[source]);
   require_same_dtype(kName, in[x], in[source]);
-  require<ShapeError>(in[source].shape() == shape, "select_add: source ", in[source].shape(), " must have shape ", shape,
-                      ", which index ", in[index].shape(), " selects of ", in[x].shape());
+  require<ShapeError>(in[source].shape() == shape, "select_add: source ", in[source].shape(), " must have shape ",
+                      shape, ", which index ", in[index].shape(), " selects of ", in[x].shape());
   return one(in[x].shape(), in[x].dtype());
 }
 void SelectAdd::vjp(Backward& backward) const {

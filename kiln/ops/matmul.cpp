@@ -34,7 +34,8 @@ void Matmul::vjp(Backward& backward) const {
   backward.to(1, [&] {
     const Value& a = backward.in(0);
     // One long product where a batch shares its right operand, rather than a sum over the batch's products.
-    if (backward.in_desc(1).shape.size() == 2 && a.rank() > 2) return matmul(transpose(flatten(a, 0, -2)), flatten(g, 0, -2));
+    if (backward.in_desc(1).shape.size() == 2 && a.rank() > 2)
+      return matmul(transpose(flatten(a, 0, -2)), flatten(g, 0, -2));
     return matmul(transpose(a), g);
   });
 }

@@ -53,7 +53,8 @@ Descs LayerNorm::infer(Inputs in) const {
   for (const Value& parameter : {in[weight], in[bias]}) {
     require_tensor(kName, parameter);
     require_same_dtype(kName, in[x], parameter);
-    require<ShapeError>(parameter.shape() == last, "layer_norm: weight ", last, " and bias ", parameter.shape(), " differ");
+    require<ShapeError>(parameter.shape() == last, "layer_norm: weight ", last, " and bias ", parameter.shape(),
+                        " differ");
   }
   bool fits = !last.empty() && last.size() <= shape.size();
   for (int i = 1; fits && i <= last.size(); ++i) fits = shape[shape.size() - i] == last[last.size() - i];

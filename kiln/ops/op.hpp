@@ -45,19 +45,18 @@ template <class... Ts>
 using OneOf = std::variant<typename Checked<Ts>::type...>;
 
 struct Op {
-  using Alternatives =
-      OneOf<Unary, Binary, Where, Cast,                                   // elementwise
-            Reduce, ArgReduce,                                            // reduce
-            Reshape, Permute, Expand, Slice, SliceAssign,                 // view
-            Matmul,                                                       // matmul
-            Conv, ConvTranspose, ConvWeightGrad,                          // conv
-            MaxPool, AvgPool, AvgPoolGrad,                                // pool
-            Gather, ScatterAdd, Select, SelectAdd,                        // index
-            Cat,                                                          // assemble
-            Fill, Arange, Random, Dropout,                                // create
-            Softmax, LayerNorm,                                           // norm
-            CrossEntropy,                                                 // loss
-            Custom>;
+  using Alternatives = OneOf<Unary, Binary, Where, Cast,                    // elementwise
+                             Reduce, ArgReduce,                             // reduce
+                             Reshape, Permute, Expand, Slice, SliceAssign,  // view
+                             Matmul,                                        // matmul
+                             Conv, ConvTranspose, ConvWeightGrad,           // conv
+                             MaxPool, AvgPool, AvgPoolGrad,                 // pool
+                             Gather, ScatterAdd, Select, SelectAdd,         // index
+                             Cat,                                           // assemble
+                             Fill, Arange, Random, Dropout,                 // create
+                             Softmax, LayerNorm,                            // norm
+                             CrossEntropy,                                  // loss
+                             Custom>;
 
   template <Primitive T>
   Op(T op) : is(std::move(op)) {}
@@ -67,7 +66,9 @@ struct Op {
 
 /// Calls f with the op's struct. The one place that knows how the set is represented.
 template <class F>
-decltype(auto) visit(const Op& op, F&& f) { return std::visit(std::forward<F>(f), op.is); }
+decltype(auto) visit(const Op& op, F&& f) {
+  return std::visit(std::forward<F>(f), op.is);
+}
 
 inline std::string_view name(const Op& op) {
   return visit(op, []<class T>(const T&) -> std::string_view { return T::kName; });

@@ -13,14 +13,15 @@ namespace {
 
 void require_images(std::string_view name, const Value& x) {
   require_tensor(name, x);
-  require<ShapeError>(x.rank() >= 3 && x.rank() <= 5, name, ": needs [batch, channels, 1 to 3 spatial dimensions], got ",
-                      x);
+  require<ShapeError>(x.rank() >= 3 && x.rank() <= 5, name,
+                      ": needs [batch, channels, 1 to 3 spatial dimensions], got ", x);
 }
 
 Spatial window_counts(std::string_view name, const Window& window, const Shape& shape) {
   const int axes = shape.size() - 2;
-  require<ArgumentError>(window.kernel.size() == axes && window.stride.size() == axes && window.padding.size() == axes &&
-                             window.padding_after.size() == axes && window.dilation.size() == axes,
+  require<ArgumentError>(window.kernel.size() == axes && window.stride.size() == axes &&
+                             window.padding.size() == axes && window.padding_after.size() == axes &&
+                             window.dilation.size() == axes,
                          name, ": kernel ", window.kernel, ", stride ", window.stride, ", padding ", window.padding,
                          " and dilation ", window.dilation, " need ", axes, " entries each");
   Spatial counts;
@@ -31,12 +32,13 @@ Spatial window_counts(std::string_view name, const Window& window, const Shape& 
                            window.dilation, " must be positive, padding ", window.padding, " not negative");
     require<ArgumentError>(window.padding[i] * 2 <= window.dilation[i] * (window.kernel[i] - 1) + 1, name, ": padding ",
                            window.padding, " is more than half of kernel ", window.kernel);
-    const std::int64_t room = shape[i + 2] + window.padding[i] + window.padding_after[i] -
-                              window.dilation[i] * (window.kernel[i] - 1) - 1;
-    require<ShapeError>(room >= 0, name, ": a window of ", window.kernel, " does not fit into ", shape, " with padding ",
-                        window.padding);
+    const std::int64_t room =
+        shape[i + 2] + window.padding[i] + window.padding_after[i] - window.dilation[i] * (window.kernel[i] - 1) - 1;
+    require<ShapeError>(room >= 0, name, ": a window of ", window.kernel, " does not fit into ", shape,
+                        " with padding ", window.padding);
     // Rounded up, the last window must still begin before the padding behind the tensor.
-    const bool more = window.ceil && (room / window.stride[i] + 1) * window.stride[i] < shape[i + 2] + window.padding[i] &&
+    const bool more = window.ceil &&
+                      (room / window.stride[i] + 1) * window.stride[i] < shape[i + 2] + window.padding[i] &&
                       room % window.stride[i] != 0;
     counts.push_back(room / window.stride[i] + 1 + more);
   }
@@ -71,8 +73,9 @@ Descs MaxPool::infer(Inputs in) const {
 void MaxPool::vjp(Backward& backward) const {
   backward.to(0, [&] {
     const Desc& x = backward.in_desc(0);
-    const Value none = zeros({x.shape[0], x.shape[1], numel(x.shape) / std::max<std::int64_t>(x.shape[0] * x.shape[1], 1)},
-                             backward.device(), x.dtype);
+    const Value none =
+        zeros({x.shape[0], x.shape[1], numel(x.shape) / std::max<std::int64_t>(x.shape[0] * x.shape[1], 1)},
+              backward.device(), x.dtype);
     const Value added = scatter_add(none, 2, flatten(backward.out(indices), 2), flatten(backward.grad(values), 2));
     return kiln::reshape(added, x.shape);
   });
@@ -125,8 +128,12 @@ op::Window to_window(std::string_view name, const PoolOptions& options, const Va
   const auto filled = [&](const Spatial& given, std::int64_t value) {
     return given.empty() ? Spatial::filled(axes, value) : given;
   };
-  return {options.kernel, options.stride.empty() ? options.kernel : options.stride, filled(options.padding, 0),
-          filled(options.padding, 0), filled(options.dilation, 1), options.ceil};
+  return {options.kernel,
+          options.stride.empty() ? options.kernel : options.stride,
+          filled(options.padding, 0),
+          filled(options.padding, 0),
+          filled(options.dilation, 1),
+          options.ceil};
 }
 
 }  // namespace

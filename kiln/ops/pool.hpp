@@ -30,7 +30,9 @@ struct AvgPool {
 
   /// The elements [begin, end) that result `index` of spatial dimension `axis` (of input size `size`) averages,
   /// and what it divides by.
-  struct Part { std::int64_t begin, end, divisor; };
+  struct Part {
+    std::int64_t begin, end, divisor;
+  };
   Part part(int axis, std::int64_t index, std::int64_t size) const;
 
   Descs infer(Inputs in) const;

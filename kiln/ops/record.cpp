@@ -47,7 +47,9 @@ void release(const Record* record) {
 }
 
 bool grad_enabled() { return recording; }
-NoGrad::NoGrad(bool off) : before_(recording) { if (off) recording = false; }
+NoGrad::NoGrad(bool off) : before_(recording) {
+  if (off) recording = false;
+}
 NoGrad::~NoGrad() { recording = before_; }
 
 Ref<Record> make_leaf(const Desc& desc, const Device& device) {
@@ -96,8 +98,6 @@ Value Backward::grad(int slot) const {
   return grad.empty() ? zeros(out_desc(slot).shape, record_->device, out_desc(slot).dtype) : grad;
 }
 
-bool Backward::wants(int i) const {
-  return i < arity() && record_->in[static_cast<std::size_t>(i)].value.tracked();
-}
+bool Backward::wants(int i) const { return i < arity() && record_->in[static_cast<std::size_t>(i)].value.tracked(); }
 
 }  // namespace kiln

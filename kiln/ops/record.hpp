@@ -16,12 +16,12 @@ struct Record : RefCounted {
     Value value;
   };
 
-  std::optional<op::Op> op;      // none: a leaf
+  std::optional<op::Op> op;  // none: a leaf
   std::vector<Operand> in;
   Descs results;
-  Values out;                    // untracked handles to the results, where the op saves them
+  Values out;  // untracked handles to the results, where the op saves them
   Device device;
-  std::uint64_t order = 0;       // grows with creation: an operand's is smaller than its consumer's
+  std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
 };
 
 /// A fresh leaf for a tensor of that description.
@@ -47,7 +47,9 @@ class Backward {
   bool wants(int i) const;
   /// Sets the gradient of operand i to make(), called only if somebody wants it. It may still be broadcast.
   template <class F>
-  void to(int i, F&& make) { if (wants(i)) into_[static_cast<std::size_t>(i)] = make(); }
+  void to(int i, F&& make) {
+    if (wants(i)) into_[static_cast<std::size_t>(i)] = make();
+  }
 
   Values& into() { return into_; }
 

@@ -56,7 +56,8 @@ Descs Reduce::infer(Inputs in) const {
   const std::int64_t folded = count(shape, dims);
   for (const auto dim : dims) shape[wrap_dim(name(fn), dim, shape.size())] = 1;
   if (fn == ReduceFn::Max || fn == ReduceFn::Min)
-    require<ShapeError>(folded > 0 || numel(shape) == 0, name(fn), ": ", in[0], " has no elements along dimensions ", dims);
+    require<ShapeError>(folded > 0 || numel(shape) == 0, name(fn), ": ", in[0], " has no elements along dimensions ",
+                        dims);
   return one(shape, in[0].dtype());
 }
 
@@ -87,7 +88,8 @@ void Reduce::vjp(Backward& backward) const {
         const Value& x = backward.in(0);
         const Value zero = eq(x, 0), zeros = sum(cast(zero, x.dtype()), dims, true);
         const Value nonzero = where(zero, 1.0, x), product = prod(nonzero, dims, true);
-        const Value others = where(zero, where(eq(zeros, 1), product, 0.0), where(eq(zeros, 0), product / nonzero, 0.0));
+        const Value others =
+            where(zero, where(eq(zeros, 1), product, 0.0), where(eq(zeros, 0), product / nonzero, 0.0));
         return g * others;
       }
       case ReduceFn::Any:
@@ -149,7 +151,7 @@ Value arg_reduce(op::ArgFn fn, const Value& x, int dim, bool keep) {
 
 }  // namespace
 
-#define KILN_REDUCTION(function, Name)                                                     \
+#define KILN_REDUCTION(function, Name)                                                         \
   Value function(const Value& x) { return reduce(op::ReduceFn::Name, x, all_dims(x), false); } \
   Value function(const Value& x, const Dims& dims, bool keep) { return reduce(op::ReduceFn::Name, x, dims, keep); }
 KILN_REDUCTION(sum, Sum)

@@ -17,7 +17,9 @@ template <class T> bool is_inf(T x) { return std::abs(x) == std::numeric_limits<
 template <class T> bool is_finite(T x) { return std::abs(x) < std::numeric_limits<T>::infinity(); }
 
 template <class A, class B>
-std::common_type_t<A, B> select(bool condition, A a, B b) { return condition ? a : b; }
+std::common_type_t<A, B> select(bool condition, A a, B b) {
+  return condition ? a : b;
+}
 /// NaN where either is.
 template <class A, class B>
 std::common_type_t<A, B> max(A a, B b) {
@@ -40,20 +42,35 @@ T abs(T x) {
 }
 /// -1, 0 or 1; NaN stays NaN.
 template <class T>
-T sign(T x) { return is_nan(x) ? x : static_cast<T>((x > T{0}) - (x < T{0})); }
+T sign(T x) {
+  return is_nan(x) ? x : static_cast<T>((x > T{0}) - (x < T{0}));
+}
 
-template <class T> T floor(T x) { if constexpr (std::is_integral_v<T>) return x; else return std::floor(x); }
-template <class T> T ceil(T x) { if constexpr (std::is_integral_v<T>) return x; else return std::ceil(x); }
-template <class T> T trunc(T x) { if constexpr (std::is_integral_v<T>) return x; else return std::trunc(x); }
+template <class T> T floor(T x) {
+  if constexpr (std::is_integral_v<T>) return x;
+  else return std::floor(x);
+}
+template <class T> T ceil(T x) {
+  if constexpr (std::is_integral_v<T>) return x;
+  else return std::ceil(x);
+}
+template <class T> T trunc(T x) {
+  if constexpr (std::is_integral_v<T>) return x;
+  else return std::trunc(x);
+}
 /// Halves to even.
-template <class T> T round(T x) { if constexpr (std::is_integral_v<T>) return x; else return std::rint(x); }
+template <class T> T round(T x) {
+  if constexpr (std::is_integral_v<T>) return x;
+  else return std::rint(x);
+}
 
 /// The quotient rounded down.
 template <class T>
 T floor_divide(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
     if (y == 0) return 0;
-    if constexpr (std::is_signed_v<T>) if (y == T(-1)) return static_cast<T>(-x);  // the smallest number wraps
+    if constexpr (std::is_signed_v<T>)
+      if (y == T(-1)) return static_cast<T>(-x);  // the smallest number wraps
     const T quotient = static_cast<T>(x / y);
     return static_cast<T>(quotient - ((x % y != 0) && ((x < 0) != (y < 0))));
   } else {
@@ -65,7 +82,8 @@ template <class T>
 T remainder(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
     if (y == 0) return 0;
-    if constexpr (std::is_signed_v<T>) if (y == T(-1)) return 0;
+    if constexpr (std::is_signed_v<T>)
+      if (y == T(-1)) return 0;
     const T rest = static_cast<T>(x % y);
     return static_cast<T>(rest != 0 && ((rest < 0) != (y < 0)) ? rest + y : rest);
   } else {
@@ -78,7 +96,8 @@ template <class T>
 T fmod(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
     if (y == 0) return 0;
-    if constexpr (std::is_signed_v<T>) if (y == T(-1)) return 0;
+    if constexpr (std::is_signed_v<T>)
+      if (y == T(-1)) return 0;
     return static_cast<T>(x % y);
   } else {
     return std::fmod(x, y);

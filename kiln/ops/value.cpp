@@ -5,7 +5,9 @@
 namespace kiln {
 
 void retain(const Node* node) { node->add_owner(); }
-void release(const Node* node) { if (node->drop_owner()) delete node; }
+void release(const Node* node) {
+  if (node->drop_owner()) delete node;
+}
 
 Value::Value(Ref<Node> node, Ref<Record> tape, int slot)
     : node_(std::move(node)), tape_(std::move(tape)), slot_(slot) {}

@@ -20,10 +20,9 @@ void release(const Record*);
 
 class Value {
  public:
-  Value() = default;                        // empty: an absent operand
+  Value() = default;  // empty: an absent operand
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Value(T number) : scalar_(number), is_scalar_(true) {}
+  requires std::is_arithmetic_v<T> Value(T number) : scalar_(number), is_scalar_(true) {}
   Value(const Scalar& scalar) : scalar_(scalar), is_scalar_(true) {}
   explicit Value(Ref<Node> node, Ref<Record> tape = {}, int slot = 0);
   Value(const Value&);
@@ -39,9 +38,9 @@ class Value {
   const Scalar& scalar() const { return scalar_; }
 
   const Shape& shape() const;
-  DType dtype() const;                      // of a plain number: float32, int64 or bool
+  DType dtype() const;  // of a plain number: float32, int64 or bool
   int rank() const { return shape().size(); }
-  std::int64_t dim(int i) const;            // negative counts from the end
+  std::int64_t dim(int i) const;  // negative counts from the end
   std::int64_t numel() const { return kiln::numel(shape()); }
   Device device() const;
 
@@ -65,7 +64,7 @@ class Value {
   Ref<Node> node_;
   Ref<Record> tape_;
   Scalar scalar_;
-  std::int32_t slot_ = 0;   // which result of tape_
+  std::int32_t slot_ = 0;  // which result of tape_
   bool is_scalar_ = false;
 };
 

@@ -66,10 +66,11 @@ void require_slice(std::string_view op, const Shape& shape, const Dims& begin, c
     require<ArgumentError>(step[i] != 0, op, ": the step of dimension ", i, " is 0");
     if (size[i] == 0) continue;
     std::int64_t last = 0;
-    const bool overflow = __builtin_mul_overflow(size[i] - 1, step[i], &last) || __builtin_add_overflow(begin[i], last, &last);
-    require<IndexError>(size[i] > 0 && !overflow && begin[i] >= 0 && begin[i] < shape[i] && last >= 0 && last < shape[i],
-                        op, ": elements from ", begin[i], " in steps of ", step[i], " leave dimension ", i, " of size ",
-                        shape[i]);
+    const bool overflow =
+        __builtin_mul_overflow(size[i] - 1, step[i], &last) || __builtin_add_overflow(begin[i], last, &last);
+    require<IndexError>(
+        size[i] > 0 && !overflow && begin[i] >= 0 && begin[i] < shape[i] && last >= 0 && last < shape[i], op,
+        ": elements from ", begin[i], " in steps of ", step[i], " leave dimension ", i, " of size ", shape[i]);
   }
 }
 
@@ -98,9 +99,7 @@ Descs SliceAssign::infer(Inputs in) const {
 }
 void SliceAssign::vjp(Backward& backward) const {
   const Desc& part = backward.in_desc(value);
-  backward.to(x, [&] {
-    return emit(*this, {backward.grad(), zeros(part.shape, backward.device(), part.dtype)});
-  });
+  backward.to(x, [&] { return emit(*this, {backward.grad(), zeros(part.shape, backward.device(), part.dtype)}); });
   backward.to(value, [&] { return emit(Slice{begin, step, part.shape}, {backward.grad()}); });
 }
 
@@ -119,8 +118,8 @@ Value reshape(const Value& x, Shape shape) {
     open = i;
   }
   if (open >= 0) {
-    require<ShapeError>(known > 0 && x.numel() % known == 0, "reshape: ", x, " has ", x.numel(),
-                        " elements, which ", shape, " cannot hold");
+    require<ShapeError>(known > 0 && x.numel() % known == 0, "reshape: ", x, " has ", x.numel(), " elements, which ",
+                        shape, " cannot hold");
     shape[open] = x.numel() / known;
   }
   return shape == x.shape() ? x : emit(op::Reshape{shape}, {x});

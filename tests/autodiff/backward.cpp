@@ -24,9 +24,7 @@ template <class F>
 std::string sentence(F&& f) {
   try {
     f();
-  } catch (const Error& error) {
-    return error.what();
-  }
+  } catch (const Error& error) { return error.what(); }
   return "no error";
 }
 
@@ -70,8 +68,9 @@ TEST(Gradients, AreOfLeavesThatTookPart) {
   EXPECT_EQ(gradients.size(), 1u);
   EXPECT_FALSE(gradients.find(y).has_value());
   EXPECT_EQ(sentence([&] { (void)gradients.of(y); }), "AutodiffError: gradients: float64 [1] took no part in the loss");
-  EXPECT_EQ(sentence([&] { (void)gradients.of(z); }),
-            "AutodiffError: gradients: float64 [1] is the result of an operation; grad(loss, ...) differentiates by those");
+  EXPECT_EQ(
+      sentence([&] { (void)gradients.of(z); }),
+      "AutodiffError: gradients: float64 [1] is the result of an operation; grad(loss, ...) differentiates by those");
   EXPECT_EQ(sentence([&] { (void)gradients.of(z.detach()); }),
             "AutodiffError: gradients: float64 [1] is not tracked; call require_grad() on it first");
 }
@@ -146,7 +145,7 @@ TEST(Graph, KeepsOnlyTheTensorsThatItsGradientReads) {
   const auto in_use = [] { return kDevice.backend().memory().in_use; };
   const Value x = from_data(TensorData({1 << 20}, DType::F32), kDevice).require_grad();
   const auto before = in_use();
-  const Value y = (x + 1.0) * 2.0;  // neither needs its operand
+  const Value y = (x + 1.0) * 2.0;        // neither needs its operand
   EXPECT_LT(in_use() - before, 6 << 20);  // the result, and not the sum in between
   EXPECT_GE(in_use() - before, 4 << 20);
 }

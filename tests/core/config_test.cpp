@@ -57,9 +57,7 @@ template <class T>
 std::string error_of(std::string_view json) {
   try {
     from_json<T>(json, "gpt.json");
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
+  } catch (const ConfigError& error) { return error.what(); }
   return "no error";
 }
 
@@ -78,7 +76,8 @@ TEST(Config, ReadsEveryKindOfField) {
   const auto gpt = from_json<Gpt>(R"({
     "vocabulary": 9223372036854775807, "context": -5, "warmup": 7, "depth": 255, "dropout": 1, "schedule": "Linear",
     "dtype": "bfloat16", "optimizer": {"lr": 0.5, "beta1": 0, "amsgrad": true}, "clip": 2, "name": "gr\u00f6\u00dfer",
-    "kernel": [1, 2, 3], "window": [8, 9]})", "gpt.json");
+    "kernel": [1, 2, 3], "window": [8, 9]})",
+                                  "gpt.json");
   EXPECT_EQ(gpt.vocabulary, INT64_MAX);
   EXPECT_EQ(gpt.context, -5);
   EXPECT_EQ(gpt.warmup, 7);
@@ -107,15 +106,23 @@ TEST(Config, AFieldWithoutADefaultMustBeThere) {
   EXPECT_EQ(error_of<Lists>(R"({"stages": [{"lr": 1}, {}]})"), "ConfigError: gpt.json: 'stages[1].lr' is missing");
   EXPECT_EQ(error_of<Mapped>(R"({"sizes": {"a": 1}})"), "ConfigError: gpt.json: 'height' is missing");
 
-  EXPECT_EQ(error_of<Mapped>(R"({"sizes": {"a": 1}, "height": 0})"),
-            "ConfigError: gpt.json: 'schedule' is missing");
+  EXPECT_EQ(error_of<Mapped>(R"({"sizes": {"a": 1}, "height": 0})"), "ConfigError: gpt.json: 'schedule' is missing");
 
-  struct Outer { Adam optimizer; int steps = 5; };
+  struct Outer {
+    Adam optimizer;
+    int steps = 5;
+  };
   EXPECT_EQ(error_of<Outer>("{}"), "ConfigError: gpt.json: 'optimizer.lr' is missing");
-  struct Named { std::string path; };
-  struct OuterNamed { Named file; };
+  struct Named {
+    std::string path;
+  };
+  struct OuterNamed {
+    Named file;
+  };
   EXPECT_EQ(error_of<OuterNamed>("{}"), "ConfigError: gpt.json: 'file.path' is missing");
-  struct Nested { OuterNamed given = {{"a.bin"}}; };
+  struct Nested {
+    OuterNamed given = {{"a.bin"}};
+  };
   EXPECT_EQ(from_json<Nested>("{}", "x").given.file.path, "a.bin");
 }
 
@@ -193,12 +200,26 @@ TEST(Json, HostileTextIsAConfigError) {
     for (int i = 0; i < 100000; ++i) text += "{\"a\":";
     return text;
   }();
-  for (const std::string& text :
-       {std::string(), std::string("{"), std::string("{\"a\": 1"), std::string("nan"), std::string("[NaN]"),
-        std::string("[Infinity]"), std::string("[1e999]"), std::string("[-1e999]"), std::string("[1,]"),
-        std::string("{\"a\": 1} x"), std::string("[\"\xff\"]"), std::string("[\"\\ud800\"]"), std::string("[01]"),
-        std::string("\0", 1), std::string("{'a': 1}"), std::string("[1 // note\n]"), std::string("\"open"), deep,
-        deep_objects, deep + std::string(100000, ']')})
+  for (const std::string& text : {std::string(),
+                                  std::string("{"),
+                                  std::string("{\"a\": 1"),
+                                  std::string("nan"),
+                                  std::string("[NaN]"),
+                                  std::string("[Infinity]"),
+                                  std::string("[1e999]"),
+                                  std::string("[-1e999]"),
+                                  std::string("[1,]"),
+                                  std::string("{\"a\": 1} x"),
+                                  std::string("[\"\xff\"]"),
+                                  std::string("[\"\\ud800\"]"),
+                                  std::string("[01]"),
+                                  std::string("\0", 1),
+                                  std::string("{'a': 1}"),
+                                  std::string("[1 // note\n]"),
+                                  std::string("\"open"),
+                                  deep,
+                                  deep_objects,
+                                  deep + std::string(100000, ']')})
     EXPECT_THROW(parse_json(text, "x"), ConfigError) << text.substr(0, 30);
   EXPECT_EQ(error_of<Adam>(deep), "ConfigError: gpt.json: nested deeper than 64 levels");
   EXPECT_EQ(error_of<Adam>(R"({"lr": 1, "lr": 2})"), "ConfigError: gpt.json: key 'lr' stands there twice");
@@ -223,9 +244,7 @@ TEST(Json, MutatedTextIsReadOrRefused) {
     }
     try {
       from_json<Gpt>(mutated, "x");
-    } catch (const ConfigError&) {
-      ++refused;
-    }
+    } catch (const ConfigError&) { ++refused; }
   }
   EXPECT_GT(refused, 5000);
   EXPECT_LT(refused, 10000);

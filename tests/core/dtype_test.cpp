@@ -10,12 +10,16 @@ namespace kiln {
 namespace {
 
 // What each type is, apart from the table under test.
-struct Facts { const char* name; int bits; bool real, whole, has_sign; };
+struct Facts {
+  const char* name;
+  int bits;
+  bool real, whole, has_sign;
+};
 constexpr Facts kFacts[kDTypeCount] = {
-    {"float64", 64, true, false, true},  {"float32", 32, true, false, true},  {"float16", 16, true, false, true},
-    {"bfloat16", 16, true, false, true}, {"int64", 64, false, true, true},    {"int32", 32, false, true, true},
-    {"int16", 16, false, true, true},    {"int8", 8, false, true, true},      {"uint64", 64, false, true, false},
-    {"uint32", 32, false, true, false},  {"uint16", 16, false, true, false},  {"uint8", 8, false, true, false},
+    {"float64", 64, true, false, true},  {"float32", 32, true, false, true}, {"float16", 16, true, false, true},
+    {"bfloat16", 16, true, false, true}, {"int64", 64, false, true, true},   {"int32", 32, false, true, true},
+    {"int16", 16, false, true, true},    {"int8", 8, false, true, true},     {"uint64", 64, false, true, false},
+    {"uint32", 32, false, true, false},  {"uint16", 16, false, true, false}, {"uint8", 8, false, true, false},
     {"bool", 8, false, false, false},
 };
 

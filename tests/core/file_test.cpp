@@ -53,9 +53,7 @@ class File : public testing::Test {
 std::string io_error(const std::function<void()>& call) {
   try {
     call();
-  } catch (const IoError& error) {
-    return error.what();
-  }
+  } catch (const IoError& error) { return error.what(); }
   return "no error";
 }
 
@@ -89,7 +87,8 @@ TEST_F(File, ReadsAPipeOfUnknownLength) {
 TEST_F(File, ReadingSaysWhatIsWrong) {
   EXPECT_EQ(io_error([&] { read_file(path("none")); }),
             "IoError: cannot read " + path("none") + ": No such file or directory");
-  EXPECT_EQ(io_error([&] { read_file(directory_); }), "IoError: cannot read " + path("").substr(0, path("").size() - 1) + ": Is a directory");
+  EXPECT_EQ(io_error([&] { read_file(directory_); }),
+            "IoError: cannot read " + path("").substr(0, path("").size() - 1) + ": Is a directory");
   EXPECT_EQ(io_error([&] { read_file("/dev/zero"); }), "IoError: cannot read /dev/zero: not a file");
 }
 
@@ -140,10 +139,12 @@ TEST_F(File, KeepsThePermissionsAndFollowsALink) {
 
 TEST_F(File, AnExceptionWhileWritingKeepsTheOldFile) {
   write_file_atomically(path("a"), "old");
-  EXPECT_THROW(write_file_atomically(path("a"), [](FileReplacement& file) {
-    file.write(std::string(100000, 'n'));
-    throw std::runtime_error("changed my mind");
-  }), std::runtime_error);
+  EXPECT_THROW(write_file_atomically(path("a"),
+                                     [](FileReplacement& file) {
+                                       file.write(std::string(100000, 'n'));
+                                       throw std::runtime_error("changed my mind");
+                                     }),
+               std::runtime_error);
   EXPECT_EQ(contents(path("a")), "old");
   EXPECT_EQ(names(), std::vector<std::string>{"a"});
 }

@@ -14,7 +14,9 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr float kFloatInf = std::numeric_limits<float>::infinity();
 
 // What the bits mean, from the definition of the formats: sign, exponent, mantissa.
-struct Format { int mantissa_bits, exponent_bits; };
+struct Format {
+  int mantissa_bits, exponent_bits;
+};
 constexpr Format kF16{10, 5}, kBF16{7, 8};
 
 double value_of(std::uint16_t bits, Format format) {
@@ -41,7 +43,8 @@ std::uint16_t nearest(double value, Format format) {
   }
   // Infinity stands where the next number would, had the exponent one more value.
   const double below = value_of(low, format);
-  const double above = high == infinity ? 2 * std::ldexp(1, (1 << (format.exponent_bits - 1)) - 1) : value_of(high, format);
+  const double above =
+      high == infinity ? 2 * std::ldexp(1, (1 << (format.exponent_bits - 1)) - 1) : value_of(high, format);
   const double halfway = below + (above - below) / 2;
   const bool up = magnitude > halfway || (magnitude == halfway && low % 2 == 1);
   return static_cast<std::uint16_t>(sign | (up ? high : low));
@@ -80,7 +83,8 @@ TYPED_TEST(HalfTypes, EveryTieAndItsNeighboursRoundToTheNearestEven) {
     const auto bits = static_cast<std::uint16_t>(i);
     const double below = value_of(bits, format), above = value_of(static_cast<std::uint16_t>(i + 1), format);
     if (!std::isfinite(below) || std::isnan(above) || below * above < 0) continue;
-    const double next = std::isinf(above) ? std::copysign(std::ldexp(1, 1 << (format.exponent_bits - 1)), below) : above;
+    const double next =
+        std::isinf(above) ? std::copysign(std::ldexp(1, 1 << (format.exponent_bits - 1)), below) : above;
     const double middle = below + (next - below) / 2;
     for (const double value : {middle, std::nextafter(middle, kInf), std::nextafter(middle, -kInf)})
       ASSERT_EQ(TypeParam(value).bits, nearest(value, format)) << i << ", double " << value;

@@ -119,9 +119,7 @@ TEST_P(Parallel, TheExceptionOfTheFirstFailingPieceReachesTheCaller) {
         if (piece >= 17 && piece % 2) throw std::runtime_error(std::to_string(piece));
       });
       FAIL() << "no exception";
-    } catch (const std::runtime_error& error) {
-      EXPECT_STREQ(error.what(), "17");
-    }
+    } catch (const std::runtime_error& error) { EXPECT_STREQ(error.what(), "17"); }
     EXPECT_EQ(before, 17);
   }
   EXPECT_EQ(pieces_of(10, 4).size(), 3u);  // and the pool is as good as new
@@ -165,8 +163,8 @@ int threads_with(const char* wish) {
   const pid_t child = fork();
   if (child == 0) {
     setenv("KILN_THREADS", wish, 1);
-    execl("/proc/self/exe", "test_core", "--gtest_filter=NumThreads.DISABLED_Report",
-          "--gtest_also_run_disabled_tests", "--gtest_brief=1", nullptr);
+    execl("/proc/self/exe", "test_core", "--gtest_filter=NumThreads.DISABLED_Report", "--gtest_also_run_disabled_tests",
+          "--gtest_brief=1", nullptr);
     _exit(201);
   }
   int status = 0;
@@ -176,14 +174,13 @@ int threads_with(const char* wish) {
 TEST(NumThreads, DISABLED_Report) {
   try {
     _exit(num_threads());
-  } catch (const ArgumentError&) {
-    _exit(200);
-  }
+  } catch (const ArgumentError&) { _exit(200); }
 }
 TEST(NumThreads, AreReadFromTheEnvironment) {
   EXPECT_EQ(threads_with("3"), 3);
   EXPECT_EQ(threads_with("1"), 1);
-  for (const char* wrong : {"0", "-2", "two", "3x", "99999999999999999999"}) EXPECT_EQ(threads_with(wrong), 200) << wrong;
+  for (const char* wrong : {"0", "-2", "two", "3x", "99999999999999999999"})
+    EXPECT_EQ(threads_with(wrong), 200) << wrong;
 }
 
 #if !defined(__SANITIZE_THREAD__)  // which does not allow threads after a fork

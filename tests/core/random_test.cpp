@@ -23,8 +23,7 @@ TEST(Random, PhiloxGivesThePublishedKnownAnswers) {
 TEST(Random, KeyAndBlockFillKeyAndCounterLowWordFirst) {
   EXPECT_EQ(philox(Key{0}, 0), (PhiloxWords{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   const Key key{0x0123456789abcdef};
-  EXPECT_EQ(philox(key, 0x1122334455667788),
-            philox({0x55667788, 0x11223344, 0, 0}, {0x89abcdef, 0x01234567}));
+  EXPECT_EQ(philox(key, 0x1122334455667788), philox({0x55667788, 0x11223344, 0, 0}, {0x89abcdef, 0x01234567}));
 }
 
 TEST(Random, AWordIsAPureFunctionOfKeyAndIndex) {

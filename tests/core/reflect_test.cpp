@@ -30,9 +30,17 @@ using Names = std::vector<std::string>;
 
 enum class Mode { Fast, Slow };
 struct Empty {};
-struct Point { int x, y; };
-struct Line { Point from, to; Empty nothing; };
-struct Deep { Line line; std::vector<Deep> children; };
+struct Point {
+  int x, y;
+};
+struct Line {
+  Point from, to;
+  Empty nothing;
+};
+struct Deep {
+  Line line;
+  std::vector<Deep> children;
+};
 
 struct Everything {
   std::optional<int> optional;
@@ -65,13 +73,22 @@ class Number {
  public:
   Number() = default;
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Number(T) {}
+  requires std::is_arithmetic_v<T> Number(T) {}
   Number(const Point&) {}
 };
-struct Converting { Anything first; Number second; std::any third; std::optional<Anything> fourth; int last; };
+struct Converting {
+  Anything first;
+  Number second;
+  std::any third;
+  std::optional<Anything> fourth;
+  int last;
+};
 
-struct MoveOnly { std::unique_ptr<int> owner; std::vector<std::unique_ptr<int>> list; int count = 3; };
+struct MoveOnly {
+  std::unique_ptr<int> owner;
+  std::vector<std::unique_ptr<int>> list;
+  int count = 3;
+};
 
 class Required {
  public:
@@ -81,15 +98,30 @@ class Given {
  public:
   Given(int, int) {}
 };
-struct WithoutDefaults { int first; Required required; Given given; double last = 0.5; };
-struct DefaultInitialized { Required required = Required(1); std::vector<int> list = {1, 2}; };
+struct WithoutDefaults {
+  int first;
+  Required required;
+  Given given;
+  double last = 0.5;
+};
+struct DefaultInitialized {
+  Required required = Required(1);
+  std::vector<int> list = {1, 2};
+};
 class ExplicitDefault {
  public:
   explicit ExplicitDefault() = default;
 };
-struct HoldsExplicit { ExplicitDefault a; int b; ExplicitDefault c; };
+struct HoldsExplicit {
+  ExplicitDefault a;
+  int b;
+  ExplicitDefault c;
+};
 
-template <class... T> struct Sequential { std::tuple<T...> layers; int depth; };
+template <class... T> struct Sequential {
+  std::tuple<T...> layers;
+  int depth;
+};
 
 struct Wide {
   int f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16;
@@ -127,7 +159,10 @@ TEST(Reflect, KnowsTheNames) {
   EXPECT_EQ(names_of<Wide>().back(), "last");
   EXPECT_EQ(names_of<Wide>()[31], "last");
   EXPECT_EQ(names_of<Wide>()[16], "g1");
-  struct Local { int here; Point there_2; };
+  struct Local {
+    int here;
+    Point there_2;
+  };
   EXPECT_EQ(names_of<Local>(), (Names{"here", "there_2"}));
 }
 
@@ -197,10 +232,21 @@ TEST(Reflect, WorksInConstantExpressions) {
 
 // What reflection refuses by a static_assert: the checks behind it, which can be asked.
 TEST(Reflect, TellsArraysAndBasesFromFields) {
-  struct HasArray { int before; int list[3]; double after; };
-  struct HasLargeArray { std::string before; std::string list[2]; };
-  struct Derived : Point { int z; };
-  struct DerivedEmpty : Empty { int z; };
+  struct HasArray {
+    int before;
+    int list[3];
+    double after;
+  };
+  struct HasLargeArray {
+    std::string before;
+    std::string list[2];
+  };
+  struct Derived : Point {
+    int z;
+  };
+  struct DerivedEmpty : Empty {
+    int z;
+  };
   using reflect::detail::count_initializers;
   static_assert(reflect::detail::has_array<HasArray, count_initializers<HasArray>()>());
   static_assert(reflect::detail::has_array<HasLargeArray, count_initializers<HasLargeArray>()>());

@@ -24,8 +24,13 @@ using reflect::to_text;
 
 enum class Mode { Fast, Slow };
 struct Relu {};
-struct Conv { Shape stride{1, 1}, padding{0, 0}; int groups = 1; };
-struct Scale { float factor = 0.1f; };
+struct Conv {
+  Shape stride{1, 1}, padding{0, 0};
+  int groups = 1;
+};
+struct Scale {
+  float factor = 0.1f;
+};
 using Layer = std::variant<Relu, Conv, Scale, Scale>;
 
 struct Net {
@@ -42,8 +47,14 @@ struct Net {
   std::shared_ptr<int> pointer;
   double rate = 0.5;
 };
-struct Callback { std::function<void()> call; int count = 1; };
-struct Tree { int value; std::vector<Tree> children; };
+struct Callback {
+  std::function<void()> call;
+  int count = 1;
+};
+struct Tree {
+  int value;
+  std::vector<Tree> children;
+};
 
 TEST(ReflectText, PrintsTheFieldsByName) {
   EXPECT_EQ(to_text(Conv{}), "Conv{stride=[1, 1], padding=[0, 0], groups=1}");
@@ -112,7 +123,9 @@ TEST(ReflectHash, DiffersWhereValuesDo) {
   EXPECT_EQ(hashes.size(), 13u);
   EXPECT_EQ(hash(Net{}), hash(Net{}));
 
-  struct Two { std::vector<int> first, second; };
+  struct Two {
+    std::vector<int> first, second;
+  };
   EXPECT_NE(hash(Two{{1}, {2, 3}}), hash(Two{{1, 2}, {3}}));
   EXPECT_NE(hash(std::vector<int>{}), hash(std::vector<int>{0}));
   EXPECT_NE(hash(Conv{{1, 2}, {1, 1}, 1}), hash(Conv{{2, 1}, {1, 1}, 1}));

@@ -14,9 +14,7 @@ template <class E, class F>
 std::string error_of(F&& f) {
   try {
     f();
-  } catch (const E& error) {
-    return error.what();
-  }
+  } catch (const E& error) { return error.what(); }
   return "no error";
 }
 
@@ -82,8 +80,7 @@ TEST(InlineLists, GrowShrinkAndCompare) {
 
 TEST(InlineLists, AreFullAtTheirCapacity) {
   EXPECT_EQ(Shape::filled(8, 1).size(), 8);
-  EXPECT_EQ(error_of<ShapeError>([] { Shape::filled(9, 1); }),
-            "ShapeError: more than 8 dimensions");
+  EXPECT_EQ(error_of<ShapeError>([] { Shape::filled(9, 1); }), "ShapeError: more than 8 dimensions");
   Shape full = Shape::filled(8, 1);
   EXPECT_THROW(full.insert(0, 1), ShapeError);
   EXPECT_EQ(error_of<ShapeError>([] { Spatial{1, 2, 3, 4}; }), "ShapeError: more than 3 entries");

@@ -18,9 +18,7 @@ template <class E, class F>
 std::string error_of(F&& f) {
   try {
     f();
-  } catch (const E& error) {
-    return error.what();
-  }
+  } catch (const E& error) { return error.what(); }
   return "no error";
 }
 
@@ -49,8 +47,7 @@ TEST(TensorData, WrongCallsAreToldWhatIsWrong) {
             "ShapeError: a tensor of shape [2] and type float32 does not have 9 bytes");
   EXPECT_EQ(error_of<ShapeError>([] { TensorData({-1}, DType::F32); }), "ShapeError: shape [-1] has a negative size");
   const TensorData data({2, 3}, DType::F32);
-  EXPECT_EQ(error_of<DTypeError>([&] { data.as<double>(); }),
-            "DTypeError: elements of type float32 are not float64");
+  EXPECT_EQ(error_of<DTypeError>([&] { data.as<double>(); }), "DTypeError: elements of type float32 are not float64");
   EXPECT_EQ(error_of<IndexError>([&] { data.at(6); }), "IndexError: element 6 of a tensor with 6 elements");
   EXPECT_EQ(error_of<IndexError>([&] { data.at(-1); }), "IndexError: element -1 of a tensor with 6 elements");
   EXPECT_EQ(error_of<ShapeError>([&] { data.reshaped({4}); }),

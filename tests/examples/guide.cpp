@@ -49,7 +49,8 @@ class Guide : public testing::Test {
     const Digits digits(config);
     std::ofstream images(folder_ / "data" / (prefix + "-images-idx3-ubyte"), std::ios::binary);
     std::ofstream labels(folder_ / "data" / (prefix + "-labels-idx1-ubyte"), std::ios::binary);
-    for (const std::int64_t number : {std::int64_t{0x803}, config.count, config.side, config.side}) put_big_endian(images, number);
+    for (const std::int64_t number : {std::int64_t{0x803}, config.count, config.side, config.side})
+      put_big_endian(images, number);
     for (const std::int64_t number : {std::int64_t{0x801}, config.count}) put_big_endian(labels, number);
     for (std::int64_t i = 0; i < config.count; ++i) {
       const Image image = digits.get(i);
@@ -156,7 +157,9 @@ TEST_F(Guide, TrainsAndInfersFromTheCommandLine) {
 }
 
 TEST_F(Guide, AnswersWrongCallsWithASentence) {
-  struct Wrong { std::string arguments, sentence; };
+  struct Wrong {
+    std::string arguments, sentence;
+  };
   std::ofstream(artifacts("no.png")) << "this is no picture";
   train(options("kept", 1), Device::cpu());
   const std::string kept = " --artifacts " + artifacts("kept").string();

@@ -33,19 +33,25 @@ Row convolution(std::string name, const Shape& x, const Shape& w, const Options&
   if (bias) operands.push_back({{w[0]}, -1, 1});
   return {.name = std::move(name),
           .operands = operands,
-          .function = [=](const Values& in) {
-            return Values{conv(in[0], in[1], bias ? in[2] : Value(), {o.stride, o.padding, o.dilation, o.after, o.groups})};
-          },
-          .meaning = [=](const std::vector<Array>& in) {
-            Shape shape{x[0], w[0]};
-            for (int a = 0; a < o.stride.size(); ++a)
-              shape.push_back((x[a + 2] + o.padding[a] + (o.after.empty() ? o.padding : o.after)[a] -
-                               o.dilation[a] * (w[a + 2] - 1) - 1) / o.stride[a] + 1);
-            Array y(shape);
-            each_product(x, w, shape, o, [&](const Dims& xi, const Dims& wi, const Dims& yi) { y(yi) += in[0](xi) * in[1](wi); });
-            if (bias) each_index(shape, [&](const Dims& yi) { y(yi) += in[2]({yi[1]}); });
-            return std::vector<Array>{y};
-          },
+          .function =
+              [=](const Values& in) {
+                return Values{
+                    conv(in[0], in[1], bias ? in[2] : Value(), {o.stride, o.padding, o.dilation, o.after, o.groups})};
+              },
+          .meaning =
+              [=](const std::vector<Array>& in) {
+                Shape shape{x[0], w[0]};
+                for (int a = 0; a < o.stride.size(); ++a)
+                  shape.push_back((x[a + 2] + o.padding[a] + (o.after.empty() ? o.padding : o.after)[a] -
+                                   o.dilation[a] * (w[a + 2] - 1) - 1) /
+                                      o.stride[a] +
+                                  1);
+                Array y(shape);
+                each_product(x, w, shape, o,
+                             [&](const Dims& xi, const Dims& wi, const Dims& yi) { y(yi) += in[0](xi) * in[1](wi); });
+                if (bias) each_index(shape, [&](const Dims& yi) { y(yi) += in[2]({yi[1]}); });
+                return std::vector<Array>{y};
+              },
           .tolerance = 4,
           .gradient = gradient};
 }
@@ -55,19 +61,23 @@ Row transposed(std::string name, const Shape& y, const Shape& w, const Options& 
   if (bias) operands.push_back({{w[1] * o.groups}, -1, 1});
   return {.name = std::move(name),
           .operands = operands,
-          .function = [=](const Values& in) {
-            return Values{conv_transpose(in[0], in[1], bias ? in[2] : Value(), {o.stride, o.padding, o.dilation, {}, o.groups}, more)};
-          },
-          .meaning = [=](const std::vector<Array>& in) {
-            Shape shape{y[0], w[1] * o.groups};
-            for (int a = 0; a < o.stride.size(); ++a)
-              shape.push_back((y[a + 2] - 1) * o.stride[a] - 2 * o.padding[a] + o.dilation[a] * (w[a + 2] - 1) + 1 +
-                              (more.empty() ? 0 : more[a]));
-            Array x(shape);
-            each_product(shape, w, y, o, [&](const Dims& xi, const Dims& wi, const Dims& yi) { x(xi) += in[0](yi) * in[1](wi); });
-            if (bias) each_index(shape, [&](const Dims& xi) { x(xi) += in[2]({xi[1]}); });
-            return std::vector<Array>{x};
-          },
+          .function =
+              [=](const Values& in) {
+                return Values{conv_transpose(in[0], in[1], bias ? in[2] : Value(),
+                                             {o.stride, o.padding, o.dilation, {}, o.groups}, more)};
+              },
+          .meaning =
+              [=](const std::vector<Array>& in) {
+                Shape shape{y[0], w[1] * o.groups};
+                for (int a = 0; a < o.stride.size(); ++a)
+                  shape.push_back((y[a + 2] - 1) * o.stride[a] - 2 * o.padding[a] + o.dilation[a] * (w[a + 2] - 1) + 1 +
+                                  (more.empty() ? 0 : more[a]));
+                Array x(shape);
+                each_product(shape, w, y, o,
+                             [&](const Dims& xi, const Dims& wi, const Dims& yi) { x(xi) += in[0](yi) * in[1](wi); });
+                if (bias) each_index(shape, [&](const Dims& xi) { x(xi) += in[2]({xi[1]}); });
+                return std::vector<Array>{x};
+              },
           .tolerance = 4};
 }
 
@@ -94,7 +104,8 @@ std::vector<Row> conv_rows() {
       transposed("conv_transpose2d", {1, 2, 3, 3}, {2, 3, 2, 3}, {{2, 1}, {0, 1}, {1, 1}, {}}, {}, true),
       transposed("conv_transpose2d_groups", {1, 4, 3, 2}, {4, 1, 3, 3}, {{2, 2}, {1, 1}, {1, 1}, {}, 2}, {1, 0}, false),
       transposed("conv_transpose2d_dilated", {1, 1, 3, 3}, {1, 2, 2, 2}, {{1, 1}, {0, 0}, {2, 2}, {}}, {}, false),
-      transposed("conv_transpose3d", {1, 2, 2, 2, 2}, {2, 1, 2, 2, 2}, {{2, 2, 2}, {0, 0, 0}, {1, 1, 1}, {}}, {}, false),
+      transposed("conv_transpose3d", {1, 2, 2, 2, 2}, {2, 1, 2, 2, 2}, {{2, 2, 2}, {0, 0, 0}, {1, 1, 1}, {}}, {},
+                 false),
   };
 }
 

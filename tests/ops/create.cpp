@@ -6,52 +6,60 @@ namespace kiln::test {
 std::vector<Row> create_rows() {
   const Key key{42};
   std::vector<Row> rows;
-  rows.push_back({.name = "fill",
-                  .operands = {{{2, 3}}},
-                  .function = [](const Values& in) { return Values{in[0] + full({2, 3}, 1.5, in[0].device(), in[0].dtype())}; },
-                  .meaning = [](const std::vector<Array>& in) {
-                    Array result = in[0];
-                    for (double& x : result.v) x += 1.5;
-                    return std::vector<Array>{result};
-                  }});
+  rows.push_back(
+      {.name = "fill",
+       .operands = {{{2, 3}}},
+       .function = [](const Values& in) { return Values{in[0] + full({2, 3}, 1.5, in[0].device(), in[0].dtype())}; },
+       .meaning =
+           [](const std::vector<Array>& in) {
+             Array result = in[0];
+             for (double& x : result.v) x += 1.5;
+             return std::vector<Array>{result};
+           }});
   rows.push_back({.name = "arange",
                   .operands = {{{}}},
-                  .function = [](const Values& in) {
-                    return Values{arange(1.5, -3.0, -0.5, in[0].device(), in[0].dtype()), arange(2, 40, 3, in[0].device())};
-                  },
-                  .meaning = [](const std::vector<Array>&) {
-                    Array down({9}), up({13});
-                    for (std::size_t i = 0; i < 9; ++i) down.v[i] = 1.5 - 0.5 * static_cast<double>(i);
-                    for (std::size_t i = 0; i < 13; ++i) up.v[i] = 2 + 3 * static_cast<double>(i);
-                    return std::vector<Array>{down, up};
-                  },
+                  .function =
+                      [](const Values& in) {
+                        return Values{arange(1.5, -3.0, -0.5, in[0].device(), in[0].dtype()),
+                                      arange(2, 40, 3, in[0].device())};
+                      },
+                  .meaning =
+                      [](const std::vector<Array>&) {
+                        Array down({9}), up({13});
+                        for (std::size_t i = 0; i < 9; ++i) down.v[i] = 1.5 - 0.5 * static_cast<double>(i);
+                        for (std::size_t i = 0; i < 13; ++i) up.v[i] = 2 + 3 * static_cast<double>(i);
+                        return std::vector<Array>{down, up};
+                      },
                   .gradient = false});
   rows.push_back({.name = "random",
                   .operands = {{{}}},
-                  .function = [key](const Values& in) {
-                    const Device device = in[0].device();
-                    return Values{uniform({3, 5}, -1, 3, device, in[0].dtype(), key),
-                                  bernoulli({3, 5}, 0.3, device, in[0].dtype(), key)};
-                  },
-                  .meaning = [key](const std::vector<Array>&) {
-                    Array uniform({3, 5}), bernoulli({3, 5});
-                    for (std::size_t i = 0; i < 15; ++i) {
-                      const double u = to_uniform(random_word(key, i));
-                      uniform.v[i] = -1 + 4 * u;
-                      bernoulli.v[i] = u < 0.3 ? 1 : 0;
-                    }
-                    return std::vector<Array>{uniform, bernoulli};
-                  },
+                  .function =
+                      [key](const Values& in) {
+                        const Device device = in[0].device();
+                        return Values{uniform({3, 5}, -1, 3, device, in[0].dtype(), key),
+                                      bernoulli({3, 5}, 0.3, device, in[0].dtype(), key)};
+                      },
+                  .meaning =
+                      [key](const std::vector<Array>&) {
+                        Array uniform({3, 5}), bernoulli({3, 5});
+                        for (std::size_t i = 0; i < 15; ++i) {
+                          const double u = to_uniform(random_word(key, i));
+                          uniform.v[i] = -1 + 4 * u;
+                          bernoulli.v[i] = u < 0.3 ? 1 : 0;
+                        }
+                        return std::vector<Array>{uniform, bernoulli};
+                      },
                   .gradient = false});
   rows.push_back({.name = "dropout",
                   .operands = {{{4, 6}}},
                   .function = [key](const Values& in) { return Values{dropout(in[0], 0.25, key)}; },
-                  .meaning = [key](const std::vector<Array>& in) {
-                    Array result = in[0];
-                    for (std::size_t i = 0; i < result.v.size(); ++i)
-                      result.v[i] = to_uniform(random_word(key, i)) >= 0.25f ? result.v[i] / 0.75 : 0;
-                    return std::vector<Array>{result};
-                  },
+                  .meaning =
+                      [key](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        for (std::size_t i = 0; i < result.v.size(); ++i)
+                          result.v[i] = to_uniform(random_word(key, i)) >= 0.25f ? result.v[i] / 0.75 : 0;
+                        return std::vector<Array>{result};
+                      },
                   .tolerance = 2});
   rows.push_back({.name = "dropout_of_everything",
                   .operands = {{{7}}},

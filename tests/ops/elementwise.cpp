@@ -22,7 +22,9 @@ const std::map<std::string, UnaryMeaning>& unary_meanings() {
   static const std::map<std::string, UnaryMeaning> meanings = {
       {"neg", {[](double x) { return -x; }}},
       {"abs", {[](double x) { return std::fabs(x); }}},
-      {"sign", {[](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }}},
+      {"sign", {[](double x) { return x > 0   ? 1.0
+                                      : x < 0 ? -1.0
+                                              : 0.0; }}},
       {"square", {[](double x) { return std::pow(x, 2); }}},
       {"recip", {[](double x) { return std::pow(x, -1); }, 0.5, 3}},
       {"sqrt", {[](double x) { return std::sqrt(x); }, 0.2, 4}},
@@ -57,8 +59,12 @@ const std::map<std::string, UnaryMeaning>& unary_meanings() {
        {[](double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3)))); }}},
       {"silu", {[](double x) { return x * logistic(x); }}},
       {"mish", {[](double x) { return x * std::tanh(softplus(x)); }}},
-      {"hard_sigmoid", {[](double x) { return x <= -3 ? 0.0 : x >= 3 ? 1.0 : (x + 3) / 6; }, -5, 5}},
-      {"hard_swish", {[](double x) { return x <= -3 ? 0.0 : x >= 3 ? x : x * (x + 3) / 6; }, -5, 5}},
+      {"hard_sigmoid", {[](double x) { return x <= -3  ? 0.0
+                                              : x >= 3 ? 1.0
+                                                       : (x + 3) / 6; }, -5, 5}},
+      {"hard_swish", {[](double x) { return x <= -3  ? 0.0
+                                            : x >= 3 ? x
+                                                     : x * (x + 3) / 6; }, -5, 5}},
       {"softsign", {[](double x) { return x / (1 + std::fabs(x)); }}},
       {"floor", {[](double x) { return std::floor(x); }, -3, 3}},
       {"ceil", {[](double x) { return std::ceil(x); }, -3, 3}},
@@ -109,7 +115,8 @@ const std::map<std::string, BinaryMeaning>& binary_meanings() {
 
 Array zip(const Array& x, const Array& y, const std::function<double(double, double)>& f) {
   Array result(broadcast("test", x.shape, y.shape));
-  each_index(result.shape, [&](const Dims& index) { result(index) = f(broadcast_at(x, index), broadcast_at(y, index)); });
+  each_index(result.shape,
+             [&](const Dims& index) { result(index) = f(broadcast_at(x, index), broadcast_at(y, index)); });
   return result;
 }
 
@@ -124,16 +131,19 @@ void add_unary(std::vector<Row>& rows, const std::string& name, UnaryFunction fu
   const auto meaning = unary_meanings().find(name);
   if (meaning == unary_meanings().end()) return;  // the integer functions, below; OpTable names what is missing
   const auto [f, low, high] = meaning->second;
-  for (const auto& [suffix, shape] : {std::pair<const char*, Shape>{"", {3, 5}}, {"_of_a_scalar", {}}, {"_of_nothing", {0, 3}},
+  for (const auto& [suffix, shape] : {std::pair<const char*, Shape>{"", {3, 5}},
+                                      {"_of_a_scalar", {}},
+                                      {"_of_nothing", {0, 3}},
                                       {"_of_many", {7, 37}}})
     rows.push_back({.name = name + suffix,
                     .operands = {{shape, low, high}},
                     .function = [function](const Values& in) { return Values{function(in[0])}; },
-                    .meaning = [f](const std::vector<Array>& in) {
-                      Array result = in[0];
-                      for (double& x : result.v) x = f(x);
-                      return std::vector<Array>{result};
-                    },
+                    .meaning =
+                        [f](const std::vector<Array>& in) {
+                          Array result = in[0];
+                          for (double& x : result.v) x = f(x);
+                          return std::vector<Array>{result};
+                        },
                     .tolerance = 2,
                     .gradient = gradient && std::string_view(suffix) != "_of_many"});
 }
@@ -146,28 +156,29 @@ void add_binary(std::vector<Row>& rows, const std::string& name, BinaryFunction 
                                                          {"_column", {3, 1}, {2, 1, 4}}, {"_scalar", {2, 3}, {}},
                                                          {"_nothing", {0, 2}, {1, 2}},   {"_many", {5, 67}, {5, 1}}};
   for (const auto& [suffix, x, y] : cases)
-    rows.push_back({.name = name + suffix,
-                    .operands = {{x, meaning.x_low, meaning.x_high}, {y, meaning.y_low, meaning.y_high}},
-                    .function = [function](const Values& in) { return Values{function(in[0], in[1])}; },
-                    .meaning = [f = meaning.f](const std::vector<Array>& in) {
-                      return std::vector<Array>{zip(in[0], in[1], f)};
-                    },
-                    .tolerance = 4,
-                    .gradient = gradient && std::string_view(suffix) != "_many",
-                    .halves = !steep(name)});
+    rows.push_back(
+        {.name = name + suffix,
+         .operands = {{x, meaning.x_low, meaning.x_high}, {y, meaning.y_low, meaning.y_high}},
+         .function = [function](const Values& in) { return Values{function(in[0], in[1])}; },
+         .meaning = [f = meaning.f](const std::vector<Array>& in) { return std::vector<Array>{zip(in[0], in[1], f)}; },
+         .tolerance = 4,
+         .gradient = gradient && std::string_view(suffix) != "_many",
+         .halves = !steep(name)});
 }
 
 std::vector<Row> integer_rows() {
   std::vector<Row> rows;
-  const auto add = [&](const char* name, BinaryFunction function, std::int64_t (*f)(std::int64_t, std::int64_t), double low) {
+  const auto add = [&](const char* name, BinaryFunction function, std::int64_t (*f)(std::int64_t, std::int64_t),
+                       double low) {
     rows.push_back({.name = std::string("int_") + name,
                     .operands = {{{4, 5}, -100, 100, Operand::Index}, {{5}, low, 8, Operand::Index}},
                     .function = [function](const Values& in) { return Values{function(in[0], in[1])}; },
-                    .meaning = [f](const std::vector<Array>& in) {
-                      return std::vector<Array>{zip(in[0], in[1], [f](double x, double y) {
-                        return static_cast<double>(f(static_cast<std::int64_t>(x), static_cast<std::int64_t>(y)));
-                      })};
-                    },
+                    .meaning =
+                        [f](const std::vector<Array>& in) {
+                          return std::vector<Array>{zip(in[0], in[1], [f](double x, double y) {
+                            return static_cast<double>(f(static_cast<std::int64_t>(x), static_cast<std::int64_t>(y)));
+                          })};
+                        },
                     .gradient = false,
                     .halves = false});
   };
@@ -177,20 +188,30 @@ std::vector<Row> integer_rows() {
   add("floor_divide", floor_divide, [](I x, I y) { return static_cast<I>(std::floor(double(x) / double(y))); }, 1);
   add("remainder", remainder, [](I x, I y) { return ((x % y) + y) % y; }, 1);
   add("fmod", kiln::fmod, [](I x, I y) { return x % y; }, 1);
-  add("pow", kiln::pow, [](I x, I y) { I power = 1; while (y-- > 0) power *= x; return power; }, 0);
+  add(
+      "pow", kiln::pow,
+      [](I x, I y) {
+        I power = 1;
+        while (y-- > 0) power *= x;
+        return power;
+      },
+      0);
   add("bitwise_and", bitwise_and, [](I x, I y) { return x & y; }, -8);
   add("bitwise_or", bitwise_or, [](I x, I y) { return x | y; }, -8);
   add("bitwise_xor", bitwise_xor, [](I x, I y) { return x ^ y; }, -8);
   add("shift_left", shift_left, [](I x, I y) { return x * (I{1} << y); }, 0);
-  add("shift_right", shift_right, [](I x, I y) { return static_cast<I>(std::floor(double(x) / double(I{1} << y))); }, 0);
+  add(
+      "shift_right", shift_right, [](I x, I y) { return static_cast<I>(std::floor(double(x) / double(I{1} << y))); },
+      0);
   rows.push_back({.name = "int_bitwise_not",
                   .operands = {{{7}, -9, 9, Operand::Index}},
                   .function = [](const Values& in) { return Values{bitwise_not(in[0])}; },
-                  .meaning = [](const std::vector<Array>& in) {
-                    Array result = in[0];
-                    for (double& x : result.v) x = -x - 1;
-                    return std::vector<Array>{result};
-                  },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        for (double& x : result.v) x = -x - 1;
+                        return std::vector<Array>{result};
+                      },
                   .gradient = false,
                   .halves = false});
   return rows;
@@ -201,26 +222,31 @@ std::vector<Row> integer_rows() {
 std::vector<Row> elementwise_rows() {
   std::vector<Row> rows = integer_rows();
 #define KILN_UNARY(Name, function, ...) add_unary(rows, #function, static_cast<UnaryFunction>(kiln::function), true);
-#define KILN_PREDICATE(Name, function, ...) add_unary(rows, #function, static_cast<UnaryFunction>(kiln::function), false);
+#define KILN_PREDICATE(Name, function, ...) \
+  add_unary(rows, #function, static_cast<UnaryFunction>(kiln::function), false);
 #define KILN_BINARY(Name, function, ...) add_binary(rows, #function, static_cast<BinaryFunction>(kiln::function), true);
-#define KILN_COMPARISON(Name, function, ...) add_binary(rows, #function, static_cast<BinaryFunction>(kiln::function), false);
+#define KILN_COMPARISON(Name, function, ...) \
+  add_binary(rows, #function, static_cast<BinaryFunction>(kiln::function), false);
 #include "kiln/ops/elementwise.def"
   rows.push_back({.name = "where",
                   .operands = {{{3, 4}, 0, 1, Operand::Flag}, {{3, 4}}, {{4}}},
                   .function = [](const Values& in) { return Values{where(in[0], in[1], in[2])}; },
-                  .meaning = [](const std::vector<Array>& in) {
-                    Array result(in[1].shape);
-                    each_index(result.shape, [&](const Dims& i) { result(i) = in[0](i) != 0 ? in[1](i) : in[2]({i[1]}); });
-                    return std::vector<Array>{result};
-                  }});
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result(in[1].shape);
+                        each_index(result.shape,
+                                   [&](const Dims& i) { result(i) = in[0](i) != 0 ? in[1](i) : in[2]({i[1]}); });
+                        return std::vector<Array>{result};
+                      }});
   rows.push_back({.name = "clamp",
                   .operands = {{{20}, -3, 3}},
                   .function = [](const Values& in) { return Values{clamp(in[0], -1.0, 2.0)}; },
-                  .meaning = [](const std::vector<Array>& in) {
-                    Array result = in[0];
-                    for (double& x : result.v) x = x < -1 ? -1 : x > 2 ? 2 : x;
-                    return std::vector<Array>{result};
-                  }});
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        for (double& x : result.v) x = x < -1 ? -1 : x > 2 ? 2 : x;
+                        return std::vector<Array>{result};
+                      }});
   rows.push_back({.name = "cast_to_float64",
                   .operands = {{{3, 4}}},
                   .function = [](const Values& in) { return Values{cast(in[0], DType::F64)}; },
@@ -229,11 +255,12 @@ std::vector<Row> elementwise_rows() {
   rows.push_back({.name = "cast_to_int",
                   .operands = {{{12}, -5, 5}},
                   .function = [](const Values& in) { return Values{cast(in[0], DType::I32)}; },
-                  .meaning = [](const std::vector<Array>& in) {
-                    Array result = in[0];
-                    for (double& x : result.v) x = x < 0 ? -std::floor(-x) : std::floor(x);
-                    return std::vector<Array>{result};
-                  },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        for (double& x : result.v) x = x < 0 ? -std::floor(-x) : std::floor(x);
+                        return std::vector<Array>{result};
+                      },
                   .gradient = false});
   return rows;
 }

@@ -19,7 +19,8 @@ Value integers(const Shape& shape, int value = 1) { return full(shape, value, De
 Value flags(const Shape& shape) { return full(shape, true, Device::cpu(), DType::Bool); }
 
 const WrongCall kCalls[] = {
-    {"ShapeError: add: [2, 3] and [4] do not broadcast: 3 and 4 differ in dimension -1", [] { floats({2, 3}) + floats({4}); }},
+    {"ShapeError: add: [2, 3] and [4] do not broadcast: 3 and 4 differ in dimension -1",
+     [] { floats({2, 3}) + floats({4}); }},
     {"DeviceError: add: cpu and reference; move one with to_device()",
      [] { floats({2}) + ones({2}, Device::parse("reference")); }},
     {"ArgumentError: exp: the operand is empty", [] { exp(Value()); }},
@@ -33,27 +34,44 @@ const WrongCall kCalls[] = {
     {"ShapeError: max: float32 [2, 0] has no elements along dimensions [1]", [] { max(floats({2, 0}), {1}); }},
     {"ShapeError: argmax: float32 [2, 0] has no elements along dimension 1", [] { argmax(floats({2, 0}), 1); }},
     {"ShapeError: reshape: float32 [2, 3] has 6 elements, [4] has 4", [] { reshape(floats({2, 3}), {4}); }},
-    {"ShapeError: reshape: float32 [2, 3] has 6 elements, which [4, -1] cannot hold", [] { reshape(floats({2, 3}), {4, -1}); }},
+    {"ShapeError: reshape: float32 [2, 3] has 6 elements, which [4, -1] cannot hold",
+     [] { reshape(floats({2, 3}), {4, -1}); }},
     {"ShapeError: reshape: [-1, -1] leaves more than one size open", [] { reshape(floats({2, 3}), {-1, -1}); }},
     {"ShapeError: reshape: [-2, 3] has a negative size", [] { reshape(floats({2, 3}), {-2, 3}); }},
-    {"ShapeError: permute: [0, 0] does not order the dimensions of float32 [2, 3]", [] { permute(floats({2, 3}), {0, 0}); }},
+    {"ShapeError: permute: [0, 0] does not order the dimensions of float32 [2, 3]",
+     [] { permute(floats({2, 3}), {0, 0}); }},
     {"ShapeError: expand: float32 [2, 3] does not broadcast to [2, 4]", [] { expand(floats({2, 3}), {2, 4}); }},
     {"ShapeError: squeeze: dimension 0 of float32 [2, 3] has size 2, not 1", [] { squeeze(floats({2, 3}), 0); }},
     {"IndexError: slice: index 7 is out of range for dimension 1 of size 3", [] { at(floats({2, 3}), 1, 7); }},
     {"IndexError: slice: index -4 is out of range for dimension 1 of size 3", [] { at(floats({2, 3}), 1, -4); }},
     {"ArgumentError: slice: the step is 0",
-     [] { const Range range{0, 1, 0}; slice(floats({2}), {&range, 1}); }},
+     [] {
+       const Range range{0, 1, 0};
+       slice(floats({2}), {&range, 1});
+     }},
     {"IndexError: narrow: 3 elements from 1 leave dimension 0 of size 2", [] { narrow(floats({2}), 0, 1, 3); }},
     {"ShapeError: expand: float32 [3] does not broadcast to [2]",
-     [] { const Range range{0, 2}; slice_assign(floats({4}), {&range, 1}, floats({3})); }},
+     [] {
+       const Range range{0, 2};
+       slice_assign(floats({4}), {&range, 1}, floats({3}));
+     }},
     {"ShapeError: cat: [2, 3] and [2, 4] differ beyond dimension 0",
-     [] { const Value parts[] = {floats({2, 3}), floats({2, 4})}; cat(parts, 0); }},
+     [] {
+       const Value parts[] = {floats({2, 3}), floats({2, 4})};
+       cat(parts, 0);
+     }},
     {"ArgumentError: cat: needs at least one tensor", [] { cat({}, 0); }},
-    {"ShapeError: stack: [2] and [3] differ", [] { const Value parts[] = {floats({2}), floats({3})}; stack(parts, 0); }},
+    {"ShapeError: stack: [2] and [3] differ",
+     [] {
+       const Value parts[] = {floats({2}), floats({3})};
+       stack(parts, 0);
+     }},
     {"ArgumentError: split: parts of 0 elements", [] { split(floats({4}), 0, 0); }},
     {"ArgumentError: pad: cannot add -1 elements", [] { pad(floats({2}), {-1}, {0}); }},
-    {"ShapeError: matmul: [2, 3] x [4, 5]: inner dimensions 3 and 4 differ", [] { matmul(floats({2, 3}), floats({4, 5})); }},
-    {"ShapeError: matmul: [3] x [3, 2]: both need at least two dimensions", [] { matmul(floats({3}), floats({3, 2})); }},
+    {"ShapeError: matmul: [2, 3] x [4, 5]: inner dimensions 3 and 4 differ",
+     [] { matmul(floats({2, 3}), floats({4, 5})); }},
+    {"ShapeError: matmul: [3] x [3, 2]: both need at least two dimensions",
+     [] { matmul(floats({3}), floats({3, 2})); }},
     {"ShapeError: conv: x [1, 3, 5, 5] has 3 channels, weight [4, 2, 3, 3] with 1 group takes 2",
      [] { conv(floats({1, 3, 5, 5}), floats({4, 2, 3, 3}), {}); }},
     {"ShapeError: conv: a kernel of [3, 3] with dilation [1, 1] does not fit into [2, 2] with padding [0, 0] to [0, 0]",
@@ -97,9 +115,7 @@ TEST(WrongCalls, AreAnsweredWithASentence) {
     std::string heard = "no error";
     try {
       call();
-    } catch (const Error& error) {
-      heard = error.what();
-    }
+    } catch (const Error& error) { heard = error.what(); }
     EXPECT_EQ(heard, sentence);
   }
 }
@@ -137,8 +153,7 @@ TEST(Integers, WrapAroundAndDivideByZeroToZero) {
 TEST(NaN, GoesThroughMaximaAndReductions) {
   const double nan = std::nan("");
   const Value x = from_data(TensorData::of<float>({3}, {1.f, static_cast<float>(nan), 2.f}), Device::cpu());
-  for (const Value& result : {maximum(x, 5.0), minimum(x, 5.0), relu(x)})
-    EXPECT_TRUE(std::isnan(result.data().at(1)));
+  for (const Value& result : {maximum(x, 5.0), minimum(x, 5.0), relu(x)}) EXPECT_TRUE(std::isnan(result.data().at(1)));
   for (const Value& result : {max(x), min(x), sum(x), mean(x), prod(x)}) EXPECT_TRUE(std::isnan(result.item()));
   EXPECT_EQ(argmax(x, 0).item(), 1);
   EXPECT_EQ(argmin(x, 0).item(), 1);

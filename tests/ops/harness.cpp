@@ -56,7 +56,8 @@ std::vector<Array> draw(const Row& row) {
       else if (operand.kind == Operand::Flag) x.v[i] = static_cast<double>(random.below(2));
       else
         x.v[i] = operand.low + (operand.high - operand.low) *
-                                   (static_cast<double>(places[i]) + random.uniform(0.3, 0.7)) / static_cast<double>(count);
+                                   (static_cast<double>(places[i]) + random.uniform(0.3, 0.7)) /
+                                   static_cast<double>(count);
     }
     drawn.push_back(std::move(x));
   }
@@ -110,7 +111,8 @@ Value strided(const Array& x, DType dtype, const Device& device) {
   return permute(from_data(to_data(turned, dtype), device), reversed);
 }
 
-Values upload(const Row& row, const std::vector<Array>& drawn, DType dtype, const Device& device, bool in_strides = false) {
+Values upload(const Row& row, const std::vector<Array>& drawn, DType dtype, const Device& device,
+              bool in_strides = false) {
   Values values;
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const DType own = dtype_of_operand(row.operands[i], dtype);
@@ -128,7 +130,8 @@ Tolerance tolerance_of(DType dtype, double factor) {
   }
 }
 
-void expect_close(const Row& row, const std::string& what, const Value& actual, const Array& expected, Tolerance tolerance) {
+void expect_close(const Row& row, const std::string& what, const Value& actual, const Array& expected,
+                  Tolerance tolerance) {
   const TensorData data = actual.data();
   const std::string report = difference(data, to_data(expected, data.dtype()), tolerance);
   std::string shapes;
@@ -197,7 +200,8 @@ TEST_P(OpRow, HasTheValuesOfItsMeaning) {
       const std::vector<Array> drawn = rounded(row, draw(row), dtype);
       const std::vector<Array> expected = row.meaning(drawn);
       const std::string what = text(name, " ", dtype);
-      expect_values(row, what, row.function(upload(row, drawn, dtype, device)), expected, tolerance_of(dtype, row.tolerance));
+      expect_values(row, what, row.function(upload(row, drawn, dtype, device)), expected,
+                    tolerance_of(dtype, row.tolerance));
       expect_values(row, what + ", strided operands", row.function(upload(row, drawn, dtype, device, true)), expected,
                     tolerance_of(dtype, row.tolerance));
     }
@@ -213,7 +217,9 @@ TEST_P(OpRow, HasTheSameBitsOnAnyNumberOfThreads) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       const TensorData data = results[i].data();
       if (threads == 1) first.push_back(data);
-      else EXPECT_TRUE(std::ranges::equal(data.bytes(), first[i].bytes())) << row.name << " with " << threads << " threads";
+      else
+        EXPECT_TRUE(std::ranges::equal(data.bytes(), first[i].bytes()))
+            << row.name << " with " << threads << " threads";
     }
   }
   set_num_threads(before);
@@ -239,7 +245,8 @@ TEST_P(OpRow, HasTheGradientOfItsMeaning) {
         Array expected(drawn[i].shape);
         for (std::size_t j = 0; j < expected.v.size(); ++j)
           expected.v[j] = (loss(row, moved(drawn, still, 0, i, j, h), direction, results) -
-                           loss(row, moved(drawn, still, 0, i, j, -h), direction, results)) / (2 * h);
+                           loss(row, moved(drawn, still, 0, i, j, -h), direction, results)) /
+                          (2 * h);
         const Value found = gradients.find(operands[i]).value_or(zeros_like(operands[i]));
         EXPECT_FALSE(found.tracked()) << row.name;
         expect_close(row, text("gradient of operand ", i, ", ", name, " ", dtype), found, expected,
@@ -276,7 +283,9 @@ TEST_P(OpRow, HasTheSecondOrderGradientOfItsMeaning) {
     const std::size_t i = which[k];
     Array expected(drawn[i].shape);
     for (std::size_t j = 0; j < expected.v.size(); ++j) {
-      const auto f = [&](double sv, double se) { return loss(row, moved(drawn, v, sv * h, i, j, se * h), direction, results); };
+      const auto f = [&](double sv, double se) {
+        return loss(row, moved(drawn, v, sv * h, i, j, se * h), direction, results);
+      };
       expected.v[j] = (f(1, 1) - f(1, -1) - f(-1, 1) + f(-1, -1)) / (4 * h * h);
     }
     const Value found = second.empty() ? zeros_like(wrt[k]) : second[k];
@@ -302,7 +311,9 @@ class Spy : public Backend {
     })));
     inner_.backend().run(op, call);
   }
-  Ref<Node> upload(TensorData data, const Device& device) override { return inner_.backend().upload(std::move(data), device); }
+  Ref<Node> upload(TensorData data, const Device& device) override {
+    return inner_.backend().upload(std::move(data), device);
+  }
   TensorData download(const Value& value) override { return inner_.backend().download(value); }
   void sync() override {}
 
@@ -312,7 +323,9 @@ class Spy : public Backend {
 };
 
 template <class... Ts>
-std::set<std::string> struct_names(const std::variant<Ts...>*) { return {std::string(Ts::kName)...}; }
+std::set<std::string> struct_names(const std::variant<Ts...>*) {
+  return {std::string(Ts::kName)...};
+}
 
 TEST(OpTable, HasARowForEveryOpAndEveryFunction) {
   std::set<std::string> wanted = struct_names(static_cast<const op::Op::Alternatives*>(nullptr));
@@ -322,7 +335,8 @@ TEST(OpTable, HasARowForEveryOpAndEveryFunction) {
 #define KILN_BINARY(Name, function, ...) wanted.insert(#function);
 #define KILN_COMPARISON(Name, function, ...) wanted.insert(#function);
 #include "kiln/ops/elementwise.def"
-  for (const char* reduction : {"sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"}) wanted.insert(reduction);
+  for (const char* reduction : {"sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"})
+    wanted.insert(reduction);
 
   std::set<std::string> seen;
   const Device spy(make_ref<Spy>(seen), true);

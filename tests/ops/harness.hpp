@@ -18,7 +18,8 @@ struct Array {
   std::vector<double> v;
 
   Array() = default;
-  explicit Array(const Shape& shape, double fill = 0) : shape(shape), v(static_cast<std::size_t>(kiln::numel(shape)), fill) {}
+  explicit Array(const Shape& shape, double fill = 0)
+      : shape(shape), v(static_cast<std::size_t>(kiln::numel(shape)), fill) {}
   std::int64_t offset(const Dims& index) const {
     std::int64_t at = 0;
     for (int i = 0; i < shape.size(); ++i) at = at * shape[i] + index[i];
@@ -46,9 +47,9 @@ struct Row {
   std::vector<Operand> operands;
   std::function<Values(const Values&)> function;
   std::function<std::vector<Array>(const std::vector<Array>&)> meaning;
-  double tolerance = 1;     // multiplies the tolerance of the element type
-  bool gradient = true;     // false: no operand has one
-  bool halves = true;       // also checked in float16 and bfloat16
+  double tolerance = 1;  // multiplies the tolerance of the element type
+  bool gradient = true;  // false: no operand has one
+  bool halves = true;    // also checked in float16 and bfloat16
 };
 
 std::ostream& operator<<(std::ostream& out, const Row& row);

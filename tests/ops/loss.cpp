@@ -9,15 +9,16 @@ Row cross_entropy_row(std::string name, std::int64_t batch, std::int64_t classes
   return {.name = std::move(name),
           .operands = {{{batch, classes}}, {{batch}, 0, static_cast<double>(classes), Operand::Index}},
           .function = [](const Values& in) { return Values{cross_entropy(in[0], in[1])}; },
-          .meaning = [=](const std::vector<Array>& in) {
-            Array result({batch});
-            for (std::int64_t i = 0; i < batch; ++i) {
-              double total = 0;
-              for (std::int64_t j = 0; j < classes; ++j) total += std::exp(in[0]({i, j}));
-              result({i}) = std::log(total) - in[0]({i, static_cast<std::int64_t>(in[1]({i}))});
-            }
-            return std::vector<Array>{result};
-          },
+          .meaning =
+              [=](const std::vector<Array>& in) {
+                Array result({batch});
+                for (std::int64_t i = 0; i < batch; ++i) {
+                  double total = 0;
+                  for (std::int64_t j = 0; j < classes; ++j) total += std::exp(in[0]({i, j}));
+                  result({i}) = std::log(total) - in[0]({i, static_cast<std::int64_t>(in[1]({i}))});
+                }
+                return std::vector<Array>{result};
+              },
           .tolerance = 4};
 }
 

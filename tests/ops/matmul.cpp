@@ -7,32 +7,33 @@ Row product(std::string name, const Shape& a, const Shape& b, bool gradient = tr
   return {.name = std::move(name),
           .operands = {{a, -1, 1}, {b, -1, 1}},
           .function = [](const Values& in) { return Values{matmul(in[0], in[1])}; },
-          .meaning = [](const std::vector<Array>& in) {
-            const Shape &a = in[0].shape, &b = in[1].shape;
-            Shape shape = broadcast("test", Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
-            shape.push_back(a[a.size() - 2]);
-            shape.push_back(b.back());
-            Array result(shape);
-            each_index(shape, [&](const Dims& index) {
-              double total = 0;
-              for (std::int64_t k = 0; k < a.back(); ++k) {
-                Dims left = index, right = index;
-                left.back() = k;
-                right[right.size() - 2] = k;
-                const auto fit = [](const Array& x, const Dims& full) {
-                  Dims own;
-                  for (int i = 0; i < x.shape.size(); ++i) {
-                    const bool batch = i < x.shape.size() - 2;
-                    own.push_back(batch && x.shape[i] == 1 ? 0 : full[i + full.size() - x.shape.size()]);
+          .meaning =
+              [](const std::vector<Array>& in) {
+                const Shape &a = in[0].shape, &b = in[1].shape;
+                Shape shape = broadcast("test", Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+                shape.push_back(a[a.size() - 2]);
+                shape.push_back(b.back());
+                Array result(shape);
+                each_index(shape, [&](const Dims& index) {
+                  double total = 0;
+                  for (std::int64_t k = 0; k < a.back(); ++k) {
+                    Dims left = index, right = index;
+                    left.back() = k;
+                    right[right.size() - 2] = k;
+                    const auto fit = [](const Array& x, const Dims& full) {
+                      Dims own;
+                      for (int i = 0; i < x.shape.size(); ++i) {
+                        const bool batch = i < x.shape.size() - 2;
+                        own.push_back(batch && x.shape[i] == 1 ? 0 : full[i + full.size() - x.shape.size()]);
+                      }
+                      return x(own);
+                    };
+                    total += fit(in[0], left) * fit(in[1], right);
                   }
-                  return x(own);
-                };
-                total += fit(in[0], left) * fit(in[1], right);
-              }
-              result(index) = total;
-            });
-            return std::vector<Array>{result};
-          },
+                  result(index) = total;
+                });
+                return std::vector<Array>{result};
+              },
           .tolerance = 4,
           .gradient = gradient};
 }

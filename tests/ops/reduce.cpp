@@ -18,7 +18,8 @@ Array fold(const Array& x, const Dims& dims, const std::function<double(const st
   std::vector<std::vector<double>> parts(result.v.size());
   each_index(x.shape, [&](const Dims& index) {
     Dims to = index;
-    for (int i = 0; i < to.size(); ++i) if (folded(i)) to[i] = 0;
+    for (int i = 0; i < to.size(); ++i)
+      if (folded(i)) to[i] = 0;
     parts[static_cast<std::size_t>(result.offset(to))].push_back(x(index));
   });
   for (std::size_t i = 0; i < parts.size(); ++i) result.v[i] = f(parts[i]);
@@ -26,8 +27,16 @@ Array fold(const Array& x, const Dims& dims, const std::function<double(const st
   return result;
 }
 
-double total(const std::vector<double>& v) { double t = 0; for (double x : v) t += x; return t; }
-double product(const std::vector<double>& v) { double t = 1; for (double x : v) t *= x; return t; }
+double total(const std::vector<double>& v) {
+  double t = 0;
+  for (double x : v) t += x;
+  return t;
+}
+double product(const std::vector<double>& v) {
+  double t = 1;
+  for (double x : v) t *= x;
+  return t;
+}
 double largest(const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); }
 double smallest(const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); }
 double average(const std::vector<double>& v) { return total(v) / static_cast<double>(v.size()); }
@@ -50,18 +59,35 @@ std::vector<Row> reduce_rows() {
   std::vector<Row> rows;
   using Function = Value (*)(const Value&, const Dims&, bool);
   using Meaning = double (*)(const std::vector<double>&);
-  struct Named { const char* name; Function function; Meaning meaning; Operand::Kind kind; bool empty; };
+  struct Named {
+    const char* name;
+    Function function;
+    Meaning meaning;
+    Operand::Kind kind;
+    bool empty;
+  };
   const Named functions[] = {
-      {"sum", kiln::sum, total, Operand::Real, true},   {"mean", kiln::mean, average, Operand::Real, false},
+      {"sum", kiln::sum, total, Operand::Real, true},     {"mean", kiln::mean, average, Operand::Real, false},
       {"prod", kiln::prod, product, Operand::Real, true}, {"max", kiln::max, largest, Operand::Real, false},
       {"min", kiln::min, smallest, Operand::Real, false}, {"any", kiln::any, largest, Operand::Flag, false},
       {"all", kiln::all, smallest, Operand::Flag, false}};
-  struct Case { const char* suffix; Shape shape; Dims dims; bool keep; bool small = true; };
-  const Case cases[] = {{"_last", {3, 5}, {1}, false},      {"_first", {4, 3}, {0}, true},
-                        {"_middle", {2, 3, 4}, {1}, false}, {"_ends", {2, 3, 4}, {0, 2}, false},
-                        {"_everything", {3, 4}, {0, 1}, false}, {"_nothing_folded", {3}, {}, false},
-                        {"_of_a_scalar", {}, {}, false},     {"_size_1", {1, 4, 1}, {0, 2}, true},
-                        {"_long_rows", {3, 1021}, {1}, false, false}, {"_long_columns", {1021, 3}, {0}, false, false},
+  struct Case {
+    const char* suffix;
+    Shape shape;
+    Dims dims;
+    bool keep;
+    bool small = true;
+  };
+  const Case cases[] = {{"_last", {3, 5}, {1}, false},
+                        {"_first", {4, 3}, {0}, true},
+                        {"_middle", {2, 3, 4}, {1}, false},
+                        {"_ends", {2, 3, 4}, {0, 2}, false},
+                        {"_everything", {3, 4}, {0, 1}, false},
+                        {"_nothing_folded", {3}, {}, false},
+                        {"_of_a_scalar", {}, {}, false},
+                        {"_size_1", {1, 4, 1}, {0, 2}, true},
+                        {"_long_rows", {3, 1021}, {1}, false, false},
+                        {"_long_columns", {1021, 3}, {0}, false, false},
                         {"_two_of_four", {2, 3, 5, 7}, {2, 3}, false, false}};
   for (const Named& named : functions) {
     for (const Case& c : cases) {
@@ -69,52 +95,57 @@ std::vector<Row> reduce_rows() {
       rows.push_back({.name = std::string(named.name) + c.suffix,
                       .operands = {{c.shape, -2, 2, named.kind}},
                       .function = [=](const Values& in) { return Values{named.function(in[0], c.dims, c.keep)}; },
-                      .meaning = [=](const std::vector<Array>& in) {
-                        return std::vector<Array>{fold(in[0], c.dims, named.meaning, c.keep)};
-                      },
+                      .meaning =
+                          [=](const std::vector<Array>& in) {
+                            return std::vector<Array>{fold(in[0], c.dims, named.meaning, c.keep)};
+                          },
                       .tolerance = c.small ? 4.0 : 40.0,
                       .gradient = named.kind == Operand::Real && c.small,
                       .halves = c.small});
     }
     if (named.empty)
-      rows.push_back({.name = std::string(named.name) + "_of_nothing",
-                      .operands = {{{2, 0, 3}, -2, 2, named.kind}},
-                      .function = [=](const Values& in) { return Values{named.function(in[0], {1}, false)}; },
-                      .meaning = [=](const std::vector<Array>&) {
-                        return std::vector<Array>{Array({2, 3}, named.meaning({}))};
-                      }});
+      rows.push_back(
+          {.name = std::string(named.name) + "_of_nothing",
+           .operands = {{{2, 0, 3}, -2, 2, named.kind}},
+           .function = [=](const Values& in) { return Values{named.function(in[0], {1}, false)}; },
+           .meaning = [=](const std::vector<Array>&) { return std::vector<Array>{Array({2, 3}, named.meaning({}))}; }});
   }
   for (int dim = 0; dim < 3; ++dim) {
     rows.push_back({.name = text("argmax_dim_", dim),
                     .operands = {{{3, 4, 5}}},
                     .function = [dim](const Values& in) { return Values{argmax(in[0], dim)}; },
-                    .meaning = [dim](const std::vector<Array>& in) {
-                      return std::vector<Array>{fold(in[0], {dim}, first_largest, false)};
-                    },
+                    .meaning =
+                        [dim](const std::vector<Array>& in) {
+                          return std::vector<Array>{fold(in[0], {dim}, first_largest, false)};
+                        },
                     .gradient = false});
     rows.push_back({.name = text("argmin_dim_", dim),
                     .operands = {{{3, 4, 5}}},
                     .function = [dim](const Values& in) { return Values{argmin(in[0], dim, true)}; },
-                    .meaning = [dim](const std::vector<Array>& in) {
-                      return std::vector<Array>{fold(in[0], {dim}, first_smallest, true)};
-                    },
+                    .meaning =
+                        [dim](const std::vector<Array>& in) {
+                          return std::vector<Array>{fold(in[0], {dim}, first_smallest, true)};
+                        },
                     .gradient = false});
   }
-  rows.push_back({.name = "variance",
-                  .operands = {{{3, 6}}},
-                  .function = [](const Values& in) { return Values{variance(in[0], {1})}; },
-                  .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{fold(in[0], {1}, spread, false)}; },
-                  .tolerance = 4});
-  rows.push_back({.name = "sum_of_booleans",
-                  .operands = {{{3, 6}, 0, 1, Operand::Flag}},
-                  .function = [](const Values& in) { return Values{sum(in[0], {1})}; },
-                  .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{fold(in[0], {1}, total, false)}; },
-                  .gradient = false});
-  rows.push_back({.name = "prod_of_integers",
-                  .operands = {{{3, 6}, -3, 4, Operand::Index}},
-                  .function = [](const Values& in) { return Values{prod(in[0])}; },
-                  .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{fold(in[0], {0, 1}, product, false)}; },
-                  .gradient = false});
+  rows.push_back(
+      {.name = "variance",
+       .operands = {{{3, 6}}},
+       .function = [](const Values& in) { return Values{variance(in[0], {1})}; },
+       .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{fold(in[0], {1}, spread, false)}; },
+       .tolerance = 4});
+  rows.push_back(
+      {.name = "sum_of_booleans",
+       .operands = {{{3, 6}, 0, 1, Operand::Flag}},
+       .function = [](const Values& in) { return Values{sum(in[0], {1})}; },
+       .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{fold(in[0], {1}, total, false)}; },
+       .gradient = false});
+  rows.push_back(
+      {.name = "prod_of_integers",
+       .operands = {{{3, 6}, -3, 4, Operand::Index}},
+       .function = [](const Values& in) { return Values{prod(in[0])}; },
+       .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{fold(in[0], {0, 1}, product, false)}; },
+       .gradient = false});
   return rows;
 }
 

@@ -9,22 +9,24 @@ Row moving(std::string name, const Shape& from, const Shape& to, std::function<V
   return {.name = std::move(name),
           .operands = {{from}},
           .function = [function](const Values& in) { return Values{function(in[0])}; },
-          .meaning = [to, source](const std::vector<Array>& in) {
-            Array result(to);
-            each_index(to, [&](const Dims& index) { result(index) = in[0](source(index)); });
-            return std::vector<Array>{result};
-          }};
+          .meaning =
+              [to, source](const std::vector<Array>& in) {
+                Array result(to);
+                each_index(to, [&](const Dims& index) { result(index) = in[0](source(index)); });
+                return std::vector<Array>{result};
+              }};
 }
 
 Row reshaping(std::string name, const Shape& from, const Shape& to, std::function<Value(const Value&)> function) {
   return {.name = std::move(name),
           .operands = {{from}},
           .function = [function](const Values& in) { return Values{function(in[0])}; },
-          .meaning = [to](const std::vector<Array>& in) {
-            Array result = in[0];
-            result.shape = to;
-            return std::vector<Array>{result};
-          }};
+          .meaning =
+              [to](const std::vector<Array>& in) {
+                Array result = in[0];
+                result.shape = to;
+                return std::vector<Array>{result};
+              }};
 }
 
 Value sliced(const Value& x, std::initializer_list<Range> ranges) { return slice(x, {ranges.begin(), ranges.size()}); }
@@ -40,57 +42,73 @@ std::vector<Row> view_rows() {
       reshaping("flatten", {2, 3, 4}, {2, 12}, [](const Value& x) { return flatten(x, 1); }),
       reshaping("unsqueeze", {2, 3}, {2, 1, 3}, [](const Value& x) { return unsqueeze(x, 1); }),
       reshaping("squeeze", {2, 1, 3}, {2, 3}, [](const Value& x) { return squeeze(x, -2); }),
-      moving("permute", {2, 3, 4}, {4, 2, 3}, [](const Value& x) { return permute(x, {2, 0, 1}); },
-             [](const Dims& i) { return Dims{i[1], i[2], i[0]}; }),
-      moving("transpose", {2, 3}, {3, 2}, [](const Value& x) { return transpose(x); },
-             [](const Dims& i) { return Dims{i[1], i[0]}; }),
-      moving("permute_then_reshape", {2, 3, 4}, {6, 4},
-             [](const Value& x) { return reshape(permute(x, {1, 0, 2}), {6, 4}); },
-             [](const Dims& i) { return Dims{i[0] % 2, i[0] / 2, i[1]}; }),
-      moving("expand", {3, 1}, {2, 3, 4}, [](const Value& x) { return expand(x, {2, 3, 4}); },
-             [](const Dims& i) { return Dims{i[1], 0}; }),
-      moving("expand_of_a_scalar", {}, {2, 2}, [](const Value& x) { return expand(x, {2, 2}); },
-             [](const Dims&) { return Dims{}; }),
-      moving("slice", {5, 6}, {2, 3}, [](const Value& x) { return sliced(x, {{1, 3}, {0, {}, 2}}); },
-             [](const Dims& i) { return Dims{i[0] + 1, i[1] * 2}; }),
-      moving("slice_backwards", {7}, {3}, [](const Value& x) { return sliced(x, {{-2, 0, -2}}); },
-             [](const Dims& i) { return Dims{5 - 2 * i[0]}; }),
-      moving("slice_of_a_slice", {8, 3}, {2, 3},
-             [](const Value& x) { return sliced(sliced(x, {{1, {}, 2}}), {{1, 3}}); },
-             [](const Dims& i) { return Dims{1 + 2 * (i[0] + 1), i[1]}; }),
-      moving("slice_to_nothing", {4, 2}, {0, 2}, [](const Value& x) { return sliced(x, {{3, 1}}); },
-             [](const Dims& i) { return i; }),
-      moving("slice_past_the_end", {4}, {2}, [](const Value& x) { return sliced(x, {{2, 100}}); },
-             [](const Dims& i) { return Dims{i[0] + 2}; }),
-      moving("narrow", {4, 5}, {4, 2}, [](const Value& x) { return narrow(x, 1, 2, 2); },
-             [](const Dims& i) { return Dims{i[0], i[1] + 2}; }),
-      moving("at", {4, 5}, {5}, [](const Value& x) { return at(x, 0, -2); }, [](const Dims& i) { return Dims{2, i[0]}; }),
-      moving("flip", {3, 4}, {3, 4}, [](const Value& x) { return flip(x, {0, 1}); },
-             [](const Dims& i) { return Dims{2 - i[0], 3 - i[1]}; }),
+      moving(
+          "permute", {2, 3, 4}, {4, 2, 3}, [](const Value& x) { return permute(x, {2, 0, 1}); },
+          [](const Dims& i) { return Dims{i[1], i[2], i[0]}; }),
+      moving(
+          "transpose", {2, 3}, {3, 2}, [](const Value& x) { return transpose(x); },
+          [](const Dims& i) { return Dims{i[1], i[0]}; }),
+      moving(
+          "permute_then_reshape", {2, 3, 4}, {6, 4},
+          [](const Value& x) { return reshape(permute(x, {1, 0, 2}), {6, 4}); },
+          [](const Dims& i) { return Dims{i[0] % 2, i[0] / 2, i[1]}; }),
+      moving(
+          "expand", {3, 1}, {2, 3, 4}, [](const Value& x) { return expand(x, {2, 3, 4}); },
+          [](const Dims& i) { return Dims{i[1], 0}; }),
+      moving(
+          "expand_of_a_scalar", {}, {2, 2}, [](const Value& x) { return expand(x, {2, 2}); },
+          [](const Dims&) { return Dims{}; }),
+      moving(
+          "slice", {5, 6}, {2, 3}, [](const Value& x) { return sliced(x, {{1, 3}, {0, {}, 2}}); },
+          [](const Dims& i) { return Dims{i[0] + 1, i[1] * 2}; }),
+      moving(
+          "slice_backwards", {7}, {3}, [](const Value& x) { return sliced(x, {{-2, 0, -2}}); },
+          [](const Dims& i) { return Dims{5 - 2 * i[0]}; }),
+      moving(
+          "slice_of_a_slice", {8, 3}, {2, 3}, [](const Value& x) { return sliced(sliced(x, {{1, {}, 2}}), {{1, 3}}); },
+          [](const Dims& i) { return Dims{1 + 2 * (i[0] + 1), i[1]}; }),
+      moving(
+          "slice_to_nothing", {4, 2}, {0, 2}, [](const Value& x) { return sliced(x, {{3, 1}}); },
+          [](const Dims& i) { return i; }),
+      moving(
+          "slice_past_the_end", {4}, {2}, [](const Value& x) { return sliced(x, {{2, 100}}); },
+          [](const Dims& i) { return Dims{i[0] + 2}; }),
+      moving(
+          "narrow", {4, 5}, {4, 2}, [](const Value& x) { return narrow(x, 1, 2, 2); },
+          [](const Dims& i) { return Dims{i[0], i[1] + 2}; }),
+      moving(
+          "at", {4, 5}, {5}, [](const Value& x) { return at(x, 0, -2); }, [](const Dims& i) { return Dims{2, i[0]}; }),
+      moving(
+          "flip", {3, 4}, {3, 4}, [](const Value& x) { return flip(x, {0, 1}); },
+          [](const Dims& i) { return Dims{2 - i[0], 3 - i[1]}; }),
   };
   rows.push_back({.name = "slice_assign",
                   .operands = {{{4, 5}}, {{2, 3}}},
-                  .function = [](const Values& in) {
-                    const Range ranges[] = {{1, 3}, {0, {}, 2}};
-                    return Values{slice_assign(in[0], ranges, in[1])};
-                  },
-                  .meaning = [](const std::vector<Array>& in) {
-                    Array result = in[0];
-                    each_index({2, 3}, [&](const Dims& i) { result({i[0] + 1, i[1] * 2}) = in[1](i); });
-                    return std::vector<Array>{result};
-                  }});
+                  .function =
+                      [](const Values& in) {
+                        const Range ranges[] = {{1, 3}, {0, {}, 2}};
+                        return Values{slice_assign(in[0], ranges, in[1])};
+                      },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        each_index({2, 3}, [&](const Dims& i) { result({i[0] + 1, i[1] * 2}) = in[1](i); });
+                        return std::vector<Array>{result};
+                      }});
   rows.push_back({.name = "slice_assign_broadcast_backwards",
                   .operands = {{{4, 3}}, {{3}}},
-                  .function = [](const Values& in) {
-                    const Range ranges[] = {{-1, {}, -3}, {{}, {}, -1}};
-                    return Values{slice_assign(in[0], ranges, in[1])};
-                  },
-                  .meaning = [](const std::vector<Array>& in) {
-                    Array result = in[0];
-                    for (const std::int64_t row : {3, 0})
-                      for (std::int64_t j = 0; j < 3; ++j) result({row, 2 - j}) = in[1]({j});
-                    return std::vector<Array>{result};
-                  }});
+                  .function =
+                      [](const Values& in) {
+                        const Range ranges[] = {{-1, {}, -3}, {{}, {}, -1}};
+                        return Values{slice_assign(in[0], ranges, in[1])};
+                      },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        for (const std::int64_t row : {3, 0})
+                          for (std::int64_t j = 0; j < 3; ++j) result({row, 2 - j}) = in[1]({j});
+                        return std::vector<Array>{result};
+                      }});
   return rows;
 }
 

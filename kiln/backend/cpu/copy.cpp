@@ -13,23 +13,28 @@ template <class Word>
 void copy_row(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t count) {
   if (to_step == 1 && from_step == 1) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
   else if (to_step == 1 && from_step == 0) std::fill_n(to, count, *from);
-  else for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+  else
+    for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
 }
 
 template <class Word>
 void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
   const auto [to_step, from_step] = rows.steps();
   if (rows.count() == 1) {
-    parallel_for(rows.length(), kGrain, [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
-      copy_row(from.as<Word>() + begin * from_step, from_step, to.as<Word>() + begin * to_step, to_step, end - begin);
-    });
+    parallel_for(rows.length(), kGrain,
+                 [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
+                   copy_row(from.as<Word>() + begin * from_step, from_step, to.as<Word>() + begin * to_step, to_step,
+                            end - begin);
+                 });
     return;
   }
-  parallel_for(rows.count(), std::max<std::int64_t>(1, kGrain / rows.length()), [&](std::int64_t begin, std::int64_t end) {
-    rows.each(begin, end, [&](const auto& offsets) {
-      copy_row(from.as<Word>() + offsets[1], rows.steps()[1], to.as<Word>() + offsets[0], rows.steps()[0], rows.length());
-    });
-  });
+  parallel_for(rows.count(), std::max<std::int64_t>(1, kGrain / rows.length()),
+               [&](std::int64_t begin, std::int64_t end) {
+                 rows.each(begin, end, [&](const auto& offsets) {
+                   copy_row(from.as<Word>() + offsets[1], rows.steps()[1], to.as<Word>() + offsets[0], rows.steps()[0],
+                            rows.length());
+                 });
+               });
 }
 
 /// A copy between arrays whose elements lie closest together in different dimensions: `fast` is the dimension of
@@ -58,8 +63,8 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
     for (std::int64_t begin = 0; begin < rows.length(); begin += kTile) {
       const std::int64_t height = std::min(kTile, rows.length() - begin);
       for (std::int64_t column = 0; column < width; ++column)
-        copy_row(source + begin * row_from + column * column_from, row_from, target + begin * row_to + column * column_to,
-                 row_to, height);
+        copy_row(source + begin * row_from + column * column_from, row_from,
+                 target + begin * row_to + column * column_to, row_to, height);
     }
   };
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (kTile * rows.length()));

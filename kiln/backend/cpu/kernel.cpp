@@ -57,8 +57,7 @@ Memory::~Memory() {
 void Memory::keep(std::unique_ptr<Derived> derived) const {
   Derived* fresh = derived.release();
   fresh->next = derived_.load(std::memory_order_relaxed);
-  while (!derived_.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
-  }
+  while (!derived_.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {}
 }
 
 bool Array::contiguous() const {

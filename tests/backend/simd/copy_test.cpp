@@ -12,7 +12,8 @@ std::vector<double> counting(std::int64_t count) {
 }
 
 Value copied(const Value& from, const Dims& order) {
-  Value to = tensor(from.dtype(), from.shape(), std::vector<double>(static_cast<std::size_t>(from.numel()), 121), order);
+  Value to =
+      tensor(from.dtype(), from.shape(), std::vector<double>(static_cast<std::size_t>(from.numel()), 121), order);
   copy(read(from), read(to));
   return to;
 }
@@ -30,7 +31,8 @@ TEST(Copy, MovesEveryElementBetweenAnyTwoMemoryOrders) {
 
 TEST(Copy, RepeatsAndSkips) {
   const Value row = tensor(DType::F32, {1, 300}, counting(300)), column = tensor(DType::F32, {300, 1}, counting(300));
-  for (const Value& value : {expanded(row, {300, 300}), expanded(column, {300, 300}), every(7, tensor(DType::F32, {9, 50}, counting(450)))})
+  for (const Value& value :
+       {expanded(row, {300, 300}), expanded(column, {300, 300}), every(7, tensor(DType::F32, {9, 50}, counting(450)))})
     EXPECT_EQ(numbers(copied(value, {1, 0})), numbers(value));
 }
 

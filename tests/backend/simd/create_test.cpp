@@ -25,9 +25,12 @@ TEST(SimdRandom, DrawsTheWordsOfTheStream) {
         normal.push_back(1 + 2 * distance * (i == pair ? std::cos(angle) : std::sin(angle)));
       }
       const Shape shape{size};
-      EXPECT_EQ(numbers(run_op(op::Random{Distribution::Uniform, shape, DType::F32}, {kKey, Value(-2), Value(3)})), uniform);
-      EXPECT_EQ(numbers(run_op(op::Random{Distribution::Bernoulli, shape, DType::F32}, {kKey, Value(0.3), Value(0)})), ones);
-      expect_close(numbers(run_op(op::Random{Distribution::Normal, shape, DType::F32}, {kKey, Value(1), Value(2)})), normal, 1e-6, 1e-6);
+      EXPECT_EQ(numbers(run_op(op::Random{Distribution::Uniform, shape, DType::F32}, {kKey, Value(-2), Value(3)})),
+                uniform);
+      EXPECT_EQ(numbers(run_op(op::Random{Distribution::Bernoulli, shape, DType::F32}, {kKey, Value(0.3), Value(0)})),
+                ones);
+      expect_close(numbers(run_op(op::Random{Distribution::Normal, shape, DType::F32}, {kKey, Value(1), Value(2)})),
+                   normal, 1e-6, 1e-6);
     }
   });
 }
@@ -36,7 +39,8 @@ TEST(SimdRandom, StaysBelowTheUpperEnd) {
   // In floats, nearly all of [1, 1 + 2^-24) rounds to one of its ends.
   for_each_target([] {
     const double high = 1 + 0x1p-24;
-    for (const double number : numbers(run_op(op::Random{Distribution::Uniform, {5000}, DType::F32}, {kKey, Value(1), Value(high)})))
+    for (const double number :
+         numbers(run_op(op::Random{Distribution::Uniform, {5000}, DType::F32}, {kKey, Value(1), Value(high)})))
       ASSERT_LT(number, high);
   });
 }

@@ -18,7 +18,8 @@ TEST(SimdUnary, TakesEveryLength) {
         const auto x = rounded(dtype, random_numbers(size, 1, 12));
         std::vector<double> expected;
         for (const double v : x) expected.push_back(v * v);
-        expect_close(numbers(run_op(op::Unary{UnaryFn::Square}, {tensor(dtype, {size}, x)})), rounded(dtype, expected), 0);
+        expect_close(numbers(run_op(op::Unary{UnaryFn::Square}, {tensor(dtype, {size}, x)})), rounded(dtype, expected),
+                     0);
       }
     }
   });
@@ -105,14 +106,28 @@ void expect_binary(const BinaryCase& c, DType dtype, const Shape& x_shape, const
   const Value z = run_op(op::Binary{c.fn}, {tensor(dtype, x_shape, x, x_order), tensor(dtype, y_shape, y)});
   const double ulp = dtype == DType::F64 ? 1e-15 : is_float(dtype) ? 3e-7 : 0;
   expect_close(numbers(z), rounded(z.dtype(), rounded(is_float(dtype) ? DType::F64 : dtype, expected)),
-               dtype == DType::F16 ? 5e-4 : dtype == DType::BF16 ? 4e-3 : ulp);
+               dtype == DType::F16    ? 5e-4
+               : dtype == DType::BF16 ? 4e-3
+                                      : ulp);
 }
 
 TEST(SimdBinary, BroadcastsInEveryPattern) {
-  const std::pair<Shape, Shape> shapes[] = {
-      {{0}, {0}}, {{1}, {1}}, {{17}, {17}}, {{1000}, {1}}, {{1}, {1000}}, {{}, {33}}, {{}, {}},
-      {{5, 700}, {700}}, {{5, 700}, {5, 1}}, {{5, 1}, {1, 7}}, {{4, 6, 9, 9}, {1, 6, 1, 1}}, {{300, 300}, {300, 1}},
-      {{4, 6, 20, 20}, {4, 6, 1, 1}}, {{2, 3, 1, 5}, {3, 4, 1}}, {{2, 0, 3}, {1, 3}}, {{600, 8}, {8}}};
+  const std::pair<Shape, Shape> shapes[] = {{{0}, {0}},
+                                            {{1}, {1}},
+                                            {{17}, {17}},
+                                            {{1000}, {1}},
+                                            {{1}, {1000}},
+                                            {{}, {33}},
+                                            {{}, {}},
+                                            {{5, 700}, {700}},
+                                            {{5, 700}, {5, 1}},
+                                            {{5, 1}, {1, 7}},
+                                            {{4, 6, 9, 9}, {1, 6, 1, 1}},
+                                            {{300, 300}, {300, 1}},
+                                            {{4, 6, 20, 20}, {4, 6, 1, 1}},
+                                            {{2, 3, 1, 5}, {3, 4, 1}},
+                                            {{2, 0, 3}, {1, 3}},
+                                            {{600, 8}, {8}}};
   for_each_target([&] {
     for (const BinaryCase& c : kBinary)
       for (const auto& [x, y] : shapes) expect_binary(c, DType::F32, x, y);
@@ -141,7 +156,8 @@ TEST(SimdBinary, TakesPlainNumbersOnEitherSide) {
   for_each_target([] {
     const Value x = tensor(DType::F32, {5}, {1, 2, 3, 4, 5});
     EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Sub}, {x, Value(2)})), (std::vector<double>{-1, 0, 1, 2, 3}));
-    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Sub}, {Value(2.5), x})), (std::vector<double>{1.5, .5, -.5, -1.5, -2.5}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Sub}, {Value(2.5), x})),
+              (std::vector<double>{1.5, .5, -.5, -1.5, -2.5}));
     const Value n = tensor(DType::I64, {3}, {7, -7, 0});
     EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::FloorDivide}, {n, Value(2)})), (std::vector<double>{3, -4, 0}));
   });
@@ -177,9 +193,11 @@ TEST(SimdWhere, ChoosesForEveryElementTypeAndPattern) {
     }
     for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::I8, DType::I64}) {
       const Value condition = tensor(DType::Bool, {12, 300}, flags, Dims{1, 0});
-      EXPECT_EQ(numbers(run_op(op::Where{}, {condition, tensor(dtype, {12, 300}, x), tensor(dtype, {300}, y)})), expected);
+      EXPECT_EQ(numbers(run_op(op::Where{}, {condition, tensor(dtype, {12, 300}, x), tensor(dtype, {300}, y)})),
+                expected);
     }
-    const Value number = run_op(op::Where{}, {tensor(DType::Bool, {3}, {1, 0, 1}), tensor(DType::F32, {3}, {1, 2, 3}), Value(0)});
+    const Value number =
+        run_op(op::Where{}, {tensor(DType::Bool, {3}, {1, 0, 1}), tensor(DType::F32, {3}, {1, 2, 3}), Value(0)});
     EXPECT_EQ(numbers(number), (std::vector<double>{1, 0, 3}));
   });
 }
@@ -192,7 +210,8 @@ TEST(SimdCast, ConvertsBetweenAllElementTypes) {
         const auto source = static_cast<DType>(from), target = static_cast<DType>(to);
         EXPECT_EQ(numbers(run_op(op::Cast{target}, {tensor(source, {7, 11}, x)})), rounded(target, rounded(source, x)));
         const Value wide = expanded(tensor(source, {1, 1}, {3}), {50, 60});
-        EXPECT_EQ(numbers(run_op(op::Cast{target}, {wide})), rounded(target, rounded(source, std::vector<double>(3000, 3))));
+        EXPECT_EQ(numbers(run_op(op::Cast{target}, {wide})),
+                  rounded(target, rounded(source, std::vector<double>(3000, 3))));
       }
   });
 }
@@ -200,7 +219,8 @@ TEST(SimdCast, ConvertsBetweenAllElementTypes) {
 TEST(SimdCast, RoundsHalvesToNearestEven) {
   // Half a million floats of all exponents, against the scalar conversion.
   std::vector<double> x;
-  for (std::uint64_t bits = 0; bits < 0x100000000u; bits += 0x1ff3) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  for (std::uint64_t bits = 0; bits < 0x100000000u; bits += 0x1ff3)
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   const auto size = static_cast<std::int64_t>(x.size());
   for_each_target([&] {
     for (const DType half : {DType::F16, DType::BF16}) {

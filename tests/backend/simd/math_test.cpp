@@ -15,22 +15,69 @@ struct MathCase {
   double ulp = 4;
 };
 const MathCase kMath[] = {
-    {UnaryFn::Exp, std::exp},     {UnaryFn::Exp2, std::exp2},   {UnaryFn::Expm1, std::expm1}, {UnaryFn::Log, std::log},
-    {UnaryFn::Log2, std::log2},   {UnaryFn::Log10, std::log10}, {UnaryFn::Log1p, std::log1p}, {UnaryFn::Sin, std::sin},
-    {UnaryFn::Cos, std::cos},     {UnaryFn::Tan, std::tan},     {UnaryFn::Asin, std::asin},   {UnaryFn::Acos, std::acos},
-    {UnaryFn::Atan, std::atan},   {UnaryFn::Sinh, std::sinh},   {UnaryFn::Cosh, std::cosh},   {UnaryFn::Tanh, std::tanh},
-    {UnaryFn::Asinh, std::asinh}, {UnaryFn::Acosh, std::acosh}, {UnaryFn::Atanh, std::atanh}, {UnaryFn::Erf, std::erf},
-    {UnaryFn::Erfc, std::erfc},   {UnaryFn::Sqrt, std::sqrt, 0.5}, {UnaryFn::Floor, std::floor, 0},
-    {UnaryFn::Ceil, std::ceil, 0}, {UnaryFn::Trunc, std::trunc, 0}, {UnaryFn::Round, std::rint, 0},
+    {UnaryFn::Exp, std::exp},
+    {UnaryFn::Exp2, std::exp2},
+    {UnaryFn::Expm1, std::expm1},
+    {UnaryFn::Log, std::log},
+    {UnaryFn::Log2, std::log2},
+    {UnaryFn::Log10, std::log10},
+    {UnaryFn::Log1p, std::log1p},
+    {UnaryFn::Sin, std::sin},
+    {UnaryFn::Cos, std::cos},
+    {UnaryFn::Tan, std::tan},
+    {UnaryFn::Asin, std::asin},
+    {UnaryFn::Acos, std::acos},
+    {UnaryFn::Atan, std::atan},
+    {UnaryFn::Sinh, std::sinh},
+    {UnaryFn::Cosh, std::cosh},
+    {UnaryFn::Tanh, std::tanh},
+    {UnaryFn::Asinh, std::asinh},
+    {UnaryFn::Acosh, std::acosh},
+    {UnaryFn::Atanh, std::atanh},
+    {UnaryFn::Erf, std::erf},
+    {UnaryFn::Erfc, std::erfc},
+    {UnaryFn::Sqrt, std::sqrt, 0.5},
+    {UnaryFn::Floor, std::floor, 0},
+    {UnaryFn::Ceil, std::ceil, 0},
+    {UnaryFn::Trunc, std::trunc, 0},
+    {UnaryFn::Round, std::rint, 0},
     {UnaryFn::Recip, [](long double x) { return 1 / x; }, 0.5},
-    {UnaryFn::Sign, [](long double x) -> long double { return x > 0 ? 1 : x < 0 ? -1 : x != x ? x : 0; }, 0},
+    {UnaryFn::Sign, [](long double x) -> long double { return x > 0    ? 1
+                                                              : x < 0  ? -1
+                                                              : x != x ? x
+                                                                       : 0; }, 0},
 };
 
 template <class T>
 std::vector<double> arguments(std::int64_t count) {
   constexpr auto limits = std::numeric_limits<T>();
-  std::vector<double> x = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, INFINITY, -INFINITY, NAN, limits.max(), -limits.max(),
-                           limits.min(), -limits.min(), limits.denorm_min(), 88, 89, -88, -104, 709, 710, -745, 4, 30001, 1e10};
+  std::vector<double> x = {0.0,
+                           -0.0,
+                           1,
+                           -1,
+                           0.5,
+                           -0.5,
+                           1.5,
+                           2.5,
+                           -2.5,
+                           INFINITY,
+                           -INFINITY,
+                           NAN,
+                           limits.max(),
+                           -limits.max(),
+                           limits.min(),
+                           -limits.min(),
+                           limits.denorm_min(),
+                           88,
+                           89,
+                           -88,
+                           -104,
+                           709,
+                           710,
+                           -745,
+                           4,
+                           30001,
+                           1e10};
   // As many in each factor of 10, and more where functions bend.
   const double decades = sizeof(T) == 4 ? 38 : 307;
   for (const double u : random_numbers(count, -decades, decades, 7)) x.push_back(std::pow(10.0, u));
@@ -56,7 +103,8 @@ void expect_accurate(std::int64_t count) {
         // One unit in the last place; of the smallest normal number below it.
         const T size_of_exact = std::max(std::abs(nearest), std::numeric_limits<T>::min());
         const long double ulp = static_cast<long double>(size_of_exact) - std::nextafter(size_of_exact, T(0));
-        long double error = std::isinf(nearest) || std::isnan(nearest) || std::isnan(got) ? INFINITY : std::abs(exact - got) / ulp;
+        long double error =
+            std::isinf(nearest) || std::isnan(nearest) || std::isnan(got) ? INFINITY : std::abs(exact - got) / ulp;
         if (std::isinf(got) && std::abs(nearest) > std::numeric_limits<T>::max() * T(0.999999)) error = 1;
         if (nearest == 0 && got == 0 && std::signbit(nearest) != std::signbit(got)) error = INFINITY;
         if (error > worst) worst = static_cast<double>(error), worst_at = x[i];

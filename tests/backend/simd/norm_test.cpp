@@ -34,7 +34,8 @@ TEST(SimdSoftmax, PassesNanAndTakesInfinity) {
   for_each_target([] {
     const auto poisoned = numbers(run_op(op::Softmax{0, false}, {tensor(DType::F32, {4}, {1, NAN, 2, 3})}));
     EXPECT_TRUE(std::isnan(poisoned[0]) && std::isnan(poisoned[3]));
-    expect_close(numbers(run_op(op::Softmax{0, false}, {tensor(DType::F32, {3}, {-INFINITY, 1, 1})})), {0, .5, .5}, 1e-7);
+    expect_close(numbers(run_op(op::Softmax{0, false}, {tensor(DType::F32, {3}, {-INFINITY, 1, 1})})), {0, .5, .5},
+                 1e-7);
   });
 }
 
@@ -42,18 +43,22 @@ TEST(SimdLayerNorm, CentresAndScalesTheLastDimensions) {
   for_each_target([] {
     for (const std::int64_t length : kLengths) {
       const auto x = rounded(DType::F32, random_numbers(5 * length, 10, 14));
-      const auto weight = rounded(DType::F32, random_numbers(length, -1, 1, 2)), bias = rounded(DType::F32, random_numbers(length, -1, 1, 3));
+      const auto weight = rounded(DType::F32, random_numbers(length, -1, 1, 2)),
+                 bias = rounded(DType::F32, random_numbers(length, -1, 1, 3));
       std::vector<double> expected;
       for (std::int64_t row = 0; row < 5; ++row) {
         const double* from = x.data() + row * length;
         double mean = 0, variance = 0;
         for (std::int64_t i = 0; i < length; ++i) mean += from[i] / static_cast<double>(length);
-        for (std::int64_t i = 0; i < length; ++i) variance += (from[i] - mean) * (from[i] - mean) / static_cast<double>(length);
         for (std::int64_t i = 0; i < length; ++i)
-          expected.push_back((from[i] - mean) / std::sqrt(variance + 1e-3) * weight[static_cast<std::size_t>(i)] + bias[static_cast<std::size_t>(i)]);
+          variance += (from[i] - mean) * (from[i] - mean) / static_cast<double>(length);
+        for (std::int64_t i = 0; i < length; ++i)
+          expected.push_back((from[i] - mean) / std::sqrt(variance + 1e-3) * weight[static_cast<std::size_t>(i)] +
+                             bias[static_cast<std::size_t>(i)]);
       }
-      const Value z = run_op(op::LayerNorm{}, {tensor(DType::F32, {5, 1, length}, x, {2, 1, 0}), tensor(DType::F32, {1, length}, weight),
-                                               tensor(DType::F32, {1, length}, bias), Value(1e-3)});
+      const Value z = run_op(op::LayerNorm{},
+                             {tensor(DType::F32, {5, 1, length}, x, {2, 1, 0}), tensor(DType::F32, {1, length}, weight),
+                              tensor(DType::F32, {1, length}, bias), Value(1e-3)});
       expect_close(numbers(z), expected, 1e-5, 2e-5);
     }
   });
@@ -75,7 +80,9 @@ TEST(SimdCrossEntropy, IsTheLogOfTheTargetsShare) {
       for (const DType index : {DType::I64, DType::I32, DType::U8}) {
         const bool fits = classes < 256 || index != DType::U8;
         if (fits)
-          expect_close(numbers(run_op(op::CrossEntropy{}, {tensor(DType::F32, {6, classes}, x), tensor(index, {6}, targets)})), expected, 1e-6, 2e-6);
+          expect_close(
+              numbers(run_op(op::CrossEntropy{}, {tensor(DType::F32, {6, classes}, x), tensor(index, {6}, targets)})),
+              expected, 1e-6, 2e-6);
       }
     }
   });
@@ -87,7 +94,8 @@ TEST(SimdCrossEntropy, NamesATargetThatIsNoClass) {
       run_op(op::CrossEntropy{}, {tensor(DType::F32, {1, 3}, {0, 0, 0}), tensor(DType::I64, {1}, {target})});
       FAIL() << "took target " << target;
     } catch (const IndexError& error) {
-      EXPECT_EQ(error.message(), text("cross_entropy: target ", static_cast<std::int64_t>(target), " is out of range for 3 classes"));
+      EXPECT_EQ(error.message(),
+                text("cross_entropy: target ", static_cast<std::int64_t>(target), " is out of range for 3 classes"));
     }
   }
 }

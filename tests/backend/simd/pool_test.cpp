@@ -10,9 +10,10 @@ struct PoolCase {
 
 op::AvgPool window(Spatial kernel, Spatial stride, Spatial padding, bool count_padding) {
   const Spatial ones = Spatial::filled(kernel.size(), 1);
-  return {.window = {.kernel = kernel, .stride = stride, .padding = padding, .padding_after = padding, .dilation = ones},
-          .count_padding = count_padding,
-          .adaptive = {}};
+  return {
+      .window = {.kernel = kernel, .stride = stride, .padding = padding, .padding_after = padding, .dilation = ones},
+      .count_padding = count_padding,
+      .adaptive = {}};
 }
 op::AvgPool adaptive(Spatial sizes) { return {.window = {}, .count_padding = true, .adaptive = sizes}; }
 
@@ -47,7 +48,8 @@ void each_pair(const PoolCase& c, const Shape& pooled, const std::function<void(
           const op::Window& w = c.pool.window;
           begin = static_cast<double>(result * w.stride[axis] - w.padding[axis]);
           end = std::min(begin + static_cast<double>(w.kernel[axis]), static_cast<double>(size + w.padding[axis]));
-          divisor = c.pool.count_padding ? end - begin : std::min(end, static_cast<double>(size)) - std::max(begin, 0.0);
+          divisor =
+              c.pool.count_padding ? end - begin : std::min(end, static_cast<double>(size)) - std::max(begin, 0.0);
         }
         weight *= static_cast<double>(at) >= begin && static_cast<double>(at) < end ? 1 / divisor : 0;
       }
@@ -71,9 +73,7 @@ TEST(SimdAvgPool, AveragesWindowsInBothLayouts) {
         std::vector<double> expected(static_cast<std::size_t>(z.numel()));
         each_pair(c, z.shape(), [&](std::size_t i, std::size_t o, double weight) { expected[o] += weight * x[i]; });
         expect_close(numbers(z), expected, 1e-6, 1e-6);
-        if (!order.empty()) {
-          EXPECT_EQ(z.node()->strides[1], 1);
-        }
+        if (!order.empty()) { EXPECT_EQ(z.node()->strides[1], 1); }
       }
     }
   });
@@ -82,7 +82,11 @@ TEST(SimdAvgPool, AveragesWindowsInBothLayouts) {
 TEST(SimdAvgPoolGrad, SpreadsEachResultOverItsWindow) {
   for_each_target([] {
     for (const PoolCase& c : kCases) {
-      const Shape pooled = c.pool.infer(std::vector<Value>{tensor(DType::F32, c.image, std::vector<double>(static_cast<std::size_t>(numel(c.image))))})[0].shape;
+      const Shape pooled =
+          c.pool
+              .infer(std::vector<Value>{
+                  tensor(DType::F32, c.image, std::vector<double>(static_cast<std::size_t>(numel(c.image))))})[0]
+              .shape;
       const auto y = rounded(DType::F32, random_numbers(numel(pooled), -1, 1));
       std::vector<double> expected(static_cast<std::size_t>(numel(c.image)));
       each_pair(c, pooled, [&](std::size_t i, std::size_t o, double weight) { expected[i] += weight * y[o]; });

@@ -39,7 +39,8 @@ void expect_reduction(const Shape& shape, const Dims& dims, const Dims& order = 
   for (const DType dtype : {DType::F32, DType::F64})
     for (const ReduceFn fn : {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min, ReduceFn::Prod}) {
       SCOPED_TRACE(text(op::name(fn), " over ", dims, " of ", shape, " ", dtype));
-      const auto x = rounded(dtype, fn == ReduceFn::Prod ? random_numbers(numel(shape), 0.999, 1.001) : random_numbers(numel(shape), -1, 3));
+      const auto x = rounded(dtype, fn == ReduceFn::Prod ? random_numbers(numel(shape), 0.999, 1.001)
+                                                         : random_numbers(numel(shape), -1, 3));
       const Value z = run_op(op::Reduce{fn, dims}, {tensor(dtype, shape, x, order)});
       expect_close(numbers(z), expected_of(fn, x, shape, dims), dtype == DType::F32 ? 1e-7 : 1e-13, 1e-9);
     }
@@ -95,7 +96,8 @@ TEST(SimdReduce, LetsNanWin) {
         auto x = random_numbers(100, 0, 1);
         x[static_cast<std::size_t>(at)] = NAN;
         EXPECT_TRUE(std::isnan(numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {100}, x)}))[0]));
-        EXPECT_TRUE(std::isnan(numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {50, 2}, x)}))[static_cast<std::size_t>(at % 2)]));
+        EXPECT_TRUE(std::isnan(
+            numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {50, 2}, x)}))[static_cast<std::size_t>(at % 2)]));
       }
   });
 }
@@ -107,8 +109,8 @@ TEST(SimdArgReduce, FindsTheFirstExtremeOrTheFirstNan) {
       for (const DType dtype : {DType::F32, DType::F64}) {
         auto x = random_numbers(3 * length, -1, 1);
         const std::int64_t low = length / 3, high = length / 2, last = length - 1;
-        for (const std::int64_t at : {high, last}) x[static_cast<std::size_t>(at)] = 5;            // row 0: twice
-        x[static_cast<std::size_t>(length + low)] = -INFINITY;                                     // row 1
+        for (const std::int64_t at : {high, last}) x[static_cast<std::size_t>(at)] = 5;                // row 0: twice
+        x[static_cast<std::size_t>(length + low)] = -INFINITY;                                         // row 1
         for (const std::int64_t at : {low, last}) x[static_cast<std::size_t>(2 * length + at)] = NAN;  // row 2
         const Value rows = tensor(dtype, {3, length}, x, {1, 0});
         const auto most = numbers(run_op(op::ArgReduce{ArgFn::ArgMax, 1}, {rows}));

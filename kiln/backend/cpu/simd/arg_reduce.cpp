@@ -17,7 +17,8 @@ std::int64_t place_of_extreme(const T* row, std::int64_t count) {
   T extreme = fold_start<T, fold>();
   fold_rows<T, fold>(row, count, 1, 1, &extreme);
   const T* end = row + count;
-  const T* found = extreme == extreme ? std::find(row, end, extreme) : std::find_if(row, end, [](T x) { return x != x; });
+  const T* found =
+      extreme == extreme ? std::find(row, end, extreme) : std::find_if(row, end, [](T x) { return x != x; });
   return found - row;
 }
 

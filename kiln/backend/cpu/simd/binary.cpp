@@ -13,9 +13,9 @@ namespace binary_rows {
 
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)   \
-  struct Name {                                                             \
-    static constexpr op::Domain kDomain = op::Domain::domain;               \
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)           \
+  struct Name {                                                              \
+    static constexpr op::Domain kDomain = op::Domain::domain;                \
     template <class V> static HWY_INLINE auto of(V x, V y) { return value; } \
   };
 #define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY(Name, function, domain, value, , )
@@ -49,9 +49,9 @@ BinaryBlock<T> find_binary(op::BinaryFn fn) {
   switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, ...)                                                                    \
-  case op::BinaryFn::Name:                                                                        \
-    if constexpr (computes<T>(binary_rows::Name::kDomain)) return zip<T, binary_rows::Name>;      \
+#define KILN_BINARY(Name, ...)                                                               \
+  case op::BinaryFn::Name:                                                                   \
+    if constexpr (computes<T>(binary_rows::Name::kDomain)) return zip<T, binary_rows::Name>; \
     else return nullptr;
 #define KILN_COMPARISON(Name, ...) KILN_BINARY(Name, )
 #include "kiln/ops/elementwise.def"

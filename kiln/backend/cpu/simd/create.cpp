@@ -35,7 +35,8 @@ void drop_permuted(Key key, const Array& x, const Array& z, std::uint32_t thresh
   const std::int64_t count = slice.numel();
   parallel_for(x.shape[0], std::max<std::int64_t>(1, kGrain / count), [&](std::int64_t begin, std::int64_t end) {
     // Whole blocks around the words of a slice, which may begin within one.
-    std::vector<std::uint32_t> words(static_cast<std::size_t>(count + 2 * kDrawn)), moved(static_cast<std::size_t>(count));
+    std::vector<std::uint32_t> words(static_cast<std::size_t>(count + 2 * kDrawn)),
+        moved(static_cast<std::size_t>(count));
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t first = i * count, first_block = first / kDrawn;
       for (std::int64_t block = first_block; block * kDrawn < first + count; ++block)
@@ -57,20 +58,21 @@ bool run(const op::Random& op, Call call) {
   if (op.dtype != DType::F32) return false;
   const Array z = allocate(call.out[0]);
   const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
-  each_draw(key_of(call.in[op::Random::key]), z.numel(), [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
-    float* numbers = z.as<float>() + at;
-    switch (op.distribution) {
-      case op::Distribution::Uniform: draw_uniform(words, a, b, numbers, count); return;
-      case op::Distribution::Bernoulli: draw_bernoulli(words, uniform_threshold(a), numbers, count); return;
-      case op::Distribution::Normal: {
-        if (count == kDrawn) return draw_normal(words, a, b, numbers);
-        float block[kDrawn];
-        draw_normal(words, a, b, block);
-        std::copy_n(block, count, numbers);
-        return;
-      }
-    }
-  });
+  each_draw(key_of(call.in[op::Random::key]), z.numel(),
+            [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
+              float* numbers = z.as<float>() + at;
+              switch (op.distribution) {
+                case op::Distribution::Uniform: draw_uniform(words, a, b, numbers, count); return;
+                case op::Distribution::Bernoulli: draw_bernoulli(words, uniform_threshold(a), numbers, count); return;
+                case op::Distribution::Normal: {
+                  if (count == kDrawn) return draw_normal(words, a, b, numbers);
+                  float block[kDrawn];
+                  draw_normal(words, a, b, block);
+                  std::copy_n(block, count, numbers);
+                  return;
+                }
+              }
+            });
   return true;
 }
 

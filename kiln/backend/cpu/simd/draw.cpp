@@ -64,7 +64,8 @@ void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
 HWY_INLINE bool reaches(std::uint32_t word, std::uint32_t threshold) {
   return static_cast<std::int32_t>(word >> 8) >= static_cast<std::int32_t>(threshold);
 }
-void bernoulli_of(const std::uint32_t* HWY_RESTRICT words, std::uint32_t threshold, float* HWY_RESTRICT ones, std::int64_t count) {
+void bernoulli_of(const std::uint32_t* HWY_RESTRICT words, std::uint32_t threshold, float* HWY_RESTRICT ones,
+                  std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) ones[i] = reaches(words[i], threshold) ? 0.0f : 1.0f;
 }
 void drop_of(const float* HWY_RESTRICT x, const std::uint32_t* HWY_RESTRICT words, std::uint32_t threshold, float scale,
@@ -74,7 +75,8 @@ void drop_of(const float* HWY_RESTRICT x, const std::uint32_t* HWY_RESTRICT word
     z[i] = reaches(words[i], threshold) ? kept : 0.0f;
   }
 }
-void uniform_of(const std::uint32_t* HWY_RESTRICT words, double low, double high, float* HWY_RESTRICT numbers, std::int64_t count) {
+void uniform_of(const std::uint32_t* HWY_RESTRICT words, double low, double high, float* HWY_RESTRICT numbers,
+                std::int64_t count) {
   // The least float that is not below `high`, which rounding may reach, and the one before it.
   constexpr float infinity = std::numeric_limits<float>::infinity();
   float beyond = static_cast<float>(high);
@@ -117,7 +119,9 @@ HWY_EXPORT(uniform_of);
 HWY_EXPORT(normal_of);
 HWY_EXPORT(drop_of);
 
-void draw_words(Key key, std::uint64_t block, std::uint32_t* words) { HWY_DYNAMIC_DISPATCH(words_of)(key, block, words); }
+void draw_words(Key key, std::uint64_t block, std::uint32_t* words) {
+  HWY_DYNAMIC_DISPATCH(words_of)(key, block, words);
+}
 std::uint32_t uniform_threshold(double probability) {
   if (!(probability <= 1)) return 1u << 24;  // NaN too: nothing reaches it
   return probability <= 0 ? 0 : static_cast<std::uint32_t>(std::ceil(probability * 0x1p24));
@@ -131,7 +135,8 @@ void draw_uniform(const std::uint32_t* words, double low, double high, float* nu
 void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers) {
   HWY_DYNAMIC_DISPATCH(normal_of)(words, mean, deviation, numbers);
 }
-void drop(const float* x, const std::uint32_t* words, std::uint32_t threshold, float scale, float* z, std::int64_t count) {
+void drop(const float* x, const std::uint32_t* words, std::uint32_t threshold, float scale, float* z,
+          std::int64_t count) {
   HWY_DYNAMIC_DISPATCH(drop_of)(x, words, threshold, scale, z, count);
 }
 

@@ -22,6 +22,7 @@ void draw_uniform(const std::uint32_t* words, double low, double high, float* nu
 /// Box and Muller over pairs of words: all kDrawn of them are read and written.
 void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers);
 /// z[i] = x[i] * scale where to_uniform(words[i]) reaches the threshold's probability, else 0.
-void drop(const float* x, const std::uint32_t* words, std::uint32_t threshold, float scale, float* z, std::int64_t count);
+void drop(const float* x, const std::uint32_t* words, std::uint32_t threshold, float scale, float* z,
+          std::int64_t count);
 
 }  // namespace kiln::cpu::simd

@@ -42,7 +42,8 @@ bool visit_computed(DType dtype, F&& f) {
 /// Calls block(position, count, out) over all of `result` with `limit(position, count)` elements at a time. Results
 /// come as `computed` and are rounded to the type of `result` where that is narrower.
 template <class Limit, class Block>
-void each_block(const Array& result, DType computed, std::int64_t begin, std::int64_t end, Limit&& limit, Block&& block) {
+void each_block(const Array& result, DType computed, std::int64_t begin, std::int64_t end, Limit&& limit,
+                Block&& block) {
   const bool rounds = result.dtype != computed && result.dtype != DType::Bool;
   const auto size = static_cast<std::int64_t>(size_of(result.dtype));
   alignas(kVectorBytes) float unrounded[kBlock];
@@ -101,7 +102,8 @@ void run_where(Call call) {
     Feed<Word> x_feed(x), y_feed(y);
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t count = y_feed.limit(at, x_feed.limit(at, chooser.limit(at, end - at)));
-      select_block(chooser.read(at, count), x_feed.read(at, count), y_feed.read(at, count), result.as<Word>() + at, count);
+      select_block(chooser.read(at, count), x_feed.read(at, count), y_feed.read(at, count), result.as<Word>() + at,
+                   count);
       at += count;
     }
   });
@@ -145,7 +147,8 @@ bool fits(const Value& number, DType dtype) {
 
 bool run(const op::Unary& op, Call call) {
   bool done = false;
-  visit_computed(call.in[0].dtype(), [&]<class T>(TypeTag<T>, DType computed) { done = run_unary<T>(op.fn, call, computed); });
+  visit_computed(call.in[0].dtype(),
+                 [&]<class T>(TypeTag<T>, DType computed) { done = run_unary<T>(op.fn, call, computed); });
   return done;
 }
 

@@ -45,7 +45,8 @@ HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns,
   store(c, partial + 2 * lanes);
   store(d, partial + 3 * lanes);
   for (std::int64_t i = 0; i < width; ++i) results[i % columns] = step<fold>(results[i % columns], partial[i]);
-  for (std::int64_t i = 0; i < count; ++i) results[i % columns] = step<fold>(results[i % columns], static_cast<A>(x[i]));
+  for (std::int64_t i = 0; i < count; ++i)
+    results[i % columns] = step<fold>(results[i % columns], static_cast<A>(x[i]));
 }
 
 /// Few columns: the results stay in a register while the rows go by.
@@ -92,9 +93,9 @@ void fold_matrix(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   else fold_wide<T, fold>(x, rows, stride, columns, results);
 }
 
-#define KILN_FOLD(name, T, fold)                                                                            \
+#define KILN_FOLD(name, T, fold)                                                                                    \
   void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \
-    fold_matrix<T, fold>(x, rows, stride, columns, results);                                                \
+    fold_matrix<T, fold>(x, rows, stride, columns, results);                                                        \
   }
 KILN_FOLD(sum_float, float, Fold::Sum)
 KILN_FOLD(prod_float, float, Fold::Prod)
@@ -112,12 +113,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_FOLD(name, T, fold)                                                                                \
-  HWY_EXPORT(name);                                                                                             \
-  template <>                                                                                                   \
-  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns,             \
-                          FoldType<T, fold>* results) {                                                         \
-    HWY_DYNAMIC_DISPATCH(name)(x, rows, stride, columns, results);                                              \
+#define KILN_FOLD(name, T, fold)                                                                    \
+  HWY_EXPORT(name);                                                                                 \
+  template <>                                                                                       \
+  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
+                          FoldType<T, fold>* results) {                                             \
+    HWY_DYNAMIC_DISPATCH(name)(x, rows, stride, columns, results);                                  \
   }
 KILN_FOLD(sum_float, float, Fold::Sum)
 KILN_FOLD(prod_float, float, Fold::Prod)

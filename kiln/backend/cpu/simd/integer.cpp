@@ -16,16 +16,15 @@ namespace integer_rows {
 
 using namespace scalar_math;
 
-#define KILN_INTEGER_ROW(Name, domain, parameters, value, Result)                          \
-  struct Name {                                                                            \
-    static constexpr op::Domain kDomain = op::Domain::domain;                              \
-    template <class T> using Out = Result;                                                 \
+#define KILN_INTEGER_ROW(Name, domain, parameters, value, Result)                                    \
+  struct Name {                                                                                      \
+    static constexpr op::Domain kDomain = op::Domain::domain;                                        \
+    template <class T> using Out = Result;                                                           \
     template <class T> static HWY_INLINE Result of parameters { return static_cast<Result>(value); } \
   };
 #define KILN_UNARY(Name, function, domain, value, gradient) KILN_INTEGER_ROW(Name, domain, (T x), value, T)
 #define KILN_PREDICATE(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (T x), value, bool)
-#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
-  KILN_INTEGER_ROW(Name, domain, (T x, T y), value, T)
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) KILN_INTEGER_ROW(Name, domain, (T x, T y), value, T)
 #define KILN_COMPARISON(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (T x, T y), value, bool)
 #include "kiln/ops/elementwise.def"
 #undef KILN_INTEGER_ROW
@@ -35,25 +34,30 @@ using namespace scalar_math;
 template <class T, class Row>
 void map_integers(const T* HWY_RESTRICT x, std::size_t x_step, void* z, std::size_t n) {
   auto* HWY_RESTRICT out = static_cast<typename Row::template Out<T>*>(z);
-  if (x_step) for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i]);
-  else for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(*x);
+  if (x_step)
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i]);
+  else
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(*x);
 }
 
 template <class T, class Row>
 void zip_integers(const T* HWY_RESTRICT x, std::size_t x_step, const T* HWY_RESTRICT y, std::size_t y_step, void* z,
                   std::size_t n) {
   auto* HWY_RESTRICT out = static_cast<typename Row::template Out<T>*>(z);
-  if (x_step && y_step) for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i], y[i]);
-  else if (x_step) for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i], *y);
-  else for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(*x, y[i * y_step]);
+  if (x_step && y_step)
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i], y[i]);
+  else if (x_step)
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i], *y);
+  else
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(*x, y[i * y_step]);
 }
 
 template <class T>
 UnaryBlock<T> find_unary(op::UnaryFn fn) {
   switch (fn) {
-#define KILN_UNARY(Name, ...)                                                                                \
-  case op::UnaryFn::Name:                                                                                    \
-    if constexpr (computes<T>(integer_rows::Name::kDomain)) return map_integers<T, integer_rows::Name>;      \
+#define KILN_UNARY(Name, ...)                                                                           \
+  case op::UnaryFn::Name:                                                                               \
+    if constexpr (computes<T>(integer_rows::Name::kDomain)) return map_integers<T, integer_rows::Name>; \
     else return nullptr;
 #define KILN_PREDICATE(Name, ...) KILN_UNARY(Name, )
 #define KILN_BINARY(...)
@@ -68,9 +72,9 @@ BinaryBlock<T> find_binary(op::BinaryFn fn) {
   switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, ...)                                                                               \
-  case op::BinaryFn::Name:                                                                                   \
-    if constexpr (computes<T>(integer_rows::Name::kDomain)) return zip_integers<T, integer_rows::Name>;      \
+#define KILN_BINARY(Name, ...)                                                                          \
+  case op::BinaryFn::Name:                                                                              \
+    if constexpr (computes<T>(integer_rows::Name::kDomain)) return zip_integers<T, integer_rows::Name>; \
     else return nullptr;
 #define KILN_COMPARISON(Name, ...) KILN_BINARY(Name, )
 #include "kiln/ops/elementwise.def"
@@ -91,10 +95,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_BLOCKS(T, name)                                                                                 \
-  HWY_EXPORT(unary_##name);                                                                                  \
-  HWY_EXPORT(binary_##name);                                                                                 \
-  template <> UnaryBlock<T> unary_block(op::UnaryFn fn) { return HWY_DYNAMIC_DISPATCH(unary_##name)(fn); }   \
+#define KILN_BLOCKS(T, name)                                                                               \
+  HWY_EXPORT(unary_##name);                                                                                \
+  HWY_EXPORT(binary_##name);                                                                               \
+  template <> UnaryBlock<T> unary_block(op::UnaryFn fn) { return HWY_DYNAMIC_DISPATCH(unary_##name)(fn); } \
   template <> BinaryBlock<T> binary_block(op::BinaryFn fn) { return HWY_DYNAMIC_DISPATCH(binary_##name)(fn); }
 KILN_BLOCKS(std::int64_t, int64)
 KILN_BLOCKS(std::int32_t, int32)

@@ -17,9 +17,10 @@ constexpr std::int64_t kGrain = 8192;  // elements worth a thread's while
 /// Calls row(i) for i < rows.
 template <class F>
 void each_row(std::int64_t rows, std::int64_t length, F&& row) {
-  parallel_for(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) row(i);
-  });
+  parallel_for(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) row(i);
+               });
 }
 
 }  // namespace
@@ -61,8 +62,8 @@ bool run(const op::CrossEntropy&, Call call) {
   std::vector<std::int64_t> targets(static_cast<std::size_t>(batch));
   convert(indices.dtype, indices.data, DType::I64, targets.data(), batch);
   for (const std::int64_t target : targets)
-    require<IndexError>(target >= 0 && target < classes, "cross_entropy: target ", target, " is out of range for ", classes,
-                        " classes");
+    require<IndexError>(target >= 0 && target < classes, "cross_entropy: target ", target, " is out of range for ",
+                        classes, " classes");
   float* z = allocate(call.out[0]).as<float>();
   each_row(batch, classes, [&](std::int64_t i) {
     z[i] = cross_entropy_row(logits.as<float>() + i * classes, classes, targets[static_cast<std::size_t>(i)]);

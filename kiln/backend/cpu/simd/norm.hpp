@@ -9,6 +9,7 @@ void softmax_row(const float* x, float* z, std::int64_t count, bool log);
 /// log(sum(exp(x))) - x[target]
 float cross_entropy_row(const float* x, std::int64_t count, std::int64_t target);
 /// z = (x - mean) / sqrt(variance + epsilon) * weight + bias
-void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* z, std::int64_t count);
+void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* z,
+                    std::int64_t count);
 
 }  // namespace kiln::cpu::simd

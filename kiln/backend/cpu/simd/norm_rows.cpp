@@ -71,7 +71,8 @@ void softmax_of(const float* x, float* z, std::int64_t count, bool log) {
   store_last(log ? last - shift - log_sum : last * scale, z + i, count - i);
 }
 
-void layer_norm_of(const float* x, const float* weight, const float* bias, float epsilon, float* z, std::int64_t count) {
+void layer_norm_of(const float* x, const float* weight, const float* bias, float epsilon, float* z,
+                   std::int64_t count) {
   const std::int64_t whole = count - count % kWidth, rest = count - whole;
   V sum = 0;
   for (std::int64_t i = 0; i < whole; i += kWidth) sum = sum + V::load(x + i);
@@ -104,11 +105,14 @@ namespace kiln::cpu::simd {
 HWY_EXPORT(softmax_of);
 HWY_EXPORT(cross_entropy_of);
 HWY_EXPORT(layer_norm_of);
-void softmax_row(const float* x, float* z, std::int64_t count, bool log) { HWY_DYNAMIC_DISPATCH(softmax_of)(x, z, count, log); }
+void softmax_row(const float* x, float* z, std::int64_t count, bool log) {
+  HWY_DYNAMIC_DISPATCH(softmax_of)(x, z, count, log);
+}
 float cross_entropy_row(const float* x, std::int64_t count, std::int64_t target) {
   return HWY_DYNAMIC_DISPATCH(cross_entropy_of)(x, count, target);
 }
-void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* z, std::int64_t count) {
+void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* z,
+                    std::int64_t count) {
   HWY_DYNAMIC_DISPATCH(layer_norm_of)(x, weight, bias, epsilon, z, count);
 }
 

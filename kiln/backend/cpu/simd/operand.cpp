@@ -5,7 +5,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kLongRow = 256;      // from here on finding a row costs little beside working on it
+constexpr std::int64_t kLongRow = 256;  // from here on finding a row costs little beside working on it
 constexpr std::int64_t kWorthCopying = 4096;
 
 void store(const Scalar& scalar, DType as, void* to) {
@@ -35,7 +35,8 @@ void gather_words(const Array& array, const Rows<2>& rows, std::int64_t begin, s
     const Word* in = array.as<Word>() + offsets[1] + first * step;
     if (step == 1) std::copy_n(in, n, out);
     else if (step == 0) std::fill_n(out, n, *in);
-    else for (std::int64_t i = 0; i < n; ++i) out[i] = in[i * step];
+    else
+      for (std::int64_t i = 0; i < n; ++i) out[i] = in[i * step];
     out += n;
     at += n;
   });

@@ -28,7 +28,8 @@ struct Geometry {
       pool.pooled_strides[slot] = axis < 0 ? 0 : pooled.strides[axis + 2];
       if (axis < 0) parts[slot] = {{0, 1, 1}};
       else
-        for (std::int64_t k = 0; k < pooled.shape[axis + 2]; ++k) parts[slot].push_back(op.part(axis, k, pool.sizes[slot]));
+        for (std::int64_t k = 0; k < pooled.shape[axis + 2]; ++k)
+          parts[slot].push_back(op.part(axis, k, pool.sizes[slot]));
       pool.parts[slot] = parts[slot];
     }
   }
@@ -75,10 +76,13 @@ bool run(const op::AvgPool& op, Call call) {
   const auto* from = x.as<float>();
   auto* to = z.as<float>();
   if (layout.channels_last)
-    each_image(x.shape, [&](std::int64_t n) { average_channels_last(geometry.pool, from + n * x.strides[0], to + n * z.strides[0]); });
+    each_image(x.shape, [&](std::int64_t n) {
+      average_channels_last(geometry.pool, from + n * x.strides[0], to + n * z.strides[0]);
+    });
   else
     each_plane(x.shape, [&](std::int64_t n, std::int64_t c, float* row) {
-      average_plane(geometry.pool, from + n * x.strides[0] + c * x.strides[1], to + n * z.strides[0] + c * z.strides[1], row);
+      average_plane(geometry.pool, from + n * x.strides[0] + c * x.strides[1], to + n * z.strides[0] + c * z.strides[1],
+                    row);
     });
   return true;
 }

@@ -27,20 +27,22 @@ HWY_INLINE void each_result(const ImagePool& pool, F&& what) {
     for (std::size_t j = 0; j < pool.parts[1].size(); ++j)
       for (std::size_t k = 0; k < pool.parts[2].size(); ++k)
         what(Taps{pool.parts[0][i], pool.parts[1][j], pool.parts[2][k], pool.image_strides},
-             static_cast<std::int64_t>(i) * pool.pooled_strides[0] + static_cast<std::int64_t>(j) * pool.pooled_strides[1] +
+             static_cast<std::int64_t>(i) * pool.pooled_strides[0] +
+                 static_cast<std::int64_t>(j) * pool.pooled_strides[1] +
                  static_cast<std::int64_t>(k) * pool.pooled_strides[2]);
 }
 
 /// Averages as many channels as a vector of D holds, again and again while they last.
 template <class D>
-HWY_INLINE std::int64_t average_vectors(D tag, const Taps& taps, const float* image, float* pooled, std::int64_t channel,
-                                        std::int64_t channels) {
+HWY_INLINE std::int64_t average_vectors(D tag, const Taps& taps, const float* image, float* pooled,
+                                        std::int64_t channel, std::int64_t channels) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   for (; channel + lanes <= channels; channel += lanes) {
     auto sum = hn::Zero(tag);
     for (std::int64_t i = taps.z.begin; i < taps.z.end; ++i)
       for (std::int64_t j = taps.y.begin; j < taps.y.end; ++j) {
-        const float* from = image + i * taps.strides[0] + j * taps.strides[1] + taps.x.begin * taps.strides[2] + channel;
+        const float* from =
+            image + i * taps.strides[0] + j * taps.strides[1] + taps.x.begin * taps.strides[2] + channel;
         for (std::int64_t k = taps.x.begin; k < taps.x.end; ++k, from += taps.strides[2])
           sum = hn::Add(sum, hn::LoadU(tag, from));
       }
@@ -97,7 +99,8 @@ void average_rows(const ImagePool& pool, const float* image, float* pooled, floa
       for (std::int64_t a = z.begin; a < z.end; ++a)
         for (std::int64_t b = y.begin; b < y.end; ++b)
           add_row(image + a * pool.image_strides[0] + b * pool.image_strides[1], row, pool.sizes[2]);
-      float* to = pooled + static_cast<std::int64_t>(i) * pool.pooled_strides[0] + static_cast<std::int64_t>(j) * pool.pooled_strides[1];
+      float* to = pooled + static_cast<std::int64_t>(i) * pool.pooled_strides[0] +
+                  static_cast<std::int64_t>(j) * pool.pooled_strides[1];
       for (const Part& x : pool.parts[2]) {
         float sum = 0;
         for (std::int64_t k = x.begin; k < x.end; ++k) sum += row[k];
@@ -112,7 +115,8 @@ void spread_rows(const ImagePool& pool, const float* pooled, float* image, float
     for (std::size_t j = 0; j < pool.parts[1].size(); ++j) {
       const Part &z = pool.parts[0][i], &y = pool.parts[1][j];
       std::fill_n(row, pool.sizes[2], 0.0f);
-      const float* from = pooled + static_cast<std::int64_t>(i) * pool.pooled_strides[0] + static_cast<std::int64_t>(j) * pool.pooled_strides[1];
+      const float* from = pooled + static_cast<std::int64_t>(i) * pool.pooled_strides[0] +
+                          static_cast<std::int64_t>(j) * pool.pooled_strides[1];
       for (const Part& x : pool.parts[2]) {
         const float share = *from / static_cast<float>(z.divisor * y.divisor * x.divisor);
         for (std::int64_t k = x.begin; k < x.end; ++k) row[k] += share;

@@ -11,8 +11,8 @@ namespace kiln::cpu::simd {
 /// How one image is pooled. Missing spatial dimensions have size 1.
 struct ImagePool {
   using Part = op::AvgPool::Part;
-  std::array<std::span<const Part>, 3> parts;     // of each dimension: what its results average
-  std::array<std::int64_t, 3> sizes;              // of the image
+  std::array<std::span<const Part>, 3> parts;  // of each dimension: what its results average
+  std::array<std::int64_t, 3> sizes;           // of the image
   std::array<std::int64_t, 3> image_strides, pooled_strides;
   std::int64_t channels;
 };

@@ -50,7 +50,8 @@ class Reduction {
       for (std::int64_t item = begin; item < end; ++item) {
         const std::int64_t group = item / pieces_, first = item % pieces_ * rows_per_piece_;
         each_group(group, group + 1, [&](std::int64_t, std::int64_t, std::int64_t x, std::int64_t columns) {
-          fold_piece(x, first, std::min(count_, first + rows_per_piece_), columns, &partial[static_cast<std::size_t>(item * columns_)]);
+          fold_piece(x, first, std::min(count_, first + rows_per_piece_), columns,
+                     &partial[static_cast<std::size_t>(item * columns_)]);
         });
       }
     });
@@ -96,7 +97,8 @@ class Reduction {
 
   void store(const A* results, std::int64_t z, std::int64_t columns) const {
     const std::int64_t step = kept_.steps()[0];
-    for (std::int64_t i = 0; i < columns; ++i) z_.as<T>()[z + i * step] = convert<T>(divisor_ == 1 ? results[i] : static_cast<A>(results[i] / divisor_));
+    for (std::int64_t i = 0; i < columns; ++i)
+      z_.as<T>()[z + i * step] = convert<T>(divisor_ == 1 ? results[i] : static_cast<A>(results[i] / divisor_));
   }
 
   Array x_, z_;
@@ -115,7 +117,9 @@ bool reduce(const op::Reduce& op, Call call) {
   for (const auto dim : op.dims) folded[static_cast<int>(dim)] = x.shape[static_cast<int>(dim)];
   switch (op.fn) {
     case op::ReduceFn::Sum: Reduction<T, Fold::Sum>(x, z, folded, 1).run(); return true;
-    case op::ReduceFn::Mean: Reduction<T, Fold::Sum>(x, z, folded, static_cast<double>(numel(folded))).run(); return true;
+    case op::ReduceFn::Mean:
+      Reduction<T, Fold::Sum>(x, z, folded, static_cast<double>(numel(folded))).run();
+      return true;
     case op::ReduceFn::Prod: Reduction<T, Fold::Prod>(x, z, folded, 1).run(); return true;
     case op::ReduceFn::Max: Reduction<T, Fold::Max>(x, z, folded, 1).run(); return true;
     case op::ReduceFn::Min: Reduction<T, Fold::Min>(x, z, folded, 1).run(); return true;

@@ -32,13 +32,16 @@ void select_run(const std::uint8_t* condition, Run<Word> x, Run<Word> y, Word* z
 void select_8(const std::uint8_t* c, Run<std::uint8_t> x, Run<std::uint8_t> y, std::uint8_t* z, std::int64_t count) {
   select_run(c, x, y, z, count);
 }
-void select_16(const std::uint8_t* c, Run<std::uint16_t> x, Run<std::uint16_t> y, std::uint16_t* z, std::int64_t count) {
+void select_16(const std::uint8_t* c, Run<std::uint16_t> x, Run<std::uint16_t> y, std::uint16_t* z,
+               std::int64_t count) {
   select_run(c, x, y, z, count);
 }
-void select_32(const std::uint8_t* c, Run<std::uint32_t> x, Run<std::uint32_t> y, std::uint32_t* z, std::int64_t count) {
+void select_32(const std::uint8_t* c, Run<std::uint32_t> x, Run<std::uint32_t> y, std::uint32_t* z,
+               std::int64_t count) {
   select_run(c, x, y, z, count);
 }
-void select_64(const std::uint8_t* c, Run<std::uint64_t> x, Run<std::uint64_t> y, std::uint64_t* z, std::int64_t count) {
+void select_64(const std::uint8_t* c, Run<std::uint64_t> x, Run<std::uint64_t> y, std::uint64_t* z,
+               std::int64_t count) {
   select_run(c, x, y, z, count);
 }
 

@@ -7,7 +7,9 @@ namespace kiln::cpu::simd {
 
 /// Every op without an overload below. Its type says at compile time that there is no kernel.
 template <class T>
-std::false_type run(const T&, Call) { return {}; }
+std::false_type run(const T&, Call) {
+  return {};
+}
 
 bool run(const op::Unary&, Call);
 bool run(const op::Binary&, Call);

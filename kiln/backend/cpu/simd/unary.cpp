@@ -11,9 +11,9 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace unary_rows {
 
-#define KILN_UNARY(Name, function, domain, value, gradient)     \
-  struct Name {                                                        \
-    static constexpr op::Domain kDomain = op::Domain::domain;          \
+#define KILN_UNARY(Name, function, domain, value, gradient)             \
+  struct Name {                                                         \
+    static constexpr op::Domain kDomain = op::Domain::domain;           \
     template <class V> static HWY_INLINE auto of(V x) { return value; } \
   };
 #define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY(Name, function, domain, value, )
@@ -43,9 +43,9 @@ void map(const T* x, std::size_t x_step, void* z, std::size_t n) {
 template <class T>
 UnaryBlock<T> find_unary(op::UnaryFn fn) {
   switch (fn) {
-#define KILN_UNARY(Name, ...)                                                                           \
-  case op::UnaryFn::Name:                                                                               \
-    if constexpr (computes<T>(unary_rows::Name::kDomain)) return map<T, unary_rows::Name>;              \
+#define KILN_UNARY(Name, ...)                                                              \
+  case op::UnaryFn::Name:                                                                  \
+    if constexpr (computes<T>(unary_rows::Name::kDomain)) return map<T, unary_rows::Name>; \
     else return nullptr;
 #define KILN_PREDICATE(Name, ...) KILN_UNARY(Name, )
 #define KILN_BINARY(...)

@@ -34,7 +34,7 @@ struct Vector {
   Vector() = default;
   HWY_INLINE Vector(hn::Vec<Tag> value) : lanes(value) {}
   template <class Number>
-    requires std::is_arithmetic_v<Number>
+  requires std::is_arithmetic_v<Number>
   HWY_INLINE Vector(Number number) : lanes(hn::Set(Tag(), static_cast<T>(number))) {}
 
   static HWY_INLINE Vector load(const T* from) { return hn::LoadU(Tag(), from); }
@@ -67,10 +67,14 @@ template <class T>
 inline constexpr std::size_t kLanes = HWY_LANES(T);
 
 template <class T>
-HWY_INLINE bool any(Mask<T> mask) { return !hn::AllFalse(hn::ScalableTag<T>(), mask.bits); }
+HWY_INLINE bool any(Mask<T> mask) {
+  return !hn::AllFalse(hn::ScalableTag<T>(), mask.bits);
+}
 
 template <class T>
-HWY_INLINE void store(Vector<T> x, T* to) { hn::StoreU(x.lanes, hn::ScalableTag<T>(), to); }
+HWY_INLINE void store(Vector<T> x, T* to) {
+  hn::StoreU(x.lanes, hn::ScalableTag<T>(), to);
+}
 /// A comparison's result as booleans: one byte a lane, 0 or 1.
 HWY_INLINE void store(Mask<float> mask, std::uint8_t* to) {
   const hn::ScalableTag<float> tag;

@@ -46,23 +46,23 @@ template <class T, class F>
 HWY_NOINLINE void lane_by_lane(T* x, const T* y, F function) {
   for (std::size_t i = 0; i < kLanes<T>; ++i) x[i] = function(x[i], y[i]);
 }
-#define KILN_LANES(name)                                               \
-  template <class T> HWY_INLINE Vector<T> name##_lanes(Vector<T> x) {  \
-    T lanes[kLanes<T>];                                                \
-    store(x, lanes);                                                    \
-    lane_by_lane(lanes, [](T a) { return scalar_math::name(a); });     \
-    return Vector<T>::load(lanes);                                     \
+#define KILN_LANES(name)                                              \
+  template <class T> HWY_INLINE Vector<T> name##_lanes(Vector<T> x) { \
+    T lanes[kLanes<T>];                                               \
+    store(x, lanes);                                                  \
+    lane_by_lane(lanes, [](T a) { return scalar_math::name(a); });    \
+    return Vector<T>::load(lanes);                                    \
   }
 #define KILN_LANES_ONLY(name) \
   KILN_LANES(name)            \
   template <class T> HWY_INLINE Vector<T> name(Vector<T> x) { return name##_lanes(x); }
-#define KILN_LANES_OF_TWO(name)                                                   \
-  template <class T> HWY_INLINE Vector<T> name(Vector<T> x, Vector<T> y) {        \
-    T x_lanes[kLanes<T>], y_lanes[kLanes<T>];                                     \
-    store(x, x_lanes);                                                             \
-    store(y, y_lanes);                                                             \
+#define KILN_LANES_OF_TWO(name)                                                       \
+  template <class T> HWY_INLINE Vector<T> name(Vector<T> x, Vector<T> y) {            \
+    T x_lanes[kLanes<T>], y_lanes[kLanes<T>];                                         \
+    store(x, x_lanes);                                                                \
+    store(y, y_lanes);                                                                \
     lane_by_lane(x_lanes, y_lanes, [](T a, T b) { return scalar_math::name(a, b); }); \
-    return Vector<T>::load(x_lanes);                                              \
+    return Vector<T>::load(x_lanes);                                                  \
   }
 KILN_LANES(sin)
 KILN_LANES(cos)
