@@ -25,4 +25,11 @@ inline void require_float(std::string_view op, const Value& value) {
   require<DTypeError>(is_float(value.dtype()), op, ": needs a tensor of floats, got ", value);
 }
 
+/// Strides, paddings and dilations are below 2^31, so that no product of two of them overflows.
+inline void require_reasonable(std::string_view op, std::initializer_list<Spatial> options) {
+  for (const Spatial& option : options)
+    for (const auto number : option)
+      require<ArgumentError>(number < std::int64_t{1} << 31, op, ": ", number, " in ", option, " is not below 2^31");
+}
+
 }  // namespace kiln::op

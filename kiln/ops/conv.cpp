@@ -27,6 +27,7 @@ void require_options(std::string_view name, const Conv& conv, int rank) {
         conv.stride[i] > 0 && conv.dilation[i] > 0 && conv.padding[i] >= 0 && conv.padding_after[i] >= 0, name,
         ": stride ", conv.stride, " and dilation ", conv.dilation, " must be positive, padding ", conv.padding, " to ",
         conv.padding_after, " not negative");
+  require_reasonable(name, {conv.stride, conv.padding, conv.padding_after, conv.dilation});
   require<ArgumentError>(conv.groups > 0, name, ": ", conv.groups, " groups");
 }
 

@@ -24,6 +24,7 @@ Spatial window_counts(std::string_view name, const Window& window, const Shape& 
                              window.dilation.size() == axes,
                          name, ": kernel ", window.kernel, ", stride ", window.stride, ", padding ", window.padding,
                          " and dilation ", window.dilation, " need ", axes, " entries each");
+  require_reasonable(name, {window.kernel, window.stride, window.padding, window.padding_after, window.dilation});
   Spatial counts;
   for (int i = 0; i < axes; ++i) {
     require<ArgumentError>(window.kernel[i] > 0 && window.stride[i] > 0 && window.dilation[i] > 0 &&

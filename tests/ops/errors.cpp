@@ -82,6 +82,10 @@ const WrongCall kCalls[] = {
      [] { conv(floats({1, 1, 2, 2}), floats({4, 1, 1, 1}), {}, {.stride = {1}}); }},
     {"DTypeError: conv: needs a tensor of floats, got int64 [1, 1, 2, 2]",
      [] { conv(integers({1, 1, 2, 2}), floats({1, 1, 1, 1}), {}); }},
+    {"ArgumentError: conv: 4611686018427387904 in [4611686018427387904] is not below 2^31",
+     [] { conv(floats({1, 1, 9}), floats({1, 1, 5}), {}, {.dilation = {std::int64_t{1} << 62}}); }},
+    {"ArgumentError: max_pool: 4294967296 in [4294967296] is not below 2^31",
+     [] { max_pool(floats({1, 1, 2}), {.kernel = {std::int64_t{1} << 32}, .padding = {std::int64_t{1} << 31}}); }},
     {"ShapeError: max_pool: a window of [3] does not fit into [1, 1, 2] with padding [0]",
      [] { max_pool(floats({1, 1, 2}), {.kernel = {3}}); }},
     {"ArgumentError: avg_pool: padding [2] is more than half of kernel [3]",
@@ -118,6 +122,13 @@ TEST(WrongCalls, AreAnsweredWithASentence) {
     } catch (const Error& error) { heard = error.what(); }
     EXPECT_EQ(heard, sentence);
   }
+}
+
+TEST(MaxPool, IsQuickForAWindowThatIsAllPadding) {
+  const std::int64_t half = std::int64_t{1} << 29;
+  const Value x = from_data(TensorData::of<float>({1, 1, 1, 3}, {2, 5, 3}), Device::parse("reference"));
+  const Value pooled = max_pool(x, {.kernel = {1, 2 * half}, .stride = {1, 1}, .padding = {0, half}});
+  EXPECT_EQ(pooled.data().to_vector<float>(), (std::vector<float>{5, 5, 5, 5}));
 }
 
 // ---- element types -------------------------------------------------------------------------------------------------

@@ -20,6 +20,11 @@ struct Axis {
     const std::int64_t last = input + shift <= 0 ? 0 : (input + shift - 1) / stride + 1;
     return {shift <= 0 ? 0 : (shift + stride - 1) / stride, std::min(last, result)};
   }
+  /// The elements [first, last) of the window that lie inside the input at any result; the others may be very many.
+  Span taps() const {
+    const std::int64_t lowest = padding - (result - 1) * stride;
+    return {lowest <= 0 ? 0 : (lowest + dilation - 1) / dilation, std::min(kernel, (input + padding - 1) / dilation + 1)};
+  }
 };
 
 /// Depth, height, width; missing ones have size 1.
@@ -50,10 +55,11 @@ inline std::int64_t kernel_size(const Axes& axes) { return axes[0].kernel * axes
 template <class F>
 void each_tap(const Axes& axes, F&& f) {
   const auto& [depth, height, width] = axes;
-  std::int64_t k = 0;
-  for (std::int64_t kz = 0; kz < depth.kernel; ++kz)
-    for (std::int64_t ky = 0; ky < height.kernel; ++ky)
-      for (std::int64_t kx = 0; kx < width.kernel; ++kx, ++k) {
+  const auto kzs = depth.taps(), kys = height.taps(), kxs = width.taps();
+  for (std::int64_t kz = kzs.first; kz < kzs.last; ++kz)
+    for (std::int64_t ky = kys.first; ky < kys.last; ++ky)
+      for (std::int64_t kx = kxs.first; kx < kxs.last; ++kx) {
+        const std::int64_t k = (kz * height.kernel + ky) * width.kernel + kx;
         const auto zs = depth.inside(kz), ys = height.inside(ky), xs = width.inside(kx);
         for (std::int64_t z = zs.first; z < zs.last; ++z)
           for (std::int64_t y = ys.first; y < ys.last; ++y) {
