@@ -67,6 +67,7 @@ namespace kiln::cpu::simd {
 HWY_EXPORT(convert_dense);
 
 void convert(DType from, const void* x, DType to, void* z, std::int64_t count) {
+  if (count == 0) return;  // of nothing, there may be no memory
   if (from == to) std::memcpy(z, x, static_cast<std::size_t>(count) * size_of(from));
   else HWY_DYNAMIC_DISPATCH(convert_dense)(from, x, to, z, count);
 }
