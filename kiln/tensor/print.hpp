@@ -3,6 +3,8 @@
 #pragma once
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "kiln/tensor/format.hpp"
 #include "kiln/tensor/tensor.hpp"
 
@@ -12,6 +14,11 @@ namespace kiln {
 template <class... Args>
 void print(fmt::format_string<Args...> format, Args&&... args) {
   fmt::print(format, std::forward<Args>(args)...);
+}
+
+// Letter by letter, not through fmt::format_to: clang 19 and the g++ that built Debian's fmt name its core differently.
+inline auto write(std::string_view text, fmt::format_context& context) {
+  return std::copy(text.begin(), text.end(), context.out());
 }
 
 /// The part of a formatter that does not depend on the type: reads {} or {:.N}, writes a text.
@@ -40,16 +47,14 @@ class TensorFormatter {
 template <class T>
 struct TextFormatter {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  auto format(const T& x, fmt::format_context& context) const { return fmt::format_to(context.out(), "{}", text(x)); }
+  auto format(const T& x, fmt::format_context& context) const { return write(text(x), context); }
 };
 
 }  // namespace kiln
 
 template <>
 struct fmt::formatter<kiln::Value> : kiln::TensorFormatter {
-  auto format(const kiln::Value& x, fmt::format_context& context) const {
-    return fmt::format_to(context.out(), "{}", text_of(x));
-  }
+  auto format(const kiln::Value& x, fmt::format_context& context) const { return kiln::write(text_of(x), context); }
 };
 
 template <int D, class K>
