@@ -86,7 +86,9 @@ std::vector<double> numbers(const Value& value) {
 std::vector<double> rounded(DType dtype, std::vector<double> numbers) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for (double& number : numbers) number = static_cast<double>(static_cast<T>(number));
+    // Whole numbers keep their low bits, as the kernels do; from a double itself that would be undefined.
+    using From = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, std::int64_t, double>;
+    for (double& number : numbers) number = static_cast<double>(static_cast<T>(static_cast<From>(number)));
   });
   return numbers;
 }
