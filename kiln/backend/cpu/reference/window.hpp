@@ -23,7 +23,8 @@ struct Axis {
   /// The elements [first, last) of the window that lie inside the input at any result; the others may be very many.
   Span taps() const {
     const std::int64_t lowest = padding - (result - 1) * stride;
-    return {lowest <= 0 ? 0 : (lowest + dilation - 1) / dilation, std::min(kernel, (input + padding - 1) / dilation + 1)};
+    return {lowest <= 0 ? 0 : (lowest + dilation - 1) / dilation,
+            std::min(kernel, (input + padding - 1) / dilation + 1)};
   }
 };
 
