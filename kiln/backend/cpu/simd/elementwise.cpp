@@ -15,11 +15,26 @@ namespace {
 constexpr std::int64_t kCheapGrain = 65536, kCostlyGrain = 8192;
 
 // A row's text tells its price: powers, exponentials and their like are calls.
-std::int64_t grain_of(std::string_view expression) {
+constexpr std::int64_t grain_of(std::string_view expression) {
   for (const char* costly : {"exp", "log", "sin", "cos", "tan", "erf", "pow", "hypot", "mod(", "remainder("})
     if (expression.find(costly) != std::string_view::npos) return kCostlyGrain;
   return kCheapGrain;
 }
+
+constexpr std::int64_t kUnaryGrain[] = {
+#define KILN_UNARY(Name, function, domain, value, gradient) grain_of(#value),
+#define KILN_PREDICATE(Name, function, domain, value) grain_of(#value),
+#define KILN_BINARY(...)
+#define KILN_COMPARISON(...)
+#include "kiln/ops/elementwise.def"
+};
+constexpr std::int64_t kBinaryGrain[] = {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) grain_of(#value),
+#define KILN_COMPARISON(Name, function, domain, value) grain_of(#value),
+#include "kiln/ops/elementwise.def"
+};
 
 Array allocate_like(Call call) { return allocate(call.out[0], follow_order(call.out[0].shape(), call.in)); }
 
@@ -61,7 +76,7 @@ bool run_unary(op::UnaryFn fn, Call call, DType computed) {
   if (!function) return false;
   const Array result = allocate_like(call);
   const Operand x(call.in[0], result, computed);
-  parallel_for(result.numel(), grain_of(op::expression(fn)), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(result.numel(), kUnaryGrain[static_cast<std::size_t>(fn)], [&](std::int64_t begin, std::int64_t end) {
     Feed<T> feed(x);
     each_block(
         result, computed, begin, end, [&](std::int64_t at, std::int64_t count) { return feed.limit(at, count); },
@@ -79,7 +94,7 @@ bool run_binary(op::BinaryFn fn, Call call, DType computed) {
   if (!function) return false;
   const Array result = allocate_like(call);
   const Operand x(call.in[0], result, computed), y(call.in[1], result, computed);
-  parallel_for(result.numel(), grain_of(op::expression(fn)), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(result.numel(), kBinaryGrain[static_cast<std::size_t>(fn)], [&](std::int64_t begin, std::int64_t end) {
     Feed<T> x_feed(x), y_feed(y);
     each_block(
         result, computed, begin, end,
