@@ -178,30 +178,18 @@ void Binary::vjp(Backward& backward) const {
   const Value g = backward.grad();
   const Value x = read & kX ? backward.in(0) : Value(), y = read & kY ? backward.in(1) : Value(),
               z = read & kZ ? backward.out() : Value();
-  backward.to(0, [&]() -> Value {
-    switch (fn) {
+  switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
 #define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
-  case BinaryFn::Name: return grad_x;
+  case BinaryFn::Name:                                             \
+    backward.to(0, [&] { return grad_x; });                        \
+    backward.to(1, [&] { return grad_y; });                        \
+    return;
 #define KILN_COMPARISON(Name, ...) \
-  case BinaryFn::Name: return {};
+  case BinaryFn::Name: return;
 #include "kiln/ops/elementwise.def"
-    }
-    return {};
-  });
-  backward.to(1, [&]() -> Value {
-    switch (fn) {
-#define KILN_UNARY(...)
-#define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
-  case BinaryFn::Name: return grad_y;
-#define KILN_COMPARISON(Name, ...) \
-  case BinaryFn::Name: return {};
-#include "kiln/ops/elementwise.def"
-    }
-    return {};
-  });
+  }
 }
 
 Descs Where::infer(Inputs in) const {
