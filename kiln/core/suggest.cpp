@@ -8,8 +8,9 @@
 namespace kiln {
 namespace {
 
-// Names longer than this are nobody's slip of a finger, and the table would grow with their square.
-constexpr std::size_t kLongest = 100;
+// Names longer than this are nobody's slip of a finger, and the table would grow with their square. Beyond so many
+// names, those of a hostile file perhaps, the search would take long.
+constexpr std::size_t kLongest = 256, kMostNames = 512;
 
 std::size_t distance(std::string_view a, std::string_view b) {
   // Three rows of the table: the one of the letter before the last, of the last, and of this one.
@@ -31,10 +32,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view wrong, std::span<const std::string_view> names) {
   std::string_view nearest;
-  if (wrong.size() > kLongest) return nearest;
+  if (wrong.size() > kLongest || names.size() > kMostNames) return nearest;
   std::size_t best = std::max<std::size_t>(wrong.size() / 3, 1) + 1;
   for (const auto name : names) {
-    if (name.size() > kLongest) continue;
+    const std::size_t gap = name.size() > wrong.size() ? name.size() - wrong.size() : wrong.size() - name.size();
+    if (gap >= best || name.size() > kLongest) continue;  // it takes at least that many edits
     const std::size_t edits = distance(wrong, name);
     // A name of which no letter is left is no suggestion.
     if (edits < best && edits < name.size()) nearest = name, best = edits;

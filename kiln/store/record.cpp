@@ -1,6 +1,6 @@
 #include "kiln/store/record.hpp"
 
-#include "kiln/store/suggest.hpp"
+#include "kiln/core/suggest.hpp"
 
 namespace kiln::detail {
 namespace {
@@ -30,9 +30,7 @@ std::vector<std::string> misfits(const TensorFileView& record, const std::vector
   for (const RecordPart& part : parts) {
     const auto found = record.tensors.find(part.name);
     if (found == record.tensors.end()) {
-      const std::string_view near = suggest(part.name, unexpected);
-      problems.push_back(
-          text("'", part.name, "' is missing", near.empty() ? "" : text(" (did you mean '", near, "'?)")));
+      problems.push_back(text("'", part.name, "' is missing", did_you_mean(part.name, unexpected)));
     } else if (std::string problem = misfit(part, found->second, owner); !problem.empty()) {
       problems.push_back(std::move(problem));
     }
