@@ -4,6 +4,7 @@
 
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/op.hpp"
 
 namespace {
 

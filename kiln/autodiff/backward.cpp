@@ -4,6 +4,7 @@
 #include <map>
 
 #include "kiln/ops/record.hpp"
+#include "kiln/ops/vjp.hpp"
 
 namespace kiln {
 namespace {

@@ -5,7 +5,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/record.hpp"
+#include "kiln/ops/vjp.hpp"
 
 namespace kiln {
 namespace op {

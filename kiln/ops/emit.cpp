@@ -69,18 +69,45 @@ Value emit_one(const Device& device, const op::Op& op, Inputs in) {
 
 }  // namespace
 
-Value emit(const op::Op& op, Inputs in) { return emit_one(common_device(op, in), op, in); }
-
-Value emit(const Device& device, const op::Op& op, std::initializer_list<Value> in) {
-  require<DeviceError>(static_cast<bool>(device), spoken_name(op), ": no device was given");
-  return emit_one(device, op, Inputs(in.begin(), in.size()));
+template <class Op>
+Value emit(const Op& op, Inputs in) {
+  const op::Op any(op);
+  return emit_one(common_device(any, in), any, in);
 }
 
-Values emit_all(const op::Op& op, Inputs in) {
-  const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
+template <class Op>
+Value emit(const Device& device, const Op& op, std::initializer_list<Value> in) {
+  const op::Op any(op);
+  require<DeviceError>(static_cast<bool>(device), spoken_name(any), ": no device was given");
+  return emit_one(device, any, Inputs(in.begin(), in.size()));
+}
+
+template <class Op>
+Values emit_all(const Op& op, Inputs in) {
+  const op::Op any(op);
+  const Descs descs = op::visit(any, [&](const auto& o) { return o.infer(in); });
   Values out(static_cast<std::size_t>(descs.size()));
-  execute(common_device(op, in), op, in, descs, out);
+  execute(common_device(any, in), any, in, descs, out);
   return out;
 }
+
+namespace {
+
+// Naming the doors of every op here makes the compiler write them out; callers see declarations alone.
+template <class Op>
+struct Doors {
+  Value (*one)(const Op&, Inputs) = &emit<Op>;
+  Value (*created)(const Device&, const Op&, std::initializer_list<Value>) = &emit<Op>;
+  Values (*all)(const Op&, Inputs) = &emit_all<Op>;
+};
+template <class Alternatives>
+struct Table;
+template <class... Ops>
+struct Table<std::variant<Ops...>> : Doors<Ops>... {};
+
+[[gnu::used]] const Table<op::Op::Alternatives> doors;
+[[gnu::used]] const Doors<op::Op> any_door;
+
+}  // namespace
 
 }  // namespace kiln

@@ -1,17 +1,29 @@
-// The one door through which every operation goes: infer, run, record.
+// The one door through which every operation goes: infer, run, record. It opens for the ops of the table (and for
+// op::Op, any of them) without including the table, so that a new op does not recompile the families that exist.
 #pragma once
 #include <initializer_list>
 
-#include "kiln/ops/op.hpp"
+#include "kiln/ops/node.hpp"
 
 namespace kiln {
+using Values = std::vector<Value>;
 
 /// Runs `op` and returns its only result. The device is that of the tensor operands, which must agree.
-Value emit(const op::Op& op, Inputs in);
-inline Value emit(const op::Op& op, std::initializer_list<Value> in) { return emit(op, Inputs(in.begin(), in.size())); }
+template <class Op>
+Value emit(const Op& op, Inputs in);
+template <class Op>
+Value emit(const Op& op, std::initializer_list<Value> in) {
+  return emit(op, Inputs(in.begin(), in.size()));
+}
 /// For ops without tensor operands.
-Value emit(const Device& device, const op::Op& op, std::initializer_list<Value> in);
+template <class Op>
+Value emit(const Device& device, const Op& op, std::initializer_list<Value> in);
 /// For ops with several results.
-Values emit_all(const op::Op& op, Inputs in);
+template <class Op>
+Values emit_all(const Op& op, Inputs in);
+template <class Op>
+Values emit_all(const Op& op, std::initializer_list<Value> in) {
+  return emit_all(op, Inputs(in.begin(), in.size()));
+}
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/vjp.hpp"
 
 namespace kiln {
 namespace {
@@ -86,6 +87,10 @@ const Value& Backward::in(int i) const {
   KILN_CHECK(!value.empty());  // the op's saves() must name what its vjp reads
   return value;
 }
+
+const Desc& Backward::in_desc(int i) const { return record_->in[static_cast<std::size_t>(i)].desc; }
+const Desc& Backward::out_desc(int slot) const { return record_->results[slot]; }
+const Device& Backward::device() const { return record_->device; }
 
 Value Backward::out(int slot) const {
   KILN_CHECK(static_cast<std::size_t>(slot) < record_->out.size());

@@ -29,33 +29,4 @@ Ref<Record> make_leaf(const Desc& desc, const Device& device);
 /// Notes that `op` made `results` from `in`. Call only where grad_enabled() and an operand is tracked.
 Ref<Record> make_record(op::Op op, Inputs in, const Descs& results, Inputs out, const Device& device);
 
-/// What a vjp is given: operands, results and the results' gradients; it hands back the operands' gradients.
-class Backward {
- public:
-  Backward(const Ref<Record>& record, Values grads);
-
-  /// An operand that the op saves, or a plain number.
-  const Value& in(int i) const;
-  const Desc& in_desc(int i) const { return record_->in[static_cast<std::size_t>(i)].desc; }
-  int arity() const { return static_cast<int>(record_->in.size()); }
-  /// A result, if the op saves them.
-  Value out(int slot = 0) const;
-  const Desc& out_desc(int slot = 0) const { return record_->results[slot]; }
-  /// The gradient of a result; zeros where the loss does not depend on it.
-  Value grad(int slot = 0) const;
-  const Device& device() const { return record_->device; }
-  bool wants(int i) const;
-  /// Sets the gradient of operand i to make(), called only if somebody wants it. It may still be broadcast.
-  template <class F>
-  void to(int i, F&& make) {
-    if (wants(i)) into_[static_cast<std::size_t>(i)] = make();
-  }
-
-  Values& into() { return into_; }
-
- private:
-  Ref<Record> record_;
-  Values grads_, into_;
-};
-
 }  // namespace kiln

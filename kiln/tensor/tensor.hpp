@@ -7,7 +7,11 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/tensor/composed.hpp"
+#include "kiln/ops/functions/index.hpp"
+#include "kiln/ops/functions/order.hpp"
+#include "kiln/ops/functions/statistics.hpp"
+#include "kiln/ops/functions/view.hpp"
+#include "kiln/tensor/check.hpp"
 #include "kiln/tensor/kind.hpp"
 #include "kiln/tensor/range.hpp"
 
@@ -229,7 +233,7 @@ class Tensor {
     return kiln::min_with_index(value_, dim);
   }
 
-  // ---- order: see composed.hpp for what equal elements and NaN do --------------------------------------------------
+  // ---- order: see ops/functions/order.hpp for what equal elements and NaN do --------------------------------------------------
   /// auto [values, indices] = x.topk(5, -1); waits for the device.
   TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const requires Has<K>::Number {
     return kiln::topk(value_, k, dim, largest);

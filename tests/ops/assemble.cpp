@@ -20,8 +20,6 @@ Array joined(const std::vector<Array>& parts, int dim) {
   return result;
 }
 
-}  // namespace
-
 std::vector<Row> assemble_rows() {
   std::vector<Row> rows;
   rows.push_back({.name = "cat_rows",
@@ -67,4 +65,7 @@ std::vector<Row> assemble_rows() {
   return rows;
 }
 
+const Family assemble(&assemble_rows);
+
+}  // namespace
 }  // namespace kiln::test

@@ -81,8 +81,6 @@ Row transposed(std::string name, const Shape& y, const Shape& w, const Options& 
           .tolerance = 4};
 }
 
-}  // namespace
-
 std::vector<Row> conv_rows() {
   return {
       convolution("conv1d", {2, 3, 7}, {4, 3, 3}, {{1}, {0}, {1}, {}}, true),
@@ -109,4 +107,7 @@ std::vector<Row> conv_rows() {
   };
 }
 
+const Family conv(&conv_rows);
+
+}  // namespace
 }  // namespace kiln::test

@@ -68,4 +68,6 @@ std::vector<Row> create_rows() {
   return rows;
 }
 
+const Family create(&create_rows);
+
 }  // namespace kiln::test

@@ -217,8 +217,6 @@ std::vector<Row> integer_rows() {
   return rows;
 }
 
-}  // namespace
-
 std::vector<Row> elementwise_rows() {
   std::vector<Row> rows = integer_rows();
 #define KILN_UNARY(Name, function, ...) add_unary(rows, #function, static_cast<UnaryFunction>(kiln::function), true);
@@ -265,4 +263,7 @@ std::vector<Row> elementwise_rows() {
   return rows;
 }
 
+const Family elementwise(&elementwise_rows);
+
+}  // namespace
 }  // namespace kiln::test

@@ -29,10 +29,20 @@ double broadcast_at(const Array& x, const Dims& index) {
   return x(own);
 }
 
+namespace {
+
+std::vector<std::vector<Row> (*)()>& families() {
+  static std::vector<std::vector<Row> (*)()> list;
+  return list;
+}
+
+}  // namespace
+
+Family::Family(std::vector<Row> (*rows)()) { families().push_back(rows); }
+
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  for (auto family : {elementwise_rows, reduce_rows, view_rows, assemble_rows, matmul_rows, conv_rows, pool_rows,
-                      index_rows, create_rows, norm_rows, loss_rows})
+  for (const auto family : families())
     for (Row& row : family()) rows.push_back(std::move(row));
   return rows;
 }

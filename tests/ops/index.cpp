@@ -5,8 +5,6 @@ namespace {
 
 std::int64_t whole(double x) { return static_cast<std::int64_t>(x); }
 
-}  // namespace
-
 std::vector<Row> index_rows() {
   std::vector<Row> rows;
   for (int dim = 0; dim < 2; ++dim) {
@@ -110,4 +108,7 @@ std::vector<Row> index_rows() {
   return rows;
 }
 
+const Family index(&index_rows);
+
+}  // namespace
 }  // namespace kiln::test

@@ -22,11 +22,12 @@ Row cross_entropy_row(std::string name, std::int64_t batch, std::int64_t classes
           .tolerance = 4};
 }
 
-}  // namespace
-
 std::vector<Row> loss_rows() {
   return {cross_entropy_row("cross_entropy", 4, 6), cross_entropy_row("cross_entropy_of_one_class", 3, 1),
           cross_entropy_row("cross_entropy_of_nothing", 0, 5), cross_entropy_row("cross_entropy_wide", 3, 40)};
 }
 
+const Family loss(&loss_rows);
+
+}  // namespace
 }  // namespace kiln::test

@@ -38,8 +38,6 @@ Row product(std::string name, const Shape& a, const Shape& b, bool gradient = tr
           .gradient = gradient};
 }
 
-}  // namespace
-
 std::vector<Row> matmul_rows() {
   return {product("matmul", {3, 4}, {4, 5}),
           product("matmul_of_vectors", {1, 6}, {6, 1}),
@@ -56,4 +54,7 @@ std::vector<Row> matmul_rows() {
           product("matmul_many", {6, 33, 20}, {6, 20, 35}, false)};
 }
 
+const Family matmul(&matmul_rows);
+
+}  // namespace
 }  // namespace kiln::test

@@ -52,8 +52,6 @@ Row layer_norm_row(std::string name, const Shape& shape, const Shape& last, bool
           .gradient = gradient};
 }
 
-}  // namespace
-
 std::vector<Row> norm_rows() {
   return {softmax_row("softmax", {3, 5}, 1, false),
           softmax_row("softmax_first_dim", {4, 3}, 0, false),
@@ -72,4 +70,7 @@ std::vector<Row> norm_rows() {
           layer_norm_row("layer_norm_of_nothing", {0, 4}, {4})};
 }
 
+const Family norm(&norm_rows);
+
+}  // namespace
 }  // namespace kiln::test

@@ -127,8 +127,6 @@ Row adaptive_row(std::string name, const Shape& x, const Spatial& sizes) {
       .tolerance = 2};
 }
 
-}  // namespace
-
 std::vector<Row> pool_rows() {
   return {
       max_row("max_pool1d", {2, 3, 7}, {.kernel = {3}, .stride = {2}}),
@@ -153,4 +151,7 @@ std::vector<Row> pool_rows() {
       adaptive_row("adaptive_avg_pool2d_many_channels", {2, 19, 12, 12}, {4, 4})};
 }
 
+const Family pool(&pool_rows);
+
+}  // namespace
 }  // namespace kiln::test

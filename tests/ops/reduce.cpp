@@ -53,8 +53,6 @@ double first_smallest(const std::vector<double>& v) {
   return static_cast<double>(std::min_element(v.begin(), v.end()) - v.begin());
 }
 
-}  // namespace
-
 std::vector<Row> reduce_rows() {
   std::vector<Row> rows;
   using Function = Value (*)(const Value&, const Dims&, bool);
@@ -149,4 +147,7 @@ std::vector<Row> reduce_rows() {
   return rows;
 }
 
+const Family reduce(&reduce_rows);
+
+}  // namespace
 }  // namespace kiln::test

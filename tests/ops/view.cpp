@@ -31,8 +31,6 @@ Row reshaping(std::string name, const Shape& from, const Shape& to, std::functio
 
 Value sliced(const Value& x, std::initializer_list<Range> ranges) { return slice(x, {ranges.begin(), ranges.size()}); }
 
-}  // namespace
-
 std::vector<Row> view_rows() {
   std::vector<Row> rows = {
       reshaping("reshape", {2, 6}, {3, 4}, [](const Value& x) { return reshape(x, {3, 4}); }),
@@ -112,4 +110,7 @@ std::vector<Row> view_rows() {
   return rows;
 }
 
+const Family view(&view_rows);
+
+}  // namespace
 }  // namespace kiln::test

@@ -5,6 +5,7 @@
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/op.hpp"
 
 namespace kiln {
 namespace {

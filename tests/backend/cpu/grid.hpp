@@ -10,6 +10,7 @@
 #include "kiln/core/random.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/op.hpp"
 
 namespace kiln {
 

@@ -1,5 +1,7 @@
 #include "kiln/backend/cpu/onednn/onednn.hpp"
 
+#include "kiln/ops/op.hpp"
+
 namespace kiln::cpu {
 
 FastKernels onednn_kernels() {

@@ -1,7 +1,8 @@
 // Kernels of oneDNN, for contractions.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/op.hpp"
+#include "kiln/ops/conv.hpp"
+#include "kiln/ops/matmul.hpp"
 
 namespace kiln::cpu::onednn {
 

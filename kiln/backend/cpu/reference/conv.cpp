@@ -1,8 +1,9 @@
 #include <algorithm>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/reference/window.hpp"
+#include "kiln/ops/conv.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

@@ -2,8 +2,9 @@
 #include <limits>
 #include <numbers>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/backend/cpu/reference/reference.hpp"
+#include "kiln/ops/create.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/backend/cpu/reference/reference.hpp"
+#include "kiln/ops/elementwise.hpp"
 #include "kiln/ops/scalar_math.hpp"
 
 namespace kiln::cpu::reference {

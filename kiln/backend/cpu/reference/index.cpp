@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/backend/cpu/reference/reference.hpp"
+#include "kiln/ops/index.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

@@ -1,7 +1,8 @@
 #include <algorithm>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/backend/cpu/reference/reference.hpp"
+#include "kiln/ops/matmul.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

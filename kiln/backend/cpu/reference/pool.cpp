@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/reference/window.hpp"
+#include "kiln/ops/pool.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

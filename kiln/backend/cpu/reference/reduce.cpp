@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/backend/cpu/reference/reference.hpp"
+#include "kiln/ops/reduce.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

@@ -1,7 +1,8 @@
 #include <optional>
 
-#include "kiln/backend/cpu/reference/reference.hpp"
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/ops/view.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

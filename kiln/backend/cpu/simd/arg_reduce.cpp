@@ -3,8 +3,8 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/reduce.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

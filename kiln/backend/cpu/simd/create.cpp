@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/draw.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/create.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

@@ -5,8 +5,8 @@
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/operand.hpp"
 #include "kiln/backend/cpu/simd/select.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/elementwise.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

@@ -6,8 +6,9 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/convert.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/loss.hpp"
+#include "kiln/ops/norm.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/order.hpp"
 #include "kiln/backend/cpu/simd/pool_image.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/pool.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

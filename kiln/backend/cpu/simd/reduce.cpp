@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
 #include "kiln/backend/cpu/simd/order.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/convert.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/reduce.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

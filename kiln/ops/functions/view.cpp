@@ -1,38 +1,8 @@
-#include "kiln/tensor/composed.hpp"
+#include "kiln/ops/functions/view.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace kiln {
-namespace {
-
-constexpr std::array<std::string_view, 3> kKindNames = {"floats", "integers", "booleans"};
-
-ValueWithIndices extreme_with_index(const Value& x, int dim, const Value& kept_indices) {
-  return {squeeze(gather(x, dim, kept_indices), dim), squeeze(kept_indices, dim)};
-}
-
-}  // namespace
-
-void require_tensor(const Value& x, int rank, Kind kind) {
-  if (x.empty() || x.is_scalar()) fail<ShapeError>("expected a tensor of rank ", rank, ", got ", x);
-  if (x.rank() != rank) fail<ShapeError>("expected a tensor of rank ", rank, ", got ", x);
-  if (kind_of(x.dtype()) != kind)
-    fail<DTypeError>("expected a tensor of ", kKindNames[static_cast<std::size_t>(kind)], ", got ", x);
-}
-
-Dims dims_or_all(Dims dims, int rank) {
-  if (dims.empty())
-    for (int i = 0; i < rank; ++i) dims.push_back(i);
-  return dims;
-}
-
-ValueWithIndices max_with_index(const Value& x, int dim) { return extreme_with_index(x, dim, argmax(x, dim, true)); }
-ValueWithIndices min_with_index(const Value& x, int dim) { return extreme_with_index(x, dim, argmin(x, dim, true)); }
-
-Value deviation(const Value& x, const Dims& dims, int correction, bool keep) {
-  return sqrt(variance(x, dims, correction, keep));
-}
 
 Value roll(const Value& x, std::int64_t shift, int dim) {
   dim = wrap_dim("roll", dim, x.rank());

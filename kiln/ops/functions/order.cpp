@@ -1,9 +1,9 @@
-// Selecting and ordering by values that are known on the host alone. What comes out is a gather of the operand, so that
+// Ordering on the host. What comes out is a gather of the operand, so that
 // gradients are those of gather.
+#include "kiln/ops/functions/order.hpp"
+
 #include <algorithm>
 #include <numeric>
-
-#include "kiln/tensor/composed.hpp"
 
 namespace kiln {
 namespace {
@@ -54,20 +54,14 @@ ValueWithIndices ordered(const Value& x, std::int64_t count, int dim, bool desce
   return {gather(x, dim, indices), indices};
 }
 
+ValueWithIndices extreme_with_index(const Value& x, int dim, const Value& kept_indices) {
+  return {squeeze(gather(x, dim, kept_indices), dim), squeeze(kept_indices, dim)};
+}
+
 }  // namespace
 
-Value mask_select(const Value& x, const Value& mask) {
-  require<DTypeError>(mask.dtype() == DType::Bool, "mask_select: the mask must be boolean, got ", mask);
-  require<ShapeError>(mask.shape() == x.shape(), "mask_select: the mask ", mask.shape(), " does not have the shape of ",
-                      x);
-  std::vector<std::int64_t> positions;
-  const TensorData data = mask.data();
-  const auto flags = data.as<bool>();
-  for (std::size_t i = 0; i < flags.size(); ++i)
-    if (flags[i]) positions.push_back(static_cast<std::int64_t>(i));
-  const Shape shape{static_cast<std::int64_t>(positions.size())};
-  return select(reshape(x, {x.numel()}), 0, from_data(TensorData::of<std::int64_t>(shape, positions), x.device()));
-}
+ValueWithIndices max_with_index(const Value& x, int dim) { return extreme_with_index(x, dim, argmax(x, dim, true)); }
+ValueWithIndices min_with_index(const Value& x, int dim) { return extreme_with_index(x, dim, argmin(x, dim, true)); }
 
 ValueWithIndices topk(const Value& x, std::int64_t k, int dim, bool largest) {
   dim = wrap_dim("topk", dim, x.rank());

@@ -1,0 +1,37 @@
+// Backward: what an op's vjp is given, and what it answers. It hides the tape, so that a family's file knows its own
+// ops and not the whole table.
+#pragma once
+#include "kiln/ops/traits.hpp"
+
+namespace kiln {
+
+/// What a vjp is given: operands, results and the results' gradients; it hands back the operands' gradients.
+class Backward {
+ public:
+  Backward(const Ref<Record>& record, Values grads);
+
+  /// An operand that the op saves, or a plain number.
+  const Value& in(int i) const;
+  const Desc& in_desc(int i) const;
+  int arity() const { return static_cast<int>(into_.size()); }
+  /// A result, if the op saves them.
+  Value out(int slot = 0) const;
+  const Desc& out_desc(int slot = 0) const;
+  /// The gradient of a result; zeros where the loss does not depend on it.
+  Value grad(int slot = 0) const;
+  const Device& device() const;
+  bool wants(int i) const;
+  /// Sets the gradient of operand i to make(), called only if somebody wants it. It may still be broadcast.
+  template <class F>
+  void to(int i, F&& make) {
+    if (wants(i)) into_[static_cast<std::size_t>(i)] = make();
+  }
+
+  Values& into() { return into_; }
+
+ private:
+  Ref<Record> record_;
+  Values grads_, into_;
+};
+
+}  // namespace kiln
