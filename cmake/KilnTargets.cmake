@@ -41,12 +41,23 @@ function(kiln_keep_targets variable)
   set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
-# kiln_test(NAME SOURCES a.cpp ... LINKS target ...): a GoogleTest program whose cases ctest lists one by one.
+# kiln_test(NAME SOURCES a.cpp ... LINKS target ... [SHARDS n]): a GoogleTest program whose cases ctest lists one by
+# one; or in n parts, where starting a process for each of thousands of cases would take longer than the cases. Case i
+# goes to part i mod n, and parametrised cases of a kind follow each other at regular distances: n should be prime.
 function(kiln_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;LINKS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE ${ARG_LINKS} GTest::gtest_main kiln_warnings)
-  gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+  if(NOT ARG_SHARDS)
+    gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+    return()
+  endif()
+  math(EXPR last "${ARG_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}.part_${shard} COMMAND test_${name} --gtest_brief=1)
+    set_tests_properties(${name}.part_${shard} PROPERTIES TIMEOUT 1200 LABELS sharded
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 # kiln_example(NAME SOURCES a.cpp ... LINKS target ...): the program bin/NAME, which `./dev run NAME` runs.
