@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""The public functions, and which of them no test calls.
+
+What is public is read from the headers: the functions of kiln/ops/functions*, the free functions of kiln/tensor/ and
+the methods of Tensor. What is called is read from the symbols of the tests' object files, so that neither a comment
+nor a function of the same name in a test counts as a call."""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KEYWORDS = {"requires", "static_assert", "decltype", "noexcept", "sizeof", "if", "for", "while", "switch", "return",
+            "explicit", "operator", "alignas"}
+NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
+HEAD = re.compile(r"\b(namespace|class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^:].*)?\s*$", re.DOTALL)
+TOKEN = re.compile(r"[{}();]|[A-Za-z_]\w*")
+MACRO_ROW = re.compile(r"^KILN_(UNARY|PREDICATE|BINARY|COMPARISON)\(\w+, (\w+)", re.MULTILINE)
+
+
+def elementwise():
+    """The functions of elementwise.def."""
+    return [match[2] for match in MACRO_ROW.finditer((ROOT / "kiln/ops/elementwise.def").read_text())]
+
+
+def columns(row):
+    """The arguments of a macro call, those in parentheses left whole."""
+    parts, depth = [""], 0
+    for letter in row[row.index("(") + 1:row.rindex(")")]:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def slopes():
+    """What the gradients in elementwise.def call: the gradient checks of those rows are their proof."""
+    rows = (ROOT / "kiln/ops/elementwise.def").read_text().split("\n")
+    gradients = [", ".join(columns(row)[4:]) for row in rows if re.match(r"KILN_(UNARY|BINARY)\(", row)]
+    return {name for gradient in gradients for name in re.findall(r"\b(\w+)\(", gradient)}
+
+
+def declared(path, scope=()):
+    """Names of the functions that stand directly in namespace kiln, or in a class there; in order."""
+    code = NOISE.sub(" ", path.read_text())
+    wanted = ["namespace kiln", *scope]
+    inside, parentheses, since, public, found = [], 0, 0, True, []
+    for token in TOKEN.finditer(code):
+        word, follows = token[0], code[token.end():].lstrip()
+        if word in "()":
+            parentheses += 1 if word == "(" else -1
+        elif word == "{":
+            head = HEAD.search(code[since:token.start()])
+            inside.append(f"{head[1]} {head[2]}" if head and parentheses == 0 else "")
+        elif word == "}":
+            inside.pop()
+            public = public or len(inside) == 1
+        elif word in ("public", "private"):
+            public = word == "public"
+        elif parentheses == 0 and inside == wanted and public and re.match(r"\((?!&)", follows):
+            name = re.match(r"\(\s*(\w*)", follows)[1] if word.startswith("KILN_") else word
+            if name[:1].islower() and not name.endswith("_") and name not in KEYWORDS:
+                found.append(name)
+        if word in "{};" and parentheses == 0:
+            since = token.end()
+    return list(dict.fromkeys(found))
+
+
+def value_functions():
+    """{header: names} of the functions over Value."""
+    headers = [ROOT / "kiln/ops/functions.hpp", *sorted((ROOT / "kiln/ops/functions").glob("*.hpp"))]
+    names = {str(header.relative_to(ROOT)): declared(header) for header in headers}
+    names["kiln/ops/functions.hpp"] += elementwise()
+    return names
+
+
+def typed_functions():
+    """{header: names} of the free functions over Tensor."""
+    return {str(header.relative_to(ROOT)): declared(header) for header in sorted((ROOT / "kiln/tensor").glob("*.hpp"))}
+
+
+def methods():
+    return declared(ROOT / "kiln/tensor/tensor.hpp", ["class Tensor"]) + elementwise()
+
+
+def symbols(files, kinds):
+    """Demangled names of those kinds (nm's letters)."""
+    listing = subprocess.run(["nm", "-C", "--no-sort", *files], capture_output=True, text=True, check=True).stdout
+    listing = listing.replace("[abi:cxx11]", "")
+    return {line[19:] for line in listing.split("\n") if line[17:18] in kinds and line[16:17] == " "}
+
+
+def missing(library, rows, typed):
+    """Sentences about functions that nothing calls."""
+    defined = symbols([library], "T")
+    called = symbols([path for path in rows if "errors" not in path], "U")
+    for header, names in value_functions().items():
+        for name in [name for name in names if name not in slopes() or name in elementwise()]:
+            for signature in sorted(s for s in defined if s.startswith(f"kiln::{name}(")):
+                if signature not in called:
+                    yield f"{header}: no row of tests/ops/ calls {signature.replace('kiln::', '')}"
+
+    used = symbols(typed, "UWTtV") - defined
+    free = {name for symbol in used for name in re.findall(r"\bkiln::(\w+)[<(]", symbol)}
+    of_tensor = {name for symbol in used for name in re.findall(r"\bkiln::Tensor<[^()]*>::(\w+)[<(]", symbol)}
+    for header, names in typed_functions().items():
+        for name in names:
+            if name not in free:
+                yield f"{header}: no test of tests/tensor/ calls {name}()"
+    for name in elementwise():
+        if name not in free:
+            yield f"kiln/tensor/arithmetic.hpp: no test of tests/tensor/ calls {name}()"
+    for name in methods():
+        if name not in of_tensor:
+            yield f"kiln/tensor/tensor.hpp: no test of tests/tensor/ calls Tensor::{name}()"
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--list", action="store_true", help="print the public functions and do no more")
+    options.add_argument("--library", help="where the functions over Value are defined")
+    options.add_argument("--rows", nargs="*", default=[], help="object files that must call each of them")
+    options.add_argument("--typed", nargs="*", default=[], help="object files, compiled without inlining, that must "
+                                                                "call each function and method of Tensor")
+    chosen = options.parse_args()
+    if chosen.list:
+        for header, names in {**value_functions(), **typed_functions(), "Tensor": methods()}.items():
+            print(f"{header}: {' '.join(names)}")
+        return
+    found = list(missing(chosen.library, chosen.rows, chosen.typed))
+    print("\n".join(found))
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
