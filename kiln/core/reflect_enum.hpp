@@ -30,6 +30,17 @@ inline constexpr auto enumerator_names = []<std::size_t... I>(std::index_sequenc
 
 }  // namespace detail
 
+/// The identifier of an enumerator; empty for a number without one, and for an enum that is not scoped.
+template <class T>
+constexpr std::string_view enumerator_name(T value) {
+  if constexpr (ScopedEnum<T>) {
+    const auto at = static_cast<std::size_t>(value);
+    return at < detail::enumerator_names<T>.size() ? detail::enumerator_names<T>[at] : std::string_view();
+  } else {
+    return {};
+  }
+}
+
 /// Each enumerator with its name: what `name(value)`, found by ADL, says, or else the identifier.
 template <ScopedEnum T>
 std::vector<std::pair<T, std::string_view>> enumerators() {

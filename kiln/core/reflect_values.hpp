@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "kiln/core/reflect.hpp"
+#include "kiln/core/reflect_enum.hpp"
 #include "kiln/core/text.hpp"
 
 namespace kiln::reflect {
@@ -156,8 +157,8 @@ std::uint64_t hash(const T& value) {
 }
 
 /// "Conv{stride=[1, 1], padding=[0, 0], groups=1}". Lists and maps in brackets, tuples in parentheses, strings in
-/// quotes, an empty optional or pointer as "none", an enum by its `name(value)` or as a number; a type with neither
-/// fields nor an `append` as its own name.
+/// quotes, an empty optional or pointer as "none", an enum by its `name(value)`, else its identifier, else as a number; a
+/// type with neither fields nor an `append` as its own name.
 template <class T>
 void append_text(std::string& out, const T& value) {
   bool first = true;
@@ -167,6 +168,7 @@ void append_text(std::string& out, const T& value) {
   };
   if constexpr (std::is_enum_v<T>) {
     if constexpr (detail::HasName<T>) out += name(value);
+    else if (const std::string_view identifier = enumerator_name(value); !identifier.empty()) out += identifier;
     else append(out, static_cast<std::int64_t>(value));
   } else if constexpr (StringLike<T>) {
     append(out, text('"', std::string_view(value), '"'));

@@ -5,14 +5,6 @@
 namespace kiln {
 namespace {
 
-// Errors name the function that the user called: "add", not "binary".
-std::string_view spoken_name(const op::Op& op) {
-  return op::visit(op, []<class T>(const T& o) -> std::string_view {
-    if constexpr (requires { name(o.fn); }) return name(o.fn);
-    else return T::kName;
-  });
-}
-
 Device common_device(const op::Op& op, Inputs in) {
   Device device;
   for (const Value& value : in) {

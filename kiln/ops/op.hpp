@@ -2,6 +2,7 @@
 // This header is for the people who write ops and backends: nothing that users include reaches it.
 #pragma once
 #include <concepts>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -73,6 +74,18 @@ decltype(auto) visit(const Op& op, F&& f) {
 inline std::string_view name(const Op& op) {
   return visit(op, []<class T>(const T&) -> std::string_view { return T::kName; });
 }
+/// The function that a user called: "add" where name() is "binary".
+std::string_view spoken_name(const Op& op);
+
+// ---- ops are values: by reflection over their attributes (op.cpp) ---------------------------------------------------
+/// The same struct with the same attributes. Custom ops are equal where they share one CustomOp.
+bool operator==(const Op& a, const Op& b);
+/// Equal ops have equal hashes.
+std::size_t hash(const Op& op);
+/// "dims=[1]": the attributes; empty where there are none. Those of a custom op are its own affair.
+std::string attributes(const Op& op);
+/// "sum(dims=[1])"; of a custom op the name that it gives itself.
+void append(std::string& out, const Op& op);
 
 }  // namespace op
 }  // namespace kiln

@@ -69,7 +69,8 @@ TEST(ReflectText, PrintsEveryKindOfField) {
   EXPECT_EQ(to_text(Net{}),
             "Net{label=\"net\", layers=[Conv{stride=[1, 1], padding=[0, 0], groups=1}, Relu{}], dropout=none, "
             "last=Conv{stride=[1, 1], padding=[0, 0], groups=2}, sizes={\"a\": 1, \"b\": 2}, pair=(7, true), "
-            "array=[3, 4], flags=[true, false], dtype=bfloat16, mode=1, pointer=none, rate=0.5}");
+            "array=[3, 4], flags=[true, false], dtype=bfloat16, mode=Slow, pointer=none, rate=0.5}");
+  EXPECT_EQ(to_text(static_cast<Mode>(7)), "7");
   EXPECT_EQ(to_text(Callback{}), "Callback{call=function, count=1}");
   EXPECT_EQ(to_text(std::make_shared<Scale>()), "Scale{factor=0.1}");
 }

@@ -315,10 +315,7 @@ class Spy : public Backend {
   explicit Spy(std::set<std::string>& seen) : seen_(seen) {}
   std::string name() const override { return "spy"; }
   void run(const op::Op& op, Call call) override {
-    seen_.insert(std::string(op::visit(op, []<class T>(const T& o) -> std::string_view {
-      if constexpr (requires { op::name(o.fn); }) return op::name(o.fn);
-      else return T::kName;
-    })));
+    seen_.insert(std::string(op::spoken_name(op)));
     inner_.backend().run(op, call);
   }
   Ref<Node> upload(TensorData data, const Device& device) override {
