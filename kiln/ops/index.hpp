@@ -1,6 +1,9 @@
-// Reading and adding by index. Indices are integer tensors; one out of range is an IndexError of the backend.
+// Reading and writing by index. Indices are integer tensors; one out of range is an IndexError of the backend. Negative
+// ones are out of range, except for RavelIndex, which counts them from the end: functions that promise to take them go
+// through it.
 #pragma once
 #include "kiln/ops/traits.hpp"
+#include "kiln/ops/update.hpp"
 
 namespace kiln::op {
 
@@ -15,14 +18,18 @@ struct Gather {
   void vjp(Backward& backward) const;
 };
 
-/// x with source added at the places that Gather with the same index would read; always in the same order.
-struct ScatterAdd {
-  static constexpr std::string_view kName = "scatter_add";
+/// x with the places that Gather with the same index would read updated by source, in row-major order of the latter.
+/// Of gradients: where several assign, the one that won has it; equal extremes (x may be one) share it.
+struct Scatter {
+  static constexpr std::string_view kName = "scatter";
   static constexpr Pattern kPattern = Pattern::Opaque;
   enum Slot { x, index, source };
   int dim;
+  Update update;
+  /// How errors call it: "scatter_add" or "scatter".
+  std::string_view spoken() const { return update == Update::Add ? "scatter_add" : kName; }
   Descs infer(Inputs in) const;
-  Saves saves(std::uint32_t) const { return {.in = 1u << index}; }
+  Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
 };
 
@@ -37,15 +44,39 @@ struct Select {
   void vjp(Backward& backward) const;
 };
 
-/// x with slices of source added where Select with the same index would read; always in the same order.
-struct SelectAdd {
-  static constexpr std::string_view kName = "select_add";
+/// x with the slices that Select with the same index would read updated by those of source, in row-major order.
+/// Gradients as Scatter's.
+struct SelectUpdate {
+  static constexpr std::string_view kName = "select_update";
   static constexpr Pattern kPattern = Pattern::Opaque;
   enum Slot { x, index, source };
   int dim;
+  Update update;
+  /// How errors call it: "select_add" or "select_assign".
+  std::string_view spoken() const { return update == Update::Add ? "select_add" : "select_assign"; }
   Descs infer(Inputs in) const;
-  Saves saves(std::uint32_t) const { return {.in = 1u << index}; }
+  Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
+};
+
+/// One index for each dimension of `shape` (they broadcast) -> the int64 index into the flattened shape. An index below
+/// zero counts from the end.
+struct RavelIndex {
+  static constexpr std::string_view kName = "ravel_index";
+  static constexpr Pattern kPattern = Pattern::Elementwise;
+  Shape shape;
+  Descs infer(Inputs in) const;
+  void vjp(Backward&) const {}
+};
+
+/// The indices into the flattened operand, a boolean tensor, at which it is true, in ascending order: int64 [count].
+/// Whoever emits it has counted; a backend refuses another number.
+struct Nonzero {
+  static constexpr std::string_view kName = "nonzero";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  std::int64_t count;
+  Descs infer(Inputs in) const;
+  void vjp(Backward&) const {}
 };
 
 }  // namespace kiln::op

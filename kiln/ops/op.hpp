@@ -49,10 +49,12 @@ struct Op {
   using Alternatives = OneOf<Unary, Binary, Where, Cast,                    // elementwise
                              Reduce, ArgReduce,                             // reduce
                              Reshape, Permute, Expand, Slice, SliceAssign,  // view
+                             Unfold, Fold,                                  // view
                              Matmul,                                        // matmul
                              Conv, ConvTranspose, ConvWeightGrad,           // conv
                              MaxPool, AvgPool, AvgPoolGrad,                 // pool
-                             Gather, ScatterAdd, Select, SelectAdd,         // index
+                             Gather, Scatter, Select, SelectUpdate,         // index
+                             RavelIndex, Nonzero,                           // index
                              Cat,                                           // assemble
                              Fill, Arange, Random, Dropout,                 // create
                              Softmax, LayerNorm,                            // norm

@@ -5,6 +5,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/functions/view.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -103,7 +104,63 @@ void SliceAssign::vjp(Backward& backward) const {
   backward.to(value, [&] { return emit(Slice{begin, step, part.shape}, {backward.grad()}); });
 }
 
+namespace {
+
+/// How many windows fit into `length` elements.
+std::int64_t window_count(std::string_view op, std::int64_t length, std::int64_t size, std::int64_t step,
+                          std::int64_t dilation) {
+  require<ArgumentError>(size >= 1 && step >= 1 && dilation >= 1, op, ": windows of ", size, " elements, ", dilation,
+                         " apart, in steps of ", step);
+  std::int64_t last = 0;  // from a window's first element to its last
+  const bool fits = !__builtin_mul_overflow(size - 1, dilation, &last) && last < length;
+  require<ShapeError>(fits, op, ": a window of ", size, " elements, ", dilation, " apart, does not fit into ", length);
+  return (length - 1 - last) / step + 1;
+}
+
+}  // namespace
+
+Descs Unfold::infer(Inputs in) const {
+  require_count(kName, in, 1, 1);
+  require_tensor(kName, in[0]);
+  Shape shape = in[0].shape();
+  const int at = wrap_dim(kName, dim, shape.size());
+  shape[at] = window_count(kName, shape[at], size, step, dilation);
+  shape.push_back(size);
+  return one(shape, in[0].dtype());
+}
+void Unfold::vjp(Backward& backward) const {
+  const std::int64_t length = backward.in_desc(0).shape[dim];
+  backward.to(0, [&] { return emit(Fold{dim, length, step, dilation}, {backward.grad()}); });
+}
+
+Descs Fold::infer(Inputs in) const {
+  require_count(kName, in, 1, 1);
+  require_tensor(kName, in[0]);
+  Shape shape = in[0].shape();
+  require<ShapeError>(shape.size() >= 2, kName, ": ", in[0],
+                      " has no dimension of windows beside that of their elements");
+  const int at = wrap_dim(kName, dim, shape.size() - 1);
+  const std::int64_t count = window_count(kName, length, shape.back(), step, dilation);
+  require<ShapeError>(shape[at] == count, kName, ": ", length, " elements have ", count, " windows of ", shape.back(),
+                      ", not the ", shape[at], " of ", in[0]);
+  shape.pop_back();
+  shape[at] = length;
+  return one(shape, in[0].dtype());
+}
+void Fold::vjp(Backward& backward) const {
+  const std::int64_t size = backward.in_desc(0).shape.back();
+  backward.to(0, [&] { return emit(Unfold{dim, size, step, dilation}, {backward.grad()}); });
+}
+
 }  // namespace op
+
+Value unfold(const Value& x, int dim, std::int64_t size, std::int64_t step, std::int64_t dilation) {
+  return emit(op::Unfold{wrap_dim("unfold", dim, x.rank()), size, step, dilation}, {x});
+}
+
+Value fold(const Value& windows, int dim, std::int64_t length, std::int64_t step, std::int64_t dilation) {
+  return emit(op::Fold{wrap_dim("fold", dim, windows.rank() - 1), length, step, dilation}, {windows});
+}
 
 Value reshape(const Value& x, Shape shape) {
   int open = -1;

@@ -1,4 +1,4 @@
-// Ops that show the same elements under another shape, and the assignment that undoes a slice.
+// Ops that show the same elements under another shape, and what undoes a slice and a window.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -47,6 +47,28 @@ struct SliceAssign {
   static constexpr Pattern kPattern = Pattern::Opaque;
   enum Slot { x, value };
   Dims begin, step;
+  Descs infer(Inputs in) const;
+  void vjp(Backward& backward) const;
+};
+
+/// Windows that slide along `dim`: a new last dimension of `size` elements, `dilation` apart, of which window w begins
+/// at element w * step of `dim`, which becomes the number of windows that fit. They may overlap in memory.
+struct Unfold {
+  static constexpr std::string_view kName = "unfold";
+  static constexpr Pattern kPattern = Pattern::View;
+  int dim;
+  std::int64_t size, step, dilation;
+  Descs infer(Inputs in) const;
+  void vjp(Backward& backward) const;
+};
+
+/// The adjoint of Unfold: each element of a `dim` of `length` is the sum of the windows' elements that show it, added in
+/// their order within the window.
+struct Fold {
+  static constexpr std::string_view kName = "fold";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  int dim;
+  std::int64_t length, step, dilation;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
 };

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/functions/view.hpp"
 
 namespace kiln {
 namespace {
@@ -112,6 +114,14 @@ const WrongCall kCalls[] = {
     {"ShapeError: shape [4611686018427387904, 4] has more than 2^63 - 1 elements",
      [] { zeros({std::int64_t{1} << 62, 4}, Device::cpu()); }},
     {"DeviceError: no device 'abacus'; there are: cpu, reference", [] { Device::parse("abacus"); }},
+    {"ShapeError: unfold: a window of 3 elements, 2 apart, does not fit into 4",
+     [] { unfold(floats({4}), 0, 3, 1, 2); }},
+    {"ArgumentError: unfold: windows of 2 elements, 1 apart, in steps of 0", [] { unfold(floats({4}), 0, 2, 0); }},
+    {"ShapeError: unfold: a window of 9223372036854775807 elements, 4 apart, does not fit into 4",
+     [] { unfold(floats({4}), 0, std::numeric_limits<std::int64_t>::max(), 1, 4); }},
+    {"ShapeError: fold: 6 elements have 5 windows of 2, not the 3 of float32 [3, 2]",
+     [] { fold(floats({3, 2}), 0, 6, 1); }},
+    {"IndexError: fold: dimension 0 is out of range for rank 0", [] { fold(floats({3}), 0, 3, 1); }},
 };
 
 TEST(WrongCalls, AreAnsweredWithASentence) {

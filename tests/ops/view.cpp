@@ -1,3 +1,4 @@
+#include "kiln/ops/functions/view.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {
@@ -30,6 +31,21 @@ Row reshaping(std::string name, const Shape& from, const Shape& to, std::functio
 }
 
 Value sliced(const Value& x, std::initializer_list<Range> ranges) { return slice(x, {ranges.begin(), ranges.size()}); }
+
+/// fold of [outer, windows, inner, size] along dimension 1.
+Row folding(std::string name, const Shape& windows, std::int64_t length, std::int64_t step, std::int64_t dilation) {
+  return {.name = std::move(name),
+          .operands = {{windows}},
+          .function = [=](const Values& in) { return Values{fold(in[0], 1, length, step, dilation)}; },
+          .meaning =
+              [=](const std::vector<Array>& in) {
+                Array result({windows[0], length, windows[2]});
+                each_index(windows,
+                           [&](const Dims& i) { result({i[0], i[1] * step + i[3] * dilation, i[2]}) += in[0](i); });
+                return std::vector<Array>{result};
+              },
+          .tolerance = 2};
+}
 
 std::vector<Row> view_rows() {
   std::vector<Row> rows = {
@@ -77,9 +93,22 @@ std::vector<Row> view_rows() {
       moving(
           "at", {4, 5}, {5}, [](const Value& x) { return at(x, 0, -2); }, [](const Dims& i) { return Dims{2, i[0]}; }),
       moving(
+          "unfold", {2, 7, 3}, {2, 4, 3, 4}, [](const Value& x) { return unfold(x, 1, 4, 1); },
+          [](const Dims& i) { return Dims{i[0], i[1] + i[3], i[2]}; }),
+      moving(
+          "unfold_in_steps_with_gaps", {12}, {3, 3}, [](const Value& x) { return unfold(x, -1, 3, 3, 2); },
+          [](const Dims& i) { return Dims{3 * i[0] + 2 * i[1]}; }),
+      moving(
+          "unfold_of_a_slice_in_two_dimensions", {6, 5}, {2, 2, 2, 3},
+          [](const Value& x) { return unfold(unfold(sliced(x, {{{}, {}, -1}, {1, {}}}), 0, 2, 3), 1, 3, 1); },
+          [](const Dims& i) { return Dims{5 - 3 * i[0] - i[2], 1 + i[1] + i[3]}; }),
+      moving(
           "flip", {3, 4}, {3, 4}, [](const Value& x) { return flip(x, {0, 1}); },
           [](const Dims& i) { return Dims{2 - i[0], 3 - i[1]}; }),
   };
+  rows.push_back(folding("fold", {2, 4, 3, 4}, 7, 1, 1));
+  rows.push_back(folding("fold_with_gaps_and_a_rest", {2, 3, 2, 3}, 14, 4, 2));
+  rows.push_back(folding("fold_of_one_window", {1, 1, 5, 3}, 3, 2, 1));
   rows.push_back({.name = "slice_assign",
                   .operands = {{{4, 5}}, {{2, 3}}},
                   .function =

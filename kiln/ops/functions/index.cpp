@@ -1,18 +1,233 @@
 #include "kiln/ops/functions/index.hpp"
 
+#include <algorithm>
+
+#include "kiln/ops/check.hpp"
+
 namespace kiln {
 
-Value mask_select(const Value& x, const Value& mask) {
-  require<DTypeError>(mask.dtype() == DType::Bool, "mask_select: the mask must be boolean, got ", mask);
-  require<ShapeError>(mask.shape() == x.shape(), "mask_select: the mask ", mask.shape(), " does not have the shape of ",
+// ---- one index for each element ------------------------------------------------------------------------------------
+
+Value take_along_dim(const Value& x, const Value& index, int dim) {
+  const int at = wrap_dim("take_along_dim", dim, x.rank());
+  op::require_index("take_along_dim", index);
+  require<ShapeError>(index.rank() == x.rank(), "take_along_dim: index ", index.shape(),
+                      " must have as many dimensions as ", x);
+  Shape beside_x = x.shape(), beside_index = index.shape();
+  beside_x[at] = beside_index[at] = 1;
+  Shape x_shape = broadcast("take_along_dim", beside_x, beside_index), index_shape = x_shape;
+  x_shape[at] = x.shape()[at];
+  index_shape[at] = index.shape()[at];
+  return gather(expand(x, x_shape), at, expand(ravel_index(Values{index}, {x.shape()[at]}), index_shape));
+}
+
+Value take(const Value& x, const Value& index) {
+  op::require_tensor("take", x);
+  return select(reshape(x, {x.numel()}), 0, ravel_index(Values{index}, {x.numel()}));
+}
+
+// ---- several indices for each element or slice ---------------------------------------------------------------------
+
+Values unravel_index(const Value& index, const Shape& shape) {
+  require<ArgumentError>(!shape.empty(), "unravel_index: the shape has no dimensions");
+  Values indices(static_cast<std::size_t>(shape.size()));
+  Value rest = ravel_index(Values{index}, {numel(shape)});
+  for (int i = shape.size() - 1; i > 0; --i) {
+    indices[static_cast<std::size_t>(i)] = remainder(rest, shape[i]);
+    rest = floor_divide(rest, shape[i]);
+  }
+  indices[0] = rest;
+  return indices;
+}
+
+namespace {
+
+/// x with the dimensions that are indexed made one, and the index into it. A selection along `dim` is the result.
+struct Raveled {
+  Value x, index;
+  int dim;
+  Dims order;   // x's dimensions as they stand in the permuted tensor
+  Shape shape;  // of the permuted tensor, before its dimensions were made one
+
+  /// The reverse of what was done to x.
+  Value restore(const Value& result) const {
+    Dims back = order;
+    for (int i = 0; i < order.size(); ++i) back[static_cast<int>(order[i])] = i;
+    return permute(reshape(result, shape), back);
+  }
+};
+
+/// indices[d] is for dimension d; those that are empty leave it alone.
+Raveled ravel(const Value& x, Inputs indices) {
+  Raveled result;
+  Dims indexed, others;
+  Values present;
+  for (int i = 0; i < x.rank(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const bool is_indexed = at < indices.size() && !indices[at].empty();
+    (is_indexed ? indexed : others).push_back(i);
+    if (is_indexed) present.push_back(indices[at]);
+  }
+  const bool neighbours = indexed.back() - indexed[0] + 1 == indexed.size();
+  result.dim = neighbours ? static_cast<int>(indexed[0]) : 0;
+  result.order = others;
+  for (int i = 0; i < indexed.size(); ++i) result.order.insert(result.dim + i, indexed[i]);
+  const Value permuted = permute(x, result.order);
+  result.shape = permuted.shape();
+  Shape sizes, merged;
+  for (int i = 0; i < x.rank(); ++i) {
+    const bool inside = i >= result.dim && i < result.dim + indexed.size();
+    if (inside) sizes.push_back(result.shape[i]);
+    if (i == result.dim) merged.push_back(1);
+    if (inside) merged.back() *= result.shape[i];
+    else merged.push_back(result.shape[i]);
+  }
+  result.x = reshape(permuted, merged);
+  result.index = ravel_index(present, sizes);
+  return result;
+}
+
+/// One index per dimension: masks become the places at which they are true.
+Values without_masks(std::string_view op, const Value& x, Inputs indices) {
+  Values result;
+  for (const Value& index : indices) {
+    if (index.empty() || index.dtype() != DType::Bool) {
+      result.push_back(index);
+      continue;
+    }
+    op::require_tensor(op, index);
+    const int first = static_cast<int>(result.size());
+    bool fits = first + index.rank() <= x.rank() && index.rank() > 0;
+    for (int i = 0; fits && i < index.rank(); ++i) fits = index.shape()[i] == x.shape()[first + i];
+    require<ShapeError>(fits, op, ": the mask ", index.shape(), " does not fit ", x.shape(), " from dimension ", first);
+    for (const Value& places : nonzero(index)) result.push_back(places);
+  }
+  require<IndexError>(static_cast<int>(result.size()) <= x.rank(), op, ": ", result.size(), " indices for ", x);
+  for (const Value& index : result)
+    if (!index.empty()) return result;
+  fail<ArgumentError>(op, ": needs an index");
+}
+
+/// The k indices that lie side by side in the last dimension.
+Values last_dimension(std::string_view op, const Value& x, const Value& index) {
+  op::require_index(op, index);
+  require<ShapeError>(index.rank() > 0 && index.shape().back() >= 1 && index.shape().back() <= x.rank(), op,
+                      ": the last dimension of index ", index.shape(), " must have 1 to ", x.rank(), " elements, for ",
                       x);
-  std::vector<std::int64_t> positions;
-  const TensorData data = mask.data();
-  const auto flags = data.as<bool>();
-  for (std::size_t i = 0; i < flags.size(); ++i)
-    if (flags[i]) positions.push_back(static_cast<std::int64_t>(i));
-  const Shape shape{static_cast<std::int64_t>(positions.size())};
-  return select(reshape(x, {x.numel()}), 0, from_data(TensorData::of<std::int64_t>(shape, positions), x.device()));
+  Values indices;
+  for (std::int64_t i = 0; i < index.shape().back(); ++i) indices.push_back(at(index, -1, i));
+  return indices;
+}
+
+Value put(std::string_view op, const Value& x, Inputs indices, const Value& source, Update update) {
+  const Raveled raveled = ravel(x, indices);
+  if (source.is_scalar()) return raveled.restore(select_assign(raveled.x, raveled.dim, raveled.index, source, update));
+  Shape selected = raveled.x.shape();
+  selected.erase(raveled.dim);
+  for (int i = 0; i < raveled.index.rank(); ++i) selected.insert(raveled.dim + i, raveled.index.shape()[i]);
+  op::require_tensor(op, source);
+  bool fits = source.rank() <= selected.size();
+  for (int i = 1; fits && i <= source.rank(); ++i) {
+    const std::int64_t size = source.shape()[source.rank() - i];
+    fits = size == 1 || size == selected[selected.size() - i];
+  }
+  require<ShapeError>(fits, op, ": source ", source.shape(), " does not broadcast to ", selected);
+  return raveled.restore(select_assign(raveled.x, raveled.dim, raveled.index, expand(source, selected), update));
+}
+
+}  // namespace
+
+Value gather_nd(const Value& x, const Value& index) {
+  const Raveled raveled = ravel(x, last_dimension("gather_nd", x, index));
+  return select(raveled.x, raveled.dim, raveled.index);
+}
+Value scatter_nd(const Value& x, const Value& index, const Value& source, Update update) {
+  return put("scatter_nd", x, last_dimension("scatter_nd", x, index), source, update);
+}
+Value index_get(const Value& x, Inputs indices) {
+  const Raveled raveled = ravel(x, without_masks("index_get", x, indices));
+  return select(raveled.x, raveled.dim, raveled.index);
+}
+Value index_put(const Value& x, Inputs indices, const Value& source, Update update) {
+  return put("index_put", x, without_masks("index_put", x, indices), source, update);
+}
+
+// ---- masks ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Value as_tensor(const Value& value, const Value& like) {
+  return value.is_scalar() ? full({}, value.scalar(), like.device(), like.dtype()) : value;
+}
+
+void require_mask(std::string_view op, const Value& mask) {
+  op::require_tensor(op, mask);
+  require<DTypeError>(mask.dtype() == DType::Bool, op, ": the mask must be boolean, got ", mask);
+}
+void require_mask_of(std::string_view op, const Value& x, const Value& mask) {
+  op::require_tensor(op, x);
+  require_mask(op, mask);
+  require<ShapeError>(mask.shape() == x.shape(), op, ": the mask ", mask.shape(), " does not have the shape of ", x);
+}
+
+}  // namespace
+
+Values nonzero(const Value& x) {
+  require<ShapeError>(x.rank() > 0, "nonzero: ", x, " has no dimensions to index");
+  return unravel_index(flat_nonzero(x), x.shape());
+}
+Value argwhere(const Value& x) { return x.rank() == 0 ? reshape(flat_nonzero(x), {-1, 0}) : stack(nonzero(x), 1); }
+
+Value mask_select(const Value& x, const Value& mask) {
+  require_mask_of("mask_select", x, mask);
+  return select(reshape(x, {x.numel()}), 0, flat_nonzero(mask));
+}
+
+Value mask_where(const Value& x, const Value& mask, const Value& value) {
+  require_mask("mask_where", mask);
+  return where(mask, value, x);
+}
+Value mask_fill(const Value& x, const Value& mask, const Scalar& number) {
+  require_mask("mask_fill", mask);
+  return where(mask, as_tensor(number, x), x);
+}
+
+Value masked_scatter(const Value& x, const Value& mask, const Value& source) {
+  require_mask_of("masked_scatter", x, mask);
+  op::require_tensor("masked_scatter", source);
+  const Value places = flat_nonzero(mask);
+  const std::int64_t count = places.numel();
+  require<ShapeError>(source.numel() >= count, "masked_scatter: ", source, " has ", source.numel(), " elements for ",
+                      count, " places");
+  const Value first = narrow(reshape(source, {source.numel()}), 0, 0, count);
+  return reshape(select_assign(reshape(x, {x.numel()}), 0, places, first), x.shape());
+}
+
+Value mask_assign(const Value& x, const Value& mask, const Value& value) {
+  op::require_tensor("mask_assign", x);
+  require_mask("mask_assign", mask);
+  const int rest = x.rank() - mask.rank();
+  if (value.rank() > rest) return index_put(x, Values{mask}, value);
+  Shape shape = mask.shape();
+  for (int i = 0; i < rest; ++i) shape.push_back(1);
+  bool fits = rest >= 0;
+  for (int i = 0; fits && i < mask.rank(); ++i) fits = mask.shape()[i] == x.shape()[i];
+  require<ShapeError>(fits, "mask_assign: the mask ", mask.shape(), " does not fit ", x.shape(), " from dimension 0");
+  const Value same = as_tensor(value, x);
+  op::require_same_dtype("mask_assign", x, same);
+  return expand(where(reshape(mask, shape), same, x), x.shape());
+}
+
+Value one_hot_fill(const Value& index, std::int64_t classes, const Scalar& on, const Scalar& off, int dim,
+                   DType dtype) {
+  op::require_index("one_hot_fill", index);
+  require<ArgumentError>(classes >= 0, "one_hot_fill: ", classes, " classes");
+  const int at = wrap_dim("one_hot_fill", dim, index.rank() + 1);
+  Shape shape = Shape::filled(index.rank() + 1, 1);
+  shape[at] = classes;
+  const Value numbers = reshape(arange(0, classes, 1, index.device()), shape);
+  const auto number = [&](const Scalar& scalar) { return full({}, scalar, index.device(), dtype); };
+  return where(eq(unsqueeze(cast(index, DType::I64), at), numbers), number(on), number(off));
 }
 
 }  // namespace kiln

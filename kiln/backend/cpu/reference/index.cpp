@@ -55,13 +55,31 @@ void each_slice(std::string_view op, const Slices& slices, const Array& index, i
     for (std::int64_t i = 0; i < count; ++i) f(outer * slices.size + indices[i], outer * count + i);
 }
 
-/// The result of an op that adds to x, which it starts as.
-template <class C>
-Result<C> start_as(const Array& x, Value& value) {
-  Result<C> result(value);
-  const RowMajor<C> start(x);
-  std::copy_n(start.data(), x.numel(), result.data());
-  return result;
+/// Calls f with the function that makes the new element of the old one and the one written.
+template <class C, class F>
+void visit_update(Update update, F&& f) {
+  switch (update) {
+    case Update::Assign: return f([](C, C b) { return b; });
+    case Update::Add: return f([](C a, C b) { return a + b; });
+    case Update::Mul: return f([](C a, C b) { return a * b; });
+    case Update::Min: return f([](C a, C b) { return b != b || b < a ? b : a; });
+    case Update::Max: return f([](C a, C b) { return b != b || b > a ? b : a; });
+  }
+}
+
+/// z = x, and then z[to] = update(z[to], source[from]) for each pair (from, to) that each_pair(f) gives to f.
+template <class Op, class EachPair>
+void update(const Op& op, Call call, EachPair each_pair) {
+  const Array x = read(call.in[Op::x]);
+  visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
+    Result<C> result(call.out[0]);
+    const RowMajor<C> start(x), source(read(call.in[Op::source]));
+    std::copy_n(start.data(), x.numel(), result.data());
+    visit_update<C>(op.update, [&](auto f) {
+      each_pair([&](std::int64_t from, std::int64_t to) { result[to] = f(result[to], source[from]); });
+    });
+    result.store();
+  });
 }
 
 }  // namespace
@@ -77,17 +95,11 @@ void run(const op::Gather& op, Call call) {
   }
 }
 
-void run(const op::ScatterAdd& op, Call call) {
-  using op::ScatterAdd;
-  const Array x = read(call.in[ScatterAdd::x]), index = read(call.in[ScatterAdd::index]);
-  const int dim = wrap_dim(ScatterAdd::kName, op.dim, x.shape.size());
-  visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
-    Result<C> result = start_as<C>(x, call.out[0]);
-    const RowMajor<C> source(read(call.in[ScatterAdd::source]));
-    each_place(ScatterAdd::kName, index, x.shape, contiguous_strides(x.shape), dim,
-               [&](std::int64_t from, std::int64_t to) { result[to] += source[from]; });
-    result.store();
-  });
+void run(const op::Scatter& op, Call call) {
+  const Array index = read(call.in[op::Scatter::index]);
+  const Shape& shape = call.in[op::Scatter::x].shape();
+  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  update(op, call, [&](auto f) { each_place(op.spoken(), index, shape, contiguous_strides(shape), dim, f); });
 }
 
 void run(const op::Select& op, Call call) {
@@ -101,19 +113,45 @@ void run(const op::Select& op, Call call) {
   });
 }
 
-void run(const op::SelectAdd& op, Call call) {
-  using op::SelectAdd;
-  const Array x = read(call.in[SelectAdd::x]), index = read(call.in[SelectAdd::index]);
-  const int dim = wrap_dim(SelectAdd::kName, op.dim, x.shape.size());
-  const Slices slices(x.shape, dim);
-  visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
-    Result<C> result = start_as<C>(x, call.out[0]);
-    const RowMajor<C> source(read(call.in[SelectAdd::source]));
-    each_slice(SelectAdd::kName, slices, index, dim, [&](std::int64_t to, std::int64_t from) {
-      for (std::int64_t i = 0; i < slices.inner; ++i) result[to * slices.inner + i] += source[from * slices.inner + i];
+void run(const op::SelectUpdate& op, Call call) {
+  const Array index = read(call.in[op::SelectUpdate::index]);
+  const Shape& shape = call.in[op::SelectUpdate::x].shape();
+  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  const Slices slices(shape, dim);
+  update(op, call, [&](auto f) {
+    each_slice(op.spoken(), slices, index, dim, [&](std::int64_t to, std::int64_t from) {
+      for (std::int64_t i = 0; i < slices.inner; ++i) f(from * slices.inner + i, to * slices.inner + i);
     });
-    result.store();
   });
+}
+
+void run(const op::RavelIndex& op, Call call) {
+  const Array z = allocate(call.out[0]);
+  const std::int64_t count = z.numel();
+  std::int64_t* at = z.as<std::int64_t>();
+  std::fill_n(at, count, 0);
+  for (int i = 0; i < op.shape.size(); ++i) {
+    const std::int64_t size = op.shape[i];
+    const RowMajor<std::int64_t> index(broadcast_to(read(call.in[static_cast<std::size_t>(i)]), z.shape));
+    for (std::int64_t k = 0; k < count; ++k) {
+      require<IndexError>(-size <= index[k] && index[k] < size, op::RavelIndex::kName, ": index ", index[k],
+                          " is out of range for size ", size, " in ", op.shape);
+      at[k] = at[k] * size + (index[k] < 0 ? index[k] + size : index[k]);
+    }
+  }
+}
+
+void run(const op::Nonzero& op, Call call) {
+  Value held;
+  const Array x = read_contiguous(call.in[0], held), z = allocate(call.out[0]);
+  const auto* flags = x.as<std::uint8_t>();
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    if (!flags[i]) continue;
+    require<ArgumentError>(found < op.count, op::Nonzero::kName, ": more than ", op.count, " elements are true");
+    z.as<std::int64_t>()[found++] = i;
+  }
+  require<ArgumentError>(found == op.count, op::Nonzero::kName, ": ", found, " elements are true, not ", op.count);
 }
 
 }  // namespace kiln::cpu::reference

@@ -20,6 +20,8 @@ void run(const op::Permute& op, Call call);
 void run(const op::Expand& op, Call call);
 void run(const op::Slice& op, Call call);
 void run(const op::SliceAssign& op, Call call);
+void run(const op::Unfold& op, Call call);
+void run(const op::Fold& op, Call call);
 // matmul.cpp
 void run(const op::Matmul& op, Call call);
 // conv.cpp
@@ -32,9 +34,11 @@ void run(const op::AvgPool& op, Call call);
 void run(const op::AvgPoolGrad& op, Call call);
 // index.cpp
 void run(const op::Gather& op, Call call);
-void run(const op::ScatterAdd& op, Call call);
+void run(const op::Scatter& op, Call call);
 void run(const op::Select& op, Call call);
-void run(const op::SelectAdd& op, Call call);
+void run(const op::SelectUpdate& op, Call call);
+void run(const op::RavelIndex& op, Call call);
+void run(const op::Nonzero& op, Call call);
 // assemble.cpp
 void run(const op::Cat& op, Call call);
 // create.cpp

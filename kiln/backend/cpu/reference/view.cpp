@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <optional>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/ops/view.hpp"
 
@@ -80,6 +82,34 @@ void run(const op::SliceAssign& op, Call call) {
   copy(x, z);
   const std::int64_t offset = first_of(z, op.begin, value.shape) * static_cast<std::int64_t>(size_of(z.dtype));
   copy(value, {.data = z.data + offset, .dtype = z.dtype, .shape = value.shape, .strides = scaled(z.strides, op.step)});
+}
+
+void run(const op::Unfold& op, Call call) {
+  const Node& x = *call.in[0].node();
+  Dims strides = x.strides;
+  strides.push_back(strides[op.dim] * op.dilation);
+  strides[op.dim] *= op.step;
+  alias(call.out[0], call.in[0], strides, x.offset);
+}
+
+void run(const op::Fold& op, Call call) {
+  const Array x = read(call.in[0]);
+  visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
+    Result<C> result(call.out[0]);
+    const RowMajor<C> windows(x);
+    const std::int64_t size = x.shape.back(), count = x.shape[op.dim];
+    std::int64_t outer = 1, inner = 1;
+    for (int i = 0; i < op.dim; ++i) outer *= x.shape[i];
+    for (int i = op.dim + 1; i + 1 < x.shape.size(); ++i) inner *= x.shape[i];
+    std::fill_n(result.data(), outer * op.length * inner, C{0});
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (std::int64_t k = 0; k < size; ++k)
+        for (std::int64_t w = 0; w < count; ++w)
+          for (std::int64_t i = 0; i < inner; ++i)
+            result[(o * op.length + w * op.step + k * op.dilation) * inner + i] +=
+                windows[((o * count + w) * inner + i) * size + k];
+    result.store();
+  });
 }
 
 }  // namespace kiln::cpu::reference
