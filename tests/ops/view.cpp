@@ -102,10 +102,114 @@ std::vector<Row> view_rows() {
           "unfold_of_a_slice_in_two_dimensions", {6, 5}, {2, 2, 2, 3},
           [](const Value& x) { return unfold(unfold(sliced(x, {{{}, {}, -1}, {1, {}}}), 0, 2, 3), 1, 3, 1); },
           [](const Dims& i) { return Dims{5 - 3 * i[0] - i[2], 1 + i[1] + i[3]}; }),
+      reshaping("squeeze_several", {1, 2, 1, 3}, {2, 3}, [](const Value& x) { return squeeze(x, {-2, 0}); }),
+      reshaping("unsqueeze_several", {2, 3}, {1, 2, 3, 1}, [](const Value& x) { return unsqueeze(x, {-1, 0}); }),
+      moving(
+          "movedim", {2, 3, 4, 5}, {3, 5, 2, 4}, [](const Value& x) { return movedim(x, {0, 2}, {2, -1}); },
+          [](const Dims& i) { return Dims{i[2], i[0], i[3], i[1]}; }),
+      moving(
+          "roll", {5, 2}, {5, 2}, [](const Value& x) { return roll(x, -7, 0); },
+          [](const Dims& i) { return Dims{(i[0] + 7) % 5, i[1]}; }),
+      moving(
+          "roll_several", {3, 4}, {3, 4}, [](const Value& x) { return roll(x, {1, -6}, {0, 1}); },
+          [](const Dims& i) { return Dims{(i[0] + 2) % 3, (i[1] + 6) % 4}; }),
+      moving(
+          "fliplr", {2, 3, 2}, {2, 3, 2}, [](const Value& x) { return fliplr(x); },
+          [](const Dims& i) { return Dims{i[0], 2 - i[1], i[2]}; }),
+      moving(
+          "flipud", {3, 2}, {3, 2}, [](const Value& x) { return flipud(x); },
+          [](const Dims& i) { return Dims{2 - i[0], i[1]}; }),
+      moving(
+          "rot90", {2, 3}, {3, 2}, [](const Value& x) { return rot90(x); },
+          [](const Dims& i) { return Dims{i[1], 2 - i[0]}; }),
+      moving(
+          "rot90_twice", {2, 3}, {2, 3}, [](const Value& x) { return rot90(x, -2); },
+          [](const Dims& i) { return Dims{1 - i[0], 2 - i[1]}; }),
+      moving(
+          "rot90_back", {2, 2, 3}, {2, 3, 2}, [](const Value& x) { return rot90(x, 3, 1, 2); },
+          [](const Dims& i) { return Dims{i[0], 1 - i[2], i[1]}; }),
+      moving(
+          "repeat", {2, 3}, {4, 9}, [](const Value& x) { return repeat(x, {2, 3}); },
+          [](const Dims& i) { return Dims{i[0] % 2, i[1] % 3}; }),
+      moving(
+          "tile_more", {3}, {2, 6}, [](const Value& x) { return tile(x, {2, 2}); },
+          [](const Dims& i) { return Dims{i[1] % 3}; }),
+      moving(
+          "tile_fewer", {2, 3}, {2, 6}, [](const Value& x) { return tile(x, {2}); },
+          [](const Dims& i) { return Dims{i[0], i[1] % 3}; }),
+      moving(
+          "repeat_interleave", {2, 3}, {2, 9}, [](const Value& x) { return repeat_interleave(x, 3, -1); },
+          [](const Dims& i) { return Dims{i[0], i[1] / 3}; }),
+      moving(
+          "repeat_interleave_by_a_tensor", {3, 2}, {6, 2},
+          [](const Value& x) {
+            return repeat_interleave(x, from_data(TensorData::of<std::int64_t>({3}, {3, 0, 3}), x.device()), 0);
+          },
+          [](const Dims& i) { return Dims{i[0] / 3 * 2, i[1]}; }),
+      moving(
+          "slice_dim", {3, 6}, {3, 3}, [](const Value& x) { return slice_dim(x, -1, {-1, {}, -2}); },
+          [](const Dims& i) { return Dims{i[0], 5 - 2 * i[1]}; }),
       moving(
           "flip", {3, 4}, {3, 4}, [](const Value& x) { return flip(x, {0, 1}); },
           [](const Dims& i) { return Dims{2 - i[0], 3 - i[1]}; }),
   };
+  const auto cutting = [&](std::string name, std::vector<std::int64_t> starts,
+                           std::function<Values(const Value&)> function) {
+    rows.push_back({.name = std::move(name),
+                    .operands = {{{2, 5}}},
+                    .function = [=](const Values& in) { return function(in[0]); },
+                    .meaning =
+                        [=](const std::vector<Array>& in) {
+                          std::vector<Array> parts;
+                          for (std::size_t k = 0; k + 1 < starts.size(); ++k) {
+                            parts.push_back(Array({2, starts[k + 1] - starts[k]}));
+                            each_index(parts[k].shape,
+                                       [&](const Dims& i) { parts[k](i) = in[0]({i[0], starts[k] + i[1]}); });
+                          }
+                          return parts;
+                        }});
+  };
+  cutting("chunk", {0, 2, 4, 5}, [](const Value& x) { return chunk(x, 3, 1); });
+  cutting("chunk_into_fewer", {0, 2, 4, 5}, [](const Value& x) { return chunk(x, 4, 1); });
+  cutting("tensor_split", {0, 2, 3, 4, 5}, [](const Value& x) { return tensor_split(x, 4, 1); });
+  cutting("split_at", {0, 1, 1, 4, 5}, [](const Value& x) { return split_at(x, {1, 1, 4}, -1); });
+  cutting("split_with_sizes", {0, 4, 4, 5}, [](const Value& x) { return split_with_sizes(x, {4, 0, 1}, 1); });
+  rows.push_back({.name = "unbind",
+                  .operands = {{{2, 3}}},
+                  .function = [](const Values& in) { return unbind(in[0], 1); },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        std::vector<Array> parts(3, Array({2}));
+                        each_index({2, 3},
+                                   [&](const Dims& i) { parts[static_cast<std::size_t>(i[1])]({i[0]}) = in[0](i); });
+                        return parts;
+                      }});
+  rows.push_back({.name = "broadcast_tensors",
+                  .operands = {{{3, 1}}, {{2}}},
+                  .function = [](const Values& in) { return broadcast_tensors(in); },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        std::vector<Array> results(2, Array({3, 2}));
+                        each_index({3, 2}, [&](const Dims& i) {
+                          results[0](i) = in[0]({i[0], 0});
+                          results[1](i) = in[1]({i[1]});
+                        });
+                        return results;
+                      }});
+  rows.push_back({.name = "slice_fill",
+                  .operands = {{{4, 3}}},
+                  .function =
+                      [](const Values& in) {
+                        const Range every_second{{}, {}, -2};
+                        return Values{slice_fill(in[0], {&every_second, 1}, 0.25)};
+                      },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        for (const std::int64_t row : {1, 3})
+                          for (std::int64_t j = 0; j < 3; ++j) result({row, j}) = 0.25;
+                        return std::vector<Array>{result};
+                      }});
   rows.push_back(folding("fold", {2, 4, 3, 4}, 7, 1, 1));
   rows.push_back(folding("fold_with_gaps_and_a_rest", {2, 3, 2, 3}, 14, 4, 2));
   rows.push_back(folding("fold_of_one_window", {1, 1, 5, 3}, 3, 2, 1));

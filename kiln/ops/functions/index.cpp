@@ -176,7 +176,11 @@ Values nonzero(const Value& x) {
   require<ShapeError>(x.rank() > 0, "nonzero: ", x, " has no dimensions to index");
   return unravel_index(flat_nonzero(x), x.shape());
 }
-Value argwhere(const Value& x) { return x.rank() == 0 ? reshape(flat_nonzero(x), {-1, 0}) : stack(nonzero(x), 1); }
+Value argwhere(const Value& x) {
+  if (x.rank() > 0) return stack(nonzero(x), 1);
+  const Value places = flat_nonzero(x);
+  return zeros({places.numel(), 0}, x.device(), DType::I64);
+}
 
 Value mask_select(const Value& x, const Value& mask) {
   require_mask_of("mask_select", x, mask);

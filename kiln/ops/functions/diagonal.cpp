@@ -1,0 +1,100 @@
+#include "kiln/ops/functions/diagonal.hpp"
+
+#include <algorithm>
+
+#include "kiln/ops/functions/view.hpp"
+
+namespace kiln {
+namespace {
+
+/// The diagonal as a slice of a matrix whose rows follow each other.
+struct Diagonal {
+  std::int64_t count;
+  Range range;
+};
+
+Diagonal place(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+  const std::int64_t below = offset < 0 ? std::min(-std::max(offset, -rows), rows) : 0;
+  const std::int64_t right = offset > 0 ? std::min(offset, columns) : 0;
+  const std::int64_t count = std::min(rows - below, columns - right), first = below * columns + right;
+  return {count, {first, count == 0 ? first : first + (count - 1) * (columns + 1) + 1, columns + 1}};
+}
+
+void require_matrices(std::string_view op, const Value& x) {
+  require<ShapeError>(x.rank() >= 2, op, ": needs matrices, got ", x);
+}
+
+/// compare(column, row + offset) for each element.
+Value mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device,
+           Value (*compare)(const Value&, const Value&)) {
+  numel({rows, columns});  // throws where the shape is impossible
+  // Beyond the matrix all offsets are alike.
+  offset = std::clamp(offset, -rows, columns);
+  return compare(arange(0, columns, 1, device), unsqueeze(arange(0, rows, 1, device), 1) + offset);
+}
+
+Value kept(const Value& x, const Value& mask) { return where(mask, x, full({}, 0, x.device(), x.dtype())); }
+
+}  // namespace
+
+Value diagonal(const Value& x, std::int64_t offset, int dim1, int dim2) {
+  require_matrices("diagonal", x);
+  const int row_dim = wrap_dim("diagonal", dim1, x.rank()), column_dim = wrap_dim("diagonal", dim2, x.rank());
+  require<ArgumentError>(row_dim != column_dim, "diagonal: dimension ", dim1, " is named twice");
+  const Value matrices = movedim(x, {row_dim, column_dim}, {-2, -1});
+  const std::int64_t rows = matrices.dim(-2), columns = matrices.dim(-1);
+  const Diagonal diagonal = place(rows, columns, offset);
+  const Value lines = flatten(matrices, -2);
+  return diagonal.count == 0 ? narrow(lines, -1, 0, 0) : slice_dim(lines, -1, diagonal.range);
+}
+
+Value diag_embed(const Value& x, std::int64_t offset, int dim1, int dim2) {
+  require<ShapeError>(x.rank() >= 1, "diag_embed: ", x, " has no diagonal");
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  require<ArgumentError>(-kMost < offset && offset < kMost, "diag_embed: a diagonal ", offset, " off the main one");
+  const std::int64_t size = x.dim(-1) + (offset < 0 ? -offset : offset);
+  Shape lines = x.shape(), square = x.shape();
+  square.back() = size;
+  square.push_back(size);
+  numel(square);  // throws where it is impossible
+  lines.back() = size * size;
+  const Diagonal diagonal = place(size, size, offset);
+  Value result = zeros(lines, x.device(), x.dtype());
+  if (x.numel() > 0) {
+    std::vector<Range> ranges(static_cast<std::size_t>(x.rank()));
+    ranges.back() = diagonal.range;
+    result = slice_assign(result, ranges, x);
+  }
+  return movedim(reshape(result, square), {-2, -1}, {dim1, dim2});
+}
+
+Value diag(const Value& x, std::int64_t offset) {
+  require<ShapeError>(x.rank() == 1 || x.rank() == 2, "diag: needs a vector or a matrix, got ", x);
+  return x.rank() == 1 ? diag_embed(x, offset) : diagonal(x, offset);
+}
+
+Value trace(const Value& x) {
+  require_matrices("trace", x);
+  return sum(diagonal(x), {-1});
+}
+
+Value triu_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device) {
+  return mask(rows, columns, offset, device, &ge);
+}
+Value tril_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device) {
+  return mask(rows, columns, offset, device, &le);
+}
+Value diag_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device) {
+  return mask(rows, columns, offset, device, &eq);
+}
+
+Value triu(const Value& x, std::int64_t offset) {
+  require_matrices("triu", x);
+  return kept(x, triu_mask(x.dim(-2), x.dim(-1), offset, x.device()));
+}
+Value tril(const Value& x, std::int64_t offset) {
+  require_matrices("tril", x);
+  return kept(x, tril_mask(x.dim(-2), x.dim(-1), offset, x.device()));
+}
+
+}  // namespace kiln

@@ -1,0 +1,25 @@
+// Diagonals and triangles. Diagonal `offset` begins that many columns to the right of the main one (to the left where
+// negative); matrices are the last two dimensions, unless dimensions are named.
+#pragma once
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+/// The diagonal, as the last dimension; a view where x's rows lie one behind the other. dim1 counts rows, dim2 columns.
+Value diagonal(const Value& x, std::int64_t offset = 0, int dim1 = -2, int dim2 = -1);
+/// [..., n] -> matrices with that diagonal and zeros elsewhere; their rows are dimension dim1, the columns dim2.
+Value diag_embed(const Value& x, std::int64_t offset = 0, int dim1 = -2, int dim2 = -1);
+/// A vector becomes a matrix with that diagonal, a matrix becomes its diagonal.
+Value diag(const Value& x, std::int64_t offset = 0);
+/// The sum of the diagonal.
+Value trace(const Value& x);
+
+/// Zero below (triu) or above (tril) the diagonal.
+Value triu(const Value& x, std::int64_t offset = 0);
+Value tril(const Value& x, std::int64_t offset = 0);
+/// [rows, columns], true on the diagonal and above it (triu), below it (tril), or there alone (diag).
+Value triu_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device);
+Value tril_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device);
+Value diag_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device);
+
+}  // namespace kiln
