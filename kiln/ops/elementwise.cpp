@@ -3,8 +3,8 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/vjp.hpp"
 #include "kiln/ops/scalar_math.hpp"
+#include "kiln/ops/vjp.hpp"
 
 namespace kiln {
 namespace op {
@@ -283,6 +283,20 @@ Value mish_slope(const Value& x) {
   return w + x * (1 - square(w)) * sigmoid(x);
 }
 Value hard_swish_slope(const Value& x) { return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x / 3 + 0.5)); }
+Value i1_slope(const Value& x) {
+  const Value at_zero = eq(x, 0), divisor = where(at_zero, 1.0, x);
+  return where(at_zero, 0.5, i0(x) - i1(x) / divisor);
+}
+Value sinc_slope(const Value& x) {
+  // (cos(pi x) - sinc(x)) / x, and near 0, where that cancels, its power series.
+  const Value near = lt(abs(x), 0.25), s = where(near, square(x), 0.0);
+  Value series = -1.3148481279991995e-7;
+  for (const double c : {4.0499478466192442e-6, -9.7662231263189327e-5, 0.001781145516372852, -0.023460810354558236,
+                         0.2091827825412384, -1.1445109447325053, 3.2469697011334146, -3.2898681336964529})
+    series = series * s + c;
+  return where(near, series * x, (cos(x * 3.141592653589793) - sinc(x)) / where(near, 1.0, x));
+}
+Value xlogy_slope(const Value& x, const Value& y) { return where(logical_and(eq(x, 0), le(y, 0)), 0.0, log(y)); }
 Value pow_slope(const Value& x, const Value& y) { return where(eq(y, 0), 0.0, y * pow(x, y - 1)); }
 Value pow_log(const Value& x, const Value& z) { return where(eq(z, 0), 0.0, z * log(x)); }
 Value share_of_larger(const Value& x, const Value& y) {

@@ -6,11 +6,13 @@
 #include <limits>
 #include <type_traits>
 
+#include "kiln/ops/special_math.hpp"
+
 namespace kiln::scalar_math {
 
-using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atanh, std::cos, std::cosh, std::erf, std::erfc,
-    std::exp, std::exp2, std::expm1, std::hypot, std::log, std::log10, std::log1p, std::log2, std::sin, std::sinh,
-    std::sqrt, std::tan, std::tanh, std::atan2;
+using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atanh, std::copysign, std::cos, std::cosh, std::erf,
+    std::erfc, std::exp, std::exp2, std::expm1, std::hypot, std::log, std::log10, std::log1p, std::log2, std::sin,
+    std::sinh, std::sqrt, std::tan, std::tanh, std::atan2;
 
 template <class T> bool is_nan(T x) { return x != x; }
 template <class T> bool is_inf(T x) { return std::abs(x) == std::numeric_limits<T>::infinity(); }
@@ -44,6 +46,12 @@ T abs(T x) {
 template <class T>
 T sign(T x) {
   return is_nan(x) ? x : static_cast<T>((x > T{0}) - (x < T{0}));
+}
+
+template <class T>
+bool sign_bit(T x) {
+  if constexpr (std::is_integral_v<T>) return x < 0;
+  else return std::signbit(x);
 }
 
 template <class T> T floor(T x) {
@@ -127,6 +135,22 @@ template <class T>
 T shift_right(T x, T y) {
   if (y < 0 || static_cast<std::uint64_t>(y) >= sizeof(T) * 8) return x < 0 ? static_cast<T>(-1) : T(0);
   return static_cast<T>(x >> y);
+}
+
+// Computed in double precision, also for floats.
+template <class T> T lgamma(T x) { return static_cast<T>(special::lgamma(static_cast<double>(x))); }
+template <class T> T digamma(T x) { return static_cast<T>(special::digamma(static_cast<double>(x))); }
+template <class T> T polygamma(T order, T x) {
+  return static_cast<T>(special::polygamma(static_cast<double>(order), static_cast<double>(x)));
+}
+template <class T> T erfinv(T x) { return static_cast<T>(special::erfinv(static_cast<double>(x))); }
+template <class T> T i0(T x) { return static_cast<T>(special::bessel_i(0, static_cast<double>(x))); }
+template <class T> T i1(T x) { return static_cast<T>(special::bessel_i(1, static_cast<double>(x))); }
+/// sin(pi x) / (pi x)
+template <class T>
+T sinc(T x) {
+  const auto real = static_cast<double>(x);
+  return static_cast<T>(x == 0 ? 1 : special::sin_pi(real) / (special::kPi * real));
 }
 
 }  // namespace kiln::scalar_math

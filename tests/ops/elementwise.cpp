@@ -17,6 +17,29 @@ struct UnaryMeaning {
 double softplus(double x) { return std::log(1 + std::exp(x)); }
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
+/// The derivative of order n of log Gamma's slope, as a sum of a thousand terms and an integral for the rest.
+double polygamma_sum(int n, double x) {
+  double sum = 0;
+  constexpr int kTerms = 1000;
+  for (int k = 0; k < kTerms; ++k) sum += std::pow(x + k, -n - 1);
+  const double a = x + kTerms;
+  if (n == 0) return std::log(a) - 1 / (2 * a) - 1 / (12 * a * a) - sum;
+  sum += std::pow(a, -n) / n + std::pow(a, -n - 1) / 2 + (n + 1) * std::pow(a, -n - 2) / 12;
+  return (n % 2 == 0 ? -1 : 1) * std::tgamma(n + 1) * sum;
+}
+/// By bisection.
+double inverse_erf(double x) {
+  double low = -7, high = 7;
+  for (int i = 0; i < 100; ++i) (std::erf((low + high) / 2) < x ? low : high) = (low + high) / 2;
+  return (low + high) / 2;
+}
+/// The integral over a circle, for which the rule of equal steps is exact.
+double bessel_integral(int order, double x) {
+  double sum = 0;
+  for (int i = 0; i < 64; ++i) sum += std::exp(x * std::cos(i * M_PI / 32)) * std::cos(order * i * M_PI / 32);
+  return sum / 64;
+}
+
 // What each unary row computes, said a second time with <cmath> and textbook definitions.
 const std::map<std::string, UnaryMeaning>& unary_meanings() {
   static const std::map<std::string, UnaryMeaning> meanings = {
@@ -50,6 +73,17 @@ const std::map<std::string, UnaryMeaning>& unary_meanings() {
       {"atanh", {[](double x) { return std::atanh(x); }, -0.8, 0.8}},
       {"erf", {[](double x) { return std::erf(x); }}},
       {"erfc", {[](double x) { return std::erfc(x); }}},
+      {"erfinv", {inverse_erf, -0.9, 0.9}},
+      {"lgamma", {[](double x) { return std::log(std::tgamma(x)); }, 0.3, 5}},
+      {"digamma", {[](double x) { return polygamma_sum(0, x); }, 0.6, 12}},
+      {"i0", {[](double x) { return bessel_integral(0, x); }, -3, 3}},
+      {"i1", {[](double x) { return bessel_integral(1, x); }, -3, 3}},
+      {"sinc", {[](double x) { return x == 0 ? 1 : std::sin(M_PI * x) / (M_PI * x); }}},
+      {"logit", {[](double x) { return std::log(x) - std::log(1 - x); }, 0.1, 0.9}},
+      {"relu6", {[](double x) { return std::fmin(std::fmax(x, 0), 6); }, -4, 10}},
+      {"selu", {[](double x) { return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * (std::exp(x) - 1)); }}},
+      {"tanhshrink", {[](double x) { return x - std::tanh(x); }}},
+      {"frac", {[](double x) { return std::fmod(x, 1); }, -3, 3}},
       {"sigmoid", {logistic}},
       {"log_sigmoid", {[](double x) { return std::log(logistic(x)); }}},
       {"softplus", {softplus}},
@@ -73,6 +107,7 @@ const std::map<std::string, UnaryMeaning>& unary_meanings() {
       {"is_nan", {[](double x) { return std::isnan(x) ? 1.0 : 0.0; }}},
       {"is_inf", {[](double x) { return std::isinf(x) ? 1.0 : 0.0; }}},
       {"is_finite", {[](double x) { return std::isfinite(x) ? 1.0 : 0.0; }}},
+      {"signbit", {[](double x) { return x < 0 ? 1.0 : 0.0; }}},
       {"logical_not", {[](double x) { return x == 0 ? 1.0 : 0.0; }}},
   };
   return meanings;
@@ -100,6 +135,18 @@ const std::map<std::string, BinaryMeaning>& binary_meanings() {
       {"logaddexp", {[](double x, double y) { return std::log(std::exp(x) + std::exp(y)); }}},
       {"leaky_relu", {[](double x, double y) { return x > 0 ? x : x * y; }, -2, 2, 0.1, 0.3}},
       {"elu", {[](double x, double y) { return x > 0 ? x : y * (std::exp(x) - 1); }, -2, 2, 0.5, 2}},
+      {"celu",
+       {[](double x, double y) { return std::fmax(x, 0) + std::fmin(0, y * (std::exp(x / y) - 1)); }, -2, 2, 0.5, 2}},
+      {"thresholded_relu", {[](double x, double y) { return x > y ? x : 0; }, -2, 2, 0.501, 0.502}},
+      {"hard_shrink", {[](double x, double y) { return std::fabs(x) > y ? x : 0; }, -2, 2, 0.501, 0.502}},
+      {"soft_shrink", {[](double x, double y) { return x > y    ? x - y
+                                                       : x < -y ? x + y
+                                                                : 0; }, -2, 2, 0.501, 0.502}},
+      {"copysign", {[](double x, double y) { return std::copysign(x, y); }}},
+      {"heaviside", {[](double x, double y) { return x < 0    ? 0
+                                                     : x == 0 ? y
+                                                              : 1; }}},
+      {"xlogy", {[](double x, double y) { return x * std::log(y); }, -2, 2, 0.3, 3}},
       {"eq", {[](double x, double y) { return x == y ? 1.0 : 0.0; }}},
       {"ne", {[](double x, double y) { return x != y ? 1.0 : 0.0; }}},
       {"lt", {[](double x, double y) { return x < y ? 1.0 : 0.0; }}},
@@ -226,6 +273,15 @@ std::vector<Row> elementwise_rows() {
 #define KILN_COMPARISON(Name, function, ...) \
   add_binary(rows, #function, static_cast<BinaryFunction>(kiln::function), false);
 #include "kiln/ops/elementwise.def"
+  rows.push_back({.name = "polygamma",
+                  .operands = {{{4, 1}, 0, 5, Operand::Index}, {{6}, 0.7, 8}},
+                  .function = [](const Values& in) { return Values{polygamma(in[0], in[1])}; },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        return std::vector<Array>{zip(
+                            in[0], in[1], [](double n, double x) { return polygamma_sum(static_cast<int>(n), x); })};
+                      },
+                  .tolerance = 4});
   rows.push_back({.name = "where",
                   .operands = {{{3, 4}, 0, 1, Operand::Flag}, {{3, 4}}, {{4}}},
                   .function = [](const Values& in) { return Values{where(in[0], in[1], in[2])}; },

@@ -28,6 +28,8 @@ template <class T> HWY_INLINE Mask<T> is_finite(Vector<T> x) { return abs(x) < k
 template <class T> HWY_INLINE Vector<T> with_sign_of(Vector<T> magnitude, Vector<T> sign) {
   return hn::CopySign(magnitude.lanes, sign.lanes);
 }
+template <class T> HWY_INLINE Vector<T> copysign(Vector<T> x, Vector<T> y) { return with_sign_of(x, y); }
+template <class T> HWY_INLINE Mask<T> sign_bit(Vector<T> x) { return with_sign_of(Vector<T>(1), x) < 0; }
 // Highway's one-lane target loses the sign of a zero.
 template <class T> HWY_INLINE Vector<T> floor(Vector<T> x) { return with_sign_of<T>(hn::Floor(x.lanes), x); }
 template <class T> HWY_INLINE Vector<T> ceil(Vector<T> x) { return with_sign_of<T>(hn::Ceil(x.lanes), x); }
@@ -70,11 +72,17 @@ KILN_LANES(sinh)
 KILN_LANES(cosh)
 KILN_LANES_ONLY(tan)
 KILN_LANES_ONLY(erfc)
+KILN_LANES_ONLY(erfinv)
+KILN_LANES_ONLY(lgamma)
+KILN_LANES_ONLY(digamma)
+KILN_LANES_ONLY(i0)
+KILN_LANES_ONLY(i1)
 KILN_LANES_OF_TWO(pow)
 KILN_LANES_OF_TWO(atan2)
 KILN_LANES_OF_TWO(hypot)
 KILN_LANES_OF_TWO(fmod)
 KILN_LANES_OF_TWO(remainder)
+KILN_LANES_OF_TWO(polygamma)
 #undef KILN_LANES_OF_TWO
 
 template <class T> HWY_INLINE Vector<T> floor_divide(Vector<T> x, Vector<T> y) { return floor(x / y); }
@@ -174,6 +182,13 @@ template <class T> HWY_INLINE Vector<T> sin(Vector<T> x) {
 template <class T> HWY_INLINE Vector<T> cos(Vector<T> x) {
   if (any(!(abs(x) < kTrigonometricLimit))) return cos_lanes(x);
   return hn::Cos(hn::ScalableTag<T>(), x.lanes);
+}
+
+/// sin(pi x) / (pi x), with the sine's argument reduced exactly.
+template <class T> HWY_INLINE Vector<T> sinc(Vector<T> x) {
+  const Vector<T> whole = round(x), sine = sin((x - whole) * 3.141592653589793);
+  const Vector<T> numerator = select(floor(whole * 0.5) * 2 == whole, sine, -sine);
+  return select(x == 0, Vector<T>(1), numerator / (x * 3.141592653589793));
 }
 
 // Beyond this exp(x) overflows before sinh(x) does.
