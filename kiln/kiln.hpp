@@ -16,4 +16,5 @@
 #include "kiln/tensor/norm.hpp"
 #include "kiln/tensor/pool.hpp"
 #include "kiln/tensor/print.hpp"
+#include "kiln/tensor/signal.hpp"
 #include "kiln/tensor/tensor.hpp"

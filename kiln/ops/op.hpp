@@ -18,6 +18,7 @@
 #include "kiln/ops/norm.hpp"
 #include "kiln/ops/pool.hpp"
 #include "kiln/ops/reduce.hpp"
+#include "kiln/ops/signal.hpp"
 #include "kiln/ops/view.hpp"
 
 namespace kiln {
@@ -59,6 +60,7 @@ struct Op {
                              Fill, Arange, Random, Dropout,                 // create
                              Softmax, LayerNorm,                            // norm
                              CrossEntropy,                                  // loss
+                             Fft,                                           // signal
                              Custom>;
 
   template <Primitive T>

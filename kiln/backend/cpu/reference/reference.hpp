@@ -41,6 +41,8 @@ void run(const op::RavelIndex& op, Call call);
 void run(const op::Nonzero& op, Call call);
 // assemble.cpp
 void run(const op::Cat& op, Call call);
+// signal.cpp
+void run(const op::Fft& op, Call call);
 // create.cpp
 void run(const op::Fill& op, Call call);
 void run(const op::Arange& op, Call call);
