@@ -263,7 +263,7 @@ Value where(const Value& condition, const Value& x, const Value& y) {
 Value clamp(const Value& x, const Value& low, const Value& high) { return minimum(maximum(x, low), high); }
 
 Value cast(const Value& x, DType dtype) {
-  if (x.is_scalar() || x.dtype() == dtype) return x;
+  if (x.is_scalar() || (x && x.dtype() == dtype)) return x;
   return emit(op::Cast{dtype}, {x});
 }
 

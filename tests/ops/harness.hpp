@@ -5,6 +5,7 @@
 // The meaning is written with plain loops over Array and never calls Kiln's tensor functions.
 #pragma once
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,5 +60,8 @@ struct Family {
   explicit Family(std::vector<Row> (*rows)());
 };
 std::vector<Row> all_rows();
+
+/// What emit() can be asked for: each op, and each function of those that have several ("exp", not "unary").
+std::set<std::string> functions_of_the_table();
 
 }  // namespace kiln::test
