@@ -222,7 +222,8 @@ Value ravel_index(Inputs indices, const Shape& shape) { return emit(op::RavelInd
 
 Value flat_nonzero(const Value& x) {
   const Value flags = cast(x, DType::Bool);
-  return emit(op::Nonzero{static_cast<std::int64_t>(sum(flags).item())}, {flags});
+  // Whole numbers are exact in float64, whose sums are faster than those of integers.
+  return emit(op::Nonzero{static_cast<std::int64_t>(sum(cast(flags, DType::F64)).item())}, {flags});
 }
 
 Value one_hot(const Value& index, std::int64_t classes, DType dtype) {

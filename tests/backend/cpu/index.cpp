@@ -2,6 +2,7 @@
 
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/functions/index.hpp"
+#include "kiln/ops/functions/view.hpp"
 #include "tests/backend/cpu/grid.hpp"
 
 namespace kiln {
@@ -125,6 +126,9 @@ TEST(FastIndex, ReadsTheBitsOfTheReference) {
       expect_bits_of_reference(text("select ", dtype, " ", dim), {x, skewed({6, 50}, x.dim(dim), DType::U8)},
                                [&](const Values& in) { return select(in[0], dim, in[1]); });
     }
+    const Value table = numbers(cpu, {2, 300, 500}, dtype, -9, 9);
+    expect_bits_of_reference(text("gather of long rows ", dtype), {table, skewed({1, 200, 500}, 300)},
+                             [&](const Values& in) { return gather(in[0], 1, in[1]); });
     expect_bits_of_reference(text("take ", dtype), {line, skewed({3, 50000}, 70000, DType::I32)},
                              [&](const Values& in) { return take(in[0], in[1] - 70000); });
     expect_bits_of_reference(text("select of a narrowed table ", dtype), {x, skewed({900}, 30)}, [&](const Values& in) {
@@ -168,6 +172,21 @@ TEST(FastIndex, UpdatesToTheBitsOfTheReference) {
                                  [&](const Values& in) { return select_assign(in[0], it.dim, in[1], in[2], update); });
       }
     }
+}
+
+TEST(FastIndex, AddsWindowsToTheBitsOfTheReference) {
+  for (const DType dtype : {DType::F64, DType::F32, DType::BF16, DType::I64}) {
+    const Value wide = scattered(Device::cpu(), {3, 30, 70, 5}, dtype, -9, 9),
+                line = numbers(Device::cpu(), {9000, 3}, dtype, -9, 9);
+    expect_bits_of_reference(text("fold inside ", dtype), {wide},
+                             [](const Values& in) { return fold(in[0], 1, 34, 1); });
+    expect_bits_of_reference(text("fold with gaps ", dtype), {wide},
+                             [](const Values& in) { return fold(in[0], 2, 2 * 69 + 3 * 4 + 2, 2, 3); });
+    expect_bits_of_reference(text("fold into rows ", dtype), {permute(wide, {1, 0, 2, 3})},
+                             [](const Values& in) { return fold(in[0], 0, 34, 1); });
+    expect_bits_of_reference(text("fold into a line ", dtype), {line},
+                             [](const Values& in) { return fold(in[0], 0, 27000, 3); });
+  }
 }
 
 TEST(FastIndex, FindsTheFirstIndexOutOfRangeOfMany) {

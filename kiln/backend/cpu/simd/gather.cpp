@@ -11,8 +11,10 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
-constexpr std::int64_t kBlock = 2048;   // indices that stay in the first cache between a look at them and their use
+constexpr std::int64_t kGrain = 16384;   // elements worth a thread's while
+constexpr std::int64_t kColumns = 64;    // of a row that one piece gathers
+constexpr std::int64_t kCache = 262144;  // bytes of x that stay near without help
+constexpr std::int64_t kBlock = 2048;    // indices that stay in the first cache between a look at them and their use
 
 template <class Word>
 void gather_run(const Word* x, std::int64_t stride, std::int64_t step, const std::int64_t* index, Word* z,
@@ -43,6 +45,42 @@ void gather(const Array& x, const Indices& index, const Array& z, int dim) {
       }
     });
   });
+}
+
+/// The same in blocks of columns, for rows so long that the elements of a few of them displace each other in the cache:
+/// x [outer, size, inner] -> z [outer, count, inner].
+template <class Word>
+void gather_columns(const Slices& slices, const Slices& result, const Word* x, const Indices& index, Word* z, int dim) {
+  const std::int64_t inner = slices.inner, blocks = (inner + kColumns - 1) / kColumns;
+  index.check(op::Gather::kName, dim, slices.size);
+  parallel_for(result.outer * blocks, std::max<std::int64_t>(1, kGrain / (kColumns * result.size)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t piece = begin; piece < end; ++piece) {
+                   const std::int64_t outer = piece / blocks, first = piece % blocks * kColumns;
+                   const std::int64_t count = std::min(kColumns, inner - first);
+                   const Word* from = x + outer * slices.size * inner + first;
+                   for (std::int64_t k = 0; k < result.size; ++k) {
+                     const std::int64_t at = (outer * result.size + k) * inner + first;
+                     gather_run(from, inner, 1, index.data() + at, z + at, count);
+                   }
+                 }
+               });
+}
+
+/// Does the index cover whole rows of x, which are long?
+bool worth_columns(const Array& x, const Shape& index, int dim, const Slices& slices) {
+  for (int i = 1; i < x.shape.size(); ++i)
+    if (i != dim && index[i] != x.shape[i]) return false;
+  const std::int64_t bytes = slices.size * slices.inner * static_cast<std::int64_t>(size_of(x.dtype));
+  return x.contiguous() && slices.inner >= 2 * kColumns && bytes >= kCache;
+}
+
+template <class Word>
+void gather_words(const Array& x, const Indices& index, const Array& z, int dim) {
+  const Slices slices(x.shape, dim);
+  if (worth_columns(x, z.shape, dim, slices))
+    gather_columns(slices, Slices(z.shape, dim), x.as<const Word>(), index, z.as<Word>(), dim);
+  else gather<Word>(x, index, z, dim);
 }
 
 struct Word16 {
@@ -95,10 +133,10 @@ bool run(const op::Gather& op, Call call) {
   const Indices index(call.in[op::Gather::index]);
   const int dim = wrap_dim(op::Gather::kName, op.dim, x.shape.size());
   switch (size_of(x.dtype)) {
-    case 1: gather<std::uint8_t>(x, index, z, dim); break;
-    case 2: gather<std::uint16_t>(x, index, z, dim); break;
-    case 4: gather<std::uint32_t>(x, index, z, dim); break;
-    default: gather<std::uint64_t>(x, index, z, dim); break;
+    case 1: gather_words<std::uint8_t>(x, index, z, dim); break;
+    case 2: gather_words<std::uint16_t>(x, index, z, dim); break;
+    case 4: gather_words<std::uint32_t>(x, index, z, dim); break;
+    default: gather_words<std::uint64_t>(x, index, z, dim); break;
   }
   return true;
 }

@@ -19,6 +19,7 @@ bool run(const op::Reduce&, Call);
 bool run(const op::ArgReduce&, Call);
 bool run(const op::AvgPool&, Call);
 bool run(const op::AvgPoolGrad&, Call);
+bool run(const op::Fold&, Call);
 bool run(const op::Gather&, Call);
 bool run(const op::Scatter&, Call);
 bool run(const op::Select&, Call);

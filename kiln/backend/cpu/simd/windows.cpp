@@ -1,0 +1,73 @@
+// Adding up overlapping windows. The longest other dimension is shared out to the threads, and each element is summed in
+// the order of the window.
+#include <algorithm>
+
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/update.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/ops/view.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
+
+template <class T>
+void fold(const op::Fold& op, const Array& windows, const Array& z) {
+  parallel_for(z.numel(), 4 * kGrain,
+               [&](std::int64_t begin, std::int64_t end) { std::fill(z.as<T>() + begin, z.as<T>() + end, T{0}); });
+  const std::int64_t size = windows.shape.back(), from_step = windows.strides.back();
+  const std::int64_t to_step = z.strides[op.dim] * op.dilation;
+  // Element k of all windows, and where it goes.
+  Shape shape = windows.shape;
+  Dims from = windows.strides, to = z.strides;
+  shape.pop_back();
+  from.pop_back();
+  to[op.dim] *= op.step;
+  // One slice of the dimension shared out is small enough to stay in a cache for all k.
+  std::int64_t shared = 1, from_shared = 0, to_shared = 0;
+  int longest = -1;
+  for (int i = 0; i < shape.size(); ++i)
+    if (i != op.dim && (longest < 0 || shape[i] > shape[longest])) longest = i;
+  if (longest >= 0) {
+    shared = shape[longest];
+    from_shared = from[longest];
+    to_shared = to[longest];
+    shape.erase(longest);
+    from.erase(longest);
+    to.erase(longest);
+  }
+  const Rows<2> rows(shape, {to, from});
+  const auto [z_pace, pace] = rows.steps();
+  const bool dense = z_pace == 1 && pace == 1;
+  const UpdateRow<T> add = update_row<T>(Update::Add);
+  const auto add_slice = [&, z_pace = z_pace, pace = pace](T* into, const T* slice) {
+    rows.each([&](const auto& offsets) {
+      T* target = into + offsets[0];
+      const T* source = slice + offsets[1];
+      if (dense) return add(target, source, rows.length());
+      for (std::int64_t i = 0; i < rows.length(); ++i) target[i * z_pace] += source[i * pace];
+    });
+  };
+  const std::int64_t work = rows.count() * rows.length() * size;
+  parallel_for(shared, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(work, 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i)
+                   for (std::int64_t k = 0; k < size; ++k)
+                     add_slice(z.as<T>() + i * to_shared + k * to_step,
+                               windows.as<const T>() + i * from_shared + k * from_step);
+               });
+}
+
+}  // namespace
+
+bool run(const op::Fold& op, Call call) {
+  const DType dtype = call.in[0].dtype();
+  if (dtype != DType::F32 && dtype != DType::F64) return false;
+  const Array windows = read(call.in[0]), z = allocate(call.out[0]);
+  if (dtype == DType::F32) fold<float>(op, windows, z);
+  else fold<double>(op, windows, z);
+  return true;
+}
+
+}  // namespace kiln::cpu::simd
