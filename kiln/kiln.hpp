@@ -12,6 +12,7 @@
 #include "kiln/tensor/conv.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/custom.hpp"
+#include "kiln/tensor/diagonal.hpp"
 #include "kiln/tensor/loss.hpp"
 #include "kiln/tensor/norm.hpp"
 #include "kiln/tensor/pool.hpp"

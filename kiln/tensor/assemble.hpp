@@ -1,5 +1,7 @@
-// Putting tensors together.
+// Putting tensors together: side by side, and into grids.
 #pragma once
+#include <tuple>
+
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
@@ -22,6 +24,73 @@ Tensor<D + 1, K> stack(std::initializer_list<Tensor<D, K>> parts, int dim = 0) {
 template <int D, class K>
 Tensor<D + 1, K> stack(const std::vector<Tensor<D, K>>& parts, int dim = 0) {
   return Typed{stack(Values(parts.begin(), parts.end()), dim)};
+}
+
+// hstack({a, b}): one after the other, along dimension 1, or 0 for vectors. vstack: one below the other; vectors are rows.
+// dstack: one behind the other, along dimension 2; a matrix is [m, n, 1].
+#define KILN_STACK(function, least_rank)                                                   \
+  template <int D, class K>                                                                \
+  Tensor<std::max(D, least_rank), K> function(std::initializer_list<Tensor<D, K>> parts) { \
+    return Typed{function(Values(parts.begin(), parts.end()))};                            \
+  }                                                                                        \
+  template <int D, class K>                                                                \
+  Tensor<std::max(D, least_rank), K> function(const std::vector<Tensor<D, K>>& parts) {    \
+    return Typed{function(Values(parts.begin(), parts.end()))};                            \
+  }
+KILN_STACK(hstack, 1)
+KILN_STACK(vstack, 2)
+KILN_STACK(dstack, 3)
+#undef KILN_STACK
+
+/// block_diag(a, b): matrices along the diagonal of one that is zero elsewhere.
+template <class K, std::same_as<Tensor<2, K>>... More>
+Tensor<2, K> block_diag(const Tensor<2, K>& first, const More&... more) {
+  return Typed{block_diag(Values{first, more...})};
+}
+
+template <int... D>
+struct LargestRank {
+  static constexpr int value = std::max({D...});
+};
+
+/// auto [a, b] = broadcast_tensors(x, y): views of the shape that they broadcast to.
+template <int... D, class... K>
+std::tuple<Tensor<LargestRank<D...>::value, K>...> broadcast_tensors(const Tensor<D, K>&... x) {
+  Values values = broadcast_tensors(Values{x...});
+  std::size_t next = 0;
+  return {Tensor<LargestRank<D...>::value, K>(Typed{std::move(values[next++])})...};
+}
+
+// ---- grids -----------------------------------------------------------------------------------------------------------
+/// auto [i, j] = meshgrid(x, y): tensors that vary along one dimension each; views. meshgrid<GridOrder::XY>(x, y): the
+/// first varies along dimension 1, the second along 0.
+template <GridOrder order = GridOrder::IJ, class K, std::same_as<Tensor<1, K>>... More>
+std::array<Tensor<1 + sizeof...(More), K>, 1 + sizeof...(More)> meshgrid(const Tensor<1, K>& first,
+                                                                         const More&... more) {
+  const Values grids = meshgrid(Values{first, more...}, order);
+  std::array<Tensor<1 + sizeof...(More), K>, 1 + sizeof...(More)> result;
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = Typed{grids[i]};
+  return result;
+}
+/// The same in one tensor [n, m, ..., vectors].
+template <GridOrder order = GridOrder::IJ, class K, std::same_as<Tensor<1, K>>... More>
+Tensor<2 + sizeof...(More), K> meshgrid_stack(const Tensor<1, K>& first, const More&... more) {
+  return Typed{meshgrid_stack(Values{first, more...}, order)};
+}
+/// [sizes..., D]: each element's own index.
+template <std::size_t D>
+Tensor<D + 1, Int> cartesian_grid(const std::int64_t (&shape)[D], const Device& device) {
+  return Typed{cartesian_grid(Shape(shape, shape + D), device)};
+}
+/// [n * m * ..., vectors]: every choice of an element from each, the last changing fastest.
+template <class K, std::same_as<Tensor<1, K>>... More>
+Tensor<2, K> cartesian_prod(const Tensor<1, K>& first, const More&... more) {
+  return Typed{cartesian_prod(Values{first, more...})};
+}
+/// [choices, count]: every choice of `count` elements, in their order; with an element again, if `again`.
+template <class K>
+Tensor<2, K> combinations(const Tensor<1, K>& x, std::int64_t count = 2, bool again = false) {
+  return Typed{combinations(x.value(), count, again)};
 }
 
 }  // namespace kiln

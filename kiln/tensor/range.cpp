@@ -1,19 +1,31 @@
 #include "kiln/tensor/range.hpp"
 
+#include "kiln/ops/functions/index.hpp"
+
 namespace kiln {
 namespace {
 
-/// Entries spelled out: one slice per dimension of the operand, and which of them were indices.
+/// Entries spelled out: one slice per dimension of the operand, which of them were indices, and the places in what these
+/// leave, as index_get takes them (none if empty).
 struct Selection {
   InlineList<Range, kMaxRank> ranges;
   InlineList<bool, kMaxRank> dropped;
+  Values places;
   std::span<const Range> span() const { return {ranges.begin(), ranges.end()}; }
 };
+
+/// For how many dimensions places stand.
+int dimensions(const Value& places) { return places.dtype() == DType::Bool ? places.rank() : 1; }
 
 Selection resolve(const Value& x, std::span<const IndexEntry> entries) {
   const auto rest = [](const IndexEntry& entry) { return entry.type == IndexEntry::Type::Rest; };
   int named = 0, ellipses = 0;
-  for (const IndexEntry& entry : entries) ++(rest(entry) ? ellipses : named);
+  bool has_places = false;
+  for (const IndexEntry& entry : entries) {
+    has_places |= entry.type == IndexEntry::Type::Places;
+    if (rest(entry)) ++ellipses;
+    else named += entry.type == IndexEntry::Type::Places ? dimensions(entry.places) : 1;
+  }
   require<IndexError>(ellipses <= 1, "slice: an index has one ellipsis at most, got ", ellipses);
   require<IndexError>(named <= x.rank(), "slice: ", named, " indices for ", x);
 
@@ -21,6 +33,7 @@ Selection resolve(const Value& x, std::span<const IndexEntry> entries) {
   const auto take = [&](const Range& range, bool dropped) {
     selection.ranges.push_back(range);
     selection.dropped.push_back(dropped);
+    if (has_places && !dropped) selection.places.push_back({});
   };
   for (const IndexEntry& entry : entries) {
     const int dim = selection.ranges.size();
@@ -28,6 +41,11 @@ Selection resolve(const Value& x, std::span<const IndexEntry> entries) {
       for (int i = named; i < x.rank(); ++i) take({}, false);
     } else if (entry.type == IndexEntry::Type::Slice) {
       take(entry.slice, false);
+    } else if (entry.type == IndexEntry::Type::Places) {
+      const int count = dimensions(entry.places);
+      for (int i = 0; i < count; ++i) take({}, false);
+      selection.places.resize(selection.places.size() - static_cast<std::size_t>(count));
+      selection.places.push_back(entry.places);
     } else {
       const std::int64_t size = x.dim(dim), index = entry.index < 0 ? entry.index + size : entry.index;
       require<IndexError>(0 <= index && index < size, "slice: index ", entry.index, " is out of range for dimension ",
@@ -39,10 +57,8 @@ Selection resolve(const Value& x, std::span<const IndexEntry> entries) {
   return selection;
 }
 
-}  // namespace
-
-Value index(const Value& x, std::span<const IndexEntry> entries) {
-  const Selection selection = resolve(x, entries);
+/// The slices, without the dimensions of the indices.
+Value take(const Value& x, const Selection& selection) {
   const Value sliced = slice(x, selection.span());
   Shape shape;
   for (int i = 0; i < x.rank(); ++i)
@@ -50,9 +66,9 @@ Value index(const Value& x, std::span<const IndexEntry> entries) {
   return shape.size() == x.rank() ? sliced : reshape(sliced, shape);
 }
 
-Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Value& value) {
-  const Selection selection = resolve(x, entries);
-  // The value's dimensions are the last of x(entries...): give it the dropped ones back.
+/// x with what take() shows replaced by `value`, which broadcasts to it.
+Value put(const Value& x, const Selection& selection, const Value& value) {
+  // The value's dimensions are the last of what is taken: give it the dropped ones back.
   Shape shape = value.shape();
   for (int i = x.rank() - 1, seen = 0, left = value.rank(); i >= 0 && left > 0; --i, ++seen) {
     if (selection.dropped[i]) shape.insert(shape.size() - seen, 1);
@@ -60,6 +76,25 @@ Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Va
   }
   const bool same = value.is_scalar() || shape == value.shape();
   return slice_assign(x, selection.span(), same ? value : reshape(value, shape));
+}
+
+}  // namespace
+
+Value index(const Value& x, std::span<const IndexEntry> entries) {
+  const Selection selection = resolve(x, entries);
+  const Value taken = take(x, selection);
+  return selection.places.empty() ? taken : index_get(taken, selection.places);
+}
+
+Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Value& value) {
+  const Selection selection = resolve(x, entries);
+  if (selection.places.empty()) return put(x, selection, value);
+  const Value taken = take(x, selection);
+  const Value& first = selection.places[0];
+  bool mask_alone = !first.empty() && first.dtype() == DType::Bool;
+  for (std::size_t i = 1; i < selection.places.size(); ++i) mask_alone &= selection.places[i].empty();
+  const Value replaced = mask_alone ? mask_assign(taken, first, value) : index_put(taken, selection.places, value);
+  return taken.node() == x.node() ? replaced : put(x, selection, replaced);
 }
 
 }  // namespace kiln

@@ -1,4 +1,5 @@
-// What stands between the parentheses of x(0, s(1, end), ellipsis, -1): indices, Python's slices, and `...`.
+// What stands between the parentheses of x(0, s(1, end), ellipsis, -1): indices, Python's slices, `...`, tensors of
+// indices and masks.
 #pragma once
 #include <concepts>
 #include <optional>
@@ -21,21 +22,24 @@ inline Range s(std::optional<std::int64_t> from, std::optional<std::int64_t> to,
 struct Ellipsis {};
 inline constexpr Ellipsis ellipsis;
 
-/// One entry: an index, which drops its dimension, a slice, which keeps it, or the ellipsis.
+/// One entry: an index, which drops its dimension, a slice, which keeps it, the ellipsis, or places: a tensor of indices
+/// for a dimension, or a mask for the dimensions that it has.
 struct IndexEntry {
-  enum class Type : std::uint8_t { Index, Slice, Rest };
+  enum class Type : std::uint8_t { Index, Slice, Rest, Places };
   IndexEntry(std::integral auto index) : type(Type::Index), index(static_cast<std::int64_t>(index)) {}
   IndexEntry(const Range& slice) : type(Type::Slice), slice(slice) {}
   IndexEntry(Ellipsis) : type(Type::Rest) {}
+  explicit IndexEntry(const Value& places) : type(Type::Places), places(places) {}
 
   Type type;
   std::int64_t index = 0;
   Range slice;
+  Value places;
 };
 
-/// x indexed by the entries, as NumPy does it. Throws IndexError.
+/// x indexed by the entries: first the indices and slices, then the places as index_get does it. Throws IndexError.
 Value index(const Value& x, std::span<const IndexEntry> entries);
-/// x with those elements replaced by `value`, which broadcasts to them.
+/// x with those elements replaced by `value`, which broadcasts to them; of several for one place the last stays.
 Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Value& value);
 
 }  // namespace kiln

@@ -2,11 +2,14 @@
 // every method is one call of a function over Values, and its signature says what rank and kind come out.
 // Shape, element type and device are run-time properties; a method that a kind or rank lacks does not exist.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/functions/assemble.hpp"
+#include "kiln/ops/functions/diagonal.hpp"
 #include "kiln/ops/functions/index.hpp"
 #include "kiln/ops/functions/order.hpp"
 #include "kiln/ops/functions/statistics.hpp"
@@ -73,13 +76,40 @@ TensorData nested_data(const Nested<D, K>& elements, DType dtype);
 template <class T>
 concept Sequence = requires(const T& list) { *list.data() + list.size(); };
 
+// ---- what may stand in x(...): see range.hpp -------------------------------------------------------------------------
+template <class T>
+struct EntryTraits {};
+/// `kDropped` dimensions of x go; a tensor of places brings `kPlaces` in their stead (-1: it is none).
+template <std::convertible_to<IndexEntry> T>
+struct EntryTraits<T> {
+  static constexpr int kDropped = std::integral<T>, kPlaces = -1;
+};
+template <int E>
+struct EntryTraits<Tensor<E, Int>> {
+  static constexpr int kDropped = 1, kPlaces = E;
+};
+template <int E>
+struct EntryTraits<Tensor<E, Bool>> {
+  static constexpr int kDropped = E, kPlaces = 1;
+};
+template <class T>
+concept Entry = requires { EntryTraits<T>::kDropped; };
+
+template <Entry T>
+IndexEntry index_entry(const T& entry) {
+  if constexpr (EntryTraits<T>::kPlaces < 0) return entry;
+  else return IndexEntry(entry.value());
+}
+
 template <int D, class K>
 class Tensor {
   static_assert(0 <= D && D <= kMaxRank, "a tensor has 0 to 8 dimensions");
   template <std::integral... Dim>
   static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
-  template <class... Entry>
-  static constexpr int kIndexed = D - (0 + ... + int{std::integral<Entry>});
+  /// The rank of x(entries...). Tensors of places broadcast together.
+  template <Entry... Entries>
+  static constexpr int kIndexed =
+      D - (0 + ... + EntryTraits<Entries>::kDropped) + std::max({0, EntryTraits<Entries>::kPlaces...});
 
  public:
   static constexpr int kRank = D;
@@ -261,10 +291,20 @@ class Tensor {
   Tensor<D - ((Last + D) % D - (First + D) % D), K> flatten() const {
     return Typed{kiln::flatten(value_, First, Last)};
   }
-  /// A new dimension of size 1 before `dim` (-1: at the end).
-  Tensor<D + 1, K> unsqueeze(int dim) const { return Typed{kiln::unsqueeze(value_, dim)}; }
-  /// Drops `dim`, which must have size 1.
-  Tensor<D - 1, K> squeeze(int dim) const { return Typed{kiln::squeeze(value_, dim)}; }
+  template <int E, class L>
+  Tensor<E, K> reshape_as(const Tensor<E, L>& other) const {
+    return Typed{kiln::reshape(value_, other.shape())};
+  }
+  /// New dimensions of size 1, which stand at `dims` of the result (-1: at the end).
+  template <std::integral... Dim>
+  Tensor<D + sizeof...(Dim), K> unsqueeze(Dim... dims) const requires(sizeof...(Dim) > 0) {
+    return Typed{kiln::unsqueeze(value_, Dims{dims...})};
+  }
+  /// Drops `dims`, which must have size 1.
+  template <std::integral... Dim>
+  Tensor<D - static_cast<int>(sizeof...(Dim)), K> squeeze(Dim... dims) const requires(sizeof...(Dim) > 0) {
+    return Typed{kiln::squeeze(value_, Dims{dims...})};
+  }
   /// Dimension i of the result is dimension dims[i] of this.
   template <std::integral... Dim>
   Tensor permute(Dim... dims) const requires(sizeof...(Dim) == D) {
@@ -281,17 +321,72 @@ class Tensor {
   Tensor<R, K> expand(const Shape& shape) const {
     return Typed{kiln::expand(value_, shape)};
   }
+  template <int E, class L>
+  Tensor<E, K> expand_as(const Tensor<E, L>& other) const {
+    return Typed{kiln::expand(value_, other.shape())};
+  }
+  /// Dimension `from` becomes dimension `to`; the others keep their order.
+  Tensor movedim(int from, int to) const { return Typed{kiln::movedim(value_, {from}, {to})}; }
+  Tensor movedim(const Dims& from, const Dims& to) const { return Typed{kiln::movedim(value_, from, to)}; }
   template <std::integral... Dim>
   Tensor flip(Dim... dims) const {
     return Typed{kiln::flip(value_, {dims...})};
   }
+  Tensor fliplr() const requires(D >= 2) { return Typed{kiln::fliplr(value_)}; }
+  Tensor flipud() const requires(D >= 1) { return Typed{kiln::flipud(value_)}; }
+  /// Quarter turns from dim1 towards dim2: counterclockwise for a matrix as it is written.
+  Tensor rot90(int times = 1, int dim1 = 0, int dim2 = 1) const requires(D >= 2) {
+    return Typed{kiln::rot90(value_, times, dim1, dim2)};
+  }
   /// Element i along `dim` moves to i + shift, round the end.
   Tensor roll(std::int64_t shift, int dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
+  Tensor roll(const Dims& shifts, const Dims& dims) const { return Typed{kiln::roll(value_, shifts, dims)}; }
   /// Laid side by side, times[i] times along dimension i.
   template <std::integral... Times>
   Tensor repeat(Times... times) const requires(sizeof...(Times) == D) {
     return Typed{kiln::repeat(value_, {times...})};
   }
+  /// As repeat(), but this or `times`, whichever is shorter, gets leading ones.
+  template <std::integral... Times>
+  Tensor<std::max(D, static_cast<int>(sizeof...(Times))), K> tile(Times... times) const {
+    return Typed{kiln::tile(value_, {times...})};
+  }
+  /// Each slice of `dim` that many times in a row.
+  Tensor repeat_interleave(std::int64_t times, int dim) const {
+    return Typed{kiln::repeat_interleave(value_, times, dim)};
+  }
+  /// Slice i of `dim` times[i] times in a row. Waits for the device.
+  Tensor repeat_interleave(const Tensor<1, Int>& times, int dim) const {
+    return Typed{kiln::repeat_interleave(value_, times.value(), dim)};
+  }
+  /// Windows of `size` elements, `dilation` apart, that begin every `step` elements of `dim`; a view whose last dimension
+  /// counts the elements of a window.
+  Tensor<D + 1, K> unfold(int dim, std::int64_t size, std::int64_t step, std::int64_t dilation = 1) const {
+    return Typed{kiln::unfold(value_, dim, size, step, dilation)};
+  }
+  /// The sum of such windows where they overlap, in a `dim` of `length` elements: the adjoint of unfold().
+  Tensor<D - 1, K> fold(int dim, std::int64_t length, std::int64_t step, std::int64_t dilation = 1) const
+      requires(D >= 2 && Has<K>::Number) {
+    return Typed{kiln::fold(value_, dim, length, step, dilation)};
+  }
+  /// A diagonal, as the last dimension; `offset` counts to the right. dim1 counts rows, dim2 columns.
+  Tensor<D - 1, K> diagonal(std::int64_t offset = 0, int dim1 = -2, int dim2 = -1) const requires(D >= 2) {
+    return Typed{kiln::diagonal(value_, offset, dim1, dim2)};
+  }
+  /// Matrices with this as their diagonal, and zeros elsewhere.
+  Tensor<D + 1, K> diag_embed(std::int64_t offset = 0, int dim1 = -2, int dim2 = -1) const requires(D >= 1) {
+    return Typed{kiln::diag_embed(value_, offset, dim1, dim2)};
+  }
+  /// The sums of the diagonals of matrices, which are the last two dimensions.
+  Tensor<D - 2, K> trace() const requires(D >= 2 && Has<K>::Number) { return Typed{kiln::trace(value_)}; }
+  /// Zero below (triu) or above (tril) a diagonal of the last two dimensions.
+  Tensor triu(std::int64_t offset = 0) const requires(D >= 2) { return Typed{kiln::triu(value_, offset)}; }
+  Tensor tril(std::int64_t offset = 0) const requires(D >= 2) { return Typed{kiln::tril(value_, offset)}; }
+  /// Element `index` (negative from the end) of `dim`, which disappears.
+  Tensor<D - 1, K> at(int dim, std::int64_t index) const requires(D >= 1) {
+    return Typed{kiln::at(value_, dim, index)};
+  }
+  Tensor slice_dim(int dim, const Range& range) const { return Typed{kiln::slice_dim(value_, dim, range)}; }
   /// Elements [start, start + count) of `dim`.
   Tensor narrow(int dim, std::int64_t start, std::int64_t count) const {
     return Typed{kiln::narrow(value_, dim, start, count)};
@@ -299,37 +394,136 @@ class Tensor {
   /// Parts of `size` along `dim`; the last may be smaller.
   std::vector<Tensor> split(std::int64_t size, int dim = 0) const { return typed(kiln::split(value_, size, dim)); }
   std::vector<Tensor> chunk(std::int64_t parts, int dim = 0) const { return typed(kiln::chunk(value_, parts, dim)); }
+  /// Exactly `parts` parts, of which the first ones have one element more where they cannot be equal.
+  std::vector<Tensor> tensor_split(std::int64_t parts, int dim = 0) const {
+    return typed(kiln::tensor_split(value_, parts, dim));
+  }
+  /// Parts of the sizes given, which add up to that of `dim`.
+  std::vector<Tensor> split_with_sizes(const std::vector<std::int64_t>& sizes, int dim = 0) const {
+    return typed(kiln::split_with_sizes(value_, sizes, dim));
+  }
+  /// Parts that begin at 0 and at each of the ascending `starts`.
+  std::vector<Tensor> split_at(const std::vector<std::int64_t>& starts, int dim = 0) const {
+    return typed(kiln::split_at(value_, starts, dim));
+  }
+  /// One part for each index of `dim`, which disappears.
+  std::vector<Tensor<D - 1, K>> unbind(int dim = 0) const requires(D >= 1) {
+    std::vector<Tensor<D - 1, K>> parts;
+    for (const Value& part : kiln::unbind(value_, dim)) parts.emplace_back(part);
+    return parts;
+  }
   /// `before` and `after` give the elements to add at either end of each dimension.
   Tensor pad(const Dims& before, const Dims& after, Literal value = {}) const {
     return Typed{kiln::pad(value_, before, after, value)};
   }
+  Tensor pad(const Dims& before, const Dims& after, PadMode mode) const {
+    return Typed{kiln::pad(value_, before, after, mode)};
+  }
 
   // ---- indexing ----------------------------------------------------------------------------------------------------
-  /// x(0, s(1, end), ellipsis, -1): an index drops its dimension; see range.hpp.
-  template <std::convertible_to<IndexEntry>... Entry>
-  Tensor<kIndexed<Entry...>, K> operator()(Entry... entries) const requires(kIndexed<Entry...> >= 0) {
-    return Typed{index(value_, std::array<IndexEntry, sizeof...(Entry)>{entries...})};
+  /// x(0, s(1, end), ellipsis, -1): an index drops its dimension; see range.hpp. x(i, j) of index tensors and x(mask) are
+  /// NumPy's: what they broadcast to stands where they stood if they are neighbours, otherwise in front; a mask makes one
+  /// dimension, and waits for the device.
+  template <Entry... Entries>
+  Tensor<kIndexed<Entries...>, K> operator()(const Entries&... entries) const requires(kIndexed<Entries...> >= 0) {
+    return Typed{index(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...})};
   }
-  /// This with the elements at x(entries...) replaced by `value`, which broadcasts to them.
-  template <Operand V, std::convertible_to<IndexEntry>... Entry>
-  Tensor assign(const V& value, Entry... entries) const {
-    static_assert(OperandTraits<V>::kRank <= kIndexed<Entry...>,
+  /// This with the elements at x(entries...) replaced by `value`, which broadcasts to them: x.assign(0, x < 0). A mask
+  /// waits for the device only if the value has a dimension for the elements that it chooses.
+  template <Operand V, Entry... Entries>
+  Tensor assign(const V& value, const Entries&... entries) const {
+    static_assert(OperandTraits<V>::kRank <= kIndexed<Entries...>,
                   "assign: the value has more dimensions than x(entries...)");
-    return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entry)>{entries...}, value)};
+    return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value)};
   }
+
+  // One index for each element. Indices are 0 to size - 1, except where negative ones are said to count from the end.
+  // How writes update, and what their gradients are: ops/update.hpp and ops/functions/index.hpp.
   /// result[i][j] = x[i][index[i][j]] for dim = 1
   Tensor gather(int dim, const Tensor<D, Int>& index) const { return Typed{kiln::gather(value_, dim, index)}; }
-  /// This with `source` added where gather() with the same index would read.
+  /// This with what gather() with the same index would read updated by `source`.
+  Tensor scatter(int dim, const Tensor<D, Int>& index, const Tensor& source, Update update = Update::Assign) const {
+    return Typed{kiln::scatter(value_, dim, index, source, update)};
+  }
   Tensor scatter_add(int dim, const Tensor<D, Int>& index, const Tensor& source) const requires Has<K>::Number {
     return Typed{kiln::scatter_add(value_, dim, index, source)};
   }
+  /// gather(), but both broadcast beside `dim`; negative indices count from the end.
+  Tensor take_along_dim(const Tensor<D, Int>& index, int dim) const {
+    return Typed{kiln::take_along_dim(value_, index, dim)};
+  }
+  /// The elements of this flattened; negative indices count from the end.
+  template <int E>
+  Tensor<E, K> take(const Tensor<E, Int>& index) const {
+    return Typed{kiln::take(value_, index)};
+  }
+
+  // One index for each slice.
   /// Slices of `dim`, which becomes the dimensions of `index`.
   template <int E>
   Tensor<D - 1 + E, K> select(int dim, const Tensor<E, Int>& index) const {
     return Typed{kiln::select(value_, dim, index)};
   }
+  /// This with what select() with the same index would read updated by `source`.
+  template <int E>
+  Tensor select_assign(int dim, const Tensor<E, Int>& index, const Tensor<D - 1 + E, K>& source,
+                       Update update = Update::Assign) const {
+    return Typed{kiln::select_assign(value_, dim, index, source, update)};
+  }
+  Tensor index_select(int dim, const Tensor<1, Int>& index) const { return select(dim, index); }
+  Tensor index_add(int dim, const Tensor<1, Int>& index, const Tensor& source) const requires Has<K>::Number {
+    return select_assign(dim, index, source, Update::Add);
+  }
+  Tensor index_copy(int dim, const Tensor<1, Int>& index, const Tensor& source) const {
+    return select_assign(dim, index, source);
+  }
+  Tensor index_fill(int dim, const Tensor<1, Int>& index, Literal number) const {
+    return Typed{kiln::index_fill(value_, dim, index, number)};
+  }
+
+  // Several indices for each: index [..., k] names elements of the first k dimensions; negative ones from the end.
+  /// x.gather_nd<R>(index): [..., the other dimensions], R of them in all.
+  template <int R, int E>
+  Tensor<R, K> gather_nd(const Tensor<E, Int>& index) const {
+    return Typed{kiln::gather_nd(value_, index)};
+  }
+  template <int E, int R>
+  Tensor scatter_nd(const Tensor<E, Int>& index, const Tensor<R, K>& source, Update update = Update::Assign) const {
+    return Typed{kiln::scatter_nd(value_, index, source, update)};
+  }
+
+  // Masks.
   /// The elements where the mask is true, in row-major order. Waits for the device.
   Tensor<1, K> mask_select(const Tensor<D, Bool>& mask) const { return Typed{kiln::mask_select(value_, mask)}; }
+  /// `value` where the mask is true, this elsewhere; all broadcast.
+  template <int E, Operand V>
+  Tensor<std::max(kJoinedRank<Tensor, V>, E), Joined<K, KindOfOperand<V>>> mask_where(const Tensor<E, Bool>& mask,
+                                                                                      const V& value) const {
+    return Typed{kiln::mask_where(value_, mask, value)};
+  }
+  template <int E>
+  Tensor<std::max(D, E), K> mask_fill(const Tensor<E, Bool>& mask, Literal number) const {
+    return Typed{kiln::mask_fill(value_, mask, number)};
+  }
+  /// This with the places where the mask is true filled with the first elements of `source`. Waits for the device.
+  template <int E>
+  Tensor masked_scatter(const Tensor<D, Bool>& mask, const Tensor<E, K>& source) const {
+    return Typed{kiln::masked_scatter(value_, mask, source)};
+  }
+  /// Where the elements are not zero: an index for each dimension. Waits for the device.
+  std::array<Tensor<1, Int>, D> nonzero() const requires(D >= 1) {
+    const Values indices = kiln::nonzero(value_);
+    std::array<Tensor<1, Int>, D> result;
+    for (std::size_t i = 0; i < D; ++i) result[i] = Typed{indices[i]};
+    return result;
+  }
+  /// The same as [count, D].
+  Tensor<2, Int> argwhere() const { return Typed{kiln::argwhere(value_)}; }
+  /// `on` where the class is, else `off`, in a new dimension before `dim` (-1: at the end).
+  Tensor<D + 1, Float> one_hot_fill(std::int64_t classes, double on, double off, int dim = -1) const
+      requires Has<K>::Integer {
+    return Typed{kiln::one_hot_fill(value_, classes, on, off, dim)};
+  }
   /// 1 where the class is; all 0 where the index is out of range.
   Tensor<D + 1, Int> one_hot(std::int64_t classes) const requires Has<K>::Integer {
     return Typed{kiln::one_hot(value_, classes)};

@@ -25,11 +25,11 @@ Row sending(std::string name, const Shape& from, const Shape& to, std::function<
 }
 
 Row masking(std::string name, std::int64_t offset,
-            Value (*function)(std::int64_t, std::int64_t, std::int64_t, const Device&),
+            Value (*function)(const Shape&, const Device&, std::int64_t),
             std::function<bool(std::int64_t, std::int64_t)> is_true) {
   return {.name = std::move(name),
           .operands = {{{3, 4}}},
-          .function = [=](const Values& in) { return Values{function(3, 4, offset, in[0].device())}; },
+          .function = [=](const Values& in) { return Values{function({3, 4}, in[0].device(), offset)}; },
           .meaning =
               [=](const std::vector<Array>&) {
                 Array result({3, 4});

@@ -119,7 +119,8 @@ const WrongCall kCalls[] = {
     {"ShapeError: diag: needs a vector or a matrix, got float32 [1, 1, 1]", [] { diag(floats({1, 1, 1})); }},
     {"ArgumentError: diag_embed: a diagonal 4611686018427387904 off the main one",
      [] { diag_embed(floats({2}), kHuge); }},
-    {"ShapeError: shape [-1, 2] has a negative size", [] { triu_mask(-1, 2, 0, Device::cpu()); }},
+    {"ShapeError: shape [-1, 2] has a negative size", [] { triu_mask({-1, 2}, Device::cpu()); }},
+    {"ShapeError: tril_mask: needs the shape of a matrix, got [2]", [] { tril_mask({2}, Device::cpu()); }},
 };
 
 TEST(WrongCallsOfIndexing, AreAnsweredWithASentence) {

@@ -25,12 +25,13 @@ void require_matrices(std::string_view op, const Value& x) {
 }
 
 /// compare(column, row + offset) for each element.
-Value mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device,
+Value mask(std::string_view op, const Shape& shape, const Device& device, std::int64_t offset,
            Value (*compare)(const Value&, const Value&)) {
-  numel({rows, columns});  // throws where the shape is impossible
+  require<ShapeError>(shape.size() == 2, op, ": needs the shape of a matrix, got ", shape);
+  numel(shape);  // throws where it is impossible
   // Beyond the matrix all offsets are alike.
-  offset = std::clamp(offset, -rows, columns);
-  return compare(arange(0, columns, 1, device), unsqueeze(arange(0, rows, 1, device), 1) + offset);
+  offset = std::clamp(offset, -shape[0], shape[1]);
+  return compare(arange(0, shape[1], 1, device), unsqueeze(arange(0, shape[0], 1, device), 1) + offset);
 }
 
 Value kept(const Value& x, const Value& mask) { return where(mask, x, full({}, 0, x.device(), x.dtype())); }
@@ -78,23 +79,23 @@ Value trace(const Value& x) {
   return sum(diagonal(x), {-1});
 }
 
-Value triu_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device) {
-  return mask(rows, columns, offset, device, &ge);
+Value triu_mask(const Shape& shape, const Device& device, std::int64_t offset) {
+  return mask("triu_mask", shape, device, offset, &ge);
 }
-Value tril_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device) {
-  return mask(rows, columns, offset, device, &le);
+Value tril_mask(const Shape& shape, const Device& device, std::int64_t offset) {
+  return mask("tril_mask", shape, device, offset, &le);
 }
-Value diag_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device) {
-  return mask(rows, columns, offset, device, &eq);
+Value diag_mask(const Shape& shape, const Device& device, std::int64_t offset) {
+  return mask("diag_mask", shape, device, offset, &eq);
 }
 
 Value triu(const Value& x, std::int64_t offset) {
   require_matrices("triu", x);
-  return kept(x, triu_mask(x.dim(-2), x.dim(-1), offset, x.device()));
+  return kept(x, triu_mask({x.dim(-2), x.dim(-1)}, x.device(), offset));
 }
 Value tril(const Value& x, std::int64_t offset) {
   require_matrices("tril", x);
-  return kept(x, tril_mask(x.dim(-2), x.dim(-1), offset, x.device()));
+  return kept(x, tril_mask({x.dim(-2), x.dim(-1)}, x.device(), offset));
 }
 
 }  // namespace kiln

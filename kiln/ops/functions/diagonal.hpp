@@ -17,9 +17,9 @@ Value trace(const Value& x);
 /// Zero below (triu) or above (tril) the diagonal.
 Value triu(const Value& x, std::int64_t offset = 0);
 Value tril(const Value& x, std::int64_t offset = 0);
-/// [rows, columns], true on the diagonal and above it (triu), below it (tril), or there alone (diag).
-Value triu_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device);
-Value tril_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device);
-Value diag_mask(std::int64_t rows, std::int64_t columns, std::int64_t offset, const Device& device);
+/// Of shape [rows, columns], true on the diagonal and above it (triu), below it (tril), or there alone (diag).
+Value triu_mask(const Shape& shape, const Device& device, std::int64_t offset = 0);
+Value tril_mask(const Shape& shape, const Device& device, std::int64_t offset = 0);
+Value diag_mask(const Shape& shape, const Device& device, std::int64_t offset = 0);
 
 }  // namespace kiln
