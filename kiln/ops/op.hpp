@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "kiln/ops/assemble.hpp"
+#include "kiln/ops/attention.hpp"
 #include "kiln/ops/conv.hpp"
 #include "kiln/ops/create.hpp"
 #include "kiln/ops/custom.hpp"
@@ -59,6 +60,7 @@ struct Op {
                              Cat,                                           // assemble
                              Fill, Arange, Random, Dropout,                 // create
                              Softmax, LayerNorm,                            // norm
+                             Attention, AttentionGrad,                      // attention
                              CrossEntropy,                                  // loss
                              Fft,                                           // signal
                              Custom>;

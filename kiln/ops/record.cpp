@@ -88,6 +88,8 @@ const Value& Backward::in(int i) const {
   return value;
 }
 
+const Value& Backward::in_if_any(int i) const { return record_->in[static_cast<std::size_t>(i)].value; }
+
 const Desc& Backward::in_desc(int i) const { return record_->in[static_cast<std::size_t>(i)].desc; }
 const Desc& Backward::out_desc(int slot) const { return record_->results[slot]; }
 const Device& Backward::device() const { return record_->device; }

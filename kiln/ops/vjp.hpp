@@ -12,6 +12,8 @@ class Backward {
 
   /// An operand that the op saves, or a plain number.
   const Value& in(int i) const;
+  /// The same, or empty for one that was absent.
+  const Value& in_if_any(int i) const;
   const Desc& in_desc(int i) const;
   int arity() const { return static_cast<int>(into_.size()); }
   /// A result, if the op saves them.

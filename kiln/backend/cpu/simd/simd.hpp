@@ -32,5 +32,7 @@ bool run(const op::Fft&, Call);
 bool run(const op::Softmax&, Call);
 bool run(const op::LayerNorm&, Call);
 bool run(const op::CrossEntropy&, Call);
+bool run(const op::Attention&, Call);
+bool run(const op::AttentionGrad&, Call);
 
 }  // namespace kiln::cpu::simd

@@ -1,0 +1,35 @@
+// What the expansions of composite ops share.
+#pragma once
+#include <algorithm>
+
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/no_grad.hpp"
+
+namespace kiln::op {
+
+/// Runs an op that has no gradient of its own; where one may be asked for, what it is made of runs and is recorded.
+template <class Op>
+Values emit_differentiable(const Op& op, const Values& in) {
+  const bool tracked = std::any_of(in.begin(), in.end(), [](const Value& value) { return value.tracked(); });
+  return tracked && grad_enabled() ? op.expand(in) : emit_all(op, in);
+}
+
+inline bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+/// What sums over elements of `dtype` are kept in.
+inline DType wide(DType dtype) { return is_half(dtype) ? DType::F32 : dtype; }
+
+/// The op of operands in half precision, computed in float32; its results, which `infer` describes, are rounded once.
+template <class Op>
+Values in_float32(const Op& op, Inputs in) {
+  Values operands(in.begin(), in.end());
+  for (Value& value : operands)
+    if (value.node() && is_half(value.dtype())) value = cast(value, DType::F32);
+  Values results = emit_differentiable(op, operands);
+  const Descs descs = op.infer(in);
+  for (int i = 0; i < descs.size(); ++i)
+    results[static_cast<std::size_t>(i)] = cast(results[static_cast<std::size_t>(i)], descs[i].dtype);
+  return results;
+}
+
+}  // namespace kiln::op
