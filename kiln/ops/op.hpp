@@ -9,6 +9,7 @@
 
 #include "kiln/ops/assemble.hpp"
 #include "kiln/ops/attention.hpp"
+#include "kiln/ops/channel_norm.hpp"
 #include "kiln/ops/conv.hpp"
 #include "kiln/ops/create.hpp"
 #include "kiln/ops/custom.hpp"
@@ -60,6 +61,8 @@ struct Op {
                              Cat,                                           // assemble
                              Fill, Arange, Random, Dropout,                 // create
                              Softmax, LayerNorm,                            // norm
+                             BatchNorm, BatchNormGrad,                      // channel_norm
+                             GroupNorm, GroupNormGrad,                      //
                              Attention, AttentionGrad,                      // attention
                              CrossEntropy,                                  // loss
                              Fft,                                           // signal
