@@ -2,21 +2,19 @@
 #pragma once
 #include "kiln/nn/initializer.hpp"
 #include "kiln/nn/param.hpp"
+#include "kiln/ops/functions/linear.hpp"
 
 namespace kiln::nn {
-
-/// x [..., in], weight [out, in], bias [out] or empty -> [..., out]. Throws ShapeError.
-Value linear(const Value& x, const Value& weight, const Value& bias);
 
 /// y = x W^T + b, as PyTorch's.
 struct Linear {
   Param<2> weight;  // [out, in]
   Param<1> bias;    // [out], or absent
 
-  /// x [..., in] -> [..., out]
+  /// x [..., in] -> [..., out]. Throws ShapeError.
   template <int D>
   requires(D >= 1) Tensor<D> forward(const Tensor<D>& x) const {
-    return Typed{linear(x, weight, bias)};
+    return Typed{kiln::linear(x.value(), weight.value(), bias.value())};
   }
 };
 

@@ -1,0 +1,27 @@
+#include "kiln/ops/functions/linear.hpp"
+
+#include <algorithm>
+
+#include "kiln/ops/check.hpp"
+
+namespace kiln {
+
+Value linear(const Value& x, const Value& weight, const Value& bias) {
+  op::require_tensor("linear", x);
+  op::require_tensor("linear", weight);
+  require<ShapeError>(weight.rank() == 2, "linear: the weight must be [out, in], got ", weight.shape());
+  const std::int64_t in = weight.dim(1), out = weight.dim(0);
+  require<ShapeError>(x.rank() >= 1 && x.dim(-1) == in, "linear: the last dimension of ", x.shape(),
+                      " is not the layer's input size, ", in);
+  require<ShapeError>(bias.empty() || bias.shape() == Shape{out}, "linear: the bias ",
+                      bias.empty() ? Shape{} : bias.shape(), " does not fit the weight ", weight.shape());
+  // All leading dimensions become one: a single product, forward and backward.
+  Shape shape = x.shape();
+  const Value rows = x.rank() == 2 ? x : reshape(x, {numel(shape) / std::max<std::int64_t>(in, 1), in});
+  Value y = matmul(rows, transpose(weight));
+  if (bias) y = y + bias;
+  shape.back() = out;
+  return x.rank() == 2 ? y : reshape(y, shape);
+}
+
+}  // namespace kiln
