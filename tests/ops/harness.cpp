@@ -309,36 +309,11 @@ INSTANTIATE_TEST_SUITE_P(Rows, OpRow, testing::ValuesIn(all_rows()),
 
 // ---- nothing is left out -------------------------------------------------------------------------------------------
 
-/// A decorator that notes which ops and functions pass through it.
-class Spy : public Backend {
- public:
-  explicit Spy(std::set<std::string>& seen) : seen_(seen) {}
-  std::string name() const override { return "spy"; }
-  void run(const op::Op& op, Call call) override {
-    seen_.insert(std::string(op::spoken_name(op)));
-    inner_.backend().run(op, call);
-  }
-  Ref<Node> upload(TensorData data, const Device& device) override {
-    return inner_.backend().upload(std::move(data), device);
-  }
-  TensorData download(const Value& value) override { return inner_.backend().download(value); }
-  void sync() override {}
-
- private:
-  std::set<std::string>& seen_;
-  Device inner_ = Device::cpu();
-};
-
 TEST(OpTable, HasARowForEveryOpAndEveryFunction) {
   std::set<std::string> seen;
-  const Device spy(make_ref<Spy>(seen), true);
+  const Device spy = spying_device([&](const op::Op& op, Call) { seen.insert(std::string(op::spoken_name(op))); });
   for (const Row& row : all_rows()) {
-    Values values = upload(row, draw(row), DType::F32, spy);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i].node()->device = spy;  // uploaded by the inner device
-      if (row.gradient && row.operands[i].kind == Operand::Real) values[i] = values[i].require_grad();
-    }
-    const Values results = row.function(values);
+    const Values results = row.function(operands_of(row, DType::F32, spy));
     if (row.gradient && results[0].tracked()) backward(results[0]);
   }
   for (const std::string& name : functions_of_the_table()) EXPECT_TRUE(seen.contains(name)) << "no row runs " << name;
@@ -350,6 +325,43 @@ std::set<std::string> struct_names(const std::variant<Ts...>*) {
 }
 
 }  // namespace
+
+Values operands_of(const Row& row, DType dtype, const Device& device) {
+  Values values = upload(row, draw(row), dtype, device);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i].node()->device = device;  // a decorator leaves uploads to the device that it wraps
+    if (row.gradient && row.operands[i].kind == Operand::Real && is_float(values[i].dtype()) && device.is_autodiff())
+      values[i] = values[i].require_grad();
+  }
+  return values;
+}
+
+namespace {
+
+class Spy : public Backend {
+ public:
+  explicit Spy(std::function<void(const op::Op&, Call)> note) : note_(std::move(note)) {}
+  std::string name() const override { return "spy"; }
+  void run(const op::Op& op, Call call) override {
+    note_(op, call);
+    inner_.backend().run(op, call);
+  }
+  Ref<Node> upload(TensorData data, const Device& device) override {
+    return inner_.backend().upload(std::move(data), device);
+  }
+  TensorData download(const Value& value) override { return inner_.backend().download(value); }
+  void sync() override {}
+
+ private:
+  std::function<void(const op::Op&, Call)> note_;
+  Device inner_ = Device::cpu();
+};
+
+}  // namespace
+
+Device spying_device(std::function<void(const op::Op&, Call)> note) {
+  return Device(make_ref<Spy>(std::move(note)), true);
+}
 
 std::set<std::string> functions_of_the_table() {
   std::set<std::string> names = struct_names(static_cast<const op::Op::Alternatives*>(nullptr));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/ops/backend.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln::test {
@@ -60,6 +61,11 @@ struct Family {
   explicit Family(std::vector<Row> (*rows)());
 };
 std::vector<Row> all_rows();
+
+/// Operands as the row describes them, on that device; those with a gradient are tracked where it is autodiff.
+Values operands_of(const Row& row, DType dtype, const Device& device);
+/// The processor, autodiff; each op that runs on it is noted first.
+Device spying_device(std::function<void(const op::Op&, Call)> note);
 
 /// What emit() can be asked for: each op, and each function of those that have several ("exp", not "unary").
 std::set<std::string> functions_of_the_table();
