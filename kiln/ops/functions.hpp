@@ -48,7 +48,9 @@ Value any(const Value& x);
 Value any(const Value& x, const Dims& dims, bool keep = false);
 Value all(const Value& x);
 Value all(const Value& x, const Dims& dims, bool keep = false);
-/// int64 indices of the first extreme element along `dim`.
+/// int64 indices of the first extreme element along `dim`, or in all of x counted in row-major order.
+Value argmax(const Value& x);
+Value argmin(const Value& x);
 Value argmax(const Value& x, int dim, bool keep = false);
 Value argmin(const Value& x, int dim, bool keep = false);
 /// Mean of squared distances to the mean; divides by count - correction.

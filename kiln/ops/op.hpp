@@ -18,8 +18,10 @@
 #include "kiln/ops/loss.hpp"
 #include "kiln/ops/matmul.hpp"
 #include "kiln/ops/norm.hpp"
+#include "kiln/ops/order.hpp"
 #include "kiln/ops/pool.hpp"
 #include "kiln/ops/reduce.hpp"
+#include "kiln/ops/scan.hpp"
 #include "kiln/ops/signal.hpp"
 #include "kiln/ops/view.hpp"
 
@@ -51,6 +53,8 @@ using OneOf = std::variant<typename Checked<Ts>::type...>;
 struct Op {
   using Alternatives = OneOf<Unary, Binary, Where, Cast,                    // elementwise
                              Reduce, ArgReduce,                             // reduce
+                             Scan, Recurrence,                              // scan
+                             Sort, TopK, SearchSorted,                      // order
                              Reshape, Permute, Expand, Slice, SliceAssign,  // view
                              Unfold, Fold,                                  // view
                              Matmul,                                        // matmul

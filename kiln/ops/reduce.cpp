@@ -5,6 +5,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/functions/scan.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -26,18 +27,20 @@ std::string_view name(ArgFn fn) { return fn == ArgFn::ArgMax ? "argmax" : "argmi
 
 namespace {
 
-/// The type a tensor of `dtype` is reduced in.
+/// The type that a tensor of `dtype` is brought to before it is reduced.
 DType reduced_in(ReduceFn fn, DType dtype) {
   switch (fn) {
-    case ReduceFn::Sum:
-    case ReduceFn::Prod: return is_float(dtype) ? dtype : DType::I64;
     case ReduceFn::Mean: return is_float(dtype) ? dtype : DType::F32;
-    case ReduceFn::Max:
-    case ReduceFn::Min: return dtype;
     case ReduceFn::Any:
     case ReduceFn::All: return DType::Bool;
+    default: return dtype;
   }
-  return dtype;
+}
+
+/// Sums and products of integers are wider than their terms.
+DType reduced_to(ReduceFn fn, DType dtype) {
+  const bool widens = (fn == ReduceFn::Sum || fn == ReduceFn::Prod) && !is_float(dtype);
+  return widens ? DType::I64 : dtype;
 }
 
 std::int64_t count(const Shape& shape, const Dims& dims) {
@@ -58,17 +61,35 @@ Descs Reduce::infer(Inputs in) const {
   if (fn == ReduceFn::Max || fn == ReduceFn::Min)
     require<ShapeError>(folded > 0 || numel(shape) == 0, name(fn), ": ", in[0], " has no elements along dimensions ",
                         dims);
-  return one(shape, in[0].dtype());
+  return one(shape, reduced_to(fn, in[0].dtype()));
 }
 
 Saves Reduce::saves(std::uint32_t) const {
   switch (fn) {
-    case ReduceFn::Prod:
+    case ReduceFn::Prod: return {.in = 1};
     case ReduceFn::Max:
     case ReduceFn::Min: return {.in = 1, .out = true};
     default: return {};
   }
 }
+
+namespace {
+
+/// For each element the product of the others along `dims`: of those before it and those after it, one dimension after
+/// the other. Nothing is divided, so that zeros need no care.
+Value product_of_others(const Value& x, const Dims& dims) {
+  Value others = ones_like(x), left = x;
+  for (const auto along : dims) {
+    const int dim = static_cast<int>(along);
+    const Value before = cumprod(left, dim, {.exclusive = true}),
+                after = cumprod(left, dim, {.exclusive = true, .reverse = true});
+    others = others * (before * after);
+    left = prod(left, {along}, true);
+  }
+  return others;
+}
+
+}  // namespace
 
 void Reduce::vjp(Backward& backward) const {
   const Shape& shape = backward.in_desc(0).shape;
@@ -83,15 +104,7 @@ void Reduce::vjp(Backward& backward) const {
         const Value chosen = cast(eq(backward.in(0), backward.out()), g.dtype());
         return chosen * (g / sum(chosen, dims, true));
       }
-      case ReduceFn::Prod: {
-        // The product of the others: total / x, except beside zeros, which are counted instead of divided by.
-        const Value& x = backward.in(0);
-        const Value zero = eq(x, 0), zeros = sum(cast(zero, x.dtype()), dims, true);
-        const Value nonzero = where(zero, 1.0, x), product = prod(nonzero, dims, true);
-        const Value others =
-            where(zero, where(eq(zeros, 1), product, 0.0), where(eq(zeros, 0), product / nonzero, 0.0));
-        return g * others;
-      }
+      case ReduceFn::Prod: return g * product_of_others(backward.in(0), dims);
       case ReduceFn::Any:
       case ReduceFn::All: return {};
     }
@@ -163,6 +176,8 @@ KILN_REDUCTION(any, Any)
 KILN_REDUCTION(all, All)
 #undef KILN_REDUCTION
 
+Value argmax(const Value& x) { return argmax(reshape(x, {x.numel()}), 0); }
+Value argmin(const Value& x) { return argmin(reshape(x, {x.numel()}), 0); }
 Value argmax(const Value& x, int dim, bool keep) { return arg_reduce(op::ArgFn::ArgMax, x, dim, keep); }
 Value argmin(const Value& x, int dim, bool keep) { return arg_reduce(op::ArgFn::ArgMin, x, dim, keep); }
 

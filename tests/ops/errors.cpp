@@ -7,6 +7,8 @@
 
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/functions/order.hpp"
+#include "kiln/ops/functions/scan.hpp"
 
 namespace kiln {
 namespace {
@@ -122,6 +124,22 @@ const WrongCall kCalls[] = {
     {"ShapeError: fold: 6 elements have 5 windows of 2, not the 3 of float32 [3, 2]",
      [] { fold(floats({3, 2}), 0, 6, 1); }},
     {"IndexError: fold: dimension 0 is out of range for rank 0", [] { fold(floats({3}), 0, 3, 1); }},
+    {"IndexError: cumsum: dimension 2 is out of range for rank 2", [] { cumsum(floats({2, 3}), 2); }},
+    {"ShapeError: linear_recurrence: [2, 3] and [4] do not broadcast: 3 and 4 differ in dimension -1",
+     [] { linear_recurrence(floats({2, 3}), floats({4}), 0); }},
+    {"DTypeError: linear_recurrence: needs a tensor of floats, got int64 [2]",
+     [] { linear_recurrence(integers({2}), integers({2}), 0); }},
+    {"ArgumentError: topk: k is 4 but dimension 1 has 3 elements", [] { topk(floats({2, 3}), 4, 1); }},
+    {"ArgumentError: topk: k is -1 but dimension 1 has 3 elements", [] { topk(floats({2, 3}), -1, 1); }},
+    {"ArgumentError: kthvalue: k is 0 but dimension 1 has 3 elements, counted from 1",
+     [] { kthvalue(floats({2, 3}), 0, 1); }},
+    {"ShapeError: mode: float32 [2, 0] has no elements along dimension 1", [] { mode(floats({2, 0}), 1); }},
+    {"ShapeError: searchsorted: the sorted [2, 3] has neither one dimension nor, but for the last, those of [4, 3]",
+     [] { searchsorted(floats({2, 3}), floats({4, 3})); }},
+    {"ShapeError: searchsorted: the sorted [] has neither one dimension nor, but for the last, those of [4, 3]",
+     [] { searchsorted(floats({}), floats({4, 3})); }},
+    {"ShapeError: bucketize: the boundaries must be a list, got float32 [2, 2]",
+     [] { bucketize(floats({2, 2}), floats({2, 2})); }},
 };
 
 TEST(WrongCalls, AreAnsweredWithASentence) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <gtest/gtest.h>
+
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {
@@ -148,6 +150,56 @@ std::vector<Row> reduce_rows() {
 }
 
 const Family reduce(&reduce_rows);
+
+/// Sums, products and extremes of whole numbers, computed here in double or wrapped to 64 bits.
+TEST(Reduce, FoldsEveryElementTypeInEveryDirection) {
+  const Shape shape{3, 70001};
+  std::vector<double> x(static_cast<std::size_t>(numel(shape)));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i * 7919 % 101);
+  const TensorData data = TensorData::of<double>(shape, std::span<const double>(x));
+  for (const DType dtype : {DType::U8, DType::U16, DType::U32, DType::U64, DType::I8, DType::I16, DType::I32,
+                            DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64}) {
+    const Value rows = from_data(data.to(dtype), Device::cpu());
+    for (const Value& value : {rows, transpose(from_data(transpose(rows).data(), Device::cpu()))}) {
+      const auto check = [&](const Value& actual, const std::vector<double>& expected) {
+        EXPECT_EQ(actual.data().to_vector<double>(), expected) << name(dtype);
+      };
+      std::vector<double> total(3), most(3), least(3, 1000);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        total[i / 70001] += x[i];
+        most[i / 70001] = std::max(most[i / 70001], x[i]);
+        least[i / 70001] = std::min(least[i / 70001], x[i]);
+      }
+      if (dtype == DType::F16) std::fill(total.begin(), total.end(), INFINITY);  // beyond 65504
+      if (dtype == DType::BF16)
+        for (double& t : total) t = static_cast<float>(BF16(static_cast<float>(t)));
+      check(sum(value, {1}), total);
+      check(max(value, {1}), most);
+      check(min(value, {1}), least);
+      check(argmax(eq(value, 100), 1), argmax(value, 1).data().to_vector<double>());
+    }
+    EXPECT_EQ(sum(rows, {0}).data().at(70000), x[70000] + x[2 * 70001 - 1] + x[3 * 70001 - 1]);
+    EXPECT_EQ(any(eq(rows, 100)).item() + all(le(rows, 100)).item() + all(lt(rows, 100)).item(), 2) << name(dtype);
+  }
+  // Products wrap: 3^50 modulo 2^64, in every layout.
+  const Value threes = full({2, 50}, 3, Device::cpu(), DType::U8);
+  std::uint64_t power = 1;
+  for (int i = 0; i < 50; ++i) power *= 3;
+  for (const Value& value : {prod(threes, {1}), prod(transpose(threes), {0})})
+    EXPECT_EQ(value.data().as<std::int64_t>()[1], static_cast<std::int64_t>(power));
+  EXPECT_EQ(sum(full({40000}, -128, Device::cpu(), DType::I8)).item(), -128.0 * 40000);
+  EXPECT_EQ(sum(full({70000}, 65535, Device::cpu(), DType::U16)).item(), 65535.0 * 70000);
+}
+
+TEST(Reduce, OfNothingIsTheNeutralElement) {
+  for (const char* device : {"cpu", "reference"}) {
+    const Value none = zeros({2, 0}, Device::parse(device), DType::Bool);
+    EXPECT_EQ(all(none, {1}).data().at(1), 1);
+    EXPECT_EQ(any(none, {1}).data().at(1), 0);
+    EXPECT_EQ(prod(none, {1}).data().at(1), 1);
+    EXPECT_EQ(sum(none).item(), 0);
+  }
+}
 
 }  // namespace
 }  // namespace kiln::test

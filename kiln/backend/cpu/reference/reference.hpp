@@ -14,6 +14,13 @@ void run(const op::Cast& op, Call call);
 // reduce.cpp
 void run(const op::Reduce& op, Call call);
 void run(const op::ArgReduce& op, Call call);
+// scan.cpp
+void run(const op::Scan& op, Call call);
+void run(const op::Recurrence& op, Call call);
+// order.cpp
+void run(const op::Sort& op, Call call);
+void run(const op::TopK& op, Call call);
+void run(const op::SearchSorted& op, Call call);
 // view.cpp
 void run(const op::Reshape& op, Call call);
 void run(const op::Permute& op, Call call);

@@ -4,22 +4,29 @@
 #include <limits>
 #include <type_traits>
 
+#include "kiln/core/convert.hpp"
+
 namespace kiln::cpu::simd {
 
 enum class Fold : std::uint8_t { Sum, Prod, Max, Min };
+constexpr bool accumulates(Fold fold) { return fold == Fold::Sum || fold == Fold::Prod; }
 
 /// What T is folded in. Sums and products of floats are taken in double: the result is the exact one rounded, but for
-/// sums of more than 2^29 terms or heavy cancellation.
+/// sums of more than 2^29 terms or heavy cancellation. Those of integers are int64 and wrap around.
 template <class T, Fold fold>
-using FoldType = std::conditional_t<fold == Fold::Sum || fold == Fold::Prod, double, T>;
+using FoldType = std::conditional_t<accumulates(fold), std::conditional_t<std::is_integral_v<T>, std::int64_t, double>,
+                                    std::conditional_t<is_half<T>, float, T>>;
 
 template <class T, Fold fold>
 constexpr FoldType<T, fold> fold_start() {
-  constexpr auto infinity = std::numeric_limits<FoldType<T, fold>>::infinity();
-  return fold == Fold::Sum ? 0 : fold == Fold::Prod ? 1 : fold == Fold::Max ? -infinity : infinity;
+  using Limits = std::numeric_limits<FoldType<T, fold>>;
+  if (accumulates(fold)) return fold == Fold::Sum ? 0 : 1;
+  if (fold == Fold::Max) return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
 }
 
-/// results[j] = results[j] (+) x[r * stride + j] for all r < rows and j < columns. T is float or double.
+/// results[j] = results[j] (+) x[r * stride + j] for all r < rows and j < columns. T is any element type but bool, which
+/// is folded as uint8.
 template <class T, Fold fold>
 void fold_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results);
 

@@ -1,4 +1,4 @@
-// Reductions of floats. The kept dimensions give groups of neighbouring results; what a group folds is cut into pieces
+// Reductions. The kept dimensions give groups of neighbouring results; what a group folds is cut into pieces
 // of fixed size, whose partial results are combined in order: the same bits on any number of threads.
 #include <algorithm>
 #include <vector>
@@ -21,6 +21,7 @@ template <class T, Fold fold>
 class Reduction {
  public:
   using A = FoldType<T, fold>;
+  using Z = std::conditional_t<std::is_integral_v<T>, A, T>;  // what the results are stored as
 
   Reduction(const Array& x, const Array& z, const Shape& folded, double divisor)
       : x_(x), z_(z), kept_(z.shape, {z.strides, x.strides}), folded_(folded, {x.strides}), divisor_(divisor) {
@@ -60,11 +61,7 @@ class Reduction {
       A results[kColumns];
       std::fill_n(results, columns, fold_start<T, fold>());
       const A* parts = &partial[static_cast<std::size_t>(group * pieces_ * columns_)];
-      if constexpr (std::is_same_v<A, double>) {
-        fold_rows<double, fold>(parts, pieces_, columns_, columns, results);
-      } else {
-        fold_rows<T, fold>(parts, pieces_, columns_, columns, results);
-      }
+      fold_rows<A, fold>(parts, pieces_, columns_, columns, results);
       store(results, z, columns);
     });
   }
@@ -99,7 +96,7 @@ class Reduction {
   void store(const A* results, std::int64_t z, std::int64_t columns) const {
     const std::int64_t step = kept_.steps()[0];
     for (std::int64_t i = 0; i < columns; ++i)
-      z_.as<T>()[z + i * step] = convert<T>(divisor_ == 1 ? results[i] : static_cast<A>(results[i] / divisor_));
+      z_.as<Z>()[z + i * step] = convert<Z>(divisor_ == 1 ? results[i] : static_cast<A>(results[i] / divisor_));
   }
 
   Array x_, z_;
@@ -111,34 +108,34 @@ class Reduction {
 };
 
 template <class T>
-bool reduce(const op::Reduce& op, Call call) {
-  const Array x = read(call.in[0]);
-  const Array z = allocate(call.out[0], dense_like(call.out[0].shape(), x));
-  Shape folded = Shape::filled(x.shape.size(), 1);
-  for (const auto dim : op.dims) folded[static_cast<int>(dim)] = x.shape[static_cast<int>(dim)];
-  switch (op.fn) {
-    case op::ReduceFn::Sum: Reduction<T, Fold::Sum>(x, z, folded, 1).run(); return true;
+void reduce(op::ReduceFn fn, const Array& x, const Array& z, const Shape& folded) {
+  switch (fn) {
+    case op::ReduceFn::Sum: return Reduction<T, Fold::Sum>(x, z, folded, 1).run();
     case op::ReduceFn::Mean:
-      Reduction<T, Fold::Sum>(x, z, folded, static_cast<double>(numel(folded))).run();
-      return true;
-    case op::ReduceFn::Prod: Reduction<T, Fold::Prod>(x, z, folded, 1).run(); return true;
-    case op::ReduceFn::Max: Reduction<T, Fold::Max>(x, z, folded, 1).run(); return true;
-    case op::ReduceFn::Min: Reduction<T, Fold::Min>(x, z, folded, 1).run(); return true;
+      if constexpr (!std::is_integral_v<T>)
+        return Reduction<T, Fold::Sum>(x, z, folded, static_cast<double>(numel(folded))).run();
+      break;
+    case op::ReduceFn::Prod: return Reduction<T, Fold::Prod>(x, z, folded, 1).run();
     case op::ReduceFn::Any:
-    case op::ReduceFn::All: return false;
+    case op::ReduceFn::Max: return Reduction<T, Fold::Max>(x, z, folded, 1).run();
+    case op::ReduceFn::All:
+    case op::ReduceFn::Min: return Reduction<T, Fold::Min>(x, z, folded, 1).run();
   }
-  return false;
 }
 
 }  // namespace
 
 bool run(const op::Reduce& op, Call call) {
-  if (op.fn == op::ReduceFn::Any || op.fn == op::ReduceFn::All) return false;
-  switch (call.in[0].dtype()) {
-    case DType::F32: return reduce<float>(op, call);
-    case DType::F64: return reduce<double>(op, call);
-    default: return false;
-  }
+  const Array x = read(call.in[0]);
+  Shape folded = Shape::filled(x.shape.size(), 1);
+  for (const auto dim : op.dims) folded[static_cast<int>(dim)] = x.shape[static_cast<int>(dim)];
+  // What begins an extreme of bytes is no boolean.
+  if (x.dtype == DType::Bool && numel(folded) == 0) return false;
+  const Array z = allocate(call.out[0], dense_like(call.out[0].shape(), x));
+  visit_dtype(x.dtype, [&]<class T>(TypeTag<T>) {
+    reduce<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(op.fn, x, z, folded);
+  });
+  return true;
 }
 
 }  // namespace kiln::cpu::simd

@@ -1,0 +1,50 @@
+// Elements as unsigned integers of their size that are ordered as they are: NaN comes last, -0 is 0.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kiln/core/half.hpp"
+
+namespace kiln::cpu::simd {
+
+template <std::size_t bytes>
+using KeyOfSize = std::conditional_t<
+    bytes == 1, std::uint8_t,
+    std::conditional_t<bytes == 2, std::uint16_t, std::conditional_t<bytes == 4, std::uint32_t, std::uint64_t>>>;
+template <class T>
+using Key = KeyOfSize<sizeof(T)>;
+
+/// The bits of infinity, above which the magnitudes of NaN lie.
+template <class T>
+constexpr Key<T> infinity_bits() {
+  if constexpr (std::is_same_v<T, F16>) return 0x7c00;
+  else if constexpr (std::is_same_v<T, BF16>) return 0x7f80;
+  else return std::bit_cast<Key<T>>(std::numeric_limits<T>::infinity());
+}
+
+/// T is any element type but bool, which is ordered as uint8.
+template <class T>
+constexpr Key<T> key_of(T x) {
+  using K = Key<T>;
+  constexpr K sign = static_cast<K>(K{1} << (8 * sizeof(K) - 1)), all = static_cast<K>(~K{0});
+  const K bits = std::bit_cast<K>(x);
+  if constexpr (std::is_integral_v<T>) {
+    return std::is_signed_v<T> ? static_cast<K>(bits ^ sign) : bits;
+  } else {
+    const K magnitude = static_cast<K>(bits & ~sign);
+    const K ordered = static_cast<K>(bits & sign ? ~bits : bits | sign);
+    return magnitude > infinity_bits<T>() ? all : magnitude == 0 ? sign : ordered;
+  }
+}
+
+/// The keys of `count` elements, or those of the opposite order.
+template <class T>
+void order_keys(const T* x, std::int64_t count, bool descending, Key<T>* keys);
+
+/// Is one of `count` keys below the limit? K is an unsigned integer.
+template <class K>
+bool any_below(const K* keys, std::int64_t count, K limit);
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,44 @@
+// Ops that order elements. The order is total: NaN counts as larger than any number, -0 equals 0.
+#pragma once
+#include "kiln/ops/traits.hpp"
+
+namespace kiln::op {
+
+/// The elements along `dim` in ascending or descending order, and where (int64) each of them stood; equal ones keep
+/// their order.
+struct Sort {
+  static constexpr std::string_view kName = "sort";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  enum Slot { values, indices };
+  int dim;
+  bool descending;
+  Descs infer(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.out = true}; }
+  void vjp(Backward& backward) const;
+};
+
+/// The first k along `dim` of what Sort gives, in descending order for the largest.
+struct TopK {
+  static constexpr std::string_view kName = "topk";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  enum Slot { values, indices };
+  std::int64_t k;
+  int dim;
+  bool largest;
+  Descs infer(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.out = true}; }
+  void vjp(Backward& backward) const;
+};
+
+/// For each of `values` [..., m] how many elements (int64) of `sorted`, ascending, come before it; those that equal it
+/// are counted if `right`. `sorted` is one line [n] for all, or a line for each of theirs: [..., n].
+struct SearchSorted {
+  static constexpr std::string_view kName = "searchsorted";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  enum Slot { sorted, values };
+  bool right;
+  Descs infer(Inputs in) const;
+  void vjp(Backward&) const {}
+};
+
+}  // namespace kiln::op
