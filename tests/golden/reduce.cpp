@@ -26,6 +26,8 @@ const Rows reduce({
     {"softmax", [](In in) { return softmax(in[0], 1); }},
     {"softmax.first", [](In in) { return softmax(in[0], 0); }},
     {"log_softmax", [](In in) { return log_softmax(in[0], -1); }},
+    {"matmul", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul.batch", [](In in) { return matmul(in[0], in[1]); }},
 });
 
 }  // namespace
