@@ -1,7 +1,9 @@
 // Backend: what a Device points to. It runs calls, or wraps another backend and passes them on.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "kiln/core/random.hpp"
 #include "kiln/ops/value.hpp"
@@ -25,6 +27,17 @@ struct MemoryStatistics {
   std::int64_t peak = 0;      // highest in_use so far
 };
 
+/// Copies to the host that are under way: what a backend answers to start_read().
+class Reading : public RefCounted {
+ public:
+  /// Would wait() return at once?
+  virtual bool ready() const = 0;
+  /// The data of each value, once they have arrived. Called once; an error of the device surfaces here.
+  virtual std::vector<TensorData> wait() = 0;
+  /// Calls `then` when ready, from any thread.
+  virtual void notify(std::function<void()> then) = 0;
+};
+
 class Backend : public RefCounted {
  public:
   virtual std::string name() const = 0;
@@ -33,7 +46,13 @@ class Backend : public RefCounted {
   /// False: emit() runs the op's expansion instead.
   virtual bool has_kernel(const op::Op&) const { return true; }
   virtual Ref<Node> upload(TensorData data, const Device& device) = 0;
+  /// The contents on the host; waits for the device.
   virtual TensorData download(const Value& value) = 0;
+  /// Starts to copy values to the host, all in one synchronisation, and does not wait: work enqueued later overlaps
+  /// with it. A backend without anything to wait for need not override: these are downloaded at once.
+  virtual Ref<Reading> start_read(Inputs values);
+  /// May an operand that lives on `other` stand beside this backend's own? A decorator says so of what it wraps.
+  virtual bool takes(const Device& other) const { return (void)other, false; }
   virtual void sync() = 0;
   virtual MemoryStatistics memory() const { return {}; }
 

@@ -14,6 +14,7 @@
 #include "kiln/ops/functions/order.hpp"
 #include "kiln/ops/functions/statistics.hpp"
 #include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/read.hpp"
 #include "kiln/tensor/check.hpp"
 #include "kiln/tensor/kind.hpp"
 #include "kiln/tensor/range.hpp"
@@ -175,6 +176,12 @@ class Tensor {
   template <class T = typename K::Element>
   T item() const requires(D == 0) {
     return to_vector<T>()[0];
+  }
+  // ---- or start to read: Future::get() waits, co_await does; read(x, y) reads several in one synchronisation ---------
+  Future<TensorData> read_async() const { return kiln::read_async(value_); }
+  template <class T = typename K::Element>
+  Future<T> item_async() const requires(D == 0) {
+    return {start_read({&value_, 1}), [](std::vector<TensorData> data) { return data[0].template to_vector<T>()[0]; }};
   }
 
   // ---- the same elements elsewhere, or as another type -------------------------------------------------------------

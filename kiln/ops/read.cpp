@@ -1,0 +1,99 @@
+#include "kiln/ops/read.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+namespace kiln {
+namespace {
+
+/// Data that are there already.
+class Arrived : public Reading {
+ public:
+  explicit Arrived(std::vector<TensorData> data) : data_(std::move(data)) {}
+  bool ready() const override { return true; }
+  std::vector<TensorData> wait() override { return std::move(data_); }
+  void notify(std::function<void()> then) override { then(); }
+
+ private:
+  std::vector<TensorData> data_;
+};
+
+/// What is read from several devices.
+class Joined : public Reading {
+ public:
+  struct Part {
+    Device device;
+    std::vector<Value> values;
+    std::vector<std::size_t> places;  // of the values in the result
+    Ref<Reading> reading;
+  };
+  Joined(std::vector<Part> parts, std::size_t count) : parts_(std::move(parts)), count_(count) {}
+
+  bool ready() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.reading->ready(); });
+  }
+  std::vector<TensorData> wait() override {
+    std::vector<TensorData> all(count_);
+    for (Part& part : parts_) {
+      std::vector<TensorData> data = part.reading->wait();
+      for (std::size_t i = 0; i < data.size(); ++i) all[part.places[i]] = std::move(data[i]);
+    }
+    return all;
+  }
+  void notify(std::function<void()> then) override {
+    const auto left = std::make_shared<std::atomic<std::size_t>>(parts_.size());
+    for (Part& part : parts_)
+      part.reading->notify([=] {
+        if (left->fetch_sub(1) == 1) then();
+      });
+  }
+
+ private:
+  std::vector<Part> parts_;
+  std::size_t count_;
+};
+
+}  // namespace
+
+Ref<Reading> Backend::start_read(Inputs values) {
+  std::vector<TensorData> data;
+  for (const Value& value : values) data.push_back(download(value));
+  return make_ref<Arrived>(std::move(data));
+}
+
+Ref<Reading> start_read(Inputs values) {
+  std::vector<Joined::Part> parts;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    require<ArgumentError>(!values[i].empty(), "read: value ", i, " is empty");
+    const Device device = values[i].device();  // none: a plain number
+    auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.device == device; });
+    if (part == parts.end()) {
+      parts.push_back({.device = device, .values = {}, .places = {}, .reading = {}});
+      part = std::prev(parts.end());
+    }
+    part->values.push_back(values[i]);
+    part->places.push_back(i);
+  }
+  for (Joined::Part& part : parts) {
+    if (part.device) {
+      part.reading = part.device.backend().start_read(part.values);
+      continue;
+    }
+    std::vector<TensorData> numbers;
+    for (const Value& number : part.values) numbers.push_back(number.data());
+    part.reading = make_ref<Arrived>(std::move(numbers));
+  }
+  if (parts.size() == 1) return parts[0].reading;
+  return make_ref<Joined>(std::move(parts), values.size());
+}
+
+Future<TensorData> read_async(const Value& value) {
+  return {start_read({&value, 1}), [](std::vector<TensorData> data) { return std::move(data[0]); }};
+}
+Future<std::vector<TensorData>> read_async(Inputs values) {
+  return {start_read(values), [](std::vector<TensorData> data) { return data; }};
+}
+std::vector<TensorData> read(Inputs values) { return start_read(values)->wait(); }
+
+}  // namespace kiln

@@ -1,0 +1,72 @@
+// Reading tensors without waiting for each: a Future is what a read in progress promises, and several values can be
+// read in one synchronisation.
+//
+//   auto loss = read_async(x);            // the device goes on, and so does this thread
+//   auto [a, b] = read(x, y);             // one wait for both
+//   TensorData data = co_await read_async(x);
+#pragma once
+#include <array>
+#include <utility>
+
+#include "kiln/ops/backend.hpp"
+
+namespace kiln {
+
+/// Starts to read values, which may live on several devices: one start_read() for each.
+Ref<Reading> start_read(Inputs values);
+
+/// Something that arrives from a device. It can be taken once: by get(), or by co_await in a coroutine, which goes on
+/// in the thread that the data arrive in. An error of the device surfaces where it is taken.
+template <class T>
+class Future {
+ public:
+  using Finish = T (*)(std::vector<TensorData>);
+  Future(Ref<Reading> reading, Finish finish) : reading_(std::move(reading)), finish_(finish) {}
+
+  /// Would get() return at once?
+  bool ready() const { return pending().ready(); }
+  /// Waits. Throws ArgumentError the second time.
+  T get() {
+    pending();
+    return finish_(std::exchange(reading_, {})->wait());
+  }
+
+  bool await_ready() const { return ready(); }
+  template <class Coroutine>
+  void await_suspend(Coroutine waiting) {
+    pending().notify([waiting]() mutable { waiting.resume(); });
+  }
+  T await_resume() { return get(); }
+
+ private:
+  Reading& pending() const {
+    require<ArgumentError>(static_cast<bool>(reading_), "a future was taken twice");
+    return *reading_;
+  }
+
+  Ref<Reading> reading_;
+  Finish finish_;
+};
+
+/// The contents of one value.
+Future<TensorData> read_async(const Value& value);
+/// The contents of several, in one synchronisation.
+Future<std::vector<TensorData>> read_async(Inputs values);
+std::vector<TensorData> read(Inputs values);
+
+/// auto [a, b] = read(x, y): a std::array<TensorData, 2>.
+template <std::convertible_to<Value>... Vs>
+requires(sizeof...(Vs) >= 2) Future<std::array<TensorData, sizeof...(Vs)>> read_async(const Vs&... values) {
+  const Value list[] = {Value(values)...};
+  return {start_read(list), [](std::vector<TensorData> data) {
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+              return std::array<TensorData, sizeof...(Vs)>{std::move(data[I])...};
+            }(std::make_index_sequence<sizeof...(Vs)>());
+          }};
+}
+template <std::convertible_to<Value>... Vs>
+requires(sizeof...(Vs) >= 2) std::array<TensorData, sizeof...(Vs)> read(const Vs&... values) {
+  return read_async(values...).get();
+}
+
+}  // namespace kiln
