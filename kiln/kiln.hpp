@@ -9,6 +9,7 @@
 #include "kiln/store/save.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/assemble.hpp"
+#include "kiln/tensor/capture.hpp"
 #include "kiln/tensor/conv.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/custom.hpp"

@@ -10,10 +10,15 @@ Device common_device(const op::Op& op, Inputs in) {
   for (const Value& value : in) {
     if (value.empty() || value.is_scalar()) continue;
     const Device other = value.device();
-    if (!device) device = other;
-    else if (!(device == other))
+    if (!device) {
+      device = other;
+    } else if (device == other) {
+      if (other.is_autodiff()) device = other;
+    } else if (other.backend().takes(device)) {
+      device = other;
+    } else if (!device.backend().takes(other)) {
       fail<DeviceError>(spoken_name(op), ": ", device, " and ", other, "; move one with to_device()");
-    else if (other.is_autodiff()) device = other;
+    }
   }
   if (!device) fail<ArgumentError>(spoken_name(op), ": needs a tensor operand, got plain numbers alone");
   return device;
@@ -59,6 +64,13 @@ Value emit_one(const Device& device, const op::Op& op, Inputs in) {
   return out;
 }
 
+Values emit_several(const Device& device, const op::Op& op, Inputs in) {
+  const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
+  Values out(static_cast<std::size_t>(descs.size()));
+  execute(device, op, in, descs, out);
+  return out;
+}
+
 }  // namespace
 
 template <class Op>
@@ -77,10 +89,14 @@ Value emit(const Device& device, const Op& op, std::initializer_list<Value> in) 
 template <class Op>
 Values emit_all(const Op& op, Inputs in) {
   const op::Op any(op);
-  const Descs descs = op::visit(any, [&](const auto& o) { return o.infer(in); });
-  Values out(static_cast<std::size_t>(descs.size()));
-  execute(common_device(any, in), any, in, descs, out);
-  return out;
+  return emit_several(common_device(any, in), any, in);
+}
+
+template <class Op>
+Values emit_all(const Device& device, const Op& op, Inputs in) {
+  const op::Op any(op);
+  require<DeviceError>(static_cast<bool>(device), spoken_name(any), ": no device was given");
+  return emit_several(device, any, in);
 }
 
 namespace {
@@ -91,6 +107,7 @@ struct Doors {
   Value (*one)(const Op&, Inputs) = &emit<Op>;
   Value (*created)(const Device&, const Op&, std::initializer_list<Value>) = &emit<Op>;
   Values (*all)(const Op&, Inputs) = &emit_all<Op>;
+  Values (*all_created)(const Device&, const Op&, Inputs) = &emit_all<Op>;
 };
 template <class Alternatives>
 struct Table;

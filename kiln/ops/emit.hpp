@@ -21,6 +21,9 @@ Value emit(const Device& device, const Op& op, std::initializer_list<Value> in);
 /// For ops with several results.
 template <class Op>
 Values emit_all(const Op& op, Inputs in);
+/// The same on a device that is known: for programs that hold ops without tensor operands among others.
+template <class Op>
+Values emit_all(const Device& device, const Op& op, Inputs in);
 template <class Op>
 Values emit_all(const Op& op, std::initializer_list<Value> in) {
   return emit_all(op, Inputs(in.begin(), in.size()));

@@ -1,0 +1,33 @@
+// What a Graph is made of, for those who rewrite or serialise it.
+#pragma once
+#include "kiln/backend/capture/graph.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln {
+
+/// Values are numbered: the inputs, the constants, then the results of each node in order.
+struct GraphBody {
+  struct Operand {
+    static constexpr std::int32_t kNumber = -1, kNothing = -2;
+    std::int32_t id = kNothing;
+    Scalar number{};       // where id is kNumber
+    bool tracked = false;  // a gradient may flow back through this use of the value
+  };
+  struct Step {
+    op::Op op;
+    std::vector<Operand> in;
+    Descs results;
+    std::int32_t first = 0;  // the number of the first result
+    bool recorded = true;    // grad_enabled() when it was captured
+  };
+
+  Device device;  // where steps without tensor operands run if there are no inputs
+  std::vector<Desc> inputs;
+  Values constants;
+  std::vector<Step> steps;
+  std::vector<Operand> outputs;
+  std::vector<Desc> output_descs;
+  std::int32_t count = 0;  // of values
+};
+
+}  // namespace kiln

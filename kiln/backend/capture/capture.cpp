@@ -1,0 +1,177 @@
+// The decorator that records: a device whose values are promises.
+#include <algorithm>
+#include <map>
+
+#include "kiln/backend/capture/body.hpp"
+#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/record.hpp"
+
+namespace kiln {
+namespace {
+
+/// The number of a recorded value, in place of memory.
+struct Promise : Storage {
+  explicit Promise(std::int32_t id) : id(id) {}
+  std::int32_t id;
+};
+
+class Recording : public Backend {
+ public:
+  explicit Recording(const Device& inner) : inner_(inner.inner()) {
+    body_.device = inner_;
+    seed(inner_.backend().next_key().bits);
+  }
+
+  std::string name() const override { return "capture of " + inner_.name(); }
+  void sync() override {}
+  bool takes(const Device& other) const override { return other == inner_; }
+  MemoryStatistics memory() const override { return inner_.backend().memory(); }
+
+  void run(const op::Op& op, Call call) override {
+    require<DeviceError>(!ended_, name(op), ": its operand belongs to a capture that has ended");
+    GraphBody::Step step{.op = op, .in = {}, .results = {}, .first = 0, .recorded = grad_enabled()};
+    for (const Value& value : call.in) step.in.push_back(operand(value));
+    step.first = body_.count;  // operands may have been new constants
+    for (Value& value : call.out) {
+      step.results.push_back(value.node()->desc);
+      value.node()->storage = make_ref<Promise>(body_.count++);
+    }
+    body_.steps.push_back(std::move(step));
+  }
+
+  Ref<Node> upload(TensorData data, const Device& device) override {
+    const Value constant(inner_.backend().upload(std::move(data), inner_));
+    return promise(constant.node()->desc, device, add_constant(constant));
+  }
+  TensorData download(const Value& value) override {
+    fail<DeviceError>("capture: ", value, " was recorded, not computed: it can be read when the graph is replayed");
+  }
+
+  /// An input like `example`.
+  Value input(const Value& example, const Device& device) {
+    const Desc desc{example.shape(), example.dtype()};
+    body_.inputs.push_back(desc);
+    Ref<Node> node = promise(desc, device, body_.count++);
+    return example.tracked() ? Value(node, make_leaf(desc, device)) : Value(node);
+  }
+
+  GraphBody finish(const Values& results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      require<ArgumentError>(results[i] && !results[i].is_scalar(), "capture: result ", i, " of the function is ",
+                             results[i], ", not a tensor");
+      body_.outputs.push_back(operand(results[i]));
+      body_.output_descs.push_back({results[i].shape(), results[i].dtype()});
+    }
+    ended_ = true;
+    constant_ids_.clear();
+    return ordered(std::move(body_));
+  }
+
+ private:
+  static std::string name(const op::Op& op) { return std::string(op::spoken_name(op)); }
+
+  static Ref<Node> promise(const Desc& desc, const Device& device, std::int32_t id) {
+    auto node = make_ref<Node>(desc, device);
+    node->storage = make_ref<Promise>(id);
+    return node;
+  }
+
+  std::int32_t add_constant(const Value& value) {
+    const auto [entry, fresh] = constant_ids_.try_emplace(value.node().get(), body_.count);
+    if (fresh) {
+      constant_numbers_.push_back(body_.count++);
+      body_.constants.push_back(value);  // and the node's address stays its own
+    }
+    return entry->second;
+  }
+
+  GraphBody::Operand operand(const Value& value) {
+    GraphBody::Operand result;
+    if (value.empty()) return result;
+    if (value.is_scalar()) {
+      result.id = GraphBody::Operand::kNumber;
+      result.number = value.scalar();
+      return result;
+    }
+    result.tracked = value.tracked();
+    // Whatever lives here was made here.
+    if (&value.device().backend() == this) result.id = static_cast<const Promise&>(*value.node()->storage).id;
+    else result.id = add_constant(value);
+    return result;
+  }
+
+  /// Without what leads to no output, and numbered as GraphBody says.
+  GraphBody ordered(GraphBody all) const {
+    std::vector<char> used(static_cast<std::size_t>(all.count));
+    const auto use = [&](const std::vector<GraphBody::Operand>& operands) {
+      for (const auto& operand : operands)
+        if (operand.id >= 0) used[static_cast<std::size_t>(operand.id)] = 1;
+    };
+    const auto is_used = [&](std::int32_t id) { return used[static_cast<std::size_t>(id)] != 0; };
+    use(all.outputs);
+    std::vector<char> live(all.steps.size());
+    for (std::size_t i = all.steps.size(); i-- > 0;) {
+      const GraphBody::Step& step = all.steps[i];
+      for (std::int32_t k = 0; k < step.results.size(); ++k) live[i] |= is_used(step.first + k);
+      if (live[i]) use(step.in);
+    }
+
+    GraphBody kept{.device = all.device,
+                   .inputs = all.inputs,
+                   .constants = {},
+                   .steps = {},
+                   .outputs = all.outputs,
+                   .output_descs = all.output_descs,
+                   .count = static_cast<std::int32_t>(all.inputs.size())};
+    std::vector<std::int32_t> number(used.size());
+    for (std::size_t i = 0; i < all.inputs.size(); ++i) number[i] = static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < all.constants.size(); ++i) {
+      if (!is_used(constant_numbers_[i])) continue;
+      number[static_cast<std::size_t>(constant_numbers_[i])] = kept.count++;
+      kept.constants.push_back(all.constants[i]);
+    }
+    const auto renumber = [&](std::vector<GraphBody::Operand>& operands) {
+      for (auto& operand : operands)
+        if (operand.id >= 0) operand.id = number[static_cast<std::size_t>(operand.id)];
+    };
+    for (std::size_t i = 0; i < all.steps.size(); ++i) {
+      if (!live[i]) continue;
+      GraphBody::Step step = std::move(all.steps[i]);
+      renumber(step.in);
+      for (std::int32_t k = 0; k < step.results.size(); ++k)
+        number[static_cast<std::size_t>(step.first + k)] = kept.count + k;
+      step.first = kept.count;
+      kept.count += step.results.size();
+      kept.steps.push_back(std::move(step));
+    }
+    renumber(kept.outputs);
+    return kept;
+  }
+
+  Device inner_;
+  GraphBody body_;
+  std::map<const Node*, std::int32_t> constant_ids_;
+  std::vector<std::int32_t> constant_numbers_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Graph capture_graph(const std::function<Values(const Values&)>& function, Inputs examples) {
+  Device device;
+  for (const Value& example : examples) {
+    require<ArgumentError>(example && !example.is_scalar(), "capture: an example must be a tensor, got ", example);
+    require<DeviceError>(!device || device == example.device(), "capture: examples on ", device, " and ",
+                         example.device(), "; move one with to_device()");
+    if (!device || example.device().is_autodiff()) device = example.device();
+  }
+  if (!device) device = Device::best();
+  const auto recording = make_ref<Recording>(device);
+  Values inputs;
+  for (const Value& example : examples)
+    inputs.push_back(recording->input(example, Device(recording, example.device().is_autodiff())));
+  const Values results = function(inputs);
+  return Graph(std::make_shared<const GraphBody>(recording->finish(results)));
+}
+
+}  // namespace kiln

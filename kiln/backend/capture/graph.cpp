@@ -1,0 +1,143 @@
+#include "kiln/backend/capture/graph.hpp"
+
+#include "kiln/backend/capture/body.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/no_grad.hpp"
+
+namespace kiln {
+namespace {
+
+/// Which operand of a random operation is its key; -1: it is none.
+int key_of(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) -> int {
+    if constexpr (requires { T::key; }) return static_cast<int>(T::key);
+    else return -1;
+  });
+}
+
+void check(const GraphBody& body, Inputs inputs) {
+  require<ArgumentError>(inputs.size() == body.inputs.size(), "replay: the graph takes ", body.inputs.size(),
+                         " inputs, got ", inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Desc& desc = body.inputs[i];
+    require<ArgumentError>(inputs[i] && !inputs[i].is_scalar(), "replay: input ", i, " must be a tensor, got ",
+                           inputs[i]);
+    require<DTypeError>(inputs[i].dtype() == desc.dtype, "replay: input ", i, " is ", inputs[i],
+                        ", the graph was captured with ", desc.dtype, " ", desc.shape);
+    require<ShapeError>(inputs[i].shape() == desc.shape, "replay: input ", i, " is ", inputs[i],
+                        ", the graph was captured with ", desc.dtype, " ", desc.shape);
+  }
+}
+
+/// For each value the last step that reads it; outputs are never given up.
+std::vector<std::size_t> last_uses(const GraphBody& body) {
+  std::vector<std::size_t> last(static_cast<std::size_t>(body.count), 0);
+  for (std::size_t i = 0; i < body.steps.size(); ++i)
+    for (const auto& operand : body.steps[i].in)
+      if (operand.id >= 0) last[static_cast<std::size_t>(operand.id)] = i;
+  for (const auto& output : body.outputs)
+    if (output.id >= 0) last[static_cast<std::size_t>(output.id)] = body.steps.size();
+  return last;
+}
+
+}  // namespace
+
+Values Graph::replay(Inputs inputs, const ReplayOptions& options) const {
+  check(*body_, inputs);
+  const std::vector<std::size_t> last = last_uses(*body_);
+  Values values(inputs.begin(), inputs.end());
+  values.insert(values.end(), body_->constants.begin(), body_->constants.end());
+  values.resize(static_cast<std::size_t>(body_->count));
+
+  const auto fetch = [&](const GraphBody::Operand& operand) -> Value {
+    if (operand.id == GraphBody::Operand::kNumber) return operand.number;
+    if (operand.id == GraphBody::Operand::kNothing) return {};
+    const Value& value = values[static_cast<std::size_t>(operand.id)];
+    return operand.tracked ? value : value.detach();
+  };
+  for (std::size_t i = 0; i < body_->steps.size(); ++i) {
+    const GraphBody::Step& step = body_->steps[i];
+    Values in;
+    bool has_tensor = false;
+    for (const auto& operand : step.in) {
+      in.push_back(fetch(operand));
+      has_tensor |= operand.id >= 0;
+    }
+    if (const int at = options.key ? key_of(step.op) : -1; at >= 0) {
+      Value& key = in[static_cast<std::size_t>(at)];
+      const auto drawn = key.scalar().to<std::int64_t>();
+      key = Scalar(static_cast<std::int64_t>(options.key->split(static_cast<std::uint64_t>(drawn)).bits));
+    }
+    const NoGrad pause(!step.recorded);
+    Values results =
+        has_tensor ? emit_all(step.op, in) : emit_all(inputs.empty() ? body_->device : inputs[0].device(), step.op, in);
+    for (std::size_t k = 0; k < results.size(); ++k)
+      values[static_cast<std::size_t>(step.first) + k] = std::move(results[k]);
+    for (const auto& operand : step.in)
+      if (operand.id >= 0 && last[static_cast<std::size_t>(operand.id)] == i)
+        values[static_cast<std::size_t>(operand.id)] = {};
+  }
+  Values outputs;
+  for (const auto& output : body_->outputs) outputs.push_back(fetch(output));
+  return outputs;
+}
+
+std::vector<Desc> Graph::inputs() const { return body_->inputs; }
+std::vector<Desc> Graph::outputs() const { return body_->output_descs; }
+std::size_t Graph::size() const { return body_->steps.size(); }
+const Values& Graph::constants() const { return body_->constants; }
+
+namespace {
+
+std::string name_of(const op::Op& op) {
+  if (const auto* custom = std::get_if<op::Custom>(&op.is)) return custom->op->name();
+  return std::string(op::spoken_name(op));
+}
+
+void append_operand(std::string& out, const GraphBody::Operand& operand) {
+  if (operand.id >= 0) out += text("%", operand.id);
+  else if (operand.id == GraphBody::Operand::kNumber) append(out, operand.number);
+  else out += "nothing";
+}
+
+/// "a, b, c"
+template <class List, class F>
+void append_list(std::string& out, const List& list, F each) {
+  bool first = true;
+  for (const auto& element : list) {
+    if (!first) out += ", ";
+    first = false;
+    each(element);
+  }
+}
+
+}  // namespace
+
+void append(std::string& out, const Graph& graph) {
+  const GraphBody& body = graph.body();
+  const auto describe = [&](const Desc& desc) { out += text(desc.dtype, " ", desc.shape); };
+  std::int32_t id = 0;
+  out += "graph(";
+  append_list(out, body.inputs, [&](const Desc& desc) {
+    out += text("%", id++, " ");
+    describe(desc);
+  });
+  out += ")\n";
+  for (const Value& constant : body.constants) out += text("  %", id++, " = constant  ", constant, "\n");
+  for (const GraphBody::Step& step : body.steps) {
+    out += "  ";
+    append_list(out, step.results, [&](const Desc&) { out += text("%", id++); });
+    out += text(" = ", name_of(step.op), "(");
+    append_list(out, step.in, [&](const auto& operand) { append_operand(out, operand); });
+    if (const std::string attributes = op::attributes(step.op); !attributes.empty())
+      out += text(step.in.empty() ? "" : ", ", attributes);
+    out += ")  ";
+    append_list(out, step.results, describe);
+    out += "\n";
+  }
+  out += "  return ";
+  append_list(out, body.outputs, [&](const auto& output) { append_operand(out, output); });
+  out += "\n";
+}
+
+}  // namespace kiln
