@@ -78,6 +78,17 @@ Value put(const Value& x, const Selection& selection, const Value& value) {
   return slice_assign(x, selection.span(), same ? value : reshape(value, shape));
 }
 
+Value updated(const Value& x, const Value& value, Update update) {
+  switch (update) {
+    case Update::Assign: return value;
+    case Update::Add: return x + value;
+    case Update::Mul: return x * value;
+    case Update::Min: return minimum(x, value);
+    case Update::Max: return maximum(x, value);
+  }
+  return {};
+}
+
 }  // namespace
 
 Value index(const Value& x, std::span<const IndexEntry> entries) {
@@ -86,14 +97,16 @@ Value index(const Value& x, std::span<const IndexEntry> entries) {
   return selection.places.empty() ? taken : index_get(taken, selection.places);
 }
 
-Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Value& value) {
+Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Value& value, Update update) {
   const Selection selection = resolve(x, entries);
-  if (selection.places.empty()) return put(x, selection, value);
+  if (selection.places.empty() && update == Update::Assign) return put(x, selection, value);
   const Value taken = take(x, selection);
+  if (selection.places.empty()) return put(x, selection, updated(taken, value, update));
   const Value& first = selection.places[0];
-  bool mask_alone = !first.empty() && first.dtype() == DType::Bool;
+  bool mask_alone = !first.empty() && first.dtype() == DType::Bool && update == Update::Assign;
   for (std::size_t i = 1; i < selection.places.size(); ++i) mask_alone &= selection.places[i].empty();
-  const Value replaced = mask_alone ? mask_assign(taken, first, value) : index_put(taken, selection.places, value);
+  const Value replaced =
+      mask_alone ? mask_assign(taken, first, value) : index_put(taken, selection.places, value, update);
   return taken.node() == x.node() ? replaced : put(x, selection, replaced);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/update.hpp"
 
 namespace kiln {
 
@@ -39,7 +40,9 @@ struct IndexEntry {
 
 /// x indexed by the entries: first the indices and slices, then the places as index_get does it. Throws IndexError.
 Value index(const Value& x, std::span<const IndexEntry> entries);
-/// x with those elements replaced by `value`, which broadcasts to them; of several for one place the last stays.
-Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Value& value);
+/// x with those elements updated by `value`, which broadcasts to them; of several for one place each counts, in their
+/// order.
+Value index_assign(const Value& x, std::span<const IndexEntry> entries, const Value& value,
+                   Update update = Update::Assign);
 
 }  // namespace kiln

@@ -443,6 +443,14 @@ class Tensor {
                   "assign: the value has more dimensions than x(entries...)");
     return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value)};
   }
+  /// The same with another mode: x.update(Update::Add, 1.0, i, j) adds as often as a place is named.
+  template <Operand V, Entry... Entries>
+  Tensor update(Update mode, const V& value, const Entries&... entries) const {
+    static_assert(OperandTraits<V>::kRank <= kIndexed<Entries...>,
+                  "update: the value has more dimensions than x(entries...)");
+    return Typed{
+        index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value, mode)};
+  }
 
   // One index for each element. Indices are 0 to size - 1, except where negative ones are said to count from the end.
   // How writes update, and what their gradients are: ops/update.hpp and ops/functions/index.hpp.

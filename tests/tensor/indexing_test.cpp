@@ -88,6 +88,15 @@ TEST(Indexing, WritesInFiveModes) {
   EXPECT_EQ(shown(rows.index_select(1, places({2}))), "[[2.]\n [5.]]");
 }
 
+TEST(Indexing, UpdatesWhatTheParenthesesPick) {
+  const auto x = counted();
+  EXPECT_EQ(shown(x.update(Update::Add, 1.0, places({1, 1}), places({0, 0}))), "[[0. 1. 2.]\n [5. 4. 5.]]");
+  EXPECT_EQ(shown(x.update(Update::Mul, 10.0, x > 3.5)), "[[ 0.  1.  2.]\n [ 3. 40. 50.]]");
+  EXPECT_EQ(shown(x.update(Update::Min, Tensor<1>::of({3, 9}, device()), s(), -1)), "[[0. 1. 2.]\n [3. 4. 5.]]");
+  EXPECT_EQ(shown(x.update(Update::Max, 4.0, 1, s(0, 2))), "[[0. 1. 2.]\n [4. 4. 5.]]");
+  EXPECT_EQ(shown(x.update(Update::Assign, 7.0, 0, places({1}))), "[[0. 7. 2.]\n [3. 4. 5.]]");
+}
+
 TEST(Indexing, TakesBySeveralIndices) {
   const auto x = counted();
   EXPECT_EQ(shown(x.take(Tensor<2, Int>::of({{0, -1}, {4, 2}}, device()))), "[[0. 5.]\n [4. 2.]]");
