@@ -235,6 +235,33 @@ TEST(Views, OfWindowsShareTheirElements) {
   EXPECT_EQ(diagonal(reshape(doubles({1, 2, 3, 4}, Device::cpu()), {2, 2})).shape(), (Shape{2}));
 }
 
+// Kernels that take strides must take those of windows, which overlap.
+TEST(Views, OfWindowsAreOperandsOfEverything) {
+  for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) {
+    const Value x = cast(reshape(arange(0, 120, 1, Device::cpu()), {2, 3, 20}), dtype) * 0.125;
+    const Value windows = unfold(x, 2, 5, 1);  // [2, 3, 16, 5]
+    const Value copied = from_data(windows.data(), Device::cpu());
+    const Value weight = ones({5, 4}, Device::cpu(), dtype), kernel = ones({2, 3, 3, 3}, Device::cpu(), dtype);
+    const std::function<Value(const Value&)> functions[] = {
+        [&](const Value& v) { return matmul(v, weight); },
+        [&](const Value& v) { return matmul(transpose(v), v); },
+        [&](const Value& v) { return conv(v, kernel, {}); },
+        [&](const Value& v) { return max_pool(v, {.kernel = {2, 2}}); },
+        [&](const Value& v) { return avg_pool(v, {.kernel = {2, 2}}); },
+        [&](const Value& v) { return softmax(v, 2); },
+        [&](const Value& v) { return softmax(v, -1); },
+        [&](const Value& v) { return sum(v, {1, 3}); },
+        [&](const Value& v) { return max(v, {2}); },
+        [&](const Value& v) { return argmax(v, 3); },
+        [&](const Value& v) { return exp(v * -1.0) + v; },
+        [&](const Value& v) { return reshape(permute(v, {3, 0, 2, 1}), {-1, 3}); },
+        [&](const Value& v) { return select(v, 3, places({4, 0}, Device::cpu())); },
+        [&](const Value& v) { return fold(v, 2, 20, 1); },
+    };
+    for (const auto& function : functions) EXPECT_EQ(read(function(windows)), read(function(copied)));
+  }
+}
+
 TEST(OneHot, HoldsMoreClassesThanTheIndexTypeCounts) {
   const Value index = cast(places({-128, 127}, Device::cpu()), DType::I8);
   EXPECT_EQ(sum(one_hot(index, 300)).item(), 1);

@@ -74,6 +74,8 @@ TEST_P(CpuIndex, SaysWhichIndexIsOutOfRange) {
               device.sync();
             }),
             "IndexError: select: index 12 is out of range for dimension 0 of size 10");
+  EXPECT_EQ(message([&] { select(zeros({3, 0}, device), 0, indices({1}, {3})); }),
+            "IndexError: select: index 3 is out of range for dimension 0 of size 3");
   EXPECT_EQ(message([&] { select_add(x, 0, indices({1}, {-1}), source); }),
             "IndexError: select_add: index -1 is out of range for dimension 0 of size 10");
   EXPECT_EQ(message([&] { gather(x, 1, indices({1, 1}, {2})); }),

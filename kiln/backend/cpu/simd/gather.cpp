@@ -157,8 +157,8 @@ bool run(const op::Select& op, Call call) {
   }
   const Indices index(call.in[op::Select::index]);
   const Array z = allocate(call.out[0]);
-  if (z.numel() == 0) return true;
   index.check(op::Select::kName, dim, slices.size);
+  if (z.numel() == 0) return true;
   const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
   const CopyRows copy = copy_rows_of(bytes);
   parallel_for(slices.outer * index.count(), std::max<std::int64_t>(1, 4 * kGrain / static_cast<std::int64_t>(bytes)),
