@@ -10,6 +10,7 @@
 #include "kiln/core/parallel.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
+#include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
@@ -113,6 +114,36 @@ TEST(Windows, HaveTheFiguresOfSciPy) {
               {0.1353352832366127, 0.6065306597126334, 1.0, 0.6065306597126334}, 1e-12);
   EXPECT_EQ(hann_window(0, device).shape(), Shape{0});
   expect_near(hann_window(1, device), {1});
+}
+
+TEST(Windows, SayWhatIsWrong) {
+  const Device device = Device::cpu();
+  EXPECT_EQ(sentence_of([&] { return hann_window(-1, device); }), "ArgumentError: hann_window: a size of -1");
+  EXPECT_EQ(sentence_of([&] { return bartlett_window(4, device, {.dtype = DType::I64}); }),
+            "DTypeError: bartlett_window: int64 cannot hold a window");
+  EXPECT_EQ(sentence_of([&] { return kaiser_window(4, -1, device); }),
+            "ArgumentError: kaiser_window: a beta of -1 is not between 0 and 700");
+  EXPECT_EQ(sentence_of([&] { return gaussian_window(4, 0, device); }),
+            "ArgumentError: gaussian_window: a standard deviation of 0");
+  EXPECT_EQ(sentence_of([&] { return rfftfreq(0, device); }),
+            "ArgumentError: rfftfreq: a length of 0; at least 1 is needed");
+}
+
+// Each transform and the one that undoes it.
+TEST(Signal, IsUndoneByItsInverse) {
+  const auto x = uniform({2, 3, 5}, -1, 1, Device::cpu(), Key{3}).to(DType::F64);
+  const auto z = complex(x, x * 2 + 1);
+  const auto same = [](const Value& actual, const Value& expected) {
+    EXPECT_EQ(difference(actual.data(), expected.data(), {0, 1e-12}), "");
+  };
+  same(ifft(fft(z)), z);
+  same(ifft2(fft2(z)), z);
+  same(ifftn(fftn(z)), z);
+  same(irfft(rfft(x), {.n = 5}), x);
+  same(irfft2(rfft2(x), {.sizes = {3, 5}}), x);
+  same(irfftn(rfftn(x), {.sizes = {2, 3, 5}}), x);
+  for (const int type : {2, 3}) same(idct(dct(x, {.type = type}), {.type = type}), x);
+  same(real(hilbert(x)), x);
 }
 
 TEST(Stft, IsUndoneExactly) {

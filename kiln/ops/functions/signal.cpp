@@ -182,26 +182,6 @@ Value ifftshift(const Value& x, const Dims& dims) {
   return moved;
 }
 
-namespace {
-
-Value frequencies(std::string_view function, std::int64_t n, std::int64_t count, std::int64_t positive, double spacing,
-                  const Device& device, DType dtype) {
-  require<ArgumentError>(n >= 1, function, ": a length of ", n, "; at least 1 is needed");
-  std::vector<double> elements;
-  for (std::int64_t k = 0; k < count; ++k)
-    elements.push_back(static_cast<double>(k < positive ? k : k - n) / (static_cast<double>(n) * spacing));
-  return from_doubles({count}, elements, device, dtype);
-}
-
-}  // namespace
-
-Value fftfreq(std::int64_t n, const Device& device, double spacing, DType dtype) {
-  return frequencies("fftfreq", n, n, (n + 1) / 2, spacing, device, dtype);
-}
-Value rfftfreq(std::int64_t n, const Device& device, double spacing, DType dtype) {
-  return frequencies("rfftfreq", n, n / 2 + 1, n / 2 + 1, spacing, device, dtype);
-}
-
 Value hilbert(const Value& x, const FftOptions& options) {
   const Value half = transform("hilbert", FftKind::RealToComplex, false, x, {.n = options.n, .dim = options.dim});
   const int dim = wrap_dim("hilbert", options.dim, half.rank() - 1);

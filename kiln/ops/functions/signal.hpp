@@ -65,11 +65,6 @@ Value irfft2(const Value& z, const FftnOptions& options = {});
 Value fftshift(const Value& x, const Dims& dims);
 Value ifftshift(const Value& x, const Dims& dims);
 
-/// The frequencies of the elements of fft, in cycles per unit of `spacing`: 0, 1, ..., -2, -1 over n * spacing.
-Value fftfreq(std::int64_t n, const Device& device, double spacing = 1, DType dtype = DType::F32);
-/// Those of rfft: 0, 1, ..., n / 2 over n * spacing.
-Value rfftfreq(std::int64_t n, const Device& device, double spacing = 1, DType dtype = DType::F32);
-
 /// The analytic signal of a real one, as pairs: its real part is x, and its spectrum has no negative frequencies.
 Value hilbert(const Value& x, const FftOptions& options = {});
 

@@ -1,4 +1,4 @@
-#include "kiln/ops/functions/window.hpp"
+#include "kiln/tensor/window.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -8,8 +8,8 @@ namespace {
 
 /// weight(t) for t from -1 to 1 over the symmetric window.
 template <class Weight>
-Value window(std::string_view function, std::int64_t size, const Device& device, const WindowOptions& options,
-             Weight weight) {
+Tensor<1> window(std::string_view function, std::int64_t size, const Device& device, const WindowOptions& options,
+                 Weight weight) {
   require<ArgumentError>(size >= 0, function, ": a size of ", size);
   require<DTypeError>(is_float(options.dtype), function, ": ", options.dtype, " cannot hold a window");
   const double last = static_cast<double>(options.periodic ? size : size - 1);
@@ -17,7 +17,7 @@ Value window(std::string_view function, std::int64_t size, const Device& device,
   const auto elements = data.as<double>();
   for (std::int64_t i = 0; i < size; ++i)
     elements[static_cast<std::size_t>(i)] = size == 1 ? 1 : weight((2 * static_cast<double>(i) - last) / last);
-  return from_data(data.to(options.dtype), device);
+  return Tensor<1>::from_data(data.to(options.dtype), device);
 }
 
 // cos(2 pi i / last) for t = 2 i / last - 1
@@ -35,31 +35,53 @@ double bessel_i0(double x) {
 
 }  // namespace
 
-Value hann_window(std::int64_t size, const Device& device, const WindowOptions& options) {
+Tensor<1> hann_window(std::int64_t size, const Device& device, const WindowOptions& options) {
   return window("hann_window", size, device, options, [](double t) { return 0.5 - 0.5 * cosine(t); });
 }
-Value hamming_window(std::int64_t size, const Device& device, const WindowOptions& options) {
+Tensor<1> hamming_window(std::int64_t size, const Device& device, const WindowOptions& options) {
   return window("hamming_window", size, device, options, [](double t) { return 0.54 - 0.46 * cosine(t); });
 }
-Value blackman_window(std::int64_t size, const Device& device, const WindowOptions& options) {
+Tensor<1> blackman_window(std::int64_t size, const Device& device, const WindowOptions& options) {
   return window("blackman_window", size, device, options,
                 [](double t) { return 0.42 - 0.5 * cosine(t) + 0.08 * std::cos(2 * std::numbers::pi * t); });
 }
-Value bartlett_window(std::int64_t size, const Device& device, const WindowOptions& options) {
+Tensor<1> bartlett_window(std::int64_t size, const Device& device, const WindowOptions& options) {
   return window("bartlett_window", size, device, options, [](double t) { return 1 - std::abs(t); });
 }
-Value kaiser_window(std::int64_t size, double beta, const Device& device, const WindowOptions& options) {
+Tensor<1> kaiser_window(std::int64_t size, double beta, const Device& device, const WindowOptions& options) {
   require<ArgumentError>(beta >= 0 && beta <= 700, "kaiser_window: a beta of ", beta, " is not between 0 and 700");
   return window("kaiser_window", size, device, options,
                 [=](double t) { return bessel_i0(beta * std::sqrt(std::max(0.0, 1 - t * t))) / bessel_i0(beta); });
 }
-Value gaussian_window(std::int64_t size, double deviation, const Device& device, const WindowOptions& options) {
+Tensor<1> gaussian_window(std::int64_t size, double deviation, const Device& device, const WindowOptions& options) {
   require<ArgumentError>(deviation > 0, "gaussian_window: a standard deviation of ", deviation);
   const double reach = static_cast<double>(options.periodic ? size : size - 1) / 2;
   return window("gaussian_window", size, device, options, [=](double t) {
     const double z = t * reach / deviation;
     return std::exp(-z * z / 2);
   });
+}
+
+namespace {
+
+Tensor<1> frequencies(std::string_view function, std::int64_t n, std::int64_t count, std::int64_t positive,
+                      double spacing, const Device& device, DType dtype) {
+  require<ArgumentError>(n >= 1, function, ": a length of ", n, "; at least 1 is needed");
+  TensorData data({count}, DType::F64);
+  const auto elements = data.as<double>();
+  for (std::int64_t k = 0; k < count; ++k)
+    elements[static_cast<std::size_t>(k)] =
+        static_cast<double>(k < positive ? k : k - n) / (static_cast<double>(n) * spacing);
+  return Tensor<1>::from_data(data.to(dtype), device);
+}
+
+}  // namespace
+
+Tensor<1> fftfreq(std::int64_t n, const Device& device, double spacing, DType dtype) {
+  return frequencies("fftfreq", n, n, (n + 1) / 2, spacing, device, dtype);
+}
+Tensor<1> rfftfreq(std::int64_t n, const Device& device, double spacing, DType dtype) {
+  return frequencies("rfftfreq", n, n / 2 + 1, n / 2 + 1, spacing, device, dtype);
 }
 
 }  // namespace kiln
