@@ -7,6 +7,18 @@
 
 namespace kiln {
 
+namespace {
+
+/// Does `shape` broadcast to `larger`? A gradient may come in the shape that its operand broadcast to.
+bool reaches(const Shape& shape, const Shape& larger) {
+  const int extra = larger.size() - shape.size();
+  for (int i = 0; i < shape.size(); ++i)
+    if (extra < 0 || (shape[i] != 1 && shape[i] != larger[extra + i])) return false;
+  return true;
+}
+
+}  // namespace
+
 void op::Custom::vjp(Backward& backward) const {
   Values in, out, grads;
   for (int i = 0; i < backward.arity(); ++i) in.push_back(backward.in(i));
@@ -18,6 +30,13 @@ void op::Custom::vjp(Backward& backward) const {
   Values into = op->vjp(in, out, grads);
   require<ArgumentError>(into.size() == in.size(), op->name(), ": vjp gave ", into.size(), " gradients for ", in.size(),
                          " operands");
+  for (int i = 0; i < backward.arity(); ++i) {
+    const Value& gradient = into[static_cast<std::size_t>(i)];
+    const Desc& operand = backward.in_desc(i);
+    require<ShapeError>(!gradient || gradient.is_scalar() || reaches(operand.shape, gradient.shape()), op->name(),
+                        ": vjp gave ", gradient, " as the gradient of operand ", i, ", ", operand.dtype, " ",
+                        operand.shape);
+  }
   for (int i = 0; i < backward.arity(); ++i)
     backward.to(i, [&] { return std::move(into[static_cast<std::size_t>(i)]); });
 }
