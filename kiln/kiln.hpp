@@ -7,6 +7,7 @@
 #include "kiln/ops/no_grad.hpp"
 #include "kiln/optim/optim.hpp"
 #include "kiln/store/save.hpp"
+#include "kiln/tensor/alignment.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/assemble.hpp"
 #include "kiln/tensor/capture.hpp"

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "kiln/ops/alignment.hpp"
 #include "kiln/ops/assemble.hpp"
 #include "kiln/ops/attention.hpp"
 #include "kiln/ops/channel_norm.hpp"
@@ -70,6 +71,7 @@ struct Op {
                              Attention, AttentionGrad,                      // attention
                              CrossEntropy,                                  // loss
                              Fft,                                           // signal
+                             Ctc, Rnnt,                                     // alignment
                              Custom>;
 
   template <Primitive T>

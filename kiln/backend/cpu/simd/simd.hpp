@@ -34,6 +34,8 @@ bool run(const op::Nonzero&, Call);
 bool run(const op::Random&, Call);
 bool run(const op::Dropout&, Call);
 bool run(const op::Fft&, Call);
+bool run(const op::Ctc&, Call);
+bool run(const op::Rnnt&, Call);
 bool run(const op::Softmax&, Call);
 bool run(const op::LayerNorm&, Call);
 bool run(const op::CrossEntropy&, Call);

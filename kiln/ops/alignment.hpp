@@ -1,0 +1,50 @@
+// Losses that sum over all ways to align a short sequence of labels with a longer one of frames. Both results are
+// computed in one pass over the lattice of alignments: the loss, and how much each score takes part in it, which is the
+// gradient.
+#pragma once
+#include "kiln/ops/traits.hpp"
+
+namespace kiln::op {
+
+/// Connectionist temporal classification (Graves et al., "Connectionist temporal classification: labelling unsegmented
+/// sequence data with recurrent neural networks", ICML 2006). A path begins in state 0 or 1 of a sequence and ends in
+/// one of its last two; from frame to frame it stays, goes on to the next state, or skips one where it may.
+struct Ctc {
+  static constexpr std::string_view kName = "ctc";
+  static constexpr Pattern kPattern = Pattern::Composite;
+  enum Slot {
+    scores,  // [batch, time, state]: the log-probability of what a state emits in a frame
+    skips,   // [batch, state] of booleans: may the state be entered from the last but one?
+    times,   // [batch]: frames of each sequence
+    sizes,   // [batch]: states of each sequence, 1 or more
+  };
+  enum Result {
+    loss,       // [batch]: -log of the sum over paths of their probabilities; infinite where there is no path
+    occupancy,  // as scores: the probability that the path passes there, -d loss / d score; 0 where there is no path
+  };
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.in = 0xf, .out = true}; }
+  void vjp(Backward& backward) const;
+};
+
+/// The transducer (Graves, "Sequence transduction with recurrent neural networks", 2012). A path begins before the
+/// first frame and label; a blank leads to the next frame, a label to the next label within the frame. It ends with a
+/// blank in the last frame after the last label.
+struct Rnnt {
+  static constexpr std::string_view kName = "rnnt";
+  static constexpr Pattern kPattern = Pattern::Composite;
+  enum Slot {
+    blanks,  // [batch, time, label + 1]: the log-probability of a blank in a frame, after so many labels
+    labels,  // [batch, time, label]: of the next label
+    times,   // [batch]: frames of each sequence, 1 or more
+    sizes,   // [batch]: labels of each sequence
+  };
+  enum Result { loss, blank_occupancy, label_occupancy };  // as in Ctc
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.in = 0xf, .out = true}; }
+  void vjp(Backward& backward) const;
+};
+
+}  // namespace kiln::op
