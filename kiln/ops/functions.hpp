@@ -115,6 +115,8 @@ struct PoolOptions {
   Spatial kernel{}, stride{}, padding{}, dilation{};
   bool ceil = false;          // round the number of windows up rather than down
   bool count_padding = true;  // of averages: padding counts as elements
+  std::int64_t divisor = 0;   // of averages: what sums are divided by; 0: the number of elements
+  Spatial padding_after{};    // at the end of each dimension; empty: as `padding`
 };
 struct MaxPoolResult {
   Value values, indices;  // indices into the flattened spatial input, int64

@@ -60,7 +60,7 @@ struct Op {
                              Unfold, Fold,                                  // view
                              Matmul,                                        // matmul
                              Conv, ConvTranspose, ConvWeightGrad,           // conv
-                             MaxPool, AvgPool, AvgPoolGrad,                 // pool
+                             MaxPool, MaxPoolGrad, AvgPool, AvgPoolGrad,    // pool
                              Gather, Scatter, Select, SelectUpdate,         // index
                              RavelIndex, Nonzero,                           // index
                              Cat,                                           // assemble

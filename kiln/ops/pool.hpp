@@ -9,14 +9,36 @@ struct Window {
   bool ceil = false;  // as many windows as begin inside the padded tensor, even if the last reaches out of it
 };
 
-/// Results: the values, and the index (int64) of each in its flattened spatial input.
+/// The greatest element of each plain window, or adaptively of as many even parts as `adaptive` says. Results: the
+/// values, and (where `indexed`) the index (int64) of each in its flattened spatial input.
 struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
   static constexpr Pattern kPattern = Pattern::Opaque;
   enum Result { values, indices };
   Window window{};
+  Spatial adaptive{};  // sizes of the result; where set, the window is ignored
+  bool indexed = true;
+
+  /// The elements begin, begin + step, ... before `end` that result `index` of spatial dimension `axis` (of input size
+  /// `size`) looks at, all of them inside the input.
+  struct Part {
+    std::int64_t begin, end, step;
+  };
+  Part part(int axis, std::int64_t index, std::int64_t size) const;
+
   Descs infer(Inputs in) const;
-  Saves saves(std::uint32_t) const { return {.out = true}; }
+  Saves saves(std::uint32_t) const { return {.in = !indexed, .out = indexed}; }
+  void vjp(Backward& backward) const;
+};
+
+/// The adjoint of MaxPool: each element is added to the place in its flattened spatial result that its index names.
+struct MaxPoolGrad {
+  static constexpr std::string_view kName = "max_pool_grad";
+  static constexpr Pattern kPattern = Pattern::Opaque;
+  enum Slot { y, indices };
+  Spatial sizes;  // spatial sizes of the pool's input
+  Descs infer(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.in = 1u << indices}; }
   void vjp(Backward& backward) const;
 };
 
@@ -27,6 +49,7 @@ struct AvgPool {
   Window window{};
   bool count_padding = true;  // divide by the window's size, padding included
   Spatial adaptive{};         // sizes of the result; where set, the window is ignored
+  std::int64_t divisor = 0;   // what every sum is divided by; 0: the number of elements
 
   /// The elements [begin, end) that result `index` of spatial dimension `axis` (of input size `size`) averages,
   /// and what it divides by.

@@ -1,22 +1,22 @@
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/backend/cpu/reference/window.hpp"
 #include "kiln/ops/pool.hpp"
 
 namespace kiln::cpu::reference {
 namespace {
 
-using Part = op::AvgPool::Part;
-
-/// The parts of each spatial dimension that an average is taken over; missing dimensions have one of size 1.
+/// What each result of a pool looks at, in each spatial dimension; missing dimensions have one part of size 1.
+template <class Pool>
 struct Parts {
+  using Part = typename Pool::Part;
   std::array<std::vector<Part>, 3> of;
   std::array<std::int64_t, 3> sizes{1, 1, 1};  // of the pool's input
 
-  Parts(const op::AvgPool& pool, const Shape& input, const Shape& result) {
+  Parts(const Pool& pool, const Shape& input, const Shape& result) {
     const int count = input.size() - 2;
     for (int i = 0; i < 3; ++i) {
       const auto slot = static_cast<std::size_t>(i);
@@ -33,48 +33,89 @@ struct Parts {
   std::int64_t inputs() const { return sizes[0] * sizes[1] * sizes[2]; }
   std::int64_t results() const { return static_cast<std::int64_t>(of[0].size() * of[1].size() * of[2].size()); }
 
-  /// Calls f(result, divisor, each) for every result of a plane; each(g) calls g(input) for what it averages.
+  /// Calls f(result, z, y, x) with the parts of every result of a plane.
   template <class F>
   void each_result(F&& f) const {
     std::int64_t result = 0;
     for (const Part& z : of[0])
       for (const Part& y : of[1])
-        for (const Part& x : of[2])
-          f(result++, static_cast<double>(z.divisor * y.divisor * x.divisor), [&](auto&& g) {
-            for (std::int64_t i = z.begin; i < z.end; ++i)
-              for (std::int64_t j = y.begin; j < y.end; ++j)
-                for (std::int64_t k = x.begin; k < x.end; ++k) g((i * sizes[1] + j) * sizes[2] + k);
-          });
+        for (const Part& x : of[2]) f(result++, z, y, x);
+  }
+  /// Calls f(input) for every element, in row-major order.
+  template <class F>
+  void each_input(const Part& z, const Part& y, const Part& x, F&& f) const {
+    for (std::int64_t i = z.begin; i < z.end; i += step(z))
+      for (std::int64_t j = y.begin; j < y.end; j += step(y))
+        for (std::int64_t k = x.begin; k < x.end; k += step(x)) f((i * sizes[1] + j) * sizes[2] + k);
+  }
+
+ private:
+  static std::int64_t step(const Part& part) {
+    if constexpr (requires { part.step; }) return part.step;
+    else return 1;
   }
 };
+
+using Part = op::AvgPool::Part;
+double divisor(const Part& z, const Part& y, const Part& x) {
+  return static_cast<double>(z.divisor * y.divisor * x.divisor);
+}
 
 }  // namespace
 
 void run(const op::MaxPool& op, Call call) {
   const Array x = read(call.in[0]);
-  Value &values = call.out[op::MaxPool::values], &indices = call.out[op::MaxPool::indices];
-  const Axes axes = make_axes(op.window, x.shape, values.shape(), op.window.kernel);
-  const std::int64_t planes = x.shape[0] * x.shape[1], results = result_size(axes);
-  std::int64_t* found = allocate(indices).as<std::int64_t>();
+  Value& values = call.out[op::MaxPool::values];
+  std::int64_t* found = op.indexed ? allocate(call.out[op::MaxPool::indices]).as<std::int64_t>() : nullptr;
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
     using Limits = std::numeric_limits<C>;
+    const auto is_nan = [](C number) {
+      if constexpr (std::is_floating_point_v<C>) return number != number;
+      else return false;
+    };
     const RowMajor<C> data(x);
     Result<C> result(values);
-    // A window that lies in the padding altogether finds the least number.
-    std::fill_n(result.data(), planes * results, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
-    std::fill_n(found, planes * results, std::int64_t{-1});
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-      const C* from = data.data() + plane * input_size(axes);
-      C* best = result.data() + plane * results;
-      std::int64_t* where = found + plane * results;
-      each_tap(axes, [&](std::int64_t, std::int64_t at, std::int64_t to) {
-        const C element = from[at];
-        if (where[to] >= 0 && !(element > best[to]) && (element == element || best[to] != best[to])) return;
-        best[to] = element;
-        where[to] = at;
+    if (values.numel() == 0) return;
+    const Parts parts(op, x.shape, values.shape());
+    for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane) {
+      const C* from = data.data() + plane * parts.inputs();
+      parts.each_result([&](std::int64_t at, const auto& pz, const auto& py, const auto& px) {
+        // The first of equals, and NaN before any number. A window without elements finds the least number.
+        C best = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+        std::int64_t where = -1;
+        parts.each_input(pz, py, px, [&](std::int64_t i) {
+          const C element = from[i];
+          if (where >= 0 && !(element > best) && (!is_nan(element) || is_nan(best))) return;
+          best = element;
+          where = i;
+        });
+        result[plane * parts.results() + at] = best;
+        if (found) found[plane * parts.results() + at] = std::max<std::int64_t>(where, 0);
       });
     }
-    std::replace(found, found + planes * results, std::int64_t{-1}, std::int64_t{0});
+    result.store();
+  });
+}
+
+void run(const op::MaxPoolGrad& op, Call call) {
+  const Array y = read(call.in[op::MaxPoolGrad::y]);
+  const std::int64_t planes = y.shape[0] * y.shape[1];
+  visit_float(y.dtype, [&]<class C>(TypeTag<C>) {
+    const RowMajor<C> data(y);
+    const RowMajor<std::int64_t> indices(read(call.in[op::MaxPoolGrad::indices]));
+    Result<C> result(call.out[0]);
+    const std::int64_t inputs = planes ? call.out[0].numel() / planes : 0, results = planes ? y.numel() / planes : 0;
+    std::vector<double> sums(static_cast<std::size_t>(inputs));
+    for (std::int64_t plane = 0; plane < planes; ++plane) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (std::int64_t i = plane * results; i < (plane + 1) * results; ++i) {
+        require<IndexError>(indices[i] >= 0 && indices[i] < inputs, "max_pool_grad: index ", indices[i],
+                            " is out of range for ", op.sizes);
+        sums[static_cast<std::size_t>(indices[i])] += static_cast<double>(data[i]);
+      }
+      for (std::int64_t i = 0; i < inputs; ++i)
+        result[plane * inputs + i] = convert<C>(sums[static_cast<std::size_t>(i)]);
+    }
     result.store();
   });
 }
@@ -86,10 +127,11 @@ void run(const op::AvgPool& op, Call call) {
     const RowMajor<C> data(x);
     Result<C> result(call.out[0]);
     for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane)
-      parts.each_result([&](std::int64_t to, double divisor, auto&& each) {
+      parts.each_result([&](std::int64_t to, const Part& z, const Part& y, const Part& w) {
         double sum = 0;
-        each([&](std::int64_t at) { sum += static_cast<double>(data[plane * parts.inputs() + at]); });
-        result[plane * parts.results() + to] = convert<C>(sum / divisor);
+        parts.each_input(z, y, w,
+                         [&](std::int64_t at) { sum += static_cast<double>(data[plane * parts.inputs() + at]); });
+        result[plane * parts.results() + to] = convert<C>(sum / divisor(z, y, w));
       });
     result.store();
   });
@@ -105,9 +147,9 @@ void run(const op::AvgPoolGrad& op, Call call) {
     std::vector<double> sums(static_cast<std::size_t>(parts.inputs()));
     for (std::int64_t plane = 0; plane < shape[0] * shape[1]; ++plane) {
       std::fill(sums.begin(), sums.end(), 0.0);
-      parts.each_result([&](std::int64_t at, double divisor, auto&& each) {
-        const double share = static_cast<double>(data[plane * parts.results() + at]) / divisor;
-        each([&](std::int64_t to) { sums[static_cast<std::size_t>(to)] += share; });
+      parts.each_result([&](std::int64_t at, const Part& z, const Part& w, const Part& x) {
+        const double share = static_cast<double>(data[plane * parts.results() + at]) / divisor(z, w, x);
+        parts.each_input(z, w, x, [&](std::int64_t to) { sums[static_cast<std::size_t>(to)] += share; });
       });
       for (std::int64_t i = 0; i < parts.inputs(); ++i)
         result[plane * parts.inputs() + i] = convert<C>(sums[static_cast<std::size_t>(i)]);

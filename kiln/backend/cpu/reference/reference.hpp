@@ -37,6 +37,7 @@ void run(const op::ConvTranspose& op, Call call);
 void run(const op::ConvWeightGrad& op, Call call);
 // pool.cpp
 void run(const op::MaxPool& op, Call call);
+void run(const op::MaxPoolGrad& op, Call call);
 void run(const op::AvgPool& op, Call call);
 void run(const op::AvgPoolGrad& op, Call call);
 // index.cpp

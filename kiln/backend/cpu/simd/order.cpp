@@ -1,5 +1,7 @@
 #include "kiln/backend/cpu/simd/order.hpp"
 
+#include "kiln/backend/cpu/rows.hpp"
+
 namespace kiln::cpu::simd {
 
 Dims dense_like(const Shape& shape, const Array& x) {
@@ -16,6 +18,35 @@ Dims dense_like(const Shape& shape, const Array& x) {
     step *= shape[order[i]];
   }
   return strides;
+}
+
+Dims channels_last_strides(const Shape& shape) {
+  Dims strides = Dims::filled(shape.size(), 1);
+  std::int64_t step = shape[1];
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    if (i == 1) continue;
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+bool lies_in(const Array& x, const Dims& strides) {
+  for (int i = 0; i < x.shape.size(); ++i)
+    if (x.shape[i] != 1 && x.strides[i] != strides[i]) return false;
+  return true;
+}
+
+Array read_in(const Value& value, const Dims& strides, Value& held) {
+  Array array = read(value);
+  if (!lies_in(array, strides)) {
+    held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
+    const Array result = allocate(held, strides);
+    copy(array, result);
+    return result;
+  }
+  array.strides = strides;
+  return array;
 }
 
 }  // namespace kiln::cpu::simd

@@ -1,4 +1,4 @@
-// Averages over windows of one image, and their adjoint.
+// Averages over windows of one image, and their adjoint. How windows lie in an image.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,13 +9,15 @@
 namespace kiln::cpu::simd {
 
 /// How one image is pooled. Missing spatial dimensions have size 1.
-struct ImagePool {
-  using Part = op::AvgPool::Part;
-  std::array<std::span<const Part>, 3> parts;  // of each dimension: what its results average
+template <class P>
+struct ImageWindows {
+  using Part = P;
+  std::array<std::span<const Part>, 3> parts;  // of each dimension: what its results look at
   std::array<std::int64_t, 3> sizes;           // of the image
   std::array<std::int64_t, 3> image_strides, pooled_strides;
   std::int64_t channels;
 };
+using ImagePool = ImageWindows<op::AvgPool::Part>;
 
 /// Channels lie beside one another.
 void average_channels_last(const ImagePool& pool, const float* image, float* pooled);

@@ -22,6 +22,8 @@ bool run(const op::Recurrence&, Call);
 bool run(const op::Sort&, Call);
 bool run(const op::TopK&, Call);
 bool run(const op::SearchSorted&, Call);
+bool run(const op::MaxPool&, Call);
+bool run(const op::MaxPoolGrad&, Call);
 bool run(const op::AvgPool&, Call);
 bool run(const op::AvgPoolGrad&, Call);
 bool run(const op::Fold&, Call);
