@@ -19,5 +19,6 @@
 #include "kiln/tensor/norm.hpp"
 #include "kiln/tensor/pool.hpp"
 #include "kiln/tensor/print.hpp"
+#include "kiln/tensor/resample.hpp"
 #include "kiln/tensor/signal.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -22,6 +22,7 @@
 #include "kiln/ops/order.hpp"
 #include "kiln/ops/pool.hpp"
 #include "kiln/ops/reduce.hpp"
+#include "kiln/ops/resample.hpp"
 #include "kiln/ops/scan.hpp"
 #include "kiln/ops/signal.hpp"
 #include "kiln/ops/view.hpp"
@@ -61,6 +62,7 @@ struct Op {
                              Matmul,                                        // matmul
                              Conv, ConvTranspose, ConvWeightGrad,           // conv
                              MaxPool, MaxPoolGrad, AvgPool, AvgPoolGrad,    // pool
+                             Resample,                                      // resample
                              Gather, Scatter, Select, SelectUpdate,         // index
                              RavelIndex, Nonzero,                           // index
                              Cat,                                           // assemble

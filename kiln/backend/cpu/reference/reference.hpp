@@ -40,6 +40,8 @@ void run(const op::MaxPool& op, Call call);
 void run(const op::MaxPoolGrad& op, Call call);
 void run(const op::AvgPool& op, Call call);
 void run(const op::AvgPoolGrad& op, Call call);
+// resample.cpp
+void run(const op::Resample& op, Call call);
 // index.cpp
 void run(const op::Gather& op, Call call);
 void run(const op::Scatter& op, Call call);

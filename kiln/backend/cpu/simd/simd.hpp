@@ -33,6 +33,7 @@ bool run(const op::Select&, Call);
 bool run(const op::SelectUpdate&, Call);
 bool run(const op::RavelIndex&, Call);
 bool run(const op::Nonzero&, Call);
+bool run(const op::Resample&, Call);
 bool run(const op::Random&, Call);
 bool run(const op::Dropout&, Call);
 bool run(const op::Fft&, Call);

@@ -1,0 +1,34 @@
+#include "kiln/ops/resample.hpp"
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/reference/chunk.hpp"
+
+namespace kiln::cpu::reference {
+
+void run(const op::Resample& op, Call call) {
+  const Array x = read(call.in[0]);
+  const Shape& shape = call.out[0].shape();
+  visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
+    const RowMajor<C> data(x);
+    Result<C> result(call.out[0]);
+    if (kiln::numel(shape) == 0) return;
+    const op::Resample::Taps taps = op.taps();
+    std::int64_t inner = 1;
+    for (int i = op.dim + 1; i < shape.size(); ++i) inner *= shape[i];
+    const std::int64_t size = x.shape[op.dim], to = shape[op.dim], outer = kiln::numel(shape) / (to * inner);
+    for (std::int64_t n = 0; n < outer; ++n)
+      for (std::int64_t o = 0; o < to; ++o) {
+        const auto& row = taps.rows[static_cast<std::size_t>(o)];
+        for (std::int64_t i = 0; i < inner; ++i) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < row.count; ++k)
+            sum += taps.weights[static_cast<std::size_t>(row.first + k)] *
+                   static_cast<double>(data[(n * size + row.begin + k) * inner + i]);
+          result[(n * to + o) * inner + i] = convert<C>(sum);
+        }
+      }
+    result.store();
+  });
+}
+
+}  // namespace kiln::cpu::reference

@@ -1,0 +1,15 @@
+// Resizing of [batch, channels, sizes...] in 1, 2 and 3 dimensions.
+#pragma once
+#include "kiln/ops/functions/resample.hpp"
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln {
+
+/// interpolate(x, {.scale = {2}, .mode = Interpolation::Linear}). Integers and booleans in the nearest modes.
+template <int D, class K>
+Tensor<D, K> interpolate(const Tensor<D, K>& x, const InterpolateOptions& options) {
+  static_assert(3 <= D && D <= 5, "interpolate: [batch, channels, sizes...] with one to three sizes");
+  return Typed{interpolate(x.value(), options)};
+}
+
+}  // namespace kiln
