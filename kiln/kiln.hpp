@@ -20,5 +20,6 @@
 #include "kiln/tensor/pool.hpp"
 #include "kiln/tensor/print.hpp"
 #include "kiln/tensor/resample.hpp"
+#include "kiln/tensor/sample.hpp"
 #include "kiln/tensor/signal.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -2,7 +2,7 @@
 
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
-#include "kiln/ops/functions.hpp"
+#include "kiln/ops/functions/conv.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -129,11 +129,7 @@ void ConvWeightGrad::vjp(Backward& backward) const {
   backward.to(y, [&] { return emit(conv, {backward.in(x), g}); });
 }
 
-}  // namespace op
-
-namespace {
-
-op::Conv with_defaults(const ConvOptions& options, int axes) {
+Conv to_conv(const ConvOptions& options, int axes) {
   const auto filled = [&](const Spatial& given, std::int64_t value) {
     return given.empty() && axes >= 0 && axes <= 3 ? Spatial::filled(axes, value) : given;
   };
@@ -142,18 +138,18 @@ op::Conv with_defaults(const ConvOptions& options, int axes) {
           filled(options.dilation, 1), options.groups};
 }
 
-}  // namespace
+}  // namespace op
 
 Value conv(const Value& x, const Value& weight, const Value& bias, const ConvOptions& options) {
   op::require_tensor("conv", x);
-  const op::Conv op = with_defaults(options, x.rank() - 2);
+  const op::Conv op = op::to_conv(options, x.rank() - 2);
   return bias ? emit(op, {x, weight, bias}) : emit(op, {x, weight});
 }
 
 Value conv_transpose(const Value& x, const Value& weight, const Value& bias, const ConvOptions& options,
                      const Spatial& result_padding) {
   op::require_operands("conv_transpose", x, weight);
-  const op::Conv op = with_defaults(options, x.rank() - 2);
+  const op::Conv op = op::to_conv(options, x.rank() - 2);
   op::require_options("conv_transpose", op, x.rank());
   require<ArgumentError>(result_padding.empty() || result_padding.size() == x.rank() - 2,
                          "conv_transpose: result_padding ", result_padding, " needs ", x.rank() - 2, " entries");
@@ -172,6 +168,14 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
   Shape aligned = Shape::filled(x.rank() - 1, 1);
   aligned[0] = channels;
   return result + reshape(bias, aligned);
+}
+
+Value conv_input_backward(const Value& gradient, const Value& weight, const Spatial& sizes,
+                          const ConvOptions& options) {
+  return emit(op::ConvTranspose{op::to_conv(options, sizes.size()), sizes}, {gradient, weight});
+}
+Value conv_weight_backward(const Value& x, const Value& gradient, const Spatial& kernel, const ConvOptions& options) {
+  return emit(op::ConvWeightGrad{op::to_conv(options, kernel.size()), kernel}, {x, gradient});
 }
 
 }  // namespace kiln

@@ -3,6 +3,10 @@
 #pragma once
 #include "kiln/ops/traits.hpp"
 
+namespace kiln {
+struct ConvOptions;
+}
+
 namespace kiln::op {
 
 /// x [batch, in, sizes...], weight [out, in / groups, kernel...], optional bias [out] -> [batch, out, result sizes...]
@@ -16,6 +20,9 @@ struct Conv {
   Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
   void vjp(Backward& backward) const;
 };
+
+/// The op of options for so many spatial dimensions, with what they leave open.
+Conv to_conv(const ConvOptions& options, int axes);
 
 /// The adjoint in x: y [batch, out, ...], weight [out, in / groups, kernel...] -> [batch, in, sizes...]. Known as
 /// transposed convolution.

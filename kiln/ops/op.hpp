@@ -10,6 +10,7 @@
 #include "kiln/ops/alignment.hpp"
 #include "kiln/ops/assemble.hpp"
 #include "kiln/ops/attention.hpp"
+#include "kiln/ops/blend.hpp"
 #include "kiln/ops/channel_norm.hpp"
 #include "kiln/ops/conv.hpp"
 #include "kiln/ops/create.hpp"
@@ -63,6 +64,7 @@ struct Op {
                              Conv, ConvTranspose, ConvWeightGrad,           // conv
                              MaxPool, MaxPoolGrad, AvgPool, AvgPoolGrad,    // pool
                              Resample,                                      // resample
+                             Blend, BlendTranspose, BlendWeightGrad,        // blend
                              Gather, Scatter, Select, SelectUpdate,         // index
                              RavelIndex, Nonzero,                           // index
                              Cat,                                           // assemble

@@ -42,6 +42,10 @@ void run(const op::AvgPool& op, Call call);
 void run(const op::AvgPoolGrad& op, Call call);
 // resample.cpp
 void run(const op::Resample& op, Call call);
+// blend.cpp
+void run(const op::Blend& op, Call call);
+void run(const op::BlendTranspose& op, Call call);
+void run(const op::BlendWeightGrad& op, Call call);
 // index.cpp
 void run(const op::Gather& op, Call call);
 void run(const op::Scatter& op, Call call);

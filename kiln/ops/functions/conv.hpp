@@ -1,0 +1,43 @@
+// What convolutions need beyond those that functions.hpp has: padding to the same size, deformable kernels, the
+// windows themselves (im2col), gradients.
+#pragma once
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+/// `options` with the padding under which a convolution of stride 1 keeps the sizes. Where the kernel's reach is even,
+/// there is one element more behind than before.
+ConvOptions same_padding(const Spatial& kernel, ConvOptions options = {});
+
+/// Convolution whose kernel reads at shifted places (Dai et al., Deformable Convolutional Networks, 2017), scaled by a
+/// mask (version 2) or not (no mask). x [batch, in, height, width], weight [out, in / groups, rows, columns], bias [out]
+/// or none, offset [batch, 2 * parts * rows * columns, result height, result width], down and across for each element of
+/// the kernel, for each of as many parts of the channels; mask [batch, parts * rows * columns, the same].
+Value deform_conv2d(const Value& x, const Value& offset, const Value& weight, const Value& bias = {},
+                    const Value& mask = {}, const ConvOptions& options = {});
+
+/// One entry per spatial dimension; empty: 1, for padding 0.
+struct UnfoldOptions {
+  Spatial kernel{}, stride{}, padding{}, dilation{};
+};
+/// x [batch, channels, sizes...] -> [batch, channels * kernel elements, windows]: what each window of a convolution
+/// reads (im2col).
+Value unfold(const Value& x, const UnfoldOptions& options);
+/// The sum of such windows where they overlap: [batch, channels, sizes...] (col2im), the adjoint of unfold.
+Value fold(const Value& columns, const Spatial& sizes, const UnfoldOptions& options);
+
+/// [batch, channels * factor^n, sizes...] -> [batch, channels, sizes * factor...] with n spatial dimensions: channels
+/// become places (Shi et al., sub-pixel convolution, 2016).
+Value pixel_shuffle(const Value& x, std::int64_t factor);
+/// The reverse.
+Value pixel_unshuffle(const Value& x, std::int64_t factor);
+
+// ---- gradients, for those who write their own ----------------------------------------------------------------------
+/// Of conv in x, whose spatial sizes are `sizes`.
+Value conv_input_backward(const Value& gradient, const Value& weight, const Spatial& sizes,
+                          const ConvOptions& options = {});
+/// Of conv in a weight with a kernel of this size.
+Value conv_weight_backward(const Value& x, const Value& gradient, const Spatial& kernel,
+                           const ConvOptions& options = {});
+
+}  // namespace kiln
