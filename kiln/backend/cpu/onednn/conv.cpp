@@ -59,6 +59,17 @@ void reorder_weight(const Array& plain, int64_t groups, const Memory& block, con
   dnnl::reorder(from, to).execute(stream(), const_cast<dnnl::memory&>(from), const_cast<dnnl::memory&>(to));
 }
 
+/// Are `rows` rows of x at a time, and then the rest, each made from some rows of y? They are where no rows lie between
+/// the windows.
+bool rows_make_sense(const Geometry& whole, int64_t rows) {
+  if (whole.stride[0] > whole.reach(0)) return false;
+  for (int64_t row = 0; row < whole.sizes[0]; row += rows) {
+    const auto [begin, end] = whole.rows_over(row, std::min(whole.sizes[0], row + rows));
+    if (begin >= end) return false;
+  }
+  return true;
+}
+
 /// Adds `count` arrays that lie one behind the other, the first one first.
 template <class T>
 void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
@@ -131,11 +142,15 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (!takes(dtype) || whole.empty()) return false;
   if (goes_through_float32(dtype)) return through_float32(op, call);
 
-  const int64_t images = divide_up(whole.batch, pieces(whole.batch * whole.cost()));
+  const int64_t wanted = pieces(whole.batch * whole.cost());
+  const int64_t rows = divide_up(whole.sizes[0], divide_up(wanted, whole.batch)),
+                slabs = divide_up(whole.sizes[0], rows);
+  const bool by_rows = slabs > 1 && rows_make_sense(whole, rows);
+  const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
   const bool direct = direct_data_fits(whole, dtype);
   if (!direct && !whole.pointwise()) {
     const OneThread one_thread;
-    if (!conv_data_primitive(whole.images(images), dtype)) return false;
+    if (!conv_data_primitive(by_rows ? whole.rows_of_x(0, rows) : whole.images(images), dtype)) return false;
   }
   const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
   if (!direct && whole.pointwise())
@@ -148,13 +163,18 @@ bool run(const op::ConvTranspose& op, Call call) {
     direct_conv_data(whole, y.array, weight.array, x);
     return true;
   }
-  parallel_for(whole.batch, images, [&](int64_t begin, int64_t end) {
+  parallel_for(divide_up(whole.batch, images) * (by_rows ? slabs : 1), 1, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;
-    Primitive& primitive = conv_data_primitive(whole.images(end - begin), dtype);
-    primitive.place(0, at(y.array, begin));
-    primitive.place(1, packed(weight.value, weight.array, whole.groups, primitive.desc(1)));
-    primitive.place(2, at(x, begin));
-    primitive.execute();
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t image = by_rows ? piece / slabs : piece * images, row = by_rows ? piece % slabs * rows : 0;
+      const int64_t last = std::min(whole.sizes[0], row + rows);
+      const Geometry part = by_rows ? whole.rows_of_x(row, last) : whole.images(std::min(images, whole.batch - image));
+      Primitive& primitive = conv_data_primitive(part, dtype);
+      primitive.place(0, at(y.array, image, by_rows ? whole.rows_over(row, last).begin : 0));
+      primitive.place(1, packed(weight.value, weight.array, whole.groups, primitive.desc(1)));
+      primitive.place(2, at(x, image, row));
+      primitive.execute();
+    }
   });
   return true;
 }

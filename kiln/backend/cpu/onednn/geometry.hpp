@@ -61,6 +61,26 @@ struct Geometry {
     part.result[0] = end - begin;
     return part;
   }
+
+  /// The rows [begin, end) of y (the first axis) that rows [first, last) of x are made from by the adjoint.
+  struct Rows {
+    std::int64_t begin, end;
+  };
+  Rows rows_over(std::int64_t first, std::int64_t last) const {
+    const std::int64_t from = first + padding[0] - reach(0) + 1;  // the first place whose window reaches so far
+    const std::int64_t begin = from <= 0 ? 0 : (from + stride[0] - 1) / stride[0];
+    return {begin, std::min(result[0], (last - 1 + padding[0]) / stride[0] + 1)};
+  }
+  /// The part of it for rows [first, last) of x of one image. The stride must not exceed reach(0).
+  Geometry rows_of_x(std::int64_t first, std::int64_t last) const {
+    Geometry part = images(1);
+    const auto [begin, end] = rows_over(first, last);
+    part.sizes[0] = last - first;
+    part.result[0] = end - begin;
+    part.padding[0] = padding[0] + first - begin * stride[0];
+    part.padding_after[0] = std::max<std::int64_t>(0, (end - 1) * stride[0] - padding[0] + reach(0) - last);
+    return part;
+  }
 };
 
 }  // namespace kiln::cpu::onednn
