@@ -182,11 +182,14 @@ Value argmax(const Value& x, int dim, bool keep) { return arg_reduce(op::ArgFn::
 Value argmin(const Value& x, int dim, bool keep) { return arg_reduce(op::ArgFn::ArgMin, x, dim, keep); }
 
 Value variance(const Value& x, const Dims& dims, int correction, bool keep) {
+  // In float16, sums and counts may be too large.
+  if (is_float(x.dtype()) && size_of(x.dtype()) == 2)
+    return cast(variance(cast(x, DType::F32), dims, correction, keep), x.dtype());
   const Dims wrapped = wrap_dims("variance", dims, x.rank());
   const Value squares = square(x - mean(x, wrapped, true));
-  std::int64_t count = 1;
-  for (const auto dim : wrapped) count *= x.shape()[static_cast<int>(dim)];
-  return sum(squares, wrapped, keep) / static_cast<double>(count - correction);
+  double count = 1;
+  for (const auto dim : wrapped) count *= static_cast<double>(x.shape()[static_cast<int>(dim)]);
+  return sum(squares, wrapped, keep) / std::max(0.0, count - correction);
 }
 
 Value sum_to(const Value& x, const Shape& shape) {

@@ -6,9 +6,13 @@
 #include <limits>
 
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/functions/calculus.hpp"
+#include "kiln/ops/functions/histogram.hpp"
 #include "kiln/ops/functions/order.hpp"
+#include "kiln/ops/functions/quantile.hpp"
 #include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/functions/statistics.hpp"
+#include "kiln/ops/functions/view.hpp"
 
 namespace kiln {
 namespace {
@@ -140,6 +144,27 @@ const WrongCall kCalls[] = {
      [] { searchsorted(floats({}), floats({4, 3})); }},
     {"ShapeError: bucketize: the boundaries must be a list, got float32 [2, 2]",
      [] { bucketize(floats({2, 2}), floats({2, 2})); }},
+    {"ArgumentError: quantile: 1.5 is not between 0 and 1", [] { quantile(floats({3}), 1.5, 0); }},
+    {"ShapeError: nanquantile: float32 [2, 0] has no elements along dimension 1",
+     [] { nanquantile(floats({2, 0}), 0.5, 1); }},
+    {"ShapeError: median: float32 [0] has no elements along dimension 0", [] { median(floats({0})); }},
+    {"ShapeError: cov: takes [variables, observations], got float32 [3]", [] { cov(floats({3})); }},
+    {"ShapeError: average: weights [2] do not broadcast to float32 [1]",
+     [] { average(floats({1}), floats({2}), {0}); }},
+    {"ArgumentError: bincount: -1 is negative", [] { bincount(integers({2}, -1)); }},
+    {"DTypeError: bincount: counts integers, got float32 [2]", [] { bincount(floats({2})); }},
+    {"ShapeError: bincount: weights [3] must have the shape of int64 [2]",
+     [] { bincount(integers({2}), floats({3})); }},
+    {"ArgumentError: histogram: the range from 2 to 2 is empty", [] { histogram(floats({3}), 4, 2, 2); }},
+    {"ArgumentError: histogram: 0 bins", [] { histogram(floats({3}), 0, 0, 1); }},
+    {"ShapeError: histogram: edges must be a list of two or more, got float32 [1]",
+     [] { histogram(floats({3}), floats({1})); }},
+    {"ShapeError: histc: float32 [0] has no elements to take the range from", [] { histc(floats({0}), 4); }},
+    {"ArgumentError: diff: -1 times", [] { diff(floats({3}), -1); }},
+    {"ShapeError: trapezoid: places float32 [4] are neither a list of 3 nor of the shape of float32 [2, 3]",
+     [] { trapezoid(floats({2, 3}), floats({4})); }},
+    {"ShapeError: interp: the points must be two lists of one length, got float32 [2] and float32 [3]",
+     [] { interp(floats({2}), floats({2}), floats({3})); }},
 };
 
 TEST(WrongCalls, AreAnsweredWithASentence) {

@@ -128,6 +128,26 @@ std::vector<Row> reduce_rows() {
                         },
                     .gradient = false});
   }
+  rows.push_back({.name = "everything_at_once",
+                  .operands = {{{2, 5}}},
+                  .function = [](const Values& in) { return Values{mean(in[0]), max(in[0]), min(in[0])}; },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        return std::vector<Array>{fold(in[0], {0, 1}, average, false),
+                                                  fold(in[0], {0, 1}, largest, false),
+                                                  fold(in[0], {0, 1}, smallest, false)};
+                      },
+                  .tolerance = 4});
+  rows.push_back({.name = "sum_to",
+                  .operands = {{{2, 3, 4}}},
+                  .function = [](const Values& in) { return Values{sum_to(in[0], {3, 1})}; },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result({3, 1});
+                        each_index({2, 3, 4}, [&](const Dims& i) { result({i[1], 0}) += in[0](i); });
+                        return std::vector<Array>{result};
+                      },
+                  .tolerance = 4});
   rows.push_back(
       {.name = "variance",
        .operands = {{{3, 6}}},
