@@ -12,6 +12,8 @@
 #include "kiln/ops/functions/diagonal.hpp"
 #include "kiln/ops/functions/index.hpp"
 #include "kiln/ops/functions/order.hpp"
+#include "kiln/ops/functions/quantile.hpp"
+#include "kiln/ops/functions/scan.hpp"
 #include "kiln/ops/functions/statistics.hpp"
 #include "kiln/ops/functions/view.hpp"
 #include "kiln/ops/read.hpp"
@@ -34,6 +36,12 @@ struct Typed {
 /// x.sum(keep, 1): the reduced dimensions stay, with size 1.
 struct Keep {};
 inline constexpr Keep keep;
+
+/// What variances divide by is the count less this: x.var(biased, 1), x.var(Correction{2}, 1). A sample's is 1.
+struct Correction {
+  int less = 1;
+};
+inline constexpr Correction biased{0};
 
 // ---- what an operand of a typed function may be: a tensor or a plain number ------------------------------------------
 template <class T>
@@ -246,40 +254,104 @@ class Tensor {
   KILN_REDUCE(mean, Float, Float)
   KILN_REDUCE(max, K, Number)
   KILN_REDUCE(min, K, Number)
-  KILN_REDUCE(any, Bool, Bool)
-  KILN_REDUCE(all, Bool, Bool)
+  KILN_REDUCE(any, Bool, Any)  // of numbers: not 0
+  KILN_REDUCE(all, Bool, Any)
+  KILN_REDUCE(count_nonzero, Int, Any)
+  KILN_REDUCE(max_abs, K, Number)
+  // Of the elements that are not NaN; see ops/functions/statistics.hpp.
+  KILN_REDUCE(nansum, K, Float)
+  KILN_REDUCE(nanmean, K, Float)
+  KILN_REDUCE(nanmax, K, Float)
+  KILN_REDUCE(nanmin, K, Float)
 #undef KILN_REDUCE
-  /// Divides by count - 1, as a sample's; kiln::variance takes other corrections.
-  template <std::integral... Dim>
-  Tensor<kReduced<Dim...>> var(Dim... dims) const requires Has<K>::Float {
-    return Typed{kiln::variance(value_, dims_or_all({dims...}, D))};
+  // Divided by count - 1, as of a sample, or by what a Correction says.
+#define KILN_SPREAD(function, over_dims)                                                               \
+  template <std::integral... Dim>                                                                      \
+  Tensor<kReduced<Dim...>> function(Dim... dims) const requires Has<K>::Float {                        \
+    return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D))};                                  \
+  }                                                                                                    \
+  template <std::integral... Dim>                                                                      \
+  Tensor<D> function(Keep, Dim... dims) const requires Has<K>::Float {                                 \
+    return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), 1, true)};                         \
+  }                                                                                                    \
+  template <std::integral... Dim>                                                                      \
+  Tensor<kReduced<Dim...>> function(Correction correction, Dim... dims) const requires Has<K>::Float { \
+    return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), correction.less)};                 \
+  }                                                                                                    \
+  template <std::integral... Dim>                                                                      \
+  Tensor<D> function(Keep, Correction correction, Dim... dims) const requires Has<K>::Float {          \
+    return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), correction.less, true)};           \
   }
-  /// The square root of var().
-  template <std::integral... Dim>
-  Tensor<kReduced<Dim...>> std(Dim... dims) const requires Has<K>::Float {
-    return Typed{kiln::deviation(value_, dims_or_all({dims...}, D))};
-  }
-  /// Where the first extreme element along `dim` stands.
+  KILN_SPREAD(var, variance)
+  KILN_SPREAD(std, deviation)
+  KILN_SPREAD(nanvar, nanvar)
+  KILN_SPREAD(nanstd, nanstd)
+#undef KILN_SPREAD
+  /// Where the first extreme element along `dim` stands, or in all in row-major order.
   Tensor<D - 1, Int> argmax(int dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim)}; }
   Tensor<D - 1, Int> argmin(int dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim)}; }
-  /// auto [values, indices] = x.max_with_index(-1);
-  TensorWithIndices<D - 1, K> max_with_index(int dim) const requires Has<K>::Number {
-    return kiln::max_with_index(value_, dim);
-  }
-  TensorWithIndices<D - 1, K> min_with_index(int dim) const requires Has<K>::Number {
-    return kiln::min_with_index(value_, dim);
-  }
+  Tensor<0, Int> argmax() const requires Has<K>::Number { return Typed{kiln::argmax(value_)}; }
+  Tensor<0, Int> argmin() const requires Has<K>::Number { return Typed{kiln::argmin(value_)}; }
+  Tensor<D, Int> argmax(Keep, int dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim, true)}; }
+  Tensor<D, Int> argmin(Keep, int dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim, true)}; }
 
-  // ---- order: see ops/functions/order.hpp for what equal elements and NaN do --------------------------------------------------
-  /// auto [values, indices] = x.topk(5, -1); waits for the device.
-  TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const requires Has<K>::Number {
+  // ---- scans along a dimension; see ops/functions/scan.hpp ------------------------------------------------------------
+  Tensor<D, Arithmetic<K>> cumsum(int dim, const ScanOptions& options = {}) const {
+    return Typed{kiln::cumsum(value_, dim, options)};
+  }
+  Tensor<D, Arithmetic<K>> cumprod(int dim, const ScanOptions& options = {}) const {
+    return Typed{kiln::cumprod(value_, dim, options)};
+  }
+  TensorWithIndices<D, K> cummax(int dim) const requires Has<K>::Number { return kiln::cummax(value_, dim); }
+  TensorWithIndices<D, K> cummin(int dim) const requires Has<K>::Number { return kiln::cummin(value_, dim); }
+  Tensor logcumsumexp(int dim) const requires Has<K>::Float { return Typed{kiln::logcumsumexp(value_, dim)}; }
+
+  // ---- order: see ops/functions/order.hpp for what equal elements and NaN do ------------------------------------------
+  /// auto [values, indices] = x.topk(5, -1);
+  TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const {
     return kiln::topk(value_, k, dim, largest);
   }
-  TensorWithIndices<D, K> sort(int dim = -1, bool descending = false) const requires Has<K>::Number {
+  Tensor<D, Int> argtopk(std::int64_t k, int dim = -1, bool largest = true) const {
+    return Typed{kiln::argtopk(value_, k, dim, largest)};
+  }
+  TensorWithIndices<D, K> sort(int dim = -1, bool descending = false) const {
     return kiln::sort(value_, dim, descending);
   }
-  Tensor<D, Int> argsort(int dim = -1, bool descending = false) const requires Has<K>::Number {
-    return Typed{kiln::sort(value_, dim, descending).indices};
+  Tensor<D, Int> argsort(int dim = -1, bool descending = false) const {
+    return Typed{kiln::argsort(value_, dim, descending)};
+  }
+  Tensor msort() const { return Typed{kiln::msort(value_)}; }
+  Tensor<D - 1, Bool> is_sorted(int dim = -1, bool descending = false) const {
+    return Typed{kiln::is_sorted(value_, dim, descending)};
+  }
+#define KILN_CHOICE(function)                                                                 \
+  TensorWithIndices<D - 1, K> function(int dim) const { return kiln::function(value_, dim); } \
+  TensorWithIndices<D, K> function(Keep, int dim) const { return kiln::function(value_, dim, true); }
+  KILN_CHOICE(max_with_index)
+  KILN_CHOICE(min_with_index)
+  KILN_CHOICE(median)
+  KILN_CHOICE(nanmedian)
+  KILN_CHOICE(mode)
+#undef KILN_CHOICE
+  Tensor<0, K> median() const { return Typed{kiln::median(value_)}; }
+  Tensor<0, K> nanmedian() const { return Typed{kiln::nanmedian(value_)}; }
+  /// The k-th smallest, counted from 1.
+  TensorWithIndices<D - 1, K> kthvalue(std::int64_t k, int dim) const { return kiln::kthvalue(value_, k, dim); }
+  TensorWithIndices<D, K> kthvalue(Keep, std::int64_t k, int dim) const { return kiln::kthvalue(value_, k, dim, true); }
+  Tensor<D - 1> quantile(double q, int dim, Between between = Between::Linear) const requires Has<K>::Number {
+    return Typed{kiln::quantile(value_, q, dim, between)};
+  }
+  Tensor<D - 1> nanquantile(double q, int dim, Between between = Between::Linear) const requires Has<K>::Number {
+    return Typed{kiln::nanquantile(value_, q, dim, between)};
+  }
+  /// Several, along a new first dimension: x.quantile({0.25, 0.75}, -1)
+  Tensor<D> quantile(std::initializer_list<double> qs, int dim, Between between = Between::Linear) const
+      requires Has<K>::Number {
+    return Typed{kiln::quantile(value_, {qs.begin(), qs.size()}, dim, between)};
+  }
+  Tensor<D> nanquantile(std::initializer_list<double> qs, int dim, Between between = Between::Linear) const
+      requires Has<K>::Number {
+    return Typed{kiln::nanquantile(value_, {qs.begin(), qs.size()}, dim, between)};
   }
 
   // ---- views -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,45 @@
+// Searching in what is sorted, and distinct elements. Sorting itself is x.sort(), x.topk(), x.median(), ...
+#pragma once
+#include "kiln/ops/functions/unique.hpp"
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln {
+
+/// For each of `values` how many of `sorted` (ascending) come before it; with `right`, those that equal it count too.
+template <int D, class K, class L>
+Tensor<D, Int> searchsorted(const Tensor<1, K>& sorted, const Tensor<D, L>& values, bool right = false) {
+  return Typed{searchsorted(sorted.value(), values.value(), right)};
+}
+/// Each line of `values` is searched for in the line of `sorted` that stands beside it.
+template <int D, class K, class L>
+Tensor<D, Int> searchsorted(const Tensor<D, K>& sorted, const Tensor<D, L>& values, bool right = false) requires(D > 1)
+{
+  return Typed{searchsorted(sorted.value(), values.value(), right)};
+}
+/// In which of the intervals between `boundaries` each element lies: i where boundaries[i - 1] < x <= boundaries[i];
+/// with `right`, where boundaries[i - 1] <= x < boundaries[i].
+template <int D, class K, class L>
+Tensor<D, Int> bucketize(const Tensor<D, K>& x, const Tensor<1, L>& boundaries, bool right = false) {
+  return Typed{bucketize(x.value(), boundaries.value(), right)};
+}
+
+template <int D, class K>
+struct DistinctElements {
+  Tensor<1, K> values;
+  Tensor<D, Int> inverse;  // where in `values` each element is
+  Tensor<1, Int> counts;   // how often each occurs
+};
+/// The distinct elements in ascending order; NaNs equal one another. Waits for the device.
+template <int D, class K>
+DistinctElements<D, K> unique(const Tensor<D, K>& x) {
+  const Distinct result = unique(x.value());
+  return {Typed{result.values}, Typed{result.inverse}, Typed{result.counts}};
+}
+/// One element of each run of equal elements in row-major order. Waits for the device.
+template <int D, class K>
+DistinctElements<D, K> unique_consecutive(const Tensor<D, K>& x) {
+  const Distinct result = unique_consecutive(x.value());
+  return {Typed{result.values}, Typed{result.inverse}, Typed{result.counts}};
+}
+
+}  // namespace kiln
