@@ -105,7 +105,7 @@ void expect_bits_of_reference(const std::string& what, const Values& operands,
   for (const Value& operand : operands) plain.push_back(to_device(operand, Device::parse("reference")));
   const TensorData expected = f(plain).data();
   const int before = num_threads();
-  for (const int threads : {1, 2, 3}) {
+  for (const int threads : {1, 2, 7}) {
     set_num_threads(threads);
     EXPECT_TRUE(std::ranges::equal(f(operands).data().bytes(), expected.bytes()))
         << what << ", " << threads << " threads";
