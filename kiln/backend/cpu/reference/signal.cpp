@@ -1,7 +1,6 @@
 #include "kiln/ops/signal.hpp"
 
 #include <cmath>
-#include <complex>
 #include <numbers>
 
 #include "kiln/backend/cpu/reference/chunk.hpp"
@@ -9,12 +8,13 @@
 namespace kiln::cpu::reference {
 namespace {
 
-using Complex = std::complex<double>;
-
-// A product without the rules for infinities, which cost a call.
-Complex times(Complex a, Complex b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
+// std::complex comes with streams, which not every platform has.
+struct Complex {
+  double re = 0, im = 0;
+  friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+  friend Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+  friend Complex operator*(Complex a, double b) { return {a.re * b, a.im * b}; }
+};
 
 std::int64_t smallest_factor(std::int64_t n) {
   for (std::int64_t p = 2; p * p <= n; ++p)
@@ -44,10 +44,10 @@ class Transform {
     for (std::int64_t k = 0; k < m; ++k) {
       for (std::int64_t r = 0; r < p; ++r) part_[static_cast<std::size_t>(r)] = z[r * m + k];
       for (std::int64_t q = 0; q < p; ++q) {
-        Complex sum = 0;
+        Complex sum;
         std::int64_t power = 0;  // r * (k + q * m) modulo n
         for (std::int64_t r = 0; r < p; ++r, power = (power + k + q * m) % n)
-          sum += times(part_[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(power * step)]);
+          sum = sum + part_[static_cast<std::size_t>(r)] * roots_[static_cast<std::size_t>(power * step)];
         z[q * m + k] = sum;
       }
     }
@@ -77,11 +77,13 @@ void fft(const op::Fft& op, Call call) {
     const std::int64_t first_out = i / inner * op.length_out() * inner + i % inner;
     for (std::int64_t k = 0; k < op.length_in(); ++k) {
       const std::int64_t at = first_in + k * inner;
-      Complex element = from_real ? Complex(x[at]) : Complex(x[2 * at], x[2 * at + 1]);
+      Complex element;
+      if (from_real) element.re = static_cast<double>(x[at]);
+      else element = {static_cast<double>(x[2 * at]), static_cast<double>(x[2 * at + 1])};
       if (to_real) {
-        if (!op.is_doubled(k)) element = element.real();
-        else if (op.adjoint) element *= 0.5;
-        if (op.is_doubled(k)) line[static_cast<std::size_t>(op.n - k)] = std::conj(element);
+        if (!op.is_doubled(k)) element.im = 0;
+        else if (op.adjoint) element = element * 0.5;
+        if (op.is_doubled(k)) line[static_cast<std::size_t>(op.n - k)] = {element.re, -element.im};
       }
       line[static_cast<std::size_t>(k)] = element;
     }
@@ -91,10 +93,10 @@ void fft(const op::Fft& op, Call call) {
       const double weight = from_real && op.adjoint && op.is_doubled(k) ? 2 : 1;
       const Complex element = spectrum[static_cast<std::size_t>(k)] * (scale * weight);
       if (to_real) {
-        z[at] = static_cast<C>(element.real());
+        z[at] = static_cast<C>(element.re);
       } else {
-        z[2 * at] = static_cast<C>(element.real());
-        z[2 * at + 1] = static_cast<C>(element.imag());
+        z[2 * at] = static_cast<C>(element.re);
+        z[2 * at + 1] = static_cast<C>(element.im);
       }
     }
   }
