@@ -71,7 +71,7 @@ Value regular_places(const op::Conv& conv, const Deformable& d, int axis, const 
   return reshape(expand(places, {d.rows, d.columns, d.kernel[0], d.kernel[1]}), {d.points(), d.taps()});
 }
 
-/// [batch * parts, points * taps, 2]
+/// [2, batch * parts, points * taps]
 AxisTaps linear_taps(const Value& places, std::int64_t size, std::int64_t stride) {
   AxisTaps taps = taps_around(near_axis(flatten(places, 1), size, 1), Interpolation::Linear);
   taps.index = axis_index(taps.index, size, stride);

@@ -120,7 +120,7 @@ struct BoxAxis {
   std::int64_t size;    // of the image
 };
 
-/// [count, parts, taps]: the taps of all samples of each part, which count for their mean.
+/// [taps, count, parts]: the taps of all samples of each part, which count for their mean.
 AxisTaps box_taps(const BoxAxis& axis, std::int64_t ratio, std::int64_t stride) {
   const Value part = axis.extent / static_cast<double>(axis.parts);  // the extent of each
   const Device device = part.device();
@@ -142,7 +142,9 @@ AxisTaps box_taps(const BoxAxis& axis, std::int64_t ratio, std::int64_t stride) 
   const Value counts = bitwise_and(bitwise_and(ge(position, -1.0), le(position, last + 1)), lt(number, along(samples)));
   AxisTaps taps = taps_around(clamp(position, 0.0, last), Interpolation::Linear);
   const Value share = where(counts, 1.0 / along(samples), 0.0);  // [count, parts, ratio]
-  return {flatten(axis_index(taps.index, axis.size, stride), -2), flatten(taps.weight * unsqueeze(share, -1), -2)};
+  // [2, count, parts, ratio] -> [2 * ratio, count, parts]
+  const auto joined = [](const Value& v) { return flatten(permute(v, {0, 3, 1, 2}), 0, 1); };
+  return {joined(axis_index(taps.index, axis.size, stride)), joined(taps.weight * share)};
 }
 
 }  // namespace
@@ -173,15 +175,12 @@ Value roi_align(const Value& x, const Value& boxes, const RoiAlignOptions& optio
   // All images are one, in which each box begins at its own.
   const Value first =
       select(arange(0, x.dim(0), 1, x.device()) * (height * width), 0, cast(at(boxes, 1, 0).detach(), DType::I64));
-  const auto each = [&](const AxisTaps& taps, int dim) {
-    return AxisTaps{unsqueeze(taps.index, dim), unsqueeze(taps.weight, dim)};
-  };
-  // [count, rows, columns, taps]
-  const AxisTaps down = each(rows, 2), across = each(columns, 1);
-  const Shape points{1, count * options.size[0] * options.size[1], down.index.dim(-1) * across.index.dim(-1)};
-  const Value index = unsqueeze(down.index, -1) + unsqueeze(across.index, -2) + reshape(first, {count, 1, 1, 1, 1});
-  const Value weight = unsqueeze(down.weight, -1) * unsqueeze(across.weight, -2);
-  const AxisTaps taps{reshape(index, points), reshape(weight, points)};
+  // [taps down, taps across, count, rows, columns]
+  const auto down = [](const Value& v) { return unsqueeze(unsqueeze(v, 1), -1); };
+  const auto across = [](const Value& v) { return unsqueeze(unsqueeze(v, 0), -2); };
+  const Shape points{rows.index.dim(0) * columns.index.dim(0), 1, count * options.size[0] * options.size[1]};
+  const Value index = down(rows.index) + across(columns.index) + reshape(first, {count, 1, 1});
+  const AxisTaps taps{reshape(index, points), reshape(down(rows.weight) * across(columns.weight), points)};
   const Value images = reshape(permute(cast(x, dtype), {1, 0, 2, 3}), {1, channels, x.dim(0) * height * width});
   const Value read = blend(images, {&taps, 1});  // [1, channels, points]
   const Value result = reshape(transpose(squeeze(read, 0)), {count, options.size[0], options.size[1], channels});

@@ -8,8 +8,10 @@ namespace {
 
 constexpr std::int64_t kFar = std::int64_t{-1} << 60;
 
+/// [count, 1, ...]: numbers beside tensors like this.
 Value constants(const std::vector<double>& numbers, const Value& like) {
-  const Shape shape{static_cast<std::int64_t>(numbers.size())};
+  Shape shape = Shape::filled(like.rank() + 1, 1);
+  shape[0] = static_cast<std::int64_t>(numbers.size());
   return from_data(TensorData::of<double>(shape, numbers).to(like.dtype()), like.device());
 }
 
@@ -32,16 +34,16 @@ Value near_axis(const Value& positions, std::int64_t size, int reach) {
 
 AxisTaps taps_around(const Value& positions, Interpolation mode) {
   if (mode == Interpolation::Nearest) {
-    const Value places = unsqueeze(round(positions), -1);
+    const Value places = unsqueeze(round(positions), 0);
     return {places.detach(), ones_like(places)};
   }
-  const Value low = floor(positions).detach(), fraction = unsqueeze(positions - low, -1);
+  const Value low = floor(positions).detach(), fraction = unsqueeze(positions - low, 0);
   Value weight;
   for (const std::vector<double>& coefficients : polynomials(mode))
     weight = weight ? weight * fraction + constants(coefficients, low) : constants(coefficients, low);
   const std::vector<double> around =
       mode == Interpolation::Linear ? std::vector<double>{0, 1} : std::vector<double>{-1, 0, 1, 2};
-  return {unsqueeze(low, -1) + constants(around, low), weight};
+  return {unsqueeze(low, 0) + constants(around, low), weight};
 }
 
 Value axis_index(const Value& places, std::int64_t size, std::int64_t stride) {
@@ -54,13 +56,13 @@ Value blend(const Value& x, std::span<const AxisTaps> axes, const Value& factor)
   for (const AxisTaps& axis : axes) {
     if (!index) {
       index = axis.index;
-      weight = factor ? axis.weight * unsqueeze(factor, -1) : axis.weight;
+      weight = factor ? axis.weight * factor : axis.weight;
       continue;
     }
-    index = flatten(unsqueeze(index, -1) + unsqueeze(axis.index, -2), -2);
-    weight = flatten(unsqueeze(weight, -1) * unsqueeze(axis.weight, -2), -2);
+    index = flatten(unsqueeze(index, 1) + unsqueeze(axis.index, 0), 0, 1);
+    weight = flatten(unsqueeze(weight, 1) * unsqueeze(axis.weight, 0), 0, 1);
   }
-  return emit(op::Blend{}, {x, index, weight});
+  return emit(op::Blend{}, {x, permute(index, {1, 2, 0}), permute(weight, {1, 2, 0})});
 }
 
 }  // namespace kiln

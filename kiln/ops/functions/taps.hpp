@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-/// Elements along one axis: [..., taps]. An index that names no element is so far below 0 that no sum of the indices
-/// of several axes names one.
+/// Elements along one axis: [taps, ...], so that what is computed of them has long rows. An index that names no element
+/// is so far below 0 that no sum of the indices of several axes names one.
 struct AxisTaps {
   Value index;   // int64
   Value weight;  // of the positions' type
@@ -24,8 +24,8 @@ AxisTaps taps_around(const Value& positions, Interpolation mode);
 /// Whole numbers of a float type as indices of an axis of `size` elements that lie `stride` apart.
 Value axis_index(const Value& places, std::int64_t size, std::int64_t stride);
 
-/// x [batch, channels, size] at points [batch, points, taps per axis...] -> [batch, channels, points]: the taps of all
-/// axes (which have the same leading dimensions, or 1) combined. `factor` [batch, points] or none scales each point.
+/// x [batch, channels, size] -> [batch, channels, points]: the taps of all axes, [taps, batch, points] each, combined.
+/// `factor` [batch, points] or none scales each point.
 Value blend(const Value& x, std::span<const AxisTaps> axes, const Value& factor = {});
 
 }  // namespace kiln
