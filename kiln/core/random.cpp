@@ -7,7 +7,8 @@
 namespace kiln {
 namespace {
 
-// The upper words of the counter keep what a key is used for apart: its numbers, and the keys below it.
+// The third word of the counter keeps what a key is used for apart: its numbers, the keys below it, and (2) the streams
+// of elements.
 constexpr std::uint32_t kNumbers = 0, kKeys = 1;
 
 PhiloxWords words(Key key, std::uint64_t index, std::uint32_t use) {

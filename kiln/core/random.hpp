@@ -37,6 +37,49 @@ std::uint32_t random_word(Key key, std::uint64_t index);
 
 /// [0, 1), from the upper 24 bits of a word.
 inline float to_uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+/// [0, 1), from 53 bits of two words.
+inline double to_uniform(std::uint32_t high, std::uint32_t low) {
+  return static_cast<double>(static_cast<std::uint64_t>(high) << 21 | low >> 11) * 0x1p-53;
+}
+
+/// A stream of its own for each element of a tensor, for draws that take a number of words not known beforehand:
+/// word i is philox({low, high, 2, i / 4}, key)[i % 4] with the halves of `element`.
+class ElementWords {
+ public:
+  ElementWords(Key key, std::uint64_t element)
+      : counter_{static_cast<std::uint32_t>(element), static_cast<std::uint32_t>(element >> 32), 2, 0},
+        key_{static_cast<std::uint32_t>(key.bits), static_cast<std::uint32_t>(key.bits >> 32)} {}
+  std::uint32_t next() {
+    if (used_ == 4) {
+      words_ = philox(counter_, key_);
+      ++counter_[3];
+      used_ = 0;
+    }
+    return words_[used_++];
+  }
+
+ private:
+  PhiloxWords counter_, words_{};
+  std::array<std::uint32_t, 2> key_;
+  std::size_t used_ = 4;
+};
+
+/// Keys one after the other, as a device's seed gives them: Generator(7) names the same ones as device.seed(7).
+/// Wherever a function takes a key, a generator gives its next. Copying it copies its place in the sequence.
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : key_{seed} {}
+  explicit Generator(Key key) : key_(key) {}
+  Key next() { return key_.split(drawn_++); }
+  operator Key() { return next(); }
+  /// A generator that shares no key with this one, for another thread or another part of a program.
+  Generator split() { return Generator(next()); }
+  friend bool operator==(const Generator&, const Generator&) = default;
+
+ private:
+  Key key_;
+  std::uint64_t drawn_ = 0;
+};
 
 /// A sequential view of a stream, for host code: shuffles, augmentation, drawing. Word i is random_word(key, i).
 class Random {

@@ -19,6 +19,16 @@ void require_key(std::string_view name, const Value& value) {
                          ": the key must be an integer, got ", value);
 }
 
+bool takes_tensors(Distribution distribution) {
+  switch (distribution) {
+    case Distribution::Bernoulli:
+    case Distribution::Gamma:
+    case Distribution::Beta:
+    case Distribution::Poisson: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Descs Fill::infer(Inputs in) const {
@@ -40,12 +50,34 @@ Descs Arange::infer(Inputs in) const {
 Descs Random::infer(Inputs in) const {
   require_count(kName, in, 3, 3);
   require_key(kName, in[key]);
-  require_number(kName, in[a]);
-  require_number(kName, in[b]);
-  require<DTypeError>(is_float(dtype) || distribution == Distribution::Bernoulli, "random: ", dtype,
-                      " cannot hold numbers between others");
   numel(shape);
+  if (distribution == Distribution::Categorical) {
+    require_float("categorical", in[a]);
+    Shape rows = in[a].shape(), wanted = shape;
+    require<ShapeError>(!rows.empty() && rows.size() == wanted.size() && rows.back() > 0, "categorical: ", in[a],
+                        " has no weights");
+    rows.pop_back();
+    wanted.pop_back();
+    require<ShapeError>(rows == wanted, "categorical: weights ", in[a].shape(), " give no draws of ", shape);
+  } else {
+    for (const Value& parameter : {in[a], in[b]}) {
+      if (!takes_tensors(distribution)) require_number(kName, parameter);
+      if (parameter.is_scalar()) continue;
+      require_float(kName, parameter);
+      require<ShapeError>(broadcast(kName, parameter.shape(), shape) == shape, "random: ", parameter,
+                          " does not broadcast to ", shape);
+    }
+  }
+  const bool whole = distribution == Distribution::Integer || distribution == Distribution::Categorical;
+  require<DTypeError>(whole ? is_integer(dtype) : is_float(dtype) || distribution == Distribution::Bernoulli,
+                      "random: ", dtype,
+                      whole ? " does not hold whole numbers" : " cannot hold numbers between others");
   return one(shape, dtype);
+}
+
+Value key_operand(const std::optional<Key>& key, const Device& device) {
+  const Key chosen = key ? *key : device.backend().next_key();
+  return Scalar(static_cast<std::int64_t>(chosen.bits));
 }
 
 Descs Dropout::infer(Inputs in) const {
@@ -91,14 +123,9 @@ Value arange(const Scalar& start, const Scalar& end, const Scalar& step, const D
 
 namespace {
 
-Value key_operand(const std::optional<Key>& key, const Device& device) {
-  const Key chosen = key ? *key : device.backend().next_key();
-  return Scalar(static_cast<std::int64_t>(chosen.bits));
-}
-
 Value random(op::Distribution distribution, const Shape& shape, double a, double b, const Device& device, DType dtype,
              const std::optional<Key>& key) {
-  return emit(device, op::Random{distribution, shape, dtype}, {key_operand(key, device), a, b});
+  return emit(device, op::Random{distribution, shape, dtype}, {op::key_operand(key, device), a, b});
 }
 
 void require_probability(std::string_view op, double probability) {
@@ -110,11 +137,12 @@ void require_probability(std::string_view op, double probability) {
 
 Value uniform(const Shape& shape, double low, double high, const Device& device, DType dtype, std::optional<Key> key) {
   require<ArgumentError>(low <= high, "uniform: the range from ", low, " to ", high, " is empty");
+  require<ArgumentError>(std::isfinite(high - low), "uniform: the range from ", low, " to ", high, " is not finite");
   return random(op::Distribution::Uniform, shape, low, high, device, dtype, key);
 }
 Value normal(const Shape& shape, double mean, double deviation, const Device& device, DType dtype,
              std::optional<Key> key) {
-  require<ArgumentError>(deviation >= 0, "normal: a standard deviation of ", deviation);
+  require<ArgumentError>(deviation >= 0 && std::isfinite(deviation), "normal: a standard deviation of ", deviation);
   return random(op::Distribution::Normal, shape, mean, deviation, device, dtype, key);
 }
 Value bernoulli(const Shape& shape, double probability, const Device& device, DType dtype, std::optional<Key> key) {
@@ -123,7 +151,7 @@ Value bernoulli(const Shape& shape, double probability, const Device& device, DT
 }
 Value dropout(const Value& x, double probability, std::optional<Key> key) {
   require_probability("dropout", probability);
-  return probability == 0 ? x : emit(op::Dropout{}, {x, key_operand(key, x.device()), probability});
+  return probability == 0 ? x : emit(op::Dropout{}, {x, op::key_operand(key, x.device()), probability});
 }
 
 }  // namespace kiln

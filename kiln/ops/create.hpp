@@ -1,5 +1,8 @@
 // Tensors from plain numbers. Random ops take their key as an operand and are pure functions of it.
 #pragma once
+#include <optional>
+
+#include "kiln/core/random.hpp"
 #include "kiln/ops/traits.hpp"
 
 namespace kiln::op {
@@ -25,13 +28,22 @@ struct Arange {
   void vjp(Backward&) const {}
 };
 
+/// What the draws of op::Random follow. "Word i" is two words, 2i and 2i+1, where the result is float64.
 enum class Distribution : std::uint8_t {
-  Uniform,    // [a, b)
-  Normal,     // mean a, standard deviation b (Box-Muller: elements 2i and 2i+1 share words 2i and 2i+1)
-  Bernoulli,  // one with probability a
+  Uniform,      // [a, b)
+  Normal,       // mean a, standard deviation b (Box-Muller: elements 2i and 2i+1 share words 2i and 2i+1)
+  Bernoulli,    // one with probability a, which may be a tensor; one word for all types
+  Exponential,  // rate a: -log(u) / a for the middle u of the interval that word i names
+  // From the element's own stream (ElementWords), by ops/sample.hpp.
+  TruncatedNormal,  // mean 0, deviation 1, within [a, b]
+  Gamma,            // shape a (number or tensor), scale 1
+  Beta,             // shapes a and b (numbers or tensors)
+  Poisson,          // rate a (number or tensor)
+  Integer,          // whole numbers of [a, b)
+  Categorical,      // the place of a weight; a has one row [classes] for each row of the result
 };
 
-/// Element i comes from word i of the stream of `key` (an integer operand: Key::bits).
+/// Element i is a pure function of `key` (an integer operand: Key::bits), i and the operands.
 struct Random {
   static constexpr std::string_view kName = "random";
   static constexpr Pattern kPattern = Pattern::Creation;
@@ -42,6 +54,9 @@ struct Random {
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}
 };
+
+/// The operand that `key` is, or the device's next key.
+Value key_operand(const std::optional<Key>& key, const Device& device);
 
 /// Zero with the probability given, x / (1 - probability) otherwise: element i (in row-major order) is kept where
 /// to_uniform(word i of the key's stream) >= probability. Linear in x, and the mask is never stored: the gradient

@@ -36,18 +36,20 @@ std::vector<Row> create_rows() {
                   .function =
                       [key](const Values& in) {
                         const Device device = in[0].device();
-                        return Values{uniform({3, 5}, -1, 3, device, in[0].dtype(), key),
+                        return Values{uniform({3, 5}, -1, 3, device, DType::F32, key),
+                                      uniform({3, 5}, -1, 3, device, DType::F64, key),
                                       bernoulli({3, 5}, 0.3, device, in[0].dtype(), key)};
                       },
                   .meaning =
                       [key](const std::vector<Array>&) {
-                        Array uniform({3, 5}), bernoulli({3, 5});
+                        Array single({3, 5}), both({3, 5}), bernoulli({3, 5});
                         for (std::size_t i = 0; i < 15; ++i) {
                           const double u = to_uniform(random_word(key, i));
-                          uniform.v[i] = -1 + 4 * u;
+                          single.v[i] = -1 + 4 * u;
+                          both.v[i] = -1 + 4 * to_uniform(random_word(key, 2 * i), random_word(key, 2 * i + 1));
                           bernoulli.v[i] = u < 0.3 ? 1 : 0;
                         }
-                        return std::vector<Array>{uniform, bernoulli};
+                        return std::vector<Array>{single, both, bernoulli};
                       },
                   .gradient = false});
   rows.push_back({.name = "dropout",

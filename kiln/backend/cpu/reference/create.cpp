@@ -4,7 +4,9 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/samples.hpp"
 #include "kiln/ops/create.hpp"
+#include "kiln/ops/sample.hpp"
 
 namespace kiln::cpu::reference {
 namespace {
@@ -36,19 +38,35 @@ T next_below(T number) {
   }
 }
 
+/// [0, 1), from word i, or from words 2i and 2i + 1 for a T that holds what they say.
+template <class T>
+double unit(Words& words, std::int64_t i) {
+  if constexpr (!std::is_same_v<T, double>) return static_cast<double>(to_uniform(words[i]));
+  const std::uint32_t high = words[2 * i];
+  return to_uniform(high, words[2 * i + 1]);
+}
+/// The same without 0.
+template <class T>
+double open_unit(Words& words, std::int64_t i) {
+  if constexpr (!std::is_same_v<T, double>) return sample::open_uniform(words[i]);
+  const std::uint32_t high = words[2 * i];
+  return sample::open_uniform(high, words[2 * i + 1]);
+}
+
 /// A number of [low, high), also where rounding to T would reach `high`.
 template <class T>
-T between(double low, double high, std::uint32_t word) {
-  const T number = convert<T>(low + static_cast<double>(to_uniform(word)) * (high - low));
+T between(double low, double high, double unit) {
+  const T number = convert<T>(low + unit * (high - low));
   return high > low && static_cast<double>(number) >= high ? next_below(number) : number;
 }
 
-/// Box and Muller: words 2i and 2i + 1 give a distance and an angle, whose cosine makes element 2i and whose sine
+/// Box and Muller: two uniform numbers give a distance and an angle, whose cosine makes element 2i and whose sine
 /// makes element 2i + 1.
+template <class T>
 double standard_normal(Words& words, std::int64_t i) {
   const std::int64_t pair = i & ~std::int64_t{1};
-  const double distance = std::sqrt(-2 * std::log(1 - static_cast<double>(to_uniform(words[pair]))));
-  const double angle = 2 * std::numbers::pi * static_cast<double>(to_uniform(words[pair + 1]));
+  const double distance = std::sqrt(-2 * std::log(1 - unit<T>(words, pair)));
+  const double angle = 2 * std::numbers::pi * unit<T>(words, pair + 1);
   return distance * (i == pair ? std::cos(angle) : std::sin(angle));
 }
 
@@ -77,22 +95,23 @@ void run(const op::Arange&, Call call) {
 
 void run(const op::Random& op, Call call) {
   const Array z = allocate(call.out[0]);
+  const std::int64_t count = z.numel();
+  if (Samples::make(op, call)) return Samples(op, call).fill(z, 0, count);
   const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
   Words words(call.in[op::Random::key]);
-  const std::int64_t count = z.numel();
   visit_dtype(z.dtype, [&]<class T>(TypeTag<T>) {
     T* numbers = z.as<T>();
-    switch (op.distribution) {
-      case op::Distribution::Uniform:
-        if constexpr (is_half<T> || std::is_floating_point_v<T>)
-          for (std::int64_t i = 0; i < count; ++i) numbers[i] = between<T>(a, b, words[i]);
-        return;
-      case op::Distribution::Normal:
-        for (std::int64_t i = 0; i < count; ++i) numbers[i] = convert<T>(a + b * standard_normal(words, i));
-        return;
-      case op::Distribution::Bernoulli:
-        for (std::int64_t i = 0; i < count; ++i) numbers[i] = convert<T>(static_cast<double>(to_uniform(words[i])) < a);
-        return;
+    const auto fill = [&](auto&& draw) {
+      for (std::int64_t i = 0; i < count; ++i) numbers[i] = convert<T>(draw(i));
+    };
+    if (op.distribution == op::Distribution::Bernoulli)
+      return fill([&](std::int64_t i) { return static_cast<double>(to_uniform(words[i])) < a; });
+    if constexpr (is_half<T> || std::is_floating_point_v<T>) {
+      if (op.distribution == op::Distribution::Uniform)
+        return fill([&](std::int64_t i) { return between<T>(a, b, unit<T>(words, i)); });
+      if (op.distribution == op::Distribution::Exponential)
+        return fill([&](std::int64_t i) { return -std::log(open_unit<T>(words, i)) / a; });
+      return fill([&](std::int64_t i) { return a + b * standard_normal<T>(words, i); });
     }
   });
 }

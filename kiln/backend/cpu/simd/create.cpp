@@ -4,6 +4,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/samples.hpp"
 #include "kiln/backend/cpu/simd/draw.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/create.hpp"
@@ -11,7 +12,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 8 * kDrawn;
+constexpr std::int64_t kGrain = 8 * kDrawn, kSampleGrain = 512;
 
 Key key_of(const Value& key) { return {static_cast<std::uint64_t>(key.scalar().to<std::int64_t>())}; }
 
@@ -25,6 +26,15 @@ void each_draw(Key key, std::int64_t count, F&& f) {
       f(at, words, std::min(kDrawn, end - at));
     }
   });
+}
+
+/// Calls draw(to) for kDrawn numbers, of which `count` are wanted.
+template <class F>
+void whole_block(float* numbers, std::int64_t count, F&& draw) {
+  if (count == kDrawn) return draw(numbers);
+  float block[kDrawn];
+  draw(block);
+  std::copy_n(block, count, numbers);
 }
 
 /// Drops elements whose memory order is not the row-major one that words are counted in: the words of each outermost
@@ -56,6 +66,12 @@ void drop_permuted(Key key, const Array& x, const Array& z, std::uint32_t thresh
 }  // namespace
 
 bool run(const op::Random& op, Call call) {
+  if (Samples::make(op, call)) {
+    const Samples samples(op, call);
+    const Array z = allocate(call.out[0]);
+    parallel_for(z.numel(), kSampleGrain, [&](std::int64_t begin, std::int64_t end) { samples.fill(z, begin, end); });
+    return true;
+  }
   if (op.dtype != DType::F32) return false;
   const Array z = allocate(call.out[0]);
   const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
@@ -65,13 +81,11 @@ bool run(const op::Random& op, Call call) {
               switch (op.distribution) {
                 case op::Distribution::Uniform: draw_uniform(words, a, b, numbers, count); return;
                 case op::Distribution::Bernoulli: draw_bernoulli(words, uniform_threshold(a), numbers, count); return;
-                case op::Distribution::Normal: {
-                  if (count == kDrawn) return draw_normal(words, a, b, numbers);
-                  float block[kDrawn];
-                  draw_normal(words, a, b, block);
-                  std::copy_n(block, count, numbers);
-                  return;
-                }
+                case op::Distribution::Exponential:
+                  return whole_block(numbers, count, [&](float* block) { draw_exponential(words, a, block); });
+                case op::Distribution::Normal:
+                  return whole_block(numbers, count, [&](float* block) { draw_normal(words, a, b, block); });
+                default: KILN_CHECK(false);
               }
             });
   return true;

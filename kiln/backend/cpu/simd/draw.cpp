@@ -106,6 +106,12 @@ void normal_of(const std::uint32_t* words, double mean, double deviation, float*
     numbers[2 * i + 1] = static_cast<float>(sine[i]);
   }
 }
+void exponential_of(const std::uint32_t* words, double rate, float* numbers) {
+  double u[kDrawn];
+  for (std::int64_t i = 0; i < kDrawn; ++i) u[i] = (words[i] + 0.5) * 0x1p-32;
+  for (std::size_t i = 0; i < kDrawn; i += kLanes<double>) store(-log(Vector<double>::load(u + i)) / rate, u + i);
+  for (std::int64_t i = 0; i < kDrawn; ++i) numbers[i] = static_cast<float>(u[i]);
+}
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -117,6 +123,7 @@ HWY_EXPORT(words_of);
 HWY_EXPORT(bernoulli_of);
 HWY_EXPORT(uniform_of);
 HWY_EXPORT(normal_of);
+HWY_EXPORT(exponential_of);
 HWY_EXPORT(drop_of);
 
 void draw_words(Key key, std::uint64_t block, std::uint32_t* words) {
@@ -134,6 +141,9 @@ void draw_uniform(const std::uint32_t* words, double low, double high, float* nu
 }
 void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers) {
   HWY_DYNAMIC_DISPATCH(normal_of)(words, mean, deviation, numbers);
+}
+void draw_exponential(const std::uint32_t* words, double rate, float* numbers) {
+  HWY_DYNAMIC_DISPATCH(exponential_of)(words, rate, numbers);
 }
 void drop(const float* x, const std::uint32_t* words, std::uint32_t threshold, float scale, float* z,
           std::int64_t count) {

@@ -21,6 +21,8 @@ void draw_bernoulli(const std::uint32_t* words, std::uint32_t threshold, float* 
 void draw_uniform(const std::uint32_t* words, double low, double high, float* numbers, std::int64_t count);
 /// Box and Muller over pairs of words: all kDrawn of them are read and written.
 void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers);
+/// -log(u) / rate, for the middle u of the 2^-32 that a word names; all kDrawn words are read and numbers written.
+void draw_exponential(const std::uint32_t* words, double rate, float* numbers);
 /// z[i] = x[i] * scale where to_uniform(words[i]) reaches the threshold's probability, else 0.
 void drop(const float* x, const std::uint32_t* words, std::uint32_t threshold, float scale, float* z,
           std::int64_t count);

@@ -1,0 +1,111 @@
+#include "kiln/backend/cpu/samples.hpp"
+
+#include <algorithm>
+
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/ops/sample.hpp"
+
+namespace kiln::cpu {
+namespace {
+
+using op::Distribution;
+
+/// A plain number, or the elements of a tensor broadcast to `shape` in row-major order.
+std::vector<double> numbers(const Value& value, const Shape& shape) {
+  if (value.is_scalar()) return {value.scalar().to<double>()};
+  const Array from = broadcast_to(read(value), shape);
+  std::vector<double> result(static_cast<std::size_t>(kiln::numel(shape)));
+  const Rows<2> rows(shape, {contiguous_strides(shape), from.strides});
+  visit_dtype(from.dtype, [&]<class T>(TypeTag<T>) {
+    rows.each([&](const auto& offsets) {
+      const T* row = from.as<T>() + offsets[1];
+      for (std::int64_t i = 0; i < rows.length(); ++i)
+        result[static_cast<std::size_t>(offsets[0] + i * rows.steps()[0])] = convert<double>(row[i * rows.steps()[1]]);
+    });
+  });
+  return result;
+}
+
+/// Rows of weights become rows of their running sums.
+void accumulate(std::vector<double>& weights, std::int64_t classes) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i) % classes;
+    require<ArgumentError>(weights[i] >= 0 && weights[i] < sample::kInfinity, "categorical: weight ", place, " of row ",
+                           static_cast<std::int64_t>(i) / classes, " is ", weights[i]);
+    if (place != 0) weights[i] += weights[i - 1];
+    require<ArgumentError>(place + 1 < classes || (weights[i] > 0 && weights[i] < sample::kInfinity),
+                           "categorical: the weights of row ", static_cast<std::int64_t>(i) / classes, " add up to ",
+                           weights[i]);
+  }
+}
+
+double parameter(const std::vector<double>& numbers, std::int64_t i) {
+  return numbers[numbers.size() == 1 ? 0 : static_cast<std::size_t>(i)];
+}
+
+}  // namespace
+
+bool Samples::make(const op::Random& op, Call call) {
+  switch (op.distribution) {
+    case Distribution::Uniform:
+    case Distribution::Normal:
+    case Distribution::Exponential: return false;
+    case Distribution::Bernoulli: return !call.in[op::Random::a].is_scalar();
+    default: return true;
+  }
+}
+
+Samples::Samples(const op::Random& op, Call call)
+    : distribution_(op.distribution),
+      key_{static_cast<std::uint64_t>(call.in[op::Random::key].scalar().to<std::int64_t>())} {
+  const Value &a = call.in[op::Random::a], &b = call.in[op::Random::b];
+  if (distribution_ == Distribution::Integer) {
+    low_ = a.scalar().to<std::int64_t>();
+    high_ = b.scalar().to<std::int64_t>();
+  } else if (distribution_ == Distribution::Categorical) {
+    classes_ = a.dim(-1);
+    draws_ = op.shape.back();
+    a_ = numbers(a, a.shape());
+    accumulate(a_, classes_);
+  } else {
+    a_ = numbers(a, op.shape);
+    b_ = numbers(b, op.shape);
+  }
+}
+
+double Samples::real(std::int64_t i) const {
+  sample::Stream stream(key_, i);
+  switch (distribution_) {
+    case Distribution::Bernoulli:
+      return static_cast<double>(to_uniform(random_word(key_, static_cast<std::uint64_t>(i)))) < parameter(a_, i);
+    case Distribution::TruncatedNormal: return sample::truncated_normal(stream, parameter(a_, i), parameter(b_, i));
+    case Distribution::Gamma: return sample::gamma(stream, parameter(a_, i));
+    case Distribution::Beta: return sample::beta(stream, parameter(a_, i), parameter(b_, i));
+    case Distribution::Poisson: return sample::poisson(stream, parameter(a_, i));
+    default: KILN_CHECK(false); return 0;
+  }
+}
+
+std::int64_t Samples::whole(std::int64_t i) const {
+  sample::Stream stream(key_, i);
+  if (distribution_ == Distribution::Integer) return sample::integer(stream, low_, high_);
+  // The first class whose running sum exceeds a number below the total; one without weight exceeds nothing.
+  const auto first = a_.begin() + i / draws_ * classes_, last = first + classes_;
+  const double target = stream.uniform() * *(last - 1);
+  const auto found = std::upper_bound(first, last, target);
+  // Rounding may reach the total, which only the last class with a weight does.
+  return (found < last ? found : std::lower_bound(first, last, *(last - 1))) - first;
+}
+
+void Samples::fill(const Array& result, std::int64_t begin, std::int64_t end) const {
+  const auto fill_by = [&](auto&& draw) {
+    visit_dtype(result.dtype, [&]<class T>(TypeTag<T>) {
+      for (std::int64_t i = begin; i < end; ++i) result.as<T>()[i] = convert<T>(draw(i));
+    });
+  };
+  if (distribution_ == Distribution::Integer || distribution_ == Distribution::Categorical)
+    fill_by([this](std::int64_t i) { return whole(i); });
+  else fill_by([this](std::int64_t i) { return real(i); });
+}
+
+}  // namespace kiln::cpu

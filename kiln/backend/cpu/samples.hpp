@@ -1,0 +1,30 @@
+// The draws of op::Random that each element makes from a stream of its own, for any kernel to divide among threads.
+#pragma once
+#include <vector>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/ops/create.hpp"
+
+namespace kiln::cpu {
+
+class Samples {
+ public:
+  /// Throws ArgumentError where weights cannot be drawn from.
+  Samples(const op::Random& op, Call call);
+  /// Is a call one for this class? The others draw word by word.
+  static bool make(const op::Random& op, Call call);
+
+  /// Elements [begin, end) of the result, which is in row-major order.
+  void fill(const Array& result, std::int64_t begin, std::int64_t end) const;
+
+ private:
+  double real(std::int64_t i) const;
+  std::int64_t whole(std::int64_t i) const;
+
+  op::Distribution distribution_;
+  Key key_;
+  std::vector<double> a_, b_;  // one number for all elements, or one for each; of Categorical, sums of weights
+  std::int64_t low_ = 0, high_ = 0, classes_ = 0, draws_ = 1;
+};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,20 @@
+// More ways to make a tensor of plain numbers.
+#pragma once
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+/// A tensor to be filled by what follows. Nothing is left undefined in Kiln: it holds zeros.
+Value empty(const Shape& shape, const Device& device, DType dtype = DType::F32);
+Value empty_like(const Value& x);
+Value full_like(const Value& x, const Scalar& value);
+
+/// [count]: from `start` to `end`, both included, in equal steps.
+Value linspace(double start, double end, std::int64_t count, const Device& device, DType dtype = DType::F32);
+/// [count]: base^start to base^end, both included, in equal ratios.
+Value logspace(double start, double end, std::int64_t count, const Device& device, double base = 10,
+               DType dtype = DType::F32);
+/// [rows, columns] with ones on the diagonal.
+Value eye(std::int64_t rows, std::int64_t columns, const Device& device, DType dtype = DType::F32);
+
+}  // namespace kiln

@@ -1,0 +1,97 @@
+#include "kiln/ops/functions/numbers.hpp"
+
+#include <limits>
+
+#include "kiln/ops/functions/view.hpp"
+
+namespace kiln {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double largest(DType dtype) {
+  return visit_dtype(dtype, []<class T>(TypeTag<T>) -> double {
+    if constexpr (std::is_same_v<T, F16>) return 65504;
+    else if constexpr (std::is_same_v<T, BF16>) return 0x1.fep127;
+    else return static_cast<double>(std::numeric_limits<T>::max());
+  });
+}
+
+Value to_double(const Value& x) { return x.is_scalar() ? Value(x.scalar().to<double>()) : cast(x, DType::F64); }
+
+bool is_whole(const Value& x) { return x.is_scalar() ? x.scalar().kind() != Kind::Float : !is_float(x.dtype()); }
+
+}  // namespace
+
+Value clamp_min(const Value& x, const Value& low) { return maximum(x, low); }
+Value clamp_max(const Value& x, const Value& high) { return minimum(x, high); }
+Value deg2rad(const Value& x) { return x * 0.017453292519943295; }
+Value rad2deg(const Value& x) { return x * 57.29577951308232; }
+Value float_power(const Value& x, const Value& y) { return pow(to_double(x), to_double(y)); }
+Value powi(const Value& x, const Value& exponent) {
+  require<DTypeError>(is_whole(exponent), "powi: needs a whole exponent, got ", exponent);
+  return pow(x, exponent);
+}
+Value logit(const Value& x, double epsilon) {
+  require<ArgumentError>(epsilon >= 0 && epsilon <= 0.5, "logit: epsilon ", epsilon, " is not between 0 and 0.5");
+  return logit(clamp(x, epsilon, 1 - epsilon));
+}
+Value trigamma(const Value& x) { return polygamma(1, x); }
+
+Value nan_to_num(const Value& x, double nan, std::optional<double> infinity, std::optional<double> negative_infinity) {
+  if (is_whole(x)) return x;
+  const double most = largest(x.is_scalar() ? DType::F64 : x.dtype());
+  const Value numbers = where(is_nan(x), nan, x);
+  const Value below = where(is_posinf(x), infinity.value_or(most), numbers);
+  return where(is_neginf(x), negative_infinity.value_or(-most), below);
+}
+Value is_posinf(const Value& x) { return eq(x, kInfinity); }
+Value is_neginf(const Value& x) { return eq(x, -kInfinity); }
+Value contains_nan(const Value& x) { return any(is_nan(x)); }
+
+Value is_close(const Value& x, const Value& y, double relative, double absolute, bool equal_nan) {
+  require<ArgumentError>(relative >= 0 && absolute >= 0, "is_close: the tolerances ", relative, " and ", absolute,
+                         " must not be negative");
+  if (is_whole(x) && is_whole(y)) return is_close(to_double(x), to_double(y), relative, absolute);
+  // A difference of infinities is NaN and compares false; that from a number is infinite, and so is its tolerance.
+  const Value near = logical_and(le(abs(x - y), absolute + relative * abs(y)), is_finite(y));
+  const Value close = logical_or(near, eq(x, y));
+  return equal_nan ? logical_or(close, logical_and(is_nan(x), is_nan(y))) : close;
+}
+Value all_close(const Value& x, const Value& y, double relative, double absolute, bool equal_nan) {
+  return all(is_close(x, y, relative, absolute, equal_nan));
+}
+
+Value lerp(const Value& x, const Value& y, const Value& weight) {
+  const Value step = y - x;
+  // From the nearer end, so that both ends are met exactly.
+  if (weight.is_scalar()) return weight.scalar().to<double>() < 0.5 ? x + step * weight : y - step * (1 - weight);
+  return where(lt(weight, 0.5), x + step * weight, y - step * (1 - weight));
+}
+Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a * b * scale; }
+Value addcdiv(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a / b * scale; }
+
+Value dot(const Value& x, const Value& y) {
+  require<ShapeError>(x.rank() == 1 && x.shape() == y.shape(), "dot: needs two vectors of one size, got ", x, " and ",
+                      y);
+  return vdot(x, y);
+}
+Value vdot(const Value& x, const Value& y) {
+  require<ShapeError>(x.shape() == y.shape(), "vdot: ", x, " and ", y, " differ in shape");
+  return reshape(matmul(reshape(x, {1, x.numel()}), reshape(y, {y.numel(), 1})), {});
+}
+Value vecdot(const Value& x, const Value& y, int dim) {
+  const Value products = x * y;
+  return sum(products, {wrap_dim("vecdot", dim, products.rank())});
+}
+Value cross(const Value& x, const Value& y, int dim) {
+  const Shape shape = broadcast("cross", x.shape(), y.shape());
+  const int along = wrap_dim("cross", dim, shape.size()) - shape.size();  // from the end, as shapes broadcast
+  for (const Value& v : {x, y})
+    require<ShapeError>(v.rank() >= -along && v.dim(along) == 3, "cross: dimension ", dim, " of ", v,
+                        " does not have 3 elements");
+  const auto turned = [&](const Value& v, int by) { return roll(v, -by, along); };
+  return turned(x, 1) * turned(y, 2) - turned(x, 2) * turned(y, 1);
+}
+
+}  // namespace kiln

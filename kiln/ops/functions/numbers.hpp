@@ -1,0 +1,49 @@
+// What is made of the rows of elementwise.def: shorthands, comparisons with a tolerance, products of vectors. Operands
+// broadcast and promote; what integers, infinities and NaN do is written in docs/numbers.md.
+#pragma once
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+Value clamp_min(const Value& x, const Value& low);
+Value clamp_max(const Value& x, const Value& high);
+Value deg2rad(const Value& x);
+Value rad2deg(const Value& x);
+/// pow() computed in float64.
+Value float_power(const Value& x, const Value& y);
+/// pow() for whole exponents: a float to an integer, or an integer to an integer. Throws DTypeError for others.
+Value powi(const Value& x, const Value& exponent);
+/// log(x / (1 - x)) with x brought into [epsilon, 1 - epsilon] first.
+Value logit(const Value& x, double epsilon);
+/// The second derivative of lgamma().
+Value trigamma(const Value& x);
+
+/// x with NaN, infinity and -infinity replaced; without limits by the largest numbers of the type.
+Value nan_to_num(const Value& x, double nan = 0, std::optional<double> infinity = {},
+                 std::optional<double> negative_infinity = {});
+Value is_posinf(const Value& x);
+Value is_neginf(const Value& x);
+/// Is any element NaN? Booleans of rank 0.
+Value contains_nan(const Value& x);
+/// |x - y| <= absolute + relative * |y|; equal infinities are close, NaN is close to NaN only if `equal_nan`.
+Value is_close(const Value& x, const Value& y, double relative = 1e-5, double absolute = 1e-8, bool equal_nan = false);
+/// Are all elements close? A boolean of rank 0.
+Value all_close(const Value& x, const Value& y, double relative = 1e-5, double absolute = 1e-8, bool equal_nan = false);
+
+/// x + (y - x) * weight: exactly x at 0 and y at 1.
+Value lerp(const Value& x, const Value& y, const Value& weight);
+/// x + scale * a * b
+Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale = 1);
+/// x + scale * a / b
+Value addcdiv(const Value& x, const Value& a, const Value& b, const Value& scale = 1);
+
+/// [n] . [n] -> []
+Value dot(const Value& x, const Value& y);
+/// The dot product of all elements of two tensors of one shape.
+Value vdot(const Value& x, const Value& y);
+/// The sums of products along `dim`, over which both broadcast.
+Value vecdot(const Value& x, const Value& y, int dim = -1);
+/// The vector product along `dim`, which has three elements.
+Value cross(const Value& x, const Value& y, int dim = -1);
+
+}  // namespace kiln
