@@ -68,9 +68,10 @@ inline double gamma_zeta(double s, double x) {
     ++j;
   }
   sum += std::pow(x / a, s) * tail;
-  const double gamma = std::tgamma(s), first = std::pow(x, -s);
-  const bool in_range = gamma < kInfinity && first > 1e-290 && first < kInfinity;
-  return sum * (in_range ? gamma * first : std::exp(lgamma(s) - s * std::log(x)));
+  // Gamma(s) * x^-s; in two halves, and by logarithms where one of them is out of range.
+  const double gamma = std::tgamma(s), half = std::pow(x, -s / 2);
+  const bool in_range = gamma < kInfinity && half > 1e-290 && half < kInfinity;
+  return in_range ? sum * gamma * half * half : sum * std::exp(lgamma(s) - s * std::log(x));
 }
 
 /// The derivative of digamma of a whole order (0: digamma itself) up to 1000; NaN for other orders. A pole is infinite

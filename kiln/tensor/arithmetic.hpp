@@ -41,18 +41,34 @@ requires Has<K>::Number Tensor<D, K> operator-(const Tensor<D, K>& x) {
   return x.neg();
 }
 
-// Logic on booleans. There are no && and ||: overloaded, they would evaluate both sides.
-template <int D, int E>
-Tensor<(D < E ? E : D), Bool> operator&(const Tensor<D, Bool>& x, const Tensor<E, Bool>& y) {
-  return x.logical_and(y);
+// Logic on booleans, and the same on the bits of integers. There are no && and ||: overloaded, they would evaluate
+// both sides.
+template <class X, class Y>
+concept BitOperands = Operand<X> && Operand<Y> && !(Number<X> && Number<Y>) &&
+                      !std::is_same_v<KindOfOperand<X>, Float> && !std::is_same_v<KindOfOperand<Y>, Float>;
+#define KILN_BIT_OPERATOR(symbol, function)                                                                         \
+  template <class X, class Y>                                                                                       \
+  requires BitOperands<X, Y>                                                                                        \
+  Tensor<kJoinedRank<X, Y>, Joined<KindOfOperand<X>, KindOfOperand<Y>>> operator symbol(const X & x, const Y & y) { \
+    return Typed{function(Value(x), Value(y))};                                                                     \
+  }
+KILN_BIT_OPERATOR(&, bitwise_and)
+KILN_BIT_OPERATOR(|, bitwise_or)
+KILN_BIT_OPERATOR(^, bitwise_xor)
+#undef KILN_BIT_OPERATOR
+template <int D, Operand Y>
+requires std::is_same_v<KindOfOperand<Y>, Int>
+Tensor<kJoinedRank<Tensor<D, Int>, Y>, Int> operator<<(const Tensor<D, Int>& x, const Y& y) {
+  return x.shift_left(y);
 }
-template <int D, int E>
-Tensor<(D < E ? E : D), Bool> operator|(const Tensor<D, Bool>& x, const Tensor<E, Bool>& y) {
-  return x.logical_or(y);
+template <int D, Operand Y>
+requires std::is_same_v<KindOfOperand<Y>, Int>
+Tensor<kJoinedRank<Tensor<D, Int>, Y>, Int> operator>>(const Tensor<D, Int>& x, const Y& y) {
+  return x.shift_right(y);
 }
-template <int D, int E>
-Tensor<(D < E ? E : D), Bool> operator^(const Tensor<D, Bool>& x, const Tensor<E, Bool>& y) {
-  return x.logical_xor(y);
+template <int D>
+Tensor<D, Int> operator~(const Tensor<D, Int>& x) {
+  return x.bitwise_not();
 }
 template <int D>
 Tensor<D, Bool> operator!(const Tensor<D, Bool>& x) {
@@ -76,19 +92,31 @@ Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) {
   return x = x / y;
 }
 
-// exp(x) is x.exp(), pow(x, y) is x.pow(y).
+// exp(x) is x.exp(), pow(x, y) is x.pow(y); pow(2, x) has the number first.
 #define KILN_UNARY(Name, function, ...)  \
   template <int D, class K>              \
   auto function(const Tensor<D, K>& x) { \
     return x.function();                 \
   }
 #define KILN_PREDICATE(Name, function, ...) KILN_UNARY(Name, function)
-#define KILN_BINARY(Name, function, ...)             \
-  template <int D, class K, Operand Y>               \
-  auto function(const Tensor<D, K>& x, const Y& y) { \
-    return x.function(y);                            \
+#define KILN_BINARY(Name, function, domain, ...)                                                 \
+  template <int D, class K, Operand Y>                                                           \
+  auto function(const Tensor<D, K>& x, const Y& y) {                                             \
+    return x.function(y);                                                                        \
+  }                                                                                              \
+  template <Number N, int D, class K>                                                            \
+  requires Has<K>::domain Tensor<D, Joined<KindOf<N>, K>> function(N x, const Tensor<D, K>& y) { \
+    return Typed{function(Value(x), y.value())};                                                 \
   }
-#define KILN_COMPARISON(Name, function, ...) KILN_BINARY(Name, function)
+#define KILN_COMPARISON(Name, function, domain, ...)                             \
+  template <int D, class K, Operand Y>                                           \
+  auto function(const Tensor<D, K>& x, const Y& y) {                             \
+    return x.function(y);                                                        \
+  }                                                                              \
+  template <Number N, int D, class K>                                            \
+  requires Has<K>::domain Tensor<D, Bool> function(N x, const Tensor<D, K>& y) { \
+    return Typed{function(Value(x), y.value())};                                 \
+  }
 #include "kiln/ops/elementwise.def"
 
 /// condition ? x : y, elementwise; all three broadcast.

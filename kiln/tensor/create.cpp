@@ -45,22 +45,4 @@ KILN_NESTED(4)
 KILN_NESTED(5)
 #undef KILN_NESTED
 
-Tensor<1> linspace(double start, double end, std::int64_t count, const Device& device, DType dtype) {
-  require<ArgumentError>(count >= 0, "linspace: the count must not be negative, got ", count);
-  if (count == 1) return Tensor<1>::full({1}, start, device, dtype);
-  TensorData data({count}, DType::F64);
-  const auto points = data.as<double>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double t = static_cast<double>(i) / static_cast<double>(count - 1);
-    points[static_cast<std::size_t>(i)] = i + 1 == count ? end : start + (end - start) * t;
-  }
-  return Tensor<1>::from_data(data.to(dtype), device);
-}
-
-Tensor<2> eye(std::int64_t size, const Device& device, DType dtype) {
-  require<ArgumentError>(size >= 0, "eye: the size must not be negative, got ", size);
-  const auto i = arange(size, device);
-  return (i.unsqueeze(1) == i).to_float(dtype);
-}
-
 }  // namespace kiln

@@ -1,12 +1,11 @@
 // Tensors from plain numbers. The rank comes from the braces: zeros({2, 3}, device) is a Tensor<2>; for a shape that is
 // known at run time there is Tensor<2>::zeros(shape, device). The kind is Float unless told: zeros<Int>({2, 3}, device).
 #pragma once
+#include "kiln/ops/functions/create.hpp"
+#include "kiln/tensor/random.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
-
-template <std::size_t N>
-using Sizes = const std::int64_t (&)[N];
 
 template <class K = Float, std::size_t D>
 Tensor<D, K> full(Sizes<D> shape, typename K::Literal value, const Device& device, DType dtype = K::kDefault) {
@@ -19,6 +18,15 @@ Tensor<D, K> zeros(Sizes<D> shape, const Device& device, DType dtype = K::kDefau
 template <class K = Float, std::size_t D>
 Tensor<D, K> ones(Sizes<D> shape, const Device& device, DType dtype = K::kDefault) {
   return Typed{ones(Shape(shape, shape + D), device, dtype)};
+}
+/// To be filled by what follows; holds zeros until then.
+template <class K = Float, std::size_t D>
+Tensor<D, K> empty(Sizes<D> shape, const Device& device, DType dtype = K::kDefault) {
+  return Typed{empty(Shape(shape, shape + D), device, dtype)};
+}
+template <int D, class K>
+Tensor<D, K> empty_like(const Tensor<D, K>& x) {
+  return Typed{empty_like(x.value())};
 }
 template <int D, class K>
 Tensor<D, K> full_like(const Tensor<D, K>& x, typename K::Literal value) {
@@ -49,37 +57,21 @@ Tensor<1, KindOf<N>> arange(N start, N end, N step, const Device& device, DType 
 }
 
 /// [count]: from `start` to `end`, both included, in equal steps.
-Tensor<1> linspace(double start, double end, std::int64_t count, const Device& device, DType dtype = DType::F32);
-/// [size, size] with ones on the diagonal.
-Tensor<2> eye(std::int64_t size, const Device& device, DType dtype = DType::F32);
-
-// ---- random: from the device's stream, or from `key` ----------------------------------------------------------------
-/// Mean 0, variance 1.
-template <std::size_t D>
-Tensor<D> randn(Sizes<D> shape, const Device& device, std::optional<Key> key = {}) {
-  return Typed{normal(Shape(shape, shape + D), 0, 1, device, DType::F32, key)};
+inline Tensor<1> linspace(double start, double end, std::int64_t count, const Device& device,
+                          DType dtype = DType::F32) {
+  return Typed{linspace(Scalar(start), Scalar(end), count, device, dtype)};
 }
-template <std::size_t D>
-Tensor<D> normal(Sizes<D> shape, double mean, double deviation, const Device& device, std::optional<Key> key = {}) {
-  return Typed{normal(Shape(shape, shape + D), mean, deviation, device, DType::F32, key)};
+/// [count]: base^start to base^end, both included, in equal ratios.
+inline Tensor<1> logspace(double start, double end, std::int64_t count, const Device& device, double base = 10,
+                          DType dtype = DType::F32) {
+  return Typed{logspace(Scalar(start), Scalar(end), count, device, base, dtype)};
 }
-/// [low, high)
-template <std::size_t D>
-Tensor<D> uniform(Sizes<D> shape, double low, double high, const Device& device, std::optional<Key> key = {}) {
-  return Typed{uniform(Shape(shape, shape + D), low, high, device, DType::F32, key)};
+/// [rows, columns] with ones on the diagonal.
+inline Tensor<2> eye(std::int64_t rows, std::int64_t columns, const Device& device, DType dtype = DType::F32) {
+  return Typed{eye(Shape{rows, columns}, device, dtype)};
 }
-/// 1 with the probability given, else 0.
-template <std::size_t D>
-Tensor<D> bernoulli(Sizes<D> shape, double probability, const Device& device, std::optional<Key> key = {}) {
-  return Typed{bernoulli(Shape(shape, shape + D), probability, device, DType::F32, key)};
-}
-template <int D>
-Tensor<D> randn_like(const Tensor<D>& x, std::optional<Key> key = {}) {
-  return Typed{normal(x.shape(), 0, 1, x.device(), x.dtype(), key)};
-}
-template <int D>
-Tensor<D> uniform_like(const Tensor<D>& x, double low, double high, std::optional<Key> key = {}) {
-  return Typed{uniform(x.shape(), low, high, x.device(), x.dtype(), key)};
+inline Tensor<2> eye(std::int64_t size, const Device& device, DType dtype = DType::F32) {
+  return eye(size, size, device, dtype);
 }
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+#include "kiln/ops/functions/create.hpp"
 #include "kiln/core/random.hpp"
 #include "tests/ops/harness.hpp"
 
@@ -31,6 +32,24 @@ std::vector<Row> create_rows() {
                         return std::vector<Array>{down, up};
                       },
                   .gradient = false});
+  rows.push_back({.name = "spaces",
+                  .operands = {{{2, 3}}},
+                  .function =
+                      [](const Values& in) {
+                        const Device device = in[0].device();
+                        const DType dtype = in[0].dtype();
+                        return Values{linspace(-1, 2, 7, device, dtype), logspace(0, 3, 4, device, 2, dtype),
+                                      eye({2, 3}, device, dtype) * in[0], empty({2}, device, dtype),
+                                      full_like(in[0], 4) + empty_like(in[0])};
+                      },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array line({7}), powers({4}), diagonal({2, 3});
+                        for (std::size_t i = 0; i < 7; ++i) line.v[i] = -1 + 0.5 * static_cast<double>(i);
+                        for (std::size_t i = 0; i < 4; ++i) powers.v[i] = static_cast<double>(1 << i);
+                        for (const std::int64_t i : {0, 1}) diagonal({i, i}) = in[0]({i, i});
+                        return std::vector<Array>{line, powers, diagonal, Array({2}), Array({2, 3}, 4)};
+                      }});
   rows.push_back({.name = "random",
                   .operands = {{{}}},
                   .function =

@@ -22,19 +22,21 @@ Value empty(const Shape& shape, const Device& device, DType dtype) { return zero
 Value empty_like(const Value& x) { return zeros_like(x); }
 Value full_like(const Value& x, const Scalar& value) { return full(x.shape(), value, x.device(), x.dtype()); }
 
-Value linspace(double start, double end, std::int64_t count, const Device& device, DType dtype) {
-  return from_data(equal_steps("linspace", start, end, count).to(dtype), device);
+Value linspace(const Scalar& start, const Scalar& end, std::int64_t count, const Device& device, DType dtype) {
+  return from_data(equal_steps("linspace", start.to<double>(), end.to<double>(), count).to(dtype), device);
 }
-Value logspace(double start, double end, std::int64_t count, const Device& device, double base, DType dtype) {
-  TensorData data = equal_steps("logspace", start, end, count);
+Value logspace(const Scalar& start, const Scalar& end, std::int64_t count, const Device& device, double base,
+               DType dtype) {
+  TensorData data = equal_steps("logspace", start.to<double>(), end.to<double>(), count);
   for (double& point : data.as<double>()) point = std::pow(base, point);
   return from_data(data.to(dtype), device);
 }
 
-Value eye(std::int64_t rows, std::int64_t columns, const Device& device, DType dtype) {
-  for (const std::int64_t size : {rows, columns})
+Value eye(const Shape& shape, const Device& device, DType dtype) {
+  require<ShapeError>(shape.size() == 2, "eye: makes matrices, not ", shape);
+  for (const std::int64_t size : shape)
     require<ArgumentError>(size >= 0, "eye: the size must not be negative, got ", size);
-  return cast(eq(unsqueeze(arange(0, rows, 1, device), 1), arange(0, columns, 1, device)), dtype);
+  return cast(eq(unsqueeze(arange(0, shape[0], 1, device), 1), arange(0, shape[1], 1, device)), dtype);
 }
 
 }  // namespace kiln

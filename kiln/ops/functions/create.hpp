@@ -10,11 +10,12 @@ Value empty_like(const Value& x);
 Value full_like(const Value& x, const Scalar& value);
 
 /// [count]: from `start` to `end`, both included, in equal steps.
-Value linspace(double start, double end, std::int64_t count, const Device& device, DType dtype = DType::F32);
-/// [count]: base^start to base^end, both included, in equal ratios.
-Value logspace(double start, double end, std::int64_t count, const Device& device, double base = 10,
+Value linspace(const Scalar& start, const Scalar& end, std::int64_t count, const Device& device,
                DType dtype = DType::F32);
-/// [rows, columns] with ones on the diagonal.
-Value eye(std::int64_t rows, std::int64_t columns, const Device& device, DType dtype = DType::F32);
+/// [count]: base^start to base^end, both included, in equal ratios.
+Value logspace(const Scalar& start, const Scalar& end, std::int64_t count, const Device& device, double base = 10,
+               DType dtype = DType::F32);
+/// Ones on the diagonal of a matrix of shape [rows, columns].
+Value eye(const Shape& shape, const Device& device, DType dtype = DType::F32);
 
 }  // namespace kiln

@@ -149,10 +149,11 @@ Value randint(const Shape& shape, std::int64_t low, std::int64_t high, const Dev
   for (const std::int64_t end : {low, high - 1}) require_fits("randint", end, dtype);
   return draw(Distribution::Integer, shape, low, high, device, dtype, key);
 }
-Value randperm(std::int64_t count, const Device& device, DType dtype, RandomKey key) {
-  require<ArgumentError>(count >= 0, "randperm: the count must not be negative, got ", count);
-  require_fits("randperm", count > 0 ? count - 1 : 0, dtype);
-  return cast(sort(uniform({count}, 0, 1, device, DType::F64, key), 0).indices, dtype);
+Value randperm(const Scalar& count, const Device& device, DType dtype, RandomKey key) {
+  const auto size = count.to<std::int64_t>();
+  require<ArgumentError>(size >= 0, "randperm: the count must not be negative, got ", size);
+  require_fits("randperm", size > 0 ? size - 1 : 0, dtype);
+  return cast(sort(uniform({size}, 0, 1, device, DType::F64, key), 0).indices, dtype);
 }
 
 Value uniform_like(const Value& x, double low, double high, RandomKey key) {

@@ -48,7 +48,7 @@ Value multinomial(const Value& weights, std::int64_t count, bool replacement = f
 Value randint(const Shape& shape, std::int64_t low, std::int64_t high, const Device& device, DType dtype = DType::I64,
               RandomKey key = {});
 /// 0, 1, ..., count - 1 in a random order.
-Value randperm(std::int64_t count, const Device& device, DType dtype = DType::I64, RandomKey key = {});
+Value randperm(const Scalar& count, const Device& device, DType dtype = DType::I64, RandomKey key = {});
 
 // ---- of the shape, type and device of x ------------------------------------------------------------------------------
 Value uniform_like(const Value& x, double low = 0, double high = 1, RandomKey key = {});

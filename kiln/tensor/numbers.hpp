@@ -1,0 +1,116 @@
+// What is made of the elementwise functions: shorthands, comparisons with a tolerance, products of vectors. Contracts
+// stand in ops/functions/numbers.hpp; docs/numbers.md says what happens at the edges of the types.
+#pragma once
+#include "kiln/ops/functions/numbers.hpp"
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln {
+
+template <int D, class K, Operand Low>
+requires Has<K>::Number
+Tensor<kJoinedRank<Tensor<D, K>, Low>, Joined<K, KindOfOperand<Low>>> clamp_min(const Tensor<D, K>& x, const Low& low) {
+  return Typed{clamp_min(x.value(), Value(low))};
+}
+template <int D, class K, Operand High>
+requires Has<K>::Number
+Tensor<kJoinedRank<Tensor<D, K>, High>, Joined<K, KindOfOperand<High>>> clamp_max(const Tensor<D, K>& x,
+                                                                                  const High& high) {
+  return Typed{clamp_max(x.value(), Value(high))};
+}
+template <int D, class K>
+Tensor<D> deg2rad(const Tensor<D, K>& x) {
+  return Typed{deg2rad(x.value())};
+}
+template <int D, class K>
+Tensor<D> rad2deg(const Tensor<D, K>& x) {
+  return Typed{rad2deg(x.value())};
+}
+/// pow() computed in float64.
+template <Operand X, Operand Y>
+Tensor<kJoinedRank<X, Y>> float_power(const X& x, const Y& y) {
+  return Typed{float_power(Value(x), Value(y))};
+}
+template <int D, class K, Operand Exponent>
+requires std::is_same_v<KindOfOperand<Exponent>, Int>
+Tensor<kJoinedRank<Tensor<D, K>, Exponent>, Arithmetic<K>> powi(const Tensor<D, K>& x, const Exponent& exponent) {
+  return Typed{powi(x.value(), Value(exponent))};
+}
+/// log(x / (1 - x)) with x brought into [epsilon, 1 - epsilon] first.
+template <int D>
+Tensor<D> logit(const Tensor<D>& x, double epsilon) {
+  return Typed{logit(x.value(), epsilon)};
+}
+template <int D>
+Tensor<D> trigamma(const Tensor<D>& x) {
+  return Typed{trigamma(x.value())};
+}
+
+template <int D>
+Tensor<D> nan_to_num(const Tensor<D>& x, double nan = 0, std::optional<double> infinity = {},
+                     std::optional<double> negative_infinity = {}) {
+  return Typed{nan_to_num(x.value(), nan, infinity, negative_infinity)};
+}
+template <int D>
+Tensor<D, Bool> is_posinf(const Tensor<D>& x) {
+  return Typed{is_posinf(x.value())};
+}
+template <int D>
+Tensor<D, Bool> is_neginf(const Tensor<D>& x) {
+  return Typed{is_neginf(x.value())};
+}
+template <int D>
+Tensor<0, Bool> contains_nan(const Tensor<D>& x) {
+  return Typed{contains_nan(x.value())};
+}
+/// |x - y| <= absolute + relative * |y|
+template <Operand X, Operand Y>
+Tensor<kJoinedRank<X, Y>, Bool> is_close(const X& x, const Y& y, double relative = 1e-5, double absolute = 1e-8,
+                                         bool equal_nan = false) {
+  return Typed{is_close(Value(x), Value(y), relative, absolute, equal_nan)};
+}
+template <Operand X, Operand Y>
+Tensor<0, Bool> all_close(const X& x, const Y& y, double relative = 1e-5, double absolute = 1e-8,
+                          bool equal_nan = false) {
+  return Typed{all_close(Value(x), Value(y), relative, absolute, equal_nan)};
+}
+
+/// x + (y - x) * weight
+template <int D, int E, Operand Weight>
+Tensor<kJoinedRank<Tensor<D>, Tensor<kJoinedRank<Tensor<E>, Weight>>>> lerp(const Tensor<D>& x, const Tensor<E>& y,
+                                                                            const Weight& weight) {
+  return Typed{lerp(x.value(), y.value(), Value(weight))};
+}
+/// x + scale * a * b; a and b broadcast to x.
+template <int D, int E, int F>
+requires(E <= D && F <= D)
+Tensor<D> addcmul(const Tensor<D>& x, const Tensor<E>& a, const Tensor<F>& b, double scale = 1) {
+  return Typed{addcmul(x.value(), a.value(), b.value(), scale)};
+}
+/// x + scale * a / b; a and b broadcast to x.
+template <int D, int E, int F>
+requires(E <= D && F <= D)
+Tensor<D> addcdiv(const Tensor<D>& x, const Tensor<E>& a, const Tensor<F>& b, double scale = 1) {
+  return Typed{addcdiv(x.value(), a.value(), b.value(), scale)};
+}
+
+template <class K, class L>
+Tensor<0, Arithmetic<K, L>> dot(const Tensor<1, K>& x, const Tensor<1, L>& y) {
+  return Typed{dot(x.value(), y.value())};
+}
+/// The dot product of all elements of two tensors of one shape.
+template <int D, class K, class L>
+Tensor<0, Arithmetic<K, L>> vdot(const Tensor<D, K>& x, const Tensor<D, L>& y) {
+  return Typed{vdot(x.value(), y.value())};
+}
+/// The sums of products along `dim`.
+template <int D, class K, class L>
+Tensor<D - 1, Arithmetic<K, L>> vecdot(const Tensor<D, K>& x, const Tensor<D, L>& y, int dim = -1) {
+  return Typed{vecdot(x.value(), y.value(), dim)};
+}
+/// The vector product along `dim`, which has three elements.
+template <int D, class K, int E, class L>
+Tensor<(D < E ? E : D), Arithmetic<K, L>> cross(const Tensor<D, K>& x, const Tensor<E, L>& y, int dim = -1) {
+  return Typed{cross(x.value(), y.value(), dim)};
+}
+
+}  // namespace kiln
