@@ -59,6 +59,10 @@ TEST(Create, Sequences) {
   EXPECT_EQ(to_text(linspace(3, 9, 1, device())), "[3.]");
   EXPECT_EQ(linspace(3, 9, 0, device()).shape(), (Shape{0}));
   EXPECT_EQ(to_text(eye(2, device())), "[[1. 0.]\n [0. 1.]]");
+  EXPECT_EQ(to_text(eye(2, 3, device())), "[[1. 0. 0.]\n [0. 1. 0.]]");
+  EXPECT_EQ(to_text(logspace(0, 2, 3, device())), "[  1.  10. 100.]");
+  EXPECT_EQ(to_text(logspace(3, 3, 1, device(), 2)), "[8.]");
+  EXPECT_EQ(to_text(empty({2}, device())) + to_text(empty_like(arange(2, device()))), "[0. 0.][0 0]");
   EXPECT_EQ(sentence_of([&] { return eye(-1, device()); }),
             "ArgumentError: eye: the size must not be negative, got -1");
 }
