@@ -108,9 +108,10 @@ constexpr int digits_of(float) { return 6; }
 constexpr int digits_of(F16) { return 3; }
 constexpr int digits_of(BF16) { return 2; }
 
-/// NumPy's rule for when exponents are easier to read.
+/// What the options say, or NumPy's rule for when exponents are easier to read.
 template <class T>
 bool wants_exponent(const std::vector<T>& elements, const PrintOptions& options) {
+  if (options.exponents != Exponents::Automatic) return options.exponents == Exponents::Always;
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const T element : elements) {
     const double size = std::abs(static_cast<double>(element));

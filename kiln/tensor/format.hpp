@@ -6,12 +6,16 @@
 
 namespace kiln {
 
+/// Where floats are written with exponents: where they are easier to read so, everywhere, or nowhere.
+enum class Exponents : std::uint8_t { Automatic, Always, Never };
+
 struct PrintOptions {
   int precision = 8;              // digits after the point, at most
   std::int64_t threshold = 1000;  // a tensor of more elements is shown by its edges
   std::int64_t edge_items = 3;    // how many at either end of a dimension
   int line_width = 75;
   bool suppress_small = false;  // no exponents because of small numbers: they round to 0
+  Exponents exponents = Exponents::Automatic;
 };
 
 /// What to_text() and print() use where a call says nothing else. Set it before there are other threads.

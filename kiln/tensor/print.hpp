@@ -1,5 +1,5 @@
 // fmt knows tensors, shapes, element types and devices, and print() writes them: print("{}\n{}\n", x, x.shape()).
-// {:.3} shows a tensor with at most three digits after the point.
+// {:.3} shows a tensor with at most three digits after the point, {:.3e} with exponents, {:f} without any.
 #pragma once
 #include <fmt/core.h>
 
@@ -21,26 +21,30 @@ inline auto write(std::string_view text, fmt::format_context& context) {
   return std::copy(text.begin(), text.end(), context.out());
 }
 
-/// The part of a formatter that does not depend on the type: reads {} or {:.N}, writes a text.
+/// The part of a formatter that does not depend on the type: reads {}, {:.N}, {:e}, {:.Nf}, ..., writes a text.
 class TensorFormatter {
  public:
   constexpr auto parse(fmt::format_parse_context& context) {
     auto at = context.begin();
-    if (at == context.end() || *at != '.') return at;
-    for (precision_ = 0, ++at; at != context.end() && '0' <= *at && *at <= '9'; ++at)
-      precision_ = precision_ < 100 ? precision_ * 10 + (*at - '0') : precision_;
-    return at;
+    if (at != context.end() && *at == '.')
+      for (precision_ = 0, ++at; at != context.end() && '0' <= *at && *at <= '9'; ++at)
+        precision_ = precision_ < 100 ? precision_ * 10 + (*at - '0') : precision_;
+    if (at == context.end() || (*at != 'e' && *at != 'f')) return at;
+    exponents_ = *at == 'e' ? Exponents::Always : Exponents::Never;
+    return ++at;
   }
 
  protected:
   std::string text_of(const Value& tensor) const {
     PrintOptions options = print_options();
     if (precision_ >= 0) options.precision = precision_;
+    if (exponents_ != Exponents::Automatic) options.exponents = exponents_;
     return to_text(tensor, options);
   }
 
  private:
   int precision_ = -1;
+  Exponents exponents_ = Exponents::Automatic;
 };
 
 // What has an `append` for error sentences is printed as it stands there.

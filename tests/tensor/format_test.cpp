@@ -139,6 +139,17 @@ TEST(Format, TakesOptions) {
   EXPECT_EQ(shown<float>({2}, {1.5f, 2.5f}, {.precision = 0}), "[2. 2.]");
 }
 
+TEST(Format, TheChoiceOfExponentsCanBeMade) {
+  EXPECT_EQ(shown<float>({2}, {1.5f, -20}, {.exponents = Exponents::Always}), "[ 1.5e+00 -2.0e+01]");
+  EXPECT_EQ(shown<float>({2}, {1e-5f, 1e9f}, {.precision = 6, .exponents = Exponents::Never}),
+            "[         0.00001 1000000000.     ]");
+  EXPECT_EQ(shown<float>({}, {INFINITY}, {.exponents = Exponents::Always}), "inf");
+  EXPECT_EQ(shown<float>({}, {0}, {.exponents = Exponents::Always}), "0e+00");
+  EXPECT_EQ(shown<std::int64_t>({2}, {1, 20}, {.exponents = Exponents::Always}), "[ 1 20]");
+  const auto x = Tensor<1>::of({1.0 / 3, 1e6}, Device::cpu());
+  EXPECT_EQ(fmt::format("{:.3e} {:.2f} {:f}", x, x, x * 0), "[3.333e-01 1.000e+06] [      0.33 1000000.  ] [0. 0.]");
+}
+
 TEST(Format, ShowsWhatIsEmptyAndWhatHasRankZero) {
   EXPECT_EQ(shown<float>({0, 3}, {}), "[]");
   EXPECT_EQ(shown<float>({}, {3}), "3.0");
