@@ -36,7 +36,7 @@ Value glu(const Value& x, int dim) {
   return narrow(x, dim, 0, half) * sigmoid(narrow(x, dim, half, half));
 }
 
-Value softmin(const Value& x, int dim) { return softmax(neg(x), dim); }
+Value softmin(const Value& x, int dim) { return softmax(neg(x), wrap_dim("softmin", dim, x.rank())); }
 
 Value quiet_softmax(const Value& x, int dim) {
   dim = wrap_dim("quiet_softmax", dim, x.rank());

@@ -63,6 +63,7 @@ Value all_close(const Value& x, const Value& y, double relative, double absolute
 }
 
 Value lerp(const Value& x, const Value& y, const Value& weight) {
+  broadcast("lerp", broadcast("lerp", x.shape(), y.shape()), weight.shape());
   const Value step = y - x;
   // From the nearer end, so that both ends are met exactly.
   if (weight.is_scalar()) return weight.scalar().to<double>() < 0.5 ? x + step * weight : y - step * (1 - weight);
