@@ -153,7 +153,7 @@ Value randperm(const Scalar& count, const Device& device, DType dtype, RandomKey
   const auto size = count.to<std::int64_t>();
   require<ArgumentError>(size >= 0, "randperm: the count must not be negative, got ", size);
   require_fits("randperm", size > 0 ? size - 1 : 0, dtype);
-  return cast(sort(uniform({size}, 0, 1, device, DType::F64, key), 0).indices, dtype);
+  return cast(argsort(uniform({size}, 0, 1, device, DType::F64, key), 0), dtype);
 }
 
 Value uniform_like(const Value& x, double low, double high, RandomKey key) {
