@@ -20,6 +20,7 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 
 template <class T> inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
 template <class T> inline constexpr bool kSingle = sizeof(T) == 4;
+inline constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 template <class T> HWY_INLINE Vector<T> abs(Vector<T> x) { return hn::Abs(x.lanes); }
 template <class T> HWY_INLINE Vector<T> sqrt(Vector<T> x) { return hn::Sqrt(x.lanes); }
@@ -59,7 +60,7 @@ HWY_NOINLINE void lane_by_lane(T* x, const T* y, F function) {
   KILN_LANES(name)            \
   template <class T> HWY_INLINE Vector<T> name(Vector<T> x) { return name##_lanes(x); }
 #define KILN_LANES_OF_TWO(name)                                                       \
-  template <class T> HWY_INLINE Vector<T> name(Vector<T> x, Vector<T> y) {            \
+  template <class T> HWY_INLINE Vector<T> name##_lanes(Vector<T> x, Vector<T> y) {    \
     T x_lanes[kLanes<T>], y_lanes[kLanes<T>];                                         \
     store(x, x_lanes);                                                                \
     store(y, y_lanes);                                                                \
@@ -70,20 +71,40 @@ KILN_LANES(sin)
 KILN_LANES(cos)
 KILN_LANES(sinh)
 KILN_LANES(cosh)
-KILN_LANES_ONLY(tan)
+KILN_LANES(tan)
 KILN_LANES_ONLY(erfc)
 KILN_LANES_ONLY(erfinv)
 KILN_LANES_ONLY(lgamma)
 KILN_LANES_ONLY(digamma)
 KILN_LANES_ONLY(i0)
 KILN_LANES_ONLY(i1)
-KILN_LANES_OF_TWO(pow)
 KILN_LANES_OF_TWO(atan2)
-KILN_LANES_OF_TWO(hypot)
 KILN_LANES_OF_TWO(fmod)
-KILN_LANES_OF_TWO(remainder)
+KILN_LANES_OF_TWO(hypot)
 KILN_LANES_OF_TWO(polygamma)
+KILN_LANES_OF_TWO(pow)
 #undef KILN_LANES_OF_TWO
+template <class T> HWY_INLINE Vector<T> polygamma(Vector<T> x, Vector<T> y) { return polygamma_lanes(x, y); }
+
+/// f of floats as doubles, rounded at the end: what needs more digits on the way than the result has.
+template <class F, class... Floats>
+HWY_INLINE Vector<float> in_double(F f, Floats... x) {
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  float lanes[sizeof...(x)][kLanes<float>], result[kLanes<float>];
+  std::size_t k = 0;
+  (store(x, lanes[k++]), ...);
+  for (std::size_t i = 0; i < kLanes<float>; i += kLanes<double>) {
+    const auto part = [&](std::size_t operand) HWY_ATTR -> Vector<double> {
+      return hn::PromoteTo(wide, hn::LoadU(narrow, lanes[operand] + i));
+    };
+    Vector<double> z;
+    if constexpr (sizeof...(x) == 1) z = f(part(0));
+    else z = f(part(0), part(1));
+    hn::StoreU(hn::DemoteTo(narrow, z.lanes), narrow, result + i);
+  }
+  return Vector<float>::load(result);
+}
 
 template <class T> HWY_INLINE Vector<T> floor_divide(Vector<T> x, Vector<T> y) { return floor(x / y); }
 
@@ -184,6 +205,13 @@ template <class T> HWY_INLINE Vector<T> cos(Vector<T> x) {
   return hn::Cos(hn::ScalableTag<T>(), x.lanes);
 }
 
+template <class T> HWY_INLINE Vector<T> tan(Vector<T> x) {
+  if constexpr (kSingle<T>) {
+    if (!any(!(abs(x) < kTrigonometricLimit))) return in_double([](auto v) HWY_ATTR { return sin(v) / cos(v); }, x);
+  }
+  return tan_lanes(x);
+}
+
 /// sin(pi x) / (pi x), with the sine's argument reduced exactly.
 template <class T> HWY_INLINE Vector<T> sinc(Vector<T> x) {
   const Vector<T> whole = round(x), sine = sin((x - whole) * 3.141592653589793);
@@ -228,6 +256,56 @@ template <class T> HWY_INLINE Vector<T> atanh(Vector<T> x) {
 template <class T> HWY_INLINE Vector<T> asin(Vector<T> x) { return hn::Asin(hn::ScalableTag<T>(), x.lanes); }
 template <class T> HWY_INLINE Vector<T> acos(Vector<T> x) { return hn::Acos(hn::ScalableTag<T>(), x.lanes); }
 template <class T> HWY_INLINE Vector<T> atan(Vector<T> x) { return hn::Atan(hn::ScalableTag<T>(), x.lanes); }
+
+// Functions of two floats, as doubles; of doubles one lane after the other.
+template <class T> HWY_INLINE Vector<T> hypot(Vector<T> x, Vector<T> y) {
+  if constexpr (kSingle<T>) {
+    if (!any(!(is_finite(x) & is_finite(y))))
+      return in_double([](auto a, auto b) HWY_ATTR { return sqrt(a * a + b * b); }, x, y);
+  }
+  return hypot_lanes(x, y);
+}
+template <class T> HWY_INLINE Vector<T> atan2(Vector<T> x, Vector<T> y) {
+  if constexpr (kSingle<T>) {
+    if (!any(!(is_finite(x) & is_finite(y) & (y != 0)))) {
+      return in_double(
+          [](auto a, auto b) HWY_ATTR {
+            const auto angle = atan(abs(a) / abs(b));
+            return with_sign_of(select(b < 0, 3.141592653589793 - angle, angle), a);
+          },
+          x, y);
+    }
+  }
+  return atan2_lanes(x, y);
+}
+/// Where x and y are finite and x is not 0: |x|^y, with the sign of x if y is odd and NaN if it is no whole number.
+template <class T> HWY_INLINE Vector<T> pow(Vector<T> x, Vector<T> y) {
+  if constexpr (kSingle<T>) {
+    if (!any(!(is_finite(x) & is_finite(y) & (x != 0)))) {
+      return in_double(
+          [](auto a, auto b) HWY_ATTR {
+            const auto size = exp(b * log(abs(a))), half = b * 0.5;
+            const auto odd = (floor(b) == b) & (floor(half) != half);
+            const auto negative = select(floor(b) == b, select(odd, -size, size), size * kNotANumber);
+            return select(a < 0, negative, size);
+          },
+          x, y);
+    }
+  }
+  return pow_lanes(x, y);
+}
+/// While the quotient has so few digits that its product with y is exact in double precision.
+template <class T> HWY_INLINE Vector<T> fmod(Vector<T> x, Vector<T> y) {
+  if constexpr (kSingle<T>) {
+    if (!any(!((abs(x) < abs(y) * 0x1p26) & is_finite(x) & is_finite(y))))
+      return with_sign_of(in_double([](auto a, auto b) HWY_ATTR { return a - trunc(a / b) * b; }, x, y), x);
+  }
+  return fmod_lanes(x, y);
+}
+template <class T> HWY_INLINE Vector<T> remainder(Vector<T> x, Vector<T> y) {
+  const Vector<T> rest = fmod(x, y);
+  return select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest);
+}
 
 KILN_LANES(erf)
 /// Below 1 a polynomial of x^2, above 1 - exp(polynomial of |x|): Chebyshev fits of erf(x) / x (error 1.3e-9) and
