@@ -101,7 +101,9 @@ HWY_INLINE Vector<float> in_double(F f, Floats... x) {
     Vector<double> z;
     if constexpr (sizeof...(x) == 1) z = f(part(0));
     else z = f(part(0), part(1));
-    hn::StoreU(hn::DemoteTo(narrow, z.lanes), narrow, result + i);
+    // Highway's one-lane target saturates where others overflow.
+    if constexpr (kLanes<double> == 1) result[i] = static_cast<float>(hn::GetLane(z.lanes));
+    else hn::StoreU(hn::DemoteTo(narrow, z.lanes), narrow, result + i);
   }
   return Vector<float>::load(result);
 }
