@@ -25,6 +25,7 @@
 #include "kiln/tensor/resample.hpp"
 #include "kiln/tensor/sample.hpp"
 #include "kiln/tensor/scan.hpp"
+#include "kiln/tensor/products.hpp"
 #include "kiln/tensor/signal.hpp"
 #include "kiln/tensor/statistics.hpp"
 #include "kiln/tensor/random.hpp"
