@@ -16,6 +16,7 @@
 #include "kiln/ops/create.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/elementwise.hpp"
+#include "kiln/ops/factor.hpp"
 #include "kiln/ops/index.hpp"
 #include "kiln/ops/loss.hpp"
 #include "kiln/ops/matmul.hpp"
@@ -26,6 +27,8 @@
 #include "kiln/ops/resample.hpp"
 #include "kiln/ops/scan.hpp"
 #include "kiln/ops/signal.hpp"
+#include "kiln/ops/solve.hpp"
+#include "kiln/ops/spectrum.hpp"
 #include "kiln/ops/view.hpp"
 
 namespace kiln {
@@ -76,6 +79,9 @@ struct Op {
                              CrossEntropy,                                  // loss
                              Fft,                                           // signal
                              Ctc, Rnnt,                                     // alignment
+                             Cholesky, Lu, Qr,                              // factor
+                             Solve, TriangularSolve, Det,                   // solve
+                             Eigh, Svd, Pinv,                               // spectrum
                              Custom>;
 
   template <Primitive T>

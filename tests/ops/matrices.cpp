@@ -103,6 +103,7 @@ Array shifted(Array a, double by) {
 }
 
 Value shifted(const Value& a, double by) {
+  if (a.empty() || a.is_scalar() || a.rank() < 2) return a;  // a wrong call
   return a + cast(from_data(
                       [&] {
                         const Shape square{a.dim(-2), a.dim(-1)};

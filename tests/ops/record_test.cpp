@@ -43,6 +43,7 @@ std::string kernels_for(const op::Op& op) {
   std::vector<std::string> own;
   if (cpu::simd_kernels().has(op)) own.push_back("simd");
   if (cpu::onednn_kernels().has(op)) own.push_back("onednn");
+  if (cpu::lapack_kernels().has(op)) own.push_back("lapack");
   if (!op::visit(op, []<class T>(const T&) { return op::Composite<T>; })) own.push_back("plain");
   return joined(own);
 }

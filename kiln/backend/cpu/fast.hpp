@@ -11,5 +11,6 @@ struct FastKernels {
 
 FastKernels simd_kernels();
 FastKernels onednn_kernels();
+FastKernels lapack_kernels();
 
 }  // namespace kiln::cpu

@@ -4,6 +4,7 @@
 //   reference::run(const op::Conv&, Call)            every primitive; plain C++, any platform, the oracle
 //   simd::run(const op::Unary&, Call) -> bool        Highway; false: not this case, try the next
 //   onednn::run(const op::Conv&, Call) -> bool       oneDNN; likewise
+//   lapack::run(const op::Svd&, Call) -> bool        LAPACK; likewise
 #pragma once
 #include <atomic>
 #include <memory>

@@ -57,6 +57,16 @@ void run(const op::Nonzero& op, Call call);
 void run(const op::Cat& op, Call call);
 // signal.cpp
 void run(const op::Fft& op, Call call);
+// factor.cpp
+void run(const op::Cholesky& op, Call call);
+void run(const op::Lu& op, Call call);
+void run(const op::Qr& op, Call call);
+// solve.cpp
+void run(const op::Solve& op, Call call);
+void run(const op::TriangularSolve& op, Call call);
+// spectrum.cpp
+void run(const op::Eigh& op, Call call);
+void run(const op::Svd& op, Call call);
 // create.cpp
 void run(const op::Fill& op, Call call);
 void run(const op::Arange& op, Call call);

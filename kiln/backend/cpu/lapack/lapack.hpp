@@ -1,0 +1,25 @@
+// Kernels of LAPACK, for factorisations of matrices and what is made of them.
+#pragma once
+#include "kiln/backend/cpu/fast.hpp"
+#include "kiln/ops/factor.hpp"
+#include "kiln/ops/solve.hpp"
+#include "kiln/ops/spectrum.hpp"
+
+namespace kiln::cpu::lapack {
+
+/// Every op without an overload below. Its type says at compile time that there is no kernel.
+template <class T>
+std::false_type run(const T&, Call) {
+  return {};
+}
+
+// False for matrices with more rows or columns than LAPACK can count in what it works with.
+bool run(const op::Cholesky&, Call call);
+bool run(const op::Lu&, Call call);
+bool run(const op::Qr& op, Call call);
+bool run(const op::Solve& op, Call call);
+bool run(const op::TriangularSolve& op, Call call);
+bool run(const op::Eigh& op, Call call);
+bool run(const op::Svd& op, Call call);
+
+}  // namespace kiln::cpu::lapack

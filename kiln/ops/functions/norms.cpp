@@ -1,0 +1,120 @@
+#include "kiln/ops/functions/norms.hpp"
+
+#include <algorithm>
+
+#include "kiln/ops/functions/linalg.hpp"
+#include "kiln/ops/matrix.hpp"
+#include "kiln/ops/precision.hpp"
+
+namespace kiln {
+namespace {
+
+using op::columns_of;
+using op::Precision;
+using op::rows_of;
+
+/// The root of a sum that may be 0, where roots have no slope.
+template <class Root>
+Value root_or_zero(const Value& total, Root root) {
+  const Value zero = eq(total, 0);
+  return where(zero, 0, root(where(zero, 1, total)));
+}
+
+Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
+  if (p == 0) return sum(cast(ne(x, 0), x.dtype()), dims, keep);
+  if (p == 1) return sum(abs(x), dims, keep);
+  if (p == 2) return root_or_zero(sum(square(x), dims, keep), [](const Value& total) { return sqrt(total); });
+  if (p == kInfinity) return max(abs(x), dims, keep);
+  if (p == -kInfinity) return min(abs(x), dims, keep);
+  if (p < 0) return pow(sum(pow(abs(x), p), dims, keep), 1 / p);
+  return root_or_zero(sum(pow(abs(x), p), dims, keep), [&](const Value& total) { return pow(total, 1 / p); });
+}
+
+}  // namespace
+
+Value vector_norm(const Value& x, double p) {
+  op::require_tensor("vector_norm", x);
+  Dims all;
+  for (int i = 0; i < x.rank(); ++i) all.push_back(i);
+  return vector_norm(x, p, all);
+}
+
+Value vector_norm(const Value& x, double p, const Dims& dims, bool keep) {
+  const Precision precision("vector_norm", x);
+  require<ArgumentError>(p == p, "vector_norm: p is NaN");
+  return precision.leave(norm_of(precision.enter(x), p, dims, keep));
+}
+
+Value lp_norm(const Value& x, double p, int dim, bool keep) { return vector_norm(x, p, {dim}, keep); }
+Value l0_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 0, {dim}, keep); }
+Value l1_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 1, {dim}, keep); }
+Value l2_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 2, {dim}, keep); }
+Value max_abs_norm(const Value& x, int dim, bool keep) { return vector_norm(x, kInfinity, {dim}, keep); }
+Value min_abs_norm(const Value& x, int dim, bool keep) { return vector_norm(x, -kInfinity, {dim}, keep); }
+
+Value vector_normalize(const Value& x, double p, int dim, double epsilon) {
+  const Precision precision("vector_normalize", x);
+  const Value inside = precision.enter(x);
+  return precision.leave(inside / maximum(vector_norm(inside, p, {dim}, true), epsilon));
+}
+
+Value matrix_norm(const Value& a, MatrixNorm norm) {
+  const Precision precision("matrix_norm", a);
+  const Value inside = precision.enter(a);
+  op::require_matrix("matrix_norm", inside);
+  switch (norm) {
+    case MatrixNorm::Frobenius: return precision.leave(norm_of(inside, 2, {-2, -1}, false));
+    case MatrixNorm::Nuclear: return precision.leave(sum(svdvals(inside), {-1}));
+    case MatrixNorm::Spectral: {
+      const Value values = svdvals(inside);
+      require<ShapeError>(values.dim(-1) > 0, "matrix_norm: ", a, " has no elements");
+      return precision.leave(squeeze(narrow(values, -1, 0, 1), -1));
+    }
+    case MatrixNorm::One: return precision.leave(max(sum(abs(inside), {-2}), {-1}));
+    case MatrixNorm::Infinity: return precision.leave(max(sum(abs(inside), {-1}), {-1}));
+  }
+  return {};
+}
+
+Value cosine_similarity(const Value& x, const Value& y, int dim, double epsilon) {
+  const Precision precision("cosine_similarity", {x, y});
+  const Value a = precision.enter(x), b = precision.enter(y);
+  // Dimensions are counted from the end, where shapes that broadcast agree.
+  const int rank = std::max(a.rank(), b.rank()), last = wrap_dim("cosine_similarity", dim, rank) - rank;
+  const auto length = [&](const Value& v) { return maximum(vector_norm(v, 2, {last}), epsilon); };
+  return precision.leave(vecdot(a, b, last) / (length(a) * length(b)));
+}
+
+Value pairwise_distance(const Value& x, const Value& y, double p, bool keep) {
+  const Precision precision("pairwise_distance", {x, y});
+  return precision.leave(vector_norm(precision.enter(x) - precision.enter(y), p, {-1}, keep));
+}
+
+Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
+  const Precision precision("cdist", {x, y});
+  const Value a = precision.enter(x), b = precision.enter(y);
+  op::require_matrix("cdist", a);
+  op::require_matrix("cdist", b);
+  require<ShapeError>(a.dim(-1) == b.dim(-1), "cdist: ", x, " and ", y, " have rows of ", a.dim(-1), " and ", b.dim(-1),
+                      " elements");
+  require<ArgumentError>(!through_matmul || p == 2, "cdist: through matmul p must be 2, got ", p);
+  if (!through_matmul) {
+    // Some rows at a time, so that the differences stay small beside the result.
+    constexpr std::int64_t kElements = std::int64_t{1} << 22;
+    const std::int64_t rows = rows_of(a.shape()), each = std::max<std::int64_t>(1, b.numel());
+    const std::int64_t step = std::max<std::int64_t>(1, kElements / each);
+    Values parts;
+    for (std::int64_t begin = 0; begin < std::max<std::int64_t>(rows, 1); begin += step) {
+      const Value part = narrow(a, -2, begin, std::min(step, rows - begin));
+      parts.push_back(vector_norm(unsqueeze(part, -2) - unsqueeze(b, -3), p, {-1}));
+    }
+    return precision.leave(parts.size() == 1 ? parts[0] : cat(parts, -2));
+  }
+  // Distances to a common centre are the least of those that are subtracted.
+  const Value centre = mean(b, {-2}, true), from = a - centre, to = b - centre;
+  const Value squares =
+      sum(square(from), {-1}, true) + unsqueeze(sum(square(to), {-1}), -2) - 2 * matmul(from, transpose(to));
+  return precision.leave(root_or_zero(relu(squares), [](const Value& total) { return sqrt(total); }));
+}
+
+}  // namespace kiln

@@ -1,0 +1,45 @@
+// Lengths of vectors, sizes of matrices, distances. Half types are computed in float32 and come back as they were,
+// integers give float32. Where a length is zero, its gradient is zero.
+#pragma once
+#include <limits>
+
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// (sum of |x|^p)^(1 / p) over `dims`, or over all: any p; 0 counts the elements that are not zero, infinity and minus
+/// infinity give the largest and the smallest magnitude.
+Value vector_norm(const Value& x, double p = 2);
+Value vector_norm(const Value& x, double p, const Dims& dims, bool keep = false);
+/// vector_norm along one dimension, by name.
+Value lp_norm(const Value& x, double p, int dim, bool keep = false);
+Value l0_norm(const Value& x, int dim, bool keep = false);
+Value l1_norm(const Value& x, int dim, bool keep = false);
+Value l2_norm(const Value& x, int dim, bool keep = false);
+Value max_abs_norm(const Value& x, int dim, bool keep = false);
+Value min_abs_norm(const Value& x, int dim, bool keep = false);
+/// x / max(vector_norm, epsilon) along `dim`.
+Value vector_normalize(const Value& x, double p = 2, int dim = -1, double epsilon = 1e-12);
+
+enum class MatrixNorm : std::uint8_t {
+  Frobenius,  // the root of the sum of squares
+  Nuclear,    // the sum of singular values
+  Spectral,   // the largest singular value
+  One,        // the largest sum of magnitudes of a column
+  Infinity,   // the largest sum of magnitudes of a row
+};
+/// [..., m, n] -> [...]
+Value matrix_norm(const Value& a, MatrixNorm norm = MatrixNorm::Frobenius);
+
+/// x . y / (max(|x|, epsilon) max(|y|, epsilon)) along `dim`; operands broadcast.
+Value cosine_similarity(const Value& x, const Value& y, int dim = -1, double epsilon = 1e-8);
+/// vector_norm(x - y, p) along the last dimension; operands broadcast.
+Value pairwise_distance(const Value& x, const Value& y, double p = 2, bool keep = false);
+/// x [..., m, d] and y [..., n, d] -> [..., m, n]: the distance of every row of x to every row of y.
+/// `through_matmul` is for p = 2: |x|² + |y|² - 2 x . y, in less time and memory, but distances below the root of
+/// epsilon times the rows' spread drown in rounding.
+Value cdist(const Value& x, const Value& y, double p = 2, bool through_matmul = false);
+
+}  // namespace kiln

@@ -1,0 +1,156 @@
+// Linear algebra of tensors [..., m, n]: each matrix of a batch by itself. ops/functions/linalg.hpp has the contracts.
+#pragma once
+#include "kiln/ops/functions/linalg.hpp"
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln {
+
+/// A matrix, or a batch of them.
+template <int D>
+concept MatrixRank = (D >= 2);
+/// The rank of what a [..., m, n] and right sides b [..., m, k] or [m] give.
+template <int D, int E>
+inline constexpr int kSolvedRank = E == 1 ? D - 1 : (D < E ? E : D);
+
+// ---- factorisations --------------------------------------------------------------------------------------------------
+template <int D, class K>
+requires MatrixRank<D> Tensor<D> cholesky(const Tensor<D, K>& a, bool upper = false) {
+  return Typed{cholesky(a.value(), upper)};
+}
+
+template <int D>
+struct LuFactorsOf {
+  LuFactorsOf(LuFactors factors)
+      : packed(std::move(factors.packed)), permutation(std::move(factors.permutation)), sign(std::move(factors.sign)) {}
+  operator LuFactors() const { return {packed, permutation, sign}; }
+  Tensor<D> packed;
+  Tensor<D - 1, Int> permutation;
+  Tensor<D - 2> sign;
+};
+template <int D, class K>
+requires MatrixRank<D> LuFactorsOf<D> lu_factor(const Tensor<D, K>& a) {
+  return lu_factor(a.value());
+}
+
+template <int D>
+struct LuResultOf {
+  LuResultOf(LuResult result) : p(std::move(result.p)), l(std::move(result.l)), u(std::move(result.u)) {}
+  Tensor<D> p, l, u;
+};
+/// auto [p, l, u] = lu(a);
+template <int D, class K>
+requires MatrixRank<D> LuResultOf<D> lu(const Tensor<D, K>& a) {
+  return lu(a.value());
+}
+
+template <int D>
+struct QrResultOf {
+  QrResultOf(QrResult result) : q(std::move(result.q)), r(std::move(result.r)) {}
+  Tensor<D> q, r;
+};
+/// auto [q, r] = qr(a);
+template <int D, class K>
+requires MatrixRank<D> QrResultOf<D> qr(const Tensor<D, K>& a, bool complete = false) {
+  return qr(a.value(), complete);
+}
+
+template <int D>
+struct EighResultOf {
+  EighResultOf(EighResult result) : w(std::move(result.w)), v(std::move(result.v)) {}
+  Tensor<D - 1> w;
+  Tensor<D> v;
+};
+/// auto [w, v] = eigh(a);
+template <int D, class K>
+requires MatrixRank<D> EighResultOf<D> eigh(const Tensor<D, K>& a) {
+  return eigh(a.value());
+}
+template <int D, class K>
+requires MatrixRank<D> Tensor<D - 1> eigvalsh(const Tensor<D, K>& a) {
+  return Typed{eigvalsh(a.value())};
+}
+
+template <int D>
+struct SvdResultOf {
+  SvdResultOf(SvdResult result) : u(std::move(result.u)), s(std::move(result.s)), vt(std::move(result.vt)) {}
+  Tensor<D> u;
+  Tensor<D - 1> s;
+  Tensor<D> vt;
+};
+/// auto [u, s, vt] = svd(a);
+template <int D, class K>
+requires MatrixRank<D> SvdResultOf<D> svd(const Tensor<D, K>& a, bool full = false) {
+  return svd(a.value(), full);
+}
+template <int D, class K>
+requires MatrixRank<D> Tensor<D - 1> svdvals(const Tensor<D, K>& a) {
+  return Typed{svdvals(a.value())};
+}
+
+// ---- linear equations: right sides [..., m, k], or one vector [m] ----------------------------------------------------
+template <int D, int E, class K, class L>
+requires MatrixRank<D> Tensor<kSolvedRank<D, E>> solve(const Tensor<D, K>& a, const Tensor<E, L>& b) {
+  return Typed{solve(a.value(), b.value())};
+}
+template <int D, int E, class K, class L>
+requires MatrixRank<D> Tensor<kSolvedRank<D, E>> triangular_solve(const Tensor<D, K>& a, const Tensor<E, L>& b,
+                                                                  const TriangularOptions& options = {}) {
+  return Typed{triangular_solve(a.value(), b.value(), options)};
+}
+template <int D, int E, class K, class L>
+requires MatrixRank<D>
+Tensor<kSolvedRank<D, E>> cholesky_solve(const Tensor<D, K>& l, const Tensor<E, L>& b, bool upper = false) {
+  return Typed{cholesky_solve(l.value(), b.value(), upper)};
+}
+template <int D, int E, class L>
+Tensor<kSolvedRank<D, E>> lu_solve(const LuFactorsOf<D>& factors, const Tensor<E, L>& b) {
+  return Typed{lu_solve(static_cast<LuFactors>(factors), b.value())};
+}
+template <int D, int E, class K, class L>
+requires MatrixRank<D>
+Tensor<kSolvedRank<D, E>> lstsq(const Tensor<D, K>& a, const Tensor<E, L>& b, double cutoff = kRounding) {
+  return Typed{lstsq(a.value(), b.value(), cutoff)};
+}
+template <int D, class K>
+requires MatrixRank<D> Tensor<D> inverse(const Tensor<D, K>& a) {
+  return Typed{inverse(a.value())};
+}
+template <int D, class K>
+requires MatrixRank<D> Tensor<D> pinv(const Tensor<D, K>& a, double cutoff = kRounding) {
+  return Typed{pinv(a.value(), cutoff)};
+}
+
+// ---- numbers and functions of matrices -------------------------------------------------------------------------------
+template <int D, class K>
+requires MatrixRank<D> Tensor<D - 2> det(const Tensor<D, K>& a) {
+  return Typed{det(a.value())};
+}
+template <int D>
+struct SlogdetResultOf {
+  SlogdetResultOf(SlogdetResult result) : sign(std::move(result.sign)), log_abs(std::move(result.log_abs)) {}
+  Tensor<D> sign, log_abs;
+};
+/// auto [sign, log_abs] = slogdet(a);
+template <int D, class K>
+requires MatrixRank<D> SlogdetResultOf<D - 2> slogdet(const Tensor<D, K>& a) {
+  return slogdet(a.value());
+}
+template <int D, class K>
+requires MatrixRank<D> Tensor<D - 2, Int> matrix_rank(const Tensor<D, K>& a, double cutoff = kRounding) {
+  return Typed{matrix_rank(a.value(), cutoff)};
+}
+template <int D, class K>
+requires MatrixRank<D> Tensor<D - 2> cond(const Tensor<D, K>& a, MatrixNorm norm = MatrixNorm::Spectral) {
+  return Typed{cond(a.value(), norm)};
+}
+/// A negative exponent needs a tensor of floats.
+template <int D, class K>
+requires MatrixRank<D> Tensor<D, K> matrix_power(const Tensor<D, K>& a, std::int64_t exponent) {
+  return Typed{matrix_power(a.value(), exponent)};
+}
+template <int D, class K>
+requires MatrixRank<D> Tensor<D> matrix_exp(const Tensor<D, K>& a) {
+  return Typed{matrix_exp(a.value())};
+}
+
+}  // namespace kiln
