@@ -1,12 +1,142 @@
-// Losses.
+// Losses. The reduction is part of the type: mse_loss(x, t) is the mean, a Tensor<0>; mse_loss<Reduction::Sum>(x, t) the
+// sum; mse_loss<Reduction::None>(x, t) leaves a loss for each element. What each means: ops/functions/loss.hpp.
 #pragma once
+#include "kiln/ops/functions/loss.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
 
+/// The rank of a loss of `D` dimensions.
+template <Reduction R, int D>
+inline constexpr int kLossRank = R == Reduction::None ? D : 0;
+
+// ---- of classes ----------------------------------------------------------------------------------------------------
+
 /// logits [batch, classes], targets [batch] of class indices -> [batch]: -log_softmax(logits)[target]
 inline Tensor<1> cross_entropy(const Tensor<2>& logits, const Tensor<1, Int>& targets) {
   return Typed{cross_entropy(logits.value(), targets.value())};
+}
+/// logits [batch, classes, sizes...], targets [batch, sizes...] of class indices.
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D - 1>> cross_entropy(const Tensor<D>& logits, const Tensor<D - 1, Int>& targets,
+                                          const CrossEntropyOptions& options) {
+  return Typed{cross_entropy(logits.value(), targets.value(), options, R)};
+}
+/// Targets are probabilities of the shape of logits.
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D - 1>> cross_entropy(const Tensor<D>& logits, const Tensor<D>& targets,
+                                          const CrossEntropyOptions& options = {}) {
+  return Typed{cross_entropy(logits.value(), targets.value(), options, R)};
+}
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D - 1>> nll_loss(const Tensor<D>& log_probabilities, const Tensor<D - 1, Int>& targets,
+                                     const NllOptions& options = {}) {
+  return Typed{nll_loss(log_probabilities.value(), targets.value(), options, R)};
+}
+template <Reduction R = Reduction::Mean, int D, class K>
+Tensor<kLossRank<R, D>> binary_cross_entropy(const Tensor<D>& probabilities, const Tensor<D, K>& targets,
+                                             const BinaryCrossEntropyOptions& options = {}) {
+  return Typed{binary_cross_entropy(probabilities.value(), targets.value(), options, R)};
+}
+template <Reduction R = Reduction::Mean, int D, class K>
+Tensor<kLossRank<R, D>> binary_cross_entropy_with_logits(const Tensor<D>& logits, const Tensor<D, K>& targets,
+                                                         const BinaryCrossEntropyOptions& options = {}) {
+  return Typed{binary_cross_entropy_with_logits(logits.value(), targets.value(), options, R)};
+}
+template <Reduction R = Reduction::Mean, int D, class K>
+Tensor<kLossRank<R, D>> sigmoid_focal_loss(const Tensor<D>& logits, const Tensor<D, K>& targets, double alpha = 0.25,
+                                           double gamma = 2) {
+  return Typed{sigmoid_focal_loss(logits.value(), targets.value(), alpha, gamma, R)};
+}
+template <Reduction R = Reduction::Mean>
+Tensor<kLossRank<R, 1>> multi_margin_loss(const Tensor<2>& x, const Tensor<1, Int>& targets,
+                                          const MultiMarginOptions& options = {}) {
+  return Typed{multi_margin_loss(x.value(), targets.value(), options, R)};
+}
+template <Reduction R = Reduction::Mean, int D, class K>
+Tensor<kLossRank<R, 1>> dice_loss(const Tensor<D>& probabilities, const Tensor<D, K>& targets, double smooth = 1) {
+  static_assert(D >= 1, "dice_loss: needs [batch, ...]");
+  return Typed{dice_loss(probabilities.value(), targets.value(), smooth, R)};
+}
+
+// ---- of numbers ----------------------------------------------------------------------------------------------------
+
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D>> mse_loss(const Tensor<D>& x, const Tensor<D>& target) {
+  return Typed{mse_loss(x.value(), target.value(), R)};
+}
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D>> l1_loss(const Tensor<D>& x, const Tensor<D>& target) {
+  return Typed{l1_loss(x.value(), target.value(), R)};
+}
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D>> lp_loss(const Tensor<D>& x, const Tensor<D>& target, double p) {
+  return Typed{lp_loss(x.value(), target.value(), p, R)};
+}
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D>> smooth_l1_loss(const Tensor<D>& x, const Tensor<D>& target, double beta = 1) {
+  return Typed{smooth_l1_loss(x.value(), target.value(), beta, R)};
+}
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D>> huber_loss(const Tensor<D>& x, const Tensor<D>& target, double delta = 1) {
+  return Typed{huber_loss(x.value(), target.value(), delta, R)};
+}
+
+// ---- of distributions ----------------------------------------------------------------------------------------------
+
+template <Reduction R = Reduction::BatchMean, int D>
+Tensor<kLossRank<R, D>> kl_div(const Tensor<D>& log_probabilities, const Tensor<D>& target, bool log_target = false) {
+  return Typed{kl_div(log_probabilities.value(), target.value(), log_target, R)};
+}
+template <Reduction R = Reduction::Mean, int D, class K>
+Tensor<kLossRank<R, D>> poisson_nll_loss(const Tensor<D>& x, const Tensor<D, K>& target,
+                                         const PoissonNllOptions& options = {}) {
+  return Typed{poisson_nll_loss(x.value(), target.value(), options, R)};
+}
+template <Reduction R = Reduction::Mean, int D, int E>
+Tensor<kLossRank<R, D>> gaussian_nll_loss(const Tensor<D>& x, const Tensor<D>& target, const Tensor<E>& variance,
+                                          const GaussianNllOptions& options = {}) {
+  static_assert(E <= D, "gaussian_nll_loss: the variance broadcasts to x");
+  return Typed{gaussian_nll_loss(x.value(), target.value(), variance.value(), options, R)};
+}
+
+// ---- of similarity; y is 1 or -1 -------------------------------------------------------------------------------------
+
+template <Reduction R = Reduction::Mean, int D, class K>
+Tensor<kLossRank<R, D>> hinge_embedding_loss(const Tensor<D>& x, const Tensor<D, K>& y, double margin = 1) {
+  return Typed{hinge_embedding_loss(x.value(), y.value(), margin, R)};
+}
+template <Reduction R = Reduction::Mean, int D, class K>
+Tensor<kLossRank<R, D>> margin_ranking_loss(const Tensor<D>& a, const Tensor<D>& b, const Tensor<D, K>& y,
+                                            double margin = 0) {
+  return Typed{margin_ranking_loss(a.value(), b.value(), y.value(), margin, R)};
+}
+template <Reduction R = Reduction::Mean, int D, class K>
+Tensor<kLossRank<R, D>> soft_margin_loss(const Tensor<D>& x, const Tensor<D, K>& y) {
+  return Typed{soft_margin_loss(x.value(), y.value(), R)};
+}
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, D - 1>> triplet_margin_loss(const Tensor<D>& anchor, const Tensor<D>& positive,
+                                                const Tensor<D>& negative, const TripletMarginOptions& options = {}) {
+  return Typed{triplet_margin_loss(anchor.value(), positive.value(), negative.value(), options, R)};
+}
+template <Reduction R = Reduction::Mean, class K>
+Tensor<kLossRank<R, 1>> cosine_embedding_loss(const Tensor<2>& a, const Tensor<2>& b, const Tensor<1, K>& y,
+                                              double margin = 0) {
+  return Typed{cosine_embedding_loss(a.value(), b.value(), y.value(), margin, R)};
+}
+
+// ---- of style --------------------------------------------------------------------------------------------------------
+
+/// x [batch, channels, sizes...] -> [batch, channels, channels]
+template <int D>
+Tensor<3> gram_matrix(const Tensor<D>& x) {
+  static_assert(D >= 2, "gram_matrix: needs [batch, channels, sizes...]");
+  return Typed{gram_matrix(x.value())};
+}
+template <Reduction R = Reduction::Mean, int D>
+Tensor<kLossRank<R, 3>> gram_matrix_loss(const Tensor<D>& x, const Tensor<D>& target) {
+  return Typed{gram_matrix_loss(x.value(), target.value(), R)};
 }
 
 }  // namespace kiln

@@ -480,10 +480,5 @@ TEST(CrossEntropy, OfTargetsThatAreAllIgnoredIsNan) {
   EXPECT_EQ(cross_entropy(logits, targets, {.ignore = -100}, Reduction::Sum).item(), 0);
 }
 
-TEST(ReductionNames, AreWords) {
-  EXPECT_EQ(text(Reduction::None, " ", Reduction::Mean, " ", Reduction::Sum, " ", Reduction::BatchMean),
-            "none mean sum batch_mean");
-}
-
 }  // namespace
 }  // namespace kiln::test

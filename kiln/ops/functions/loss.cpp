@@ -7,15 +7,6 @@
 
 namespace kiln {
 
-void append(std::string& out, Reduction reduction) {
-  switch (reduction) {
-    case Reduction::None: out += "none"; return;
-    case Reduction::Mean: out += "mean"; return;
-    case Reduction::Sum: out += "sum"; return;
-    case Reduction::BatchMean: out += "batch_mean"; return;
-  }
-}
-
 namespace {
 
 Value reduce(const Value& losses, Reduction reduction) {

@@ -11,7 +11,6 @@ enum class Reduction : std::uint8_t {
   Sum,        //
   BatchMean,  // the sum divided by the size of the first dimension
 };
-void append(std::string& out, Reduction reduction);
 
 // ---- of classes ----------------------------------------------------------------------------------------------------
 struct CrossEntropyOptions {
