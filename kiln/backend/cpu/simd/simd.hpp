@@ -45,6 +45,10 @@ bool run(const op::Rnnt&, Call);
 bool run(const op::Softmax&, Call);
 bool run(const op::LayerNorm&, Call);
 bool run(const op::CrossEntropy&, Call);
+bool run(const op::BatchNorm&, Call);
+bool run(const op::BatchNormGrad&, Call);
+bool run(const op::GroupNorm&, Call);
+bool run(const op::GroupNormGrad&, Call);
 bool run(const op::Attention&, Call);
 bool run(const op::AttentionGrad&, Call);
 

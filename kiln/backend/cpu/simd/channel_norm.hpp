@@ -1,0 +1,86 @@
+// What batch and group norm share. Statistics are those of pieces that fit the cache, about their own means, merged in
+// order: one pass over memory, and no difference of large squares.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::simd {
+
+/// A coefficient for each element (step 1), or one for all (step 0), of which `data` then holds kCoefficients.
+struct Coefficients {
+  const float* data;
+  std::int64_t step;
+};
+inline constexpr std::int64_t kCoefficients = 16;
+
+/// A number for all elements of a row.
+class Constant {
+ public:
+  explicit Constant(float number) { std::fill_n(numbers_, kCoefficients, number); }
+  operator Coefficients() const { return {numbers_, 0}; }
+
+ private:
+  float numbers_[kCoefficients];
+};
+
+/// The mean of `count` numbers and the sum of squared distances to it; they merge (Chan, Golub, LeVeque, 1983).
+struct Moments {
+  double count = 0, mean = 0, squares = 0;
+  void merge(const Moments& other);
+};
+
+// ---- vectors (channel_norm_rows.cpp) ---------------------------------------------------------------------------------
+
+struct NormRows {
+  /// Of at most a few thousand numbers; about 0 where not centred.
+  Moments (*moments)(const float* x, std::int64_t count, bool centred);
+  /// z = (x - mean) * scale * a + c
+  void (*affine)(const float* x, Coefficients mean, float scale, Coefficients a, Coefficients c, float* z,
+                 std::int64_t count);
+  /// z = scale * (a * g + b * (x - mean) + c)
+  void (*combine)(const float* g, const float* x, Coefficients mean, float scale, Coefficients a, Coefficients b,
+                  Coefficients c, float* z, std::int64_t count);
+  /// sums[0] += sum(a * g), sums[1] += sum(a * g * (x - mean))
+  void (*product_sums)(const float* g, Coefficients a, const float* x, float mean, std::int64_t count, double* sums);
+  /// Column by column of [rows, columns] without gaps: the sum of x and, given their means, of squared distances.
+  void (*column_sums)(const float* x, std::int64_t rows, std::int64_t columns, float* sums);
+  void (*column_squares)(const float* x, const float* mean, std::int64_t rows, std::int64_t columns, float* sums);
+  /// sums += g and products += g * (x - mean) * scale, column by column. mean is one for each column.
+  void (*column_products)(const float* g, const float* x, Coefficients mean, float scale, std::int64_t rows,
+                          std::int64_t columns, float* sums, float* products);
+};
+
+/// For the machine at hand.
+NormRows norm_rows();
+
+// ---- plain (channel_norm.cpp) ----------------------------------------------------------------------------------------
+
+inline constexpr std::int64_t kShortest = 16;   // elements of a channel that are worth a call
+inline constexpr std::int64_t kGrain = 8192;    // elements worth a thread's while
+inline constexpr std::int64_t kMostParts = 32;  // partial sums of what is summed over rows
+
+/// Up to kMostParts parts of `rows` rows, each of `length` elements.
+struct Parts {
+  std::int64_t rows, grain;
+  Parts(std::int64_t rows, std::int64_t length);
+  std::int64_t count() const { return (rows + grain - 1) / grain; }
+  /// Calls f(part, begin, end).
+  template <class F>
+  void each(F&& f) const {
+    parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) { f(begin / grain, begin, end); });
+  }
+};
+
+/// The same as those of NormRows, of any number of elements.
+Moments moments_of(const float* x, std::int64_t count, bool centred);
+void add_products(const float* g, Coefficients a, const float* x, float mean, std::int64_t count, double* sums);
+
+/// An operand of [channels]; without one, `missing` for each.
+std::vector<float> per_channel(const Value& value, std::int64_t channels, float missing = 1);
+/// Gives a result of [channels] its memory and numbers.
+void write(const std::vector<float>& numbers, Value& result);
+
+}  // namespace kiln::cpu::simd
