@@ -1,8 +1,8 @@
 #include "kiln/ops/norm.hpp"
 
+#include "kiln/ops/channel_norm.hpp"
 #include "kiln/ops/check.hpp"
-#include "kiln/ops/emit.hpp"
-#include "kiln/ops/functions.hpp"
+#include "kiln/ops/composite.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -69,18 +69,16 @@ Values LayerNorm::expand(Inputs in) const {
   return {centred * inverse_deviation(centred, dims, in[epsilon]) * in[weight] + in[bias]};
 }
 
+// A row is a group whose channels are its elements.
 void LayerNorm::vjp(Backward& backward) const {
-  const Value &data = backward.in(x), &scale = backward.in(weight), g = backward.grad();
-  const Dims dims = trailing(data.rank(), scale.rank());
-  const Value centred = data - mean(data, dims, true);
-  const Value inverse = inverse_deviation(centred, dims, backward.in(epsilon));
-  const Value normal = centred * inverse;
-  backward.to(x, [&] {
-    const Value scaled = g * scale;
-    return inverse * (scaled - mean(scaled, dims, true) - normal * mean(scaled * normal, dims, true));
-  });
-  backward.to(weight, [&] { return g * normal; });
-  backward.to(bias, [&] { return g; });
+  const Value &data = backward.in(x), &scale = backward.in(weight);
+  const std::int64_t width = scale.numel(), count = width ? data.numel() / width : 0;
+  const auto rows = [&](const Value& value) { return reshape(value, {count, width}); };
+  const Values results = emit_differentiable(
+      GroupNormGrad{1}, {rows(data), reshape(scale, {width}), backward.in(epsilon), rows(backward.grad())});
+  backward.to(x, [&] { return reshape(results[0], data.shape()); });
+  for (const Slot slot : {weight, bias})
+    backward.to(slot, [&] { return reshape(results[static_cast<std::size_t>(slot)], scale.shape()); });
 }
 
 }  // namespace op
