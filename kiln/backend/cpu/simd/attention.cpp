@@ -74,7 +74,7 @@ template void turn_queries(const double*, int64_t, int64_t, int64_t, double, dou
 template <class T>
 void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Interval keys, const T* turned, T* scores,
                              T* slopes) const {
-  static const AttentionBlocks<T> blocks = attention_blocks<T>();
+  const AttentionBlocks<T> blocks = attention_blocks<T>();
   constexpr T kUnseen = -std::numeric_limits<T>::infinity();
   const int64_t lanes = padded<T>(queries.size());
   blocks.product({k.at(batch, head / shape.group(), keys.begin), k.row(), 1}, turned, kBlockOfQueries, scores,
@@ -115,7 +115,7 @@ struct Forward {
   }
 
   void run(int64_t batch, int64_t head, Interval queries, Workspace workspace) const {
-    static const AttentionBlocks<T> blocks = attention_blocks<T>();
+    const AttentionBlocks<T> blocks = attention_blocks<T>();
     const int64_t wide = padded<T>(shape.value_width), lanes = padded<T>(queries.size());
     T* turned = workspace.take<T>(kBlockOfQueries * shape.width);
     T* block = workspace.take<T>(kBlockOfQueries * kBlockOfKeys);

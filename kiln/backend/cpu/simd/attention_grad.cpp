@@ -145,7 +145,7 @@ void put(const T* sums, int64_t rows, int64_t width, double factor, T* to) {
 /// Keys [chunk) of one head; the share in the gradient of q goes to dq [batch, heads, queries, width].
 template <class T>
 void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dq, T* dk, T* dv) {
-  static const AttentionBlocks<T> blocks = attention_blocks<T>();
+  const AttentionBlocks<T> blocks = attention_blocks<T>();
   const AttentionShape& s = from.shape;
   const int64_t width = padded<T>(s.width), value_width = padded<T>(s.value_width);
   Workspace workspace((QueryBlock<T>::numbers(s) + chunk.size() * (width + value_width) + kLanes * width) *
@@ -180,7 +180,7 @@ void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interva
 /// Adds the gradient of the scores of keys [chunk) of one head to the bias, strided as it broadcasts.
 template <class T>
 void add_bias(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dbias, const Dims& strides) {
-  static const AttentionBlocks<T> blocks = attention_blocks<T>();
+  const AttentionBlocks<T> blocks = attention_blocks<T>();
   Workspace workspace(QueryBlock<T>::numbers(from.shape) * static_cast<int64_t>(sizeof(T)));
   QueryBlock<T> block(from, workspace);
   each_query_block(from.shape, kv_head, chunk, [&](int64_t head, Interval queries, Interval seen) {

@@ -13,11 +13,6 @@ using std::int64_t;
 
 constexpr int64_t kRowsOfBlock = 64;  // whose float sums by column are exact enough, and that stay in the cache
 
-const NormRows& rows() {
-  static const NormRows own = norm_rows();
-  return own;
-}
-
 /// [batch, channels, inner]: by channels where a channel's elements lie together, by rows where channels lie side by side.
 struct Layout {
   int64_t batch, channels, inner;
@@ -74,9 +69,9 @@ std::vector<Moments> batch_moments(const Layout& layout, const float* x) {
       std::vector<float> means(static_cast<std::size_t>(channels)), squares = means;
       for (int64_t row = begin; row < end; row += kRowsOfBlock) {
         const int64_t count = std::min(kRowsOfBlock, end - row);
-        rows().column_sums(x + row * channels, count, channels, means.data());
+        norm_rows().column_sums(x + row * channels, count, channels, means.data());
         for (float& mean : means) mean /= static_cast<float>(count);
-        rows().column_squares(x + row * channels, means.data(), count, channels, squares.data());
+        norm_rows().column_squares(x + row * channels, means.data(), count, channels, squares.data());
         for (std::size_t c = 0; c < means.size(); ++c)
           partial[static_cast<std::size_t>(part * channels) + c].merge(
               {static_cast<double>(count), means[c], squares[c]});
@@ -144,8 +139,8 @@ ProductSums batch_products(const Layout& layout, const float* g, const float* x,
       for (int64_t row = begin; row < end; row += kRowsOfBlock) {
         std::fill(sums.begin(), sums.end(), 0.0f);
         std::fill(products.begin(), products.end(), 0.0f);
-        rows().column_products(g + row * channels, x + row * channels, {means.data(), 1}, 1,
-                               std::min(kRowsOfBlock, end - row), channels, sums.data(), products.data());
+        norm_rows().column_products(g + row * channels, x + row * channels, {means.data(), 1}, 1,
+                                    std::min(kRowsOfBlock, end - row), channels, sums.data(), products.data());
         double* to = partial.data() + part * channels * 2;
         for (std::size_t c = 0; c < size; ++c) to[2 * c] += sums[c], to[2 * c + 1] += products[c];
       }
@@ -192,9 +187,9 @@ bool run(const op::BatchNorm&, Call call) {
       layout, stretch,
       [&](int64_t at, int64_t channel, int64_t count) {
         const auto i = static_cast<std::size_t>(channel);
-        rows().affine(x + at, Constant(means[i]), 1, Constant(scale[i]), Constant(shift[i]), z + at, count);
+        norm_rows().affine(x + at, Constant(means[i]), 1, Constant(scale[i]), Constant(shift[i]), z + at, count);
       },
-      [&](int64_t at, int64_t count) { rows().affine(x + at, mean, 1, a, c, z + at, count); });
+      [&](int64_t at, int64_t count) { norm_rows().affine(x + at, mean, 1, a, c, z + at, count); });
   return true;
 }
 
@@ -235,10 +230,12 @@ bool run(const op::BatchNormGrad&, Call call) {
       layout, stretch,
       [&](int64_t at, int64_t channel, int64_t length) {
         const auto i = static_cast<std::size_t>(channel);
-        rows().combine(g + at, x + at, Constant(means[i]), 1, Constant(scale[i]), Constant(b[i]), Constant(c[i]),
-                       z + at, length);
+        norm_rows().combine(g + at, x + at, Constant(means[i]), 1, Constant(scale[i]), Constant(b[i]), Constant(c[i]),
+                            z + at, length);
       },
-      [&](int64_t at, int64_t length) { rows().combine(g + at, x + at, mean, 1, a_of, b_of, c_of, z + at, length); });
+      [&](int64_t at, int64_t length) {
+        norm_rows().combine(g + at, x + at, mean, 1, a_of, b_of, c_of, z + at, length);
+      });
   return true;
 }
 

@@ -9,11 +9,6 @@ namespace {
 
 using std::int64_t;
 
-const NormRows& rows() {
-  static const NormRows own = norm_rows();
-  return own;
-}
-
 /// Rows of one group each, row-major: where a channel has one element, coefficients run along the row.
 struct Groups {
   int64_t channels, inner, groups, rows;
@@ -55,13 +50,13 @@ bool run(const op::GroupNorm& op, Call call) {
       const Constant mean(static_cast<float>(m.mean));
       const auto inverse = static_cast<float>(inverse_deviation(s, m));
       if (s.inner == 1) {
-        rows().affine(from, mean, inverse, {weight.data() + first, 1}, {bias.data() + first, 1}, to, s.length());
+        norm_rows().affine(from, mean, inverse, {weight.data() + first, 1}, {bias.data() + first, 1}, to, s.length());
         continue;
       }
       for (int64_t c = 0; c < s.own(); ++c) {
         const auto channel = static_cast<std::size_t>(first + c);
-        rows().affine(from + c * s.inner, mean, inverse, Constant(weight[channel]), Constant(bias[channel]),
-                      to + c * s.inner, s.inner);
+        norm_rows().affine(from + c * s.inner, mean, inverse, Constant(weight[channel]), Constant(bias[channel]),
+                           to + c * s.inner, s.inner);
       }
     }
   });
@@ -95,7 +90,8 @@ bool run(const op::GroupNormGrad& op, Call call) {
       double sums[2] = {};  // of weight * g, and of that times x - mean
       if (s.inner == 1) {
         add_products(slope, {weight.data() + first, 1}, from, mean, s.length(), sums);
-        rows().column_products(slope, from, Constant(mean), static_cast<float>(inverse), 1, s.length(), dbias, dweight);
+        norm_rows().column_products(slope, from, Constant(mean), static_cast<float>(inverse), 1, s.length(), dbias,
+                                    dweight);
       } else {
         for (int64_t c = 0; c < s.own(); ++c) {
           double own[2] = {};
@@ -112,12 +108,12 @@ bool run(const op::GroupNormGrad& op, Call call) {
           c(s.centred ? static_cast<float>(-sums[0] / m.count) : 0.0f), middle(mean);
       const auto scale = static_cast<float>(inverse);
       if (s.inner == 1) {
-        rows().combine(slope, from, middle, scale, {weight.data() + first, 1}, b, c, to, s.length());
+        norm_rows().combine(slope, from, middle, scale, {weight.data() + first, 1}, b, c, to, s.length());
         continue;
       }
       for (int64_t k = 0; k < s.own(); ++k)
-        rows().combine(slope + k * s.inner, from + k * s.inner, middle, scale,
-                       Constant(weight[static_cast<std::size_t>(first + k)]), b, c, to + k * s.inner, s.inner);
+        norm_rows().combine(slope + k * s.inner, from + k * s.inner, middle, scale,
+                            Constant(weight[static_cast<std::size_t>(first + k)]), b, c, to + k * s.inner, s.inner);
     }
   });
 
