@@ -93,24 +93,4 @@ Tensor<D> addcdiv(const Tensor<D>& x, const Tensor<E>& a, const Tensor<F>& b, do
   return Typed{addcdiv(x.value(), a.value(), b.value(), scale)};
 }
 
-template <class K, class L>
-Tensor<0, Arithmetic<K, L>> dot(const Tensor<1, K>& x, const Tensor<1, L>& y) {
-  return Typed{dot(x.value(), y.value())};
-}
-/// The dot product of all elements of two tensors of one shape.
-template <int D, class K, class L>
-Tensor<0, Arithmetic<K, L>> vdot(const Tensor<D, K>& x, const Tensor<D, L>& y) {
-  return Typed{vdot(x.value(), y.value())};
-}
-/// The sums of products along `dim`.
-template <int D, class K, class L>
-Tensor<D - 1, Arithmetic<K, L>> vecdot(const Tensor<D, K>& x, const Tensor<D, L>& y, int dim = -1) {
-  return Typed{vecdot(x.value(), y.value(), dim)};
-}
-/// The vector product along `dim`, which has three elements.
-template <int D, class K, int E, class L>
-Tensor<(D < E ? E : D), Arithmetic<K, L>> cross(const Tensor<D, K>& x, const Tensor<E, L>& y, int dim = -1) {
-  return Typed{cross(x.value(), y.value(), dim)};
-}
-
 }  // namespace kiln

@@ -110,49 +110,6 @@ std::vector<Row> number_rows() {
       "addcdiv", {{{3, 4}}, {{4}}, {{3, 1}, 0.5, 2}}, [](const Values& in) { return addcdiv(in[0], in[1], in[2], -2); },
       [](const Numbers& x) { return x[0] - 2 * x[1] / x[2]; });
 
-  const auto summed = [](const Array& x, const Array& y) {
-    Array result(Shape{});
-    for (std::size_t i = 0; i < x.v.size(); ++i) result.v[0] += x.v[i] * y.v[i];
-    return std::vector<Array>{result};
-  };
-  for (const std::int64_t size : {0, 1, 7})
-    rows.push_back({.name = "dot_of_" + std::to_string(size),
-                    .operands = {{{size}}, {{size}}},
-                    .function = [](const Values& in) { return Values{dot(in[0], in[1])}; },
-                    .meaning = [summed](const std::vector<Array>& in) { return summed(in[0], in[1]); },
-                    .tolerance = 4});
-  rows.push_back({.name = "vdot",
-                  .operands = {{{2, 3}}, {{2, 3}}},
-                  .function = [](const Values& in) { return Values{vdot(in[0], in[1])}; },
-                  .meaning = [summed](const std::vector<Array>& in) { return summed(in[0], in[1]); },
-                  .tolerance = 4});
-  rows.push_back({.name = "vecdot",
-                  .operands = {{{2, 3, 4}}, {{3, 1}}},
-                  .function = [](const Values& in) { return Values{vecdot(in[0], in[1], 1)}; },
-                  .meaning =
-                      [](const std::vector<Array>& in) {
-                        Array result({2, 4});
-                        each_index(in[0].shape,
-                                   [&](const Dims& i) { result({i[0], i[2]}) += in[0](i) * in[1]({i[1], 0}); });
-                        return std::vector<Array>{result};
-                      },
-                  .tolerance = 4});
-  rows.push_back({.name = "cross",
-                  .operands = {{{2, 3, 4}}, {{3, 1}}},
-                  .function = [](const Values& in) { return Values{cross(in[0], in[1], -2)}; },
-                  .meaning =
-                      [](const std::vector<Array>& in) {
-                        Array result({2, 3, 4});
-                        each_index({2, 4}, [&](const Dims& at) {
-                          const auto x = [&](std::int64_t i) { return in[0]({at[0], i, at[1]}); };
-                          const auto y = [&](std::int64_t i) { return in[1]({i, 0}); };
-                          result({at[0], 0, at[1]}) = x(1) * y(2) - x(2) * y(1);
-                          result({at[0], 1, at[1]}) = x(2) * y(0) - x(0) * y(2);
-                          result({at[0], 2, at[1]}) = x(0) * y(1) - x(1) * y(0);
-                        });
-                        return std::vector<Array>{result};
-                      },
-                  .tolerance = 4});
   return rows;
 }
 

@@ -40,15 +40,6 @@ TEST(Numbers, WhatIsNoNumber) {
   EXPECT_TRUE(all_close(Tensor<1>::of({1, 1}, device()), 1.000001).item());
 }
 
-TEST(Numbers, ProductsOfVectors) {
-  const auto i = Tensor<1, Int>::of({1, 0, 0}, device()), j = Tensor<1, Int>::of({0, 1, 0}, device());
-  EXPECT_EQ(to_text(cross(i, j)), "[0 0 1]");
-  EXPECT_EQ(dot(i + 2 * j, j).item(), 2);
-  const auto x = Tensor<2>::of({{1, 2}, {3, 4}}, device());
-  EXPECT_EQ(vdot(x, x).item(), 30);
-  EXPECT_EQ(to_text(vecdot(x, x)), "[ 5. 25.]");
-}
-
 TEST(Numbers, OperatorsOnTheBitsOfIntegers) {
   const auto x = Tensor<1, Int>::of({5, -2}, device());
   EXPECT_EQ(to_text(x & 3), "[1 2]");

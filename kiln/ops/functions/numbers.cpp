@@ -72,27 +72,4 @@ Value lerp(const Value& x, const Value& y, const Value& weight) {
 Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a * b * scale; }
 Value addcdiv(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a / b * scale; }
 
-Value dot(const Value& x, const Value& y) {
-  require<ShapeError>(x.rank() == 1 && x.shape() == y.shape(), "dot: needs two vectors of one size, got ", x, " and ",
-                      y);
-  return vdot(x, y);
-}
-Value vdot(const Value& x, const Value& y) {
-  require<ShapeError>(x.shape() == y.shape(), "vdot: ", x, " and ", y, " differ in shape");
-  return reshape(matmul(reshape(x, {1, x.numel()}), reshape(y, {y.numel(), 1})), {});
-}
-Value vecdot(const Value& x, const Value& y, int dim) {
-  const Value products = x * y;
-  return sum(products, {wrap_dim("vecdot", dim, products.rank())});
-}
-Value cross(const Value& x, const Value& y, int dim) {
-  const Shape shape = broadcast("cross", x.shape(), y.shape());
-  const int along = wrap_dim("cross", dim, shape.size()) - shape.size();  // from the end, as shapes broadcast
-  for (const Value& v : {x, y})
-    require<ShapeError>(v.rank() >= -along && v.dim(along) == 3, "cross: dimension ", dim, " of ", v,
-                        " does not have 3 elements");
-  const auto turned = [&](const Value& v, int by) { return roll(v, -by, along); };
-  return turned(x, 1) * turned(y, 2) - turned(x, 2) * turned(y, 1);
-}
-
 }  // namespace kiln

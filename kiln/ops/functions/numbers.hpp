@@ -1,4 +1,4 @@
-// What is made of the rows of elementwise.def: shorthands, comparisons with a tolerance, products of vectors. Operands
+// What is made of the rows of elementwise.def: shorthands and comparisons with a tolerance. Operands
 // broadcast and promote; what integers, infinities and NaN do is written in docs/numbers.md.
 #pragma once
 #include "kiln/ops/functions.hpp"
@@ -36,14 +36,5 @@ Value lerp(const Value& x, const Value& y, const Value& weight);
 Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale = 1);
 /// x + scale * a / b
 Value addcdiv(const Value& x, const Value& a, const Value& b, const Value& scale = 1);
-
-/// [n] . [n] -> []
-Value dot(const Value& x, const Value& y);
-/// The dot product of all elements of two tensors of one shape.
-Value vdot(const Value& x, const Value& y);
-/// The sums of products along `dim`, over which both broadcast.
-Value vecdot(const Value& x, const Value& y, int dim = -1);
-/// The vector product along `dim`, which has three elements.
-Value cross(const Value& x, const Value& y, int dim = -1);
 
 }  // namespace kiln
