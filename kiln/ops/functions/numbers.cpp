@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "kiln/ops/functions/view.hpp"
 
 namespace kiln {
 namespace {
