@@ -1,5 +1,5 @@
-// Adding up overlapping windows. The longest other dimension is shared out to the threads, and each element is summed in
-// the order of the window.
+// Adding up overlapping windows. The other dimensions are shared out to the threads, and each element is summed in the
+// order of the window.
 #include <algorithm>
 
 #include "kiln/backend/cpu/rows.hpp"
@@ -11,6 +11,7 @@ namespace kiln::cpu::simd {
 namespace {
 
 constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
+constexpr std::int64_t kSlice = 8192;   // elements that stay in the first cache
 
 template <class T>
 void fold(const op::Fold& op, const Array& windows, const Array& z) {
@@ -24,19 +25,22 @@ void fold(const op::Fold& op, const Array& windows, const Array& z) {
   shape.pop_back();
   from.pop_back();
   to[op.dim] *= op.step;
-  // One slice of the dimension shared out is small enough to stay in a cache for all k.
-  std::int64_t shared = 1, from_shared = 0, to_shared = 0;
-  int longest = -1;
-  for (int i = 0; i < shape.size(); ++i)
-    if (i != op.dim && (longest < 0 || shape[i] > shape[longest])) longest = i;
-  if (longest >= 0) {
-    shared = shape[longest];
-    from_shared = from[longest];
-    to_shared = to[longest];
-    shape.erase(longest);
-    from.erase(longest);
-    to.erase(longest);
+  // The other dimensions are shared out, the outermost first, until a slice stays in the first cache for all k.
+  Shape shared;
+  Dims from_shared, to_shared;
+  for (int dim = op.dim; shape.size() > 1;) {
+    const int outermost = dim == 0 ? 1 : 0;
+    const bool last = shape.size() == 2 && !shared.empty();
+    if (last || (!shared.empty() && numel(shape) * size <= kSlice)) break;
+    shared.push_back(shape[outermost]);
+    from_shared.push_back(from[outermost]);
+    to_shared.push_back(to[outermost]);
+    shape.erase(outermost);
+    from.erase(outermost);
+    to.erase(outermost);
+    dim -= outermost < dim;
   }
+  const Rows<2> slices(shared, {to_shared, from_shared});
   const Rows<2> rows(shape, {to, from});
   const auto [z_pace, pace] = rows.steps();
   const bool dense = z_pace == 1 && pace == 1;
@@ -46,16 +50,23 @@ void fold(const op::Fold& op, const Array& windows, const Array& z) {
       T* target = into + offsets[0];
       const T* source = slice + offsets[1];
       if (dense) return add(target, source, rows.length());
-      for (std::int64_t i = 0; i < rows.length(); ++i) target[i * z_pace] += source[i * pace];
+      if (z_pace == 1)
+        for (std::int64_t i = 0; i < rows.length(); ++i) target[i] += source[i * pace];
+      else
+        for (std::int64_t i = 0; i < rows.length(); ++i) target[i * z_pace] += source[i * pace];
     });
   };
   const std::int64_t work = rows.count() * rows.length() * size;
-  parallel_for(shared, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(work, 1)),
+  parallel_for(slices.count() * slices.length(), std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(work, 1)),
                [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i)
-                   for (std::int64_t k = 0; k < size; ++k)
-                     add_slice(z.as<T>() + i * to_shared + k * to_step,
-                               windows.as<const T>() + i * from_shared + k * from_step);
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const std::int64_t row = i / slices.length(), along = i % slices.length();
+                   slices.each(row, row + 1, [&](const auto& offsets) {
+                     T* into = z.as<T>() + offsets[0] + along * slices.steps()[0];
+                     const T* slice = windows.as<const T>() + offsets[1] + along * slices.steps()[1];
+                     for (std::int64_t k = 0; k < size; ++k) add_slice(into + k * to_step, slice + k * from_step);
+                   });
+                 }
                });
 }
 
