@@ -258,6 +258,7 @@ class Tensor {
   KILN_REDUCE(all, Bool, Any)
   KILN_REDUCE(count_nonzero, Int, Any)
   KILN_REDUCE(max_abs, K, Number)
+  KILN_REDUCE(logsumexp, Float, Number)
   // Of the elements that are not NaN; see ops/functions/statistics.hpp.
   KILN_REDUCE(nansum, K, Float)
   KILN_REDUCE(nanmean, K, Float)

@@ -155,6 +155,12 @@ std::vector<Row> statistics_rows() {
       }));
   rows.push_back(row("nansum", [](const Value& x) { return nansum(x, {1}); }, total));
   rows.push_back(row("nanmean", [](const Value& x) { return nanmean(x, {1}); }, average_of));
+  const auto log_of_sum = [](const Line& v) {
+    double sum = 0;
+    for (const double x : v) sum += std::exp(x);
+    return std::log(sum);
+  };
+  rows.push_back(row("logsumexp", [](const Value& x) { return logsumexp(x, {1}); }, log_of_sum));
   rows.push_back(row(
       "nanmax", [](const Value& x) { return nanmax(x, {1}); },
       [](const Line& v) { return *std::max_element(v.begin(), v.end()); }));
@@ -439,6 +445,21 @@ TEST(NanStatistics, LeaveNanOut) {
     EXPECT_TRUE(std::isnan(numbers(result)[1])) << "of no numbers";
   EXPECT_EQ(nanmean(full({70000}, 1, Device::cpu(), DType::F16), {0}).item(), 1) << "the sum is beyond float16";
   EXPECT_EQ(nansum(list({1, 2}, DType::U8), {0}).item(), 3);
+}
+
+TEST(LogSumExp, NeitherOverflowsNorLosesInfinities) {
+  const double infinity = INFINITY;
+  const auto of = [](std::vector<double> v) {
+    return from_data(TensorData::of<double>({static_cast<std::int64_t>(v.size())}, v), Device::cpu().autodiff());
+  };
+  EXPECT_DOUBLE_EQ(logsumexp(of({1000, 1000}), {0}).item(), 1000 + std::log(2.0));
+  EXPECT_EQ(logsumexp(of({-infinity, 3}), {0}).item(), 3);
+  EXPECT_EQ(logsumexp(of({infinity, 3}), {0}).item(), infinity);
+  EXPECT_EQ(logsumexp(of({}), {0}).item(), -infinity);
+  EXPECT_TRUE(std::isnan(logsumexp(of({NAN, 3}), {0}).item()));
+  const Value nothing = of({-infinity, -infinity}).require_grad();
+  EXPECT_EQ(logsumexp(nothing, {0}).item(), -infinity);
+  EXPECT_EQ(numbers(grad(logsumexp(nothing, {0}), Values{nothing})[0]), (Line{0, 0}));
 }
 
 TEST(NanStatistics, GiveNanNoGradient) {

@@ -30,6 +30,7 @@ TEST(Statistics, VarianceDividesByWhatItIsTold) {
 TEST(Statistics, LeaveNanOutIfAsked) {
   const auto x = Tensor<2>::of({{1, NAN, 3}, {NAN, NAN, 4}}, device());
   EXPECT_EQ(to_text(x.nansum(1)) + to_text(x.nanmean(1)), "[4. 4.][2. 4.]");
+  EXPECT_FLOAT_EQ(Tensor<1>::of({0, 0}, device()).logsumexp().item(), 0.6931472f);
   EXPECT_EQ(to_text(x.nanmax(0)) + to_text(x.nanmin(0)), "[ 1. nan  4.][ 1. nan  3.]");
   EXPECT_EQ(x.nanvar(0).shape(), (Shape{3}));
   EXPECT_FLOAT_EQ(x.nanvar(biased).item(), 14.f / 9);

@@ -72,6 +72,15 @@ Value average(const Value& x, const Value& weights, const Dims& dims, bool keep)
 
 Extremes aminmax(const Value& x, const Dims& dims, bool keep) { return {min(x, dims, keep), max(x, dims, keep)}; }
 Value max_abs(const Value& x, const Dims& dims, bool keep) { return max(abs(x), dims, keep); }
+Value logsumexp(const Value& x, const Dims& dims, bool keep) {
+  const Value values = as_float(x);
+  if (x.numel() == 0) return log(sum(values, dims, keep));
+  // The result does not depend on the shift, and so neither does the gradient.
+  const Value most = max(values, dims, true).detach(), shift = where(is_finite(most), most, 0.0);
+  const Value total = sum(exp(values - shift), dims, true), none = eq(total, 0);
+  const Value result = where(none, -kInfinity, log(where(none, 1.0, total))) + shift;
+  return keep ? result : without(result, dims);
+}
 Value count_nonzero(const Value& x, const Dims& dims, bool keep) { return sum(ne(x, 0), dims, keep); }
 
 Value nansum(const Value& x, const Dims& dims, bool keep) {

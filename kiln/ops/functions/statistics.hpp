@@ -23,6 +23,8 @@ struct Extremes {
 Extremes aminmax(const Value& x, const Dims& dims, bool keep = false);
 /// The largest magnitude.
 Value max_abs(const Value& x, const Dims& dims, bool keep = false);
+/// log(sum(exp(x))), without overflow. Of nothing it is -inf.
+Value logsumexp(const Value& x, const Dims& dims, bool keep = false);
 /// How many elements are not 0, int64. NaN is not 0.
 Value count_nonzero(const Value& x, const Dims& dims, bool keep = false);
 
