@@ -255,6 +255,12 @@ std::vector<Row> statistics_rows() {
                                                       })};
                           }});
   rows.push_back(row(
+      "nanquantile_several", [](const Value& x) { return narrow(nanquantile(x, std::vector{0.5, 1.0}, 0), 0, 1, 1); },
+      [](const Line& v) { return *std::max_element(v.begin(), v.end()); }, {7}, true));
+  rows.push_back(row(
+      "max_abs_of_all", [](const Value& x) { return max_abs(x, all_dims(x)); },
+      [](const Line& v) { return std::max(std::abs(v[0]), std::abs(v[1])); }, {2}));
+  rows.push_back(row(
       "median_of_all", [](const Value& x) { return median(x); },
       [](const Line& v) { return quantile_of(v, 0.5, Between::Lower); }, {9}));
   rows.push_back(row(
