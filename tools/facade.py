@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEYWORDS = {"requires", "static_assert", "decltype", "noexcept", "sizeof", "if", "for", "while", "switch", "return",
-            "explicit", "operator", "alignas"}
+            "explicit", "operator", "alignas", "append"}  # append: how a type is written in sentences
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
 HEAD = re.compile(r"\b(namespace|class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^:].*)?\s*$", re.DOTALL)
 TOKEN = re.compile(r"[{}();]|[A-Za-z_]\w*")
