@@ -31,8 +31,8 @@ Dims with(Dims index, int dim, std::int64_t value) {
 const std::vector<Instruction>& instructions() {
   static const std::vector<Instruction> all = [] {
     std::vector<Instruction> list;
-    for (const auto topic :
-         {elementwise_instructions, view_instructions, reduce_instructions, contract_instructions, index_instructions})
+    for (const auto topic : {elementwise_instructions, view_instructions, reduce_instructions, contract_instructions,
+                             index_instructions, sequence_instructions})
       for (Instruction& instruction : topic()) list.push_back(std::move(instruction));
     return list;
   }();

@@ -78,6 +78,7 @@ std::vector<Instruction> view_instructions();
 std::vector<Instruction> reduce_instructions();
 std::vector<Instruction> contract_instructions();
 std::vector<Instruction> index_instructions();
+std::vector<Instruction> sequence_instructions();
 
 /// KILN_RUN(sum(x, s.dims, s.flag)): the members `run` and `code` of an instruction.
 #define KILN_RUN(...)                                                                                \

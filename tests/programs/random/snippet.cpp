@@ -66,8 +66,11 @@ std::string filled_in(const Line& line) {
 
 std::string snippet(const Program& program) {
   const std::vector<Grid> values = interpret(program);
-  std::string out =
-      "#include <array>\n#include \"kiln/kiln.hpp\"\nusing namespace kiln;\n\nint main() {\n"
+  std::string out = "#include <array>\n#include \"kiln/kiln.hpp\"\n";
+  for (const char* family : {"attention", "diagonal", "norm", "scan", "signal"})
+    out += text("#include \"kiln/ops/functions/", family, ".hpp\"\n");
+  out +=
+      "using namespace kiln;\n\nint main() {\n"
       "  const Device device = Device::cpu().autodiff();\n"
       "  const auto numbers = [&](const Shape& shape, DType dtype, const std::vector<double>& values) {\n"
       "    const Value x = from_data(TensorData::of<double>(shape, values).to(dtype), device);\n"
