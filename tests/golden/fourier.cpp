@@ -1,6 +1,6 @@
 #include "kiln/ops/functions/signal.hpp"
 #include "kiln/ops/functions/stft.hpp"
-#include "kiln/ops/functions/window.hpp"
+#include "kiln/tensor/window.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

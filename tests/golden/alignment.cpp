@@ -1,0 +1,14 @@
+#include "kiln/ops/functions/alignment.hpp"
+
+#include "tests/golden/golden.hpp"
+
+namespace kiln::golden {
+namespace {
+
+const Rows alignment({
+    {"ctc_loss", [](In in) { return ctc_loss(in[0], in[1], in[2], in[3]); }},
+    {"ctc_loss.sum", [](In in) { return ctc_loss(in[0], in[1], in[2], in[3], {}, Reduction::Sum); }},
+});
+
+}  // namespace
+}  // namespace kiln::golden
