@@ -6,8 +6,6 @@ import sys
 sys.dont_write_bytecode = True
 
 import golden  # noqa: E402
-import conv, elementwise, index, reduce, sequence, fourier, linalg, view  # noqa: E401, E402, F401
-import conv, elementwise, fourier, index, order, reduce, sequence, view  # noqa: E401, E402, F401
-import alignment, conv, elementwise, fourier, index, order, reduce, sequence, spatial, statistic, view  # noqa: E401, E402, F401
+import alignment, composed, conv, elementwise, fourier, index, linalg, order, reduce, sequence, spatial, statistic, view  # noqa: E401, E402, F401
 
 golden.write(pathlib.Path(__file__).parent / "golden.safetensors")

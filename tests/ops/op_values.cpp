@@ -26,7 +26,7 @@ TEST(OpText, NamesTheFunctionAndItsAttributes) {
   EXPECT_EQ(
       text(Op(op::AvgPoolGrad{{.adaptive = {1, 1}}, {4, 4}})),
       "avg_pool_grad(pool=avg_pool(window=Window{kernel=[], stride=[], padding=[], padding_after=[], dilation=[], "
-      "ceil=false}, count_padding=true, adaptive=[1, 1]), sizes=[4, 4])");
+      "ceil=false}, count_padding=true, adaptive=[1, 1], divisor=0), sizes=[4, 4])");
   EXPECT_EQ(text(Op(op::Custom{std::make_shared<Nothing>()})), "nothing()");
 }
 
