@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/ops/functions/attention.hpp"
+
 namespace kiln::nn {
 namespace {
 
@@ -12,25 +14,23 @@ Value split_heads(const Tensor<3>& x, std::int64_t heads) {
   return permute(reshape(x, {batch, time, heads, width / heads}), {0, 2, 1, 3});
 }
 
-/// True where query i may see key j: [queries, keys], aligned at the end.
-Value causal_mask(std::int64_t queries, std::int64_t keys, const Device& device) {
-  const Value i = unsqueeze(arange(keys - queries, keys, 1, device), 1), j = arange(0, keys, 1, device);
-  return le(j, i);
-}
-
 }  // namespace
 
 Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& context,
                                       const AttentionOptions& options) const {
   const Value q = split_heads(query.forward(x), heads);
   const Value k = split_heads(key.forward(context), heads), v = split_heads(value.forward(context), heads);
-  const double scale = 1 / std::sqrt(static_cast<double>(q.dim(-1)));
-  Value scores = matmul(q * scale, transpose(k));  // [batch, heads, time, other time]
+  const auto merge_heads = [&](const Value& mixed) {
+    return output.forward(Tensor<3>(reshape(permute(mixed, {0, 2, 1, 3}), x.shape())));
+  };
+  if (dropout.mode == Mode::Valid || dropout.probability == 0)
+    return merge_heads(kiln::attention(q, k, v, {.causal = options.causal}));
+
+  // Dropout is of the weights, which attention() never holds.
+  Value scores = matmul(q * (1 / std::sqrt(static_cast<double>(q.dim(-1)))), transpose(k));
   if (options.causal)
-    scores = where(causal_mask(x.dim(1), context.dim(1), x.device()), scores, -std::numeric_limits<double>::infinity());
-  const Tensor<4> weights = dropout.forward(Tensor<4>(softmax(scores, -1)));
-  const Value mixed = permute(matmul(weights, v), {0, 2, 1, 3});
-  return output.forward(Tensor<3>(reshape(mixed, x.shape())));
+    scores = where(causal_mask({x.dim(1), context.dim(1)}, x.device()), scores, -std::numeric_limits<double>::infinity());
+  return merge_heads(matmul(dropout.forward(Tensor<4>(softmax(scores, -1))), v));
 }
 
 MultiHeadAttention MultiHeadAttentionConfig::init(const Device& device) const {

@@ -230,7 +230,7 @@ TEST(Layers, SayWhatIsWrong) {
   EXPECT_EQ(sentence_of([] { BatchNormConfig{.channels = 3}.init(cpu).forward(sines_of<2>({4, 2})); }),
             "ShapeError: BatchNorm: dimension 1 of [4, 2] is not the layer's 3 channels");
   EXPECT_EQ(sentence_of([] { BatchNormConfig{.channels = 2}.init(cpu).forward(sines_of<2>({1, 2})); }),
-            "ShapeError: BatchNorm: training needs two elements or more per channel, [1, 2] has 1");
+            "ShapeError: batch_norm: training needs two elements or more per channel, [1, 2] has 1");
   EXPECT_EQ(sentence_of([] { LayerNormConfig{.size = 0}.init(cpu); }),
             "ArgumentError: LayerNormConfig: size = 0 must be positive");
   EXPECT_EQ(sentence_of([] { EmbeddingConfig{.count = 1, .size = 0}.init(cpu); }),
