@@ -6,8 +6,8 @@ namespace kiln::golden {
 namespace {
 
 const Rows alignment({
-    {"ctc_loss", [](In in) { return ctc_loss(in[0], in[1], in[2], in[3]); }},
-    {"ctc_loss.sum", [](In in) { return ctc_loss(in[0], in[1], in[2], in[3], {}, Reduction::Sum); }},
+    {"ctc_loss", [](In in) { return ctc_loss(log_softmax(in[0], 2), in[1], in[2], in[3]); }},
+    {"ctc_loss.sum", [](In in) { return ctc_loss(log_softmax(in[0], 2), in[1], in[2], in[3], {}, Reduction::Sum); }},
 });
 
 }  // namespace

@@ -56,16 +56,6 @@ std::vector<Row> everyday_rows() {
        .meaning =
            [](const std::vector<Array>& in) { return scalar(*std::min_element(in[0].v.begin(), in[0].v.end())); },
        .gradient = false});
-  rows.push_back({.name = "sum_to",
-                  .operands = {{{2, 3, 4}}},
-                  .function = [](const Values& in) { return Values{sum_to(in[0], {3, 1})}; },
-                  .meaning =
-                      [](const std::vector<Array>& in) {
-                        Array result({3, 1});
-                        each_index(in[0].shape, [&](const Dims& i) { result({i[1], 0}) += in[0](i); });
-                        return std::vector<Array>{result};
-                      },
-                  .tolerance = 4});
   rows.push_back({.name = "to_device",
                   .operands = {{{3, 4}}},
                   .function =

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kiln/tensor/arithmetic.hpp"
+#include "kiln/tensor/assemble.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/format.hpp"
 #include "kiln/tensor/norms.hpp"
@@ -32,6 +33,30 @@ TEST(Products, OfMatricesAndVectors) {
   EXPECT_EQ(to_text(addmm(x, a, a)), "[[ 8.  9.]\n [16. 21.]]");
   EXPECT_EQ(multi_dot(x, a, a, x).item(), 4);
   EXPECT_EQ(to_text(multi_dot(a, a, x)), "[-3. -7.]");
+}
+
+TEST(Products, ShortNamesOfFixedRanks) {
+  const auto a = Tensor<2>::of({{1, 2}, {3, 4}}, device());
+  const auto x = Tensor<1>::of({1, 2}, device()), y = Tensor<1>::of({1, -1}, device());
+  EXPECT_EQ(to_text(mm(a, a)), "[[ 7. 10.]\n [15. 22.]]");
+  const Tensor<3> batch = stack({a, a});
+  EXPECT_EQ(to_text(bmm(batch, batch)(1)), to_text(mm(a, a)));
+  EXPECT_EQ(to_text(baddbmm(batch, batch, batch, {.beta = -1})(0)), "[[ 6.  8.]\n [12. 18.]]");
+  EXPECT_EQ(to_text(addr(a, x, y)), "[[2. 1.]\n [5. 2.]]");
+  EXPECT_EQ(vdot(a, a).item(), 30);
+  EXPECT_EQ(to_text(vecdot(a, x)), "[ 5. 11.]");
+}
+
+TEST(Norms, OfVectorsAlongADimension) {
+  const auto x = Tensor<2>::of({{3, -4}, {0, 2}}, device());
+  EXPECT_EQ(to_text(lp_norm(x, 1, 1)), "[7. 2.]");
+  EXPECT_EQ(to_text(l0_norm(x, 1)), "[2. 1.]");
+  EXPECT_EQ(to_text(l1_norm(x, 0)), "[3. 6.]");
+  EXPECT_EQ(to_text(l2_norm(x, 1)), "[5. 2.]");
+  EXPECT_EQ(to_text(max_abs_norm(x, 1)), "[4. 2.]");
+  EXPECT_EQ(to_text(min_abs_norm(x, 1)), "[3. 0.]");
+  EXPECT_FLOAT_EQ(matrix_norm(x).item(), std::sqrt(29.0f));
+  EXPECT_FLOAT_EQ(matrix_norm(x, MatrixNorm::One).item(), 6);
 }
 
 TEST(Products, AnAddendThatCountsForNothingIsNotRead) {

@@ -66,6 +66,8 @@ Histogram histogram(const Value& x, const Value& edges, const HistogramOptions& 
   Value counts = narrow(add_up(index, weight_of("histogram", x, options.weights), bins + 1), 0, 0, bins);
   if (options.density) {
     const Value widths = narrow(edges, 0, 1, bins) - narrow(edges, 0, 0, bins);
+    // A quotient of whole numbers would be float32.
+    if (widths.dtype() == DType::F64) counts = cast(counts, DType::F64);
     counts = counts / sum(counts) / widths;
   }
   return {counts, edges};
