@@ -37,7 +37,8 @@ kernels alone. `composed` ops are run as what they are made of where there is no
 FUNCTIONS = """
 ## Functions
 
-What programs call, by header. `made of` names the ops that a call runs.
+What programs call, by header. `made of` names the ops that a call runs. Columns are empty where a function is tested
+elsewhere, or in rows that bear other names.
 
 """
 

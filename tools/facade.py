@@ -62,6 +62,8 @@ def declared(path, scope=()):
             public = word == "public"
         elif parentheses == 0 and inside == wanted and public and re.match(r"\((?!&)", follows):
             name = re.match(r"\(\s*(\w*)", follows)[1] if word.startswith("KILN_") else word
+            if code[:token.start()].endswith("::"):
+                continue  # a call of another namespace's function
             if name[:1].islower() and not name.endswith("_") and name not in KEYWORDS:
                 found.append(name)
         if word in "{};" and parentheses == 0:
