@@ -17,6 +17,7 @@
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/elementwise.hpp"
 #include "kiln/ops/factor.hpp"
+#include "kiln/ops/fused.hpp"
 #include "kiln/ops/index.hpp"
 #include "kiln/ops/loss.hpp"
 #include "kiln/ops/matmul.hpp"
@@ -82,7 +83,7 @@ struct Op {
                              Cholesky, Lu, Qr,                              // factor
                              Solve, TriangularSolve, Det,                   // solve
                              Eigh, Svd, Pinv,                               // spectrum
-                             Custom>;
+                             Custom, Fused>;
 
   template <Primitive T>
   Op(T op) : is(std::move(op)) {}

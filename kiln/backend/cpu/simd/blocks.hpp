@@ -25,4 +25,12 @@ constexpr bool computes(op::Domain domain) {
          (domain == op::Domain::Bool && sizeof(T) == 1);
 }
 
+/// A row's text tells its price: powers, exponentials and their like are calls.
+constexpr bool is_costly(std::string_view expression) {
+  for (const char* call :
+       {"exp", "log", "sin", "cos", "tan", "erf", "pow", "hypot", "mod(", "remainder(", "gamma(", "i0(", "i1("})
+    if (expression.find(call) != std::string_view::npos) return true;
+  return false;
+}
+
 }  // namespace kiln::cpu::simd

@@ -14,12 +14,8 @@ namespace {
 // Elements that are worth a thread's while: a memory-bound function, or one that computes.
 constexpr std::int64_t kCheapGrain = 65536, kCostlyGrain = 8192;
 
-// A row's text tells its price: powers, exponentials and their like are calls.
 constexpr std::int64_t grain_of(std::string_view expression) {
-  for (const char* costly :
-       {"exp", "log", "sin", "cos", "tan", "erf", "pow", "hypot", "mod(", "remainder(", "gamma(", "i0(", "i1("})
-    if (expression.find(costly) != std::string_view::npos) return kCostlyGrain;
-  return kCheapGrain;
+  return is_costly(expression) ? kCostlyGrain : kCheapGrain;
 }
 
 constexpr std::int64_t kUnaryGrain[] = {

@@ -8,16 +8,6 @@ namespace {
 constexpr std::int64_t kLongRow = 256;  // from here on finding a row costs little beside working on it
 constexpr std::int64_t kWorthCopying = 4096;
 
-void store(const Scalar& scalar, DType as, void* to) {
-  visit_dtype(as, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T value;
-    if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, BF16>) value = T(scalar.to<double>());
-    else value = scalar.to<T>();
-    std::memcpy(to, &value, sizeof(T));
-  });
-}
-
 // The number of elements after which an operand's pattern starts again: its outermost dimensions are repeats.
 std::int64_t period_of(const Rows<2>& rows) {
   std::int64_t period = rows.length() * numel(rows.outer());
@@ -43,6 +33,16 @@ void gather_words(const Array& array, const Rows<2>& rows, std::int64_t begin, s
 }
 
 }  // namespace
+
+void store(const Scalar& scalar, DType as, void* to) {
+  visit_dtype(as, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T value;
+    if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, BF16>) value = T(scalar.to<double>());
+    else value = scalar.to<T>();
+    std::memcpy(to, &value, sizeof(T));
+  });
+}
 
 Operand::Operand(const Value& value, const Array& result, DType as) : as_(as) {
   if (value.is_scalar()) {

@@ -19,6 +19,9 @@ struct Run {
   std::size_t step;
 };
 
+/// Writes a number as one element of type `as`.
+void store(const Scalar& scalar, DType as, void* to);
+
 class Operand {
  public:
   /// An operand that broadcasts to `result` (dense in memory), to be read as elements of type `as`.

@@ -15,6 +15,7 @@ bool run(const op::Unary&, Call);
 bool run(const op::Binary&, Call);
 bool run(const op::Where&, Call);
 bool run(const op::Cast&, Call);
+bool run(const op::Fused&, Call);
 bool run(const op::Reduce&, Call);
 bool run(const op::ArgReduce&, Call);
 bool run(const op::Scan&, Call);

@@ -1,0 +1,29 @@
+#include "kiln/ops/fused.hpp"
+
+#include "kiln/ops/emit.hpp"
+
+namespace kiln::op {
+
+Descs Fused::infer(Inputs) const { fail<ArgumentError>("fused: a plan's op is not for emit()"); }
+void Fused::vjp(Backward&) const { fail<ArgumentError>("fused: a plan's op has no gradient"); }
+
+Values Fused::expand(Inputs in) const {
+  Values results;
+  results.reserve(program->steps.size());
+  for (const Program::Step& step : program->steps) {
+    std::array<Value, 3> operands;
+    const int count = arity(step.op);
+    for (int i = 0; i < count; ++i) {
+      const Program::Operand from = step.in[static_cast<std::size_t>(i)];
+      operands[static_cast<std::size_t>(i)] =
+          from.from == Program::Operand::Input ? in[from.index] : results[from.index];
+    }
+    results.push_back(std::visit(
+        [&](const auto& op) { return emit(op, Inputs(operands.data(), static_cast<std::size_t>(count))); }, step.op));
+  }
+  Values outputs;
+  for (const std::uint16_t step : program->outputs) outputs.push_back(results[step]);
+  return outputs;
+}
+
+}  // namespace kiln::op
