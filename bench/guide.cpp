@@ -31,7 +31,7 @@ void mnist_guide_infer_b1(benchmark::State& state) {
   const Device device = Device::cpu();
   const guide::Model model = valid(guide::ModelConfig{}.init(device));
   const Tensor<3> image = randn({1, 28, 28}, device);
-  for (auto _ : state) benchmark::DoNotOptimize(model.forward(image).value().node().get());
+  for (auto _ : state) benchmark::DoNotOptimize(model.forward(image).data().bytes().data());
 }
 
 BENCHMARK(mnist_guide_train_b64)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(1000);
