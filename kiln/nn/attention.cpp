@@ -29,7 +29,8 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& conte
   // Dropout is of the weights, which attention() never holds.
   Value scores = matmul(q * (1 / std::sqrt(static_cast<double>(q.dim(-1)))), transpose(k));
   if (options.causal)
-    scores = where(causal_mask({x.dim(1), context.dim(1)}, x.device()), scores, -std::numeric_limits<double>::infinity());
+    scores =
+        where(causal_mask({x.dim(1), context.dim(1)}, x.device()), scores, -std::numeric_limits<double>::infinity());
   return merge_heads(matmul(dropout.forward(Tensor<4>(softmax(scores, -1))), v));
 }
 

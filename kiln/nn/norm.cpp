@@ -9,9 +9,8 @@ Value BatchNorm::normalise(const Value& x) const {
                       weight.dim(0), " channels");
   if (mode == Mode::Valid)
     return batch_norm(x, running_mean.value(), running_var.value(), weight.value(), bias.value(), epsilon);
-  const BatchNormResult result =
-      batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(), bias.value(),
-                          {.momentum = momentum, .epsilon = epsilon});
+  const BatchNormResult result = batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(),
+                                                     bias.value(), {.momentum = momentum, .epsilon = epsilon});
   running_mean.set(result.running_mean);
   running_var.set(result.running_variance);
   return result.output;
