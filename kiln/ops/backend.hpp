@@ -53,6 +53,8 @@ class Backend : public RefCounted {
   virtual Ref<Reading> start_read(Inputs values);
   /// May an operand that lives on `other` stand beside this backend's own? A decorator says so of what it wraps.
   virtual bool takes(const Device& other) const { return (void)other, false; }
+  /// Starts what was enqueued, for a backend that gathers calls before it runs them.
+  virtual void flush() {}
   virtual void sync() = 0;
   virtual MemoryStatistics memory() const { return {}; }
 

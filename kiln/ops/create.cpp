@@ -100,6 +100,7 @@ Value to_device(const Value& x, const Device& device) {
   if (x.is_scalar() || (x.device() == device && x.device().is_autodiff() == device.is_autodiff())) return x;
   if (!(x.device() == device)) return from_data(x.data(), device);
   // The same memory, seen from the device's other form.
+  device.backend().flush();
   auto node = make_ref<Node>(*x.node());
   node->device = device;
   return Value(std::move(node));

@@ -20,6 +20,8 @@ std::vector<Entry>& registry() {
   return entries;
 }
 
+Ref<Backend> (*decoration)(Ref<Backend>) = nullptr;
+
 }  // namespace
 
 void retain(const Backend* backend) { backend->add_owner(); }
@@ -32,6 +34,9 @@ Device::Device(Ref<Backend> backend, bool autodiff) : backend_(std::move(backend
 void register_device(std::string_view name, int priority, Device (*make)()) {
   registry().push_back({std::string(name), priority, make});
 }
+
+void decorate_devices(Ref<Backend> (*wrap)(Ref<Backend>)) { decoration = wrap; }
+Ref<Backend> decorated(Ref<Backend> backend) { return decoration ? decoration(std::move(backend)) : backend; }
 
 Device Device::parse(std::string_view name) {
   std::string known;
@@ -52,6 +57,7 @@ Device Device::best() {
 }
 
 void Device::seed(std::uint64_t seed) const { backend().seed(seed); }
+void Device::flush() const { backend().flush(); }
 void Device::sync() const { backend().sync(); }
 std::string Device::name() const { return backend_ ? backend_->name() : "none"; }
 

@@ -31,6 +31,8 @@ class Device {
 
   /// Restarts the stream of random numbers that dropout and the random functions draw from.
   void seed(std::uint64_t seed) const;
+  /// Starts the work that was asked for, without waiting for it.
+  void flush() const;
   /// Waits for all work; an error of the device surfaces here.
   void sync() const;
   std::string name() const;
@@ -50,5 +52,10 @@ void append(std::string& out, const Device& device);
 
 /// Makes `name` known to Device::parse and, with a higher priority than others, to Device::best.
 void register_device(std::string_view name, int priority, Device (*make)());
+
+/// Has every first-party device wrapped by `wrap`. Called while the program starts.
+void decorate_devices(Ref<Backend> (*wrap)(Ref<Backend>));
+/// `backend` as a first-party device shows it: wrapped, if somebody asked for that.
+Ref<Backend> decorated(Ref<Backend> backend);
 
 }  // namespace kiln

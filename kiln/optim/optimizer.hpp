@@ -55,6 +55,7 @@ class Optimizer {
     require_rate(Rule::kName, rate);
     const NoGrad pause;
     std::remove_cvref_t<M> result = std::forward<M>(model);
+    Device device;
     visit_params(result, [&]<class P>(const std::string& path, P& param) {
       const Value* grad = grads.find(path);
       if (!grad) return;
@@ -62,7 +63,9 @@ class Optimizer {
       ParamState& state = state_of(path, param);
       param = P(rule_.update(param.value().detach(), *grad, rate, state));
       ++state.steps;
+      device = param.device();
     });
+    if (device) device.flush();  // a step ends here: the device may start while the next batch is prepared
     return result;
   }
 

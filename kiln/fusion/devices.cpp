@@ -1,0 +1,23 @@
+// First-party devices fuse where the environment says KILN_FUSION=1.
+#include <cstdlib>
+#include <string_view>
+
+#include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/device.hpp"
+
+/// Linked into every program by name (CMakeLists.txt), and this file with it.
+extern "C" const char kiln_fusion_devices[];
+const char kiln_fusion_devices[] = "fusion";
+
+namespace kiln::fusion {
+namespace {
+
+Ref<Backend> fuse(Ref<Backend> inner) {
+  const char* choice = std::getenv("KILN_FUSION");
+  return choice && std::string_view(choice) == "1" ? Ref<Backend>(make_ref<Fusion>(std::move(inner))) : inner;
+}
+
+[[maybe_unused]] const bool registered = (decorate_devices(&fuse), true);
+
+}  // namespace
+}  // namespace kiln::fusion

@@ -1,0 +1,267 @@
+// The planner. One walk over the segment: elementwise operations gather in open groups, which wait; whatever needs a
+// group's values closes it first, so that no group waits for another and the order of everything else stays.
+#include "kiln/fusion/plan.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace kiln::fusion {
+namespace {
+
+constexpr std::size_t kMostInputs = 24;   // tensors that one kernel reads at once
+constexpr std::size_t kMostSteps = 4096;  // of one kernel
+
+using ElementwiseOp = std::variant<op::Unary, op::Binary, op::Where, op::Cast>;
+
+std::optional<ElementwiseOp> elementwise(const op::Op& op) {
+  return op::visit(op, []<class T>(const T& o) -> std::optional<ElementwiseOp> {
+    if constexpr (std::is_constructible_v<ElementwiseOp, T> &&
+                  (std::is_same_v<T, op::Unary> || std::is_same_v<T, op::Binary> || std::is_same_v<T, op::Where> ||
+                   std::is_same_v<T, op::Cast>))
+      return ElementwiseOp(o);
+    else return std::nullopt;
+  });
+}
+
+class Planner {
+ public:
+  explicit Planner(const Segment& segment)
+      : segment_(segment),
+        needed_(segment.values().size()),
+        group_of_(segment.values().size(), kNone),
+        step_of_(segment.values().size()) {}
+
+  Plan make() {
+    find_needed();
+    for (std::uint32_t i = 0; i < segment_.size(); ++i) {
+      const Segment::Entry& entry = segment_.entries()[i];
+      if (!is_needed(entry)) continue;
+      const std::optional<ElementwiseOp> op = elementwise(entry.op);
+      if (op) {
+        join(i);
+      } else {
+        for (const Reference operand : segment_.operands(entry)) settle(operand);
+        emit(i);
+      }
+    }
+    for (std::size_t group = 0; group < groups_.size(); ++group) close(group);
+    note_releases();
+    return std::move(plan_);
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  struct Group {
+    Shape shape;
+    std::vector<std::uint32_t> entries{};
+    std::vector<std::uint32_t> inputs{};  // tensors, each once
+    bool open = true;
+
+    void reads(std::uint32_t value) {
+      if (std::ranges::find(inputs, value) == inputs.end()) inputs.push_back(value);
+    }
+  };
+
+  bool is_needed(const Segment::Entry& entry) const {
+    return std::ranges::any_of(segment_.results(entry), [&](Reference result) { return needed_[result.index()]; });
+  }
+
+  // A value is needed if somebody outside sees it or a needed operation reads it.
+  void find_needed() {
+    for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = segment_.visible(static_cast<std::uint32_t>(i));
+    for (std::size_t i = segment_.size(); i-- > 0;) {
+      const Segment::Entry& entry = segment_.entries()[i];
+      if (!is_needed(entry)) continue;
+      for (const Reference operand : segment_.operands(entry))
+        if (operand.is_value()) needed_[operand.index()] = true;
+    }
+  }
+
+  const Desc& desc(std::uint32_t value) const { return segment_.values()[value]->desc; }
+
+  /// The open group that makes a value, or kNone.
+  std::size_t open_group(Reference reference) const {
+    if (!reference.is_value()) return kNone;
+    const std::size_t group = group_of_[reference.index()];
+    return group != kNone && groups_[group].open ? group : kNone;
+  }
+  void settle(Reference reference) {
+    if (const std::size_t group = open_group(reference); group != kNone) close(group);
+  }
+
+  void join(std::uint32_t entry_index) {
+    const Segment::Entry& entry = segment_.entries()[entry_index];
+    const std::uint32_t result = segment_.results(entry)[0].index();
+    const Shape& shape = desc(result).shape;
+    std::size_t joined = kNone;
+    for (const Reference operand : segment_.operands(entry)) {
+      const std::size_t group = open_group(operand);
+      if (group == kNone || group == joined) continue;
+      if (groups_[group].shape != shape || !has_room(group)) close(group);
+      else if (joined == kNone) joined = group;
+      else if (has_room(group, joined)) merge(group, joined);
+      else close(group);
+    }
+    if (joined == kNone) {
+      joined = groups_.size();
+      groups_.push_back({.shape = shape});
+    }
+    Group& group = groups_[joined];
+    group.entries.push_back(entry_index);
+    for (const Reference operand : segment_.operands(entry))
+      if (operand.is_value() && group_of_[operand.index()] != joined) group.reads(operand.index());
+    group_of_[result] = joined;
+  }
+
+  /// For one more operation, or for all of another group?
+  bool has_room(std::size_t group) const {
+    return groups_[group].entries.size() < kMostSteps && groups_[group].inputs.size() + 2 < kMostInputs;
+  }
+  bool has_room(std::size_t one, std::size_t other) const {
+    return groups_[one].entries.size() + groups_[other].entries.size() < kMostSteps &&
+           groups_[one].inputs.size() + groups_[other].inputs.size() + 2 < kMostInputs;
+  }
+
+  void merge(std::size_t from, std::size_t into) {
+    Group& target = groups_[into];
+    std::vector<std::uint32_t> both;
+    std::ranges::merge(groups_[from].entries, target.entries, std::back_inserter(both));
+    target.entries = std::move(both);
+    for (const std::uint32_t entry : groups_[from].entries)
+      group_of_[segment_.results(segment_.entries()[entry])[0].index()] = into;
+    for (const std::uint32_t input : groups_[from].inputs) target.reads(input);
+    groups_[from] = {.shape = {}, .open = false};
+  }
+
+  void close(std::size_t index) {
+    Group& group = groups_[index];
+    if (!group.open) return;
+    group.open = false;
+    if (group.entries.size() == 1) emit(group.entries[0]);
+    else emit_group(index);
+  }
+
+  void emit(std::uint32_t entry_index) {
+    const Segment::Entry& entry = segment_.entries()[entry_index];
+    Plan::Step step{entry.op, entry_index, {}, {}, {}};
+    for (const Reference operand : segment_.operands(entry)) step.in.push_back(operand);
+    for (const Reference result : segment_.results(entry)) step.out.push_back(result.index());
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void emit_group(std::size_t index) {
+    const Group& group = groups_[index];
+    auto program = std::make_shared<op::Program>();
+    program->shape = group.shape;
+    Plan::Step step{op::Fused{program}, group.entries.back(), {}, {}, {}};
+    std::vector<std::uint32_t> made;  // the value of each program step
+    made.reserve(group.entries.size());
+    for (const std::uint32_t entry_index : group.entries) {
+      const Segment::Entry& entry = segment_.entries()[entry_index];
+      const std::uint32_t result = segment_.results(entry)[0].index();
+      op::Program::Step made_step{*elementwise(entry.op), {}, desc(result).dtype};
+      const auto operands = segment_.operands(entry);
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        made_step.in[i] = operand_of(*program, step, index, operands[i], type_of(entry, i));
+      step_of_[result] = static_cast<std::uint16_t>(made.size());
+      made.push_back(result);
+      program->steps.push_back(std::move(made_step));
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (!seen_beyond(made[i], index)) continue;
+      program->outputs.push_back(static_cast<std::uint16_t>(i));
+      step.out.push_back(made[i]);
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  op::Program::Operand operand_of(op::Program& program, Plan::Step& step, std::size_t group, Reference reference,
+                                  DType dtype) const {
+    using Operand = op::Program::Operand;
+    if (reference.is_value()) {
+      if (group_of_[reference.index()] == group) return {Operand::Result, step_of_[reference.index()]};
+      if (const auto known = std::ranges::find(step.in, reference); known != step.in.end())
+        return {Operand::Input, static_cast<std::uint16_t>(known - step.in.begin())};
+    }
+    step.in.push_back(reference);
+    program.inputs.push_back(dtype);
+    return {Operand::Input, static_cast<std::uint16_t>(step.in.size() - 1)};
+  }
+
+  /// What operand i of an elementwise operation is read as: a tensor as its own type, a number as its neighbour's.
+  DType type_of(const Segment::Entry& entry, std::size_t i) const {
+    const auto operands = segment_.operands(entry);
+    if (operands[i].is_value()) return desc(operands[i].index()).dtype;
+    if (entry.op.is.index() == op::Op(op::Where{}).is.index())
+      return i == 0 ? DType::Bool : desc(segment_.results(entry)[0].index()).dtype;
+    return desc(operands[1 - i].index()).dtype;  // a binary operation has at least one tensor
+  }
+
+  /// Does anybody but the group's own steps read a value?
+  bool seen_beyond(std::uint32_t value, std::size_t group) const {
+    return segment_.visible(value) || read_outside(value, group);
+  }
+  bool read_outside(std::uint32_t value, std::size_t group) const {
+    if (readers_.empty()) list_readers();
+    return std::ranges::any_of(readers_[value], [&](std::uint32_t entry) {
+      return group_of_[segment_.results(segment_.entries()[entry])[0].index()] != group;
+    });
+  }
+  void list_readers() const {
+    readers_.resize(segment_.values().size());
+    for (std::uint32_t i = 0; i < segment_.size(); ++i) {
+      const Segment::Entry& entry = segment_.entries()[i];
+      if (!is_needed(entry)) continue;
+      for (const Reference operand : segment_.operands(entry))
+        if (operand.is_value()) readers_[operand.index()].push_back(i);
+    }
+  }
+
+  void note_releases() {
+    std::vector<bool> met(segment_.values().size());
+    for (auto step = plan_.steps.rbegin(); step != plan_.steps.rend(); ++step) {
+      const auto meet = [&](std::uint32_t value) {
+        if (!met[value]) step->release.push_back(value);
+        met[value] = true;
+      };
+      for (const Reference operand : step->in)
+        if (operand.is_value()) meet(operand.index());
+      for (const std::uint32_t result : step->out) meet(result);
+    }
+  }
+
+  const Segment& segment_;
+  std::vector<bool> needed_;
+  std::vector<std::size_t> group_of_;
+  std::vector<Group> groups_;
+  std::vector<std::uint16_t> step_of_;  // where in its group's program a value is made
+  mutable std::vector<std::vector<std::uint32_t>> readers_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan make_plan(const Segment& segment) { return Planner(segment).make(); }
+
+std::string describe(const Plan& plan, const Segment& segment) {
+  std::string lines;
+  for (const Plan::Step& step : plan.steps) {
+    lines += "  ";
+    if (const auto* fused = std::get_if<op::Fused>(&step.op.is)) {
+      for (const op::Program::Step& inner : fused->program->steps)
+        lines += text(&inner == fused->program->steps.data() ? "" : " ",
+                      std::visit([](const auto& op) { return std::string(op::spoken_name(op)); }, inner.op));
+    } else {
+      lines += text(step.op);
+    }
+    for (const std::uint32_t out : step.out) {
+      const Desc& desc = segment.values()[out]->desc;
+      lines += text(" -> ", desc.dtype, " ", desc.shape);
+    }
+    lines += "\n";
+  }
+  return lines;
+}
+
+}  // namespace kiln::fusion

@@ -1,0 +1,27 @@
+// Plans by the structure of the segments that they are for; those used last stay.
+#pragma once
+#include <list>
+#include <unordered_map>
+
+#include "kiln/fusion/plan.hpp"
+
+namespace kiln::fusion {
+
+class PlanCache {
+ public:
+  static constexpr std::size_t kCapacity = 256;
+
+  /// The plan for a closed segment, and whether it is new.
+  std::pair<const Plan&, bool> find_or_make(const Segment& segment);
+  std::size_t size() const { return plans_.size(); }
+
+ private:
+  struct Entry {
+    std::vector<std::uint64_t> key;
+    Plan plan;
+  };
+  std::list<Entry> plans_;  // the one used last is first
+  std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;
+};
+
+}  // namespace kiln::fusion

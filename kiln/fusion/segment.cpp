@@ -1,0 +1,134 @@
+#include "kiln/fusion/segment.hpp"
+
+#include <execinfo.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+
+#include "kiln/core/reflect.hpp"
+
+namespace kiln::fusion {
+namespace {
+
+/// Writes an op's attributes as words, so that equal words mean equal ops.
+class Encoder {
+ public:
+  explicit Encoder(std::vector<std::uint64_t>& words) : words_(words) {}
+
+  template <class T>
+  void operator()(const T& field) {
+    if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) words_.push_back(static_cast<std::uint64_t>(field));
+    else if constexpr (std::is_floating_point_v<T>)
+      words_.push_back(std::bit_cast<std::uint64_t>(static_cast<double>(field)));
+    else if constexpr (requires { field.begin(); }) {
+      words_.push_back(static_cast<std::uint64_t>(field.size()));
+      for (const auto& element : field) (*this)(element);
+    } else if constexpr (requires { field.get(); }) {
+      words_.push_back(reinterpret_cast<std::uintptr_t>(field.get()));  // a user's op is known by its identity
+    } else if constexpr (requires { field.has_value(); }) {
+      words_.push_back(field.has_value());
+      if (field) (*this)(*field);
+    } else {
+      reflect::for_each_field(field, [&](std::string_view, const auto& inner) { (*this)(inner); });
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t>& words_;
+};
+
+// Kernels of these look at indices and matrices, or are the user's own. The others cannot fail once infer is content.
+bool may_fail(const op::Op& op) {
+  return op::visit(
+      op, []<class T>(const T&) { return T::kPattern == Pattern::Opaque || T::kPattern == Pattern::Composite; });
+}
+
+// Marks hold the segment's epoch above and the value's number below.
+constexpr int kIndexBits = 24;
+std::atomic<std::uint64_t> last_epoch{0};
+
+}  // namespace
+
+std::uint32_t Segment::add(const Ref<Node>& node, std::uint32_t made_by) {
+  const auto index = static_cast<std::uint32_t>(values_.size());
+  node->mark = epoch_ << kIndexBits | index;
+  values_.push_back(node);
+  made_by_.push_back(made_by);
+  return index;
+}
+
+Reference Segment::refer(const Value& value) {
+  if (value.is_scalar()) {
+    key_.push_back(static_cast<std::uint64_t>(value.scalar().kind()) | std::uint64_t{1} << 40);
+    numbers_.push_back(value.scalar());
+    return Reference::number(static_cast<std::uint32_t>(numbers_.size() - 1));
+  }
+  const Ref<Node>& node = value.node();
+  if (!node) {
+    key_.push_back(~std::uint64_t{0});
+    return Reference::nothing();
+  }
+  if (node->mark >> kIndexBits == epoch_) {
+    const auto index = static_cast<std::uint32_t>(node->mark & ((std::uint64_t{1} << kIndexBits) - 1));
+    key_.push_back(index);
+    return Reference::value(index);
+  }
+  const std::uint32_t index = add(node, kGiven);
+  key_.push_back(index | std::uint64_t{1} << 41);
+  Encoder encode(key_);
+  encode(node->desc);
+  return Reference::value(index);
+}
+
+void Segment::append(const op::Op& op, const Call& call) {
+  if (epoch_ == 0) epoch_ = ++last_epoch;
+  const auto entry = static_cast<std::uint32_t>(entries_.size());
+  entries_.push_back({op, static_cast<std::uint32_t>(references_.size()), static_cast<std::uint16_t>(call.in.size()),
+                      static_cast<std::uint16_t>(call.out.size())});
+  key_.push_back(op.is.index() << 32 | call.in.size() << 16 | call.out.size());
+  Encoder encode(key_);
+  op::visit(op, encode);
+  if (may_fail(op)) {
+    Trace& trace = traces_.emplace_back();
+    trace.entry = entry;
+    trace.depth = backtrace(trace.calls.data(), Trace::kMost);
+  }
+  for (const Value& value : call.in) references_.push_back(refer(value));
+  for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), entry)));
+}
+
+std::string Segment::place_of(std::uint32_t entry) const {
+  const auto trace = std::ranges::find(traces_, entry, &Trace::entry);
+  if (trace == traces_.end()) return {};
+  std::string lines;
+  char** const symbols = backtrace_symbols(trace->calls.data(), trace->depth);
+  for (int i = 1; symbols && i < trace->depth; ++i) lines += text("\n  called from ", symbols[i]);
+  std::free(symbols);
+  return lines;
+}
+
+void Segment::close() {
+  visible_.resize(values_.size());
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    visible_[i] = !values_[i]->has_one_owner();
+    word = word << 1 | std::uint64_t{visible_[i]};
+    if (i % 64 == 63 || i + 1 == values_.size()) key_.push_back(word);
+  }
+}
+
+void Segment::clear() {
+  entries_.clear();
+  references_.clear();
+  values_.clear();
+  made_by_.clear();
+  visible_.clear();
+  numbers_.clear();
+  key_.clear();
+  traces_.clear();
+  epoch_ = 0;
+}
+
+}  // namespace kiln::fusion

@@ -1,0 +1,87 @@
+// Segment: operations that were asked for and have not run yet, as data. Recording one is appending to a few arrays.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "kiln/ops/op.hpp"
+
+namespace kiln::fusion {
+
+/// What an operation's operand is within its segment: a value by number, a plain number by number, or nothing.
+class Reference {
+ public:
+  static Reference nothing() { return Reference(~0u); }
+  static Reference value(std::uint32_t index) { return Reference(index); }
+  static Reference number(std::uint32_t index) { return Reference(index | kNumber); }
+  bool is_value() const { return !(code_ & kNumber); }
+  bool is_number() const { return (code_ & kNumber) && code_ != ~0u; }
+  std::uint32_t index() const { return code_ & ~kNumber; }
+  std::uint32_t code() const { return code_; }
+  friend bool operator==(Reference, Reference) = default;
+
+ private:
+  static constexpr std::uint32_t kNumber = 1u << 31;
+  explicit Reference(std::uint32_t code) : code_(code) {}
+  std::uint32_t code_;
+};
+
+class Segment {
+ public:
+  static constexpr std::uint32_t kGiven = ~0u;  // made_by of a value that the segment found already there
+
+  struct Entry {
+    op::Op op;
+    std::uint32_t first;  // its references: the operands, then the results
+    std::uint16_t operands, results;
+  };
+
+  /// Notes that `op` is to be run on `call`.
+  void append(const op::Op& op, const Call& call);
+  /// The calls in the program that led to an entry, a line each; empty where its kernel never fails.
+  std::string place_of(std::uint32_t entry) const;
+  /// To be called once, before planning: appends to the key which values somebody outside can still see.
+  void close();
+  void clear();
+
+  std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  const std::vector<Entry>& entries() const { return entries_; }
+  std::span<const Reference> operands(const Entry& entry) const { return {&references_[entry.first], entry.operands}; }
+  std::span<const Reference> results(const Entry& entry) const {
+    return {&references_[entry.first + entry.operands], entry.results};
+  }
+  /// The values, in the order in which they appeared. This is the only reference to one that nobody outside can see.
+  std::vector<Ref<Node>>& values() { return values_; }
+  const std::vector<Ref<Node>>& values() const { return values_; }
+  std::uint32_t made_by(std::uint32_t value) const { return made_by_[value]; }
+  bool visible(std::uint32_t value) const { return visible_[value]; }
+  const std::vector<Scalar>& numbers() const { return numbers_; }
+
+  /// The structure of the segment, exactly: two segments with the same key differ in the contents of tensors and in
+  /// plain numbers alone.
+  const std::vector<std::uint64_t>& key() const { return key_; }
+
+ private:
+  /// The calls that led to an operation whose data may turn out to be wrong.
+  struct Trace {
+    static constexpr int kMost = 24;
+    std::uint32_t entry;
+    int depth;
+    std::array<void*, kMost> calls;
+  };
+
+  Reference refer(const Value& value);
+  std::uint32_t add(const Ref<Node>& node, std::uint32_t made_by);
+
+  std::vector<Entry> entries_;
+  std::vector<Reference> references_;
+  std::vector<Ref<Node>> values_;
+  std::vector<std::uint32_t> made_by_;
+  std::vector<bool> visible_;
+  std::vector<Scalar> numbers_;
+  std::vector<std::uint64_t> key_;
+  std::vector<Trace> traces_;
+  std::uint64_t epoch_ = 0;  // tells this segment's marks on nodes from older ones
+};
+
+}  // namespace kiln::fusion

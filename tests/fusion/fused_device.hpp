@@ -1,0 +1,40 @@
+// The processor behind a Fusion, and a count of what reaches it.
+#pragma once
+#include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/functions.hpp"
+
+namespace kiln::test {
+
+/// Passes everything on and counts the operations.
+class Counting final : public Backend {
+ public:
+  std::string name() const override { return "counting"; }
+  void run(const op::Op& op, Call call) override {
+    ++runs;
+    inner_.backend().run(op, call);
+  }
+  bool has_kernel(const op::Op& op) const override { return inner_.backend().has_kernel(op); }
+  Ref<Node> upload(TensorData data, const Device& device) override {
+    return inner_.backend().upload(std::move(data), device);
+  }
+  TensorData download(const Value& value) override { return inner_.backend().download(value); }
+  void sync() override {}
+  MemoryStatistics memory() const override { return inner_.backend().memory(); }
+
+  std::atomic<int> runs = 0;
+
+ private:
+  const Device inner_ = Device::cpu();
+};
+
+struct FusedDevice {
+  Ref<Counting> counter = make_ref<Counting>();
+  Ref<fusion::Fusion> fusion = make_ref<fusion::Fusion>(counter);
+  Device device{fusion, true};
+
+  Value of(const Shape& shape, double step = 0.25) const {
+    return reshape(arange(0.0, static_cast<double>(numel(shape)), 1.0, device, DType::F32) * step, shape);
+  }
+};
+
+}  // namespace kiln::test

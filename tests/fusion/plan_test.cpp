@@ -1,0 +1,171 @@
+// What a plan leaves out, puts together and remembers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/fusion/fused_device.hpp"
+
+namespace kiln::test {
+namespace {
+
+/// How many operations reach the backend when `program`'s result is read.
+template <class F>
+int runs(const FusedDevice& fused, F&& program) {
+  const Value result = program();
+  const int before = fused.counter->runs;
+  (void)result.data();
+  return fused.counter->runs - before;
+}
+
+TEST(Plan, MakesOneKernelOfAnElementwiseChain) {
+  const FusedDevice fused;
+  const Value x = fused.of({2, 3});
+  (void)x.data();
+  EXPECT_EQ(runs(fused, [&] { return tanh(x * 2 + 1) / (abs(x) + 3); }), 1);
+}
+
+TEST(Plan, LeavesOutWhatNobodySees) {
+  const FusedDevice fused;
+  const Value x = fused.of({4});
+  (void)x.data();
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   (void)matmul(reshape(x, {2, 2}), reshape(x, {2, 2}));
+                   return x + 1;
+                 }),
+            1);
+}
+
+TEST(Plan, JoinsBranchesThatMeetAgain) {
+  const FusedDevice fused;
+  const Value x = fused.of({8});
+  (void)x.data();
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value a = exp(x), b = sin(x);
+                   return a * b + a;
+                 }),
+            1);
+}
+
+TEST(Plan, StoresWhatAReductionReads) {
+  const FusedDevice fused;
+  const Value x = fused.of({2, 4});
+  (void)x.data();
+  // exp + 1, the sum, its division
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value e = exp(x) + 1;
+                   return e / sum(e, {1}, true);
+                 }),
+            3);
+}
+
+TEST(Plan, KeepsWhatSomebodyStillHolds) {
+  const FusedDevice fused;
+  const Value x = fused.of({4}, 1.0);
+  const Value inner = x + 1;
+  const Value outer = inner * 2;
+  (void)outer.data();
+  const int before = fused.counter->runs;
+  EXPECT_EQ(inner.data().to_vector<float>(), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(fused.counter->runs, before);
+}
+
+TEST(Plan, IsMadeOnceForALoopWhoseNumbersChange) {
+  const FusedDevice fused;
+  Value x = fused.of({16});
+  (void)x.data();
+  const auto planned = fused.fusion->statistics().planned;
+  for (int step = 0; step < 20; ++step) {
+    x = x * (1 - 0.01 * step) + step;
+    (void)x.data();
+  }
+  EXPECT_EQ(fused.fusion->statistics().planned, planned + 1);
+}
+
+TEST(Plan, IsAnotherForAnotherShapeTypeOrSetOfSurvivors) {
+  const FusedDevice fused;
+  const auto planned = [&] { return fused.fusion->statistics().planned; };
+  const auto run = [&](const Shape& shape, DType dtype, bool holds) {
+    const Value x = full(shape, 1, fused.device, dtype);
+    Value y = x + 1, z = y * 2;
+    if (!holds) y = Value();
+    (void)z.data();
+  };
+  run({4}, DType::F32, false);
+  const auto first = planned();
+  run({4}, DType::F32, false);
+  EXPECT_EQ(planned(), first);
+  run({5}, DType::F32, false);
+  run({4}, DType::F64, false);
+  run({4}, DType::F32, true);
+  EXPECT_EQ(planned(), first + 3);
+}
+
+TEST(Plan, CacheIsBounded) {
+  const FusedDevice fused;
+  for (std::int64_t size = 1; size <= 600; ++size)
+    EXPECT_EQ(sum(fused.of({size}, 1.0)).item(), size * (size - 1) / 2.0);
+}
+
+TEST(Plan, HoldsNoMoreThanTwoOfAChainsValues) {
+  const FusedDevice fused;
+  constexpr std::int64_t kCount = 1 << 20, kBytes = kCount * 4;
+  const Value x = fused.of({kCount});
+  (void)slice(x, {}).data();
+  const std::int64_t before = fused.device.backend().memory().in_use;
+  {
+    Value y = x;
+    for (int i = 0; i < 20; ++i) y = sqrt(y * y + 1);
+    fused.device.flush();
+    EXPECT_LE(fused.device.backend().memory().in_use - before, kBytes + 4096);
+    EXPECT_NEAR(slice(y, std::array{Range{0, 1}}).item(), std::sqrt(20.0), 1e-5);
+  }
+  EXPECT_EQ(fused.device.backend().memory().in_use, before);
+}
+
+TEST(Plan, ReadsOperandsOfAnyStrides) {
+  const FusedDevice fused;
+  const Value x = fused.of({3, 4}, 1.0), row = fused.of({4}, 10.0), column = fused.of({3, 1}, 100.0);
+  const Value y = transpose(x) * 2 + transpose(column) + unsqueeze(row, 1) + flip(transpose(x), {0});
+  const std::vector<float> found = y.data().to_vector<float>();
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j)
+      EXPECT_EQ(found[static_cast<std::size_t>(i * 3 + j)],
+                static_cast<float>(2 * (j * 4 + i) + 100 * j + 10 * i + j * 4 + (3 - i)));
+}
+
+TEST(Plan, TakesManyOperandsAndNumbers) {
+  const FusedDevice fused;
+  Value total = full({100}, 0.0, fused.device);
+  Values parts;
+  double expected = 0;
+  for (int i = 0; i < 60; ++i) {
+    parts.push_back(full({100}, i, fused.device) * 1.0);
+    (void)parts.back().data();
+  }
+  for (int i = 0; i < 60; ++i) {
+    total = total + parts[static_cast<std::size_t>(i)] * i;
+    expected += i * i;
+  }
+  EXPECT_EQ(total.data().to_vector<float>()[99], static_cast<float>(expected));
+}
+
+TEST(Plan, RoundsHalvesWhereTheyAreStoredOrCast) {
+  const FusedDevice fused;
+  const Value x = full({4}, 1.001, fused.device);
+  const Value back = cast(cast(x, DType::BF16), DType::F32) * 1.0;
+  EXPECT_EQ(back.data().to_vector<float>()[0], 1.0f);
+  EXPECT_EQ((cast(x, DType::BF16) + 1.0).data().to_vector<float>()[0], 2.0f);
+}
+
+TEST(Plan, TakesEmptyTensorsAndScalars) {
+  const FusedDevice fused;
+  EXPECT_EQ((exp(full({0, 3}, 1.0, fused.device)) + 1).data().to_vector<float>().size(), 0u);
+  EXPECT_EQ((full({}, 2.0, fused.device) * 3 + 1).item(), 7);
+}
+
+}  // namespace
+}  // namespace kiln::test
