@@ -25,7 +25,7 @@ struct Node : RefCounted {
   // For backends with addressable memory: where element [i, j, ...] lies, in elements.
   Dims strides;
   std::int64_t offset = 0;
-  Ref<Storage> storage;  // empty until the backend has run the call
+  Ref<Storage> storage;    // empty until the backend has run the call
   std::uint64_t mark = 0;  // where a backend that runs calls later has noted this value; its own business
 };
 

@@ -24,8 +24,7 @@ Row sending(std::string name, const Shape& from, const Shape& to, std::function<
               }};
 }
 
-Row masking(std::string name, std::int64_t offset,
-            Value (*function)(const Shape&, const Device&, std::int64_t),
+Row masking(std::string name, std::int64_t offset, Value (*function)(const Shape&, const Device&, std::int64_t),
             std::function<bool(std::int64_t, std::int64_t)> is_true) {
   return {.name = std::move(name),
           .operands = {{{3, 4}}},

@@ -251,7 +251,8 @@ TEST_P(RandomOn, WhatIsNoParameterGivesNan) {
 }
 
 TEST_P(RandomOn, BoundsFarOutNeitherHangNorLeave) {
-  for (const auto& [low, high] : {std::pair<double, double>{1e8, INFINITY}, {1e17, 1e18}, {1e200, INFINITY}, {-1e300, -1e299}}) {
+  for (const auto& [low, high] :
+       {std::pair<double, double>{1e8, INFINITY}, {1e17, 1e18}, {1e200, INFINITY}, {-1e300, -1e299}}) {
     const Value z = truncated_normal({100}, 0, 1, low, high, device, DType::F64, kKey);
     EXPECT_GE(min(z).item(), low);
     EXPECT_LE(max(z).item(), high);
@@ -382,9 +383,7 @@ TEST(Random, ContinuousDrawsAreWithinTheirOpenEnds) {
     for (const DType dtype : {DType::F32, DType::F16}) {
       const Value x = exponential({1 << 20}, 1, Device::parse(name), dtype, kKey);
       EXPECT_LT(max(x).item(), 23);
-      if (dtype == DType::F32) {
-        EXPECT_GT(min(x).item(), 0);
-      }
+      if (dtype == DType::F32) { EXPECT_GT(min(x).item(), 0); }
     }
 }
 

@@ -1,6 +1,6 @@
+#include "kiln/ops/assemble.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
-#include "kiln/ops/assemble.hpp"
 
 namespace kiln::cpu::reference {
 
