@@ -61,9 +61,8 @@ int main(int argc, char** argv) {
   add("cumsum_columns_4096", [&](auto& s) { forward(s, [&] { return cumsum(square, 0); }); });
   add("argmax_columns_4096", [&](auto& s) { forward(s, [&] { return argmax(square, 0); }); });
   add("gather_4096", [&](auto& s) { forward(s, [&] { return gather(square, 1, places); }); });
-  add("scatter_add_1M_into_100k", [&](auto& s) {
-    forward(s, [&] { return scatter_add(zeros({100'000}, kCpu), 0, spots, line); });
-  });
+  add("scatter_add_1M_into_100k",
+      [&](auto& s) { forward(s, [&] { return scatter_add(zeros({100'000}, kCpu), 0, spots, line); }); });
   add("embedding_8192_of_50kx512", [&](auto& s) { forward(s, [&] { return select(table, 0, tokens); }); });
   add("embedding_both_ways",
       [&](auto& s) { both_ways(s, {table}, [&](const Values& in) { return select(in[0], 0, tokens); }); });
