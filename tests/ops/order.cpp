@@ -19,8 +19,9 @@ bool precedes(double a, double b) { return a < b || (std::isnan(b) && !std::isna
 std::vector<std::size_t> order_of(const std::vector<double>& line, bool descending) {
   std::vector<std::size_t> places(line.size());
   std::iota(places.begin(), places.end(), 0u);
-  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-    return descending ? precedes(line[b], line[a]) : precedes(line[a], line[b]);
+  std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    const bool before = precedes(line[a], line[b]), after = precedes(line[b], line[a]);
+    return before != after ? before != descending : a < b;
   });
   return places;
 }

@@ -102,7 +102,8 @@ template <class Before>
 std::vector<std::int64_t> ordered(std::int64_t count, Before before) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), before);
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t a, std::int64_t b) { return before(a, b) || (!before(b, a) && a < b); });
   return order;
 }
 
