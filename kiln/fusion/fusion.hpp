@@ -1,6 +1,7 @@
 // Fusion: a backend that runs operations later and fewer of them. It records calls in a segment; when somebody reads a
 // value, or the segment is long, a planner turns it into a plan that the inner backend runs. Plans are kept by the
-// segment's structure, so that a training loop is planned once.
+// segment's structure, so that a training loop is planned once. Operations that wait keep their device alive: flush one
+// that is to go away.
 #pragma once
 #include <exception>
 #include <mutex>
