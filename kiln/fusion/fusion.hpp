@@ -32,7 +32,6 @@ class Fusion final : public Backend {
 
  private:
   void flush_locked();
-  void replay(const Plan& plan);
   void run_step(const Plan::Step& step);
 
   const Ref<Backend> inner_;

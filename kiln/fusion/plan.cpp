@@ -15,9 +15,8 @@ using ElementwiseOp = std::variant<op::Unary, op::Binary, op::Where, op::Cast>;
 
 std::optional<ElementwiseOp> elementwise(const op::Op& op) {
   return op::visit(op, []<class T>(const T& o) -> std::optional<ElementwiseOp> {
-    if constexpr (std::is_constructible_v<ElementwiseOp, T> &&
-                  (std::is_same_v<T, op::Unary> || std::is_same_v<T, op::Binary> || std::is_same_v<T, op::Where> ||
-                   std::is_same_v<T, op::Cast>))
+    if constexpr (std::is_same_v<T, op::Unary> || std::is_same_v<T, op::Binary> || std::is_same_v<T, op::Where> ||
+                  std::is_same_v<T, op::Cast>)
       return ElementwiseOp(o);
     else return std::nullopt;
   });
@@ -29,15 +28,16 @@ class Planner {
       : segment_(segment),
         needed_(segment.values().size()),
         group_of_(segment.values().size(), kNone),
-        step_of_(segment.values().size()) {}
+        step_of_(segment.values().size()),
+        readers_(segment.values().size()) {}
 
   Plan make() {
     find_needed();
+    list_readers();
     for (std::uint32_t i = 0; i < segment_.size(); ++i) {
       const Segment::Entry& entry = segment_.entries()[i];
       if (!is_needed(entry)) continue;
-      const std::optional<ElementwiseOp> op = elementwise(entry.op);
-      if (op) {
+      if (elementwise(entry.op)) {
         join(i);
       } else {
         for (const Reference operand : segment_.operands(entry)) settle(operand);
@@ -200,16 +200,11 @@ class Planner {
 
   /// Does anybody but the group's own steps read a value?
   bool seen_beyond(std::uint32_t value, std::size_t group) const {
-    return segment_.visible(value) || read_outside(value, group);
+    return segment_.visible(value) || std::ranges::any_of(readers_[value], [&](std::uint32_t entry) {
+             return group_of_[segment_.results(segment_.entries()[entry])[0].index()] != group;
+           });
   }
-  bool read_outside(std::uint32_t value, std::size_t group) const {
-    if (readers_.empty()) list_readers();
-    return std::ranges::any_of(readers_[value], [&](std::uint32_t entry) {
-      return group_of_[segment_.results(segment_.entries()[entry])[0].index()] != group;
-    });
-  }
-  void list_readers() const {
-    readers_.resize(segment_.values().size());
+  void list_readers() {
     for (std::uint32_t i = 0; i < segment_.size(); ++i) {
       const Segment::Entry& entry = segment_.entries()[i];
       if (!is_needed(entry)) continue;
@@ -235,8 +230,8 @@ class Planner {
   std::vector<bool> needed_;
   std::vector<std::size_t> group_of_;
   std::vector<Group> groups_;
-  std::vector<std::uint16_t> step_of_;  // where in its group's program a value is made
-  mutable std::vector<std::vector<std::uint32_t>> readers_;
+  std::vector<std::uint16_t> step_of_;               // where in its group's program a value is made
+  std::vector<std::vector<std::uint32_t>> readers_;  // the entries that read each value
   Plan plan_;
 };
 

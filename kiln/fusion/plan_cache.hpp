@@ -13,7 +13,6 @@ class PlanCache {
 
   /// The plan for a closed segment, and whether it is new.
   std::pair<const Plan&, bool> find_or_make(const Segment& segment);
-  std::size_t size() const { return plans_.size(); }
 
  private:
   struct Entry {

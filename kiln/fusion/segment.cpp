@@ -51,11 +51,10 @@ std::atomic<std::uint64_t> last_epoch{0};
 
 }  // namespace
 
-std::uint32_t Segment::add(const Ref<Node>& node, std::uint32_t made_by) {
+std::uint32_t Segment::add(const Ref<Node>& node) {
   const auto index = static_cast<std::uint32_t>(values_.size());
   node->mark = epoch_ << kIndexBits | index;
   values_.push_back(node);
-  made_by_.push_back(made_by);
   return index;
 }
 
@@ -75,7 +74,7 @@ Reference Segment::refer(const Value& value) {
     key_.push_back(index);
     return Reference::value(index);
   }
-  const std::uint32_t index = add(node, kGiven);
+  const std::uint32_t index = add(node);
   key_.push_back(index | std::uint64_t{1} << 41);
   Encoder encode(key_);
   encode(node->desc);
@@ -96,7 +95,7 @@ void Segment::append(const op::Op& op, const Call& call) {
     trace.depth = backtrace(trace.calls.data(), Trace::kMost);
   }
   for (const Value& value : call.in) references_.push_back(refer(value));
-  for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), entry)));
+  for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node())));
 }
 
 std::string Segment::place_of(std::uint32_t entry) const {
@@ -123,7 +122,6 @@ void Segment::clear() {
   entries_.clear();
   references_.clear();
   values_.clear();
-  made_by_.clear();
   visible_.clear();
   numbers_.clear();
   key_.clear();

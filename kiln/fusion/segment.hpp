@@ -27,8 +27,6 @@ class Reference {
 
 class Segment {
  public:
-  static constexpr std::uint32_t kGiven = ~0u;  // made_by of a value that the segment found already there
-
   struct Entry {
     op::Op op;
     std::uint32_t first;  // its references: the operands, then the results
@@ -53,7 +51,6 @@ class Segment {
   /// The values, in the order in which they appeared. This is the only reference to one that nobody outside can see.
   std::vector<Ref<Node>>& values() { return values_; }
   const std::vector<Ref<Node>>& values() const { return values_; }
-  std::uint32_t made_by(std::uint32_t value) const { return made_by_[value]; }
   bool visible(std::uint32_t value) const { return visible_[value]; }
   const std::vector<Scalar>& numbers() const { return numbers_; }
 
@@ -71,12 +68,11 @@ class Segment {
   };
 
   Reference refer(const Value& value);
-  std::uint32_t add(const Ref<Node>& node, std::uint32_t made_by);
+  std::uint32_t add(const Ref<Node>& node);
 
   std::vector<Entry> entries_;
   std::vector<Reference> references_;
   std::vector<Ref<Node>> values_;
-  std::vector<std::uint32_t> made_by_;
   std::vector<bool> visible_;
   std::vector<Scalar> numbers_;
   std::vector<std::uint64_t> key_;
