@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kiln/backend/cpu/simd/each_type.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -53,17 +54,6 @@ HWY_INLINE void arg_fold_rows(const T* HWY_RESTRICT x, std::int64_t rows, std::i
   }
 }
 
-#define KILN_EACH_NUMBER(ROW) \
-  ROW(float, float)           \
-  ROW(double, double)         \
-  ROW(std::int64_t, int64)    \
-  ROW(std::int32_t, int32)    \
-  ROW(std::int16_t, int16)    \
-  ROW(std::int8_t, int8)      \
-  ROW(std::uint64_t, uint64)  \
-  ROW(std::uint32_t, uint32)  \
-  ROW(std::uint16_t, uint16)  \
-  ROW(std::uint8_t, uint8)
 #define KILN_ARG_FOLD(T, name)                                                                                 \
   void arg_fold_##name(bool largest, const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
                        T* best, std::int32_t* places) {                                                        \

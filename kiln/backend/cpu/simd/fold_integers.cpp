@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/simd/convert.hpp"
+#include "kiln/backend/cpu/simd/each_type.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -51,15 +52,6 @@ void fold_integers(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t stri
     for (std::int64_t i = 0; i < columns; ++i) results[i] = join<fold>(results[i], static_cast<A>(x[i]));
 }
 
-#define KILN_EACH_INTEGER(ROW) \
-  ROW(std::int64_t, int64)     \
-  ROW(std::int32_t, int32)     \
-  ROW(std::int16_t, int16)     \
-  ROW(std::int8_t, int8)       \
-  ROW(std::uint64_t, uint64)   \
-  ROW(std::uint32_t, uint32)   \
-  ROW(std::uint16_t, uint16)   \
-  ROW(std::uint8_t, uint8)
 #define KILN_FOLD(name, T, fold)                                                                                    \
   void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \
     fold_integers<T, fold>(x, rows, stride, columns, results);                                                      \

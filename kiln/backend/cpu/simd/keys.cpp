@@ -1,5 +1,6 @@
 // Plain loops that the compiler makes vectors of, once per target.
 #include "kiln/backend/cpu/simd/keys.hpp"
+#include "kiln/backend/cpu/simd/each_type.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/keys.cpp"
@@ -23,32 +24,16 @@ HWY_INLINE bool has_below(const K* keys, std::int64_t count, K limit) {
   return found;
 }
 
-#define KILN_EACH_ELEMENT(ROW) \
-  ROW(double, double)          \
-  ROW(float, float)            \
-  ROW(F16, f16)                \
-  ROW(BF16, bf16)              \
-  ROW(std::int64_t, int64)     \
-  ROW(std::int32_t, int32)     \
-  ROW(std::int16_t, int16)     \
-  ROW(std::int8_t, int8)       \
-  ROW(std::uint64_t, uint64)   \
-  ROW(std::uint32_t, uint32)   \
-  ROW(std::uint16_t, uint16)   \
-  ROW(std::uint8_t, uint8)
-#define KILN_EACH_KEY(ROW)   \
-  ROW(std::uint64_t, uint64) \
-  ROW(std::uint32_t, uint32) \
-  ROW(std::uint16_t, uint16) \
-  ROW(std::uint8_t, uint8)
 #define KILN_KEYS(T, name)                                                          \
   void keys_##name(const T* x, std::int64_t count, bool descending, Key<T>* keys) { \
     keys_of<T>(x, count, descending, keys);                                         \
   }
 #define KILN_BELOW(K, name) \
   bool below_##name(const K* keys, std::int64_t count, K limit) { return has_below<K>(keys, count, limit); }
-KILN_EACH_ELEMENT(KILN_KEYS)
-KILN_EACH_KEY(KILN_BELOW)
+KILN_EACH_NUMBER(KILN_KEYS)
+KILN_KEYS(F16, f16)
+KILN_KEYS(BF16, bf16)
+KILN_EACH_UNSIGNED(KILN_BELOW)
 #undef KILN_KEYS
 #undef KILN_BELOW
 
@@ -70,8 +55,10 @@ namespace kiln::cpu::simd {
   bool any_below(const K* keys, std::int64_t count, K limit) {     \
     return HWY_DYNAMIC_DISPATCH(below_##name)(keys, count, limit); \
   }
-KILN_EACH_ELEMENT(KILN_KEYS)
-KILN_EACH_KEY(KILN_BELOW)
+KILN_EACH_NUMBER(KILN_KEYS)
+KILN_KEYS(F16, f16)
+KILN_KEYS(BF16, bf16)
+KILN_EACH_UNSIGNED(KILN_BELOW)
 #undef KILN_KEYS
 #undef KILN_BELOW
 
