@@ -9,6 +9,7 @@
 #include "kiln/nn/initializer.hpp"
 #include "kiln/nn/linear.hpp"
 #include "kiln/nn/loss.hpp"
+#include "kiln/nn/lstm.hpp"
 #include "kiln/nn/mode.hpp"
 #include "kiln/nn/module.hpp"
 #include "kiln/nn/norm.hpp"

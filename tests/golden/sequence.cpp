@@ -3,6 +3,7 @@
 #include "kiln/ops/functions/linear.hpp"
 #include "kiln/ops/functions/loss.hpp"
 #include "kiln/ops/functions/norm.hpp"
+#include "kiln/ops/functions/recurrent.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {
@@ -62,6 +63,12 @@ const Rows losses({
     {"triplet_margin_loss",
      [](In in) { return triplet_margin_loss(in[0], in[1], in[2], {.margin = 0.7, .swap = true}); }},
     {"cosine_embedding_loss", [](In in) { return cosine_embedding_loss(in[0], in[1], in[2], 0.1); }},
+});
+
+Values pass(const LstmPass& made) { return {made.outputs, made.hidden, made.cell}; }
+const Rows recurrent({
+    {"lstm", [](In in) { return pass(lstm(in[0], {in[1], in[2], in[3], in[4]}, in[5], in[6])); }},
+    {"lstm.plain", [](In in) { return pass(lstm(in[0], {in[1], in[2], {}, {}})); }},
 });
 
 }  // namespace

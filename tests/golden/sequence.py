@@ -1,4 +1,4 @@
-"""Normalisations, losses, attention, embeddings."""
+"""Normalisations, losses, attention, embeddings, recurrent layers."""
 import torch
 import torch.nn.functional as F
 
@@ -68,3 +68,14 @@ case("triplet_margin_loss", lambda r: [r.real(4, 3), r.real(4, 3), r.real(4, 3)]
      lambda a, p, n: F.triplet_margin_loss(a, p, n, margin=0.7, swap=True))
 case("cosine_embedding_loss", lambda r: [r.real(4, 3), r.real(4, 3), SIGNS],
      lambda a, b, y: F.cosine_embedding_loss(a, b, y.detach(), margin=0.1))
+
+
+def lstm(x, *weights, state=None):
+    state = state or [torch.zeros(x.shape[0], weights[1].shape[1])] * 2
+    outputs, hidden, cell = torch.lstm(x, [s[None] for s in state], weights, len(weights) == 4, 1, 0.0, False, False, True)
+    return outputs, hidden[0], cell[0]
+
+
+case("lstm", lambda r: [r.real(2, 3, 4), r.real(12, 4), r.real(12, 3), r.real(12), r.real(12), r.real(2, 3), r.real(2, 3)],
+     lambda x, wi, wh, bi, bh, h, c: lstm(x, wi, wh, bi, bh, state=[h, c]))
+case("lstm.plain", lambda r: [r.real(1, 5, 2), r.real(8, 2), r.real(8, 2)], lstm)

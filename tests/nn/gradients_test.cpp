@@ -91,6 +91,13 @@ TEST(LayerGradients, OfEmbeddingAddUpOverRepeatedIndices) {
   });
 }
 
+TEST(LayerGradients, OfLstmMatchFiniteDifferences) {
+  expect_right_gradients(nn::LstmConfig{.in = 3, .hidden = 2}.init(device), [](const nn::Lstm& m) {
+    const auto [outputs, state] = m.forward(input<3>({2, 3, 3}));
+    return weighted(outputs) + weighted(state.cell);
+  });
+}
+
 TEST(LayerGradients, OfAttentionMatchFiniteDifferences) {
   expect_right_gradients(
       nn::MultiHeadAttentionConfig{.width = 4, .heads = 2}.init(device),

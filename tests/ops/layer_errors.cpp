@@ -13,6 +13,7 @@
 #include "kiln/ops/functions/loss.hpp"
 #include "kiln/ops/functions/norm.hpp"
 #include "kiln/ops/functions/position.hpp"
+#include "kiln/ops/functions/recurrent.hpp"
 
 namespace kiln {
 namespace {
@@ -57,6 +58,21 @@ const WrongCall kCalls[] = {
      [] { window_mask({2, 3}, -1, false, Device::cpu()); }},
     {"ShapeError: window_mask: needs [queries, keys], got [2]", [] { causal_mask({2}, Device::cpu()); }},
     {"ShapeError: padding_mask: lengths must be [batch], got [2, 2]", [] { padding_mask(integers({2, 2}), 3); }},
+    // recurrent layers
+    {"ShapeError: lstm: x must be [batch, time, in] with at least one moment, got [2, 3]",
+     [] { lstm(floats({2, 3}), {floats({8, 3}), floats({8, 2}), {}, {}}); }},
+    {"ShapeError: lstm: x must be [batch, time, in] with at least one moment, got [2, 0, 3]",
+     [] { lstm(floats({2, 0, 3}), {floats({8, 3}), floats({8, 2}), {}, {}}); }},
+    {"DTypeError: lstm: needs a tensor of floats, got int64 [2, 1, 3]",
+     [] { lstm(integers({2, 1, 3}), {floats({8, 3}), floats({8, 2}), {}, {}}); }},
+    {"ShapeError: lstm: the hidden weights [8, 3] are not [4 hidden, hidden]",
+     [] { lstm(floats({2, 1, 3}), {floats({8, 3}), floats({8, 3}), {}, {}}); }},
+    {"ShapeError: lstm: the input weights [8, 2] are not [8, 3]",
+     [] { lstm(floats({2, 1, 3}), {floats({8, 2}), floats({8, 2}), {}, {}}); }},
+    {"ShapeError: lstm: both biases must be [8], or absent",
+     [] { lstm(floats({2, 1, 3}), {floats({8, 3}), floats({8, 2}), floats({8}), {}}); }},
+    {"ShapeError: lstm: a state must be [2, 2], got float32 [2, 3]",
+     [] { lstm(floats({2, 1, 3}), {floats({8, 3}), floats({8, 2}), {}, {}}, floats({2, 3})); }},
     // positions
     {"ShapeError: rotary: x must be [..., time, width] with an even width, got [2, 3]",
      [] { rotary(floats({2, 3}), floats({2, 1}), floats({2, 1})); }},

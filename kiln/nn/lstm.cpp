@@ -1,0 +1,25 @@
+#include "kiln/nn/lstm.hpp"
+
+#include "kiln/ops/functions/recurrent.hpp"
+
+namespace kiln::nn {
+
+LstmResult Lstm::forward(const Tensor<3>& x, const LstmState& start) const {
+  const auto [outputs, hidden, cell] = lstm(x, {weight_ih, weight_hh, bias_ih, bias_hh}, start.hidden, start.cell);
+  return {Typed{outputs}, {Typed{hidden}, Typed{cell}}};
+}
+
+Lstm LstmConfig::init(const Device& device) const {
+  require<ArgumentError>(in > 0 && hidden > 0, "LstmConfig: in = ", in, " and hidden = ", hidden, " must be positive");
+  const Fans fans{hidden, 4 * hidden};
+  Lstm layer;
+  layer.weight_ih = Param<2>(initialize(initializer, {4 * hidden, in}, fans, device));
+  layer.weight_hh = Param<2>(initialize(initializer, {4 * hidden, hidden}, fans, device));
+  if (bias) {
+    layer.bias_ih = Param<1>(initialize(kLayerDefault, {4 * hidden}, fans, device));
+    layer.bias_hh = Param<1>(initialize(kLayerDefault, {4 * hidden}, fans, device));
+  }
+  return layer;
+}
+
+}  // namespace kiln::nn
