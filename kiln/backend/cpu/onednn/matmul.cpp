@@ -1,88 +1,16 @@
-// Matrix products. Operands are read where they lie if one of their last two dimensions has stride 1; the result is
-// cut into pieces, each a product on one thread.
+// Matrix products. The result is cut into pieces, each a product on one thread.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 #include "kiln/backend/cpu/onednn/through_float32.hpp"
+#include "kiln/backend/cpu/product.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
 
 using std::int64_t;
-
-/// The matrices of one array: the first, and how to step inside one and to the next.
-struct Matrices {
-  std::byte* data = nullptr;
-  int64_t row = 0, column = 0;  // strides in elements
-  Dims batch;                   // likewise; 0 where the array broadcasts
-
-  bool by_rows() const { return column == 1; }
-  int64_t leading() const { return by_rows() ? row : column; }
-};
-
-/// c[i] = a[i] b[i] for every index i of `batch`; a is m x k, b is k x n.
-struct Product {
-  DType dtype = DType::F32;
-  int64_t m = 0, n = 0, k = 0;
-  Shape batch;
-  Matrices a = {}, b = {}, c = {};
-};
-
-/// Gives rows x columns the strides that oneDNN wants to see, where a dimension of one element leaves a choice.
-/// False where neither dimension has stride 1 or elements overlap.
-bool normalise(int64_t rows, int64_t columns, int64_t& row, int64_t& column) {
-  if (columns == 1) {
-    column = 1;
-    if (rows == 1) row = 1;
-    return row >= 1;
-  }
-  if (rows == 1) {
-    row = column == 1 ? columns : 1;
-    return column >= 1;
-  }
-  return (column == 1 && row >= columns) || (row == 1 && column >= rows);
-}
-
-/// The array as matrices under the batch dimensions of the result; false where it has to be copied first.
-bool view(const Array& array, const Shape& batch, Matrices& result) {
-  const int rank = array.shape.size(), missing = batch.size() - (rank - 2);
-  result = {array.data, array.strides[rank - 2], array.strides[rank - 1], {}};
-  for (int i = 0; i < batch.size(); ++i) {
-    const bool broadcasts = i < missing || array.shape[i - missing] == 1;
-    result.batch.push_back(broadcasts ? 0 : array.strides[i - missing]);
-    if (result.batch.back() < 0) return false;
-  }
-  return normalise(array.shape[rank - 2], array.shape[rank - 1], result.row, result.column);
-}
-
-/// Joins neighbouring batch dimensions that all three arrays step through evenly, and makes rows of the innermost
-/// one where b is the same for all of it: [32, 128, 768] x [768, 3072] is one product of 4096 rows.
-void collapse(Product& p) {
-  Matrices* const all[] = {&p.a, &p.b, &p.c};
-  for (int i = p.batch.size() - 1; i >= 0; --i) {
-    const bool last = i == p.batch.size() - 1;
-    const bool even = !last && std::ranges::all_of(all, [&](const Matrices* x) {
-      return x->batch[i] == x->batch[i + 1] * p.batch[i + 1];
-    });
-    if (p.batch[i] != 1 && !even) continue;
-    if (even) p.batch[i + 1] *= p.batch[i];
-    p.batch.erase(i);
-    for (Matrices* const x : all) x->batch.erase(i);
-  }
-  if (p.batch.empty()) return;
-  const int64_t size = p.batch.back(), step_a = p.a.batch.back(), step_c = p.c.batch.back();
-  const bool rows_go_on = p.m == 1 ? step_a >= p.k && (p.k == 1 || p.a.by_rows())
-                                   : p.a.by_rows() && step_a == p.m * p.a.row && step_c == p.m * p.c.row;
-  if (p.b.batch.back() != 0 || !rows_go_on) return;
-  if (p.m == 1) p.a.row = step_a, p.c.row = step_c;
-  p.m *= size;
-  p.batch.pop_back();
-  for (Matrices* const x : all) x->batch.pop_back();
-}
 
 /// How a product is cut: so many matrices of the innermost batch dimension, or so large a tile of one.
 struct Piece {
@@ -190,30 +118,15 @@ void run_pieces(const Product& p, const Piece& piece) {
 }  // namespace
 
 bool run(const op::Matmul& op, Call call) {
-  const Shape& shape = call.out[0].shape();
   const DType dtype = call.out[0].dtype();
-  const int rank = shape.size();
   if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
   if (goes_through_float32(dtype)) return through_float32(op, call);
 
-  Product p{.dtype = dtype,
-            .m = shape[rank - 2],
-            .n = shape[rank - 1],
-            .k = call.in[0].shape().back(),
-            .batch = Shape(shape.begin(), shape.end() - 2)};
-  const Array c = allocate(call.out[0]);
-  if (c.numel() == 0) return true;
-  if (p.k == 0) {
-    std::memset(c.data, 0, static_cast<std::size_t>(c.numel()) * size_of(dtype));
-    return true;
-  }
-  Value copy_of_a, copy_of_b;
-  if (!view(read(call.in[0]), p.batch, p.a)) view(read_contiguous(call.in[0], copy_of_a), p.batch, p.a);
-  if (!view(read(call.in[1]), p.batch, p.b)) view(read_contiguous(call.in[1], copy_of_b), p.batch, p.b);
-  view(c, p.batch, p.c);
-  collapse(p);
+  Value copies[2];
+  const Product p = product_of(call, copies);
+  if (p.empty()) return true;
   run_pieces(p, cut(p));
   return true;
 }
