@@ -19,8 +19,9 @@ Device reference_device() {
 }  // namespace
 
 Device Device::cpu() {
-  static const Device device(decorated(make_ref<cpu::Cpu>(
-      "cpu", std::vector<cpu::FastKernels>{cpu::simd_kernels(), cpu::onednn_kernels(), cpu::lapack_kernels()})));
+  static const Device device(decorated(
+      make_ref<cpu::Cpu>("cpu", std::vector<cpu::FastKernels>{cpu::simd_kernels(), cpu::amx_kernels(),
+                                                              cpu::onednn_kernels(), cpu::lapack_kernels()})));
   return device;
 }
 

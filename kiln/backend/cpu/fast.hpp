@@ -10,6 +10,7 @@ struct FastKernels {
 };
 
 FastKernels simd_kernels();
+FastKernels amx_kernels();
 FastKernels onednn_kernels();
 FastKernels lapack_kernels();
 

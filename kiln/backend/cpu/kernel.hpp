@@ -3,6 +3,7 @@
 // Kernels are free functions found by overload resolution, one family per file:
 //   reference::run(const op::Conv&, Call)            every primitive; plain C++, any platform, the oracle
 //   simd::run(const op::Unary&, Call) -> bool        Highway; false: not this case, try the next
+//   amx::run(const op::Matmul&, Call) -> bool        Intel's tiles; likewise
 //   onednn::run(const op::Conv&, Call) -> bool       oneDNN; likewise
 //   lapack::run(const op::Svd&, Call) -> bool        LAPACK; likewise
 #pragma once

@@ -6,7 +6,7 @@
 #include "kiln/backend/cpu/onednn/onednn.hpp"
 #include "kiln/core/parallel.hpp"
 
-#include "tests/backend/onednn/arrays.hpp"
+#include "tests/backend/arrays.hpp"
 
 namespace kiln::cpu {
 namespace {

@@ -73,6 +73,33 @@ inline double distance(const std::vector<double>& actual, const std::vector<doub
   return worst / largest;
 }
 
+/// Rows times columns in float64, each batch index looked up by hand.
+inline std::vector<double> product(const Value& a, const Value& b, const Shape& shape) {
+  const std::vector<double> x = numbers(a), y = numbers(b);
+  const std::int64_t m = a.dim(-2), k = a.dim(-1), n = b.dim(-1);
+  std::vector<double> result;
+  const Shape batch(shape.begin(), shape.end() - 2);
+  for (std::int64_t index = 0; index < numel(batch); ++index) {
+    const auto matrix_of = [&](const Value& operand) {
+      std::int64_t rest = index, at = 0, step = 1;
+      for (int i = batch.size() - 1, j = operand.rank() - 3; j >= 0; --i, --j) {
+        at += operand.shape()[j] == 1 ? 0 : rest % batch[i] * step;
+        step *= operand.shape()[j];
+        rest /= batch[i];
+      }
+      return at;
+    };
+    const double *left = x.data() + matrix_of(a) * m * k, *right = y.data() + matrix_of(b) * k * n;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) sum += left[i * k + l] * right[l * n + j];
+        result.push_back(sum);
+      }
+  }
+  return result;
+}
+
 inline bool same_bits(const Value& a, const Value& b) {
   const std::vector<double> x = numbers(a), y = numbers(b);
   return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0);

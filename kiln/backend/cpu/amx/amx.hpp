@@ -1,0 +1,20 @@
+// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices.
+#pragma once
+#include "kiln/backend/cpu/fast.hpp"
+#include "kiln/ops/matmul.hpp"
+
+namespace kiln::cpu::amx {
+
+/// The processor multiplies tiles of bfloat16, and the system lets this process use them.
+bool available();
+
+/// Every op without an overload below. Its type says at compile time that there is no kernel.
+template <class T>
+std::false_type run(const T&, Call) {
+  return {};
+}
+
+/// bfloat16, summed in float32; false for other types and without tiles.
+bool run(const op::Matmul&, Call call);
+
+}  // namespace kiln::cpu::amx

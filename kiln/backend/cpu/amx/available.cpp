@@ -1,0 +1,53 @@
+// Is there AMX? Asked of the processor and of the system, never of oneDNN: some virtual machines hide the leaf of CPUID
+// that describes tiles, but multiply them all the same.
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "kiln/backend/cpu/amx/amx.hpp"
+
+namespace kiln::cpu::amx {
+namespace {
+
+constexpr bool has_all(unsigned bits, std::initializer_list<int> wanted) {
+  for (const int bit : wanted)
+    if (!(bits >> bit & 1)) return false;
+  return true;
+}
+
+/// The instructions that tiles.cpp is compiled with. (Intel's manual, volume 2, CPUID, leaf 7.)
+bool processor_has_them() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr int kAvx512f = 16, kAvx512bw = 30, kAvx512vl = 31, kAmxBf16 = 22, kAmxTile = 24, kAvx512Bf16 = 5;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+  if (!has_all(ebx, {kAvx512f, kAvx512bw, kAvx512vl}) || !has_all(edx, {kAmxBf16, kAmxTile})) return false;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && has_all(eax, {kAvx512Bf16});
+}
+
+/// Does the system keep vector registers and tiles when it switches threads?
+bool system_saves_them() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr int kOsXsave = 27;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !has_all(ecx, {kOsXsave})) return false;
+  std::uint32_t low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return has_all(low, {1, 2, 5, 6, 7, 17, 18});  // SSE, AVX, the three parts of AVX-512, the two of AMX
+}
+
+/// Linux wants to be asked for the memory that a thread's tiles need, once for all threads.
+/// (Linux's Documentation/arch/x86/xstate.rst)
+bool system_permits_them() {
+  constexpr long kArchReqXcompPerm = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
+}
+
+}  // namespace
+
+bool available() {
+  static const bool is = processor_has_them() && system_saves_them() && system_permits_them();
+  return is;
+}
+
+}  // namespace kiln::cpu::amx

@@ -1,0 +1,206 @@
+// Products of bfloat16 matrices on tiles.
+//
+// The result is cut into pieces, each a product on one thread that takes kDepth of the sums' terms at a time: packed for
+// tiles, those of some 256 rows fit into the second-level cache, and the two operands of one block of 32 x 32 results
+// into the first. The right operand is packed beforehand, by all threads, where several pieces want the same part of it.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "kiln/backend/cpu/amx/amx.hpp"
+#include "kiln/backend/cpu/amx/tiles.hpp"
+#include "kiln/backend/cpu/product.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::amx {
+namespace {
+
+using std::int64_t;
+using std::uint16_t;
+
+constexpr int64_t kDepth = 256;
+
+constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
+
+/// Rows and columns of a piece, multiples of kBlock unless they are all there are.
+struct Piece {
+  int64_t rows, columns;
+};
+
+/// Depends on the sizes alone. A product of 16 million operations takes some 10 us; thin matrices cost more than their
+/// operations, since they are read and packed all the same.
+Piece cut(const Product& p) {
+  constexpr int64_t kWorthAThread = 1 << 24, kMostPieces = 64, kThin = 64;
+  const int64_t cost = 2 * p.k * (p.m + kThin) * (p.n + kThin) * numel(p.batch);
+  const int64_t wanted = std::clamp<int64_t>(cost / kWorthAThread, 1, cost >> 30 > 16 ? kMostPieces : 16);
+  Piece piece{std::min<int64_t>(p.m, 256), std::min<int64_t>(p.n, 1024)};
+  const auto count = [&] { return numel(p.batch) * divide_up(p.m, piece.rows) * divide_up(p.n, piece.columns); };
+  const auto halve = [&](int64_t& size, int64_t least) {
+    while (count() < wanted && size > least) size = round_up(divide_up(size, 2), kBlock);
+  };
+  halve(piece.columns, 512);
+  halve(piece.rows, 128);
+  halve(piece.columns, 32);
+  halve(piece.rows, 32);
+  return piece;
+}
+
+/// The calling thread's memory for `numbers` bfloat16 and `sums` float32, which grows to the largest ever asked for.
+struct Scratch {
+  uint16_t* numbers;
+  float* sums;
+};
+Scratch scratch(int64_t numbers, int64_t sums) {
+  thread_local Ref<Memory> block;
+  const auto split = static_cast<std::size_t>(numbers) * sizeof(uint16_t);
+  const auto bytes = split + static_cast<std::size_t>(sums) * sizeof(float);
+  if (!block || block->size() < bytes) {
+    block = {};
+    block = make_ref<Memory>(bytes);
+  }
+  return {reinterpret_cast<uint16_t*>(block->bytes()), reinterpret_cast<float*>(block->bytes() + split)};
+}
+
+const uint16_t* numbers_of(const Matrices& x) { return reinterpret_cast<const uint16_t*>(x.data); }
+
+int64_t offset_of(const Matrices& x, const Shape& batch, int64_t index) {
+  int64_t offset = 0;
+  for (int dim = batch.size() - 1; dim >= 0; --dim) {
+    offset += index % batch[dim] * x.batch[dim];
+    index /= batch[dim];
+  }
+  return offset;
+}
+
+Lines rows_of(const Product& p, int64_t index, int64_t row, int64_t k) {
+  const Matrices& a = p.a;
+  return {numbers_of(a) + offset_of(a, p.batch, index) + row * a.row + k * a.column, a.row, a.column};
+}
+Lines columns_of(const Product& p, int64_t index, int64_t column, int64_t k) {
+  const Matrices& b = p.b;
+  return {numbers_of(b) + offset_of(b, p.batch, index) + k * b.row + column * b.column, b.column, b.row};
+}
+
+/// Packs `count` lines, blocks of kBlock one behind the other.
+template <void (*Pack)(const Lines&, int64_t, int64_t, uint16_t*)>
+void pack_blocks(Lines lines, int64_t count, int64_t depth, uint16_t* packed) {
+  for (int64_t i = 0; i < count; i += kBlock) {
+    Pack(lines, std::min(kBlock, count - i), depth, packed);
+    lines.data += kBlock * lines.line;
+    packed += packed_size(kBlock, depth);
+  }
+}
+
+/// The right operands as pieces want them: for each matrix, for each kDepth of its rows, its blocks of columns.
+class PackedRight {
+ public:
+  explicit PackedRight(const Product& p) : p_(p), matrix_size_(packed_size(p.n, p.k)), shared_(p.batch) {
+    for (int i = 0; i < shared_.size(); ++i)
+      if (p.b.batch[i] == 0) shared_[i] = 1;
+    const int64_t matrices = numel(shared_);
+    block_ = make_ref<Memory>(static_cast<std::size_t>(matrices * matrix_size_) * sizeof(uint16_t));
+    constexpr int64_t kColumns = 4 * kBlock;
+    const int64_t parts = divide_up(p.n, kColumns);
+    parallel_for(matrices * parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t matrix = i / parts, column = i % parts * kColumns;
+        for (int64_t k = 0; k < p.k; k += kDepth)
+          pack_blocks<pack_right>(columns_of(p, first_of(matrix), column, k), std::min(kColumns, p.n - column),
+                                  std::min(kDepth, p.k - k), place(matrix, column, k));
+      }
+    });
+  }
+
+  const uint16_t* at(int64_t index, int64_t column, int64_t k) const {
+    int64_t matrix = 0, step = 1;
+    for (int dim = shared_.size() - 1; dim >= 0; --dim) {
+      if (shared_[dim] > 1) matrix += index % p_.batch[dim] * step;
+      step *= shared_[dim];
+      index /= p_.batch[dim];
+    }
+    return place(matrix, column, k);
+  }
+
+ private:
+  /// A product in the batch that has right operand `matrix`.
+  int64_t first_of(int64_t matrix) const {
+    int64_t index = 0, step = 1;
+    for (int dim = shared_.size() - 1; dim >= 0; --dim) {
+      index += matrix % shared_[dim] * step;
+      matrix /= shared_[dim];
+      step *= p_.batch[dim];
+    }
+    return index;
+  }
+  uint16_t* place(int64_t matrix, int64_t column, int64_t k) const {
+    return reinterpret_cast<uint16_t*>(block_->bytes()) + matrix * matrix_size_ + k * round_up(p_.n, kTile) +
+           column * round_up(std::min(kDepth, p_.k - k), kPairs);
+  }
+
+  const Product& p_;
+  int64_t matrix_size_;
+  Shape shared_;  // the batch without what the right operand repeats
+  Ref<Memory> block_;
+};
+
+/// Rows [row, row + rows) and columns likewise of product `index`.
+void run_piece(const Product& p, const PackedRight* right, int64_t index, int64_t row, int64_t rows, int64_t column,
+               int64_t columns) {
+  const int64_t deepest = std::min(kDepth, p.k), across = divide_up(columns, kBlock), down = divide_up(rows, kBlock);
+  const int64_t left_size = packed_size(round_up(rows, kBlock), deepest);
+  const int64_t right_size = right ? 0 : packed_size(round_up(columns, kBlock), deepest);
+  const auto [left, sums] = scratch(left_size + right_size, across * down * kSums);
+  uint16_t* const own_right = left + left_size;
+
+  const Tiles tiles;
+  for (int64_t k = 0; k < p.k; k += kDepth) {
+    const int64_t depth = std::min(kDepth, p.k - k), step = packed_size(kBlock, depth);
+    pack_blocks<pack_left>(rows_of(p, index, row, k), rows, depth, left);
+    if (!right) pack_blocks<pack_right>(columns_of(p, index, column, k), columns, depth, own_right);
+    const uint16_t* const columns_packed = right ? right->at(index, column, k) : own_right;
+    for (int64_t j = 0; j < across; ++j)
+      for (int64_t i = 0; i < down; ++i)
+        multiply(left + i * step, columns_packed + j * step, rows - i * kBlock, columns - j * kBlock, depth, k > 0,
+                 sums + (j * down + i) * kSums);
+  }
+  auto* const result = reinterpret_cast<uint16_t*>(p.c.data) + offset_of(p.c, p.batch, index) + row * p.c.row + column;
+  for (int64_t i = 0; i < down; ++i)
+    for (int64_t j = 0; j < across; ++j)
+      store(sums + (j * down + i) * kSums, std::min(kBlock, rows - i * kBlock), std::min(kBlock, columns - j * kBlock),
+            result + i * kBlock * p.c.row + j * kBlock, p.c.row);
+}
+
+void run_pieces(const Product& p, const Piece& piece) {
+  const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns), matrices = numel(p.batch);
+  const bool is_repeated = std::find(p.b.batch.begin(), p.b.batch.end(), 0) != p.b.batch.end();
+  std::optional<PackedRight> right;
+  if (down > 1 || is_repeated) right.emplace(p);
+
+  // Many small products make a piece together.
+  constexpr int64_t kSmall = 1 << 24;
+  const int64_t together = std::clamp<int64_t>(kSmall / (2 * piece.rows * piece.columns * p.k + 1), 1, 64);
+  parallel_for(matrices * down * across, together, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      int64_t rest = part;
+      const auto next = [&rest](int64_t size) { return std::exchange(rest, rest / size) % size; };
+      const int64_t row = next(down) * piece.rows, column = next(across) * piece.columns;
+      run_piece(p, right ? &*right : nullptr, rest, row, std::min(piece.rows, p.m - row), column,
+                std::min(piece.columns, p.n - column));
+    }
+  });
+}
+
+}  // namespace
+
+bool run(const op::Matmul&, Call call) {
+  if (call.out[0].dtype() != DType::BF16 || !available()) return false;
+  for (const Value& operand : call.in)
+    if (operand.dtype() != DType::BF16 || operand.rank() < 2) return false;
+  Value copies[2];
+  const Product p = product_of(call, copies);
+  if (!p.empty()) run_pieces(p, cut(p));
+  return true;
+}
+
+}  // namespace kiln::cpu::amx

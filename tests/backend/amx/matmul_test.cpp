@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include "kiln/backend/cpu/amx/amx.hpp"
+#include "kiln/core/parallel.hpp"
+
+#include "tests/backend/arrays.hpp"
+
+namespace kiln::cpu {
+namespace {
+
+class AmxMatmul : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!amx::available()) GTEST_SKIP() << "this machine has no AMX";
+  }
+};
+
+Value numbers_in(const Shape& shape, unsigned seed, std::vector<int> order = {}) {
+  return random_tensor(shape, seed, std::move(order), DType::BF16);
+}
+
+Value multiply(const Value& a, const Value& b) {
+  const Value in[] = {a, b};
+  const Descs desc = op::Matmul{}.infer(in);
+  Value out = tensor(desc[0].shape, desc[0].dtype);
+  EXPECT_TRUE(amx::run(op::Matmul{}, {in, {&out, 1}}));
+  return out;
+}
+
+/// Each number is the exact sum, rounded once: the operands are eighths, so that float32 sums of them are exact.
+void check(const Value& a, const Value& b) {
+  const Value c = multiply(a, b);
+  std::vector<double> expected = product(a, b, c.shape());
+  for (double& number : expected) number = static_cast<float>(BF16(number));
+  EXPECT_EQ(distance(numbers(c), expected), 0) << text(a, " x ", b);
+}
+
+TEST_F(AmxMatmul, MultipliesMatricesOfAnySizeAndOrder) {
+  const std::vector<int> orders[] = {{0, 1}, {1, 0}};
+  std::vector<std::array<std::int64_t, 3>> sizes;
+  for (const std::int64_t m : {1, 2, 16, 17, 32, 33, 70})
+    for (const std::int64_t n : {1, 15, 16, 17, 33, 70})
+      for (const std::int64_t k : {1, 2, 31, 32, 33, 257}) sizes.push_back({m, n, k});
+  for (const std::array<std::int64_t, 3>& large : std::initializer_list<std::array<std::int64_t, 3>>{
+           {1, 1200, 700}, {300, 1, 600}, {300, 520, 770}, {513, 1100, 290}, {1030, 40, 530}, {64, 2100, 64}})
+    sizes.push_back(large);
+  for (const auto& [m, n, k] : sizes)
+    for (const auto& order_a : orders)
+      for (const auto& order_b : orders) check(numbers_in({m, k}, 1, order_a), numbers_in({k, n}, 2, order_b));
+}
+
+TEST_F(AmxMatmul, ReadsPartsOfLargerMatricesInPlace) {
+  const Value big = numbers_in({40, 61}, 3);
+  const Value part = view_of(big, {20, 30}, {61, 1}, 61 * 5 + 7);  // rows on odd addresses
+  check(part, view_of(big, {30, 20}, {1, 61}, 61 * 5 + 7));
+  check(part, numbers_in({30, 9}, 4));
+}
+
+TEST_F(AmxMatmul, CopiesWhatItCannotReadInPlace) {
+  const Value big = numbers_in({40, 60}, 5);
+  check(view_of(big, {20, 30}, {120, 2}), numbers_in({30, 8}, 6));                // every other row and column
+  check(view_of(big, {40, 60}, {-60, 1}, 39 * 60), numbers_in({60, 8}, 7));       // rows from last to first
+  check(view_of(numbers_in({60}, 8), {40, 60}, {0, 1}), numbers_in({60, 8}, 9));  // one row, forty times
+  check(view_of(numbers_in({90}, 8), {30, 60}, {1, 1}), numbers_in({60, 8}, 9));  // a window that slides
+}
+
+TEST_F(AmxMatmul, BroadcastsBatchDimensions) {
+  for (const auto& [a, b] : std::initializer_list<std::pair<Shape, Shape>>{{{5, 3, 4}, {5, 4, 6}},
+                                                                           {{5, 3, 4}, {4, 6}},
+                                                                           {{3, 4}, {5, 4, 6}},
+                                                                           {{5, 1, 3, 4}, {7, 4, 6}},
+                                                                           {{5, 7, 3, 4}, {5, 1, 4, 6}},
+                                                                           {{5, 7, 3, 4}, {7, 4, 6}},
+                                                                           {{2, 3, 1, 5, 4}, {3, 6, 4, 2}},
+                                                                           {{9, 1, 4}, {4, 6}},
+                                                                           {{96, 64, 32}, {96, 32, 64}},
+                                                                           {{8, 200, 40}, {40, 120}},
+                                                                           {{2, 3, 300, 130}, {3, 130, 260}},
+                                                                           {{3, 300, 130}, {3, 130, 260}}})
+    check(numbers_in(a, 10), numbers_in(b, 11));
+}
+
+TEST_F(AmxMatmul, ReadsAttentionHeadsInPlace) {
+  // [batch, time, heads, width] seen as [batch, heads, time, width], and its transpose.
+  const Value q = numbers_in({3, 4, 17, 8}, 12, {0, 2, 1, 3}), k = numbers_in({3, 4, 8, 17}, 13, {0, 3, 1, 2});
+  check(q, k);
+  check(numbers_in({3, 4, 17, 17}, 14), q);
+  check(numbers_in({6, 5, 7}, 15, {1, 0, 2}), numbers_in({6, 7, 5}, 16, {2, 1, 0}));
+}
+
+TEST_F(AmxMatmul, GivesZerosForAnEmptySumAndNothingForEmptyOperands) {
+  EXPECT_EQ(numbers(multiply(numbers_in({2, 0}, 19), numbers_in({0, 3}, 20))), std::vector<double>(6, 0.0));
+  EXPECT_EQ(multiply(numbers_in({0, 4}, 21), numbers_in({4, 3}, 22)).shape(), (Shape{0, 3}));
+  EXPECT_EQ(multiply(numbers_in({0, 2, 4}, 21), numbers_in({4, 3}, 22)).shape(), (Shape{0, 2, 3}));
+}
+
+TEST_F(AmxMatmul, KeepsWhatIsNotFiniteInItsRowAndColumn) {
+  Value a = numbers_in({35, 40}, 23);
+  read(a).as<BF16>()[7 * 40 + 3] = BF16(std::numeric_limits<float>::infinity());
+  const std::vector<double> c = numbers(multiply(a, random_tensor({40, 50}, 24, {}, DType::BF16)));
+  for (std::size_t i = 0; i < c.size(); ++i) EXPECT_TRUE(i / 50 == 7 || std::isfinite(c[i])) << i;
+  EXPECT_FALSE(std::isfinite(c[7 * 50]) && std::isfinite(c[7 * 50 + 1]) && std::isfinite(c[7 * 50 + 2]));
+}
+
+TEST_F(AmxMatmul, LeavesOtherTypesToOtherKernels) {
+  const Value in[] = {tensor({2, 2}, DType::F16), tensor({2, 2}, DType::F16)};
+  Value out = tensor({2, 2}, DType::F16);
+  EXPECT_FALSE(amx::run(op::Matmul{}, {in, {&out, 1}}));
+}
+
+TEST_F(AmxMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  for (const auto& [a, b] :
+       std::initializer_list<std::pair<Value, Value>>{{numbers_in({512, 300}, 25), numbers_in({300, 500}, 26)},
+                                                      {numbers_in({64, 1024}, 25), numbers_in({1024, 512}, 26, {1, 0})},
+                                                      {numbers_in({1, 1000}, 25), numbers_in({1000, 900}, 26)},
+                                                      {numbers_in({50, 64, 65}, 25), numbers_in({50, 65, 66}, 26)}}) {
+    set_num_threads(1);
+    const Value one = multiply(a, b);
+    for (const int threads : {2, 5}) {
+      set_num_threads(threads);
+      EXPECT_TRUE(same_bits(one, multiply(a, b))) << text(a, " x ", b, " on ", threads);
+    }
+  }
+  set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace kiln::cpu
