@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a file takes to compile that includes kiln/kiln.hpp and calls thirty functions, and what that time goes to.
 
-Prints user seconds, the best of several: python3 bench/compile_time.py [COMPILER...]"""
+Prints user seconds, the best of several: ./dev bench compile_time [COMPILER...]"""
 import os
 import pathlib
 import re

@@ -1,5 +1,5 @@
-// What single operations cost on the CPU, in the shapes of a training step of the guide's model and beyond: time per
-// call and bytes of operands and result per second. `bench_elementwise --benchmark_filter=dropout`.
+// What single operations cost on the CPU, in the shapes of a training step of the guide's model: time per call and bytes
+// of operands and result per second. `./dev bench elementwise --benchmark_filter=dropout`. The suite has large ones.
 #include <benchmark/benchmark.h>
 
 #include "kiln/ops/emit.hpp"
@@ -88,12 +88,8 @@ void log_softmax_rows(benchmark::State& state) {
   const Value x = random_tensor({1024, 1024});
   measure(state, 2 * x.numel(), [&] { return log_softmax(x, 1); });
 }
-void layer_norm_rows(benchmark::State& state) {
-  const Value x = random_tensor({1024, 1024}), weight = random_tensor({1024});
-  measure(state, 2 * x.numel(), [&] { return layer_norm(x, weight, weight, 1e-5); });
-}
 
-BENCHMARK(add)->Arg(10)->Arg(1000)->Arg(1 << 16)->Arg(1 << 20)->Arg(1 << 24);
+BENCHMARK(add)->Arg(10)->Arg(1000)->Arg(1 << 16)->Arg(1 << 20);
 BENCHMARK(add_channel_bias);
 BENCHMARK(add_row);
 BENCHMARK(relu);
@@ -105,10 +101,9 @@ BENCHMARK(sum_to_channels);
 BENCHMARK(sum_rows);
 BENCHMARK(adaptive_pool);
 BENCHMARK(adaptive_pool_gradient);
-BENCHMARK(transpose)->Arg(64)->Arg(1024);
+BENCHMARK(transpose)->Arg(64);
 BENCHMARK(to_channels_first);
 BENCHMARK(log_softmax_rows);
-BENCHMARK(layer_norm_rows);
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // The functions that users wait for beside contractions: ordering, indexing, scans, pools, resampling, attention, with
-// their gradients. `KILN_THREADS=1 bench_functions --benchmark_filter=sort` shows what a second core buys.
+// their gradients. `KILN_THREADS=1 ./dev bench functions --benchmark_filter=sort` shows what a second core buys.
 #include <benchmark/benchmark.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
 // What factorisations of matrices cost on the CPU: one of 512 x 512, and a batch of 1000 of 16 x 16, in float32.
-// KILN_THREADS=1 bench_linalg --benchmark_filter=svd
+// KILN_THREADS=1 ./dev bench linalg --benchmark_filter=svd
 #include <benchmark/benchmark.h>
 
 #include "kiln/ops/functions/linalg.hpp"

@@ -2,7 +2,7 @@
 // weights packed, results allocated, the better of two layouts) and its own threads. Prints microseconds and ours / theirs:
 // what allocation, packing, layout and the sharing out of work cost, or save.
 //
-//   bench_matmul_conv [WORD]    only the rows whose name has WORD in it; KILN_THREADS chooses the threads
+//   ./dev bench matmul_conv [WORD]    only the rows whose name has WORD in it; KILN_THREADS chooses the threads
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

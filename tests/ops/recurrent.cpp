@@ -72,7 +72,7 @@ std::vector<Row> recurrent_rows() {
   };
 }
 
-const Family family(&recurrent_rows);
+const Family kFamily(&recurrent_rows);
 
 TEST(Lstm, GoesOnWhereItStopped) {
   const auto numbers = [](const Shape& shape, std::uint64_t seed) {

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""The suite's workloads in PyTorch, on the processor. bench/suite.py runs it beside bench_suite.
+
+usage: torch_suite.py [--compile] [--threads N] NAME SECONDS   measures for about so long and prints the samples, in ms
+       torch_suite.py [--compile] [--threads N] -              the same for each line "SECONDS NAME" of standard input
+
+With --compile, what is measured went through torch.compile; workloads for which that is not done have no samples."""
+import argparse
+import functools
+import json
+import math
+import sys
+import time
+
+import torch
+from torch.nn import functional as F
+
+import torch_models as models
+
+FEWEST, MOST = 3, 2000  # samples of a burst
+COUNT, SIDE = 2**24, 2**12
+workloads = {}  # name: a function of `compiled` that gives what is to be timed
+
+
+def workload(name, compiles=False):
+    def add(make):
+        workloads[name] = (make, compiles)
+        return make
+    return add
+
+
+def random(*shape, dtype=torch.float32, grad=False):
+    return torch.randn(*shape, dtype=dtype, requires_grad=grad)
+
+
+# ---- matrix products
+def product(a_shape, b_shape, dtype, compiled):
+    a, b = random(*a_shape, dtype=dtype), random(*b_shape, dtype=dtype)
+    return lambda: a @ b
+
+
+for dtype, label in ((torch.float32, "float32"), (torch.bfloat16, "bfloat16")):
+    for m, k, n in ((64,) * 3, (256,) * 3, (512,) * 3, (1024,) * 3, (2048,) * 3, (4096, 768, 3072)):
+        workload(f"matmul_{m}x{k}x{n}_{label}")(functools.partial(product, (m, k), (k, n), dtype))
+workload("matmul_batched")(functools.partial(product, (64, 128, 64), (64, 64, 128), torch.float32))
+
+
+# ---- elementwise work, reductions, normalisations, rearrangements
+def of_tensors(name, function, *shapes):
+    def make(compiled):
+        tensors = [random(*shape) for shape in shapes]
+        called = torch.compile(function) if compiled else function
+        return lambda: called(*tensors)
+    workload(name, compiles=True)(make)
+
+
+LINE, SQUARE, ROW = (COUNT,), (SIDE, SIDE), (SIDE,)
+of_tensors("copy", lambda x: x.clone(), LINE)
+of_tensors("add", lambda x, y: x + y, LINE, LINE)
+of_tensors("gelu_composed", lambda x: x * (torch.erf(x / math.sqrt(2)) + 1) / 2, LINE)
+of_tensors("gelu_builtin", F.gelu, LINE)
+of_tensors("bias_gelu_residual", lambda x, bias: F.gelu(x + bias) * 0.5 + x, SQUARE, ROW)
+of_tensors("sum_all", lambda x: x.sum(), SQUARE)
+of_tensors("sum_rows(last dim)", lambda x: x.sum(1), SQUARE)
+of_tensors("sum_cols(first dim)", lambda x: x.sum(0), SQUARE)
+of_tensors("argmax_last", lambda x: x.argmax(1), SQUARE)
+of_tensors("softmax_last", lambda x: torch.softmax(x, 1), SQUARE)
+of_tensors("layernorm_last", lambda x, weight, bias: F.layer_norm(x, ROW, weight, bias), SQUARE, ROW, ROW)
+of_tensors("transpose_copy", lambda x: x.t().contiguous(), SQUARE)
+
+
+@workload("gather_rows", compiles=True)
+def gather_rows(compiled):
+    x, rows = random(*SQUARE), torch.randint(0, SIDE, (SIDE,))
+    select = (lambda x, rows: x.index_select(0, rows))
+    called = torch.compile(select) if compiled else select
+    return lambda: called(x, rows)
+
+
+# ---- overhead
+def chain(t):
+    y = t
+    for _ in range(1000):
+        y = y + t
+    return y
+
+
+@workload("small_add_chain_1000")
+def small_add_chain(compiled):
+    t = random(32, 32)
+    return lambda: chain(t)
+
+
+@workload("small_add_chain_1000_fwd_bwd")
+def small_add_chain_both_ways(compiled):
+    t = random(32, 32, grad=True)
+    return lambda: torch.autograd.grad(chain(t).sum(), t)
+
+
+# ---- attention
+def attention(causal, backward, compiled):
+    shape = (2, 8, 512, 64)
+    q, k, v = (random(*shape, grad=backward) for _ in range(3))
+    seed = random(*shape)
+
+    def forward():
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    return (lambda: torch.autograd.grad(forward(), (q, k, v), seed)) if backward else forward
+
+
+for causal in (False, True):
+    for backward in (False, True):
+        name = f"sdpa_fwd{'_bwd' if backward else ''}{'_causal' if causal else ''}"
+        workload(name)(functools.partial(attention, causal, backward))
+
+
+# ---- models
+def training(make_model, make_batch, compiled, bf16=False):
+    inputs, targets = make_batch()
+    model = make_model()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    called = torch.compile(model) if compiled else model
+
+    def step():
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+            logits = called(inputs)
+            loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]).float(), targets.reshape(-1))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def inference(make_model, shape, compiled):
+    model, x = make_model().eval(), random(*shape)
+
+    def run():
+        with torch.no_grad():
+            return model(x)
+
+    return run
+
+
+def tokens():
+    batch = torch.randint(0, 8192, (8, 128))
+    return batch, batch.roll(-1, 1)
+
+
+def labelled(*shape, classes):
+    return random(*shape), torch.randint(0, classes, shape[:1])
+
+
+def trained(name, *args, **options):
+    workload(name, compiles=True)(lambda compiled: training(*args, compiled, **options))
+
+
+trained("mnist_guide_train_b64", models.Guide, lambda: labelled(64, 1, 28, 28, classes=10))
+trained("gpt_5M_train", models.Gpt, tokens)
+trained("gpt_5M_train_bf16", models.Gpt, tokens, bf16=True)
+trained("resnet50_train_b8_64px_f32", models.resnet50, lambda: labelled(8, 3, 64, 64, classes=1000))
+trained("lstm_train", models.SequenceClassifier, lambda: labelled(32, 64, 128, classes=10))
+workload("mnist_guide_infer_b1")(functools.partial(inference, models.Guide, (1, 1, 28, 28)))
+workload("resnet50_infer_b1_224px_f32")(functools.partial(inference, models.resnet50, (1, 3, 224, 224)))
+
+
+# ---- measuring
+@functools.lru_cache(maxsize=1)  # the bursts of one workload follow each other
+def ready(name, compiled):
+    """What is to be timed, warmed up; None where there is none."""
+    make, compiles = workloads.get(name, (None, False))
+    if make is None or (compiled and not compiles):
+        return None
+    torch.manual_seed(0)
+    run = make(compiled)
+    for _ in range(3):
+        run()
+    return run
+
+
+def burst(run, seconds):
+    """Samples in ms; results are released within the time."""
+    run()
+    samples, end = [], time.perf_counter() + seconds
+    while len(samples) < FEWEST or (time.perf_counter() < end and len(samples) < MOST):
+        start = time.perf_counter()
+        run()
+        samples.append((time.perf_counter() - start) * 1e3)
+    return samples
+
+
+def answer(name, seconds, compiled):
+    try:
+        run = ready(name, compiled)
+        said = {"samples": burst(run, seconds) if run else []}
+    except Exception as error:  # whatever a compiler may throw
+        said = {"samples": [], "error": f"{type(error).__name__}: {error}".split("\n")[0]}
+    print(json.dumps(said), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("name")
+    parser.add_argument("seconds", nargs="?", type=float, default=1)
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    if options.name != "-":
+        answer(options.name, options.seconds, options.compile)
+        return
+    for line in sys.stdin:
+        seconds, name = line.rstrip("\n").split(" ", 1)
+        answer(name, float(seconds), options.compile)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""The benchmark suite: ./dev bench [--peers [LIST]] [--burn PROGRAM] [--only WORDS] [--json FILE]
+
+Kiln and its peers take turns on each workload. bench/README.md says how to read the table."""
+import argparse
+import json
+import math
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+from figures import figures
+from runners import ROOT, Burn, Kiln, Torch, peers_python
+
+
+def rates(programs):
+    """What the machine can do at this moment."""
+    done = subprocess.run([programs / "bench_machine"], check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def described(machine):
+    return (f"copy {machine['copy_gb_s']} GB/s, read {machine['read_gb_s']} GB/s, multiply-add "
+            f"{machine['fma_gflop_s']} GFLOP/s, handoff {machine['handoff_ns']} ns, load {os.getloadavg()[0]:.1f}")
+
+
+def processor():
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def least_ms(workload, machine):
+    """The least time that the machine could take for it; None where nobody has worked out what it needs."""
+    moved, copied = workload["read"] + workload["written"], workload["written"] > 0
+    bandwidth = machine["copy_gb_s"] if copied else machine["read_gb_s"]
+    least = max(moved / bandwidth / 1e6, workload["flops"] / machine["fma_gflop_s"] / 1e6)
+    return least or None
+
+
+def spread(samples):
+    """The distance between the quartiles, as a share of the median."""
+    if len(samples) < 2:
+        return 0.0
+    low, middle, high = statistics.quantiles(samples, n=4)
+    return (high - low) / middle
+
+
+class Table:
+    """One line for each workload, as soon as it is measured."""
+
+    def __init__(self, peers):
+        self.peers = peers
+        titles = "".join(f"{title:>15}" for title in peers)
+        print(f"{'ms':34}{'kiln':>11}{'spread':>8}{'direct':>11}{titles}" + (f"{'ratio':>8}" if peers else "")
+              + f"{'ceiling':>9}")
+
+    @staticmethod
+    def ms(value, width):
+        return f"{'' if value is None else f'{value:.4f}' if value < 10 else f'{value:.1f}':>{width}}"
+
+    def row(self, entry):
+        line = f"{entry['name']:34}{self.ms(entry['ms'], 11)}{entry['spread']:8.0%}{self.ms(entry['reference'], 11)}"
+        line += "".join(self.ms(entry["peers"].get(title), 15) for title in self.peers)
+        if self.peers:
+            line += f"{entry['ratio']:8.2f}" if entry["ratio"] else " " * 8
+        print(line + (f"{entry['ceiling']:9.0%}" if entry["ceiling"] else ""), flush=True)
+
+
+def take_turns(name, runners, seconds, rounds):
+    """The samples of each runner, in bursts that alternate."""
+    samples = {title: [] for title in runners}
+    for _ in range(rounds):
+        for title, runner in runners.items():
+            samples[title] += runner.burst(name, seconds / rounds)
+    return samples
+
+
+def measure(workload, kiln, reference, peers, machine, options):
+    """What the JSON file says of one workload; None if Kiln could not do it."""
+    name = workload["name"]
+    runners = {"kiln": kiln, **({"direct": reference} if workload["reference"] else {}), **peers}
+    samples = take_turns(name, runners, options.seconds, options.rounds)
+    medians = {title: statistics.median(taken) for title, taken in samples.items() if taken}
+    if "kiln" not in medians:
+        return None
+    own, others = medians["kiln"], {title: medians[title] for title in peers if title in medians}
+    least = least_ms(workload, machine)
+    return {"name": name, "ms": own, "spread": spread(samples["kiln"]), "peers": others,
+            "ratio": min(others.values()) / own if others else None, "reference": medians.get("direct"),
+            "ceiling": least / own if least else None, "peak_mib": kiln.peak_bytes / 2**20}
+
+
+def geometric_mean(numbers):
+    return math.exp(statistics.fmean(map(math.log, numbers)))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--peers", nargs="?", const="eager,compile", default="", metavar="LIST",
+                        help="also PyTorch: eager, compile or, without LIST, both")
+    parser.add_argument("--burn", metavar="PROGRAM",
+                        help="also Burn, by a program that takes `flex --only GROUP --budget SECONDS`")
+    parser.add_argument("--only", default="", metavar="WORDS",
+                        help="workloads that have one of these words in their name; commas between words")
+    parser.add_argument("--json", metavar="FILE", type=pathlib.Path)
+    parser.add_argument("--seconds", type=float, default=1.5, help="for each workload and runner")
+    parser.add_argument("--rounds", type=int, default=3, help="turns that these seconds are cut into")
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin",
+                        help="the folder with bench_suite and its like")
+    options = parser.parse_args()
+    options.peers = [word for word in options.peers.split(",") if word]
+    if unknown := set(options.peers) - {"eager", "compile"}:
+        parser.error(f"--peers knows eager and compile, not {', '.join(sorted(unknown))}")
+    return options
+
+
+def main():
+    options = arguments()
+    program = options.programs / "bench_suite"
+    listing = subprocess.run([program, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    words = [word for word in options.only.split(",") if word]
+    workloads = [workload for workload in map(json.loads, listing.splitlines())
+                 if not words or any(word in workload["name"] for word in words)]
+
+    machine = {"processor": processor(), "cores": os.cpu_count(), **rates(options.programs)}
+    print(f"{machine['processor']}, {machine['threads']} threads: {described(machine)}")
+    peers = {}
+    # oneDNN, and so PyTorch, dies of its first bf16 product on a machine that advertises AMX and lacks its tiles.
+    env = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"} if machine["amx_traps"] else {}
+    for kind in options.peers:
+        torch = Torch(peers_python(), machine["threads"], env, compiles=kind == "compile")
+        peers[torch.title] = torch
+    if options.burn:
+        peers[Burn.title] = Burn(options.burn)
+
+    kiln, reference, table, entries = Kiln(program), Kiln(program, "--reference"), Table(peers), []
+    for workload in workloads:
+        entry = measure(workload, kiln, reference, peers, machine, options)
+        if entry:
+            table.row(entry)
+            entries.append(entry)
+        else:
+            print(f"{workload['name']:34}     failed")
+    for runner in (kiln, reference, *peers.values()):
+        runner.close()
+
+    for title in peers:
+        both = [entry["peers"][title] / entry["ms"] for entry in entries if title in entry["peers"]]
+        if both:
+            print(f"{title}: Kiln is {geometric_mean(both):.2f} times as fast (geometric mean of {len(both)} workloads)")
+    trained = [entry for entry in entries if "train" in entry["name"]]
+    if trained:
+        print("peak memory: " + ", ".join(f"{entry['name']} {entry['peak_mib']:.0f} MiB" for entry in trained))
+    extra = [] if words else [{"name": n, "value": v, "unit": u} for n, v, u in figures(options.programs)]
+    for figure in extra:
+        print(f"{figure['name']}: {figure['value']:.2f} {figure['unit']}")
+    machine["after"] = rates(options.programs)
+    print(f"afterwards: {described(machine['after'])}")
+    if options.json:
+        found = {"machine": machine, "workloads": entries, "figures": extra}
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+    return 0 if len(entries) == len(workloads) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

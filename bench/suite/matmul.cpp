@@ -1,0 +1,40 @@
+// Matrix products: square ones, one of a transformer's layer, and a batch of small ones.
+#include "bench/suite/workload.hpp"
+#include "kiln/core/text.hpp"
+
+namespace bench {
+namespace {
+
+Workload product(std::string name, std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, DType dtype) {
+  const auto shape = [=](std::int64_t rows, std::int64_t columns) {
+    return batch > 1 ? Shape{batch, rows, columns} : Shape{rows, columns};
+  };
+  const double size = static_cast<double>(size_of(dtype) * batch);
+  return {.name = std::move(name),
+          .work = {.read = size * static_cast<double>(m * k + k * n),
+                   .written = size * static_cast<double>(m * n),
+                   .flops = 2.0 * static_cast<double>(batch * m * k * n)},
+          .make =
+              [=] {
+                const Value a = normals(shape(m, k), dtype), b = normals(shape(k, n), dtype);
+                return timed(cpu(), [=] { return Values{matmul(a, b)}; });
+              },
+          .reference = onednn_matmul(batch, m, k, n, dtype)};
+}
+
+}  // namespace
+
+std::vector<Workload> matmul_workloads() {
+  struct Size {
+    std::int64_t m, k, n;
+  };
+  std::vector<Workload> rows;
+  for (const DType dtype : {DType::F32, DType::BF16})
+    for (const auto& [m, k, n] : {Size{64, 64, 64}, Size{256, 256, 256}, Size{512, 512, 512}, Size{1024, 1024, 1024},
+                                  Size{2048, 2048, 2048}, Size{4096, 768, 3072}})
+      rows.push_back(product(text("matmul_", m, "x", k, "x", n, "_", dtype), 1, m, k, n, dtype));
+  rows.push_back(product("matmul_batched", 64, 128, 64, 128, DType::F32));
+  return rows;
+}
+
+}  // namespace bench

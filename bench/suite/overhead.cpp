@@ -1,0 +1,69 @@
+// What an operation costs beside its arithmetic: thousands of them on next to nothing. With 1000 operations,
+// milliseconds read as microseconds per operation.
+#include <chrono>
+
+#include "bench/suite/workload.hpp"
+#include "kiln/autodiff/backward.hpp"
+
+namespace bench {
+namespace {
+
+constexpr int kOps = 1000;
+
+Value chain(const Value& t) {
+  Value y = t;
+  for (int i = 0; i < kOps; ++i) y = y + t;
+  return y;
+}
+
+/// The two parts of a chain's life, on tensors of one element.
+struct Lifetime {
+  double asked_ms, run_ms;
+};
+Lifetime live(const Value& t) {
+  const auto start = std::chrono::steady_clock::now();
+  const Value y = chain(t);
+  const auto asked = std::chrono::steady_clock::now();
+  t.device().sync();
+  const auto done = std::chrono::steady_clock::now();
+  const auto ms = [](auto duration) { return std::chrono::duration<double, std::milli>(duration).count(); };
+  return {ms(asked - start), ms(done - asked)};
+}
+
+}  // namespace
+
+std::vector<Workload> overhead_workloads() {
+  return {
+      {.name = "small_add_chain_1000",
+       .work = {.flops = 1024.0 * kOps},
+       .make =
+           [] {
+             const Value t = normals({32, 32});
+             return timed(cpu(), [=] { return Values{chain(t)}; });
+           }},
+      {.name = "small_add_chain_1000_fwd_bwd",
+       .work = {.flops = 1024.0 * kOps},
+       .make =
+           [] {
+             const Value t = normals({32, 32}, DType::F32, cpu().autodiff()).require_grad();
+             return timed(cpu(), [=] { return Values{backward(sum(chain(t))).of(t)}; });
+           }},
+      {.name = "record_1000_ops",
+       .work = {},
+       .make =
+           [] {
+             const Value t = normals({1});
+             return [=] { return live(t).asked_ms; };
+           }},
+      // Their plan is known after the first time.
+      {.name = "plan_hit_1000_ops",
+       .work = {},
+       .make =
+           [] {
+             const Value t = normals({1});
+             return [=] { return live(t).run_ms; };
+           }},
+  };
+}
+
+}  // namespace bench

@@ -1,0 +1,47 @@
+// Reductions, normalisations and rearrangements of a matrix of 4096 x 4096.
+#include "bench/suite/workload.hpp"
+
+namespace bench {
+namespace {
+
+constexpr std::int64_t kSide = 1 << 12;
+constexpr double kBytes = 4.0 * kSide * kSide;
+constexpr Work kReads{.read = kBytes}, kMoves{.read = kBytes, .written = kBytes};
+
+Workload of_matrix(std::string name, const Work& work, std::function<Value(const Value&)> f) {
+  return {.name = std::move(name), .work = work, .make = [f = std::move(f)] {
+            const Value x = normals({kSide, kSide});
+            return timed(cpu(), [=] { return Values{f(x)}; });
+          }};
+}
+
+}  // namespace
+
+std::vector<Workload> reduce_workloads() {
+  return {
+      of_matrix("sum_all", kReads, [](const Value& x) { return sum(x); }),
+      of_matrix("sum_rows(last dim)", kReads, [](const Value& x) { return sum(x, {1}); }),
+      of_matrix("sum_cols(first dim)", kReads, [](const Value& x) { return sum(x, {0}); }),
+      of_matrix("argmax_last", kReads, [](const Value& x) { return argmax(x, 1); }),
+      of_matrix("softmax_last", kMoves, [](const Value& x) { return softmax(x, 1); }),
+      {.name = "layernorm_last",
+       .work = kMoves,
+       .make =
+           [] {
+             const Value x = normals({kSide, kSide}), weight = normals({kSide}), bias = normals({kSide});
+             return timed(cpu(), [=] { return Values{layer_norm(x, weight, bias)}; });
+           }},
+      // A transposed view has no memory of its own until somebody wants it flat.
+      of_matrix("transpose_copy", kMoves, [](const Value& x) { return reshape(transpose(x), {kSide * kSide}); }),
+      {.name = "gather_rows",
+       .work = kMoves,
+       .make =
+           [] {
+             const Value x = normals({kSide, kSide});
+             const Value rows = cast(uniform({kSide}, 0, kSide, cpu()), DType::I64);
+             return timed(cpu(), [=] { return Values{select(x, 0, rows)}; });
+           }},
+  };
+}
+
+}  // namespace bench

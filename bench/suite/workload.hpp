@@ -1,0 +1,57 @@
+// A workload: a named piece of work that the suite measures, in Kiln and in its peers. Its names, shapes, element types
+// and work are the same everywhere; peers/torch_suite.py has a row for each.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kiln/ops/functions.hpp"
+
+namespace bench {
+
+using namespace kiln;
+
+/// What a workload cannot do without: bytes from and to memory and floating-point operations. The machine's rates make
+/// of it the least time that it could take; zeros mean that nobody has worked it out.
+struct Work {
+  double read = 0, written = 0;  // bytes
+  double flops = 0;
+};
+
+/// Does the work once and says how many milliseconds it took.
+using Sample = std::function<double()>;
+
+struct Workload {
+  std::string name;
+  Work work;
+  std::function<Sample()> make;  // allocates and fills what the work is done on
+  std::function<Sample()> reference =
+      {};  // the same work by hand or by a library called directly, if somebody wrote it
+};
+
+/// Milliseconds of `f()`, whose results are kept until the device is done, and released within the time.
+Sample timed(const Device& device, std::function<Values()> f);
+/// Milliseconds of `f()`, which is done when it returns.
+Sample timed(std::function<void()> f);
+
+/// The processor, as programs find it.
+Device cpu();
+/// Normally distributed numbers.
+Value normals(const Shape& shape, DType dtype = DType::F32, const Device& device = cpu());
+
+std::vector<Workload> matmul_workloads();
+std::vector<Workload> elementwise_workloads();
+std::vector<Workload> reduce_workloads();
+std::vector<Workload> overhead_workloads();
+std::vector<Workload> attention_workloads();
+std::vector<Workload> model_workloads();
+
+/// a [m, k] x b [k, n] by oneDNN called directly: primitive made, result allocated, its own threads. Empty in a build
+/// without oneDNN.
+std::function<Sample()> onednn_matmul(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, DType dtype);
+/// x * Phi(x) of `count` numbers in one loop over memory, with a vector of the processor's widest registers.
+std::function<Sample()> gelu_loop(std::int64_t count);
+/// gelu(x + bias) / 2 + x of a matrix of `side` rows, the same way.
+std::function<Sample()> bias_gelu_residual_loop(std::int64_t side);
+
+}  // namespace bench
