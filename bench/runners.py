@@ -57,8 +57,8 @@ class Kiln:
 class Torch:
     """PyTorch, in one process for all workloads: it takes seconds to start."""
 
-    def __init__(self, python, threads, env, compiles):
-        options = ["--compile"] if compiles else []
+    def __init__(self, python, threads, env, compiles, options):
+        options = [*options, *(["--compile"] if compiles else [])]
         self.command = [python, "-B", ROOT / "bench" / "peers" / "torch_suite.py", *options, "--threads", threads, "-"]
         self.env, self.server, self.title = env, None, "torch compile" if compiles else "torch eager"
 

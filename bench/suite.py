@@ -111,6 +111,8 @@ def arguments():
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=1.5, help="for each workload and runner")
     parser.add_argument("--rounds", type=int, default=3, help="turns that these seconds are cut into")
+    parser.add_argument("--busy", action="store_true",
+                        help="on one thread, and its processor time: for a machine that has other things to do")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin",
                         help="the folder with bench_suite and its like")
     options = parser.parse_args()
@@ -128,18 +130,21 @@ def main():
     workloads = [workload for workload in map(json.loads, listing.splitlines())
                  if not words or any(word in workload["name"] for word in words)]
 
+    clock = ["--busy"] if options.busy else []
+    if options.busy:
+        os.environ["KILN_THREADS"] = "1"
     machine = {"processor": processor(), "cores": os.cpu_count(), **rates(options.programs)}
     print(f"{machine['processor']}, {machine['threads']} threads: {described(machine)}")
     peers = {}
     # oneDNN, and so PyTorch, dies of its first bf16 product on a machine that advertises AMX and lacks its tiles.
     env = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"} if machine["amx_traps"] else {}
     for kind in options.peers:
-        torch = Torch(peers_python(), machine["threads"], env, compiles=kind == "compile")
+        torch = Torch(peers_python(), machine["threads"], env, kind == "compile", clock)
         peers[torch.title] = torch
     if options.burn:
         peers[Burn.title] = Burn(options.burn)
 
-    kiln, reference, table, entries = Kiln(program), Kiln(program, "--reference"), Table(peers), []
+    kiln, reference, table, entries = Kiln(program, *clock), Kiln(program, "--reference", *clock), Table(peers), []
     for workload in workloads:
         entry = measure(workload, kiln, reference, peers, machine, options)
         if entry:

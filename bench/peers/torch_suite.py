@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The suite's workloads in PyTorch, on the processor. bench/suite.py runs it beside bench_suite.
 
-usage: torch_suite.py [--compile] [--threads N] NAME SECONDS   measures for about so long and prints the samples, in ms
-       torch_suite.py [--compile] [--threads N] -              the same for each line "SECONDS NAME" of standard input
+usage: torch_suite.py [OPTIONS] NAME SECONDS   measures for about so long and prints the samples, in ms
+       torch_suite.py [OPTIONS] -              the same for each line "SECONDS NAME" of standard input
 
-With --compile, what is measured went through torch.compile; workloads for which that is not done have no samples."""
+With --compile, what is measured went through torch.compile; workloads for which that is not done have no samples.
+With --busy, samples are processor time rather than the clock's."""
 import argparse
 import functools
 import json
@@ -179,21 +180,22 @@ def ready(name, compiled):
     return run
 
 
-def burst(run, seconds):
+def burst(run, seconds, clock):
     """Samples in ms; results are released within the time."""
     run()
     samples, end = [], time.perf_counter() + seconds
     while len(samples) < FEWEST or (time.perf_counter() < end and len(samples) < MOST):
-        start = time.perf_counter()
+        start = clock()
         run()
-        samples.append((time.perf_counter() - start) * 1e3)
+        samples.append((clock() - start) * 1e3)
     return samples
 
 
-def answer(name, seconds, compiled):
+def answer(name, seconds, options):
     try:
-        run = ready(name, compiled)
-        said = {"samples": burst(run, seconds) if run else []}
+        run = ready(name, options.compile)
+        clock = time.process_time if options.busy else time.perf_counter
+        said = {"samples": burst(run, seconds, clock) if run else []}
     except Exception as error:  # whatever a compiler may throw
         said = {"samples": [], "error": f"{type(error).__name__}: {error}".split("\n")[0]}
     print(json.dumps(said), flush=True)
@@ -202,6 +204,7 @@ def answer(name, seconds, compiled):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--busy", action="store_true")
     parser.add_argument("--threads", type=int)
     parser.add_argument("name")
     parser.add_argument("seconds", nargs="?", type=float, default=1)
@@ -209,11 +212,11 @@ def main():
     if options.threads:
         torch.set_num_threads(options.threads)
     if options.name != "-":
-        answer(options.name, options.seconds, options.compile)
+        answer(options.name, options.seconds, options)
         return
     for line in sys.stdin:
         seconds, name = line.rstrip("\n").split(" ", 1)
-        answer(name, float(seconds), options.compile)
+        answer(name, float(seconds), options)
 
 
 if __name__ == "__main__":

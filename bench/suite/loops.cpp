@@ -3,7 +3,6 @@
 #include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 
-#include <chrono>
 #include <memory>
 
 #include "bench/suite/workload.hpp"

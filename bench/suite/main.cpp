@@ -1,11 +1,13 @@
 // The program behind `./dev bench`: measures one workload of the suite. bench/suite.py calls it.
 //
-//   bench_suite --list                      the workloads, a line of JSON each
-//   bench_suite [--reference] NAME SECONDS  measures for about so long and prints the samples, in ms
-//   bench_suite [--reference] NAME -        the same for each line of standard input, which says for how long
-#include <chrono>
+//   bench_suite --list                    the workloads, a line of JSON each
+//   bench_suite [OPTIONS] NAME SECONDS    measures for about so long and prints the samples, in ms
+//   bench_suite [OPTIONS] NAME -          the same for each line of standard input, which says for how long
+//     --reference   the hand-written loop, or the library called directly, in place of Kiln
+//     --busy        processor time in place of the clock's, for a machine that is busy; with KILN_THREADS=1
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -17,29 +19,33 @@ namespace bench {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+clockid_t sample_clock = CLOCK_MONOTONIC;
 
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+double ms_on(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
 
 }  // namespace
 
+double now_ms() { return ms_on(sample_clock); }
+
 Sample timed(const Device& device, std::function<Values()> f) {
   return [device, f = std::move(f)] {
-    const auto start = Clock::now();
+    const double start = now_ms();
     Values results = f();
     device.sync();
     results.clear();
-    return ms_since(start);
+    return now_ms() - start;
   };
 }
 
 Sample timed(std::function<void()> f) {
   return [f = std::move(f)] {
-    const auto start = Clock::now();
+    const double start = now_ms();
     f();
-    return ms_since(start);
+    return now_ms() - start;
   };
 }
 
@@ -69,8 +75,8 @@ void list(const std::vector<Workload>& workloads) {
 void measure(const Sample& sample, double seconds) {
   sample();
   std::vector<double> samples;
-  const auto start = Clock::now();
-  while (samples.size() < kFewest || (ms_since(start) < 1e3 * seconds && samples.size() < kMost))
+  const double end = ms_on(CLOCK_MONOTONIC) + 1e3 * seconds;
+  while (samples.size() < kFewest || (ms_on(CLOCK_MONOTONIC) < end && samples.size() < kMost))
     samples.push_back(sample());
   std::printf("{\"peak_bytes\": %lld, \"samples\": [", static_cast<long long>(cpu().backend().memory().peak));
   for (std::size_t i = 0; i < samples.size(); ++i) std::printf("%s%.6f", i ? ", " : "", samples[i]);
@@ -78,15 +84,19 @@ void measure(const Sample& sample, double seconds) {
   std::fflush(stdout);
 }
 
-int run(const std::vector<std::string>& words) {
+/// Takes the option out of the words, if it is there.
+bool take(std::vector<std::string>& words, const std::string& option) { return std::erase(words, option) > 0; }
+
+int run(std::vector<std::string> words) {
   const std::vector<Workload> workloads = all_workloads();
   if (words.size() == 1 && words[0] == "--list") return list(workloads), 0;
-  const bool reference = !words.empty() && words[0] == "--reference";
-  if (words.size() != (reference ? 3 : 2)) {
-    std::fprintf(stderr, "bench_suite --list | [--reference] NAME (SECONDS | -)\n");
+  const bool reference = take(words, "--reference");
+  if (take(words, "--busy")) sample_clock = CLOCK_PROCESS_CPUTIME_ID;
+  if (words.size() != 2) {
+    std::fprintf(stderr, "bench_suite --list | [--reference] [--busy] NAME (SECONDS | -)\n");
     return 2;
   }
-  const std::string &name = words[words.size() - 2], &seconds = words.back();
+  const std::string &name = words[0], &seconds = words[1];
   for (const Workload& workload : workloads) {
     if (workload.name != name) continue;
     const auto& make = reference ? workload.reference : workload.make;

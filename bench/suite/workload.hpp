@@ -29,6 +29,8 @@ struct Workload {
       {};  // the same work by hand or by a library called directly, if somebody wrote it
 };
 
+/// On the clock that samples are taken from.
+double now_ms();
 /// Milliseconds of `f()`, whose results are kept until the device is done, and released within the time.
 Sample timed(const Device& device, std::function<Values()> f);
 /// Milliseconds of `f()`, which is done when it returns.
