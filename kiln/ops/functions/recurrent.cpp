@@ -23,51 +23,70 @@ struct Gates {
   }
 };
 
-/// a + b, either of which may be empty.
-Value plus(const Value& a, const Value& b) {
-  if (!a) return b;
-  return b ? a + b : a;
+/// What a pass over time starts from: what of each moment does not depend on the one before, [batch, time, 4 hidden].
+struct Start {
+  Value projections, bias, weight, hidden, cell;  // the bias is 0 where there is none
+};
+/// What it leaves, one of each for every moment.
+struct Moments {
+  Values outputs, cells, sums;
+};
+
+Moments unrolled(const Start& start) {
+  Moments moments;
+  const Value weight = transpose(start.weight);
+  Value hidden = start.hidden, cell = start.cell;
+  for (std::int64_t t = 0; t < start.projections.dim(1); ++t) {
+    moments.sums.push_back(at(start.projections, 1, t) + matmul(hidden, weight) + start.bias);
+    const auto [input, forget, candidate, output] = Gates(moments.sums.back());
+    moments.cells.push_back(cell = forget * cell + input * candidate);
+    moments.outputs.push_back(hidden = output * tanh(cell));
+  }
+  return moments;
 }
 
-/// The pass over time as one operation, for its gradient: going back moment by moment, the tape would add up a gradient
-/// of the weights for each, where one product over all of time does. The operands are the projections of x, the hidden
-/// weights, the first hidden state and cell, and what the pass has made of them: all hidden states, all cells, and all
-/// sums that gates are made of. The results are the latter again.
+Values each_moment(const Value& all) {
+  Values moments;
+  for (std::int64_t t = 0; t < all.dim(1); ++t) moments.push_back(at(all, 1, t));
+  return moments;
+}
+
+/// The pass as one operation, for its gradient: going back moment by moment, the tape would add up a gradient of the
+/// weights for each, where one product over all of time does. The operands are those of Start and what the pass made of
+/// them: the outputs, cells and sums of all moments. The results are the outputs and the last cell.
 class Recurrence final : public CustomOp {
  public:
   std::string name() const override { return "lstm"; }
   Descs infer(Inputs in) const override {
-    const auto desc = [](const Value& x) { return Desc{x.shape(), x.dtype()}; };
-    return {desc(in[4]), desc(in[5]), desc(in[6])};
+    return {Desc{in[5].shape(), in[5].dtype()}, Desc{{in[6].dim(0), in[6].dim(2)}, in[6].dtype()}};
   }
-  Values expand(Inputs in) const override { return {in.begin() + 4, in.end()}; }
+  Values expand(Inputs in) const override { return {in[5], at(in[6], 1, -1)}; }
 
   bool has_vjp() const override { return true; }
   Values vjp(Inputs in, Inputs out, Inputs grads) const override {
-    const Value &weight = in[1], &outputs = out[0], &cells = out[1], &sums = out[2];
-    const std::int64_t time = outputs.dim(1);
-    Values dsums(static_cast<std::size_t>(time));
-    Value dhidden = zeros_like(in[2]), dcell = zeros_like(in[3]);
-    for (std::int64_t t = time - 1; t >= 0; --t) {
-      const auto moment = [&](const Value& all) { return all ? at(all, 1, t) : Value(); };
-      const auto [input, forget, candidate, output] = Gates(moment(sums));
-      const Value cell = tanh(moment(cells)), cell_before = t > 0 ? at(cells, 1, t - 1) : in[3];
-      dhidden = plus(dhidden, moment(grads[0]));
-      dcell = plus(dcell + dhidden * output * (1.0 - square(cell)), moment(grads[1]));
+    // A gradient that is to be differentiated itself must know how these came about.
+    const Start start{in[0], in[1], in[2], in[3], in[4]};
+    const auto [outputs, cells, sums] =
+        grad_enabled() ? unrolled(start) : Moments{each_moment(out[0]), each_moment(in[6]), each_moment(in[7])};
+    Value dhidden, dcell = grads[1];
+    Values dsums(outputs.size()), before(outputs.size());
+    for (std::size_t t = outputs.size(); t-- > 0;) {
+      const auto [input, forget, candidate, output] = Gates(sums[t]);
+      const Value squashed = tanh(cells[t]), grad = at(grads[0], 1, static_cast<std::int64_t>(t));
+      before[t] = t > 0 ? outputs[t - 1] : start.hidden;
+      dhidden = dhidden ? dhidden + grad : grad;
+      dcell = dcell + dhidden * output * (1.0 - square(squashed));
       const Value dinput = dcell * candidate * input * (1.0 - input);
-      const Value dforget = dcell * cell_before * forget * (1.0 - forget);
+      const Value dforget = dcell * (t > 0 ? cells[t - 1] : start.cell) * forget * (1.0 - forget);
       const Value dcandidate = dcell * input * (1.0 - square(candidate));
-      const Value doutput = dhidden * cell * output * (1.0 - output);
-      const Value dsum = plus(cat(Values{dinput, dforget, dcandidate, doutput}, 1), moment(grads[2]));
-      dsums[static_cast<std::size_t>(t)] = dsum;
-      dhidden = matmul(dsum, weight);
+      const Value doutput = dhidden * squashed * output * (1.0 - output);
+      dsums[t] = cat(Values{dinput, dforget, dcandidate, doutput}, 1);
+      dhidden = matmul(dsums[t], start.weight);
       dcell = dcell * forget;
     }
-    const Value dprojections = stack(dsums, 1);
-    Value before = unsqueeze(in[2], 1);
-    if (time > 1) before = cat(Values{before, narrow(outputs, 1, 0, time - 1)}, 1);
-    const Value dweight = matmul(transpose(flatten(dprojections, 0, 1)), flatten(before, 0, 1));
-    return {dprojections, dweight, dhidden, dcell, {}, {}, {}};
+    const Value dprojections = stack(dsums, 1), rows = flatten(dprojections, 0, 1);
+    const Value dweight = matmul(transpose(rows), flatten(stack(before, 1), 0, 1));
+    return {dprojections, sum(rows, {0}), dweight, dhidden, dcell, {}, {}, {}};
   }
 };
 
@@ -93,32 +112,25 @@ void check(const Value& x, const LstmWeights& weights, const Value& hidden, cons
 LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, const Value& cell) {
   check(x, weights, hidden, cell);
   const Shape state{x.dim(0), weights.hidden.dim(1)};
-  const Value first_hidden = hidden ? hidden : zeros(state, x.device(), x.dtype());
-  const Value first_cell = cell ? cell : zeros(state, x.device(), x.dtype());
   // All moments' share of x at once; what is left for each is the product with the hidden state.
-  const Value bias = weights.input_bias ? weights.input_bias + weights.hidden_bias : Value();
-  const Value projections = linear(x, weights.input, bias);
-
-  Values outputs, cells, sums;
+  const Start start{.projections = linear(x, weights.input),
+                    .bias = weights.input_bias ? weights.input_bias + weights.hidden_bias : Value(0.0),
+                    .weight = weights.hidden,
+                    .hidden = hidden ? hidden : zeros(state, x.device(), x.dtype()),
+                    .cell = cell ? cell : zeros(state, x.device(), x.dtype())};
+  Values in{start.projections, start.bias, start.weight, start.hidden, start.cell};
+  const bool tracked = std::any_of(in.begin(), in.end(), [](const Value& value) { return value.tracked(); });
+  if (!tracked || !grad_enabled()) {
+    const auto [outputs, cells, sums] = unrolled(start);
+    return {stack(outputs, 1), outputs.back(), cells.back()};
+  }
   {
     const NoGrad pause;
-    const Value recurrent = transpose(weights.hidden);
-    Value h = first_hidden, c = first_cell;
-    for (std::int64_t t = 0; t < x.dim(1); ++t) {
-      sums.push_back(at(projections, 1, t) + matmul(h, recurrent));
-      const auto [input, forget, candidate, output] = Gates(sums.back());
-      cells.push_back(c = forget * c + input * candidate);
-      outputs.push_back(h = output * tanh(c));
-    }
+    const auto [outputs, cells, sums] = unrolled(start);
+    for (const Values* moments : {&outputs, &cells, &sums}) in.push_back(stack(*moments, 1));
   }
-  const auto tracked = [](const Value& value) { return value.tracked(); };
-  const Values causes{projections, weights.hidden, first_hidden, first_cell};
-  if (!grad_enabled() || std::none_of(causes.begin(), causes.end(), tracked))
-    return {stack(outputs, 1), outputs.back(), cells.back()};
-  Values in = causes;
-  for (const Values& moments : {outputs, cells, sums}) in.push_back(stack(moments, 1));
   const Values results = custom(std::make_shared<const Recurrence>(), in);
-  return {results[0], at(results[0], 1, -1), at(results[1], 1, -1)};
+  return {results[0], at(results[0], 1, -1), results[1]};
 }
 
 }  // namespace kiln
