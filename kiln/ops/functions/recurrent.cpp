@@ -129,7 +129,8 @@ LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, c
     const auto [outputs, cells, sums] = unrolled(start);
     for (const Values* moments : {&outputs, &cells, &sums}) in.push_back(stack(*moments, 1));
   }
-  const Values results = custom(std::make_shared<const Recurrence>(), in);
+  static const auto recurrence = std::make_shared<const Recurrence>();  // one, so that all passes are the same program
+  const Values results = custom(recurrence, in);
   return {results[0], at(results[0], 1, -1), results[1]};
 }
 
