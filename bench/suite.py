@@ -24,7 +24,7 @@ def rates(programs):
 
 def described(machine):
     return (f"copy {machine['copy_gb_s']} GB/s, read {machine['read_gb_s']} GB/s, multiply-add "
-            f"{machine['fma_gflop_s']} GFLOP/s, handoff {machine['handoff_ns']} ns, load {os.getloadavg()[0]:.1f}")
+            f"{machine['fma_gflop_s']} GFLOP/s (bfloat16 {machine['bf16_gflop_s'] or 'the same'}), handoff {machine['handoff_ns']} ns, load {os.getloadavg()[0]:.1f}")
 
 
 def processor():
@@ -39,7 +39,8 @@ def least_ms(workload, machine):
     """The least time that the machine could take for it; None where nobody has worked out what it needs."""
     moved, copied = workload["read"] + workload["written"], workload["written"] > 0
     bandwidth = machine["copy_gb_s"] if copied else machine["read_gb_s"]
-    least = max(moved / bandwidth / 1e6, workload["flops"] / machine["fma_gflop_s"] / 1e6)
+    arithmetic = machine["bf16_gflop_s"] if workload["bf16"] and machine["bf16_gflop_s"] else machine["fma_gflop_s"]
+    least = max(moved / bandwidth / 1e6, workload["flops"] / arithmetic / 1e6)
     return least or None
 
 

@@ -67,8 +67,10 @@ std::vector<Workload> all_workloads() {
 
 void list(const std::vector<Workload>& workloads) {
   for (const Workload& w : workloads)
-    std::printf("{\"name\": \"%s\", \"read\": %.0f, \"written\": %.0f, \"flops\": %.0f, \"reference\": %s}\n",
-                w.name.c_str(), w.work.read, w.work.written, w.work.flops, w.reference ? "true" : "false");
+    std::printf(
+        "{\"name\": \"%s\", \"read\": %.0f, \"written\": %.0f, \"flops\": %.0f, \"bf16\": %s, \"reference\": %s}\n",
+        w.name.c_str(), w.work.read, w.work.written, w.work.flops, w.work.bf16 ? "true" : "false",
+        w.reference ? "true" : "false");
 }
 
 /// One burst of samples; the first run after a pause is not one of them.

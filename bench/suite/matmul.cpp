@@ -13,7 +13,8 @@ Workload product(std::string name, std::int64_t batch, std::int64_t m, std::int6
   return {.name = std::move(name),
           .work = {.read = size * static_cast<double>(m * k + k * n),
                    .written = size * static_cast<double>(m * n),
-                   .flops = 2.0 * static_cast<double>(batch * m * k * n)},
+                   .flops = 2.0 * static_cast<double>(batch * m * k * n),
+                   .bf16 = dtype == DType::BF16},
           .make =
               [=] {
                 const Value a = normals(shape(m, k), dtype), b = normals(shape(k, n), dtype);

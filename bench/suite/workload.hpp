@@ -16,6 +16,7 @@ using namespace kiln;
 struct Work {
   double read = 0, written = 0;  // bytes
   double flops = 0;
+  bool bf16 = false;  // the products are of bfloat16 numbers
 };
 
 /// Does the work once and says how many milliseconds it took.

@@ -14,10 +14,11 @@
 #include <cpuid.h>
 #endif
 
+#include "bench/machine/tiles.hpp"
 #include "kiln/core/parallel.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "bench/machine.cpp"
+#define HWY_TARGET_INCLUDE "bench/machine/main.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
@@ -97,6 +98,14 @@ double median_seconds(const std::function<void()>& f) {
   return times[4];
 }
 
+/// The rate at which all threads together do what `work` does on one; it gives the number of operations.
+double gflop_s_of(const std::function<double()>& work) {
+  std::atomic<double> flops = 0;
+  const double seconds =
+      median_seconds([&] { parallel_for(num_threads(), 1, [&](std::int64_t, std::int64_t) { flops = work(); }); });
+  return 1e-9 * flops * num_threads() / seconds;
+}
+
 /// Nanoseconds until a write of one core is seen by another. It tells how close two cores of a virtual machine are,
 /// which may change from minute to minute.
 double handoff_ns() {
@@ -149,19 +158,15 @@ void print() {
       result_sink = HWY_DYNAMIC_DISPATCH(read)(from.get() + begin, end - begin);
     });
   });
-  std::atomic<double> flops = 0;
-  const double computing = median_seconds([&] {
-    parallel_for(num_threads(), 1, [&](std::int64_t, std::int64_t) {
-      double own = 0;
-      result_sink = HWY_DYNAMIC_DISPATCH(multiply_add)(5'000'000, &own);
-      flops = own;
-    });
+  const double fma = gflop_s_of([] {
+    double flops = 0;
+    result_sink = HWY_DYNAMIC_DISPATCH(multiply_add)(5'000'000, &flops);
+    return flops;
   });
-  std::printf(
-      "{\"threads\": %d, \"handoff_ns\": %.0f, \"copy_gb_s\": %.1f, \"read_gb_s\": %.1f, \"fma_gflop_s\": %.0f, ",
-      num_threads(), num_threads() > 1 ? handoff_ns() : 0.0, 8e-9 * kCount / copy, 4e-9 * kCount / reading,
-      1e-9 * flops.load() * num_threads() / computing);
-  std::printf("\"amx_traps\": %s}\n", amx_traps() ? "true" : "false");
+  std::printf("{\"threads\": %d, \"handoff_ns\": %.0f, \"copy_gb_s\": %.1f, \"read_gb_s\": %.1f, ", num_threads(),
+              num_threads() > 1 ? handoff_ns() : 0.0, 8e-9 * kCount / copy, 4e-9 * kCount / reading);
+  std::printf("\"fma_gflop_s\": %.0f, \"bf16_gflop_s\": %.0f, \"amx_traps\": %s}\n", fma, gflop_s_of(multiply_tiles),
+              amx_traps() ? "true" : "false");
 }
 
 }  // namespace
