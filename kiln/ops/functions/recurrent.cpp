@@ -23,7 +23,8 @@ struct Gates {
   }
 };
 
-/// What a pass over time starts from: what of each moment does not depend on the one before, [batch, time, 4 hidden].
+/// What a pass over time starts from: what of each moment does not depend on the one before, [time, batch, 4 hidden].
+/// Time comes first here, so that a moment is one piece of memory.
 struct Start {
   Value projections, bias, weight, hidden, cell;  // the bias is 0 where there is none
 };
@@ -32,22 +33,29 @@ struct Moments {
   Values outputs, cells, sums;
 };
 
+/// [time, batch, width] -> [batch, width] for each moment
+Values apart(const Value& all) {
+  const std::int64_t batch = all.dim(1);
+  const Value rows = flatten(all, 0, 1);
+  Values moments;
+  for (std::int64_t t = 0; t < all.dim(0); ++t) moments.push_back(narrow(rows, 0, t * batch, batch));
+  return moments;
+}
+Value together(const Values& moments) {
+  const Value& first = moments[0];
+  return reshape(cat(moments, 0), {static_cast<std::int64_t>(moments.size()), first.dim(0), first.dim(1)});
+}
+
 Moments unrolled(const Start& start) {
   Moments moments;
   const Value weight = transpose(start.weight);
   Value hidden = start.hidden, cell = start.cell;
-  for (std::int64_t t = 0; t < start.projections.dim(1); ++t) {
-    moments.sums.push_back(at(start.projections, 1, t) + matmul(hidden, weight) + start.bias);
+  for (const Value& projection : apart(start.projections)) {
+    moments.sums.push_back(projection + matmul(hidden, weight) + start.bias);
     const auto [input, forget, candidate, output] = Gates(moments.sums.back());
     moments.cells.push_back(cell = forget * cell + input * candidate);
     moments.outputs.push_back(hidden = output * tanh(cell));
   }
-  return moments;
-}
-
-Values each_moment(const Value& all) {
-  Values moments;
-  for (std::int64_t t = 0; t < all.dim(1); ++t) moments.push_back(at(all, 1, t));
   return moments;
 }
 
@@ -58,23 +66,24 @@ class Recurrence final : public CustomOp {
  public:
   std::string name() const override { return "lstm"; }
   Descs infer(Inputs in) const override {
-    return {Desc{in[5].shape(), in[5].dtype()}, Desc{{in[6].dim(0), in[6].dim(2)}, in[6].dtype()}};
+    return {Desc{in[5].shape(), in[5].dtype()}, Desc{in[4].shape(), in[6].dtype()}};
   }
-  Values expand(Inputs in) const override { return {in[5], at(in[6], 1, -1)}; }
+  Values expand(Inputs in) const override { return {in[5], at(in[6], 0, -1)}; }
 
   bool has_vjp() const override { return true; }
   Values vjp(Inputs in, Inputs out, Inputs grads) const override {
     // A gradient that is to be differentiated itself must know how these came about.
     const Start start{in[0], in[1], in[2], in[3], in[4]};
     const auto [outputs, cells, sums] =
-        grad_enabled() ? unrolled(start) : Moments{each_moment(out[0]), each_moment(in[6]), each_moment(in[7])};
+        grad_enabled() ? unrolled(start) : Moments{apart(out[0]), apart(in[6]), apart(in[7])};
+    const Values doutputs = apart(grads[0]);
     Value dhidden, dcell = grads[1];
     Values dsums(outputs.size()), before(outputs.size());
     for (std::size_t t = outputs.size(); t-- > 0;) {
       const auto [input, forget, candidate, output] = Gates(sums[t]);
-      const Value squashed = tanh(cells[t]), grad = at(grads[0], 1, static_cast<std::int64_t>(t));
+      const Value squashed = tanh(cells[t]);
       before[t] = t > 0 ? outputs[t - 1] : start.hidden;
-      dhidden = dhidden ? dhidden + grad : grad;
+      dhidden = dhidden ? dhidden + doutputs[t] : doutputs[t];
       dcell = dcell + dhidden * output * (1.0 - square(squashed));
       const Value dinput = dcell * candidate * input * (1.0 - input);
       const Value dforget = dcell * (t > 0 ? cells[t - 1] : start.cell) * forget * (1.0 - forget);
@@ -84,9 +93,8 @@ class Recurrence final : public CustomOp {
       dhidden = matmul(dsums[t], start.weight);
       dcell = dcell * forget;
     }
-    const Value dprojections = stack(dsums, 1), rows = flatten(dprojections, 0, 1);
-    const Value dweight = matmul(transpose(rows), flatten(stack(before, 1), 0, 1));
-    return {dprojections, sum(rows, {0}), dweight, dhidden, dcell, {}, {}, {}};
+    const Value rows = cat(dsums, 0), dweight = matmul(transpose(rows), cat(before, 0));
+    return {reshape(rows, start.projections.shape()), sum(rows, {0}), dweight, dhidden, dcell, {}, {}, {}};
   }
 };
 
@@ -113,7 +121,7 @@ LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, c
   check(x, weights, hidden, cell);
   const Shape state{x.dim(0), weights.hidden.dim(1)};
   // All moments' share of x at once; what is left for each is the product with the hidden state.
-  const Start start{.projections = linear(x, weights.input),
+  const Start start{.projections = linear(transpose(x, 0, 1), weights.input),
                     .bias = weights.input_bias ? weights.input_bias + weights.hidden_bias : Value(0.0),
                     .weight = weights.hidden,
                     .hidden = hidden ? hidden : zeros(state, x.device(), x.dtype()),
@@ -122,16 +130,16 @@ LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, c
   const bool tracked = std::any_of(in.begin(), in.end(), [](const Value& value) { return value.tracked(); });
   if (!tracked || !grad_enabled()) {
     const auto [outputs, cells, sums] = unrolled(start);
-    return {stack(outputs, 1), outputs.back(), cells.back()};
+    return {transpose(together(outputs), 0, 1), outputs.back(), cells.back()};
   }
   {
     const NoGrad pause;
     const auto [outputs, cells, sums] = unrolled(start);
-    for (const Values* moments : {&outputs, &cells, &sums}) in.push_back(stack(*moments, 1));
+    for (const Values* moments : {&outputs, &cells, &sums}) in.push_back(together(*moments));
   }
   static const auto recurrence = std::make_shared<const Recurrence>();  // one, so that all passes are the same program
   const Values results = custom(recurrence, in);
-  return {results[0], at(results[0], 1, -1), results[1]};
+  return {transpose(results[0], 0, 1), at(results[0], 0, -1), results[1]};
 }
 
 }  // namespace kiln
