@@ -28,12 +28,17 @@ struct Piece {
   int64_t rows, columns;
 };
 
-/// Depends on the sizes alone. A product of 16 million operations takes some 10 us; thin matrices cost more than their
-/// operations, since they are read and packed all the same.
+/// What a product costs, in floating-point operations: thin matrices are read and packed like others.
+int64_t cost(int64_t rows, int64_t columns, int64_t depth) {
+  constexpr int64_t kThin = 64;
+  return 2 * depth * (rows + kThin) * (columns + kThin);
+}
+constexpr int64_t kWorthAThread = 1 << 24;  // some 10 us
+
+/// Depends on the sizes alone.
 Piece cut(const Product& p) {
-  constexpr int64_t kWorthAThread = 1 << 24, kMostPieces = 64, kThin = 64;
-  const int64_t cost = 2 * p.k * (p.m + kThin) * (p.n + kThin) * numel(p.batch);
-  const int64_t wanted = std::clamp<int64_t>(cost / kWorthAThread, 1, cost >> 30 > 16 ? kMostPieces : 16);
+  const int64_t all = cost(p.m, p.n, p.k) * numel(p.batch), most = all >> 30 > 16 ? 64 : 16;
+  const int64_t wanted = std::clamp<int64_t>(all / kWorthAThread, 1, most);
   Piece piece{std::min<int64_t>(p.m, 256), std::min<int64_t>(p.n, 1024)};
   const auto count = [&] { return numel(p.batch) * divide_up(p.m, piece.rows) * divide_up(p.n, piece.columns); };
   const auto halve = [&](int64_t& size, int64_t least) {
@@ -82,14 +87,16 @@ Lines columns_of(const Product& p, int64_t index, int64_t column, int64_t k) {
   return {numbers_of(b) + offset_of(b, p.batch, index) + k * b.row + column * b.column, b.column, b.row};
 }
 
-/// Packs `count` lines, blocks of kBlock one behind the other.
+/// Packs `count` lines, blocks of kBlock one behind the other. Reads along memory: lines that lie across it together.
 template <void (*Pack)(const Lines&, int64_t, int64_t, uint16_t*)>
-void pack_blocks(Lines lines, int64_t count, int64_t depth, uint16_t* packed) {
-  for (int64_t i = 0; i < count; i += kBlock) {
-    Pack(lines, std::min(kBlock, count - i), depth, packed);
-    lines.data += kBlock * lines.line;
-    packed += packed_size(kBlock, depth);
-  }
+void pack_blocks(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
+  const int64_t step = lines.along == 1 ? depth : kPairs;
+  for (int64_t j = 0; j < depth; j += step)
+    for (int64_t i = 0; i < count; i += kBlock) {
+      const int64_t width = std::min(kBlock, count - i);
+      Pack({lines.data + i * lines.line + j * lines.along, lines.line, lines.along}, width, std::min(step, depth - j),
+           packed + i / kBlock * packed_size(kBlock, depth) + j * round_up(width, kTile));
+    }
 }
 
 /// The right operands as pieces want them: for each matrix, for each kDepth of its rows, its blocks of columns.
@@ -100,14 +107,14 @@ class PackedRight {
       if (p.b.batch[i] == 0) shared_[i] = 1;
     const int64_t matrices = numel(shared_);
     block_ = make_ref<Memory>(static_cast<std::size_t>(matrices * matrix_size_) * sizeof(uint16_t));
-    constexpr int64_t kColumns = 4 * kBlock;
-    const int64_t parts = divide_up(p.n, kColumns);
-    parallel_for(matrices * parts, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t matrix = i / parts, column = i % parts * kColumns;
-        for (int64_t k = 0; k < p.k; k += kDepth)
-          pack_blocks<pack_right>(columns_of(p, first_of(matrix), column, k), std::min(kColumns, p.n - column),
-                                  std::min(kDepth, p.k - k), place(matrix, column, k));
+    constexpr int64_t kColumns = 16 * kBlock;
+    const int64_t across = divide_up(p.n, kColumns), down = divide_up(p.k, kDepth);
+    parallel_for(matrices * down * across, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t column = part % across * kColumns, k = part / across % down * kDepth,
+                      matrix = part / (across * down);
+        pack_blocks<pack_right>(columns_of(p, first_of(matrix), column, k), std::min(kColumns, p.n - column),
+                                std::min(kDepth, p.k - k), place(matrix, column, k));
       }
     });
   }
@@ -178,8 +185,7 @@ void run_pieces(const Product& p, const Piece& piece) {
   if (down > 1 || is_repeated) right.emplace(p);
 
   // Many small products make a piece together.
-  constexpr int64_t kSmall = 1 << 24;
-  const int64_t together = std::clamp<int64_t>(kSmall / (2 * piece.rows * piece.columns * p.k + 1), 1, 64);
+  const int64_t together = std::clamp<int64_t>(kWorthAThread / cost(piece.rows, piece.columns, p.k), 1, 64);
   parallel_for(matrices * down * across, together, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       int64_t rest = part;

@@ -22,69 +22,91 @@ constexpr Layout kLayout;
 
 __mmask32 first(int64_t count) { return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1; }
 
-/// Rows and columns of a tile of pairs change places.
-inline void transpose(__m512i (&r)[16]) {
-  __m512i t[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
-    t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4) {
-    r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-    r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-    r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-    r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {  // now r[4q + i] has, in its 128 bits number p, column 4p + i of rows 4q to 4q + 3
-    const __m512i low = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x44), high = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xee);
-    const __m512i low2 = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x44),
-                  high2 = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xee);
-    t[i] = _mm512_shuffle_i32x4(low, low2, 0x88);
-    t[i + 4] = _mm512_shuffle_i32x4(low, low2, 0xdd);
-    t[i + 8] = _mm512_shuffle_i32x4(high, high2, 0x88);
-    t[i + 12] = _mm512_shuffle_i32x4(high, high2, 0xdd);
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) r[i] = t[i];
+/// The 8 numbers at `data` and at three places further on.
+inline __m512i load_four(const uint16_t* data, int64_t step) {
+  const auto at = [&](int64_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(data + i * step)); };
+  const __m512i two = _mm512_inserti32x4(_mm512_castsi128_si512(at(0)), at(1), 1);
+  return _mm512_inserti32x4(_mm512_inserti32x4(two, at(2), 2), at(3), 3);
 }
 
-/// Up to 16 lines of up to 32 numbers, which lie side by side: vector i is line i.
-inline void load_along(const uint16_t* data, int64_t line, int64_t count, int64_t depth, __m512i (&r)[16]) {
-  if (count >= kTile && depth >= kPairs) {
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) r[i] = _mm512_loadu_si512(data + i * line);
-    return;
+/// 16 lines of 16 pairs become 16 lines of 16: line i of the result has pair i of each.
+inline void transpose(const uint16_t* data, int64_t line, uint16_t* to) {
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; ++q) {  // pairs 4q to 4q + 3; in the 128 bits number p those of lines 4p to 4p + 3
+    const uint16_t* const from = data + 8 * q;
+    const __m512i line0 = load_four(from, 4 * line), line1 = load_four(from + line, 4 * line),
+                  line2 = load_four(from + 2 * line, 4 * line), line3 = load_four(from + 3 * line, 4 * line);
+    const __m512i low01 = _mm512_unpacklo_epi32(line0, line1), high01 = _mm512_unpackhi_epi32(line0, line1);
+    const __m512i low23 = _mm512_unpacklo_epi32(line2, line3), high23 = _mm512_unpackhi_epi32(line2, line3);
+    uint16_t* const result = to + 4 * q * kPairs;
+    _mm512_store_si512(result, _mm512_unpacklo_epi64(low01, low23));
+    _mm512_store_si512(result + kPairs, _mm512_unpackhi_epi64(low01, low23));
+    _mm512_store_si512(result + 2 * kPairs, _mm512_unpacklo_epi64(high01, high23));
+    _mm512_store_si512(result + 3 * kPairs, _mm512_unpackhi_epi64(high01, high23));
   }
+}
+
+/// Up to 16 lines of up to 32 numbers, which lie side by side: a tile with a line in each row.
+inline void copy(const uint16_t* data, int64_t line, int64_t count, int64_t depth, uint16_t* to) {
   const __mmask32 some = first(depth);
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i)
-    r[i] = i < count ? _mm512_maskz_loadu_epi16(some, data + i * line) : _mm512_setzero_si512();
+    _mm512_store_si512(to + i * kPairs,
+                       i < count ? _mm512_maskz_loadu_epi16(some, data + i * line) : _mm512_setzero_si512());
 }
 
-/// The same of lines that lie side by side: vector i has numbers 2i and 2i + 1 of every line.
-inline void load_across(const uint16_t* data, int64_t along, int64_t count, int64_t depth, __m512i (&r)[16]) {
+/// The same of lines that lie side by side: a tile with numbers 2i and 2i + 1 of every line in row i.
+inline void interleave(const uint16_t* data, int64_t along, int64_t count, int64_t depth, uint16_t* to) {
   const auto some = static_cast<__mmask16>(first(count));
   const auto row = [&](int64_t j) {
     return _mm512_cvtepu16_epi32(j < depth ? _mm256_maskz_loadu_epi16(some, data + j * along) : _mm256_setzero_si256());
   };
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) r[i] = _mm512_or_si512(row(2 * i), _mm512_slli_epi32(row(2 * i + 1), 16));
+  for (int i = 0; i < 16; ++i)
+    _mm512_store_si512(to + i * kPairs, _mm512_or_si512(row(2 * i), _mm512_slli_epi32(row(2 * i + 1), 16)));
+}
+
+/// The two tiles of 32 whole lines at once.
+inline void interleave_block(const uint16_t* data, int64_t along, uint16_t* to) {
+  // The lower halves of each 128 bits are to be the first 16 lines.
+  const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
+  const auto row = [&](int64_t j) { return _mm512_permutexvar_epi64(order, _mm512_loadu_si512(data + j * along)); };
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    const __m512i even = row(2 * i), odd = row(2 * i + 1);
+    _mm512_store_si512(to + i * kPairs, _mm512_unpacklo_epi16(even, odd));
+    _mm512_store_si512(to + kTileNumbers + i * kPairs, _mm512_unpackhi_epi16(even, odd));
+  }
 }
 
 template <bool Left>
 void pack(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
+  const bool side_by_side = lines.along == 1;
+  alignas(64) uint16_t aside[2 * kTileNumbers];
   for (int64_t j = 0; j < depth; j += kPairs)
     for (int64_t i = 0; i < count; i += kTile, packed += kTileNumbers) {
-      const uint16_t* data = lines.data + i * lines.line + j * lines.along;
-      __m512i r[16];
-      if (lines.along == 1) load_along(data, lines.line, count - i, depth - j, r);
-      else load_across(data, lines.along, count - i, depth - j, r);
-      if (Left != (lines.along == 1)) transpose(r);
-#pragma GCC unroll 16
-      for (int k = 0; k < 16; ++k) _mm512_store_si512(packed + k * kPairs, r[k]);
+      const uint16_t* const data = lines.data + i * lines.line + j * lines.along;
+      const int64_t width = count - i, left = depth - j;
+      const bool block = width >= kBlock && left >= kPairs, full = width >= kTile && left >= kPairs;
+      if (side_by_side && Left) {
+        copy(data, lines.line, width, left, packed);
+      } else if (side_by_side && full) {
+        transpose(data, lines.line, packed);
+      } else if (side_by_side) {
+        copy(data, lines.line, width, left, aside);
+        transpose(aside, kPairs, packed);
+      } else if (block) {
+        uint16_t* const tiles = Left ? aside : packed;
+        interleave_block(data, lines.along, tiles);
+        if (Left) {
+          transpose(aside, kPairs, packed);
+          transpose(aside + kTileNumbers, kPairs, packed + kTileNumbers);
+        }
+        i += kTile, packed += kTileNumbers;
+      } else {
+        interleave(data, lines.along, width, left, Left ? aside : packed);
+        if (Left) transpose(aside, kPairs, packed);
+      }
     }
 }
 
