@@ -2,8 +2,10 @@
 // and what few programs use have headers of their own (kiln/data/), so that a model compiles in about a second.
 #pragma once
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/autodiff/checkpoint.hpp"
 #include "kiln/core/config.hpp"
 #include "kiln/nn/nn.hpp"
+#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/no_grad.hpp"
 #include "kiln/optim/optim.hpp"
 #include "kiln/store/save.hpp"

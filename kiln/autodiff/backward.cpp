@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "kiln/ops/record.hpp"
-#include "kiln/ops/vjp.hpp"
+#include "kiln/autodiff/renewal.hpp"
 
 namespace kiln {
 namespace {
@@ -40,13 +39,21 @@ class Pass {
   }
 
   void pull_back(const Pending& at) {
-    Backward backward(at.record, at.grads);
+    if (at.record->again) return run_again(at);
+    Backward backward = renewals_.backward(at.record, at.grads);
     op::visit(*at.record->op, [&](const auto& op) { op.vjp(backward); });
     for (int i = 0; i < backward.arity(); ++i)
       add(at.record->in[static_cast<std::size_t>(i)].value, std::move(backward.into()[static_cast<std::size_t>(i)]));
+    renewals_.forget(*at.record);
   }
 
  private:
+  // The results come with records that are younger than any other, so the walk goes on among them.
+  void run_again(const Pending& at) {
+    const Values results = at.record->again->run();
+    for (std::size_t i = 0; i < results.size(); ++i) add(results[i], at.grads[i]);
+  }
+
   // A vjp may answer in the shape that its operand broadcast to, as a plain number, or in another float type.
   static Value fit(const Value& grad, const Desc& desc, const Device& device) {
     if (grad.is_scalar()) return full(desc.shape, grad.scalar(), device, desc.dtype);
@@ -54,6 +61,7 @@ class Pass {
   }
 
   std::map<std::uint64_t, Pending> pending_;
+  Renewals renewals_;
 };
 
 Value seed_of(const Value& output, const Value& seed) {
@@ -82,7 +90,7 @@ std::optional<Value> Gradients::find(const Value& leaf) const {
 
 Value Gradients::of(const Value& leaf) const {
   require<AutodiffError>(leaf.tracked(), "gradients: ", leaf, " is not tracked; call require_grad() on it first");
-  require<AutodiffError>(!leaf.tape()->op, "gradients: ", leaf,
+  require<AutodiffError>(leaf.tape()->is_leaf(), "gradients: ", leaf,
                          " is the result of an operation; grad(loss, ...) differentiates by those");
   if (auto found = find(leaf)) return *found;
   fail<AutodiffError>("gradients: ", leaf, " took no part in the loss");
@@ -100,11 +108,12 @@ Gradients backward(const Value& loss, const BackwardOptions& options) {
                          "backward: nothing here is tracked; make the parameters on device.autodiff() or call "
                          "require_grad() on a leaf");
   const NoGrad pause(!options.create_graph);
+  const Autocast off(DType::F32);  // every op's gradient in the types that the op had
   Gradients result;
   Pass pass;
   pass.add(loss, ones_like(loss));
   pass.run([&](Pending& at) {
-    if (at.record->op) pass.pull_back(at);
+    if (!at.record->is_leaf()) pass.pull_back(at);
     else result.entries().push_back({at.record, std::move(at.grads[0])});
   });
   std::reverse(result.entries().begin(), result.entries().end());  // visited from the latest to the earliest
@@ -115,6 +124,7 @@ Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& opt
   require<ArgumentError>(outputs.size() == seeds.size(), "grad: ", outputs.size(), " outputs and ", seeds.size(),
                          " seeds");
   const NoGrad pause(!options.create_graph);
+  const Autocast off(DType::F32);
   std::uint64_t earliest = ~std::uint64_t{0};  // nothing made before the first of `wrt` leads to one
   for (const Value& value : wrt) {
     require<AutodiffError>(value.tracked(), "grad: ", value, " is not tracked; call require_grad() on it first");
@@ -129,7 +139,7 @@ Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& opt
   pass.run([&](Pending& at) {
     for (std::size_t i = 0; i < wrt.size(); ++i)
       if (wrt[i].tape() == at.record) result[i] = at.grads[static_cast<std::size_t>(wrt[i].slot())];
-    if (at.record->op && at.record->order > earliest) pass.pull_back(at);
+    if (!at.record->is_leaf() && at.record->order > earliest) pass.pull_back(at);
   });
   for (std::size_t i = 0; i < wrt.size(); ++i)
     if (result[i].empty()) result[i] = zeros_like(wrt[i]);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"
 #include "kiln/ops/functions/attention.hpp"
@@ -169,7 +170,8 @@ void AttentionGrad::vjp(Backward&) const {
 Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options, const Value& mask,
                 const Value& bias) {
   for (const Value& value : {q, k, v}) op::require_float("attention", value);
-  const DType dtype = promote(q.dtype(), promote(k.dtype(), v.dtype()));
+  DType dtype = promote(q.dtype(), promote(k.dtype(), v.dtype()));
+  if (dtype == DType::F32) dtype = autocast_dtype();  // straight there, not by way of float32
   require<ShapeError>(q.rank() == 4, "attention: q ", q.shape(), " must be [batch, heads, time, width]");
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.dim(3), 1))));
   require<ArgumentError>(!options.window || *options.window > 0, "attention: the window must be positive, got ",

@@ -62,7 +62,8 @@ class Backend : public RefCounted {
     seed_ = seed;
     drawn_ = 0;
   }
-  Key next_key() { return Key{seed_}.split(drawn_++); }
+  /// A key of the device's stream, or the one that it gave when the thread did the same before (ops/scope.hpp).
+  Key next_key();
 
  private:
   std::atomic<std::uint64_t> seed_{0}, drawn_{0};

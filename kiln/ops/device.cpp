@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kiln/ops/backend.hpp"
+#include "kiln/ops/scope.hpp"
 
 namespace kiln {
 namespace {
@@ -64,6 +65,10 @@ std::string Device::name() const { return backend_ ? backend_->name() : "none"; 
 Backend& Device::backend() const {
   require<DeviceError>(static_cast<bool>(backend_), "no device was given");
   return *backend_;
+}
+
+Key Backend::next_key() {
+  return KeyScope::next([this] { return Key{seed_}.split(drawn_++); });
 }
 
 void append(std::string& out, const Device& device) {

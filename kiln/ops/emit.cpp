@@ -1,6 +1,7 @@
 #include "kiln/ops/emit.hpp"
 
 #include "kiln/ops/record.hpp"
+#include "kiln/ops/scope.hpp"
 
 namespace kiln {
 namespace {
@@ -27,6 +28,7 @@ Device common_device(const op::Op& op, Inputs in) {
 // An op whose backend has no kernel for it is run as what it is made of; the tape still sees the op itself.
 void run_expansion(const op::Op& op, Call call) {
   const NoGrad pause;
+  const Autocast off(DType::F32);
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (op::Composite<T>) {
       const Values results = o.expand(call.in);
@@ -46,17 +48,25 @@ void execute(const Device& device, const op::Op& op, Inputs in, const Descs& des
 
   bool tracked = false;
   for (const Value& value : in) tracked |= value.tracked();
-  if (!tracked || !grad_enabled()) return;
+  if (!tracked) return;
   bool differentiable = false;
   for (const Desc& desc : descs) differentiable |= is_float(desc.dtype);
   if (!differentiable) return;
+  if (!grad_enabled()) return note_unrecorded();
   const Ref<Record> record = make_record(op, in, descs, out, device);
   for (int i = 0; i < descs.size(); ++i)
     if (is_float(descs[i].dtype))
       out[static_cast<std::size_t>(i)] = Value(out[static_cast<std::size_t>(i)].node(), record, i);
 }
 
-Value emit_one(const Device& device, const op::Op& op, Inputs in) {
+/// The operands, in other types where the thread's Autocast wants them so.
+Inputs taken(const op::Op& op, Inputs in, Values& held) {
+  return autocast_dtype() == DType::F32 ? in : autocast(op, in, held);
+}
+
+Value emit_one(const Device& device, const op::Op& op, Inputs operands) {
+  Values held;
+  const Inputs in = taken(op, operands, held);
   const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
   KILN_CHECK(descs.size() == 1);
   Value out;
@@ -64,7 +74,9 @@ Value emit_one(const Device& device, const op::Op& op, Inputs in) {
   return out;
 }
 
-Values emit_several(const Device& device, const op::Op& op, Inputs in) {
+Values emit_several(const Device& device, const op::Op& op, Inputs operands) {
+  Values held;
+  const Inputs in = taken(op, operands, held);
   const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
   Values out(static_cast<std::size_t>(descs.size()));
   execute(device, op, in, descs, out);

@@ -1,5 +1,6 @@
 #include "kiln/ops/matmul.hpp"
 
+#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
@@ -45,7 +46,8 @@ void Matmul::vjp(Backward& backward) const {
 Value matmul(const Value& a, const Value& b) {
   op::require_tensor("matmul", a);
   op::require_tensor("matmul", b);
-  const DType dtype = promote(a.dtype(), b.dtype());
+  DType dtype = promote(a.dtype(), b.dtype());
+  if (dtype == DType::F32) dtype = autocast_dtype();  // straight there, not by way of float32
   require<DTypeError>(dtype != DType::Bool, "matmul: takes no ", a, " x ", b);
   return emit(op::Matmul{}, {cast(a, dtype), cast(b, dtype)});
 }

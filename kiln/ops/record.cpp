@@ -1,5 +1,6 @@
 #include "kiln/ops/record.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "kiln/ops/functions.hpp"
@@ -7,8 +8,6 @@
 
 namespace kiln {
 namespace {
-
-thread_local bool recording = true;
 
 std::uint64_t next_order() {
   static std::atomic<std::uint64_t> order{0};
@@ -22,6 +21,42 @@ Saves saves_of(const op::Op& op, Inputs in) {
     if constexpr (requires { o.saves(tracked); }) return o.saves(tracked);
     else return {};
   });
+}
+
+// ---- Checkpointing::Balanced ---------------------------------------------------------------------------------------
+
+std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
+
+/// Takes no longer than to read its operands and write its results, or not much.
+bool is_memory_bound(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) {
+    return T::kPattern == Pattern::Elementwise || T::kPattern == Pattern::View || std::is_same_v<T, op::Softmax> ||
+           std::is_same_v<T, op::LayerNorm> || std::is_same_v<T, op::GroupNorm> || std::is_same_v<T, op::BatchNorm>;
+  });
+}
+
+/// Will nobody keep the value?
+bool is_renewable(const Value& value) { return value.tracked() && value.tape()->renewal.possible; }
+
+Renewal renewal_of(const op::Op& op, Inputs in, const Saves& saves, const Descs& results) {
+  constexpr int kLongestChain = 16;  // runs one inside the other, and holds results of all at once
+  Renewal renewal;
+  if (in.size() > 32 || !is_memory_bound(op)) return renewal;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Value& value = in[i];
+    if (value.empty() || value.is_scalar()) continue;
+    if (is_renewable(value)) {
+      renewal.depth = std::max(renewal.depth, value.tape()->renewal.depth + 1);
+      renewal.held += value.tape()->renewal.held;
+    } else if (!(saves.in >> i & 1u) && !(value.tracked() && value.tape()->is_leaf())) {
+      renewal.held += bytes_of(value.node()->desc);
+    }
+  }
+  std::int64_t own = 0;
+  for (const Desc& desc : results) own += bytes_of(desc);
+  // While they are made again both are held, so there has to be a clear difference.
+  renewal.possible = 2 * renewal.held < own && renewal.depth < kLongestChain;
+  return renewal;
 }
 
 }  // namespace
@@ -47,12 +82,6 @@ void release(const Record* record) {
   queue = nullptr;
 }
 
-bool grad_enabled() { return recording; }
-NoGrad::NoGrad(bool off) : before_(recording) {
-  if (off) recording = false;
-}
-NoGrad::~NoGrad() { recording = before_; }
-
 Ref<Record> make_leaf(const Desc& desc, const Device& device) {
   auto record = make_ref<Record>();
   record->results.push_back(desc);
@@ -61,17 +90,32 @@ Ref<Record> make_leaf(const Desc& desc, const Device& device) {
   return record;
 }
 
+Ref<Record> make_record(Ref<Again> again, const Descs& results, const Device& device) {
+  auto record = make_ref<Record>();
+  record->again = std::move(again);
+  record->results = results;
+  record->device = device;
+  record->order = next_order();
+  return record;
+}
+
 Ref<Record> make_record(op::Op op, Inputs in, const Descs& results, Inputs out, const Device& device) {
   const Saves saves = saves_of(op, in);
   auto record = make_ref<Record>();
+  Renewal& renewal = record->renewal;
+  if (checkpointing() == Checkpointing::Balanced) renewal = renewal_of(op, in, saves, results);
   record->in.reserve(in.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Value& value = in[i];
-    const bool keep = value.empty() || value.is_scalar() || i >= 32 || (saves.in >> i & 1u);
+    const bool number = value.empty() || value.is_scalar(), saved = i >= 32 || (saves.in >> i & 1u);
+    const bool renewable = !number && i < 32 && is_renewable(value);
+    if (saved && renewable) renewal.missing |= 1u << i;
+    const bool keep = number || ((saved || renewal.possible) && !renewable);
     record->in.push_back({value.empty() ? Desc{} : Desc{value.shape(), value.dtype()},
                           keep ? value : Value({}, value.tape(), value.slot())});
   }
-  if (saves.out) record->out.assign(out.begin(), out.end());
+  renewal.missing_out = saves.out && renewal.possible;
+  if (saves.out && !renewal.possible) record->out.assign(out.begin(), out.end());
   record->op = std::move(op);
   record->results = results;
   record->device = device;
@@ -79,24 +123,28 @@ Ref<Record> make_record(op::Op op, Inputs in, const Descs& results, Inputs out, 
   return record;
 }
 
-Backward::Backward(const Ref<Record>& record, Values grads)
-    : record_(record), grads_(std::move(grads)), into_(record->in.size()) {}
+Backward::Backward(const Ref<Record>& record, Values grads, Values in, Values out)
+    : record_(record), grads_(std::move(grads)), into_(record->in.size()), in_(std::move(in)), out_(std::move(out)) {}
 
 const Value& Backward::in(int i) const {
-  const Value& value = record_->in[static_cast<std::size_t>(i)].value;
+  const Value& value = in_if_any(i);
   KILN_CHECK(!value.empty());  // the op's saves() must name what its vjp reads
   return value;
 }
 
-const Value& Backward::in_if_any(int i) const { return record_->in[static_cast<std::size_t>(i)].value; }
+const Value& Backward::in_if_any(int i) const {
+  const auto at = static_cast<std::size_t>(i);
+  return in_.empty() ? record_->in[at].value : in_[at];
+}
 
 const Desc& Backward::in_desc(int i) const { return record_->in[static_cast<std::size_t>(i)].desc; }
 const Desc& Backward::out_desc(int slot) const { return record_->results[slot]; }
 const Device& Backward::device() const { return record_->device; }
 
 Value Backward::out(int slot) const {
-  KILN_CHECK(static_cast<std::size_t>(slot) < record_->out.size());
-  const Value& saved = record_->out[static_cast<std::size_t>(slot)];
+  const Values& results = out_.empty() ? record_->out : out_;
+  KILN_CHECK(static_cast<std::size_t>(slot) < results.size());
+  const Value& saved = results[static_cast<std::size_t>(slot)];
   return is_float(out_desc(slot).dtype) ? Value(saved.node(), record_, slot) : saved;
 }
 

@@ -4,10 +4,24 @@
 #include <optional>
 #include <vector>
 
-#include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/scope.hpp"
 
 namespace kiln {
+
+/// Under Checkpointing::Balanced: may the results be dropped, to be made again from the operands?
+struct Renewal {
+  bool possible = false;
+  int depth = 0;              // of the chain of records that have to run again
+  std::int64_t held = 0;      // bytes that are kept for nothing else
+  std::uint32_t missing = 0;  // operands that the gradient reads, and that have to be made again first
+  bool missing_out = false;   // likewise the results
+};
+
+/// Makes results again that were made without a tape, this time with one.
+struct Again : RefCounted {
+  virtual Values run() const = 0;
+};
 
 struct Record : RefCounted {
   /// An operand: its description always, its data only where the op saves it, its place on the tape if tracked.
@@ -16,14 +30,20 @@ struct Record : RefCounted {
     Value value;
   };
 
-  std::optional<op::Op> op;  // none: a leaf
+  std::optional<op::Op> op;  // none: a leaf, or what `again` makes
+  Ref<Again> again;
   std::vector<Operand> in;
   Descs results;
   Values out;  // untracked handles to the results, where the op saves them
   Device device;
   std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
+  Renewal renewal;
+
+  bool is_leaf() const { return !op && !again; }
 };
 
+/// For results that `again` can make.
+Ref<Record> make_record(Ref<Again> again, const Descs& results, const Device& device);
 /// A fresh leaf for a tensor of that description.
 Ref<Record> make_leaf(const Desc& desc, const Device& device);
 /// Notes that `op` made `results` from `in`. Call only where grad_enabled() and an operand is tracked.

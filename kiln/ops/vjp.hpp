@@ -8,7 +8,8 @@ namespace kiln {
 /// What a vjp is given: operands, results and the results' gradients; it hands back the operands' gradients.
 class Backward {
  public:
-  Backward(const Ref<Record>& record, Values grads);
+  /// `in` and `out`, if they are given, in place of the operands and results that the record keeps.
+  Backward(const Ref<Record>& record, Values grads, Values in = {}, Values out = {});
 
   /// An operand that the op saves, or a plain number.
   const Value& in(int i) const;
@@ -33,7 +34,7 @@ class Backward {
 
  private:
   Ref<Record> record_;
-  Values grads_, into_;
+  Values grads_, into_, in_, out_;
 };
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/autodiff/checkpoint.hpp"
 #include "kiln/nn/nn.hpp"
 
 #include "sines.hpp"
@@ -144,6 +145,38 @@ TEST(ValueAndGrad, SaysWhichDeviceAModelNeeds) {
             "device.autodiff()");
   EXPECT_EQ(sentence_of([&] { value_and_grad(nn::Dropout{}, [](const auto&) { return Tensor<0>(); }); }),
             "AutodiffError: value_and_grad: the model has no parameters");
+}
+
+struct Normed {
+  nn::Linear linear;
+  nn::BatchNorm norm;
+  nn::Dropout dropout;
+
+  Tensor<2> forward(const Tensor<2>& x) const { return dropout.forward(norm.forward(linear.forward(x))); }
+};
+
+TEST(ValueAndGrad, RunsCheckpointedModulesAgainButCountsBatchesOnce) {
+  const auto model = [] {
+    device.seed(1);
+    return Normed{.linear = nn::LinearConfig{.in = 3, .out = 4}.init(device),
+                  .norm = nn::BatchNormConfig{.channels = 4}.init(device),
+                  .dropout = {.probability = 0.5}};
+  };
+  const Tensor<2> x = input<2>({5, 3});
+  const Normed plain = model();
+  const auto expected = value_and_grad(plain, [&](const Normed& m) { return m.forward(x).square().sum(); });
+  const Normed checkpointed = model();
+  const auto found = value_and_grad(checkpointed, [&](const Normed& m) {
+    return checkpoint([&m](const Tensor<2>& x) { return m.forward(x); }, x).square().sum();
+  });
+  EXPECT_EQ(found.loss.item(), expected.loss.item());
+  ASSERT_EQ(found.grads.by_path.size(), 4u);
+  for (const auto& [path, grad] : expected.grads.by_path)
+    EXPECT_EQ(difference(found.grads.find(path)->data(), grad.data(), {0, 0}), "") << path;
+  EXPECT_EQ(difference(checkpointed.norm.running_mean.value().data(), plain.norm.running_mean.value().data(), {0, 0}),
+            "");
+  EXPECT_EQ(difference(checkpointed.norm.running_var.value().data(), plain.norm.running_var.value().data(), {0, 0}),
+            "");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "kiln/backend/cpu/memory.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/no_grad.hpp"
 
 namespace kiln::cpu {
@@ -38,6 +39,7 @@ bool Cpu::has_kernel(const op::Op& op) const {
 // again, so its operands are handles that name this backend.
 void Cpu::run_expansion(const op::Op& op, Call call) {
   const NoGrad pause;
+  const Autocast off(DType::F32);
   const Device here{Ref<Backend>(this)};
   Values in(call.in.begin(), call.in.end());
   for (Value& value : in) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 
 namespace kiln {
@@ -19,7 +20,8 @@ Value linear(const Value& x, const Value& weight, const Value& bias) {
   Shape shape = x.shape();
   const Value rows = x.rank() == 2 ? x : reshape(x, {numel(shape) / std::max<std::int64_t>(in, 1), in});
   Value y = matmul(rows, transpose(weight));
-  if (bias) y = y + bias;
+  // Under Autocast the product comes in half precision, and is to stay so.
+  if (bias) y = y + (autocast_dtype() == DType::F32 ? bias : cast(bias, y.dtype()));
   shape.back() = out;
   return x.rank() == 2 ? y : reshape(y, shape);
 }

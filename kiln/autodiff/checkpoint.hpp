@@ -1,0 +1,46 @@
+// Gradients for less memory and more time: what lies between the inputs and the results of a function is not kept, and
+// the function runs again when its gradient is wanted (Chen et al., "Training deep nets with sublinear memory cost",
+// 2016). For what needs no function see kiln/ops/checkpointing.hpp.
+#pragma once
+#include <functional>
+#include <utility>
+
+#include "kiln/ops/checkpointing.hpp"
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+/// function(), whose results have a gradient in all tensors that it reads; they may number up to three.
+Values checkpoint_values(std::function<Values()> function);
+
+namespace detail {
+
+template <class T>
+Values checkpointed(T&& result) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<T>, Values>) return std::forward<T>(result);
+  else if constexpr (std::is_same_v<std::remove_cvref_t<T>, Value>) return {std::forward<T>(result)};
+  else return {result.value()};
+}
+
+}  // namespace detail
+
+/// function(inputs...), a tensor, a Value or up to three Values, without what its gradient needs: the inputs and the
+/// function are kept, and the function is called again by backward(). Gradients are the same bits as without.
+///   x = checkpoint([block](const Tensor<3>& x) { return block.forward(x); }, x);
+/// The function must do the same each time, and what it captures by reference must live as long as the graph; tensors
+/// and modules are cheap to capture by value. It is called again with the keys of the random numbers that it drew
+/// (dropout zeroes the same elements), in the Autocast and the Checkpointing that it ran in; the running statistics of a
+/// BatchNorm move once (capture that one by reference: a copy has statistics of its own). Parameters that it captures
+/// have their gradients like its inputs. Scopes nest, and gradients of gradients work. Throws AutodiffError, from
+/// backward(), where the second run gives other shapes or types or draws other random numbers than the first.
+template <class F, class... Inputs>
+auto checkpoint(F function, const Inputs&... inputs) {
+  using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Inputs&...>>;
+  Values results = checkpoint_values([function = std::move(function), ... inputs = inputs]() mutable {
+    return detail::checkpointed(function(inputs...));
+  });
+  if constexpr (std::is_same_v<Result, Values>) return results;
+  else return Result(std::move(results[0]));
+}
+
+}  // namespace kiln

@@ -1,0 +1,49 @@
+#include "kiln/ops/scope.hpp"
+
+namespace kiln {
+namespace {
+
+thread_local bool recording = true, missed = false;
+thread_local Checkpointing::Strategy strategy = Checkpointing::None;
+thread_local KeyScope* key_scope = nullptr;
+
+}  // namespace
+
+bool grad_enabled() { return recording; }
+NoGrad::NoGrad(bool off) : before_(recording) {
+  if (off) recording = false;
+}
+NoGrad::~NoGrad() { recording = before_; }
+
+WithGrad::WithGrad() : before_(recording) { recording = true; }
+WithGrad::~WithGrad() { recording = before_; }
+
+Probe::Probe() : before_(missed) { missed = false; }
+Probe::~Probe() { missed |= before_; }
+bool Probe::found() const { return missed; }
+void note_unrecorded() { missed = true; }
+
+Checkpointing::Checkpointing(Strategy chosen) : before_(strategy) { strategy = chosen; }
+Checkpointing::~Checkpointing() { strategy = before_; }
+Checkpointing::Strategy checkpointing() { return strategy; }
+
+KeyScope::KeyScope(std::vector<Key>& keys, Mode mode) : keys_(keys), mode_(mode), outer_(key_scope) {
+  key_scope = this;
+}
+KeyScope::~KeyScope() { key_scope = outer_; }
+KeyScope* KeyScope::innermost() { return key_scope; }
+
+Key KeyScope::take() {
+  require<AutodiffError>(next_ < keys_.size(),
+                         "checkpoint: the function draws more random numbers than when it ran first; it must do the "
+                         "same each time");
+  return keys_[next_++];
+}
+
+bool KeyScope::repeats() {
+  for (const KeyScope* scope = key_scope; scope; scope = scope->outer_)
+    if (scope->mode_ == Repeat) return true;
+  return false;
+}
+
+}  // namespace kiln

@@ -1,0 +1,89 @@
+// The scopes of a thread as the layers below users see them: what emit() asks of them, and what running a function a
+// second time needs.
+#pragma once
+#include <vector>
+
+#include "kiln/core/random.hpp"
+#include "kiln/ops/autocast.hpp"
+#include "kiln/ops/checkpointing.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/no_grad.hpp"
+
+namespace kiln {
+
+namespace op {
+struct Op;
+}
+
+/// The operands as `op` takes them in the thread's Autocast, of which there is one: those given, or others that `held`
+/// holds.
+Inputs autocast(const op::Op& op, Inputs in, Values& held);
+
+/// While it lives, operations on this thread are recorded, whatever the scopes around it say.
+class WithGrad {
+ public:
+  WithGrad();
+  ~WithGrad();
+  WithGrad(const WithGrad&) = delete;
+  WithGrad& operator=(const WithGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// A NoGrad that knows whether it made a difference.
+class Probe {
+ public:
+  Probe();
+  ~Probe();
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+  /// Would something have been recorded?
+  bool found() const;
+
+ private:
+  NoGrad pause_;
+  bool before_;
+};
+/// emit() tells Probes that it recorded nothing where it would have.
+void note_unrecorded();
+
+/// While it lives, keys that this thread draws from any device are noted in `keys`, or are taken from there while the
+/// devices' streams stand still. Scopes nest: what is taken from an inner one is not noted in an outer.
+class KeyScope {
+ public:
+  enum Mode { Note, Repeat };
+  KeyScope(std::vector<Key>& keys, Mode mode);
+  ~KeyScope();
+  KeyScope(const KeyScope&) = delete;
+  KeyScope& operator=(const KeyScope&) = delete;
+  /// Of those to repeat, none is left.
+  bool used_up() const { return next_ == keys_.size(); }
+
+  /// What Backend::next_key() answers; `draw` asks the device.
+  template <class F>
+  static Key next(F&& draw) {
+    return next(innermost(), draw);
+  }
+  /// Is this thread running something for a second time?
+  static bool repeats();
+
+ private:
+  static KeyScope* innermost();
+  template <class F>
+  static Key next(KeyScope* scope, F& draw) {
+    if (!scope) return draw();
+    if (scope->mode_ == Repeat) return scope->take();
+    const Key key = next(scope->outer_, draw);
+    scope->keys_.push_back(key);
+    return key;
+  }
+  Key take();
+
+  std::vector<Key>& keys_;
+  Mode mode_;
+  std::size_t next_ = 0;
+  KeyScope* outer_;
+};
+
+}  // namespace kiln
