@@ -3,5 +3,6 @@
 #include "kiln/optim/adam.hpp"
 #include "kiln/optim/clip.hpp"
 #include "kiln/optim/optimizer.hpp"
+#include "kiln/optim/scaler.hpp"
 #include "kiln/optim/schedule.hpp"
 #include "kiln/optim/sgd.hpp"

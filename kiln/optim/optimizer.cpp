@@ -6,7 +6,9 @@ namespace kiln {
 
 ParamState fresh_state(const Value& param, std::size_t slots) {
   ParamState state;
-  for (std::size_t i = 0; i < slots; ++i) state.slots.push_back(zeros(param.shape(), param.device(), param.dtype()));
+  if (size_of(param.dtype()) == 2) state.master = cast(param.detach(), DType::F32);
+  const DType dtype = state.master ? DType::F32 : param.dtype();
+  for (std::size_t i = 0; i < slots; ++i) state.slots.push_back(zeros(param.shape(), param.device(), dtype));
   return state;
 }
 

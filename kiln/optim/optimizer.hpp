@@ -13,9 +13,13 @@
 namespace kiln {
 
 /// What a rule remembers of one parameter: how often it was updated, and tensors of its shape, zeros at first.
+///
+/// A parameter of a half type has a master, the same numbers in float32, which rules update in its place: most steps are
+/// too small to change a half. Its tensors are float32 too. The parameter is its master, rounded.
 struct ParamState {
   std::int64_t steps = 0;  // before the update under way
   Values slots;
+  Value master;  // empty of a float32 or float64 parameter
 };
 
 /// How a parameter and its gradient become a new parameter. `slot_names` says what the state's tensors are; the config
@@ -28,7 +32,7 @@ concept UpdateRule = requires(const R& rule, const Value& value, double rate, Pa
   rule.check();
 };
 
-/// Zeros for each of `slots` tensors.
+/// Zeros for each of `slots` tensors, and a master where there has to be one.
 ParamState fresh_state(const Value& param, std::size_t slots);
 /// Throws ArgumentError for a rate that is negative or no number.
 void require_rate(std::string_view optimizer, double rate);
@@ -61,7 +65,7 @@ class Optimizer {
       if (!grad) return;
       require_gradient(Rule::kName, path, param, *grad);
       ParamState& state = state_of(path, param);
-      param = P(rule_.update(param.value().detach(), *grad, rate, state));
+      param = P(updated(param.value().detach(), *grad, rate, state));
       ++state.steps;
       device = param.device();
     });
@@ -73,8 +77,8 @@ class Optimizer {
   const std::map<std::string, ParamState>& states() const { return states_; }
 
   /// Calls f(name, part) for what a record of the optimizer holds: the state's tensors, as Value& under names such as
-  /// "conv1.weight.first_moment", and the numbers of steps, as std::int64_t& under "conv1.weight.steps". What f leaves
-  /// there takes their place.
+  /// "conv1.weight.first_moment" and, of a half type's master, "conv1.weight.master", and the numbers of steps, as
+  /// std::int64_t& under "conv1.weight.steps". What f leaves there takes their place.
   template <class F>
   void visit_state(F&& f) {
     visit_state_of(*this, f);
@@ -90,8 +94,15 @@ class Optimizer {
     const auto names = self.rule_.slot_names();
     for (auto& [path, state] : self.states_) {
       for (std::size_t i = 0; i < state.slots.size(); ++i) f(text(path, '.', names[i]), state.slots[i]);
+      if (state.master) f(text(path, ".master"), state.master);
       f(text(path, ".steps"), state.steps);
     }
+  }
+
+  Value updated(const Value& param, const Value& grad, double rate, ParamState& state) const {
+    if (!state.master) return rule_.update(param, grad, rate, state);
+    state.master = rule_.update(state.master, cast(grad, DType::F32), rate, state);
+    return cast(state.master, param.dtype());
   }
 
   ParamState& state_of(const std::string& path, const Value& param) {

@@ -1,0 +1,59 @@
+// Loss scaling: gradients that float16 can hold.
+#pragma once
+#include "kiln/nn/gradients.hpp"
+
+namespace kiln {
+
+class GradientScaler;
+
+/// The scale is 2^exponent, and so exact in any float type.
+struct GradientScalerConfig {
+  std::int64_t exponent = 16;    // at first
+  std::int64_t interval = 2000;  // so many steps without an overflow double the scale; one overflow halves it
+
+  /// Throws ArgumentError for an exponent outside [-126, 127] or an interval below 1.
+  GradientScaler init() const;
+};
+
+/// Small gradients vanish in float16, whose smallest number is 6e-8. So the loss is multiplied by a large number before
+/// it is differentiated, and the gradients are divided by it, in float32. Where that was too much, and a gradient is
+/// infinite or NaN, the step is left out and the number halved (Micikevicius et al., "Mixed precision training", 2018).
+/// bfloat16 has float32's range and needs none of this.
+///
+///   const Autocast half(DType::F16);
+///   auto [loss, grads] = value_and_grad(model, [&](const Model& m) { return scaler.scale(m.loss(batch)); });
+///   model = optimizer.step(rate, std::move(model), scaler.unscale(std::move(grads)));
+///
+/// The loss above is the scaled one: divide it by scale() of before the step to print it.
+class GradientScaler {
+ public:
+  explicit GradientScaler(const GradientScalerConfig& config);
+
+  double scale() const;
+  /// The loss in float32, times scale().
+  Tensor<0> scale(const Tensor<0>& loss) const;
+  /// The gradients in float32, divided by scale(). None at all where one is infinite or NaN: a step with no gradients
+  /// leaves model and optimizer as they are. Moves the scale. Waits for the device.
+  GradientsParams unscale(GradientsParams grads);
+
+  const GradientScalerConfig& config() const { return config_; }
+
+  /// Calls f(name, part) for what a record of the scaler holds: two std::int64_t&.
+  template <class F>
+  void visit_state(F&& f) {
+    f(std::string("exponent"), exponent_);
+    f(std::string("steps"), steps_);
+  }
+  template <class F>
+  void visit_state(F&& f) const {
+    f(std::string("exponent"), exponent_);
+    f(std::string("steps"), steps_);
+  }
+
+ private:
+  GradientScalerConfig config_;
+  std::int64_t exponent_;
+  std::int64_t steps_ = 0;  // without overflow, since the scale last moved
+};
+
+}  // namespace kiln
