@@ -33,12 +33,15 @@ Sample inference(const Model& model, const Tensor<D>& x) {
 
 Tensor<1, Int> classes(std::int64_t count, std::int64_t end) { return randint({count}, 0, end, cpu()); }
 
-Sample gpt_training() {
+/// The model in float32, its products in `products`.
+Sample gpt_training(DType products) {
   constexpr std::int64_t kBatch = 8, kTime = 128, kVocabulary = 8192;
   const auto tokens = randint({kBatch, kTime}, 0, kVocabulary, cpu());
   const models::GptConfig config{.vocabulary = kVocabulary, .context = kTime};
-  return training(config.init(cpu().autodiff()), tokens.roll(-1, 1).flatten(),
-                  [=](const models::Gpt& gpt) { return gpt.forward(tokens).template flatten<0, 1>(); });
+  return training(config.init(cpu().autodiff()), tokens.roll(-1, 1).flatten(), [=](const models::Gpt& gpt) {
+    const Autocast autocast(products);
+    return gpt.forward(tokens).template flatten<0, 1>();
+  });
 }
 
 }  // namespace
@@ -60,7 +63,10 @@ std::vector<Workload> model_workloads() {
       {.name = "mnist_guide_infer_b1",
        .work = {.flops = kMnist},
        .make = [] { return inference(guide::ModelConfig{}.init(cpu()), randn({1, 28, 28}, cpu())); }},
-      {.name = "gpt_5M_train", .work = {.flops = 3 * 1024 * kGpt}, .make = gpt_training},
+      {.name = "gpt_5M_train", .work = {.flops = 3 * 1024 * kGpt}, .make = [] { return gpt_training(DType::F32); }},
+      {.name = "gpt_5M_train_bf16",
+       .work = {.flops = 3 * 1024 * kGpt, .bf16 = true},
+       .make = [] { return gpt_training(DType::BF16); }},
       {.name = "resnet50_train_b8_64px_f32",
        .work = {.flops = 3 * 8 * kResNet * 64 * 64 / (224 * 224)},
        .make =

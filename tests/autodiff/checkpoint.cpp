@@ -18,9 +18,11 @@
 namespace kiln {
 namespace {
 
-/// The processor; notes how often each op runs and how many bytes are in use at most after any of them.
+/// Notes how often each op runs, and how many bytes are in use at most after any of them: to be asked of the reference,
+/// which runs each at once, in its results alone.
 class Meter : public Backend {
  public:
+  explicit Meter(Device inner) : inner_(std::move(inner)) {}
   std::string name() const override { return "meter"; }
   void run(const op::Op& op, Call call) override {
     inner_.backend().run(op, call);
@@ -42,13 +44,14 @@ class Meter : public Backend {
   int runs(const std::string& op) const { return runs_.contains(op) ? runs_.at(op) : 0; }
 
  private:
-  Device inner_ = Device::cpu();
+  Device inner_;
   std::map<std::string, int> runs_;
   std::int64_t most_ = 0, before_ = 0;
 };
 
 struct Metered {
-  Ref<Meter> meter = make_ref<Meter>();
+  explicit Metered(const char* inner = "reference") : meter(make_ref<Meter>(Device::parse(inner))) {}
+  Ref<Meter> meter;
   Device device{meter, true};
 };
 
@@ -242,7 +245,7 @@ TEST(Balanced, GivesTheSameBitsAndTheSameRandomNumbersLater) {
 }
 
 TEST(Balanced, RunsMemoryBoundOperationsAgainAndProductsOnce) {
-  const Metered metered;
+  const Metered metered("cpu");
   const auto count = [&](Checkpointing::Strategy strategy) {
     const Checkpointing scope(strategy);
     metered.meter->reset();
