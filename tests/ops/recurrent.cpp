@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "kiln/autodiff/backward.hpp"
+#include "kiln/ops/autocast.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {
@@ -84,6 +86,24 @@ TEST(Lstm, GoesOnWhereItStopped) {
   const LstmPass rest = lstm(narrow(x, 1, 2, 3), weights, start.hidden, start.cell);
   EXPECT_EQ(difference(rest.outputs.data(), narrow(whole.outputs, 1, 2, 3).data(), {1e-14, 1e-14}), "");
   EXPECT_EQ(difference(rest.cell.data(), whole.cell.data(), {1e-14, 1e-14}), "");
+}
+
+// The gradients of float32 parameters stay float32, and are those of float32 to bfloat16's two or three digits.
+TEST(Lstm, LearnsUnderAutocast) {
+  const Device device = Device::cpu().autodiff();
+  const auto numbers = [&](const Shape& shape, std::uint64_t seed) {
+    return normal(shape, 0, 0.5, device, DType::F32, Key{seed});
+  };
+  const Value x = numbers({3, 4, 5}, 1);
+  const Values leaves{numbers({24, 5}, 2).require_grad(), numbers({24, 6}, 3).require_grad()};
+  const auto gradients = [&](DType dtype) {
+    const Autocast autocast(dtype);
+    const LstmPass pass = lstm(x, {leaves[0], leaves[1], {}, {}});
+    return grad(sum(pass.outputs) + sum(pass.cell), leaves);
+  };
+  const Values expected = gradients(DType::F32), found = gradients(DType::BF16);
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    EXPECT_EQ(difference(found[i].data(), expected[i].data(), {0.1, 0.05}), "") << i;
 }
 
 }  // namespace
