@@ -62,7 +62,7 @@ class Rerun final : public Again {
 }  // namespace
 
 Values checkpoint_values(std::function<Values()> function) {
-  if (!grad_enabled()) return function();
+  if (!grad_enabled() || checkpointing() == Checkpointing::Never) return function();
   return Rerun::run_first(make_ref<Rerun>(std::move(function)));
 }
 

@@ -13,6 +13,8 @@ class Checkpointing {
     /// computed again when a gradient reads them, wherever what they are made of is kept anyway or is much smaller.
     /// Products, convolutions and attention never run twice. Gradients are the same bits.
     Balanced,
+    /// As None, and checkpoint(function) is a plain call: where values hold no memory, as in a capture.
+    Never,
   };
   explicit Checkpointing(Strategy strategy);
   ~Checkpointing();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/autodiff/checkpoint.hpp"
+#include "kiln/ops/no_grad.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/custom.hpp"
@@ -68,6 +70,27 @@ TEST_P(OnEachDevice, DifferentiatesThroughReplays) {
   const auto expected = f(other).backward(), found = graph(other).backward();
   EXPECT_EQ(numbers(found.of(w)), numbers(expected.of(w)));
   EXPECT_EQ(numbers(found.of(other)), numbers(expected.of(other)));
+}
+
+TEST_P(OnEachDevice, DifferentiatesThroughReplaysOfCheckpoints) {
+  const Device tracking = device.autodiff();
+  const auto x = Tensor<1>::of({0.5, -1}, tracking).require_grad(), w = Tensor<1>::of({3, 2}, tracking).require_grad();
+  const auto graph = capture(
+      [&](const Tensor<1>& in) {
+        return checkpoint(
+                   [w](const Tensor<1>& in) {
+                     const NoGrad pause;
+                     const Tensor<1> factor = in * w;  // no gradient flows through this one
+                     return factor;
+                   },
+                   in) *
+               checkpoint([w](const Tensor<1>& in) { return (in * w).square(); }, in);
+      },
+      x);
+  const auto y = graph(x).sum();  // of x w times (x w)^2, the first factor constant: slope x w 2 w x w in x
+  const auto gradients = y.backward();
+  EXPECT_EQ(numbers(gradients.of(x)), (std::vector<double>{1.5 * 2 * 3 * 1.5, -2.0 * 2 * 2 * -2}));
+  EXPECT_EQ(numbers(gradients.of(w)), (std::vector<double>{1.5 * 2 * 0.5 * 1.5, -2.0 * 2 * -1 * -2}));
 }
 
 TEST_P(OnEachDevice, CapturesGradientsThatAreTakenInside) {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "kiln/backend/capture/body.hpp"
+#include "kiln/ops/checkpointing.hpp"
 #include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/record.hpp"
 
@@ -170,6 +171,7 @@ Graph capture_graph(const std::function<Values(const Values&)>& function, Inputs
   Values inputs;
   for (const Value& example : examples)
     inputs.push_back(recording->input(example, Device(recording, example.device().is_autodiff())));
+  const Checkpointing plain(Checkpointing::Never);
   const Values results = function(inputs);
   return Graph(std::make_shared<const GraphBody>(recording->finish(results)));
 }
