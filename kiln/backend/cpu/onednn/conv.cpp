@@ -12,8 +12,8 @@ using std::int64_t;
 
 bool takes(DType dtype) { return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16; }
 
-/// Our own loops for few channels know float32, and are ahead of oneDNN's bfloat16 by more than the copies cost.
-bool suits_float32(DType dtype, bool direct) { return dtype == DType::BF16 && direct; }
+/// Our own loops know float32, and with next to no channels they are ahead of oneDNN's bfloat16, copies and all.
+bool suits_float32(DType dtype, const Geometry& g, bool direct) { return dtype == DType::BF16 && direct && g.in < 8; }
 
 Spatial spatial(const Shape& shape) { return Spatial(shape.begin() + 2, shape.end()); }
 
@@ -96,7 +96,7 @@ bool run(const op::Conv& conv, Call call) {
   const DType dtype = call.out[0].dtype();
   const Geometry whole(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, direct_forward_fits(whole, DType::F32)))
+  if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_forward_fits(whole, DType::F32)))
     return through_float32(conv, call);
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
@@ -144,7 +144,7 @@ bool run(const op::ConvTranspose& op, Call call) {
   const Shape& shape = call.out[0].shape();
   const Geometry whole(op.conv, shape, call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, direct_data_fits(whole, DType::F32)))
+  if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_data_fits(whole, DType::F32)))
     return through_float32(op, call);
 
   const int64_t wanted = pieces(whole.batch * whole.cost());
@@ -189,7 +189,7 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const DType dtype = call.out[0].dtype();
   const Geometry whole(op.conv, call.in[Slot::x].shape(), call.in[Slot::y].shape(), op.kernel);
   if (!takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, direct_weight_fits(whole, DType::F32)))
+  if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_weight_fits(whole, DType::F32)))
     return through_float32(op, call);
 
   // Each piece sums over its images; so many pieces that their weights together stay within the cache.
