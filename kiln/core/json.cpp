@@ -103,6 +103,13 @@ nlohmann::ordered_json to_nlohmann(const Json& json) {
 
 }  // namespace
 
+Json::Json(Is value) : is(std::move(value)) {}
+Json::Json(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+
 Json parse_json(std::string_view text, std::string_view source) {
   TreeBuilder builder;
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) fail<ConfigError>(source, ": ", builder.problem);

@@ -16,7 +16,16 @@ struct Json {
   using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text, each key once
 
   /// An integer is an int64 where it fits, else a uint64 where it fits, else a double.
-  std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, List, Object> is = nullptr;
+  using Is = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, List, Object>;
+  Is is;
+
+  // Defined in json.cpp, so that not every file that includes this one makes code for them.
+  Json(Is value = nullptr);
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
 };
 
 /// Lists and objects nest at most this deep.

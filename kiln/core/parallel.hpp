@@ -2,27 +2,10 @@
 // are the same bits on one thread and on many. A build without threads links parallel_serial.cpp.
 #pragma once
 #include <cstdint>
-#include <type_traits>
+
+#include "kiln/core/function_ref.hpp"
 
 namespace kiln {
-
-/// A view of a callable that outlives the call: no allocation, two pointers.
-template <class Signature> class FunctionRef;
-template <class R, class... Args>
-class FunctionRef<R(Args...)> {
- public:
-  template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<R, F&, Args...>)
-  FunctionRef(F&& f)
-      : object_(const_cast<void*>(static_cast<const void*>(&f))), call_([](void* object, Args... args) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(args...);
-        }) {}
-  R operator()(Args... args) const { return call_(object_, args...); }
-
- private:
-  void* object_;
-  R (*call_)(void*, Args...);
-};
 
 using PieceBody = FunctionRef<void(std::int64_t begin, std::int64_t end)>;
 

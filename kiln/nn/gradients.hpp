@@ -1,6 +1,5 @@
 // Gradients of a model: which belongs to which parameter.
 #pragma once
-#include <functional>
 #include <map>
 #include <string>
 

@@ -1,7 +1,6 @@
 // Backend: what a Device points to. It runs calls, or wraps another backend and passes them on.
 #pragma once
 #include <atomic>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -27,6 +26,13 @@ struct MemoryStatistics {
   std::int64_t peak = 0;      // highest in_use so far
 };
 
+/// What is called once data have arrived; a coroutine's handle fits in it.
+struct Wakeup {
+  void (*call)(void*) = nullptr;
+  void* argument = nullptr;
+  void operator()() const { call(argument); }
+};
+
 /// Copies to the host that are under way: what a backend answers to start_read().
 class Reading : public RefCounted {
  public:
@@ -35,7 +41,7 @@ class Reading : public RefCounted {
   /// The data of each value, once they have arrived. Called once; an error of the device surfaces here.
   virtual std::vector<TensorData> wait() = 0;
   /// Calls `then` when ready, from any thread.
-  virtual void notify(std::function<void()> then) = 0;
+  virtual void notify(Wakeup then) = 0;
 };
 
 class Backend : public RefCounted {

@@ -41,8 +41,8 @@ void op::Custom::vjp(Backward& backward) const {
     backward.to(i, [&] { return std::move(into[static_cast<std::size_t>(i)]); });
 }
 
-Values custom(std::shared_ptr<const CustomOp> op, Inputs in) {
-  require<ArgumentError>(op != nullptr, "custom: no operation was given");
+Values custom(Ref<const CustomOp> op, Inputs in) {
+  require<ArgumentError>(static_cast<bool>(op), "custom: no operation was given");
   bool tracked = false;
   for (const Value& value : in) tracked |= value.tracked();
   // Without a vjp of its own the operation is differentiated through what it is made of.

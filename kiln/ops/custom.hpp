@@ -1,6 +1,5 @@
 // An operation of the user's own: passes through tape and decorators like any other.
 #pragma once
-#include <memory>
 #include <string>
 
 #include "kiln/ops/traits.hpp"
@@ -9,9 +8,8 @@ namespace kiln {
 
 /// What a user derives from. `infer` and `expand` are all it takes; `expand` is differentiated by itself unless the
 /// class brings its own vjp.
-class CustomOp {
+class CustomOp : public RefCounted {
  public:
-  virtual ~CustomOp() = default;
   virtual std::string name() const = 0;
   /// Shape and dtype of the results, or an error.
   virtual Descs infer(Inputs in) const = 0;
@@ -29,7 +27,8 @@ namespace op {
 struct Custom {
   static constexpr std::string_view kName = "custom";
   static constexpr Pattern kPattern = Pattern::Composite;
-  std::shared_ptr<const CustomOp> op;
+  static constexpr bool kChecksData = true;
+  Ref<const CustomOp> op;
   Descs infer(Inputs in) const { return op->infer(in); }
   Values expand(Inputs in) const { return op->expand(in); }
   Saves saves(std::uint32_t) const { return {.in = ~0u, .out = true}; }

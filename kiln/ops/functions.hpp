@@ -1,7 +1,6 @@
 // The tensor functions over Value: rank and element type at run time. Gradients are written in them, the typed facade
 // forwards to them, importers call them. Every error names the function, the operands and the reason.
 #pragma once
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -165,7 +164,7 @@ Value layer_norm(const Value& x, const Value& weight, const Value& bias, double 
 Value cross_entropy(const Value& logits, const Value& targets);
 
 // ---- a user's own --------------------------------------------------------------------------------------------------
-Values custom(std::shared_ptr<const CustomOp> op, Inputs in);
+Values custom(Ref<const CustomOp> op, Inputs in);
 
 // ---- slopes that rows of elementwise.def name ----------------------------------------------------------------------
 Value gelu_slope(const Value& x);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 
 namespace kiln {
 namespace {
@@ -13,7 +12,7 @@ class Arrived : public Reading {
   explicit Arrived(std::vector<TensorData> data) : data_(std::move(data)) {}
   bool ready() const override { return true; }
   std::vector<TensorData> wait() override { return std::move(data_); }
-  void notify(std::function<void()> then) override { then(); }
+  void notify(Wakeup then) override { then(); }
 
  private:
   std::vector<TensorData> data_;
@@ -41,12 +40,20 @@ class Joined : public Reading {
     }
     return all;
   }
-  void notify(std::function<void()> then) override {
-    const auto left = std::make_shared<std::atomic<std::size_t>>(parts_.size());
-    for (Part& part : parts_)
-      part.reading->notify([=] {
-        if (left->fetch_sub(1) == 1) then();
-      });
+  void notify(Wakeup then) override {
+    struct Countdown {
+      std::atomic<std::size_t> left;
+      Wakeup then;
+    };
+    auto* countdown = new Countdown{parts_.size(), then};
+    const auto one_arrived = [](void* argument) {
+      auto* each = static_cast<Countdown*>(argument);
+      if (each->left.fetch_sub(1) > 1) return;
+      const Wakeup last = each->then;
+      delete each;
+      last();
+    };
+    for (Part& part : parts_) part.reading->notify({one_arrived, countdown});
   }
 
  private:

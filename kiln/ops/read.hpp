@@ -34,7 +34,7 @@ class Future {
   bool await_ready() const { return ready(); }
   template <class Coroutine>
   void await_suspend(Coroutine waiting) {
-    pending().notify([waiting]() mutable { waiting.resume(); });
+    pending().notify({[](void* address) { Coroutine::from_address(address).resume(); }, waiting.address()});
   }
   T await_resume() { return get(); }
 

@@ -1,7 +1,5 @@
 // The frame of every optimizer: a rule for one parameter, applied to all that have a gradient, and its state.
 #pragma once
-#include <algorithm>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>

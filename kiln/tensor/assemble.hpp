@@ -30,11 +30,11 @@ Tensor<D + 1, K> stack(const std::vector<Tensor<D, K>>& parts, int dim = 0) {
 // dstack: one behind the other, along dimension 2; a matrix is [m, n, 1].
 #define KILN_STACK(function, least_rank)                                                   \
   template <int D, class K>                                                                \
-  Tensor<std::max(D, least_rank), K> function(std::initializer_list<Tensor<D, K>> parts) { \
+  Tensor<kLargest<D, least_rank>, K> function(std::initializer_list<Tensor<D, K>> parts) { \
     return Typed{function(Values(parts.begin(), parts.end()))};                            \
   }                                                                                        \
   template <int D, class K>                                                                \
-  Tensor<std::max(D, least_rank), K> function(const std::vector<Tensor<D, K>>& parts) {    \
+  Tensor<kLargest<D, least_rank>, K> function(const std::vector<Tensor<D, K>>& parts) {    \
     return Typed{function(Values(parts.begin(), parts.end()))};                            \
   }
 KILN_STACK(hstack, 1)
@@ -48,17 +48,12 @@ Tensor<2, K> block_diag(const Tensor<2, K>& first, const More&... more) {
   return Typed{block_diag(Values{first, more...})};
 }
 
-template <int... D>
-struct LargestRank {
-  static constexpr int value = std::max({D...});
-};
-
 /// auto [a, b] = broadcast_tensors(x, y): views of the shape that they broadcast to.
 template <int... D, class... K>
-std::tuple<Tensor<LargestRank<D...>::value, K>...> broadcast_tensors(const Tensor<D, K>&... x) {
+std::tuple<Tensor<kLargest<D...>, K>...> broadcast_tensors(const Tensor<D, K>&... x) {
   Values values = broadcast_tensors(Values{x...});
   std::size_t next = 0;
-  return {Tensor<LargestRank<D...>::value, K>(Typed{std::move(values[next++])})...};
+  return {Tensor<kLargest<D...>, K>(Typed{std::move(values[next++])})...};
 }
 
 // ---- grids -----------------------------------------------------------------------------------------------------------

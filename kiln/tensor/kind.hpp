@@ -9,6 +9,14 @@
 
 namespace kiln {
 
+/// The largest of a few ranks.
+template <int... Ranks>
+inline constexpr int kLargest = [] {
+  int result = 0;
+  ((result = Ranks > result ? Ranks : result), ...);
+  return result;
+}();
+
 struct Float {
   static constexpr Kind kKind = Kind::Float;
   static constexpr DType kDefault = DType::F32;

@@ -3,8 +3,6 @@
 #pragma once
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "kiln/tensor/format.hpp"
 #include "kiln/tensor/tensor.hpp"
 
@@ -18,7 +16,9 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
 
 // Letter by letter, not through fmt::format_to: clang 19 and the g++ that built Debian's fmt name its core differently.
 inline auto write(std::string_view text, fmt::format_context& context) {
-  return std::copy(text.begin(), text.end(), context.out());
+  auto out = context.out();
+  for (const char letter : text) *out++ = letter;
+  return out;
 }
 
 /// The part of a formatter that does not depend on the type: reads {}, {:.N}, {:e}, {:.Nf}, ..., writes a text.

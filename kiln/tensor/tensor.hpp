@@ -2,7 +2,6 @@
 // every method is one call of a function over Values, and its signature says what rank and kind come out.
 // Shape, element type and device are run-time properties; a method that a kind or rank lacks does not exist.
 #pragma once
-#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -118,7 +117,7 @@ class Tensor {
   /// The rank of x(entries...). Tensors of places broadcast together.
   template <Entry... Entries>
   static constexpr int kIndexed =
-      D - (0 + ... + EntryTraits<Entries>::kDropped) + std::max({0, EntryTraits<Entries>::kPlaces...});
+      D - (0 + ... + EntryTraits<Entries>::kDropped) + kLargest<0, EntryTraits<Entries>::kPlaces...>;
 
  public:
   static constexpr int kRank = D;
@@ -428,7 +427,7 @@ class Tensor {
   }
   /// As repeat(), but this or `times`, whichever is shorter, gets leading ones.
   template <std::integral... Times>
-  Tensor<std::max(D, static_cast<int>(sizeof...(Times))), K> tile(Times... times) const {
+  Tensor<kLargest<D, static_cast<int>(sizeof...(Times))>, K> tile(Times... times) const {
     return Typed{kiln::tile(value_, {times...})};
   }
   /// Each slice of `dim` that many times in a row.
@@ -585,12 +584,12 @@ class Tensor {
   Tensor<1, K> mask_select(const Tensor<D, Bool>& mask) const { return Typed{kiln::mask_select(value_, mask)}; }
   /// `value` where the mask is true, this elsewhere; all broadcast.
   template <int E, Operand V>
-  Tensor<std::max(kJoinedRank<Tensor, V>, E), Joined<K, KindOfOperand<V>>> mask_where(const Tensor<E, Bool>& mask,
+  Tensor<kLargest<kJoinedRank<Tensor, V>, E>, Joined<K, KindOfOperand<V>>> mask_where(const Tensor<E, Bool>& mask,
                                                                                       const V& value) const {
     return Typed{kiln::mask_where(value_, mask, value)};
   }
   template <int E>
-  Tensor<std::max(D, E), K> mask_fill(const Tensor<E, Bool>& mask, Literal number) const {
+  Tensor<kLargest<D, E>, K> mask_fill(const Tensor<E, Bool>& mask, Literal number) const {
     return Typed{kiln::mask_fill(value_, mask, number)};
   }
   /// This with the places where the mask is true filled with the first elements of `source`. Waits for the device.

@@ -215,16 +215,16 @@ struct Cube : CustomOp {
 
 TEST(CustomOp, IsDifferentiatedThroughItsExpansionOrByItsOwnGradient) {
   const Value x = leaf({2});
-  EXPECT_EQ(numbers(custom(std::make_shared<Cube>(false), {&x, 1})[0]), (std::vector<double>{8}));
-  EXPECT_EQ(numbers(backward(custom(std::make_shared<Cube>(false), {&x, 1})[0]).of(x)), (std::vector<double>{12}));
-  EXPECT_EQ(numbers(backward(custom(std::make_shared<Cube>(true), {&x, 1})[0]).of(x)), (std::vector<double>{24}));
-  const Value dx = backward(custom(std::make_shared<Cube>(true), {&x, 1})[0], {.create_graph = true}).of(x);
+  EXPECT_EQ(numbers(custom(make_ref<Cube>(false), {&x, 1})[0]), (std::vector<double>{8}));
+  EXPECT_EQ(numbers(backward(custom(make_ref<Cube>(false), {&x, 1})[0]).of(x)), (std::vector<double>{12}));
+  EXPECT_EQ(numbers(backward(custom(make_ref<Cube>(true), {&x, 1})[0]).of(x)), (std::vector<double>{24}));
+  const Value dx = backward(custom(make_ref<Cube>(true), {&x, 1})[0], {.create_graph = true}).of(x);
   EXPECT_EQ(numbers(backward(dx).of(x)), (std::vector<double>{24}));
 }
 
 TEST(CustomOp, ChecksItsOperands) {
   const Value x = ones({2, 2}, Device::cpu());
-  EXPECT_EQ(sentence([&] { custom(std::make_shared<Cube>(false), {&x, 1}); }),
+  EXPECT_EQ(sentence([&] { custom(make_ref<Cube>(false), {&x, 1}); }),
             "ShapeError: cube: takes vectors, got float32 [2, 2]");
 }
 

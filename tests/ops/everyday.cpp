@@ -88,7 +88,7 @@ std::vector<Row> everyday_rows() {
                       }});
   rows.push_back({.name = "custom",
                   .operands = {{{3, 4}, 0.2, 2}},
-                  .function = [](const Values& in) { return custom(std::make_shared<Softsign>(), {&in[0], 1}); },
+                  .function = [](const Values& in) { return custom(make_ref<Softsign>(), {&in[0], 1}); },
                   .meaning =
                       [](const std::vector<Array>& in) {
                         Array result = in[0];

@@ -27,11 +27,11 @@ TEST(OpText, NamesTheFunctionAndItsAttributes) {
       text(Op(op::AvgPoolGrad{{.adaptive = {1, 1}}, {4, 4}})),
       "avg_pool_grad(pool=avg_pool(window=Window{kernel=[], stride=[], padding=[], padding_after=[], dilation=[], "
       "ceil=false}, count_padding=true, adaptive=[1, 1], divisor=0), sizes=[4, 4])");
-  EXPECT_EQ(text(Op(op::Custom{std::make_shared<Nothing>()})), "nothing()");
+  EXPECT_EQ(text(Op(op::Custom{make_ref<Nothing>()})), "nothing()");
 }
 
 TEST(OpEquality, LooksAtTheStructAndAtEachAttribute) {
-  const auto one = std::make_shared<Nothing>(), other = std::make_shared<Nothing>();
+  const auto one = make_ref<Nothing>(), other = make_ref<Nothing>();
   const std::vector<Op> distinct = {op::Matmul{},
                                     op::Softmax{1},
                                     op::Softmax{1, true},

@@ -37,14 +37,14 @@ class Slow : public Backend {
       arrived = true;
       return std::move(data);
     }
-    void notify(std::function<void()> call) override { then = std::move(call); }
+    void notify(Wakeup call) override { then = call; }
     void arrive() {
       arrived = true;
-      if (then) then();
+      if (then.call) then();
     }
     bool arrived = false;
     std::vector<TensorData> data;
-    std::function<void()> then;
+    Wakeup then;
   };
   int reads = 0;
   Ref<Pending> last;

@@ -6,7 +6,7 @@
 namespace kiln {
 
 /// Values are numbered: the inputs, the constants, then the results of each node in order.
-struct GraphBody {
+struct GraphBody : RefCounted {
   struct Operand {
     static constexpr std::int32_t kNumber = -1, kNothing = -2;
     std::int32_t id = kNothing;

@@ -117,13 +117,12 @@ class Recording : public Backend {
       if (live[i]) use(step.in);
     }
 
-    GraphBody kept{.device = all.device,
-                   .inputs = all.inputs,
-                   .constants = {},
-                   .steps = {},
-                   .outputs = all.outputs,
-                   .output_descs = all.output_descs,
-                   .count = static_cast<std::int32_t>(all.inputs.size())};
+    GraphBody kept;
+    kept.device = all.device;
+    kept.inputs = all.inputs;
+    kept.outputs = all.outputs;
+    kept.output_descs = all.output_descs;
+    kept.count = static_cast<std::int32_t>(all.inputs.size());
     std::vector<std::int32_t> number(used.size());
     for (std::size_t i = 0; i < all.inputs.size(); ++i) number[i] = static_cast<std::int32_t>(i);
     for (std::size_t i = 0; i < all.constants.size(); ++i) {
@@ -158,7 +157,12 @@ class Recording : public Backend {
 
 }  // namespace
 
-Graph capture_graph(const std::function<Values(const Values&)>& function, Inputs examples) {
+void retain(const GraphBody* body) { body->add_owner(); }
+void release(const GraphBody* body) {
+  if (body->drop_owner()) delete body;
+}
+
+Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples) {
   Device device;
   for (const Value& example : examples) {
     require<ArgumentError>(example && !example.is_scalar(), "capture: an example must be a tensor, got ", example);
@@ -173,7 +177,7 @@ Graph capture_graph(const std::function<Values(const Values&)>& function, Inputs
     inputs.push_back(recording->input(example, Device(recording, example.device().is_autodiff())));
   const Checkpointing plain(Checkpointing::Never);
   const Values results = function(inputs);
-  return Graph(std::make_shared<const GraphBody>(recording->finish(results)));
+  return Graph(make_ref<const GraphBody>(recording->finish(results)));
 }
 
 }  // namespace kiln

@@ -7,11 +7,10 @@
 //       %2 = matmul(%0, %1)  float32 [2, 4]
 //       return %2
 #pragma once
-#include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
+#include "kiln/core/function_ref.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/node.hpp"
 
@@ -25,10 +24,12 @@ struct ReplayOptions {
 };
 
 struct GraphBody;  // backend/capture/body.hpp
+void retain(const GraphBody*);
+void release(const GraphBody*);
 
 class Graph {
  public:
-  explicit Graph(std::shared_ptr<const GraphBody> body) : body_(std::move(body)) {}
+  explicit Graph(Ref<const GraphBody> body) : body_(std::move(body)) {}
 
   /// Runs the operations on `inputs`, in the order in which they were recorded. They pass through emit() like any
   /// others, so decorators see them, and what was tracked when capturing (inputs, or parameters that the function
@@ -46,7 +47,7 @@ class Graph {
   const GraphBody& body() const { return *body_; }
 
  private:
-  std::shared_ptr<const GraphBody> body_;
+  Ref<const GraphBody> body_;
 };
 
 /// One operation to a line.
@@ -55,6 +56,6 @@ void append(std::string& out, const Graph& graph);
 /// Calls `function` once, with inputs that have the shape, element type and device of `examples` but no elements, and
 /// records what it does with them. What it computes from other tensors alone is computed as always, and enters as a
 /// constant. Reading a recorded value is a DeviceError.
-Graph capture_graph(const std::function<Values(const Values&)>& function, Inputs examples);
+Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples);
 
 }  // namespace kiln

@@ -137,7 +137,7 @@ LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, c
     const auto [outputs, cells, sums] = unrolled(start);
     for (const Values* moments : {&outputs, &cells, &sums}) in.push_back(together(*moments));
   }
-  static const auto recurrence = std::make_shared<const Recurrence>();  // one, so that all passes are the same program
+  static const auto recurrence = make_ref<const Recurrence>();  // one, so that all passes are the same program
   const Values results = custom(recurrence, in);
   return {transpose(results[0], 0, 1), at(results[0], 0, -1), results[1]};
 }

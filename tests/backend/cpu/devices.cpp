@@ -75,7 +75,7 @@ struct Twice : CustomOp {
 
 TEST(CpuDevices, AskACustomOpForItsKernelAndExpandItOtherwise) {
   for (const bool has_kernel : {true, false}) {
-    const auto op = std::make_shared<Twice>(has_kernel);
+    const auto op = make_ref<Twice>(has_kernel);
     const Value result = custom(op, std::vector{upload(Device::cpu(), {3}, {1, 2, 3})})[0];
     EXPECT_EQ(difference(result.data(), TensorData::of<float>({3}, {2, 4, 6})), "");
     EXPECT_EQ(op->asked, "cpu");
