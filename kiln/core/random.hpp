@@ -42,6 +42,21 @@ inline double to_uniform(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>(static_cast<std::uint64_t>(high) << 21 | low >> 11) * 0x1p-53;
 }
 
+/// Which elements of a tensor are dropped: element i where 16 bits of the stream, bits 16 * (i % 2) and up of word i / 2,
+/// are below `threshold`. Half a word is enough for a yes or no; the probability that it stands for is the nearest
+/// 65536th, and kept elements are scaled by what makes the expectation exact for that.
+struct Drops {
+  explicit Drops(double probability)
+      : threshold(!(probability <= 1) ? 65536  // NaN too: nothing is kept
+                  : probability <= 0  ? 0
+                                      : static_cast<std::uint32_t>(probability * 65536 + 0.5)),
+        scale(threshold < 65536 ? 65536.0 / (65536 - threshold) : 0) {}
+  bool keeps(std::uint16_t bits) const { return bits >= threshold; }
+
+  std::uint32_t threshold;  // 0 to 65536
+  double scale;
+};
+
 /// A stream of its own for each element of a tensor, for draws that take a number of words not known beforehand:
 /// word i is philox({low, high, 2, i / 4}, key)[i % 4] with the halves of `element`.
 class ElementWords {

@@ -60,11 +60,23 @@ TEST_P(CpuCreate, DropsAndScalesByTheKey) {
   const Value x = scattered(device, {100, 50}, DType::F32, 1, 2);
   const Grid from(x);
   const TensorData result = dropout(x, 0.25, Key{9}).data();
-  for (std::int64_t i = 0; i < 5000; ++i) {
-    const bool kept = random_word(Key{9}, static_cast<std::uint64_t>(i)) / 256 * 0x1p-24 >= 0.25;
-    EXPECT_NEAR(result.at(i), kept ? from.values[static_cast<std::size_t>(i)] / 0.75 : 0, 1e-6);
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const bool kept = (random_word(Key{9}, i / 2) >> 16 * (i % 2) & 0xffff) >= 0.25 * 65536;
+    EXPECT_NEAR(result.at(static_cast<std::int64_t>(i)), kept ? from.values[i] / 0.75 : 0, 1e-6);
   }
   EXPECT_EQ(sum(dropout(x, 1, Key{9})).item(), 0);
+}
+
+TEST_P(CpuCreate, DropsWithTheProbabilityAndKeepsTheMean) {
+  for (const double probability : {0.1, 0.5, 0.9}) {
+    constexpr std::int64_t count = 1 << 20;
+    const TensorData kept = dropout(ones({count}, device), probability, Key{11}).data();
+    double dropped = 0, sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) dropped += kept.at(i) == 0, sum += kept.at(i);
+    const double error = 5 * std::sqrt(probability * (1 - probability) / count);  // five standard errors
+    EXPECT_NEAR(dropped / count, probability, error);
+    EXPECT_NEAR(sum / count, 1, error / (1 - probability));
+  }
 }
 
 }  // namespace

@@ -48,8 +48,10 @@ TEST(SimdRandom, StaysBelowTheUpperEnd) {
 std::vector<double> dropped(const std::vector<double>& x, double probability) {
   std::vector<double> z;
   const auto scale = static_cast<float>(1 / (1 - probability));
-  for (std::size_t i = 0; i < x.size(); ++i)
-    z.push_back(uniform_at(static_cast<std::int64_t>(i)) >= probability ? static_cast<float>(x[i]) * scale : 0);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::uint32_t bits = random_word(Key{kSeed}, i / 2) >> 16 * (i % 2) & 0xffff;
+    z.push_back(bits >= probability * 65536 ? static_cast<float>(x[i]) * scale : 0);
+  }
   return z;
 }
 

@@ -118,14 +118,14 @@ void run(const op::Random& op, Call call) {
 
 void run(const op::Dropout&, Call call) {
   const Array x = read(call.in[op::Dropout::x]);
-  const double probability = call.in[op::Dropout::probability].scalar().to<double>();
+  const Drops drops(call.in[op::Dropout::probability].scalar().to<double>());
   Words words(call.in[op::Dropout::key]);
   visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(x);
     Result<C> result(call.out[0]);
-    const auto scale = static_cast<C>(1 / (1 - probability));
+    const auto scale = static_cast<C>(drops.scale);
     for (std::int64_t i = 0; i < x.numel(); ++i)
-      result[i] = static_cast<double>(to_uniform(words[i])) >= probability ? data[i] * scale : C{0};
+      result[i] = drops.keeps(static_cast<std::uint16_t>(words[i / 2] >> 16 * (i % 2))) ? data[i] * scale : C{0};
     result.store();
   });
 }

@@ -1,5 +1,6 @@
 // Random tensors and dropout in single precision, by blocks of words: an element's word depends on its place alone.
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
@@ -37,28 +38,43 @@ void whole_block(float* numbers, std::int64_t count, F&& draw) {
   std::copy_n(block, count, numbers);
 }
 
-/// Drops elements whose memory order is not the row-major one that words are counted in: the words of each outermost
-/// slice are drawn in their order and moved into that of the memory.
-void drop_permuted(Key key, const Array& x, const Array& z, std::uint32_t threshold, float scale) {
-  Array slice{.data = nullptr, .dtype = DType::F32, .shape = x.shape, .strides = x.strides};
+static_assert(std::endian::native == std::endian::little, "the first half of a word is its lower half");
+constexpr std::int64_t kHalves = 2 * kDrawn;  // of the words in a block
+
+void drop_row_major(Key key, const Array& x, const Array& z, const Drops& drops) {
+  parallel_for(x.numel(), 8 * kHalves, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::uint16_t halves[kHalves];
+    for (std::int64_t at = begin; at < end; at += kHalves) {
+      draw_halves(key, static_cast<std::uint64_t>(at / kHalves), halves);
+      drop(x.as<float>() + at, halves, drops.threshold, static_cast<float>(drops.scale), z.as<float>() + at,
+           std::min(kHalves, end - at));
+    }
+  });
+}
+
+/// Drops elements whose memory order is not the row-major one that bits are counted in: those of each outermost slice
+/// are drawn in their order and moved into that of the memory.
+void drop_permuted(Key key, const Array& x, const Array& z, const Drops& drops) {
+  Array slice{.data = nullptr, .dtype = DType::F16, .shape = x.shape, .strides = x.strides};  // two bytes each
   slice.shape.erase(0);
   slice.strides.erase(0);
   const std::int64_t count = slice.numel();
-  parallel_for(x.shape[0], std::max<std::int64_t>(1, kGrain / count), [&](std::int64_t begin, std::int64_t end) {
-    // Whole blocks around the words of a slice, which may begin within one.
-    std::vector<std::uint32_t> words(static_cast<std::size_t>(count + 2 * kDrawn)),
+  parallel_for(x.shape[0], std::max<std::int64_t>(1, 8 * kHalves / count), [&](std::int64_t begin, std::int64_t end) {
+    // Whole blocks around those of a slice, which may begin within one.
+    std::vector<std::uint16_t> halves(static_cast<std::size_t>(count + 2 * kHalves)),
         moved(static_cast<std::size_t>(count));
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t first = i * count, first_block = first / kDrawn;
-      for (std::int64_t block = first_block; block * kDrawn < first + count; ++block)
-        draw_words(key, static_cast<std::uint64_t>(block), words.data() + (block - first_block) * kDrawn);
+      const std::int64_t first = i * count, first_block = first / kHalves;
+      for (std::int64_t block = first_block; block * kHalves < first + count; ++block)
+        draw_halves(key, static_cast<std::uint64_t>(block), halves.data() + (block - first_block) * kHalves);
       Array from = slice, to = slice;
-      from.data = reinterpret_cast<std::byte*>(words.data() + first % kDrawn);
+      from.data = reinterpret_cast<std::byte*>(halves.data() + first % kHalves);
       from.strides = contiguous_strides(slice.shape);
       to.data = reinterpret_cast<std::byte*>(moved.data());
       copy(from, to);
       const std::int64_t offset = i * x.strides[0];
-      drop(x.as<float>() + offset, moved.data(), threshold, scale, z.as<float>() + offset, count);
+      drop(x.as<float>() + offset, moved.data(), drops.threshold, static_cast<float>(drops.scale),
+           z.as<float>() + offset, count);
     }
   });
 }
@@ -99,18 +115,11 @@ bool run(const op::Dropout&, Call call) {
   const bool row_major = x.contiguous();
   if (!row_major && (strides != x.strides || strides[0] * x.shape[0] != x.numel())) return false;
 
-  const double probability = call.in[op::Dropout::probability].scalar().to<double>();
-  const std::uint32_t threshold = uniform_threshold(probability);
-  const auto scale = static_cast<float>(1 / (1 - probability));
+  const Drops drops(call.in[op::Dropout::probability].scalar().to<double>());
   const Key key = key_of(call.in[op::Dropout::key]);
   const Array z = allocate(call.out[0], strides);
-  if (!row_major) {
-    drop_permuted(key, x, z, threshold, scale);
-  } else {
-    each_draw(key, x.numel(), [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
-      drop(x.as<float>() + at, words, threshold, scale, z.as<float>() + at, count);
-    });
-  }
+  if (row_major) drop_row_major(key, x, z, drops);
+  else drop_permuted(key, x, z, drops);
   return true;
 }
 
