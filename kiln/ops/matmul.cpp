@@ -4,6 +4,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/view.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -11,6 +12,12 @@ namespace op {
 namespace {
 
 Shape batch_of(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
+
+// x^T g, the gradient of a right operand. Where that is a transposed view, as the weights of a layer are, it is made as
+// (g^T x)^T: undoing the view then leaves a gradient that lies in memory as the weight does.
+Value right_gradient(const Value& x, const Value& g, bool transposed) {
+  return transposed ? transpose(matmul(transpose(g), x)) : matmul(transpose(x), g);
+}
 
 }  // namespace
 
@@ -34,10 +41,11 @@ void Matmul::vjp(Backward& backward) const {
   backward.to(0, [&] { return matmul(g, transpose(backward.in(1))); });
   backward.to(1, [&] {
     const Value& a = backward.in(0);
+    const bool transposed = backward.made_by(1, Permute::kName);
     // One long product where a batch shares its right operand, rather than a sum over the batch's products.
     if (backward.in_desc(1).shape.size() == 2 && a.rank() > 2)
-      return matmul(transpose(flatten(a, 0, -2)), flatten(g, 0, -2));
-    return matmul(transpose(a), g);
+      return right_gradient(flatten(a, 0, -2), flatten(g, 0, -2), transposed);
+    return right_gradient(a, g, transposed);
   });
 }
 

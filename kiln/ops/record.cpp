@@ -153,6 +153,11 @@ Value Backward::grad(int slot) const {
   return grad.empty() ? zeros(out_desc(slot).shape, record_->device, out_desc(slot).dtype) : grad;
 }
 
+bool Backward::made_by(int i, std::string_view op) const {
+  const Ref<Record>& maker = record_->in[static_cast<std::size_t>(i)].value.tape();
+  return maker && maker->op && op::name(*maker->op) == op;
+}
+
 bool Backward::wants(int i) const { return i < arity() && record_->in[static_cast<std::size_t>(i)].value.tracked(); }
 
 }  // namespace kiln

@@ -24,6 +24,8 @@ class Backward {
   Value grad(int slot = 0) const;
   const Device& device() const;
   bool wants(int i) const;
+  /// Is operand i, as far as the tape knows, the result of an op of that name?
+  bool made_by(int i, std::string_view op) const;
   /// Sets the gradient of operand i to make(), called only if somebody wants it. It may still be broadcast.
   template <class F>
   void to(int i, F&& make) {
