@@ -7,8 +7,8 @@ namespace kiln::op {
 inline Descs one(const Shape& shape, DType dtype) { return Descs{Desc{shape, dtype}}; }
 
 inline void require_count(std::string_view op, Inputs in, std::size_t least, std::size_t most) {
-  require<ArgumentError>(in.size() >= least && in.size() <= most, op, ": takes ", least,
-                         least == most ? "" : text(" to ", most), " operands, got ", in.size());
+  if (in.size() < least || in.size() > most) [[unlikely]]
+    fail<ArgumentError>(op, ": takes ", least, least == most ? "" : text(" to ", most), " operands, got ", in.size());
 }
 inline void require_tensor(std::string_view op, const Value& value) {
   require<ArgumentError>(value && !value.is_scalar(), op, ": needs a tensor, got ", value);

@@ -6,23 +6,24 @@
 namespace kiln {
 namespace {
 
-Device common_device(const op::Op& op, Inputs in) {
-  Device device;
+/// The device of the tensor operands: a reference into one of them.
+const Device& common_device(const op::Op& op, Inputs in) {
+  const Device* device = nullptr;
   for (const Value& value : in) {
-    if (value.empty() || value.is_scalar()) continue;
-    const Device other = value.device();
+    if (!value.node()) continue;
+    const Device& other = value.node()->device;
     if (!device) {
-      device = other;
-    } else if (device == other) {
-      if (other.is_autodiff()) device = other;
-    } else if (other.backend().takes(device)) {
-      device = other;
-    } else if (!device.backend().takes(other)) {
-      fail<DeviceError>(spoken_name(op), ": ", device, " and ", other, "; move one with to_device()");
+      device = &other;
+    } else if (*device == other) {
+      if (other.is_autodiff()) device = &other;
+    } else if (other.backend().takes(*device)) {
+      device = &other;
+    } else if (!device->backend().takes(other)) {
+      fail<DeviceError>(spoken_name(op), ": ", *device, " and ", other, "; move one with to_device()");
     }
   }
   if (!device) fail<ArgumentError>(spoken_name(op), ": needs a tensor operand, got plain numbers alone");
-  return device;
+  return *device;
 }
 
 // An op whose backend has no kernel for it is run as what it is made of; the tape still sees the op itself.
