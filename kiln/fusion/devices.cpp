@@ -1,4 +1,4 @@
-// First-party devices fuse where the environment says KILN_FUSION=1.
+// First-party devices fuse, unless the environment says KILN_FUSION=0.
 #include <cstdlib>
 #include <string_view>
 
@@ -14,7 +14,7 @@ namespace {
 
 Ref<Backend> fuse(Ref<Backend> inner) {
   const char* choice = std::getenv("KILN_FUSION");
-  return choice && std::string_view(choice) == "1" ? Ref<Backend>(make_ref<Fusion>(std::move(inner))) : inner;
+  return choice && std::string_view(choice) == "0" ? inner : Ref<Backend>(make_ref<Fusion>(std::move(inner)));
 }
 
 [[maybe_unused]] const bool registered = (decorate_devices(&fuse), true);

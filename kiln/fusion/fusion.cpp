@@ -10,6 +10,7 @@ namespace kiln::fusion {
 namespace {
 
 constexpr std::size_t kMostOps = 4096;  // a segment that nobody reads from is run when it is this long
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;  // or its tensors, some of which it keeps alive, this large
 
 /// In place of the contents of a value that could not be computed.
 struct Failure final : Storage {
@@ -36,39 +37,104 @@ bool logs() {
   return wanted;
 }
 
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+// Whose plan this thread is running: what a kernel asks for meanwhile (a user's own may call tensor functions) is run
+// at once.
+thread_local const Fusion* running = nullptr;
+
 }  // namespace
 
-Fusion::Fusion(Ref<Backend> inner) : inner_(std::move(inner)) {}
+/// What one thread has asked for. Another one takes the lock when it needs a value of it.
+struct Fusion::Stream final : RefCounted {
+  std::mutex mutex;
+  Segment segment;
+  Values in, out;  // of the step under way; kept for their memory
+};
+
+Fusion::Fusion(Ref<Backend> inner) : inner_(std::move(inner)), id_(next_id()) {}
 Fusion::~Fusion() = default;
 
-void Fusion::run(const op::Op& op, Call call) {
+Fusion::Stream& Fusion::own_stream() {
+  struct Own {
+    std::uint64_t fusion = 0;
+    Ref<Stream> stream;
+  };
+  // A thread that ends lets go of its streams; they stay with their Fusion while something waits in them.
+  thread_local std::vector<Own> all;
+  for (const Own& own : all)
+    if (own.fusion == id_) return *own.stream;
   const std::lock_guard lock(mutex_);
-  if (running_) return inner_->run(op, call);  // a kernel of the user's own calls tensor functions
-  segment_.append(op, call);
-  if (segment_.size() >= kMostOps) flush_locked();
+  std::erase_if(streams_, [](const Ref<Stream>& each) { return each->has_one_owner() && each->segment.empty(); });
+  std::erase_if(all, [](const Own& own) { return own.stream->has_one_owner(); });  // of a Fusion that is gone
+  streams_.push_back(make_ref<Stream>());
+  all.push_back({id_, streams_.back()});
+  return *streams_.back();
+}
+
+std::vector<Ref<Fusion::Stream>> Fusion::streams() const {
+  const std::lock_guard lock(mutex_);
+  return streams_;
+}
+
+void Fusion::run(const op::Op& op, Call call) {
+  if (running == this) {
+    for (const Value& value : call.in) settle(value);
+    return inner_->run(op, call);
+  }
+  Stream& stream = own_stream();
+  std::unique_lock lock(stream.mutex);
+  while (const Value* foreign = stream.segment.find_foreign(call.in)) {
+    lock.unlock();
+    settle(*foreign);
+    lock.lock();
+  }
+  stream.segment.append(op, call);
+  if (stream.segment.size() >= kMostOps || stream.segment.bytes() >= kMostBytes) run_segment(stream);
+}
+
+/// Runs the segment that a value waits in, whosever it is.
+void Fusion::settle(const Value& value) {
+  while (const std::uint64_t epoch = pending_in(value)) {
+    for (const Ref<Stream>& stream : streams()) {
+      if (stream->segment.epoch() != epoch) continue;
+      const std::lock_guard lock(stream->mutex);
+      if (stream->segment.epoch() == epoch) run_segment(*stream);
+    }
+  }
 }
 
 TensorData Fusion::download(const Value& value) {
-  {
-    const std::lock_guard lock(mutex_);
-    flush_locked();
-    if (const Failure* failure = failed_ ? failure_of(value.node()) : nullptr) {
+  settle(value);
+  if (const Failure* failure = failed_ ? failure_of(value.node()) : nullptr) {
+    {
+      const std::lock_guard lock(mutex_);
       error_ = nullptr;
-      std::rethrow_exception(failure->error);
     }
+    std::rethrow_exception(failure->error);
   }
   return inner_->download(value);
 }
 
 void Fusion::flush() {
-  const std::lock_guard lock(mutex_);
-  flush_locked();
+  if (running == this) return;
+  Stream& stream = own_stream();
+  const std::lock_guard lock(stream.mutex);
+  run_segment(stream);
 }
 
 void Fusion::sync() {
-  const std::lock_guard lock(mutex_);
-  flush_locked();
+  if (running != this) {
+    for (const Ref<Stream>& stream : streams()) {
+      const std::lock_guard lock(stream->mutex);
+      run_segment(*stream);
+    }
+  }
   inner_->sync();
+  const std::lock_guard lock(mutex_);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
@@ -77,51 +143,61 @@ Fusion::Statistics Fusion::statistics() const {
   return statistics_;
 }
 
-void Fusion::flush_locked() {
-  if (segment_.empty() || running_) return;
-  segment_.close();
-  const auto [plan, fresh] = plans_.find_or_make(segment_);
-  ++statistics_.segments;
-  statistics_.recorded += static_cast<std::int64_t>(segment_.size());
-  statistics_.planned += fresh;
+void Fusion::run_segment(Stream& stream) {
+  Segment& segment = stream.segment;
+  if (segment.empty()) return;
+  segment.close();
+  const auto [plan, fresh] = plans_.find_or_make(segment);
+  {
+    const std::lock_guard lock(mutex_);
+    ++statistics_.segments;
+    statistics_.recorded += static_cast<std::int64_t>(segment.size());
+    statistics_.planned += fresh;
+  }
   if (fresh && logs())
-    std::fprintf(stderr, "fusion: %zu operations become %zu:\n%s", segment_.size(), plan.steps.size(),
-                 describe(plan, segment_).c_str());
-  running_ = true;
-  for (const Plan::Step& step : plan.steps) run_step(step);
-  segment_.clear();
-  running_ = false;
+    std::fprintf(stderr, "fusion: %zu operations become %zu:\n%s", segment.size(), plan->steps.size(),
+                 describe(*plan, segment).c_str());
+  const Fusion* const before = std::exchange(running, this);
+  for (const Plan::Step& step : plan->steps) run_step(stream, step);
+  segment.clear();
+  running = before;
 }
 
-void Fusion::run_step(const Plan::Step& step) {
-  std::vector<Ref<Node>>& values = segment_.values();
-  in_.clear();
-  out_.clear();
+void Fusion::run_step(Stream& stream, const Plan::Step& step) {
+  Segment& segment = stream.segment;
+  std::vector<Ref<Node>>& values = segment.values();
+  Values &in = stream.in, &out = stream.out;
+  in.clear();
+  out.clear();
   const Failure* failure = nullptr;
   for (const Reference operand : step.in) {
     if (operand.is_value()) {
-      in_.emplace_back(values[operand.index()]);
+      in.emplace_back(values[operand.index()]);
       if (failed_ && !failure) failure = failure_of(values[operand.index()]);
     } else {
-      in_.push_back(operand.is_number() ? Value(segment_.numbers()[operand.index()]) : Value());
+      in.push_back(operand.is_number() ? Value(segment.numbers()[operand.index()]) : Value());
     }
   }
-  for (const std::uint32_t result : step.out) out_.emplace_back(values[result]);
+  for (const std::uint32_t result : step.out) out.emplace_back(values[result]);
   std::exception_ptr error = failure ? failure->error : nullptr;
   if (!error) {
     try {
-      inner_->run(step.op, {in_, out_});
-    } catch (const Error& wrong) { error = placed(wrong, segment_.place_of(step.entry)); } catch (...) {
+      inner_->run(step.op, {in, out});
+    } catch (const Error& wrong) { error = placed(wrong, segment.place_of(step.entry)); } catch (...) {
       error = std::current_exception();
     }
-    if (error && !error_) error_ = error;
+    if (error) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = error;
+    }
   }
   if (error) {
     failed_ = true;
-    for (Value& value : out_) value.node()->storage = make_ref<Failure>(error);
+    for (Value& value : out) value.node()->storage = make_ref<Failure>(error);
   }
-  in_.clear();
-  out_.clear();
+  for (const std::uint32_t result : step.out) arrive(*values[result]);
+  in.clear();
+  out.clear();
   for (const std::uint32_t value : step.release) values[value] = nullptr;
 }
 

@@ -1,8 +1,9 @@
-// Fusion: a backend that runs operations later and fewer of them. It records calls in a segment; when somebody reads a
-// value, or the segment is long, a planner turns it into a plan that the inner backend runs. Plans are kept by the
-// segment's structure, so that a training loop is planned once. Operations that wait keep their device alive: flush one
-// that is to go away.
+// Fusion: a backend that runs operations later and fewer of them. Each thread that uses it records calls in a stream of
+// its own; when somebody reads a value, or the segment is long, a planner turns the segment into a plan that the inner
+// backend runs. Plans are kept by the segment's structure, so that a training loop is planned once. Operations that
+// wait keep their device alive: flush one that is to go away.
 #pragma once
+#include <atomic>
 #include <exception>
 #include <mutex>
 
@@ -21,7 +22,9 @@ class Fusion final : public Backend {
   Ref<Node> upload(TensorData data, const Device& device) override { return inner_->upload(std::move(data), device); }
   /// Throws what went wrong with the operations that led to the value.
   TensorData download(const Value& value) override;
+  /// Runs what this thread has asked for.
   void flush() override;
+  /// Runs what every thread has asked for.
   void sync() override;
   MemoryStatistics memory() const override { return inner_->memory(); }
 
@@ -31,17 +34,22 @@ class Fusion final : public Backend {
   Statistics statistics() const;
 
  private:
-  void flush_locked();
-  void run_step(const Plan::Step& step);
+  struct Stream;
+
+  Stream& own_stream();
+  std::vector<Ref<Stream>> streams() const;
+  void settle(const Value& value);
+  void run_segment(Stream& stream);
+  void run_step(Stream& stream, const Plan::Step& step);
 
   const Ref<Backend> inner_;
-  mutable std::recursive_mutex mutex_;
-  Segment segment_;
+  const std::uint64_t id_;  // no other Fusion of the program ever has it
   PlanCache plans_;
+  std::atomic<bool> failed_{false};  // some value holds a Failure in place of its contents
+
+  mutable std::mutex mutex_;  // of what follows
+  std::vector<Ref<Stream>> streams_;
   Statistics statistics_;
-  Values in_, out_;  // of the step under way; kept for their memory
-  bool running_ = false;
-  bool failed_ = false;       // some value holds a Failure in place of its contents
   std::exception_ptr error_;  // the first that nobody has been told of
 };
 

@@ -41,10 +41,12 @@ class Planner {
         join(i);
       } else {
         for (const Reference operand : segment_.operands(entry)) settle(operand);
+        // A user's kernel may read whatever the user could when asking for it.
+        if (std::holds_alternative<op::Custom>(entry.op.is)) close_all();
         emit(i);
       }
     }
-    for (std::size_t group = 0; group < groups_.size(); ++group) close(group);
+    close_all();
     note_releases();
     return std::move(plan_);
   }
@@ -63,8 +65,10 @@ class Planner {
     }
   };
 
+  // What may fail is run although nobody reads it: an error is never lost.
   bool is_needed(const Segment::Entry& entry) const {
-    return std::ranges::any_of(segment_.results(entry), [&](Reference result) { return needed_[result.index()]; });
+    return may_fail(entry.op) ||
+           std::ranges::any_of(segment_.results(entry), [&](Reference result) { return needed_[result.index()]; });
   }
 
   // A value is needed if somebody outside sees it or a needed operation reads it.
@@ -140,6 +144,10 @@ class Planner {
     group.open = false;
     if (group.entries.size() == 1) emit(group.entries[0]);
     else emit_group(index);
+  }
+
+  void close_all() {
+    for (std::size_t group = 0; group < groups_.size(); ++group) close(group);
   }
 
   void emit(std::uint32_t entry_index) {

@@ -5,7 +5,7 @@
 
 namespace kiln::fusion {
 
-struct Plan {
+struct Plan : RefCounted {
   struct Step {
     op::Op op;
     std::uint32_t entry;  // of the segment: the last that this step is made of

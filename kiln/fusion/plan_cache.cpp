@@ -14,7 +14,8 @@ std::uint64_t hash(std::span<const std::uint64_t> words) {
 
 }  // namespace
 
-std::pair<const Plan&, bool> PlanCache::find_or_make(const Segment& segment) {
+std::pair<Ref<const Plan>, bool> PlanCache::find_or_make(const Segment& segment) {
+  const std::lock_guard lock(mutex_);
   const std::uint64_t hashed = hash(segment.key());
   auto [entry, end] = by_hash_.equal_range(hashed);
   for (; entry != end; ++entry) {
@@ -29,7 +30,7 @@ std::pair<const Plan&, bool> PlanCache::find_or_make(const Segment& segment) {
     by_hash_.erase(at);
     plans_.erase(oldest);
   }
-  plans_.push_front({segment.key(), make_plan(segment)});
+  plans_.push_front({segment.key(), make_ref<const Plan>(make_plan(segment))});
   by_hash_.emplace(hashed, plans_.begin());
   return {plans_.front().plan, true};
 }

@@ -1,24 +1,27 @@
 // Plans by the structure of the segments that they are for; those used last stay.
 #pragma once
 #include <list>
+#include <mutex>
 #include <unordered_map>
 
 #include "kiln/fusion/plan.hpp"
 
 namespace kiln::fusion {
 
+/// Any number of threads may ask.
 class PlanCache {
  public:
   static constexpr std::size_t kCapacity = 256;
 
   /// The plan for a closed segment, and whether it is new.
-  std::pair<const Plan&, bool> find_or_make(const Segment& segment);
+  std::pair<Ref<const Plan>, bool> find_or_make(const Segment& segment);
 
  private:
   struct Entry {
     std::vector<std::uint64_t> key;
-    Plan plan;
+    Ref<const Plan> plan;
   };
+  std::mutex mutex_;
   std::list<Entry> plans_;  // the one used last is first
   std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;
 };

@@ -39,21 +39,38 @@ class Encoder {
   std::vector<std::uint64_t>& words_;
 };
 
-// Kernels of these look at indices and matrices, or are the user's own. The others cannot fail once infer is content.
-bool may_fail(const op::Op& op) {
-  return op::visit(
-      op, []<class T>(const T&) { return T::kPattern == Pattern::Opaque || T::kPattern == Pattern::Composite; });
-}
-
-// Marks hold the segment's epoch above and the value's number below.
+// Marks hold the segment's epoch above and the value's number below; the highest bit says that the value waits there to
+// be computed. Only those without that bit change owners: threads that read the same tensors overwrite each other's.
 constexpr int kIndexBits = 24;
+constexpr std::uint64_t kPending = std::uint64_t{1} << 63;
 std::atomic<std::uint64_t> last_epoch{0};
+
+std::uint64_t epoch_of(std::uint64_t mark) { return (mark & ~kPending) >> kIndexBits; }
+std::uint64_t mark_of(const Node& node) { return node.mark.bits.load(std::memory_order_acquire); }
 
 }  // namespace
 
-std::uint32_t Segment::add(const Ref<Node>& node) {
+bool may_fail(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return kChecksData<T>; });
+}
+
+std::uint64_t pending_in(const Value& value) {
+  if (!value.node()) return 0;
+  const std::uint64_t mark = mark_of(*value.node());
+  return mark & kPending ? epoch_of(mark) : 0;
+}
+void arrive(Node& node) { node.mark.bits.store(0, std::memory_order_release); }
+
+const Value* Segment::find_foreign(Inputs in) const {
+  for (const Value& value : in)
+    if (const std::uint64_t epoch = pending_in(value); epoch && epoch != this->epoch()) return &value;
+  return nullptr;
+}
+
+std::uint32_t Segment::add(const Ref<Node>& node, std::uint64_t pending) {
   const auto index = static_cast<std::uint32_t>(values_.size());
-  node->mark = epoch_ << kIndexBits | index;
+  node->mark.bits.store(pending | epoch() << kIndexBits | index, std::memory_order_relaxed);
+  bytes_ += numel(node->desc.shape) * static_cast<std::int64_t>(size_of(node->desc.dtype));
   values_.push_back(node);
   return index;
 }
@@ -69,12 +86,12 @@ Reference Segment::refer(const Value& value) {
     key_.push_back(~std::uint64_t{0});
     return Reference::nothing();
   }
-  if (node->mark >> kIndexBits == epoch_) {
-    const auto index = static_cast<std::uint32_t>(node->mark & ((std::uint64_t{1} << kIndexBits) - 1));
+  if (const std::uint64_t mark = mark_of(*node); epoch_of(mark) == epoch()) {
+    const auto index = static_cast<std::uint32_t>(mark & ((std::uint64_t{1} << kIndexBits) - 1));
     key_.push_back(index);
     return Reference::value(index);
   }
-  const std::uint32_t index = add(node);
+  const std::uint32_t index = add(node, 0);
   key_.push_back(index | std::uint64_t{1} << 41);
   Encoder encode(key_);
   encode(node->desc);
@@ -82,10 +99,10 @@ Reference Segment::refer(const Value& value) {
 }
 
 void Segment::append(const op::Op& op, const Call& call) {
-  if (epoch_ == 0) epoch_ = ++last_epoch;
+  if (entries_.empty()) epoch_ = ++last_epoch;
   const auto entry = static_cast<std::uint32_t>(entries_.size());
-  entries_.push_back({op, static_cast<std::uint32_t>(references_.size()), static_cast<std::uint16_t>(call.in.size()),
-                      static_cast<std::uint16_t>(call.out.size())});
+  entries_.emplace_back(op, static_cast<std::uint32_t>(references_.size()), static_cast<std::uint16_t>(call.in.size()),
+                        static_cast<std::uint16_t>(call.out.size()));
   key_.push_back(op.is.index() << 32 | call.in.size() << 16 | call.out.size());
   Encoder encode(key_);
   op::visit(op, encode);
@@ -95,7 +112,7 @@ void Segment::append(const op::Op& op, const Call& call) {
     trace.depth = backtrace(trace.calls.data(), Trace::kMost);
   }
   for (const Value& value : call.in) references_.push_back(refer(value));
-  for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node())));
+  for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), kPending)));
 }
 
 std::string Segment::place_of(std::uint32_t entry) const {
@@ -126,6 +143,7 @@ void Segment::clear() {
   numbers_.clear();
   key_.clear();
   traces_.clear();
+  bytes_ = 0;
   epoch_ = 0;
 }
 

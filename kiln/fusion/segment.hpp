@@ -1,6 +1,7 @@
 // Segment: operations that were asked for and have not run yet, as data. Recording one is appending to a few arrays.
 #pragma once
 #include <array>
+#include <atomic>
 #include <vector>
 
 #include "kiln/ops/op.hpp"
@@ -25,6 +26,15 @@ class Reference {
   std::uint32_t code_;
 };
 
+/// May its kernel find that its operands' elements are wrong?
+bool may_fail(const op::Op& op);
+
+/// The epoch of the segment in which a value waits to be computed, or 0.
+std::uint64_t pending_in(const Value& value);
+/// To be called when a value has its contents: other threads may see them from here on.
+void arrive(Node& node);
+
+/// The calls of one thread. Others may ask for the epoch; the rest is for who holds its stream's lock.
 class Segment {
  public:
   struct Entry {
@@ -33,7 +43,9 @@ class Segment {
     std::uint16_t operands, results;
   };
 
-  /// Notes that `op` is to be run on `call`.
+  /// The first operand that waits in another segment, or null.
+  const Value* find_foreign(Inputs in) const;
+  /// Notes that `op` is to be run on `call`, none of whose operands is foreign.
   void append(const op::Op& op, const Call& call);
   /// The calls in the program that led to an entry, a line each; empty where its kernel never fails.
   std::string place_of(std::uint32_t entry) const;
@@ -41,7 +53,11 @@ class Segment {
   void close();
   void clear();
 
+  /// Names this segment among all that ever were; 0 while it is empty.
+  std::uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
   std::size_t size() const { return entries_.size(); }
+  /// Of all its values, had they memory of their own.
+  std::int64_t bytes() const { return bytes_; }
   bool empty() const { return entries_.empty(); }
   const std::vector<Entry>& entries() const { return entries_; }
   std::span<const Reference> operands(const Entry& entry) const { return {&references_[entry.first], entry.operands}; }
@@ -68,7 +84,7 @@ class Segment {
   };
 
   Reference refer(const Value& value);
-  std::uint32_t add(const Ref<Node>& node);
+  std::uint32_t add(const Ref<Node>& node, std::uint64_t pending);
 
   std::vector<Entry> entries_;
   std::vector<Reference> references_;
@@ -77,7 +93,8 @@ class Segment {
   std::vector<Scalar> numbers_;
   std::vector<std::uint64_t> key_;
   std::vector<Trace> traces_;
-  std::uint64_t epoch_ = 0;  // tells this segment's marks on nodes from older ones
+  std::int64_t bytes_ = 0;
+  std::atomic<std::uint64_t> epoch_{0};  // tells this segment's marks on nodes from others
 };
 
 }  // namespace kiln::fusion

@@ -12,6 +12,7 @@ namespace kiln::op {
 struct Ctc {
   static constexpr std::string_view kName = "ctc";
   static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr bool kChecksData = true;
   enum Slot {
     scores,  // [batch, time, state]: the log-probability of what a state emits in a frame
     skips,   // [batch, state] of booleans: may the state be entered from the last but one?
@@ -34,6 +35,7 @@ struct Ctc {
 struct Rnnt {
   static constexpr std::string_view kName = "rnnt";
   static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr bool kChecksData = true;
   enum Slot {
     blanks,  // [batch, time, label + 1]: the log-probability of a blank in a frame, after so many labels
     labels,  // [batch, time, label]: of the next label

@@ -5,6 +5,8 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/view.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -100,10 +102,8 @@ Value to_device(const Value& x, const Device& device) {
   if (x.is_scalar() || (x.device() == device && x.device().is_autodiff() == device.is_autodiff())) return x;
   if (!(x.device() == device)) return from_data(x.data(), device);
   // The same memory, seen from the device's other form.
-  device.backend().flush();
-  auto node = make_ref<Node>(*x.node());
-  node->device = device;
-  return Value(std::move(node));
+  const NoGrad pause;
+  return emit(device, op::Reshape{x.shape()}, {x});
 }
 
 Value full(const Shape& shape, const Scalar& value, const Device& device, DType dtype) {

@@ -47,6 +47,7 @@ enum class Distribution : std::uint8_t {
 struct Random {
   static constexpr std::string_view kName = "random";
   static constexpr Pattern kPattern = Pattern::Creation;
+  static constexpr bool kChecksData = true;
   enum Slot { key, a, b };
   Distribution distribution;
   Shape shape;
@@ -58,9 +59,9 @@ struct Random {
 /// The operand that `key` is, or the device's next key.
 Value key_operand(const std::optional<Key>& key, const Device& device);
 
-/// Zero with the probability given, x / (1 - probability) otherwise: element i (in row-major order) is kept where
-/// to_uniform(word i of the key's stream) >= probability. Linear in x, and the mask is never stored: the gradient
-/// draws it again from the key.
+/// Zero with the probability given, to the nearest 65536th, x / (1 - probability) otherwise: element i, in row-major
+/// order, as Drops says of the key's stream. Linear in x, and the mask is never stored: the gradient draws it again
+/// from the key.
 struct Dropout {
   static constexpr std::string_view kName = "dropout";
   static constexpr Pattern kPattern = Pattern::Elementwise;

@@ -9,6 +9,7 @@ namespace kiln::op {
 struct Cholesky {
   static constexpr std::string_view kName = "cholesky";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.out = true}; }
   void vjp(Backward& backward) const;

@@ -11,6 +11,7 @@ namespace kiln::op {
 struct Gather {
   static constexpr std::string_view kName = "gather";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Slot { x, index };
   int dim;
   Descs infer(Inputs in) const;
@@ -23,6 +24,7 @@ struct Gather {
 struct Scatter {
   static constexpr std::string_view kName = "scatter";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Slot { x, index, source };
   int dim;
   Update update;
@@ -37,6 +39,7 @@ struct Scatter {
 struct Select {
   static constexpr std::string_view kName = "select";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Slot { x, index };
   int dim;
   Descs infer(Inputs in) const;
@@ -49,6 +52,7 @@ struct Select {
 struct SelectUpdate {
   static constexpr std::string_view kName = "select_update";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Slot { x, index, source };
   int dim;
   Update update;
@@ -64,6 +68,7 @@ struct SelectUpdate {
 struct RavelIndex {
   static constexpr std::string_view kName = "ravel_index";
   static constexpr Pattern kPattern = Pattern::Elementwise;
+  static constexpr bool kChecksData = true;
   Shape shape;
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}
@@ -74,6 +79,7 @@ struct RavelIndex {
 struct Nonzero {
   static constexpr std::string_view kName = "nonzero";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   std::int64_t count;
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}

@@ -8,6 +8,7 @@ namespace kiln::op {
 struct CrossEntropy {
   static constexpr std::string_view kName = "cross_entropy";
   static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr bool kChecksData = true;
   enum Slot { logits, targets };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

@@ -17,16 +17,27 @@ using Descs = InlineList<Desc, 3>;
 /// Memory (or a promise of it) of one backend; shared by a value and its views.
 class Storage : public RefCounted {};
 
-struct Node : RefCounted {
+/// Where a backend that runs calls later has noted a value: its own business. Threads may look at it at any time; a
+/// copy of the value is another value.
+struct Mark {
+  Mark() = default;
+  Mark(const Mark&) {}
+  std::atomic<std::uint64_t> bits{0};
+};
+
+struct Node final : RefCounted {
   Node(Desc desc, Device device) : desc(desc), device(std::move(device)) {}
+  // Thousands come and go with every step of a training: memory of those that went is kept for the next.
+  static void* operator new(std::size_t size);
+  static void operator delete(void* memory);
 
   Desc desc;
   Device device;
   // For backends with addressable memory: where element [i, j, ...] lies, in elements.
   Dims strides;
   std::int64_t offset = 0;
-  Ref<Storage> storage;    // empty until the backend has run the call
-  std::uint64_t mark = 0;  // where a backend that runs calls later has noted this value; its own business
+  Ref<Storage> storage;  // empty until the backend has run the call
+  Mark mark;             // of a backend that runs calls later
 };
 
 }  // namespace kiln

@@ -35,6 +35,7 @@ struct MaxPool {
 struct MaxPoolGrad {
   static constexpr std::string_view kName = "max_pool_grad";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Slot { y, indices };
   Spatial sizes;  // spatial sizes of the pool's input
   Descs infer(Inputs in) const;

@@ -9,6 +9,7 @@ namespace kiln::op {
 struct Solve {
   static constexpr std::string_view kName = "solve";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Slot { a, b };
   /// "inverse" where b is absent: how errors name the call.
   static std::string_view called_function(Inputs in);
@@ -21,6 +22,7 @@ struct Solve {
 struct TriangularSolve {
   static constexpr std::string_view kName = "triangular_solve";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Slot { a, b };
   bool upper = false, unit = false;
   Descs infer(Inputs in) const;

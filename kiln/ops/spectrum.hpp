@@ -10,6 +10,7 @@ namespace kiln::op {
 struct Eigh {
   static constexpr std::string_view kName = "eigh";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Result { w, v };
   bool vectors = true;
   Descs infer(Inputs in) const;
@@ -24,6 +25,7 @@ enum class SvdForm : std::uint8_t { Values, Reduced, Full };
 struct Svd {
   static constexpr std::string_view kName = "svd";
   static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr bool kChecksData = true;
   enum Result { u, s, vt };
   SvdForm form = SvdForm::Reduced;
   Descs infer(Inputs in) const;
@@ -35,6 +37,7 @@ struct Svd {
 struct Pinv {
   static constexpr std::string_view kName = "pinv";
   static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr bool kChecksData = true;
   double cutoff;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

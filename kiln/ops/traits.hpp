@@ -20,6 +20,11 @@ enum class Pattern : std::uint8_t {
   Opaque,       // anything else
 };
 
+/// Ops whose kernels may find their operands' elements wrong (an index out of range, a singular matrix) say so: `static
+/// constexpr bool kChecksData = true`. Others cannot fail once infer is content.
+template <class Op>
+inline constexpr bool kChecksData = requires { Op::kChecksData; };
+
 /// Which operands (bit i for operand i) and whether the results must outlive the call for its gradient. An op whose
 /// gradient reads any has `Saves saves(std::uint32_t tracked) const`, where bit i says that operand i has a gradient.
 struct Saves {

@@ -1,9 +1,14 @@
 // The processor behind a Fusion, and a count of what reaches it.
 #pragma once
+#include <cstdlib>
+
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln::test {
+
+/// The processor itself is not to fuse.
+inline const bool kPlain = setenv("KILN_FUSION", "0", 1) == 0;
 
 /// Passes everything on and counts the operations.
 class Counting final : public Backend {

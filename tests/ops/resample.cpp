@@ -156,8 +156,8 @@ TEST(Interpolate, TakesChannelsLastMemoryAsItIs) {
     const Value planes = from_data(x.data(), Device::cpu());
     const InterpolateOptions options{.size = {9, 4}, .mode = Cubic};
     const Value z = interpolate(x, options);
-    EXPECT_EQ(z.node()->strides[1], 1);
     const std::vector<float> found = z.data().to_vector<float>();
+    EXPECT_EQ(z.node()->strides[1], 1);
     const std::vector<float> expected = interpolate(planes, options).data().to_vector<float>();
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-3);
   }

@@ -3,15 +3,21 @@
 #include <string>
 
 #include "kiln/core/error.hpp"
+#include "kiln/ops/device.hpp"
 
 namespace kiln {
 
-/// The whole sentence of the error that `call` ends in; empty where it ends in none.
+/// The sentence of the error that `call`, or the work that it asks the processor for, ends in; empty where it ends in
+/// none. What follows it, the calls that led to the operation, is left out.
 template <class F>
 std::string sentence_of(F&& call) {
   try {
     (void)call();
-  } catch (const Error& error) { return error.what(); }
+    Device::cpu().sync();
+  } catch (const Error& error) {
+    const std::string_view said = error.what();
+    return std::string(said.substr(0, said.find("\n  called from ")));
+  }
   return "";
 }
 

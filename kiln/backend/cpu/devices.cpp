@@ -8,8 +8,9 @@ const char kiln_cpu_devices[] = "cpu, reference";
 namespace kiln {
 namespace {
 
+// The devices never go: tensors in global variables may, after them.
 Device reference_device() {
-  static const Device device(make_ref<cpu::Cpu>("reference", std::vector<cpu::FastKernels>{}));
+  static const Device& device = *new Device(make_ref<cpu::Cpu>("reference", std::vector<cpu::FastKernels>{}));
   return device;
 }
 
@@ -19,7 +20,7 @@ Device reference_device() {
 }  // namespace
 
 Device Device::cpu() {
-  static const Device device(decorated(
+  static const Device& device = *new Device(decorated(
       make_ref<cpu::Cpu>("cpu", std::vector<cpu::FastKernels>{cpu::simd_kernels(), cpu::amx_kernels(),
                                                               cpu::onednn_kernels(), cpu::lapack_kernels()})));
   return device;
