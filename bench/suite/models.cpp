@@ -1,4 +1,6 @@
 // Training steps and inferences of whole models. A step is the loss, its gradients and AdamW's update.
+#include <memory>
+
 #include "bench/models/gpt.hpp"
 #include "bench/models/lstm.hpp"
 #include "bench/models/resnet.hpp"
