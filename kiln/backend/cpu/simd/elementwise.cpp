@@ -167,6 +167,11 @@ bool run(const op::Unary& op, Call call) {
 bool run(const op::Binary& op, Call call) {
   const DType dtype = call.in[call.in[0].is_scalar() ? 1 : 0].dtype();
   if (!fits(call.in[0], dtype) || !fits(call.in[1], dtype)) return false;
+  if (op.fn == op::BinaryFn::Div && call.in[1].is_scalar())
+    if (const std::optional<double> inverse = exact_inverse(call.in[1].scalar())) {
+      const Value in[] = {call.in[0], *inverse};
+      return run(op::Binary{op::BinaryFn::Mul}, {in, call.out});
+    }
   bool done = false;
   visit_computed(dtype, [&]<class T>(TypeTag<T>, DType computed) { done = run_binary<T>(op.fn, call, computed); });
   return done;

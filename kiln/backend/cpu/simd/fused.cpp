@@ -39,6 +39,7 @@ struct Instruction {
   std::array<std::uint16_t, 3> in{};         // tiles: the inputs, then the steps
   int slot = -1;                             // scratch tile for the result; -1: straight into output `output`
   int output = -1;                           // the result of the call that this step is, or -1
+  void (*multiply)() = nullptr;              // of a division: the function to take if the divisor has an exact inverse
 };
 
 template <class T>
@@ -57,13 +58,15 @@ template <class T>
 Instruction binary_instruction(op::BinaryFn fn) {
   const BinaryBlock<T> function = binary_block<T>(fn);
   if (!function) return {};
-  return {.call =
-              [](const Instruction& self, const Tile* in, void* out, std::int64_t n) {
-                const Run<T> x = as<T>(in[self.in[0]]), y = as<T>(in[self.in[1]]);
-                reinterpret_cast<BinaryBlock<T>>(self.function)(x.data, x.step, y.data, y.step, out,
-                                                                static_cast<std::size_t>(n));
-              },
-          .function = reinterpret_cast<void (*)()>(function)};
+  Instruction result{.call =
+                         [](const Instruction& self, const Tile* in, void* out, std::int64_t n) {
+                           const Run<T> x = as<T>(in[self.in[0]]), y = as<T>(in[self.in[1]]);
+                           reinterpret_cast<BinaryBlock<T>>(self.function)(x.data, x.step, y.data, y.step, out,
+                                                                           static_cast<std::size_t>(n));
+                         },
+                     .function = reinterpret_cast<void (*)()>(function)};
+  if (fn == op::BinaryFn::Div) result.multiply = reinterpret_cast<void (*)()>(binary_block<T>(op::BinaryFn::Mul));
+  return result;
 }
 
 template <class Word>
@@ -260,6 +263,21 @@ bool run(const op::Fused& op, Call call) {
   results.reserve(call.out.size());
   for (Value& out : call.out) results.push_back(allocate(out, order));
 
+  // The planner gives every use of a number an input of its own, so that a divisor can be inverted in its place.
+  const std::vector<Instruction>* instructions = &compiled.instructions();
+  std::vector<Instruction> changed;
+  std::vector<std::optional<double>> inverses(call.in.size());
+  for (std::size_t i = 0; i < instructions->size(); ++i) {
+    const Instruction& instruction = (*instructions)[i];
+    const std::size_t divisor = instruction.in[1];
+    if (!instruction.multiply || divisor >= call.in.size() || !call.in[divisor].is_scalar()) continue;
+    inverses[divisor] = exact_inverse(call.in[divisor].scalar());
+    if (!inverses[divisor]) continue;
+    if (changed.empty()) changed = compiled.instructions();
+    changed[i].function = instruction.multiply;
+  }
+  if (!changed.empty()) instructions = &changed;
+
   // The tiles of all inputs and steps; those of numbers stay as they are.
   std::vector<Tile> first_tiles(call.in.size() + program.steps.size());
   std::vector<Constant> numbers;
@@ -269,7 +287,7 @@ bool run(const op::Fused& op, Call call) {
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const DType dtype = tile_type(program.inputs[i]);
     if (call.in[i].is_scalar()) {
-      first_tiles[i] = {numbers.emplace_back(call.in[i].scalar(), dtype).bytes, 0};
+      first_tiles[i] = {numbers.emplace_back(inverses[i] ? Scalar(*inverses[i]) : call.in[i].scalar(), dtype).bytes, 0};
     } else {
       tensors.emplace_back(call.in[i], results[0], dtype);
       inputs.push_back(i);
@@ -291,7 +309,7 @@ bool run(const op::Fused& op, Call call) {
       for (const Source& source : sources) count = source.limit(at, count);
       for (const Source& source : sources) tiles[source.input] = source.read(at, count);
       Tile* made = tiles.data() + call.in.size();
-      for (const Instruction& instruction : compiled.instructions()) {
+      for (const Instruction& instruction : *instructions) {
         const Array* stored = instruction.output < 0 ? nullptr : &results[static_cast<std::size_t>(instruction.output)];
         std::byte* target = stored ? stored->data + at * static_cast<std::int64_t>(size_of(stored->dtype)) : nullptr;
         void* out = instruction.slot < 0 ? target : place + static_cast<std::size_t>(instruction.slot) * kSlotBytes;
