@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "kiln/fusion/draft.hpp"
+
 namespace kiln::fusion {
 namespace {
 
@@ -26,6 +28,7 @@ class Planner {
  public:
   explicit Planner(const Segment& segment)
       : segment_(segment),
+        draft_(segment),
         needed_(segment.values().size()),
         group_of_(segment.values().size(), kNone),
         step_of_(segment.values().size()),
@@ -34,13 +37,13 @@ class Planner {
   Plan make() {
     find_needed();
     list_readers();
-    for (std::uint32_t i = 0; i < segment_.size(); ++i) {
-      const Segment::Entry& entry = segment_.entries()[i];
+    for (std::uint32_t i = 0; i < draft_.size(); ++i) {
+      const Segment::Entry& entry = draft_.entries()[i];
       if (!is_needed(entry)) continue;
       if (elementwise(entry.op)) {
         join(i);
       } else {
-        for (const Reference operand : segment_.operands(entry)) settle(operand);
+        for (const Reference operand : draft_.operands(entry)) settle(operand);
         // A user's kernel may read whatever the user could when asking for it.
         if (std::holds_alternative<op::Custom>(entry.op.is)) close_all();
         emit(i);
@@ -68,16 +71,16 @@ class Planner {
   // What may fail is run although nobody reads it: an error is never lost.
   bool is_needed(const Segment::Entry& entry) const {
     return may_fail(entry.op) ||
-           std::ranges::any_of(segment_.results(entry), [&](Reference result) { return needed_[result.index()]; });
+           std::ranges::any_of(draft_.results(entry), [&](Reference result) { return needed_[result.index()]; });
   }
 
   // A value is needed if somebody outside sees it or a needed operation reads it.
   void find_needed() {
     for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = segment_.visible(static_cast<std::uint32_t>(i));
-    for (std::size_t i = segment_.size(); i-- > 0;) {
-      const Segment::Entry& entry = segment_.entries()[i];
+    for (std::size_t i = draft_.size(); i-- > 0;) {
+      const Segment::Entry& entry = draft_.entries()[i];
       if (!is_needed(entry)) continue;
-      for (const Reference operand : segment_.operands(entry))
+      for (const Reference operand : draft_.operands(entry))
         if (operand.is_value()) needed_[operand.index()] = true;
     }
   }
@@ -95,11 +98,11 @@ class Planner {
   }
 
   void join(std::uint32_t entry_index) {
-    const Segment::Entry& entry = segment_.entries()[entry_index];
-    const std::uint32_t result = segment_.results(entry)[0].index();
+    const Segment::Entry& entry = draft_.entries()[entry_index];
+    const std::uint32_t result = draft_.results(entry)[0].index();
     const Shape& shape = desc(result).shape;
     std::size_t joined = kNone;
-    for (const Reference operand : segment_.operands(entry)) {
+    for (const Reference operand : draft_.operands(entry)) {
       const std::size_t group = open_group(operand);
       if (group == kNone || group == joined) continue;
       if (groups_[group].shape != shape || !has_room(group)) close(group);
@@ -113,7 +116,7 @@ class Planner {
     }
     Group& group = groups_[joined];
     group.entries.push_back(entry_index);
-    for (const Reference operand : segment_.operands(entry))
+    for (const Reference operand : draft_.operands(entry))
       if (operand.is_value() && group_of_[operand.index()] != joined) group.reads(operand.index());
     group_of_[result] = joined;
   }
@@ -133,7 +136,7 @@ class Planner {
     std::ranges::merge(groups_[from].entries, target.entries, std::back_inserter(both));
     target.entries = std::move(both);
     for (const std::uint32_t entry : groups_[from].entries)
-      group_of_[segment_.results(segment_.entries()[entry])[0].index()] = into;
+      group_of_[draft_.results(draft_.entries()[entry])[0].index()] = into;
     for (const std::uint32_t input : groups_[from].inputs) target.reads(input);
     groups_[from] = {.shape = {}, .open = false};
   }
@@ -151,10 +154,10 @@ class Planner {
   }
 
   void emit(std::uint32_t entry_index) {
-    const Segment::Entry& entry = segment_.entries()[entry_index];
+    const Segment::Entry& entry = draft_.entries()[entry_index];
     Plan::Step step{entry.op, entry_index, {}, {}, {}};
-    for (const Reference operand : segment_.operands(entry)) step.in.push_back(operand);
-    for (const Reference result : segment_.results(entry)) step.out.push_back(result.index());
+    for (const Reference operand : draft_.operands(entry)) step.in.push_back(operand);
+    for (const Reference result : draft_.results(entry)) step.out.push_back(result.index());
     plan_.steps.push_back(std::move(step));
   }
 
@@ -166,10 +169,10 @@ class Planner {
     std::vector<std::uint32_t> made;  // the value of each program step
     made.reserve(group.entries.size());
     for (const std::uint32_t entry_index : group.entries) {
-      const Segment::Entry& entry = segment_.entries()[entry_index];
-      const std::uint32_t result = segment_.results(entry)[0].index();
+      const Segment::Entry& entry = draft_.entries()[entry_index];
+      const std::uint32_t result = draft_.results(entry)[0].index();
       op::Program::Step made_step{*elementwise(entry.op), {}, desc(result).dtype};
-      const auto operands = segment_.operands(entry);
+      const auto operands = draft_.operands(entry);
       for (std::size_t i = 0; i < operands.size(); ++i)
         made_step.in[i] = operand_of(*program, step, index, operands[i], type_of(entry, i));
       step_of_[result] = static_cast<std::uint16_t>(made.size());
@@ -199,24 +202,24 @@ class Planner {
 
   /// What operand i of an elementwise operation is read as: a tensor as its own type, a number as its neighbour's.
   DType type_of(const Segment::Entry& entry, std::size_t i) const {
-    const auto operands = segment_.operands(entry);
+    const auto operands = draft_.operands(entry);
     if (operands[i].is_value()) return desc(operands[i].index()).dtype;
     if (entry.op.is.index() == op::Op(op::Where{}).is.index())
-      return i == 0 ? DType::Bool : desc(segment_.results(entry)[0].index()).dtype;
+      return i == 0 ? DType::Bool : desc(draft_.results(entry)[0].index()).dtype;
     return desc(operands[1 - i].index()).dtype;  // a binary operation has at least one tensor
   }
 
   /// Does anybody but the group's own steps read a value?
   bool seen_beyond(std::uint32_t value, std::size_t group) const {
     return segment_.visible(value) || std::ranges::any_of(readers_[value], [&](std::uint32_t entry) {
-             return group_of_[segment_.results(segment_.entries()[entry])[0].index()] != group;
+             return group_of_[draft_.results(draft_.entries()[entry])[0].index()] != group;
            });
   }
   void list_readers() {
-    for (std::uint32_t i = 0; i < segment_.size(); ++i) {
-      const Segment::Entry& entry = segment_.entries()[i];
+    for (std::uint32_t i = 0; i < draft_.size(); ++i) {
+      const Segment::Entry& entry = draft_.entries()[i];
       if (!is_needed(entry)) continue;
-      for (const Reference operand : segment_.operands(entry))
+      for (const Reference operand : draft_.operands(entry))
         if (operand.is_value()) readers_[operand.index()].push_back(i);
     }
   }
@@ -235,6 +238,7 @@ class Planner {
   }
 
   const Segment& segment_;
+  const Draft draft_;
   std::vector<bool> needed_;
   std::vector<std::size_t> group_of_;
   std::vector<Group> groups_;

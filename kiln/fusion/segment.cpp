@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 
 #include "kiln/core/reflect.hpp"
@@ -45,10 +46,20 @@ constexpr int kIndexBits = 24;
 constexpr std::uint64_t kPending = std::uint64_t{1} << 63;
 std::atomic<std::uint64_t> last_epoch{0};
 
+/// The same number to the bit.
+bool identical(const Scalar& a, const Scalar& b) {
+  return a == b && (a.kind() != Kind::Float || std::signbit(a.to<double>()) == std::signbit(b.to<double>()));
+}
+
 std::uint64_t epoch_of(std::uint64_t mark) { return (mark & ~kPending) >> kIndexBits; }
 std::uint64_t mark_of(const Node& node) { return node.mark.bits.load(std::memory_order_acquire); }
 
 }  // namespace
+
+void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
+  words.push_back(op.is.index());
+  op::visit(op, Encoder(words));
+}
 
 bool may_fail(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) { return kChecksData<T>; });
@@ -75,12 +86,19 @@ std::uint32_t Segment::add(const Ref<Node>& node, std::uint64_t pending) {
   return index;
 }
 
-Reference Segment::refer(const Value& value) {
-  if (value.is_scalar()) {
-    key_.push_back(static_cast<std::uint64_t>(value.scalar().kind()) | std::uint64_t{1} << 40);
-    numbers_.push_back(value.scalar());
-    return Reference::number(static_cast<std::uint32_t>(numbers_.size() - 1));
+Reference Segment::refer(const Scalar& number) {
+  const auto bits = std::bit_cast<std::uint64_t>(number.to<double>());
+  std::uint32_t& place = recent_numbers_[(bits >> 48 ^ bits >> 52 ^ bits) % recent_numbers_.size()];
+  if (place >= numbers_.size() || !identical(numbers_[place], number)) {
+    place = static_cast<std::uint32_t>(numbers_.size());
+    numbers_.push_back(number);
   }
+  key_.push_back(static_cast<std::uint64_t>(number.kind()) | std::uint64_t{1} << 40 | std::uint64_t{place} << 8);
+  return Reference::number(place);
+}
+
+Reference Segment::refer(const Value& value) {
+  if (value.is_scalar()) return refer(value.scalar());
   const Ref<Node>& node = value.node();
   if (!node) {
     key_.push_back(~std::uint64_t{0});
@@ -103,9 +121,8 @@ void Segment::append(const op::Op& op, const Call& call) {
   const auto entry = static_cast<std::uint32_t>(entries_.size());
   entries_.emplace_back(op, static_cast<std::uint32_t>(references_.size()), static_cast<std::uint16_t>(call.in.size()),
                         static_cast<std::uint16_t>(call.out.size()));
-  key_.push_back(op.is.index() << 32 | call.in.size() << 16 | call.out.size());
-  Encoder encode(key_);
-  op::visit(op, encode);
+  key_.push_back(call.in.size() << 16 | call.out.size());
+  encode(op, key_);
   if (may_fail(op)) {
     Trace& trace = traces_.emplace_back();
     trace.entry = entry;

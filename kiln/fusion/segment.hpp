@@ -26,6 +26,9 @@ class Reference {
   std::uint32_t code_;
 };
 
+/// Appends an op and its attributes as words: equal words mean equal ops.
+void encode(const op::Op& op, std::vector<std::uint64_t>& words);
+
 /// May its kernel find that its operands' elements are wrong?
 bool may_fail(const op::Op& op);
 
@@ -68,7 +71,11 @@ class Segment {
   std::vector<Ref<Node>>& values() { return values_; }
   const std::vector<Ref<Node>>& values() const { return values_; }
   bool visible(std::uint32_t value) const { return visible_[value]; }
+  /// Each number once, unless others came in between: that numbers are equal is part of the structure then, so that
+  /// what is done to them twice can be done once.
   const std::vector<Scalar>& numbers() const { return numbers_; }
+  /// All operands and results, entry by entry.
+  const std::vector<Reference>& references() const { return references_; }
 
   /// The structure of the segment, exactly: two segments with the same key differ in the contents of tensors and in
   /// plain numbers alone.
@@ -84,6 +91,7 @@ class Segment {
   };
 
   Reference refer(const Value& value);
+  Reference refer(const Scalar& number);
   std::uint32_t add(const Ref<Node>& node, std::uint64_t pending);
 
   std::vector<Entry> entries_;
@@ -91,6 +99,7 @@ class Segment {
   std::vector<Ref<Node>> values_;
   std::vector<bool> visible_;
   std::vector<Scalar> numbers_;
+  std::array<std::uint32_t, 16> recent_numbers_{};  // by their bits: places in numbers_
   std::vector<std::uint64_t> key_;
   std::vector<Trace> traces_;
   std::int64_t bytes_ = 0;

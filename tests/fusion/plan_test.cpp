@@ -49,6 +49,43 @@ TEST(Plan, JoinsBranchesThatMeetAgain) {
             1);
 }
 
+TEST(Plan, ComputesTheSameThingOnce) {
+  const FusedDevice fused;
+  const Value x = fused.of({3, 3}), y = fused.of({3, 3}, 1.0);
+  (void)x.data(), (void)y.data();
+  EXPECT_EQ(runs(fused, [&] { return matmul(x * 2, y) + matmul(x * 2, y); }), 3);  // x * 2, the product, the sum
+  EXPECT_EQ(runs(fused, [&] { return matmul(x * 2, y) + matmul(x * 3, y); }), 5);
+  EXPECT_EQ(runs(fused, [&] { return matmul(x * 0.0, y) + matmul(x * -0.0, y); }), 5);
+}
+
+TEST(Plan, GivesEachHolderOfTheSameThingItsOwn) {
+  const FusedDevice fused;
+  const Value x = fused.of({4}, 1.0);
+  const Value a = exp(x), b = exp(x), c = b + 1;
+  EXPECT_EQ(b.data().to_vector<float>(), a.data().to_vector<float>());
+  EXPECT_EQ(c.data().to_vector<float>(), (a + 1).data().to_vector<float>());
+}
+
+TEST(Plan, DrawsTheSameNumbersOnceAndOthersAgain) {
+  const FusedDevice fused;
+  const auto draw = [&](std::uint64_t key) { return normal({8}, 0, 1, fused.device, DType::F32, Key{key}); };
+  EXPECT_EQ(runs(fused, [&] { return sum(draw(7) - draw(7)); }), 3);
+  EXPECT_EQ(runs(fused, [&] { return sum(draw(7) - draw(8)); }), 4);
+}
+
+TEST(Plan, TakesAFilledTensorForItsNumber) {
+  const FusedDevice fused;
+  const Value x = fused.of({2, 3}, 1.0);
+  (void)x.data();
+  EXPECT_EQ(runs(fused, [&] { return x * expand(reshape(full({3}, 2, fused.device), {1, 3}), {2, 3}); }), 1);
+  EXPECT_EQ(runs(fused, [&] { return x + full({1}, -0.0, fused.device); }), 1);
+  // It may be what gives the result its shape.
+  EXPECT_EQ((full({2, 2}, 1, fused.device) + full({1}, 2, fused.device)).data().to_vector<float>(),
+            (std::vector<float>{3, 3, 3, 3}));
+  EXPECT_EQ((slice(x, std::array{Range{0, 1}, Range{1, 2}}) + full({2, 1}, 1, fused.device)).data().to_vector<float>(),
+            (std::vector<float>{2, 2}));
+}
+
 TEST(Plan, StoresWhatAReductionReads) {
   const FusedDevice fused;
   const Value x = fused.of({2, 4});

@@ -1,0 +1,27 @@
+// Draft: a segment's operations with less to do. Repeats of an operation refer to the first one's result, and tensors
+// filled with one number become the number.
+#pragma once
+#include "kiln/fusion/segment.hpp"
+
+namespace kiln::fusion {
+
+/// Entries are those of the segment, by the same numbers; a repeat has become a view of the first one's result.
+class Draft {
+ public:
+  explicit Draft(const Segment& segment);
+
+  std::size_t size() const { return entries_.size(); }
+  const std::vector<Segment::Entry>& entries() const { return entries_; }
+  std::span<const Reference> operands(const Segment::Entry& entry) const {
+    return {&references_[entry.first], entry.operands};
+  }
+  std::span<const Reference> results(const Segment::Entry& entry) const {
+    return {&references_[entry.first + entry.operands], entry.results};
+  }
+
+ private:
+  std::vector<Segment::Entry> entries_;
+  std::vector<Reference> references_;
+};
+
+}  // namespace kiln::fusion
