@@ -51,7 +51,7 @@ Row matmul_row(int64_t batch, int64_t m, int64_t n, int64_t k, bool left = false
             if (left) a = transpose(a);
             if (right) b = transpose(b);
             return [=] {
-              matmul(a, b);
+              const Value held = matmul(a, b);
               device.sync();
             };
           }};
@@ -68,7 +68,7 @@ Row linear_row(int64_t rows, int64_t in, int64_t out) {
             const Value wrt[] = {x, weight, bias};
             return [=, wrt = Values(std::begin(wrt), std::end(wrt))] {
               const Value y = matmul(x, weight) + bias;
-              grad({&y, 1}, {&seed, 1}, wrt);
+              const Values held = grad({&y, 1}, {&seed, 1}, wrt);
               device.sync();
             };
           }};
@@ -88,7 +88,7 @@ Row conv_row(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t kerne
             const Value seed = conv(x.detach(), weight.detach(), {}, options);
             return [=, wrt = Values(std::begin(wrt), std::end(wrt))] {
               const Value y = conv(x, weight, {}, options);
-              if (gradients) grad({&y, 1}, {&seed, 1}, wrt);
+              const Values held = gradients ? grad({&y, 1}, {&seed, 1}, wrt) : Values();
               device.sync();
             };
           }};

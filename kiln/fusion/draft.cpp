@@ -1,10 +1,15 @@
 #include "kiln/fusion/draft.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
 namespace kiln::fusion {
 namespace {
+
+// A repeat long after the last use of the first result is done again: the tensor would have to be kept in between, and
+// what checkpoints compute again would not go in the meantime.
+constexpr std::uint32_t kNear = 16;
 
 bool keeps_elements(const op::Op& op) {
   return std::holds_alternative<op::Reshape>(op.is) || std::holds_alternative<op::Expand>(op.is) ||
@@ -20,7 +25,16 @@ Draft::Draft(const Segment& segment) : entries_(segment.entries()), references_(
   std::vector<std::optional<Reference>> filled_with(same.size());  // the number, of values that are nothing else
   std::map<std::vector<std::uint64_t>, Reference> known;           // what an operation on its operands has given
 
-  for (Segment::Entry& entry : entries_) {
+  constexpr std::uint32_t kEnd = ~0u;
+  std::vector<std::uint32_t> last_use(same.size());
+  for (std::uint32_t i = 0; i < same.size(); ++i)
+    if (segment.visible(i)) last_use[i] = kEnd;
+  for (std::uint32_t i = 0; i < entries_.size(); ++i)
+    for (const Reference operand : segment.operands(entries_[i]))
+      if (operand.is_value()) last_use[operand.index()] = std::max(last_use[operand.index()], i);
+
+  for (std::uint32_t index = 0; index < entries_.size(); ++index) {
+    Segment::Entry& entry = entries_[index];
     Reference* const operands = &references_[entry.first];
     for (std::size_t i = 0; i < entry.operands; ++i)
       if (operands[i].is_value()) operands[i] = same[operands[i].index()];
@@ -43,13 +57,19 @@ Draft::Draft(const Segment& segment) : entries_(segment.entries()), references_(
     std::vector<std::uint64_t> words;
     encode(entry.op, words);
     for (std::size_t i = 0; i < entry.operands; ++i) words.push_back(operands[i].code());
-    const auto [first, fresh] = known.try_emplace(std::move(words), result);
+    const auto [found, fresh] = known.try_emplace(std::move(words), result);
+    const Reference first = found->second;
     if (fresh) continue;
+    if (last_use[first.index()] < kEnd && last_use[first.index()] + kNear < index) {
+      found->second = result;
+      continue;
+    }
+    last_use[first.index()] = std::max(last_use[first.index()], last_use[result.index()]);
     entry.op = op::Reshape{desc(result).shape};
     entry.operands = 1;
-    operands[0] = same[result.index()] = first->second;
+    operands[0] = same[result.index()] = first;
     operands[1] = result;
-    filled_with[result.index()] = filled_with[first->second.index()];
+    filled_with[result.index()] = filled_with[first.index()];
   }
 }
 
