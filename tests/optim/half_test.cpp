@@ -12,15 +12,15 @@
 namespace kiln {
 namespace {
 
-const Device device = Device::cpu().autodiff();
+const Device kDevice = Device::cpu().autodiff();
 
 struct Model {
   nn::Param<1> weight;
 };
-Model make_model(DType dtype) { return {.weight = nn::Param<1>(Tensor<1>::of({1.0, -2.0}, device, dtype))}; }
+Model make_model(DType dtype) { return {.weight = nn::Param<1>(Tensor<1>::of({1.0, -2.0}, kDevice, dtype))}; }
 GradientsParams gradients(const std::vector<double>& values, DType dtype = DType::F32) {
   GradientsParams grads;
-  grads.by_path["weight"] = Tensor<1>::of(values, device).to(dtype);
+  grads.by_path["weight"] = Tensor<1>::of(values, kDevice).to(dtype);
   return grads;
 }
 std::vector<double> weight_of(const Model& model) { return model.weight.to_vector<double>(); }
@@ -71,7 +71,7 @@ TEST(HalfParameters, AreSavedWithTheirMasters) {
 TEST(GradientScaler, ScalesLossesAndUnscalesGradients) {
   GradientScaler scaler = GradientScalerConfig{.exponent = 10}.init();
   EXPECT_EQ(scaler.scale(), 1024);
-  const auto loss = scaler.scale(Tensor<0>::of(0.25, device, DType::F16));
+  const auto loss = scaler.scale(Tensor<0>::of(0.25, kDevice, DType::F16));
   EXPECT_EQ(loss.dtype(), DType::F32);
   EXPECT_EQ(loss.item(), 256);
   const GradientsParams grads = scaler.unscale(gradients({1024, 1e-7}));
