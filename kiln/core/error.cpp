@@ -16,6 +16,7 @@ void raise(ErrorKind kind, const std::string& message) {
     case ErrorKind::Load: throw LoadError(message);
     case ErrorKind::Config: throw ConfigError(message);
     case ErrorKind::Io: throw IoError(message);
+    case ErrorKind::Verify: throw VerifyError(message);
   }
   throw Error(kind, message);
 }

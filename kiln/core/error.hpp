@@ -21,6 +21,7 @@ enum class ErrorKind : std::uint8_t {
   Load,      // a record does not fit the module that reads it
   Config,    // a configuration is missing a value, or has one too many
   Io,        // the operating system refused to read or write
+  Verify,    // a kernel or a plan gave other numbers than what it stands for
 };
 
 std::string_view name(ErrorKind kind);  // "ShapeError", ...
@@ -57,6 +58,7 @@ using DataError = ErrorOf<ErrorKind::Data>;
 using LoadError = ErrorOf<ErrorKind::Load>;
 using ConfigError = ErrorOf<ErrorKind::Config>;
 using IoError = ErrorOf<ErrorKind::Io>;
+using VerifyError = ErrorOf<ErrorKind::Verify>;
 
 /// Throws the error class that belongs to `kind` (or calls the handler of a build without exceptions).
 [[noreturn]] void raise(ErrorKind kind, const std::string& message);

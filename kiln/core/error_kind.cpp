@@ -19,6 +19,7 @@ std::string_view name(ErrorKind kind) {
     case ErrorKind::Load: return "LoadError";
     case ErrorKind::Config: return "ConfigError";
     case ErrorKind::Io: return "IoError";
+    case ErrorKind::Verify: return "VerifyError";
   }
   return "Error";
 }

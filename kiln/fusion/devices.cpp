@@ -17,7 +17,7 @@ Ref<Backend> fuse(Ref<Backend> inner) {
   return choice && std::string_view(choice) == "0" ? inner : Ref<Backend>(make_ref<Fusion>(std::move(inner)));
 }
 
-[[maybe_unused]] const bool registered = (decorate_devices(&fuse), true);
+[[maybe_unused]] const bool registered = (decorate_devices(Decoration::Fusion, &fuse), true);
 
 }  // namespace
 }  // namespace kiln::fusion

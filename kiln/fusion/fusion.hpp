@@ -27,6 +27,10 @@ class Fusion final : public Backend {
   /// Runs what every thread has asked for.
   void sync() override;
   MemoryStatistics memory() const override { return inner_->memory(); }
+  void set_memory_limit(std::int64_t bytes) override { inner_->set_memory_limit(bytes); }
+  void reset_memory_peak() override { inner_->reset_memory_peak(); }
+  void release_memory() override { inner_->release_memory(); }
+  Ref<Backend> with_core(Wrap wrap) override { return make_ref<Fusion>(inner_->with_core(wrap)); }
 
   struct Statistics {
     std::int64_t recorded = 0, segments = 0, planned = 0;  // operations; flushes; those that met a new structure

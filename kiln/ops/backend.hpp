@@ -4,7 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
+#include "kiln/ops/memory.hpp"
 #include "kiln/ops/value.hpp"
 
 namespace kiln {
@@ -18,12 +20,6 @@ struct Op;
 struct Call {
   Inputs in;
   std::span<Value> out;
-};
-
-struct MemoryStatistics {
-  std::int64_t in_use = 0;    // bytes handed out
-  std::int64_t reserved = 0;  // bytes held from the system
-  std::int64_t peak = 0;      // highest in_use so far
 };
 
 /// What is called once data have arrived; a coroutine's handle fits in it.
@@ -63,6 +59,15 @@ class Backend : public RefCounted {
   virtual void flush() {}
   virtual void sync() = 0;
   virtual MemoryStatistics memory() const { return {}; }
+  /// Device documents these three; a backend without memory of its own need not have them, a decorator passes them on.
+  virtual void set_memory_limit(std::int64_t bytes);
+  virtual void reset_memory_peak() {}
+  virtual void release_memory() {}
+
+  /// This backend with its core, what stands below all decorators, replaced by wrap(core). A decorator answers with
+  /// another of its kind.
+  using Wrap = FunctionRef<Ref<Backend>(Ref<Backend>)>;
+  virtual Ref<Backend> with_core(Wrap wrap) { return wrap(Ref<Backend>(this)); }
 
   void seed(std::uint64_t seed) {
     seed_ = seed;

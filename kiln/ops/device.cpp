@@ -1,5 +1,6 @@
 #include "kiln/ops/device.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <vector>
 
@@ -21,7 +22,7 @@ std::vector<Entry>& registry() {
   return entries;
 }
 
-Ref<Backend> (*decoration)(Ref<Backend>) = nullptr;
+std::array<Ref<Backend> (*)(Ref<Backend>), 4> decorations{};  // from the inside out
 
 }  // namespace
 
@@ -36,8 +37,14 @@ void register_device(std::string_view name, int priority, Device (*make)()) {
   registry().push_back({std::string(name), priority, make});
 }
 
-void decorate_devices(Ref<Backend> (*wrap)(Ref<Backend>)) { decoration = wrap; }
-Ref<Backend> decorated(Ref<Backend> backend) { return decoration ? decoration(std::move(backend)) : backend; }
+void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>)) {
+  decorations[static_cast<std::size_t>(place)] = wrap;
+}
+Ref<Backend> decorated(Ref<Backend> backend) {
+  for (const auto wrap : decorations)
+    if (wrap) backend = wrap(std::move(backend));
+  return backend;
+}
 
 Device Device::parse(std::string_view name) {
   std::string known;
@@ -60,6 +67,14 @@ Device Device::best() {
 void Device::seed(std::uint64_t seed) const { backend().seed(seed); }
 void Device::flush() const { backend().flush(); }
 void Device::sync() const { backend().sync(); }
+MemoryStatistics Device::memory() const { return backend().memory(); }
+void Device::set_memory_limit(std::int64_t bytes) const {
+  require<ArgumentError>(bytes > 0, "set_memory_limit: at least 1 byte, got ", bytes);
+  backend().set_memory_limit(bytes);
+}
+void Device::reset_memory_peak() const { backend().reset_memory_peak(); }
+void Device::release_memory() const { backend().release_memory(); }
+void Backend::set_memory_limit(std::int64_t) { fail<DeviceError>(name(), " has no memory that can be limited"); }
 std::string Device::name() const { return backend_ ? backend_->name() : "none"; }
 
 Backend& Device::backend() const {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kiln/core/ref.hpp"
+#include "kiln/ops/memory.hpp"
 
 namespace kiln {
 
@@ -35,6 +36,17 @@ class Device {
   void flush() const;
   /// Waits for all work; an error of the device surfaces here.
   void sync() const;
+
+  MemoryStatistics memory() const;
+  /// What the device may hold of the system's memory from now on. Who asks for more gets a MemoryError, and may go on
+  /// with what there is. At the start: the environment's KILN_MEMORY_LIMIT ("2G", "512M"), or what the machine has.
+  /// Throws ArgumentError for less than 1.
+  void set_memory_limit(std::int64_t bytes) const;
+  /// memory().peak starts again from what is in use.
+  void reset_memory_peak() const;
+  /// Gives memory that is kept for later back to the system.
+  void release_memory() const;
+
   std::string name() const;
   Backend& backend() const;
   const Ref<Backend>& handle() const { return backend_; }
@@ -53,8 +65,12 @@ void append(std::string& out, const Device& device);
 /// Makes `name` known to Device::parse and, with a higher priority than others, to Device::best.
 void register_device(std::string_view name, int priority, Device (*make)());
 
-/// Has every first-party device wrapped by `wrap`. Called while the program starts.
-void decorate_devices(Ref<Backend> (*wrap)(Ref<Backend>));
+/// Where the decorators of first-party devices stand, from the inside out: Profile times the kernels that run, Verify
+/// checks those that Fusion makes of a program, and VerifyPlans compares what Fusion gives with the program itself.
+enum class Decoration : std::uint8_t { Profile, Verify, Fusion, VerifyPlans };
+/// Has every first-party device wrapped by `wrap`, which may also give back what it is given. Called while the program
+/// starts.
+void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>));
 /// `backend` as a first-party device shows it: wrapped, if somebody asked for that.
 Ref<Backend> decorated(Ref<Backend> backend);
 

@@ -11,6 +11,25 @@ std::string_view spoken_name(const Op& op) {
   });
 }
 
+namespace {
+
+std::string title_of(const Program& program) {
+  constexpr std::size_t kShown = 8;
+  std::string out;
+  for (std::size_t i = 0; i < program.steps.size() && i < kShown; ++i)
+    out += text(i ? "+" : "", std::visit([](const auto& step) { return spoken_name(step); }, program.steps[i].op));
+  if (program.steps.size() > kShown) out += text("+... (", program.steps.size(), " steps)");
+  return out;
+}
+
+}  // namespace
+
+std::string title(const Op& op) {
+  if (const auto* custom = std::get_if<Custom>(&op.is)) return custom->op->name();
+  if (const auto* fused = std::get_if<Fused>(&op.is)) return title_of(*fused->program);
+  return std::string(spoken_name(op));
+}
+
 bool operator==(const Op& a, const Op& b) { return reflect::equal(a.is, b.is); }
 
 std::size_t hash(const Op& op) { return static_cast<std::size_t>(reflect::hash(op.is)); }

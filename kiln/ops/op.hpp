@@ -102,6 +102,8 @@ inline std::string_view name(const Op& op) {
 }
 /// The function that a user called: "add" where name() is "binary".
 std::string_view spoken_name(const Op& op);
+/// What a report calls it: the spoken name, the name that a custom op gives itself, or the steps of a fused op.
+std::string title(const Op& op);  // "mul+add+gelu"
 
 // ---- ops are values: by reflection over their attributes (op.cpp) ---------------------------------------------------
 /// The same struct with the same attributes. Custom ops are equal where they share one CustomOp.

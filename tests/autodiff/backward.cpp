@@ -131,18 +131,18 @@ TEST(SecondOrder, IsAnotherBackward) {
 }
 
 TEST(Graph, OfAHundredThousandOpsIsFreedWithoutRecursion) {
-  const auto before = kDevice.backend().memory().in_use;
+  const auto before = kDevice.memory().in_use;
   {
     Value x = leaf({1});
     Value y = x;
     for (int i = 0; i < 100'000; ++i) y = y * 1.0 + 0.0;
     EXPECT_EQ(numbers(backward(y).of(x)), (std::vector<double>{1}));
   }
-  EXPECT_EQ(kDevice.backend().memory().in_use, before);
+  EXPECT_EQ(kDevice.memory().in_use, before);
 }
 
 TEST(Graph, KeepsOnlyTheTensorsThatItsGradientReads) {
-  const auto in_use = [] { return kDevice.backend().memory().in_use; };
+  const auto in_use = [] { return kDevice.memory().in_use; };
   const Value x = from_data(TensorData({1 << 20}, DType::F32), kDevice).require_grad();
   const auto before = in_use();
   const Value y = (x + 1.0) * 2.0;        // neither needs its operand

@@ -43,6 +43,7 @@ TEST(Errors, EachKindHasItsClass) {
   expect_class<LoadError>(ErrorKind::Load, "LoadError");
   expect_class<ConfigError>(ErrorKind::Config, "ConfigError");
   expect_class<IoError>(ErrorKind::Io, "IoError");
+  expect_class<VerifyError>(ErrorKind::Verify, "VerifyError");
 }
 
 TEST(Errors, RequireFailsOnlyWhereItDoesNotHold) {

@@ -4,15 +4,19 @@
 #include <cstring>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/memory.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/shortage.hpp"
 #include "kiln/ops/autocast.hpp"
 #include "kiln/ops/no_grad.hpp"
 
 namespace kiln::cpu {
 
 void Cpu::run(const op::Op& op, Call call) {
+  naming_shortage([&] { return op::title(op); }, [&] { run_kernel(op, call); });
+}
+
+void Cpu::run_kernel(const op::Op& op, Call call) {
   for (const FastKernels& kernels : fast_)
     if (kernels.run(op, call)) return;
   op::visit(op, [&]<class T>(const T& o) {
@@ -65,14 +69,15 @@ void Cpu::run_expansion(const op::Op& op, Call call) {
 
 Ref<Node> Cpu::upload(TensorData data, const Device& device) {
   Value value(make_ref<Node>(Desc{data.shape(), data.dtype()}, device));
-  const Array array = allocate(value);
+  const Array array = allocate(value, MemoryUse::Upload);
   if (!data.bytes().empty()) std::memcpy(array.data, data.bytes().data(), data.bytes().size());
   return value.node();
 }
 
 TensorData Cpu::download(const Value& value) {
   const Array from = read(value);
-  TensorData data(from.shape, from.dtype);
+  TensorData data;
+  naming_shortage([] { return std::string("read"); }, [&] { data = TensorData(from.shape, from.dtype); });
   copy(from, {.data = data.bytes().data(),
               .dtype = from.dtype,
               .shape = from.shape,
@@ -81,5 +86,8 @@ TensorData Cpu::download(const Value& value) {
 }
 
 MemoryStatistics Cpu::memory() const { return memory_statistics(); }
+void Cpu::set_memory_limit(std::int64_t bytes) { cpu::set_memory_limit(static_cast<std::size_t>(bytes)); }
+void Cpu::reset_memory_peak() { cpu::reset_memory_peak(); }
+void Cpu::release_memory() { cpu::release_memory(); }
 
 }  // namespace kiln::cpu

@@ -18,8 +18,12 @@ class Cpu : public Backend {
   TensorData download(const Value& value) override;
   void sync() override {}
   MemoryStatistics memory() const override;
+  void set_memory_limit(std::int64_t bytes) override;
+  void reset_memory_peak() override;
+  void release_memory() override;
 
  private:
+  void run_kernel(const op::Op& op, Call call);
   void run_expansion(const op::Op& op, Call call);
 
   std::string name_;

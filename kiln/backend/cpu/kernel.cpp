@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "kiln/backend/cpu/memory.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 
 namespace kiln::cpu {
 namespace {
 
-[[noreturn]] void fail_out_of_memory(std::size_t bytes, std::string_view what) {
-  const MemoryStatistics now = memory_statistics();
-  fail<MemoryError>("cpu: ", what, " needs ", bytes, " bytes, which the system does not give (", now.in_use,
-                    " bytes are in use, ", now.reserved, " held)");
+[[noreturn]] void fail_out_of_memory(std::size_t bytes, const Purpose& purpose) {
+  const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
+  fail<MemoryError>("cpu: ", what, " needs ", bytes, " bytes (", text_of_bytes(static_cast<std::int64_t>(bytes)),
+                    "), for which there is no room: ", memory_report());
 }
 
 std::size_t bytes_of(const Desc& desc) {
@@ -43,15 +42,15 @@ bool dense(const Shape& shape, const Dims& strides) {
 
 }  // namespace
 
-Memory::Memory(std::size_t bytes) : bytes_(acquire(bytes)), size_(bytes) {
-  if (!bytes_) fail_out_of_memory(bytes, "a buffer");
+Memory::Memory(std::size_t bytes, const Purpose& purpose)
+    : bytes_(acquire(bytes, purpose)), size_(bytes), use_(purpose.use) {
+  if (!bytes_) fail_out_of_memory(bytes, purpose);
 }
-Memory::Memory(std::byte* bytes, std::size_t size) : bytes_(bytes), size_(size) {}
 
 Memory::~Memory() {
   for (const Derived* derived = derived_.load(std::memory_order_relaxed); derived;)
     delete std::exchange(derived, derived->next);
-  give_back(bytes_, size_);
+  give_back(bytes_, size_, use_);
 }
 
 void Memory::keep(std::unique_ptr<Derived> derived) const {
@@ -85,19 +84,16 @@ Array read_contiguous(const Value& value, Value& held) {
   const Array array = read(value);
   if (array.contiguous()) return array;
   held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
-  const Array result = allocate(held);
+  const Array result = allocate(held, MemoryUse::Scratch);
   copy(array, result);
   return result;
 }
 
-Array allocate(Value& result) { return allocate(result, contiguous_strides(result.shape())); }
+Array allocate(Value& result, MemoryUse use) { return allocate(result, contiguous_strides(result.shape()), use); }
 
-Array allocate(Value& result, const Dims& strides) {
+Array allocate(Value& result, const Dims& strides, MemoryUse use) {
   Node& node = *result.node();
-  const std::size_t bytes = bytes_of(node.desc);
-  std::byte* block = acquire(bytes);
-  if (!block) fail_out_of_memory(bytes, text("a tensor ", node.desc.dtype, " ", node.desc.shape));
-  node.storage = make_ref<Memory>(block, bytes);
+  node.storage = make_ref<Memory>(bytes_of(node.desc), Purpose{.use = use, .desc = &node.desc});
   node.strides = strides;
   node.offset = 0;
   return read(result);

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <memory>
 
-#include "kiln/ops/node.hpp"
+#include "kiln/backend/cpu/memory.hpp"
 
 namespace kiln::cpu {
 
@@ -24,9 +24,7 @@ struct Derived {
 class Memory : public Storage {
  public:
   /// Throws MemoryError where there is none left.
-  explicit Memory(std::size_t bytes);
-  /// Takes over what acquire(size) gave (memory.hpp).
-  Memory(std::byte* bytes, std::size_t size);
+  explicit Memory(std::size_t bytes, const Purpose& purpose = {});
   ~Memory() override;
   std::byte* bytes() const { return bytes_; }
   std::size_t size() const { return size_; }
@@ -40,6 +38,7 @@ class Memory : public Storage {
  private:
   std::byte* bytes_;
   std::size_t size_;
+  MemoryUse use_;
   mutable std::atomic<const Derived*> derived_{nullptr};
 };
 
@@ -64,9 +63,9 @@ Array read(const Value& value);
 /// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
 Array read_contiguous(const Value& value, Value& held);
 /// Gives a result memory in row-major order. Throws MemoryError where there is none left.
-Array allocate(Value& result);
+Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
 /// The same in the order of `strides`, which must cover the result without gaps or overlap (a permutation).
-Array allocate(Value& result, const Dims& strides);
+Array allocate(Value& result, const Dims& strides, MemoryUse use = MemoryUse::Result);
 /// Makes a result a view of an operand's memory.
 void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset);
 /// Strides that cover `shape` without gaps in the memory order of the operands (the first dense one of that shape

@@ -40,7 +40,7 @@ inline const std::byte* read_along(const Value& value, int dim, Value& held) {
       .data = x.data, .dtype = x.dtype, .shape = innermost(x.shape, dim), .strides = innermost(x.strides, dim)};
   if (turned.contiguous()) return x.data;
   held = Value(make_ref<Node>(Desc{turned.shape, x.dtype}, value.device()));
-  const Array copied = allocate(held);
+  const Array copied = allocate(held, MemoryUse::Scratch);
   copy(turned, copied);
   return copied.data;
 }

@@ -1,17 +1,31 @@
 // Where tensors get their memory from. A host keeps a caching pool (pooled_memory.cpp), other targets and builds
 // with a sanitizer, which wants to see every allocation, go to the system each time (plain_memory.cpp).
 #pragma once
-#include "kiln/ops/backend.hpp"
+#include "kiln/ops/node.hpp"
 
 namespace kiln::cpu {
 
 /// Every block starts at a multiple of this: a cache line, and the widest SIMD vector.
 inline constexpr std::size_t kAlignment = 64;
 
-/// `bytes` or more of uninitialised memory; null where the system has no more. From any thread.
-std::byte* acquire(std::size_t bytes);
-/// Takes back what acquire(bytes) gave. From any thread.
-void give_back(std::byte* block, std::size_t bytes);
+/// What a block is for, as who asks for it says.
+enum class MemoryUse : std::uint8_t { Upload, Result, Scratch };
+struct Purpose {
+  MemoryUse use = MemoryUse::Scratch;
+  const Desc* desc = nullptr;  // of the tensor that it will hold, where it is one
+};
+
+/// `bytes` or more of uninitialised memory; null where the limit or the system does not allow it. From any thread.
+std::byte* acquire(std::size_t bytes, const Purpose& purpose);
+/// Takes back what acquire(bytes) gave for `use`. From any thread.
+void give_back(std::byte* block, std::size_t bytes, MemoryUse use);
+
 MemoryStatistics memory_statistics();
+/// "12.5 MiB are in use ...; the largest: 3 results float32 [1024, 1024] (12 MiB), ...": for who found no more.
+std::string memory_report();
+void set_memory_limit(std::size_t bytes);
+void reset_memory_peak();
+/// Gives back to the system what nobody uses.
+void release_memory();
 
 }  // namespace kiln::cpu

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "kiln/backend/cpu/memory.hpp"
+#include "kiln/backend/cpu/ledger.hpp"
 
 namespace kiln::cpu {
 
@@ -21,31 +21,41 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  /// Null where the limit or the system does not allow it, even after trim().
-  std::byte* acquire(std::size_t bytes);
-  void give_back(std::byte* block, std::size_t bytes);
-  /// Returns unused large blocks to the system.
-  void trim();
+  /// Null where the limit or the system does not allow it, even after release().
+  std::byte* acquire(std::size_t bytes, const Purpose& purpose = {});
+  void give_back(std::byte* block, std::size_t bytes, MemoryUse use = MemoryUse::Scratch);
+  /// Returns to the system large blocks that nobody uses, and regions of small ones none of which is used.
+  void release();
+  /// What is held beyond it and not in use is returned at once.
+  void set_limit(std::size_t bytes);
+  void reset_peak();
   MemoryStatistics statistics() const;
+  std::string report() const;
 
  private:
   struct FreeBlock {
     FreeBlock* next;
+  };
+  /// Of small blocks: what lies before `cut` has been made blocks of.
+  struct Region {
+    std::byte* start;
+    std::size_t cut;
   };
   static constexpr int kClasses = 320;  // up to 2^48 bytes
 
   std::byte* pop(int size_class);
   std::byte* cut(std::size_t size);
   std::byte* map(std::size_t size);
-  void trim_locked();
+  void release_locked();
+  void release_regions();
+  void unmap(std::byte* start, std::size_t size);
 
   mutable std::mutex mutex_;
-  const std::size_t limit_;
+  std::size_t limit_;
   std::array<FreeBlock*, kClasses> free_{};
-  std::vector<std::byte*> regions_;  // of small blocks
-  std::byte* cursor_ = nullptr;      // where the last of them is cut next
-  std::size_t left_ = 0;
-  std::size_t in_use_ = 0, reserved_ = 0, peak_ = 0;
+  std::vector<Region> regions_;  // the last is being cut
+  std::size_t reserved_ = 0;
+  Ledger ledger_;
 };
 
 }  // namespace kiln::cpu

@@ -1,36 +1,87 @@
+#include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <new>
 
-#include "kiln/backend/cpu/memory.hpp"
+#include "kiln/backend/cpu/ledger.hpp"
+#include "kiln/backend/cpu/memory_limit.hpp"
 
 namespace kiln::cpu {
 namespace {
 
-// What is certainly a mistake. A sanitizer's allocator ends the program where it should refuse.
-constexpr std::size_t kAbsurd = SIZE_MAX > UINT32_MAX ? SIZE_MAX >> 25 : SIZE_MAX / 2;
+/// Waits by turning: portable builds have no mutex, and nobody holds it for long.
+class Locked {
+ public:
+  Locked() {
+    while (busy.test_and_set(std::memory_order_acquire)) {}
+  }
+  ~Locked() { busy.clear(std::memory_order_release); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
 
-std::atomic<std::size_t> in_use{0}, peak{0};
+ private:
+  inline static std::atomic_flag busy = ATOMIC_FLAG_INIT;
+};
+
+struct Books {
+  Ledger ledger;
+  std::size_t limit = memory_limit_at_start();
+};
+
+// Never destroyed: tensors in static variables outlive everything else.
+Books& books() {
+  static Books& books = *new Books;
+  return books;
+}
 
 }  // namespace
 
-std::byte* acquire(std::size_t bytes) {
-  if (bytes > kAbsurd) return nullptr;
-  void* block = ::operator new(bytes ? bytes : 1, std::align_val_t{kAlignment}, std::nothrow);
+std::byte* acquire(std::size_t bytes, const Purpose& purpose) {
+  auto& [ledger, limit] = books();
+  {
+    const Locked lock;
+    if (bytes > limit || ledger.in_use() > limit - bytes) return nullptr;
+  }
+  void* memory = ::operator new(bytes ? bytes : 1, std::align_val_t{kAlignment}, std::nothrow);
+  auto* block = static_cast<std::byte*>(memory);
   if (!block) return nullptr;
-  const std::size_t now = in_use.fetch_add(bytes) + bytes;
-  for (std::size_t highest = peak; now > highest && !peak.compare_exchange_weak(highest, now);) {}
-  return static_cast<std::byte*>(block);
+  const Locked lock;
+  ledger.ask_system();
+  ledger.hand_out(block, bytes, purpose);
+  return block;
 }
 
-void give_back(std::byte* block, std::size_t bytes) {
-  in_use.fetch_sub(bytes);
+void give_back(std::byte* block, std::size_t bytes, MemoryUse use) {
+  {
+    const Locked lock;
+    books().ledger.take_back(block, bytes, use);
+  }
   ::operator delete(block, std::align_val_t{kAlignment});
 }
 
 MemoryStatistics memory_statistics() {
-  const auto used = static_cast<std::int64_t>(in_use.load());
-  return {.in_use = used, .reserved = used, .peak = static_cast<std::int64_t>(peak.load())};
+  const auto& [ledger, limit] = books();
+  const Locked lock;
+  return ledger.statistics(ledger.in_use(), limit);
 }
+
+std::string memory_report() {
+  const auto& [ledger, limit] = books();
+  const Locked lock;
+  return ledger.report(ledger.in_use(), limit);
+}
+
+void set_memory_limit(std::size_t bytes) {
+  Books& all = books();
+  const Locked lock;
+  all.limit = bytes;
+}
+
+void reset_memory_peak() {
+  Books& all = books();
+  const Locked lock;
+  all.ledger.reset_peak();
+}
+
+void release_memory() {}
 
 }  // namespace kiln::cpu

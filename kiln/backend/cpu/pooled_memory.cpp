@@ -1,25 +1,23 @@
-#include <unistd.h>
-
+#include "kiln/backend/cpu/memory_limit.hpp"
 #include "kiln/backend/cpu/memory_pool.hpp"
 
 namespace kiln::cpu {
 namespace {
 
-std::size_t physical_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page_size = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_size > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_size) : SIZE_MAX;
-}
-
 // Never destroyed: tensors in static variables outlive everything else.
 MemoryPool& pool() {
-  static MemoryPool& pool = *new MemoryPool(physical_memory());
+  static MemoryPool& pool = *new MemoryPool(memory_limit_at_start());
   return pool;
 }
 
 }  // namespace
 
-std::byte* acquire(std::size_t bytes) { return pool().acquire(bytes); }
-void give_back(std::byte* block, std::size_t bytes) { pool().give_back(block, bytes); }
+std::byte* acquire(std::size_t bytes, const Purpose& purpose) { return pool().acquire(bytes, purpose); }
+void give_back(std::byte* block, std::size_t bytes, MemoryUse use) { pool().give_back(block, bytes, use); }
 MemoryStatistics memory_statistics() { return pool().statistics(); }
+std::string memory_report() { return pool().report(); }
+void set_memory_limit(std::size_t bytes) { pool().set_limit(bytes); }
+void reset_memory_peak() { pool().reset_peak(); }
+void release_memory() { pool().release(); }
 
 }  // namespace kiln::cpu

@@ -30,15 +30,15 @@ TEST(CpuDevices, GiveBackWhatWasUploaded) {
 
 TEST(CpuDevices, CountTheMemoryOfLiveTensors) {
   const Device device = Device::cpu();
-  const std::int64_t before = device.backend().memory().in_use;
+  const std::int64_t before = device.memory().in_use;
   {
     const Value x = zeros({1000}, device);
-    EXPECT_GE(device.backend().memory().in_use, before + 4000);
+    EXPECT_GE(device.memory().in_use, before + 4000);
     const Value view = reshape(x, {10, 100});
-    EXPECT_LE(device.backend().memory().in_use, before + 8000);
+    EXPECT_LE(device.memory().in_use, before + 8000);
   }
-  EXPECT_EQ(device.backend().memory().in_use, before);
-  EXPECT_GE(device.backend().memory().peak, before + 4000);
+  EXPECT_EQ(device.memory().in_use, before);
+  EXPECT_GE(device.memory().peak, before + 4000);
 }
 
 TEST(CpuDevices, RefuseATensorLargerThanTheMachineAndNameIt) {

@@ -74,7 +74,7 @@ TEST(MemoryPool, WastesAnEighthAtMost) {
     EXPECT_LE(used, bytes + bytes / 8 + kAlignment) << bytes;
     EXPECT_GE(used, bytes);
     pool.give_back(block, bytes);
-    pool.trim();
+    pool.release();
   }
 }
 
@@ -87,8 +87,73 @@ TEST(MemoryPool, GivesCachedBlocksBackBeforeItRefuses) {
   EXPECT_NE(other, nullptr);
   EXPECT_EQ(pool.statistics().reserved, static_cast<std::int64_t>(30 * kMiB));
   pool.give_back(other, 30 * kMiB);
-  pool.trim();
+  pool.release();
   EXPECT_EQ(pool.statistics().reserved, 0);
+}
+
+TEST(MemoryPool, ReturnsRegionsOfSmallBlocksThatNobodyUses) {
+  MemoryPool pool(512 * kMiB);
+  std::vector<std::byte*> blocks;
+  constexpr std::size_t kBytes = 100'000;
+  while (pool.statistics().reserved < static_cast<std::int64_t>(48 * kMiB)) blocks.push_back(pool.acquire(kBytes));
+  std::byte* kept = blocks[blocks.size() / 2];  // in the second of three
+  std::memset(kept, 7, kBytes);
+  for (std::byte* block : blocks)
+    if (block != kept) pool.give_back(block, kBytes);
+  pool.release();
+  EXPECT_EQ(pool.statistics().reserved, static_cast<std::int64_t>(16 * kMiB));
+  // What is left of the free lists lies in that region.
+  std::vector<std::byte*> more;
+  for (int i = 0; i < 20; ++i) {
+    more.push_back(pool.acquire(kBytes));
+    std::memset(more.back(), 1, kBytes);
+  }
+  EXPECT_EQ(pool.statistics().reserved, static_cast<std::int64_t>(16 * kMiB));
+  EXPECT_EQ(std::to_integer<int>(kept[kBytes - 1]), 7);
+  for (std::byte* block : more) pool.give_back(block, kBytes);
+  pool.give_back(kept, kBytes);
+  pool.release();
+  EXPECT_EQ(pool.statistics().reserved, 0);
+  EXPECT_NE(pool.acquire(kBytes), nullptr);
+}
+
+TEST(MemoryPool, ALowerLimitReturnsWhatIsKeptAndRefusesTheRest) {
+  MemoryPool pool(512 * kMiB);
+  std::byte* used = pool.acquire(10 * kMiB);
+  pool.give_back(pool.acquire(20 * kMiB), 20 * kMiB);
+  pool.set_limit(12 * kMiB);
+  EXPECT_EQ(pool.statistics().reserved, static_cast<std::int64_t>(10 * kMiB));
+  EXPECT_EQ(pool.acquire(4 * kMiB), nullptr);
+  EXPECT_NE(pool.acquire(2 * kMiB), nullptr);
+  pool.give_back(used, 10 * kMiB);
+}
+
+TEST(MemoryPool, AsksTheSystemOnceForWhatALoopUses) {
+  MemoryPool pool(512 * kMiB);
+  const auto step = [&] {
+    for (const std::size_t bytes : {100 * std::size_t{1024}, 3 * kMiB, 9 * kMiB})
+      pool.give_back(pool.acquire(bytes), bytes);
+  };
+  step();
+  const MemoryStatistics warm = pool.statistics();
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(pool.statistics().system_requests, warm.system_requests);
+  EXPECT_EQ(pool.statistics().requests, warm.requests + 30);
+}
+
+TEST(MemoryPool, ReportsTheLargestHoldersTogetherWhereTheyAreAlike) {
+  MemoryPool pool(256 * kMiB);
+  const Desc image{{8, 512, 512}, DType::F32}, table{{1024, 1024}, DType::I16};
+  for (int i = 0; i < 3; ++i) (void)pool.acquire(8 * kMiB, {.use = MemoryUse::Result, .desc = &image});
+  (void)pool.acquire(2 * kMiB, {.use = MemoryUse::Upload, .desc = &table});
+  (void)pool.acquire(4 * kMiB);
+  std::byte* gone = pool.acquire(64 * kMiB);
+  pool.give_back(gone, 64 * kMiB);
+  (void)pool.acquire(64);
+  EXPECT_EQ(pool.report(),
+            "30 MiB in use (uploads 2 MiB, results 24 MiB, scratch 4 MiB), 110 MiB held from the system, peak 94 MiB, "
+            "the limit is 256 MiB; the largest: 3 results float32 [8, 512, 512] (24 MiB), 1 scratch block (4 MiB), "
+            "1 upload int16 [1024, 1024] (2 MiB), and 64 bytes in others");
 }
 
 TEST(MemoryPool, RefusesWhatNoMachineHas) {

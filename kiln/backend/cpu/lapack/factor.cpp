@@ -58,7 +58,7 @@ bool run(const op::Lu&, Call call) {
   Dims by_columns = contiguous_strides(shape);
   by_columns[shape.size() - 2] = 1;
   by_columns.back() = op::rows_of(shape);
-  const Array work = allocate(held, by_columns);
+  const Array work = allocate(held, by_columns, MemoryUse::Scratch);
   copy(read(operand), work);
 
   const int m = static_cast<int>(op::rows_of(shape)), n = static_cast<int>(op::columns_of(shape));

@@ -76,7 +76,7 @@ Array read_channels_last(const Value& value, Value& held) {
   const Array array = read(value);
   if (is_channels_last(array)) return array;
   held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
-  const Array result = allocate(held, channels_last_strides(array.shape));
+  const Array result = allocate(held, channels_last_strides(array.shape), MemoryUse::Scratch);
   reorder(array, result);
   return result;
 }

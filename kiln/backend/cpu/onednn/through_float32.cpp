@@ -25,7 +25,7 @@ Value widened(const Value& value) {
   const Dims order = follow_order(value.shape(), {&value, 1});  // row-major where the tensor has gaps
   Value held, wide(make_ref<Node>(Desc{value.shape(), DType::F32}, value.device()));
   const Array from = order == read(value).strides ? read(value) : read_contiguous(value, held);
-  convert(from, allocate(wide, order));
+  convert(from, allocate(wide, order, MemoryUse::Scratch));
   return wide;
 }
 

@@ -39,7 +39,7 @@ Array in_order(const Value& value, const Dims& strides, Value& held) {
   const Array array = read(value);
   if (lies_in(array, strides)) return array;
   held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
-  const Array result = allocate(held, strides);
+  const Array result = allocate(held, strides, MemoryUse::Scratch);
   copy(array, result);
   return result;
 }

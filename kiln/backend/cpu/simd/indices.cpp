@@ -20,13 +20,13 @@ Indices::Indices(const Value& index, const Shape& shape) : count_(numel(shape)) 
   Array array = broadcast_to(read(index), shape);
   if (!array.contiguous()) {
     held_ = fresh(shape, array.dtype, index);
-    const Array copied = allocate(held_);
+    const Array copied = allocate(held_, MemoryUse::Scratch);
     copy(array, copied);
     array = copied;
   }
   if (array.dtype != DType::I64) {
     Value converted = fresh(shape, DType::I64, index);
-    const Array result = allocate(converted);
+    const Array result = allocate(converted, MemoryUse::Scratch);
     const auto size = static_cast<std::int64_t>(size_of(array.dtype));
     parallel_for(count_, kGrain, [&](std::int64_t begin, std::int64_t end) {
       convert(array.dtype, array.data + begin * size, DType::I64, result.as<std::int64_t>() + begin, end - begin);

@@ -71,7 +71,7 @@ Operand::Operand(const Value& value, const Array& result, DType as) : as_(as) {
   } else if (period_ == length * count && period_ >= kWorthCopying && step != 0 && step != 1) {
     // A transposed operand: a copy in blocks touches each cache line once.
     held_ = Value(make_ref<Node>(Desc{result.shape, array_.dtype}, value.device()));
-    const Array copied = allocate(held_, result.strides);
+    const Array copied = allocate(held_, result.strides, MemoryUse::Scratch);
     copy(array_, copied);
     array_ = copied;
     rows_.emplace(result.shape, std::array{result.strides, result.strides});

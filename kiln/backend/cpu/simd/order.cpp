@@ -41,7 +41,7 @@ Array read_in(const Value& value, const Dims& strides, Value& held) {
   Array array = read(value);
   if (!lies_in(array, strides)) {
     held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
-    const Array result = allocate(held, strides);
+    const Array result = allocate(held, strides, MemoryUse::Scratch);
     copy(array, result);
     return result;
   }

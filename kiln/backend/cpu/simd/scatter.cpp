@@ -154,7 +154,7 @@ struct Copy {
 
 Copy as_floats(const Array& x, const Device& device) {
   Copy copy{Value(make_ref<Node>(Desc{x.shape, DType::F32}, device)), {}};
-  copy.array = allocate(copy.held);
+  copy.array = allocate(copy.held, MemoryUse::Scratch);
   const auto size = static_cast<std::int64_t>(size_of(x.dtype));
   parallel_for(x.numel(), 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
     convert(x.dtype, x.data + begin * size, DType::F32, copy.array.as<float>() + begin, end - begin);

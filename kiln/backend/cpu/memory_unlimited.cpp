@@ -1,0 +1,10 @@
+// A portable build knows neither an environment nor how large its machine is.
+#include <cstdint>
+
+#include "kiln/backend/cpu/memory_limit.hpp"
+
+namespace kiln::cpu {
+
+std::size_t memory_limit_at_start() { return SIZE_MAX / 2; }
+
+}  // namespace kiln::cpu

@@ -1,0 +1,20 @@
+#include "kiln/backend/cpu/shortage.hpp"
+
+#include <new>
+
+#include "kiln/backend/cpu/memory.hpp"
+
+namespace kiln::cpu {
+
+void naming_shortage(FunctionRef<std::string()> name, FunctionRef<void()> body) {
+  try {
+    body();
+  } catch (const MemoryError& error) {
+    fail<MemoryError>(name(), ": ", error.message());
+  } catch (const std::bad_alloc&) {
+    release_memory();
+    fail<MemoryError>(name(), ": cpu: the system gives no more memory: ", memory_report());
+  }
+}
+
+}  // namespace kiln::cpu

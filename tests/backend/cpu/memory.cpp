@@ -1,0 +1,145 @@
+// device.memory(): what is counted, what a limit does, and what whoever meets it is told; at once and through Fusion.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "kiln/backend/cpu/memory_limit.hpp"
+#include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/custom.hpp"
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+/// The processor itself is not to fuse.
+const bool kPlain = setenv("KILN_FUSION", "0", 1) == 0;
+
+Value upload(const Shape& shape, const Device& device) { return from_data(TensorData(shape, DType::F32), device); }
+
+TEST(Memory, IsCountedByWhatItIsFor) {
+  const Device device = Device::cpu();
+  device.sync();
+  const MemoryStatistics before = device.memory();
+  const Value x = upload({512, 1024}, device);
+  const Value y = exp(x);
+  (void)y.data();
+  const MemoryStatistics after = device.memory();
+  EXPECT_EQ(after.uploads - before.uploads, 2 * kMiB);
+  EXPECT_EQ(after.results - before.results, 2 * kMiB);
+  EXPECT_GE(after.requests, before.requests + 2);
+  EXPECT_EQ(after.in_use, after.uploads + after.results + after.scratch);
+  EXPECT_GE(after.limit, after.reserved);
+}
+
+TEST(Memory, PeakStartsAgainFromWhatIsInUse) {
+  const Device device = Device::cpu();
+  (void)upload({4, 1024, 1024}, device);
+  EXPECT_GE(device.memory().peak, device.memory().in_use + 16 * kMiB);
+  device.reset_memory_peak();
+  EXPECT_EQ(device.memory().peak, device.memory().in_use);
+}
+
+TEST(Memory, KeptForLaterIsGivenBackOnDemand) {
+  const Device device = Device::cpu();
+  const Value held = upload({1024, 1024}, device) + 1;
+  (void)upload({8, 1024, 1024}, device);
+  device.release_memory();
+  const MemoryStatistics memory = device.memory();
+  EXPECT_LE(memory.reserved, memory.in_use + 17 * kMiB);  // and the regions of small blocks
+  EXPECT_EQ(held.data().at(5), 1);
+}
+
+/// A limit while it lives, so much above what is held.
+struct Limit {
+  explicit Limit(std::int64_t room) : before(Device::cpu().memory().limit) {
+    Device::cpu().release_memory();
+    Device::cpu().set_memory_limit(Device::cpu().memory().reserved + room);
+  }
+  ~Limit() { Device::cpu().set_memory_limit(before); }
+  std::int64_t before;
+};
+
+class MemoryLimit : public testing::TestWithParam<bool> {
+ protected:
+  const Device device =
+      GetParam() ? Device(make_ref<fusion::Fusion>(Device::parse("cpu").handle()), true) : Device::cpu().autodiff();
+};
+INSTANTIATE_TEST_SUITE_P(Devices, MemoryLimit, testing::Bool(),
+                         [](const auto& info) { return info.param ? "fused" : "plain"; });
+
+TEST_P(MemoryLimit, EndsInASentenceAndLeavesTheRestInOrder) {
+  const Value x = upload({1024, 1024}, device);
+  const Value wide = expand(x, {16, 1024, 1024});
+  (void)(x + 1).data();
+  const Limit limit(24 * kMiB);
+  std::string message;
+  try {
+    (void)slice(exp(wide) * 2, std::array{Range{0, 1}}).data();
+    FAIL() << "64 MiB were found within 24";
+  } catch (const MemoryError& error) { message = error.message(); }
+  EXPECT_EQ(message.rfind(GetParam() ? "exp+mul: cpu: " : "exp: cpu: ", 0), 0u) << message;
+  for (const char* part :
+       {"a tensor float32 [16, 1024, 1024] needs 67108864 bytes (64 MiB)", " in use (uploads ",
+        " held from the system, peak ", ", the limit is ", "; the largest: 1 upload float32 [1024, 1024] (4 MiB)"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  EXPECT_EQ((x + 3).data().at(7), 3);
+  EXPECT_LE(device.memory().reserved, device.memory().limit);
+}
+
+TEST_P(MemoryLimit, CanBeRaised) {
+  const Value x = upload({1024, 1024}, device);
+  const Limit limit(2 * kMiB);
+  const auto sum_of_three = [&] {
+    const Value y = exp(x), z = y + 1;
+    (void)y.data();
+    return z.data().at(0);
+  };
+  EXPECT_THROW((void)sum_of_three(), MemoryError);
+  device.set_memory_limit(limit.before);
+  EXPECT_EQ(sum_of_three(), 2);
+}
+
+/// Runs into the end of the host's memory.
+struct Greedy : CustomOp {
+  std::string name() const override { return "greedy"; }
+  Descs infer(Inputs in) const override { return {Desc{in[0].shape(), in[0].dtype()}}; }
+  Values expand(Inputs in) const override { return {in[0] + 1}; }
+  bool run(std::string_view, Call) const override { throw std::bad_alloc(); }
+};
+
+TEST_P(MemoryLimit, OfTheHostIsAnErrorOfMemoryToo) {
+  const Value x = upload({4}, device);
+  const auto op = make_ref<Greedy>();
+  try {
+    (void)custom(op, std::vector{x})[0].data();
+    FAIL() << "nothing was said";
+  } catch (const MemoryError& error) {
+    EXPECT_EQ(error.message().rfind("greedy: cpu: the system gives no more memory: ", 0), 0u) << error.message();
+  }
+  EXPECT_EQ((x + 3).data().at(0), 3);
+}
+
+TEST(MemoryLimit, IsAtLeastAByte) {
+  EXPECT_THROW(Device::cpu().set_memory_limit(0), ArgumentError);
+  EXPECT_THROW(Device::cpu().set_memory_limit(-5), ArgumentError);
+}
+
+TEST(MemoryLimit, ComesFromTheEnvironment) {
+  const auto at_start = [](const char* wish) {
+    ::setenv("KILN_MEMORY_LIMIT", wish, 1);
+    return cpu::memory_limit_at_start();
+  };
+  EXPECT_EQ(at_start("1500000000"), 1'500'000'000u);
+  EXPECT_EQ(at_start("3K"), 3072u);
+  EXPECT_EQ(at_start("512M"), std::size_t{512} << 20);
+  EXPECT_EQ(at_start("2G"), std::size_t{2} << 30);
+  for (const char* wrong : {"0", "-1", "2GB", "G", "much", "1.5G", "99999999999999999999", "99999999T", " 5"})
+    EXPECT_THROW((void)at_start(wrong), ArgumentError) << wrong;
+  ::unsetenv("KILN_MEMORY_LIMIT");
+  EXPECT_GT(cpu::memory_limit_at_start(), std::size_t{1} << 28);
+}
+
+}  // namespace
+}  // namespace kiln
