@@ -1,0 +1,127 @@
+#include "kiln/backend/inspect/ceiling.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include <hwy/aligned_allocator.h>
+#include <hwy/cache_control.h>
+
+#include "kiln/core/parallel.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/inspect/ceiling.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::inspect::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Twelve chains: two operations a cycle that take four cycles each keep eight busy.
+std::int64_t multiply_add(std::int64_t rounds, float* result) {
+  const hn::ScalableTag<float> d;
+  const auto x = hn::Set(d, 0.999f), y = hn::Set(d, 0.001f);
+  auto a = hn::Set(d, 1), b = a, c = a, e = a, f = a, g = a, h = a, i = a, j = a, k = a, l = a, m = a;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    a = hn::MulAdd(a, x, y);
+    b = hn::MulAdd(b, x, y);
+    c = hn::MulAdd(c, x, y);
+    e = hn::MulAdd(e, x, y);
+    f = hn::MulAdd(f, x, y);
+    g = hn::MulAdd(g, x, y);
+    h = hn::MulAdd(h, x, y);
+    i = hn::MulAdd(i, x, y);
+    j = hn::MulAdd(j, x, y);
+    k = hn::MulAdd(k, x, y);
+    l = hn::MulAdd(l, x, y);
+    m = hn::MulAdd(m, x, y);
+  }
+  // All twelve lead to the result, so that none of them is left out.
+  const auto sum = hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Add(hn::Add(f, g), hn::Add(h, i)));
+  *result = hn::GetLane(hn::Add(sum, hn::Add(hn::Add(j, k), hn::Add(l, m))));
+  return rounds * 12 * 2 * static_cast<std::int64_t>(hn::Lanes(d));
+}
+
+/// Past the caches, which otherwise read every line before they write it.
+void copy_streamed(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, std::int64_t count) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < count; i += lanes) hn::Stream(hn::Load(d, from + i), d, to + i);
+  hwy::FlushStream();
+}
+
+}  // namespace kiln::inspect::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln {
+namespace inspect {
+namespace {
+
+HWY_EXPORT(copy_streamed);
+HWY_EXPORT(multiply_add);
+
+/// The least that `work` took.
+template <class F>
+double best_seconds(int times, F&& work) {
+  double best = 1e30;
+  for (int i = 0; i < times; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+double copy_rate() {
+  constexpr std::int64_t kCount = std::int64_t{16} << 20, kPiece = std::int64_t{1} << 17;
+  const auto from = hwy::MakeUniqueAlignedArray<float>(kCount), to = hwy::MakeUniqueAlignedArray<float>(kCount);
+  std::fill_n(from.get(), kCount, 1.0f);
+  const auto measure = [&](auto&& copy) {
+    return best_seconds(5, [&] {
+      parallel_for(kCount, kPiece, [&](std::int64_t begin, std::int64_t end) {
+        copy(from.get() + begin, to.get() + begin, end - begin);
+      });
+    });
+  };
+  const double seconds =
+      std::min(measure([](const float* a, float* b, std::int64_t n) {
+                 std::memcpy(b, a, static_cast<std::size_t>(n) * sizeof(float));
+               }),
+               measure([](const float* a, float* b, std::int64_t n) { HWY_DYNAMIC_DISPATCH(copy_streamed)(a, b, n); }));
+  return 2.0 * kCount * sizeof(float) / seconds;
+}
+
+double multiply_add_rate() {
+  constexpr std::int64_t kRounds = 10'000, kPieces = 8;
+  const std::int64_t pieces = kPieces * num_threads();
+  std::atomic<std::int64_t> flops = 0;
+  const double seconds = best_seconds(10, [&] {
+    flops = 0;
+    parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
+      volatile float kept = 0;
+      for (std::int64_t piece = begin; piece < end; ++piece) {
+        float result = 0;
+        flops += HWY_DYNAMIC_DISPATCH(multiply_add)(kRounds, &result);
+        kept = result;
+      }
+      (void)kept;
+    });
+  });
+  return static_cast<double>(flops) / seconds;
+}
+
+}  // namespace
+}  // namespace inspect
+
+const Ceiling& machine_ceiling() {
+  static const Ceiling ceiling{.bytes_per_second = inspect::copy_rate(),
+                               .flops_per_second = inspect::multiply_add_rate()};
+  return ceiling;
+}
+
+}  // namespace kiln
+#endif

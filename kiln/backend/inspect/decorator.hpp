@@ -1,0 +1,29 @@
+// What the decorators of this folder share: whatever they do not look at goes to the backend that they wrap.
+#pragma once
+#include "kiln/ops/backend.hpp"
+#include "kiln/ops/device.hpp"
+
+namespace kiln {
+
+class Decorator : public Backend {
+ public:
+  explicit Decorator(Ref<Backend> inner) : inner_(std::move(inner)) {}
+
+  std::string name() const override { return inner_->name(); }
+  void run(const op::Op& op, Call call) override { inner_->run(op, call); }
+  bool has_kernel(const op::Op& op) const override { return inner_->has_kernel(op); }
+  Ref<Node> upload(TensorData data, const Device& device) override { return inner_->upload(std::move(data), device); }
+  TensorData download(const Value& value) override { return inner_->download(value); }
+  bool takes(const Device& other) const override { return other.handle() == inner_ || inner_->takes(other); }
+  void flush() override { inner_->flush(); }
+  void sync() override { inner_->sync(); }
+  MemoryStatistics memory() const override { return inner_->memory(); }
+  void set_memory_limit(std::int64_t bytes) override { inner_->set_memory_limit(bytes); }
+  void reset_memory_peak() override { inner_->reset_memory_peak(); }
+  void release_memory() override { inner_->release_memory(); }
+
+ protected:
+  const Ref<Backend> inner_;
+};
+
+}  // namespace kiln

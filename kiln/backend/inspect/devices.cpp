@@ -1,0 +1,72 @@
+// First-party devices are profiled where the environment has KILN_PROFILE, and verified where it has KILN_VERIFY.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "kiln/backend/inspect/profiled.hpp"
+#include "kiln/backend/inspect/verifying.hpp"
+
+/// Linked into every program by name (CMakeLists.txt), and this file with it.
+extern "C" const char kiln_inspect_devices[];
+const char kiln_inspect_devices[] = "profile, verify";
+
+namespace kiln {
+namespace {
+
+/// What the environment says; empty where it says "0" or nothing.
+std::string_view choice(const char* name) {
+  const char* const text = std::getenv(name);
+  return text && std::string_view(text) != "0" ? text : "";
+}
+
+/// One log for all devices, reported when the program ends.
+class AtExit {
+ public:
+  ~AtExit() {
+    const ProfileContents contents = log->contents();
+    std::fputs(profile_table(contents, 40).c_str(), stderr);
+    const std::string_view file = choice("KILN_PROFILE");
+    if (file == "1") return;
+    try {
+      profile_trace(contents, std::string(file));
+    } catch (const Error& error) { std::fprintf(stderr, "%s\n", error.what()); }
+  }
+  const std::shared_ptr<ProfileLog> log = std::make_shared<ProfileLog>(ProfileOptions{});
+};
+
+Ref<Backend> profile(Ref<Backend> inner) {
+  if (choice("KILN_PROFILE").empty()) return inner;
+  static const AtExit report;
+  report.log->set_device(inner->name());
+  return make_ref<Profiled>(std::move(inner), report.log);
+}
+
+VerifyOptions verify_options(const Backend& backend) {
+  const std::string_view wish = choice("KILN_VERIFY");
+  require<DeviceError>(wish != backend.name(), "KILN_VERIFY: ", wish, " cannot be its own reference");
+  return wish == "1" ? VerifyOptions{} : VerifyOptions{.reference = Device::parse(wish)};
+}
+
+const Backend* last_verified = nullptr;
+
+Ref<Backend> verify(Ref<Backend> inner) {
+  if (choice("KILN_VERIFY").empty()) return inner;
+  const VerifyOptions options = verify_options(*inner);
+  Ref<Backend> checked = make_ref<VerifiedKernels>(std::move(inner), Comparison{.options = options});
+  last_verified = checked.get();
+  return checked;
+}
+
+Ref<Backend> verify_plans(Ref<Backend> whole) {
+  if (choice("KILN_VERIFY").empty() || whole.get() == last_verified) return whole;  // nothing that fuses around it
+  Ref<Backend> core;
+  whole->with_core([&](Ref<Backend> inner) { return core = std::move(inner); });
+  return make_ref<VerifiedPlans>(std::move(whole), std::move(core), Comparison{});
+}
+
+[[maybe_unused]] const bool registered =
+    (decorate_devices(Decoration::Profile, &profile), decorate_devices(Decoration::Verify, &verify),
+     decorate_devices(Decoration::VerifyPlans, &verify_plans), true);
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,77 @@
+// The decorator that times.
+#include "kiln/backend/inspect/profile.hpp"
+
+#include <cstdio>
+
+#include "kiln/backend/inspect/profiled.hpp"
+
+namespace kiln {
+namespace {
+
+// The time that calls within the one under way have taken on this thread: a custom op's kernel calls functions.
+thread_local ProfileClock::duration within{};
+
+class Stopwatch {
+ public:
+  Stopwatch() : before_(std::exchange(within, {})), start_(ProfileClock::now()) {}
+  ~Stopwatch() { within = before_ + (stopped_ == ProfileClock::duration{} ? elapsed() : stopped_); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  ProfileLog::Timing stop() {
+    stopped_ = elapsed();
+    return {.start = start_, .took = stopped_, .own = stopped_ - within};
+  }
+
+ private:
+  ProfileClock::duration elapsed() const { return ProfileClock::now() - start_; }
+
+  const ProfileClock::duration before_;
+  const ProfileClock::time_point start_;
+  ProfileClock::duration stopped_{};
+};
+
+}  // namespace
+
+void Profiled::run(const op::Op& op, Call call) {
+  Stopwatch watch;
+  inner_->run(op, call);
+  inner_->sync();
+  const ProfileLog::Timing timing = watch.stop();
+  log_->add(op, call, timing, inner_->memory());
+}
+
+Ref<Node> Profiled::upload(TensorData data, const Device& device) {
+  Stopwatch watch;
+  Ref<Node> node = inner_->upload(std::move(data), device);
+  log_->add_copy("upload", node->desc, watch.stop(), inner_->memory());
+  return node;
+}
+
+TensorData Profiled::download(const Value& value) {
+  Stopwatch watch;
+  TensorData data = inner_->download(value);
+  log_->add_copy("read", value.node()->desc, watch.stop(), inner_->memory());
+  return data;
+}
+
+Profile::Profile(const Device& device, const ProfileOptions& options) : log_(std::make_shared<ProfileLog>(options)) {
+  log_->set_device(device.name());
+  device_ = Device(device.backend().with_core(
+                       [&](const Ref<Backend>& core) -> Ref<Backend> { return make_ref<Profiled>(core, log_); }),
+                   device.is_autodiff());
+}
+
+ProfileContents Profile::contents() const {
+  device_.flush();
+  return log_->contents();
+}
+
+std::vector<ProfileRow> Profile::rows() const { return slowest_first(contents().rows); }
+std::string Profile::table(std::size_t most_rows) const { return profile_table(contents(), most_rows); }
+void Profile::print() const { std::fputs(table().c_str(), stdout); }
+void Profile::reset() { log_->reset(); }
+
+void Profile::write_trace(const std::string& file) const { profile_trace(contents(), file); }
+
+}  // namespace kiln

@@ -1,0 +1,177 @@
+#include "kiln/backend/inspect/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kiln/backend/inspect/verifying.hpp"
+#include "kiln/ops/autocast.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/no_grad.hpp"
+
+namespace kiln {
+namespace {
+
+/// How far apart two ways to compute a number of a type may end, relative to the largest; 0 for no float.
+double usual_share(DType dtype) {
+  switch (dtype) {
+    case DType::F64: return 1e-10;
+    case DType::F32: return 1e-4;
+    case DType::F16: return 1e-2;
+    case DType::BF16: return 5e-2;
+    default: return 0;
+  }
+}
+
+/// A share of the largest element, and at least of a hundredth: what cancels out is judged by what went into it.
+Tolerance usual_tolerance(const TensorData& expected, DType precision) {
+  if (!is_float(expected.dtype())) return {.relative = 0, .absolute = 0};
+  const double share = usual_share(precision);
+  double largest = 1e-2;
+  for (std::int64_t i = 0; i < expected.numel(); ++i) {
+    const double magnitude = std::abs(expected.at(i));
+    if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+  }
+  return {.relative = share, .absolute = share * largest};
+}
+
+Values expansion_of(const op::Op& op, Inputs in) {
+  const NoGrad pause;
+  const Autocast off(DType::F32);
+  return op::visit(op, [&]<class T>(const T& o) -> Values {
+    if constexpr (op::Composite<T>) return o.expand(in);
+    else return {};
+  });
+}
+
+bool is_fused(const op::Op& op) { return std::holds_alternative<op::Fused>(op.is); }
+
+}  // namespace
+
+std::optional<DType> coarser(std::optional<DType> rounded, DType dtype) {
+  return is_float(dtype) && (!rounded || usual_share(dtype) > usual_share(*rounded)) ? dtype : rounded;
+}
+
+std::optional<DType> half_of(const op::Op& op, const Call& call) {
+  std::optional<DType> half;
+  const auto meet = [&](DType dtype) {
+    if (dtype == DType::F16 || dtype == DType::BF16) half = coarser(half, dtype);
+  };
+  for (const Value& value : call.in)
+    if (value.node()) meet(value.dtype());
+  for (const Value& value : call.out) meet(value.dtype());
+  if (const auto* fused = std::get_if<op::Fused>(&op.is))
+    for (const op::Program::Step& step : fused->program->steps) meet(step.dtype);
+  return half;
+}
+
+std::string Comparison::differ(const TensorData& actual, const TensorData& expected, bool exact,
+                               std::optional<DType> rounded) const {
+  if (exact && rounded && !is_float(expected.dtype())) return {};
+  ++count->compared;
+  if (std::ranges::equal(actual.bytes(), expected.bytes()) && actual.dtype() == expected.dtype() &&
+      actual.shape() == expected.shape())
+    return {};
+  if (options.tolerance) return difference(actual, expected, *options.tolerance);
+  if (exact && !rounded) return difference(actual, expected, {.relative = 0, .absolute = 0});
+  const DType precision = coarser(rounded, expected.dtype()).value_or(expected.dtype());
+  return difference(actual, expected, usual_tolerance(expected, precision));
+}
+
+Values on_backend(const Ref<Backend>& backend, Inputs values) {
+  Values result(values.begin(), values.end());
+  const Device device(backend);
+  for (Value& value : result) {
+    if (!value.node()) continue;
+    const Node& node = *value.node();
+    auto same = make_ref<Node>(node.desc, device);
+    same->strides = node.strides;
+    same->offset = node.offset;
+    same->storage = node.storage;
+    value = Value(std::move(same));
+  }
+  return result;
+}
+
+std::string described_call(const op::Op& op, Inputs in) {
+  std::string out = op::title(op);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    out += i ? ", " : " of ";
+    if (in[i].empty()) out += "nothing";
+    else append(out, in[i]);
+  }
+  return out;
+}
+
+void VerifiedKernels::run(const op::Op& op, Call call) {
+  inner_->run(op, call);
+  if (const Device& reference = comparison_.options.reference) {
+    const NoGrad pause;
+    const Autocast off(DType::F32);
+    Values in(call.in.begin(), call.in.end());
+    for (Value& value : in)
+      if (value.node()) value = Value(reference.backend().upload(inner_->download(value), reference));
+    const auto* fused = std::get_if<op::Fused>(&op.is);
+    compare(op, call, fused ? fused->expand(in) : emit_all(reference, op, in),
+            text("that of ", comparison_.options.reference));
+  } else {
+    const Values expected = expansion_of(op, on_backend(inner_, call.in));
+    if (!expected.empty()) compare(op, call, expected, "what it is made of");
+  }
+}
+
+void VerifiedKernels::compare(const op::Op& op, const Call& call, Inputs expected, std::string_view what) {
+  const bool exact = is_fused(op) && !comparison_.options.reference;
+  const std::optional<DType> half = half_of(op, call);
+  for (std::size_t i = 0; i < call.out.size(); ++i) {
+    const std::string report = comparison_.differ(inner_->download(call.out[i]), expected[i].data(), exact, half);
+    if (report.empty()) continue;
+    const std::string step =
+        exact ? first_wrong_step(std::get<op::Fused>(op.is), on_backend(inner_, call.in)) : std::string();
+    fail<VerifyError>(inner_->name(), ": ", described_call(op, call.in), ": result ", i, ", ", call.out[i], ", is not ",
+                      what, step, "\n  ", report);
+  }
+}
+
+/// Runs the kernel once more with every step for a result: ", first in step 2, exp -> float32 [4]". A kernel that is
+/// right then is wrong in what it does not store.
+std::string VerifiedKernels::first_wrong_step(const op::Fused& fused, Inputs in) {
+  const NoGrad pause;
+  const Autocast off(DType::F32);
+  auto open = std::make_shared<op::Program>();
+  open->shape = fused.program->shape;
+  open->inputs = fused.program->inputs;
+  open->steps = fused.program->steps;
+  open->outputs.resize(open->steps.size());
+  std::iota(open->outputs.begin(), open->outputs.end(), std::uint16_t{0});
+  const op::Fused all{std::move(open)};
+  const Values expected = all.expand(in);
+  Values actual;
+  for (const Value& value : expected) actual.emplace_back(make_ref<Node>(value.node()->desc, value.device()));
+  inner_->run(op::Op(all), {in, actual});
+  const std::optional<DType> half = half_of(op::Op(all), {in, actual});
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (comparison_.differ(actual[i].data(), expected[i].data(), true, half).empty()) continue;
+    const std::string_view name =
+        std::visit([](const auto& step) { return op::spoken_name(step); }, all.program->steps[i].op);
+    return text(", first in step ", i, ", ", name, " -> ", actual[i]);
+  }
+  return {};
+}
+
+Verify::Verify(const Device& device, const VerifyOptions& options) : count_(std::make_shared<VerifyCount>()) {
+  require<DeviceError>(!options.reference || !(options.reference == device), "Verify: ", device,
+                       " cannot be its own reference");
+  const Comparison comparison{.options = options, .count = count_};
+  Ref<Backend> core, checked;
+  Ref<Backend> whole = device.backend().with_core([&](Ref<Backend> inner) -> Ref<Backend> {
+    core = inner;
+    return checked = make_ref<VerifiedKernels>(std::move(inner), comparison);
+  });
+  if (whole != checked) whole = make_ref<VerifiedPlans>(whole, core, comparison);
+  device_ = Device(std::move(whole), device.is_autodiff());
+}
+
+std::int64_t Verify::compared() const { return count_->compared; }
+
+}  // namespace kiln

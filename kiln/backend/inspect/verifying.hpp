@@ -1,0 +1,80 @@
+// The backends behind Verify::device().
+#pragma once
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "kiln/backend/inspect/decorator.hpp"
+#include "kiln/backend/inspect/verify.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln {
+
+struct VerifyCount {
+  std::atomic<std::int64_t> compared = 0;
+};
+
+/// How operations are compared, wherever that happens.
+struct Comparison {
+  VerifyOptions options;
+  std::shared_ptr<VerifyCount> count = std::make_shared<VerifyCount>();
+
+  /// Empty where two results agree; otherwise what difference() says. `exact`: the numbers are to be the same, unless
+  /// both were `rounded` on the way in their own manner: a fused kernel rounds to half precision less often than its
+  /// steps, and a sum may be taken in another order. Whole numbers and truth values are then anybody's guess, and are
+  /// not compared.
+  std::string differ(const TensorData& actual, const TensorData& expected, bool exact,
+                     std::optional<DType> rounded = {}) const;
+};
+
+/// Runs each operation a second time, as what it is made of or on the reference.
+class VerifiedKernels final : public Decorator {
+ public:
+  VerifiedKernels(Ref<Backend> inner, Comparison comparison)
+      : Decorator(std::move(inner)), comparison_(std::move(comparison)) {}
+
+  void run(const op::Op& op, Call call) override;
+  Ref<Backend> with_core(Wrap wrap) override { return make_ref<VerifiedKernels>(inner_->with_core(wrap), comparison_); }
+
+ private:
+  void compare(const op::Op& op, const Call& call, Inputs expected, std::string_view what);
+  std::string first_wrong_step(const op::Fused& fused, Inputs in);
+
+  const Comparison comparison_;
+};
+
+/// Wraps a backend that runs operations later and others than it was given, and runs them one by one as well, on
+/// `plain`, which shares its memory.
+class VerifiedPlans final : public Decorator {
+ public:
+  VerifiedPlans(Ref<Backend> inner, Ref<Backend> plain, Comparison comparison)
+      : Decorator(std::move(inner)), plain_(std::move(plain)), comparison_(std::move(comparison)) {}
+
+  void run(const op::Op& op, Call call) override;
+  Ref<Node> upload(TensorData data, const Device& device) override;
+  TensorData download(const Value& value) override;
+  bool takes(const Device&) const override { return false; }
+  void sync() override;
+  Ref<Backend> with_core(Wrap wrap) override;
+
+ private:
+  struct Twins;
+  void compare_all();
+
+  const Ref<Backend> plain_;
+  const Comparison comparison_;
+  std::mutex mutex_;
+  std::map<std::int64_t, Twins*> unchecked_;  // by their age
+  std::int64_t made_ = 0;
+};
+
+/// The coarser of two types of floats; other types are finer than any.
+std::optional<DType> coarser(std::optional<DType> rounded, DType dtype);
+/// The half precision that an operation rounds to, in the results or in between.
+std::optional<DType> half_of(const op::Op& op, const Call& call);
+/// The same values as a backend knows them that shares the memory of their own.
+Values on_backend(const Ref<Backend>& backend, Inputs values);
+/// "add of float32 [2, 3], 1.5"
+std::string described_call(const op::Op& op, Inputs in);
+
+}  // namespace kiln
