@@ -11,7 +11,6 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kLargestRadix = 31;
 constexpr std::int64_t kShortestDivided = 256;  // a line worth dividing
 constexpr std::size_t kMostBytes = 64u << 20u;  // that are kept in plans
 
