@@ -1,5 +1,6 @@
-// The planner. One walk over the segment: elementwise operations gather in open groups, which wait; whatever needs a
-// group's values closes it first, so that no group waits for another and the order of everything else stays.
+// The planner. One walk over the segment: elementwise operations gather in open groups, which wait; reductions of what
+// a group makes may stand at its end. Whatever else needs a group's values closes it first, so that no group waits for
+// another and the order of everything else stays.
 #include "kiln/fusion/plan.hpp"
 
 #include <algorithm>
@@ -10,8 +11,9 @@
 namespace kiln::fusion {
 namespace {
 
-constexpr std::size_t kMostInputs = 24;   // tensors that one kernel reads at once
-constexpr std::size_t kMostSteps = 4096;  // of one kernel
+constexpr std::size_t kMostInputs = 24;     // tensors that one kernel reads at once
+constexpr std::size_t kMostSteps = 4096;    // of one kernel
+constexpr std::int64_t kLeastFolded = 128;  // elements; for fewer, kernels would go in steps too small
 
 using ElementwiseOp = std::variant<op::Unary, op::Binary, op::Where, op::Cast>;
 
@@ -24,6 +26,16 @@ std::optional<ElementwiseOp> elementwise(const op::Op& op) {
   });
 }
 
+/// How many leading dimensions a reduction over all others keeps; nothing where it is not one that kernels do at the end.
+std::optional<int> kept_by(const op::Reduce& op, const Desc& operand) {
+  const int kept = operand.shape.size() - op.dims.size();
+  const bool known = op.fn == op::ReduceFn::Sum || op.fn == op::ReduceFn::Mean || op.fn == op::ReduceFn::Max ||
+                     op.fn == op::ReduceFn::Min;
+  if (!known || operand.dtype != DType::F32 || op.dims.empty() || op.dims[0] != kept) return std::nullopt;
+  if (numel(Shape(operand.shape.begin() + kept, operand.shape.end())) < kLeastFolded) return std::nullopt;
+  return kept;
+}
+
 class Planner {
  public:
   explicit Planner(const Segment& segment)
@@ -31,6 +43,7 @@ class Planner {
         draft_(segment),
         needed_(segment.values().size()),
         group_of_(segment.values().size(), kNone),
+        folded_(segment.values().size()),
         step_of_(segment.values().size()),
         readers_(segment.values().size()) {}
 
@@ -42,7 +55,7 @@ class Planner {
       if (!is_needed(entry)) continue;
       if (elementwise(entry.op)) {
         join(i);
-      } else {
+      } else if (!fold(i)) {
         for (const Reference operand : draft_.operands(entry)) settle(operand);
         // A user's kernel may read whatever the user could when asking for it.
         if (std::holds_alternative<op::Custom>(entry.op.is)) close_all();
@@ -61,6 +74,8 @@ class Planner {
     Shape shape;
     std::vector<std::uint32_t> entries{};
     std::vector<std::uint32_t> inputs{};  // tensors, each once
+    std::vector<std::uint32_t> folds{};   // reductions of what it makes
+    int kept = -1;                        // by all of them
     bool open = true;
 
     void reads(std::uint32_t value) {
@@ -101,6 +116,8 @@ class Planner {
     const Segment::Entry& entry = draft_.entries()[entry_index];
     const std::uint32_t result = draft_.results(entry)[0].index();
     const Shape& shape = desc(result).shape;
+    for (const Reference operand : draft_.operands(entry))
+      if (operand.is_value() && folded_[operand.index()]) settle(operand);
     std::size_t joined = kNone;
     for (const Reference operand : draft_.operands(entry)) {
       const std::size_t group = open_group(operand);
@@ -121,11 +138,32 @@ class Planner {
     group_of_[result] = joined;
   }
 
+  /// Has the open group that makes a reduction's operand do the reduction too, if it can.
+  bool fold(std::uint32_t entry_index) {
+    const Segment::Entry& entry = draft_.entries()[entry_index];
+    const auto* reduce = std::get_if<op::Reduce>(&entry.op.is);
+    if (!reduce) return false;
+    const Reference operand = draft_.operands(entry)[0];
+    const std::size_t index = open_group(operand);
+    if (index == kNone || folded_[operand.index()]) return false;
+    const std::optional<int> kept = kept_by(*reduce, desc(operand.index()));
+    Group& group = groups_[index];
+    if (!kept || (!group.folds.empty() && group.kept != *kept)) return false;
+    group.kept = *kept;
+    group.folds.push_back(entry_index);
+    const std::uint32_t result = draft_.results(entry)[0].index();
+    group_of_[result] = index;
+    folded_[result] = true;
+    return true;
+  }
+
   /// For one more operation, or for all of another group?
   bool has_room(std::size_t group) const {
     return groups_[group].entries.size() < kMostSteps && groups_[group].inputs.size() + 2 < kMostInputs;
   }
   bool has_room(std::size_t one, std::size_t other) const {
+    if (!groups_[one].folds.empty() && !groups_[other].folds.empty() && groups_[one].kept != groups_[other].kept)
+      return false;
     return groups_[one].entries.size() + groups_[other].entries.size() < kMostSteps &&
            groups_[one].inputs.size() + groups_[other].inputs.size() + 2 < kMostInputs;
   }
@@ -138,6 +176,11 @@ class Planner {
     for (const std::uint32_t entry : groups_[from].entries)
       group_of_[draft_.results(draft_.entries()[entry])[0].index()] = into;
     for (const std::uint32_t input : groups_[from].inputs) target.reads(input);
+    for (const std::uint32_t fold : groups_[from].folds) {
+      target.folds.push_back(fold);
+      target.kept = groups_[from].kept;
+      group_of_[draft_.results(draft_.entries()[fold])[0].index()] = into;
+    }
     groups_[from] = {.shape = {}, .open = false};
   }
 
@@ -145,7 +188,7 @@ class Planner {
     Group& group = groups_[index];
     if (!group.open) return;
     group.open = false;
-    if (group.entries.size() == 1) emit(group.entries[0]);
+    if (group.entries.size() == 1 && group.folds.empty()) emit(group.entries[0]);
     else emit_group(index);
   }
 
@@ -183,6 +226,12 @@ class Planner {
       if (!seen_beyond(made[i], index)) continue;
       program->outputs.push_back(static_cast<std::uint16_t>(i));
       step.out.push_back(made[i]);
+    }
+    for (const std::uint32_t entry_index : group.folds) {
+      const Segment::Entry& entry = draft_.entries()[entry_index];
+      program->folds.push_back(
+          {step_of_[draft_.operands(entry)[0].index()], std::get<op::Reduce>(entry.op.is).fn, group.kept});
+      step.out.push_back(draft_.results(entry)[0].index());
     }
     plan_.steps.push_back(std::move(step));
   }
@@ -241,6 +290,7 @@ class Planner {
   const Draft draft_;
   std::vector<bool> needed_;
   std::vector<std::size_t> group_of_;
+  std::vector<bool> folded_;  // values that a group makes by a reduction
   std::vector<Group> groups_;
   std::vector<std::uint16_t> step_of_;               // where in its group's program a value is made
   std::vector<std::vector<std::uint32_t>> readers_;  // the entries that read each value
@@ -259,6 +309,7 @@ std::string describe(const Plan& plan, const Segment& segment) {
       for (const op::Program::Step& inner : fused->program->steps)
         lines += text(&inner == fused->program->steps.data() ? "" : " ",
                       std::visit([](const auto& op) { return std::string(op::spoken_name(op)); }, inner.op));
+      for (const op::Program::Fold& fold : fused->program->folds) lines += text(" ", op::name(fold.fn));
     } else {
       lines += text(step.op);
     }

@@ -23,6 +23,11 @@ Values Fused::expand(Inputs in) const {
   }
   Values outputs;
   for (const std::uint16_t step : program->outputs) outputs.push_back(results[step]);
+  for (const Program::Fold& fold : program->folds) {
+    Dims dims;
+    for (int dim = fold.kept; dim < program->shape.size(); ++dim) dims.push_back(dim);
+    outputs.push_back(emit(Reduce{fold.fn, dims}, {results[fold.step]}));
+  }
   return outputs;
 }
 

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "kiln/ops/elementwise.hpp"
+#include "kiln/ops/reduce.hpp"
 
 namespace kiln::op {
 
 /// What Fused computes: steps in order, each on inputs of the call or results of earlier steps. Every step's result has
-/// the shape of the whole; inputs broadcast to it.
+/// the shape of the whole; inputs broadcast to it. At the end may stand reductions over the last dimensions.
 struct Program {
   /// Input i of the call, or the result of step i.
   struct Operand {
@@ -47,7 +48,14 @@ struct Program {
   Shape shape;
   std::vector<DType> inputs;  // the element type that each input is read as: a tensor's own, or what a number becomes
   std::vector<Step> steps;
+  /// A step's result, folded over the dimensions from `kept` on, which stay with size 1.
+  struct Fold {
+    std::uint16_t step;
+    ReduceFn fn;
+    int kept;
+  };
   std::vector<std::uint16_t> outputs;  // the steps whose results are results of the call, in order
+  std::vector<Fold> folds;             // what its other results are
 
  private:
   mutable std::atomic<const Made*> made_{nullptr};

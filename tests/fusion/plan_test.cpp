@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/core/parallel.hpp"
 #include "kiln/ops/functions/scan.hpp"
 #include "tests/fusion/fused_device.hpp"
 
 namespace kiln::test {
 namespace {
+
+std::vector<float> floats(const Value& value) { return value.data().to_vector<float>(); }
 
 /// How many operations reach the backend when `program`'s result is read.
 template <class F>
@@ -113,6 +116,87 @@ TEST(Plan, StoresWhatAReductionReads) {
                    return e / sum(e, {1}, true);
                  }),
             3);
+}
+
+TEST(Plan, FoldsAtTheEndOfAKernel) {
+  const FusedDevice fused;
+  const Value x = fused.of({4, 256}, 0.01), y = fused.of({4, 256, 2}, 0.01);
+  (void)x.data(), (void)y.data();
+  EXPECT_EQ(runs(fused, [&] { return sum(square(x) + 1, {1}, true); }), 1);
+  EXPECT_EQ(runs(fused, [&] { return mean(square(x - 1), {0, 1}, true); }), 1);
+  EXPECT_EQ(runs(fused, [&] { return max(abs(x), {1}, true) - min(abs(x), {1}, true); }), 2);
+  EXPECT_EQ(runs(fused, [&] { return exp(x) / sum(exp(x), {1}, true); }), 2);
+  EXPECT_EQ(runs(fused, [&] { return sum(square(x), {0}, true); }), 2);  // down the columns
+  // Two reductions that keep different dimensions.
+  EXPECT_EQ(runs(fused, [&] { return sum(square(y), {1, 2}, true) + sum(square(y), {0, 1, 2}, true); }), 3);
+}
+
+TEST(Plan, FoldsWhatTheLoopsSay) {
+  const FusedDevice fused;
+  for (const Shape& shape : {Shape{3, 200}, Shape{2, 5, 128}, Shape{1, 200'000}, Shape{70'000, 130}}) {
+    const int last = shape.size() - 1;
+    const std::int64_t length = shape[last], rows = numel(shape) / length;
+    const Value x = uniform(shape, -1, 1, fused.device, DType::F32, Key{3}), scale = fused.of({length}, 1e-5);
+    const std::vector<float> in = x.data().to_vector<float>();
+    const Value y = x * x + scale;
+    const Values results{sum(y, {last}, true), mean(y, {last}, true), max(y - x, {last}, true), min(y, {last}, true)};
+    const std::vector<float> whole = floats(y), sums = floats(results[0]), means = floats(results[1]),
+                             most = floats(results[2]), least = floats(results[3]);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      double total = 0, largest = -1e30, smallest = 1e30;
+      for (std::int64_t i = 0; i < length; ++i) {
+        const double number = in[static_cast<std::size_t>(row * length + i)];
+        const double z = number * number + 1e-5 * static_cast<double>(i);
+        ASSERT_NEAR(whole[static_cast<std::size_t>(row * length + i)], z, 1e-6 * (1 + z));
+        total += z, largest = std::max(largest, z - number), smallest = std::min(smallest, z);
+      }
+      const auto at = static_cast<std::size_t>(row);
+      ASSERT_NEAR(sums[at], total, 1e-6 * total);
+      ASSERT_NEAR(means[at], total / static_cast<double>(length), 1e-6 * total / static_cast<double>(length));
+      ASSERT_NEAR(most[at], largest, 1e-6 * largest);
+      ASSERT_NEAR(least[at], smallest, 1e-6);
+    }
+  }
+}
+
+TEST(Plan, ReadsAFoldAfterTheKernelThatMakesIt) {
+  const FusedDevice fused;
+  const Value x = uniform({5, 300}, -2, 2, fused.device, DType::F32, Key{4});
+  const Value e = exp(x - max(x, {1}, true));
+  const std::vector<float> in = floats(x), found = floats(e / sum(e, {1}, true));
+  for (std::size_t row = 0; row < 5; ++row) {
+    double total = 0;
+    for (std::size_t i = 0; i < 300; ++i) total += std::exp(double{in[row * 300 + i]});
+    for (std::size_t i = 0; i < 300; ++i)
+      ASSERT_NEAR(found[row * 300 + i], std::exp(double{in[row * 300 + i]}) / total, 1e-8);
+  }
+}
+
+TEST(Plan, FoldsNaNAndPermutedMemory) {
+  const FusedDevice fused;
+  std::vector<float> numbers(3 * 150, 1.0f);
+  numbers[200] = NAN;
+  const Value x = from_data(TensorData::of<float>({3, 150}, numbers), fused.device);
+  const std::vector<float> most = floats(max(x * 2, {1}, true)), totals = floats(sum(x * 2, {1}, true));
+  EXPECT_EQ(most[0], 2);
+  EXPECT_TRUE(std::isnan(most[1]) && std::isnan(totals[1]));
+  EXPECT_EQ(totals[2], 300);
+  const Value turned = transpose(fused.of({150, 3}, 1.0));
+  EXPECT_EQ(floats(sum(turned + 1, {1}, true)), (std::vector<float>{33675, 33825, 33975}));
+}
+
+TEST(Plan, FoldsToTheSameBitsOnAnyNumberOfThreads) {
+  const FusedDevice fused;
+  const Value x = uniform({3, 300'001}, -1, 1, fused.device, DType::F32, Key{5});
+  const int before = num_threads();
+  std::vector<std::vector<float>> found;
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    found.push_back(floats(sum(x * 3, {1}, true)));
+  }
+  set_num_threads(before);
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_EQ(found[0], found[2]);
 }
 
 TEST(Plan, KeepsWhatSomebodyStillHolds) {

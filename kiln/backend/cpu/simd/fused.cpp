@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/folding.hpp"
 #include "kiln/backend/cpu/simd/operand.hpp"
 #include "kiln/backend/cpu/simd/select.hpp"
 #include "kiln/core/parallel.hpp"
@@ -258,10 +259,17 @@ bool run(const op::Fused& op, Call call) {
   const Compiled& compiled = program.made<Compiled>();
   if (!compiled.runs()) return false;
 
-  const Dims order = follow_order(program.shape, call.in);
+  Array whole{
+      .data = nullptr, .dtype = DType::F32, .shape = program.shape, .strides = follow_order(program.shape, call.in)};
+  std::optional<Folding> folding;
+  if (!program.folds.empty()) {
+    // Rows are folded in the order of memory.
+    if (!whole.contiguous() || whole.numel() == 0) return false;
+    folding.emplace(program);
+  }
   std::vector<Array> results;
-  results.reserve(call.out.size());
-  for (Value& out : call.out) results.push_back(allocate(out, order));
+  results.reserve(program.outputs.size());
+  for (Value& out : call.out.first(program.outputs.size())) results.push_back(allocate(out, whole.strides));
 
   // The planner gives every use of a number an input of its own, so that a divisor can be inverted in its place.
   const std::vector<Instruction>* instructions = &compiled.instructions();
@@ -289,12 +297,12 @@ bool run(const op::Fused& op, Call call) {
     if (call.in[i].is_scalar()) {
       first_tiles[i] = {numbers.emplace_back(inverses[i] ? Scalar(*inverses[i]) : call.in[i].scalar(), dtype).bytes, 0};
     } else {
-      tensors.emplace_back(call.in[i], results[0], dtype);
+      tensors.emplace_back(call.in[i], whole, dtype);
       inputs.push_back(i);
     }
   }
 
-  parallel_for(results[0].numel(), compiled.grain(), [&](std::int64_t begin, std::int64_t end) {
+  const auto compute = [&](std::int64_t begin, std::int64_t end, double* totals) {
     static thread_local Scratch scratch;
     std::byte* place =
         scratch.of(tensors.size() * kFeedBytes + static_cast<std::size_t>(compiled.slots()) * kSlotBytes);
@@ -309,17 +317,27 @@ bool run(const op::Fused& op, Call call) {
       for (const Source& source : sources) count = source.limit(at, count);
       for (const Source& source : sources) tiles[source.input] = source.read(at, count);
       Tile* made = tiles.data() + call.in.size();
-      for (const Instruction& instruction : *instructions) {
+      for (std::size_t i = 0; i < instructions->size(); ++i) {
+        const Instruction& instruction = (*instructions)[i];
         const Array* stored = instruction.output < 0 ? nullptr : &results[static_cast<std::size_t>(instruction.output)];
         std::byte* target = stored ? stored->data + at * static_cast<std::int64_t>(size_of(stored->dtype)) : nullptr;
         void* out = instruction.slot < 0 ? target : place + static_cast<std::size_t>(instruction.slot) * kSlotBytes;
         instruction.call(instruction, tiles.data(), out, count);
         *made++ = {out, 1};
         if (target && out != target) convert(DType::F32, out, stored->dtype, target, count);
+        if (totals) folding->take(i, static_cast<const float*>(out), count, totals);
       }
       at += count;
     }
-  });
+  };
+  if (!folding) {
+    parallel_for(whole.numel(), compiled.grain(),
+                 [&](std::int64_t begin, std::int64_t end) { compute(begin, end, nullptr); });
+  } else {
+    folding->run(compiled.grain(), compute);
+    for (std::size_t i = 0; i < program.folds.size(); ++i)
+      folding->store(i, allocate(call.out[program.outputs.size() + i]));
+  }
   return true;
 }
 
