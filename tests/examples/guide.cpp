@@ -55,7 +55,7 @@ class Guide : public testing::Test {
     for (const std::int64_t number : {std::int64_t{0x801}, config.count}) put_big_endian(labels, number);
     for (std::int64_t i = 0; i < config.count; ++i) {
       const Image image = digits.get(i);
-      for (const float pixel : image.pixels) images.put(static_cast<char>(pixel * 255));
+      for (const float pixel : image.pixels) images.put(static_cast<char>(static_cast<unsigned char>(pixel * 255)));
       labels.put(static_cast<char>(image.label));
     }
   }

@@ -101,9 +101,14 @@ HWY_INLINE Vector<float> in_double(F f, Floats... x) {
     Vector<double> z;
     if constexpr (sizeof...(x) == 1) z = f(part(0));
     else z = f(part(0), part(1));
-    // Highway's one-lane target saturates where others overflow.
-    if constexpr (kLanes<double> == 1) result[i] = static_cast<float>(hn::GetLane(z.lanes));
-    else hn::StoreU(hn::DemoteTo(narrow, z.lanes), narrow, result + i);
+    // Highway's emulated targets saturate where others overflow.
+    if constexpr (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128) {
+      double wide_result[kLanes<double>];
+      store(z, wide_result);
+      for (std::size_t k = 0; k < kLanes<double>; ++k) result[i + k] = static_cast<float>(wide_result[k]);
+    } else {
+      hn::StoreU(hn::DemoteTo(narrow, z.lanes), narrow, result + i);
+    }
   }
   return Vector<float>::load(result);
 }
