@@ -43,6 +43,12 @@ Piece cut(const Product& p) {
     if (p.m < kThin) halve(piece.n, 96, 32);
     halve(piece.m, 32, 8);
   } else {
+    // Both operands are packed again for each tile: the squarer it is, the less.
+    while (left > 1 && std::max(piece.m, piece.n) >= 512) {
+      if (piece.m >= piece.n) piece.m = round_up(divide_up(piece.m, 2), 8);
+      else piece.n = round_up(divide_up(piece.n, 2), 32);
+      left /= 2;
+    }
     halve(piece.m, 128, 8);
     halve(piece.n, 384, 32);
     halve(piece.m, 32, 8);

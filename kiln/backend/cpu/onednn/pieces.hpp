@@ -14,7 +14,7 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_
 /// Up to 16 pieces, as long as they are worth it; up to 64 of 128 million operations each.
 constexpr std::int64_t pieces(std::int64_t cost) {
   const std::int64_t few = std::clamp<std::int64_t>(cost / kWorthAThread, 1, 16);
-  return std::clamp<std::int64_t>(cost >> 27, few, 64);
+  return std::clamp<std::int64_t>(cost >> 29, few, 64);
 }
 
 }  // namespace kiln::cpu::onednn
