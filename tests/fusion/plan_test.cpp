@@ -298,6 +298,23 @@ TEST(Plan, RoundsHalvesWhereTheyAreStoredOrCast) {
   EXPECT_EQ((cast(x, DType::BF16) + 1.0).data().to_vector<float>()[0], 2.0f);
 }
 
+TEST(Plan, CastsBetweenAllElementTypesWithinAKernel) {
+  const FusedDevice fused;
+  constexpr DType kTypes[] = {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I32, DType::I16,
+                              DType::I8,  DType::U64, DType::U32, DType::U16,  DType::U8,  DType::Bool};
+  for (const DType from : kTypes)
+    for (const DType to : kTypes) {
+      const Value x = cast(remainder(fused.of({3, 700}, 1.0), 97.0), from);
+      (void)x.data();
+      const Value y = cast(cast(x, DType::F32) + 1, to);  // whole numbers below 100: exact in every type
+      const std::vector<float> found = floats(cast(y, DType::F32) * 1.0);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const double before = static_cast<double>(i % 97), taken = from == DType::Bool ? before != 0 : before;
+        ASSERT_EQ(found[i], to == DType::Bool ? 1 : taken + 1) << text(from, " to ", to, " at ", i);
+      }
+    }
+}
+
 TEST(Plan, TakesEmptyTensorsAndScalars) {
   const FusedDevice fused;
   EXPECT_EQ((exp(full({0, 3}, 1.0, fused.device)) + 1).data().to_vector<float>().size(), 0u);

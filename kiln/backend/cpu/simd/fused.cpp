@@ -216,28 +216,38 @@ constexpr std::size_t kFeedBytes = (sizeof(Feed<std::uint64_t>) + kVectorBytes -
 class Source {
  public:
   Source(const Operand& operand, std::size_t input, std::size_t size, std::byte* place) : input(input), size_(size) {
-    switch (size) {
-      case 1: bytes_ = new (place) Feed<std::uint8_t>(operand); break;
-      case 4: words_ = new (place) Feed<std::uint32_t>(operand); break;
-      default: longs_ = new (place) Feed<std::uint64_t>(operand); break;
-    }
+    visit([&]<class T>(Feed<T>*& feed) { feed = new (place) Feed<T>(operand); });
   }
-  std::int64_t limit(std::int64_t at, std::int64_t count) const {
-    return size_ == 1 ? bytes_->limit(at, count) : size_ == 4 ? words_->limit(at, count) : longs_->limit(at, count);
+  std::int64_t limit(std::int64_t at, std::int64_t count) {
+    visit([&](const auto* feed) { count = feed->limit(at, count); });
+    return count;
   }
-  Tile read(std::int64_t at, std::int64_t count) const {
-    const auto tile = [](const auto& run) { return Tile{run.data, run.step}; };
-    return size_ == 1   ? tile(bytes_->read(at, count))
-           : size_ == 4 ? tile(words_->read(at, count))
-                        : tile(longs_->read(at, count));
+  Tile read(std::int64_t at, std::int64_t count) {
+    Tile tile{};
+    visit([&](auto* feed) {
+      const auto run = feed->read(at, count);
+      tile = {run.data, run.step};
+    });
+    return tile;
   }
 
   const std::size_t input;
 
  private:
+  template <class F>
+  void visit(F&& f) {
+    switch (size_) {
+      case 1: return f(bytes_);
+      case 2: return f(halves_);
+      case 4: return f(words_);
+      default: return f(longs_);
+    }
+  }
+
   std::size_t size_;
   union {
     Feed<std::uint8_t>* bytes_;
+    Feed<std::uint16_t>* halves_;
     Feed<std::uint32_t>* words_;
     Feed<std::uint64_t>* longs_;
   };
@@ -314,8 +324,8 @@ bool run(const op::Fused& op, Call call) {
 
     for (std::int64_t at = begin; at < end;) {
       std::int64_t count = std::min(end - at, kBlock);
-      for (const Source& source : sources) count = source.limit(at, count);
-      for (const Source& source : sources) tiles[source.input] = source.read(at, count);
+      for (Source& source : sources) count = source.limit(at, count);
+      for (Source& source : sources) tiles[source.input] = source.read(at, count);
       Tile* made = tiles.data() + call.in.size();
       for (std::size_t i = 0; i < instructions->size(); ++i) {
         const Instruction& instruction = (*instructions)[i];
