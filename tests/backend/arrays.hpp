@@ -1,11 +1,15 @@
 // Operands in any memory order, and float64 copies of them for the loops that say what is right.
 #pragma once
+#include <gtest/gtest.h>
+
 #include <cstring>
+#include <initializer_list>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu {
 
@@ -103,6 +107,21 @@ inline std::vector<double> product(const Value& a, const Value& b, const Shape& 
 inline bool same_bits(const Value& a, const Value& b) {
   const std::vector<double> x = numbers(a), y = numbers(b);
   return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0);
+}
+
+/// multiply(a, b) gives the same bits on 1, 2 and 5 threads.
+template <class Multiply>
+void expect_same_bits_on_any_threads(std::initializer_list<std::pair<Value, Value>> operands, Multiply&& multiply) {
+  const int before = num_threads();
+  for (const auto& [a, b] : operands) {
+    set_num_threads(1);
+    const Value one = multiply(a, b);
+    for (const int threads : {2, 5}) {
+      set_num_threads(threads);
+      EXPECT_TRUE(same_bits(one, multiply(a, b))) << text(a, " x ", b, " on ", threads);
+    }
+  }
+  set_num_threads(before);
 }
 
 }  // namespace kiln::cpu

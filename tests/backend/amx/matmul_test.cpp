@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "kiln/backend/cpu/amx/amx.hpp"
-#include "kiln/core/parallel.hpp"
 
 #include "tests/backend/arrays.hpp"
 
@@ -109,20 +108,11 @@ TEST_F(AmxMatmul, LeavesOtherTypesToOtherKernels) {
 }
 
 TEST_F(AmxMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
-  const int before = num_threads();
-  for (const auto& [a, b] :
-       std::initializer_list<std::pair<Value, Value>>{{numbers_in({512, 300}, 25), numbers_in({300, 500}, 26)},
-                                                      {numbers_in({64, 1024}, 25), numbers_in({1024, 512}, 26, {1, 0})},
-                                                      {numbers_in({1, 1000}, 25), numbers_in({1000, 900}, 26)},
-                                                      {numbers_in({50, 64, 65}, 25), numbers_in({50, 65, 66}, 26)}}) {
-    set_num_threads(1);
-    const Value one = multiply(a, b);
-    for (const int threads : {2, 5}) {
-      set_num_threads(threads);
-      EXPECT_TRUE(same_bits(one, multiply(a, b))) << text(a, " x ", b, " on ", threads);
-    }
-  }
-  set_num_threads(before);
+  expect_same_bits_on_any_threads({{numbers_in({512, 300}, 25), numbers_in({300, 500}, 26)},
+                                   {numbers_in({64, 1024}, 25), numbers_in({1024, 512}, 26, {1, 0})},
+                                   {numbers_in({1, 1000}, 25), numbers_in({1000, 900}, 26)},
+                                   {numbers_in({50, 64, 65}, 25), numbers_in({50, 65, 66}, 26)}},
+                                  multiply);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "kiln/backend/cpu/onednn/onednn.hpp"
-#include "kiln/core/parallel.hpp"
 
 #include "tests/backend/arrays.hpp"
 
@@ -117,20 +116,11 @@ TEST(OneDnnMatmul, LeavesOtherTypesToTheReference) {
 }
 
 TEST(OneDnnMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
-  const int before = num_threads();
-  for (const auto& [a, b] : std::initializer_list<std::pair<Value, Value>>{
-           {random_tensor({512, 300}, 25), random_tensor({300, 500}, 26)},
-           {random_tensor({64, 1024}, 25), random_tensor({1024, 512}, 26, {1, 0})},
-           {random_tensor({1, 1000}, 25), random_tensor({1000, 900}, 26)},
-           {random_tensor({50, 64, 65}, 25), random_tensor({50, 65, 66}, 26)}}) {
-    set_num_threads(1);
-    const Value one = multiply(a, b);
-    for (const int threads : {2, 5}) {
-      set_num_threads(threads);
-      EXPECT_TRUE(same_bits(one, multiply(a, b))) << text(a, " x ", b, " on ", threads);
-    }
-  }
-  set_num_threads(before);
+  expect_same_bits_on_any_threads({{random_tensor({512, 300}, 25), random_tensor({300, 500}, 26)},
+                                   {random_tensor({64, 1024}, 25), random_tensor({1024, 512}, 26, {1, 0})},
+                                   {random_tensor({1, 1000}, 25), random_tensor({1000, 900}, 26)},
+                                   {random_tensor({50, 64, 65}, 25), random_tensor({50, 65, 66}, 26)}},
+                                  multiply);
 }
 
 }  // namespace
