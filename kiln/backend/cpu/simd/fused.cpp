@@ -1,6 +1,7 @@
 // A program of elementwise steps, a tile at a time: what lies between its inputs and its outputs stays in L1. Each step
-// is the function of its row that the op alone would run, so that fused and unfused give the same bits. Half types are
-// computed in single precision from end to end and rounded where they are stored or cast.
+// is the function of its row that the op alone would run, so that fused and unfused give the same bits; the sums at a
+// program's end (folding.hpp) may differ in the last. Half types are computed in single precision from end to end and
+// rounded where they are stored or cast.
 #include "kiln/ops/fused.hpp"
 
 #include <algorithm>
