@@ -23,8 +23,8 @@ class Pass {
     Pending& target = entry->second;
     if (fresh) target = {to.tape(), Values(static_cast<std::size_t>(to.tape()->results.size()))};
     Value& slot = target.grads[static_cast<std::size_t>(to.slot())];
-    const Desc& desc = to.tape()->results[to.slot()];
-    grad = fit(grad, desc, to.tape()->device);
+    const Desc& desc = to.tape()->results[static_cast<std::size_t>(to.slot())];
+    grad = fit(std::move(grad), desc, to.tape()->device);
     slot = slot.empty() ? std::move(grad) : slot + grad;
   }
 
@@ -38,9 +38,9 @@ class Pass {
     }
   }
 
-  void pull_back(const Pending& at) {
+  void pull_back(Pending& at) {
     if (at.record->again) return run_again(at);
-    Backward backward = renewals_.backward(at.record, at.grads);
+    Backward backward = renewals_.backward(at.record, std::move(at.grads));
     op::visit(*at.record->op, [&](const auto& op) { op.vjp(backward); });
     for (int i = 0; i < backward.arity(); ++i)
       add(at.record->in[static_cast<std::size_t>(i)].value, std::move(backward.into()[static_cast<std::size_t>(i)]));
@@ -55,12 +55,14 @@ class Pass {
   }
 
   // A vjp may answer in the shape that its operand broadcast to, as a plain number, or in another float type.
-  static Value fit(const Value& grad, const Desc& desc, const Device& device) {
+  static Value fit(Value grad, const Desc& desc, const Device& device) {
     if (grad.is_scalar()) return full(desc.shape, grad.scalar(), device, desc.dtype);
+    if (grad.node()->desc == desc) return grad;
     return cast(sum_to(grad, desc.shape), desc.dtype);
   }
 
-  std::map<std::uint64_t, Pending> pending_;
+  using Slot = std::pair<const std::uint64_t, Pending>;
+  std::map<std::uint64_t, Pending, std::less<>, SpareAllocator<Slot>> pending_;
   Renewals renewals_;
 };
 

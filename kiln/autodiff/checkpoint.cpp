@@ -29,7 +29,7 @@ class Rerun final : public Again {
     const Ref<Record> record = make_record(self, self->results_, results[0].device());
     for (std::size_t i = 0; i < results.size(); ++i)
       if (!results[i].tracked() && is_float(results[i].dtype()))  // one that is tracked was there before
-        results[i] = Value(results[i].node(), record, static_cast<int>(i));
+        results[i].attach(record, static_cast<int>(i));
     return results;
   }
 

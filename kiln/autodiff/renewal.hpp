@@ -10,7 +10,7 @@ namespace kiln {
 /// Belongs to one walk over a tape, in which records come after all that were made from their results.
 class Renewals {
  public:
-  /// What the record's op is differentiated with.
+  /// What the record's op is differentiated with, while the caller holds the record.
   Backward backward(const Ref<Record>& record, Values grads);
   /// No gradient reads the record's results any more.
   void forget(const Record& record) { made_.erase(&record); }

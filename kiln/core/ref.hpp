@@ -8,7 +8,7 @@
 namespace kiln {
 
 /// A base that counts its owners; a fresh object has none. Where nobody else can be counting at the same time, there is
-/// no need for atomic steps, which cost as much as dozens of others.
+/// no need for atomic steps, which cost as much as dozens of others; nor is there where nobody has to count.
 class RefCounted {
  public:
   RefCounted() = default;
@@ -16,14 +16,23 @@ class RefCounted {
   RefCounted& operator=(const RefCounted&) { return *this; }
   virtual ~RefCounted() = default;
 
-  void add_owner() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  void add_owner() const {
+    if (!is_permanent()) count_.fetch_add(1, std::memory_order_relaxed);
+  }
   /// For an object that nobody knows yet.
   void add_first_owner() const { count_.store(1, std::memory_order_relaxed); }
   /// True when that was the last owner.
-  bool drop_owner() const { return has_one_owner() || count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  bool drop_owner() const {
+    return has_one_owner() || (!is_permanent() && count_.fetch_sub(1, std::memory_order_acq_rel) == 1);
+  }
   bool has_one_owner() const { return count_.load(std::memory_order_acquire) == 1; }
 
+  /// It stays until the program ends, whoever lets go of it. To be said before other threads know the object.
+  void make_permanent() const { count_.store(kPermanent, std::memory_order_relaxed); }
+  bool is_permanent() const { return count_.load(std::memory_order_relaxed) & kPermanent; }
+
  private:
+  static constexpr std::uint32_t kPermanent = 1u << 31;
   mutable std::atomic<std::uint32_t> count_{0};
 };
 

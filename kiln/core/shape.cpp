@@ -37,6 +37,7 @@ int wrap_dim(std::string_view op, std::int64_t dim, int rank) {
 }
 
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
+  if (a == b) return a;
   const int rank = std::max(a.size(), b.size());
   Shape result = Shape::filled(rank, 1);
   for (int i = 1; i <= rank; ++i) {

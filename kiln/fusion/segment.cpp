@@ -8,37 +8,10 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "kiln/core/reflect.hpp"
+#include "kiln/core/reflect_words.hpp"
 
 namespace kiln::fusion {
 namespace {
-
-/// Writes an op's attributes as words, so that equal words mean equal ops.
-class Encoder {
- public:
-  explicit Encoder(std::vector<std::uint64_t>& words) : words_(words) {}
-
-  template <class T>
-  void operator()(const T& field) {
-    if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) words_.push_back(static_cast<std::uint64_t>(field));
-    else if constexpr (std::is_floating_point_v<T>)
-      words_.push_back(std::bit_cast<std::uint64_t>(static_cast<double>(field)));
-    else if constexpr (requires { field.begin(); }) {
-      words_.push_back(static_cast<std::uint64_t>(field.size()));
-      for (const auto& element : field) (*this)(element);
-    } else if constexpr (requires { field.get(); }) {
-      words_.push_back(reinterpret_cast<std::uintptr_t>(field.get()));  // a user's op is known by its identity
-    } else if constexpr (requires { field.has_value(); }) {
-      words_.push_back(field.has_value());
-      if (field) (*this)(*field);
-    } else {
-      reflect::for_each_field(field, [&](std::string_view, const auto& inner) { (*this)(inner); });
-    }
-  }
-
- private:
-  std::vector<std::uint64_t>& words_;
-};
 
 // Marks hold the segment's epoch above and the value's number below; the highest bit says that the value waits there to
 // be computed. Only those without that bit change owners: threads that read the same tensors overwrite each other's.
@@ -58,7 +31,11 @@ std::uint64_t mark_of(const Node& node) { return node.mark.bits.load(std::memory
 
 void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
   words.push_back(op.is.index());
-  op::visit(op, Encoder(words));
+  op::visit(op, [&]<class T>(const T& o) {
+    if constexpr (std::is_same_v<T, op::Custom>) o.op->identify(words);
+    else if constexpr (std::is_same_v<T, op::Fused>) words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
+    else reflect::append_words(words, o);
+  });
 }
 
 bool may_fail(const op::Op& op) {
@@ -111,8 +88,7 @@ Reference Segment::refer(const Value& value) {
   }
   const std::uint32_t index = add(node, 0);
   key_.push_back(index | std::uint64_t{1} << 41);
-  Encoder encode(key_);
-  encode(node->desc);
+  reflect::append_words(key_, node->desc);
   return Reference::value(index);
 }
 

@@ -20,6 +20,11 @@ class CustomOp : public RefCounted {
   virtual Values vjp(Inputs in, Inputs out, Inputs grad) const { return (void)in, (void)out, (void)grad, Values{}; }
   /// A kernel for `backend` ("cpu"); false: none, run the expansion.
   virtual bool run(std::string_view backend, Call call) const { return (void)backend, (void)call, false; }
+  /// Appends what tells it from other operations: of two that append the same words, either may run in the other's
+  /// place. By itself it is like no other.
+  virtual void identify(std::vector<std::uint64_t>& words) const {
+    words.push_back(reinterpret_cast<std::uintptr_t>(this));
+  }
 };
 
 namespace op {

@@ -157,7 +157,7 @@ Saves Binary::saves(std::uint32_t tracked) const { return saves_for(row(fn), tra
 
 void Unary::vjp(Backward& backward) const {
   const std::uint32_t read = row(fn).grad_x_reads;
-  const Value g = backward.grad();
+  const Value& g = backward.grad();
   const Value x = read & kX ? backward.in(0) : Value(), z = read & kZ ? backward.out() : Value();
   backward.to(0, [&]() -> Value {
     switch (fn) {
@@ -175,7 +175,7 @@ void Unary::vjp(Backward& backward) const {
 
 void Binary::vjp(Backward& backward) const {
   const std::uint32_t read = reads(row(fn), (backward.wants(0) ? kX : 0) | (backward.wants(1) ? kY : 0));
-  const Value g = backward.grad();
+  const Value& g = backward.grad();
   const Value x = read & kX ? backward.in(0) : Value(), y = read & kY ? backward.in(1) : Value(),
               z = read & kZ ? backward.out() : Value();
   switch (fn) {
@@ -220,11 +220,17 @@ void Cast::vjp(Backward& backward) const {
 
 namespace {
 
+/// x, or what it is in another type, held by `held`.
+const Value& as(DType dtype, const Value& x, Value& held) {
+  return x.is_scalar() || x.dtype() == dtype ? x : held = cast(x, dtype);
+}
+
 Value unary(op::UnaryFn fn, const Value& x) {
   require<ArgumentError>(!x.empty(), op::name(fn), ": the operand is empty");
   if (x.is_scalar()) return evaluate(fn, x.scalar());
   if (fn == op::UnaryFn::BitwiseNot && x.dtype() == DType::Bool) fn = op::UnaryFn::LogicalNot;
-  return emit(op::Unary{fn}, {cast(x, op::computed_in(op::row(fn), x.dtype()))});
+  Value held;
+  return emit(op::Unary{fn}, Borrowed(as(op::computed_in(op::row(fn), x.dtype()), x, held)));
 }
 
 Value binary(op::BinaryFn fn, const Value& x, const Value& y) {
@@ -234,7 +240,8 @@ Value binary(op::BinaryFn fn, const Value& x, const Value& y) {
                          : y.is_scalar() ? promote_scalar(x.dtype(), y.scalar().kind())
                                          : promote(x.dtype(), y.dtype());
   const DType dtype = op::computed_in(op::row(fn), promoted);
-  return emit(op::Binary{fn}, {cast(x, dtype), cast(y, dtype)});
+  Value held_x, held_y;
+  return emit(op::Binary{fn}, Borrowed(as(dtype, x, held_x), as(dtype, y, held_y)));
 }
 
 }  // namespace

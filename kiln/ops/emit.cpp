@@ -54,10 +54,10 @@ void execute(const Device& device, const op::Op& op, Inputs in, const Descs& des
   for (const Desc& desc : descs) differentiable |= is_float(desc.dtype);
   if (!differentiable) return;
   if (!grad_enabled()) return note_unrecorded();
-  const Ref<Record> record = make_record(op, in, descs, out, device);
+  Ref<Record> record = make_record(op, in, descs, out, device);
+  if (descs.size() == 1) return out[0].attach(std::move(record), 0);
   for (int i = 0; i < descs.size(); ++i)
-    if (is_float(descs[i].dtype))
-      out[static_cast<std::size_t>(i)] = Value(out[static_cast<std::size_t>(i)].node(), record, i);
+    if (is_float(descs[i].dtype)) out[static_cast<std::size_t>(i)].attach(record, i);
 }
 
 /// The operands, in other types where the thread's Autocast wants them so.

@@ -8,6 +8,32 @@
 namespace kiln {
 using Values = std::vector<Value>;
 
+/// Operands side by side for the length of a call. They do not count among the owners of what they refer to, which
+/// would cost more than to note a call: whoever makes this holds them meanwhile.
+template <std::size_t N>
+class Borrowed {
+ public:
+  template <class... V>
+  explicit Borrowed(const V&... values) {
+    Value* place = values_;
+    (new (place++) Value(lend(values)), ...);
+  }
+  Borrowed(const Borrowed&) = delete;
+  ~Borrowed() {}  // and not of the values
+  operator Inputs() const { return {values_, N}; }
+
+ private:
+  static Value lend(const Value& value) {
+    if (value.is_scalar()) return value;
+    return Value(Ref<Node>::adopt(value.node().get()), Ref<Record>::adopt(value.tape().get()), value.slot());
+  }
+  union {
+    Value values_[N];
+  };
+};
+template <class... V>
+Borrowed(const V&...) -> Borrowed<sizeof...(V)>;
+
 /// Runs `op` and returns its only result. The device is that of the tensor operands, which must agree.
 template <class Op>
 Value emit(const Op& op, Inputs in);

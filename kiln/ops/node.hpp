@@ -1,5 +1,6 @@
 // Node: the data behind a Value. Backends read and fill it; users never see it.
 #pragma once
+#include "kiln/core/spare_memory.hpp"
 #include "kiln/ops/backend.hpp"
 
 namespace kiln {
@@ -27,9 +28,8 @@ struct Mark {
 
 struct Node final : RefCounted {
   Node(Desc desc, Device device) : desc(desc), device(std::move(device)) {}
-  // Thousands come and go with every step of a training: memory of those that went is kept for the next.
-  static void* operator new(std::size_t size);
-  static void operator delete(void* memory);
+  static void* operator new(std::size_t size) { return take_spare(size); }
+  static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
 
   Desc desc;
   Device device;

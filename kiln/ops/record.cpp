@@ -93,13 +93,13 @@ Ref<Record> make_leaf(const Desc& desc, const Device& device) {
 Ref<Record> make_record(Ref<Again> again, const Descs& results, const Device& device) {
   auto record = make_ref<Record>();
   record->again = std::move(again);
-  record->results = results;
+  record->results.assign(results.begin(), results.end());
   record->device = device;
   record->order = next_order();
   return record;
 }
 
-Ref<Record> make_record(op::Op op, Inputs in, const Descs& results, Inputs out, const Device& device) {
+Ref<Record> make_record(const op::Op& op, Inputs in, const Descs& results, Inputs out, const Device& device) {
   const Saves saves = saves_of(op, in);
   auto record = make_ref<Record>();
   Renewal& renewal = record->renewal;
@@ -111,13 +111,13 @@ Ref<Record> make_record(op::Op op, Inputs in, const Descs& results, Inputs out, 
     const bool renewable = !number && i < 32 && is_renewable(value);
     if (saved && renewable) renewal.missing |= 1u << i;
     const bool keep = number || ((saved || renewal.possible) && !renewable);
-    record->in.push_back({value.empty() ? Desc{} : Desc{value.shape(), value.dtype()},
-                          keep ? value : Value({}, value.tape(), value.slot())});
+    record->in.emplace_back(value.empty() ? Desc{} : Desc{value.shape(), value.dtype()},
+                            keep ? value : Value({}, value.tape(), value.slot()));
   }
   renewal.missing_out = saves.out && renewal.possible;
   if (saves.out && !renewal.possible) record->out.assign(out.begin(), out.end());
-  record->op = std::move(op);
-  record->results = results;
+  record->op.emplace(op);
+  record->results.assign(results.begin(), results.end());
   record->device = device;
   record->order = next_order();
   return record;
@@ -138,7 +138,7 @@ const Value& Backward::in_if_any(int i) const {
 }
 
 const Desc& Backward::in_desc(int i) const { return record_->in[static_cast<std::size_t>(i)].desc; }
-const Desc& Backward::out_desc(int slot) const { return record_->results[slot]; }
+const Desc& Backward::out_desc(int slot) const { return record_->results[static_cast<std::size_t>(slot)]; }
 const Device& Backward::device() const { return record_->device; }
 
 Value Backward::out(int slot) const {
@@ -148,9 +148,10 @@ Value Backward::out(int slot) const {
   return is_float(out_desc(slot).dtype) ? Value(saved.node(), record_, slot) : saved;
 }
 
-Value Backward::grad(int slot) const {
-  const Value& grad = grads_[static_cast<std::size_t>(slot)];
-  return grad.empty() ? zeros(out_desc(slot).shape, record_->device, out_desc(slot).dtype) : grad;
+const Value& Backward::grad(int slot) {
+  Value& grad = grads_[static_cast<std::size_t>(slot)];
+  if (grad.empty()) grad = zeros(out_desc(slot).shape, record_->device, out_desc(slot).dtype);
+  return grad;
 }
 
 bool Backward::made_by(int i, std::string_view op) const {

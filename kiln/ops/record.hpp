@@ -23,7 +23,10 @@ struct Again : RefCounted {
   virtual Values run() const = 0;
 };
 
-struct Record : RefCounted {
+struct Record final : RefCounted {
+  static void* operator new(std::size_t size) { return take_spare(size); }
+  static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
+
   /// An operand: its description always, its data only where the op saves it, its place on the tape if tracked.
   struct Operand {
     Desc desc;
@@ -32,8 +35,8 @@ struct Record : RefCounted {
 
   std::optional<op::Op> op;  // none: a leaf, or what `again` makes
   Ref<Again> again;
-  std::vector<Operand> in;
-  Descs results;
+  std::vector<Operand, SpareAllocator<Operand>> in;
+  std::vector<Desc, SpareAllocator<Desc>> results;
   Values out;  // untracked handles to the results, where the op saves them
   Device device;
   std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
@@ -47,6 +50,6 @@ Ref<Record> make_record(Ref<Again> again, const Descs& results, const Device& de
 /// A fresh leaf for a tensor of that description.
 Ref<Record> make_leaf(const Desc& desc, const Device& device);
 /// Notes that `op` made `results` from `in`. Call only where grad_enabled() and an operand is tracked.
-Ref<Record> make_record(op::Op op, Inputs in, const Descs& results, Inputs out, const Device& device);
+Ref<Record> make_record(const op::Op& op, Inputs in, const Descs& results, Inputs out, const Device& device);
 
 }  // namespace kiln

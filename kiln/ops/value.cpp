@@ -1,45 +1,10 @@
 #include "kiln/ops/value.hpp"
 
-#include <new>
 #include <utility>
 
 #include "kiln/ops/record.hpp"
 
 namespace kiln {
-namespace {
-
-/// Memory for nodes, of one thread.
-struct SpareNodes {
-  static constexpr int kMost = 4096;
-  struct Spare {
-    Spare* next;
-  };
-
-  ~SpareNodes() {
-    while (Spare* const spare = std::exchange(first, first ? first->next : nullptr)) ::operator delete(spare);
-    count = kMost;  // nodes that go after their thread's end are not kept
-  }
-
-  Spare* first = nullptr;
-  int count = 0;
-};
-thread_local SpareNodes spare_nodes;
-
-}  // namespace
-
-void* Node::operator new(std::size_t size) {
-  SpareNodes& spares = spare_nodes;
-  if (!spares.first) return ::operator new(size);
-  --spares.count;
-  return std::exchange(spares.first, spares.first->next);
-}
-void Node::operator delete(void* memory) {
-  SpareNodes& spares = spare_nodes;
-  if (spares.count >= SpareNodes::kMost) return ::operator delete(memory);
-  ++spares.count;
-  spares.first = new (memory) SpareNodes::Spare{spares.first};
-}
-
 void retain(const Node* node) { node->add_owner(); }
 void release(const Node* node) {
   if (node->drop_owner()) delete node;
@@ -74,6 +39,11 @@ DType Value::dtype() const {
 std::int64_t Value::dim(int i) const { return shape()[wrap_dim("dim", i, rank())]; }
 
 Device Value::device() const { return node_ ? node_->device : Device{}; }
+
+void Value::attach(Ref<Record> tape, int slot) {
+  tape_ = std::move(tape);
+  slot_ = slot;
+}
 
 Value Value::require_grad() const {
   require<AutodiffError>(node_ && is_float(dtype()), "require_grad: only a tensor of floats can have a gradient, got ",

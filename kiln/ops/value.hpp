@@ -56,6 +56,9 @@ class Value {
   /// The only element. Throws ShapeError where there is not exactly one.
   double item() const;
 
+  /// From here on result `slot` of `tape`.
+  void attach(Ref<Record> tape, int slot);
+
   const Ref<Node>& node() const { return node_; }
   const Ref<Record>& tape() const { return tape_; }
   int slot() const { return slot_; }

@@ -8,7 +8,8 @@ namespace kiln {
 /// What a vjp is given: operands, results and the results' gradients; it hands back the operands' gradients.
 class Backward {
  public:
-  /// `in` and `out`, if they are given, in place of the operands and results that the record keeps.
+  /// `in` and `out`, if they are given, in place of the operands and results that the record keeps. The caller holds
+  /// the record.
   Backward(const Ref<Record>& record, Values grads, Values in = {}, Values out = {});
 
   /// An operand that the op saves, or a plain number.
@@ -21,7 +22,7 @@ class Backward {
   Value out(int slot = 0) const;
   const Desc& out_desc(int slot = 0) const;
   /// The gradient of a result; zeros where the loss does not depend on it.
-  Value grad(int slot = 0) const;
+  const Value& grad(int slot = 0);
   const Device& device() const;
   bool wants(int i) const;
   /// Is operand i, as far as the tape knows, the result of an op of that name?
@@ -35,7 +36,7 @@ class Backward {
   Values& into() { return into_; }
 
  private:
-  Ref<Record> record_;
+  const Ref<Record>& record_;
   Values grads_, into_, in_, out_;
 };
 

@@ -12,7 +12,7 @@
 // the backends for which it returns true, and `std::string name() const` how errors call it. With several results,
 // infer gives Descs and expand gives Values.
 #pragma once
-#include "kiln/core/reflect.hpp"
+#include "kiln/core/reflect_words.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/tensor/tensor.hpp"
 
@@ -50,8 +50,18 @@ class UserOpFace final : public CustomOp {
     if constexpr (requires { op_.run(backend, call); }) return op_.run(backend, call);
     else return CustomOp::run(backend, call);
   }
+  /// Structs with equal fields are the same operation: a plan made for one step of a training holds for the next.
+  void identify(std::vector<std::uint64_t>& words) const override {
+    if constexpr (reflect::HasWords<T>) {
+      words.push_back(reinterpret_cast<std::uintptr_t>(&kType));
+      reflect::append_words(words, op_);
+    } else {
+      CustomOp::identify(words);
+    }
+  }
 
  private:
+  static constexpr char kType = 0;  // its address names the type
   T op_;
 };
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/functions/scan.hpp"
+#include "kiln/tensor/custom.hpp"
 #include "tests/fusion/fused_device.hpp"
 
 namespace kiln::test {
@@ -239,6 +241,33 @@ TEST(Plan, IsAnotherForAnotherShapeTypeOrSetOfSurvivors) {
   run({4}, DType::F64, false);
   run({4}, DType::F32, true);
   EXPECT_EQ(planned(), first + 3);
+}
+
+struct Scaled {
+  double by = 1;
+  Desc infer(Inputs in) const { return like(in[0]); }
+  Value expand(Inputs in) const { return in[0] * by; }
+};
+struct Mapped {  // what a function does cannot be seen
+  std::function<Value(const Value&)> map;
+  Desc infer(Inputs in) const { return like(in[0]); }
+  Value expand(Inputs in) const { return map(in[0]); }
+};
+
+TEST(Plan, TakesOperationsOfAUserForTheSameByTheirFields) {
+  const FusedDevice fused;
+  const Value x = fused.of({4}, 1.0);
+  (void)x.data();
+  const auto plans = [&](auto op, std::vector<float> expected) {
+    const auto before = fused.fusion->statistics().planned;
+    EXPECT_EQ(floats(custom_all(std::move(op), x)[0]), expected);
+    return fused.fusion->statistics().planned - before;
+  };
+  EXPECT_EQ(plans(Scaled{2}, {0, 2, 4, 6}), 1);
+  EXPECT_EQ(plans(Scaled{2}, {0, 2, 4, 6}), 0);
+  EXPECT_EQ(plans(Scaled{3}, {0, 3, 6, 9}), 1);
+  EXPECT_EQ(plans(Mapped{[](const Value& v) { return v + 1; }}, {1, 2, 3, 4}), 1);
+  EXPECT_EQ(plans(Mapped{[](const Value& v) { return v + 2; }}, {2, 3, 4, 5}), 1);
 }
 
 TEST(Plan, CacheIsBounded) {

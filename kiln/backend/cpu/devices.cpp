@@ -8,9 +8,14 @@ const char kiln_cpu_devices[] = "cpu, reference";
 namespace kiln {
 namespace {
 
-// The devices never go: tensors in global variables may, after them.
+// The devices never go: tensors in global variables may, after them. So nobody has to count who uses them.
+const Device& permanent(Ref<Backend> backend) {
+  backend->make_permanent();
+  return *new Device(std::move(backend));
+}
+
 Device reference_device() {
-  static const Device& device = *new Device(make_ref<cpu::Cpu>("reference", std::vector<cpu::FastKernels>{}));
+  static const Device& device = permanent(make_ref<cpu::Cpu>("reference", std::vector<cpu::FastKernels>{}));
   return device;
 }
 
@@ -20,7 +25,7 @@ Device reference_device() {
 }  // namespace
 
 Device Device::cpu() {
-  static const Device& device = *new Device(decorated(
+  static const Device& device = permanent(decorated(
       make_ref<cpu::Cpu>("cpu", std::vector<cpu::FastKernels>{cpu::simd_kernels(), cpu::amx_kernels(),
                                                               cpu::onednn_kernels(), cpu::lapack_kernels()})));
   return device;

@@ -1,0 +1,49 @@
+#include "kiln/core/spare_memory.hpp"
+
+#include <array>
+#include <new>
+#include <utility>
+
+namespace kiln {
+namespace {
+
+constexpr std::size_t kStep = 64, kLargest = 1024;  // bytes; larger blocks are the C library's affair
+constexpr int kMost = 4096;                         // blocks of one size
+
+struct Spare {
+  Spare* next;
+};
+
+/// Blocks of one size that belong to nobody.
+struct Spares {
+  ~Spares() {
+    while (Spare* const spare = std::exchange(first, first ? first->next : nullptr)) ::operator delete(spare);
+    count = kMost;  // what goes after its thread's end is not kept
+  }
+
+  Spare* first = nullptr;
+  int count = 0;
+};
+thread_local std::array<Spares, kLargest / kStep> all_spares;
+
+Spares& spares_of(std::size_t bytes) { return all_spares[(bytes - 1) / kStep]; }
+
+}  // namespace
+
+void* take_spare(std::size_t bytes) {
+  if (bytes == 0 || bytes > kLargest) return ::operator new(bytes);
+  Spares& spares = spares_of(bytes);
+  if (!spares.first) return ::operator new((bytes + kStep - 1) / kStep * kStep);
+  --spares.count;
+  return std::exchange(spares.first, spares.first->next);
+}
+
+void give_spare(void* memory, std::size_t bytes) noexcept {
+  if (bytes == 0 || bytes > kLargest) return ::operator delete(memory);
+  Spares& spares = spares_of(bytes);
+  if (spares.count >= kMost) return ::operator delete(memory);
+  ++spares.count;
+  spares.first = new (memory) Spare{spares.first};
+}
+
+}  // namespace kiln
