@@ -25,39 +25,40 @@ void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
   }
 }
 #else
-struct Product {
-  hn::Vec<Words> low, high;
-};
-HWY_INLINE Product multiply(hn::Vec<Words> a, std::uint32_t factor) {
-  const Words tag;
-  const hn::RepartitionToWide<Words> wide;
-  const auto b = hn::Set(tag, factor);
-  // Two wide products give both halves; a third, for the lower half alone, is slower than moving it there.
-  const auto even = hn::MulEven(a, b);
-  const auto odd = hn::MulEven(hn::BitCast(tag, hn::ShiftRight<32>(hn::BitCast(wide, a))), b);
-  return {hn::OddEven(hn::BitCast(tag, hn::ShiftLeft<32>(odd)), hn::BitCast(tag, even)),
-          hn::OddEven(hn::BitCast(tag, odd), hn::BitCast(tag, hn::ShiftRight<32>(even)))};
+/// One product's halves, in lanes twice as wide: what stands above a word is of no account until the end.
+using Wide = hn::RepartitionToWide<Words>;
+HWY_INLINE hn::Vec<Wide> multiply(hn::Vec<Wide> a, hn::Vec<Words> factor) {
+  return hn::MulEven(hn::BitCast(Words(), a), factor);
+}
+HWY_INLINE hn::Vec<Wide> upper(hn::Vec<Wide> product) {
+  return hn::BitCast(Wide(), hn::DupOdd(hn::BitCast(Words(), product)));
 }
 
 void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
-  const Words tag;
+  constexpr int kRounds = 10;
+  const Wide tag;
   const std::size_t lanes = hn::Lanes(tag);
   const std::uint64_t first = block * (kDrawn / 4);  // a multiple of 256: its low word does not wrap within the block
-  const auto low_key = static_cast<std::uint32_t>(key.bits), high_key = static_cast<std::uint32_t>(key.bits >> 32);
-  for (std::size_t i = 0; i < kDrawn / 4; i += lanes) {
-    auto a = hn::Iota(tag, static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i));
-    auto b = hn::Set(tag, static_cast<std::uint32_t>(first >> 32)), c = hn::Zero(tag), d = hn::Zero(tag);
-    auto k = hn::Set(tag, low_key), l = hn::Set(tag, high_key);
-    for (int round = 0; round < 10; ++round) {
-      const Product p = multiply(a, 0xD2511F53u), q = multiply(c, 0xCD9E8D57u);
-      a = hn::Xor(hn::Xor(q.high, b), k);
-      b = q.low;
-      c = hn::Xor(hn::Xor(p.high, d), l);
-      d = p.low;
-      k = hn::Add(k, hn::Set(tag, 0x9E3779B9u));
-      l = hn::Add(l, hn::Set(tag, 0xBB67AE85u));
+  std::uint64_t low_keys[kRounds], high_keys[kRounds];
+  for (std::uint32_t round = 0; round < kRounds; ++round) {
+    low_keys[round] = static_cast<std::uint32_t>(key.bits) + round * 0x9E3779B9u;
+    high_keys[round] = static_cast<std::uint32_t>(key.bits >> 32) + round * 0xBB67AE85u;
+  }
+  const auto low_factor = hn::Set(Words(), 0xD2511F53u), high_factor = hn::Set(Words(), 0xCD9E8D57u);
+  const auto low_words = hn::Set(tag, 0xFFFFFFFFu);
+  auto counter = hn::Iota(tag, first & 0xFFFFFFFFu);
+  for (std::size_t i = 0; i < kDrawn / 4; i += lanes, counter = hn::Add(counter, hn::Set(tag, lanes))) {
+    auto a = counter, b = hn::Set(tag, first >> 32);
+    auto c = hn::Zero(tag), d = hn::Zero(tag);
+    for (int round = 0; round < kRounds; ++round) {
+      const auto p = multiply(a, low_factor), q = multiply(c, high_factor);
+      a = hn::Xor3(upper(q), b, hn::Set(tag, low_keys[round]));
+      b = q;
+      c = hn::Xor3(upper(p), d, hn::Set(tag, high_keys[round]));
+      d = p;
     }
-    hn::StoreInterleaved4(a, b, c, d, tag, words + 4 * i);
+    const auto ab = hn::OrAnd(hn::ShiftLeft<32>(b), a, low_words), cd = hn::OrAnd(hn::ShiftLeft<32>(d), c, low_words);
+    hn::StoreInterleaved2(ab, cd, tag, reinterpret_cast<std::uint64_t*>(words + 4 * i));
   }
 }
 #endif
