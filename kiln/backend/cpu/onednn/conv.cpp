@@ -1,7 +1,7 @@
 // Convolution and its two adjoints. The images of a batch, or the rows of an image, are shared out to the threads.
 #include "kiln/backend/cpu/onednn/conv_direct.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
-#include "kiln/backend/cpu/onednn/layout.hpp"
+#include "kiln/backend/cpu/onednn/conv_product.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/through_float32.hpp"
 
@@ -20,40 +20,6 @@ Spatial spatial(const Shape& shape) { return Spatial(shape.begin() + 2, shape.en
 /// Where image `i` begins, its row `row` of the first axis.
 std::byte* at(const Array& array, int64_t i, int64_t row = 0) {
   return array.data + (i * array.strides[0] + row * array.strides[2]) * static_cast<int64_t>(size_of(array.dtype));
-}
-
-/// A convolution's operand with the copy of it, if there had to be one.
-struct Operand {
-  Value value;
-  Array array;
-
-  static Operand channels_last(const Value& value) {
-    Operand operand{value, {}};
-    operand.array = read_channels_last(value, operand.value);
-    return operand;
-  }
-  static Operand contiguous(const Value& value) {
-    Operand operand{value, {}};
-    operand.array = read_contiguous(value, operand.value);
-    operand.array.strides = contiguous_strides(operand.array.shape);
-    return operand;
-  }
-};
-
-/// The elements as a matrix, in place.
-Value matrix(const Operand& operand, const Shape& shape, const Dims& strides) {
-  Value view(make_ref<Node>(kiln::Desc{shape, operand.array.dtype}, operand.value.device()));
-  alias(view, operand.value, strides, operand.value.node()->offset);
-  return view;
-}
-
-/// a b, its memory given to `result` under `strides`.
-bool give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {
-  const Value in[] = {a, b};
-  Value product(make_ref<Node>(kiln::Desc{Shape{a.dim(0), b.dim(1)}, a.dtype()}, result.device()));
-  if (!run(op::Matmul{}, {in, {&product, 1}})) return false;
-  alias(result, product, strides, 0);
-  return true;
 }
 
 /// Plain weights of one piece, by way of the order that the primitive writes.
@@ -107,6 +73,11 @@ bool run(const op::Conv& conv, Call call) {
                 allocate(call.out[0], channels_last_strides(call.out[0].shape())));
     return true;
   }
+  if (product_fits(whole, dtype)) {
+    const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
+    const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
+    return product_conv(whole, x, weight, with_bias ? &bias.array : nullptr, call.out[0]);
+  }
   const int64_t wanted = pieces(whole.batch * whole.cost());
   const bool by_rows =
       whole.batch < wanted && whole.padding[0] < whole.reach(0) && whole.padding_after[0] < whole.reach(0);
@@ -152,16 +123,13 @@ bool run(const op::ConvTranspose& op, Call call) {
                 slabs = divide_up(whole.sizes[0], rows);
   const bool by_rows = slabs > 1 && rows_make_sense(whole, rows);
   const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
-  const bool direct = direct_data_fits(whole, dtype);
-  if (!direct && !whole.pointwise()) {
+  const bool direct = direct_data_fits(whole, dtype), product = !direct && product_data_fits(whole, dtype);
+  if (!direct && !product) {
     const OneThread one_thread;
     if (!conv_data_primitive(by_rows ? whole.rows_of_x(0, rows) : whole.images(images), dtype)) return false;
   }
   const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
-  if (!direct && whole.pointwise())
-    return give_product(matrix(y, {y.array.numel() / whole.out, whole.out}, {whole.out, 1}),
-                        matrix(weight, {whole.out, whole.in}, {whole.in, 1}), call.out[0],
-                        channels_last_strides(shape));
+  if (product) return product_conv_data(whole, y, weight, call.out[0]);
 
   const Array x = allocate(call.out[0], channels_last_strides(shape));
   if (direct) {
@@ -199,17 +167,13 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const int64_t most = std::max<int64_t>(2, kMostBytes / bytes);
   const int64_t images = divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost())));
   const int64_t count = divide_up(whole.batch, images);
-  const bool direct = direct_weight_fits(whole, dtype);
-  if (!direct && !whole.pointwise()) {
+  const bool direct = direct_weight_fits(whole, dtype), product = !direct && product_weight_fits(whole, dtype);
+  if (!direct && !product) {
     const OneThread one_thread;
     if (!conv_weight_primitive(whole.images(images), dtype)) return false;
   }
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
-  if (!direct && whole.pointwise()) {
-    const int64_t pixels = x.array.numel() / whole.in;
-    return give_product(matrix(y, {whole.out, pixels}, {1, whole.out}), matrix(x, {pixels, whole.in}, {whole.in, 1}),
-                        call.out[0], contiguous_strides(shape));
-  }
+  if (product) return product_conv_weight(whole, x, y, call.out[0]);
 
   const Array weight = allocate(call.out[0]);
   const Memory parts(static_cast<std::size_t>(count * bytes));

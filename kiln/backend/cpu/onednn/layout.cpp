@@ -81,6 +81,18 @@ Array read_channels_last(const Value& value, Value& held) {
   return result;
 }
 
+Operand Operand::channels_last(const Value& value) {
+  Operand operand{value, {}};
+  operand.array = read_channels_last(value, operand.value);
+  return operand;
+}
+Operand Operand::contiguous(const Value& value) {
+  Operand operand{value, {}};
+  operand.array = read_contiguous(value, operand.value);
+  operand.array.strides = contiguous_strides(operand.array.shape);
+  return operand;
+}
+
 MemoryDesc channels_last(DType dtype, std::int64_t batch, std::int64_t channels, const Spatial& sizes) {
   constexpr memory::format_tag kTags[] = {memory::format_tag::nwc, memory::format_tag::nhwc, memory::format_tag::ndhwc};
   memory::dims dims{batch, channels};

@@ -11,6 +11,15 @@ Dims channels_last_strides(const Shape& shape);
 /// An operand in channels-last order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
 Array read_channels_last(const Value& value, Value& held);
 
+/// A convolution's operand with the copy of it, if there had to be one.
+struct Operand {
+  Value value;
+  Array array;
+
+  static Operand channels_last(const Value& value);
+  static Operand contiguous(const Value& value);
+};
+
 /// [batch, channels, sizes...] in channels-last order.
 MemoryDesc channels_last(DType dtype, std::int64_t batch, std::int64_t channels, const Spatial& sizes);
 

@@ -1,0 +1,185 @@
+#include "kiln/backend/cpu/onednn/conv_product.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::onednn {
+namespace {
+
+using std::int64_t;
+
+/// Elements as a matrix, in place.
+Value matrix(const Operand& operand, const Shape& shape, const Dims& strides) {
+  Value view(make_ref<Node>(kiln::Desc{shape, operand.array.dtype}, operand.value.device()));
+  alias(view, operand.value, strides, operand.value.node()->offset);
+  return view;
+}
+/// [pixels, channels]
+Value pixels_of(const Operand& image, int64_t channels) {
+  return matrix(image, {image.array.numel() / channels, channels}, {channels, 1});
+}
+Value transposed(const Value& matrix) {
+  Value view(make_ref<Node>(kiln::Desc{Shape{matrix.dim(1), matrix.dim(0)}, matrix.dtype()}, matrix.device()));
+  const Dims& strides = matrix.node()->strides;
+  alias(view, matrix, {strides[1], strides[0]}, matrix.node()->offset);
+  return view;
+}
+
+/// A new matrix.
+Value blank(const Shape& shape, const Value& like) {
+  return Value(make_ref<Node>(kiln::Desc{shape, like.dtype()}, like.device()));
+}
+bool multiply(const Value& a, const Value& b, Value& product) {
+  const Value in[] = {a, b};
+  product = blank({a.dim(0), b.dim(1)}, a);
+  return run(op::Matmul{}, {in, {&product, 1}});
+}
+/// a b, its memory given to `result` under `strides`.
+bool give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {
+  Value product;
+  if (!multiply(a, b, product)) return false;
+  alias(result, product, strides, 0);
+  return true;
+}
+
+/// The windows of x that the pixels of y see, a row for each.
+class Windows {
+ public:
+  /// In a row either all places of the kernel for the first channel come first, as in a weight, or all channels for the
+  /// first place, which is quicker to read.
+  enum Order { AsWeights, AsPixels };
+
+  Windows(const Geometry& g, Order order)
+      : batch_(g.batch),
+        channels_(g.in),
+        area_(Geometry::product(g.sizes)),
+        pixels_(Geometry::product(g.result)),
+        kernel_(Geometry::product(g.kernel)),
+        channel_step_(order == AsWeights ? kernel_ : 1),
+        place_step_(order == AsWeights ? 1 : channels_) {
+    places_.reserve(static_cast<std::size_t>(pixels_ * kernel_));
+    for (int64_t pixel = 0; pixel < pixels_; ++pixel)
+      for (int64_t k = 0; k < kernel_; ++k) places_.push_back(place(g, pixel, k));
+  }
+
+  int64_t rows() const { return batch_ * pixels_; }
+  int64_t width() const { return channels_ * kernel_; }
+
+  void gather(const float* x, float* windows) const {
+    parallel_for(rows(), 8, [&](int64_t begin, int64_t end) {
+      each_place(begin, end, [&](int64_t from, int64_t to) {
+        if (from < 0) {
+          for (int64_t c = 0; c < channels_; ++c) windows[to + c * channel_step_] = 0;
+        } else if (channel_step_ == 1) {
+          std::copy_n(x + from, channels_, windows + to);
+        } else {
+          for (int64_t c = 0; c < channels_; ++c) windows[to + c * channel_step_] = x[from + c];
+        }
+      });
+    });
+  }
+  /// Adds each window up where it came from.
+  void scatter(const float* windows, float* x) const {
+    parallel_for(batch_, 1, [&](int64_t begin, int64_t end) {
+      std::fill(x + begin * area_ * channels_, x + end * area_ * channels_, 0.0f);
+      each_place(begin * pixels_, end * pixels_, [&](int64_t to, int64_t from) {
+        if (to < 0) return;
+        for (int64_t c = 0; c < channels_; ++c) x[to + c] += windows[from + c * channel_step_];
+      });
+    });
+  }
+
+ private:
+  /// Calls f with where the channels of a pixel begin in x, or -1, and where in the windows.
+  template <class F>
+  void each_place(int64_t begin, int64_t end, F&& f) const {
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t k = 0; k < kernel_; ++k) {
+        const int64_t place = places_[static_cast<std::size_t>(row % pixels_ * kernel_ + k)];
+        f(place < 0 ? -1 : (row / pixels_ * area_ + place) * channels_, row * width() + k * place_step_);
+      }
+  }
+  /// Which pixel of an image of x lies under place k of the kernel for a pixel of y; -1: padding.
+  static int64_t place(const Geometry& g, int64_t pixel, int64_t k) {
+    int64_t place = 0, step = 1;
+    for (int axis = g.sizes.size() - 1; axis >= 0; --axis) {
+      const int64_t at =
+          pixel % g.result[axis] * g.stride[axis] - g.padding[axis] + k % g.kernel[axis] * g.dilation[axis];
+      if (at < 0 || at >= g.sizes[axis]) return -1;
+      place += at * step;
+      step *= g.sizes[axis];
+      pixel /= g.result[axis];
+      k /= g.kernel[axis];
+    }
+    return place;
+  }
+
+  int64_t batch_, channels_, area_, pixels_, kernel_, channel_step_, place_step_;
+  std::vector<int64_t> places_;  // of each pixel of y, of each place in the kernel
+};
+
+int64_t pixels(const Geometry& g) { return g.batch * Geometry::product(g.result); }
+
+Value windows_of(const Geometry& g, const Operand& x, Windows::Order order) {
+  if (g.pointwise()) return pixels_of(x, g.in);
+  const Windows windows(g, order);
+  Value rows = blank({windows.rows(), windows.width()}, x.value);
+  windows.gather(x.array.as<float>(), allocate(rows, MemoryUse::Scratch).as<float>());
+  return rows;
+}
+/// [out, in * kernel]
+Value rows_of(const Geometry& g, const Operand& weight) {
+  const int64_t width = g.in * Geometry::product(g.kernel);
+  return matrix(weight, {g.out, width}, {width, 1});
+}
+bool gathers(const Geometry& g, DType dtype) { return dtype == DType::F32 && g.groups == 1; }
+
+}  // namespace
+
+bool product_fits(const Geometry& g, DType dtype) { return gathers(g, dtype) && 4 * pixels(g) <= g.out; }
+bool product_data_fits(const Geometry& g, DType dtype) {
+  return g.pointwise() || (gathers(g, dtype) && 2 * pixels(g) <= g.out);
+}
+bool product_weight_fits(const Geometry& g, DType dtype) {
+  constexpr int64_t kMost = 1 << 20;  // numbers in windows, which are to stay in the cache
+  return g.pointwise() || (gathers(g, dtype) && pixels(g) * g.in * Geometry::product(g.kernel) <= kMost);
+}
+
+bool product_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y) {
+  const Value windows = windows_of(g, x, Windows::AsWeights);
+  if (!give_product(windows, transposed(rows_of(g, weight)), y, channels_last_strides(y.shape()))) return false;
+  if (!bias) return true;
+  float* const sums = read(y).as<float>();
+  for (int64_t pixel = 0; pixel < pixels(g); ++pixel)
+    for (int64_t o = 0; o < g.out; ++o) sums[pixel * g.out + o] += bias->as<float>()[o];
+  return true;
+}
+
+bool product_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x) {
+  const Dims strides = channels_last_strides(x.shape());
+  if (g.pointwise()) return give_product(pixels_of(y, g.out), rows_of(g, weight), x, strides);
+  Value rows;
+  if (!multiply(pixels_of(y, g.out), rows_of(g, weight), rows)) return false;
+  Windows(g, Windows::AsWeights).scatter(read(rows).as<float>(), allocate(x, strides).as<float>());
+  return true;
+}
+
+bool product_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight) {
+  const Value channels = transposed(pixels_of(y, g.out));
+  // What is out of order is put right where there is less of it.
+  if (g.pointwise() || pixels(g) <= g.out)
+    return give_product(channels, windows_of(g, x, Windows::AsWeights), weight, contiguous_strides(weight.shape()));
+  Value product;
+  if (!multiply(channels, windows_of(g, x, Windows::AsPixels), product)) return false;
+  const int64_t kernel = Geometry::product(g.kernel);
+  const Array to = allocate(weight);
+  copy({read(product).data, to.dtype, {g.out, g.in, kernel}, {g.in * kernel, 1, g.in}},
+       {to.data, to.dtype, {g.out, g.in, kernel}, {g.in * kernel, kernel, 1}});
+  return true;
+}
+
+}  // namespace kiln::cpu::onednn
