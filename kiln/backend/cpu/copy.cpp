@@ -2,12 +2,14 @@
 #include <cstring>
 
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/transpose.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 65536;  // elements worth a thread's while
+constexpr std::int64_t kGrain = 65536;             // elements worth a thread's while
+constexpr std::int64_t kStreamedBytes = 16 << 20;  // of results that leave the caches anyway
 
 template <class Word>
 void copy_row(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t count) {
@@ -38,38 +40,36 @@ void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
 }
 
 /// A copy between arrays whose elements lie closest together in different dimensions: `fast` is the dimension of
-/// rows.outer() in which `from` does. Goes in tiles, so that each cache line is read and written while it is there.
+/// rows.outer() in which `from` does; in `to` it is the last one.
 template <class Word>
 void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast) {
-  constexpr std::int64_t kTile = 16;
+  using Transposer = cpu::Transposer<Word>;
   Shape others = rows.outer();
   std::array<Dims, 2> strides{rows.strides(0), rows.strides(1)};
-  const std::int64_t columns = others[fast], column_to = strides[0][fast], column_from = strides[1][fast];
-  const auto [row_to, row_from] = rows.steps();
+  const std::int64_t columns = others[fast], to_step = strides[0][fast], from_step = rows.steps()[1];
   others.erase(fast);
   for (Dims& list : strides) list.erase(fast);
   const Rows<2> planes(others, strides);
-  const std::int64_t strips = (columns + kTile - 1) / kTile, plane_count = planes.count() * planes.length();
 
-  const auto copy_strip = [&, row_to = row_to, row_from = row_from](std::int64_t plane, std::int64_t strip) {
-    const Word* source = from.as<Word>() + strip * kTile * column_from;
-    Word* target = to.as<Word>() + strip * kTile * column_to;
-    const std::int64_t row = plane / planes.length(), along = plane % planes.length();
-    planes.each(row, row + 1, [&](const auto& offsets) {
-      target += offsets[0] + along * planes.steps()[0];
-      source += offsets[1] + along * planes.steps()[1];
-    });
-    const std::int64_t width = std::min(kTile, columns - strip * kTile);
-    for (std::int64_t begin = 0; begin < rows.length(); begin += kTile) {
-      const std::int64_t height = std::min(kTile, rows.length() - begin);
-      for (std::int64_t column = 0; column < width; ++column)
-        copy_row(source + begin * row_from + column * column_from, row_from,
-                 target + begin * row_to + column * column_to, row_to, height);
-    }
-  };
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (kTile * rows.length()));
+  bool streams = Transposer::can_stream() && to.numel() * static_cast<std::int64_t>(sizeof(Word)) >= kStreamedBytes &&
+                 reinterpret_cast<std::uintptr_t>(to.data) % 64 == 0 && to_step % Transposer::kLine == 0;
+  for (const std::int64_t stride : strides[0]) streams = streams && stride % Transposer::kLine == 0;
+  const std::int64_t strip = streams ? Transposer::kStreamedStrip : Transposer::kStrip;
+  const std::int64_t strips = (columns + strip - 1) / strip, plane_count = planes.count() * planes.length();
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (strip * rows.length()));
   parallel_for(plane_count * strips, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t item = begin; item < end; ++item) copy_strip(item / strips, item % strips);
+    for (std::int64_t item = begin; item < end; ++item) {
+      const std::int64_t first = item % strips * strip, plane = item / strips;
+      const std::int64_t row = plane / planes.length(), along = plane % planes.length();
+      const Word* source = from.as<Word>() + first;
+      Word* target = to.as<Word>() + first * to_step;
+      planes.each(row, row + 1, [&](const auto& offsets) {
+        target += offsets[0] + along * planes.steps()[0];
+        source += offsets[1] + along * planes.steps()[1];
+      });
+      (streams ? Transposer::stream : Transposer::run)(source, from_step, target, to_step, rows.length(),
+                                                       std::min(strip, columns - first));
+    }
   });
 }
 
@@ -77,8 +77,8 @@ template <class Word>
 void copy_words(const Array& from, const Array& to) {
   const Rows<2> rows(from.shape, {to.strides, from.strides});
   if (rows.count() == 0) return;
-  const std::int64_t step = rows.steps()[1];
-  if (step != 0 && step != 1)
+  const auto [to_step, from_step] = rows.steps();
+  if (to_step == 1 && from_step != 0 && from_step != 1)
     for (int i = 0; i < rows.outer().size(); ++i)
       if (rows.strides(1)[i] == 1) return transpose<Word>(from, to, rows, i);
   copy_rows<Word>(from, to, rows);

@@ -1,0 +1,97 @@
+// Turning planes of words over: what lies side by side in one order lies far apart in the other. Goes in squares of
+// sixteen bytes a side, which are turned in registers, and in tiles of squares, so that each cache line is read and
+// written while it is there.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace kiln::cpu {
+
+template <class Word>
+struct Transposer {
+  static constexpr std::int64_t kLine = 64 / sizeof(Word);  // words
+  /// Columns that a thread should take at a time, and those where the result is streamed.
+  static constexpr std::int64_t kStrip = std::max<std::int64_t>(16, kLine), kStreamedStrip = 8 * kLine;
+
+  /// Where whole lines can be written past the caches: worth it for results that do not fit into them, which need not be
+  /// read first then.
+  static constexpr bool can_stream() {
+#if defined(__SSE2__)
+    return true;
+#else
+    return false;
+#endif
+  }
+
+  /// to[column * to_step + row] = from[row * from_step + column]
+  static void run(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
+                  std::int64_t columns) {
+    for (std::int64_t row = 0; row < rows; row += kStrip)
+      turn(from + row * from_step, from_step, to + row, to_step, std::min(kStrip, rows - row), columns);
+  }
+  /// The same for at most kStreamedStrip columns, where each begins a line of `to`.
+  static void stream(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
+                     std::int64_t columns) {
+#if defined(__SSE2__)
+    constexpr std::int64_t height = 2 * kLine;
+    constexpr std::int64_t step = height + kLine;  // so that columns do not fall on the same lines of the cache
+    alignas(64) Word tile[kStreamedStrip * step];
+    std::int64_t row = 0;
+    for (; row + height <= rows; row += height) {
+      turn(from + row * from_step, from_step, tile, step, height, columns);
+      for (std::int64_t column = 0; column < columns; ++column)
+        for (std::int64_t i = 0; i < height; i += kSide)
+          _mm_stream_si128(reinterpret_cast<__m128i*>(to + column * to_step + row + i),
+                           *reinterpret_cast<const __m128i*>(tile + column * step + i));
+    }
+    turn(from + row * from_step, from_step, to + row, to_step, rows - row, columns);
+    _mm_sfence();
+#else
+    run(from, from_step, to, to_step, rows, columns);
+#endif
+  }
+
+ private:
+  static constexpr int kSide = 16 / sizeof(Word);        // of a square
+  typedef Word Vector __attribute__((vector_size(16)));  // any processor has these, and compilers shuffle them
+
+  /// The words from place kFirst on of either, taken in turn.
+  template <int kFirst, int... I>
+  static Vector interleave(Vector a, Vector b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (kFirst + I / 2 + I % 2 * kSide)...);
+  }
+
+  static void square(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step) {
+    constexpr auto places = std::make_integer_sequence<int, kSide>();
+    Vector rows[kSide], next[kSide];
+    for (int i = 0; i < kSide; ++i) std::memcpy(&rows[i], from + i * from_step, sizeof(Vector));
+    // A word's row and its place in it, as one number: each shuffle turns the bits of that number by one.
+    for (int turned = 1; turned < kSide; turned *= 2) {
+      for (int i = 0; i < kSide / 2; ++i) {
+        next[2 * i] = interleave<0>(rows[i], rows[i + kSide / 2], places);
+        next[2 * i + 1] = interleave<kSide / 2>(rows[i], rows[i + kSide / 2], places);
+      }
+      std::copy_n(next, kSide, rows);
+    }
+    for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(Vector));
+  }
+
+  static void turn(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
+                   std::int64_t columns) {
+    const std::int64_t tall = rows / kSide * kSide, wide = columns / kSide * kSide;
+    for (std::int64_t column = 0; column < wide; column += kSide)
+      for (std::int64_t row = 0; row < tall; row += kSide)
+        square(from + row * from_step + column, from_step, to + column * to_step + row, to_step);
+    for (std::int64_t column = 0; column < columns; ++column)
+      for (std::int64_t row = column < wide ? tall : 0; row < rows; ++row)
+        to[column * to_step + row] = from[row * from_step + column];
+  }
+};
+
+}  // namespace kiln::cpu
