@@ -61,21 +61,22 @@ Moments unrolled(const Start& start) {
 
 /// The pass as one operation, for its gradient: going back moment by moment, the tape would add up a gradient of the
 /// weights for each, where one product over all of time does. The operands are those of Start and what the pass made of
-/// them: the outputs, cells and sums of all moments. The results are the outputs and the last cell.
+/// them: the outputs together, the cells and the sums of each moment. The results are the outputs and the last cell.
 class Recurrence final : public CustomOp {
  public:
   std::string name() const override { return "lstm"; }
   Descs infer(Inputs in) const override {
-    return {Desc{in[5].shape(), in[5].dtype()}, Desc{in[4].shape(), in[6].dtype()}};
+    const Value cell = cells(in).back();
+    return {Desc{in[kOutputs].shape(), in[kOutputs].dtype()}, Desc{cell.shape(), cell.dtype()}};
   }
-  Values expand(Inputs in) const override { return {in[5], at(in[6], 0, -1)}; }
+  Values expand(Inputs in) const override { return {in[kOutputs], cells(in).back()}; }
 
   bool has_vjp() const override { return true; }
   Values vjp(Inputs in, Inputs out, Inputs grads) const override {
     // A gradient that is to be differentiated itself must know how these came about.
     const Start start{in[0], in[1], in[2], in[3], in[4]};
     const auto [outputs, cells, sums] =
-        grad_enabled() ? unrolled(start) : Moments{apart(out[0]), apart(in[6]), apart(in[7])};
+        grad_enabled() ? unrolled(start) : Moments{apart(out[0]), Recurrence::cells(in), Recurrence::sums(in)};
     const Values doutputs = apart(grads[0]);
     Value dhidden, dcell = grads[1];
     Values dsums(outputs.size()), before(outputs.size());
@@ -94,8 +95,16 @@ class Recurrence final : public CustomOp {
       dcell = dcell * forget;
     }
     const Value rows = cat(dsums, 0), dweight = matmul(transpose(rows), cat(before, 0));
-    return {reshape(rows, start.projections.shape()), sum(rows, {0}), dweight, dhidden, dcell, {}, {}, {}};
+    Values grads_in{reshape(rows, start.projections.shape()), sum(rows, {0}), dweight, dhidden, dcell};
+    grads_in.resize(in.size());
+    return grads_in;
   }
+
+ private:
+  static constexpr std::size_t kOutputs = 5, kCells = 6;
+  static Values cells(Inputs in) { return {in.begin() + kCells, in.end() - moments(in)}; }
+  static Values sums(Inputs in) { return {in.end() - moments(in), in.end()}; }
+  static std::ptrdiff_t moments(Inputs in) { return static_cast<std::ptrdiff_t>(in.size() - kCells) / 2; }
 };
 
 void check(const Value& x, const LstmWeights& weights, const Value& hidden, const Value& cell) {
@@ -135,7 +144,8 @@ LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, c
   {
     const NoGrad pause;
     const auto [outputs, cells, sums] = unrolled(start);
-    for (const Values* moments : {&outputs, &cells, &sums}) in.push_back(together(*moments));
+    in.push_back(together(outputs));
+    for (const Values* moments : {&cells, &sums}) in.insert(in.end(), moments->begin(), moments->end());
   }
   static const auto recurrence = make_ref<const Recurrence>();  // one, so that all passes are the same program
   const Values results = custom(recurrence, in);
