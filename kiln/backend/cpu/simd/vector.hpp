@@ -57,10 +57,27 @@ struct Vector {
   }
   /// a * b + c, rounded once where the machine can.
   friend HWY_INLINE Vector fma(Vector a, Vector b, Vector c) { return hn::MulAdd(a.lanes, b.lanes, c.lanes); }
-  friend HWY_INLINE Mask<T> is_nan(Vector a) { return a != a; }
+  friend HWY_INLINE Mask<T> is_nan(Vector a) { return {hn::IsNaN(a.lanes)}; }
   /// NaN where either is.
-  friend HWY_INLINE Vector max(Vector a, Vector b) { return select((a > b) | is_nan(a), a, b); }
-  friend HWY_INLINE Vector min(Vector a, Vector b) { return select((a < b) | is_nan(a), a, b); }
+  friend HWY_INLINE Vector max(Vector a, Vector b) { return select(is_nan(a), a, first_if_larger(a, b)); }
+  friend HWY_INLINE Vector min(Vector a, Vector b) { return select(is_nan(a), a, first_if_smaller(a, b)); }
+  /// Within [low, high]; NaN stays NaN.
+  friend HWY_INLINE Vector clamp(Vector a, Vector low, Vector high) {
+    return first_if_smaller(high, first_if_larger(low, a));
+  }
+  friend HWY_INLINE Vector at_most(Vector a, Vector high) { return first_if_smaller(high, a); }
+
+ private:
+  // a > b ? a : b, which is b where either is NaN. x86 has it in one instruction.
+  static constexpr bool kTakesSecond = HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+  static HWY_INLINE Vector first_if_larger(Vector a, Vector b) {
+    if constexpr (kTakesSecond) return hn::Max(a.lanes, b.lanes);
+    else return select(a > b, a, b);
+  }
+  static HWY_INLINE Vector first_if_smaller(Vector a, Vector b) {
+    if constexpr (kTakesSecond) return hn::Min(a.lanes, b.lanes);
+    else return select(a < b, a, b);
+  }
 };
 
 template <class T>
