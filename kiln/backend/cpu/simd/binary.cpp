@@ -5,23 +5,10 @@
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
-#include "kiln/backend/cpu/simd/vector_math.hpp"
+#include "kiln/backend/cpu/simd/vector_rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
-namespace binary_rows {
-
-#define KILN_UNARY(...)
-#define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)           \
-  struct Name {                                                              \
-    static constexpr op::Domain kDomain = op::Domain::domain;                \
-    template <class V> static HWY_INLINE auto of(V x, V y) { return value; } \
-  };
-#define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY(Name, function, domain, value, , )
-#include "kiln/ops/elementwise.def"
-
-}  // namespace binary_rows
 
 template <class T, class Row>
 void zip(const T* x, std::size_t x_step, const T* y, std::size_t y_step, void* z, std::size_t n) {

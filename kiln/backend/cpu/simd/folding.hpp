@@ -24,11 +24,13 @@ class Folding {
     totals_.resize(static_cast<std::size_t>(rows_ * pieces_ * count_));
   }
 
-  /// Calls compute(begin, end, totals) for all elements; they are to give what they make to take().
+  /// Calls compute(begin, end, totals) for all elements, with what make_compute() gives a thread. It is to put a piece's
+  /// totals where they belong.
   template <class F>
-  void run(std::int64_t grain, F&& compute) {
+  void run(std::int64_t grain, F&& make_compute) {
     const std::int64_t items_of_a_grain = std::max<std::int64_t>(1, grain / std::min(length_, kPiece));
     parallel_for(rows_ * pieces_, items_of_a_grain, [&](std::int64_t begin, std::int64_t end) {
+      auto&& compute = make_compute();
       for (std::int64_t item = begin; item < end; ++item) {
         double* const totals = &totals_[static_cast<std::size_t>(item * count_)];
         for (std::int64_t i = 0; i < count_; ++i) totals[i] = start(folds_[static_cast<std::size_t>(i)].fn);
@@ -47,9 +49,10 @@ class Folding {
   void store(std::size_t i, const Array& result) const {
     const op::ReduceFn fn = folds_[i].fn;
     for (std::int64_t row = 0; row < rows_; ++row) {
-      double total = start(fn);
       const double* const parts = &totals_[static_cast<std::size_t>(row * pieces_ * count_) + i];
-      visit(fn, [&]<Fold fold>() { fold_into<double, fold>(parts, pieces_, count_, total); });
+      double total = parts[0];
+      if (pieces_ > 1)
+        visit(fn, [&]<Fold fold>() { fold_into<double, fold>(parts + count_, pieces_ - 1, count_, total); });
       if (fn == op::ReduceFn::Mean) total /= static_cast<double>(length_);
       result.as<float>()[row] = static_cast<float>(total);
     }

@@ -5,23 +5,10 @@
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
-#include "kiln/backend/cpu/simd/vector_math.hpp"
+#include "kiln/backend/cpu/simd/vector_rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
-namespace unary_rows {
-
-#define KILN_UNARY(Name, function, domain, value, gradient)             \
-  struct Name {                                                         \
-    static constexpr op::Domain kDomain = op::Domain::domain;           \
-    template <class V> static HWY_INLINE auto of(V x) { return value; } \
-  };
-#define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY(Name, function, domain, value, )
-#define KILN_BINARY(...)
-#define KILN_COMPARISON(...)
-#include "kiln/ops/elementwise.def"
-
-}  // namespace unary_rows
 
 template <class T, class Row>
 void map(const T* x, std::size_t x_step, void* z, std::size_t n) {

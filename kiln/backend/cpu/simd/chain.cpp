@@ -1,0 +1,328 @@
+#include "kiln/backend/cpu/simd/chain.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/convert.hpp"
+#include "kiln/backend/cpu/simd/fold.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/chain.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+
+#include "kiln/backend/cpu/simd/vector_rows.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+using Lanes = Vector<float>;
+
+HWY_INLINE Lanes as_number(Lanes x) { return x; }
+HWY_INLINE Lanes as_number(Mask<float> truth) { return select(truth, Lanes(1), Lanes(0)); }
+
+HWY_INLINE Vector<double> load_wide(const float* from) {
+  const hn::ScalableTag<double> wide;
+  return hn::PromoteTo(wide, hn::LoadU(hn::Rebind<float, decltype(wide)>(), from));
+}
+
+template <std::size_t> using Part = Lanes;
+
+/// The functions of links, on as many vectors as calling conventions pass in registers. The last thing that each does
+/// is to call the next, which compilers make a jump of.
+template <class> struct LinksOf;
+template <std::size_t... k>
+struct LinksOf<std::index_sequence<k...>> {
+  static constexpr std::size_t kWidth = sizeof...(k) * kLanes<float>;
+  /// `at` is where the block begins in its run, in bytes of float32.
+  using Function = void (*)(const Link*, const Place*, std::size_t at, Part<k>...);
+
+  static Link link(Function function, void (*block)() = nullptr) {
+    return {.function = reinterpret_cast<void (*)()>(function), .block = block};
+  }
+  static HWY_INLINE void go_on(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    reinterpret_cast<Function>(link[1].function)(link + 1, places, at, x...);
+  }
+
+  static HWY_INLINE float* block_of(const Place& place, std::size_t at) {
+    return reinterpret_cast<float*>(place.data + (at & place.moves));
+  }
+  static HWY_INLINE Lanes load(const float* block, std::size_t i) { return Lanes::load(block + i * kLanes<float>); }
+  static HWY_INLINE void store_block(float* block, Part<k>... x) { (store(x, block + k * kLanes<float>), ...); }
+
+  // Rows in registers.
+  template <class Row>
+  static void unary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    go_on(link, places, at, as_number(Row::of(x))...);
+  }
+  template <class Row, AtHand hand>
+  static HWY_INLINE Lanes meet(Lanes x, Lanes other) {
+    if constexpr (hand == AtHand::First) return as_number(Row::of(x, other));
+    else return as_number(Row::of(other, x));
+  }
+  template <class Row, AtHand hand>
+  static void binary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    const float* other = block_of(places[link->in[0]], at);
+    go_on(link, places, at, meet<Row, hand>(x, load(other, k))...);
+  }
+  /// A divisor may have been inverted.
+  static void divide(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    const Place& place = places[link->in[0]];
+    const float* other = block_of(place, at);
+    if (place.inverted) go_on(link, places, at, (x * load(other, k))...);
+    else go_on(link, places, at, (x / load(other, k))...);
+  }
+  template <AtHand hand>
+  static HWY_INLINE Lanes choose(Lanes x, Lanes a, Lanes b) {
+    if constexpr (hand == AtHand::First) return select(x == 0, b, a);
+    else if constexpr (hand == AtHand::Second) return select(a == 0, b, x);
+    else return select(a == 0, x, b);
+  }
+  template <AtHand hand>
+  static void where(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    const float *a = block_of(places[link->in[0]], at), *b = block_of(places[link->in[1]], at);
+    go_on(link, places, at, choose<hand>(x, load(a, k), load(b, k))...);
+  }
+
+  // Rows that compute for so long that it does not matter whether they do it in memory.
+  static void call_unary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    float* const own = block_of(places[kOwnPlace], 0);
+    store_block(own, x...);
+    reinterpret_cast<UnaryBlock<float>>(link->block)(own, 1, own + kWidth, kWidth);
+    go_on(link, places, at, load(own + kWidth, k)...);
+  }
+  template <AtHand hand>
+  static void call_binary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    float* const own = block_of(places[kOwnPlace], 0);
+    const float* other = block_of(places[link->in[0]], at);
+    store_block(own, x...);
+    const auto row = reinterpret_cast<BinaryBlock<float>>(link->block);
+    if constexpr (hand == AtHand::First) row(own, 1, other, 1, own + kWidth, kWidth);
+    else row(other, 1, own, 1, own + kWidth, kWidth);
+    go_on(link, places, at, load(own + kWidth, k)...);
+  }
+
+  // To and from memory.
+  static void load_link(const Link* link, const Place* places, std::size_t at, Part<k>...) {
+    const float* block = block_of(places[link->in[0]], at);
+    go_on(link, places, at, load(block, k)...);
+  }
+  static void store_floats(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    const Place& place = places[link->in[0]];
+    float* const block = block_of(place, at);
+    if (place.streams && reinterpret_cast<std::uintptr_t>(block) % sizeof(Lanes) == 0)
+      (hn::Stream(x.lanes, hn::ScalableTag<float>(), block + k * kLanes<float>), ...);
+    else store_block(block, x...);
+    go_on(link, places, at, x...);
+  }
+  template <DType dtype>
+  static void store_halves(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    float* const own = block_of(places[kOwnPlace], 0);
+    const Place& place = places[link->in[0]];
+    store_block(own, x...);
+    convert(DType::F32, own, dtype, place.data + (at & place.moves) / 2, kWidth);
+    go_on(link, places, at, x...);
+  }
+  static void store_flags(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    const Place& place = places[link->in[0]];
+    auto* const flags = reinterpret_cast<std::uint8_t*>(place.data + (at & place.moves) / 4);
+    (store(x != 0, flags + k * kLanes<float>), ...);
+    go_on(link, places, at, x...);
+  }
+  template <DType dtype>
+  static void round_to(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    float* const own = block_of(places[kOwnPlace], 0);
+    store_block(own, x...);
+    convert(DType::F32, own, dtype, own + kWidth, kWidth);
+    convert(dtype, own + kWidth, DType::F32, own, kWidth);
+    go_on(link, places, at, load(own, k)...);
+  }
+  static void make_flags(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    go_on(link, places, at, as_number(x != 0)...);
+  }
+
+  template <op::ReduceFn fn>
+  static void fold(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    auto& lanes = *reinterpret_cast<FoldLanes*>(places[link->in[0]].data);
+    const std::size_t begin = at / sizeof(float), end = std::min(begin + kWidth, lanes.end);
+    float* const own = block_of(places[kOwnPlace], 0);
+    if (lanes.next == begin && end == begin + kWidth) fold_all<fn>(lanes, own, x...);
+    else fold_all<fn>(lanes, own, keep(lanes.next - begin, end - begin, k, x, nothing<fn>())...);
+    lanes.next = end;
+    go_on(link, places, at, x...);
+  }
+  /// Elements [begin, end) of a block, and `other` beside them: for its vector i.
+  static HWY_INLINE Lanes keep(std::size_t begin, std::size_t end, std::size_t i, Lanes x, Lanes other) {
+    const hn::ScalableTag<float> tag;
+    const std::size_t first = i * kLanes<float>;
+    const Mask<float> below{hn::FirstN(tag, begin - std::min(begin, first))},
+        inside{hn::FirstN(tag, end - std::min(end, first))};
+    return select(inside & !below, x, other);
+  }
+  template <op::ReduceFn fn>
+  static constexpr float nothing() {
+    if constexpr (fn == op::ReduceFn::Max) return fold_start<float, Fold::Max>();
+    else if constexpr (fn == op::ReduceFn::Min) return fold_start<float, Fold::Min>();
+    else return 0;
+  }
+  template <op::ReduceFn fn>
+  static HWY_INLINE void fold_all(FoldLanes& lanes, float* own, Part<k>... x) {
+    if constexpr (fn == op::ReduceFn::Sum) {
+      store_block(own, x...);  // halves of vectors are cheaper to load than to take out
+      for (std::size_t i = 0; i < kLanes<float>; i += kLanes<double>) {
+        double* const sums = lanes.sums.data() + i;
+        store(Vector<double>::load(sums) + (load_wide(own + k * kLanes<float> + i) + ...), sums);
+      }
+    } else {
+      Lanes most = Lanes::load(lanes.extremes.data());
+      if constexpr (fn == op::ReduceFn::Max) ((most = max(most, x)), ...);
+      else ((most = min(most, x)), ...);
+      store(most, lanes.extremes.data());
+    }
+  }
+
+  static void end(const Link*, const Place*, std::size_t, Part<k>...) {}
+
+  static void run(std::span<const Link* const> parts, const Place* places, std::size_t count) {
+    for (std::size_t at = 0; at < count; at += kWidth) {
+      const std::size_t begin = std::min(at, count - kWidth);
+      for (const Link* part : parts) start(part, places, begin * sizeof(float));
+    }
+  }
+  static HWY_INLINE void start(const Link* part, const Place* places, std::size_t at) {
+    const Lanes nothing[] = {((void)k, Lanes(0))...};
+    reinterpret_cast<Function>(part->function)(part, places, at, nothing[k]...);
+  }
+};
+using EightLinks = LinksOf<std::make_index_sequence<8>>;
+
+/// Booleans are numbers here, 0 or 1.
+constexpr bool has_link(op::Domain domain) { return computes<float>(domain) || domain == op::Domain::Bool; }
+
+template <class Row>
+Link link_of_unary(op::UnaryFn fn) {
+  if constexpr (!has_link(Row::kDomain)) return {};
+  else if constexpr (Row::kCostly)
+    return EightLinks::link(&EightLinks::call_unary, reinterpret_cast<void (*)()>(unary_block<float>(fn)));
+  else return EightLinks::link(&EightLinks::unary<Row>);
+}
+
+template <class Row, AtHand hand>
+Link link_of_binary(op::BinaryFn fn) {
+  if constexpr (!has_link(Row::kDomain)) return {};
+  else if constexpr (Row::kCostly)
+    return EightLinks::link(&EightLinks::call_binary<hand>, reinterpret_cast<void (*)()>(binary_block<float>(fn)));
+  else if constexpr (std::is_same_v<Row, binary_rows::Div> && hand == AtHand::First)
+    return EightLinks::link(&EightLinks::divide);
+  else return EightLinks::link(&EightLinks::binary<Row, hand>);
+}
+
+Link unary_link(op::UnaryFn fn) {
+  switch (fn) {
+#define KILN_UNARY(Name, ...) \
+  case op::UnaryFn::Name: return link_of_unary<unary_rows::Name>(fn);
+#define KILN_PREDICATE(Name, ...) KILN_UNARY(Name, )
+#define KILN_BINARY(...)
+#define KILN_COMPARISON(...)
+#include "kiln/ops/elementwise.def"
+  }
+  return {};
+}
+
+Link binary_link(op::BinaryFn fn, AtHand hand) {
+  switch (fn) {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, ...)                                                          \
+  case op::BinaryFn::Name:                                                              \
+    return hand == AtHand::First ? link_of_binary<binary_rows::Name, AtHand::First>(fn) \
+                                 : link_of_binary<binary_rows::Name, AtHand::Second>(fn);
+#define KILN_COMPARISON(Name, ...) KILN_BINARY(Name, )
+#include "kiln/ops/elementwise.def"
+  }
+  return {};
+}
+
+Link where_link(AtHand hand) {
+  switch (hand) {
+    case AtHand::First: return EightLinks::link(&EightLinks::where<AtHand::First>);
+    case AtHand::Second: return EightLinks::link(&EightLinks::where<AtHand::Second>);
+    case AtHand::Third: return EightLinks::link(&EightLinks::where<AtHand::Third>);
+  }
+  return {};
+}
+
+Link load_link() { return EightLinks::link(&EightLinks::load_link); }
+
+Link store_link(DType dtype) {
+  switch (dtype) {
+    case DType::F32: return EightLinks::link(&EightLinks::store_floats);
+    case DType::F16: return EightLinks::link(&EightLinks::store_halves<DType::F16>);
+    case DType::BF16: return EightLinks::link(&EightLinks::store_halves<DType::BF16>);
+    case DType::Bool: return EightLinks::link(&EightLinks::store_flags);
+    default: return {};
+  }
+}
+
+Link round_link(DType dtype) {
+  switch (dtype) {
+    case DType::F16: return EightLinks::link(&EightLinks::round_to<DType::F16>);
+    case DType::BF16: return EightLinks::link(&EightLinks::round_to<DType::BF16>);
+    case DType::Bool: return EightLinks::link(&EightLinks::make_flags);
+    default: return {};
+  }
+}
+
+Link fold_link(op::ReduceFn fn) {
+  switch (fn) {
+    case op::ReduceFn::Mean:
+    case op::ReduceFn::Sum: return EightLinks::link(&EightLinks::fold<op::ReduceFn::Sum>);
+    case op::ReduceFn::Max: return EightLinks::link(&EightLinks::fold<op::ReduceFn::Max>);
+    case op::ReduceFn::Min: return EightLinks::link(&EightLinks::fold<op::ReduceFn::Min>);
+    default: return {};
+  }
+}
+
+Link end_link() { return EightLinks::link(&EightLinks::end); }
+
+const Links& all_links() {
+  static constexpr Links kLinks{.width = EightLinks::kWidth,
+                                .unary = unary_link,
+                                .binary = binary_link,
+                                .where = where_link,
+                                .load = load_link,
+                                .store = store_link,
+                                .round = round_link,
+                                .fold = fold_link,
+                                .end = end_link,
+                                .run = EightLinks::run};
+  return kLinks;
+}
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(all_links);
+const Links& links() { return HWY_DYNAMIC_DISPATCH(all_links)(); }
+
+void FoldLanes::start(op::ReduceFn fn) {
+  sums.fill(0);
+  extremes.fill(fn == op::ReduceFn::Max ? fold_start<float, Fold::Max>() : fold_start<float, Fold::Min>());
+}
+
+double FoldLanes::total(op::ReduceFn fn) const {
+  using scalar_math::max, scalar_math::min;
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  float most = extremes[0];
+  for (const float extreme : extremes) most = fn == op::ReduceFn::Max ? max(most, extreme) : min(most, extreme);
+  return fn == op::ReduceFn::Max || fn == op::ReduceFn::Min ? most : total;
+}
+
+}  // namespace kiln::cpu::simd
+#endif

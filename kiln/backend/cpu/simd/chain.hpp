@@ -1,0 +1,63 @@
+// Chains: elementwise functions of float32 one after the other, whose values stay in registers. A link is a function
+// that gets eight vectors from the link before it, "at hand", and jumps to the next with what it makes of them.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kiln/core/dtype.hpp"
+#include "kiln/ops/elementwise.hpp"
+#include "kiln/ops/reduce.hpp"
+
+namespace kiln::cpu::simd {
+
+/// What links find or leave elsewhere than at hand.
+struct Place {
+  std::byte* data = nullptr;
+  std::size_t moves = 0;  // all ones: a run, of which each block has its part; 0: a block, the same for all
+  bool inverted = false;  // it holds one by a divisor
+  bool streams = false;   // results go past the caches
+};
+
+/// One function of a chain and the places that it needs.
+struct Link {
+  void (*function)() = nullptr;
+  void (*block)() = nullptr;  // what `function` calls, if its work is done in memory: a UnaryBlock or BinaryBlock
+  std::array<std::uint16_t, 2> in{};
+};
+
+/// Which operand is at hand; the others come from the link's places, in order.
+enum class AtHand : std::uint8_t { First, Second, Third };
+
+/// The reductions at a chain's end have totals in lanes, which are put together when a row is done.
+struct FoldLanes {
+  alignas(64) std::array<double, 16> sums;
+  alignas(64) std::array<float, 16> extremes;
+  std::size_t next = 0, end = 0;  // of the elements of a run, those that are still to be folded
+
+  void start(op::ReduceFn fn);
+  double total(op::ReduceFn fn) const;
+};
+
+/// The links that there are for the machine at hand. A null `function` says that there is none.
+struct Links {
+  std::size_t width;  // elements of a block
+  Link (*unary)(op::UnaryFn);
+  Link (*binary)(op::BinaryFn, AtHand);
+  Link (*where)(AtHand);
+  Link (*load)();
+  Link (*store)(DType);  // float32, float16, bfloat16 or bool
+  Link (*round)(DType);  // to float16, bfloat16 or bool, as float
+  Link (*fold)(op::ReduceFn);
+  Link (*end)();
+  /// Runs the parts of a chain on `count` elements, at least a block. Where the last elements fill no block, it takes
+  /// some that were done before once more; so results must not lie where operands do.
+  void (*run)(std::span<const Link* const> parts, const Place* places, std::size_t count);
+};
+const Links& links();
+
+/// The place that links may use for themselves: two blocks.
+inline constexpr std::uint16_t kOwnPlace = 0;
+
+}  // namespace kiln::cpu::simd

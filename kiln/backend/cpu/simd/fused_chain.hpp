@@ -1,0 +1,27 @@
+// Programs as chains: what fits into float32 from end to end.
+#pragma once
+#include "kiln/backend/cpu/simd/chain.hpp"
+#include "kiln/backend/cpu/simd/fused.hpp"
+
+namespace kiln::cpu::simd {
+
+/// A program whose numbers are all read, computed and stored as float32, halves or booleans.
+class ChainProgram {
+ public:
+  explicit ChainProgram(const op::Program& program);
+  ChainProgram(const ChainProgram&) = delete;
+  bool runs() const { return !parts_.empty(); }
+  void run(const FusedCall& call, std::int64_t grain) const;
+
+ private:
+  friend class ChainBuilder;
+  friend class ChainWorker;
+
+  const Links& links_ = links();
+  std::vector<Link> chain_;
+  std::vector<const Link*> parts_;  // where compilers call links, a long chain would need a deep stack
+  std::vector<bool> divisors_;      // inputs that are inverted if they are numbers and an inverse is exact
+  std::size_t slots_ = 0;           // places of results that wait for their readers
+};
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,323 @@
+// Fused programs against the same steps one by one: the same bits, whatever the shapes, operands and steps.
+#include <bit>
+
+#include "kiln/core/random.hpp"
+#include "kiln/ops/op.hpp"
+#include "tests/backend/simd/harness.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using op::BinaryFn;
+using op::Program;
+using op::UnaryFn;
+using Steps = std::variant<op::Unary, op::Binary, op::Where, op::Cast>;
+
+std::vector<UnaryFn> unary_functions() {
+  return {
+#define KILN_UNARY(Name, ...) UnaryFn::Name,
+#define KILN_PREDICATE(Name, ...) UnaryFn::Name,
+#define KILN_BINARY(...)
+#define KILN_COMPARISON(...)
+#include "kiln/ops/elementwise.def"
+  };
+}
+std::vector<BinaryFn> binary_functions() {
+  return {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, ...) BinaryFn::Name,
+#define KILN_COMPARISON(Name, ...) BinaryFn::Name,
+#include "kiln/ops/elementwise.def"
+  };
+}
+
+/// A program on its way: every value is there as an operand of the program, and as what the step alone made.
+class Writer {
+ public:
+  explicit Writer(const Shape& shape) { program_->shape = shape; }
+
+  int input(const Value& value, DType dtype) {
+    program_->inputs.push_back(dtype);
+    in_.push_back(value);
+    return add({Program::Operand::Input, static_cast<std::uint16_t>(in_.size() - 1)}, value, dtype);
+  }
+  int input(const Value& tensor) { return input(tensor, tensor.dtype()); }
+
+  int step(const Steps& op, const std::vector<int>& operands) {
+    Program::Step step{op, {}, DType::F32};
+    std::vector<Value> in;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      step.in[i] = at(operands[i]).operand;
+      in.push_back(at(operands[i]).alone);
+    }
+    const Value alone = std::visit([&](const auto& o) { return run_op(o, in); }, op);
+    step.dtype = alone.dtype();
+    program_->steps.push_back(step);
+    return add({Program::Operand::Result, static_cast<std::uint16_t>(program_->steps.size() - 1)}, alone, step.dtype);
+  }
+
+  void output(int value) {
+    program_->outputs.push_back(at(value).operand.index);
+    outputs_.push_back(at(value).alone);
+  }
+  void fold(int value, op::ReduceFn fn, int kept) {
+    program_->folds.push_back({at(value).operand.index, fn, kept});
+    folded_.push_back(at(value).alone);
+  }
+
+  DType dtype(int value) const { return at(value).dtype; }
+  const Value& alone(int value) const { return at(value).alone; }
+  bool is_number(int value) const { return at(value).alone.is_scalar(); }
+  int size() const { return static_cast<int>(values_.size()); }
+  const Shape& shape() const { return program_->shape; }
+
+  /// The outputs, then what is folded.
+  std::vector<Value> run_fused() const {
+    std::vector<Value> out;
+    for (const Value& output : outputs_) out.push_back(Value(make_ref<Node>(Desc{shape(), output.dtype()}, Device{})));
+    for (const Program::Fold& fold : program_->folds) {
+      Shape kept = shape();
+      for (int i = fold.kept; i < kept.size(); ++i) kept[i] = 1;
+      out.push_back(Value(make_ref<Node>(Desc{kept, DType::F32}, Device{})));
+    }
+    EXPECT_TRUE(run(op::Fused{program_}, Call{in_, out}));
+    return out;
+  }
+
+  void expect_same_bits() const {
+    const std::vector<Value> fused = run_fused();
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      // A step's operands may all be smaller than the program, which then repeats what it makes.
+      const std::vector<double> found = numbers(fused[i]);
+      const std::vector<double> expected = numbers(expanded(outputs_[i], shape()));
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        if (std::isnan(found[k]) && std::isnan(expected[k])) continue;
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(found[k]), std::bit_cast<std::uint64_t>(expected[k]))
+            << text("output ", i, " of ", outputs_.size(), ", element ", k, " of ", shape(), ": ", found[k], ", alone ",
+                    expected[k], description());
+      }
+    }
+  }
+
+ private:
+  struct Known {
+    Program::Operand operand;
+    Value alone;
+    DType dtype;
+  };
+  const Known& at(int value) const { return values_[static_cast<std::size_t>(value)]; }
+  int add(Program::Operand operand, const Value& alone, DType dtype) {
+    values_.push_back({operand, alone, dtype});
+    return size() - 1;
+  }
+  std::string description() const {
+    std::string lines;
+    for (const Program::Step& step : program_->steps) {
+      lines += text("\n  ", std::visit([](const auto& op) { return std::string(op::spoken_name(op)); }, step.op));
+      for (std::size_t i = 0; i < static_cast<std::size_t>(op::arity(step.op)); ++i)
+        lines += text(step.in[i].from == Program::Operand::Input ? " input " : " step ", step.in[i].index);
+    }
+    return lines;
+  }
+
+  std::shared_ptr<Program> program_ = std::make_shared<Program>();
+  std::vector<Value> in_;
+  std::vector<Known> values_;
+  std::vector<Value> outputs_, folded_;
+};
+
+/// Numbers that meet every case of a function: mostly small, some whole, zeros of both signs, infinite, NaN.
+std::vector<double> awkward_numbers(std::int64_t count, Random& random) {
+  const double special[] = {0.0, -0.0, 1, -1, 0.5, 2, -3, 1e-40, -1e30, 3e38, INFINITY, -INFINITY, NAN};
+  std::vector<double> result;
+  for (std::int64_t i = 0; i < count; ++i)
+    result.push_back(random.below(8) == 0 ? special[random.below(std::size(special))] : random.uniform(-4, 4));
+  return result;
+}
+
+/// A tensor that broadcasts to `shape`: of its full size in some memory order, or of size 1 in some dimensions.
+Value operand_for(const Shape& shape, DType dtype, Random& random) {
+  Shape own = shape;
+  if (random.below(3) == 0)
+    for (auto& size : own)
+      if (random.below(2)) size = 1;
+  std::vector<double> contents = awkward_numbers(numel(own), random);
+  if (dtype == DType::Bool)
+    for (double& number : contents) number = number > 0;
+  Dims order;
+  if (random.below(3) == 0)
+    for (int i = own.size() - 1; i >= 0; --i) order.push_back(i);
+  return tensor(dtype, own, contents, order);
+}
+
+Writer random_program(const Shape& shape, int steps, Random& random) {
+  const std::vector<UnaryFn> unary = unary_functions();
+  const std::vector<BinaryFn> binary = binary_functions();
+  Writer writer(shape);
+  writer.input(tensor(DType::F32, shape, awkward_numbers(numel(shape), random)));
+  const auto any = [&](DType dtype) {
+    if (random.below(6) == 0) return writer.input(operand_for(shape, dtype, random));
+    for (int tries = 0; tries < 20; ++tries) {
+      // Mostly what was made last.
+      const auto back = random.below(2) ? random.below(writer.size()) : random.below(std::min(writer.size(), 3));
+      const int value = writer.size() - 1 - static_cast<int>(back);
+      if (writer.dtype(value) == dtype && !writer.is_number(value)) return value;
+    }
+    return writer.input(operand_for(shape, dtype, random));
+  };
+  const auto maybe_number = [&](DType dtype) {
+    if (random.below(3)) return any(dtype);
+    const double numbers[] = {2, 0.25, -0.5, 3, 0.1, -1.7, 0, 1};
+    return writer.input(Value(numbers[random.below(std::size(numbers))]), dtype);
+  };
+  const auto step_of = [&]() -> int {
+    const auto kind = random.below(12);
+    if (kind == 0) return writer.step(op::Where{}, {any(DType::Bool), any(DType::F32), maybe_number(DType::F32)});
+    if (kind == 1) return writer.step(op::Where{}, {any(DType::Bool), maybe_number(DType::F32), any(DType::F32)});
+    if (kind == 2) return writer.step(op::Cast{DType::F32}, {any(DType::Bool)});
+    if (kind == 3) return writer.step(op::Cast{DType::Bool}, {any(DType::F32)});
+    for (;;) {
+      if (random.below(2)) {
+        const UnaryFn fn = unary[static_cast<std::size_t>(random.below(std::ssize(unary)))];
+        if (op::domain(fn) == op::Domain::Integer) continue;
+        return writer.step(op::Unary{fn}, {any(op::domain(fn) == op::Domain::Bool ? DType::Bool : DType::F32)});
+      }
+      const BinaryFn fn = binary[static_cast<std::size_t>(random.below(std::ssize(binary)))];
+      if (op::domain(fn) == op::Domain::Integer) continue;
+      const bool flags = op::domain(fn) == op::Domain::Bool || (op::domain(fn) == op::Domain::Any && random.below(2));
+      if (flags) return writer.step(op::Binary{fn}, {any(DType::Bool), any(DType::Bool)});
+      if (random.below(4) == 0) return writer.step(op::Binary{fn}, {maybe_number(DType::F32), any(DType::F32)});
+      return writer.step(op::Binary{fn}, {any(DType::F32), maybe_number(DType::F32)});
+    }
+  };
+  int last = 0;
+  for (int i = 0; i < steps; ++i) {
+    last = step_of();
+    if (i + 1 < steps && random.below(5) == 0) writer.output(last);
+  }
+  writer.output(last);
+  return writer;
+}
+
+TEST(SimdFused, GivesTheBitsOfItsStepsAlone) {
+  std::uint64_t seed = 0;
+  for_each_target([&] {
+    for (const Shape& shape :
+         {Shape{1}, Shape{7}, Shape{64}, Shape{127}, Shape{128}, Shape{129}, Shape{1000}, Shape{2, 3, 41},
+          Shape{3, 700}, Shape{5, 257}, Shape{9, 130}, Shape{2, 2, 300}, Shape{40, 1027}}) {
+      for (int steps = 1; steps <= 24; steps += 1 + steps / 3) {
+        Random random(++seed);
+        SCOPED_TRACE(text("seed ", seed));
+        random_program(shape, steps, random).expect_same_bits();
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  });
+}
+
+TEST(SimdFused, TakesChainsOfAnyLength) {
+  for_each_target([] {
+    Random random(5);
+    Writer writer({65});
+    const int first = writer.input(tensor(DType::F32, {65}, random_numbers(65, -2, 2)));
+    int last = first;
+    for (int i = 0; i < 1200; ++i) {
+      const int other = i % 7 == 0 ? first : writer.input(Value(random.uniform(-1, 1)), DType::F32);
+      last = writer.step(op::Binary{i % 3 ? BinaryFn::Add : BinaryFn::Maximum}, {last, other});
+      if (i % 300 == 10) writer.output(last);
+    }
+    writer.output(last);
+    writer.expect_same_bits();
+  });
+}
+
+TEST(SimdFused, KeepsWhatManyStepsWaitFor) {
+  for_each_target([] {
+    const Shape shape{3, 211};
+    Writer writer(shape);
+    const int x = writer.input(tensor(DType::F32, shape, random_numbers(633, -2, 2)));
+    std::vector<int> waiting;
+    for (int i = 0; i < 40; ++i)
+      waiting.push_back(writer.step(op::Binary{BinaryFn::Mul}, {x, writer.input(Value(0.1 * i), DType::F32)}));
+    int total = waiting[0];
+    for (const int value : waiting) total = writer.step(op::Binary{BinaryFn::Sub}, {value, total});
+    total = writer.step(op::Binary{BinaryFn::Mul}, {total, total});
+    writer.output(total);
+    writer.expect_same_bits();
+  });
+}
+
+TEST(SimdFused, RoundsHalvesWhereTheyAreStoredOrCast) {
+  for_each_target([] {
+    for (const DType half : {DType::F16, DType::BF16}) {
+      for (const Shape& shape : {Shape{5}, Shape{3, 999}, Shape{40, 128}}) {
+        Random random(7);
+        Writer writer(shape);
+        const int x = writer.input(tensor(half, shape, awkward_numbers(numel(shape), random)));
+        const int wide = writer.step(op::Cast{DType::F32}, {x});
+        const int sum = writer.step(op::Binary{BinaryFn::Mul}, {wide, writer.input(Value(1.37), DType::F32)});
+        const int rounded = writer.step(op::Cast{half}, {sum});
+        const int again = writer.step(op::Cast{DType::F32}, {rounded});
+        const int flag = writer.step(op::Binary{BinaryFn::Less}, {again, sum});
+        for (const int output : {sum, rounded, again, flag}) writer.output(output);
+        writer.expect_same_bits();
+      }
+    }
+  });
+}
+
+TEST(SimdFused, DividesByNumbersAsDivisionDoes) {
+  for_each_target([] {
+    Random random(11);
+    std::vector<double> x = awkward_numbers(4000, random);
+    for (std::size_t i = 0; i < 2000; ++i) x[i] = std::ldexp(x[i], static_cast<int>(random.below(250)) - 125);
+    const double divisors[] = {3, 10, 0.1, -1.4142135623730951, 2, 1e-30, 1e30, 3e-39, 0x1.fffffep3, 0x1.000002p0, 0};
+    for (const double divisor : divisors) {
+      Writer writer({4000});
+      const int in = writer.input(tensor(DType::F32, {4000}, x));
+      const int quotient = writer.step(op::Binary{BinaryFn::Div}, {in, writer.input(Value(divisor), DType::F32)});
+      writer.output(quotient);
+      writer.output(writer.step(op::Unary{UnaryFn::Neg}, {quotient}));
+      writer.expect_same_bits();
+    }
+  });
+}
+
+TEST(SimdFused, FoldsRowsOfAnyLength) {
+  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1},   {{3, 129}, 1},   {{7, 255}, 1}, {{2, 1000}, 1},
+                                          {{5, 5, 33}, 1}, {{4, 70000}, 1}, {{1, 200}, 0}};
+  for_each_target([&] {
+    for (const auto& [shape, kept] : shapes) {
+      Writer writer(shape);
+      const int x = writer.input(tensor(DType::F32, shape, random_numbers(numel(shape), -2, 3)));
+      const int y = writer.step(op::Binary{BinaryFn::Mul}, {x, x});
+      const int z = writer.step(op::Binary{BinaryFn::Sub}, {y, x});
+      writer.output(y);
+      const op::ReduceFn fns[] = {op::ReduceFn::Sum, op::ReduceFn::Mean, op::ReduceFn::Max, op::ReduceFn::Min};
+      for (const op::ReduceFn fn : fns) writer.fold(z, fn, kept);
+      const std::vector<Value> found = writer.run_fused();
+      const std::vector<double> products = numbers(found[0]), in = numbers(writer.alone(x));
+      std::vector<double> sums, means, most, least;
+      const std::size_t rows = static_cast<std::size_t>(numel(found[1].shape())), length = in.size() / rows;
+      for (std::size_t row = 0; row < rows; ++row) {
+        sums.push_back(0), most.push_back(-INFINITY), least.push_back(INFINITY);
+        for (std::size_t i = row * length; i < (row + 1) * length; ++i) {
+          EXPECT_EQ(products[i], static_cast<float>(in[i] * in[i]));
+          const double number = static_cast<float>(products[i] - in[i]);
+          sums.back() += number;
+          most.back() = std::max(most.back(), number), least.back() = std::min(least.back(), number);
+        }
+        means.push_back(sums.back() / static_cast<double>(length));
+      }
+      expect_close(numbers(found[1]), sums, 2e-7);
+      expect_close(numbers(found[2]), means, 2e-7);
+      EXPECT_EQ(numbers(found[3]), most);
+      EXPECT_EQ(numbers(found[4]), least);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace kiln::cpu::simd
