@@ -37,6 +37,7 @@ inline Value random_tensor(const Shape& shape, unsigned seed, std::vector<int> o
     const float number = static_cast<float>(static_cast<int>(random() % 17) - 8) / 8;
     if (dtype == DType::BF16) array.as<BF16>()[i] = BF16(number);
     else if (dtype == DType::F16) array.as<F16>()[i] = F16(number);
+    else if (dtype == DType::F64) array.as<double>()[i] = number;
     else array.as<float>()[i] = number;
   }
   return value;
@@ -60,6 +61,7 @@ inline std::vector<double> numbers(const Value& value) {
     for (int i = 0; i < index.size(); ++i) at += index[i] * array.strides[i];
     if (array.dtype == DType::BF16) result.push_back(static_cast<float>(array.as<BF16>()[at]));
     else if (array.dtype == DType::F16) result.push_back(static_cast<float>(array.as<F16>()[at]));
+    else if (array.dtype == DType::F64) result.push_back(array.as<double>()[at]);
     else result.push_back(array.as<float>()[at]);
     for (int i = index.size() - 1; i >= 0 && ++index[i] == array.shape[i]; --i) index[i] = 0;
   }

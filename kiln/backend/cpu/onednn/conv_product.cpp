@@ -5,6 +5,7 @@
 
 #include "kiln/backend/cpu/onednn/onednn.hpp"
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::onednn {
@@ -36,7 +37,8 @@ Value blank(const Shape& shape, const Value& like) {
 bool multiply(const Value& a, const Value& b, Value& product) {
   const Value in[] = {a, b};
   product = blank({a.dim(0), b.dim(1)}, a);
-  return run(op::Matmul{}, {in, {&product, 1}});
+  const op::Matmul matmul;
+  return simd::run(matmul, {in, {&product, 1}}) || run(matmul, {in, {&product, 1}});
 }
 /// a b, its memory given to `result` under `strides`.
 bool give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {

@@ -1,4 +1,4 @@
-// Matrix products. The result is cut into pieces, each a product on one thread.
+// Products of matrices of half types. The result is cut into pieces, each a product on one thread.
 #include <algorithm>
 #include <utility>
 
@@ -6,6 +6,7 @@
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 #include "kiln/backend/cpu/onednn/through_float32.hpp"
 #include "kiln/backend/cpu/product.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
@@ -57,8 +58,8 @@ Piece cut(const Product& p) {
   return piece;
 }
 
-MemoryDesc matrices_desc(const Matrices& x, int64_t batch, int64_t rows, int64_t columns, DType dtype) {
-  const auto type = dtype == DType::BF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+MemoryDesc matrices_desc(const Matrices& x, int64_t batch, int64_t rows, int64_t columns) {
+  const auto type = dnnl::memory::data_type::bf16;
   if (batch == 1) return MemoryDesc({rows, columns}, type, dnnl::memory::dims{x.row, x.column});
   const int64_t step = x.batch.back();
   const int64_t whole = x.by_rows() ? rows * x.row : columns * x.column;
@@ -70,8 +71,8 @@ Primitive& product_primitive(const Product& p, int64_t batch, int64_t m, int64_t
   const Key key(Task::Matmul, p.dtype, batch, m, n, p.k, p.a.row, p.a.column, step(p.a), p.b.row, p.b.column, step(p.b),
                 p.c.row, step(p.c));
   return cached(key, [&] {
-    const dnnl::matmul::desc desc(matrices_desc(p.a, batch, m, p.k, p.dtype),
-                                  matrices_desc(p.b, batch, p.k, n, p.dtype), matrices_desc(p.c, batch, m, n, p.dtype));
+    const dnnl::matmul::desc desc(matrices_desc(p.a, batch, m, p.k), matrices_desc(p.b, batch, p.k, n),
+                                  matrices_desc(p.c, batch, m, n));
     return Primitive(dnnl::matmul::primitive_desc(desc, attributes(), engine()),
                      {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
   });
@@ -79,11 +80,6 @@ Primitive& product_primitive(const Product& p, int64_t batch, int64_t m, int64_t
 
 /// `batch` products of m x n, part of the whole ones, from where a, b and c point to.
 void multiply(const Product& p, std::byte* a, std::byte* b, std::byte* c, int64_t batch, int64_t m, int64_t n) {
-  if (p.dtype == DType::F32 && batch == 1 && (p.b.by_rows() || p.m < kThin)) {
-    dnnl_sgemm(p.a.by_rows() ? 'N' : 'T', p.b.by_rows() ? 'N' : 'T', m, n, p.k, 1.0f, reinterpret_cast<float*>(a),
-               p.a.leading(), reinterpret_cast<float*>(b), p.b.leading(), 0.0f, reinterpret_cast<float*>(c), p.c.row);
-    return;
-  }
   Primitive& primitive = product_primitive(p, batch, m, n);
   if (!primitive && batch > 1) {  // batch steps that overlap in memory
     const auto step = [&](const Matrices& x) { return x.batch.back() * static_cast<int64_t>(size_of(p.dtype)); };
@@ -125,10 +121,10 @@ void run_pieces(const Product& p, const Piece& piece) {
 
 bool run(const op::Matmul& op, Call call) {
   const DType dtype = call.out[0].dtype();
-  if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) return false;
+  if (dtype != DType::BF16 && dtype != DType::F16) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
-  if (goes_through_float32(dtype)) return through_float32(op, call);
+  if (goes_through_float32(dtype)) return through_float32(op, call, simd::run);
 
   Value copies[2];
   const Product p = product_of(call, copies);

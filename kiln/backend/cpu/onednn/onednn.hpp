@@ -12,7 +12,8 @@ std::false_type run(const T&, Call) {
   return {};
 }
 
-// float32, and the half types: bfloat16 itself where the processor has it, otherwise on float32 copies.
+// The half types: bfloat16 itself where the processor has it, otherwise on float32 copies. And float32, but for
+// products of matrices, which simd/ has.
 bool run(const op::Matmul&, Call call);
 bool run(const op::Conv& conv, Call call);
 bool run(const op::ConvTranspose& op, Call call);

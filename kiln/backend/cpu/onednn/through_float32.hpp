@@ -15,14 +15,15 @@ Value widened(const Value& value);
 /// Gives `result` the numbers and the memory order of `wide`, which has no gaps.
 void narrow(const Value& wide, Value& result);
 
+/// `kernel` runs the op on float32.
 template <class Op>
-bool through_float32(const Op& op, Call call) {
+bool through_float32(const Op& op, Call call, bool (*kernel)(const Op&, Call) = run) {
   Value in[3];
   KILN_CHECK(call.in.size() <= std::size(in));
   std::transform(call.in.begin(), call.in.end(), in, widened);
   const Value& narrowed = call.out[0];
   Value wide(make_ref<Node>(Desc{narrowed.shape(), DType::F32}, narrowed.device()));
-  if (!run(op, {{in, call.in.size()}, {&wide, 1}})) return false;
+  if (!kernel(op, {{in, call.in.size()}, {&wide, 1}})) return false;
   narrow(wide, call.out[0]);
   return true;
 }

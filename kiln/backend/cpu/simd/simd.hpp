@@ -52,5 +52,6 @@ bool run(const op::GroupNorm&, Call);
 bool run(const op::GroupNormGrad&, Call);
 bool run(const op::Attention&, Call);
 bool run(const op::AttentionGrad&, Call);
+bool run(const op::Matmul&, Call);
 
 }  // namespace kiln::cpu::simd

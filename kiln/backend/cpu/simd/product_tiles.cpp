@@ -1,0 +1,333 @@
+#include "kiln/backend/cpu/simd/product_tiles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/product_tiles.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/cache_control.h>
+
+#include "kiln/backend/cpu/simd/vector.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace {
+
+using std::int64_t;
+template <std::size_t... I>
+using Indices = std::index_sequence<I...>;
+template <std::size_t N>
+using UpTo = std::make_index_sequence<N>;
+
+constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);
+
+// Sums live in registers, of which AVX-512 has 32 and most others 16.
+constexpr std::size_t kMostSums = HWY_MAX_BYTES >= 64 ? 24 : 12;
+constexpr std::size_t kVectors = 2, kMostRows = kMostSums / kVectors;
+template <class T>
+constexpr int64_t kPanel = static_cast<int64_t>(kVectors) * kWidth<T>;
+/// Vectors of a tile with few rows: neighbours in memory are read together.
+constexpr std::size_t wide(std::size_t rows) { return std::min<std::size_t>(kMostSums / rows, 8); }
+
+// The first `count` numbers of a vector; no others are touched. Zeros take the place of what is not loaded.
+constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= 32;
+template <class T>
+HWY_INLINE Vector<T> load_first(const T* from, int64_t count) {
+  if constexpr (kHasMasks) {
+    const typename Vector<T>::Tag tag;
+    return hn::MaskedLoad(hn::FirstN(tag, static_cast<std::size_t>(count)), tag, from);
+  } else if (count == kWidth<T>) {
+    return Vector<T>::load(from);
+  } else {
+    T lanes[kLanes<T>] = {};
+    std::copy_n(from, count, lanes);
+    return Vector<T>::load(lanes);
+  }
+}
+template <class T>
+HWY_INLINE void store_first(Vector<T> x, T* to, int64_t count) {
+  if constexpr (kHasMasks) {
+    const typename Vector<T>::Tag tag;
+    hn::BlendedStore(x.lanes, hn::FirstN(tag, static_cast<std::size_t>(count)), tag, to);
+  } else {
+    T lanes[kLanes<T>];
+    store(x, lanes);
+    std::copy_n(lanes, count, to);
+  }
+}
+
+// ---- tiles of sums ---------------------------------------------------------------------------------------------------
+
+template <class T>
+struct TileCall {
+  const T* a;
+  int64_t a_row, a_column;
+  const T* b;
+  int64_t b_row;
+  T* c;
+  int64_t c_row;
+  int64_t k;
+  bool add;
+  int64_t last;  // numbers of the last vector, where it is not whole
+  const T *b_ahead, *c_ahead;
+  int64_t b_ahead_row;
+  T* aside;  // where to keep the rows of b as a panel
+};
+
+/// How far ahead rows of b are fetched: they come from a farther cache than what follows them.
+constexpr int64_t kRowsAhead = 24, kMostSteps = 16;
+
+enum class Columns { Whole, Kept, Partial };
+
+/// I counts the sums row by row, J every third row (a pointer reaches three), V the vectors of a row.
+template <class T, std::size_t Vectors, Columns Kind, std::size_t... I, std::size_t... J, std::size_t... V>
+HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indices<V...>) {
+  const auto place = [&](std::size_t i) HWY_ATTR {
+    return call.c + static_cast<int64_t>(i / Vectors) * call.c_row + static_cast<int64_t>(i % Vectors) * kWidth<T>;
+  };
+  const int64_t a_row = call.a_row, a_column = call.a_column, b_row = call.b_row;
+  const T* b = call.b;
+  T* aside = call.aside;
+  const T* line[] = {call.a + static_cast<int64_t>(3 * J) * a_row...};
+  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
+  constexpr int64_t kRows = sizeof...(I) / Vectors;
+  const T *b_ahead = call.b_ahead, *c_ahead = call.c_ahead;
+  const int64_t chunk = std::clamp<int64_t>(call.k / kRows, 4, kMostSteps);
+  for (int64_t left = call.k; left > 0; left -= chunk) {
+    if constexpr (Vectors == kVectors && Kind != Columns::Partial) {
+      hwy::Prefetch(c_ahead);
+      hwy::Prefetch(c_ahead + kWidth<T>);
+      hwy::Prefetch(c_ahead + kPanel<T> - 1);
+      hwy::Prefetch(b_ahead + kWidth<T> - 1);
+      hwy::Prefetch(b_ahead + kPanel<T> - 1);
+      c_ahead += call.c_row;
+      b_ahead += call.b_ahead_row;
+    }
+    for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
+      const Vector<T> row[] = {Kind == Columns::Partial ? load_first(b, call.last)
+                                                        : Vector<T>::load(b + static_cast<int64_t>(V) * kWidth<T>)...};
+      if constexpr (Kind == Columns::Kept) {
+        hwy::Prefetch(b + kRowsAhead * b_row);
+        hwy::Prefetch(b + kRowsAhead * b_row + kWidth<T>);
+        (store(row[V], aside + static_cast<int64_t>(V) * kWidth<T>), ...);
+        aside += kPanel<T>;
+      }
+      ((sums[I] = fma(Vector<T>(line[I / Vectors / 3][static_cast<int64_t>(I / Vectors % 3) * a_row]), row[I % Vectors],
+                      sums[I])),
+       ...);
+      ((line[J] += a_column), ...);
+    }
+  }
+  if constexpr (Kind == Columns::Partial) {
+    if (call.add) ((sums[I] = load_first(place(I), call.last) + sums[I]), ...);
+    (store_first(sums[I], place(I), call.last), ...);
+  } else {
+    if (call.add) ((sums[I] = Vector<T>::load(place(I)) + sums[I]), ...);
+    (store(sums[I], place(I)), ...);
+  }
+}
+
+template <class T>
+using Tile = void (*)(const TileCall<T>&);
+template <class T, std::size_t Rows, std::size_t Vectors, Columns Kind>
+void run_tile(const TileCall<T>& call) {
+  tile<T, Vectors, Kind>(call, UpTo<Rows * Vectors>(), UpTo<(Rows + 2) / 3>(), UpTo<Vectors>());
+}
+
+/// Of as many rows.
+template <class T>
+struct Tiles {
+  Tile<T> wide, panel, kept, partial;
+};
+template <class T, std::size_t... I>
+constexpr std::array<Tiles<T>, sizeof...(I)> tiles_of_rows(Indices<I...>) {
+  return {{{run_tile<T, I + 1, wide(I + 1), Columns::Whole>, run_tile<T, I + 1, kVectors, Columns::Whole>,
+            run_tile<T, I + 1, kVectors, Columns::Kept>, run_tile<T, I + 1, 1, Columns::Partial>}...}};
+}
+
+template <class T>
+void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, T* c, int64_t c_row, int64_t m, int64_t n, int64_t k,
+              bool add, T* aside) {
+  static constexpr auto kTiles = tiles_of_rows<T>(UpTo<kMostRows>());
+  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
+  const Tiles<T>& tiles = kTiles[static_cast<std::size_t>(rows - 1)];
+  const bool packed = b.row == kPanel<T>;
+  const int64_t widest =
+      packed || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
+  TileCall<T> call{a.data, a.row, a.column, b.data, b.row, c, c_row, k, add, 0, nullptr, nullptr, 0, aside};
+  for (int64_t j = 0; j < n;) {
+    const int64_t left = n - j;
+    call.b = packed ? b.data + j / kPanel<T> * b.step + j % kPanel<T> : b.data + j;
+    call.b_row = b.row;
+    Tile<T> Tiles<T>::* kind = &Tiles<T>::partial;
+    int64_t width = call.last = std::min(left, kWidth<T>), i = 0;
+    if (left >= widest) kind = &Tiles<T>::wide, width = widest;
+    else if (left >= kPanel<T>) kind = &Tiles<T>::panel, width = kPanel<T>;
+    const bool fetches = !packed && left >= 2 * kPanel<T>;
+    call.b_ahead = fetches ? call.b + kPanel<T> : c;
+    call.b_ahead_row = fetches ? b.row : 0;
+    const int64_t steps_ahead = divide_up(k, std::clamp<int64_t>(k / rows, 4, kMostSteps));
+    const auto next = [&](Tile<T> tile) {
+      call.a = a.data + i / rows * a.tile;
+      call.c = c + i * c_row + j;
+      call.c_ahead = i + rows < m ? call.c + rows * c_row : c + j + width;
+      tile(call);
+      call.b_ahead += steps_ahead * call.b_ahead_row;
+      i += rows;
+    };
+    if (kind == &Tiles<T>::panel && !packed && m > rows) {
+      next(tiles.kept);
+      call.b = aside;
+      call.b_row = kPanel<T>;
+    }
+    while (i + rows <= m) next(tiles.*kind);
+    if (i < m) next(kTiles[static_cast<std::size_t>(m - i - 1)].*kind);
+    j += width;
+  }
+}
+
+// ---- scalar products -------------------------------------------------------------------------------------------------
+
+/// Rows x Lines sums, each in the lanes of a vector.
+template <class T, std::size_t Lines, std::size_t... I>
+HWY_INLINE void dots(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column,
+                     int64_t k, Indices<I...>) {
+  const typename Vector<T>::Tag tag;
+  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
+  const auto add = [&](auto load) HWY_ATTR {
+    ((sums[I] = fma(load(a + static_cast<int64_t>(I / Lines) * a_row),
+                    load(b + static_cast<int64_t>(I % Lines) * b_row), sums[I])),
+     ...);
+  };
+  int64_t p = 0;
+  for (; p + kWidth<T> <= k; p += kWidth<T>) add([p](const T* x) HWY_ATTR { return Vector<T>::load(x + p); });
+  if (p < k) add([p, k](const T* x) HWY_ATTR { return load_first(x + p, k - p); });
+  ((c[static_cast<int64_t>(I / Lines) * c_row + static_cast<int64_t>(I % Lines) * c_column] =
+        hn::GetLane(hn::SumOfLanes(tag, sums[I].lanes))),
+   ...);
+}
+
+template <class T, std::size_t Rows>
+void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t n,
+              int64_t k) {
+  constexpr std::size_t kLines = std::min<std::size_t>(kMostSums / Rows, 8);
+  constexpr auto kStep = static_cast<int64_t>(kLines);
+  int64_t j = 0;
+  for (; j + kStep <= n; j += kStep)
+    dots<T, kLines>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows * kLines>());
+  for (; j < n; ++j) dots<T, 1>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows>());
+}
+
+template <class T>
+void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t m,
+         int64_t n, int64_t k) {
+  for (int64_t i = 0; i < m;) {
+    const auto rows = [&]<std::size_t Rows>(Indices<Rows>) {
+      dot_rows<T, Rows>(a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, c_column, n, k);
+      i += static_cast<int64_t>(Rows);
+    };
+    if (m - i >= 4) rows(Indices<4>());
+    else if (m - i == 3) rows(Indices<3>());
+    else if (m - i == 2) rows(Indices<2>());
+    else rows(Indices<1>());
+  }
+}
+
+// ---- packing ---------------------------------------------------------------------------------------------------------
+
+#if HWY_TARGET == HWY_SCALAR
+template <class T>
+constexpr int64_t kSquare = 1;
+template <class T>
+void transpose_square(const T* from, int64_t, T* to, int64_t) {
+  *to = *from;
+}
+#else
+/// Rows and columns of a square as wide as 128 bits.
+template <class T>
+constexpr auto kSquare = static_cast<int64_t>(16 / sizeof(T));
+HWY_INLINE void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
+  const hn::Full128<float> tag;
+  const auto row0 = hn::LoadU(tag, from), row1 = hn::LoadU(tag, from + from_row),
+             row2 = hn::LoadU(tag, from + 2 * from_row), row3 = hn::LoadU(tag, from + 3 * from_row);
+  const auto low02 = hn::InterleaveLower(tag, row0, row2), low13 = hn::InterleaveLower(tag, row1, row3);
+  const auto high02 = hn::InterleaveUpper(tag, row0, row2), high13 = hn::InterleaveUpper(tag, row1, row3);
+  hn::StoreU(hn::InterleaveLower(tag, low02, low13), tag, to);
+  hn::StoreU(hn::InterleaveUpper(tag, low02, low13), tag, to + to_row);
+  hn::StoreU(hn::InterleaveLower(tag, high02, high13), tag, to + 2 * to_row);
+  hn::StoreU(hn::InterleaveUpper(tag, high02, high13), tag, to + 3 * to_row);
+}
+HWY_INLINE void transpose_square(const double* from, int64_t from_row, double* to, int64_t to_row) {
+  const hn::Full128<double> tag;
+  const auto row0 = hn::LoadU(tag, from), row1 = hn::LoadU(tag, from + from_row);
+  hn::StoreU(hn::InterleaveLower(tag, row0, row1), tag, to);
+  hn::StoreU(hn::InterleaveUpper(tag, row0, row1), tag, to + to_row);
+}
+#endif
+
+template <class T>
+void transpose(const T* from, int64_t from_row, T* to, int64_t to_row, int64_t rows, int64_t columns) {
+  constexpr int64_t square = kSquare<T>;
+  constexpr int64_t kStrip = 64 / sizeof(T);  // a cache line of each row, while the lines of the result are at hand
+  for (int64_t begin = 0; begin < columns; begin += kStrip) {
+    const int64_t end = std::min(begin + kStrip, columns);
+    int64_t i = 0;
+    for (; i + square <= rows; i += square) {
+      for (int64_t part = i; part < i + square; ++part) hwy::Prefetch(from + part * from_row + begin + 4 * kStrip);
+      int64_t j = begin;
+      for (; j + square <= end; j += square)
+        transpose_square(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+      for (; j < end; ++j)
+        for (int64_t part = i; part < i + square; ++part) to[j * to_row + part] = from[part * from_row + j];
+    }
+    for (; i < rows; ++i)
+      for (int64_t j = begin; j < end; ++j) to[j * to_row + i] = from[i * from_row + j];
+  }
+}
+
+constexpr int64_t kColumnsAhead = 8;
+template <class T>
+void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
+  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
+  for (int64_t p = 0; p < k; ++p, from += column, to += rows) {
+    for (int64_t i = 0; i < m; i += rows) {
+      const int64_t count = std::min(rows, m - i);
+      T* const tile = to + i * k;
+      hwy::Prefetch(from + i + kColumnsAhead * column);
+      int64_t at = 0;
+      for (; at + kWidth<T> <= count; at += kWidth<T>) store(Vector<T>::load(from + i + at), tile + at);
+      if (at < count) store_first(load_first(from + i + at, count - at), tile + at, count - at);
+    }
+  }
+}
+
+template <class T>
+constexpr ProductTiles<T> kTiles{
+    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, dot<T>, transpose<T>, pack_left<T>};
+
+}  // namespace
+
+const ProductTiles<float>& tiles_float() { return kTiles<float>; }
+const ProductTiles<double>& tiles_double() { return kTiles<double>; }
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(tiles_float);
+HWY_EXPORT(tiles_double);
+template <> const ProductTiles<float>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_float)(); }
+template <> const ProductTiles<double>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_double)(); }
+
+}  // namespace kiln::cpu::simd
+#endif

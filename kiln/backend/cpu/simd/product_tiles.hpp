@@ -1,0 +1,53 @@
+// The inner loops of matrix products on one thread, and the orders in which they want to find their operands.
+#pragma once
+#include <cstdint>
+
+namespace kiln::cpu::simd {
+
+/// The left operand of a block: element [i, j] lies at data[i * row + j * column], or, where it was packed, at
+/// data[i / rows * tile + i % rows + j * rows], `rows` being those of a tile (rows_of_tile).
+template <class T>
+struct LeftOperand {
+  const T* data;
+  std::int64_t row, column, tile;
+};
+
+/// The right operand of a block: numbers of a row lie side by side, rows `row` apart; packed ones in panels of
+/// ProductTiles::panel columns, `step` apart.
+template <class T>
+struct RightOperand {
+  const T* data;
+  std::int64_t row, step;
+};
+
+template <class T>
+struct ProductTiles {
+  /// The most rows of a tile, and columns of a panel.
+  std::int64_t rows, panel;
+
+  /// c [m, n] = a [m, k] b [k, n], or added to what c holds where `add`; rows of c lie c_row apart. `aside` has room
+  /// for a panel of k rows.
+  void (*multiply)(const LeftOperand<T>& a, const RightOperand<T>& b, T* c, std::int64_t c_row, std::int64_t m,
+                   std::int64_t n, std::int64_t k, bool add, T* aside);
+  /// c[i * c_row + j * c_column] = the sum over l < k of a[i * a_row + l] * b[j * b_row + l], for i < m and j < n: for
+  /// few rows of a.
+  void (*dot)(const T* a, std::int64_t a_row, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+              std::int64_t c_column, std::int64_t m, std::int64_t n, std::int64_t k);
+  /// to[j * to_row + i] = from[i * from_row + j] for i < rows and j < columns
+  void (*transpose)(const T* from, std::int64_t from_row, T* to, std::int64_t to_row, std::int64_t rows,
+                    std::int64_t columns);
+  /// Packs a left operand whose columns lie `column` apart with their numbers side by side. Writes up to a cache line
+  /// behind the m * k numbers.
+  void (*pack_left)(const T* from, std::int64_t column, std::int64_t m, std::int64_t k, T* to);
+};
+
+/// Rows of a tile in a block of m rows, if `most` are possible: all tiles have as many, but for the last.
+constexpr std::int64_t rows_of_tile(std::int64_t m, std::int64_t most) {
+  const std::int64_t count = (m + most - 1) / most;
+  return (m + count - 1) / count;
+}
+
+/// For the machine at hand; T is float or double.
+template <class T> const ProductTiles<T>& product_tiles();
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,183 @@
+#include <gtest/gtest.h>
+
+#include "tests/backend/arrays.hpp"
+#include "tests/backend/simd/harness.hpp"
+
+namespace kiln::cpu {
+namespace {
+
+Value multiply(const Value& a, const Value& b) {
+  const Value in[] = {a, b};
+  const Descs desc = op::Matmul{}.infer(in);
+  Value out = tensor(desc[0].shape, desc[0].dtype);
+  EXPECT_TRUE(simd::run(op::Matmul{}, {in, {&out, 1}}));
+  return out;
+}
+
+/// The operands are eighths, so that sums of them are exact.
+void check(const Value& a, const Value& b) {
+  const Value c = multiply(a, b);
+  EXPECT_EQ(distance(numbers(c), product(a, b, c.shape())), 0) << text(a, " x ", b);
+}
+
+const std::vector<int> kOrders[] = {{0, 1}, {1, 0}};
+void check_all_orders(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::F32) {
+  for (const auto& order_a : kOrders)
+    for (const auto& order_b : kOrders)
+      check(random_tensor({m, k}, 1, order_a, dtype), random_tensor({k, n}, 2, order_b, dtype));
+}
+
+TEST(SimdMatmul, MultipliesSmallMatricesOfAnySizeAndOrder) {
+  simd::for_each_target([] {
+    for (const std::int64_t m : {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 24, 25, 31})
+      for (const std::int64_t n : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 49, 65})
+        for (const std::int64_t k : {1, 2, 15, 16, 17, 33}) check_all_orders(m, n, k);
+  });
+}
+
+TEST(SimdMatmul, MultipliesDoubles) {
+  simd::for_each_target([] {
+    for (const std::int64_t m : {1, 5, 12, 26})
+      for (const std::int64_t n : {1, 7, 8, 16, 19, 40})
+        for (const std::int64_t k : {1, 9, 30}) check_all_orders(m, n, k, DType::F64);
+    check_all_orders(250, 70, 400, DType::F64);
+  });
+}
+
+TEST(SimdMatmul, MultipliesMatricesThatAreCutIntoPiecesAndBlocks) {
+  for (const auto& [m, n, k] : std::initializer_list<std::array<std::int64_t, 3>>{{1, 1000, 300},
+                                                                                  {1000, 1, 300},
+                                                                                  {6, 700, 900},
+                                                                                  {700, 6, 400},
+                                                                                  {10, 500, 800},
+                                                                                  {64, 10, 784},
+                                                                                  {64, 300, 400},
+                                                                                  {300, 64, 400},
+                                                                                  {130, 1100, 40}})
+    check_all_orders(m, n, k);
+  simd::for_each_target([] { check_all_orders(251, 91, 385); });
+  check_all_orders(241, 513, 385);
+}
+
+TEST(SimdMatmul, ReadsPartsOfLargerMatricesInPlace) {
+  const Value big = random_tensor({90, 61}, 3);
+  const Value part = view_of(big, {40, 50}, {61, 1}, 61 * 5 + 7);
+  check(part, view_of(big, {50, 40}, {1, 61}, 61 * 9 + 3));
+  check(part, view_of(big, {50, 45}, {61, 1}, 61 * 3 + 2));
+  check(view_of(big, {40, 50}, {1, 61}, 8), view_of(big, {50, 37}, {61, 1}, 5));
+  check(part, random_tensor({50, 9}, 4));
+}
+
+TEST(SimdMatmul, CopiesWhatItCannotReadInPlace) {
+  const Value big = random_tensor({40, 60}, 5);
+  check(view_of(big, {20, 30}, {120, 2}), random_tensor({30, 8}, 6));                   // every other row and column
+  check(view_of(big, {40, 60}, {-60, 1}, 39 * 60), random_tensor({60, 8}, 7));          // rows from last to first
+  check(view_of(random_tensor({60}, 8), {40, 60}, {0, 1}), random_tensor({60, 8}, 9));  // one row, forty times
+  check(view_of(random_tensor({60}, 8), {60, 40}, {1, 0}), random_tensor({40, 8}, 9));
+  check(view_of(random_tensor({1}, 8), {6, 7}, {0, 0}), random_tensor({7, 8}, 9));
+  check(view_of(random_tensor({90}, 8), {30, 60}, {1, 1}), random_tensor({60, 8}, 9));  // a window that slides
+}
+
+TEST(SimdMatmul, BroadcastsBatchDimensions) {
+  for (const auto& [a, b] : std::initializer_list<std::pair<Shape, Shape>>{{{5, 3, 4}, {5, 4, 6}},
+                                                                           {{5, 3, 4}, {4, 6}},
+                                                                           {{3, 4}, {5, 4, 6}},
+                                                                           {{5, 1, 3, 4}, {7, 4, 6}},
+                                                                           {{5, 7, 13, 4}, {5, 1, 4, 16}},
+                                                                           {{5, 7, 13, 40}, {7, 40, 36}},
+                                                                           {{1, 3, 4}, {1, 1, 4, 6}},
+                                                                           {{2, 3, 1, 5, 4}, {3, 6, 4, 2}},
+                                                                           {{9, 1, 4}, {4, 6}},
+                                                                           {{9, 1, 4}, {9, 4, 1}},
+                                                                           {{96, 64, 32}, {96, 32, 64}},
+                                                                           {{8, 200, 40}, {40, 120}},
+                                                                           {{2, 3, 300, 130}, {3, 130, 260}},
+                                                                           {{3, 300, 130}, {3, 130, 260}}}) {
+    check(random_tensor(a, 10), random_tensor(b, 11));
+    std::vector<int> turned(static_cast<std::size_t>(b.size()));
+    std::iota(turned.begin(), turned.end(), 0);
+    std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
+    check(random_tensor(a, 10), random_tensor(b, 11, turned));
+  }
+}
+
+TEST(SimdMatmul, ReadsAttentionHeadsInPlace) {
+  // [batch, time, heads, width] seen as [batch, heads, time, width], and its transpose.
+  const Value q = random_tensor({3, 4, 17, 8}, 12, {0, 2, 1, 3}), k = random_tensor({3, 4, 8, 17}, 13, {0, 3, 1, 2});
+  check(q, k);
+  check(random_tensor({3, 4, 17, 17}, 14), q);
+  check(random_tensor({6, 5, 7}, 15, {1, 0, 2}), random_tensor({6, 7, 5}, 16, {2, 1, 0}));
+}
+
+TEST(SimdMatmul, CopesWithBatchesThatOverlapOrRunBackwards) {
+  const Value line = random_tensor({200}, 17);
+  check(view_of(line, {6, 5, 7}, {3, 7, 1}), random_tensor({6, 7, 4}, 18));
+  check(view_of(line, {6, 5, 7}, {-10, 7, 1}, 60), random_tensor({6, 7, 4}, 18));
+  check(view_of(line, {6, 5, 7}, {0, 7, 1}), random_tensor({6, 7, 4}, 18));
+  check(view_of(line, {6, 1, 7}, {3, 7, 1}), random_tensor({7, 4}, 18));
+}
+
+TEST(SimdMatmul, GivesZerosForAnEmptySumAndNothingForEmptyOperands) {
+  EXPECT_EQ(numbers(multiply(random_tensor({2, 0}, 19), random_tensor({0, 3}, 20))), std::vector<double>(6, 0.0));
+  EXPECT_EQ(multiply(random_tensor({0, 4}, 21), random_tensor({4, 3}, 22)).shape(), (Shape{0, 3}));
+  EXPECT_EQ(multiply(random_tensor({2, 4}, 21), random_tensor({4, 0}, 22)).shape(), (Shape{2, 0}));
+  EXPECT_EQ(multiply(random_tensor({0, 2, 4}, 21), random_tensor({4, 3}, 22)).shape(), (Shape{0, 2, 3}));
+}
+
+TEST(SimdMatmul, KeepsWhatIsNotFiniteInItsRowAndColumn) {
+  simd::for_each_target([] {
+    for (const auto& [m, n] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{{35, 50}, {3, 50}, {35, 3}})
+      for (const auto& order_a : kOrders)
+        for (const auto& order_b : kOrders) {
+          const Value a = random_tensor({m, 40}, 23, order_a), b = random_tensor({40, n}, 24, order_b);
+          const Array left = read(a), right = read(b);
+          const auto set = [](const Array& x, std::int64_t i, std::int64_t j, float number) {
+            x.as<float>()[i * x.strides[0] + j * x.strides[1]] = number;
+          };
+          set(left, 2, 3, std::numeric_limits<float>::infinity());
+          set(right, 7, 1, std::numeric_limits<float>::quiet_NaN());
+          for (std::int64_t j = 0; j < n; ++j) set(right, 3, j, j == 2 ? 0.0f : -1.0f);
+          const std::vector<double> c = numbers(multiply(a, b));
+          for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t j = 0; j < n; ++j) {
+              const double number = c[static_cast<std::size_t>(i * n + j)];
+              if (j == 1 || (i == 2 && j == 2)) EXPECT_TRUE(std::isnan(number)) << i << ", " << j;  // inf * 0 is NaN
+              else if (i == 2) EXPECT_EQ(number, -std::numeric_limits<double>::infinity()) << i << ", " << j;
+              else EXPECT_TRUE(std::isfinite(number)) << i << ", " << j;
+            }
+        }
+  });
+}
+
+TEST(SimdMatmul, LeavesOtherTypesToOtherKernels) {
+  for (const DType dtype : {DType::BF16, DType::F16, DType::I32}) {
+    const Value in[] = {tensor({2, 2}, dtype), tensor({2, 2}, dtype)};
+    Value out = tensor({2, 2}, dtype);
+    EXPECT_FALSE(simd::run(op::Matmul{}, {in, {&out, 1}}));
+  }
+}
+
+TEST(SimdMatmul, RoundsSumsAsFloat32Does) {
+  // Not eighths: each sum is within a few roundings of the float64 one.
+  const Value a = random_tensor({70, 900}, 25), b = random_tensor({900, 90}, 26);
+  std::mt19937 random(27);
+  for (const Value* x : {&a, &b})
+    for (std::int64_t i = 0; i < read(*x).numel(); ++i)
+      read(*x).as<float>()[i] = std::uniform_real_distribution<float>(-1, 1)(random);
+  const Value c = multiply(a, b);
+  EXPECT_LT(distance(numbers(c), product(a, b, c.shape())), 1e-6);
+}
+
+TEST(SimdMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
+  expect_same_bits_on_any_threads({{random_tensor({512, 300}, 25), random_tensor({300, 500}, 26)},
+                                   {random_tensor({512, 300}, 25, {1, 0}), random_tensor({300, 500}, 26)},
+                                   {random_tensor({512, 300}, 25), random_tensor({300, 500}, 26, {1, 0})},
+                                   {random_tensor({64, 1024}, 25), random_tensor({1024, 512}, 26, {1, 0})},
+                                   {random_tensor({1, 1000}, 25), random_tensor({1000, 900}, 26)},
+                                   {random_tensor({4, 1000}, 25), random_tensor({1000, 900}, 26, {1, 0})},
+                                   {random_tensor({50, 64, 65}, 25), random_tensor({50, 65, 66}, 26)}},
+                                  multiply);
+}
+
+}  // namespace
+}  // namespace kiln::cpu
