@@ -12,6 +12,7 @@
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/backend/cpu/simd/product_tiles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
+#include "kiln/backend/cpu/transpose.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::simd {
@@ -94,7 +95,7 @@ void pack_right(const T* b, const Matrices& strides, int64_t k, int64_t depth, i
   b += k * strides.row + column * strides.column;
   for (; columns > 0; columns -= tiles.panel, b += tiles.panel * strides.column, to += tiles.panel * depth) {
     const int64_t width = std::min(columns, tiles.panel);
-    tiles.transpose(b, strides.column, to, tiles.panel, width, depth);
+    Transposer<T>::run(b, strides.column, to, tiles.panel, width, depth);
     if (width < tiles.panel)
       for (int64_t i = 0; i < depth; ++i) std::fill(to + i * tiles.panel + width, to + (i + 1) * tiles.panel, T{0});
   }
@@ -191,7 +192,7 @@ class Tiled {
       }
       tiles_.multiply(from, with, block, block_row, rows, columns, depth, k > 0, right_aside);
     }
-    if (turns_back) tiles_.transpose(block, block_row, result, c.column, rows, columns);
+    if (turns_back) Transposer<T>::run(block, block_row, result, c.column, rows, columns);
   }
 
  private:
@@ -213,7 +214,7 @@ struct Dotted {
     if (a.column != 1) {
       memory = make_ref<Memory>(static_cast<std::size_t>(rows * p.k) * sizeof(T));
       T* const aside = reinterpret_cast<T*>(memory->bytes());
-      product_tiles<T>().transpose(left, a.column, aside, p.k, p.k, rows);
+      Transposer<T>::run(left, a.column, aside, p.k, p.k, rows);
       left = aside, left_row = p.k;
     }
     T* const result = const_cast<T*>(numbers_of<T>(c, p.batch, index)) + row * c.row + column * c.column;

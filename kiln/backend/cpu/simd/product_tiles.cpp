@@ -243,56 +243,6 @@ void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_r
 
 // ---- packing ---------------------------------------------------------------------------------------------------------
 
-#if HWY_TARGET == HWY_SCALAR
-template <class T>
-constexpr int64_t kSquare = 1;
-template <class T>
-void transpose_square(const T* from, int64_t, T* to, int64_t) {
-  *to = *from;
-}
-#else
-/// Rows and columns of a square as wide as 128 bits.
-template <class T>
-constexpr auto kSquare = static_cast<int64_t>(16 / sizeof(T));
-HWY_INLINE void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
-  const hn::Full128<float> tag;
-  const auto row0 = hn::LoadU(tag, from), row1 = hn::LoadU(tag, from + from_row),
-             row2 = hn::LoadU(tag, from + 2 * from_row), row3 = hn::LoadU(tag, from + 3 * from_row);
-  const auto low02 = hn::InterleaveLower(tag, row0, row2), low13 = hn::InterleaveLower(tag, row1, row3);
-  const auto high02 = hn::InterleaveUpper(tag, row0, row2), high13 = hn::InterleaveUpper(tag, row1, row3);
-  hn::StoreU(hn::InterleaveLower(tag, low02, low13), tag, to);
-  hn::StoreU(hn::InterleaveUpper(tag, low02, low13), tag, to + to_row);
-  hn::StoreU(hn::InterleaveLower(tag, high02, high13), tag, to + 2 * to_row);
-  hn::StoreU(hn::InterleaveUpper(tag, high02, high13), tag, to + 3 * to_row);
-}
-HWY_INLINE void transpose_square(const double* from, int64_t from_row, double* to, int64_t to_row) {
-  const hn::Full128<double> tag;
-  const auto row0 = hn::LoadU(tag, from), row1 = hn::LoadU(tag, from + from_row);
-  hn::StoreU(hn::InterleaveLower(tag, row0, row1), tag, to);
-  hn::StoreU(hn::InterleaveUpper(tag, row0, row1), tag, to + to_row);
-}
-#endif
-
-template <class T>
-void transpose(const T* from, int64_t from_row, T* to, int64_t to_row, int64_t rows, int64_t columns) {
-  constexpr int64_t square = kSquare<T>;
-  constexpr int64_t kStrip = 64 / sizeof(T);  // a cache line of each row, while the lines of the result are at hand
-  for (int64_t begin = 0; begin < columns; begin += kStrip) {
-    const int64_t end = std::min(begin + kStrip, columns);
-    int64_t i = 0;
-    for (; i + square <= rows; i += square) {
-      for (int64_t part = i; part < i + square; ++part) hwy::Prefetch(from + part * from_row + begin + 4 * kStrip);
-      int64_t j = begin;
-      for (; j + square <= end; j += square)
-        transpose_square(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-      for (; j < end; ++j)
-        for (int64_t part = i; part < i + square; ++part) to[j * to_row + part] = from[part * from_row + j];
-    }
-    for (; i < rows; ++i)
-      for (int64_t j = begin; j < end; ++j) to[j * to_row + i] = from[i * from_row + j];
-  }
-}
-
 constexpr int64_t kColumnsAhead = 8;
 template <class T>
 void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
@@ -310,8 +260,7 @@ void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
 }
 
 template <class T>
-constexpr ProductTiles<T> kTiles{
-    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, dot<T>, transpose<T>, pack_left<T>};
+constexpr ProductTiles<T> kTiles{static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, dot<T>, pack_left<T>};
 
 }  // namespace
 
