@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "kiln/fusion/blocks.hpp"
 #include "kiln/fusion/draft.hpp"
+#include "kiln/ops/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -63,6 +65,7 @@ class Planner {
       }
     }
     close_all();
+    group_into_blocks(plan_, segment_);
     note_releases();
     return std::move(plan_);
   }
@@ -301,18 +304,30 @@ class Planner {
 
 Plan make_plan(const Segment& segment) { return Planner(segment).make(); }
 
+namespace {
+
+std::string described(const op::Op& op) {
+  std::string line;
+  if (const auto* fused = std::get_if<op::Fused>(&op.is)) {
+    for (const op::Program::Step& step : fused->program->steps)
+      line += text(line.empty() ? "" : " ", std::visit([](const auto& o) { return op::spoken_name(o); }, step.op));
+    for (const op::Program::Fold& fold : fused->program->folds) line += text(" ", op::name(fold.fn));
+  } else if (const auto* blocked = std::get_if<op::Blocked>(&op.is)) {
+    line = text("by ", blocked->sequence->block, " rows:");
+    for (const op::Sequence::Step& step : blocked->sequence->steps)
+      line += text(&step == blocked->sequence->steps.data() ? " " : "; ", described(step.whole));
+  } else {
+    line = text(op);
+  }
+  return line;
+}
+
+}  // namespace
+
 std::string describe(const Plan& plan, const Segment& segment) {
   std::string lines;
   for (const Plan::Step& step : plan.steps) {
-    lines += "  ";
-    if (const auto* fused = std::get_if<op::Fused>(&step.op.is)) {
-      for (const op::Program::Step& inner : fused->program->steps)
-        lines += text(&inner == fused->program->steps.data() ? "" : " ",
-                      std::visit([](const auto& op) { return std::string(op::spoken_name(op)); }, inner.op));
-      for (const op::Program::Fold& fold : fused->program->folds) lines += text(" ", op::name(fold.fn));
-    } else {
-      lines += text(step.op);
-    }
+    lines += text("  ", described(step.op));
     for (const std::uint32_t out : step.out) {
       const Desc& desc = segment.values()[out]->desc;
       lines += text(" -> ", desc.dtype, " ", desc.shape);

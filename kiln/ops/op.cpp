@@ -1,6 +1,7 @@
 #include "kiln/ops/op.hpp"
 
 #include "kiln/core/reflect_values.hpp"
+#include "kiln/ops/sequence.hpp"
 
 namespace kiln::op {
 
@@ -25,6 +26,11 @@ std::string title_of(const Program& program) {
 }  // namespace
 
 std::string title(const Op& op) {
+  if (const auto* blocked = std::get_if<Blocked>(&op.is)) {
+    std::string out;
+    for (const Sequence::Step& step : blocked->sequence->steps) out += text(out.empty() ? "" : ", ", title(step.whole));
+    return out;
+  }
   if (const auto* custom = std::get_if<Custom>(&op.is)) return custom->op->name();
   if (const auto* fused = std::get_if<Fused>(&op.is)) return title_of(*fused->program);
   return std::string(spoken_name(op));

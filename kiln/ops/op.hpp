@@ -11,6 +11,7 @@
 #include "kiln/ops/assemble.hpp"
 #include "kiln/ops/attention.hpp"
 #include "kiln/ops/blend.hpp"
+#include "kiln/ops/blocked.hpp"
 #include "kiln/ops/channel_norm.hpp"
 #include "kiln/ops/conv.hpp"
 #include "kiln/ops/create.hpp"
@@ -83,7 +84,7 @@ struct Op {
                              Cholesky, Lu, Qr,                              // factor
                              Solve, TriangularSolve, Det,                   // solve
                              Eigh, Svd, Pinv,                               // spectrum
-                             Custom, Fused>;
+                             Custom, Fused, Blocked>;
 
   template <Primitive T>
   Op(T op) : is(std::move(op)) {}

@@ -4,6 +4,10 @@
 
 #include "kiln/backend/cpu/fast.hpp"
 
+namespace kiln::op {
+struct Sequence;
+}
+
 namespace kiln::cpu {
 
 class Cpu : public Backend {
@@ -24,6 +28,7 @@ class Cpu : public Backend {
 
  private:
   void run_kernel(const op::Op& op, Call call);
+  void run_blocked(const op::Sequence& sequence, Call call);
   void run_expansion(const op::Op& op, Call call);
 
   std::string name_;

@@ -40,6 +40,12 @@ bool dense(const Shape& shape, const Dims& strides) {
   return true;
 }
 
+bool same_order(const Shape& shape, const Dims& a, const Dims& b) {
+  for (int i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 && a[i] != b[i]) return false;
+  return true;
+}
+
 }  // namespace
 
 Memory::Memory(std::size_t bytes, const Purpose& purpose)
@@ -93,6 +99,7 @@ Array allocate(Value& result, MemoryUse use) { return allocate(result, contiguou
 
 Array allocate(Value& result, const Dims& strides, MemoryUse use) {
   Node& node = *result.node();
+  if (node.storage && same_order(node.desc.shape, node.strides, strides)) return read(result);
   node.storage = make_ref<Memory>(bytes_of(node.desc), Purpose{.use = use, .desc = &node.desc});
   node.strides = strides;
   node.offset = 0;

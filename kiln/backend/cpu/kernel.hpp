@@ -62,7 +62,8 @@ struct Array {
 Array read(const Value& value);
 /// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
 Array read_contiguous(const Value& value, Value& held);
-/// Gives a result memory in row-major order. Throws MemoryError where there is none left.
+/// Gives a result memory in row-major order, unless it has some in that order already, which a caller chose for it.
+/// Throws MemoryError where there is none left.
 Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
 /// The same in the order of `strides`, which must cover the result without gaps or overlap (a permutation).
 Array allocate(Value& result, const Dims& strides, MemoryUse use = MemoryUse::Result);

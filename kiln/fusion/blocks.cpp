@@ -1,0 +1,165 @@
+#include "kiln/fusion/blocks.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "kiln/ops/sequence.hpp"
+
+namespace kiln::fusion {
+namespace {
+
+// Tensors below the first number of elements stay in the cache anyway. A block has about the second, so that some of
+// them do; from the third on a single row is too long for that.
+constexpr std::int64_t kLeast = 1 << 20, kBlock = 1 << 16, kLongestRow = 1 << 18;
+
+/// The same operation on results whose dimension `axis` has another size.
+op::Op resized(const op::Op& op, int axis, std::int64_t size) {
+  const auto* fused = std::get_if<op::Fused>(&op.is);
+  if (!fused) return op;
+  auto program = std::make_shared<op::Program>();
+  program->shape = fused->program->shape;
+  program->shape[axis] = size;
+  program->inputs = fused->program->inputs;
+  program->steps = fused->program->steps;
+  program->outputs = fused->program->outputs;
+  program->folds = fused->program->folds;
+  return op::Fused{std::move(program)};
+}
+
+/// Does it make each row of its results, an index of dimension `axis`, from that row of its operands?
+bool goes_by_rows(const op::Op& op, int axis) {
+  return op::visit(op, [&]<class T>(const T& o) {
+    if constexpr (std::is_same_v<T, op::Unary> || std::is_same_v<T, op::Binary> || std::is_same_v<T, op::Where> ||
+                  std::is_same_v<T, op::Cast>)
+      return true;
+    else if constexpr (std::is_same_v<T, op::Fused>)
+      return std::ranges::all_of(o.program->folds, [&](const auto& fold) { return fold.kept > axis; });
+    else if constexpr (std::is_same_v<T, op::Reduce>)
+      return std::ranges::all_of(o.dims, [&](std::int64_t dim) { return dim > axis; });
+    else if constexpr (std::is_same_v<T, op::Softmax>) return o.dim > axis;
+    else return false;
+  });
+}
+
+class Grouper {
+ public:
+  Grouper(Plan& plan, const Segment& segment) : plan_(plan), segment_(segment) {
+    for (std::size_t i = 0; i < plan.steps.size(); ++i)
+      for (const Reference operand : plan.steps[i].in)
+        if (operand.is_value()) last_reader_[operand.index()] = i;
+  }
+
+  void run() {
+    std::vector<Plan::Step> grouped;
+    for (std::size_t first = 0; first < plan_.steps.size();) {
+      const std::size_t end = end_of_group(first);
+      if (end > first + 1) grouped.push_back(blocked(first, end));
+      else grouped.push_back(std::move(plan_.steps[first]));
+      first = end;
+    }
+    plan_.steps = std::move(grouped);
+  }
+
+ private:
+  const Desc& desc(std::uint32_t value) const { return segment_.values()[value]->desc; }
+
+  /// What it reads that is as large as can be.
+  const Shape* large_operand(const Plan::Step& step) const {
+    for (const Reference operand : step.in)
+      if (operand.is_value() && numel(desc(operand.index()).shape) >= kLeast) return &desc(operand.index()).shape;
+    return nullptr;
+  }
+
+  bool fits(const Plan::Step& step) const {
+    if (!goes_by_rows(step.op, axis_)) return false;
+    for (const std::uint32_t result : step.out) {
+      const Shape& shape = desc(result).shape;
+      if (shape.size() != rank_ || shape[axis_] != rows_ || numel(Shape(shape.begin(), shape.begin() + axis_)) != 1)
+        return false;
+    }
+    return std::ranges::all_of(step.in, [&](Reference operand) {
+      if (!operand.is_value()) return true;
+      const Shape& shape = desc(operand.index()).shape;
+      const int dim = axis_ - (rank_ - shape.size());
+      return shape.size() <= rank_ && (dim < 0 || shape[dim] == rows_ || shape[dim] == 1);
+    });
+  }
+
+  /// Steps from `first` on that go well together.
+  std::size_t end_of_group(std::size_t first) {
+    const Shape* const large = large_operand(plan_.steps[first]);
+    if (!large) return first + 1;
+    rank_ = large->size();
+    axis_ = 0;
+    while (axis_ < rank_ && (*large)[axis_] == 1) ++axis_;
+    rows_ = (*large)[axis_];
+    const std::int64_t length = numel(*large) / rows_;
+    if (axis_ + 1 >= rank_ || length > kLongestRow) return first + 1;
+    block_ = std::max<std::int64_t>(1, kBlock / length);
+    if (rows_ < 4 * block_) return first + 1;
+
+    std::vector<std::uint32_t> met;  // large tensors that are in the cache
+    std::size_t end = first, gained = first;
+    for (; end < plan_.steps.size() && fits(plan_.steps[end]); ++end) {
+      const auto meet = [&](std::uint32_t value) {
+        if (numel(desc(value).shape) < kLeast) return;
+        if (std::ranges::find(met, value) == met.end()) met.push_back(value);
+        else gained = end;
+      };
+      for (const Reference operand : plan_.steps[end].in)
+        if (operand.is_value()) meet(operand.index());
+      for (const std::uint32_t result : plan_.steps[end].out) meet(result);
+    }
+    return gained + 1;
+  }
+
+  Plan::Step blocked(std::size_t first, std::size_t end) {
+    auto sequence = std::make_shared<op::Sequence>();
+    sequence->axis = axis_;
+    sequence->rows = rows_;
+    sequence->block = block_;
+    Plan::Step group{op::Blocked{sequence}, 0, {}, {}, {}};
+    std::map<std::uint32_t, std::uint16_t> made;  // which result a value is
+    for (std::size_t i = first; i < end; ++i) {
+      Plan::Step& step = plan_.steps[i];
+      group.entry = step.entry;
+      op::Op block = resized(step.op, axis_, block_), rest = resized(step.op, axis_, rows_ % block_);
+      op::Sequence::Step inner{
+          std::move(step.op), std::move(block), std::move(rest), {}, static_cast<std::uint16_t>(step.out.size())};
+      for (const Reference operand : step.in) {
+        using Operand = op::Sequence::Operand;
+        const auto known = operand.is_value() ? made.find(operand.index()) : made.end();
+        if (known != made.end()) {
+          inner.in.push_back({Operand::Result, known->second});
+          continue;
+        }
+        const auto input = std::ranges::find(group.in, operand);
+        inner.in.push_back({Operand::Input, static_cast<std::uint16_t>(input - group.in.begin())});
+        if (input == group.in.end()) group.in.push_back(operand);
+      }
+      for (const std::uint32_t result : step.out) {
+        const auto index = static_cast<std::uint16_t>(sequence->results.size());
+        made[result] = index;
+        sequence->results.push_back(desc(result));
+        const auto reader = last_reader_.find(result);
+        if (!segment_.visible(result) && (reader == last_reader_.end() || reader->second < end)) continue;
+        sequence->outputs.push_back(index);
+        group.out.push_back(result);
+      }
+      sequence->steps.push_back(std::move(inner));
+    }
+    return group;
+  }
+
+  Plan& plan_;
+  const Segment& segment_;
+  std::map<std::uint32_t, std::size_t> last_reader_;  // of each value, the step
+  int axis_ = 0, rank_ = 0;
+  std::int64_t rows_ = 0, block_ = 0;
+};
+
+}  // namespace
+
+void group_into_blocks(Plan& plan, const Segment& segment) { Grouper(plan, segment).run(); }
+
+}  // namespace kiln::fusion
