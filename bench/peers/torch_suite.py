@@ -55,6 +55,11 @@ def of_tensors(name, function, *shapes):
     workload(name, compiles=True)(make)
 
 
+def softmax_composed(x):
+    e = torch.exp(x - x.amax(1, True))
+    return e / e.sum(1, True)
+
+
 LINE, SQUARE, ROW = (COUNT,), (SIDE, SIDE), (SIDE,)
 of_tensors("copy", lambda x: x.clone(), LINE)
 of_tensors("add", lambda x, y: x + y, LINE, LINE)
@@ -67,6 +72,8 @@ of_tensors("sum_cols(first dim)", lambda x: x.sum(0), SQUARE)
 of_tensors("argmax_last", lambda x: x.argmax(1), SQUARE)
 of_tensors("softmax_last", lambda x: torch.softmax(x, 1), SQUARE)
 of_tensors("layernorm_last", lambda x, weight, bias: F.layer_norm(x, ROW, weight, bias), SQUARE, ROW, ROW)
+of_tensors("softmax_composed", softmax_composed, SQUARE)
+of_tensors("rmsnorm_composed", lambda x, weight: x * torch.rsqrt((x * x).mean(1, True) + 1e-5) * weight, SQUARE, ROW)
 of_tensors("transpose_copy", lambda x: x.t().contiguous(), SQUARE)
 
 

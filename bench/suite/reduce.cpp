@@ -31,6 +31,19 @@ std::vector<Workload> reduce_workloads() {
              const Value x = normals({kSide, kSide}), weight = normals({kSide}), bias = normals({kSide});
              return timed(cpu(), [=] { return Values{layer_norm(x, weight, bias)}; });
            }},
+      // What a program spells out.
+      of_matrix("softmax_composed", kMoves,
+                [](const Value& x) {
+                  const Value e = exp(x - max(x, {1}, true));
+                  return e / sum(e, {1}, true);
+                }),
+      {.name = "rmsnorm_composed",
+       .work = kMoves,
+       .make =
+           [] {
+             const Value x = normals({kSide, kSide}), weight = normals({kSide});
+             return timed(cpu(), [=] { return Values{x * rsqrt(mean(square(x), {1}, true) + 1e-5) * weight}; });
+           }},
       // A transposed view has no memory of its own until somebody wants it flat.
       of_matrix("transpose_copy", kMoves, [](const Value& x) { return reshape(transpose(x), {kSide * kSide}); }),
       {.name = "gather_rows",
