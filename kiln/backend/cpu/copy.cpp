@@ -51,7 +51,7 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
   for (Dims& list : strides) list.erase(fast);
   const Rows<2> planes(others, strides);
 
-  bool streams = Transposer::can_stream() && to.numel() * static_cast<std::int64_t>(sizeof(Word)) >= kStreamedBytes &&
+  bool streams = kCanStream && to.numel() * static_cast<std::int64_t>(sizeof(Word)) >= kStreamedBytes &&
                  reinterpret_cast<std::uintptr_t>(to.data) % 64 == 0 && to_step % Transposer::kLine == 0;
   for (const std::int64_t stride : strides[0]) streams = streams && stride % Transposer::kLine == 0;
   const std::int64_t strip = streams ? Transposer::kStreamedStrip : Transposer::kStrip;

@@ -13,21 +13,24 @@
 
 namespace kiln::cpu {
 
+// Sixteen bytes written past the caches, and what makes them known to other threads.
+#if defined(__SSE2__)
+inline constexpr bool kCanStream = true;
+inline void stream_vector(const void* from, void* to) {
+  _mm_stream_si128(static_cast<__m128i*>(to), _mm_load_si128(static_cast<const __m128i*>(from)));
+}
+inline void finish_streaming() { _mm_sfence(); }
+#else
+inline constexpr bool kCanStream = false;
+inline void stream_vector(const void* from, void* to) { std::memcpy(to, from, 16); }
+inline void finish_streaming() {}
+#endif
+
 template <class Word>
 struct Transposer {
   static constexpr std::int64_t kLine = 64 / sizeof(Word);  // words
   /// Columns that a thread should take at a time, and those where the result is streamed.
   static constexpr std::int64_t kStrip = std::max<std::int64_t>(16, kLine), kStreamedStrip = 8 * kLine;
-
-  /// Where whole lines can be written past the caches: worth it for results that do not fit into them, which need not be
-  /// read first then.
-  static constexpr bool can_stream() {
-#if defined(__SSE2__)
-    return true;
-#else
-    return false;
-#endif
-  }
 
   /// to[column * to_step + row] = from[row * from_step + column]
   static void run(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
@@ -35,10 +38,10 @@ struct Transposer {
     for (std::int64_t row = 0; row < rows; row += kStrip)
       turn(from + row * from_step, from_step, to + row, to_step, std::min(kStrip, rows - row), columns);
   }
-  /// The same for at most kStreamedStrip columns, where each begins a line of `to`.
+  /// The same for at most kStreamedStrip columns, each of which begins a line of `to`; past the caches, so that results
+  /// that do not fit into them are not read first.
   static void stream(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                      std::int64_t columns) {
-#if defined(__SSE2__)
     constexpr std::int64_t height = 2 * kLine;
     constexpr std::int64_t step = height + kLine;  // so that columns do not fall on the same lines of the cache
     alignas(64) Word tile[kStreamedStrip * step];
@@ -47,14 +50,10 @@ struct Transposer {
       turn(from + row * from_step, from_step, tile, step, height, columns);
       for (std::int64_t column = 0; column < columns; ++column)
         for (std::int64_t i = 0; i < height; i += kSide)
-          _mm_stream_si128(reinterpret_cast<__m128i*>(to + column * to_step + row + i),
-                           *reinterpret_cast<const __m128i*>(tile + column * step + i));
+          stream_vector(tile + column * step + i, to + column * to_step + row + i);
     }
     turn(from + row * from_step, from_step, to + row, to_step, rows - row, columns);
-    _mm_sfence();
-#else
-    run(from, from_step, to, to_step, rows, columns);
-#endif
+    finish_streaming();
   }
 
  private:
