@@ -1,6 +1,7 @@
 // Fused programs against the same steps one by one: the same bits, whatever the shapes, operands and steps.
 #include <bit>
 
+#include "kiln/backend/cpu/simd/stream.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/op.hpp"
 #include "tests/backend/simd/harness.hpp"
@@ -315,6 +316,47 @@ TEST(SimdFused, FoldsRowsOfAnyLength) {
       expect_close(numbers(found[2]), means, 2e-7);
       EXPECT_EQ(numbers(found[3]), most);
       EXPECT_EQ(numbers(found[4]), least);
+    }
+  });
+}
+
+TEST(SimdFused, WritesLargeResultsWhereverTheyBegin) {
+  // Rows of odd length: most begin off any vector's alignment. float32 and bfloat16 results are both streamed.
+  const std::int64_t rows = 3, length = 5'700'001;
+  ASSERT_GE(rows * length * 2, kStreamedBytes);
+  Value x(make_ref<Node>(Desc{{rows, length}, DType::F32}, Device{}));
+  Value bias(make_ref<Node>(Desc{{1, length}, DType::F32}, Device{}));
+  const auto* in = allocate(x).as<float>();
+  const auto* row = allocate(bias).as<float>();
+  for (std::int64_t i = 0; i < rows * length; ++i) const_cast<float*>(in)[i] = static_cast<float>(i % 1013);
+  for (std::int64_t i = 0; i < length; ++i) const_cast<float*>(row)[i] = static_cast<float>(i % 7) / 4;
+
+  Writer writer({rows, length});
+  const int sum = writer.step(op::Binary{BinaryFn::Add}, {writer.input(x), writer.input(bias)});
+  writer.output(sum);
+  writer.output(writer.step(op::Cast{DType::BF16}, {sum}));
+  const std::vector<Value> found = writer.run_fused();
+  const Array sums = read(found[0]), halves = read(found[1]), alone = read(writer.alone(sum));
+  for (std::int64_t i = 0; i < rows * length; ++i) {
+    const float expected = in[i] + row[i % length];
+    ASSERT_EQ(sums.as<float>()[i], expected) << i;
+    ASSERT_EQ(alone.as<float>()[i], expected) << i;
+    ASSERT_EQ(halves.as<BF16>()[i].bits, BF16(expected).bits) << i;
+  }
+}
+
+TEST(SimdStream, CopiesBetweenAnyAlignments) {
+  for_each_target([] {
+    std::vector<std::uint8_t> from(600), to(600);
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(i * 7 + 1);
+    for (std::size_t begin = 0; begin < 70; ++begin) {
+      for (const std::size_t bytes : {0u, 1u, 15u, 64u, 65u, 128u, 400u}) {
+        std::fill(to.begin(), to.end(), 0);
+        stream(from.data() + 3, to.data() + begin, static_cast<std::int64_t>(bytes));
+        finish_streaming();
+        for (std::size_t i = 0; i < to.size(); ++i)
+          ASSERT_EQ(to[i], i >= begin && i < begin + bytes ? from[3 + i - begin] : 0) << begin << " " << bytes;
+      }
     }
   });
 }

@@ -6,11 +6,11 @@
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/convert.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
+#include "kiln/backend/cpu/simd/stream.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/chain.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
-#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
 #include "kiln/backend/cpu/simd/vector_rows.hpp"
@@ -67,7 +67,6 @@ struct LinksOf<std::index_sequence<k...>> {
     const float* other = block_of(places[link->in[0]], at);
     go_on(link, places, at, meet<Row, hand>(x, load(other, k))...);
   }
-  /// A divisor may have been inverted.
   static void divide(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     const Place& place = places[link->in[0]];
     const float* other = block_of(place, at);
@@ -121,8 +120,10 @@ struct LinksOf<std::index_sequence<k...>> {
   static void store_halves(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     float* const own = block_of(places[kOwnPlace], 0);
     const Place& place = places[link->in[0]];
+    std::byte* const target = place.data + (at & place.moves) / 2;
     store_block(own, x...);
-    convert(DType::F32, own, dtype, place.data + (at & place.moves) / 2, kWidth);
+    convert(DType::F32, own, dtype, place.streams ? static_cast<void*>(own + kWidth) : target, kWidth);
+    if (place.streams) stream(own + kWidth, target, 2 * kWidth);
     go_on(link, places, at, x...);
   }
   static void store_flags(const Link* link, const Place* places, std::size_t at, Part<k>... x) {

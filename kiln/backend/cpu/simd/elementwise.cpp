@@ -5,6 +5,7 @@
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/operand.hpp"
 #include "kiln/backend/cpu/simd/select.hpp"
+#include "kiln/backend/cpu/simd/stream.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/elementwise.hpp"
 
@@ -58,13 +59,17 @@ void each_block(const Array& result, DType computed, std::int64_t begin, std::in
                 Block&& block) {
   const bool rounds = result.dtype != computed && result.dtype != DType::Bool;
   const auto size = static_cast<std::int64_t>(size_of(result.dtype));
-  alignas(kVectorBytes) float unrounded[kBlock];
+  const bool streams = result.numel() * size >= kStreamedBytes;
+  alignas(kVectorBytes) std::byte made[kBlock * 8], rounded[kBlock * 2];
   for (std::int64_t at = begin; at < end;) {
-    const std::int64_t count = limit(at, rounds ? std::min(end - at, kBlock) : end - at);
-    block(at, count, rounds ? static_cast<void*>(unrounded) : result.data + at * size);
-    if (rounds) convert(DType::F32, unrounded, result.dtype, result.data + at * size, count);
+    const std::int64_t count = limit(at, rounds || streams ? std::min(end - at, kBlock) : end - at);
+    std::byte* const target = result.data + at * size;
+    block(at, count, rounds || streams ? made : target);
+    if (rounds) convert(computed, made, result.dtype, streams ? rounded : target, count);
+    if (streams) stream(rounds ? rounded : made, target, count * size);
     at += count;
   }
+  if (streams) finish_streaming();
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/stream.hpp"
 
 namespace kiln::cpu::simd {
 namespace {
@@ -186,6 +187,9 @@ class ChainWorker {
     places_ = places.data();
     places_[kOwnPlace].data = blocks_;  // two blocks
     for (std::size_t i = 1; i < count; ++i) places_[i].data = block(i);
+    for (std::size_t i = 0; i < results; ++i)
+      streams_ |= places_[results_ + i].streams =
+          call.whole.numel() * static_cast<std::int64_t>(size_of(call.results[i].dtype)) >= kStreamedBytes;
     for (std::size_t i = 0; i < folds; ++i)
       places_[results_ + results + i].data = reinterpret_cast<std::byte*>(new (&lanes_[i]) FoldLanes);
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
@@ -199,6 +203,7 @@ class ChainWorker {
     const std::vector<op::Program::Fold>& folds = call_.program.folds;
     for (std::size_t i = 0; i < folds.size(); ++i) lanes_[i].start(folds[i].fn);
     while (begin < end) begin += run(begin, end - begin);
+    if (streams_) finish_streaming();
     for (std::size_t i = 0; i < folds.size(); ++i) totals[i] = lanes_[i].total(folds[i].fn);
   }
 
@@ -267,6 +272,7 @@ class ChainWorker {
   std::span<Tensor> tensors_;
   std::size_t results_ = 0;  // the place of the first
   std::span<FoldLanes> lanes_;
+  bool streams_ = false;
 };
 
 void ChainProgram::run(const FusedCall& call, std::int64_t grain) const {
