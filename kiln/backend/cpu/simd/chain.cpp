@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/simd/chain.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
@@ -71,7 +72,32 @@ struct LinksOf<std::index_sequence<k...>> {
     const Place& place = places[link->in[0]];
     const float* other = block_of(place, at);
     if (place.inverted) go_on(link, places, at, (x * load(other, k))...);
+    else if (HWY_NATIVE_FMA && place.reciprocal.nearest != 0 && are_moderate(x...))
+      go_on(link, places, at, quotient(x, load(other, k), place.reciprocal)...);
     else go_on(link, places, at, (x / load(other, k))...);
+  }
+  /// Are all 0 or of a size between 2^-100 and 2^100?
+  static HWY_INLINE bool are_moderate(Part<k>... x) {
+    const hn::ScalableTag<float> tag;
+    const hn::RebindToUnsigned<decltype(tag)> words;
+    const auto one = hn::Set(words, 1);
+    auto largest = hn::Zero(words), smallest = hn::Set(words, ~0u);  // 0 less 1 is the largest word
+    const auto look_at = [&](Lanes number) HWY_ATTR {
+      const auto size = hn::BitCast(words, abs(number).lanes);
+      largest = hn::Max(largest, size);
+      smallest = hn::Min(smallest, hn::Sub(size, one));
+    };
+    (look_at(x), ...);
+    constexpr auto kLow = std::bit_cast<std::uint32_t>(0x1p-100f), kHigh = std::bit_cast<std::uint32_t>(0x1p100f);
+    const auto beyond = hn::Or(hn::Gt(largest, hn::Set(words, kHigh)), hn::Gt(hn::Set(words, kLow), smallest));
+    return hn::AllFalse(words, beyond);
+  }
+  /// x / y to the bit at less than half of its price: a quotient next to the true one, and its remainder, which is exact
+  /// (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
+  static HWY_INLINE Lanes quotient(Lanes x, Lanes y, Reciprocal reciprocal) {
+    const Lanes q = fma(x, Lanes(reciprocal.nearest), x * Lanes(reciprocal.rest));
+    const Lanes remainder = hn::NegMulAdd(q.lanes, y.lanes, x.lanes);
+    return with_sign_of(fma(remainder, Lanes(reciprocal.nearest), q), x);  // zeros lose theirs on the way
   }
   template <AtHand hand>
   static HWY_INLINE Lanes choose(Lanes x, Lanes a, Lanes b) {
@@ -310,6 +336,13 @@ namespace kiln::cpu::simd {
 
 HWY_EXPORT(all_links);
 const Links& links() { return HWY_DYNAMIC_DISPATCH(all_links)(); }
+
+// Only where neither quotients nor remainders of moderate numbers can leave the normal range, or change their sign.
+Reciprocal::Reciprocal(float number) {
+  if (!(number >= 0x1p-20f && number <= 0x1p20f)) return;
+  nearest = 1 / number;
+  rest = static_cast<float>(1 / static_cast<double>(number) - static_cast<double>(nearest));
+}
 
 void FoldLanes::start(op::ReduceFn fn) {
   sums.fill(0);

@@ -12,12 +12,20 @@
 
 namespace kiln::cpu::simd {
 
+/// One by a number, as the nearest float and what that lacks. `nearest` is 0 where Links::divide has no use for it.
+struct Reciprocal {
+  float nearest = 0, rest = 0;
+  Reciprocal() = default;
+  explicit Reciprocal(float number);
+};
+
 /// What links find or leave elsewhere than at hand.
 struct Place {
   std::byte* data = nullptr;
   std::size_t moves = 0;  // all ones: a run, of which each block has its part; 0: a block, the same for all
   bool inverted = false;  // it holds one by a divisor
   bool streams = false;   // results go past the caches
+  Reciprocal reciprocal;  // of a number
 };
 
 /// One function of a chain and the places that it needs.

@@ -226,6 +226,7 @@ class ChainWorker {
     const std::size_t place = 1 + input;
     const std::optional<double> inverse = chain_.divisors_[input] ? exact_inverse(number) : std::nullopt;
     places_[place].inverted = inverse.has_value();
+    if (chain_.divisors_[input]) places_[place].reciprocal = Reciprocal(number.to<float>());
     if (call_.program.inputs[input] == DType::Bool) fill_block(place, number.to<bool>() ? 1 : 0);
     else fill_block(place, inverse ? static_cast<float>(*inverse) : number.to<float>());
   }
