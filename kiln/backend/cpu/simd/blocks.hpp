@@ -2,7 +2,9 @@
 #pragma once
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "kiln/ops/elementwise.hpp"
 
@@ -35,12 +37,20 @@ constexpr bool computes(op::Domain domain) {
          (domain == op::Domain::Bool && sizeof(T) == 1);
 }
 
-/// A row's text tells its price: powers, exponentials and their like are calls.
-constexpr bool is_costly(std::string_view expression) {
-  for (const char* call :
-       {"exp", "log", "sin", "cos", "tan", "erf", "pow", "hypot", "mod(", "remainder(", "gamma(", "i0(", "i1("})
+// A row's text tells its price.
+constexpr bool mentions_any(std::string_view expression, std::initializer_list<std::string_view> calls) {
+  for (const std::string_view call : calls)
     if (expression.find(call) != std::string_view::npos) return true;
   return false;
+}
+/// Long code, with branches or a lane at a time.
+constexpr bool is_long(std::string_view expression) {
+  return mentions_any(expression, {"log", "sin", "cos", "tan(", "atan", "erfc", "erfinv", "pow", "hypot", "mod(",
+                                   "remainder(", "gamma(", "i0(", "i1("});
+}
+/// More than a few instructions. Exponentials and their like are some twenty.
+constexpr bool is_costly(std::string_view expression) {
+  return is_long(expression) || mentions_any(expression, {"exp", "tanh", "erf"});
 }
 
 }  // namespace kiln::cpu::simd

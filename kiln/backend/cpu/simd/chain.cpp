@@ -65,8 +65,14 @@ struct LinksOf<std::index_sequence<k...>> {
   }
   template <class Row, AtHand hand>
   static void binary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    const float* other = block_of(places[link->in[0]], at);
-    go_on(link, places, at, meet<Row, hand>(x, load(other, k))...);
+    const Place& place = places[link->in[0]];
+    const float* other = block_of(place, at);
+    if (place.uniform) {
+      const Lanes number = *other;
+      go_on(link, places, at, meet<Row, hand>(x, number)...);
+    } else {
+      go_on(link, places, at, meet<Row, hand>(x, load(other, k))...);
+    }
   }
   static void divide(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     const Place& place = places[link->in[0]];
@@ -111,7 +117,7 @@ struct LinksOf<std::index_sequence<k...>> {
     go_on(link, places, at, choose<hand>(x, load(a, k), load(b, k))...);
   }
 
-  // Rows that compute for so long that it does not matter whether they do it in memory.
+  // Rows that compute for so long that it does not matter whether they do it in memory, or so differently in each lane.
   static void call_unary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     float* const own = block_of(places[kOwnPlace], 0);
     store_block(own, x...);
@@ -210,6 +216,8 @@ struct LinksOf<std::index_sequence<k...>> {
     }
   }
 
+  static void fill(float* block, float number) { store_block(block, ((void)k, Lanes(number))...); }
+
   static void end(const Link*, const Place*, std::size_t, Part<k>...) {}
 
   static void run(std::span<const Link* const> parts, const Place* places, std::size_t count) {
@@ -231,7 +239,7 @@ constexpr bool has_link(op::Domain domain) { return computes<float>(domain) || d
 template <class Row>
 Link link_of_unary(op::UnaryFn fn) {
   if constexpr (!has_link(Row::kDomain)) return {};
-  else if constexpr (Row::kCostly)
+  else if constexpr (Row::kLong)
     return EightLinks::link(&EightLinks::call_unary, reinterpret_cast<void (*)()>(unary_block<float>(fn)));
   else return EightLinks::link(&EightLinks::unary<Row>);
 }
@@ -239,7 +247,7 @@ Link link_of_unary(op::UnaryFn fn) {
 template <class Row, AtHand hand>
 Link link_of_binary(op::BinaryFn fn) {
   if constexpr (!has_link(Row::kDomain)) return {};
-  else if constexpr (Row::kCostly)
+  else if constexpr (Row::kLong)
     return EightLinks::link(&EightLinks::call_binary<hand>, reinterpret_cast<void (*)()>(binary_block<float>(fn)));
   else if constexpr (std::is_same_v<Row, binary_rows::Div> && hand == AtHand::First)
     return EightLinks::link(&EightLinks::divide);
@@ -324,6 +332,7 @@ const Links& all_links() {
                                 .round = round_link,
                                 .fold = fold_link,
                                 .end = end_link,
+                                .fill = EightLinks::fill,
                                 .run = EightLinks::run};
   return kLinks;
 }

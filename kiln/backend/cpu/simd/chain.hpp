@@ -23,6 +23,7 @@ struct Reciprocal {
 struct Place {
   std::byte* data = nullptr;
   std::size_t moves = 0;  // all ones: a run, of which each block has its part; 0: a block, the same for all
+  bool uniform = false;   // a number, again and again
   bool inverted = false;  // it holds one by a divisor
   bool streams = false;   // results go past the caches
   Reciprocal reciprocal;  // of a number
@@ -59,6 +60,7 @@ struct Links {
   Link (*round)(DType);  // to float16, bfloat16 or bool, as float
   Link (*fold)(op::ReduceFn);
   Link (*end)();
+  void (*fill)(float* block, float number);
   /// Runs the parts of a chain on `count` elements, at least a block. Where the last elements fill no block, it takes
   /// some that were done before once more; so results must not lie where operands do.
   void (*run)(std::span<const Link* const> parts, const Place* places, std::size_t count);

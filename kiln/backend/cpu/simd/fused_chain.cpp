@@ -217,7 +217,7 @@ class ChainWorker {
   std::byte* block(std::size_t place) const { return blocks_ + (1 + place) * block_bytes(); }
   float* fill_block(std::size_t place, float number) const {
     auto* const floats = reinterpret_cast<float*>(block(place));
-    std::fill_n(floats, width_, number);
+    chain_.links_.fill(floats, number);
     return floats;
   }
 
@@ -225,6 +225,7 @@ class ChainWorker {
     const Scalar& number = call_.in[input].scalar();
     const std::size_t place = 1 + input;
     const std::optional<double> inverse = chain_.divisors_[input] ? exact_inverse(number) : std::nullopt;
+    places_[place].uniform = true;
     places_[place].inverted = inverse.has_value();
     if (chain_.divisors_[input]) places_[place].reciprocal = Reciprocal(number.to<float>());
     if (call_.program.inputs[input] == DType::Bool) fill_block(place, number.to<bool>() ? 1 : 0);
@@ -239,6 +240,7 @@ class ChainWorker {
       const Run<float> run = tensor.feed.read(at, count);
       Place& place = places_[tensor.place];
       place.moves = run.step && fills_blocks ? ~std::size_t{0} : 0;
+      place.uniform = !run.step;
       if (place.moves) {
         place.data = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(run.data));
       } else {
@@ -278,6 +280,7 @@ class ChainWorker {
 
 void ChainProgram::run(const FusedCall& call, std::int64_t grain) const {
   std::vector<Operand> operands;
+  operands.reserve(call.in.size());
   for (const Value& value : call.in)
     if (!value.is_scalar()) operands.emplace_back(value, call.whole, DType::F32);
   call.each_piece(grain, [&] { return ChainWorker(*this, call, operands); });

@@ -16,7 +16,7 @@ namespace unary_rows {
 #define KILN_UNARY(Name, function, domain, value, gradient)             \
   struct Name {                                                         \
     static constexpr op::Domain kDomain = op::Domain::domain;           \
-    static constexpr bool kCostly = is_costly(#value);                  \
+    static constexpr bool kLong = is_long(#value);                      \
     template <class V> static HWY_INLINE auto of(V x) { return value; } \
   };
 #define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY(Name, function, domain, value, )
@@ -32,7 +32,7 @@ namespace binary_rows {
 #define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)           \
   struct Name {                                                              \
     static constexpr op::Domain kDomain = op::Domain::domain;                \
-    static constexpr bool kCostly = is_costly(#value);                       \
+    static constexpr bool kLong = is_long(#value);                           \
     template <class V> static HWY_INLINE auto of(V x, V y) { return value; } \
   };
 #define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY(Name, function, domain, value, , )
