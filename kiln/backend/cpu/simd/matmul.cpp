@@ -88,62 +88,72 @@ const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
   return reinterpret_cast<const T*>(x.data) + offset;
 }
 
-/// Packs a right operand whose columns lie across its rows: `columns` of them from `column` on, rows from k on.
+/// Packs `count` lines of `depth` numbers for tiles: rows of a left operand whose numbers lie across, columns of a right
+/// one; `from` is the first number of the first.
 template <class T>
-void pack_right(const T* b, const Matrices& strides, int64_t k, int64_t depth, int64_t column, int64_t columns, T* to) {
-  const ProductTiles<T>& tiles = product_tiles<T>();
-  b += k * strides.row + column * strides.column;
-  for (; columns > 0; columns -= tiles.panel, b += tiles.panel * strides.column, to += tiles.panel * depth) {
-    const int64_t width = std::min(columns, tiles.panel);
-    Transposer<T>::run(b, strides.column, to, tiles.panel, width, depth);
-    if (width < tiles.panel)
-      for (int64_t i = 0; i < depth; ++i) std::fill(to + i * tiles.panel + width, to + (i + 1) * tiles.panel, T{0});
+using Pack = void (*)(const T* from, const Matrices& strides, int64_t count, int64_t depth, T* to);
+
+template <class T>
+void pack_rows(const T* from, const Matrices& strides, int64_t count, int64_t depth, T* to) {
+  product_tiles<T>().pack_left(from, strides.column, count, depth, to);
+}
+
+template <class T>
+void pack_columns(const T* from, const Matrices& strides, int64_t count, int64_t depth, T* to) {
+  const int64_t panel = product_tiles<T>().panel;
+  for (; count > 0; count -= panel, from += panel * strides.column, to += panel * depth) {
+    const int64_t width = std::min(count, panel);
+    Transposer<T>::run(from, strides.column, to, panel, width, depth);
+    if (width < panel)
+      for (int64_t i = 0; i < depth; ++i) std::fill(to + i * panel + width, to + (i + 1) * panel, T{0});
   }
 }
 
-/// Packed right operands that several pieces share: for each matrix and each `depth` of its rows, its panels.
+/// The lines of an operand: how many, and in parts of how many they are packed.
+struct Lines {
+  int64_t count, part;
+};
+
+/// Packed operands that several pieces share: for each matrix and each `depth` numbers of its lines, part after part.
 template <class T>
-class SharedRight {
+class Shared {
  public:
-  SharedRight(const Product& p, int64_t depth) : p_(p), depth_(depth), matrices_(p.batch) {
+  Shared(const Product& p, const Matrices& x, Lines lines, int64_t line, int64_t along, int64_t depth, Pack<T> pack)
+      : batch_(p.batch), matrices_(p.batch), k_(p.k), depth_(depth) {
     for (int i = 0; i < matrices_.size(); ++i)
-      if (p.b.batch[i] == 0) matrices_[i] = 1;
-    panel_ = product_tiles<T>().panel;
-    width_ = round_up(p.n, panel_);
-    const int64_t count = numel(matrices_);
-    block_ = make_ref<Memory>(static_cast<std::size_t>(count * p.k * width_) * sizeof(T));
-    const int64_t panels = width_ / panel_, blocks = divide_up(p.k, depth);
-    const int64_t grain = divide_up(kWorthAThread / 32, std::min(depth, p.k) * panel_);
-    parallel_for(count * blocks * panels, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t matrix = part / blocks / panels, k = part / panels % blocks * depth,
-                      column = part % panels * panel_, rows = std::min(depth, p.k - k);
-        pack_right(numbers_of<T>(p.b, matrices_, matrix), p.b, k, rows, column, std::min(panel_, p.n - column),
-                   panels_of(matrix, k) + column * rows);
+      if (x.batch[i] == 0) matrices_[i] = 1;
+    lines_ = round_up(lines.count, lines.part);
+    const int64_t count = numel(matrices_), parts = lines_ / lines.part, blocks = divide_up(k_, depth);
+    block_ = make_ref<Memory>(static_cast<std::size_t>(count * k_ * lines_) * sizeof(T));
+    const int64_t grain = divide_up(kWorthAThread / 32, std::min(depth, k_) * lines.part);
+    parallel_for(count * blocks * parts, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t index = begin; index < end; ++index) {
+        const int64_t matrix = index / blocks / parts, k = index / parts % blocks * depth,
+                      first = index % parts * lines.part, numbers = std::min(depth, k_ - k);
+        pack(numbers_of<T>(x, matrices_, matrix) + first * line + k * along, x,
+             std::min(lines.part, lines.count - first), numbers, block(matrix, k) + first * numbers);
       }
     });
   }
 
-  /// Of matrix `index` of the result's batch: rows from k on, columns from `column` on, the first of a panel.
-  RightOperand<T> at(int64_t index, int64_t k, int64_t column) const {
+  /// Of matrix `index` of the result's batch: lines from `first` on, the first of a part, their numbers from k on.
+  const T* at(int64_t index, int64_t k, int64_t first) const {
     int64_t matrix = 0, step = 1;
-    for (int dim = p_.batch.size() - 1; dim >= 0; --dim) {
-      matrix += index % p_.batch[dim] % matrices_[dim] * step;
+    for (int dim = batch_.size() - 1; dim >= 0; --dim) {
+      matrix += index % batch_[dim] % matrices_[dim] * step;
       step *= matrices_[dim];
-      index /= p_.batch[dim];
+      index /= batch_[dim];
     }
-    const int64_t depth = std::min(depth_, p_.k - k);
-    return {panels_of(matrix, k) + column * depth, panel_, panel_ * depth};
+    return block(matrix, k) + first * std::min(depth_, k_ - k);
   }
 
  private:
-  T* panels_of(int64_t matrix, int64_t k) const {
-    return reinterpret_cast<T*>(block_->bytes()) + (matrix * p_.k + k) * width_;
+  T* block(int64_t matrix, int64_t k) const {
+    return reinterpret_cast<T*>(block_->bytes()) + (matrix * k_ + k) * lines_;
   }
 
-  const Product& p_;
-  int64_t depth_, panel_, width_;
-  Shape matrices_;  // the batch without what b repeats
+  Shape batch_, matrices_;  // the latter without what the operand repeats
+  int64_t k_, depth_, lines_ = 0;
   Ref<Memory> block_;
 };
 
@@ -154,23 +164,28 @@ class Tiled {
   Tiled(const Product& p, const Piece& piece) : p_(p) {
     // Without a second row of tiles there is nothing to keep in a cache.
     depth_ = p.m <= tiles_.rows ? p.k : divide_up(p.k, divide_up(p.k, kMostDepth));
-    const bool is_repeated = std::find(p.b.batch.begin(), p.b.batch.end(), 0) != p.b.batch.end();
-    if (!p.b.by_rows() && (p.m > piece.rows || is_repeated)) right_.emplace(p, depth_);
+    const auto is_repeated = [](const Matrices& x) {
+      return std::find(x.batch.begin(), x.batch.end(), 0) != x.batch.end();
+    };
+    packs_left_ = p.a.column != 1 && p.m > 1 && p.n > 2 * tiles_.panel;
+    packs_right_ = !p.b.by_rows();
+    if (packs_left_ && (p.n > piece.columns || is_repeated(p.a)))
+      left_.emplace(p, p.a, Lines{p.m, piece.rows}, p.a.row, p.a.column, depth_, pack_rows<T>);
+    if (packs_right_ && (p.m > piece.rows || is_repeated(p.b)))
+      right_.emplace(p, p.b, Lines{p.n, tiles_.panel}, p.b.column, p.b.row, depth_, pack_columns<T>);
   }
 
   void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
     const Matrices &a = p_.a, &b = p_.b, &c = p_.c;
     const T* const left = numbers_of<T>(a, p_.batch, index) + row * a.row;
-    const T* const right = numbers_of<T>(b, p_.batch, index);
+    const T* const right = numbers_of<T>(b, p_.batch, index) + column * b.column;
     T* const result = const_cast<T*>(numbers_of<T>(c, p_.batch, index)) + row * c.row + column * c.column;
-    const int64_t tile_rows = rows_of_tile(rows, tiles_.rows);
 
-    const bool packs_left = a.column != 1 && columns > 2 * tiles_.panel && rows > 1;
-    const bool packs_right = !right_ && !b.by_rows(), turns_back = c.column != 1;
-    const int64_t left_size = packs_left ? round_up(rows, tiles_.rows) * depth_ : 0;
-    const int64_t right_size = (packs_right ? round_up(columns, tiles_.panel) : tiles_.panel) * depth_;
-    const int64_t block_row = turns_back ? round_up(columns, tiles_.panel) : c.row;
-    const int64_t block_size = turns_back ? rows * block_row : 0;
+    const bool turns_back = c.column != 1;
+    const int64_t width = round_up(columns, tiles_.panel), block_row = turns_back ? width : c.row;
+    const int64_t right_size = (packs_right_ && !right_ ? width : tiles_.panel) * depth_,
+                  left_size = packs_left_ && !left_ ? round_up(rows, tiles_.rows) * depth_ : 0,
+                  block_size = turns_back ? rows * block_row : 0;
     const Ref<Memory> memory =
         make_ref<Memory>(static_cast<std::size_t>(right_size + left_size + block_size) * sizeof(T));
     T* const right_aside = reinterpret_cast<T*>(memory->bytes());
@@ -178,17 +193,16 @@ class Tiled {
     T* const block = turns_back ? left_aside + left_size : result;
 
     for (int64_t k = 0; k < p_.k; k += depth_) {
-      const int64_t depth = std::min(depth_, p_.k - k);
+      const int64_t depth = std::min(depth_, p_.k - k), tile_rows = rows_of_tile(rows, tiles_.rows);
       LeftOperand<T> from{left + k * a.column, a.row, a.column, a.row * tile_rows};
-      if (packs_left) {
-        tiles_.pack_left(from.data, a.column, rows, depth, left_aside);
-        from = {left_aside, 1, tile_rows, tile_rows * depth};
+      if (packs_left_) {
+        if (!left_) pack_rows(from.data, a, rows, depth, left_aside);
+        from = {left_ ? left_->at(index, k, row) : left_aside, 1, tile_rows, tile_rows * depth};
       }
-      RightOperand<T> with{right + k * b.row + column, b.row, 0};
-      if (right_) with = right_->at(index, k, column);
-      if (packs_right) {
-        pack_right(right, b, k, depth, column, columns, right_aside);
-        with = {right_aside, tiles_.panel, tiles_.panel * depth};
+      RightOperand<T> with{right + k * b.row, b.row, 0};
+      if (packs_right_) {
+        if (!right_) pack_columns(with.data, b, columns, depth, right_aside);
+        with = {right_ ? right_->at(index, k, column) : right_aside, tiles_.panel, tiles_.panel * depth};
       }
       tiles_.multiply(from, with, block, block_row, rows, columns, depth, k > 0, right_aside);
     }
@@ -199,7 +213,8 @@ class Tiled {
   const Product& p_;
   const ProductTiles<T>& tiles_ = product_tiles<T>();
   int64_t depth_;
-  std::optional<SharedRight<T>> right_;
+  bool packs_left_, packs_right_;
+  std::optional<Shared<T>> left_, right_;
 };
 
 /// Makes pieces of few rows, sum by sum.

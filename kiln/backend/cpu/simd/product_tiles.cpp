@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -229,16 +230,11 @@ void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_
 template <class T>
 void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t m,
          int64_t n, int64_t k) {
-  for (int64_t i = 0; i < m;) {
-    const auto rows = [&]<std::size_t Rows>(Indices<Rows>) {
-      dot_rows<T, Rows>(a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, c_column, n, k);
-      i += static_cast<int64_t>(Rows);
-    };
-    if (m - i >= 4) rows(Indices<4>());
-    else if (m - i == 3) rows(Indices<3>());
-    else if (m - i == 2) rows(Indices<2>());
-    else rows(Indices<1>());
-  }
+  static constexpr decltype(&dot_rows<T, 1>) kDots[] = {&dot_rows<T, 1>, &dot_rows<T, 2>, &dot_rows<T, 3>,
+                                                        &dot_rows<T, 4>};
+  constexpr int64_t kMost = std::size(kDots);
+  for (int64_t i = 0; i < m; i += kMost)
+    kDots[std::min(kMost, m - i) - 1](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, c_column, n, k);
 }
 
 // ---- packing ---------------------------------------------------------------------------------------------------------
