@@ -53,11 +53,14 @@ class UserOpFace final : public CustomOp {
   /// Structs with equal fields are the same operation: a plan made for one step of a training holds for the next.
   void identify(std::vector<std::uint64_t>& words) const override {
     if constexpr (reflect::HasWords<T>) {
+      constexpr std::size_t kMost = 256;
+      const std::size_t before = words.size();
       words.push_back(reinterpret_cast<std::uintptr_t>(&kType));
       reflect::append_words(words, op_);
-    } else {
-      CustomOp::identify(words);
+      if (words.size() - before <= kMost) return;
+      words.resize(before);  // a whole table: too long to be compared each time
     }
+    CustomOp::identify(words);
   }
 
  private:

@@ -248,6 +248,11 @@ struct Scaled {
   Desc infer(Inputs in) const { return like(in[0]); }
   Value expand(Inputs in) const { return in[0] * by; }
 };
+struct Shifted {
+  std::vector<double> table;
+  Desc infer(Inputs in) const { return like(in[0]); }
+  Value expand(Inputs in) const { return in[0] + table[0]; }
+};
 struct Mapped {  // what a function does cannot be seen
   std::function<Value(const Value&)> map;
   Desc infer(Inputs in) const { return like(in[0]); }
@@ -268,6 +273,11 @@ TEST(Plan, TakesOperationsOfAUserForTheSameByTheirFields) {
   EXPECT_EQ(plans(Scaled{3}, {0, 3, 6, 9}), 1);
   EXPECT_EQ(plans(Mapped{[](const Value& v) { return v + 1; }}, {1, 2, 3, 4}), 1);
   EXPECT_EQ(plans(Mapped{[](const Value& v) { return v + 2; }}, {2, 3, 4, 5}), 1);
+  const std::vector<double> small{5, 1}, large(1000, 5);
+  EXPECT_EQ(plans(Shifted{small}, {5, 6, 7, 8}), 1);
+  EXPECT_EQ(plans(Shifted{small}, {5, 6, 7, 8}), 0);
+  EXPECT_EQ(plans(Shifted{large}, {5, 6, 7, 8}), 1);  // too much to compare
+  EXPECT_EQ(plans(Shifted{large}, {5, 6, 7, 8}), 1);
 }
 
 TEST(Plan, CacheIsBounded) {
