@@ -33,7 +33,7 @@ int64_t cost(int64_t rows, int64_t columns, int64_t depth) {
   constexpr int64_t kThin = 64;
   return 2 * depth * (rows + kThin) * (columns + kThin);
 }
-constexpr int64_t kWorthAThread = 1 << 24;  // some 10 us
+constexpr int64_t kWorthAThread = 1 << 25;  // some 15 us
 
 /// Depends on the sizes alone.
 Piece cut(const Product& p) {
@@ -45,7 +45,7 @@ Piece cut(const Product& p) {
     while (count() < wanted && size > least) size = round_up(divide_up(size, 2), kBlock);
   };
   halve(piece.columns, 512);
-  halve(piece.rows, 128);
+  halve(piece.rows, 64);
   halve(piece.columns, 32);
   halve(piece.rows, 32);
   return piece;
