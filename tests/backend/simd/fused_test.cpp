@@ -286,6 +286,19 @@ TEST(SimdFused, DividesByNumbersAsDivisionDoes) {
   });
 }
 
+TEST(SimdFused, DividesRowsByNumbersOfTheirOwn) {
+  for_each_target([] {
+    Random random(12);
+    const Shape shape{9, 1000};
+    Writer writer(shape);
+    const int x = writer.input(tensor(DType::F32, shape, awkward_numbers(numel(shape), random)));
+    const int row = writer.input(tensor(DType::F32, {9, 1}, {3, 7e-4, -2, 1.1, 1e-25, 0, 1e25, INFINITY, 0.7}));
+    writer.output(writer.step(op::Binary{BinaryFn::Div}, {writer.step(op::Unary{UnaryFn::Exp}, {x}), row}));
+    writer.output(writer.step(op::Binary{BinaryFn::Div}, {x, row}));
+    writer.expect_same_bits();
+  });
+}
+
 TEST(SimdFused, FoldsRowsOfAnyLength) {
   const std::pair<Shape, int> shapes[] = {{{3, 128}, 1},   {{3, 129}, 1},   {{7, 255}, 1}, {{2, 1000}, 1},
                                           {{5, 5, 33}, 1}, {{4, 70000}, 1}, {{1, 200}, 0}};

@@ -241,11 +241,12 @@ class ChainWorker {
       Place& place = places_[tensor.place];
       place.moves = run.step && fills_blocks ? ~std::size_t{0} : 0;
       place.uniform = !run.step;
+      place.reciprocal = place.uniform && chain_.divisors_[tensor.place - 1] ? Reciprocal(*run.data) : Reciprocal();
       if (place.moves) {
         place.data = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(run.data));
       } else {
         place.data = block(tensor.place);
-        float* const floats = fill_block(tensor.place, run.data[0]);
+        float* const floats = fill_block(tensor.place, *run.data);
         if (run.step) std::copy_n(run.data, count, floats);
       }
     }
