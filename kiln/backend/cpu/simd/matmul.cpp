@@ -1,10 +1,10 @@
 // Products of float32 and float64 matrices.
 //
-// The result is cut into pieces, each a product on one thread. A piece takes kDepth of the sums' terms at a time: its part
-// of the left operand then lies in the second-level cache, and a panel of the right one in the first, while tiles of sums
-// are made from them (product_tiles.hpp). Operands are read where they lie. What is packed is a right operand whose
-// columns lie across its rows, once for all pieces; a panel of another, as its first tile goes through it; and a left
-// operand whose rows lie across its columns.
+// The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
+// its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
+// tiles of sums are made from them (product_tiles.hpp). Operands are read where they lie; a panel is packed as its first
+// tile goes through it. Only operands that lie across the loops are packed beforehand, once for all pieces where several
+// want the same part.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -23,8 +23,8 @@ using std::int64_t;
 constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
-constexpr int64_t kMostDepth = 384;
-constexpr int64_t kMostRows = 240, kMostColumns = 512;
+/// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
+constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512;
 /// So few rows or columns that it does not pay to bring the other operand into another order.
 constexpr int64_t kThin = 8;
 

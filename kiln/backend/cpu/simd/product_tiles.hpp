@@ -33,8 +33,8 @@ struct ProductTiles {
   /// few rows of a.
   void (*dot)(const T* a, std::int64_t a_row, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
               std::int64_t c_column, std::int64_t m, std::int64_t n, std::int64_t k);
-  /// Packs a left operand whose columns lie `column` apart with their numbers side by side. Writes up to a cache line
-  /// behind the m * k numbers.
+  /// Packs a left operand whose columns lie `column` apart with their numbers side by side: as many numbers as there
+  /// are rows of tiles, times k.
   void (*pack_left)(const T* from, std::int64_t column, std::int64_t m, std::int64_t k, T* to);
 };
 
