@@ -144,9 +144,9 @@ TEST(Blocks, LeaveOtherProgramsAsTheyAre) {
     const Value y = program(x);
     EXPECT_GT(runs(fused), 1) << text(shape);
   };
-  expect_parts({64, 256}, softmax_of_parts);                                        // small
-  expect_parts({4, 1 << 19}, softmax_of_parts);                                     // rows that no cache holds
-  expect_parts({1 << 20}, softmax_of_parts);                                        // one row
+  expect_parts({64, 256}, softmax_of_parts);                                              // small
+  expect_parts({4, 1 << 19}, softmax_of_parts);                                           // rows that no cache holds
+  expect_parts({1 << 20}, softmax_of_parts);                                              // one row
   expect_parts({2048, 1024}, [](const Value& x) { return x - mean(x * 2, {0}, true); });  // reductions across rows
 }
 
