@@ -33,7 +33,7 @@ int64_t cost(int64_t rows, int64_t columns, int64_t depth) {
   constexpr int64_t kThin = 64;
   return 2 * depth * (rows + kThin) * (columns + kThin);
 }
-constexpr int64_t kWorthAThread = 1 << 25;  // some 15 us
+constexpr int64_t kWorthAThread = 1 << 24;  // some 10 us
 
 /// Depends on the sizes alone.
 Piece cut(const Product& p) {
