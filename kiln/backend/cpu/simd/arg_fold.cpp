@@ -18,16 +18,19 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 /// The place of the first element that equals `wanted`, or of the first NaN if it is one; there is one.
 template <class T>
 HWY_INLINE std::int64_t find_first(const T* x, std::int64_t count, T wanted) {
-  constexpr std::int64_t kBlock = 256;
-  const bool nan = wanted != wanted;
   std::int64_t begin = 0;
+  if (wanted != wanted) {
+    while (x[begin] == x[begin]) ++begin;
+    return begin;
+  }
+  constexpr std::int64_t kBlock = 256;
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // as wide as the lanes
   for (; begin + kBlock <= count; begin += kBlock) {
-    bool found = false;
-    for (std::int64_t i = 0; i < kBlock; ++i)
-      found |= (x[begin + i] == wanted) | (nan & (x[begin + i] != x[begin + i]));
+    Bits found = 0;
+    for (std::int64_t i = 0; i < kBlock; ++i) found |= x[begin + i] == wanted ? Bits{1} : Bits{0};
     if (found) break;
   }
-  while (!(x[begin] == wanted || (nan && x[begin] != x[begin]))) ++begin;
+  while (x[begin] != wanted) ++begin;
   return begin;
 }
 
