@@ -6,6 +6,7 @@
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/fused_chain.hpp"
 #include "kiln/backend/cpu/simd/fused_tiles.hpp"
+#include "kiln/backend/cpu/simd/stream.hpp"
 
 namespace kiln::cpu::simd {
 namespace {
@@ -33,6 +34,18 @@ struct Prepared final : op::Program::Made {
   const std::int64_t grain;
 };
 
+/// Does it move so much that the first results are gone from the caches when the last are made? A result may be part of
+/// a larger one that is made bit by bit.
+bool fills_caches(Inputs in, std::span<const Value> out, const Shape& shape) {
+  const std::int64_t count = numel(shape);
+  std::int64_t bytes = 0;
+  for (const Value& value : in)
+    if (value.node() && value.numel() == count) bytes += count * static_cast<std::int64_t>(size_of(value.dtype()));
+  for (const Value& value : out)
+    bytes += static_cast<std::int64_t>(static_cast<const Memory&>(*value.node()->storage).size());
+  return bytes >= kStreamedBytes;
+}
+
 }  // namespace
 
 bool run(const op::Fused& op, Call call) {
@@ -50,6 +63,7 @@ bool run(const op::Fused& op, Call call) {
     fused.folding = &folding.emplace(program);
   }
   for (Value& out : call.out.first(program.outputs.size())) fused.results.push_back(allocate(out, fused.whole.strides));
+  fused.streams = fills_caches(call.in, call.out.first(program.outputs.size()), program.shape);
   if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
   else prepared.tiles->run(fused, prepared.grain);
   for (std::size_t i = 0; i < program.folds.size(); ++i)

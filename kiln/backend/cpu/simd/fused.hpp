@@ -29,6 +29,7 @@ struct FusedCall {
   Array whole;                   // shape and order of the results; no memory
   std::vector<Array> results{};  // the program's outputs
   Folding* folding = nullptr;    // what folds at its end, if anything does
+  bool streams = false;          // results go past the caches
 
   /// Computes all elements in pieces of about `grain`: make_worker() gives a thread what it calls with
   /// (begin, end, totals), the totals being null where nothing is folded.

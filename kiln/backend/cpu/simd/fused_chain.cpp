@@ -187,8 +187,7 @@ class ChainWorker {
     places_ = places.data();
     places_[kOwnPlace].data = blocks_;  // two blocks
     for (std::size_t i = 1; i < count; ++i) places_[i].data = block(i);
-    streams_ = moved_bytes(call) >= kStreamedBytes;
-    for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = streams_;
+    for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = call.streams;
     for (std::size_t i = 0; i < folds; ++i)
       places_[results_ + results + i].data = reinterpret_cast<std::byte*>(new (&lanes_[i]) FoldLanes);
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
@@ -202,7 +201,7 @@ class ChainWorker {
     const std::vector<op::Program::Fold>& folds = call_.program.folds;
     for (std::size_t i = 0; i < folds.size(); ++i) lanes_[i].start(folds[i].fn);
     while (begin < end) begin += run(begin, end - begin);
-    if (streams_) finish_streaming();
+    if (call_.streams) finish_streaming();
     for (std::size_t i = 0; i < folds.size(); ++i) totals[i] = lanes_[i].total(folds[i].fn);
   }
 
@@ -211,16 +210,6 @@ class ChainWorker {
     Feed<float> feed;
     std::size_t place;
   };
-
-  /// What passes through the caches: where they do not hold it, the first results are gone when the last are made.
-  static std::int64_t moved_bytes(const FusedCall& call) {
-    const std::int64_t count = call.whole.numel();
-    std::int64_t bytes = 0;
-    for (const Value& value : call.in)
-      if (value.node() && value.numel() == count) bytes += count * static_cast<std::int64_t>(size_of(value.dtype()));
-    for (const Array& result : call.results) bytes += count * static_cast<std::int64_t>(size_of(result.dtype));
-    return bytes;
-  }
 
   std::size_t block_bytes() const { return chain_.links_.width * sizeof(float); }
   std::byte* block(std::size_t place) const { return blocks_ + (1 + place) * block_bytes(); }
@@ -285,7 +274,6 @@ class ChainWorker {
   std::span<Tensor> tensors_;
   std::size_t results_ = 0;  // the place of the first
   std::span<FoldLanes> lanes_;
-  bool streams_ = false;
 };
 
 void ChainProgram::run(const FusedCall& call, std::int64_t grain) const {
