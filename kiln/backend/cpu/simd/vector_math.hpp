@@ -239,12 +239,15 @@ template <class T> HWY_INLINE Vector<T> log1p(Vector<T> x) {
 // Range reduction is good up to here; nobody misses the speed beyond.
 inline constexpr double kTrigonometricLimit = 30000;
 template <class T> HWY_INLINE Vector<T> sin(Vector<T> x) {
-  const Vector<T> y = select(x == 0, x, hn::Sin(hn::ScalableTag<T>(), x.lanes));  // keeps -0
-  return within(abs(x) < kTrigonometricLimit, y, [&]() HWY_ATTR { return sin_lanes(x); });
+  const Mask<T> inside = abs(x) < kTrigonometricLimit;
+  const Vector<T> bounded = select(inside, x, Vector<T>(0));  // no whole number stands for NaN
+  const Vector<T> y = select(x == 0, x, hn::Sin(hn::ScalableTag<T>(), bounded.lanes));  // keeps -0
+  return within(inside, y, [&]() HWY_ATTR { return sin_lanes(x); });
 }
 template <class T> HWY_INLINE Vector<T> cos(Vector<T> x) {
-  const Vector<T> y = hn::Cos(hn::ScalableTag<T>(), x.lanes);
-  return within(abs(x) < kTrigonometricLimit, y, [&]() HWY_ATTR { return cos_lanes(x); });
+  const Mask<T> inside = abs(x) < kTrigonometricLimit;
+  const Vector<T> y = hn::Cos(hn::ScalableTag<T>(), select(inside, x, Vector<T>(0)).lanes);
+  return within(inside, y, [&]() HWY_ATTR { return cos_lanes(x); });
 }
 
 template <class T> HWY_INLINE Vector<T> tan(Vector<T> x) {
