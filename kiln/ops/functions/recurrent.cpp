@@ -48,7 +48,8 @@ Value together(const Values& moments) {
 
 Moments unrolled(const Start& start) {
   Moments moments;
-  const Value weight = transpose(start.weight);
+  // In memory as every moment reads it, rather than turned over for each.
+  const Value weight = reshape(flatten(transpose(start.weight)), {start.weight.dim(1), start.weight.dim(0)});
   Value hidden = start.hidden, cell = start.cell;
   for (const Value& projection : apart(start.projections)) {
     moments.sums.push_back(projection + matmul(hidden, weight) + start.bias);
