@@ -7,24 +7,9 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "kiln/backend/cpu/streaming.hpp"
 
 namespace kiln::cpu {
-
-// Sixteen bytes written past the caches, and what makes them known to other threads.
-#if defined(__SSE2__)
-inline constexpr bool kCanStream = true;
-inline void stream_vector(const void* from, void* to) {
-  _mm_stream_si128(static_cast<__m128i*>(to), _mm_load_si128(static_cast<const __m128i*>(from)));
-}
-inline void finish_streaming() { _mm_sfence(); }
-#else
-inline constexpr bool kCanStream = false;
-inline void stream_vector(const void* from, void* to) { std::memcpy(to, from, 16); }
-inline void finish_streaming() {}
-#endif
 
 template <class Word>
 struct Transposer {

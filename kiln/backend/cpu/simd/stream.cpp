@@ -6,7 +6,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/stream.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
-#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -34,7 +33,6 @@ HWY_EXPORT(stream_bytes);
 void stream(const void* from, void* to, std::int64_t bytes) {
   HWY_DYNAMIC_DISPATCH(stream_bytes)(static_cast<const std::uint8_t*>(from), static_cast<std::uint8_t*>(to), bytes);
 }
-void finish_streaming() { hwy::FlushStream(); }
 
 }  // namespace kiln::cpu::simd
 #endif
