@@ -62,6 +62,15 @@ void collapse(Product& p) {
 
 }  // namespace
 
+std::int64_t Matrices::offset(const Shape& batch_shape, std::int64_t index) const {
+  std::int64_t offset = 0;
+  for (int dim = batch_shape.size() - 1; dim >= 0; --dim) {
+    offset += index % batch_shape[dim] * batch[dim];
+    index /= batch_shape[dim];
+  }
+  return offset;
+}
+
 Product product_of(Call call, Value (&copies)[2]) {
   const Shape& shape = call.out[0].shape();
   const int rank = shape.size();

@@ -12,6 +12,8 @@ struct Matrices {
 
   bool by_rows() const { return column == 1; }
   std::int64_t leading() const { return by_rows() ? row : column; }
+  /// Elements from the first matrix to matrix `index` of a batch of that shape, counted through.
+  std::int64_t offset(const Shape& batch_shape, std::int64_t index) const;
 };
 
 /// c[i] = a[i] b[i] for every index i of `batch`; a is m x k, b is k x n.

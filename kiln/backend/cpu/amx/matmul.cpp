@@ -69,22 +69,13 @@ Scratch scratch(int64_t numbers, int64_t sums) {
 
 const uint16_t* numbers_of(const Matrices& x) { return reinterpret_cast<const uint16_t*>(x.data); }
 
-int64_t offset_of(const Matrices& x, const Shape& batch, int64_t index) {
-  int64_t offset = 0;
-  for (int dim = batch.size() - 1; dim >= 0; --dim) {
-    offset += index % batch[dim] * x.batch[dim];
-    index /= batch[dim];
-  }
-  return offset;
-}
-
 Lines rows_of(const Product& p, int64_t index, int64_t row, int64_t k) {
   const Matrices& a = p.a;
-  return {numbers_of(a) + offset_of(a, p.batch, index) + row * a.row + k * a.column, a.row, a.column};
+  return {numbers_of(a) + a.offset(p.batch, index) + row * a.row + k * a.column, a.row, a.column};
 }
 Lines columns_of(const Product& p, int64_t index, int64_t column, int64_t k) {
   const Matrices& b = p.b;
-  return {numbers_of(b) + offset_of(b, p.batch, index) + k * b.row + column * b.column, b.column, b.row};
+  return {numbers_of(b) + b.offset(p.batch, index) + k * b.row + column * b.column, b.column, b.row};
 }
 
 /// Packs `count` lines, blocks of kBlock one behind the other. Reads along memory: lines that lie across it together.
@@ -171,7 +162,7 @@ void run_piece(const Product& p, const PackedRight* right, int64_t index, int64_
         multiply(left + i * step, columns_packed + j * step, rows - i * kBlock, columns - j * kBlock, depth, k > 0,
                  sums + (j * down + i) * kSums);
   }
-  auto* const result = reinterpret_cast<uint16_t*>(p.c.data) + offset_of(p.c, p.batch, index) + row * p.c.row + column;
+  auto* const result = reinterpret_cast<uint16_t*>(p.c.data) + p.c.offset(p.batch, index) + row * p.c.row + column;
   for (int64_t i = 0; i < down; ++i)
     for (int64_t j = 0; j < across; ++j)
       store(sums + (j * down + i) * kSums, std::min(kBlock, rows - i * kBlock), std::min(kBlock, columns - j * kBlock),

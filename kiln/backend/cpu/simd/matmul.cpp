@@ -80,12 +80,7 @@ Piece cut(const Product& p) {
 
 template <class T>
 const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
-  int64_t offset = 0;
-  for (int dim = batch.size() - 1; dim >= 0; --dim) {
-    offset += index % batch[dim] * x.batch[dim];
-    index /= batch[dim];
-  }
-  return reinterpret_cast<const T*>(x.data) + offset;
+  return reinterpret_cast<const T*>(x.data) + x.offset(batch, index);
 }
 
 /// Packs `count` lines of `depth` numbers for tiles: rows of a left operand whose numbers lie across, columns of a right
