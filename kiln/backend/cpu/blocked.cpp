@@ -32,11 +32,6 @@ Dims order_of(const Value& out, const op::Sequence& sequence, Inputs in) {
   return order;
 }
 
-bool same_place(const Value& a, const Value& b) {
-  return a.node()->storage == b.node()->storage && a.node()->offset == b.node()->offset &&
-         a.node()->strides == b.node()->strides;
-}
-
 }  // namespace
 
 void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
@@ -67,8 +62,9 @@ void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
       // A kernel may have had other memory in mind.
       for (std::size_t i = first; i < results.size(); ++i) {
         if (output_of[i] < 0) continue;
-        const Value place = rows_of(call.out[static_cast<std::size_t>(output_of[i])], sequence, rank, begin, end);
-        if (!same_place(results[i], place)) copy(read(results[i]), read(place));
+        const Value& whole = call.out[static_cast<std::size_t>(output_of[i])];
+        if (results[i].node()->storage != whole.node()->storage)
+          copy(read(results[i]), read(rows_of(whole, sequence, rank, begin, end)));
       }
     }
   });
