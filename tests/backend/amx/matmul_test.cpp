@@ -2,7 +2,7 @@
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 
-#include "tests/backend/arrays.hpp"
+#include "tests/backend/products.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -55,42 +55,14 @@ TEST_F(AmxMatmul, ReadsPartsOfLargerMatricesInPlace) {
   check(part, numbers_in({30, 9}, 4));
 }
 
-TEST_F(AmxMatmul, CopiesWhatItCannotReadInPlace) {
-  const Value big = numbers_in({40, 60}, 5);
-  check(view_of(big, {20, 30}, {120, 2}), numbers_in({30, 8}, 6));                // every other row and column
-  check(view_of(big, {40, 60}, {-60, 1}, 39 * 60), numbers_in({60, 8}, 7));       // rows from last to first
-  check(view_of(numbers_in({60}, 8), {40, 60}, {0, 1}), numbers_in({60, 8}, 9));  // one row, forty times
-  check(view_of(numbers_in({90}, 8), {30, 60}, {1, 1}), numbers_in({60, 8}, 9));  // a window that slides
-}
+TEST_F(AmxMatmul, CopiesWhatItCannotReadInPlace) { check_what_is_copied(DType::BF16, check); }
 
-TEST_F(AmxMatmul, BroadcastsBatchDimensions) {
-  for (const auto& [a, b] : std::initializer_list<std::pair<Shape, Shape>>{{{5, 3, 4}, {5, 4, 6}},
-                                                                           {{5, 3, 4}, {4, 6}},
-                                                                           {{3, 4}, {5, 4, 6}},
-                                                                           {{5, 1, 3, 4}, {7, 4, 6}},
-                                                                           {{5, 7, 3, 4}, {5, 1, 4, 6}},
-                                                                           {{5, 7, 3, 4}, {7, 4, 6}},
-                                                                           {{2, 3, 1, 5, 4}, {3, 6, 4, 2}},
-                                                                           {{9, 1, 4}, {4, 6}},
-                                                                           {{96, 64, 32}, {96, 32, 64}},
-                                                                           {{8, 200, 40}, {40, 120}},
-                                                                           {{2, 3, 300, 130}, {3, 130, 260}},
-                                                                           {{3, 300, 130}, {3, 130, 260}}})
-    check(numbers_in(a, 10), numbers_in(b, 11));
-}
+TEST_F(AmxMatmul, BroadcastsBatchDimensions) { check_batches(DType::BF16, check); }
 
-TEST_F(AmxMatmul, ReadsAttentionHeadsInPlace) {
-  // [batch, time, heads, width] seen as [batch, heads, time, width], and its transpose.
-  const Value q = numbers_in({3, 4, 17, 8}, 12, {0, 2, 1, 3}), k = numbers_in({3, 4, 8, 17}, 13, {0, 3, 1, 2});
-  check(q, k);
-  check(numbers_in({3, 4, 17, 17}, 14), q);
-  check(numbers_in({6, 5, 7}, 15, {1, 0, 2}), numbers_in({6, 7, 5}, 16, {2, 1, 0}));
-}
+TEST_F(AmxMatmul, ReadsAttentionHeadsInPlace) { check_attention_heads(DType::BF16, check); }
 
 TEST_F(AmxMatmul, GivesZerosForAnEmptySumAndNothingForEmptyOperands) {
-  EXPECT_EQ(numbers(multiply(numbers_in({2, 0}, 19), numbers_in({0, 3}, 20))), std::vector<double>(6, 0.0));
-  EXPECT_EQ(multiply(numbers_in({0, 4}, 21), numbers_in({4, 3}, 22)).shape(), (Shape{0, 3}));
-  EXPECT_EQ(multiply(numbers_in({0, 2, 4}, 21), numbers_in({4, 3}, 22)).shape(), (Shape{0, 2, 3}));
+  check_products_of_nothing(DType::BF16, multiply);
 }
 
 TEST_F(AmxMatmul, KeepsWhatIsNotFiniteInItsRowAndColumn) {

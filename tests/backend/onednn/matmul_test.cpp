@@ -2,7 +2,7 @@
 
 #include "kiln/backend/cpu/onednn/onednn.hpp"
 
-#include "tests/backend/arrays.hpp"
+#include "tests/backend/products.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -48,37 +48,15 @@ TEST(OneDnnMatmul, ReadsPartsOfLargerMatricesInPlace) {
 }
 
 TEST(OneDnnMatmul, CopiesWhatItCannotReadInPlace) {
-  const Value big = numbers_in({40, 60}, 5);
-  check(view_of(big, {20, 30}, {120, 2}), numbers_in({30, 8}, 6));                // every other row and column
-  check(view_of(big, {40, 60}, {-60, 1}, 39 * 60), numbers_in({60, 8}, 7));       // rows from last to first
-  check(view_of(numbers_in({60}, 8), {40, 60}, {0, 1}), numbers_in({60, 8}, 9));  // one row, forty times
-  check(view_of(numbers_in({60}, 8), {60, 40}, {1, 0}), numbers_in({40, 8}, 9));
-  check(view_of(numbers_in({1}, 8), {6, 7}, {0, 0}), numbers_in({7, 8}, 9));
-  check(view_of(numbers_in({90}, 8), {30, 60}, {1, 1}), numbers_in({60, 8}, 9));  // a window that slides
+  check_what_is_copied(DType::BF16, [](const Value& a, const Value& b) { check(a, b); });
 }
 
 TEST(OneDnnMatmul, BroadcastsBatchDimensions) {
-  for (const auto& [a, b] : std::initializer_list<std::pair<Shape, Shape>>{{{5, 3, 4}, {5, 4, 6}},
-                                                                           {{5, 3, 4}, {4, 6}},
-                                                                           {{3, 4}, {5, 4, 6}},
-                                                                           {{5, 1, 3, 4}, {7, 4, 6}},
-                                                                           {{5, 7, 3, 4}, {5, 1, 4, 6}},
-                                                                           {{1, 3, 4}, {1, 1, 4, 6}},
-                                                                           {{2, 3, 1, 5, 4}, {3, 6, 4, 2}},
-                                                                           {{9, 1, 4}, {4, 6}},
-                                                                           {{9, 1, 4}, {9, 4, 1}},
-                                                                           {{96, 64, 32}, {96, 32, 64}},
-                                                                           {{8, 200, 40}, {40, 120}},
-                                                                           {{3, 300, 130}, {3, 130, 260}}})
-    check(numbers_in(a, 10), numbers_in(b, 11));
+  check_batches(DType::BF16, [](const Value& a, const Value& b) { check(a, b); });
 }
 
 TEST(OneDnnMatmul, ReadsAttentionHeadsInPlace) {
-  // [batch, time, heads, width] seen as [batch, heads, time, width], and its transpose.
-  const Value q = numbers_in({3, 4, 17, 8}, 12, {0, 2, 1, 3}), k = numbers_in({3, 4, 8, 17}, 13, {0, 3, 1, 2});
-  check(q, k);
-  check(numbers_in({3, 4, 17, 17}, 14), q);
-  check(numbers_in({6, 5, 7}, 15, {1, 0, 2}), numbers_in({6, 7, 5}, 16, {2, 1, 0}));
+  check_attention_heads(DType::BF16, [](const Value& a, const Value& b) { check(a, b); });
 }
 
 TEST(OneDnnMatmul, CopesWithBatchesThatOverlapOrRunBackwards) {
@@ -89,14 +67,8 @@ TEST(OneDnnMatmul, CopesWithBatchesThatOverlapOrRunBackwards) {
   check(view_of(line, {6, 1, 7}, {3, 7, 1}), numbers_in({7, 4}, 18));
 }
 
-TEST(OneDnnMatmul, GivesZerosForAnEmptySum) {
-  EXPECT_EQ(numbers(multiply(numbers_in({2, 0}, 19), numbers_in({0, 3}, 20))), std::vector<double>(6, 0.0));
-}
-
-TEST(OneDnnMatmul, GivesEmptyResultsForEmptyOperands) {
-  EXPECT_EQ(multiply(numbers_in({0, 4}, 21), numbers_in({4, 3}, 22)).shape(), (Shape{0, 3}));
-  EXPECT_EQ(multiply(numbers_in({2, 4}, 21), numbers_in({4, 0}, 22)).shape(), (Shape{2, 0}));
-  EXPECT_EQ(multiply(numbers_in({0, 2, 4}, 21), numbers_in({4, 3}, 22)).shape(), (Shape{0, 2, 3}));
+TEST(OneDnnMatmul, GivesZerosForAnEmptySumAndNothingForEmptyOperands) {
+  check_products_of_nothing(DType::BF16, multiply);
 }
 
 TEST(OneDnnMatmul, MultipliesFloat16) {

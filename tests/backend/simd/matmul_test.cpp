@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/backend/arrays.hpp"
+#include "tests/backend/products.hpp"
 #include "tests/backend/simd/harness.hpp"
 
 namespace kiln::cpu {
@@ -68,46 +68,11 @@ TEST(SimdMatmul, ReadsPartsOfLargerMatricesInPlace) {
   check(part, random_tensor({50, 9}, 4));
 }
 
-TEST(SimdMatmul, CopiesWhatItCannotReadInPlace) {
-  const Value big = random_tensor({40, 60}, 5);
-  check(view_of(big, {20, 30}, {120, 2}), random_tensor({30, 8}, 6));                   // every other row and column
-  check(view_of(big, {40, 60}, {-60, 1}, 39 * 60), random_tensor({60, 8}, 7));          // rows from last to first
-  check(view_of(random_tensor({60}, 8), {40, 60}, {0, 1}), random_tensor({60, 8}, 9));  // one row, forty times
-  check(view_of(random_tensor({60}, 8), {60, 40}, {1, 0}), random_tensor({40, 8}, 9));
-  check(view_of(random_tensor({1}, 8), {6, 7}, {0, 0}), random_tensor({7, 8}, 9));
-  check(view_of(random_tensor({90}, 8), {30, 60}, {1, 1}), random_tensor({60, 8}, 9));  // a window that slides
-}
+TEST(SimdMatmul, CopiesWhatItCannotReadInPlace) { check_what_is_copied(DType::F32, check); }
 
-TEST(SimdMatmul, BroadcastsBatchDimensions) {
-  for (const auto& [a, b] : std::initializer_list<std::pair<Shape, Shape>>{{{5, 3, 4}, {5, 4, 6}},
-                                                                           {{5, 3, 4}, {4, 6}},
-                                                                           {{3, 4}, {5, 4, 6}},
-                                                                           {{5, 1, 3, 4}, {7, 4, 6}},
-                                                                           {{5, 7, 13, 4}, {5, 1, 4, 16}},
-                                                                           {{5, 7, 13, 40}, {7, 40, 36}},
-                                                                           {{1, 3, 4}, {1, 1, 4, 6}},
-                                                                           {{2, 3, 1, 5, 4}, {3, 6, 4, 2}},
-                                                                           {{9, 1, 4}, {4, 6}},
-                                                                           {{9, 1, 4}, {9, 4, 1}},
-                                                                           {{96, 64, 32}, {96, 32, 64}},
-                                                                           {{8, 200, 40}, {40, 120}},
-                                                                           {{2, 3, 300, 130}, {3, 130, 260}},
-                                                                           {{3, 300, 130}, {3, 130, 260}}}) {
-    check(random_tensor(a, 10), random_tensor(b, 11));
-    std::vector<int> turned(static_cast<std::size_t>(b.size()));
-    std::iota(turned.begin(), turned.end(), 0);
-    std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
-    check(random_tensor(a, 10), random_tensor(b, 11, turned));
-  }
-}
+TEST(SimdMatmul, BroadcastsBatchDimensions) { check_batches(DType::F32, check); }
 
-TEST(SimdMatmul, ReadsAttentionHeadsInPlace) {
-  // [batch, time, heads, width] seen as [batch, heads, time, width], and its transpose.
-  const Value q = random_tensor({3, 4, 17, 8}, 12, {0, 2, 1, 3}), k = random_tensor({3, 4, 8, 17}, 13, {0, 3, 1, 2});
-  check(q, k);
-  check(random_tensor({3, 4, 17, 17}, 14), q);
-  check(random_tensor({6, 5, 7}, 15, {1, 0, 2}), random_tensor({6, 7, 5}, 16, {2, 1, 0}));
-}
+TEST(SimdMatmul, ReadsAttentionHeadsInPlace) { check_attention_heads(DType::F32, check); }
 
 TEST(SimdMatmul, CopesWithBatchesThatOverlapOrRunBackwards) {
   const Value line = random_tensor({200}, 17);
@@ -117,12 +82,7 @@ TEST(SimdMatmul, CopesWithBatchesThatOverlapOrRunBackwards) {
   check(view_of(line, {6, 1, 7}, {3, 7, 1}), random_tensor({7, 4}, 18));
 }
 
-TEST(SimdMatmul, GivesZerosForAnEmptySumAndNothingForEmptyOperands) {
-  EXPECT_EQ(numbers(multiply(random_tensor({2, 0}, 19), random_tensor({0, 3}, 20))), std::vector<double>(6, 0.0));
-  EXPECT_EQ(multiply(random_tensor({0, 4}, 21), random_tensor({4, 3}, 22)).shape(), (Shape{0, 3}));
-  EXPECT_EQ(multiply(random_tensor({2, 4}, 21), random_tensor({4, 0}, 22)).shape(), (Shape{2, 0}));
-  EXPECT_EQ(multiply(random_tensor({0, 2, 4}, 21), random_tensor({4, 3}, 22)).shape(), (Shape{0, 2, 3}));
-}
+TEST(SimdMatmul, GivesZerosForAnEmptySumAndNothingForEmptyOperands) { check_products_of_nothing(DType::F32, multiply); }
 
 TEST(SimdMatmul, KeepsWhatIsNotFiniteInItsRowAndColumn) {
   simd::for_each_target([] {
