@@ -53,6 +53,9 @@ TEST(SimdMatmul, MultipliesMatricesThatAreCutIntoPiecesAndBlocks) {
                                                                                   {64, 10, 784},
                                                                                   {64, 300, 400},
                                                                                   {300, 64, 400},
+                                                                                  {250, 300, 800},
+                                                                                  {12, 400, 300},
+                                                                                  {400, 11, 290},
                                                                                   {130, 1100, 40}})
     check_all_orders(m, n, k);
   simd::for_each_target([] { check_all_orders(251, 91, 385); });

@@ -2,17 +2,15 @@
 //
 // The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
 // its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
-// tiles of sums are made from them (product_tiles.hpp). Operands are read where they lie; a panel is packed as its first
-// tile goes through it. Only operands that lie across the loops are packed beforehand, once for all pieces where several
-// want the same part.
+// tiles of sums are made from them (product_tiles.hpp). Operands are read where they lie. A panel is packed as its first
+// tile goes through it, or before where its columns have to be turned over, and a left operand that lies across the
+// loops for a block of terms at a time.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/backend/cpu/simd/product_tiles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
-#include "kiln/backend/cpu/transpose.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::simd {
@@ -24,9 +22,7 @@ constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
 /// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
-constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512;
-/// So few rows or columns that it does not pay to bring the other operand into another order.
-constexpr int64_t kThin = 8;
+constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin = 12;
 
 /// What a product costs, in floating-point operations; the 4 stands for the traffic of thin matrices.
 int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
@@ -43,12 +39,20 @@ Product turned(Product p) {
   for (Matrices* x : {&p.a, &p.b, &p.c}) *x = transposed(*x);
   return p;
 }
+/// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
+bool is_thin(int64_t lines, int64_t k) { return 24 * lines <= k && lines <= kThin; }
 /// Does it pay to compute the transposed product?
 bool wants_turning(const Product& p) {
-  if (std::min(p.m, p.n) <= kThin) return p.n < p.m;
-  if (p.b.by_rows()) return false;
-  // The right operand has to be transposed; or, of the turned product, the left one and the result.
-  return (p.a.column == 1 ? p.m * p.k : 0) + p.m * p.n < p.n * p.k;
+  if (p.m <= p.n ? is_thin(p.m, p.k) : is_thin(p.n, p.k)) return p.n < p.m;
+  if (p.b.by_rows()) return !p.a.by_rows() && p.n <= kThin && p.n < p.m;
+  // Each piece turns over its part of the right operand; or, of the turned product, the left one and the result.
+  return p.a.by_rows() ? 4 * p.m * (p.n + p.k) < p.n * p.k : p.m * p.n < (p.m + p.n) * p.k;
+}
+
+/// Is a left operand packed whose rows lie across? Not where few tiles read it.
+template <class T>
+bool packs_left(const Product& p) {
+  return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel;
 }
 
 /// Rows and columns of a piece.
@@ -56,26 +60,29 @@ struct Piece {
   int64_t rows, columns;
 };
 
-/// Depends on the sizes alone.
+/// Depends on the sizes alone. A piece packs its part of the left operand for all its columns, and its part of the
+/// right one for all its rows: it should have many of those that share what has to be brought into another order.
 template <class T>
 Piece cut(const Product& p) {
-  const ProductTiles<T>& tiles = product_tiles<T>();
-  const int64_t all = cost(p.m, p.n, p.k) * numel(p.batch);
-  const int64_t wanted = std::clamp<int64_t>(all >> 29, std::clamp<int64_t>(all / kWorthAThread, 1, 12), 64);
-  const auto even = [](int64_t size, int64_t most, int64_t multiple) {
-    return round_up(divide_up(size, divide_up(size, most)), multiple);
+  const int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices;
+  const int64_t wanted = std::clamp<int64_t>(all >> 29, std::clamp<int64_t>(all / kWorthAThread, 1, 8), 64);
+  int64_t down = divide_up(p.m, kMostRows), across = divide_up(p.n, kMostColumns);
+  const auto rows = [&] { return divide_up(p.m, down); };
+  const auto columns = [&] { return round_up(divide_up(p.n, across), product_tiles<T>().panel); };
+  const auto cut_rows = [&](int64_t least) {
+    while (matrices * down * across < wanted && rows() >= 2 * least) down *= 2;
   };
-  Piece piece{even(p.m, kMostRows, tiles.rows), even(p.n, kMostColumns, tiles.panel)};
-  const auto count = [&] { return numel(p.batch) * divide_up(p.m, piece.rows) * divide_up(p.n, piece.columns); };
-  const auto halve = [&](int64_t& size, int64_t least, int64_t multiple) {
-    while (count() < wanted && size >= 2 * least) size = round_up(divide_up(size, 2), multiple);
+  const auto cut_columns = [&](int64_t least) {
+    while (matrices * down * across < wanted && columns() >= 2 * least) across *= 2;
   };
-  halve(piece.columns, 256, tiles.panel);
-  halve(piece.rows, 120, tiles.rows);
-  halve(piece.columns, 128, tiles.panel);
-  halve(piece.rows, 96, tiles.rows);
-  halve(piece.columns, 64, tiles.panel);
-  return piece;
+  const bool packs = packs_left<T>(p);
+  if (!p.b.by_rows()) cut_columns(64);
+  else if (!packs) cut_columns(256);
+  cut_rows(packs ? 60 : 120);
+  cut_columns(packs ? 256 : 128);
+  cut_rows(48);
+  cut_columns(packs ? 128 : 64);
+  return {rows(), columns()};
 }
 
 template <class T>
@@ -83,91 +90,14 @@ const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
   return reinterpret_cast<const T*>(x.data) + x.offset(batch, index);
 }
 
-/// Packs `count` lines of `depth` numbers for tiles: rows of a left operand whose numbers lie across, columns of a right
-/// one; `from` is the first number of the first.
-template <class T>
-using Pack = void (*)(const T* from, const Matrices& strides, int64_t count, int64_t depth, T* to);
-
-template <class T>
-void pack_rows(const T* from, const Matrices& strides, int64_t count, int64_t depth, T* to) {
-  product_tiles<T>().pack_left(from, strides.column, count, depth, to);
-}
-
-template <class T>
-void pack_columns(const T* from, const Matrices& strides, int64_t count, int64_t depth, T* to) {
-  const int64_t panel = product_tiles<T>().panel;
-  for (; count > 0; count -= panel, from += panel * strides.column, to += panel * depth) {
-    const int64_t width = std::min(count, panel);
-    Transposer<T>::run(from, strides.column, to, panel, width, depth);
-    if (width < panel)
-      for (int64_t i = 0; i < depth; ++i) std::fill(to + i * panel + width, to + (i + 1) * panel, T{0});
-  }
-}
-
-/// The lines of an operand: how many, and in parts of how many they are packed.
-struct Lines {
-  int64_t count, part;
-};
-
-/// Packed operands that several pieces share: for each matrix and each `depth` numbers of its lines, part after part.
-template <class T>
-class Shared {
- public:
-  Shared(const Product& p, const Matrices& x, Lines lines, int64_t line, int64_t along, int64_t depth, Pack<T> pack)
-      : batch_(p.batch), matrices_(p.batch), k_(p.k), depth_(depth) {
-    for (int i = 0; i < matrices_.size(); ++i)
-      if (x.batch[i] == 0) matrices_[i] = 1;
-    lines_ = round_up(lines.count, lines.part);
-    const int64_t count = numel(matrices_), parts = lines_ / lines.part, blocks = divide_up(k_, depth);
-    block_ = make_ref<Memory>(static_cast<std::size_t>(count * k_ * lines_) * sizeof(T));
-    const int64_t grain = divide_up(kWorthAThread / 32, std::min(depth, k_) * lines.part);
-    parallel_for(count * blocks * parts, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t index = begin; index < end; ++index) {
-        const int64_t matrix = index / blocks / parts, k = index / parts % blocks * depth,
-                      first = index % parts * lines.part, numbers = std::min(depth, k_ - k);
-        pack(numbers_of<T>(x, matrices_, matrix) + first * line + k * along, x,
-             std::min(lines.part, lines.count - first), numbers, block(matrix, k) + first * numbers);
-      }
-    });
-  }
-
-  /// Of matrix `index` of the result's batch: lines from `first` on, the first of a part, their numbers from k on.
-  const T* at(int64_t index, int64_t k, int64_t first) const {
-    int64_t matrix = 0, step = 1;
-    for (int dim = batch_.size() - 1; dim >= 0; --dim) {
-      matrix += index % batch_[dim] % matrices_[dim] * step;
-      step *= matrices_[dim];
-      index /= batch_[dim];
-    }
-    return block(matrix, k) + first * std::min(depth_, k_ - k);
-  }
-
- private:
-  T* block(int64_t matrix, int64_t k) const {
-    return reinterpret_cast<T*>(block_->bytes()) + (matrix * k_ + k) * lines_;
-  }
-
-  Shape batch_, matrices_;  // the latter without what the operand repeats
-  int64_t k_, depth_, lines_ = 0;
-  Ref<Memory> block_;
-};
-
 /// Makes pieces tile by tile.
 template <class T>
 class Tiled {
  public:
-  Tiled(const Product& p, const Piece& piece) : p_(p) {
+  explicit Tiled(const Product& p) : p_(p) {
     // Without a second row of tiles there is nothing to keep in a cache.
-    depth_ = p.m <= tiles_.rows ? p.k : divide_up(p.k, divide_up(p.k, kMostDepth));
-    const auto is_repeated = [](const Matrices& x) {
-      return std::find(x.batch.begin(), x.batch.end(), 0) != x.batch.end();
-    };
-    packs_left_ = p.a.column != 1 && p.m > 1 && p.n > 2 * tiles_.panel;
-    packs_right_ = !p.b.by_rows();
-    if (packs_left_ && (p.n > piece.columns || is_repeated(p.a)))
-      left_.emplace(p, p.a, Lines{p.m, piece.rows}, p.a.row, p.a.column, depth_, pack_rows<T>);
-    if (packs_right_ && (p.m > piece.rows || is_repeated(p.b)))
-      right_.emplace(p, p.b, Lines{p.n, tiles_.panel}, p.b.column, p.b.row, depth_, pack_columns<T>);
+    const int64_t most = p.m <= tiles_.rows && p.b.by_rows() ? p.k : kMostDepth;
+    depth_ = divide_up(p.k, divide_up(p.k, most));
   }
 
   void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
@@ -176,40 +106,32 @@ class Tiled {
     const T* const right = numbers_of<T>(b, p_.batch, index) + column * b.column;
     T* const result = const_cast<T*>(numbers_of<T>(c, p_.batch, index)) + row * c.row + column * c.column;
 
-    const bool turns_back = c.column != 1;
-    const int64_t width = round_up(columns, tiles_.panel), block_row = turns_back ? width : c.row;
-    const int64_t right_size = (packs_right_ && !right_ ? width : tiles_.panel) * depth_,
-                  left_size = packs_left_ && !left_ ? round_up(rows, tiles_.rows) * depth_ : 0,
+    const bool packs = packs_left<T>(p_), turns_back = c.column != 1;
+    const int64_t block_row = turns_back ? round_up(columns, tiles_.panel) : c.row;
+    const int64_t panel_size = tiles_.panel * depth_, left_size = packs ? round_up(rows, tiles_.rows) * depth_ : 0,
                   block_size = turns_back ? rows * block_row : 0;
     const Ref<Memory> memory =
-        make_ref<Memory>(static_cast<std::size_t>(right_size + left_size + block_size) * sizeof(T));
-    T* const right_aside = reinterpret_cast<T*>(memory->bytes());
-    T* const left_aside = right_aside + right_size;
+        make_ref<Memory>(static_cast<std::size_t>(panel_size + left_size + block_size) * sizeof(T));
+    T* const panel = reinterpret_cast<T*>(memory->bytes());
+    T* const left_aside = panel + panel_size;
     T* const block = turns_back ? left_aside + left_size : result;
 
     for (int64_t k = 0; k < p_.k; k += depth_) {
       const int64_t depth = std::min(depth_, p_.k - k), tile_rows = rows_of_tile(rows, tiles_.rows);
       LeftOperand<T> from{left + k * a.column, a.row, a.column, a.row * tile_rows};
-      if (packs_left_) {
-        if (!left_) pack_rows(from.data, a, rows, depth, left_aside);
-        from = {left_ ? left_->at(index, k, row) : left_aside, 1, tile_rows, tile_rows * depth};
+      if (packs) {
+        tiles_.pack_left(from.data, a.column, rows, depth, left_aside);
+        from = {left_aside, 1, tile_rows, tile_rows * depth};
       }
-      RightOperand<T> with{right + k * b.row, b.row, 0};
-      if (packs_right_) {
-        if (!right_) pack_columns(with.data, b, columns, depth, right_aside);
-        with = {right_ ? right_->at(index, k, column) : right_aside, tiles_.panel, tiles_.panel * depth};
-      }
-      tiles_.multiply(from, with, block, block_row, rows, columns, depth, k > 0, right_aside);
+      tiles_.multiply(from, {right + k * b.row, b.row, b.column}, block, block_row, rows, columns, depth, k > 0, panel);
     }
-    if (turns_back) Transposer<T>::run(block, block_row, result, c.column, rows, columns);
+    if (turns_back) tiles_.turn(block, block_row, result, c.column, rows, columns);
   }
 
  private:
   const Product& p_;
   const ProductTiles<T>& tiles_ = product_tiles<T>();
   int64_t depth_;
-  bool packs_left_, packs_right_;
-  std::optional<Shared<T>> left_, right_;
 };
 
 /// Makes pieces of few rows, sum by sum.
@@ -224,7 +146,7 @@ struct Dotted {
     if (a.column != 1) {
       memory = make_ref<Memory>(static_cast<std::size_t>(rows * p.k) * sizeof(T));
       T* const aside = reinterpret_cast<T*>(memory->bytes());
-      Transposer<T>::run(left, a.column, aside, p.k, p.k, rows);
+      product_tiles<T>().turn(left, a.column, aside, p.k, p.k, rows);
       left = aside, left_row = p.k;
     }
     T* const result = const_cast<T*>(numbers_of<T>(c, p.batch, index)) + row * c.row + column * c.column;
@@ -252,8 +174,8 @@ template <class T>
 void multiply(Product p) {
   if (wants_turning(p)) p = turned(p);
   const Piece piece = cut<T>(p);
-  if (p.m <= kThin && p.b.row == 1) run_pieces<T>(p, piece, Dotted<T>{p});
-  else run_pieces<T>(p, piece, Tiled<T>(p, piece));
+  if (is_thin(p.m, p.k) && !p.b.by_rows()) run_pieces<T>(p, piece, Dotted<T>{p});
+  else run_pieces<T>(p, piece, Tiled<T>(p));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <hwy/cache_control.h>
 
 #include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/backend/cpu/transpose.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -91,10 +92,12 @@ enum class Columns { Whole, Kept, Partial };
 /// I counts the sums row by row, J every third row (a pointer reaches three), V the vectors of a row.
 template <class T, std::size_t Vectors, Columns Kind, std::size_t... I, std::size_t... J, std::size_t... V>
 HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indices<V...>) {
+  const int64_t a_row = call.a_row, a_column = call.a_column, b_row = call.b_row, c_row = call.c_row, last = call.last;
+  const bool add = call.add;
+  T* const c = call.c;
   const auto place = [&](std::size_t i) HWY_ATTR {
-    return call.c + static_cast<int64_t>(i / Vectors) * call.c_row + static_cast<int64_t>(i % Vectors) * kWidth<T>;
+    return c + static_cast<int64_t>(i / Vectors) * c_row + static_cast<int64_t>(i % Vectors) * kWidth<T>;
   };
-  const int64_t a_row = call.a_row, a_column = call.a_column, b_row = call.b_row;
   const T* b = call.b;
   T* aside = call.aside;
   const T* line[] = {call.a + static_cast<int64_t>(3 * J) * a_row...};
@@ -109,11 +112,11 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indi
       hwy::Prefetch(c_ahead + kPanel<T> - 1);
       hwy::Prefetch(b_ahead + kWidth<T> - 1);
       hwy::Prefetch(b_ahead + kPanel<T> - 1);
-      c_ahead += call.c_row;
+      c_ahead += c_row;
       b_ahead += call.b_ahead_row;
     }
     for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
-      const Vector<T> row[] = {Kind == Columns::Partial ? load_first(b, call.last)
+      const Vector<T> row[] = {Kind == Columns::Partial ? load_first(b, last)
                                                         : Vector<T>::load(b + static_cast<int64_t>(V) * kWidth<T>)...};
       if constexpr (Kind == Columns::Kept) {
         hwy::Prefetch(b + kRowsAhead * b_row);
@@ -128,10 +131,10 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indi
     }
   }
   if constexpr (Kind == Columns::Partial) {
-    if (call.add) ((sums[I] = load_first(place(I), call.last) + sums[I]), ...);
-    (store_first(sums[I], place(I), call.last), ...);
+    if (add) ((sums[I] = load_first(place(I), last) + sums[I]), ...);
+    (store_first(sums[I], place(I), last), ...);
   } else {
-    if (call.add) ((sums[I] = Vector<T>::load(place(I)) + sums[I]), ...);
+    if (add) ((sums[I] = Vector<T>::load(place(I)) + sums[I]), ...);
     (store(sums[I], place(I)), ...);
   }
 }
@@ -154,37 +157,120 @@ constexpr std::array<Tiles<T>, sizeof...(I)> tiles_of_rows(Indices<I...>) {
             run_tile<T, I + 1, kVectors, Columns::Kept>, run_tile<T, I + 1, 1, Columns::Partial>}...}};
 }
 
+// ---- packing ---------------------------------------------------------------------------------------------------------
+
+/// Columns that are packed for one tile after the other: their lines are still in the first-level cache.
+constexpr int64_t kColumnsAtOnce = 16;
+template <class T>
+void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
+  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
+  for (int64_t p = 0; p < k; p += kColumnsAtOnce) {
+    const int64_t columns = std::min(kColumnsAtOnce, k - p);
+    for (int64_t i = 0; i < m; i += rows) {
+      const T* line = from + p * column + i;
+      T* tile = to + i * k + p * rows;
+      for (int64_t left = columns; left > 0; --left, line += column, tile += rows) {
+        hwy::Prefetch(line + kColumnsAtOnce * column);
+        for (int64_t at = 0, count = std::min(rows, m - i); count > 0; at += kWidth<T>, count -= kWidth<T>)
+          store_first(load_first(line + at, std::min(count, kWidth<T>)), tile + at, std::min(count, kWidth<T>));
+      }
+    }
+  }
+}
+
+// Transposing in registers: squares of 16 bytes a side, as many side by side as a vector holds.
+#if HWY_TARGET == HWY_SCALAR
+template <class T>
+constexpr int64_t kSide = 1;
+template <class T>
+HWY_INLINE void turn_squares(const T* from, int64_t, T* to, int64_t) {
+  *to = *from;
+}
+#else
+template <class T>
+constexpr int64_t kSide = 16 / sizeof(T);
+
+/// J counts the numbers of a side, B the squares but the first.
+template <class T, std::size_t... J, std::size_t... B>
+HWY_INLINE void turn_squares(const T* from, int64_t step, T* to, int64_t to_step, Indices<J...>, Indices<B...>) {
+  const typename Vector<T>::Tag tag;
+  using Numbers = hn::Vec<typename Vector<T>::Tag>;
+  constexpr std::size_t side = sizeof...(J), half = side / 2;
+  const auto line = [=](std::size_t j) HWY_ATTR {
+    Numbers result = hn::LoadDup128(tag, from + static_cast<int64_t>(j) * step);
+    ((result = hn::IfThenElse(hn::FirstN(tag, (B + 1) * side), result,
+                              hn::LoadDup128(tag, from + static_cast<int64_t>(j + (B + 1) * side) * step))),
+     ...);
+    return result;
+  };
+  // A number's line and its place there, as one number: each round turns the bits of that number by one.
+  const auto round = [=](const Numbers(&x)[side], std::size_t j) HWY_ATTR {
+    return j % 2 == 0 ? hn::InterleaveLower(tag, x[j / 2], x[j / 2 + half])
+                      : hn::InterleaveUpper(tag, x[j / 2], x[j / 2 + half]);
+  };
+  const Numbers lines[] = {line(J)...}, once[] = {round(lines, J)...};
+  if constexpr (side == 2) {
+    (hn::StoreU(once[J], tag, to + static_cast<int64_t>(J) * to_step), ...);
+  } else {
+    static_assert(side == 4);
+    (hn::StoreU(round(once, J), tag, to + static_cast<int64_t>(J) * to_step), ...);
+  }
+}
+template <class T>
+HWY_INLINE void turn_squares(const T* from, int64_t step, T* to, int64_t to_step) {
+  turn_squares(from, step, to, to_step, UpTo<static_cast<std::size_t>(kSide<T>)>(),
+               UpTo<static_cast<std::size_t>(kWidth<T> / kSide<T> - 1)>());
+}
+#endif
+
+template <class T>
+void turn(const T* from, int64_t step, T* to, int64_t to_step, int64_t m, int64_t n) {
+  if (m < kWidth<T> || n < kSide<T>) return Transposer<T>::run(from, step, to, to_step, m, n);
+  // Where the last lines or columns do not fill a square, some before them are turned again.
+  for (int64_t i = 0; i < m; i += kWidth<T>)
+    for (int64_t j = 0; j < n; j += kSide<T>) {
+      const int64_t line = std::min(i, m - kWidth<T>), column = std::min(j, n - kSide<T>);
+      turn_squares(from + line * step + column, step, to + column * to_step + line, to_step);
+    }
+}
+
+// ---- blocks ----------------------------------------------------------------------------------------------------------
+
 template <class T>
 void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, T* c, int64_t c_row, int64_t m, int64_t n, int64_t k,
               bool add, T* aside) {
   static constexpr auto kTiles = tiles_of_rows<T>(UpTo<kMostRows>());
   const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
   const Tiles<T>& tiles = kTiles[static_cast<std::size_t>(rows - 1)];
-  const bool packed = b.row == kPanel<T>;
+  const bool turns = b.column != 1, scattered = !turns && b.row != kPanel<T>;
   const int64_t widest =
-      packed || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
+      turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
   TileCall<T> call{a.data, a.row, a.column, b.data, b.row, c, c_row, k, add, 0, nullptr, nullptr, 0, aside};
   for (int64_t j = 0; j < n;) {
     const int64_t left = n - j;
-    call.b = packed ? b.data + j / kPanel<T> * b.step + j % kPanel<T> : b.data + j;
-    call.b_row = b.row;
+    if (turns && j % kPanel<T> == 0)
+      turn(b.data + j * b.column, b.column, aside, kPanel<T>, std::min(left, kPanel<T>), k);
+    call.a = a.data;
+    call.b = turns ? aside + j % kPanel<T> : b.data + j;
+    call.b_row = turns ? kPanel<T> : b.row;
+    call.c = c + j;
     Tile<T> Tiles<T>::* kind = &Tiles<T>::partial;
     int64_t width = call.last = std::min(left, kWidth<T>), i = 0;
     if (left >= widest) kind = &Tiles<T>::wide, width = widest;
     else if (left >= kPanel<T>) kind = &Tiles<T>::panel, width = kPanel<T>;
-    const bool fetches = !packed && left >= 2 * kPanel<T>;
+    const bool fetches = scattered && left >= 2 * kPanel<T>;
     call.b_ahead = fetches ? call.b + kPanel<T> : c;
     call.b_ahead_row = fetches ? b.row : 0;
     const int64_t steps_ahead = divide_up(k, std::clamp<int64_t>(k / rows, 4, kMostSteps));
     const auto next = [&](Tile<T> tile) {
-      call.a = a.data + i / rows * a.tile;
-      call.c = c + i * c_row + j;
-      call.c_ahead = i + rows < m ? call.c + rows * c_row : c + j + width;
-      tile(call);
-      call.b_ahead += steps_ahead * call.b_ahead_row;
       i += rows;
+      call.c_ahead = i < m ? call.c + rows * c_row : c + j + width;
+      tile(call);
+      call.a += a.tile;
+      call.b_ahead += steps_ahead * call.b_ahead_row;
+      call.c += rows * c_row;
     };
-    if (kind == &Tiles<T>::panel && !packed && m > rows) {
+    if (kind == &Tiles<T>::panel && scattered && m > rows) {
       next(tiles.kept);
       call.b = aside;
       call.b_row = kPanel<T>;
@@ -237,26 +323,9 @@ void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_r
     kDots[std::min(kMost, m - i) - 1](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, c_column, n, k);
 }
 
-// ---- packing ---------------------------------------------------------------------------------------------------------
-
-constexpr int64_t kColumnsAhead = 8;
 template <class T>
-void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
-  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
-  for (int64_t p = 0; p < k; ++p, from += column, to += rows) {
-    for (int64_t i = 0; i < m; i += rows) {
-      const int64_t count = std::min(rows, m - i);
-      T* const tile = to + i * k;
-      hwy::Prefetch(from + i + kColumnsAhead * column);
-      int64_t at = 0;
-      for (; at + kWidth<T> <= count; at += kWidth<T>) store(Vector<T>::load(from + i + at), tile + at);
-      if (at < count) store_first(load_first(from + i + at, count - at), tile + at, count - at);
-    }
-  }
-}
-
-template <class T>
-constexpr ProductTiles<T> kTiles{static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, dot<T>, pack_left<T>};
+constexpr ProductTiles<T> kTiles{
+    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, dot<T>, pack_left<T>, turn<T>};
 
 }  // namespace
 

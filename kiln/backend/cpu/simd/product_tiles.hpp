@@ -12,12 +12,11 @@ struct LeftOperand {
   std::int64_t row, column, tile;
 };
 
-/// The right operand of a block: numbers of a row lie side by side, rows `row` apart; packed ones in panels of
-/// ProductTiles::panel columns, `step` apart.
+/// The right operand of a block: element [i, j] lies at data[i * row + j * column], one of which is 1.
 template <class T>
 struct RightOperand {
   const T* data;
-  std::int64_t row, step;
+  std::int64_t row, column;
 };
 
 template <class T>
@@ -36,6 +35,8 @@ struct ProductTiles {
   /// Packs a left operand whose columns lie `column` apart with their numbers side by side: as many numbers as there
   /// are rows of tiles, times k.
   void (*pack_left)(const T* from, std::int64_t column, std::int64_t m, std::int64_t k, T* to);
+  /// to[j * to_step + i] = from[i * step + j], for i < m and j < n.
+  void (*turn)(const T* from, std::int64_t step, T* to, std::int64_t to_step, std::int64_t m, std::int64_t n);
 };
 
 /// Rows of a tile in a block of m rows, if `most` are possible: all tiles have as many, but for the last.
