@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/backend/cpu/simd/vector_erf.hpp"
 #include "kiln/ops/scalar_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -72,6 +73,7 @@ KILN_LANES(cos)
 KILN_LANES(sinh)
 KILN_LANES(cosh)
 KILN_LANES(tan)
+KILN_LANES_ONLY(erf)  // of floats: vector_erf.hpp
 KILN_LANES_ONLY(erfc)
 KILN_LANES_ONLY(erfinv)
 KILN_LANES_ONLY(lgamma)
@@ -356,33 +358,6 @@ template <class T> HWY_INLINE Vector<T> remainder(Vector<T> x, Vector<T> y) {
   return select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest);
 }
 
-KILN_LANES(erf)
-/// x / 4 + x p(x^2 / 7.4 - 1), from |x| = 3.86 on 1 in single precision: there is little cancellation anywhere. p is the
-/// minimax polynomial for the relative error of erf, its last bits chosen by search.
-template <class T>
-HWY_INLINE Vector<T> erf(Vector<T> x) {
-  if constexpr (kSingle<T>) {
-    const Vector<T> t = clamp(x, -3.86f, 3.86f), u = fma(t * t, 0.135135129f, -1);
-    Vector<T> p = fma(u, -0.000570382457f, 0.00152170181f);
-    p = fma(p, u, -0.00125893927f);
-    p = fma(p, u, 0.00181147386f);
-    p = fma(p, u, -0.00625318429f);
-    p = fma(p, u, 0.0120458836f);
-    p = fma(p, u, -0.0180448666f);
-    p = fma(p, u, 0.0275852922f);
-    p = fma(p, u, -0.0410998464f);
-    p = fma(p, u, 0.0565364286f);
-    p = fma(p, u, -0.0731205493f);
-    p = fma(p, u, 0.0907918364f);
-    p = fma(p, u, -0.110436134f);
-    p = fma(p, u, 0.136302397f);
-    p = fma(p, u, -0.183436871f);
-    p = fma(p, u, 0.117563374f);
-    return fma(p, t, 0.25f * t);
-  } else {
-    return erf_lanes(x);
-  }
-}
 #undef KILN_LANES_ONLY
 #undef KILN_LANES
 
