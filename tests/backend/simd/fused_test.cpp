@@ -286,6 +286,22 @@ TEST(SimdFused, DividesByNumbersAsDivisionDoes) {
   });
 }
 
+TEST(SimdFused, DividesAllDigitsByNumbersAsDivisionDoes) {
+  constexpr std::int64_t kCount = 1 << 23;
+  std::vector<double> digits;
+  for (std::int64_t i = 0; i < kCount; ++i) digits.push_back(static_cast<double>(kCount + i));
+  const Value x = tensor(DType::F32, {kCount}, digits);
+  // With products that round as quotients do for all, for all but one, and for most.
+  for_each_target([&] {
+    for (const double divisor : {1.4142135623730951, 0x1.ea935cp0, 0.1}) {
+      Writer writer({kCount});
+      const int in = writer.input(x);
+      writer.output(writer.step(op::Binary{BinaryFn::Div}, {in, writer.input(Value(divisor), DType::F32)}));
+      writer.expect_same_bits();
+    }
+  });
+}
+
 TEST(SimdFused, DividesRowsByNumbersOfTheirOwn) {
   for_each_target([] {
     Random random(12);

@@ -12,9 +12,10 @@
 
 namespace kiln::cpu::simd {
 
-/// One by a number, as the nearest float and what that lacks. `nearest` is 0 where Links::divide has no use for it.
+/// One by a number as the sum of two floats of its sign, such that x * high + x * low, rounded where a fused multiply-add
+/// rounds, is the float nearest to the quotient for all |x| from `least` on. `high` is 0 where no such two are known.
 struct Reciprocal {
-  float nearest = 0, rest = 0;
+  float high = 0, low = 0, least = 0;
   Reciprocal() = default;
   explicit Reciprocal(float number);
 };
