@@ -12,7 +12,7 @@ namespace {
 // a record has arrived when its turn comes.
 struct Pending {
   Ref<Record> record;
-  Values grads;  // per result
+  SpareValues grads;  // per result
 };
 
 class Pass {
@@ -21,7 +21,7 @@ class Pass {
     if (grad.empty() || !to.tracked()) return;
     auto [entry, fresh] = pending_.try_emplace(to.tape()->order);
     Pending& target = entry->second;
-    if (fresh) target = {to.tape(), Values(static_cast<std::size_t>(to.tape()->results.size()))};
+    if (fresh) target = {to.tape(), SpareValues(to.tape()->results.size())};
     Value& slot = target.grads[static_cast<std::size_t>(to.slot())];
     const Desc& desc = to.tape()->results[static_cast<std::size_t>(to.slot())];
     grad = fit(std::move(grad), desc, to.tape()->device);
@@ -43,7 +43,7 @@ class Pass {
     Backward backward = renewals_.backward(at.record, std::move(at.grads));
     op::visit(*at.record->op, [&](const auto& op) { op.vjp(backward); });
     for (int i = 0; i < backward.arity(); ++i)
-      add(at.record->in[static_cast<std::size_t>(i)].value, std::move(backward.into()[static_cast<std::size_t>(i)]));
+      add(at.record->in[static_cast<std::size_t>(i)], std::move(backward.into()[static_cast<std::size_t>(i)]));
     renewals_.forget(*at.record);
   }
 

@@ -4,12 +4,12 @@
 
 namespace kiln {
 
-Backward Renewals::backward(const Ref<Record>& record, Values grads) {
+Backward Renewals::backward(const Ref<Record>& record, SpareValues grads) {
   const Renewal& renewal = record->renewal;
   if (renewal.missing == 0 && !renewal.missing_out) return Backward(record, std::move(grads));
   Values in;
   for (std::size_t i = 0; i < record->in.size(); ++i) {
-    const Value& kept = record->in[i].value;
+    const Value& kept = record->in[i];
     const bool missing = i < 32 && (renewal.missing >> i & 1u);
     in.push_back(missing ? value(kept) : kept);
   }
@@ -27,7 +27,7 @@ const Values& Renewals::results(const Record& record) {
   if (found != made_.end()) return found->second;
   const NoGrad pause;
   Values in;
-  for (const Record::Operand& operand : record.in) in.push_back(value(operand.value));
+  for (const Value& operand : record.in) in.push_back(value(operand));
   return made_[&record] = emit_all(record.device, *record.op, in);
 }
 

@@ -11,7 +11,7 @@ namespace kiln {
 class Renewals {
  public:
   /// What the record's op is differentiated with, while the caller holds the record.
-  Backward backward(const Ref<Record>& record, Values grads);
+  Backward backward(const Ref<Record>& record, SpareValues grads);
   /// No gradient reads the record's results any more.
   void forget(const Record& record) { made_.erase(&record); }
 

@@ -64,8 +64,10 @@ class Ref {
   ~Ref() {
     if (object_) release(object_);
   }
-  Ref& operator=(Ref other) noexcept {
-    std::swap(object_, other.object_);
+  Ref& operator=(const Ref& other) { return *this = Ref(other); }
+  Ref& operator=(Ref&& other) noexcept {
+    T* const taken = std::exchange(other.object_, nullptr);
+    if (T* const old = std::exchange(object_, taken)) release(old);
     return *this;
   }
 

@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-constexpr std::size_t kStep = 64, kLargest = 1024;  // bytes; larger blocks are the C library's affair
+constexpr std::size_t kStep = 64, kLargest = 4096;  // bytes; larger blocks are the C library's affair
 constexpr int kMost = 4096;                         // blocks of one size
 
 struct Spare {

@@ -2,6 +2,7 @@
 // objects leave behind for the next ones of the same size: far more than the C library does, and without its locks.
 #pragma once
 #include <cstddef>
+#include <vector>
 
 namespace kiln {
 
@@ -20,5 +21,8 @@ struct SpareAllocator {
   void deallocate(T* memory, std::size_t count) noexcept { give_spare(memory, count * sizeof(T)); }
   friend bool operator==(SpareAllocator, SpareAllocator) { return true; }
 };
+
+template <class T>
+using SpareVector = std::vector<T, SpareAllocator<T>>;
 
 }  // namespace kiln

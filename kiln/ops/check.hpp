@@ -1,6 +1,6 @@
 // Checks and small computations that several families' `infer` share.
 #pragma once
-#include "kiln/ops/node.hpp"
+#include "kiln/ops/value.hpp"
 
 namespace kiln::op {
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kiln/ops/backend.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"

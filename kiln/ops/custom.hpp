@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "kiln/ops/backend.hpp"
 #include "kiln/ops/traits.hpp"
 
 namespace kiln {

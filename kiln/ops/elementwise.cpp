@@ -147,6 +147,10 @@ Saves Unary::saves(std::uint32_t tracked) const { return saves_for(row(fn), trac
 
 Descs Binary::infer(Inputs in) const {
   require_count(name(fn), in, 2, 2);
+  if (in[0].node() && in[1].node() && in[0].node()->desc == in[1].node()->desc && !yields_bool(fn)) {
+    require_domain(row(fn), in[0]);
+    return {in[0].node()->desc};
+  }
   const Value& tensor = in[0].is_scalar() ? in[1] : in[0];
   require_tensor(name(fn), tensor);
   require_domain(row(fn), tensor);
@@ -234,6 +238,8 @@ Value unary(op::UnaryFn fn, const Value& x) {
 }
 
 Value binary(op::BinaryFn fn, const Value& x, const Value& y) {
+  if (x.node() && y.node() && x.dtype() == y.dtype() && op::computed_in(op::row(fn), x.dtype()) == x.dtype())
+    return emit(op::Binary{fn}, Borrowed(x, y));
   require<ArgumentError>(!x.empty() && !y.empty(), op::name(fn), ": an operand is empty");
   if (x.is_scalar() && y.is_scalar()) return evaluate(fn, x.scalar(), y.scalar());
   const DType promoted = x.is_scalar()   ? promote_scalar(y.dtype(), x.scalar().kind())

@@ -3,7 +3,7 @@
 #pragma once
 #include <initializer_list>
 
-#include "kiln/ops/node.hpp"
+#include "kiln/ops/value.hpp"
 
 namespace kiln {
 using Values = std::vector<Value>;

@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/node.hpp"
+#include "kiln/ops/value.hpp"
 
 namespace kiln::op {
 

@@ -1,7 +1,9 @@
 // Node: the data behind a Value. Backends read and fill it; users never see it.
 #pragma once
+#include "kiln/core/dtype.hpp"
+#include "kiln/core/shape.hpp"
 #include "kiln/core/spare_memory.hpp"
-#include "kiln/ops/backend.hpp"
+#include "kiln/ops/device.hpp"
 
 namespace kiln {
 
@@ -39,5 +41,11 @@ struct Node final : RefCounted {
   Ref<Storage> storage;  // empty until the backend has run the call
   Mark mark;             // of a backend that runs calls later
 };
+
+void destroy(const Node*);
+inline void retain(const Node* node) { node->add_owner(); }
+inline void release(const Node* node) {
+  if (node->drop_owner()) destroy(node);
+}
 
 }  // namespace kiln

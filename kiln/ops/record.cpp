@@ -9,6 +9,8 @@
 namespace kiln {
 namespace {
 
+constexpr int kDescribed = -1;  // the slot of an operand that is a description alone
+
 std::uint64_t next_order() {
   static std::atomic<std::uint64_t> order{0};
   return ++order;
@@ -110,9 +112,9 @@ Ref<Record> make_record(const op::Op& op, Inputs in, const Descs& results, Input
     const bool number = value.empty() || value.is_scalar(), saved = i >= 32 || (saves.in >> i & 1u);
     const bool renewable = !number && i < 32 && is_renewable(value);
     if (saved && renewable) renewal.missing |= 1u << i;
-    const bool keep = number || ((saved || renewal.possible) && !renewable);
-    record->in.emplace_back(value.empty() ? Desc{} : Desc{value.shape(), value.dtype()},
-                            keep ? value : Value({}, value.tape(), value.slot()));
+    if (number || ((saved || renewal.possible) && !renewable)) record->in.push_back(value);
+    else if (value.tracked()) record->in.emplace_back(Ref<Node>(), value.tape(), value.slot());
+    else record->in.emplace_back(make_ref<Node>(value.node()->desc, value.node()->device), Ref<Record>(), kDescribed);
   }
   renewal.missing_out = saves.out && renewal.possible;
   if (saves.out && !renewal.possible) record->out.assign(out.begin(), out.end());
@@ -123,7 +125,14 @@ Ref<Record> make_record(const op::Op& op, Inputs in, const Descs& results, Input
   return record;
 }
 
-Backward::Backward(const Ref<Record>& record, Values grads, Values in, Values out)
+const Desc& Record::in_desc(std::size_t i) const {
+  static const Desc none;
+  const Value& value = in[i];
+  if (value.node()) return value.node()->desc;
+  return value.tracked() ? value.tape()->results[static_cast<std::size_t>(value.slot())] : none;
+}
+
+Backward::Backward(const Ref<Record>& record, SpareValues grads, Values in, Values out)
     : record_(record), grads_(std::move(grads)), into_(record->in.size()), in_(std::move(in)), out_(std::move(out)) {}
 
 const Value& Backward::in(int i) const {
@@ -133,11 +142,12 @@ const Value& Backward::in(int i) const {
 }
 
 const Value& Backward::in_if_any(int i) const {
-  const auto at = static_cast<std::size_t>(i);
-  return in_.empty() ? record_->in[at].value : in_[at];
+  static const Value none;
+  const Value& value = (in_.empty() ? Inputs(record_->in) : Inputs(in_))[static_cast<std::size_t>(i)];
+  return value.slot() == kDescribed ? none : value;
 }
 
-const Desc& Backward::in_desc(int i) const { return record_->in[static_cast<std::size_t>(i)].desc; }
+const Desc& Backward::in_desc(int i) const { return record_->in_desc(static_cast<std::size_t>(i)); }
 const Desc& Backward::out_desc(int slot) const { return record_->results[static_cast<std::size_t>(slot)]; }
 const Device& Backward::device() const { return record_->device; }
 
@@ -155,10 +165,10 @@ const Value& Backward::grad(int slot) {
 }
 
 bool Backward::made_by(int i, std::string_view op) const {
-  const Ref<Record>& maker = record_->in[static_cast<std::size_t>(i)].value.tape();
+  const Ref<Record>& maker = record_->in[static_cast<std::size_t>(i)].tape();
   return maker && maker->op && op::name(*maker->op) == op;
 }
 
-bool Backward::wants(int i) const { return i < arity() && record_->in[static_cast<std::size_t>(i)].value.tracked(); }
+bool Backward::wants(int i) const { return i < arity() && record_->in[static_cast<std::size_t>(i)].tracked(); }
 
 }  // namespace kiln

@@ -27,22 +27,19 @@ struct Record final : RefCounted {
   static void* operator new(std::size_t size) { return take_spare(size); }
   static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
 
-  /// An operand: its description always, its data only where the op saves it, its place on the tape if tracked.
-  struct Operand {
-    Desc desc;
-    Value value;
-  };
-
   std::optional<op::Op> op;  // none: a leaf, or what `again` makes
   Ref<Again> again;
-  std::vector<Operand, SpareAllocator<Operand>> in;
-  std::vector<Desc, SpareAllocator<Desc>> results;
+  /// The operands: their data only where the op saves it, their place on the tape if tracked. One that is neither is a
+  /// tensor without contents, which knows its description.
+  SpareValues in;
+  SpareVector<Desc> results;
   Values out;  // untracked handles to the results, where the op saves them
   Device device;
   std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
   Renewal renewal;
 
   bool is_leaf() const { return !op && !again; }
+  const Desc& in_desc(std::size_t i) const;
 };
 
 /// For results that `again` can make.

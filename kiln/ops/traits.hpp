@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "kiln/ops/node.hpp"
+#include "kiln/ops/value.hpp"
 
 namespace kiln {
 class Backward;
 using Values = std::vector<Value>;
+/// The same for lists that come and go with each operation.
+using SpareValues = SpareVector<Value>;
 
 /// How an op touches elements.
 enum class Pattern : std::uint8_t {

@@ -5,28 +5,16 @@
 #include "kiln/ops/record.hpp"
 
 namespace kiln {
-void retain(const Node* node) { node->add_owner(); }
-void release(const Node* node) {
-  if (node->drop_owner()) delete node;
-}
+void destroy(const Node* node) { delete node; }
 
-Value::Value(Ref<Node> node, Ref<Record> tape, int slot)
-    : node_(std::move(node)), tape_(std::move(tape)), slot_(slot) {}
-Value::Value(const Value&) = default;
-Value::Value(Value&&) noexcept = default;
-Value& Value::operator=(const Value&) = default;
-Value& Value::operator=(Value&&) noexcept = default;
-Value::~Value() = default;
-
-const Shape& Value::shape() const {
+const Shape& Value::shape_of_number() const {
   static const Shape scalar_shape;
-  require<ArgumentError>(!empty(), "an empty Value has no shape");
-  return is_scalar_ ? scalar_shape : node_->desc.shape;
+  require<ArgumentError>(is_scalar_, "an empty Value has no shape");
+  return scalar_shape;
 }
 
-DType Value::dtype() const {
-  require<ArgumentError>(!empty(), "an empty Value has no element type");
-  if (!is_scalar_) return node_->desc.dtype;
+DType Value::dtype_of_number() const {
+  require<ArgumentError>(is_scalar_, "an empty Value has no element type");
   switch (scalar_.kind()) {
     case Kind::Float: return DType::F32;
     case Kind::Int: return DType::I64;
@@ -39,11 +27,6 @@ DType Value::dtype() const {
 std::int64_t Value::dim(int i) const { return shape()[wrap_dim("dim", i, rank())]; }
 
 Device Value::device() const { return node_ ? node_->device : Device{}; }
-
-void Value::attach(Ref<Record> tape, int slot) {
-  tape_ = std::move(tape);
-  slot_ = slot;
-}
 
 Value Value::require_grad() const {
   require<AutodiffError>(node_ && is_float(dtype()), "require_grad: only a tensor of floats can have a gradient, got ",

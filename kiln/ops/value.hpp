@@ -4,17 +4,13 @@
 #include <span>
 #include <string>
 
-#include "kiln/core/ref.hpp"
 #include "kiln/core/scalar.hpp"
 #include "kiln/core/tensor_data.hpp"
-#include "kiln/ops/device.hpp"
+#include "kiln/ops/node.hpp"
 
 namespace kiln {
 
-struct Node;    // the data: shape, dtype, device, storage (ops/node.hpp)
 struct Record;  // the tape: which op made it from what (ops/record.hpp)
-void retain(const Node*);
-void release(const Node*);
 void retain(const Record*);
 void release(const Record*);
 
@@ -24,12 +20,8 @@ class Value {
   template <class T>
   requires std::is_arithmetic_v<T> Value(T number) : scalar_(number), is_scalar_(true) {}
   Value(const Scalar& scalar) : scalar_(scalar), is_scalar_(true) {}
-  explicit Value(Ref<Node> node, Ref<Record> tape = {}, int slot = 0);
-  Value(const Value&);
-  Value(Value&&) noexcept;
-  Value& operator=(const Value&);
-  Value& operator=(Value&&) noexcept;
-  ~Value();
+  explicit Value(Ref<Node> node, Ref<Record> tape = {}, int slot = 0)
+      : node_(std::move(node)), tape_(std::move(tape)), slot_(slot) {}
 
   bool empty() const { return !node_ && !is_scalar_; }
   explicit operator bool() const { return !empty(); }
@@ -37,8 +29,9 @@ class Value {
   bool is_scalar() const { return is_scalar_; }
   const Scalar& scalar() const { return scalar_; }
 
-  const Shape& shape() const;
-  DType dtype() const;  // of a plain number: float32, int64 or bool
+  const Shape& shape() const { return node_ ? node_->desc.shape : shape_of_number(); }
+  /// Of a plain number: float32, int64 or bool.
+  DType dtype() const { return node_ ? node_->desc.dtype : dtype_of_number(); }
   int rank() const { return shape().size(); }
   std::int64_t dim(int i) const;  // negative counts from the end
   std::int64_t numel() const { return kiln::numel(shape()); }
@@ -57,13 +50,19 @@ class Value {
   double item() const;
 
   /// From here on result `slot` of `tape`.
-  void attach(Ref<Record> tape, int slot);
+  void attach(Ref<Record> tape, int slot) {
+    tape_ = std::move(tape);
+    slot_ = slot;
+  }
 
   const Ref<Node>& node() const { return node_; }
   const Ref<Record>& tape() const { return tape_; }
   int slot() const { return slot_; }
 
  private:
+  const Shape& shape_of_number() const;
+  DType dtype_of_number() const;
+
   Ref<Node> node_;
   Ref<Record> tape_;
   Scalar scalar_;

@@ -10,7 +10,7 @@ class Backward {
  public:
   /// `in` and `out`, if they are given, in place of the operands and results that the record keeps. The caller holds
   /// the record.
-  Backward(const Ref<Record>& record, Values grads, Values in = {}, Values out = {});
+  Backward(const Ref<Record>& record, SpareValues grads, Values in = {}, Values out = {});
 
   /// An operand that the op saves, or a plain number.
   const Value& in(int i) const;
@@ -33,11 +33,12 @@ class Backward {
     if (wants(i)) into_[static_cast<std::size_t>(i)] = make();
   }
 
-  Values& into() { return into_; }
+  SpareValues& into() { return into_; }
 
  private:
   const Ref<Record>& record_;
-  Values grads_, into_, in_, out_;
+  SpareValues grads_, into_;
+  Values in_, out_;
 };
 
 }  // namespace kiln

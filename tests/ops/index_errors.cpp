@@ -9,7 +9,7 @@
 #include "kiln/ops/functions/diagonal.hpp"
 #include "kiln/ops/functions/index.hpp"
 #include "kiln/ops/functions/view.hpp"
-#include "kiln/ops/node.hpp"
+#include "kiln/ops/value.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kiln/ops/node.hpp"
+#include "kiln/ops/value.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {

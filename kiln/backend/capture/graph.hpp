@@ -12,7 +12,7 @@
 
 #include "kiln/core/function_ref.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/node.hpp"
+#include "kiln/ops/value.hpp"
 
 namespace kiln {
 

@@ -1,7 +1,7 @@
 // Where tensors get their memory from. A host keeps a caching pool (pooled_memory.cpp), other targets and builds
 // with a sanitizer, which wants to see every allocation, go to the system each time (plain_memory.cpp).
 #pragma once
-#include "kiln/ops/node.hpp"
+#include "kiln/ops/backend.hpp"
 
 namespace kiln::cpu {
 
