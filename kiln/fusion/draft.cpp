@@ -16,7 +16,40 @@ bool keeps_elements(const op::Op& op) {
          std::holds_alternative<op::Permute>(op.is);
 }
 
+/// What gives the same bits as a number and as a tensor: a few functions that are rounded once.
+std::optional<std::variant<op::Unary, op::Binary>> arithmetic(const op::Op& op) {
+  if (const auto* unary = std::get_if<op::Unary>(&op.is))
+    if (unary->fn == op::UnaryFn::Neg || unary->fn == op::UnaryFn::Square) return *unary;
+  if (const auto* binary = std::get_if<op::Binary>(&op.is))
+    if (binary->fn == op::BinaryFn::Add || binary->fn == op::BinaryFn::Sub || binary->fn == op::BinaryFn::Mul ||
+        binary->fn == op::BinaryFn::Div)
+      return *binary;
+  return std::nullopt;
+}
+
+/// The number that an element of the type becomes when it is given `number`.
+Scalar rounded(const Scalar& number, DType dtype) {
+  switch (dtype) {
+    case DType::F32: return number.to<float>();
+    case DType::F16: return static_cast<float>(F16(number.to<float>()));
+    case DType::BF16: return static_cast<float>(BF16(number.to<float>()));
+    default: return number.to<double>();
+  }
+}
+
 }  // namespace
+
+Scalar Derivation::of(const std::vector<Scalar>& numbers) const {
+  const auto number = [&](std::size_t i) { return rounded(numbers[in[i].index()], dtype); };
+  // Float64 has so many digits that rounding twice is rounding once.
+  return rounded(std::visit(
+                     [&]<class Op>(const Op& op) {
+                       if constexpr (std::is_same_v<Op, op::Unary>) return op::evaluate(op.fn, number(0));
+                       else return op::evaluate(op.fn, number(0), number(1));
+                     },
+                     op),
+                 dtype);
+}
 
 Draft::Draft(const Segment& segment) : entries_(segment.entries()), references_(segment.references()) {
   const auto desc = [&](Reference value) -> const Desc& { return segment.values()[value.index()]->desc; };
@@ -40,6 +73,21 @@ Draft::Draft(const Segment& segment) : entries_(segment.entries()), references_(
       if (operands[i].is_value()) operands[i] = same[operands[i].index()];
     if (entry.results != 1 || entry.operands == 0 || std::holds_alternative<op::Custom>(entry.op.is)) continue;
     const Reference result = operands[entry.operands];
+
+    const auto number_of = [&](Reference operand) -> std::optional<Reference> {
+      return operand.is_number() ? operand : filled_with[operand.index()];
+    };
+    const auto numbers = arithmetic(entry.op);
+    if (numbers && is_float(desc(result).dtype) && number_of(operands[0]) &&
+        (entry.operands == 1 || number_of(operands[1]))) {
+      const Derivation derivation{
+          *numbers, {*number_of(operands[0]), *number_of(operands[entry.operands - 1])}, desc(result).dtype};
+      operands[0] = Reference::number(static_cast<std::uint32_t>(segment.numbers().size() + derivations_.size()));
+      derivations_.push_back(derivation);
+      operands[1] = result;
+      entry.operands = 1;
+      entry.op = op::Fill{desc(result).shape, desc(result).dtype};
+    }
 
     if (std::holds_alternative<op::Fill>(entry.op.is) && operands[0].is_number()) {
       filled_with[result.index()] = operands[0];

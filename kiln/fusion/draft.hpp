@@ -1,7 +1,7 @@
-// Draft: a segment's operations with less to do. Repeats of an operation refer to the first one's result, and tensors
-// filled with one number become the number.
+// Draft: a segment's operations with less to do. Repeats of an operation refer to the first one's result, tensors
+// filled with one number become the number, and arithmetic on such is done with numbers.
 #pragma once
-#include "kiln/fusion/segment.hpp"
+#include "kiln/fusion/plan.hpp"
 
 namespace kiln::fusion {
 
@@ -18,10 +18,12 @@ class Draft {
   std::span<const Reference> results(const Segment::Entry& entry) const {
     return {&references_[entry.first + entry.operands], entry.results};
   }
+  const std::vector<Derivation>& derivations() const { return derivations_; }
 
  private:
   std::vector<Segment::Entry> entries_;
   std::vector<Reference> references_;
+  std::vector<Derivation> derivations_;
 };
 
 }  // namespace kiln::fusion

@@ -158,6 +158,7 @@ void Fusion::run_segment(Stream& stream) {
     std::fprintf(stderr, "fusion: %zu operations become %zu:\n%s", segment.size(), plan->steps.size(),
                  describe(*plan, segment).c_str());
   const Fusion* const before = std::exchange(running, this);
+  for (const Derivation& derivation : plan->derivations) segment.add_number(derivation.of(segment.numbers()));
   for (const Plan::Step& step : plan->steps) run_step(stream, step);
   segment.clear();
   running = before;

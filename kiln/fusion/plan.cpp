@@ -67,6 +67,7 @@ class Planner {
     close_all();
     group_into_blocks(plan_, segment_);
     note_releases();
+    plan_.derivations = draft_.derivations();
     return std::move(plan_);
   }
 

@@ -5,6 +5,15 @@
 
 namespace kiln::fusion {
 
+/// A number that a program computes from others: done when the plan runs, as numbers are no part of the structure.
+struct Derivation {
+  std::variant<op::Unary, op::Binary> op;
+  std::array<Reference, 2> in;
+  DType dtype;  // of the tensor that it would have filled
+  /// The bits of the operation on tensors of that type.
+  Scalar of(const std::vector<Scalar>& numbers) const;
+};
+
 struct Plan : RefCounted {
   struct Step {
     op::Op op;
@@ -14,6 +23,7 @@ struct Plan : RefCounted {
     std::vector<std::uint32_t> release;  // values that nothing further in the plan reads
   };
   std::vector<Step> steps;
+  std::vector<Derivation> derivations;  // of numbers that follow the segment's own, in order
 };
 
 /// Drops what nobody will see and groups elementwise operations into op::Fused.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "kiln/ops/backend.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln::fusion {
@@ -74,6 +75,8 @@ class Segment {
   /// Each number once, unless others came in between: that numbers are equal is part of the structure then, so that
   /// what is done to them twice can be done once.
   const std::vector<Scalar>& numbers() const { return numbers_; }
+  /// For numbers that a plan derives from these.
+  void add_number(const Scalar& number) { numbers_.push_back(number); }
   /// All operands and results, entry by entry.
   const std::vector<Reference>& references() const { return references_; }
 

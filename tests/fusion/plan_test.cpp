@@ -107,6 +107,27 @@ TEST(Plan, TakesAFilledTensorForItsNumber) {
             (std::vector<float>{2, 2}));
 }
 
+TEST(Plan, ComputesWithNumbersAsWithTensors) {
+  const FusedDevice fused;
+  const Device plain = Device::cpu();
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+    const Value x = cast(fused.of({3}, 0.7), dtype);
+    (void)x.data();
+    const auto program = [&](const Device& device, const Value& x) {
+      const Value third = full({3}, 1, device, dtype) / full({3}, 3, device, dtype);
+      const Value number = neg(square(third * 0.1) - full({1}, 7, device, dtype)) + third;
+      return x * number;
+    };
+    EXPECT_EQ(runs(fused, [&] { return program(fused.device, x); }), 1) << text(dtype);
+    const Value there = program(plain, Value(plain.backend().upload(x.data(), plain)));
+    EXPECT_EQ(program(fused.device, x).data().to_vector<double>(), there.data().to_vector<double>()) << text(dtype);
+  }
+  // Somebody may want the tensor, and the numbers may be others at the next time.
+  for (const double number : {2.0, 5.0})
+    EXPECT_EQ((full({2}, number, fused.device) * 3).data().to_vector<float>(),
+              std::vector<float>(2, static_cast<float>(3 * number)));
+}
+
 TEST(Plan, StoresWhatAReductionReads) {
   const FusedDevice fused;
   const Value x = fused.of({2, 4});
