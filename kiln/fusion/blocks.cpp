@@ -43,7 +43,7 @@ bool goes_by_rows(const op::Op& op, int axis) {
 
 class Grouper {
  public:
-  Grouper(Plan& plan, const Segment& segment) : plan_(plan), segment_(segment) {
+  Grouper(Plan& plan, const Segment& segment) : plan_(plan), segment_(segment), last_reader_(segment.values().size()) {
     for (std::size_t i = 0; i < plan.steps.size(); ++i)
       for (const Reference operand : plan.steps[i].in)
         if (operand.is_value()) last_reader_[operand.index()] = i;
@@ -141,8 +141,7 @@ class Grouper {
         const auto index = static_cast<std::uint16_t>(sequence->results.size());
         made[result] = index;
         sequence->results.push_back(desc(result));
-        const auto reader = last_reader_.find(result);
-        if (!segment_.visible(result) && (reader == last_reader_.end() || reader->second < end)) continue;
+        if (!segment_.visible(result) && last_reader_[result] < end) continue;
         sequence->outputs.push_back(index);
         group.out.push_back(result);
       }
@@ -153,13 +152,17 @@ class Grouper {
 
   Plan& plan_;
   const Segment& segment_;
-  std::map<std::uint32_t, std::size_t> last_reader_;  // of each value, the step
+  std::vector<std::size_t> last_reader_;  // of each value, the step
   int axis_ = 0, rank_ = 0;
   std::int64_t rows_ = 0, block_ = 0;
 };
 
 }  // namespace
 
-void group_into_blocks(Plan& plan, const Segment& segment) { Grouper(plan, segment).run(); }
+void group_into_blocks(Plan& plan, const Segment& segment) {
+  const bool any_large = std::ranges::any_of(
+      segment.values(), [](const Ref<Node>& value) { return value && numel(value->desc.shape) >= kLeast; });
+  if (any_large) Grouper(plan, segment).run();
+}
 
 }  // namespace kiln::fusion

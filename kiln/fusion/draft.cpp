@@ -56,7 +56,10 @@ Draft::Draft(const Segment& segment) : entries_(segment.entries()), references_(
   std::vector<Reference> same;  // of each value: the first that is equal
   for (std::uint32_t i = 0; i < segment.values().size(); ++i) same.push_back(Reference::value(i));
   std::vector<std::optional<Reference>> filled_with(same.size());  // the number, of values that are nothing else
-  std::map<std::vector<std::uint64_t>, Reference> known;           // what an operation on its operands has given
+  using Words = SpareVector<std::uint64_t>;
+  using Known = std::pair<const Words, Reference>;
+  std::map<Words, Reference, std::less<>, SpareAllocator<Known>> known;  // what an operation on its operands has given
+  std::vector<std::uint64_t> words;
 
   constexpr std::uint32_t kEnd = ~0u;
   std::vector<std::uint32_t> last_use(same.size());
@@ -102,10 +105,10 @@ Draft::Draft(const Segment& segment) : entries_(segment.entries()), references_(
       }
     }
 
-    std::vector<std::uint64_t> words;
+    words.clear();
     encode(entry.op, words);
     for (std::size_t i = 0; i < entry.operands; ++i) words.push_back(operands[i].code());
-    const auto [found, fresh] = known.try_emplace(std::move(words), result);
+    const auto [found, fresh] = known.try_emplace(Words(words.begin(), words.end()), result);
     const Reference first = found->second;
     if (fresh) continue;
     if (last_use[first.index()] < kEnd && last_use[first.index()] + kNear < index) {

@@ -76,9 +76,9 @@ class Planner {
 
   struct Group {
     Shape shape;
-    std::vector<std::uint32_t> entries{};
-    std::vector<std::uint32_t> inputs{};  // tensors, each once
-    std::vector<std::uint32_t> folds{};   // reductions of what it makes
+    SpareVector<std::uint32_t> entries{};
+    SpareVector<std::uint32_t> inputs{};  // tensors, each once
+    SpareVector<std::uint32_t> folds{};   // reductions of what it makes
     int kept = -1;                        // by all of them
     bool open = true;
 
@@ -174,7 +174,7 @@ class Planner {
 
   void merge(std::size_t from, std::size_t into) {
     Group& target = groups_[into];
-    std::vector<std::uint32_t> both;
+    SpareVector<std::uint32_t> both;
     std::ranges::merge(groups_[from].entries, target.entries, std::back_inserter(both));
     target.entries = std::move(both);
     for (const std::uint32_t entry : groups_[from].entries)
@@ -213,7 +213,7 @@ class Planner {
     auto program = std::make_shared<op::Program>();
     program->shape = group.shape;
     Plan::Step step{op::Fused{program}, group.entries.back(), {}, {}, {}};
-    std::vector<std::uint32_t> made;  // the value of each program step
+    SpareVector<std::uint32_t> made;  // the value of each program step
     made.reserve(group.entries.size());
     for (const std::uint32_t entry_index : group.entries) {
       const Segment::Entry& entry = draft_.entries()[entry_index];
@@ -297,7 +297,7 @@ class Planner {
   std::vector<bool> folded_;  // values that a group makes by a reduction
   std::vector<Group> groups_;
   std::vector<std::uint16_t> step_of_;               // where in its group's program a value is made
-  std::vector<std::vector<std::uint32_t>> readers_;  // the entries that read each value
+  std::vector<SpareVector<std::uint32_t>> readers_;  // the entries that read each value
   Plan plan_;
 };
 

@@ -18,9 +18,9 @@ struct Plan : RefCounted {
   struct Step {
     op::Op op;
     std::uint32_t entry;  // of the segment: the last that this step is made of
-    std::vector<Reference> in;
-    std::vector<std::uint32_t> out;      // values
-    std::vector<std::uint32_t> release;  // values that nothing further in the plan reads
+    SpareVector<Reference> in;
+    SpareVector<std::uint32_t> out;      // values
+    SpareVector<std::uint32_t> release;  // values that nothing further in the plan reads
   };
   std::vector<Step> steps;
   std::vector<Derivation> derivations;  // of numbers that follow the segment's own, in order

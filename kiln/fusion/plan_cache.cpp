@@ -3,13 +3,17 @@
 namespace kiln::fusion {
 namespace {
 
+/// Four chains of multiplications at once, as each waits for its last one.
 std::uint64_t hash(std::span<const std::uint64_t> words) {
-  std::uint64_t mixed = words.size();
-  for (const std::uint64_t word : words) {
+  const auto mix = [](std::uint64_t mixed, std::uint64_t word) {
     mixed = (mixed ^ word) * 0x9E3779B97F4A7C15u;
-    mixed ^= mixed >> 29;
-  }
-  return mixed;
+    return mixed ^ mixed >> 29;
+  };
+  std::array<std::uint64_t, 4> chains{words.size(), 1, 2, 3};
+  for (; words.size() >= chains.size(); words = words.subspan(chains.size()))
+    for (std::size_t i = 0; i < chains.size(); ++i) chains[i] = mix(chains[i], words[i]);
+  for (const std::uint64_t word : words) chains[0] = mix(chains[0], word);
+  return mix(mix(chains[0], chains[1]), mix(chains[2], chains[3]));
 }
 
 }  // namespace

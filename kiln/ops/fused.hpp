@@ -4,7 +4,6 @@
 #include <atomic>
 #include <memory>
 #include <variant>
-#include <vector>
 
 #include "kiln/ops/elementwise.hpp"
 #include "kiln/ops/reduce.hpp"
@@ -46,16 +45,16 @@ struct Program {
   ~Program() { delete made_.load(std::memory_order_relaxed); }
 
   Shape shape;
-  std::vector<DType> inputs;  // the element type that each input is read as: a tensor's own, or what a number becomes
-  std::vector<Step> steps;
+  SpareVector<DType> inputs;  // the element type that each input is read as: a tensor's own, or what a number becomes
+  SpareVector<Step> steps;
   /// A step's result, folded over the dimensions from `kept` on, which stay with size 1.
   struct Fold {
     std::uint16_t step;
     ReduceFn fn;
     int kept;
   };
-  std::vector<std::uint16_t> outputs;  // the steps whose results are results of the call, in order
-  std::vector<Fold> folds;             // what its other results are
+  SpareVector<std::uint16_t> outputs;  // the steps whose results are results of the call, in order
+  SpareVector<Fold> folds;             // what its other results are
 
  private:
   mutable std::atomic<const Made*> made_{nullptr};

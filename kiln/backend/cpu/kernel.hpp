@@ -26,6 +26,8 @@ class Memory : public Storage {
   /// Throws MemoryError where there is none left.
   explicit Memory(std::size_t bytes, const Purpose& purpose = {});
   ~Memory() override;
+  static void* operator new(std::size_t size) { return take_spare(size); }
+  static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
   std::byte* bytes() const { return bytes_; }
   std::size_t size() const { return size_; }
 

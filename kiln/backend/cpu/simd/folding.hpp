@@ -79,9 +79,9 @@ class Folding {
     total = folded;
   }
 
-  const std::vector<op::Program::Fold>& folds_;
+  const SpareVector<op::Program::Fold>& folds_;
   std::int64_t count_, rows_, length_, pieces_;
-  std::vector<double> totals_;  // of each fold, of each piece, of each row
+  SpareVector<double> totals_;  // of each fold, of each piece, of each row
 };
 
 }  // namespace kiln::cpu::simd

@@ -27,7 +27,7 @@ struct FusedCall {
   const op::Program& program;
   Inputs in;
   Array whole;                   // shape and order of the results; no memory
-  std::vector<Array> results{};  // the program's outputs
+  SpareVector<Array> results{};  // the program's outputs
   Folding* folding = nullptr;    // what folds at its end, if anything does
   bool streams = false;          // results go past the caches
 

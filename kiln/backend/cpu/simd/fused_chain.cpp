@@ -170,7 +170,7 @@ ChainProgram::ChainProgram(const op::Program& program) { ChainBuilder(program, *
 /// numbers as a block full of them. Every place has a block of its own in scratch memory.
 class ChainWorker {
  public:
-  ChainWorker(const ChainProgram& chain, const FusedCall& call, const std::vector<Operand>& operands)
+  ChainWorker(const ChainProgram& chain, const FusedCall& call, const SpareVector<Operand>& operands)
       : chain_(chain), call_(call), width_(static_cast<std::int64_t>(chain.links_.width)) {
     static thread_local Scratch scratch;
     static thread_local std::vector<Place> places;
@@ -198,7 +198,7 @@ class ChainWorker {
 
   /// Elements [begin, end), and the totals of the folds over them.
   void operator()(std::int64_t begin, std::int64_t end, double* totals) {
-    const std::vector<op::Program::Fold>& folds = call_.program.folds;
+    const auto& folds = call_.program.folds;
     for (std::size_t i = 0; i < folds.size(); ++i) lanes_[i].start(folds[i].fn);
     while (begin < end) begin += run(begin, end - begin);
     if (call_.streams) finish_streaming();
@@ -277,7 +277,7 @@ class ChainWorker {
 };
 
 void ChainProgram::run(const FusedCall& call, std::int64_t grain) const {
-  std::vector<Operand> operands;
+  SpareVector<Operand> operands;
   operands.reserve(call.in.size());
   for (const Value& value : call.in)
     if (!value.is_scalar()) operands.emplace_back(value, call.whole, DType::F32);

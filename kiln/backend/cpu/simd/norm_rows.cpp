@@ -62,7 +62,7 @@ float cross_entropy_of(const float* x, std::int64_t count, std::int64_t target) 
 
 void softmax_of(const float* x, float* z, std::int64_t count, bool log) {
   const float best = row_max(x, count), sum = exp_sum(x, best, log ? nullptr : z, count);
-  const V shift = best, scale = 1 / sum, log_sum = std::log(sum);
+  const V shift = best, scale = 1 / sum, log_sum = log ? std::log(sum) : 0;
   std::int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth)
     store(log ? V::load(x + i) - shift - log_sum : V::load(z + i) * scale, z + i);
