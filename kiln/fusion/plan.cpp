@@ -8,6 +8,7 @@
 
 #include "kiln/fusion/blocks.hpp"
 #include "kiln/fusion/draft.hpp"
+#include "kiln/fusion/epilogues.hpp"
 #include "kiln/ops/sequence.hpp"
 
 namespace kiln::fusion {
@@ -65,6 +66,7 @@ class Planner {
       }
     }
     close_all();
+    join_epilogues(plan_, segment_);
     group_into_blocks(plan_, segment_);
     note_releases();
     plan_.derivations = draft_.derivations();
@@ -307,12 +309,21 @@ Plan make_plan(const Segment& segment) { return Planner(segment).make(); }
 
 namespace {
 
+std::string described(const op::Program& program) {
+  std::string line;
+  for (const op::Program::Step& step : program.steps)
+    line += text(line.empty() ? "" : " ", std::visit([](const auto& o) { return op::spoken_name(o); }, step.op));
+  for (const op::Program::Fold& fold : program.folds) line += text(" ", op::name(fold.fn));
+  return line;
+}
+
 std::string described(const op::Op& op) {
   std::string line;
   if (const auto* fused = std::get_if<op::Fused>(&op.is)) {
-    for (const op::Program::Step& step : fused->program->steps)
-      line += text(line.empty() ? "" : " ", std::visit([](const auto& o) { return op::spoken_name(o); }, step.op));
-    for (const op::Program::Fold& fold : fused->program->folds) line += text(" ", op::name(fold.fn));
+    line = described(*fused->program);
+  } else if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is)) {
+    line = text(std::visit([](const auto& product) { return text(op::Op(product)); }, epilogue->product), ", then ",
+                described(*epilogue->program));
   } else if (const auto* blocked = std::get_if<op::Blocked>(&op.is)) {
     line = text("by ", blocked->sequence->block, " rows:");
     for (const op::Sequence::Step& step : blocked->sequence->steps)

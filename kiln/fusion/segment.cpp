@@ -34,6 +34,8 @@ void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (std::is_same_v<T, op::Custom>) o.op->identify(words);
     else if constexpr (std::is_same_v<T, op::Fused>) words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
+    else if constexpr (std::is_same_v<T, op::Epilogue>)
+      words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
     else if constexpr (std::is_same_v<T, op::Blocked>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.sequence.get()));
     else reflect::append_words(words, o);

@@ -33,6 +33,9 @@ std::string title(const Op& op) {
   }
   if (const auto* custom = std::get_if<Custom>(&op.is)) return custom->op->name();
   if (const auto* fused = std::get_if<Fused>(&op.is)) return title_of(*fused->program);
+  if (const auto* epilogue = std::get_if<Epilogue>(&op.is))
+    return text(std::visit([](const auto& product) { return spoken_name(product); }, epilogue->product), "+",
+                title_of(*epilogue->program));
   return std::string(spoken_name(op));
 }
 

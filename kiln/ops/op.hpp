@@ -17,6 +17,7 @@
 #include "kiln/ops/create.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/elementwise.hpp"
+#include "kiln/ops/epilogue.hpp"
 #include "kiln/ops/factor.hpp"
 #include "kiln/ops/fused.hpp"
 #include "kiln/ops/index.hpp"
@@ -49,6 +50,10 @@ template <class T>
 concept Composite = Primitive<T> && requires(const T op, Inputs in) {
   { op.expand(in) } -> std::same_as<Values>;
 };
+
+/// Made by the planner out of ops that were inferred and recorded one by one.
+template <class T>
+concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, Blocked>;
 
 template <class T>
 struct Checked {
@@ -84,7 +89,7 @@ struct Op {
                              Cholesky, Lu, Qr,                              // factor
                              Solve, TriangularSolve, Det,                   // solve
                              Eigh, Svd, Pinv,                               // spectrum
-                             Custom, Fused, Blocked>;
+                             Custom, Fused, Epilogue, Blocked>;
 
   template <Primitive T>
   Op(T op) : is(std::move(op)) {}

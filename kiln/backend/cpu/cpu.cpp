@@ -22,6 +22,8 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (std::is_same_v<T, op::Custom>) {
       if (!o.op->run(name_, call)) run_expansion(op, call);
+    } else if constexpr (std::is_same_v<T, op::Epilogue>) {
+      run_epilogue(o, call);
     } else if constexpr (std::is_same_v<T, op::Blocked>) {
       run_blocked(*o.sequence, call);
     } else if constexpr (op::Composite<T>) {
@@ -35,7 +37,8 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
 // A custom op's class is asked when it runs, and expanded here if it has no kernel.
 bool Cpu::has_kernel(const op::Op& op) const {
   return op::visit(op, [&]<class T>(const T&) {
-    if constexpr (op::Composite<T> && !std::is_same_v<T, op::Custom> && !std::is_same_v<T, op::Blocked>)
+    if constexpr (op::Composite<T> && !std::is_same_v<T, op::Custom> && !std::is_same_v<T, op::Epilogue> &&
+                  !std::is_same_v<T, op::Blocked>)
       return std::any_of(fast_.begin(), fast_.end(), [&](const FastKernels& kernels) { return kernels.has(op); });
     else return true;
   });

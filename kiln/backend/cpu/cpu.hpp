@@ -5,8 +5,9 @@
 #include "kiln/backend/cpu/fast.hpp"
 
 namespace kiln::op {
+struct Epilogue;
 struct Sequence;
-}
+}  // namespace kiln::op
 
 namespace kiln::cpu {
 
@@ -28,6 +29,7 @@ class Cpu : public Backend {
 
  private:
   void run_kernel(const op::Op& op, Call call);
+  void run_epilogue(const op::Epilogue& op, Call call);
   void run_blocked(const op::Sequence& sequence, Call call);
   void run_expansion(const op::Op& op, Call call);
 

@@ -1,12 +1,25 @@
 // Families of kernels that beat the reference on some calls, and leave the other calls to it.
 #pragma once
+#include <memory>
+
+#include "kiln/backend/cpu/finisher.hpp"
 #include "kiln/ops/backend.hpp"
+
+namespace kiln::op {
+struct Epilogue;
+}
 
 namespace kiln::cpu {
 
 struct FastKernels {
   bool (*has)(const op::Op&);        // is there a kernel for this op, for some operands at least?
   bool (*run)(const op::Op&, Call);  // false: not for these operands; nothing has happened
+
+  /// The product of an epilogue, whose pieces go to `finisher`; the result gets no memory. The call is the product's.
+  /// False where the product is none of theirs, or its pieces are not worth it; nothing has happened then.
+  bool (*multiply)(const op::Epilogue&, Call, const Finisher&) = nullptr;
+  /// What runs the program of an epilogue on pieces, and has given the call's results memory; or null.
+  std::unique_ptr<Finisher> (*finisher)(const op::Epilogue&, Call) = nullptr;
 };
 
 FastKernels simd_kernels();

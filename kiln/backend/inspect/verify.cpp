@@ -58,8 +58,11 @@ std::optional<DType> half_of(const op::Op& op, const Call& call) {
   for (const Value& value : call.in)
     if (value.node()) meet(value.dtype());
   for (const Value& value : call.out) meet(value.dtype());
-  if (const auto* fused = std::get_if<op::Fused>(&op.is))
-    for (const op::Program::Step& step : fused->program->steps) meet(step.dtype);
+  const op::Program* program = nullptr;
+  if (const auto* fused = std::get_if<op::Fused>(&op.is)) program = fused->program.get();
+  if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is)) program = epilogue->program.get();
+  if (program)
+    for (const op::Program::Step& step : program->steps) meet(step.dtype);
   return half;
 }
 
@@ -109,9 +112,11 @@ void VerifiedKernels::run(const op::Op& op, Call call) {
     Values in(call.in.begin(), call.in.end());
     for (Value& value : in)
       if (value.node()) value = Value(reference.backend().upload(inner_->download(value), reference));
-    const auto* fused = std::get_if<op::Fused>(&op.is);
-    compare(op, call, fused ? fused->expand(in) : emit_all(reference, op, in),
-            text("that of ", comparison_.options.reference));
+    const Values expected = op::visit(op, [&]<class T>(const T& o) {
+      if constexpr (op::Planned<T>) return o.expand(in);
+      else return emit_all(reference, op, in);
+    });
+    compare(op, call, expected, text("that of ", comparison_.options.reference));
   } else {
     const Values expected = expansion_of(op, on_backend(inner_, call.in));
     if (!expected.empty()) compare(op, call, expected, "what it is made of");

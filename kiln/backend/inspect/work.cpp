@@ -71,6 +71,7 @@ struct Flops {
   double operator()(const op::ConvWeightGrad&) const { return conv_flops(in(op::ConvWeightGrad::y), out()); }
   double operator()(const op::Attention&) const { return attention_flops(call.in); }
   double operator()(const op::AttentionGrad&) const { return 2.5 * attention_flops(call.in); }  // five products of two
+  double operator()(const op::Epilogue& op) const { return std::visit(*this, op.product); }
   template <class T>
   double operator()(const T&) const {
     return 0;

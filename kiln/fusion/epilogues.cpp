@@ -1,0 +1,119 @@
+#include "kiln/fusion/epilogues.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace kiln::fusion {
+namespace {
+
+using Program = op::Program;
+
+class Joiner {
+ public:
+  Joiner(Plan& plan, const Segment& segment)
+      : plan_(plan), segment_(segment), readers_(segment.values().size()), gone_(plan.steps.size()) {
+    for (std::size_t i = 0; i < plan.steps.size(); ++i)
+      for (const Reference operand : plan.steps[i].in)
+        if (operand.is_value()) readers_[operand.index()].push_back(i);
+  }
+
+  // Of several products that one step reads, the last is the one whose operands need not live any longer.
+  void run() {
+    for (std::size_t i = plan_.steps.size(); i-- > 0;)
+      if (std::holds_alternative<op::Matmul>(plan_.steps[i].op.is)) join(i);
+    std::vector<Plan::Step> left;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
+      if (!gone_[i]) left.push_back(std::move(plan_.steps[i]));
+    plan_.steps = std::move(left);
+  }
+
+ private:
+  const Desc& desc(Reference value) const { return segment_.values()[value.index()]->desc; }
+
+  /// The step that alone reads a value, perhaps more than once; nothing where somebody outside may see it.
+  std::optional<std::size_t> only_reader(std::uint32_t value) const {
+    const std::vector<std::size_t>& readers = readers_[value];
+    if (segment_.visible(value) || readers.empty()) return std::nullopt;
+    if (std::ranges::any_of(readers, [&](std::size_t reader) { return reader != readers[0]; })) return std::nullopt;
+    return readers[0];
+  }
+
+  void join(std::size_t product) {
+    std::uint32_t value = plan_.steps[product].out[0];
+    const DType dtype = desc(Reference::value(value)).dtype;
+    if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) return;
+    std::vector<std::size_t> joined{product};
+    std::optional<std::size_t> reader = only_reader(value);
+    // Elements keep their order under another shape.
+    for (; reader && std::holds_alternative<op::Reshape>(plan_.steps[*reader].op.is); reader = only_reader(value)) {
+      joined.push_back(*reader);
+      value = plan_.steps[*reader].out[0];
+    }
+    if (!reader) return;
+    const Reference result = Reference::value(value);
+    Plan::Step& step = plan_.steps[*reader];
+    SpareVector<Reference> inputs = step.in;
+    const std::shared_ptr<const Program> program = program_of(step, inputs);
+    if (!program || !program->folds.empty() || program->shape != desc(result).shape) return;
+
+    Plan::Step& first = plan_.steps[product];
+    const auto input = std::ranges::find(inputs, result);
+    const op::Epilogue epilogue{.product = std::get<op::Matmul>(first.op.is),
+                                .program = program,
+                                .operands = static_cast<std::uint16_t>(first.in.size()),
+                                .input = static_cast<std::uint16_t>(input - inputs.begin())};
+    inputs.erase(input);
+    inputs.insert(inputs.begin(), first.in.begin(), first.in.end());
+    step.op = epilogue;
+    step.in = std::move(inputs);
+    for (const Reference operand : first.in)
+      if (operand.is_value()) std::ranges::replace(readers_[operand.index()], product, *reader);
+    for (const std::size_t gone : joined) gone_[gone] = true;
+  }
+
+  /// What an elementwise step computes, from `inputs`, each of them once; null where it is another kind of step.
+  std::shared_ptr<const Program> program_of(const Plan::Step& step, SpareVector<Reference>& inputs) const {
+    return op::visit(step.op, [&]<class T>(const T& o) -> std::shared_ptr<const Program> {
+      if constexpr (std::is_same_v<T, op::Fused>) {
+        return o.program;
+      } else if constexpr (std::is_same_v<T, op::Unary> || std::is_same_v<T, op::Binary> ||
+                           std::is_same_v<T, op::Where> || std::is_same_v<T, op::Cast>) {
+        const Desc& made = desc(Reference::value(step.out[0]));
+        auto program = std::make_shared<Program>();
+        program->shape = made.shape;
+        Program::Step only{o, {}, made.dtype};
+        inputs.clear();
+        for (std::size_t i = 0; i < step.in.size(); ++i) {
+          const auto known = step.in[i].is_value() ? std::ranges::find(inputs, step.in[i]) : inputs.end();
+          only.in[i] = {Program::Operand::Input, static_cast<std::uint16_t>(known - inputs.begin())};
+          if (known != inputs.end()) continue;
+          inputs.push_back(step.in[i]);
+          program->inputs.push_back(read_as(step, i));
+        }
+        program->steps.push_back(only);
+        program->outputs.push_back(0);
+        return program;
+      } else {
+        return nullptr;
+      }
+    });
+  }
+
+  /// A tensor is read as its own type, a number as its neighbour's.
+  DType read_as(const Plan::Step& step, std::size_t i) const {
+    if (step.in[i].is_value()) return desc(step.in[i]).dtype;
+    if (!std::holds_alternative<op::Where>(step.op.is)) return desc(step.in[1 - i]).dtype;
+    return i == 0 ? DType::Bool : desc(Reference::value(step.out[0])).dtype;
+  }
+
+  Plan& plan_;
+  const Segment& segment_;
+  std::vector<std::vector<std::size_t>> readers_;  // the steps that read each value
+  std::vector<bool> gone_;                         // into others
+};
+
+}  // namespace
+
+void join_epilogues(Plan& plan, const Segment& segment) { Joiner(plan, segment).run(); }
+
+}  // namespace kiln::fusion

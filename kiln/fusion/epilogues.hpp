@@ -1,0 +1,10 @@
+// A pass over a plan: a product whose result only an elementwise step reads becomes one step with it, op::Epilogue.
+#pragma once
+#include "kiln/fusion/plan.hpp"
+
+namespace kiln::fusion {
+
+/// Releases are not known yet.
+void join_epilogues(Plan& plan, const Segment& segment);
+
+}  // namespace kiln::fusion

@@ -1,0 +1,26 @@
+#include "kiln/ops/epilogue.hpp"
+
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/view.hpp"
+
+namespace kiln::op {
+
+Descs Epilogue::infer(Inputs) const { fail<ArgumentError>("epilogue: a plan's op is not for emit()"); }
+void Epilogue::vjp(Backward&) const { fail<ArgumentError>("epilogue: a plan's op has no gradient"); }
+
+Desc Epilogue::result(Inputs in) const {
+  return std::visit([&](const auto& op) { return op.infer(in.first(operands))[0]; }, product);
+}
+
+Values Epilogue::inputs(Inputs in, const Value& result) const {
+  Values values(in.begin() + operands, in.end());
+  values.insert(values.begin() + input, result);
+  return values;
+}
+
+Values Epilogue::expand(Inputs in) const {
+  const Value result = std::visit([&](const auto& op) { return emit(op, in.first(operands)); }, product);
+  return Fused{program}.expand(inputs(in, emit(Reshape{program->shape}, {result})));
+}
+
+}  // namespace kiln::op

@@ -1,0 +1,29 @@
+// A product or convolution and the elementwise program that alone reads its result, so that the result need not be
+// stored in between. Only the planner makes these.
+#pragma once
+#include "kiln/ops/conv.hpp"
+#include "kiln/ops/fused.hpp"
+#include "kiln/ops/matmul.hpp"
+
+namespace kiln::op {
+
+/// The call's operands: the product's, then the program's without `input`, which is the product's result. That has as
+/// many elements as the program's shape, and is read in its row-major order.
+struct Epilogue {
+  static constexpr std::string_view kName = "epilogue";
+  static constexpr Pattern kPattern = Pattern::Composite;
+  std::variant<Matmul, Conv> product;
+  std::shared_ptr<const Program> program;
+  std::uint16_t operands = 0;  // of the product
+  std::uint16_t input = 0;     // of the program
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  void vjp(Backward& backward) const;
+
+  /// What the product makes of this call's operands.
+  Desc result(Inputs in) const;
+  /// The program's inputs in a call with these operands and a product that came to `result`.
+  Values inputs(Inputs in, const Value& result) const;
+};
+
+}  // namespace kiln::op

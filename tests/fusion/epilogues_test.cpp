@@ -1,0 +1,270 @@
+// Products take along what is done to their results.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <tuple>
+
+#include "kiln/core/parallel.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/functions/linear.hpp"
+#include "kiln/ops/functions/scan.hpp"
+#include "tests/fusion/fused_device.hpp"
+
+namespace kiln::test {
+namespace {
+
+using std::int64_t;
+
+/// Eighths between -1 and 1, of which sums are exact.
+Value eighths(const Device& device, const Shape& shape, unsigned seed, DType dtype = DType::F32) {
+  TensorData data(shape, DType::F32);
+  std::mt19937 random(seed);
+  for (float& number : data.as<float>()) number = static_cast<float>(static_cast<int>(random() % 17) - 8) / 8;
+  return cast(Value(device.backend().upload(std::move(data), device)), dtype);
+}
+
+std::vector<double> doubles(const Value& value) { return cast(value, DType::F64).data().to_vector<double>(); }
+
+/// a [..., m, k] times b [..., k, n] with the same leading dimensions, in float64.
+std::vector<double> product(const Value& a, const Value& b) {
+  const std::vector<double> x = doubles(a), y = doubles(b);
+  const int64_t m = a.dim(-2), k = a.dim(-1), n = b.dim(-1);
+  std::vector<double> result;
+  for (int64_t matrix = 0; matrix < a.numel() / (m * k); ++matrix)
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += x[static_cast<std::size_t>((matrix * m + i) * k + l)] *
+                 y[static_cast<std::size_t>((matrix * k + l) * n + j)];
+        result.push_back(sum);
+      }
+  return result;
+}
+
+/// How many operations reach the backend when what `program` returns is computed.
+template <class F>
+int runs(const FusedDevice& fused, F&& program) {
+  const auto held = program();
+  const int before = fused.counter->runs;
+  fused.device.flush();
+  return fused.counter->runs - before;
+}
+
+struct Operands {
+  explicit Operands(const FusedDevice& fused, DType dtype = DType::F32)
+      : x(eighths(fused.device, {4, 6}, 1, dtype)),
+        w(eighths(fused.device, {6, 5}, 2, dtype)),
+        bias(eighths(fused.device, {5}, 3, dtype)),
+        residual(eighths(fused.device, {4, 5}, 4, dtype)) {
+    fused.device.flush();
+  }
+  Value x, w, bias, residual;
+};
+
+TEST(Epilogues, JoinBiasActivationResidualAndScale) {
+  const FusedDevice fused;
+  for (const DType dtype : {DType::F32, DType::BF16, DType::F16}) {
+    const Operands o(fused, dtype);
+    EXPECT_EQ(runs(fused, [&] { return matmul(o.x, o.w) + o.bias; }), 1);
+    EXPECT_EQ(runs(fused, [&] { return gelu(matmul(o.x, o.w) + o.bias); }), 1);
+    EXPECT_EQ(runs(fused, [&] { return (matmul(o.x, o.w) * 0.5 + o.bias) + o.residual; }), 1);
+    EXPECT_EQ(runs(fused, [&] { return matmul(o.x, o.w) * matmul(o.x, o.w); }), 1);
+    EXPECT_EQ(runs(fused, [&] { return 1 - matmul(o.x, o.w); }), 1);
+    EXPECT_EQ(runs(fused, [&] { return cast(matmul(o.x, o.w), DType::F64); }), 1);
+    EXPECT_EQ(runs(fused, [&] { return matmul(matmul(o.x, o.w) + o.bias, transpose(o.w)) * 2; }), 3);  // and a view
+  }
+}
+
+TEST(Epilogues, JoinThroughAnotherShape) {
+  const FusedDevice fused;
+  const Value x = eighths(fused.device, {2, 3, 6}, 1), w = eighths(fused.device, {5, 6}, 2),
+              residual = eighths(fused.device, {2, 3, 5}, 3);
+  fused.device.flush();
+  EXPECT_EQ(runs(fused, [&] { return reshape(matmul(x, transpose(w)), {2, 3, 5}) + residual; }), 2);  // and a view
+  const Value y = reshape(matmul(reshape(x, {6, 6}), transpose(w)), {2, 3, 5}) + residual;
+  const std::vector<double> expected = product(reshape(x, {6, 6}), transpose(w)), add = doubles(residual),
+                            found = doubles(y);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(found[i], expected[i] + add[i]) << i;
+}
+
+TEST(Epilogues, WaitForOtherOperands) {
+  const FusedDevice fused;
+  const Operands o(fused);
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value early = matmul(o.x, o.w), other = cumsum(o.residual, 0);
+                   return early + other;
+                 }),
+            2);
+}
+
+TEST(Epilogues, LeaveProductsThatOthersSee) {
+  const FusedDevice fused;
+  const Operands o(fused);
+  const auto multiplied = [&] { return matmul(o.x, o.w); };
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value p = multiplied();
+                   return std::tuple(p, p + 1);
+                 }),
+            2);
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value p = multiplied();
+                   return std::tuple(cumsum(p, 0), p + 1);
+                 }),
+            3);
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value p = multiplied(), view = reshape(p, {5, 4});
+                   return std::tuple(view, view + 1);
+                 }),
+            3);
+  // Nobody sees what else was made of it.
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value p = multiplied();
+                   (void)cumsum(p, 0);
+                   return p + 1;
+                 }),
+            1);
+}
+
+TEST(Epilogues, LeaveWhatTheyCannotFinish) {
+  const FusedDevice fused;
+  const Operands o(fused), wide(fused, DType::F64);
+  const Value row = eighths(fused.device, {1, 6}, 5), many = eighths(fused.device, {6, 200}, 6);
+  fused.device.flush();
+  EXPECT_EQ(runs(fused, [&] { return matmul(row, o.w) + o.residual; }), 2);              // repeated
+  EXPECT_EQ(runs(fused, [&] { return transpose(matmul(o.x, o.w)) * 2; }), 3);            // in another order
+  EXPECT_EQ(runs(fused, [&] { return matmul(wide.x, wide.w) * 2; }), 2);                 // float64
+  EXPECT_EQ(runs(fused, [&] { return sum(square(matmul(o.x, many)), {1}, true); }), 2);  // reduced
+}
+
+TEST(Epilogues, JoinTheLastOfSeveralProducts) {
+  const FusedDevice fused;
+  const Operands o(fused);
+  const Value h = eighths(fused.device, {4, 6}, 7), u = eighths(fused.device, {6, 5}, 8);
+  fused.device.flush();
+  EXPECT_EQ(runs(fused, [&] { return matmul(o.x, o.w) + matmul(h, u) + o.bias; }), 2);
+  const std::vector<double> one = product(o.x, o.w), other = product(h, u), add = doubles(o.bias),
+                            found = doubles(matmul(o.x, o.w) + matmul(h, u) + o.bias);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(found[i], one[i] + other[i] + add[i % 5]) << i;
+}
+
+struct Sizes {
+  Shape batch;
+  int64_t m, n, k;
+};
+
+// From a single tile to several pieces and blocks of terms, with few and many columns.
+const Sizes kSizes[] = {{{}, 1, 700, 40},  {{}, 5, 3, 7},          {{}, 64, 10, 784},    {{}, 33, 257, 800},
+                        {{}, 300, 64, 65}, {{}, 250, 1100, 30},    {{}, 700, 12, 300},   {{}, 31, 128, 16},
+                        {{7}, 40, 33, 20}, {{2, 3}, 130, 200, 40}, {{3}, 250, 260, 130}, {{}, 520, 512, 100},
+                        {{}, 9, 1024, 64}, {{64}, 16, 24, 16},     {{}, 200, 1030, 100}};
+
+/// [..., rows, columns], whose columns lie side by side if `across`.
+Value matrix(const FusedDevice& fused, const Shape& batch, int64_t rows, int64_t columns, bool across, unsigned seed,
+             DType dtype) {
+  Shape shape = batch;
+  shape.push_back(across ? columns : rows);
+  shape.push_back(across ? rows : columns);
+  const Value value = eighths(fused.device, shape, seed, dtype);
+  return across ? transpose(value) : value;
+}
+
+/// program(product, row, column, whole) against the same in float64, element by element. Returns the largest error.
+template <class Program, class Expected>
+double error_of(const FusedDevice& fused, const Sizes& s, DType dtype, bool a_across, bool b_across, Program&& program,
+                Expected&& expected) {
+  Shape whole = s.batch;
+  whole.push_back(s.m);
+  whole.push_back(s.n);
+  const Value a = matrix(fused, s.batch, s.m, s.k, a_across, 1, dtype),
+              b = matrix(fused, s.batch, s.k, s.n, b_across, 2, dtype), row = eighths(fused.device, {s.n}, 3, dtype),
+              column = eighths(fused.device, {s.m, 1}, 4, dtype), residual = eighths(fused.device, whole, 5, dtype);
+  fused.device.flush();
+  const std::vector<double> found = doubles(program(matmul(a, b), row, column, residual)), sums = product(a, b),
+                            rows = doubles(row), columns = doubles(column), all = doubles(residual);
+  double worst = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto j = static_cast<int64_t>(i);
+    worst = std::max(worst, std::abs(found[i] - expected(sums[i], rows[static_cast<std::size_t>(j % s.n)],
+                                                         columns[static_cast<std::size_t>(j / s.n % s.m)], all[i])));
+  }
+  EXPECT_EQ(found.size(), sums.size());
+  return worst;
+}
+
+TEST(Epilogues, ComputeWhatTheLoopsSay) {
+  const FusedDevice fused;
+  for (const Sizes& sizes : kSizes)
+    for (const auto& [a_across, b_across] : {std::pair(false, false), {false, true}, {true, false}, {true, true}})
+      EXPECT_EQ(error_of(
+                    fused, sizes, DType::F32, a_across, b_across,
+                    [](const Value& p, const Value& row, const Value& column, const Value& whole) {
+                      return relu(p * 0.5 + row) - column * whole;
+                    },
+                    [](double p, double row, double column, double whole) {
+                      return std::max(p * 0.5 + row, 0.0) - column * whole;
+                    }),
+                0)
+          << text(sizes.batch, " ", sizes.m, " x ", sizes.n, " x ", sizes.k, " ", a_across, b_across);
+}
+
+TEST(Epilogues, RoundProductsOfHalvesFirst) {
+  const FusedDevice fused;
+  const auto rounded = [](DType dtype, double number) {
+    return dtype == DType::BF16 ? static_cast<double>(static_cast<float>(BF16(static_cast<float>(number))))
+                                : static_cast<double>(static_cast<float>(F16(static_cast<float>(number))));
+  };
+  for (const DType dtype : {DType::BF16, DType::F16})
+    for (const Sizes& sizes : kSizes)
+      for (const bool b_across : {false, true})
+        EXPECT_EQ(error_of(
+                      fused, sizes, dtype, false, b_across,
+                      [](const Value& p, const Value& row, const Value&, const Value&) {
+                        return cast(p, DType::F32) * 3 + cast(row, DType::F32);
+                      },
+                      [&](double p, double row, double, double) { return rounded(dtype, p) * 3 + row; }),
+                  0)
+            << text(dtype, " ", sizes.batch, " ", sizes.m, " x ", sizes.n, " x ", sizes.k, " ", b_across);
+}
+
+TEST(Epilogues, GiveTheSameBitsAsTheOpsAlone) {
+  const FusedDevice fused;
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  const auto numbers = [&](const Shape& shape) {
+    TensorData data(shape, DType::F32);
+    for (float& number : data.as<float>()) number = normal(random);
+    return data;
+  };
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{37, 1030, 900}, {300, 256, 100}, {256, 64, 600}}) {
+    const TensorData x = numbers({m, k}), w = numbers({n, k}), b = numbers({n});
+    const auto computed = [&](const Device& device, int threads) {
+      set_num_threads(threads);
+      const auto on = [&](const TensorData& data) {
+        TensorData copy = data;
+        return Value(device.backend().upload(std::move(copy), device));
+      };
+      return tanh(linear(on(x), on(w), on(b)) * 0.1).data().to_vector<float>();
+    };
+    const int before = num_threads();
+    const std::vector<float> alone = computed(Device::cpu(), before);
+    for (const int threads : {1, 2, 5}) EXPECT_EQ(computed(fused.device, threads), alone) << m << ", " << threads;
+    set_num_threads(before);
+  }
+}
+
+TEST(Epilogues, RunOnABackendWithoutFastKernels) {
+  const Device device(make_ref<fusion::Fusion>(Device::parse("reference").handle()));
+  const Value x = eighths(device, {7, 9}, 1), w = eighths(device, {9, 8}, 2), b = eighths(device, {8}, 3);
+  const std::vector<double> found = doubles(relu(matmul(x, w) + b)), sums = product(x, w), add = doubles(b);
+  for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(found[i], std::max(sums[i] + add[i % 8], 0.0)) << i;
+}
+
+}  // namespace
+}  // namespace kiln::test
