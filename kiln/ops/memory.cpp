@@ -15,8 +15,9 @@ std::string text_of_bytes(std::int64_t bytes) {
 
 void append(std::string& out, const MemoryStatistics& memory) {
   out += text(text_of_bytes(memory.in_use), " in use (uploads ", text_of_bytes(memory.uploads), ", results ",
-              text_of_bytes(memory.results), ", scratch ", text_of_bytes(memory.scratch), "), ",
-              text_of_bytes(memory.reserved), " held from the system, peak ", text_of_bytes(memory.peak));
+              text_of_bytes(memory.results), ", scratch ", text_of_bytes(memory.scratch), ", packed ",
+              text_of_bytes(memory.packed), "), ", text_of_bytes(memory.reserved), " held from the system, peak ",
+              text_of_bytes(memory.peak));
 }
 
 }  // namespace kiln

@@ -15,14 +15,16 @@ struct MemoryStatistics {
   // in_use, by what it is for.
   std::int64_t uploads = 0;  // data that came from the host: batches, weights from a file
   std::int64_t results = 0;  // of operations: activations, gradients, parameters since they were drawn or trained
-  std::int64_t scratch = 0;  // what kernels keep for themselves: packed weights, workspaces
+  std::int64_t scratch = 0;  // what kernels keep for themselves: workspaces
+  std::int64_t packed =
+      0;  // weights once more, in the order that kernels read them in; given back when memory is short
 
   // Blocks of memory, counted from the start of the program.
   std::int64_t requests = 0;         // that were asked for
   std::int64_t system_requests = 0;  // for which the system had to be asked: none in a training step that is warm
 };
 
-/// "12.5 MiB in use (uploads 1 MiB, results 11 MiB, scratch 512 KiB), 32 MiB held from the system, peak 20 MiB"
+/// "12.5 MiB in use (uploads 1 MiB, results 11 MiB, scratch 512 KiB, packed 0 bytes), 32 MiB held from the system, peak 20 MiB"
 void append(std::string& out, const MemoryStatistics& memory);
 
 /// "12.5 MiB", "640 bytes"

@@ -93,6 +93,9 @@ TensorData Cpu::download(const Value& value) {
 MemoryStatistics Cpu::memory() const { return memory_statistics(); }
 void Cpu::set_memory_limit(std::int64_t bytes) { cpu::set_memory_limit(static_cast<std::size_t>(bytes)); }
 void Cpu::reset_memory_peak() { cpu::reset_memory_peak(); }
-void Cpu::release_memory() { cpu::release_memory(); }
+void Cpu::release_memory() {
+  forget_packed();
+  cpu::release_memory();
+}
 
 }  // namespace kiln::cpu

@@ -1,7 +1,6 @@
 #include "kiln/backend/cpu/kernel.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "kiln/backend/cpu/rows.hpp"
 
@@ -50,20 +49,13 @@ bool same_order(const Shape& shape, const Dims& a, const Dims& b) {
 
 Memory::Memory(std::size_t bytes, const Purpose& purpose)
     : bytes_(acquire(bytes, purpose)), size_(bytes), use_(purpose.use) {
+  if (bytes_) return;
+  forget_packed();
+  bytes_ = acquire(bytes, purpose);
   if (!bytes_) fail_out_of_memory(bytes, purpose);
 }
 
-Memory::~Memory() {
-  for (const Derived* derived = derived_.load(std::memory_order_relaxed); derived;)
-    delete std::exchange(derived, derived->next);
-  give_back(bytes_, size_, use_);
-}
-
-void Memory::keep(std::unique_ptr<Derived> derived) const {
-  Derived* fresh = derived.release();
-  fresh->next = derived_.load(std::memory_order_relaxed);
-  while (!derived_.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {}
-}
+Memory::~Memory() { give_back(bytes_, size_, use_); }
 
 bool Array::contiguous() const {
   std::int64_t expected = 1;

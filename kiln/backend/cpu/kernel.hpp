@@ -7,18 +7,10 @@
 //   onednn::run(const op::Conv&, Call) -> bool       oneDNN; likewise
 //   lapack::run(const op::Svd&, Call) -> bool        LAPACK; likewise
 #pragma once
-#include <atomic>
-#include <memory>
-
 #include "kiln/backend/cpu/memory.hpp"
+#include "kiln/backend/cpu/packed.hpp"
 
 namespace kiln::cpu {
-
-/// What a kernel made from the contents of a block and wants to find again, such as a weight in packed order.
-struct Derived {
-  virtual ~Derived() = default;
-  const Derived* next = nullptr;
-};
 
 /// A block of memory; given back to its allocator when the last value that lies in it ends.
 class Memory : public Storage {
@@ -31,17 +23,15 @@ class Memory : public Storage {
   std::byte* bytes() const { return bytes_; }
   std::size_t size() const { return size_; }
 
-  /// Keeps `derived` for as long as the block lives. It holds because a block that was filled is never written again.
-  /// From any thread.
-  void keep(std::unique_ptr<Derived> derived) const;
-  /// The last that was kept; `next` leads to the others.
-  const Derived* derived() const { return derived_.load(std::memory_order_acquire); }
+  /// What packed() keeps with it. It holds because a block that was filled is not written again while a value lies in
+  /// it; who gives the block to a new value calls forget().
+  PackedForms& packed_forms() const { return packed_forms_; }
 
  private:
   std::byte* bytes_;
   std::size_t size_;
   MemoryUse use_;
-  mutable std::atomic<const Derived*> derived_{nullptr};
+  mutable PackedForms packed_forms_;
 };
 
 /// Elements in memory: element [i, j, ...] lies i * strides[0] + j * strides[1] + ... elements behind `data`.

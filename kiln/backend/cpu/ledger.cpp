@@ -17,6 +17,7 @@ const char* name(MemoryUse use, bool several) {
     case MemoryUse::Upload: return several ? "uploads" : "upload";
     case MemoryUse::Result: return several ? "results" : "result";
     case MemoryUse::Scratch: return several ? "scratch blocks" : "scratch block";
+    case MemoryUse::Packed: return several ? "packed copies of" : "packed copy of";
   }
   return "";
 }
@@ -48,6 +49,7 @@ MemoryStatistics Ledger::statistics(std::size_t reserved, std::size_t limit) con
           .uploads = used_for(MemoryUse::Upload),
           .results = used_for(MemoryUse::Result),
           .scratch = used_for(MemoryUse::Scratch),
+          .packed = used_for(MemoryUse::Packed),
           .requests = requests_,
           .system_requests = system_requests_};
 }

@@ -30,7 +30,7 @@ class Ledger {
     Desc desc;
   };
   std::size_t in_use_ = 0, peak_ = 0;
-  std::array<std::size_t, 3> by_use_{};
+  std::array<std::size_t, 4> by_use_{};
   std::int64_t requests_ = 0, system_requests_ = 0;
   std::unordered_map<const std::byte*, Holder> large_;
 };

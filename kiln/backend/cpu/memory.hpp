@@ -9,7 +9,7 @@ namespace kiln::cpu {
 inline constexpr std::size_t kAlignment = 64;
 
 /// What a block is for, as who asks for it says.
-enum class MemoryUse : std::uint8_t { Upload, Result, Scratch };
+enum class MemoryUse : std::uint8_t { Upload, Result, Scratch, Packed };
 struct Purpose {
   MemoryUse use = MemoryUse::Scratch;
   const Desc* desc = nullptr;  // of the tensor that it will hold, where it is one

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "kiln/backend/cpu/memory.hpp"
+#include "kiln/backend/cpu/packed.hpp"
 
 namespace kiln::cpu {
 
@@ -12,6 +13,7 @@ void naming_shortage(FunctionRef<std::string()> name, FunctionRef<void()> body) 
   } catch (const MemoryError& error) {
     fail<MemoryError>(name(), ": ", error.message());
   } catch (const std::bad_alloc&) {
+    forget_packed();
     release_memory();
     fail<MemoryError>(name(), ": cpu: the system gives no more memory: ", memory_report());
   }

@@ -29,7 +29,7 @@ TEST(Memory, IsCountedByWhatItIsFor) {
   EXPECT_EQ(after.uploads - before.uploads, 2 * kMiB);
   EXPECT_EQ(after.results - before.results, 2 * kMiB);
   EXPECT_GE(after.requests, before.requests + 2);
-  EXPECT_EQ(after.in_use, after.uploads + after.results + after.scratch);
+  EXPECT_EQ(after.in_use, after.uploads + after.results + after.scratch + after.packed);
   EXPECT_GE(after.limit, after.reserved);
 }
 

@@ -15,19 +15,19 @@ TEST(OneDnnPrimitives, AreMadeOncePerKeyAndThread) {
     ++made;
     return Primitive();
   };
-  Primitive& first = cached(Key(Task::Matmul, Shape{2, 3}), make);
-  EXPECT_EQ(&cached(Key(Task::Matmul, Shape{2, 3}), make), &first);
+  Primitive& first = cached(Signature(Task::Matmul, Shape{2, 3}), make);
+  EXPECT_EQ(&cached(Signature(Task::Matmul, Shape{2, 3}), make), &first);
   EXPECT_EQ(made, 1);
-  cached(Key(Task::Matmul, Shape{3, 2}), make);
-  cached(Key(Task::Matmul, Shape{2}, std::int64_t{3}), make);
+  cached(Signature(Task::Matmul, Shape{3, 2}), make);
+  cached(Signature(Task::Matmul, Shape{2}, std::int64_t{3}), make);
   EXPECT_EQ(made, 3);
-  std::thread([&] { cached(Key(Task::Matmul, Shape{2, 3}), make); }).join();
+  std::thread([&] { cached(Signature(Task::Matmul, Shape{2, 3}), make); }).join();
   EXPECT_EQ(made, 4);
 }
 
 TEST(OneDnnPrimitives, AreForgottenWhenTooManyAreHeld) {
   int made = 0;
-  const Key kept(Task::Conv);
+  const Signature kept(Task::Conv);
   const auto keep = [&] {
     return &cached(kept, [&] {
       ++made;
@@ -36,12 +36,12 @@ TEST(OneDnnPrimitives, AreForgottenWhenTooManyAreHeld) {
   };
   keep();
   for (std::int64_t i = 0; i < 3 * static_cast<std::int64_t>(kMostPrimitives); ++i) {
-    cached(Key(Task::Matmul, i), no_primitive);
+    cached(Signature(Task::Matmul, i), no_primitive);
     keep();
     EXPECT_LE(cached_primitives(), kMostPrimitives);
   }
   EXPECT_EQ(made, 1) << "the one in use was forgotten";
-  cached(Key(Task::Matmul, std::int64_t{0}), [&] {
+  cached(Signature(Task::Matmul, std::int64_t{0}), [&] {
     ++made;
     return Primitive();
   });
@@ -54,8 +54,8 @@ TEST(OneDnnPrimitives, RememberWhatOneDnnCannotDo) {
     ++tried;
     throw dnnl::error(dnnl_unimplemented, "no");
   };
-  EXPECT_FALSE(cached(Key(Task::ConvData), make));
-  EXPECT_FALSE(cached(Key(Task::ConvData), make));
+  EXPECT_FALSE(cached(Signature(Task::ConvData), make));
+  EXPECT_FALSE(cached(Signature(Task::ConvData), make));
   EXPECT_EQ(tried, 1);
 }
 

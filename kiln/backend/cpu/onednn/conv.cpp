@@ -88,8 +88,9 @@ bool run(const op::Conv& conv, Call call) {
     const OneThread one_thread;
     if (!conv_primitive(by_rows ? whole.rows(0, rows) : whole.images(images), dtype, with_bias)) return false;
   }
-  const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
+  const Operand x = Operand::channels_last(call.in[Slot::x]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
+  PackedWeight weight(Operand::contiguous(call.in[Slot::weight]), whole.groups);
   const Array y = allocate(call.out[0], channels_last_strides(call.out[0].shape()));
 
   parallel_for(divide_up(whole.batch, images) * slabs, 1, [&](int64_t begin, int64_t end) {
@@ -100,7 +101,7 @@ bool run(const op::Conv& conv, Call call) {
                                     : whole.images(std::min(images, whole.batch - image));
       Primitive& primitive = conv_primitive(part, dtype, with_bias);
       primitive.place(0, at(x.array, image, by_rows ? whole.first_row(row) : 0));
-      primitive.place(1, packed(weight.value, weight.array, whole.groups, primitive.desc(1)));
+      primitive.place(1, weight.in(primitive.desc(1)));
       primitive.place(2, at(y, image, row));
       if (with_bias) primitive.place(3, bias.array.data);
       primitive.execute();
@@ -128,14 +129,15 @@ bool run(const op::ConvTranspose& op, Call call) {
     const OneThread one_thread;
     if (!conv_data_primitive(by_rows ? whole.rows_of_x(0, rows) : whole.images(images), dtype)) return false;
   }
-  const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
-  if (product) return product_conv_data(whole, y, weight, call.out[0]);
+  const Operand y = Operand::channels_last(call.in[Slot::y]), plain = Operand::contiguous(call.in[Slot::weight]);
+  if (product) return product_conv_data(whole, y, plain, call.out[0]);
 
   const Array x = allocate(call.out[0], channels_last_strides(shape));
   if (direct) {
-    direct_conv_data(whole, y.array, weight.array, x);
+    direct_conv_data(whole, y.array, plain.array, x);
     return true;
   }
+  PackedWeight weight(plain, whole.groups);
   parallel_for(divide_up(whole.batch, images) * (by_rows ? slabs : 1), 1, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;
     for (int64_t piece = begin; piece < end; ++piece) {
@@ -144,7 +146,7 @@ bool run(const op::ConvTranspose& op, Call call) {
       const Geometry part = by_rows ? whole.rows_of_x(row, last) : whole.images(std::min(images, whole.batch - image));
       Primitive& primitive = conv_data_primitive(part, dtype);
       primitive.place(0, at(y.array, image, by_rows ? whole.rows_over(row, last).begin : 0));
-      primitive.place(1, packed(weight.value, weight.array, whole.groups, primitive.desc(1)));
+      primitive.place(1, weight.in(primitive.desc(1)));
       primitive.place(2, at(x, image, row));
       primitive.execute();
     }

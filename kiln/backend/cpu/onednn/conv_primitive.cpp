@@ -42,15 +42,15 @@ struct Parts {
   }
 };
 
-Key key_of(Task task, const Geometry& g, DType dtype, bool with_bias = false) {
-  return Key(task, dtype, g.batch, g.in, g.out, g.groups, g.sizes, g.kernel, g.result, g.stride, g.padding,
-             g.padding_after, g.dilation, std::int64_t{with_bias});
+Signature signature_of(Task task, const Geometry& g, DType dtype, bool with_bias = false) {
+  return Signature(task, dtype, g.batch, g.in, g.out, g.groups, g.sizes, g.kernel, g.result, g.stride, g.padding,
+                   g.padding_after, g.dilation, std::int64_t{with_bias});
 }
 
 }  // namespace
 
 Primitive& conv_primitive(const Geometry& g, DType dtype, bool with_bias) {
-  return cached(key_of(Task::Conv, g, dtype, with_bias), [&] {
+  return cached(signature_of(Task::Conv, g, dtype, with_bias), [&] {
     const auto descriptor = Parts(g, dtype).forward(dtype, with_bias);
     return with_bias ? Primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS})
                      : Primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
@@ -58,7 +58,7 @@ Primitive& conv_primitive(const Geometry& g, DType dtype, bool with_bias) {
 }
 
 Primitive& conv_data_primitive(const Geometry& g, DType dtype) {
-  return cached(key_of(Task::ConvData, g, dtype), [&] {
+  return cached(signature_of(Task::ConvData, g, dtype), [&] {
     const Parts parts(g, dtype);
     const dnnl::convolution_backward_data::desc desc(kDirect, parts.x, parts.any_weight(dtype), parts.y, parts.stride,
                                                      parts.dilation, parts.before, parts.after);
@@ -69,7 +69,7 @@ Primitive& conv_data_primitive(const Geometry& g, DType dtype) {
 }
 
 Primitive& conv_weight_primitive(const Geometry& g, DType dtype) {
-  return cached(key_of(Task::ConvWeight, g, dtype), [&] {
+  return cached(signature_of(Task::ConvWeight, g, dtype), [&] {
     const Parts parts(g, dtype);
     const dnnl::convolution_backward_weights::desc desc(kDirect, parts.x, parts.any_weight(DType::F32), parts.y,
                                                         parts.stride, parts.dilation, parts.before, parts.after);

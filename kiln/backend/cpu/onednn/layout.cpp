@@ -27,7 +27,7 @@ void reorder(const Array& from, const Array& to) {
   const auto primitive = [&](std::int64_t images) -> Primitive& {
     Shape shape = from.shape;
     shape[0] = images;
-    return cached(Key(Task::Reorder, from.dtype, shape, from.strides), [&] {
+    return cached(Signature(Task::Reorder, from.dtype, shape, from.strides), [&] {
       const auto type = type_of(from.dtype);
       const MemoryDesc source(dims_of(shape), type, dims_of(from.strides)),
           target(dims_of(shape), type, dims_of(to.strides));
@@ -48,12 +48,17 @@ void reorder(const Array& from, const Array& to) {
   });
 }
 
-struct Packed : Derived {
-  const std::byte* from = nullptr;
-  MemoryDesc plain;
-  Ref<Memory> block;
-  memory packed;
-};
+Signature signature_of(const Array& weight, const MemoryDesc& plain, const MemoryDesc& order) {
+  const auto numbers = [](const dnnl_dim_t* first, int count) {
+    return InlineList<std::int64_t, DNNL_MAX_NDIMS>(first, first + count);
+  };
+  const dnnl_memory_desc_t &from = plain.data, &to = order.data;
+  const dnnl_blocking_desc_t& blocks = to.format_desc.blocking;
+  return Signature(Packing::OneDnn, reinterpret_cast<std::intptr_t>(weight.data), weight.dtype,
+                   numbers(from.dims, from.ndims), numbers(from.format_desc.blocking.strides, from.ndims),
+                   numbers(to.padded_dims, to.ndims), numbers(blocks.strides, to.ndims),
+                   numbers(blocks.inner_blks, blocks.inner_nblks), numbers(blocks.inner_idxs, blocks.inner_nblks));
+}
 
 }  // namespace
 
@@ -110,23 +115,18 @@ MemoryDesc plain_weight(const Array& weight, std::int64_t groups) {
   return MemoryDesc(dims, type_of(weight.dtype), strides);
 }
 
-const memory& packed(const Value& value, const Array& weight, std::int64_t groups, const MemoryDesc& desc) {
-  const auto& home = static_cast<const Memory&>(*value.node()->storage);
-  const MemoryDesc plain = plain_weight(weight, groups);
-  for (const Derived* derived = home.derived(); derived; derived = derived->next)
-    if (const auto* known = dynamic_cast<const Packed*>(derived))
-      if (known->from == weight.data && known->plain == plain && known->packed.get_desc() == desc) return known->packed;
-
-  auto fresh = std::make_unique<Packed>();
-  fresh->from = weight.data;
-  fresh->plain = plain;
-  fresh->block = make_ref<Memory>(desc.get_size());
-  fresh->packed = memory(desc, engine(), fresh->block->bytes());
-  const memory source(plain, engine(), weight.data);
-  dnnl::reorder(source, fresh->packed).execute(stream(), const_cast<memory&>(source), fresh->packed);
-  const memory& result = fresh->packed;
-  home.keep(std::move(fresh));
-  return result;
+const std::byte* PackedWeight::in(const MemoryDesc& order) {
+  const MemoryDesc plain = plain_weight(weight_.array, groups_);
+  if (order == plain) return weight_.array.data;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, block] : forms_)
+    if (known == order) return block->bytes();
+  forms_.emplace_back(
+      order, packed(weight_.value, signature_of(weight_.array, plain, order), order.get_size(), [&](std::byte* to) {
+        const memory from(plain, engine(), weight_.array.data), packed(order, engine(), to);
+        dnnl::reorder(from, packed).execute(stream(), const_cast<memory&>(from), const_cast<memory&>(packed));
+      }));
+  return forms_.back().second->bytes();
 }
 
 }  // namespace kiln::cpu::onednn

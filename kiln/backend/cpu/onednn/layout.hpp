@@ -1,6 +1,10 @@
 // Channels-last: [batch, channels, sizes...] with the channels of one pixel side by side. oneDNN's convolutions are
 // fastest on it, and elementwise ops keep it, so a network reorders its input once and nothing in between.
 #pragma once
+#include <mutex>
+#include <utility>
+#include <vector>
+
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 
@@ -28,7 +32,18 @@ MemoryDesc plain_weight(const Array& weight, std::int64_t groups);
 
 dnnl::memory::data_type type_of(DType dtype);
 
-/// A weight in the order `desc`. It is packed when it is first asked for and kept with the weight's memory.
-const dnnl::memory& packed(const Value& value, const Array& weight, std::int64_t groups, const MemoryDesc& desc);
+/// A weight [out, in / groups, kernel...] during a call, in whatever orders the primitives of its pieces want.
+class PackedWeight {
+ public:
+  PackedWeight(Operand weight, std::int64_t groups) : weight_(std::move(weight)), groups_(groups) {}
+  /// Packed when the first piece asks. From any thread.
+  const std::byte* in(const MemoryDesc& order);
+
+ private:
+  Operand weight_;
+  std::int64_t groups_;
+  std::mutex mutex_;
+  std::vector<std::pair<MemoryDesc, Ref<Memory>>> forms_;
+};
 
 }  // namespace kiln::cpu::onednn

@@ -68,8 +68,8 @@ MemoryDesc matrices_desc(const Matrices& x, int64_t batch, int64_t rows, int64_t
 
 Primitive& product_primitive(const Product& p, int64_t batch, int64_t m, int64_t n) {
   const auto step = [batch](const Matrices& x) { return batch == 1 ? 0 : x.batch.back(); };
-  const Key key(Task::Matmul, p.dtype, batch, m, n, p.k, p.a.row, p.a.column, step(p.a), p.b.row, p.b.column, step(p.b),
-                p.c.row, step(p.c));
+  const Signature key(Task::Matmul, p.dtype, batch, m, n, p.k, p.a.row, p.a.column, step(p.a), p.b.row, p.b.column,
+                      step(p.b), p.c.row, step(p.c));
   return cached(key, [&] {
     const dnnl::matmul::desc desc(matrices_desc(p.a, batch, m, p.k), matrices_desc(p.b, batch, p.k, n),
                                   matrices_desc(p.c, batch, m, n));

@@ -21,15 +21,15 @@ std::byte* scratchpad(std::size_t bytes) {
   return block->bytes();
 }
 
-struct HashKey {
-  std::size_t operator()(const Key& key) const { return key.hash(); }
+struct HashSignature {
+  std::size_t operator()(const Signature& key) const { return key.hash(); }
 };
 struct Slot {
   Primitive primitive;
   std::uint64_t used = 0;
 };
 struct Cache {
-  std::unordered_map<Key, Slot, HashKey> slots;
+  std::unordered_map<Signature, Slot, HashSignature> slots;
   std::uint64_t uses = 0;
 };
 
@@ -39,15 +39,6 @@ Cache& cache() {
 }
 
 }  // namespace
-
-std::size_t Key::hash() const {
-  std::uint64_t hash = 0x9e3779b97f4a7c15u;
-  for (const std::int64_t number : numbers_) {
-    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
-  }
-  return static_cast<std::size_t>(hash);
-}
 
 Primitive::Primitive(const dnnl::primitive_desc_base& descriptor, std::initializer_list<int> roles)
     : primitive_(descriptor.get()) {
@@ -83,7 +74,7 @@ const dnnl::primitive_attr& attributes() {
   return ours;
 }
 
-Primitive& cached(const Key& key, FunctionRef<Primitive()> make) {
+Primitive& cached(const Signature& key, FunctionRef<Primitive()> make) {
   auto& [slots, uses] = cache();
   auto found = slots.find(key);
   if (found == slots.end()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/onednn/engine.hpp"
+#include "kiln/backend/cpu/signature.hpp"
 #include "kiln/core/dtype.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/shape.hpp"
@@ -15,29 +16,6 @@ namespace kiln::cpu::onednn {
 using MemoryDesc = dnnl::memory::desc;
 
 enum class Task : std::int64_t { Matmul, Reorder, Conv, ConvData, ConvWeight };
-
-/// Everything that a primitive was made for, as numbers.
-class Key {
- public:
-  template <class... Parts>
-  explicit Key(Task task, const Parts&... parts) {
-    add(static_cast<std::int64_t>(task));
-    (add(parts), ...);
-  }
-
-  std::size_t hash() const;
-  friend bool operator==(const Key&, const Key&) = default;
-
- private:
-  void add(std::int64_t number) { numbers_.push_back(number); }
-  void add(DType dtype) { add(static_cast<std::int64_t>(dtype)); }
-  template <int N>
-  void add(const InlineList<std::int64_t, N>& list) {
-    add(list.size());
-    for (const std::int64_t number : list) add(number);
-  }
-  InlineList<std::int64_t, 48> numbers_;
-};
 
 /// A primitive and the memories that it runs on. Belongs to one thread.
 class Primitive {
@@ -55,8 +33,6 @@ class Primitive {
   MemoryDesc desc(std::size_t position) const { return memories_[position].get_desc(); }
   /// Where it lies.
   void place(std::size_t position, const void* data);
-  /// It lies in a memory made elsewhere, which must live until execute() is over.
-  void place(std::size_t position, const dnnl::memory& memory) { arguments_[position].memory = memory.get(); }
   void execute();
 
  private:
@@ -72,7 +48,7 @@ const dnnl::primitive_attr& attributes();
 
 /// This thread's primitive for `key`, made by `make` where it has none. A dnnl::error in `make` means that oneDNN
 /// cannot do the case. Valid until two later calls; the least recently used of kMostPrimitives gives way.
-Primitive& cached(const Key& key, FunctionRef<Primitive()> make);
+Primitive& cached(const Signature& key, FunctionRef<Primitive()> make);
 inline constexpr std::size_t kMostPrimitives = 512;
 /// How many this thread holds.
 std::size_t cached_primitives();
