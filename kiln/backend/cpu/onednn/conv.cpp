@@ -2,6 +2,7 @@
 #include "kiln/backend/cpu/onednn/conv_direct.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
 #include "kiln/backend/cpu/onednn/conv_product.hpp"
+#include "kiln/backend/cpu/onednn/conv_tiles.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/through_float32.hpp"
 
@@ -71,6 +72,13 @@ bool run(const op::Conv& conv, Call call) {
     const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
     direct_conv(whole, x.array, weight.array, with_bias ? &bias.array : nullptr,
                 allocate(call.out[0], channels_last_strides(call.out[0].shape())));
+    return true;
+  }
+  if (tiles_fit(whole, dtype)) {
+    const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
+    const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
+    tiles_conv(whole, x.array, weight, with_bias ? bias.array.as<float>() : nullptr,
+               allocate(call.out[0], channels_last_strides(call.out[0].shape())));
     return true;
   }
   if (product_fits(whole, dtype)) {

@@ -1,0 +1,259 @@
+#include "kiln/backend/cpu/onednn/conv_tiles.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/onednn/pieces.hpp"
+#include "kiln/backend/cpu/signature.hpp"
+#include "kiln/backend/cpu/simd/product_tiles.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::onednn {
+namespace {
+
+using std::int64_t;
+using Tiles = simd::ProductTiles<float>;
+
+/// Numbers of a window that are taken at a time, and pixels of a piece, whose windows stay in the second-level cache.
+constexpr int64_t kMostDepth = 768, kMostPixels = 240;
+
+int64_t lines_of(const Spatial& sizes) { return Geometry::product(sizes) / sizes.back(); }
+
+/// How x and y lie in lines of pixels. Where every pixel is a window of its own, lines have nothing to do with images.
+struct Lines {
+  int64_t columns;     // pixels in a line of y
+  int64_t count;       // lines of y
+  int64_t in_image;    // lines of y in an image
+  int64_t x_in_image;  // lines of x in an image
+  int64_t x_line;      // numbers from a line of x to the next, with the zeros at its ends
+  int64_t x_pixel;     // numbers from the window of a pixel to that of the next
+  int64_t last;        // pixels in the last line of y
+
+  explicit Lines(const Geometry& g) {
+    if (g.pointwise()) {
+      constexpr int64_t kSome = 48;
+      const int64_t pixels = g.batch * Geometry::product(g.sizes);
+      columns = divide_up(pixels, divide_up(pixels, kSome));
+      count = in_image = x_in_image = divide_up(pixels, columns);
+      x_line = columns * g.in;
+      x_pixel = g.in;
+      last = pixels - (count - 1) * columns;
+    } else {
+      const int axis = g.sizes.size() - 1;
+      columns = last = g.result[axis];
+      in_image = lines_of(g.result);
+      count = g.batch * in_image;
+      x_in_image = lines_of(g.sizes);
+      x_line = g.in * std::max(g.padding[axis] + g.sizes[axis], (columns - 1) * g.stride[axis] + g.reach(axis));
+      x_pixel = g.in * g.stride[axis];
+    }
+  }
+  int64_t pixels(int64_t line) const { return line + 1 == count ? last : columns; }
+};
+
+/// Which line of an image of x lies under line `kernel_line` of the kernel for line `line` of an image of y; -1: padding.
+int64_t line_under(const Geometry& g, int64_t line, int64_t kernel_line) {
+  if (g.pointwise()) return line;
+  int64_t under = 0, step = 1;
+  for (int axis = g.sizes.size() - 2; axis >= 0; --axis) {
+    const int64_t at =
+        line % g.result[axis] * g.stride[axis] - g.padding[axis] + kernel_line % g.kernel[axis] * g.dilation[axis];
+    if (at < 0 || at >= g.sizes[axis]) return -1;
+    under += at * step;
+    step *= g.sizes[axis];
+    line /= g.result[axis];
+    kernel_line /= g.kernel[axis];
+  }
+  return under;
+}
+
+/// Some numbers that lie side by side in a window, and the rows of a packed weight that belong to them.
+struct Block {
+  int64_t kernel_line, from, depth, row;
+};
+
+std::vector<Block> blocks_of(const Geometry& g) {
+  const int axis = g.kernel.size() - 1;
+  const bool side_by_side = g.dilation[axis] == 1;
+  const int64_t columns = g.kernel[axis], spans = side_by_side ? 1 : columns,
+                width = side_by_side ? columns * g.in : g.in, depth = divide_up(width, divide_up(width, kMostDepth));
+  std::vector<Block> blocks;
+  int64_t row = 0;
+  for (int64_t line = 0; line < lines_of(g.kernel); ++line)
+    for (int64_t span = 0; span < spans; ++span)
+      for (int64_t from = 0; from < width; from += depth) {
+        const int64_t some = std::min(depth, width - from);
+        blocks.push_back({line, span * g.dilation[axis] * g.in + from, some, row});
+        row += some;
+      }
+  return blocks;
+}
+
+/// x, with zeros before and after its lines where windows reach over their ends.
+class Images {
+ public:
+  Images(const Geometry& g, const Lines& lines, const Array& x) : data_(x.as<float>()) {
+    const int axis = g.sizes.size() - 1;
+    const int64_t before = g.padding[axis] * g.in, line = g.sizes[axis] * g.in, count = g.batch * lines.x_in_image;
+    if (g.pointwise() || lines.x_line == line) return;
+    padded_ = make_ref<Memory>(static_cast<std::size_t>(count * lines.x_line) * sizeof(float));
+    auto* const padded = reinterpret_cast<float*>(padded_->bytes());
+    parallel_for(count, divide_up(kWorthAThread / 32, lines.x_line), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        float* const to = padded + i * lines.x_line;
+        std::fill_n(to, before, 0.0f);
+        std::copy_n(x.as<float>() + i * line, line, to + before);
+        std::fill(to + before + line, to + lines.x_line, 0.0f);
+      }
+    });
+    data_ = padded;
+  }
+  const float* data() const { return data_; }
+
+ private:
+  Ref<Memory> padded_;
+  const float* data_;
+};
+
+/// A weight [out, in, kernel] in panels of channels: for each, the rows that a window is multiplied with. Kept where it
+/// is used again; otherwise a panel at a time is packed for who asks.
+class Panels {
+ public:
+  Panels(const Geometry& g, const Operand& weight)
+      : from_(weight.array.as<float>()), out_(g.out), in_(g.in), kernel_(Geometry::product(g.kernel)) {
+    const Signature form(Packing::ConvTiles, reinterpret_cast<std::intptr_t>(from_), out_, in_, kernel_, panel_);
+    const auto bytes = static_cast<std::size_t>(count() * size()) * sizeof(float);
+    kept_ = kept(weight.value, form, bytes, [&](std::byte* to) {
+      parallel_for(count(), divide_up(kWorthAThread / 32, size()), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) pack(i, reinterpret_cast<float*>(to) + i * size());
+      });
+    });
+  }
+  int64_t count() const { return divide_up(out_, panel_); }
+  int64_t size() const { return kernel_ * in_ * panel_; }
+
+  /// Panel `index`, in place or packed into `aside`, which has room for one.
+  const float* get(int64_t index, Ref<Memory>& aside) const {
+    if (kept_) return reinterpret_cast<const float*>(kept_->bytes()) + index * size();
+    if (!aside) aside = make_ref<Memory>(static_cast<std::size_t>(size()) * sizeof(float));
+    auto* const to = reinterpret_cast<float*>(aside->bytes());
+    pack(index, to);
+    return to;
+  }
+
+ private:
+  void pack(int64_t index, float* to) const {
+    constexpr int64_t kSome = 16;  // channels of x
+    const int64_t first = index * panel_, lanes = std::min(panel_, out_ - first);
+    std::vector<float> aside(static_cast<std::size_t>(kSome * kernel_ * panel_), 0.0f);
+    for (int64_t channel = 0; channel < in_; channel += kSome) {
+      const int64_t some = std::min(kSome, in_ - channel);
+      tiles_.turn(from_ + (first * in_ + channel) * kernel_, in_ * kernel_, aside.data(), panel_, lanes,
+                  some * kernel_);
+      for (int64_t k = 0; k < kernel_; ++k)
+        for (int64_t i = 0; i < some; ++i)
+          std::copy_n(aside.data() + (i * kernel_ + k) * panel_, panel_, to + (k * in_ + channel + i) * panel_);
+    }
+  }
+
+  const float* from_;
+  int64_t out_, in_, kernel_;
+  const Tiles& tiles_ = simd::product_tiles<float>();
+  int64_t panel_ = tiles_.panel;
+  Ref<Memory> kept_;
+};
+
+/// How the work is cut: lines and panels of a piece. Depends on the sizes alone.
+struct Piece {
+  int64_t lines, panels;
+};
+
+Piece cut(const Geometry& g, const Lines& lines, int64_t panels) {
+  const int64_t most = std::max<int64_t>(1, kMostPixels / lines.columns);
+  Piece piece{divide_up(lines.count, divide_up(lines.count, most)), panels};
+  const int64_t wanted = divide_up(pieces(g.batch * g.cost()), divide_up(lines.count, piece.lines));
+  piece.panels = divide_up(panels, std::min(panels, wanted));
+  return piece;
+}
+
+/// What all pieces know.
+class Convolution {
+ public:
+  Convolution(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const Array& y)
+      : lines_(g),
+        images_(g, lines_, x),
+        panels_(g, weight),
+        blocks_(blocks_of(g)),
+        out_(g.out),
+        bias_(bias),
+        y_(y.as<float>()) {
+    for (int64_t line = 0; line < lines_.in_image; ++line)
+      for (const Block& block : blocks_) under_.push_back(line_under(g, line, block.kernel_line));
+  }
+  const Lines& lines() const { return lines_; }
+  int64_t panels() const { return panels_.count(); }
+
+  void run(int64_t begin, int64_t end, int64_t panel, Ref<Memory>& aside) const {
+    const float* const weight = panels_.get(panel, aside);
+    const int64_t channel = panel * tiles_.panel, channels = std::min(tiles_.panel, out_ - channel);
+    const auto count = static_cast<int64_t>(blocks_.size());
+    for (int64_t i = 0; i < count; ++i) {
+      const auto& [kernel_line, from, depth, row] = blocks_[static_cast<std::size_t>(i)];
+      for (int64_t line = begin; line < end; ++line) {
+        const int64_t image = line / lines_.in_image, pixels = lines_.pixels(line);
+        const int64_t* const under = under_.data() + line % lines_.in_image * count;
+        float* const y = y_ + line * lines_.columns * out_ + channel;
+        if (i == 0 && (bias_ || under[0] < 0)) start(y, pixels, channel, channels);
+        if (under[i] < 0) continue;
+        const float* const x = images_.data() + (image * lines_.x_in_image + under[i]) * lines_.x_line + from;
+        tiles_.multiply({x, lines_.x_pixel, 1, lines_.x_pixel * simd::rows_of_tile(pixels, tiles_.rows)},
+                        {weight + row * tiles_.panel, tiles_.panel, 1}, y, out_, pixels, channels, depth,
+                        i > 0 || bias_, nullptr);
+      }
+    }
+  }
+
+ private:
+  void start(float* y, int64_t pixels, int64_t channel, int64_t channels) const {
+    for (int64_t pixel = 0; pixel < pixels; ++pixel, y += out_) {
+      if (bias_) std::copy_n(bias_ + channel, channels, y);
+      else std::fill_n(y, channels, 0.0f);
+    }
+  }
+
+  const Tiles& tiles_ = simd::product_tiles<float>();
+  Lines lines_;
+  Images images_;
+  Panels panels_;
+  std::vector<Block> blocks_;
+  std::vector<int64_t> under_;  // of each line of an image of y, for each block
+  int64_t out_;
+  const float* bias_;
+  float* y_;
+};
+
+}  // namespace
+
+bool tiles_fit(const Geometry& g, DType dtype) {
+  // Measured on Emerald Rapids: with more pixels oneDNN is ahead, with lines of fewer the tiles are too low.
+  const int64_t pixels = g.batch * Geometry::product(g.result);
+  return dtype == DType::F32 && g.groups == 1 && g.in >= 16 && 4 * pixels <= g.out &&
+         (g.pointwise() || g.result.back() >= 4);
+}
+
+void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const Array& y) {
+  const Convolution convolution(g, x, weight, bias, y);
+  const int64_t lines = convolution.lines().count, panels = convolution.panels();
+  const Piece piece = cut(g, convolution.lines(), panels);
+  const int64_t across = divide_up(panels, piece.panels);
+  parallel_for(divide_up(lines, piece.lines) * across, 1, [&](int64_t begin, int64_t end) {
+    Ref<Memory> aside;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t line = i / across * piece.lines, first = i % across * piece.panels;
+      for (int64_t panel = first; panel < std::min(panels, first + piece.panels); ++panel)
+        convolution.run(line, std::min(lines, line + piece.lines), panel, aside);
+    }
+  });
+}
+
+}  // namespace kiln::cpu::onednn
