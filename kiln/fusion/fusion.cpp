@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kiln/ops/device.hpp"
+#include "kiln/ops/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -178,6 +179,17 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
     } else {
       in.push_back(operand.is_number() ? Value(segment.numbers()[operand.index()]) : Value());
     }
+  }
+  if (const auto* together = std::get_if<op::Together>(&step.op.is); together && failure) {
+    // Each part fails by its own operands alone.
+    for (const op::Parts::Part& part : together->parts->all) {
+      Plan::Step own{part.op, step.entry, {}, {}, {}};
+      own.in.assign(&step.in[part.operands.first], &step.in[part.operands.first] + part.operands.count);
+      own.out.assign(&step.out[part.results.first], &step.out[part.results.first] + part.results.count);
+      run_step(stream, own);
+    }
+    for (const std::uint32_t value : step.release) values[value] = nullptr;
+    return;
   }
   for (const std::uint32_t result : step.out) out.emplace_back(values[result]);
   std::exception_ptr error = failure ? failure->error : nullptr;

@@ -9,6 +9,7 @@
 #include "kiln/fusion/blocks.hpp"
 #include "kiln/fusion/draft.hpp"
 #include "kiln/fusion/epilogues.hpp"
+#include "kiln/fusion/together.hpp"
 #include "kiln/ops/sequence.hpp"
 
 namespace kiln::fusion {
@@ -68,6 +69,7 @@ class Planner {
     close_all();
     join_epilogues(plan_, segment_);
     group_into_blocks(plan_, segment_);
+    join_small(plan_, segment_);
     note_releases();
     plan_.derivations = draft_.derivations();
     return std::move(plan_);
@@ -328,6 +330,10 @@ std::string described(const op::Op& op) {
     line = text("by ", blocked->sequence->block, " rows:");
     for (const op::Sequence::Step& step : blocked->sequence->steps)
       line += text(&step == blocked->sequence->steps.data() ? " " : "; ", described(step.whole));
+  } else if (const auto* together = std::get_if<op::Together>(&op.is)) {
+    line = "together:";
+    for (const op::Parts::Part& part : together->parts->all)
+      line += text(&part == together->parts->all.data() ? " " : "; ", described(part.op));
   } else {
     line = text(op);
   }

@@ -38,6 +38,8 @@ void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
       words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
     else if constexpr (std::is_same_v<T, op::Blocked>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.sequence.get()));
+    else if constexpr (std::is_same_v<T, op::Together>)
+      words.push_back(reinterpret_cast<std::uintptr_t>(o.parts.get()));
     else reflect::append_words(words, o);
   });
 }

@@ -32,6 +32,7 @@
 #include "kiln/ops/signal.hpp"
 #include "kiln/ops/solve.hpp"
 #include "kiln/ops/spectrum.hpp"
+#include "kiln/ops/together.hpp"
 #include "kiln/ops/view.hpp"
 
 namespace kiln {
@@ -89,7 +90,7 @@ struct Op {
                              Cholesky, Lu, Qr,                              // factor
                              Solve, TriangularSolve, Det,                   // solve
                              Eigh, Svd, Pinv,                               // spectrum
-                             Custom, Fused, Epilogue, Blocked>;
+                             Custom, Fused, Epilogue, Blocked, Together>;
 
   template <Primitive T>
   Op(T op) : is(std::move(op)) {}

@@ -1,4 +1,4 @@
-// What op::Blocked runs.
+// What op::Blocked and op::Together run.
 #pragma once
 #include "kiln/ops/op.hpp"
 
@@ -24,6 +24,18 @@ struct Sequence {
   std::vector<Step> steps;
   std::vector<Desc> results;           // of all steps, with all rows
   std::vector<std::uint16_t> outputs;  // those that are results of the call, in order
+};
+
+/// Operations that know nothing of each other, and which of a call's operands and results are whose.
+struct Parts {
+  struct Share {
+    std::uint32_t first, count;
+  };
+  struct Part {
+    Op op;
+    Share operands, results;
+  };
+  std::vector<Part> all;
 };
 
 }  // namespace kiln::op

@@ -11,6 +11,14 @@
 #include "kiln/ops/no_grad.hpp"
 
 namespace kiln::cpu {
+namespace {
+
+/// Composite ops that are more to the processor than what they are made of.
+template <class T>
+constexpr bool kRunsItself = std::is_same_v<T, op::Custom> || std::is_same_v<T, op::Epilogue> ||
+                             std::is_same_v<T, op::Blocked> || std::is_same_v<T, op::Together>;
+
+}  // namespace
 
 void Cpu::run(const op::Op& op, Call call) {
   naming_shortage([&] { return op::title(op); }, [&] { run_kernel(op, call); });
@@ -26,6 +34,8 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
       run_epilogue(o, call);
     } else if constexpr (std::is_same_v<T, op::Blocked>) {
       run_blocked(*o.sequence, call);
+    } else if constexpr (std::is_same_v<T, op::Together>) {
+      run_together(*o.parts, call);
     } else if constexpr (op::Composite<T>) {
       run_expansion(op, call);
     } else {
@@ -37,8 +47,7 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
 // A custom op's class is asked when it runs, and expanded here if it has no kernel.
 bool Cpu::has_kernel(const op::Op& op) const {
   return op::visit(op, [&]<class T>(const T&) {
-    if constexpr (op::Composite<T> && !std::is_same_v<T, op::Custom> && !std::is_same_v<T, op::Epilogue> &&
-                  !std::is_same_v<T, op::Blocked>)
+    if constexpr (op::Composite<T> && !kRunsItself<T>)
       return std::any_of(fast_.begin(), fast_.end(), [&](const FastKernels& kernels) { return kernels.has(op); });
     else return true;
   });

@@ -6,6 +6,7 @@
 
 namespace kiln::op {
 struct Epilogue;
+struct Parts;
 struct Sequence;
 }  // namespace kiln::op
 
@@ -31,6 +32,7 @@ class Cpu : public Backend {
   void run_kernel(const op::Op& op, Call call);
   void run_epilogue(const op::Epilogue& op, Call call);
   void run_blocked(const op::Sequence& sequence, Call call);
+  void run_together(const op::Parts& parts, Call call);
   void run_expansion(const op::Op& op, Call call);
 
   std::string name_;
