@@ -12,9 +12,13 @@ Desc Epilogue::result(Inputs in) const {
   return std::visit([&](const auto& op) { return op.infer(in.first(operands))[0]; }, product);
 }
 
-Values Epilogue::inputs(Inputs in, const Value& result) const {
-  Values values(in.begin() + operands, in.end());
-  values.insert(values.begin() + input, result);
+SpareValues Epilogue::inputs(Inputs in, const Value& result) const {
+  const Inputs others = in.subspan(operands);
+  SpareValues values;
+  values.reserve(others.size() + 1);
+  values.assign(others.begin(), others.begin() + input);
+  values.push_back(result);
+  values.insert(values.end(), others.begin() + input, others.end());
   return values;
 }
 

@@ -23,7 +23,7 @@ struct Epilogue {
   /// What the product makes of this call's operands.
   Desc result(Inputs in) const;
   /// The program's inputs in a call with these operands and a product that came to `result`.
-  Values inputs(Inputs in, const Value& result) const;
+  SpareValues inputs(Inputs in, const Value& result) const;
 };
 
 }  // namespace kiln::op

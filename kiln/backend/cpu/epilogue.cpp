@@ -22,7 +22,7 @@ void Cpu::run_epilogue(const op::Epilogue& op, Call call) {
     shaped = Value(make_ref<Node>(Desc{op.program->shape, product.dtype()}, product.device()));
     run_kernel(op::Reshape{op.program->shape}, {{&product, 1}, {&shaped, 1}});
   }
-  const Values inputs = op.inputs(call.in, shaped);
+  const SpareValues inputs = op.inputs(call.in, shaped);
   run_kernel(op::Fused{op.program}, {inputs, call.out});
 }
 
