@@ -60,6 +60,7 @@ class Joiner {
     const auto input = std::ranges::find(inputs, result);
     const op::Epilogue epilogue{.product = std::get<op::Matmul>(first.op.is),
                                 .program = program,
+                                .result = desc(Reference::value(first.out[0])),
                                 .operands = static_cast<std::uint16_t>(first.in.size()),
                                 .input = static_cast<std::uint16_t>(input - inputs.begin())};
     inputs.erase(input);

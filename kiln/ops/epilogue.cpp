@@ -8,23 +8,17 @@ namespace kiln::op {
 Descs Epilogue::infer(Inputs) const { fail<ArgumentError>("epilogue: a plan's op is not for emit()"); }
 void Epilogue::vjp(Backward&) const { fail<ArgumentError>("epilogue: a plan's op has no gradient"); }
 
-Desc Epilogue::result(Inputs in) const {
-  return std::visit([&](const auto& op) { return op.infer(in.first(operands))[0]; }, product);
-}
-
-SpareValues Epilogue::inputs(Inputs in, const Value& result) const {
-  const Inputs others = in.subspan(operands);
+SpareValues Epilogue::inputs(Inputs in, const Value& value) const {
   SpareValues values;
-  values.reserve(others.size() + 1);
-  values.assign(others.begin(), others.begin() + input);
-  values.push_back(result);
-  values.insert(values.end(), others.begin() + input, others.end());
+  values.reserve(program->inputs.size());
+  values.assign(in.begin() + operands, in.end());
+  values.insert(values.begin() + input, value);
   return values;
 }
 
 Values Epilogue::expand(Inputs in) const {
-  const Value result = std::visit([&](const auto& op) { return emit(op, in.first(operands)); }, product);
-  return Fused{program}.expand(inputs(in, emit(Reshape{program->shape}, {result})));
+  const Value value = std::visit([&](const auto& op) { return emit(op, in.first(operands)); }, product);
+  return Fused{program}.expand(inputs(in, emit(Reshape{program->shape}, {value})));
 }
 
 }  // namespace kiln::op

@@ -14,16 +14,15 @@ struct Epilogue {
   static constexpr Pattern kPattern = Pattern::Composite;
   std::variant<Matmul, Conv> product;
   std::shared_ptr<const Program> program;
-  std::uint16_t operands = 0;  // of the product
+  Desc result;                 // of the product
+  std::uint16_t operands = 0;  // likewise
   std::uint16_t input = 0;     // of the program
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   void vjp(Backward& backward) const;
 
-  /// What the product makes of this call's operands.
-  Desc result(Inputs in) const;
-  /// The program's inputs in a call with these operands and a product that came to `result`.
-  SpareValues inputs(Inputs in, const Value& result) const;
+  /// The program's inputs in a call with these operands and a product that came to `value`.
+  SpareValues inputs(Inputs in, const Value& value) const;
 };
 
 }  // namespace kiln::op

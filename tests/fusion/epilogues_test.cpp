@@ -259,6 +259,17 @@ TEST(Epilogues, GiveTheSameBitsAsTheOpsAlone) {
   }
 }
 
+TEST(Epilogues, NeedNoMemoryForTheProduct) {
+  const FusedDevice fused;
+  const Value x = eighths(fused.device, {2000, 64}, 1), w = eighths(fused.device, {64, 1024}, 2);
+  fused.device.flush();
+  const int64_t before = fused.device.memory().in_use;
+  Device::cpu().reset_memory_peak();
+  const Value y = relu(matmul(x, w) + 1);
+  fused.device.flush();
+  EXPECT_LT(Device::cpu().memory().peak - before, 3000 * 1024 * 4);
+}
+
 TEST(Epilogues, RunOnABackendWithoutFastKernels) {
   const Device device(make_ref<fusion::Fusion>(Device::parse("reference").handle()));
   const Value x = eighths(device, {7, 9}, 1), w = eighths(device, {9, 8}, 2), b = eighths(device, {8}, 3);

@@ -1,8 +1,7 @@
 // Families of kernels that beat the reference on some calls, and leave the other calls to it.
 #pragma once
-#include <memory>
-
 #include "kiln/backend/cpu/finisher.hpp"
+#include "kiln/core/function_ref.hpp"
 #include "kiln/ops/backend.hpp"
 
 namespace kiln::op {
@@ -18,8 +17,9 @@ struct FastKernels {
   /// The product of an epilogue, whose pieces go to `finisher`; the result gets no memory. The call is the product's.
   /// False where the product is none of theirs, or its pieces are not worth it; nothing has happened then.
   bool (*multiply)(const op::Epilogue&, Call, const Finisher&) = nullptr;
-  /// What runs the program of an epilogue on pieces, and has given the call's results memory; or null.
-  std::unique_ptr<Finisher> (*finisher)(const op::Epilogue&, Call) = nullptr;
+  /// Has `multiply` make the product of an epilogue with what runs the program on its pieces. False where that is none
+  /// of theirs or `multiply` says so.
+  bool (*finish)(const op::Epilogue&, Call, FunctionRef<bool(const Finisher&)> multiply) = nullptr;
 };
 
 FastKernels simd_kernels();

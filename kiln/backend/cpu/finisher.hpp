@@ -8,7 +8,7 @@ namespace kiln::cpu {
 /// Part of a product that is complete: `rows` runs of `count` neighbouring elements in its row-major order. Element 0 of
 /// the first run is the product's element `first`, and lies at `data`; from run to run it is `step` elements further in
 /// the product, `row` in memory.
-struct Piece {
+struct ProductPiece {
   std::int64_t first, rows, count, step;
   const std::byte* data;
   std::int64_t row;
@@ -19,7 +19,10 @@ class Finisher {
  public:
   virtual ~Finisher() = default;
   /// Each element in one piece; from any thread. The memory is the caller's again afterwards.
-  virtual void finish(const Piece& piece) const = 0;
+  virtual void finish(const ProductPiece& piece) const = 0;
+  /// Where the first result will lie, in the product's order and with elements of its size: to be fetched in time. Null
+  /// where there is no such place.
+  virtual const std::byte* target() const { return nullptr; }
 };
 
 /// So many neighbouring elements make it worth finishing a piece run by run.

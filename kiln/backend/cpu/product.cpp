@@ -71,7 +71,7 @@ std::int64_t Matrices::offset(const Shape& batch_shape, std::int64_t index) cons
   return offset;
 }
 
-Product product_of(Call call, Value (&copies)[2]) {
+Product product_of(Call call, Value (&copies)[2], bool stored) {
   const Shape& shape = call.out[0].shape();
   const int rank = shape.size();
   Product p{.dtype = call.out[0].dtype(),
@@ -79,9 +79,10 @@ Product product_of(Call call, Value (&copies)[2]) {
             .n = shape[rank - 1],
             .k = call.in[0].shape().back(),
             .batch = Shape(shape.begin(), shape.end() - 2)};
-  const Array c = allocate(call.out[0]);
+  const Array c =
+      stored ? allocate(call.out[0]) : Array{.dtype = p.dtype, .shape = shape, .strides = contiguous_strides(shape)};
   if (p.empty()) {
-    if (c.numel() > 0) std::memset(c.data, 0, static_cast<std::size_t>(c.numel()) * size_of(p.dtype));
+    if (stored && c.numel() > 0) std::memset(c.data, 0, static_cast<std::size_t>(c.numel()) * size_of(p.dtype));
     return p;
   }
   if (!view(read(call.in[0]), p.batch, p.a)) view(read_contiguous(call.in[0], copies[0]), p.batch, p.a);

@@ -27,8 +27,8 @@ struct Product {
 };
 
 /// The product that a call of op::Matmul asks for; both operands and the result have one element type. Gives the result
-/// memory, and fills it with zeros where the product is empty. `copies` keep operands alive that cannot be read where
+/// memory, unless `stored` is false, and fills it with zeros where the product is empty. `copies` keep operands alive that cannot be read where
 /// they lie: those where neither of the last two dimensions has stride 1.
-Product product_of(Call call, Value (&copies)[2]);
+Product product_of(Call call, Value (&copies)[2], bool stored = true);
 
 }  // namespace kiln::cpu

@@ -207,7 +207,7 @@ class Convolution {
         if (under[i] < 0) continue;
         const float* const x = images_.data() + (image * lines_.x_in_image + under[i]) * lines_.x_line + from;
         tiles_.multiply({x, lines_.x_pixel, 1, lines_.x_pixel * simd::rows_of_tile(pixels, tiles_.rows)},
-                        {weight + row * tiles_.panel, tiles_.panel, 1}, y, out_, pixels, channels, depth,
+                        {weight + row * tiles_.panel, tiles_.panel, 1}, {y, out_, y, out_}, pixels, channels, depth,
                         i > 0 || bias_, nullptr);
       }
     }

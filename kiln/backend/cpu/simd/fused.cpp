@@ -6,6 +6,7 @@
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/fused_chain.hpp"
 #include "kiln/backend/cpu/simd/fused_tiles.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/backend/cpu/simd/stream.hpp"
 
 namespace kiln::cpu::simd {
@@ -46,7 +47,39 @@ bool fills_caches(Inputs in, std::span<const Value> out, const Shape& shape) {
   return bytes >= kStreamedBytes;
 }
 
+class ChainFinisher final : public Finisher {
+ public:
+  ChainFinisher(const op::Epilogue& op, Call call, const ChainProgram& chain)
+      : chain_(chain),
+        dtype_(op.result.dtype),
+        in_(op.inputs(call.in, Value())),
+        call_{.program = *op.program,
+              .in = in_,
+              .whole = {.shape = op.program->shape, .strides = contiguous_strides(op.program->shape)}} {
+    for (Value& out : call.out) call_.results.push_back(allocate(out));
+    call_.streams = fills_caches(in_, call.out, op.program->shape);
+    operands_ = ChainProgram::operands_of(call_);
+  }
+  void finish(const ProductPiece& piece) const override { chain_.finish(call_, operands_, piece, dtype_); }
+  const std::byte* target() const override {
+    const Array& first = call_.results[0];
+    return call_.streams || size_of(first.dtype) != size_of(dtype_) ? nullptr : first.data;
+  }
+
+ private:
+  const ChainProgram& chain_;
+  const DType dtype_;     // of the product
+  const SpareValues in_;  // of the program; the product is missing
+  FusedCall call_;
+  SpareVector<Operand> operands_;
+};
+
 }  // namespace
+
+bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Finisher&)> multiply) {
+  const Prepared& prepared = op.program->made<Prepared>();
+  return prepared.chain.runs() && op.program->folds.empty() && multiply(ChainFinisher(op, call, prepared.chain));
+}
 
 bool run(const op::Fused& op, Call call) {
   const op::Program& program = *op.program;

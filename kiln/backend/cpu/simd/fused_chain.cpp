@@ -192,6 +192,7 @@ class ChainWorker {
       places_[results_ + results + i].data = reinterpret_cast<std::byte*>(new (&lanes_[i]) FoldLanes);
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
       if (call.in[i].is_scalar()) set_number(i);
+      else if (call.in[i].empty()) piece_place_ = 1 + i;
       else new (&tensors_[tensor]) Tensor{Feed<float>(operands[tensor]), 1 + i}, ++tensor;
     }
   }
@@ -203,6 +204,15 @@ class ChainWorker {
     while (begin < end) begin += run(begin, end - begin);
     if (call_.streams) finish_streaming();
     for (std::size_t i = 0; i < folds.size(); ++i) totals[i] = lanes_[i].total(folds[i].fn);
+  }
+
+  /// Elements [begin, begin + count), of which the empty input has those at `piece`.
+  void finish(std::int64_t begin, std::int64_t count, const float* piece) {
+    while (count > 0) {
+      piece_ = piece;
+      const std::int64_t done = run(begin, count);
+      begin += done, count -= done, piece += done;
+    }
   }
 
  private:
@@ -248,6 +258,13 @@ class ChainWorker {
         if (run.step) std::copy_n(run.data, count, floats);
       }
     }
+    if (piece_) {
+      Place& place = places_[piece_place_];
+      place.moves = fills_blocks ? ~std::size_t{0} : 0;
+      place.data =
+          fills_blocks ? const_cast<std::byte*>(reinterpret_cast<const std::byte*>(piece_)) : block(piece_place_);
+      if (!fills_blocks) std::copy_n(piece_, count, fill_block(piece_place_, *piece_));
+    }
     for (std::size_t i = 0; i < call_.results.size(); ++i) {
       Place& place = places_[results_ + i];
       place.moves = fills_blocks ? ~std::size_t{0} : 0;
@@ -274,14 +291,43 @@ class ChainWorker {
   std::span<Tensor> tensors_;
   std::size_t results_ = 0;  // the place of the first
   std::span<FoldLanes> lanes_;
+  const float* piece_ = nullptr;  // what the empty input has for the elements that come next, if there is one
+  std::size_t piece_place_ = 0;
 };
 
 void ChainProgram::run(const FusedCall& call, std::int64_t grain) const {
+  const SpareVector<Operand> operands = operands_of(call);
+  call.each_piece(grain, [&] { return ChainWorker(*this, call, operands); });
+}
+
+SpareVector<Operand> ChainProgram::operands_of(const FusedCall& call) {
   SpareVector<Operand> operands;
   operands.reserve(call.in.size());
   for (const Value& value : call.in)
-    if (!value.is_scalar()) operands.emplace_back(value, call.whole, DType::F32);
-  call.each_piece(grain, [&] { return ChainWorker(*this, call, operands); });
+    if (value.node()) operands.emplace_back(value, call.whole, DType::F32);
+  return operands;
+}
+
+void ChainProgram::finish(const FusedCall& call, const SpareVector<Operand>& operands, const ProductPiece& piece,
+                          DType dtype) const {
+  ChainWorker worker(*this, call, operands);
+  const bool together = piece.count == piece.step && piece.count == piece.row;
+  const std::int64_t rows = together ? 1 : piece.rows, count = together ? piece.rows * piece.count : piece.count;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t first = piece.first + i * piece.step;
+    const std::byte* const data = piece.data + i * piece.row * static_cast<std::int64_t>(size_of(dtype));
+    if (dtype == DType::F32) {
+      worker.finish(first, count, reinterpret_cast<const float*>(data));
+      continue;
+    }
+    alignas(kVectorBytes) float numbers[2 * kBlock];
+    for (std::int64_t at = 0; at < count; at += 2 * kBlock) {
+      const std::int64_t some = std::min(2 * kBlock, count - at);
+      convert(dtype, data + at * static_cast<std::int64_t>(size_of(dtype)), DType::F32, numbers, some);
+      worker.finish(first + at, some, numbers);
+    }
+  }
+  if (call.streams) finish_streaming();
 }
 
 }  // namespace kiln::cpu::simd

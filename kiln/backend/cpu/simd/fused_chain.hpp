@@ -1,5 +1,6 @@
 // Programs as chains: what fits into float32 from end to end.
 #pragma once
+#include "kiln/backend/cpu/finisher.hpp"
 #include "kiln/backend/cpu/simd/chain.hpp"
 #include "kiln/backend/cpu/simd/fused.hpp"
 
@@ -12,6 +13,12 @@ class ChainProgram {
   ChainProgram(const ChainProgram&) = delete;
   bool runs() const { return !parts_.empty(); }
   void run(const FusedCall& call, std::int64_t grain) const;
+
+  /// The tensors that a call reads.
+  static SpareVector<Operand> operands_of(const FusedCall& call);
+  /// Computes the elements of a piece, numbers of type `dtype` that take the place of the one input that is empty.
+  void finish(const FusedCall& call, const SpareVector<Operand>& operands, const ProductPiece& piece,
+              DType dtype) const;
 
  private:
   friend class ChainBuilder;

@@ -94,7 +94,7 @@ const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
 template <class T>
 class Tiled {
  public:
-  explicit Tiled(const Product& p) : p_(p) {
+  Tiled(const Product& p, const Finisher* finisher) : p_(p), finisher_(finisher) {
     // Without a second row of tiles there is nothing to keep in a cache.
     const int64_t most = p.m <= tiles_.rows && p.b.by_rows() ? p.k : kMostDepth;
     depth_ = divide_up(p.k, divide_up(p.k, most));
@@ -104,17 +104,23 @@ class Tiled {
     const Matrices &a = p_.a, &b = p_.b, &c = p_.c;
     const T* const left = numbers_of<T>(a, p_.batch, index) + row * a.row;
     const T* const right = numbers_of<T>(b, p_.batch, index) + column * b.column;
-    T* const result = const_cast<T*>(numbers_of<T>(c, p_.batch, index)) + row * c.row + column * c.column;
 
-    const bool packs = packs_left<T>(p_), turns_back = c.column != 1;
-    const int64_t block_row = turns_back ? round_up(columns, tiles_.panel) : c.row;
+    const bool packs = packs_left<T>(p_), turns_back = c.column != 1, goes_aside = turns_back || finisher_;
+    const int64_t block_row = !goes_aside ? c.row : columns == p_.n ? columns : round_up(columns, tiles_.panel);
     const int64_t panel_size = tiles_.panel * depth_, left_size = packs ? round_up(rows, tiles_.rows) * depth_ : 0,
-                  block_size = turns_back ? rows * block_row : 0;
+                  block_size = goes_aside ? rows * block_row : 0,
+                  turned_size = turns_back && finisher_ ? rows * columns : 0;
     const Ref<Memory> memory =
-        make_ref<Memory>(static_cast<std::size_t>(panel_size + left_size + block_size) * sizeof(T));
+        make_ref<Memory>(static_cast<std::size_t>(panel_size + left_size + block_size + turned_size) * sizeof(T));
     T* const panel = reinterpret_cast<T*>(memory->bytes());
     T* const left_aside = panel + panel_size;
-    T* const block = turns_back ? left_aside + left_size : result;
+    T* const result = finisher_ ? left_aside + left_size + block_size
+                                : const_cast<T*>(numbers_of<T>(c, p_.batch, index)) + row * c.row + column * c.column;
+    T* const block = goes_aside ? left_aside + left_size : result;
+    const bool has_target = !turns_back && finisher_ && finisher_->target();
+    const T* const ahead =
+        has_target ? reinterpret_cast<const T*>(finisher_->target()) + (index * p_.m + row) * p_.n + column : block;
+    const int64_t ahead_row = has_target ? p_.n : block_row;
 
     for (int64_t k = 0; k < p_.k; k += depth_) {
       const int64_t depth = std::min(depth_, p_.k - k), tile_rows = rows_of_tile(rows, tiles_.rows);
@@ -123,13 +129,20 @@ class Tiled {
         tiles_.pack_left(from.data, a.column, rows, depth, left_aside);
         from = {left_aside, 1, tile_rows, tile_rows * depth};
       }
-      tiles_.multiply(from, {right + k * b.row, b.row, b.column}, block, block_row, rows, columns, depth, k > 0, panel);
+      tiles_.multiply(from, {right + k * b.row, b.row, b.column}, {block, block_row, ahead, ahead_row}, rows, columns,
+                      depth, k > 0, panel);
     }
-    if (turns_back) tiles_.turn(block, block_row, result, c.column, rows, columns);
+    if (turns_back) tiles_.turn(block, block_row, result, finisher_ ? rows : c.column, rows, columns);
+    if (!finisher_) return;
+    const auto bytes_of = [](const T* numbers) { return reinterpret_cast<const std::byte*>(numbers); };
+    if (turns_back)
+      finisher_->finish({(index * p_.n + column) * p_.m + row, columns, rows, p_.m, bytes_of(result), rows});
+    else finisher_->finish({(index * p_.m + row) * p_.n + column, rows, columns, p_.n, bytes_of(block), block_row});
   }
 
  private:
   const Product& p_;
+  const Finisher* const finisher_;  // or null
   const ProductTiles<T>& tiles_ = product_tiles<T>();
   int64_t depth_;
 };
@@ -170,27 +183,38 @@ void run_pieces(const Product& p, const Piece& piece, const Kernel& kernel) {
   });
 }
 
+/// False where pieces are not worth handing to `finisher`.
 template <class T>
-void multiply(Product p) {
-  if (wants_turning(p)) p = turned(p);
+bool multiply(Product p, const Finisher* finisher) {
+  const bool turns = wants_turning(p);
+  if (turns) p = turned(p);
   const Piece piece = cut<T>(p);
-  if (is_thin(p.m, p.k) && !p.b.by_rows()) run_pieces<T>(p, piece, Dotted<T>{p});
-  else run_pieces<T>(p, piece, Tiled<T>(p));
+  const bool is_dotted = is_thin(p.m, p.k) && !p.b.by_rows();
+  if (finisher && (is_dotted || (turns ? piece.rows < std::min(p.m, kWorthFinishing)
+                                       : piece.columns < std::min(p.n, kWorthFinishing))))
+    return false;
+  if (is_dotted) run_pieces<T>(p, piece, Dotted<T>{p});
+  else run_pieces<T>(p, piece, Tiled<T>(p, finisher));
+  return true;
 }
 
-}  // namespace
-
-bool run(const op::Matmul&, Call call) {
+bool multiply(Call call, const Finisher* finisher) {
   const DType dtype = call.out[0].dtype();
   if (dtype != DType::F32 && dtype != DType::F64) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
   Value copies[2];
-  const Product p = product_of(call, copies);
-  if (p.empty()) return true;
-  if (dtype == DType::F32) multiply<float>(p);
-  else multiply<double>(p);
-  return true;
+  const Product p = product_of(call, copies, !finisher);
+  if (p.empty()) return !finisher;
+  return dtype == DType::F32 ? multiply<float>(p, finisher) : multiply<double>(p, finisher);
+}
+
+}  // namespace
+
+bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
+
+bool multiply(const op::Epilogue& op, Call call, const Finisher& finisher) {
+  return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &finisher);
 }
 
 }  // namespace kiln::cpu::simd

@@ -80,7 +80,7 @@ struct TileCall {
   bool add;
   int64_t last;  // numbers of the last vector, where it is not whole
   const T *b_ahead, *c_ahead;
-  int64_t b_ahead_row;
+  int64_t b_ahead_row, c_ahead_row;
   T* aside;  // where to keep the rows of b as a panel
 };
 
@@ -112,7 +112,7 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indi
       hwy::Prefetch(c_ahead + kPanel<T> - 1);
       hwy::Prefetch(b_ahead + kWidth<T> - 1);
       hwy::Prefetch(b_ahead + kPanel<T> - 1);
-      c_ahead += c_row;
+      c_ahead += call.c_ahead_row;
       b_ahead += call.b_ahead_row;
     }
     for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
@@ -237,15 +237,16 @@ void turn(const T* from, int64_t step, T* to, int64_t to_step, int64_t m, int64_
 // ---- blocks ----------------------------------------------------------------------------------------------------------
 
 template <class T>
-void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, T* c, int64_t c_row, int64_t m, int64_t n, int64_t k,
-              bool add, T* aside) {
+void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, int64_t m, int64_t n,
+              int64_t k, bool add, T* aside) {
   static constexpr auto kTiles = tiles_of_rows<T>(UpTo<kMostRows>());
   const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
   const Tiles<T>& tiles = kTiles[static_cast<std::size_t>(rows - 1)];
   const bool turns = b.column != 1, scattered = !turns && b.row != kPanel<T>;
   const int64_t widest =
       turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
-  TileCall<T> call{a.data, a.row, a.column, b.data, b.row, c, c_row, k, add, 0, nullptr, nullptr, 0, aside};
+  TileCall<T> call{a.data, a.row, a.column, b.data,  b.row, c.data,      c.row, k,
+                   add,    0,     nullptr,  nullptr, 0,     c.ahead_row, aside};
   for (int64_t j = 0; j < n;) {
     const int64_t left = n - j;
     if (turns && j % kPanel<T> == 0)
@@ -253,22 +254,22 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, T* c, int64_t c
     call.a = a.data;
     call.b = turns ? aside + j % kPanel<T> : b.data + j;
     call.b_row = turns ? kPanel<T> : b.row;
-    call.c = c + j;
+    call.c = c.data + j;
     Tile<T> Tiles<T>::* kind = &Tiles<T>::partial;
     int64_t width = call.last = std::min(left, kWidth<T>), i = 0;
     if (left >= widest) kind = &Tiles<T>::wide, width = widest;
     else if (left >= kPanel<T>) kind = &Tiles<T>::panel, width = kPanel<T>;
     const bool fetches = scattered && left >= 2 * kPanel<T>;
-    call.b_ahead = fetches ? call.b + kPanel<T> : c;
+    call.b_ahead = fetches ? call.b + kPanel<T> : c.data;
     call.b_ahead_row = fetches ? b.row : 0;
     const int64_t steps_ahead = divide_up(k, std::clamp<int64_t>(k / rows, 4, kMostSteps));
     const auto next = [&](Tile<T> tile) {
       i += rows;
-      call.c_ahead = i < m ? call.c + rows * c_row : c + j + width;
+      call.c_ahead = i < m ? c.ahead + i * c.ahead_row + j : c.ahead + j + width;
       tile(call);
       call.a += a.tile;
       call.b_ahead += steps_ahead * call.b_ahead_row;
-      call.c += rows * c_row;
+      call.c += rows * c.row;
     };
     if (kind == &Tiles<T>::panel && scattered && m > rows) {
       next(tiles.kept);

@@ -19,14 +19,22 @@ struct RightOperand {
   std::int64_t row, column;
 };
 
+/// Where the result of a block goes, and what should be in the cache when it is complete: rows `row` apart.
+template <class T>
+struct ResultBlock {
+  T* data;
+  std::int64_t row;
+  const T* ahead;
+  std::int64_t ahead_row;
+};
+
 template <class T>
 struct ProductTiles {
   /// The most rows of a tile, and columns of a panel.
   std::int64_t rows, panel;
 
-  /// c [m, n] = a [m, k] b [k, n], or added to what c holds where `add`; rows of c lie c_row apart. `aside` has room
-  /// for a panel of k rows.
-  void (*multiply)(const LeftOperand<T>& a, const RightOperand<T>& b, T* c, std::int64_t c_row, std::int64_t m,
+  /// c [m, n] = a [m, k] b [k, n], or added to what c holds where `add`. `aside` has room for a panel of k rows.
+  void (*multiply)(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, std::int64_t m,
                    std::int64_t n, std::int64_t k, bool add, T* aside);
   /// c[i * c_row + j * c_column] = the sum over l < k of a[i * a_row + l] * b[j * b_row + l], for i < m and j < n: for
   /// few rows of a.

@@ -10,7 +10,9 @@ FastKernels simd_kernels() {
                 });
               },
           .run = [](const op::Op& op,
-                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return simd::run(o, call); }); }};
+                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return simd::run(o, call); }); },
+          .multiply = simd::multiply,
+          .finish = simd::finish};
 }
 
 }  // namespace kiln::cpu

@@ -54,4 +54,8 @@ bool run(const op::Attention&, Call);
 bool run(const op::AttentionGrad&, Call);
 bool run(const op::Matmul&, Call);
 
+// As FastKernels has them.
+bool multiply(const op::Epilogue&, Call, const Finisher&);
+bool finish(const op::Epilogue&, Call, FunctionRef<bool(const Finisher&)> multiply);
+
 }  // namespace kiln::cpu::simd
