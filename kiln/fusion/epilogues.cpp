@@ -20,7 +20,9 @@ class Joiner {
   // Of several products that one step reads, the last is the one whose operands need not live any longer.
   void run() {
     for (std::size_t i = plan_.steps.size(); i-- > 0;)
-      if (std::holds_alternative<op::Matmul>(plan_.steps[i].op.is)) join(i);
+      op::visit(plan_.steps[i].op, [&]<class T>(const T& op) {
+        if constexpr (std::is_same_v<T, op::Matmul> || std::is_same_v<T, op::Conv>) join(i, T(op));
+      });
     std::vector<Plan::Step> left;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)
       if (!gone_[i]) left.push_back(std::move(plan_.steps[i]));
@@ -38,14 +40,17 @@ class Joiner {
     return readers[0];
   }
 
-  void join(std::size_t product) {
+  template <class Product>
+  void join(std::size_t product, const Product& op) {
     std::uint32_t value = plan_.steps[product].out[0];
     const DType dtype = desc(Reference::value(value)).dtype;
     if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) return;
     std::vector<std::size_t> joined{product};
     std::optional<std::size_t> reader = only_reader(value);
-    // Elements keep their order under another shape.
-    for (; reader && std::holds_alternative<op::Reshape>(plan_.steps[*reader].op.is); reader = only_reader(value)) {
+    // Elements keep their order under another shape; those of a convolution may lie in another order than row-major.
+    constexpr bool kReshapes = std::is_same_v<Product, op::Matmul>;
+    for (; kReshapes && reader && std::holds_alternative<op::Reshape>(plan_.steps[*reader].op.is);
+         reader = only_reader(value)) {
       joined.push_back(*reader);
       value = plan_.steps[*reader].out[0];
     }
@@ -58,7 +63,7 @@ class Joiner {
 
     Plan::Step& first = plan_.steps[product];
     const auto input = std::ranges::find(inputs, result);
-    const op::Epilogue epilogue{.product = std::get<op::Matmul>(first.op.is),
+    const op::Epilogue epilogue{.product = op,
                                 .program = program,
                                 .result = desc(Reference::value(first.out[0])),
                                 .operands = static_cast<std::uint16_t>(first.in.size()),

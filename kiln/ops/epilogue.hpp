@@ -8,7 +8,7 @@
 namespace kiln::op {
 
 /// The call's operands: the product's, then the program's without `input`, which is the product's result. That has as
-/// many elements as the program's shape, and is read in its row-major order.
+/// many elements as the program's shape, and is read in its row-major order; a convolution's has that shape.
 struct Epilogue {
   static constexpr std::string_view kName = "epilogue";
   static constexpr Pattern kPattern = Pattern::Composite;

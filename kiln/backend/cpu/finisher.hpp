@@ -5,9 +5,9 @@
 
 namespace kiln::cpu {
 
-/// Part of a product that is complete: `rows` runs of `count` neighbouring elements in its row-major order. Element 0 of
-/// the first run is the product's element `first`, and lies at `data`; from run to run it is `step` elements further in
-/// the product, `row` in memory.
+/// Part of a product that is complete: `rows` runs of `count` neighbouring elements in its row-major order, or in the
+/// channels-last order of a convolution. Element 0 of the first run is the product's element `first`, and lies at `data`;
+/// from run to run it is `step` elements further in the product, `row` in memory.
 struct ProductPiece {
   std::int64_t first, rows, count, step;
   const std::byte* data;

@@ -5,6 +5,7 @@
 #include "kiln/backend/cpu/onednn/conv_tiles.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/through_float32.hpp"
+#include "kiln/ops/epilogue.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
@@ -56,66 +57,78 @@ void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
   });
 }
 
-}  // namespace
-
-bool run(const op::Conv& conv, Call call) {
+/// The convolution, its pieces given to `finisher` where there is one; false then too where it has no pieces that could
+/// be.
+bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
   using Slot = op::Conv::Slot;
   const DType dtype = call.out[0].dtype();
   const Geometry whole(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
   if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_forward_fits(whole, DType::F32)))
-    return through_float32(conv, call);
+    return !finisher && through_float32(conv, call);
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
-  if (direct_forward_fits(whole, dtype)) {
-    const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
-    const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
-    direct_conv(whole, x.array, weight.array, with_bias ? &bias.array : nullptr,
-                allocate(call.out[0], channels_last_strides(call.out[0].shape())));
-    return true;
-  }
-  if (tiles_fit(whole, dtype)) {
-    const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
-    const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
-    tiles_conv(whole, x.array, weight, with_bias ? bias.array.as<float>() : nullptr,
-               allocate(call.out[0], channels_last_strides(call.out[0].shape())));
-    return true;
-  }
-  if (product_fits(whole, dtype)) {
-    const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
-    const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
-    return product_conv(whole, x, weight, with_bias ? &bias.array : nullptr, call.out[0]);
-  }
+  const bool direct = direct_forward_fits(whole, dtype), tiles = !direct && tiles_fit(whole, dtype),
+             product = !direct && !tiles && product_fits(whole, dtype);
+  // A small result stays in the caches by itself.
+  constexpr int64_t kWorthFinishing = 1 << 19;
+  if (finisher &&
+      (tiles || product || numel(call.out[0].shape()) * static_cast<int64_t>(size_of(dtype)) < kWorthFinishing))
+    return false;
+
   const int64_t wanted = pieces(whole.batch * whole.cost());
   const bool by_rows =
       whole.batch < wanted && whole.padding[0] < whole.reach(0) && whole.padding_after[0] < whole.reach(0);
   const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
   const int64_t rows = by_rows ? divide_up(whole.result[0], divide_up(wanted, whole.batch)) : whole.result[0];
   const int64_t slabs = divide_up(whole.result[0], rows);
-  {
+  if (!direct && !tiles && !product) {
     const OneThread one_thread;
     if (!conv_primitive(by_rows ? whole.rows(0, rows) : whole.images(images), dtype, with_bias)) return false;
   }
-  const Operand x = Operand::channels_last(call.in[Slot::x]);
+  const Operand x = Operand::channels_last(call.in[Slot::x]), plain = Operand::contiguous(call.in[Slot::weight]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
-  PackedWeight weight(Operand::contiguous(call.in[Slot::weight]), whole.groups);
-  const Array y = allocate(call.out[0], channels_last_strides(call.out[0].shape()));
+  const Array* const start = with_bias ? &bias.array : nullptr;
+  if (product) return product_conv(whole, x, plain, start, call.out[0]);
 
+  const ConvResult y(call.out[0], finisher);
+  if (direct) {
+    direct_conv(whole, x.array, plain.array, start, y);
+    return true;
+  }
+  if (tiles) {
+    tiles_conv(whole, x.array, plain, start ? start->as<float>() : nullptr, read(call.out[0]));
+    return true;
+  }
+  PackedWeight weight(plain, whole.groups);
   parallel_for(divide_up(whole.batch, images) * slabs, 1, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t image = piece / slabs * images, row = piece % slabs * rows;
       const Geometry part = by_rows ? whole.rows(row, std::min(whole.result[0], row + rows))
                                     : whole.images(std::min(images, whole.batch - image));
+      const int64_t pixels = Geometry::product(part.result), row_pixels = pixels / part.result[0];
       Primitive& primitive = conv_primitive(part, dtype, with_bias);
       primitive.place(0, at(x.array, image, by_rows ? whole.first_row(row) : 0));
       primitive.place(1, weight.in(primitive.desc(1)));
-      primitive.place(2, at(y, image, row));
       if (with_bias) primitive.place(3, bias.array.data);
-      primitive.execute();
+      y.piece((image * whole.result[0] + row) * row_pixels * whole.out, part.batch * pixels * whole.out,
+              [&](std::byte* to) {
+                primitive.place(2, to);
+                primitive.execute();
+              });
     }
   });
   return true;
+}
+
+}  // namespace
+
+bool run(const op::Conv& conv, Call call) { return convolve(conv, call, nullptr); }
+
+bool multiply(const op::Epilogue& op, Call call, const Finisher& finisher) {
+  const auto* conv = std::get_if<op::Conv>(&op.product);
+  return conv && convolve(*conv, call, &finisher);
 }
 
 bool run(const op::ConvTranspose& op, Call call) {
@@ -140,11 +153,11 @@ bool run(const op::ConvTranspose& op, Call call) {
   const Operand y = Operand::channels_last(call.in[Slot::y]), plain = Operand::contiguous(call.in[Slot::weight]);
   if (product) return product_conv_data(whole, y, plain, call.out[0]);
 
-  const Array x = allocate(call.out[0], channels_last_strides(shape));
   if (direct) {
-    direct_conv_data(whole, y.array, plain.array, x);
+    direct_conv_data(whole, y.array, plain.array, ConvResult(call.out[0], nullptr));
     return true;
   }
+  const Array x = allocate(call.out[0], channels_last_strides(shape));
   PackedWeight weight(plain, whole.groups);
   parallel_for(divide_up(whole.batch, images) * (by_rows ? slabs : 1), 1, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;

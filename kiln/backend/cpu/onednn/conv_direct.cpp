@@ -88,7 +88,8 @@ std::size_t packed_size(const Geometry& g) {
   return static_cast<std::size_t>(Geometry::product(g.kernel) * g.in * padded_channels(g.out));
 }
 
-void convolve(const Geometry& g, const Array& x, const std::vector<float>& packed, const float* bias, const Array& y) {
+void convolve(const Geometry& g, const Array& x, const std::vector<float>& packed, const float* bias,
+              const ConvResult& y) {
   std::vector<float> start(static_cast<std::size_t>(padded_channels(g.out)), 0.0f);
   if (bias) std::copy_n(bias, g.out, start.begin());
   const int64_t image = Geometry::product(g.result) * g.out;
@@ -96,7 +97,9 @@ void convolve(const Geometry& g, const Array& x, const std::vector<float>& packe
     Images images(g, x);
     const DirectShape shape = shape_of(g, images.row());
     for (int64_t i = begin; i < end; ++i)
-      direct_forward(shape, images.image(i), packed.data(), start.data(), y.as<float>() + i * image);
+      y.piece(i * image, image, [&](std::byte* to) {
+        direct_forward(shape, images.image(i), packed.data(), start.data(), reinterpret_cast<float*>(to));
+      });
   });
 }
 
@@ -113,14 +116,14 @@ bool direct_data_fits(const Geometry& g, DType dtype) {
 
 bool direct_weight_fits(const Geometry& g, DType dtype) { return g.in <= 16 && g.out <= 32 && direct_fits(g, dtype); }
 
-void direct_conv(const Geometry& g, const Array& x, const Array& weight, const Array* bias, const Array& y) {
+void direct_conv(const Geometry& g, const Array& x, const Array& weight, const Array* bias, const ConvResult& y) {
   std::vector<float> packed(packed_size(g), 0.0f);
   each_weight(
       g, [&](int64_t plain, int64_t place) { packed[static_cast<std::size_t>(place)] = weight.as<float>()[plain]; });
   convolve(g, x, packed, bias ? bias->as<float>() : nullptr, y);
 }
 
-void direct_conv_data(const Geometry& g, const Array& y, const Array& weight, const Array& x) {
+void direct_conv_data(const Geometry& g, const Array& y, const Array& weight, const ConvResult& x) {
   const Geometry adjoint = turned(g);
   std::vector<float> packed(packed_size(adjoint), 0.0f);
   const int64_t taps = Geometry::product(g.kernel);

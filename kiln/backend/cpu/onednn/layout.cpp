@@ -66,17 +66,6 @@ memory::data_type type_of(DType dtype) {
   return dtype == DType::BF16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-Dims channels_last_strides(const Shape& shape) {
-  Dims strides = Dims::filled(shape.size(), 1);
-  std::int64_t stride = shape[1];
-  for (int i = shape.size() - 1; i >= 2; --i) {
-    strides[i] = stride;
-    stride *= shape[i];
-  }
-  strides[0] = stride;
-  return strides;
-}
-
 Array read_channels_last(const Value& value, Value& held) {
   const Array array = read(value);
   if (is_channels_last(array)) return array;

@@ -5,12 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 
 namespace kiln::cpu::onednn {
-
-Dims channels_last_strides(const Shape& shape);
 
 /// An operand in channels-last order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
 Array read_channels_last(const Value& value, Value& held);

@@ -12,7 +12,8 @@ FastKernels onednn_kernels() {
                 });
               },
           .run = [](const op::Op& op,
-                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return onednn::run(o, call); }); }};
+                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return onednn::run(o, call); }); },
+          .multiply = onednn::multiply};
 }
 
 }  // namespace kiln::cpu

@@ -19,4 +19,7 @@ bool run(const op::Conv& conv, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);
 
+/// FastKernels::multiply, for convolutions.
+bool multiply(const op::Epilogue& op, Call call, const Finisher& finisher);
+
 }  // namespace kiln::cpu::onednn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/fused_chain.hpp"
 #include "kiln/backend/cpu/simd/fused_tiles.hpp"
@@ -47,16 +48,20 @@ bool fills_caches(Inputs in, std::span<const Value> out, const Shape& shape) {
   return bytes >= kStreamedBytes;
 }
 
+/// The order that the elements of a product's pieces are counted in.
+Dims order_of(const op::Epilogue& op) {
+  const Shape& shape = op.program->shape;
+  return std::holds_alternative<op::Conv>(op.product) ? channels_last_strides(shape) : contiguous_strides(shape);
+}
+
 class ChainFinisher final : public Finisher {
  public:
   ChainFinisher(const op::Epilogue& op, Call call, const ChainProgram& chain)
       : chain_(chain),
         dtype_(op.result.dtype),
         in_(op.inputs(call.in, Value())),
-        call_{.program = *op.program,
-              .in = in_,
-              .whole = {.shape = op.program->shape, .strides = contiguous_strides(op.program->shape)}} {
-    for (Value& out : call.out) call_.results.push_back(allocate(out));
+        call_{.program = *op.program, .in = in_, .whole = {.shape = op.program->shape, .strides = order_of(op)}} {
+    for (Value& out : call.out) call_.results.push_back(allocate(out, call_.whole.strides));
     call_.streams = fills_caches(in_, call.out, op.program->shape);
     operands_ = ChainProgram::operands_of(call_);
   }
