@@ -16,7 +16,7 @@ class Signature;
 class Memory;
 
 /// Who packs, the first part of a form's signature.
-enum class Packing : std::int64_t { OneDnn, ConvTiles };
+enum class Packing : std::int64_t { OneDnn, ConvDirect, ConvTiles, Tiles };
 
 /// What is kept with one block of memory: packed forms of its contents. They go with it, and with forget_packed().
 class PackedForms {

@@ -87,5 +87,21 @@ TEST_F(AmxMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
                                   multiply);
 }
 
+TEST_F(AmxMatmul, KeepsPackedWeightsFromTheSecondTimeOn) {
+  for (const std::int64_t rows : {3, 600}) {  // in one piece and in several
+    const Value x = numbers_in({rows, 80}, 1), w = numbers_in({80, 100}, 2);
+    const auto kept = [&] { return static_cast<const Memory&>(*w.node()->storage).packed_forms().count(); };
+    const Value first = multiply(x, w);
+    EXPECT_EQ(kept(), 0);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(first, multiply(x, w)));
+    EXPECT_EQ(kept(), 1);
+    check(x, w);
+    // The same memory in another order is another weight.
+    const Value y = numbers_in({rows, 100}, 3), turned = view_of(w, {100, 80}, {1, 100});
+    for (int i = 0; i < 3; ++i) check(y, turned);
+    EXPECT_EQ(kept(), 2);
+  }
+}
+
 }  // namespace
 }  // namespace kiln::cpu

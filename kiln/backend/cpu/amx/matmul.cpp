@@ -4,12 +4,12 @@
 // tiles, those of some 256 rows fit into the second-level cache, and the two operands of one block of 32 x 32 results
 // into the first. The right operand is packed beforehand, by all threads, where several pieces want the same part of it.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/product.hpp"
+#include "kiln/backend/cpu/signature.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::amx {
@@ -93,22 +93,18 @@ void pack_blocks(const Lines& lines, int64_t count, int64_t depth, uint16_t* pac
 /// The right operands as pieces want them: for each matrix, for each kDepth of its rows, its blocks of columns.
 class PackedRight {
  public:
-  explicit PackedRight(const Product& p) : p_(p), matrix_size_(packed_size(p.n, p.k)), shared_(p.batch) {
+  /// Of `operand`, which keeps them from the second time on. Without `always` there may be none before.
+  PackedRight(const Product& p, const Value& operand, bool always)
+      : p_(p), matrix_size_(packed_size(p.n, p.k)), shared_(p.batch) {
     for (int i = 0; i < shared_.size(); ++i)
       if (p.b.batch[i] == 0) shared_[i] = 1;
-    const int64_t matrices = numel(shared_);
-    block_ = make_ref<Memory>(static_cast<std::size_t>(matrices * matrix_size_) * sizeof(uint16_t));
-    constexpr int64_t kColumns = 16 * kBlock;
-    const int64_t across = divide_up(p.n, kColumns), down = divide_up(p.k, kDepth);
-    parallel_for(matrices * down * across, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t column = part % across * kColumns, k = part / across % down * kDepth,
-                      matrix = part / (across * down);
-        pack_blocks<pack_right>(columns_of(p, first_of(matrix), column, k), std::min(kColumns, p.n - column),
-                                std::min(kDepth, p.k - k), place(matrix, column, k));
-      }
-    });
+    const Signature form(Packing::Tiles, reinterpret_cast<std::intptr_t>(p.b.data), p.n, p.k, p.b.row, p.b.column,
+                         shared_, p.b.batch);
+    const auto bytes = static_cast<std::size_t>(numel(shared_) * matrix_size_) * sizeof(uint16_t);
+    block_ =
+        (always ? packed : kept)(operand, form, bytes, [&](std::byte* to) { pack(reinterpret_cast<uint16_t*>(to)); });
   }
+  explicit operator bool() const { return static_cast<bool>(block_); }
 
   const uint16_t* at(int64_t index, int64_t column, int64_t k) const {
     int64_t matrix = 0, step = 1;
@@ -117,10 +113,25 @@ class PackedRight {
       step *= shared_[dim];
       index /= p_.batch[dim];
     }
-    return place(matrix, column, k);
+    return reinterpret_cast<const uint16_t*>(block_->bytes()) + place(matrix, column, k);
   }
 
  private:
+  void pack(uint16_t* to) const {
+    const Product& p = p_;
+    const int64_t matrices = numel(shared_);
+    constexpr int64_t kColumns = 16 * kBlock;
+    const int64_t across = divide_up(p.n, kColumns), down = divide_up(p.k, kDepth);
+    parallel_for(matrices * down * across, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t column = part % across * kColumns, k = part / across % down * kDepth,
+                      matrix = part / (across * down);
+        pack_blocks<pack_right>(columns_of(p, first_of(matrix), column, k), std::min(kColumns, p.n - column),
+                                std::min(kDepth, p.k - k), to + place(matrix, column, k));
+      }
+    });
+  }
+
   /// A product in the batch that has right operand `matrix`.
   int64_t first_of(int64_t matrix) const {
     int64_t index = 0, step = 1;
@@ -131,9 +142,8 @@ class PackedRight {
     }
     return index;
   }
-  uint16_t* place(int64_t matrix, int64_t column, int64_t k) const {
-    return reinterpret_cast<uint16_t*>(block_->bytes()) + matrix * matrix_size_ + k * round_up(p_.n, kTile) +
-           column * round_up(std::min(kDepth, p_.k - k), kPairs);
+  int64_t place(int64_t matrix, int64_t column, int64_t k) const {
+    return matrix * matrix_size_ + k * round_up(p_.n, kTile) + column * round_up(std::min(kDepth, p_.k - k), kPairs);
   }
 
   const Product& p_;
@@ -169,11 +179,11 @@ void run_piece(const Product& p, const PackedRight* right, int64_t index, int64_
             result + i * kBlock * p.c.row + j * kBlock, p.c.row);
 }
 
-void run_pieces(const Product& p, const Piece& piece) {
+/// `operand` owns the memory of p.b.
+void run_pieces(const Product& p, const Value& operand, const Piece& piece) {
   const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns), matrices = numel(p.batch);
   const bool is_repeated = std::find(p.b.batch.begin(), p.b.batch.end(), 0) != p.b.batch.end();
-  std::optional<PackedRight> right;
-  if (down > 1 || is_repeated) right.emplace(p);
+  const PackedRight right(p, operand, down > 1 || is_repeated);
 
   // Many small products make a piece together.
   const int64_t together = std::clamp<int64_t>(kWorthAThread / cost(piece.rows, piece.columns, p.k), 1, 64);
@@ -182,7 +192,7 @@ void run_pieces(const Product& p, const Piece& piece) {
       int64_t rest = part;
       const auto next = [&rest](int64_t size) { return std::exchange(rest, rest / size) % size; };
       const int64_t row = next(down) * piece.rows, column = next(across) * piece.columns;
-      run_piece(p, right ? &*right : nullptr, rest, row, std::min(piece.rows, p.m - row), column,
+      run_piece(p, right ? &right : nullptr, rest, row, std::min(piece.rows, p.m - row), column,
                 std::min(piece.columns, p.n - column));
     }
   });
@@ -196,7 +206,7 @@ bool run(const op::Matmul&, Call call) {
     if (operand.dtype() != DType::BF16 || operand.rank() < 2) return false;
   Value copies[2];
   const Product p = product_of(call, copies);
-  if (!p.empty()) run_pieces(p, cut(p));
+  if (!p.empty()) run_pieces(p, copies[1].node() ? copies[1] : call.in[1], cut(p));
   return true;
 }
 

@@ -93,7 +93,7 @@ bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
 
   const ConvResult y(call.out[0], finisher);
   if (direct) {
-    direct_conv(whole, x.array, plain.array, start, y);
+    direct_conv(whole, x.array, plain, start, y);
     return true;
   }
   if (tiles) {
@@ -154,7 +154,7 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (product) return product_conv_data(whole, y, plain, call.out[0]);
 
   if (direct) {
-    direct_conv_data(whole, y.array, plain.array, ConvResult(call.out[0], nullptr));
+    direct_conv_data(whole, y.array, plain, ConvResult(call.out[0], nullptr));
     return true;
   }
   const Array x = allocate(call.out[0], channels_last_strides(shape));

@@ -4,6 +4,7 @@
 
 #include "kiln/backend/cpu/onednn/direct.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
+#include "kiln/backend/cpu/signature.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::onednn {
@@ -88,17 +89,29 @@ std::size_t packed_size(const Geometry& g) {
   return static_cast<std::size_t>(Geometry::product(g.kernel) * g.in * padded_channels(g.out));
 }
 
-void convolve(const Geometry& g, const Array& x, const std::vector<float>& packed, const float* bias,
-              const ConvResult& y) {
+/// `weight` as fill(numbers) orders it for the convolution `g`, which may be the adjoint of its own.
+Ref<Memory> pack(const Geometry& g, const Operand& weight, FunctionRef<void(float*)> fill) {
+  const Signature form(Packing::ConvDirect, reinterpret_cast<std::intptr_t>(weight.array.data), weight.array.shape,
+                       g.out, g.in);
+  const std::size_t count = packed_size(g);
+  return packed(weight.value, form, count * sizeof(float), [&](std::byte* to) {
+    auto* const numbers = reinterpret_cast<float*>(to);
+    std::fill_n(numbers, count, 0.0f);
+    fill(numbers);
+  });
+}
+
+void convolve(const Geometry& g, const Array& x, const Memory& packed, const float* bias, const ConvResult& y) {
   std::vector<float> start(static_cast<std::size_t>(padded_channels(g.out)), 0.0f);
   if (bias) std::copy_n(bias, g.out, start.begin());
+  const auto* const weight = reinterpret_cast<const float*>(packed.bytes());
   const int64_t image = Geometry::product(g.result) * g.out;
   parallel_for(g.batch, divide_up(g.batch, pieces(g.batch * g.cost())), [&](int64_t begin, int64_t end) {
     Images images(g, x);
     const DirectShape shape = shape_of(g, images.row());
     for (int64_t i = begin; i < end; ++i)
       y.piece(i * image, image, [&](std::byte* to) {
-        direct_forward(shape, images.image(i), packed.data(), start.data(), reinterpret_cast<float*>(to));
+        direct_forward(shape, images.image(i), weight, start.data(), reinterpret_cast<float*>(to));
       });
   });
 }
@@ -116,23 +129,25 @@ bool direct_data_fits(const Geometry& g, DType dtype) {
 
 bool direct_weight_fits(const Geometry& g, DType dtype) { return g.in <= 16 && g.out <= 32 && direct_fits(g, dtype); }
 
-void direct_conv(const Geometry& g, const Array& x, const Array& weight, const Array* bias, const ConvResult& y) {
-  std::vector<float> packed(packed_size(g), 0.0f);
-  each_weight(
-      g, [&](int64_t plain, int64_t place) { packed[static_cast<std::size_t>(place)] = weight.as<float>()[plain]; });
-  convolve(g, x, packed, bias ? bias->as<float>() : nullptr, y);
+void direct_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y) {
+  const auto* const from = weight.array.as<float>();
+  const Ref<Memory> packed = pack(
+      g, weight, [&](float* to) { each_weight(g, [&](int64_t plain, int64_t place) { to[place] = from[plain]; }); });
+  convolve(g, x, *packed, bias ? bias->as<float>() : nullptr, y);
 }
 
-void direct_conv_data(const Geometry& g, const Array& y, const Array& weight, const ConvResult& x) {
+void direct_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
   const Geometry adjoint = turned(g);
-  std::vector<float> packed(packed_size(adjoint), 0.0f);
+  const auto* const from = weight.array.as<float>();
   const int64_t taps = Geometry::product(g.kernel);
-  each_weight(adjoint, [&](int64_t plain, int64_t place) {
-    // plain counts [in, out, taps]; the weight is [out, in, taps], and the kernel's last tap comes first
-    const int64_t tap = plain % taps, o = plain / taps % g.out, i = plain / taps / g.out;
-    packed[static_cast<std::size_t>(place)] = weight.as<float>()[(o * g.in + i) * taps + taps - 1 - tap];
+  const Ref<Memory> packed = pack(adjoint, weight, [&](float* to) {
+    each_weight(adjoint, [&](int64_t plain, int64_t place) {
+      // plain counts [in, out, taps]; the weight is [out, in, taps], and the kernel's last tap comes first
+      const int64_t tap = plain % taps, o = plain / taps % g.out, i = plain / taps / g.out;
+      to[place] = from[(o * g.in + i) * taps + taps - 1 - tap];
+    });
   });
-  convolve(adjoint, y, packed, nullptr, x);
+  convolve(adjoint, y, *packed, nullptr, x);
 }
 
 void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end, float* weight) {
