@@ -227,9 +227,9 @@ int main(int count, char** words) {
   // All of ours before all of theirs: two sets of spinning threads would disturb each other.
   for (Row& row : rows) row.us = row.ours();
   omp_set_num_threads(num_threads());
-  std::printf("%d threads, us per call\n%-44s %10s %10s %7s\n", num_threads(), "", "kiln", "oneDNN", "ratio");
+  std::printf("%d threads, us per call\n%-46s %10s %10s %7s\n", num_threads(), "", "kiln", "oneDNN", "ratio");
   for (const Row& row : rows) {
     const double theirs = row.theirs();
-    std::printf("%-44s %10.2f %10.2f %7.2f\n", row.name.c_str(), row.us, theirs, row.us / theirs);
+    std::printf("%-46s %10.2f %10.2f %7.2f\n", row.name.c_str(), row.us, theirs, row.us / theirs);
   }
 }

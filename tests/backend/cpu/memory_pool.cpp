@@ -151,7 +151,8 @@ TEST(MemoryPool, ReportsTheLargestHoldersTogetherWhereTheyAreAlike) {
   pool.give_back(gone, 64 * kMiB);
   (void)pool.acquire(64);
   EXPECT_EQ(pool.report(),
-            "30 MiB in use (uploads 2 MiB, results 24 MiB, scratch 4 MiB, packed 0 bytes), 110 MiB held from the system, peak 94 MiB, "
+            "30 MiB in use (uploads 2 MiB, results 24 MiB, scratch 4 MiB, packed 0 bytes), 110 MiB held from the "
+            "system, peak 94 MiB, "
             "the limit is 256 MiB; the largest: 3 results float32 [8, 512, 512] (24 MiB), 1 scratch block (4 MiB), "
             "1 upload int16 [1024, 1024] (2 MiB), and 64 bytes in others");
 }

@@ -237,7 +237,7 @@ class Convolution {
 bool tiles_fit(const Geometry& g, DType dtype) {
   // Measured on Emerald Rapids: with more pixels oneDNN is ahead, with lines of fewer the tiles are too low.
   const int64_t pixels = g.batch * Geometry::product(g.result);
-  return dtype == DType::F32 && g.groups == 1 && g.in >= 16 && 4 * pixels <= g.out &&
+  return dtype == DType::F32 && g.groups == 1 && g.in >= 16 && 2 * pixels <= g.out &&
          (g.pointwise() || g.result.back() >= 4);
 }
 
