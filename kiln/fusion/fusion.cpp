@@ -11,7 +11,7 @@ namespace kiln::fusion {
 namespace {
 
 constexpr std::size_t kMostOps = 4096;  // a segment that nobody reads from is run when it is this long
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;  // or its tensors, some of which it keeps alive, this large
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;  // or the tensors that it keeps alive are this large
 
 /// In place of the contents of a value that could not be computed.
 struct Failure final : Storage {

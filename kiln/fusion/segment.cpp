@@ -64,7 +64,7 @@ const Value* Segment::find_foreign(Inputs in) const {
 std::uint32_t Segment::add(const Ref<Node>& node, std::uint64_t pending) {
   const auto index = static_cast<std::uint32_t>(values_.size());
   node->mark.bits.store(pending | epoch() << kIndexBits | index, std::memory_order_relaxed);
-  bytes_ += numel(node->desc.shape) * static_cast<std::int64_t>(size_of(node->desc.dtype));
+  if (!pending) bytes_ += numel(node->desc.shape) * static_cast<std::int64_t>(size_of(node->desc.dtype));
   values_.push_back(node);
   return index;
 }

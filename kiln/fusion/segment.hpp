@@ -60,7 +60,7 @@ class Segment {
   /// Names this segment among all that ever were; 0 while it is empty.
   std::uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
   std::size_t size() const { return entries_.size(); }
-  /// Of all its values, had they memory of their own.
+  /// Of the operands that it keeps alive; its results have no memory yet.
   std::int64_t bytes() const { return bytes_; }
   bool empty() const { return entries_.empty(); }
   const std::vector<Entry>& entries() const { return entries_; }
