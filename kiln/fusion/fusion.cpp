@@ -38,6 +38,14 @@ bool logs() {
   return wanted;
 }
 
+/// Which operands nobody but the list has; for Call::last_uses.
+std::uint64_t last_uses(Inputs in) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < in.size() && i < 64; ++i)
+    if (in[i].node() && in[i].node()->has_one_owner()) bits |= std::uint64_t{1} << i;
+  return bits;
+}
+
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
@@ -192,10 +200,11 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
     return;
   }
   for (const std::uint32_t result : step.out) out.emplace_back(values[result]);
+  for (const std::uint32_t value : step.release) values[value] = nullptr;
   std::exception_ptr error = failure ? failure->error : nullptr;
   if (!error) {
     try {
-      inner_->run(step.op, {in, out});
+      inner_->run(step.op, {in, out, last_uses(in)});
     } catch (const Error& wrong) { error = placed(wrong, segment.place_of(step.entry)); } catch (...) {
       error = std::current_exception();
     }
@@ -208,10 +217,9 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
     failed_ = true;
     for (Value& value : out) value.node()->storage = make_ref<Failure>(error);
   }
-  for (const std::uint32_t result : step.out) arrive(*values[result]);
+  for (const Value& value : out) arrive(*value.node());
   in.clear();
   out.clear();
-  for (const std::uint32_t value : step.release) values[value] = nullptr;
 }
 
 }  // namespace kiln::fusion

@@ -20,6 +20,10 @@ struct Op;
 struct Call {
   Inputs in;
   std::span<Value> out;
+  /// Bit i: nobody will read operand i after this call, so that a result may take its memory. Only Fusion knows; who
+  /// reads operands after running a call passes it on without this.
+  std::uint64_t last_uses = 0;
+  bool is_last_use(std::size_t operand) const { return operand < 64 && (last_uses >> operand & 1); }
 };
 
 /// What is called once data have arrived; a coroutine's handle fits in it.

@@ -32,10 +32,26 @@ Dims order_of(const Value& out, const op::Sequence& sequence, Inputs in) {
   return order;
 }
 
+/// Results lie where operands do that nobody reads afterwards: neither other calls nor the step that makes the result.
+void allocate_all(const op::Sequence& sequence, Call call) {
+  SpareVector<std::size_t> last_reader(call.in.size()), maker;
+  for (std::size_t i = 0; i < sequence.steps.size(); ++i) {
+    maker.insert(maker.end(), sequence.steps[i].results, i);
+    for (const op::Sequence::Operand from : sequence.steps[i].in)
+      if (from.from == op::Sequence::Operand::Input) last_reader[from.index] = i;
+  }
+  for (std::size_t i = 0; i < call.out.size(); ++i) {
+    const Dims order = order_of(call.out[i], sequence, call.in);
+    for (std::size_t k = 0; k < call.in.size(); ++k)
+      if (last_reader[k] < maker[sequence.outputs[i]] && take_memory(call.out[i], order, call, k)) break;
+    allocate(call.out[i], order);
+  }
+}
+
 }  // namespace
 
 void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
-  for (Value& out : call.out) allocate(out, order_of(out, sequence, call.in));
+  allocate_all(sequence, call);
   std::vector<int> output_of(sequence.results.size(), -1);
   for (std::size_t i = 0; i < sequence.outputs.size(); ++i) output_of[sequence.outputs[i]] = static_cast<int>(i);
   const int rank = sequence.results[0].shape.size();

@@ -7,6 +7,17 @@
 #include "kiln/ops/op.hpp"
 
 namespace kiln::cpu {
+namespace {
+
+/// Of the program's operands, the product among them.
+std::uint64_t last_uses(const op::Epilogue& op, Call call) {
+  if (op.input >= 63) return 0;
+  const std::uint64_t product = std::uint64_t{1} << op.input, uses = call.last_uses >> op.operands;
+  const std::uint64_t before = uses & (product - 1);
+  return before | product | (uses - before) << 1;
+}
+
+}  // namespace
 
 void Cpu::run_epilogue(const op::Epilogue& op, Call call) {
   const Inputs operands = call.in.first(op.operands);
@@ -25,13 +36,20 @@ void Cpu::run_epilogue(const op::Epilogue& op, Call call) {
     shaped = Value(make_ref<Node>(Desc{op.program->shape, op.result.dtype}, product.device()));
     run_kernel(op::Reshape{op.program->shape}, {{&product, 1}, {&shaped, 1}});
   }
+  product = Value();
   const SpareValues inputs = op.inputs(call.in, shaped);
-  if (op.program->steps.size() > 1) return run_kernel(op::Fused{op.program}, {inputs, call.out});
+  const std::uint64_t uses = last_uses(op, call);
+  if (op.program->steps.size() > 1) return run_kernel(op::Fused{op.program}, {inputs, call.out, uses});
   const op::Program::Step& only = op.program->steps[0];
   Value in[3];
+  std::uint64_t own_uses = 0;
   const auto count = static_cast<std::size_t>(op::arity(only.op));
-  for (std::size_t i = 0; i < count; ++i) in[i] = inputs[only.in[i].index];
-  std::visit([&](const auto& o) { run_kernel(o, {Inputs(in, count), call.out}); }, only.op);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint16_t input = only.in[i].index;
+    in[i] = inputs[input];
+    if (input < 64) own_uses |= (uses >> input & 1) << i;
+  }
+  std::visit([&](const auto& o) { run_kernel(o, {Inputs(in, count), call.out, own_uses}); }, only.op);
 }
 
 }  // namespace kiln::cpu

@@ -98,6 +98,19 @@ Array allocate(Value& result, const Dims& strides, MemoryUse use) {
   return read(result);
 }
 
+bool take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
+  if (!call.is_last_use(i) || result.node()->storage) return false;
+  const Node& operand = *call.in[i].node();
+  if (!operand.storage->has_one_owner() || operand.desc != result.node()->desc) return false;
+  if (!same_order(operand.desc.shape, operand.strides, strides)) return false;
+  const auto& memory = static_cast<const Memory&>(*operand.storage);
+  // The books say what a block is for.
+  if (memory.use() != MemoryUse::Result || memory.size() != bytes_of(operand.desc)) return false;
+  memory.packed_forms().forget();
+  alias(result, call.in[i], strides, 0);
+  return true;
+}
+
 void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset) {
   Node& node = *result.node();
   node.storage = operand.node()->storage;

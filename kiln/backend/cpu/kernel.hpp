@@ -22,6 +22,7 @@ class Memory : public Storage {
   static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
   std::byte* bytes() const { return bytes_; }
   std::size_t size() const { return size_; }
+  MemoryUse use() const { return use_; }
 
   /// What packed() keeps with it. It holds because a block that was filled is not written again while a value lies in
   /// it; who gives the block to a new value calls forget().
@@ -59,6 +60,9 @@ Array read_contiguous(const Value& value, Value& held);
 Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
 /// The same in the order of `strides`, which must cover the result without gaps or overlap (a permutation).
 Array allocate(Value& result, const Dims& strides, MemoryUse use = MemoryUse::Result);
+/// Gives a result the memory of operand i of a call that is its last use, if it lies there alone and as the result is
+/// to lie, in the order of `strides`. For kernels that write an element once they have read those in its place.
+bool take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i);
 /// Makes a result a view of an operand's memory.
 void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset);
 /// Strides that cover `shape` without gaps in the memory order of the operands (the first dense one of that shape

@@ -15,7 +15,7 @@ void zip(const T* x, std::size_t x_step, const T* y, std::size_t y_step, void* z
   constexpr std::size_t lanes = kLanes<T>;
   using Result = decltype(Row::of(Vector<T>(0), Vector<T>(0)));
   using Out = std::conditional_t<std::is_same_v<Result, Vector<T>>, T, std::uint8_t>;
-  auto* HWY_RESTRICT out = static_cast<Out*>(z);
+  auto* out = static_cast<Out*>(z);
   const std::size_t x_advance = x_step * lanes, y_advance = y_step * lanes;
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes, x += x_advance, y += y_advance)

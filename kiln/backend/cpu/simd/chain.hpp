@@ -63,7 +63,7 @@ struct Links {
   Link (*end)();
   void (*fill)(float* block, float number);
   /// Runs the parts of a chain on `count` elements, at least a block. Where the last elements fill no block, it takes
-  /// some that were done before once more; so results must not lie where operands do.
+  /// some that were done before once more: whose results lie where operands do must leave them out.
   void (*run)(std::span<const Link* const> parts, const Place* places, std::size_t count);
 };
 const Links& links();

@@ -35,6 +35,20 @@ constexpr std::int64_t kBinaryGrain[] = {
 };
 
 Array allocate_like(Call call) { return allocate(call.out[0], follow_order(call.out[0].shape(), call.in)); }
+/// Where a result goes, and whether past the caches.
+struct Target {
+  Array array;
+  bool streams;
+};
+/// Where an operand lies that nobody reads afterwards, if there is one: what was read from there is in the caches.
+Target allocate_in_place(Call call) {
+  Value& result = call.out[0];
+  const Dims strides = follow_order(result.shape(), call.in);
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    if (take_memory(result, strides, call, i)) return {allocate(result, strides), false};
+  const Array array = allocate(result, strides);
+  return {array, array.numel() * static_cast<std::int64_t>(size_of(array.dtype)) >= kStreamedBytes};
+}
 
 /// The type of number that a tensor of `dtype` is computed in here; nothing where there is none.
 template <class F>
@@ -55,11 +69,11 @@ bool visit_computed(DType dtype, F&& f) {
 /// Calls block(position, count, out) over all of `result` with `limit(position, count)` elements at a time. Results
 /// come as `computed` and are rounded to the type of `result` where that is narrower.
 template <class Limit, class Block>
-void each_block(const Array& result, DType computed, std::int64_t begin, std::int64_t end, Limit&& limit,
+void each_block(const Target& goal, DType computed, std::int64_t begin, std::int64_t end, Limit&& limit,
                 Block&& block) {
+  const auto& [result, streams] = goal;
   const bool rounds = result.dtype != computed && result.dtype != DType::Bool;
   const auto size = static_cast<std::int64_t>(size_of(result.dtype));
-  const bool streams = result.numel() * size >= kStreamedBytes;
   alignas(kVectorBytes) std::byte made[kBlock * 8], rounded[kBlock * 2];
   for (std::int64_t at = begin; at < end;) {
     const std::int64_t count = limit(at, rounds || streams ? std::min(end - at, kBlock) : end - at);
@@ -76,12 +90,13 @@ template <class T>
 bool run_unary(op::UnaryFn fn, Call call, DType computed) {
   const UnaryBlock<T> function = unary_block<T>(fn);
   if (!function) return false;
-  const Array result = allocate_like(call);
+  const Target goal = allocate_in_place(call);
+  const Array& result = goal.array;
   const Operand x(call.in[0], result, computed);
   parallel_for(result.numel(), kUnaryGrain[static_cast<std::size_t>(fn)], [&](std::int64_t begin, std::int64_t end) {
     Feed<T> feed(x);
     each_block(
-        result, computed, begin, end, [&](std::int64_t at, std::int64_t count) { return feed.limit(at, count); },
+        goal, computed, begin, end, [&](std::int64_t at, std::int64_t count) { return feed.limit(at, count); },
         [&](std::int64_t at, std::int64_t count, void* out) {
           const Run<T> run = feed.read(at, count);
           function(run.data, run.step, out, static_cast<std::size_t>(count));
@@ -94,12 +109,13 @@ template <class T>
 bool run_binary(op::BinaryFn fn, Call call, DType computed) {
   const BinaryBlock<T> function = binary_block<T>(fn);
   if (!function) return false;
-  const Array result = allocate_like(call);
+  const Target goal = allocate_in_place(call);
+  const Array& result = goal.array;
   const Operand x(call.in[0], result, computed), y(call.in[1], result, computed);
   parallel_for(result.numel(), kBinaryGrain[static_cast<std::size_t>(fn)], [&](std::int64_t begin, std::int64_t end) {
     Feed<T> x_feed(x), y_feed(y);
     each_block(
-        result, computed, begin, end,
+        goal, computed, begin, end,
         [&](std::int64_t at, std::int64_t count) { return y_feed.limit(at, x_feed.limit(at, count)); },
         [&](std::int64_t at, std::int64_t count, void* out) {
           const Run<T> x_run = x_feed.read(at, count), y_run = y_feed.read(at, count);
@@ -175,7 +191,7 @@ bool run(const op::Binary& op, Call call) {
   if (op.fn == op::BinaryFn::Div && call.in[1].is_scalar())
     if (const std::optional<double> inverse = exact_inverse(call.in[1].scalar())) {
       const Value in[] = {call.in[0], *inverse};
-      return run(op::Binary{op::BinaryFn::Mul}, {in, call.out});
+      return run(op::Binary{op::BinaryFn::Mul}, {in, call.out, call.last_uses});
     }
   bool done = false;
   visit_computed(dtype, [&]<class T>(TypeTag<T>, DType computed) { done = run_binary<T>(op.fn, call, computed); });

@@ -26,15 +26,36 @@ std::int64_t grain_of(const op::Program& program) {
   return std::clamp<std::int64_t>(262144 / cost / kBlock, 2, 64) * kBlock;
 }
 
+/// The last step that reads each input.
+std::vector<std::size_t> last_readers(const op::Program& program) {
+  std::vector<std::size_t> readers(program.inputs.size());
+  for (std::size_t i = 0; i < program.steps.size(); ++i)
+    for (int k = 0; k < op::arity(program.steps[i].op); ++k)
+      if (const op::Program::Operand from = program.steps[i].in[static_cast<std::size_t>(k)];
+          from.from == op::Program::Operand::Input)
+        readers[from.index] = i;
+  return readers;
+}
+
 /// A program made ready, once.
 struct Prepared final : op::Program::Made {
-  explicit Prepared(const op::Program& program) : chain(program), grain(grain_of(program)) {
+  explicit Prepared(const op::Program& program)
+      : chain(program), last_reader(last_readers(program)), grain(grain_of(program)) {
     if (!chain.runs()) tiles.emplace(program);
   }
   const ChainProgram chain;
   std::optional<TileProgram> tiles;
+  const std::vector<std::size_t> last_reader;
   const std::int64_t grain;
 };
+
+/// Gives result i of a chain the memory of an operand that no step reads once the first elements are stored, if there is
+/// one.
+bool take_operand(const Prepared& prepared, const op::Program& program, const Dims& strides, Call call, std::size_t i) {
+  for (std::size_t k = 0; k < call.in.size(); ++k)
+    if (prepared.last_reader[k] <= program.outputs[i] && take_memory(call.out[i], strides, call, k)) return true;
+  return false;
+}
 
 /// Does it move so much that the first results are gone from the caches when the last are made? A result may be part of
 /// a larger one that is made bit by bit.
@@ -100,7 +121,11 @@ bool run(const op::Fused& op, Call call) {
     if (!fused.whole.contiguous() || fused.whole.numel() == 0) return false;
     fused.folding = &folding.emplace(program);
   }
-  for (Value& out : call.out.first(program.outputs.size())) fused.results.push_back(allocate(out, fused.whole.strides));
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    const Dims& strides = fused.whole.strides;
+    fused.in_place.push_back(prepared.chain.runs() && take_operand(prepared, program, strides, call, i));
+    fused.results.push_back(allocate(call.out[i], strides));
+  }
   fused.streams = fills_caches(call.in, call.out.first(program.outputs.size()), program.shape);
   if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
   else prepared.tiles->run(fused, prepared.grain);

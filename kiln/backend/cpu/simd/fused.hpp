@@ -28,8 +28,9 @@ struct FusedCall {
   Inputs in;
   Array whole;                   // shape and order of the results; no memory
   SpareVector<Array> results{};  // the program's outputs
+  SpareVector<bool> in_place{};  // which of them lie where operands do
   Folding* folding = nullptr;    // what folds at its end, if anything does
-  bool streams = false;          // results go past the caches
+  bool streams = false;          // the others go past the caches
 
   /// Computes all elements in pieces of about `grain`: make_worker() gives a thread what it calls with
   /// (begin, end, totals), the totals being null where nothing is folded.

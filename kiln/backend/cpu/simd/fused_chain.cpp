@@ -171,7 +171,10 @@ ChainProgram::ChainProgram(const op::Program& program) { ChainBuilder(program, *
 class ChainWorker {
  public:
   ChainWorker(const ChainProgram& chain, const FusedCall& call, const SpareVector<Operand>& operands)
-      : chain_(chain), call_(call), width_(static_cast<std::int64_t>(chain.links_.width)) {
+      : chain_(chain),
+        call_(call),
+        width_(static_cast<std::int64_t>(chain.links_.width)),
+        any_in_place_(std::ranges::find(call.in_place, true) != call.in_place.end()) {
     static thread_local Scratch scratch;
     static thread_local std::vector<Place> places;
     const std::size_t inputs = call.in.size(), results = call.results.size(), folds = call.program.folds.size();
@@ -187,7 +190,7 @@ class ChainWorker {
     places_ = places.data();
     places_[kOwnPlace].data = blocks_;  // two blocks
     for (std::size_t i = 1; i < count; ++i) places_[i].data = block(i);
-    for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = call.streams;
+    for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = call.streams && !call.in_place[i];
     for (std::size_t i = 0; i < folds; ++i)
       places_[results_ + results + i].data = reinterpret_cast<std::byte*>(new (&lanes_[i]) FoldLanes);
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
@@ -244,6 +247,8 @@ class ChainWorker {
   std::int64_t run(std::int64_t at, std::int64_t count) {
     for (const Tensor& tensor : tensors_) count = tensor.feed.limit(at, count);
     const bool fills_blocks = count >= width_;
+    // Elements that fill no block would be computed once more from what lies there by then.
+    if (fills_blocks && any_in_place_) count -= count % width_;
     for (Tensor& tensor : tensors_) {
       const Run<float> run = tensor.feed.read(at, count);
       Place& place = places_[tensor.place];
@@ -286,6 +291,7 @@ class ChainWorker {
   const ChainProgram& chain_;
   const FusedCall& call_;
   const std::int64_t width_;
+  const bool any_in_place_;
   Place* places_;
   std::byte* blocks_;  // the links' two, then one for each further place
   std::span<Tensor> tensors_;

@@ -24,6 +24,12 @@ void each_row(std::int64_t rows, std::int64_t length, F&& row) {
                });
 }
 
+/// Rows in the place of their operand's if nobody reads those afterwards: each is read before it is written.
+float* allocate_in_place(Call call, std::size_t operand) {
+  take_memory(call.out[0], contiguous_strides(call.out[0].shape()), call, operand);
+  return allocate(call.out[0]).as<float>();
+}
+
 }  // namespace
 
 bool run(const op::Softmax& op, Call call) {
@@ -31,7 +37,7 @@ bool run(const op::Softmax& op, Call call) {
   if (call.in[0].dtype() != DType::F32 || op.dim != shape.size() - 1) return false;
   Value held;
   const float* x = read_contiguous(call.in[0], held).as<const float>();
-  float* z = allocate(call.out[0]).as<float>();
+  float* z = allocate_in_place(call, 0);
   const std::int64_t length = shape.back(), rows = length ? numel(shape) / length : 0;
   each_row(rows, length, [&](std::int64_t i) { softmax_row(x + i * length, z + i * length, length, op.log); });
   return true;
@@ -45,7 +51,7 @@ bool run(const op::LayerNorm&, Call call) {
   const Array weight = read_contiguous(call.in[LayerNorm::weight], held[1]);
   const Array bias = read_contiguous(call.in[LayerNorm::bias], held[2]);
   const auto epsilon = call.in[LayerNorm::epsilon].scalar().to<float>();
-  float* z = allocate(call.out[0]).as<float>();
+  float* z = allocate_in_place(call, LayerNorm::x);
   const std::int64_t length = weight.numel(), rows = length ? x.numel() / length : 0;
   each_row(rows, length, [&](std::int64_t i) {
     layer_norm_row(x.as<float>() + i * length, weight.as<float>(), bias.as<float>(), epsilon, z + i * length, length);

@@ -15,7 +15,7 @@ void map(const T* x, std::size_t x_step, void* z, std::size_t n) {
   constexpr std::size_t lanes = kLanes<T>;
   using Result = decltype(Row::of(Vector<T>(0)));
   using Out = std::conditional_t<std::is_same_v<Result, Vector<T>>, T, std::uint8_t>;
-  auto* HWY_RESTRICT out = static_cast<Out*>(z);
+  auto* out = static_cast<Out*>(z);
   const std::size_t advance = x_step * lanes;
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes, x += advance) store(Row::of(Vector<T>::load(x)), out + i);
