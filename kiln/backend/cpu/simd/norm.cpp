@@ -1,4 +1,4 @@
-// Softmax, layer norm and cross entropy in single precision, each row in one go.
+// Softmax, layer norm and cross entropy, computed in single precision, each row in one go.
 #include "kiln/backend/cpu/simd/norm.hpp"
 
 #include <algorithm>
@@ -61,7 +61,8 @@ bool run(const op::LayerNorm&, Call call) {
 
 bool run(const op::CrossEntropy&, Call call) {
   using op::CrossEntropy;
-  if (call.in[CrossEntropy::logits].dtype() != DType::F32) return false;
+  const DType dtype = call.out[0].dtype();
+  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) return false;
   Value held[2];
   const Array logits = read_contiguous(call.in[CrossEntropy::logits], held[0]);
   const Array indices = read_contiguous(call.in[CrossEntropy::targets], held[1]);
@@ -71,9 +72,19 @@ bool run(const op::CrossEntropy&, Call call) {
   for (const std::int64_t target : targets)
     require<IndexError>(target >= 0 && target < classes, "cross_entropy: target ", target, " is out of range for ",
                         classes, " classes");
-  float* z = allocate(call.out[0]).as<float>();
+  const Array result = allocate(call.out[0]);
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
   each_row(batch, classes, [&](std::int64_t i) {
-    z[i] = cross_entropy_row(logits.as<float>() + i * classes, classes, targets[static_cast<std::size_t>(i)]);
+    static thread_local std::vector<float> floats;  // of a row of halves
+    const std::byte* row = logits.data + i * classes * size;
+    if (dtype != DType::F32) {
+      floats.resize(static_cast<std::size_t>(classes));
+      convert(dtype, row, DType::F32, floats.data(), classes);
+      row = reinterpret_cast<const std::byte*>(floats.data());
+    }
+    const float loss =
+        cross_entropy_row(reinterpret_cast<const float*>(row), classes, targets[static_cast<std::size_t>(i)]);
+    convert(DType::F32, &loss, dtype, result.data + i * size, 1);
   });
   return true;
 }
