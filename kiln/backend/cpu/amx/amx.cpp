@@ -12,7 +12,8 @@ FastKernels amx_kernels() {
                        });
               },
           .run = [](const op::Op& op,
-                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return amx::run(o, call); }); }};
+                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return amx::run(o, call); }); },
+          .multiply = amx::multiply};
 }
 
 }  // namespace kiln::cpu

@@ -16,5 +16,7 @@ std::false_type run(const T&, Call) {
 
 /// bfloat16, summed in float32; false for other types and without tiles.
 bool run(const op::Matmul&, Call call);
+/// As FastKernels has it.
+bool multiply(const op::Epilogue&, Call call, const Finisher&);
 
 }  // namespace kiln::cpu::amx

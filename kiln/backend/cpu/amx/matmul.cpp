@@ -11,6 +11,7 @@
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/backend/cpu/signature.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/epilogue.hpp"
 
 namespace kiln::cpu::amx {
 namespace {
@@ -152,13 +153,14 @@ class PackedRight {
   Ref<Memory> block_;
 };
 
-/// Rows [row, row + rows) and columns likewise of product `index`.
-void run_piece(const Product& p, const PackedRight* right, int64_t index, int64_t row, int64_t rows, int64_t column,
-               int64_t columns) {
+/// Rows [row, row + rows) and columns likewise of product `index`; for `finisher`, if there is one.
+void run_piece(const Product& p, const PackedRight* right, const Finisher* finisher, int64_t index, int64_t row,
+               int64_t rows, int64_t column, int64_t columns) {
   const int64_t deepest = std::min(kDepth, p.k), across = divide_up(columns, kBlock), down = divide_up(rows, kBlock);
   const int64_t left_size = packed_size(round_up(rows, kBlock), deepest);
   const int64_t right_size = right ? 0 : packed_size(round_up(columns, kBlock), deepest);
-  const auto [left, sums] = scratch(left_size + right_size, across * down * kSums);
+  const int64_t result_size = finisher ? round_up(rows * columns, kPairs) : 0;  // the sums lie on a line of the cache
+  const auto [left, sums] = scratch(left_size + right_size + result_size, across * down * kSums);
   uint16_t* const own_right = left + left_size;
 
   const Tiles tiles;
@@ -172,15 +174,21 @@ void run_piece(const Product& p, const PackedRight* right, int64_t index, int64_
         multiply(left + i * step, columns_packed + j * step, rows - i * kBlock, columns - j * kBlock, depth, k > 0,
                  sums + (j * down + i) * kSums);
   }
-  auto* const result = reinterpret_cast<uint16_t*>(p.c.data) + p.c.offset(p.batch, index) + row * p.c.row + column;
+  uint16_t* const result =
+      finisher ? own_right + right_size
+               : reinterpret_cast<uint16_t*>(p.c.data) + p.c.offset(p.batch, index) + row * p.c.row + column;
+  const int64_t step = finisher ? columns : p.c.row;
   for (int64_t i = 0; i < down; ++i)
     for (int64_t j = 0; j < across; ++j)
       store(sums + (j * down + i) * kSums, std::min(kBlock, rows - i * kBlock), std::min(kBlock, columns - j * kBlock),
-            result + i * kBlock * p.c.row + j * kBlock, p.c.row);
+            result + i * kBlock * step + j * kBlock, step);
+  if (finisher)
+    finisher->finish(
+        {(index * p.m + row) * p.n + column, rows, columns, p.n, reinterpret_cast<const std::byte*>(result), columns});
 }
 
 /// `operand` owns the memory of p.b.
-void run_pieces(const Product& p, const Value& operand, const Piece& piece) {
+void run_pieces(const Product& p, const Value& operand, const Piece& piece, const Finisher* finisher) {
   const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns), matrices = numel(p.batch);
   const bool is_repeated = std::find(p.b.batch.begin(), p.b.batch.end(), 0) != p.b.batch.end();
   const PackedRight right(p, operand, down > 1 || is_repeated);
@@ -192,22 +200,32 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece) {
       int64_t rest = part;
       const auto next = [&rest](int64_t size) { return std::exchange(rest, rest / size) % size; };
       const int64_t row = next(down) * piece.rows, column = next(across) * piece.columns;
-      run_piece(p, right ? &right : nullptr, rest, row, std::min(piece.rows, p.m - row), column,
+      run_piece(p, right ? &right : nullptr, finisher, rest, row, std::min(piece.rows, p.m - row), column,
                 std::min(piece.columns, p.n - column));
     }
   });
 }
 
-}  // namespace
-
-bool run(const op::Matmul&, Call call) {
+/// False where pieces are not worth handing to `finisher`.
+bool multiply(Call call, const Finisher* finisher) {
   if (call.out[0].dtype() != DType::BF16 || !available()) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != DType::BF16 || operand.rank() < 2) return false;
   Value copies[2];
-  const Product p = product_of(call, copies);
-  if (!p.empty()) run_pieces(p, copies[1].node() ? copies[1] : call.in[1], cut(p));
+  const Product p = product_of(call, copies, !finisher);
+  if (p.empty()) return !finisher;
+  const Piece piece = cut(p);
+  if (finisher && piece.columns < std::min(p.n, kWorthFinishing)) return false;
+  run_pieces(p, copies[1].node() ? copies[1] : call.in[1], piece, finisher);
   return true;
+}
+
+}  // namespace
+
+bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
+
+bool multiply(const op::Epilogue& op, Call call, const Finisher& finisher) {
+  return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &finisher);
 }
 
 }  // namespace kiln::cpu::amx
