@@ -19,11 +19,12 @@ Value linear(const Value& x, const Value& weight, const Value& bias) {
   // All leading dimensions become one: a single product, forward and backward.
   Shape shape = x.shape();
   const Value rows = x.rank() == 2 ? x : reshape(x, {numel(shape) / std::max<std::int64_t>(in, 1), in});
-  Value y = matmul(rows, transpose(weight));
-  // Under Autocast the product comes in half precision, and is to stay so.
-  if (bias) y = y + (autocast_dtype() == DType::F32 ? bias : cast(bias, y.dtype()));
   shape.back() = out;
-  return x.rank() == 2 ? y : reshape(y, shape);
+  // The bias comes last, so that what follows may join it.
+  const Value y = reshape(matmul(rows, transpose(weight)), shape);
+  if (!bias) return y;
+  // Under Autocast the product comes in half precision, and is to stay so.
+  return y + (autocast_dtype() == DType::F32 ? bias : cast(bias, y.dtype()));
 }
 
 }  // namespace kiln
