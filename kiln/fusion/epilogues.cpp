@@ -8,6 +8,9 @@ namespace {
 
 using Program = op::Program;
 
+// Products with fewer elements stay in the cache anyway, and are made too quickly.
+constexpr std::int64_t kLeast = 1 << 17;
+
 class Joiner {
  public:
   Joiner(Plan& plan, const Segment& segment)
@@ -43,13 +46,14 @@ class Joiner {
   template <class Product>
   void join(std::size_t product, const Product& op) {
     std::uint32_t value = plan_.steps[product].out[0];
-    const DType dtype = desc(Reference::value(value)).dtype;
+    const auto& [shape, dtype] = desc(Reference::value(value));
+    constexpr bool kMultiplies = std::is_same_v<Product, op::Matmul>;
+    if (kMultiplies && numel(shape) < kLeast) return;
     if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) return;
     std::vector<std::size_t> joined{product};
     std::optional<std::size_t> reader = only_reader(value);
     // Elements keep their order under another shape; those of a convolution may lie in another order than row-major.
-    constexpr bool kReshapes = std::is_same_v<Product, op::Matmul>;
-    for (; kReshapes && reader && std::holds_alternative<op::Reshape>(plan_.steps[*reader].op.is);
+    for (; kMultiplies && reader && std::holds_alternative<op::Reshape>(plan_.steps[*reader].op.is);
          reader = only_reader(value)) {
       joined.push_back(*reader);
       value = plan_.steps[*reader].out[0];

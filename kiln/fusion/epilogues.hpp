@@ -1,4 +1,4 @@
-// A pass over a plan: a product whose result only an elementwise step reads becomes one step with it, op::Epilogue.
+// A pass over a plan: a large product that only an elementwise step reads becomes one step with it, op::Epilogue.
 #pragma once
 #include "kiln/fusion/plan.hpp"
 

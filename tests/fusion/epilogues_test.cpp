@@ -31,15 +31,14 @@ std::vector<double> product(const Value& a, const Value& b) {
   const std::vector<double> x = doubles(a), y = doubles(b);
   const int64_t m = a.dim(-2), k = a.dim(-1), n = b.dim(-1);
   std::vector<double> result;
-  for (int64_t matrix = 0; matrix < a.numel() / (m * k); ++matrix)
-    for (int64_t i = 0; i < m; ++i)
-      for (int64_t j = 0; j < n; ++j) {
-        double sum = 0;
-        for (int64_t l = 0; l < k; ++l)
-          sum += x[static_cast<std::size_t>((matrix * m + i) * k + l)] *
-                 y[static_cast<std::size_t>((matrix * k + l) * n + j)];
-        result.push_back(sum);
-      }
+  for (int64_t row = 0; row < a.numel() / k; ++row) {
+    result.resize(result.size() + static_cast<std::size_t>(n));
+    double* const sums = result.data() + row * n;
+    for (int64_t l = 0; l < k; ++l) {
+      const double* const from = y.data() + (row / m * k + l) * n;
+      for (int64_t j = 0; j < n; ++j) sums[j] += x[static_cast<std::size_t>(row * k + l)] * from[j];
+    }
+  }
   return result;
 }
 
@@ -54,10 +53,10 @@ int runs(const FusedDevice& fused, F&& program) {
 
 struct Operands {
   explicit Operands(const FusedDevice& fused, DType dtype = DType::F32)
-      : x(eighths(fused.device, {4, 6}, 1, dtype)),
-        w(eighths(fused.device, {6, 5}, 2, dtype)),
-        bias(eighths(fused.device, {5}, 3, dtype)),
-        residual(eighths(fused.device, {4, 5}, 4, dtype)) {
+      : x(eighths(fused.device, {512, 6}, 1, dtype)),
+        w(eighths(fused.device, {6, 256}, 2, dtype)),
+        bias(eighths(fused.device, {256}, 3, dtype)),
+        residual(eighths(fused.device, {512, 256}, 4, dtype)) {
     fused.device.flush();
   }
   Value x, w, bias, residual;
@@ -73,20 +72,21 @@ TEST(Epilogues, JoinBiasActivationResidualAndScale) {
     EXPECT_EQ(runs(fused, [&] { return matmul(o.x, o.w) * matmul(o.x, o.w); }), 1);
     EXPECT_EQ(runs(fused, [&] { return 1 - matmul(o.x, o.w); }), 1);
     EXPECT_EQ(runs(fused, [&] { return cast(matmul(o.x, o.w), DType::F64); }), 1);
-    EXPECT_EQ(runs(fused, [&] { return matmul(matmul(o.x, o.w) + o.bias, transpose(o.w)) * 2; }), 3);  // and a view
+    EXPECT_EQ(runs(fused, [&] { return matmul(matmul(o.x, o.w) + o.bias, transpose(o.residual)) * 2; }),
+              3);  // and a view
   }
 }
 
 TEST(Epilogues, JoinThroughAnotherShape) {
   const FusedDevice fused;
-  const Value x = eighths(fused.device, {2, 3, 6}, 1), w = eighths(fused.device, {5, 6}, 2),
-              residual = eighths(fused.device, {2, 3, 5}, 3);
+  const Value x = eighths(fused.device, {4, 128, 6}, 1), w = eighths(fused.device, {256, 6}, 2),
+              residual = eighths(fused.device, {4, 128, 256}, 3);
   fused.device.flush();
-  EXPECT_EQ(runs(fused, [&] { return reshape(matmul(x, transpose(w)), {2, 3, 5}) + residual; }), 2);  // and a view
-  const Value y = reshape(matmul(reshape(x, {6, 6}), transpose(w)), {2, 3, 5}) + residual;
-  const std::vector<double> expected = product(reshape(x, {6, 6}), transpose(w)), add = doubles(residual),
-                            found = doubles(y);
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(found[i], expected[i] + add[i]) << i;
+  const auto program = [&] { return reshape(matmul(reshape(x, {512, 6}), transpose(w)), {4, 128, 256}) + residual; };
+  EXPECT_EQ(runs(fused, program), 3);  // two are views
+  const std::vector<double> expected = product(reshape(x, {512, 6}), transpose(w)), add = doubles(residual),
+                            found = doubles(program());
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(found[i], expected[i] + add[i]) << i;
 }
 
 TEST(Epilogues, WaitForOtherOperands) {
@@ -118,7 +118,7 @@ TEST(Epilogues, LeaveProductsThatOthersSee) {
             3);
   EXPECT_EQ(runs(fused,
                  [&] {
-                   const Value p = multiplied(), view = reshape(p, {5, 4});
+                   const Value p = multiplied(), view = reshape(p, {256, 512});
                    return std::tuple(view, view + 1);
                  }),
             3);
@@ -135,23 +135,25 @@ TEST(Epilogues, LeaveProductsThatOthersSee) {
 TEST(Epilogues, LeaveWhatTheyCannotFinish) {
   const FusedDevice fused;
   const Operands o(fused), wide(fused, DType::F64);
-  const Value row = eighths(fused.device, {1, 6}, 5), many = eighths(fused.device, {6, 200}, 6);
+  const Value row = eighths(fused.device, {1, 6}, 5), many = eighths(fused.device, {6, 140'000}, 6),
+              rows = eighths(fused.device, {2, 140'000}, 7), small = eighths(fused.device, {6, 6}, 8);
   fused.device.flush();
-  EXPECT_EQ(runs(fused, [&] { return matmul(row, o.w) + o.residual; }), 2);              // repeated
-  EXPECT_EQ(runs(fused, [&] { return transpose(matmul(o.x, o.w)) * 2; }), 3);            // in another order
-  EXPECT_EQ(runs(fused, [&] { return matmul(wide.x, wide.w) * 2; }), 2);                 // float64
-  EXPECT_EQ(runs(fused, [&] { return sum(square(matmul(o.x, many)), {1}, true); }), 2);  // reduced
+  EXPECT_EQ(runs(fused, [&] { return matmul(row, many) + rows; }), 2);                  // repeated
+  EXPECT_EQ(runs(fused, [&] { return transpose(matmul(o.x, o.w)) * 2; }), 3);           // in another order
+  EXPECT_EQ(runs(fused, [&] { return matmul(wide.x, wide.w) * 2; }), 2);                // float64
+  EXPECT_EQ(runs(fused, [&] { return sum(square(matmul(o.x, o.w)), {1}, true); }), 2);  // reduced
+  EXPECT_EQ(runs(fused, [&] { return matmul(small, small) * 2; }), 2);                  // in the cache anyway
 }
 
 TEST(Epilogues, JoinTheLastOfSeveralProducts) {
   const FusedDevice fused;
   const Operands o(fused);
-  const Value h = eighths(fused.device, {4, 6}, 7), u = eighths(fused.device, {6, 5}, 8);
+  const Value h = eighths(fused.device, {512, 6}, 7), u = eighths(fused.device, {6, 256}, 8);
   fused.device.flush();
   EXPECT_EQ(runs(fused, [&] { return matmul(o.x, o.w) + matmul(h, u) + o.bias; }), 2);
   const std::vector<double> one = product(o.x, o.w), other = product(h, u), add = doubles(o.bias),
                             found = doubles(matmul(o.x, o.w) + matmul(h, u) + o.bias);
-  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(found[i], one[i] + other[i] + add[i % 5]) << i;
+  for (std::size_t i = 0; i < one.size(); ++i) ASSERT_EQ(found[i], one[i] + other[i] + add[i % 256]) << i;
 }
 
 struct Sizes {
@@ -159,11 +161,11 @@ struct Sizes {
   int64_t m, n, k;
 };
 
-// From a single tile to several pieces and blocks of terms, with few and many columns.
-const Sizes kSizes[] = {{{}, 1, 700, 40},  {{}, 5, 3, 7},          {{}, 64, 10, 784},    {{}, 33, 257, 800},
-                        {{}, 300, 64, 65}, {{}, 250, 1100, 30},    {{}, 700, 12, 300},   {{}, 31, 128, 16},
-                        {{7}, 40, 33, 20}, {{2, 3}, 130, 200, 40}, {{3}, 250, 260, 130}, {{}, 520, 512, 100},
-                        {{}, 9, 1024, 64}, {{64}, 16, 24, 16},     {{}, 200, 1030, 100}};
+// One row and few, few columns, pieces that have rows whole and others, several blocks of terms.
+const Sizes kSizes[] = {{{}, 1, 140'000, 5},  {{}, 2, 70'000, 9},     {{}, 14'000, 10, 40}, {{}, 12'000, 11, 300},
+                        {{}, 514, 257, 30},   {{}, 300, 500, 65},     {{}, 250, 1100, 30},  {{}, 9, 16'000, 20},
+                        {{7}, 400, 60, 20},   {{2, 3}, 130, 200, 40}, {{3}, 250, 260, 130}, {{}, 520, 512, 100},
+                        {{}, 140, 1030, 400}, {{400}, 16, 24, 16},    {{}, 4100, 33, 7}};
 
 /// [..., rows, columns], whose columns lie side by side if `across`.
 Value matrix(const FusedDevice& fused, const Shape& batch, int64_t rows, int64_t columns, bool across, unsigned seed,
@@ -242,7 +244,7 @@ TEST(Epilogues, GiveTheSameBitsAsTheOpsAlone) {
     for (float& number : data.as<float>()) number = normal(random);
     return data;
   };
-  for (const auto& [m, n, k] : {std::array<int64_t, 3>{37, 1030, 900}, {300, 256, 100}, {256, 64, 600}}) {
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{130, 1030, 900}, {600, 256, 100}, {2100, 64, 600}}) {
     const TensorData x = numbers({m, k}), w = numbers({n, k}), b = numbers({n});
     const auto computed = [&](const Device& device, int threads) {
       set_num_threads(threads);
@@ -272,9 +274,9 @@ TEST(Epilogues, NeedNoMemoryForTheProduct) {
 
 TEST(Epilogues, RunOnABackendWithoutFastKernels) {
   const Device device(make_ref<fusion::Fusion>(Device::parse("reference").handle()));
-  const Value x = eighths(device, {7, 9}, 1), w = eighths(device, {9, 8}, 2), b = eighths(device, {8}, 3);
+  const Value x = eighths(device, {600, 3}, 1), w = eighths(device, {3, 220}, 2), b = eighths(device, {220}, 3);
   const std::vector<double> found = doubles(relu(matmul(x, w) + b)), sums = product(x, w), add = doubles(b);
-  for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(found[i], std::max(sums[i] + add[i % 8], 0.0)) << i;
+  for (std::size_t i = 0; i < sums.size(); ++i) ASSERT_EQ(found[i], std::max(sums[i] + add[i % 220], 0.0)) << i;
 }
 
 }  // namespace
