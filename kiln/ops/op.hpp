@@ -54,7 +54,8 @@ concept Composite = Primitive<T> && requires(const T op, Inputs in) {
 
 /// Made by the planner out of ops that were inferred and recorded one by one.
 template <class T>
-concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, Blocked>;
+concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, Blocked> ||
+                  std::is_same_v<T, Together>;
 
 template <class T>
 struct Checked {

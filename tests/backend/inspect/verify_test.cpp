@@ -149,5 +149,16 @@ TEST(Verify, FindsNothingWrongWithWhatIsRight) {
   }
 }
 
+TEST(Verify, ComparesTheStepsOfPlansWithTheReference) {
+  const Verify verify(Device(make_ref<fusion::Fusion>(Device::parse("cpu").handle())),
+                      {.reference = Device::parse("reference")});
+  const Value x = reshape(arange(0.0, 2048.0, 1.0, verify.device(), DType::F32) * 1e-3, {512, 4});
+  const Value product = relu(matmul(x, transpose(x)) + 1);  // finished as it is made
+  std::vector<Value> small;
+  for (int i = 1; i < 9; ++i) small.push_back(exp(narrow(x, 0, i, 7)) * 0.5 + i);  // together
+  verify.device().sync();
+  EXPECT_GE(verify.compared(), 3);
+}
+
 }  // namespace
 }  // namespace kiln
