@@ -71,5 +71,13 @@ TEST_P(CpuView, JoinsPartsOfAnyLayoutAndEmptyOnes) {
   EXPECT_EQ(cat(std::vector{a, a}, 0).data().shape(), (Shape{4, 3}));
 }
 
+// So many that threads share them.
+TEST_P(CpuView, JoinsManyParts) {
+  const Value x = counted({8, 37, 1000});
+  Values parts;
+  for (std::int64_t i = 0; i < 37; ++i) parts.push_back(narrow(x, 1, i, 1));
+  EXPECT_EQ(cat(parts, 1).data().to_vector<float>(), x.data().to_vector<float>());
+}
+
 }  // namespace
 }  // namespace kiln

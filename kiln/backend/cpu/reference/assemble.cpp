@@ -1,19 +1,35 @@
 #include "kiln/ops/assemble.hpp"
+
+#include <algorithm>
+
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::reference {
 
 void run(const op::Cat& op, Call call) {
+  constexpr std::int64_t kGrain = 65536;  // elements worth a thread's while
   const Array z = allocate(call.out[0]);
   const int dim = wrap_dim(op::Cat::kName, op.dim, z.shape.size());
-  Array part = z;
+  SpareVector<Array> parts;
+  std::byte* place = z.data;
   for (const Value& value : call.in) {
-    const Array x = read(value);
-    part.shape = x.shape;
-    copy(x, part);
-    part.data += x.shape[dim] * z.strides[dim] * static_cast<std::int64_t>(size_of(z.dtype));
+    Array& part = parts.emplace_back(z);
+    part.shape = value.shape();
+    part.data = place;
+    place += part.shape[dim] * z.strides[dim] * static_cast<std::int64_t>(size_of(z.dtype));
   }
+  // Many small parts are shared out to the threads; large ones are copied by all.
+  const auto count = static_cast<std::int64_t>(parts.size());
+  const std::int64_t together =
+      z.numel() < count * kGrain ? count * kGrain / std::max<std::int64_t>(z.numel(), 1) : count;
+  parallel_for(count, std::max<std::int64_t>(together, 1), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      copy(read(call.in[at]), parts[at]);
+    }
+  });
 }
 
 }  // namespace kiln::cpu::reference
