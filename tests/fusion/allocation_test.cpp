@@ -21,6 +21,8 @@ void* counted(std::size_t bytes) {
 
 }  // namespace
 
+// The compiler takes malloc for a stranger here where it sees through the first of these alone.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
