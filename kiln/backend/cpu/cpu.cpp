@@ -15,8 +15,7 @@ namespace {
 
 /// Composite ops that are more to the processor than what they are made of.
 template <class T>
-constexpr bool kRunsItself = std::is_same_v<T, op::Custom> || std::is_same_v<T, op::Epilogue> ||
-                             std::is_same_v<T, op::Blocked> || std::is_same_v<T, op::Together>;
+constexpr bool kRunsItself = std::is_same_v<T, op::Custom> || (op::Planned<T> && !std::is_same_v<T, op::Fused>);
 
 }  // namespace
 
