@@ -16,8 +16,8 @@ struct MemoryStatistics {
   std::int64_t uploads = 0;  // data that came from the host: batches, weights from a file
   std::int64_t results = 0;  // of operations: activations, gradients, parameters since they were drawn or trained
   std::int64_t scratch = 0;  // what kernels keep for themselves: workspaces
-  std::int64_t packed =
-      0;  // weights once more, in the order that kernels read them in; given back when memory is short
+  // Weights once more, in the order that kernels read them in; given back when memory is short.
+  std::int64_t packed = 0;
 
   // Blocks of memory, counted from the start of the program.
   std::int64_t requests = 0;         // that were asked for
