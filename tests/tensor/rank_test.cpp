@@ -27,9 +27,11 @@ TEST(Rank, FlattenMergesDimensions) {
   Tensor<1> all = block().flatten();
   Tensor<2> rest = block().flatten<1>();
   Tensor<2> front = block().flatten<0, 1>();
+  Tensor<1> single = block().sum().flatten();
   EXPECT_EQ(all.shape(), (Shape{24}));
   EXPECT_EQ(rest.shape(), (Shape{2, 12}));
   EXPECT_EQ(front.shape(), (Shape{6, 4}));
+  EXPECT_EQ(single.shape(), (Shape{1}));
 }
 
 TEST(Rank, UnsqueezeAddsAndSqueezeDropsADimension) {
