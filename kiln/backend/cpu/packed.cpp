@@ -9,7 +9,7 @@
 namespace kiln::cpu {
 
 struct PackedForms::Form {
-  Signature signature;
+  OwnSignature signature;
   Ref<Memory> block;
   Form* next;
 };
@@ -30,7 +30,7 @@ struct PackedForms::Lock {
 
 PackedForms::Form* PackedForms::find(const Signature& signature) const {
   Form* form = first_.load(std::memory_order_relaxed);
-  while (form && form->signature != signature) form = form->next;
+  while (form && form->signature.get() != signature) form = form->next;
   return form;
 }
 
@@ -67,7 +67,8 @@ int PackedForms::count() const {
   return count;
 }
 
-Ref<Memory> kept(const Value& operand, const Signature& form, std::size_t bytes, FunctionRef<void(std::byte*)> pack) {
+Ref<Memory> detail::kept(const Value& operand, const Signature& form, std::size_t bytes,
+                         FunctionRef<void(std::byte*)> pack) {
   PackedForms& forms = static_cast<const Memory&>(*operand.node()->storage).packed_forms();
   const auto known = [&]() -> Ref<Memory> {
     const PackedForms::Form* found = forms.find(form);
@@ -81,7 +82,8 @@ Ref<Memory> kept(const Value& operand, const Signature& form, std::size_t bytes,
   if (!(forms.asked_.fetch_or(bit, std::memory_order_relaxed) & bit)) return {};
 
   const Purpose purpose{.use = MemoryUse::Packed, .desc = &operand.node()->desc};
-  auto fresh = std::make_unique<PackedForms::Form>(PackedForms::Form{form, make_ref<Memory>(bytes, purpose), nullptr});
+  auto fresh = std::make_unique<PackedForms::Form>(
+      PackedForms::Form{OwnSignature(form), make_ref<Memory>(bytes, purpose), nullptr});
   pack(fresh->block->bytes());
   const PackedForms::Lock lock;
   if (Ref<Memory> of_another_thread = known()) return of_another_thread;
@@ -93,13 +95,6 @@ Ref<Memory> kept(const Value& operand, const Signature& form, std::size_t bytes,
   }
   Ref<Memory> block = fresh->block;
   forms.first_.store(fresh.release(), std::memory_order_release);
-  return block;
-}
-
-Ref<Memory> packed(const Value& operand, const Signature& form, std::size_t bytes, FunctionRef<void(std::byte*)> pack) {
-  if (Ref<Memory> block = kept(operand, form, bytes, pack)) return block;
-  auto block = make_ref<Memory>(bytes);
-  pack(block->bytes());
   return block;
 }
 

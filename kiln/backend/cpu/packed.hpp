@@ -1,5 +1,6 @@
 // Operands in the order that a kernel wants to read them in, kept where they will be wanted again: the weights of a
 // network that infers are packed twice, those of a training step, which are new tensors every time, are not kept.
+// Kernels ask for them by packing.hpp.
 #pragma once
 #include <atomic>
 
@@ -15,8 +16,10 @@ namespace kiln::cpu {
 class Signature;
 class Memory;
 
-/// Who packs, the first part of a form's signature.
-enum class Packing : std::int64_t { OneDnn, ConvDirect, ConvTiles, Tiles };
+namespace detail {
+/// For kept() of packing.hpp, which says what `form` has to say.
+Ref<Memory> kept(const Value& operand, const Signature& form, std::size_t bytes, FunctionRef<void(std::byte*)> pack);
+}  // namespace detail
 
 /// What is kept with one block of memory: packed forms of its contents. They go with it, and with forget_packed().
 class PackedForms {
@@ -32,7 +35,7 @@ class PackedForms {
   int count() const;
 
  private:
-  friend Ref<Memory> kept(const Value&, const Signature&, std::size_t, FunctionRef<void(std::byte*)>);
+  friend Ref<Memory> detail::kept(const Value&, const Signature&, std::size_t, FunctionRef<void(std::byte*)>);
   friend void forget_packed();
   struct Form;
   struct Lock;
@@ -45,14 +48,6 @@ class PackedForms {
   std::atomic<Form*> first_{nullptr};                  // changes under the lock
   PackedForms *previous_ = nullptr, *next_ = nullptr;  // of those that have some; under the lock
 };
-
-/// `bytes` that pack(to) wrote from the contents of `operand`, from the second time on that a form with this signature is
-/// asked for; they are kept, and counted as MemoryStatistics::packed. Null the first time. `form` says all that pack()
-/// does with the operand's memory: where it begins, how it lies, what comes out. From any thread.
-Ref<Memory> kept(const Value& operand, const Signature& form, std::size_t bytes, FunctionRef<void(std::byte*)> pack);
-
-/// The same, but the first time a block of which nothing is kept.
-Ref<Memory> packed(const Value& operand, const Signature& form, std::size_t bytes, FunctionRef<void(std::byte*)> pack);
 
 /// Lets go of all forms that are kept, for the sake of their memory. From any thread.
 void forget_packed();

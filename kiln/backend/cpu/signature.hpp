@@ -1,35 +1,93 @@
-// What something was made for, as numbers, so that it can be found again.
+// What something was made from, so that it can be found again: a plain struct, by its type and by all that is in it. Who
+// makes it has nothing else to read, so nothing can be left out of the key.
 #pragma once
-#include <concepts>
+#include <cstddef>
+#include <memory>
 #include <type_traits>
 
-#include "kiln/core/shape.hpp"
+#include "kiln/core/reflect_values.hpp"
 
 namespace kiln::cpu {
 
+namespace detail {
+
+/// Who holds something that reflection cannot take apart, and has a hash_value() and a == that sees everything in it, says
+/// so.
+template <class T>
+concept SaysPlain = requires { requires T::kPlain; };
+
+template <class T>
+constexpr bool is_plain() {
+  if constexpr (SaysPlain<T> || std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+    return true;
+  } else if constexpr (reflect::ListLike<T>) {
+    return is_plain<typename T::value_type>();
+  } else if constexpr (reflect::Aggregate<T>) {
+    // A field that is a reference cannot be assigned.
+    return std::is_copy_assignable_v<T> && []<std::size_t... I>(std::index_sequence<I...>) {
+      return (is_plain<reflect::FieldType<T, I>>() && ...);
+    }(std::make_index_sequence<reflect::field_count<T>>());
+  } else {
+    return false;
+  }
+}
+
+}  // namespace detail
+
+/// Structs of numbers, enumerators, lists of them and more such structs: all that they say, == sees. No pointers, no
+/// references, no lambdas.
+template <class T>
+concept Plain = reflect::Aggregate<T> && detail::is_plain<T>();
+
+/// A view of a plain struct that tells it from all others, of its own type and of others.
 class Signature {
  public:
-  /// Of numbers, enumerators and lists of numbers.
-  template <class... Parts>
-  explicit Signature(const Parts&... parts) {
-    (add(parts), ...);
-  }
+  template <Plain T>
+  explicit Signature(const T& object)
+      : kind_(&kKind<T>), object_(&object), hash_(reflect::detail::mix(kTypeHash<T>, reflect::hash(object))) {}
 
-  std::size_t hash() const;
-  friend bool operator==(const Signature&, const Signature&) = default;
+  std::size_t hash() const { return static_cast<std::size_t>(hash_); }
+  friend bool operator==(const Signature& a, const Signature& b) {
+    return a.kind_ == b.kind_ && a.hash_ == b.hash_ && a.kind_->equal(a.object_, b.object_);
+  }
 
  private:
-  void add(std::int64_t number) { numbers_.push_back(number); }
-  template <class E>
-  requires std::is_enum_v<E> void add(E value) {
-    add(static_cast<std::int64_t>(value));
+  friend class OwnSignature;
+  struct Kind {
+    bool (*equal)(const void*, const void*);
+    std::shared_ptr<const void> (*copy)(const void*);
+  };
+  template <class T>
+  static constexpr Kind kKind{
+      [](const void* a, const void* b) { return reflect::equal(*static_cast<const T*>(a), *static_cast<const T*>(b)); },
+      [](const void* object) -> std::shared_ptr<const void> {
+        return std::make_shared<const T>(*static_cast<const T*>(object));
+      }};
+  // Of the name, not the address: the same in every process.
+  template <class T>
+  static constexpr std::uint64_t kTypeHash = [] {
+    std::uint64_t hash = 0;
+    for (const char letter : std::string_view(reflect::detail::type_text<T>()))
+      hash = reflect::detail::mix(hash, static_cast<unsigned char>(letter));
+    return hash;
+  }();
+
+  const Kind* kind_;
+  const void* object_;
+  std::uint64_t hash_;
+};
+
+/// The same with a copy of the struct, for a cache to hold.
+class OwnSignature {
+ public:
+  explicit OwnSignature(const Signature& of) : object_(of.kind_->copy(of.object_)), signature_(of) {
+    signature_.object_ = object_.get();
   }
-  template <int N>
-  void add(const InlineList<std::int64_t, N>& list) {
-    add(list.size());
-    for (const std::int64_t number : list) add(number);
-  }
-  InlineList<std::int64_t, 48> numbers_;
+  const Signature& get() const { return signature_; }
+
+ private:
+  std::shared_ptr<const void> object_;
+  Signature signature_;
 };
 
 }  // namespace kiln::cpu

@@ -264,6 +264,27 @@ TEST(OneDnnConvolutions, KeepPackedWeightsFromTheSecondTimeOn) {
   }
 }
 
+TEST(OneDnnConvolutions, GiveTheBitsOfTheFirstTimeInAnyOrderOfPasses) {
+  // As many channels in as out, so that the passes' packed weights differ in nothing but their order.
+  for (const std::int64_t channels : {1, 3, 4, 8, 16, 17, 24, 32, 64, 256})
+    for (const std::int64_t kernel : {1, 3})
+      for (const std::int64_t size : {2, 5, 12}) {
+        SCOPED_TRACE(text(channels, " channels, kernel ", kernel, ", size ", size));
+        op::Conv conv = kPlain;
+        for (int i = 0; i < 2; ++i) conv.padding[i] = conv.padding_after[i] = kernel / 2;
+        const Value x = random_tensor({2, channels, size, size}, 1), y = random_tensor({2, channels, size, size}, 3);
+        const auto weight = [&] { return random_tensor({channels, channels, kernel, kernel}, 2); };
+        const auto forward = [&](const Value& w) { return run(conv, {x, w}); };
+        const auto adjoint = [&](const Value& w) { return run(op::ConvTranspose{conv, {size, size}}, {y, w}); };
+        const Value to_y = forward(weight()), to_x = adjoint(weight());
+        for (const std::string_view order : {"ffffaaaa", "aaaaffff", "fafafafa", "ffaaffaa", "afffa"}) {
+          const Value w = weight();
+          for (const char pass : order)
+            EXPECT_TRUE(pass == 'f' ? same_bits(forward(w), to_y) : same_bits(adjoint(w), to_x)) << pass << order;
+        }
+      }
+}
+
 TEST(OneDnnConvolutions, ReadWeightsInAnyOrder) {
   const Value x = random_tensor({2, 40, 6, 6}, 1), rows = random_tensor({3, 3, 40, 48}, 2);
   const Value w = view_of(rows, {48, 40, 3, 3}, {1, 48, 3 * 40 * 48, 40 * 48});

@@ -7,56 +7,67 @@
 namespace kiln::cpu::onednn {
 namespace {
 
-const auto no_primitive = [] { return Primitive(); };
+int made = 0;  // since a test began to count
 
-TEST(OneDnnPrimitives, AreMadeOncePerKeyAndThread) {
-  int made = 0;
-  const auto make = [&] {
+struct Sizes {
+  Shape sizes;
+  std::int64_t more = 0;
+
+  Primitive make() const {
     ++made;
-    return Primitive();
-  };
-  Primitive& first = cached(Signature(Task::Matmul, Shape{2, 3}), make);
-  EXPECT_EQ(&cached(Signature(Task::Matmul, Shape{2, 3}), make), &first);
+    return {};
+  }
+};
+/// The same fields, another primitive.
+struct OtherSizes {
+  Shape sizes;
+  std::int64_t more = 0;
+
+  Primitive make() const {
+    ++made;
+    return {};
+  }
+};
+struct Impossible {
+  Primitive make() const {
+    ++made;
+    throw dnnl::error(dnnl_unimplemented, "no");
+  }
+};
+
+TEST(OneDnnPrimitives, AreMadeOncePerRecipeAndThread) {
+  made = 0;
+  Primitive& first = cached(Sizes{{2, 3}});
+  EXPECT_EQ(&cached(Sizes{{2, 3}}), &first);
   EXPECT_EQ(made, 1);
-  cached(Signature(Task::Matmul, Shape{3, 2}), make);
-  cached(Signature(Task::Matmul, Shape{2}, std::int64_t{3}), make);
+  cached(Sizes{{3, 2}});
+  cached(Sizes{{2}, 3});
   EXPECT_EQ(made, 3);
-  std::thread([&] { cached(Signature(Task::Matmul, Shape{2, 3}), make); }).join();
+  EXPECT_NE(&cached(OtherSizes{{2, 3}}), &first);
   EXPECT_EQ(made, 4);
+  std::thread([&] { cached(Sizes{{2, 3}}); }).join();
+  EXPECT_EQ(made, 5);
 }
 
 TEST(OneDnnPrimitives, AreForgottenWhenTooManyAreHeld) {
-  int made = 0;
-  const Signature kept(Task::Conv);
-  const auto keep = [&] {
-    return &cached(kept, [&] {
-      ++made;
-      return Primitive();
-    });
-  };
-  keep();
+  made = 0;
+  cached(OtherSizes{});
   for (std::int64_t i = 0; i < 3 * static_cast<std::int64_t>(kMostPrimitives); ++i) {
-    cached(Signature(Task::Matmul, i), no_primitive);
-    keep();
+    cached(Sizes{{7}, i});
+    cached(OtherSizes{});
     EXPECT_LE(cached_primitives(), kMostPrimitives);
   }
-  EXPECT_EQ(made, 1) << "the one in use was forgotten";
-  cached(Signature(Task::Matmul, std::int64_t{0}), [&] {
-    ++made;
-    return Primitive();
-  });
-  EXPECT_EQ(made, 2) << "the first of many was kept";
+  const int all = 1 + 3 * static_cast<int>(kMostPrimitives);
+  EXPECT_EQ(made, all) << "the one in use was forgotten";
+  cached(Sizes{{7}, 0});
+  EXPECT_EQ(made, all + 1) << "the first of many was kept";
 }
 
 TEST(OneDnnPrimitives, RememberWhatOneDnnCannotDo) {
-  int tried = 0;
-  const auto make = [&]() -> Primitive {
-    ++tried;
-    throw dnnl::error(dnnl_unimplemented, "no");
-  };
-  EXPECT_FALSE(cached(Signature(Task::ConvData), make));
-  EXPECT_FALSE(cached(Signature(Task::ConvData), make));
-  EXPECT_EQ(tried, 1);
+  made = 0;
+  EXPECT_FALSE(cached(Impossible{}));
+  EXPECT_FALSE(cached(Impossible{}));
+  EXPECT_EQ(made, 1);
 }
 
 }  // namespace

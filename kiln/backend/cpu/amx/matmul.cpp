@@ -8,8 +8,8 @@
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
+#include "kiln/backend/cpu/packing.hpp"
 #include "kiln/backend/cpu/product.hpp"
-#include "kiln/backend/cpu/signature.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/epilogue.hpp"
 
@@ -74,9 +74,9 @@ Lines rows_of(const Product& p, int64_t index, int64_t row, int64_t k) {
   const Matrices& a = p.a;
   return {numbers_of(a) + a.offset(p.batch, index) + row * a.row + k * a.column, a.row, a.column};
 }
-Lines columns_of(const Product& p, int64_t index, int64_t column, int64_t k) {
-  const Matrices& b = p.b;
-  return {numbers_of(b) + b.offset(p.batch, index) + k * b.row + column * b.column, b.column, b.row};
+/// Of the matrix that begins `offset` elements behind the first.
+Lines columns_of(const Matrices& b, int64_t offset, int64_t column, int64_t k) {
+  return {numbers_of(b) + offset + k * b.row + column * b.column, b.column, b.row};
 }
 
 /// Packs `count` lines, blocks of kBlock one behind the other. Reads along memory: lines that lie across it together.
@@ -91,65 +91,59 @@ void pack_blocks(const Lines& lines, int64_t count, int64_t depth, uint16_t* pac
     }
 }
 
-/// The right operands as pieces want them: for each matrix, for each kDepth of its rows, its blocks of columns.
+/// Packs right operands k x n as pieces want them: for each matrix, for each kDepth of its rows, its blocks of columns.
+struct PackRight {
+  int64_t n, k, row, column;  // strides in elements
+  Shape batch;                // without what the operand repeats
+  Dims steps;
+
+  int64_t matrix_size() const { return packed_size(n, k); }
+  std::size_t bytes() const { return static_cast<std::size_t>(numel(batch) * matrix_size()) * sizeof(uint16_t); }
+  /// Where a block of columns from row `at` on lies.
+  int64_t place(int64_t matrix, int64_t first, int64_t at) const {
+    return matrix * matrix_size() + at * round_up(n, kTile) + first * round_up(std::min(kDepth, k - at), kPairs);
+  }
+  void pack(const std::byte* from, std::byte* to) const {
+    const Matrices right{const_cast<std::byte*>(from), row, column, steps};
+    constexpr int64_t kColumns = 16 * kBlock;
+    const int64_t across = divide_up(n, kColumns), down = divide_up(k, kDepth);
+    parallel_for(numel(batch) * down * across, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t first = part % across * kColumns, at = part / across % down * kDepth,
+                      matrix = part / (across * down);
+        pack_blocks<pack_right>(columns_of(right, right.offset(batch, matrix), first, at),
+                                std::min(kColumns, n - first), std::min(kDepth, k - at),
+                                reinterpret_cast<uint16_t*>(to) + place(matrix, first, at));
+      }
+    });
+  }
+};
+
+/// The right operands, packed by all threads before the pieces begin.
 class PackedRight {
  public:
   /// Of `operand`, which keeps them from the second time on. Without `always` there may be none before.
   PackedRight(const Product& p, const Value& operand, bool always)
-      : p_(p), matrix_size_(packed_size(p.n, p.k)), shared_(p.batch) {
-    for (int i = 0; i < shared_.size(); ++i)
-      if (p.b.batch[i] == 0) shared_[i] = 1;
-    const Signature form(Packing::Tiles, reinterpret_cast<std::intptr_t>(p.b.data), p.n, p.k, p.b.row, p.b.column,
-                         shared_, p.b.batch);
-    const auto bytes = static_cast<std::size_t>(numel(shared_) * matrix_size_) * sizeof(uint16_t);
-    block_ =
-        (always ? packed : kept)(operand, form, bytes, [&](std::byte* to) { pack(reinterpret_cast<uint16_t*>(to)); });
+      : batch_(p.batch), packer_{p.n, p.k, p.b.row, p.b.column, p.batch, p.b.batch} {
+    for (int i = 0; i < batch_.size(); ++i)
+      if (p.b.batch[i] == 0) packer_.batch[i] = 1;
+    block_ = always ? packed(operand, packer_) : kept(operand, packer_);
   }
   explicit operator bool() const { return static_cast<bool>(block_); }
 
   const uint16_t* at(int64_t index, int64_t column, int64_t k) const {
     int64_t matrix = 0, step = 1;
-    for (int dim = shared_.size() - 1; dim >= 0; --dim) {
-      if (shared_[dim] > 1) matrix += index % p_.batch[dim] * step;
-      step *= shared_[dim];
-      index /= p_.batch[dim];
+    for (int dim = batch_.size() - 1; dim >= 0; --dim) {
+      if (packer_.batch[dim] > 1) matrix += index % batch_[dim] * step;
+      step *= packer_.batch[dim];
+      index /= batch_[dim];
     }
-    return reinterpret_cast<const uint16_t*>(block_->bytes()) + place(matrix, column, k);
+    return reinterpret_cast<const uint16_t*>(block_->bytes()) + packer_.place(matrix, column, k);
   }
 
  private:
-  void pack(uint16_t* to) const {
-    const Product& p = p_;
-    const int64_t matrices = numel(shared_);
-    constexpr int64_t kColumns = 16 * kBlock;
-    const int64_t across = divide_up(p.n, kColumns), down = divide_up(p.k, kDepth);
-    parallel_for(matrices * down * across, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t column = part % across * kColumns, k = part / across % down * kDepth,
-                      matrix = part / (across * down);
-        pack_blocks<pack_right>(columns_of(p, first_of(matrix), column, k), std::min(kColumns, p.n - column),
-                                std::min(kDepth, p.k - k), to + place(matrix, column, k));
-      }
-    });
-  }
-
-  /// A product in the batch that has right operand `matrix`.
-  int64_t first_of(int64_t matrix) const {
-    int64_t index = 0, step = 1;
-    for (int dim = shared_.size() - 1; dim >= 0; --dim) {
-      index += matrix % shared_[dim] * step;
-      matrix /= shared_[dim];
-      step *= p_.batch[dim];
-    }
-    return index;
-  }
-  int64_t place(int64_t matrix, int64_t column, int64_t k) const {
-    return matrix * matrix_size_ + k * round_up(p_.n, kTile) + column * round_up(std::min(kDepth, p_.k - k), kPairs);
-  }
-
-  const Product& p_;
-  int64_t matrix_size_;
-  Shape shared_;  // the batch without what the right operand repeats
+  Shape batch_;
+  PackRight packer_;
   Ref<Memory> block_;
 };
 
@@ -167,7 +161,7 @@ void run_piece(const Product& p, const PackedRight* right, const Finisher* finis
   for (int64_t k = 0; k < p.k; k += kDepth) {
     const int64_t depth = std::min(kDepth, p.k - k), step = packed_size(kBlock, depth);
     pack_blocks<pack_left>(rows_of(p, index, row, k), rows, depth, left);
-    if (!right) pack_blocks<pack_right>(columns_of(p, index, column, k), columns, depth, own_right);
+    if (!right) pack_blocks<pack_right>(columns_of(p.b, p.b.offset(p.batch, index), column, k), columns, depth, own_right);
     const uint16_t* const columns_packed = right ? right->at(index, column, k) : own_right;
     for (int64_t j = 0; j < across; ++j)
       for (int64_t i = 0; i < down; ++i)

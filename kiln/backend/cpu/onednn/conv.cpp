@@ -62,7 +62,8 @@ void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
 bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
   using Slot = op::Conv::Slot;
   const DType dtype = call.out[0].dtype();
-  const Geometry whole(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
+  const Geometry whole =
+      Geometry::of(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
   if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_forward_fits(whole, DType::F32)))
     return !finisher && through_float32(conv, call);
@@ -135,7 +136,8 @@ bool run(const op::ConvTranspose& op, Call call) {
   using Slot = op::ConvTranspose::Slot;
   const DType dtype = call.out[0].dtype();
   const Shape& shape = call.out[0].shape();
-  const Geometry whole(op.conv, shape, call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
+  const Geometry whole =
+      Geometry::of(op.conv, shape, call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
   if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_data_fits(whole, DType::F32)))
     return through_float32(op, call);
@@ -178,7 +180,7 @@ bool run(const op::ConvTranspose& op, Call call) {
 bool run(const op::ConvWeightGrad& op, Call call) {
   using Slot = op::ConvWeightGrad::Slot;
   const DType dtype = call.out[0].dtype();
-  const Geometry whole(op.conv, call.in[Slot::x].shape(), call.in[Slot::y].shape(), op.kernel);
+  const Geometry whole = Geometry::of(op.conv, call.in[Slot::x].shape(), call.in[Slot::y].shape(), op.kernel);
   if (!takes(dtype) || whole.empty()) return false;
   if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_weight_fits(whole, DType::F32)))
     return through_float32(op, call);

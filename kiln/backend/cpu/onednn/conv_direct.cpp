@@ -4,7 +4,7 @@
 
 #include "kiln/backend/cpu/onednn/direct.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
-#include "kiln/backend/cpu/signature.hpp"
+#include "kiln/backend/cpu/packing.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::onednn {
@@ -72,34 +72,43 @@ DirectShape shape_of(const Geometry& g, int64_t x_row) {
           .row_dilation = g.dilation[0]};
 }
 
-/// Calls f(plain, packed) for every number of a weight: its place in [out, in, rows, columns] and in
-/// [rows, columns, in, out_padded].
-template <class F>
-void each_weight(const Geometry& g, F&& f) {
-  const int64_t padded = padded_channels(g.out), columns = g.kernel[1];
-  int64_t plain = 0;
-  for (int64_t o = 0; o < g.out; ++o)
-    for (int64_t i = 0; i < g.in; ++i)
-      for (int64_t row = 0; row < g.kernel[0]; ++row)
-        for (int64_t column = 0; column < columns; ++column)
-          f(plain++, ((row * columns + column) * g.in + i) * padded + o);
-}
+/// The weight of a convolution in the order [rows, columns, in, padded out].
+struct DirectWeight {
+  int64_t out, in;
+  Spatial kernel;
 
-std::size_t packed_size(const Geometry& g) {
-  return static_cast<std::size_t>(Geometry::product(g.kernel) * g.in * padded_channels(g.out));
-}
+  std::size_t size() const {
+    return static_cast<std::size_t>(Geometry::product(kernel) * in * padded_channels(out));
+  }
+  /// Calls f(plain, packed) for every number: its place in [out, in, rows, columns] and in that order.
+  template <class F>
+  void each(F&& f) const {
+    const int64_t padded = padded_channels(out), taps = Geometry::product(kernel);
+    int64_t plain = 0;
+    for (int64_t o = 0; o < out; ++o)
+      for (int64_t i = 0; i < in; ++i)
+        for (int64_t tap = 0; tap < taps; ++tap) f(plain++, (tap * in + i) * padded + o);
+  }
+};
 
-/// `weight` as fill(numbers) orders it for the convolution `g`, which may be the adjoint of its own.
-Ref<Memory> pack(const Geometry& g, const Operand& weight, FunctionRef<void(float*)> fill) {
-  const Signature form(Packing::ConvDirect, reinterpret_cast<std::intptr_t>(weight.array.data), weight.array.shape,
-                       g.out, g.in);
-  const std::size_t count = packed_size(g);
-  return packed(weight.value, form, count * sizeof(float), [&](std::byte* to) {
-    auto* const numbers = reinterpret_cast<float*>(to);
-    std::fill_n(numbers, count, 0.0f);
-    fill(numbers);
-  });
-}
+/// Packs it from the weight [out, in, rows, columns] of float32 of the convolution itself or of that whose adjoint in x
+/// it is: [in, out, rows, columns] to this one, with the kernel turned round.
+struct PackDirect {
+  DirectWeight weight;
+  bool adjoint;
+
+  std::size_t bytes() const { return weight.size() * sizeof(float); }
+  void pack(const std::byte* from, std::byte* to) const {
+    const auto* const plain = reinterpret_cast<const float*>(from);
+    auto* const packed = reinterpret_cast<float*>(to);
+    std::fill_n(packed, weight.size(), 0.0f);
+    const int64_t taps = Geometry::product(weight.kernel);
+    weight.each([&](int64_t at, int64_t place) {
+      const int64_t tap = at % taps, i = at / taps % weight.in, o = at / taps / weight.in;
+      packed[place] = plain[adjoint ? (i * weight.out + o) * taps + taps - 1 - tap : at];
+    });
+  }
+};
 
 void convolve(const Geometry& g, const Array& x, const Memory& packed, const float* bias, const ConvResult& y) {
   std::vector<float> start(static_cast<std::size_t>(padded_channels(g.out)), 0.0f);
@@ -130,33 +139,24 @@ bool direct_data_fits(const Geometry& g, DType dtype) {
 bool direct_weight_fits(const Geometry& g, DType dtype) { return g.in <= 16 && g.out <= 32 && direct_fits(g, dtype); }
 
 void direct_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y) {
-  const auto* const from = weight.array.as<float>();
-  const Ref<Memory> packed = pack(
-      g, weight, [&](float* to) { each_weight(g, [&](int64_t plain, int64_t place) { to[place] = from[plain]; }); });
+  const Ref<Memory> packed = cpu::packed(weight.value, PackDirect{{g.out, g.in, g.kernel}, false});
   convolve(g, x, *packed, bias ? bias->as<float>() : nullptr, y);
 }
 
 void direct_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
   const Geometry adjoint = turned(g);
-  const auto* const from = weight.array.as<float>();
-  const int64_t taps = Geometry::product(g.kernel);
-  const Ref<Memory> packed = pack(adjoint, weight, [&](float* to) {
-    each_weight(adjoint, [&](int64_t plain, int64_t place) {
-      // plain counts [in, out, taps]; the weight is [out, in, taps], and the kernel's last tap comes first
-      const int64_t tap = plain % taps, o = plain / taps % g.out, i = plain / taps / g.out;
-      to[place] = from[(o * g.in + i) * taps + taps - 1 - tap];
-    });
-  });
+  const Ref<Memory> packed = cpu::packed(weight.value, PackDirect{{adjoint.out, adjoint.in, adjoint.kernel}, true});
   convolve(adjoint, y, *packed, nullptr, x);
 }
 
 void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end, float* weight) {
-  std::vector<float> sums(packed_size(g), 0.0f);
+  const DirectWeight order{g.out, g.in, g.kernel};
+  std::vector<float> sums(order.size(), 0.0f);
   Images images(g, x);
   const DirectShape shape = shape_of(g, images.row());
   const int64_t image = Geometry::product(g.result) * g.out;
   for (int64_t i = begin; i < end; ++i) direct_weight(shape, images.image(i), y.as<float>() + i * image, sums.data());
-  each_weight(g, [&](int64_t plain, int64_t place) { weight[plain] = sums[static_cast<std::size_t>(place)]; });
+  order.each([&](int64_t plain, int64_t place) { weight[plain] = sums[static_cast<std::size_t>(place)]; });
 }
 
 }  // namespace kiln::cpu::onednn

@@ -42,41 +42,52 @@ struct Parts {
   }
 };
 
-Signature signature_of(Task task, const Geometry& g, DType dtype, bool with_bias = false) {
-  return Signature(task, dtype, g.batch, g.in, g.out, g.groups, g.sizes, g.kernel, g.result, g.stride, g.padding,
-                   g.padding_after, g.dilation, std::int64_t{with_bias});
-}
+struct Forward {
+  Geometry geometry;
+  DType dtype;
+  bool with_bias;
 
-}  // namespace
-
-Primitive& conv_primitive(const Geometry& g, DType dtype, bool with_bias) {
-  return cached(signature_of(Task::Conv, g, dtype, with_bias), [&] {
-    const auto descriptor = Parts(g, dtype).forward(dtype, with_bias);
+  Primitive make() const {
+    const auto descriptor = Parts(geometry, dtype).forward(dtype, with_bias);
     return with_bias ? Primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS})
                      : Primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
-  });
-}
+  }
+};
 
-Primitive& conv_data_primitive(const Geometry& g, DType dtype) {
-  return cached(signature_of(Task::ConvData, g, dtype), [&] {
-    const Parts parts(g, dtype);
+struct BackwardData {
+  Geometry geometry;
+  DType dtype;
+
+  Primitive make() const {
+    const Parts parts(geometry, dtype);
     const dnnl::convolution_backward_data::desc desc(kDirect, parts.x, parts.any_weight(dtype), parts.y, parts.stride,
                                                      parts.dilation, parts.before, parts.after);
     return Primitive(
         dnnl::convolution_backward_data::primitive_desc(desc, attributes(), engine(), parts.forward(dtype)),
         {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC});
-  });
-}
+  }
+};
 
-Primitive& conv_weight_primitive(const Geometry& g, DType dtype) {
-  return cached(signature_of(Task::ConvWeight, g, dtype), [&] {
-    const Parts parts(g, dtype);
+struct BackwardWeight {
+  Geometry geometry;
+  DType dtype;
+
+  Primitive make() const {
+    const Parts parts(geometry, dtype);
     const dnnl::convolution_backward_weights::desc desc(kDirect, parts.x, parts.any_weight(DType::F32), parts.y,
                                                         parts.stride, parts.dilation, parts.before, parts.after);
     return Primitive(
         dnnl::convolution_backward_weights::primitive_desc(desc, attributes(), engine(), parts.forward(dtype)),
         {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS});
-  });
+  }
+};
+
+}  // namespace
+
+Primitive& conv_primitive(const Geometry& g, DType dtype, bool with_bias) {
+  return cached(Forward{g, dtype, with_bias});
 }
+Primitive& conv_data_primitive(const Geometry& g, DType dtype) { return cached(BackwardData{g, dtype}); }
+Primitive& conv_weight_primitive(const Geometry& g, DType dtype) { return cached(BackwardWeight{g, dtype}); }
 
 }  // namespace kiln::cpu::onednn

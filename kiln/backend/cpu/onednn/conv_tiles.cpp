@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/onednn/pieces.hpp"
-#include "kiln/backend/cpu/signature.hpp"
+#include "kiln/backend/cpu/packing.hpp"
 #include "kiln/backend/cpu/simd/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -115,51 +115,58 @@ class Images {
   const float* data_;
 };
 
-/// A weight [out, in, kernel] in panels of channels: for each, the rows that a window is multiplied with. Kept where it
-/// is used again; otherwise a panel at a time is packed for who asks.
+/// Packs a weight [out, in, kernel] of float32 in panels of channels: for each, the rows that a window is multiplied with.
+struct PackPanels {
+  int64_t out, in, kernel, panel;
+
+  int64_t count() const { return divide_up(out, panel); }
+  int64_t size() const { return kernel * in * panel; }
+  std::size_t bytes() const { return static_cast<std::size_t>(count() * size()) * sizeof(float); }
+
+  void pack(const std::byte* from, std::byte* to) const {
+    parallel_for(count(), divide_up(kWorthAThread / 32, size()), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        pack(reinterpret_cast<const float*>(from), i, reinterpret_cast<float*>(to) + i * size());
+    });
+  }
+  /// Panel `index` alone.
+  void pack(const float* from, int64_t index, float* to) const {
+    constexpr int64_t kSome = 16;  // channels of x
+    const int64_t first = index * panel, lanes = std::min(panel, out - first);
+    std::vector<float> aside(static_cast<std::size_t>(kSome * kernel * panel), 0.0f);
+    for (int64_t channel = 0; channel < in; channel += kSome) {
+      const int64_t some = std::min(kSome, in - channel);
+      simd::product_tiles<float>().turn(from + (first * in + channel) * kernel, in * kernel, aside.data(), panel, lanes,
+                                        some * kernel);
+      for (int64_t k = 0; k < kernel; ++k)
+        for (int64_t i = 0; i < some; ++i)
+          std::copy_n(aside.data() + (i * kernel + k) * panel, panel, to + (k * in + channel + i) * panel);
+    }
+  }
+};
+
+/// The panels of a weight. Kept where it is used again; otherwise a panel at a time is packed for who asks.
 class Panels {
  public:
   Panels(const Geometry& g, const Operand& weight)
-      : from_(weight.array.as<float>()), out_(g.out), in_(g.in), kernel_(Geometry::product(g.kernel)) {
-    const Signature form(Packing::ConvTiles, reinterpret_cast<std::intptr_t>(from_), out_, in_, kernel_, panel_);
-    const auto bytes = static_cast<std::size_t>(count() * size()) * sizeof(float);
-    kept_ = kept(weight.value, form, bytes, [&](std::byte* to) {
-      parallel_for(count(), divide_up(kWorthAThread / 32, size()), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) pack(i, reinterpret_cast<float*>(to) + i * size());
-      });
-    });
-  }
-  int64_t count() const { return divide_up(out_, panel_); }
-  int64_t size() const { return kernel_ * in_ * panel_; }
+      : from_(weight.array.as<float>()),
+        packer_{g.out, g.in, Geometry::product(g.kernel), simd::product_tiles<float>().panel},
+        kept_(kept(weight.value, packer_)) {}
+  int64_t count() const { return packer_.count(); }
 
   /// Panel `index`, in place or packed into `aside`, which has room for one.
   const float* get(int64_t index, Ref<Memory>& aside) const {
-    if (kept_) return reinterpret_cast<const float*>(kept_->bytes()) + index * size();
-    if (!aside) aside = make_ref<Memory>(static_cast<std::size_t>(size()) * sizeof(float));
+    const int64_t size = packer_.size();
+    if (kept_) return reinterpret_cast<const float*>(kept_->bytes()) + index * size;
+    if (!aside) aside = make_ref<Memory>(static_cast<std::size_t>(size) * sizeof(float));
     auto* const to = reinterpret_cast<float*>(aside->bytes());
-    pack(index, to);
+    packer_.pack(from_, index, to);
     return to;
   }
 
  private:
-  void pack(int64_t index, float* to) const {
-    constexpr int64_t kSome = 16;  // channels of x
-    const int64_t first = index * panel_, lanes = std::min(panel_, out_ - first);
-    std::vector<float> aside(static_cast<std::size_t>(kSome * kernel_ * panel_), 0.0f);
-    for (int64_t channel = 0; channel < in_; channel += kSome) {
-      const int64_t some = std::min(kSome, in_ - channel);
-      tiles_.turn(from_ + (first * in_ + channel) * kernel_, in_ * kernel_, aside.data(), panel_, lanes,
-                  some * kernel_);
-      for (int64_t k = 0; k < kernel_; ++k)
-        for (int64_t i = 0; i < some; ++i)
-          std::copy_n(aside.data() + (i * kernel_ + k) * panel_, panel_, to + (k * in_ + channel + i) * panel_);
-    }
-  }
-
   const float* from_;
-  int64_t out_, in_, kernel_;
-  const Tiles& tiles_ = simd::product_tiles<float>();
-  int64_t panel_ = tiles_.panel;
+  PackPanels packer_;
   Ref<Memory> kept_;
 };
 

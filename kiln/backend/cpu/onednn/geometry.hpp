@@ -12,18 +12,19 @@ struct Geometry {
   Spatial sizes, kernel, result;
   Spatial stride, padding, padding_after, dilation;
 
-  Geometry(const op::Conv& conv, const Shape& x, const Shape& y, const Spatial& kernel)
-      : batch(x[0]),
-        in(x[1]),
-        out(y[1]),
-        groups(conv.groups),
-        sizes(x.begin() + 2, x.end()),
-        kernel(kernel),
-        result(y.begin() + 2, y.end()),
-        stride(conv.stride),
-        padding(conv.padding),
-        padding_after(conv.padding_after),
-        dilation(conv.dilation) {}
+  static Geometry of(const op::Conv& conv, const Shape& x, const Shape& y, const Spatial& kernel) {
+    return {.batch = x[0],
+            .in = x[1],
+            .out = y[1],
+            .groups = conv.groups,
+            .sizes = Spatial(x.begin() + 2, x.end()),
+            .kernel = kernel,
+            .result = Spatial(y.begin() + 2, y.end()),
+            .stride = conv.stride,
+            .padding = conv.padding,
+            .padding_after = conv.padding_after,
+            .dilation = conv.dilation};
+  }
 
   static std::int64_t product(const Spatial& list) {
     std::int64_t result = 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/onednn/pieces.hpp"
+#include "kiln/backend/cpu/packing.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 
 namespace kiln::cpu::onednn {
@@ -19,6 +20,20 @@ bool is_channels_last(const Array& array) {
 
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
+/// A copy of elements under other strides.
+struct Reordering {
+  DType dtype;
+  Shape shape;
+  Dims from, to;
+
+  Primitive make() const {
+    const MemoryDesc source(dims_of(shape), type_of(dtype), dims_of(from)),
+        target(dims_of(shape), type_of(dtype), dims_of(to));
+    return Primitive(dnnl::reorder::primitive_desc(engine(), source, engine(), target, attributes()),
+                     {DNNL_ARG_FROM, DNNL_ARG_TO});
+  }
+};
+
 /// Copies image by image: oneDNN's transposing copy, or the general one where it has none (reversed, broadcast).
 void reorder(const Array& from, const Array& to) {
   const std::int64_t batch = from.shape[0], image = from.numel() / batch;
@@ -27,13 +42,7 @@ void reorder(const Array& from, const Array& to) {
   const auto primitive = [&](std::int64_t images) -> Primitive& {
     Shape shape = from.shape;
     shape[0] = images;
-    return cached(Signature(Task::Reorder, from.dtype, shape, from.strides), [&] {
-      const auto type = type_of(from.dtype);
-      const MemoryDesc source(dims_of(shape), type, dims_of(from.strides)),
-          target(dims_of(shape), type, dims_of(to.strides));
-      return Primitive(dnnl::reorder::primitive_desc(engine(), source, engine(), target, attributes()),
-                       {DNNL_ARG_FROM, DNNL_ARG_TO});
-    });
+    return cached(Reordering{from.dtype, shape, from.strides, to.strides});
   };
   {
     const OneThread one_thread;
@@ -48,17 +57,29 @@ void reorder(const Array& from, const Array& to) {
   });
 }
 
-Signature signature_of(const Array& weight, const MemoryDesc& plain, const MemoryDesc& order) {
-  const auto numbers = [](const dnnl_dim_t* first, int count) {
-    return InlineList<std::int64_t, DNNL_MAX_NDIMS>(first, first + count);
-  };
-  const dnnl_memory_desc_t &from = plain.data, &to = order.data;
-  const dnnl_blocking_desc_t& blocks = to.format_desc.blocking;
-  return Signature(Packing::OneDnn, reinterpret_cast<std::intptr_t>(weight.data), weight.dtype,
-                   numbers(from.dims, from.ndims), numbers(from.format_desc.blocking.strides, from.ndims),
-                   numbers(to.padded_dims, to.ndims), numbers(blocks.strides, to.ndims),
-                   numbers(blocks.inner_blks, blocks.inner_nblks), numbers(blocks.inner_idxs, blocks.inner_nblks));
+/// How a weight lies, all that oneDNN says of it.
+struct Order {
+  static constexpr bool kPlain = true;  // == is oneDNN's own
+  MemoryDesc desc;
+};
+std::uint64_t hash_value(const Order& order) {
+  const auto& blocks = order.desc.data.format_desc.blocking;
+  std::uint64_t hash = order.desc.get_size();
+  for (int i = 0; i < order.desc.data.ndims; ++i) hash = reflect::detail::mix(hash, std::uint64_t(blocks.strides[i]));
+  for (int i = 0; i < blocks.inner_nblks; ++i) hash = reflect::detail::mix(hash, std::uint64_t(blocks.inner_idxs[i]));
+  return hash;
 }
+
+/// Packs a weight in the order that a primitive wants.
+struct PackOrder {
+  Order plain, wanted;
+
+  std::size_t bytes() const { return wanted.desc.get_size(); }
+  void pack(const std::byte* from, std::byte* to) const {
+    memory source(plain.desc, engine(), const_cast<std::byte*>(from)), target(wanted.desc, engine(), to);
+    dnnl::reorder(source, target).execute(stream(), source, target);
+  }
+};
 
 }  // namespace
 
@@ -110,11 +131,7 @@ const std::byte* PackedWeight::in(const MemoryDesc& order) {
   const std::lock_guard lock(mutex_);
   for (const auto& [known, block] : forms_)
     if (known == order) return block->bytes();
-  forms_.emplace_back(
-      order, packed(weight_.value, signature_of(weight_.array, plain, order), order.get_size(), [&](std::byte* to) {
-        const memory from(plain, engine(), weight_.array.data), packed(order, engine(), to);
-        dnnl::reorder(from, packed).execute(stream(), const_cast<memory&>(from), const_cast<memory&>(packed));
-      }));
+  forms_.emplace_back(order, packed(weight_.value, PackOrder{{plain}, {order}}));
   return forms_.back().second->bytes();
 }
 

@@ -58,24 +58,33 @@ Piece cut(const Product& p) {
   return piece;
 }
 
-MemoryDesc matrices_desc(const Matrices& x, int64_t batch, int64_t rows, int64_t columns) {
-  const auto type = dnnl::memory::data_type::bf16;
-  if (batch == 1) return MemoryDesc({rows, columns}, type, dnnl::memory::dims{x.row, x.column});
-  const int64_t step = x.batch.back();
-  const int64_t whole = x.by_rows() ? rows * x.row : columns * x.column;
-  return MemoryDesc({step ? batch : 1, rows, columns}, type, dnnl::memory::dims{step ? step : whole, x.row, x.column});
-}
+/// One operand of a product as it lies: strides in elements. The step to the next matrix is 0 where there is none, or
+/// where all products share this one.
+struct Side {
+  int64_t row, column, step;
 
-Primitive& product_primitive(const Product& p, int64_t batch, int64_t m, int64_t n) {
-  const auto step = [batch](const Matrices& x) { return batch == 1 ? 0 : x.batch.back(); };
-  const Signature key(Task::Matmul, p.dtype, batch, m, n, p.k, p.a.row, p.a.column, step(p.a), p.b.row, p.b.column,
-                      step(p.b), p.c.row, step(p.c));
-  return cached(key, [&] {
-    const dnnl::matmul::desc desc(matrices_desc(p.a, batch, m, p.k), matrices_desc(p.b, batch, p.k, n),
-                                  matrices_desc(p.c, batch, m, n));
+  MemoryDesc desc(int64_t batch, int64_t rows, int64_t columns) const {
+    const auto type = dnnl::memory::data_type::bf16;
+    if (batch == 1) return MemoryDesc({rows, columns}, type, dnnl::memory::dims{row, column});
+    const int64_t whole = column == 1 ? rows * row : columns * column;
+    return MemoryDesc({step ? batch : 1, rows, columns}, type, dnnl::memory::dims{step ? step : whole, row, column});
+  }
+};
+
+struct Products {
+  int64_t batch, m, n, k;
+  Side a, b, c;
+
+  Primitive make() const {
+    const dnnl::matmul::desc desc(a.desc(batch, m, k), b.desc(batch, k, n), c.desc(batch, m, n));
     return Primitive(dnnl::matmul::primitive_desc(desc, attributes(), engine()),
                      {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
-  });
+  }
+};
+
+Primitive& product_primitive(const Product& p, int64_t batch, int64_t m, int64_t n) {
+  const auto side = [batch](const Matrices& x) { return Side{x.row, x.column, batch == 1 ? 0 : x.batch.back()}; };
+  return cached(Products{batch, m, n, p.k, side(p.a), side(p.b), side(p.c)});
 }
 
 /// `batch` products of m x n, part of the whole ones, from where a, b and c point to.

@@ -21,15 +21,13 @@ std::byte* scratchpad(std::size_t bytes) {
   return block->bytes();
 }
 
-struct HashSignature {
-  std::size_t operator()(const Signature& key) const { return key.hash(); }
-};
 struct Slot {
+  OwnSignature recipe;
   Primitive primitive;
   std::uint64_t used = 0;
 };
 struct Cache {
-  std::unordered_map<Signature, Slot, HashSignature> slots;
+  std::unordered_multimap<std::size_t, Slot> slots;  // by the hash of the recipe
   std::uint64_t uses = 0;
 };
 
@@ -74,10 +72,11 @@ const dnnl::primitive_attr& attributes() {
   return ours;
 }
 
-Primitive& cached(const Signature& key, FunctionRef<Primitive()> make) {
+Primitive& detail::cached(const Signature& recipe, FunctionRef<Primitive()> make) {
   auto& [slots, uses] = cache();
-  auto found = slots.find(key);
-  if (found == slots.end()) {
+  auto [found, end] = slots.equal_range(recipe.hash());
+  while (found != end && found->second.recipe.get() != recipe) ++found;
+  if (found == end) {
     Primitive made;
     try {
       made = make();
@@ -87,7 +86,7 @@ Primitive& cached(const Signature& key, FunctionRef<Primitive()> make) {
     if (slots.size() >= kMostPrimitives)
       slots.erase(std::min_element(slots.begin(), slots.end(),
                                    [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-    found = slots.emplace(key, Slot{std::move(made)}).first;
+    found = slots.emplace(recipe.hash(), Slot{OwnSignature(recipe), std::move(made)});
   }
   found->second.used = ++uses;
   return found->second.primitive;

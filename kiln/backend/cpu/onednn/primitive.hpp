@@ -1,6 +1,7 @@
 // Primitives, made once per shape and thread. To make one costs oneDNN 5 us where it still has the machine code, up
 // to 5 ms where it has not; to find one here costs some 50 ns.
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <vector>
@@ -8,14 +9,13 @@
 #include "kiln/backend/cpu/onednn/engine.hpp"
 #include "kiln/backend/cpu/signature.hpp"
 #include "kiln/core/dtype.hpp"
+#include "kiln/core/function_ref.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/shape.hpp"
 
 namespace kiln::cpu::onednn {
 
 using MemoryDesc = dnnl::memory::desc;
-
-enum class Task : std::int64_t { Matmul, Reorder, Conv, ConvData, ConvWeight };
 
 /// A primitive and the memories that it runs on. Belongs to one thread.
 class Primitive {
@@ -46,9 +46,22 @@ class Primitive {
 /// What every descriptor is made with: working memory comes from us, and a thread reuses its own.
 const dnnl::primitive_attr& attributes();
 
-/// This thread's primitive for `key`, made by `make` where it has none. A dnnl::error in `make` means that oneDNN
-/// cannot do the case. Valid until two later calls; the least recently used of kMostPrimitives gives way.
-Primitive& cached(const Signature& key, FunctionRef<Primitive()> make);
+/// A plain struct whose make() builds a primitive from its own fields, which with its type are the primitive's name.
+template <class R>
+concept Recipe = Plain<R> && requires(const R& recipe) {
+  { recipe.make() } -> std::same_as<Primitive>;
+};
+
+namespace detail {
+Primitive& cached(const Signature& recipe, FunctionRef<Primitive()> make);
+}
+
+/// This thread's primitive of that recipe, made where it has none. A dnnl::error in make() means that oneDNN cannot do
+/// the case. Valid until two later calls; the least recently used of kMostPrimitives gives way.
+template <Recipe R>
+Primitive& cached(const R& recipe) {
+  return detail::cached(Signature(recipe), [&] { return recipe.make(); });
+}
 inline constexpr std::size_t kMostPrimitives = 512;
 /// How many this thread holds.
 std::size_t cached_primitives();
