@@ -261,6 +261,21 @@ TEST(Epilogues, GiveTheSameBitsAsTheOpsAlone) {
   }
 }
 
+TEST(Epilogues, WriteResultsThatFitIntoNoCache) {
+  const FusedDevice fused;
+  for (const DType dtype : {DType::F32, DType::BF16}) {
+    const int64_t rows = dtype == DType::F32 ? 1030 : 2060, columns = 4100;  // more than 32 MiB with the residual
+    const Value x = eighths(fused.device, {rows, 3}, 1, dtype), w = eighths(fused.device, {3, columns}, 2, dtype),
+                residual = eighths(fused.device, {rows, columns}, 3, dtype);
+    fused.device.flush();
+    EXPECT_EQ(runs(fused, [&] { return matmul(x, w) * 2 - residual; }), 1);
+    const std::vector<double> found = doubles(matmul(x, w) * 2 - residual), sums = product(x, w),
+                              all = doubles(residual);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      ASSERT_NEAR(found[i], sums[i] * 2 - all[i], dtype == DType::F32 ? 0 : 0.05) << i;
+  }
+}
+
 TEST(Epilogues, NeedNoMemoryForTheProduct) {
   const FusedDevice fused;
   const Value x = eighths(fused.device, {2000, 64}, 1), w = eighths(fused.device, {64, 1024}, 2);

@@ -82,13 +82,13 @@ class ChainFinisher final : public Finisher {
         dtype_(op.result.dtype),
         in_(op.inputs(call.in, Value())),
         call_{.program = *op.program, .in = in_, .whole = {.shape = op.program->shape, .strides = order_of(op)}} {
-    for (Value& out : call.out) call_.results.push_back(allocate(out, call_.whole.strides));
+    for (Value& out : call.out) call_.results.push_back({allocate(out, call_.whole.strides)});
     call_.streams = fills_caches(in_, call.out, op.program->shape);
     operands_ = ChainProgram::operands_of(call_);
   }
   void finish(const ProductPiece& piece) const override { chain_.finish(call_, operands_, piece, dtype_); }
   const std::byte* target() const override {
-    const Array& first = call_.results[0];
+    const Array& first = call_.results[0].array;
     return call_.streams || size_of(first.dtype) != size_of(dtype_) ? nullptr : first.data;
   }
 
@@ -127,8 +127,8 @@ bool run(const op::Fused& op, Call call) {
   }
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     const Dims& strides = fused.whole.strides;
-    fused.in_place.push_back(prepared.chain.runs() && take_operand(prepared, program, strides, call, i));
-    fused.results.push_back(allocate(call.out[i], strides));
+    const bool in_place = prepared.chain.runs() && take_operand(prepared, program, strides, call, i);
+    fused.results.push_back({allocate(call.out[i], strides), in_place});
   }
   fused.streams = fills_caches(call.in, call.out.first(program.outputs.size()), program.shape);
   if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);

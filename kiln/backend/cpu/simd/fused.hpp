@@ -22,15 +22,20 @@ struct Scratch {
   }
 };
 
+/// Where a program's output goes, and whether operands lie there.
+struct FusedResult {
+  Array array;
+  bool in_place = false;
+};
+
 /// What a program is run on and what it fills.
 struct FusedCall {
   const op::Program& program;
   Inputs in;
-  Array whole;                   // shape and order of the results; no memory
-  SpareVector<Array> results{};  // the program's outputs
-  SpareVector<bool> in_place{};  // which of them lie where operands do
-  Folding* folding = nullptr;    // what folds at its end, if anything does
-  bool streams = false;          // the others go past the caches
+  Array whole;                         // shape and order of the results; no memory
+  SpareVector<FusedResult> results{};  // the program's outputs
+  Folding* folding = nullptr;          // what folds at its end, if anything does
+  bool streams = false;                // results go past the caches, unless they lie where operands do
 
   /// Computes all elements in pieces of about `grain`: make_worker() gives a thread what it calls with
   /// (begin, end, totals), the totals being null where nothing is folded.

@@ -174,7 +174,7 @@ class ChainWorker {
       : chain_(chain),
         call_(call),
         width_(static_cast<std::int64_t>(chain.links_.width)),
-        any_in_place_(std::ranges::find(call.in_place, true) != call.in_place.end()) {
+        any_in_place_(std::ranges::any_of(call.results, &FusedResult::in_place)) {
     static thread_local Scratch scratch;
     static thread_local std::vector<Place> places;
     const std::size_t inputs = call.in.size(), results = call.results.size(), folds = call.program.folds.size();
@@ -190,7 +190,7 @@ class ChainWorker {
     places_ = places.data();
     places_[kOwnPlace].data = blocks_;  // two blocks
     for (std::size_t i = 1; i < count; ++i) places_[i].data = block(i);
-    for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = call.streams && !call.in_place[i];
+    for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = call.streams && !call.results[i].in_place;
     for (std::size_t i = 0; i < folds; ++i)
       places_[results_ + results + i].data = reinterpret_cast<std::byte*>(new (&lanes_[i]) FoldLanes);
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
@@ -279,12 +279,12 @@ class ChainWorker {
     chain_.links_.run(chain_.parts_, places_, static_cast<std::size_t>(std::max(count, width_)));
     if (!fills_blocks)
       for (std::size_t i = 0; i < call_.results.size(); ++i)
-        std::copy_n(block(results_ + i), count * size_of(call_.results[i].dtype), result(i, at));
+        std::copy_n(block(results_ + i), count * size_of(call_.results[i].array.dtype), result(i, at));
     return count;
   }
 
   std::byte* result(std::size_t i, std::int64_t at) const {
-    const Array& array = call_.results[i];
+    const Array& array = call_.results[i].array;
     return array.data + at * static_cast<std::int64_t>(size_of(array.dtype));
   }
 

@@ -256,7 +256,7 @@ void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
         for (std::size_t i = 0; i < instructions->size(); ++i) {
           const Instruction& instruction = (*instructions)[i];
           const Array* stored =
-              instruction.output < 0 ? nullptr : &call.results[static_cast<std::size_t>(instruction.output)];
+              instruction.output < 0 ? nullptr : &call.results[static_cast<std::size_t>(instruction.output)].array;
           std::byte* target = stored ? stored->data + at * static_cast<std::int64_t>(size_of(stored->dtype)) : nullptr;
           void* out = instruction.slot < 0 ? target : place + static_cast<std::size_t>(instruction.slot) * kSlotBytes;
           instruction.call(instruction, tiles.data(), out, count);
