@@ -7,9 +7,9 @@
 
 namespace kiln::cpu {
 
-/// A plain struct that packs: pack(from, to) writes bytes() bytes from an operand whose first element lies at `from`. It
-/// reads its own fields and the operand's memory, and there is nothing else that it could read: type, fields and where
-/// the operand begins are the name of what it makes.
+/// A plain struct that packs: pack(from, to) writes bytes() bytes from an operand whose first element lies at `from`.
+/// It reads its own fields and the operand's memory, and there is nothing else that it could read: type, fields and
+/// where the operand begins are the name of what it makes.
 template <class P>
 concept Packer = Plain<P> && requires(const P& packer, const std::byte* from, std::byte* to) {
   { packer.bytes() } -> std::same_as<std::size_t>;

@@ -1,5 +1,5 @@
-// What something was made from, so that it can be found again: a plain struct, by its type and by all that is in it. Who
-// makes it has nothing else to read, so nothing can be left out of the key.
+// What something was made from, so that it can be found again: a plain struct, by its type and by all that is in it.
+// Who makes it has nothing else to read, so nothing can be left out of the key.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -11,8 +11,8 @@ namespace kiln::cpu {
 
 namespace detail {
 
-/// Who holds something that reflection cannot take apart, and has a hash_value() and a == that sees everything in it, says
-/// so.
+/// Who holds something that reflection cannot take apart, and has a hash_value() and a == that sees everything in it,
+/// says so.
 template <class T>
 concept SaysPlain = requires { requires T::kPlain; };
 

@@ -1,7 +1,7 @@
 // Verify: a device that computes everything twice, compares, and names the first operation whose numbers differ.
 //
-//   const Verify verify(Device::best());                                            // what is fused with what it is made of
-//   const Verify verify(Device::cpu(), {.reference = Device::parse("reference")});  // every operation with a second device
+//   const Verify verify(Device::best());                                            // with what it is made of, or itself
+//   const Verify verify(Device::cpu(), {.reference = Device::parse("reference")});  // all with a second device
 //   run(verify.device());
 //
 // Any program can be verified as it stands: KILN_VERIFY=1 in its environment does the first, KILN_VERIFY=reference the
@@ -16,8 +16,9 @@
 namespace kiln {
 
 struct VerifyOptions {
-  /// The device that every operation is compared with, on the same operands. None: an operation that is made of others
-  /// (softmax, a fused kernel) is compared with those, on the same device.
+  /// The device that every operation is compared with, on copies of the operands. None: an operation that is made of
+  /// others (softmax, a fused kernel) is compared with those, on the same device; one that is not, with itself, on
+  /// copies of its operands that nothing else has used.
   Device reference{};
   /// How near is near enough. Unless told otherwise fused kernels must give the very numbers of their steps, except in
   /// half precision, where they round less often, and plans the very numbers of their operations, except where those
@@ -31,9 +32,10 @@ struct VerifyOptions {
 struct VerifyCount;
 
 /// A device that throws VerifyError where two results differ: it names the operation, the operands, which result, how
-/// many elements and the worst of them; of a fused kernel the first step that is wrong. On a device that fuses, kernels
-/// are checked as they run, and whenever somebody reads a value all that the program holds is compared with what its
-/// operations give one by one.
+/// many elements and the worst of them; of a fused kernel the first step that is wrong. What is compared is what the
+/// program itself was given, of kernels that ran as they would without Verify. On a device that fuses, kernels are
+/// checked as they run, and whenever a thread reads a value all that it has asked for and still holds is compared with
+/// what the operations give one by one; sync() does so for all threads. Threads may share a device.
 class Verify {
  public:
   explicit Verify(const Device& device, const VerifyOptions& options = {});

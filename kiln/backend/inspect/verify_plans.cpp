@@ -4,21 +4,26 @@
 
 namespace kiln {
 
-/// In place of memory: the value as the fusing backend knows it and as the plain one does.
+/// A value as the fusing backend knows it and as the plain one does.
+struct VerifiedPlans::Both {
+  Value fused, plain;
+  std::optional<DType> rounded;  // in some manner of its own, since the last comparison
+  std::string made_by;           // "add of float32 [2, 3], 1.5"
+  Name name;
+};
+
+/// In place of memory.
 struct VerifiedPlans::Twins final : Storage {
-  Twins(Ref<VerifiedPlans> home, Value fused, Value plain) : home(std::move(home)), fused(fused), plain(plain) {}
+  Twins(Ref<VerifiedPlans> home, std::shared_ptr<Both> both) : home(std::move(home)), both(std::move(both)) {}
   ~Twins() override {
     const std::lock_guard lock(home->mutex_);
-    home->unchecked_.erase(age);
+    home->unchecked_.erase(both->name);
   }
   Twins(const Twins&) = delete;
   Twins& operator=(const Twins&) = delete;
 
   const Ref<VerifiedPlans> home;
-  Value fused, plain;
-  std::int64_t age = -1;
-  std::optional<DType> rounded;  // in some manner of its own, since the last comparison
-  std::string made_by;           // "add of float32 [2, 3], 1.5"
+  const std::shared_ptr<Both> both;
 };
 
 namespace {
@@ -39,71 +44,109 @@ std::optional<DType> rounded_by(const op::Op& op, const Call& call) {
 
 }  // namespace
 
+Ref<Storage> VerifiedPlans::twins(Value fused, Value plain, std::optional<DType> rounded, std::string made_by) {
+  const auto both = std::make_shared<Both>(
+      Both{std::move(fused), std::move(plain), rounded, std::move(made_by), {std::this_thread::get_id(), 0}});
+  {
+    const std::lock_guard lock(mutex_);
+    both->name.second = made_++;
+    if (!both->made_by.empty()) unchecked_.emplace(both->name, both);
+  }
+  return make_ref<Twins>(Ref<VerifiedPlans>(this), both);
+}
+
+VerifiedPlans::Both VerifiedPlans::read(const Value& value) {
+  const Both& both = *static_cast<const Twins&>(*value.node()->storage).both;
+  const std::lock_guard lock(mutex_);
+  return both;
+}
+
 void VerifiedPlans::run(const op::Op& op, Call call) {
   const NoGrad pause;
-  const auto twins_of = [](const Value& value) { return static_cast<const Twins*>(value.node()->storage.get()); };
   std::optional<DType> rounded = rounded_by(op, call);
   Values fused_in(call.in.begin(), call.in.end()), plain_in = fused_in, fused_out, plain_out;
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     if (!call.in[i].node()) continue;
-    fused_in[i] = twins_of(call.in[i])->fused;
-    plain_in[i] = twins_of(call.in[i])->plain;
-    if (const auto& known = twins_of(call.in[i])->rounded) rounded = coarser(rounded, *known);
+    Both both = read(call.in[i]);
+    fused_in[i] = std::move(both.fused);
+    plain_in[i] = std::move(both.plain);
+    if (both.rounded) rounded = coarser(rounded, *both.rounded);
   }
   for (const Value& value : call.out) {
     fused_out.emplace_back(make_ref<Node>(value.node()->desc, Device(inner_)));
     plain_out.emplace_back(make_ref<Node>(value.node()->desc, Device(plain_)));
   }
-  plain_->run(op, {plain_in, plain_out});
+  const bool is_view = op::visit(op, []<class T>(const T&) { return T::kPattern == Pattern::View; });
+  plain_->run(op, {is_view ? plain_in : copies(plain_, plain_in, Device(plain_)), plain_out});
   inner_->run(op, {fused_in, fused_out});
-  const std::string made_by = described_call(op, call.in);
-  for (std::size_t i = 0; i < call.out.size(); ++i) {
-    const auto twins = make_ref<Twins>(Ref<VerifiedPlans>(this), std::move(fused_out[i]), std::move(plain_out[i]));
-    twins->made_by = made_by;
-    twins->rounded = rounded;
-    const std::lock_guard lock(mutex_);
-    twins->age = made_++;
-    unchecked_.emplace(twins->age, twins.get());
-    call.out[i].node()->storage = twins;
-  }
+  for (std::size_t i = 0; i < call.out.size(); ++i)
+    call.out[i].node()->storage =
+        twins(std::move(fused_out[i]), std::move(plain_out[i]), rounded, described_call(op, call.in));
 }
 
 Ref<Node> VerifiedPlans::upload(TensorData data, const Device& device) {
-  const Value fused(inner_->upload(std::move(data), Device(inner_)));
+  Value plain(plain_->upload(data, Device(plain_))), fused(inner_->upload(std::move(data), Device(inner_)));
   auto node = make_ref<Node>(fused.node()->desc, device);
-  node->storage = make_ref<Twins>(Ref<VerifiedPlans>(this), fused, on_backend(plain_, {&fused, 1})[0]);
+  node->storage = twins(std::move(fused), std::move(plain), {}, {});
   return node;
 }
 
 TensorData VerifiedPlans::download(const Value& value) {
-  const Value fused = static_cast<const Twins&>(*value.node()->storage).fused;
-  TensorData data = inner_->download(fused);
-  compare_all();
+  const Both both = read(value);
+  TensorData data = inner_->download(both.fused);
+  inner_->flush();
+  const std::thread::id self = std::this_thread::get_id();
+  compare_from({self, 0}, &self);
+  if (both.name.first != self) compare(both.name);
   return data;
 }
 
 void VerifiedPlans::sync() {
   inner_->sync();
-  compare_all();
+  compare_from({}, nullptr);
+}
+
+/// All that have not been compared, from `first` on; those that the thread `only` asked for, if one is named: values of
+/// others may still wait, and are not to be run before their time.
+void VerifiedPlans::compare_from(Name first, const std::thread::id* only) {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto next = unchecked_.lower_bound(first);
+      if (next == unchecked_.end() || (only && next->first.first != *only)) return;
+      first = next->first;
+    }
+    compare(first);
+    ++first.second;
+  }
 }
 
 // What agrees is the same from then on: where results are only near each other, distances do not add up.
-void VerifiedPlans::compare_all() {
-  inner_->flush();
-  const std::lock_guard lock(mutex_);
-  for (auto entry = unchecked_.begin(); entry != unchecked_.end(); entry = unchecked_.erase(entry)) {
-    Twins& twins = *entry->second;
-    const std::string report =
-        comparison_.differ(inner_->download(twins.fused), plain_->download(twins.plain), true, twins.rounded);
-    if (!report.empty()) {
-      const std::string made_by = twins.made_by;
-      unchecked_.clear();
-      fail<VerifyError>(inner_->name(), ": ", made_by, " -> ", twins.fused,
-                        ": the plan gives other numbers than the operations one by one\n  ", report);
-    }
-    twins.rounded = {};
-    twins.plain = on_backend(plain_, {&twins.fused, 1})[0];
+void VerifiedPlans::compare(const Name& name) {
+  std::shared_ptr<Both> both;  // ends after the lock
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = unchecked_.find(name);
+    if (found == unchecked_.end()) return;
+    both = found->second.lock();
+    unchecked_.erase(found);
   }
+  if (!both) return;
+  // Nobody else writes to it now.
+  TensorData actual = inner_->download(both->fused);
+  const std::string report = comparison_.differ(actual, plain_->download(both->plain), true, both->rounded);
+  if (!report.empty()) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(unchecked_, [&](const auto& entry) { return entry.first.first == name.first; });
+    }
+    fail<VerifyError>(inner_->name(), ": ", both->made_by, " -> ", both->fused,
+                      ": the plan gives other numbers than the operations one by one\n  ", report);
+  }
+  Value plain(plain_->upload(std::move(actual), Device(plain_)));
+  const std::lock_guard lock(mutex_);
+  std::swap(both->plain, plain);
+  both->rounded = {};
 }
 
 Ref<Backend> VerifiedPlans::with_core(Wrap wrap) {

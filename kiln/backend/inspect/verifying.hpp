@@ -2,7 +2,9 @@
 #pragma once
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <thread>
 
 #include "kiln/backend/inspect/decorator.hpp"
 #include "kiln/backend/inspect/verify.hpp"
@@ -27,7 +29,8 @@ struct Comparison {
                      std::optional<DType> rounded = {}) const;
 };
 
-/// Runs each operation a second time, as what it is made of or on the reference.
+/// Compares what each operation gives with what it is made of, or with the reference, or with itself on copies of its
+/// operands.
 class VerifiedKernels final : public Decorator {
  public:
   VerifiedKernels(Ref<Backend> inner, Comparison comparison)
@@ -37,14 +40,16 @@ class VerifiedKernels final : public Decorator {
   Ref<Backend> with_core(Wrap wrap) override { return make_ref<VerifiedKernels>(inner_->with_core(wrap), comparison_); }
 
  private:
-  void compare(const op::Op& op, const Call& call, Inputs expected, std::string_view what);
+  /// `in`: copies of the operands.
+  void compare(const op::Op& op, const Call& call, Inputs in, Inputs expected, std::string_view what);
   std::string first_wrong_step(const op::Fused& fused, Inputs in);
 
   const Comparison comparison_;
 };
 
 /// Wraps a backend that runs operations later and others than it was given, and runs them one by one as well, on
-/// `plain`, which shares its memory.
+/// `plain`, each on operands of its own: what is kept of one for later uses cannot be seen in these results. Any number
+/// of threads may use it.
 class VerifiedPlans final : public Decorator {
  public:
   VerifiedPlans(Ref<Backend> inner, Ref<Backend> plain, Comparison comparison)
@@ -58,13 +63,18 @@ class VerifiedPlans final : public Decorator {
   Ref<Backend> with_core(Wrap wrap) override;
 
  private:
+  struct Both;
   struct Twins;
-  void compare_all();
+  using Name = std::pair<std::thread::id, std::int64_t>;  // who asked for a value, and its age
+  Ref<Storage> twins(Value fused, Value plain, std::optional<DType> rounded, std::string made_by);
+  Both read(const Value& value);
+  void compare(const Name& name);
+  void compare_from(Name first, const std::thread::id* only);
 
   const Ref<Backend> plain_;
   const Comparison comparison_;
-  std::mutex mutex_;
-  std::map<std::int64_t, Twins*> unchecked_;  // by their age
+  std::mutex mutex_;  // of what follows and of what Both holds; nothing runs and nothing ends under it
+  std::map<Name, std::weak_ptr<Both>> unchecked_;
   std::int64_t made_ = 0;
 };
 
@@ -72,8 +82,8 @@ class VerifiedPlans final : public Decorator {
 std::optional<DType> coarser(std::optional<DType> rounded, DType dtype);
 /// The half precision that an operation rounds to, in the results or in between.
 std::optional<DType> half_of(const op::Op& op, const Call& call);
-/// The same values as a backend knows them that shares the memory of their own.
-Values on_backend(const Ref<Backend>& backend, Inputs values);
+/// The same values in memory of their own.
+Values copies(const Ref<Backend>& from, Inputs values, const Device& to);
 /// "add of float32 [2, 3], 1.5"
 std::string described_call(const op::Op& op, Inputs in);
 

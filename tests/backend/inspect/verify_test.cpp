@@ -1,8 +1,11 @@
 // Backends that are wrong on purpose are found out, and by name.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/backend/inspect/decorator.hpp"
@@ -35,20 +38,23 @@ void expect_parts(const std::string& message, std::initializer_list<const char*>
   for (const char* part : parts) EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
 }
 
+/// Adds a half to elements 0, `step`, 2 * `step`, ... behind `first`.
+void falsify(Backend& backend, Value& result, std::size_t first, std::size_t step) {
+  TensorData data = backend.download(result);
+  for (std::size_t i = first; i < data.as<float>().size(); i += step) data.as<float>()[i] += 0.5f;
+  const Ref<Node> lie = backend.upload(data, result.device());
+  result.node()->storage = lie->storage;
+  result.node()->strides = lie->strides;
+  result.node()->offset = lie->offset;
+}
+
 /// Adds a half to every second element that one operation gives.
 class Lying final : public Decorator {
  public:
   explicit Lying(std::string_view about) : Decorator(Device::cpu().handle()), about_(about) {}
   void run(const op::Op& op, Call call) override {
     inner_->run(op, call);
-    if (op::title(op) != about_) return;
-    TensorData data = inner_->download(call.out[0]);
-    for (std::size_t i = 1; i < data.as<float>().size(); i += 2) data.as<float>()[i] += 0.5f;
-    const Ref<Node> lie = inner_->upload(data, call.out[0].device());
-    Node& result = *call.out[0].node();
-    result.storage = lie->storage;
-    result.strides = lie->strides;
-    result.offset = lie->offset;
+    if (op::title(op) == about_) falsify(*inner_, call.out[0], 1, 2);
   }
 
  private:
@@ -68,8 +74,8 @@ TEST(Verify, NamesTheOperationThatDiffersFromTheReference) {
 TEST(Verify, ComparesWhatIsMadeOfOthersWithThose) {
   const Verify verify(Device(make_ref<Lying>("softmax")));
   const Value x = numbers(verify.device(), {1, 2, 3, 4});
-  (void)sin(x);
-  EXPECT_EQ(verify.compared(), 0);  // made of nothing else
+  (void)reshape(x, {2, 2});
+  EXPECT_EQ(verify.compared(), 0);  // the same elements
   expect_parts(complaint([&] { (void)softmax(x, 0); }),
                {"softmax of float32 [4]: result 0, float32 [4], is not what it is made of"});
 }
@@ -134,6 +140,103 @@ TEST(Verify, NamesTheFirstValueThatAPlanGetsWrong) {
                {"sub of float32 [3], 5 -> float32 [3]: the plan gives other numbers than the operations one by one",
                 "3 of 3 elements differ", "[0]: 4, expected -4"});
   EXPECT_NEAR((y + 1).data().at(0), std::exp(1.0) + 1, 1e-6);  // told once
+}
+
+/// A matrix product that is right the first time that it meets the memory of its right operand. `outside`: beside what
+/// fuses, where only plans can be compared, and not kernels.
+class Stale final : public Decorator {
+ public:
+  Stale(Ref<Backend> inner, bool outside) : Decorator(std::move(inner)), outside_(outside) {}
+  void run(const op::Op& op, Call call) override {
+    if (op::title(op) != "matmul") return inner_->run(op, call);
+    const Ref<Storage> weight = call.in[1].node()->storage;
+    const bool again = std::ranges::find(met_, weight) != met_.end();
+    met_.push_back(weight);
+    inner_->run(op, call);
+    if (again) falsify(*inner_, call.out[0], 0, 1);
+  }
+  Ref<Backend> with_core(Wrap wrap) override {
+    if (!outside_) return wrap(Ref<Backend>(this));
+    return make_ref<Stale>(inner_->with_core(wrap), true);
+  }
+
+ private:
+  const bool outside_;
+  std::vector<Ref<Storage>> met_;
+};
+
+TEST(Verify, ComparesWhatTheProgramWasGivenAndNotASecondRunOfIt) {
+  const Ref<Backend> cpu = Device::cpu().handle();
+  for (const Device& device : {Device(make_ref<Stale>(cpu, false)),
+                               Device(make_ref<fusion::Fusion>(make_ref<Stale>(cpu, false))),
+                               Device(make_ref<Stale>(make_ref<fusion::Fusion>(cpu), true))})
+    for (const bool to_reference : {false, true}) {
+      const Verify verify(device, {.reference = to_reference ? Device::parse("reference") : Device()});
+      const Value x = reshape(arange(0.0, 12.0, 1.0, verify.device(), DType::F32), {3, 4}) + 1;
+      const Value weight = from_data(TensorData::of<float>({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), verify.device());
+      // Once is right: that Verify computes it too is not a second use.
+      const std::string right = complaint([&] { EXPECT_EQ(matmul(x, weight).data().at(0), 1 + 2 * 3 + 3 * 5 + 4 * 7); });
+      EXPECT_EQ(right, "nothing");
+      const std::string wrong = complaint([&] { (void)matmul(x, weight).data(); });
+      expect_parts(wrong, {"matmul of float32 [3, 4], float32 [4, 2]", "6 of 6 elements differ"});
+    }
+}
+
+/// Adds a half where it may take the memory of an operand.
+class WrongInPlace final : public Decorator {
+ public:
+  using Decorator::Decorator;
+  void run(const op::Op& op, Call call) override {
+    inner_->run(op, call);
+    if (call.last_uses && op::title(op) == "softmax") falsify(*inner_, call.out[0], 0, 1);
+  }
+};
+
+TEST(Verify, LetsKernelsTakeTheMemoryOfTheirOperands) {
+  const Verify verify(Device(make_ref<fusion::Fusion>(make_ref<WrongInPlace>(Device::cpu().handle()))));
+  const Value x = numbers(verify.device(), {1, 2, 3, 4});
+  EXPECT_NEAR(softmax(x, 0).data().at(0), std::exp(-3) * (1 - std::exp(-1)) / (1 - std::exp(-4)), 1e-6);
+  const Value y = softmax(softmax(x, 0), 0);
+  expect_parts(complaint([&] { (void)y.data(); }), {"softmax of float32 [4]", "4 of 4 elements differ"});
+}
+
+TEST(Verify, TakesProgramsOfManyThreads) {
+  const Verify verify(Device(make_ref<fusion::Fusion>(Device::cpu().handle())));
+  const Value weight = numbers(verify.device(), {1, 2, 3, 4, 5, 6, 7, 8}) * 2 - 1;  // waits in this thread's stream
+  std::atomic<int> wrong = 0;
+  std::vector<std::string> complaints(4);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, thread] {
+      complaints[static_cast<std::size_t>(thread)] = complaint([&] {
+        for (int i = 0; i < 100; ++i) {
+          std::vector<Value> all{numbers(verify.device(), {1, 1, 1, 1, 1, 1, 1, 1})};
+          for (int j = 0; j < 20; ++j) {
+            all.push_back(all.back() * 2 - thread);
+            if (j % 5 == thread) (void)all[all.size() / 2].data();
+          }
+          if (i % 16 == 5) verify.device().sync();
+          const double expected = (1 << 20) - thread * ((1 << 20) - 1.0) + 3;
+          if ((all.back() + weight).data().at(1) != expected) ++wrong;
+        }
+      });
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& told : complaints) EXPECT_EQ(told, "nothing");
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GE(verify.compared(), 4 * 100 * 20);
+}
+
+TEST(Verify, ComparesWhatAnotherThreadAskedFor) {
+  const Verify verify(Device(make_ref<WrongPlans>(Device::cpu().handle())));
+  Value wrong, unread;
+  std::thread([&] {
+    wrong = numbers(verify.device(), {1, 2, 3}) - 5;
+    unread = numbers(verify.device(), {4, 5}) - 6;
+  }).join();
+  expect_parts(complaint([&] { (void)wrong.data(); }), {"sub of float32 [3], 5"});
+  std::thread([&] { unread = numbers(verify.device(), {4, 5}) - 6; }).join();
+  expect_parts(complaint([&] { verify.device().sync(); }), {"sub of float32 [2], 6"});
 }
 
 TEST(Verify, FindsNothingWrongWithWhatIsRight) {

@@ -91,7 +91,8 @@ void pack_blocks(const Lines& lines, int64_t count, int64_t depth, uint16_t* pac
     }
 }
 
-/// Packs right operands k x n as pieces want them: for each matrix, for each kDepth of its rows, its blocks of columns.
+/// Packs right operands k x n as pieces want them: for each matrix, for each kDepth of its rows, its blocks of
+/// columns.
 struct PackRight {
   int64_t n, k, row, column;  // strides in elements
   Shape batch;                // without what the operand repeats

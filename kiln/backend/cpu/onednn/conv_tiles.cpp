@@ -115,7 +115,8 @@ class Images {
   const float* data_;
 };
 
-/// Packs a weight [out, in, kernel] of float32 in panels of channels: for each, the rows that a window is multiplied with.
+/// Packs a weight [out, in, kernel] of float32 in panels of channels: for each, the rows that a window is multiplied
+/// with.
 struct PackPanels {
   int64_t out, in, kernel, panel;
 
