@@ -5,9 +5,9 @@
 namespace kiln {
 
 std::string text_of_bytes(std::int64_t bytes) {
-  static constexpr const char* kUnits[] = {" KiB", " MiB", " GiB", " TiB"};
+  static constexpr const char* kUnits[] = {" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
   if (bytes < 1024) return text(bytes, " bytes");
-  std::int64_t tenths = bytes * 10 / 1024;
+  std::int64_t tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024;
   std::size_t unit = 0;
   for (; tenths >= 10240 && unit + 1 < std::size(kUnits); ++unit) tenths /= 1024;
   return text(tenths / 10, tenths % 10 && tenths < 1000 ? text(".", tenths % 10) : "", kUnits[unit]);

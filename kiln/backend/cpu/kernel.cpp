@@ -7,18 +7,33 @@
 namespace kiln::cpu {
 namespace {
 
+// Why `bytes` were refused, as far as the books tell afterwards.
+std::string reason(std::int64_t bytes) {
+  const MemoryStatistics memory = memory_statistics();
+  const std::int64_t room = std::max<std::int64_t>(memory.limit - memory.in_use, 0);
+  const std::int64_t free = memory.reserved - memory.in_use, block = bytes + bytes / 8;
+  if (bytes > room) return text("it is ", text_of_bytes(bytes - room), " more than the limit leaves");
+  if (block > room)
+    return text("the limit leaves ", text_of_bytes(room), ", and a block is up to an eighth larger than what it holds");
+  if (block > room - free)
+    return text(text_of_bytes(free), " of what is held lie free in pieces between blocks in use, and the limit leaves ",
+                text_of_bytes(room - free), " beside them");
+  return "the system gives no more";
+}
+
 [[noreturn]] void fail_out_of_memory(std::size_t bytes, const Purpose& purpose) {
   const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
-  fail<MemoryError>("cpu: ", what, " needs ", bytes, " bytes (", text_of_bytes(static_cast<std::int64_t>(bytes)),
-                    "), for which there is no room: ", memory_report());
+  const auto wanted = static_cast<std::int64_t>(std::min<std::size_t>(bytes, INT64_MAX));
+  fail<MemoryError>("cpu: ", what, " needs ", bytes, " bytes (", text_of_bytes(wanted),
+                    "), for which there is no room: ", reason(wanted), "; ", memory_report());
 }
 
 std::size_t bytes_of(const Desc& desc) {
-  std::size_t bytes = 0;
-  const auto count = static_cast<std::size_t>(numel(desc.shape));
-  require<MemoryError>(!__builtin_mul_overflow(count, size_of(desc.dtype), &bytes), "cpu: a tensor ", desc.dtype, " ",
+  std::int64_t bytes = 0;
+  const auto size = static_cast<std::int64_t>(size_of(desc.dtype));
+  require<MemoryError>(!__builtin_mul_overflow(numel(desc.shape), size, &bytes), "cpu: a tensor ", desc.dtype, " ",
                        desc.shape, " has more bytes than can be counted");
-  return bytes;
+  return static_cast<std::size_t>(bytes);
 }
 
 // Dimensions of size 1 say nothing about the order, and neither does anything in an empty array.

@@ -10,7 +10,10 @@ namespace {
 
 constexpr std::size_t kShown = 5;  // of the largest holders
 
-std::string text_of(std::size_t bytes) { return text_of_bytes(static_cast<std::int64_t>(bytes)); }
+// A limit that nobody knows is the largest number.
+std::int64_t whole(std::size_t bytes) { return static_cast<std::int64_t>(std::min<std::size_t>(bytes, INT64_MAX)); }
+
+std::string text_of(std::size_t bytes) { return text_of_bytes(whole(bytes)); }
 
 const char* name(MemoryUse use, bool several) {
   switch (use) {
@@ -40,7 +43,6 @@ void Ledger::take_back(const std::byte* block, std::size_t bytes, MemoryUse use)
 }
 
 MemoryStatistics Ledger::statistics(std::size_t reserved, std::size_t limit) const {
-  const auto whole = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
   const auto used_for = [&](MemoryUse use) { return whole(by_use_[static_cast<std::size_t>(use)]); };
   return {.in_use = whole(in_use_),
           .reserved = whole(reserved),

@@ -9,9 +9,11 @@
 
 namespace kiln::cpu {
 
-/// Sizes are rounded up to classes, eight to each doubling, so that at most an eighth is wasted (beyond 1 MiB sizes
-/// are also whole huge pages). Small blocks are cut from shared regions, large ones are regions of their own; regions
-/// lie on 2 MiB boundaries and ask the system for huge pages. A free list per class, under one lock.
+/// Sizes are rounded up to classes, eight to each doubling, so that at most an eighth is wasted (or 63 bytes of a block
+/// below 512). Large blocks are mapped one by one; small ones are cut from regions, of 2 MiB at first and of 16 where
+/// many are held. Both lie on 2 MiB boundaries and ask the system for huge pages. A free list per class, under one lock.
+/// Where the limit or the system gives no more, free blocks that lie side by side are put together again, and what is
+/// free in whole pages goes back: a block is refused only where pages that are partly in use leave no room for it.
 class MemoryPool {
  public:
   /// Holds at most `limit` bytes of the system.
@@ -21,10 +23,11 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  /// Null where the limit or the system does not allow it, even after release().
+  /// Null where the limit or the system does not allow it, even after release(). 20 ns where such a block is free.
   std::byte* acquire(std::size_t bytes, const Purpose& purpose = {});
   void give_back(std::byte* block, std::size_t bytes, MemoryUse use = MemoryUse::Scratch);
-  /// Returns to the system large blocks that nobody uses, and regions of small ones none of which is used.
+  /// Returns to the system large blocks that nobody uses, and pages of regions in which nothing is used: pages of 4 KiB
+  /// under a low limit, and larger ones, 2 MiB at most, under a high one, since a system counts the holes.
   void release();
   /// What is held beyond it and not in use is returned at once.
   void set_limit(std::size_t bytes);
@@ -36,25 +39,30 @@ class MemoryPool {
   struct FreeBlock {
     FreeBlock* next;
   };
-  /// Of small blocks: what lies before `cut` has been made blocks of.
-  struct Region {
+  struct Range {
     std::byte* start;
-    std::size_t cut;
+    std::size_t size;
+    std::byte* end() const { return start + size; }
   };
   static constexpr int kClasses = 320;  // up to 2^48 bytes
 
   std::byte* pop(int size_class);
-  std::byte* cut(std::size_t size);
+  void push(int size_class, std::byte* block);
+  std::byte* cut(int size_class, std::size_t size);
+  std::byte* split(int size_class, std::size_t size);
+  void chop(Range range);
+  bool add_region(std::size_t size);
   std::byte* map(std::size_t size);
   void release_locked();
-  void release_regions();
-  void unmap(std::byte* start, std::size_t size);
+  void release_pages();
+  bool unmap(Range range);
 
   mutable std::mutex mutex_;
   std::size_t limit_;
   std::array<FreeBlock*, kClasses> free_{};
-  std::vector<Region> regions_;  // the last is being cut
-  std::size_t reserved_ = 0;
+  std::vector<Range> regions_;  // what small blocks are cut from
+  Range uncut_{};               // the end of the last region
+  std::size_t reserved_ = 0, in_regions_ = 0;
   Ledger ledger_;
 };
 

@@ -88,6 +88,45 @@ TEST_P(MemoryLimit, EndsInASentenceAndLeavesTheRestInOrder) {
   EXPECT_LE(device.memory().reserved, device.memory().limit);
 }
 
+TEST_P(MemoryLimit, SaysWhatLeavesTooLittleRoom) {
+  const Value x = upload({1024, 1024}, device);
+  const auto said = [&](const Shape& shape) -> std::string {
+    try {
+      (void)(expand(x, shape) + 1).data();
+    } catch (const MemoryError& error) { return std::string(error.message()); }
+    return "nothing";
+  };
+  const Limit limit(10 * kMiB);
+  EXPECT_NE(said({3, 1024, 1024}).find("there is no room: it is 2 MiB more than the limit leaves; "), std::string::npos)
+      << said({3, 1024, 1024});
+  EXPECT_EQ(said({2, 1024, 1024}), "nothing");
+}
+
+TEST(MemoryLimit, IsAskedForEveryTensorThatCanBeCounted) {
+  const Device device = Device::cpu();
+  for (const std::int64_t count : {std::int64_t{1} << 60, (std::int64_t{1} << 61) - 1}) {
+    try {
+      (void)full({count}, 1.0, device, DType::F32).data();
+      FAIL() << count;
+    } catch (const MemoryError& error) {
+      EXPECT_NE(error.message().find(count == std::int64_t{1} << 60 ? "(4 EiB)" : "(7.9 EiB)"), std::string::npos)
+          << error.message();
+    }
+  }
+  EXPECT_THROW((void)full({std::int64_t{1} << 61}, 1.0, device, DType::F32).data(), MemoryError);
+}
+
+TEST(Memory, OfAnySizeIsSaidInAUnit) {
+  EXPECT_EQ(text_of_bytes(0), "0 bytes");
+  EXPECT_EQ(text_of_bytes(1023), "1023 bytes");
+  EXPECT_EQ(text_of_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(text_of_bytes((std::int64_t{5} << 20) - 1), "4.9 MiB");
+  EXPECT_EQ(text_of_bytes(std::int64_t{3} << 50), "3 PiB");
+  EXPECT_EQ(text_of_bytes(1'000'000'000'000'000'000), "888 PiB");
+  EXPECT_EQ(text_of_bytes(std::int64_t{1} << 62), "4 EiB");
+  EXPECT_EQ(text_of_bytes(INT64_MAX), "7.9 EiB");
+}
+
 TEST_P(MemoryLimit, CanBeRaised) {
   const Value x = upload({1024, 1024}, device);
   const Limit limit(2 * kMiB);
