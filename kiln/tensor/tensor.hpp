@@ -84,10 +84,10 @@ TensorData nested_data(const Nested<D, K>& elements, DType dtype);
 template <class T>
 concept Sequence = requires(const T& list) { *list.data() + list.size(); };
 
-/// The rank of x.flatten<first, last>(); a single number becomes a list of one.
-constexpr int flattened_rank(int rank, int first, int last) {
-  return rank == 0 ? 1 : rank - ((last + rank) % rank - (first + rank) % rank);
-}
+/// The rank of x.flatten<First, Last>(); a single number becomes a list of one.
+template <int First, int Last, int D>
+inline constexpr int kFlattenedRank =
+    [](int rank) { return rank == 0 ? 1 : rank - ((Last + rank) % rank - (First + rank) % rank); }(D);
 
 // ---- what may stand in x(...): see range.hpp -------------------------------------------------------------------------
 template <class T>
@@ -372,7 +372,7 @@ class Tensor {
   }
   /// x.flatten() to one dimension; x.flatten<1>() keeps the first, x.flatten<0, 1>() merges the first two.
   template <int First = 0, int Last = -1>
-  Tensor<flattened_rank(D, First, Last), K> flatten() const {
+  Tensor<kFlattenedRank<First, Last, D>, K> flatten() const {
     return Typed{kiln::flatten(value_, First, Last)};
   }
   template <int E, class L>

@@ -165,10 +165,11 @@ TEST_F(Guide, IsProfiledAndVerifiedWhereTheEnvironmentSaysSo) {
   const Outcome profiled =
       call("--data " + data() + " --epochs 1 --batch-size 50" + kept, "KILN_VERIFY=1 KILN_PROFILE=" + trace);
   EXPECT_EQ(profiled.status, 0) << profiled.output;
-  for (const char* part :
-       {"profile of cpu: ", " matmul [50, ", " conv [50, 1, 28, 28] x [8, 1, 3, 3] x [8] -> ", "memory: "})
+  for (const char* part : {"profile of cpu: ", " matmul [50, ", "memory: "})
     EXPECT_NE(profiled.output.find(part), std::string::npos) << part << " in\n" << profiled.output;
-  EXPECT_NE(read_text_file(trace).find("\"traceEvents\""), std::string::npos);
+  const std::string events = read_text_file(trace);
+  for (const char* part : {"\"traceEvents\"", "[50, 1, 28, 28] x [8, 1, 3, 3] x [8] -> "})
+    EXPECT_NE(events.find(part), std::string::npos) << part;
   const Outcome plain = call(infer, "KILN_PROFILE=0 KILN_VERIFY=reference");
   EXPECT_EQ(plain.status, 0) << plain.output;
   EXPECT_EQ(plain.output.find("profile of"), std::string::npos) << plain.output;

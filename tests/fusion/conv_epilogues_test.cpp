@@ -131,6 +131,8 @@ TEST(ConvEpilogues, AreOneOperation) {
 }
 
 TEST(ConvEpilogues, NeedNoMemoryForTheConvolution) {
+  const int before_threads = num_threads();
+  set_num_threads(2);
   const FusedDevice fused;
   const Case c{1, 16, 48, 200, 3, 1, 1};
   const Operands o(fused.device, c, true);
@@ -144,6 +146,7 @@ TEST(ConvEpilogues, NeedNoMemoryForTheConvolution) {
   most(fused.device);  // threads get memory of their own
   const int64_t result = 48 * 200 * 200 * 4, operand = 16 * 200 * 200 * 4;
   EXPECT_LT(most(fused.device), result + operand + result / 2);
+  set_num_threads(before_threads);
 }
 
 }  // namespace
