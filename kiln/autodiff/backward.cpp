@@ -4,6 +4,8 @@
 #include <map>
 
 #include "kiln/autodiff/renewal.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/fails_with.hpp"
 
 namespace kiln {
 namespace {
@@ -70,7 +72,8 @@ Value seed_of(const Value& output, const Value& seed) {
   if (seed.empty()) return ones_like(output);
   require<ShapeError>(seed.is_scalar() || seed.shape() == output.shape(), "grad: seed ", seed.shape(),
                       " does not have the shape of output ", output.shape());
-  return seed;
+  if (seed.is_scalar()) return seed;
+  return emit(op::Reshape{seed.shape()}, {seed});  // another value, which fails with the output
 }
 
 bool before(const Gradients::Entry& entry, const Record* leaf) { return entry.leaf->order < leaf->order; }
@@ -111,6 +114,7 @@ Gradients backward(const Value& loss, const BackwardOptions& options) {
                          "require_grad() on a leaf");
   const NoGrad pause(!options.create_graph);
   const Autocast off(DType::F32);  // every op's gradient in the types that the op had
+  const FailsWith scope({&loss, 1});
   Gradients result;
   Pass pass;
   pass.add(loss, ones_like(loss));
@@ -127,6 +131,7 @@ Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& opt
                          " seeds");
   const NoGrad pause(!options.create_graph);
   const Autocast off(DType::F32);
+  const FailsWith scope(outputs);
   std::uint64_t earliest = ~std::uint64_t{0};  // nothing made before the first of `wrt` leads to one
   for (const Value& value : wrt) {
     require<AutodiffError>(value.tracked(), "grad: ", value, " is not tracked; call require_grad() on it first");

@@ -1,27 +1,19 @@
 #include "kiln/fusion/fusion.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
+#include "kiln/fusion/part.hpp"
 #include "kiln/ops/device.hpp"
-#include "kiln/ops/sequence.hpp"
+#include "kiln/ops/fails_with.hpp"
 
 namespace kiln::fusion {
 namespace {
 
 constexpr std::size_t kMostOps = 4096;  // a segment that nobody reads from is run when it is this long
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;  // or the tensors that it keeps alive are this large
-
-/// In place of the contents of a value that could not be computed.
-struct Failure final : Storage {
-  explicit Failure(std::exception_ptr error) : error(std::move(error)) {}
-  std::exception_ptr error;
-};
-
-const Failure* failure_of(const Ref<Node>& node) {
-  return node ? dynamic_cast<const Failure*>(node->storage.get()) : nullptr;
-}
 
 /// The same error, with the place where the operation was asked for.
 std::exception_ptr placed(const Error& error, const std::string& place) {
@@ -36,6 +28,14 @@ bool logs() {
     return topics && std::string_view(topics).find("fusion") != std::string_view::npos;
   }();
   return wanted;
+}
+
+bool is_of_memory(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const MemoryError&) { return true; } catch (...) {
+    return false;
+  }
 }
 
 /// Which operands nobody but the list has; for Call::last_uses.
@@ -62,7 +62,41 @@ struct Fusion::Stream final : RefCounted {
   std::mutex mutex;
   Segment segment;
   Values in, out;  // of the step under way; kept for their memory
+  // While the segment runs: which of its values have been made, but may be taken back, and which cannot be.
+  std::vector<std::uint32_t> made;
+  std::vector<Ref<Failure>> lost;  // by value; empty while there are none
+
+  void lose(std::uint32_t value, const Ref<Failure>& failure) {
+    lost.resize(segment.values().size());
+    if (!lost[value]) lost[value] = failure;
+  }
+  void pass_on();
 };
+
+/// What the program made of what is lost, by whatever path, is lost too. The plan may have taken another: it has numbers
+/// in place of tensors that are full of them, and drops what nobody sees.
+void Fusion::Stream::pass_on() {
+  lost.resize(segment.values().size());
+  const auto first_lost = [&](auto&& values) -> Ref<Failure> {
+    for (const Reference value : values)
+      if (value.is_value() && lost[value.index()]) return lost[value.index()];
+    return nullptr;
+  };
+  auto guard = segment.guards().begin();
+  for (std::uint32_t i = 0; i < segment.size(); ++i) {
+    const Segment::Entry& entry = segment.entries()[i];
+    while (guard != segment.guards().end() && guard->end <= i) ++guard;
+    Ref<Failure> failure = first_lost(segment.operands(entry));
+    if (!failure && guard != segment.guards().end() && guard->begin <= i)
+      failure = guard->failure ? guard->failure : first_lost(guard->causes);
+    if (!failure) continue;
+    for (const Reference result : segment.results(entry)) {
+      Ref<Failure>& own = lost[result.index()];
+      if (!own) own = failure;
+      if (segment.visible(result.index())) segment.values()[result.index()]->storage = own;
+    }
+  }
+}
 
 Fusion::Fusion(Ref<Backend> inner) : inner_(std::move(inner)), id_(next_id()) {}
 Fusion::~Fusion() = default;
@@ -91,22 +125,34 @@ std::vector<Ref<Fusion::Stream>> Fusion::streams() const {
 
 void Fusion::run(const op::Op& op, Call call) {
   if (running == this) {
-    for (const Value& value : call.in) settle(value);
+    for (const Value& value : call.in) {
+      wait_for(value);
+      throw_if_failed(value);
+    }
     return inner_->run(op, call);
   }
   Stream& stream = own_stream();
+  Segment& segment = stream.segment;
+  const FailsWith* const scope = FailsWith::innermost();
+  const auto find_foreign = [&] {
+    const Value* foreign = segment.find_foreign(call.in);
+    for (const FailsWith* each = scope; each && !foreign; each = each->outer())
+      foreign = segment.find_foreign(each->causes());
+    return foreign;
+  };
   std::unique_lock lock(stream.mutex);
-  while (const Value* foreign = stream.segment.find_foreign(call.in)) {
+  while (const Value* foreign = find_foreign()) {
     lock.unlock();
-    settle(*foreign);
+    wait_for(*foreign);
     lock.lock();
   }
-  stream.segment.append(op, call);
-  if (stream.segment.size() >= kMostOps || stream.segment.bytes() >= kMostBytes) run_segment(stream);
+  segment.append(op, call);
+  if (scope) segment.guard(*scope);
+  if (segment.size() >= kMostOps || segment.bytes() >= kMostBytes) run_segment(stream);
 }
 
 /// Runs the segment that a value waits in, whosever it is.
-void Fusion::settle(const Value& value) {
+void Fusion::wait_for(const Value& value) {
   while (const std::uint64_t epoch = pending_in(value)) {
     for (const Ref<Stream>& stream : streams()) {
       if (stream->segment.epoch() != epoch) continue;
@@ -116,16 +162,31 @@ void Fusion::settle(const Value& value) {
   }
 }
 
-TensorData Fusion::download(const Value& value) {
-  settle(value);
-  if (const Failure* failure = failed_ ? failure_of(value.node()) : nullptr) {
-    {
-      const std::lock_guard lock(mutex_);
-      error_ = nullptr;
-    }
-    std::rethrow_exception(failure->error);
+void Fusion::throw_if_failed(const Value& value) {
+  const Ref<Failure> failure = failed_ ? failure_of(value.node()) : nullptr;
+  if (!failure) return;
+  {
+    const std::lock_guard lock(mutex_);
+    error_ = nullptr;
   }
+  std::rethrow_exception(failure->error);
+}
+
+TensorData Fusion::download(const Value& value) {
+  wait_for(value);
+  throw_if_failed(value);
   return inner_->download(value);
+}
+
+void Fusion::settle(Inputs values) {
+  for (const Value& value : values) wait_for(value);
+  for (const Value& value : values) throw_if_failed(value);
+  inner_->settle(values);
+}
+
+Backend::State Fusion::state(const Value& value) const {
+  if (pending_in(value)) return State::Waiting;
+  return failed_ && failure_of(value.node()) ? State::Failed : inner_->state(value);
 }
 
 void Fusion::flush() {
@@ -155,6 +216,26 @@ Fusion::Statistics Fusion::statistics() const {
 void Fusion::run_segment(Stream& stream) {
   Segment& segment = stream.segment;
   if (segment.empty()) return;
+  const Fusion* const before = std::exchange(running, this);
+  try {
+    run_plan(stream);
+  } catch (...) {
+    // There was no memory to plan with.
+    const Ref<Failure> failure = note(std::current_exception());
+    for (std::uint32_t i = 0; i < segment.values().size(); ++i)
+      if (const Ref<Node>& node = segment.values()[i]; node && !node->storage) {
+        stream.lose(i, failure);
+        stream.made.push_back(i);
+      }
+  }
+  deliver(stream);
+  segment.clear();
+  stream.lost.clear();
+  running = before;
+}
+
+void Fusion::run_plan(Stream& stream) {
+  Segment& segment = stream.segment;
   segment.close();
   const auto [plan, fresh] = plans_.find_or_make(segment);
   {
@@ -166,11 +247,16 @@ void Fusion::run_segment(Stream& stream) {
   if (fresh && logs())
     std::fprintf(stderr, "fusion: %zu operations become %zu:\n%s", segment.size(), plan->steps.size(),
                  describe(*plan, segment).c_str());
-  const Fusion* const before = std::exchange(running, this);
   for (const Derivation& derivation : plan->derivations) segment.add_number(derivation.of(segment.numbers()));
-  for (const Plan::Step& step : plan->steps) run_step(stream, step);
-  segment.clear();
-  running = before;
+  if (failed_)
+    for (std::uint32_t i = 0; i < segment.values().size(); ++i)
+      if (const Ref<Failure> failure = failure_of(segment.values()[i])) stream.lose(i, failure);
+  if (std::ranges::any_of(segment.guards(), [](const Segment::Guard& guard) { return bool(guard.failure); }))
+    stream.lost.resize(segment.values().size());
+  for (const Plan::Step& step : plan->steps) {
+    if (std::holds_alternative<op::Custom>(step.op.is)) deliver(stream);  // its kernel may read what it likes
+    run_step(stream, step);
+  }
 }
 
 void Fusion::run_step(Stream& stream, const Plan::Step& step) {
@@ -179,7 +265,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   Values &in = stream.in, &out = stream.out;
   in.clear();
   out.clear();
-  const Failure* failure = nullptr;
+  Ref<Failure> failure;
   for (const Reference operand : step.in) {
     if (operand.is_value()) {
       in.emplace_back(values[operand.index()]);
@@ -188,38 +274,63 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
       in.push_back(operand.is_number() ? Value(segment.numbers()[operand.index()]) : Value());
     }
   }
-  if (const auto* together = std::get_if<op::Together>(&step.op.is); together && failure) {
-    // Each part fails by its own operands alone.
-    for (const op::Parts::Part& part : together->parts->all) {
-      Plan::Step own{part.op, step.entry, {}, {}, {}};
-      own.in.assign(&step.in[part.operands.first], &step.in[part.operands.first] + part.operands.count);
-      own.out.assign(&step.out[part.results.first], &step.out[part.results.first] + part.results.count);
-      run_step(stream, own);
-    }
-    for (const std::uint32_t value : step.release) values[value] = nullptr;
-    return;
-  }
   for (const std::uint32_t result : step.out) out.emplace_back(values[result]);
+  stream.made.insert(stream.made.end(), step.out.begin(), step.out.end());
   for (const std::uint32_t value : step.release) values[value] = nullptr;
-  std::exception_ptr error = failure ? failure->error : nullptr;
-  if (!error) {
+  bool may_have_parts = has_parts(step);
+  if (!failure) {
     try {
       inner_->run(step.op, {in, out, last_uses(in)});
-    } catch (const Error& wrong) { error = placed(wrong, segment.place_of(step.entry)); } catch (...) {
-      error = std::current_exception();
+    } catch (const Error& wrong) { failure = note(placed(wrong, segment.place_of(step.entry))); } catch (...) {
+      failure = note(std::current_exception());
     }
-    if (error) {
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = error;
+    may_have_parts &= failure && is_of_memory(failure->error);
+  }
+  if (failure && may_have_parts) {
+    run_parts(stream, step, failure);
+  } else if (failure) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i].node()->storage = failure;
+      stream.lose(step.out[i], failure);
     }
   }
-  if (error) {
-    failed_ = true;
-    for (Value& value : out) value.node()->storage = make_ref<Failure>(error);
-  }
-  for (const Value& value : out) arrive(*value.node());
   in.clear();
   out.clear();
+}
+
+/// Makes what can be had of a step that failed: what is not made of what failed, and what there is memory for.
+void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& failure) {
+  std::vector<Ref<Node>>& values = stream.segment.values();
+  const Values in = std::move(stream.in), out = std::move(stream.out);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Ref<Node>& node = in[i].node();
+    if (!node) continue;
+    values[step.in[i].index()] = node;
+    // The kernel may have begun to write a result where an operand lay that nobody else was to read.
+    if (std::ranges::any_of(out, [&](const Value& result) { return result.node()->storage == node->storage; }))
+      node->storage = failure;
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].node()->storage = nullptr;
+    values[step.out[i]] = out[i].node();
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) run_step(stream, part_of(step, i));
+  for (const std::uint32_t value : step.release) values[value] = nullptr;
+}
+
+Ref<Failure> Fusion::note(std::exception_ptr error) {
+  failed_ = true;
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = error;
+  return make_ref<Failure>(std::move(error));
+}
+
+/// Lets others see what has been made since the last time.
+void Fusion::deliver(Stream& stream) {
+  if (!stream.lost.empty()) stream.pass_on();
+  for (const std::uint32_t value : stream.made)
+    if (const Ref<Node>& node = stream.segment.values()[value]) arrive(*node);
+  stream.made.clear();
 }
 
 }  // namespace kiln::fusion

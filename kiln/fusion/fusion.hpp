@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 
+#include "kiln/fusion/failure.hpp"
 #include "kiln/fusion/plan_cache.hpp"
 
 namespace kiln::fusion {
@@ -24,6 +25,9 @@ class Fusion final : public Backend {
   TensorData download(const Value& value) override;
   /// Runs what this thread has asked for.
   void flush() override;
+  /// Runs what the values wait for. Throws what went wrong with the operations that led to one of them.
+  void settle(Inputs values) override;
+  State state(const Value& value) const override;
   /// Runs what every thread has asked for.
   void sync() override;
   MemoryStatistics memory() const override { return inner_->memory(); }
@@ -42,9 +46,14 @@ class Fusion final : public Backend {
 
   Stream& own_stream();
   std::vector<Ref<Stream>> streams() const;
-  void settle(const Value& value);
+  void wait_for(const Value& value);
+  void throw_if_failed(const Value& value);
   void run_segment(Stream& stream);
+  void run_plan(Stream& stream);
   void run_step(Stream& stream, const Plan::Step& step);
+  void run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& failure);
+  Ref<Failure> note(std::exception_ptr error);
+  static void deliver(Stream& stream);
 
   const Ref<Backend> inner_;
   const std::uint64_t id_;  // no other Fusion of the program ever has it

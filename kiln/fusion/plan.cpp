@@ -285,7 +285,7 @@ class Planner {
     std::vector<bool> met(segment_.values().size());
     for (auto step = plan_.steps.rbegin(); step != plan_.steps.rend(); ++step) {
       const auto meet = [&](std::uint32_t value) {
-        if (!met[value]) step->release.push_back(value);
+        if (!met[value] && !segment_.visible(value)) step->release.push_back(value);
         met[value] = true;
       };
       for (const Reference operand : step->in)

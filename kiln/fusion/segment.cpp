@@ -25,6 +25,9 @@ bool identical(const Scalar& a, const Scalar& b) {
 }
 
 std::uint64_t epoch_of(std::uint64_t mark) { return (mark & ~kPending) >> kIndexBits; }
+std::uint32_t index_of(std::uint64_t mark) {
+  return static_cast<std::uint32_t>(mark & ((std::uint64_t{1} << kIndexBits) - 1));
+}
 std::uint64_t mark_of(const Node& node) { return node.mark.bits.load(std::memory_order_acquire); }
 
 }  // namespace
@@ -88,9 +91,8 @@ Reference Segment::refer(const Value& value) {
     return Reference::nothing();
   }
   if (const std::uint64_t mark = mark_of(*node); epoch_of(mark) == epoch()) {
-    const auto index = static_cast<std::uint32_t>(mark & ((std::uint64_t{1} << kIndexBits) - 1));
-    key_.push_back(index);
-    return Reference::value(index);
+    key_.push_back(index_of(mark));
+    return Reference::value(index_of(mark));
   }
   const std::uint32_t index = add(node, 0);
   key_.push_back(index | std::uint64_t{1} << 41);
@@ -112,6 +114,23 @@ void Segment::append(const op::Op& op, const Call& call) {
   }
   for (const Value& value : call.in) references_.push_back(refer(value));
   for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), kPending)));
+}
+
+void Segment::guard(const FailsWith& scope) {
+  const auto end = static_cast<std::uint32_t>(entries_.size());
+  if (!guards_.empty() && guards_.back().scope == scope.id() && guards_.back().end == end - 1) {
+    guards_.back().end = end;
+    return;
+  }
+  Guard guard{scope.id(), end - 1, end, {}, {}};
+  for (const FailsWith* each = &scope; each; each = each->outer()) {
+    for (const Value& cause : each->causes()) {
+      if (!cause.node()) continue;
+      if (pending_in(cause)) guard.causes.push_back(Reference::value(index_of(mark_of(*cause.node()))));
+      else if (!guard.failure) guard.failure = failure_of(cause.node());
+    }
+  }
+  guards_.push_back(std::move(guard));
 }
 
 std::string Segment::place_of(std::uint32_t entry) const {
@@ -142,6 +161,7 @@ void Segment::clear() {
   numbers_.clear();
   key_.clear();
   traces_.clear();
+  guards_.clear();
   bytes_ = 0;
   epoch_ = 0;
 }

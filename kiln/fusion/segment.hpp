@@ -4,7 +4,9 @@
 #include <atomic>
 #include <vector>
 
+#include "kiln/fusion/failure.hpp"
 #include "kiln/ops/backend.hpp"
+#include "kiln/ops/fails_with.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln::fusion {
@@ -47,10 +49,20 @@ class Segment {
     std::uint16_t operands, results;
   };
 
+  /// Entries that fail where one of `causes` does, or for a reason that was known when they were appended.
+  struct Guard {
+    std::uint64_t scope;
+    std::uint32_t begin, end;
+    std::vector<Reference> causes;
+    Ref<Failure> failure;
+  };
+
   /// The first operand that waits in another segment, or null.
   const Value* find_foreign(Inputs in) const;
   /// Notes that `op` is to be run on `call`, none of whose operands is foreign.
   void append(const op::Op& op, const Call& call);
+  /// Notes that the entry that was appended last is in a scope. The plan knows nothing of this.
+  void guard(const FailsWith& scope);
   /// The calls in the program that led to an entry, a line each; empty where its kernel never fails.
   std::string place_of(std::uint32_t entry) const;
   /// To be called once, before planning: appends to the key which values somebody outside can still see.
@@ -64,6 +76,8 @@ class Segment {
   std::int64_t bytes() const { return bytes_; }
   bool empty() const { return entries_.empty(); }
   const std::vector<Entry>& entries() const { return entries_; }
+  /// In the order of their entries, of which each has at most one.
+  const std::vector<Guard>& guards() const { return guards_; }
   std::span<const Reference> operands(const Entry& entry) const { return {&references_[entry.first], entry.operands}; }
   std::span<const Reference> results(const Entry& entry) const {
     return {&references_[entry.first + entry.operands], entry.results};
@@ -105,6 +119,7 @@ class Segment {
   std::array<std::uint32_t, 16> recent_numbers_{};  // by their bits: places in numbers_
   std::vector<std::uint64_t> key_;
   std::vector<Trace> traces_;
+  std::vector<Guard> guards_;
   std::int64_t bytes_ = 0;
   std::atomic<std::uint64_t> epoch_{0};  // tells this segment's marks on nodes from others
 };

@@ -73,6 +73,14 @@ class Backend : public RefCounted {
   using Wrap = FunctionRef<Ref<Backend>(Ref<Backend>)>;
   virtual Ref<Backend> with_core(Wrap wrap) { return wrap(Ref<Backend>(this)); }
 
+  /// Starts what these values wait for, and throws what is known by then to have gone wrong with one of them. Does not
+  /// wait for the device.
+  virtual void settle(Inputs values) { return (void)values, flush(); }
+  /// What is known of a value without starting anything. Of a backend that runs a call before run() returns, or throws
+  /// there, no value is known that has not arrived.
+  enum class State : std::uint8_t { Waiting, Arrived, Failed };
+  virtual State state(const Value& value) const { return (void)value, State::Arrived; }
+
   void seed(std::uint64_t seed) {
     seed_ = seed;
     drawn_ = 0;

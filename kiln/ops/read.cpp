@@ -95,6 +95,14 @@ Ref<Reading> start_read(Inputs values) {
   return make_ref<Joined>(std::move(parts), values.size());
 }
 
+void settle(Inputs values) {
+  for (std::size_t first = 0, end = 0; first < values.size(); first = end) {
+    const Device device = values[first].device();  // none: a plain number
+    while (end < values.size() && values[end].device() == device) ++end;
+    if (device) device.backend().settle(values.subspan(first, end - first));
+  }
+}
+
 Future<TensorData> read_async(const Value& value) {
   return {start_read({&value, 1}), [](std::vector<TensorData> data) { return std::move(data[0]); }};
 }

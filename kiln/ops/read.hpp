@@ -48,6 +48,10 @@ class Future {
   Finish finish_;
 };
 
+/// Has the devices start what these values wait for, without waiting themselves, and throws what is known by then to
+/// have gone wrong with one of them.
+void settle(Inputs values);
+
 /// The contents of one value.
 Future<TensorData> read_async(const Value& value);
 /// The contents of several, in one synchronisation.

@@ -1,11 +1,14 @@
 #include "kiln/ops/scope.hpp"
 
+#include "kiln/ops/fails_with.hpp"
+
 namespace kiln {
 namespace {
 
 thread_local bool recording = true, missed = false;
 thread_local Checkpointing::Strategy strategy = Checkpointing::None;
 thread_local KeyScope* key_scope = nullptr;
+thread_local const FailsWith* fails_with = nullptr;
 
 }  // namespace
 
@@ -39,6 +42,14 @@ Key KeyScope::take() {
                          "same each time");
   return keys_[next_++];
 }
+
+FailsWith::FailsWith(Inputs causes) : causes_(causes), outer_(fails_with) {
+  thread_local std::uint64_t last = 0;
+  id_ = ++last;
+  fails_with = this;
+}
+FailsWith::~FailsWith() { fails_with = outer_; }
+const FailsWith* FailsWith::innermost() { return fails_with; }
 
 bool KeyScope::repeats() {
   for (const KeyScope* scope = key_scope; scope; scope = scope->outer_)

@@ -40,12 +40,14 @@ void allocate_all(const op::Sequence& sequence, Call call) {
     for (const op::Sequence::Operand from : sequence.steps[i].in)
       if (from.from == op::Sequence::Operand::Input) last_reader[from.index] = i;
   }
+  AllOrNone memory(call.out);
   for (std::size_t i = 0; i < call.out.size(); ++i) {
     const Dims order = order_of(call.out[i], sequence, call.in);
     for (std::size_t k = 0; k < call.in.size(); ++k)
       if (last_reader[k] < maker[sequence.outputs[i]] && take_memory(call.out[i], order, call, k)) break;
     allocate(call.out[i], order);
   }
+  memory.succeed();
 }
 
 }  // namespace

@@ -63,6 +63,22 @@ Array allocate(Value& result, const Dims& strides, MemoryUse use = MemoryUse::Re
 /// Gives a result the memory of operand i of a call that is its last use, if it lies there alone and as the result is
 /// to lie, in the order of `strides`. For kernels that write an element once they have read those in its place.
 bool take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i);
+/// For kernels that give several results memory before they write: unless there is enough for all, none keeps any, so
+/// that results which took an operand's memory are known not to have been written to it.
+class AllOrNone {
+ public:
+  explicit AllOrNone(std::span<Value> results) : results_(results) {}
+  ~AllOrNone() {
+    for (Value& result : results_) result.node()->storage = nullptr;
+  }
+  AllOrNone(const AllOrNone&) = delete;
+  AllOrNone& operator=(const AllOrNone&) = delete;
+  /// All have some.
+  void succeed() { results_ = {}; }
+
+ private:
+  std::span<Value> results_;
+};
 /// Makes a result a view of an operand's memory.
 void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset);
 /// Strides that cover `shape` without gaps in the memory order of the operands (the first dense one of that shape

@@ -16,6 +16,8 @@ class Decorator : public Backend {
   TensorData download(const Value& value) override { return inner_->download(value); }
   bool takes(const Device& other) const override { return other.handle() == inner_ || inner_->takes(other); }
   void flush() override { inner_->flush(); }
+  void settle(Inputs values) override { inner_->settle(values); }
+  State state(const Value& value) const override { return inner_->state(value); }
   void sync() override { inner_->sync(); }
   MemoryStatistics memory() const override { return inner_->memory(); }
   void set_memory_limit(std::int64_t bytes) override { inner_->set_memory_limit(bytes); }

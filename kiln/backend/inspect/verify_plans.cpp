@@ -101,6 +101,17 @@ TensorData VerifiedPlans::download(const Value& value) {
   return data;
 }
 
+void VerifiedPlans::settle(Inputs values) {
+  Values fused(values.begin(), values.end());
+  for (Value& value : fused)
+    if (value.node()) value = static_cast<const Twins&>(*value.node()->storage).fused;
+  inner_->settle(fused);
+}
+
+Backend::State VerifiedPlans::state(const Value& value) const {
+  return inner_->state(static_cast<const Twins&>(*value.node()->storage).fused);
+}
+
 void VerifiedPlans::sync() {
   inner_->sync();
   compare_from({}, nullptr);

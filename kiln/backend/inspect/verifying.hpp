@@ -59,6 +59,8 @@ class VerifiedPlans final : public Decorator {
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override;
   bool takes(const Device&) const override { return false; }
+  void settle(Inputs values) override;
+  State state(const Value& value) const override;
   void sync() override;
   Ref<Backend> with_core(Wrap wrap) override;
 

@@ -125,16 +125,19 @@ bool run(const op::Fused& op, Call call) {
     if (!fused.whole.contiguous() || fused.whole.numel() == 0) return false;
     fused.folding = &folding.emplace(program);
   }
+  AllOrNone memory(call.out);
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     const Dims& strides = fused.whole.strides;
     const bool in_place = prepared.chain.runs() && take_operand(prepared, program, strides, call, i);
     fused.results.push_back({allocate(call.out[i], strides), in_place});
   }
+  SpareVector<Array> folded;
+  for (Value& out : call.out.subspan(program.outputs.size())) folded.push_back(allocate(out));
+  memory.succeed();
   fused.streams = fills_caches(call.in, call.out.first(program.outputs.size()), program.shape);
   if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
   else prepared.tiles->run(fused, prepared.grain);
-  for (std::size_t i = 0; i < program.folds.size(); ++i)
-    folding->store(i, allocate(call.out[program.outputs.size() + i]));
+  for (std::size_t i = 0; i < folded.size(); ++i) folding->store(i, folded[i]);
   return true;
 }
 

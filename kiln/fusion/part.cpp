@@ -1,0 +1,172 @@
+#include "kiln/fusion/part.hpp"
+
+#include <algorithm>
+
+#include "kiln/ops/sequence.hpp"
+
+namespace kiln::fusion {
+namespace {
+
+using std::size_t;
+
+/// An operation with some of another's results, and which of that one's operands it takes, in order.
+struct Part {
+  op::Op op;
+  std::vector<size_t> in;
+};
+
+/// The numbers of what is marked, and for each of all its place among those.
+struct Kept {
+  explicit Kept(const std::vector<bool>& marked) : place(marked.size()) {
+    for (size_t i = 0; i < marked.size(); ++i) {
+      place[i] = static_cast<std::uint16_t>(all.size());
+      if (marked[i]) all.push_back(i);
+    }
+  }
+  std::vector<size_t> all;
+  std::vector<std::uint16_t> place;
+};
+
+/// What of a program leads to the results that are wanted: `inputs` are those that are left.
+std::shared_ptr<const op::Program> part_of(const op::Program& program, const std::vector<bool>& wanted,
+                                           std::vector<size_t>& inputs) {
+  using Operand = op::Program::Operand;
+  std::vector<bool> steps(program.steps.size()), read(program.inputs.size());
+  const size_t outputs = program.outputs.size();
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i]) steps[i < outputs ? program.outputs[i] : program.folds[i - outputs].step] = true;
+  for (size_t i = steps.size(); i-- > 0;) {
+    if (!steps[i]) continue;
+    for (int k = 0; k < op::arity(program.steps[i].op); ++k) {
+      const Operand from = program.steps[i].in[static_cast<size_t>(k)];
+      (from.from == Operand::Result ? steps : read)[from.index] = true;
+    }
+  }
+  const Kept kept_steps(steps), kept_inputs(read);
+  auto part = std::make_shared<op::Program>();
+  part->shape = program.shape;
+  for (const size_t input : kept_inputs.all) part->inputs.push_back(program.inputs[input]);
+  for (const size_t step : kept_steps.all) {
+    part->steps.push_back(program.steps[step]);
+    for (Operand& from : part->steps.back().in)
+      from.index = (from.from == Operand::Result ? kept_steps : kept_inputs).place[from.index];
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i]) continue;
+    if (i < outputs) part->outputs.push_back(kept_steps.place[program.outputs[i]]);
+    else part->folds.push_back(program.folds[i - outputs]);
+    if (i >= outputs) part->folds.back().step = kept_steps.place[part->folds.back().step];
+  }
+  inputs = kept_inputs.all;
+  return part;
+}
+
+Part part_of(const op::Op& op, size_t operands, const std::vector<bool>& wanted);
+
+Part part_of(const op::Epilogue& op, const std::vector<bool>& wanted) {
+  std::vector<size_t> inputs;
+  auto program = part_of(*op.program, wanted, inputs);
+  const auto product = std::ranges::find(inputs, op.input);
+  Part part{op::Op(op::Fused{program}), {}};
+  if (product != inputs.end()) {
+    op::Epilogue left = op;
+    left.program = std::move(program);
+    left.input = static_cast<std::uint16_t>(product - inputs.begin());
+    part.op = left;
+    for (size_t i = 0; i < op.operands; ++i) part.in.push_back(i);
+  }
+  for (const size_t input : inputs)
+    if (input != op.input) part.in.push_back(op.operands + input - (input > op.input));
+  return part;
+}
+
+Part part_of(const op::Sequence& sequence, size_t operands, const std::vector<bool>& wanted) {
+  using Operand = op::Sequence::Operand;
+  std::vector<bool> results(sequence.results.size()), read(operands);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i]) results[sequence.outputs[i]] = true;
+  std::vector<op::Sequence::Step> steps;  // the last first
+  size_t first = sequence.results.size();
+  for (auto step = sequence.steps.rbegin(); step != sequence.steps.rend(); ++step) {
+    first -= step->results;
+    const std::vector<bool> own(results.begin() + static_cast<std::ptrdiff_t>(first),
+                                results.begin() + static_cast<std::ptrdiff_t>(first + step->results));
+    const auto count = std::ranges::count(own, true);
+    if (count == 0) continue;
+    const Part whole = part_of(step->whole, step->in.size(), own);
+    op::Sequence::Step left{whole.op,
+                            part_of(step->block, step->in.size(), own).op,
+                            part_of(step->rest, step->in.size(), own).op,
+                            {},
+                            static_cast<std::uint16_t>(count)};
+    for (const size_t operand : whole.in) {
+      const Operand from = step->in[operand];
+      (from.from == Operand::Result ? results : read)[from.index] = true;
+      left.in.push_back(from);
+    }
+    steps.push_back(std::move(left));
+  }
+  std::ranges::reverse(steps);
+
+  const Kept kept_results(results), kept_operands(read);
+  auto part = std::make_shared<op::Sequence>();
+  part->axis = sequence.axis;
+  part->rows = sequence.rows;
+  part->block = sequence.block;
+  for (op::Sequence::Step& step : steps)
+    for (Operand& from : step.in)
+      from.index = (from.from == Operand::Result ? kept_results : kept_operands).place[from.index];
+  part->steps = std::move(steps);
+  for (const size_t result : kept_results.all) part->results.push_back(sequence.results[result]);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i]) part->outputs.push_back(kept_results.place[sequence.outputs[i]]);
+  return {op::Blocked{std::move(part)}, kept_operands.all};
+}
+
+Part part_of(const op::Parts& parts, const std::vector<bool>& wanted) {
+  const auto result = static_cast<size_t>(std::ranges::find(wanted, true) - wanted.begin());
+  const auto whole = std::ranges::find_if(
+      parts.all, [&](const op::Parts::Part& each) { return result - each.results.first < each.results.count; });
+  std::vector<bool> own(whole->results.count);
+  own[result - whole->results.first] = true;
+  Part part = part_of(whole->op, whole->operands.count, own);
+  for (size_t& operand : part.in) operand += whole->operands.first;
+  return part;
+}
+
+Part part_of(const op::Op& op, size_t operands, const std::vector<bool>& wanted) {
+  return op::visit(op, [&]<class T>(const T& o) -> Part {
+    if constexpr (std::is_same_v<T, op::Fused>) {
+      std::vector<size_t> inputs;
+      const op::Fused part{part_of(*o.program, wanted, inputs)};
+      return {part, std::move(inputs)};
+    } else if constexpr (std::is_same_v<T, op::Epilogue>) {
+      return part_of(o, wanted);
+    } else if constexpr (std::is_same_v<T, op::Blocked>) {
+      return part_of(*o.sequence, operands, wanted);
+    } else if constexpr (std::is_same_v<T, op::Together>) {
+      return part_of(*o.parts, wanted);
+    } else {
+      Part part{op, {}};
+      for (size_t i = 0; i < operands; ++i) part.in.push_back(i);
+      return part;
+    }
+  });
+}
+
+}  // namespace
+
+bool has_parts(const Plan::Step& step) {
+  return step.out.size() > 1 && op::visit(step.op, []<class T>(const T&) { return op::Planned<T>; });
+}
+
+Plan::Step part_of(const Plan::Step& step, std::size_t index) {
+  std::vector<bool> wanted(step.out.size());
+  wanted[index] = true;
+  Part part = part_of(step.op, step.in.size(), wanted);
+  Plan::Step result{std::move(part.op), step.entry, {}, {step.out[index]}, {}};
+  for (const size_t operand : part.in) result.in.push_back(step.in[operand]);
+  return result;
+}
+
+}  // namespace kiln::fusion
