@@ -2,6 +2,10 @@
 
 namespace kiln::nn {
 
+Backend::State state_of(const Value& value) {
+  return value.node() ? value.device().backend().state(value) : Backend::State::Arrived;
+}
+
 Value as_parameter(const Value& value) {
   if (value.empty()) return value;
   const Value data = value.detach();

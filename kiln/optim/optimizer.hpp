@@ -4,9 +4,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kiln/nn/gradients.hpp"
 #include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/read.hpp"
 
 namespace kiln {
 
@@ -47,27 +49,41 @@ class Optimizer {
     static_assert(UpdateRule<Rule>);
     rule_.check();
     nn::require_trainable(Rule::kName, model);
-    visit_params(model, [&](const std::string& path, const auto& param) { state_of(path, param); });
+    visit_params(model, [&](const std::string& path, const auto& param) { states_[path] = state_of(path, param); });
   }
 
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
-  /// stay as they are.
+  /// stay as they are. Runs what was asked for so far. Where that fails (an index out of range, no memory left) this
+  /// throws, and the caller's model and the optimizer are as before, so that a program may go on with another batch.
   template <class M>
   requires Module<M> std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
     require_rate(Rule::kName, rate);
     const NoGrad pause;
-    std::remove_cvref_t<M> result = std::forward<M>(model);
-    Device device;
-    visit_params(result, [&]<class P>(const std::string& path, P& param) {
+    struct Update {
+      Value param;
+      ParamState state;
+    };
+    std::map<std::string, Update> updates;
+    Values made;  // of all that is updated
+    visit_params(std::as_const(model), [&](const std::string& path, const auto& param) {
       const Value* grad = grads.find(path);
       if (!grad) return;
       require_gradient(Rule::kName, path, param, *grad);
-      ParamState& state = state_of(path, param);
-      param = P(updated(param.value().detach(), *grad, rate, state));
-      ++state.steps;
-      device = param.device();
+      Update& update = updates[path];
+      update.state = state_of(path, param);
+      update.param = updated(param.value().detach(), *grad, rate, update.state);
+      ++update.state.steps;
+      made.push_back(update.param);
+      made.insert(made.end(), update.state.slots.begin(), update.state.slots.end());
+      if (update.state.master) made.push_back(update.state.master);
     });
-    if (device) device.flush();  // a step ends here: the device may start while the next batch is prepared
+    settle(made);  // a step ends here: the device may start while the next batch is prepared
+
+    std::remove_cvref_t<M> result = std::forward<M>(model);
+    visit_params(result, [&]<class P>(const std::string& path, P& param) {
+      if (const auto update = updates.find(path); update != updates.end()) param = P(update->second.param);
+    });
+    for (auto& [path, update] : updates) states_[path] = std::move(update.state);
     return result;
   }
 
@@ -103,10 +119,9 @@ class Optimizer {
     return cast(state.master, param.dtype());
   }
 
-  ParamState& state_of(const std::string& path, const Value& param) {
+  ParamState state_of(const std::string& path, const Value& param) const {
     const auto found = states_.find(path);
-    if (found != states_.end()) return found->second;
-    return states_.emplace(path, fresh_state(param, rule_.slot_names().size())).first->second;
+    return found != states_.end() ? found->second : fresh_state(param, rule_.slot_names().size());
   }
 
   Rule rule_;
