@@ -17,7 +17,7 @@ bool keeps_elements(const op::Op& op) {
 }
 
 /// What gives the same bits as a number and as a tensor: a few functions that are rounded once.
-std::optional<std::variant<op::Unary, op::Binary>> arithmetic(const op::Op& op) {
+std::optional<std::variant<op::Unary, op::Binary, op::Cast>> arithmetic(const op::Op& op) {
   if (const auto* unary = std::get_if<op::Unary>(&op.is))
     if (unary->fn == op::UnaryFn::Neg || unary->fn == op::UnaryFn::Square) return *unary;
   if (const auto* binary = std::get_if<op::Binary>(&op.is))
@@ -27,7 +27,20 @@ std::optional<std::variant<op::Unary, op::Binary>> arithmetic(const op::Op& op) 
   return std::nullopt;
 }
 
-/// The number that an element of the type becomes when it is given `number`.
+/// What an element of the type keeps of the number that it is filled with.
+Scalar stored(const Scalar& number, DType dtype) {
+  return visit_dtype(dtype, [&]<class T>(TypeTag<T>) -> Scalar {
+    if constexpr (is_half<T>) return static_cast<float>(T(number.to<double>()));
+    else return number.to<T>();
+  });
+}
+
+/// The number as tensors of the type compute with it.
+Scalar taken(const Scalar& number, DType dtype) {
+  return dtype == DType::F64 ? Scalar(number.to<double>()) : Scalar(number.to<float>());
+}
+
+/// The element that a result of arithmetic is stored as.
 Scalar rounded(const Scalar& number, DType dtype) {
   switch (dtype) {
     case DType::F32: return number.to<float>();
@@ -40,11 +53,13 @@ Scalar rounded(const Scalar& number, DType dtype) {
 }  // namespace
 
 Scalar Derivation::of(const std::vector<Scalar>& numbers) const {
-  const auto number = [&](std::size_t i) { return rounded(numbers[in[i].index()], dtype); };
+  if (std::holds_alternative<op::Cast>(op)) return stored(numbers[in[0].index()], dtype);
+  const auto number = [&](std::size_t i) { return taken(numbers[in[i].index()], dtype); };
   // Float64 has so many digits that rounding twice is rounding once.
   return rounded(std::visit(
                      [&]<class Op>(const Op& op) {
                        if constexpr (std::is_same_v<Op, op::Unary>) return op::evaluate(op.fn, number(0));
+                       else if constexpr (std::is_same_v<Op, op::Cast>) return number(0);
                        else return op::evaluate(op.fn, number(0), number(1));
                      },
                      op),
@@ -69,6 +84,10 @@ Draft::Draft(const Segment& segment) : entries_(segment.entries()), references_(
     for (const Reference operand : segment.operands(entries_[i]))
       if (operand.is_value()) last_use[operand.index()] = std::max(last_use[operand.index()], i);
 
+  const auto derive = [&](const Derivation& derivation) {
+    derivations_.push_back(derivation);
+    return Reference::number(static_cast<std::uint32_t>(segment.numbers().size() + derivations_.size() - 1));
+  };
   for (std::uint32_t index = 0; index < entries_.size(); ++index) {
     Segment::Entry& entry = entries_[index];
     Reference* const operands = &references_[entry.first];
@@ -83,17 +102,17 @@ Draft::Draft(const Segment& segment) : entries_(segment.entries()), references_(
     const auto numbers = arithmetic(entry.op);
     if (numbers && is_float(desc(result).dtype) && number_of(operands[0]) &&
         (entry.operands == 1 || number_of(operands[1]))) {
-      const Derivation derivation{
-          *numbers, {*number_of(operands[0]), *number_of(operands[entry.operands - 1])}, desc(result).dtype};
-      operands[0] = Reference::number(static_cast<std::uint32_t>(segment.numbers().size() + derivations_.size()));
-      derivations_.push_back(derivation);
+      operands[0] =
+          derive({*numbers, {*number_of(operands[0]), *number_of(operands[entry.operands - 1])}, desc(result).dtype});
       operands[1] = result;
       entry.operands = 1;
       entry.op = op::Fill{desc(result).shape, desc(result).dtype};
     }
 
     if (std::holds_alternative<op::Fill>(entry.op.is) && operands[0].is_number()) {
-      filled_with[result.index()] = operands[0];
+      const DType dtype = desc(result).dtype;
+      const bool whole = dtype == DType::F32 || dtype == DType::F64;  // those who read the number round it themselves
+      filled_with[result.index()] = whole ? operands[0] : derive({op::Cast{dtype}, {operands[0], operands[0]}, dtype});
     } else if (keeps_elements(entry.op)) {
       filled_with[result.index()] = filled_with[operands[0].index()];
     } else if (std::holds_alternative<op::Binary>(entry.op.is) && operands[0].is_value() && operands[1].is_value()) {

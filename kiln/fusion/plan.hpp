@@ -5,9 +5,10 @@
 
 namespace kiln::fusion {
 
-/// A number that a program computes from others: done when the plan runs, as numbers are no part of the structure.
+/// A number that a program computes from others: done when the plan runs, as numbers are no part of the structure. A
+/// cast is what a tensor's element keeps of a number that the tensor is filled with.
 struct Derivation {
-  std::variant<op::Unary, op::Binary> op;
+  std::variant<op::Unary, op::Binary, op::Cast> op;
   std::array<Reference, 2> in;
   DType dtype;  // of the tensor that it would have filled
   /// The bits of the operation on tensors of that type.
@@ -20,7 +21,7 @@ struct Plan : RefCounted {
     std::uint32_t entry;  // of the segment: the last that this step is made of
     SpareVector<Reference> in;
     SpareVector<std::uint32_t> out;      // values
-    SpareVector<std::uint32_t> release;  // values that nothing further in the plan reads
+    SpareVector<std::uint32_t> release;  // values that nobody outside sees and nothing further in the plan reads
   };
   std::vector<Step> steps;
   std::vector<Derivation> derivations;  // of numbers that follow the segment's own, in order

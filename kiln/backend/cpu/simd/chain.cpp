@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
-#include "kiln/backend/cpu/simd/convert.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
 #include "kiln/backend/cpu/simd/stream.hpp"
+#include "kiln/core/half.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/chain.cpp"
@@ -28,6 +28,55 @@ HWY_INLINE Vector<double> load_wide(const float* from) {
   const hn::ScalableTag<double> wide;
   return hn::PromoteTo(wide, hn::LoadU(hn::Rebind<float, decltype(wide)>(), from));
 }
+
+/// What a half type keeps of numbers, in registers: the bits of core/half.hpp.
+template <DType> struct Halves;
+
+template <>
+struct Halves<DType::BF16> {
+  using Words = hn::ScalableTag<std::uint32_t>;
+  static HWY_INLINE hn::Vec<Words> upper_half(Lanes x) {
+    const Words words;
+    const auto bits = hn::BitCast(words, x.lanes);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(words, 1));
+    const auto nearest = hn::Add(bits, hn::Add(hn::Set(words, 0x7fff), odd));
+    return hn::IfThenElse(hn::RebindMask(words, is_nan(x).bits), hn::Or(bits, hn::Set(words, 0x400000)), nearest);
+  }
+  static HWY_INLINE Lanes round(Lanes x) {
+    return hn::BitCast(hn::ScalableTag<float>(), hn::And(upper_half(x), hn::Set(Words(), 0xffff0000)));
+  }
+  static HWY_INLINE void store(Lanes x, std::byte* to) {
+    const hn::Rebind<std::uint16_t, Words> halves;
+    const auto words = hn::BitCast(hn::ScalableTag<std::int32_t>(), hn::ShiftRight<16>(upper_half(x)));
+    hn::StoreU(hn::DemoteTo(halves, words), halves, reinterpret_cast<std::uint16_t*>(to));
+  }
+};
+
+template <>
+struct Halves<DType::F16> {
+// Where the machine converts half precision itself; Highway's replacement for others does not round to nearest.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
+  using Tag = hn::Rebind<hwy::float16_t, hn::ScalableTag<float>>;
+  static HWY_INLINE Lanes round(Lanes x) {
+    return hn::PromoteTo(hn::ScalableTag<float>(), hn::DemoteTo(Tag(), x.lanes));
+  }
+  static HWY_INLINE void store(Lanes x, std::byte* to) {
+    hn::StoreU(hn::DemoteTo(Tag(), x.lanes), Tag(), reinterpret_cast<hwy::float16_t*>(to));
+  }
+#else
+  static HWY_INLINE Lanes round(Lanes x) {
+    alignas(64) float numbers[kLanes<float>];
+    simd::HWY_NAMESPACE::store(x, numbers);
+    for (float& number : numbers) number = F16(number);
+    return Lanes::load(numbers);
+  }
+  static HWY_INLINE void store(Lanes x, std::byte* to) {
+    alignas(64) float numbers[kLanes<float>];
+    simd::HWY_NAMESPACE::store(x, numbers);
+    for (std::size_t i = 0; i < kLanes<float>; ++i) reinterpret_cast<F16*>(to)[i] = F16(numbers[i]);
+  }
+#endif
+};
 
 template <std::size_t> using Part = Lanes;
 
@@ -142,12 +191,11 @@ struct LinksOf<std::index_sequence<k...>> {
   }
   template <DType dtype>
   static void store_halves(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    float* const own = block_of(places[kOwnPlace], 0);
     const Place& place = places[link->in[0]];
     std::byte* const target = place.data + (at & place.moves) / 2;
-    store_block(own, x...);
-    convert(DType::F32, own, dtype, place.streams ? static_cast<void*>(own + kWidth) : target, kWidth);
-    if (place.streams) stream(own + kWidth, target, 2 * kWidth);
+    auto* const halves = place.streams ? reinterpret_cast<std::byte*>(block_of(places[kOwnPlace], 0)) : target;
+    (Halves<dtype>::store(x, halves + 2 * k * kLanes<float>), ...);
+    if (place.streams) stream(halves, target, 2 * kWidth);
     go_on(link, places, at, x...);
   }
   static void store_flags(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
@@ -158,11 +206,7 @@ struct LinksOf<std::index_sequence<k...>> {
   }
   template <DType dtype>
   static void round_to(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    float* const own = block_of(places[kOwnPlace], 0);
-    store_block(own, x...);
-    convert(DType::F32, own, dtype, own + kWidth, kWidth);
-    convert(dtype, own + kWidth, DType::F32, own, kWidth);
-    go_on(link, places, at, load(own, k)...);
+    go_on(link, places, at, Halves<dtype>::round(x)...);
   }
   static void make_flags(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, as_number(x != 0)...);

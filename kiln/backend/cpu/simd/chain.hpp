@@ -58,7 +58,7 @@ struct Links {
   Link (*where)(AtHand);
   Link (*load)();
   Link (*store)(DType);  // float32, float16, bfloat16 or bool
-  Link (*round)(DType);  // to float16, bfloat16 or bool, as float
+  Link (*round)(DType);  // to float16, bfloat16 or bool, and back to float32
   Link (*fold)(op::ReduceFn);
   Link (*end)();
   void (*fill)(float* block, float number);

@@ -1,7 +1,7 @@
 // Programs of elementwise steps: as a chain, whose values stay in registers (fused_chain.hpp), or else tile by tile
 // (fused_tiles.hpp). Each step is the function of its row that the op alone would run, so that fused and unfused give
 // the same bits; the sums at a program's end (folding.hpp) may differ in the last. Half types are computed in single
-// precision from end to end and rounded where they are stored or cast.
+// precision and rounded after each step, as they are when each is stored.
 #pragma once
 #include <vector>
 

@@ -117,7 +117,7 @@ class ChainBuilder {
       if (hand == 0 && step.in[1].from == Source::Input) made_.divisors_[step.in[1].index] = true;
     const Link link = std::visit([&](const auto& op) { return link_of(op, step, static_cast<AtHand>(hand)); }, step.op);
     if (link.function) emit(link, others[0], others[1]);
-    else if (!std::holds_alternative<op::Cast>(step.op)) return false;
+    else if (!std::holds_alternative<op::Cast>(step.op)) return false;  // a cast is what comes after it
     for (std::size_t i = 0; i < arity; ++i) read(operands[i]);
     at_hand_ = inputs_ + index;
     return hand_out(index);
@@ -130,9 +130,8 @@ class ChainBuilder {
     return takes(op::domain(op.fn), step) ? made_.links_.binary(op.fn, hand) : Link{};
   }
   Link link_of(const op::Where&, const op::Program::Step&, AtHand hand) const { return made_.links_.where(hand); }
-  /// What a value is read as is what it is cast to, unless digits go.
   Link link_of(const op::Cast& op, const op::Program::Step&, AtHand) const {
-    return op.to == DType::F32 ? Link{} : made_.links_.round(op.to);
+    return op.to == DType::Bool ? made_.links_.round(DType::Bool) : Link{};
   }
 
   /// Booleans are bytes to functions of integers.
@@ -141,9 +140,18 @@ class ChainBuilder {
     return !flags || domain == op::Domain::Bool || domain == op::Domain::Any;
   }
 
-  /// To the outputs and reductions that step `index` is for.
+  /// Does a function of halves give halves?
+  static bool keeps_halves(const op::Program::Step& step) {
+    const auto* unary = std::get_if<op::Unary>(&step.op);
+    return unary && (unary->fn == op::UnaryFn::Neg || unary->fn == op::UnaryFn::Abs || unary->fn == op::UnaryFn::Relu);
+  }
+
+  /// To the outputs and reductions that step `index` is for. What has readers here is what they would read in memory.
   bool hand_out(std::size_t index) {
     const DType dtype = program_.steps[index].dtype;
+    if ((dtype == DType::F16 || dtype == DType::BF16) && values_[at_hand_].readers > 0 &&
+        !keeps_halves(program_.steps[index]))
+      emit(made_.links_.round(dtype));
     for (std::size_t i = 0; i < program_.outputs.size(); ++i)
       if (program_.outputs[i] == index) emit(made_.links_.store(dtype), 1 + inputs_ + i);
     for (std::size_t i = 0; i < program_.folds.size(); ++i) {

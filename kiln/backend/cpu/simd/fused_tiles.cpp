@@ -54,18 +54,25 @@ Instruction where_instruction() {
   }};
 }
 
+/// What a type that is not computed in keeps of a tile. `target` is where it is stored besides, or null.
+void round_tile(DType dtype, void* tile, std::byte* target, std::int64_t n) {
+  std::uint16_t halves[kBlock];
+  void* const stored = target ? static_cast<void*>(target) : halves;
+  convert(tile_type(dtype), tile, dtype, stored, n);
+  convert(dtype, stored, tile_type(dtype), tile, n);
+}
+
 // A constant's run holds one vector; what it becomes is written out for the whole tile.
 void convert_tile(const Instruction& self, const Tile* in, void* out, std::int64_t n) {
   const Tile& x = in[self.in[0]];
-  const DType to = tile_type(self.to);
-  const auto step = static_cast<std::int64_t>(size_of(to));
+  std::uint16_t halves[kBlock];
+  const bool rounds = tile_type(self.to) != self.to;  // at once: by way of float32, float64 would be rounded twice
+  auto* const to = rounds ? reinterpret_cast<std::byte*>(halves) : static_cast<std::byte*>(out);
+  const auto step = static_cast<std::int64_t>(size_of(self.to));
   if (x.step == 0)
-    for (std::int64_t i = 0; i < n; ++i) convert(self.from, x.data, to, static_cast<std::byte*>(out) + i * step, 1);
-  else convert(self.from, x.data, to, out, n);
-  if (to == self.to) return;
-  std::uint16_t rounded[kBlock];
-  convert(to, out, self.to, rounded, n);
-  convert(self.to, rounded, to, out, n);
+    for (std::int64_t i = 0; i < n; ++i) convert(self.from, x.data, self.to, to + i * step, 1);
+  else convert(self.from, x.data, self.to, to, n);
+  if (rounds) convert(self.to, to, tile_type(self.to), out, n);
 }
 
 /// Calls f with the type that elements of `dtype` are computed in; gives an Instruction that cannot run for the others.
@@ -183,6 +190,7 @@ TileProgram::TileProgram(const op::Program& program) {
     for (std::size_t k = 0; k < static_cast<std::size_t>(op::arity(step.op)); ++k)
       instruction.in[k] =
           static_cast<std::uint16_t>(step.in[k].index + (step.in[k].from == Operand_::Input ? 0 : inputs));
+    instruction.stored = step.dtype;
     const auto output = std::find(program.outputs.begin(), program.outputs.end(), i);
     if (output != program.outputs.end()) instruction.output = static_cast<int>(output - program.outputs.begin());
     if (instruction.output < 0 || tile_type(step.dtype) != step.dtype) {
@@ -255,13 +263,13 @@ void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
         Tile* made = tiles.data() + call.in.size();
         for (std::size_t i = 0; i < instructions->size(); ++i) {
           const Instruction& instruction = (*instructions)[i];
-          const Array* stored =
+          const Array* result =
               instruction.output < 0 ? nullptr : &call.results[static_cast<std::size_t>(instruction.output)].array;
-          std::byte* target = stored ? stored->data + at * static_cast<std::int64_t>(size_of(stored->dtype)) : nullptr;
+          std::byte* target = result ? result->data + at * static_cast<std::int64_t>(size_of(result->dtype)) : nullptr;
           void* out = instruction.slot < 0 ? target : place + static_cast<std::size_t>(instruction.slot) * kSlotBytes;
           instruction.call(instruction, tiles.data(), out, count);
           *made++ = {out, 1};
-          if (target && out != target) convert(DType::F32, out, stored->dtype, target, count);
+          if (tile_type(instruction.stored) != instruction.stored) round_tile(instruction.stored, out, target, count);
           if (totals) call.folding->take(i, static_cast<const float*>(out), count, totals);
         }
         at += count;

@@ -28,6 +28,7 @@ class TileProgram {
     std::array<std::uint16_t, 3> in{};         // tiles: the inputs, then the steps
     int slot = -1;                             // scratch tile for the result; -1: straight into output `output`
     int output = -1;                           // the result of the call that this step is, or -1
+    DType stored = DType::F32;                 // of the result; one that is computed in another type is rounded to it
     void (*multiply)() = nullptr;  // of a division: the function to take if the divisor has an exact inverse
   };
 
