@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "kiln/backend/inspect/verifying.hpp"
@@ -86,10 +87,39 @@ std::string Comparison::differ(const TensorData& actual, const TensorData& expec
   return difference(actual, expected, usual_tolerance(expected, precision));
 }
 
+// Elements keep the order in which they lie, and repetitions remain such: sums are taken in that order.
+static Value copy_of(const Ref<Backend>& from, const Value& value, const Device& to) {
+  const Node& node = *value.node();
+  const int rank = node.desc.shape.size();
+  if (node.strides.size() != rank) return Value(to.backend().upload(from->download(value), to));
+  std::vector<int> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](int dim) { return node.strides[dim]; });
+  auto once = make_ref<Node>(Desc{{}, node.desc.dtype}, node.device);
+  for (const int dim : order) {
+    once->desc.shape.push_back(node.strides[dim] == 0 ? std::min<std::int64_t>(1, node.desc.shape[dim])
+                                                      : node.desc.shape[dim]);
+    once->strides.push_back(node.strides[dim]);
+  }
+  once->storage = node.storage;
+  once->offset = node.offset;
+  const Ref<Node> copied = to.backend().upload(from->download(Value(std::move(once))), to);
+  if (copied->strides.size() != rank) return Value(to.backend().upload(from->download(value), to));
+  auto result = make_ref<Node>(node.desc, to);
+  result->strides = node.strides;
+  for (int i = 0; i < rank; ++i) {
+    const int dim = order[static_cast<std::size_t>(i)];
+    if (node.strides[dim] != 0) result->strides[dim] = copied->strides[i];
+  }
+  result->storage = copied->storage;
+  result->offset = copied->offset;
+  return Value(std::move(result));
+}
+
 Values copies(const Ref<Backend>& from, Inputs values, const Device& to) {
   Values result(values.begin(), values.end());
   for (Value& value : result)
-    if (value.node()) value = Value(to.backend().upload(from->download(value), to));
+    if (value.node()) value = copy_of(from, value, to);
   return result;
 }
 

@@ -84,7 +84,7 @@ class VerifiedPlans final : public Decorator {
 std::optional<DType> coarser(std::optional<DType> rounded, DType dtype);
 /// The half precision that an operation rounds to, in the results or in between.
 std::optional<DType> half_of(const op::Op& op, const Call& call);
-/// The same values in memory of their own.
+/// The same values in memory of their own, in the same order.
 Values copies(const Ref<Backend>& from, Inputs values, const Device& to);
 /// "add of float32 [2, 3], 1.5"
 std::string described_call(const op::Op& op, Inputs in);
