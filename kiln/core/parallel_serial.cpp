@@ -1,10 +1,18 @@
 // parallel.hpp where there are no threads: the same pieces, in order, on the caller.
 #include "kiln/core/error.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 
 namespace kiln {
 
 void parallel_for(std::int64_t count, std::int64_t grain, PieceBody body) { serial_for(count, grain, body); }
+
+void parallel_pieces(std::int64_t count, std::int64_t grain, PieceBody body) { serial_for(count, grain, body); }
+
+std::int64_t limited_grain(std::int64_t grain, std::int64_t) { return grain; }
+
+void limit_grain(std::int64_t) {}
+
+std::int64_t cut_regions() { return 0; }
 
 int num_threads() { return 1; }
 

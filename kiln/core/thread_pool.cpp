@@ -5,6 +5,7 @@
 // keeps its caches warm), and whoever finishes takes pieces from the far end of the others' ranges.
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -20,7 +21,7 @@
 #include <vector>
 
 #include "kiln/core/error.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 
 namespace kiln {
 namespace {
@@ -230,6 +231,14 @@ int threads_at_start() {
 
 std::atomic<int> wanted_threads = 0;  // 0: not yet known
 
+std::int64_t grain_at_start() {
+  const char* const wish = std::getenv("KILN_GRAIN");
+  return wish ? std::max(0l, std::strtol(wish, nullptr, 10)) : 0;
+}
+
+std::atomic<std::int64_t> largest_grain = grain_at_start();  // 0: what the caller says
+std::atomic<std::int64_t> cut = 0;
+
 }  // namespace
 
 int num_threads() {
@@ -247,10 +256,24 @@ void set_num_threads(int threads) {
   wanted_threads = threads;
 }
 
+void limit_grain(std::int64_t most) { largest_grain = most; }
+
+std::int64_t cut_regions() { return cut; }
+
+std::int64_t limited_grain(std::int64_t grain, std::int64_t unit) {
+  const std::int64_t most = largest_grain.load(std::memory_order_relaxed);
+  return most ? std::min(grain, most * unit) : grain;
+}
+
 void parallel_for(std::int64_t count, std::int64_t grain, PieceBody body) {
+  parallel_pieces(count, limited_grain(grain), body);
+}
+
+void parallel_pieces(std::int64_t count, std::int64_t grain, PieceBody body) {
   if (grain < 1 || count <= grain) return serial_for(count, grain, body);
   const std::int64_t pieces = count / grain + (count % grain != 0);
   const bool serial = inside_parallel_for || num_threads() == 1 || pieces > kMostPieces;
+  if (!inside_parallel_for) cut.fetch_add(1, std::memory_order_relaxed);
   const Inside inside;
   if (serial) return serial_for(count, grain, body);
 

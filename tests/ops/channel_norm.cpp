@@ -127,6 +127,8 @@ std::vector<Row> channel_norm_rows() {
       batch_norm_row("batch_norm_weight", {3, 2, 2, 2}, 1),
       batch_norm_row("batch_norm_of_features", {5, 3}, 2),
       batch_norm_row("batch_norm_of_volumes", {2, 2, 2, 1, 2}, 2),
+      batch_norm_row("batch_norm_of_lines", {2, 3, 24}, 2),
+      batch_norm_row("batch_norm_of_rows", {12, 17}, 2),
       batch_norm_row("batch_norm_wide", {4, 19, 300}, 2, false),
       batch_norm_row("batch_norm_of_many_features", {131, 37}, 2, false),
       batch_norm_row("batch_norm_of_no_channels", {3, 0, 4}, 2),

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/op.hpp"
@@ -217,21 +219,48 @@ TEST_P(OpRow, HasTheValuesOfItsMeaning) {
     }
 }
 
+/// Whether results and gradients are the same bits with these threads; `grain` cuts what is small too.
+std::vector<TensorData> computed(const Row& row, DType dtype, int threads, std::int64_t grain) {
+  set_num_threads(threads);
+  limit_grain(grain);
+  const Values operands = operands_of(row, dtype, row.gradient ? Device::cpu().autodiff() : Device::cpu());
+  Values all = row.function(operands);
+  if (row.gradient) {
+    const Gradients gradients = backward(weighted_sum(all, directions(row.meaning(draw(row)), 1)));
+    for (const Value& operand : operands)
+      if (operand.tracked())
+        if (const auto found = gradients.find(operand)) all.push_back(*found);
+  }
+  std::vector<TensorData> data;
+  for (const Value& value : all) data.push_back(value.data());
+  return data;
+}
+
 TEST_P(OpRow, HasTheSameBitsOnAnyNumberOfThreads) {
   const Row& row = GetParam();
   const int before = num_threads();
-  std::vector<TensorData> first;
-  for (const int threads : {1, 2, 3}) {
-    set_num_threads(threads);
-    const Values results = row.function(upload(row, draw(row), DType::F32, Device::cpu()));
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const TensorData data = results[i].data();
-      if (threads == 1) first.push_back(data);
-      else
-        EXPECT_TRUE(std::ranges::equal(data.bytes(), first[i].bytes()))
-            << row.name << " with " << threads << " threads";
+  for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) {
+    if (size_of(dtype) == 2 && !row.halves) continue;
+    const std::vector<TensorData> whole = computed(row, dtype, 1, 0);
+    for (const std::int64_t grain : {1, 7}) {
+      const std::vector<TensorData> alone = computed(row, dtype, 1, grain);
+      ASSERT_EQ(alone.size(), whole.size());
+      // Sums of other pieces are rounded in other places.
+      const Tolerance tolerance = tolerance_of(dtype, 10 * row.tolerance);
+      for (std::size_t i = 0; i < whole.size(); ++i)
+        EXPECT_EQ(difference(alone[i], whole[i], tolerance), "")
+            << text(row.name, " ", dtype) << ", result or gradient " << i << " in pieces of " << grain;
+      for (const int threads : {2, 3, 7}) {
+        if (dtype != DType::F32 && threads != 3) continue;
+        const std::vector<TensorData> shared = computed(row, dtype, threads, grain);
+        for (std::size_t i = 0; i < whole.size(); ++i)
+          EXPECT_TRUE(std::ranges::equal(shared[i].bytes(), alone[i].bytes()))
+              << text(row.name, " ", dtype) << ", result or gradient " << i << " with " << threads
+              << " threads in pieces of " << grain;
+      }
     }
   }
+  limit_grain(0);
   set_num_threads(before);
 }
 
@@ -317,6 +346,44 @@ TEST(OpTable, HasARowForEveryOpAndEveryFunction) {
     if (row.gradient && results[0].tracked()) backward(results[0]);
   }
   for (const std::string& name : functions_of_the_table()) EXPECT_TRUE(seen.contains(name)) << "no row runs " << name;
+}
+
+/// Kernels without threads: their work is small, or another op's, or a library's.
+const std::set<std::string> kAlone = {"arange", "expand", "permute", "slice", "unfold"};
+
+TEST(OpTable, CutsTheWorkOfEveryKernel) {
+  std::set<std::string> seen, cut;
+  std::string last;
+  std::int64_t regions = 0;
+  const auto look = [&](std::string next) {
+    Device::cpu().sync();  // what was asked for runs
+    if (!last.empty() && cut_regions() > regions) cut.insert(last);
+    regions = cut_regions();
+    last = std::move(next);
+  };
+  const Device spy = spying_device([&](const op::Op& op, Call) {
+    look(std::string(op::spoken_name(op)));
+    seen.insert(last);
+  });
+  limit_grain(1);
+  std::int64_t rows = 0, cut_rows = 0;
+  for (const Row& row : all_rows()) {
+    const std::int64_t start = cut_regions();
+    for (const DType dtype : {DType::F32, DType::BF16}) {
+      if (size_of(dtype) == 2 && !row.halves) continue;
+      const Values results = row.function(operands_of(row, dtype, spy));
+      std::optional<Gradients> seen_by_somebody;  // or they would not be computed
+      if (row.gradient && results[0].tracked()) seen_by_somebody = backward(results[0]);
+      look("");
+    }
+    ++rows;
+    cut_rows += cut_regions() > start;
+  }
+  limit_grain(0);
+  std::set<std::string> never;
+  std::set_difference(seen.begin(), seen.end(), cut.begin(), cut.end(), std::inserter(never, never.end()));
+  EXPECT_EQ(never, kAlone);
+  EXPECT_GT(cut_rows, rows * 8 / 10) << "of " << rows << " rows";
 }
 
 template <class... Ts>

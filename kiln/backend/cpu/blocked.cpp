@@ -2,7 +2,7 @@
 // large as a block, and its memory is taken again for the next.
 #include "kiln/backend/cpu/cpu.hpp"
 #include "kiln/backend/cpu/rows.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/ops/sequence.hpp"
 
 namespace kiln::cpu {
@@ -58,7 +58,7 @@ void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
   for (std::size_t i = 0; i < sequence.outputs.size(); ++i) output_of[sequence.outputs[i]] = static_cast<int>(i);
   const int rank = sequence.results[0].shape.size();
 
-  parallel_for(sequence.rows, sequence.block, [&](int64_t begin, int64_t end) {
+  parallel_pieces(sequence.rows, sequence.block, [&](int64_t begin, int64_t end) {
     Values in, results;
     for (const Value& value : call.in) in.push_back(rows_of(value, sequence, rank, begin, end));
     for (const op::Sequence::Step& step : sequence.steps) {

@@ -5,6 +5,7 @@
 #include "kiln/backend/cpu/onednn/conv_tiles.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/through_float32.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/ops/epilogue.hpp"
 
 namespace kiln::cpu::onednn {
@@ -190,7 +191,8 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Shape& shape = call.out[0].shape();
   const int64_t numel = kiln::numel(shape), bytes = numel * static_cast<int64_t>(sizeof(float));
   const int64_t most = std::max<int64_t>(2, kMostBytes / bytes);
-  const int64_t images = divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost())));
+  const int64_t images =
+      limited_grain(divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost()))));
   const int64_t count = divide_up(whole.batch, images);
   const bool direct = direct_weight_fits(whole, dtype), product = !direct && product_weight_fits(whole, dtype);
   if (!direct && !product) {
@@ -202,7 +204,7 @@ bool run(const op::ConvWeightGrad& op, Call call) {
 
   const Array weight = allocate(call.out[0]);
   const Memory parts(static_cast<std::size_t>(count * bytes));
-  parallel_for(whole.batch, images, [&](int64_t begin, int64_t end) {
+  parallel_pieces(whole.batch, images, [&](int64_t begin, int64_t end) {
     std::byte* part = parts.bytes() + begin / images * bytes;
     if (direct) return direct_conv_weight(whole, x.array, y.array, begin, end, reinterpret_cast<float*>(part));
     const OneThread one_thread;

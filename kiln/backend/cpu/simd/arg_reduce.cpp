@@ -6,7 +6,7 @@
 #include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/simd/arg_fold.hpp"
 #include "kiln/backend/cpu/simd/convert.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/ops/reduce.hpp"
 
 namespace kiln::cpu::simd {
@@ -38,7 +38,7 @@ template <class T>
 void arg_reduce(bool largest, const T* x, const Lines& lines, std::int64_t* z) {
   using C = Compared<T>;
   const std::int64_t columns = std::min(lines.inner, kColumns), groups = (lines.inner + columns - 1) / columns;
-  const std::int64_t rows = std::min(lines.length, std::max<std::int64_t>(64, kPiece / columns));
+  const std::int64_t rows = std::min(lines.length, limited_grain(std::max<std::int64_t>(64, kPiece / columns)));
   const std::int64_t pieces = (lines.length + rows - 1) / rows, tasks = lines.outer * groups * pieces;
   std::vector<C> found(static_cast<std::size_t>(pieces > 1 ? tasks * columns : 0));
   std::vector<std::int32_t> found_at(found.size());

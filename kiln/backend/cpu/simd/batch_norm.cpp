@@ -111,7 +111,7 @@ void each_stretch(const Layout& layout, int64_t rows_of_stretch, One&& one, Many
   }
 }
 int64_t rows_of_stretch(const Layout& layout) {
-  return layout.by_rows ? std::max<int64_t>(1, 1024 / std::max<int64_t>(layout.channels, 1)) : 0;
+  return layout.by_rows ? limited_grain(std::max<int64_t>(1, 1024 / std::max<int64_t>(layout.channels, 1))) : 0;
 }
 
 /// s[channel] of sums of g and of g * (x - mean).

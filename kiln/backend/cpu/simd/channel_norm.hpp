@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 
 namespace kiln::cpu::simd {
 
@@ -70,7 +70,7 @@ struct Parts {
   /// Calls f(part, begin, end).
   template <class F>
   void each(F&& f) const {
-    parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) { f(begin / grain, begin, end); });
+    parallel_pieces(rows, grain, [&](std::int64_t begin, std::int64_t end) { f(begin / grain, begin, end); });
   }
 };
 

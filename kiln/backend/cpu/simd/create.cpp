@@ -7,7 +7,7 @@
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/samples.hpp"
 #include "kiln/backend/cpu/simd/draw.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/ops/create.hpp"
 
 namespace kiln::cpu::simd {
@@ -20,7 +20,7 @@ Key key_of(const Value& key) { return {static_cast<std::uint64_t>(key.scalar().t
 /// Calls f(position, words, count) for all of [0, count), a block of words at a time.
 template <class F>
 void each_draw(Key key, std::int64_t count, F&& f) {
-  parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_pieces(count, limited_grain(kGrain, kDrawn), [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::uint32_t words[kDrawn];
     for (std::int64_t at = begin; at < end; at += kDrawn) {
       draw_words(key, static_cast<std::uint64_t>(at / kDrawn), words);
@@ -42,7 +42,7 @@ static_assert(std::endian::native == std::endian::little, "the first half of a w
 constexpr std::int64_t kHalves = 2 * kDrawn;  // of the words in a block
 
 void drop_row_major(Key key, const Array& x, const Array& z, const Drops& drops) {
-  parallel_for(x.numel(), 8 * kHalves, [&](std::int64_t begin, std::int64_t end) {
+  parallel_pieces(x.numel(), limited_grain(8 * kHalves, kHalves), [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::uint16_t halves[kHalves];
     for (std::int64_t at = begin; at < end; at += kHalves) {
       draw_halves(key, static_cast<std::uint64_t>(at / kHalves), halves);

@@ -5,7 +5,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/ops/fused.hpp"
 
 namespace kiln::cpu::simd {
@@ -20,7 +20,7 @@ class Folding {
     const auto first_folded = shape.begin() + folds_[0].kept;
     rows_ = numel(Shape(shape.begin(), first_folded));
     length_ = numel(Shape(first_folded, shape.end()));
-    pieces_ = (length_ + kPiece - 1) / kPiece;
+    pieces_ = (length_ + piece_ - 1) / piece_;
     totals_.resize(static_cast<std::size_t>(rows_ * pieces_ * count_));
   }
 
@@ -28,14 +28,14 @@ class Folding {
   /// totals where they belong.
   template <class F>
   void run(std::int64_t grain, F&& make_compute) {
-    const std::int64_t items_of_a_grain = std::max<std::int64_t>(1, grain / std::min(length_, kPiece));
+    const std::int64_t items_of_a_grain = std::max<std::int64_t>(1, grain / std::min(length_, piece_));
     parallel_for(rows_ * pieces_, items_of_a_grain, [&](std::int64_t begin, std::int64_t end) {
       auto&& compute = make_compute();
       for (std::int64_t item = begin; item < end; ++item) {
         double* const totals = &totals_[static_cast<std::size_t>(item * count_)];
         for (std::int64_t i = 0; i < count_; ++i) totals[i] = start(folds_[static_cast<std::size_t>(i)].fn);
-        const std::int64_t row = item / pieces_ * length_, first = item % pieces_ * kPiece;
-        compute(row + first, row + std::min(length_, first + kPiece), totals);
+        const std::int64_t row = item / pieces_ * length_, first = item % pieces_ * piece_;
+        compute(row + first, row + std::min(length_, first + piece_), totals);
       }
     });
   }
@@ -80,7 +80,7 @@ class Folding {
   }
 
   const SpareVector<op::Program::Fold>& folds_;
-  std::int64_t count_, rows_, length_, pieces_;
+  std::int64_t count_, piece_ = limited_grain(kPiece), rows_, length_, pieces_;
   SpareVector<double> totals_;  // of each fold, of each piece, of each row
 };
 

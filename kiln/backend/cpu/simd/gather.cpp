@@ -5,7 +5,7 @@
 
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/indices.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/ops/index.hpp"
 
 namespace kiln::cpu::simd {
@@ -192,21 +192,21 @@ bool run(const op::RavelIndex& op, Call call) {
 }
 
 bool run(const op::Nonzero& op, Call call) {
-  constexpr std::int64_t kPiece = 65536;
+  const std::int64_t piece = limited_grain(65536);
   Value held;
   const Array x = read_contiguous(call.in[0], held), z = allocate(call.out[0]);
   const auto* flags = x.as<const std::uint8_t>();
   // How many each piece finds says where it writes.
   const std::int64_t total = x.numel();
-  std::vector<std::int64_t> starts(static_cast<std::size_t>((total + kPiece - 1) / kPiece) + 1, 0);
-  parallel_for(total, kPiece, [&](std::int64_t begin, std::int64_t end) {
-    starts[static_cast<std::size_t>(begin / kPiece) + 1] = end - begin - std::count(flags + begin, flags + end, 0);
+  std::vector<std::int64_t> starts(static_cast<std::size_t>((total + piece - 1) / piece) + 1, 0);
+  parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
+    starts[static_cast<std::size_t>(begin / piece) + 1] = end - begin - std::count(flags + begin, flags + end, 0);
   });
   for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
   require<ArgumentError>(starts.back() == op.count, op::Nonzero::kName, ": ", starts.back(), " elements are true, not ",
                          op.count);
-  parallel_for(total, kPiece, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t* found = z.as<std::int64_t>() + starts[static_cast<std::size_t>(begin / kPiece)];
+  parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t* found = z.as<std::int64_t>() + starts[static_cast<std::size_t>(begin / piece)];
     for (std::int64_t i = begin; i < end;) {
       std::uint64_t eight = 0;
       if (end - i >= 8) std::memcpy(&eight, flags + i, 8);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/simd/keys.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 
 namespace kiln::cpu::simd {
 
@@ -37,19 +37,19 @@ inline constexpr std::int64_t kRadixPiece = 65536;  // items that one thread mov
 /// order of the one before. Answers which of the two buffers has the result.
 template <class Item>
 Item* radix_sort(Item* items, Item* scratch, std::int64_t count, int bytes) {
-  if (count <= kFewItems) {
+  if (count <= limited_grain(kFewItems)) {
     std::sort(items, items + count);
     return items;
   }
   using Counts = std::array<std::int64_t, 256>;
-  const std::int64_t pieces = (count + kRadixPiece - 1) / kRadixPiece;
+  const std::int64_t piece = limited_grain(kRadixPiece), pieces = (count + piece - 1) / piece;
   std::vector<Counts> counts(static_cast<std::size_t>(pieces));
   for (int byte = 0; byte < bytes; ++byte) {
     const auto digit = [shift = 8 * byte](const Item& item) {
       return static_cast<std::size_t>(item.key() >> shift & 255);
     };
-    parallel_for(count, kRadixPiece, [&](std::int64_t begin, std::int64_t end) {
-      Counts& own = counts[static_cast<std::size_t>(begin / kRadixPiece)];
+    parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
+      Counts& own = counts[static_cast<std::size_t>(begin / piece)];
       own.fill(0);
       for (std::int64_t i = begin; i < end; ++i) ++own[digit(items[i])];
     });
@@ -61,8 +61,8 @@ Item* radix_sort(Item* items, Item* scratch, std::int64_t count, int bytes) {
       most = std::max(most, next - first);
     }
     if (most == count) continue;
-    parallel_for(count, kRadixPiece, [&](std::int64_t begin, std::int64_t end) {
-      Counts& own = counts[static_cast<std::size_t>(begin / kRadixPiece)];
+    parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
+      Counts& own = counts[static_cast<std::size_t>(begin / piece)];
       for (std::int64_t i = begin; i < end; ++i) scratch[own[digit(items[i])]++] = items[i];
     });
     std::swap(items, scratch);
@@ -107,7 +107,7 @@ void write_items(const T* x, const Item* items, std::int64_t count, T* values, s
 /// their own loops are split over the threads.
 template <class F>
 void each_line(std::int64_t lines, std::int64_t length, F&& line) {
-  if (lines < 8 && length > 2 * kRadixPiece) {
+  if (lines < 8 && length > 2 * limited_grain(kRadixPiece)) {
     for (std::int64_t i = 0; i < lines; ++i) line(i);
     return;
   }

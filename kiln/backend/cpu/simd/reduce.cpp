@@ -8,7 +8,7 @@
 #include "kiln/backend/cpu/simd/fold.hpp"
 #include "kiln/backend/cpu/simd/order.hpp"
 #include "kiln/core/convert.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/ops/reduce.hpp"
 
 namespace kiln::cpu::simd {
@@ -29,7 +29,7 @@ class Reduction {
     side_by_side_ = kept_.steps()[1] == 1 && folded_.steps()[0] != 1;
     columns_ = side_by_side_ ? std::min(kept_.length(), kColumns) : 1;
     groups_per_row_ = kept_.length() > 0 ? (kept_.length() + columns_ - 1) / columns_ : 0;
-    rows_per_piece_ = std::max<std::int64_t>(64, kPiece / columns_);
+    rows_per_piece_ = limited_grain(std::max<std::int64_t>(64, kPiece / columns_));
     pieces_ = std::max<std::int64_t>(1, (count_ + rows_per_piece_ - 1) / rows_per_piece_);
   }
 

@@ -12,7 +12,7 @@
 #include "kiln/backend/cpu/simd/arg_fold.hpp"
 #include "kiln/backend/cpu/simd/convert.hpp"
 #include "kiln/backend/cpu/simd/scan_block.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 
 namespace kiln::cpu::simd {
 namespace {
@@ -60,7 +60,7 @@ class LineScan {
   LineScan(const op::Scan& op, const Array& x, const Array& z, std::int64_t* places)
       : op_(op), x_(x), z_(z), places_(places), lines_(x.shape, op.dim), start_(start_of<C>(op.fn)) {
     abreast_ = lines_.inner == 1 ? kStreams : std::min(lines_.inner, kScanColumns);
-    const std::int64_t piece = std::max<std::int64_t>(64, kWork / abreast_);
+    const std::int64_t piece = limited_grain(std::max<std::int64_t>(64, kWork / abreast_));
     const bool cut = lines_.length > 2 * piece && lines_.count() < 16 * abreast_;
     rows_ = cut ? piece : lines_.length;
     pieces_ = (lines_.length + rows_ - 1) / rows_;

@@ -94,7 +94,8 @@ void extreme_block(const ScanBlock<C>& block, Running<C>& running) {
     for (std::int64_t i = 0; i < columns; ++i) z[i * z_column] = static_cast<C>(running.folded[i]);
     for (std::int64_t i = 0; i < columns; ++i) places[i * places_column] = running.place[i];
   };
-  const bool neighbours = block.x_steps.column == 1 && block.z_steps.column == 1 && block.places_steps.column == 1;
+  const bool neighbours = block.x_steps.column == 1 && block.z_steps.column == 1 && block.places_steps.column == 1 &&
+                          block.place_steps.column == 0;
   for (std::int64_t row = 0; row < block.rows; ++row) {
     if (neighbours) step(1, 1, 1, 0, block.columns);
     else

@@ -10,7 +10,7 @@
 #include "kiln/backend/cpu/simd/convert.hpp"
 #include "kiln/backend/cpu/simd/indices.hpp"
 #include "kiln/backend/cpu/simd/update.hpp"
-#include "kiln/core/parallel.hpp"
+#include "kiln/core/grain.hpp"
 #include "kiln/ops/index.hpp"
 
 namespace kiln::cpu::simd {
@@ -78,12 +78,12 @@ Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
   int shift = 0;
   while ((size - 1) >> shift >= kRanges) ++shift;
   // How many entries of each piece go to each range, and then where the first of them goes.
-  const std::int64_t pieces = (count + kPiece - 1) / kPiece;
+  const std::int64_t size_of_piece = limited_grain(kPiece), pieces = (count + size_of_piece - 1) / size_of_piece;
   std::vector<std::array<std::int64_t, kRanges>> places(static_cast<std::size_t>(pieces));
-  parallel_for(count, kPiece, [&](std::int64_t begin, std::int64_t end) {
+  parallel_pieces(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
     std::array<std::int64_t, kRanges> counts{};
     for (std::int64_t i = begin; i < end; ++i) ++counts[static_cast<std::size_t>(index[i] >> shift)];
-    places[static_cast<std::size_t>(begin / kPiece)] = counts;
+    places[static_cast<std::size_t>(begin / size_of_piece)] = counts;
   });
   std::int64_t next = 0;
   for (std::size_t range = 0; range < kRanges; ++range) {
@@ -92,8 +92,8 @@ Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
   }
   starts_[kRanges] = next;
   auto* entries = reinterpret_cast<Entry*>(memory_.bytes());
-  parallel_for(count, kPiece, [&](std::int64_t begin, std::int64_t end) {
-    std::array<std::int64_t, kRanges>& place = places[static_cast<std::size_t>(begin / kPiece)];
+  parallel_pieces(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
+    std::array<std::int64_t, kRanges>& place = places[static_cast<std::size_t>(begin / size_of_piece)];
     for (std::int64_t i = begin; i < end; ++i)
       entries[place[static_cast<std::size_t>(index[i] >> shift)]++] = {static_cast<std::uint32_t>(index[i]),
                                                                        static_cast<std::uint32_t>(i)};
@@ -103,7 +103,7 @@ Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
 /// Is sorting worth while where the other dimensions give so few pieces? It costs about three times what it cuts up, as
 /// long as the result stays in a cache, and nothing beyond. The bits are the same either way.
 bool worth_sorting(std::int64_t pieces, std::int64_t work, std::int64_t size, std::int64_t count, std::int64_t bytes) {
-  return pieces < kFewPieces && work >= kWorthSort && Parted::fits(size, count) &&
+  return pieces < kFewPieces && work >= limited_grain(kWorthSort) && Parted::fits(size, count) &&
          num_threads() >= (bytes > kCache ? 2 : kThreadsForSort);
 }
 
