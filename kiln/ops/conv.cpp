@@ -1,5 +1,7 @@
 #include "kiln/ops/conv.hpp"
 
+#include "kiln/core/size.hpp"
+#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions/conv.hpp"
@@ -49,15 +51,18 @@ Shape join(std::int64_t batch, std::int64_t channels, const Spatial& sizes) {
   return shape;
 }
 
-void require_operands(std::string_view name, const Value& a, const Value& b) {
+void require_ranks(std::string_view name, const Value& a, const Value& b) {
   require_float(name, a);
   require_float(name, b);
-  require_same_dtype(name, a, b);
   require<ShapeError>(a.rank() == b.rank(), name, ": ", a.shape(), " and ", b.shape(), " must have the same rank");
 }
 
 }  // namespace
 
+void require_operands(std::string_view name, const Value& a, const Value& b) {
+  require_ranks(name, a, b);
+  require_same_dtype(name, a, b);
+}
 Descs Conv::infer(Inputs in) const {
   require_count(kName, in, 2, 3);
   require_operands(kName, in[x], in[weight]);
@@ -148,9 +153,10 @@ Value conv(const Value& x, const Value& weight, const Value& bias, const ConvOpt
 
 Value conv_transpose(const Value& x, const Value& weight, const Value& bias, const ConvOptions& options,
                      const Spatial& result_padding) {
-  op::require_operands("conv_transpose", x, weight);
+  constexpr std::string_view name = op::ConvTranspose::kName;
+  op::require_ranks(name, x, weight);  // their types are settled only in emit(), where Autocast may change them
   const op::Conv op = op::to_conv(options, x.rank() - 2);
-  op::require_options("conv_transpose", op, x.rank());
+  op::require_options(name, op, x.rank());
   require<ArgumentError>(result_padding.empty() || result_padding.size() == x.rank() - 2,
                          "conv_transpose: result_padding ", result_padding, " needs ", x.rank() - 2, " entries");
   Spatial sizes;
@@ -167,7 +173,10 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
                       channels, " result channels of weight ", weight.shape());
   Shape aligned = Shape::filled(x.rank() - 1, 1);
   aligned[0] = channels;
-  return result + reshape(bias, aligned);
+  op::require_tensor(name, bias);
+  const Value added = reshape(bias, aligned);
+  // Under Autocast the convolution comes in half precision, and is to stay so.
+  return result + (autocast_dtype() == DType::F32 ? added : cast(added, result.dtype()));
 }
 
 Value conv_input_backward(const Value& gradient, const Value& weight, const Spatial& sizes,

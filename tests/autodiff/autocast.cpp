@@ -7,6 +7,7 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/functions/attention.hpp"
+#include "kiln/ops/functions/conv.hpp"
 #include "kiln/ops/functions/linalg.hpp"
 #include "kiln/ops/functions/linear.hpp"
 
@@ -42,6 +43,28 @@ TEST(Autocast, ComputesProductsInHalfPrecisionAndSumsInFloat32) {
       EXPECT_EQ(wide.dtype(), DType::F32);
     const Value targets = from_data(TensorData::of<std::int64_t>({4}, {0, 1, 2, 0}), kDevice);
     EXPECT_EQ(cross_entropy(product, targets).dtype(), DType::F32);
+  }
+}
+
+// What comes from a product in half precision meets float32 weights; the one type is settled for both.
+TEST(Autocast, TakesHalvesBesideFloat32IntoEveryContraction) {
+  for (const DType half : {DType::BF16, DType::F16}) {
+    const Value image = random_tensor({1, 2, 5, 5}, 3, half), filter = random_tensor({2, 2, 3, 3}, 4),
+                bias = random_tensor({2}, 5), rows = random_tensor({3, 4}, 6, half), weight = random_tensor({2, 4}, 7),
+                heads = random_tensor({1, 2, 5, 4}, 8, half), wide = random_tensor({1, 2, 5, 4}, 9);
+    const Autocast scope(half);
+    for (const Value& result :
+         {conv(image, filter, {}), conv(image, filter, bias), conv_transpose(image, filter, {}),
+          conv_transpose(image, filter, bias), conv_transpose(random_tensor({1, 2, 5, 5}, 3), cast(filter, half), {}),
+          deform_conv2d(image, zeros({1, 18, 3, 3}, kDevice), filter, bias), matmul(rows, transpose(weight)),
+          linear(rows, weight, bias), attention(heads, wide, wide)})
+      EXPECT_EQ(result.dtype(), half);
+    EXPECT_EQ(difference(conv_transpose(image, filter, bias).data().to(DType::F32),
+                         conv_transpose(cast(image, DType::F64), cast(filter, DType::F64), cast(bias, DType::F64))
+                             .data()
+                             .to(DType::F32),
+                         {0.05, 0.05}),
+              "");
   }
 }
 

@@ -36,8 +36,8 @@ Deformable sizes_of(const Value& x, const Value& offset, const Value& weight, co
     op::require_float(name, operand);
     require<ShapeError>(operand.rank() == 4, name, ": x, offset and weight need four dimensions, got ", operand);
   }
-  const Value in[] = {x, weight};
-  const Shape shape = conv.infer(in)[0].shape;  // what the plain convolution says of its operands holds here too
+  const Value in[] = {x, cast(weight, x.dtype())};  // which are computed in one type, whatever they come in
+  const Shape shape = conv.infer(in)[0].shape;      // what the plain convolution says of its operands holds here too
   Deformable d{.batch = x.dim(0),
                .channels = x.dim(1),
                .groups = conv.groups,
