@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
@@ -22,7 +23,7 @@ Descs Cat::infer(Inputs in) const {
     bool fits = part.rank() == shape.size();
     for (int i = 0; fits && i < shape.size(); ++i) fits = i == at || part.shape()[i] == shape[i];
     require<ShapeError>(fits, "cat: ", in[0].shape(), " and ", part.shape(), " differ beyond dimension ", at);
-    shape[at] += part.shape()[at];
+    shape[at] = add_sizes(kName, shape[at], part.shape()[at]);
   }
   return one(shape, in[0].dtype());
 }
@@ -61,8 +62,11 @@ Values split(const Value& x, std::int64_t size, int dim) {
   require<ArgumentError>(size > 0, "split: parts of ", size, " elements");
   const std::int64_t total = x.dim(dim);
   Values parts;
-  for (std::int64_t start = 0; start < total; start += size)
-    parts.push_back(narrow(x, dim, start, std::min(size, total - start)));
+  for (std::int64_t start = 0; start < total;) {
+    const std::int64_t count = std::min(size, total - start);
+    parts.push_back(narrow(x, dim, start, count));
+    start += count;
+  }
   return parts;
 }
 
@@ -73,7 +77,7 @@ Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& v
   for (int i = 0; i < x.rank(); ++i) {
     require<ArgumentError>(before[i] >= 0 && after[i] >= 0, "pad: cannot add ", std::min(before[i], after[i]),
                            " elements");
-    shape[i] += before[i] + after[i];
+    shape[i] = add_sizes("pad", shape[i], add_sizes("pad", before[i], after[i]));
   }
   if (shape == x.shape()) return x;
   const Value frame = full(shape, value, x.device(), x.dtype());

@@ -190,7 +190,7 @@ Value window_mask(const Shape& sizes, std::int64_t window, bool causal, const De
   // Query i stands at position keys - queries + i: the last query beside the last key.
   const Value i = unsqueeze(arange(keys - queries, keys, 1, device), 1), j = unsqueeze(arange(0, keys, 1, device), 0);
   const Value distance = i - j;
-  const Value least = causal ? Value(0) : Value(window > 0 ? 1 - window : -keys - queries);
+  const Value least = causal ? Value(0) : Value(window > 0 ? 1 - window : std::numeric_limits<std::int64_t>::min());
   const Value seen = ge(distance, least);
   return window > 0 ? logical_and(seen, lt(distance, window)) : seen;
 }

@@ -14,7 +14,9 @@ namespace {
 Spatial spatial_of(const Shape& shape) { return Spatial(shape.begin() + 2, shape.end()); }
 
 /// Elements that a kernel with dilation reaches over.
-std::int64_t reach(std::int64_t kernel, std::int64_t dilation) { return dilation * (kernel - 1) + 1; }
+std::int64_t reach(std::string_view name, std::int64_t kernel, std::int64_t dilation) {
+  return add_sizes(name, multiply_sizes(name, dilation, kernel - 1), 1);
+}
 
 void require_options(std::string_view name, const Conv& conv, int rank) {
   const int axes = rank - 2;
@@ -37,7 +39,8 @@ void require_options(std::string_view name, const Conv& conv, int rank) {
 Spatial result_sizes(std::string_view name, const Conv& conv, const Spatial& sizes, const Spatial& kernel) {
   Spatial result;
   for (int i = 0; i < sizes.size(); ++i) {
-    const std::int64_t room = sizes[i] + conv.padding[i] + conv.padding_after[i] - reach(kernel[i], conv.dilation[i]);
+    const std::int64_t padded = add_sizes(name, sizes[i], conv.padding[i] + conv.padding_after[i]);
+    const std::int64_t room = padded - reach(name, kernel[i], conv.dilation[i]);
     require<ShapeError>(kernel[i] > 0 && room >= 0, name, ": a kernel of ", kernel, " with dilation ", conv.dilation,
                         " does not fit into ", sizes, " with padding ", conv.padding, " to ", conv.padding_after);
     result.push_back(room / conv.stride[i] + 1);
@@ -56,20 +59,21 @@ void require_ranks(std::string_view name, const Value& a, const Value& b) {
   require_float(name, b);
   require<ShapeError>(a.rank() == b.rank(), name, ": ", a.shape(), " and ", b.shape(), " must have the same rank");
 }
-
-}  // namespace
-
 void require_operands(std::string_view name, const Value& a, const Value& b) {
   require_ranks(name, a, b);
   require_same_dtype(name, a, b);
 }
+
+}  // namespace
+
 Descs Conv::infer(Inputs in) const {
   require_count(kName, in, 2, 3);
   require_operands(kName, in[x], in[weight]);
   require_options(kName, *this, in[x].rank());
   const Shape &data = in[x].shape(), &filter = in[weight].shape();
-  require<ShapeError>(data[1] == filter[1] * groups, "conv: x ", data, " has ", data[1], " channels, weight ", filter,
-                      " with ", groups, groups == 1 ? " group takes " : " groups takes ", filter[1] * groups);
+  const std::int64_t taken = multiply_sizes(kName, filter[1], groups);
+  require<ShapeError>(data[1] == taken, "conv: x ", data, " has ", data[1], " channels, weight ", filter, " with ",
+                      groups, groups == 1 ? " group takes " : " groups takes ", taken);
   require<ShapeError>(filter[0] % groups == 0, "conv: ", groups, " groups do not divide the ", filter[0],
                       " result channels of weight ", filter);
   if (in.size() > 2 && !in[bias].empty()) {
@@ -105,7 +109,7 @@ Descs ConvTranspose::infer(Inputs in) const {
       sizes.size() == data.size() - 2 && result_sizes(kName, conv, sizes, spatial_of(filter)) == spatial_of(data),
       "conv_transpose: no convolution with weight ", filter, " and stride ", conv.stride, " maps ", sizes, " to ",
       spatial_of(data));
-  return one(join(data[0], filter[1] * conv.groups, sizes), in[y].dtype());
+  return one(join(data[0], multiply_sizes(kName, filter[1], conv.groups), sizes), in[y].dtype());
 }
 
 void ConvTranspose::vjp(Backward& backward) const {
@@ -161,19 +165,20 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
                          "conv_transpose: result_padding ", result_padding, " needs ", x.rank() - 2, " entries");
   Spatial sizes;
   for (int i = 0; i < x.rank() - 2; ++i) {
+    const std::int64_t apart = multiply_sizes(name, x.shape()[i + 2] - 1, op.stride[i]);
+    const std::int64_t all = add_sizes(name, apart, op::reach(name, weight.shape()[i + 2], op.dilation[i]));
     const std::int64_t more = result_padding.empty() ? 0 : result_padding[i];
-    sizes.push_back((x.shape()[i + 2] - 1) * op.stride[i] - op.padding[i] - op.padding_after[i] +
-                    op::reach(weight.shape()[i + 2], op.dilation[i]) + more);
+    sizes.push_back(add_sizes(name, all - op.padding[i] - op.padding_after[i], more));
     require<ShapeError>(sizes.back() >= 0, "conv_transpose: padding ", op.padding, " leaves nothing of ", x.shape());
   }
   const Value result = emit(op::ConvTranspose{op, sizes}, {x, weight});
   if (!bias) return result;
+  op::require_tensor(name, bias);
   const std::int64_t channels = result.shape()[1];
   require<ShapeError>(bias.shape() == Shape{channels}, "conv_transpose: bias ", bias.shape(), " does not have the ",
                       channels, " result channels of weight ", weight.shape());
   Shape aligned = Shape::filled(x.rank() - 1, 1);
   aligned[0] = channels;
-  op::require_tensor(name, bias);
   const Value added = reshape(bias, aligned);
   // Under Autocast the convolution comes in half precision, and is to stay so.
   return result + (autocast_dtype() == DType::F32 ? added : cast(added, result.dtype()));

@@ -1,5 +1,7 @@
 #include "kiln/ops/emit.hpp"
 
+#include <algorithm>
+
 #include "kiln/ops/record.hpp"
 #include "kiln/ops/scope.hpp"
 
@@ -65,10 +67,24 @@ Inputs taken(const op::Op& op, Inputs in, Values& held) {
   return autocast_dtype() == DType::F32 ? in : autocast(op, in, held);
 }
 
+/// infer's answer, whose elements can be counted: what nobody has made yet may be of any size.
+Descs results_of(const op::Op& op, Inputs in) {
+  const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
+  for (const Desc& desc : descs) {
+    std::int64_t count = 1;
+    bool countable = true;
+    for (const auto size : desc.shape) countable &= !__builtin_mul_overflow(count, size, &count);
+    if (!countable) [[unlikely]]
+      require<ShapeError>(std::find(desc.shape.begin(), desc.shape.end(), 0) != desc.shape.end(), spoken_name(op),
+                          ": a result of shape ", desc.shape, " has more than 2^63 - 1 elements");
+  }
+  return descs;
+}
+
 Value emit_one(const Device& device, const op::Op& op, Inputs operands) {
   Values held;
   const Inputs in = taken(op, operands, held);
-  const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
+  const Descs descs = results_of(op, in);
   KILN_CHECK(descs.size() == 1);
   Value out;
   execute(device, op, in, descs, {&out, 1});
@@ -78,7 +94,7 @@ Value emit_one(const Device& device, const op::Op& op, Inputs operands) {
 Values emit_several(const Device& device, const op::Op& op, Inputs operands) {
   Values held;
   const Inputs in = taken(op, operands, held);
-  const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
+  const Descs descs = results_of(op, in);
   Values out(static_cast<std::size_t>(descs.size()));
   execute(device, op, in, descs, out);
   return out;

@@ -1,5 +1,6 @@
 #include "kiln/ops/index.hpp"
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
@@ -229,6 +230,7 @@ Value flat_nonzero(const Value& x) {
 Value one_hot(const Value& index, std::int64_t classes, DType dtype) {
   op::require_index("one_hot", index);
   require<ArgumentError>(classes >= 0, "one_hot: ", classes, " classes");
+  multiply_sizes("one_hot", index.numel(), classes);
   // In int64: a short element type might not hold all classes.
   return cast(eq(unsqueeze(cast(index, DType::I64), -1), arange(0, classes, 1, index.device())), dtype);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions/pool.hpp"
@@ -36,14 +37,13 @@ Spatial window_counts(std::string_view name, const Window& window, const Shape& 
     require<ArgumentError>(window.padding[i] <= most && window.padding_after[i] <= most, name, ": padding ",
                            window.padding[i] <= most ? window.padding_after : window.padding,
                            " is more than half of kernel ", window.kernel);
-    const std::int64_t room =
-        shape[i + 2] + window.padding[i] + window.padding_after[i] - window.dilation[i] * (window.kernel[i] - 1) - 1;
+    const std::int64_t padded = add_sizes(name, shape[i + 2], window.padding[i] + window.padding_after[i]);
+    const std::int64_t room = padded - window.dilation[i] * (window.kernel[i] - 1) - 1;
     require<ShapeError>(room >= 0, name, ": a window of ", window.kernel, " does not fit into ", shape,
                         " with padding ", window.padding);
     // Rounded up, the last window must still begin before the padding behind the tensor.
-    const bool more = window.ceil &&
-                      (room / window.stride[i] + 1) * window.stride[i] < shape[i + 2] + window.padding[i] &&
-                      room % window.stride[i] != 0;
+    const std::int64_t rest = room % window.stride[i];
+    const bool more = window.ceil && rest != 0 && room - rest < shape[i + 2] + window.padding[i] - window.stride[i];
     counts.push_back(room / window.stride[i] + 1 + more);
   }
   return counts;
@@ -70,7 +70,13 @@ Spatial pooled_sizes(std::string_view name, const Window& window, const Spatial&
 struct Share {
   std::int64_t begin, end;
   Share(std::int64_t index, std::int64_t count, std::int64_t size)
-      : begin(index * size / count), end(((index + 1) * size + count - 1) / count) {}
+      : begin(bound(index, count, size, 0)), end(bound(index + 1, count, size, count - 1)) {}
+
+ private:
+  /// (index * size + more) / count, whose product may have more than 64 bits.
+  static std::int64_t bound(std::int64_t index, std::int64_t count, std::int64_t size, std::int64_t more) {
+    return index * (size / count) + (index * (size % count) + more) / count;
+  }
 };
 
 }  // namespace

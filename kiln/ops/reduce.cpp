@@ -43,9 +43,10 @@ DType reduced_to(ReduceFn fn, DType dtype) {
   return widens ? DType::I64 : dtype;
 }
 
-std::int64_t count(const Shape& shape, const Dims& dims) {
-  std::int64_t product = 1;
-  for (const auto dim : dims) product *= shape[static_cast<int>(dim)];
+/// As a double: the sizes of an empty tensor may multiply to anything.
+double count(const Shape& shape, const Dims& dims) {
+  double product = 1;
+  for (const auto dim : dims) product *= static_cast<double>(shape[static_cast<int>(dim)]);
   return product;
 }
 
@@ -56,7 +57,7 @@ Descs Reduce::infer(Inputs in) const {
   require_tensor(name(fn), in[0]);
   require<DTypeError>(reduced_in(fn, in[0].dtype()) == in[0].dtype(), name(fn), ": takes no ", in[0]);
   Shape shape = in[0].shape();
-  const std::int64_t folded = count(shape, dims);
+  const double folded = count(shape, dims);
   for (const auto dim : dims) shape[wrap_dim(name(fn), dim, shape.size())] = 1;
   if (fn == ReduceFn::Max || fn == ReduceFn::Min)
     require<ShapeError>(folded > 0 || numel(shape) == 0, name(fn), ": ", in[0], " has no elements along dimensions ",
@@ -97,7 +98,7 @@ void Reduce::vjp(Backward& backward) const {
   backward.to(0, [&]() -> Value {
     switch (fn) {
       case ReduceFn::Sum: return kiln::expand(g, shape);
-      case ReduceFn::Mean: return kiln::expand(g / static_cast<double>(count(shape, dims)), shape);
+      case ReduceFn::Mean: return kiln::expand(g / count(shape, dims), shape);
       case ReduceFn::Max:
       case ReduceFn::Min: {
         // Equal extremes share the gradient.

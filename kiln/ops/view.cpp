@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
@@ -188,7 +189,7 @@ Value flatten(const Value& x, int first, int last) {
   require<ArgumentError>(from <= to, "flatten: dimension ", first, " comes after ", last, " in ", x);
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
-    if (i > from && i <= to) shape.back() *= x.shape()[i];
+    if (i > from && i <= to) shape.back() = multiply_sizes("flatten", shape.back(), x.shape()[i]);
     else shape.push_back(x.shape()[i]);
   }
   return reshape(x, shape);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "kiln/core/size.hpp"
+
 namespace kiln {
 namespace {
 
@@ -16,6 +18,16 @@ std::string error_of(F&& f) {
     f();
   } catch (const E& error) { return error.what(); }
   return "no error";
+}
+
+TEST(Sizes, AreAddedAndMultipliedWithinTheirBits) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(add_sizes("cat", most - 3, 3), most);
+  EXPECT_EQ(multiply_sizes("tile", kHuge, 5), kHuge * 5);
+  EXPECT_EQ(error_of<ShapeError>([] { add_sizes("cat", most, 1); }),
+            "ShapeError: cat: 9223372036854775807 + 1 elements are more than 2^63 - 1");
+  EXPECT_EQ(error_of<ShapeError>([] { multiply_sizes("tile", kHuge, kHuge); }),
+            "ShapeError: tile: 1099511627776 * 1099511627776 elements are more than 2^63 - 1");
 }
 
 TEST(Shapes, CountTheirElements) {

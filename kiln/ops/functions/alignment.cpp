@@ -1,5 +1,6 @@
 #include "kiln/ops/functions/alignment.hpp"
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/alignment.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
@@ -49,7 +50,8 @@ Value ctc_loss(const Value& log_probs, const Value& targets, const Value& input_
   check("ctc_loss", log_probs, targets, input_lengths, target_lengths, batch, classes, options.blank);
 
   // The states: blank, label, blank, label, ..., blank. A label may follow another without a blank between.
-  const std::int64_t labels = targets.shape()[1], states = 2 * labels + 1;
+  const std::int64_t labels = targets.shape()[1];
+  const std::int64_t states = add_sizes("ctc_loss", multiply_sizes("ctc_loss", 2, labels), 1);
   const Value label = within(targets, target_lengths, options.blank);
   const Value blank = full({batch, 1}, options.blank, targets.device(), DType::I64);
   const Value pairs = reshape(stack(Values{expand(blank, label.shape()), label}, 2), {batch, 2 * labels});
@@ -73,9 +75,9 @@ Value rnnt_loss(const Value& logits, const Value& targets, const Value& logit_le
   require<ShapeError>(logits.rank() == 4, "rnnt_loss: needs logits [batch, time, label + 1, class], got ", logits);
   const std::int64_t batch = logits.shape()[0], time = logits.shape()[1], classes = logits.shape()[3];
   check("rnnt_loss", logits, targets, logit_lengths, target_lengths, batch, classes, options.blank);
-  const std::int64_t labels = targets.shape()[1];
-  require<ShapeError>(logits.shape()[2] == labels + 1, "rnnt_loss: logits ", logits.shape(), " have ",
-                      logits.shape()[2], " places for ", labels, " labels; ", labels + 1, " are needed");
+  const std::int64_t labels = targets.shape()[1], places = add_sizes("rnnt_loss", labels, 1);
+  require<ShapeError>(logits.shape()[2] == places, "rnnt_loss: logits ", logits.shape(), " have ", logits.shape()[2],
+                      " places for ", labels, " labels; ", places, " are needed");
 
   const DType dtype = logits.dtype();
   const Value scores = log_softmax(cast(logits, size_of(dtype) == 2 ? DType::F32 : dtype), 3);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions/view.hpp"
 
@@ -45,7 +46,7 @@ Value block_diag(Inputs parts) {
   std::int64_t width = 0, start = 0;
   for (const Value& part : parts) {
     require<ShapeError>(part.rank() == 2, "block_diag: needs matrices, got ", part);
-    width += part.dim(1);
+    width = add_sizes("block_diag", width, part.dim(1));
   }
   Values rows;
   for (const Value& part : parts) {
@@ -142,8 +143,9 @@ Value combinations(const Value& x, std::int64_t count, bool again) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;  // numbers; nobody wants more
   require<ArgumentError>(1 <= count && count < kMost, "combinations: of ", count, " elements");
   // As many as choices without repetition from this many.
-  const std::int64_t size = x.numel(), from = again && size > 0 ? size + count - 1 : size;
-  if (from < count) return zeros({0, count}, x.device(), x.dtype());
+  const std::int64_t size = x.numel();
+  const std::int64_t from = again && size > 0 ? add_sizes("combinations", size, count - 1) : size;
+  if (from < count) return select(x, 0, zeros({0, count}, x.device(), DType::I64));
   const auto few = static_cast<double>(std::min(count, from - count));
   double choices = 1;
   for (double i = 1; i <= few && choices < kMost; ++i) choices = choices * (static_cast<double>(from) - few + i) / i;

@@ -1,5 +1,6 @@
 #include "kiln/ops/functions/conv.hpp"
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/conv.hpp"
 #include "kiln/ops/functions/taps.hpp"
@@ -26,12 +27,13 @@ namespace {
 struct Deformable {
   std::int64_t batch, channels, groups, out, parts, rows, columns;
   Spatial sizes, kernel;  // rows and columns are the result's
-  std::int64_t points() const { return rows * columns; }
-  std::int64_t taps() const { return kernel[0] * kernel[1]; }
+  std::int64_t points() const { return multiply_sizes(kName, rows, columns); }
+  std::int64_t taps() const { return multiply_sizes(kName, kernel[0], kernel[1]); }
+  static constexpr std::string_view kName = "deform_conv2d";
 };
 
 Deformable sizes_of(const Value& x, const Value& offset, const Value& weight, const Value& mask, const op::Conv& conv) {
-  constexpr std::string_view name = "deform_conv2d";
+  constexpr std::string_view name = Deformable::kName;
   for (const Value& operand : {x, offset, weight}) {
     op::require_float(name, operand);
     require<ShapeError>(operand.rank() == 4, name, ": x, offset and weight need four dimensions, got ", operand);
@@ -47,11 +49,12 @@ Deformable sizes_of(const Value& x, const Value& offset, const Value& weight, co
                .columns = shape[3],
                .sizes = {x.dim(2), x.dim(3)},
                .kernel = {weight.dim(2), weight.dim(3)}};
-  d.parts = offset.dim(1) / (2 * d.taps());
+  const std::int64_t numbers = multiply_sizes(name, 2, d.taps());  // for each point of a part
+  d.parts = offset.dim(1) / numbers;
   require<ShapeError>(d.parts > 0 && d.channels % d.parts == 0 &&
-                          offset.shape() == Shape{d.batch, 2 * d.parts * d.taps(), d.rows, d.columns},
-                      name, ": offset ", offset.shape(), " must be [", d.batch, ", ", 2 * d.taps(), " * parts, ",
-                      d.rows, ", ", d.columns, "] with parts that divide the ", d.channels, " channels of x");
+                          offset.shape() == Shape{d.batch, d.parts * numbers, d.rows, d.columns},
+                      name, ": offset ", offset.shape(), " must be [", d.batch, ", ", numbers, " * parts, ", d.rows,
+                      ", ", d.columns, "] with parts that divide the ", d.channels, " channels of x");
   if (!mask) return d;
   op::require_float(name, mask);
   const Shape expected{d.batch, d.parts * d.taps(), d.rows, d.columns};
@@ -132,7 +135,7 @@ struct Windows {
       require<ArgumentError>(kernel[i] > 0 && stride[i] > 0 && dilation[i] > 0 && padding[i] >= 0, name, ": kernel ",
                              kernel, ", stride ", stride, " and dilation ", dilation, " must be positive, padding ",
                              padding, " not negative");
-      const std::int64_t room = sizes[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
+      const std::int64_t room = add_sizes(name, sizes[i], 2 * padding[i]) - dilation[i] * (kernel[i] - 1) - 1;
       require<ShapeError>(room >= 0, name, ": a window of ", kernel, " with dilation ", dilation, " does not fit into ",
                           sizes, " with padding ", padding);
       counts.push_back(room / stride[i] + 1);
@@ -140,9 +143,9 @@ struct Windows {
   }
 };
 
-std::int64_t product(const Spatial& list) {
+std::int64_t product(std::string_view name, const Spatial& list) {
   std::int64_t result = 1;
-  for (const auto entry : list) result *= entry;
+  for (const auto entry : list) result = multiply_sizes(name, result, entry);
   return result;
 }
 
@@ -167,7 +170,8 @@ Value unfold(const Value& x, const UnfoldOptions& options) {
   Dims order{0, 1};  // channels, the kernel, then the windows
   for (int i = 0; i < axes; ++i) order.push_back(2 + axes + i);
   for (int i = 0; i < axes; ++i) order.push_back(2 + i);
-  return reshape(permute(shown, order), {x.dim(0), x.dim(1) * product(windows.kernel), product(windows.counts)});
+  const std::int64_t elements = multiply_sizes("unfold", x.dim(1), product("unfold", windows.kernel));
+  return reshape(permute(shown, order), {x.dim(0), elements, product("unfold", windows.counts)});
 }
 
 Value fold(const Value& columns, const Spatial& sizes, const UnfoldOptions& options) {
@@ -175,14 +179,14 @@ Value fold(const Value& columns, const Spatial& sizes, const UnfoldOptions& opti
   const int axes = sizes.size();
   require<ArgumentError>(axes >= 1, "fold: needs 1 to 3 sizes");
   const Windows windows("fold", options, sizes);
-  const std::int64_t taps = product(windows.kernel);
-  require<ShapeError>(columns.rank() == 3 && columns.dim(1) % taps == 0 && columns.dim(2) == product(windows.counts),
-                      "fold: ", columns, " must be [batch, channels * ", taps, ", ", product(windows.counts),
-                      "], which windows of ", windows.kernel, " in ", sizes, " give");
+  const std::int64_t taps = product("fold", windows.kernel), count = product("fold", windows.counts);
+  require<ShapeError>(columns.rank() == 3 && columns.dim(1) % taps == 0 && columns.dim(2) == count, "fold: ", columns,
+                      " must be [batch, channels * ", taps, ", ", count, "], which windows of ", windows.kernel, " in ",
+                      sizes, " give");
   const std::int64_t channels = columns.dim(1) / taps;
   Shape apart{columns.dim(0), channels};
   for (const auto size : windows.kernel) apart.push_back(size);
-  for (const auto count : windows.counts) apart.push_back(count);
+  for (const auto windows_along : windows.counts) apart.push_back(windows_along);
   Dims order{0, 1};
   for (int i = 0; i < axes; ++i) order.push_back(2 + axes + i);
   for (int i = 0; i < axes; ++i) order.push_back(2 + i);
@@ -209,14 +213,14 @@ void require_factor(std::string_view name, const Value& x, std::int64_t factor) 
 Value pixel_shuffle(const Value& x, std::int64_t factor) {
   require_factor("pixel_shuffle", x, factor);
   const int axes = x.rank() - 2;
-  const std::int64_t share = product(Spatial::filled(axes, factor));
+  const std::int64_t share = product("pixel_shuffle", Spatial::filled(axes, factor));
   require<ShapeError>(x.dim(1) % share == 0, "pixel_shuffle: the ", x.dim(1), " channels of ", x,
                       " are no multiple of ", share);
   Shape apart{x.dim(0), x.dim(1) / share}, joined = apart;
   Dims order{0, 1};
   for (int i = 0; i < axes; ++i) {
     apart.push_back(factor);
-    joined.push_back(x.dim(i + 2) * factor);
+    joined.push_back(multiply_sizes("pixel_shuffle", x.dim(i + 2), factor));
     order.push_back(2 + axes + i);
     order.push_back(2 + i);
   }
@@ -227,10 +231,12 @@ Value pixel_shuffle(const Value& x, std::int64_t factor) {
 Value pixel_unshuffle(const Value& x, std::int64_t factor) {
   require_factor("pixel_unshuffle", x, factor);
   const int axes = x.rank() - 2;
-  Shape apart{x.dim(0), x.dim(1)}, joined{x.dim(0), x.dim(1) * product(Spatial::filled(axes, factor))};
+  constexpr std::string_view name = "pixel_unshuffle";
+  const std::int64_t share = product(name, Spatial::filled(axes, factor));
+  Shape apart{x.dim(0), x.dim(1)}, joined{x.dim(0), multiply_sizes(name, x.dim(1), share)};
   Dims order{0, 1};
   for (int i = 0; i < axes; ++i) {
-    require<ShapeError>(x.dim(i + 2) % factor == 0, "pixel_unshuffle: ", x, " does not divide into blocks of ", factor);
+    require<ShapeError>(x.dim(i + 2) % factor == 0, name, ": ", x, " does not divide into blocks of ", factor);
     apart.push_back(x.dim(i + 2) / factor);
     apart.push_back(factor);
     joined.push_back(x.dim(i + 2) / factor);

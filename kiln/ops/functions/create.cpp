@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "kiln/core/size.hpp"
+
 namespace kiln {
 namespace {
 
@@ -36,6 +38,7 @@ Value eye(const Shape& shape, const Device& device, DType dtype) {
   require<ShapeError>(shape.size() == 2, "eye: makes matrices, not ", shape);
   for (const std::int64_t size : shape)
     require<ArgumentError>(size >= 0, "eye: the size must not be negative, got ", size);
+  multiply_sizes("eye", shape[0], shape[1]);
   return cast(eq(unsqueeze(arange(0, shape[0], 1, device), 1), arange(0, shape[1], 1, device)), dtype);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/functions/view.hpp"
 
 namespace kiln {
@@ -13,6 +14,7 @@ struct Diagonal {
   Range range;
 };
 
+/// Of a matrix whose elements can be counted.
 Diagonal place(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
   const std::int64_t below = offset < 0 ? std::min(-std::max(offset, -rows), rows) : 0;
   const std::int64_t right = offset > 0 ? std::min(offset, columns) : 0;
@@ -43,9 +45,8 @@ Value diagonal(const Value& x, std::int64_t offset, int dim1, int dim2) {
   const int row_dim = wrap_dim("diagonal", dim1, x.rank()), column_dim = wrap_dim("diagonal", dim2, x.rank());
   require<ArgumentError>(row_dim != column_dim, "diagonal: dimension ", dim1, " is named twice");
   const Value matrices = movedim(x, {row_dim, column_dim}, {-2, -1});
-  const std::int64_t rows = matrices.dim(-2), columns = matrices.dim(-1);
-  const Diagonal diagonal = place(rows, columns, offset);
   const Value lines = flatten(matrices, -2);
+  const Diagonal diagonal = place(matrices.dim(-2), matrices.dim(-1), offset);
   return diagonal.count == 0 ? narrow(lines, -1, 0, 0) : slice_dim(lines, -1, diagonal.range);
 }
 
@@ -53,19 +54,14 @@ Value diag_embed(const Value& x, std::int64_t offset, int dim1, int dim2) {
   require<ShapeError>(x.rank() >= 1, "diag_embed: ", x, " has no diagonal");
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   require<ArgumentError>(-kMost < offset && offset < kMost, "diag_embed: a diagonal ", offset, " off the main one");
-  const std::int64_t size = x.dim(-1) + (offset < 0 ? -offset : offset);
+  const std::int64_t size = add_sizes("diag_embed", x.dim(-1), offset < 0 ? -offset : offset);
   Shape lines = x.shape(), square = x.shape();
   square.back() = size;
   square.push_back(size);
-  numel(square);  // throws where it is impossible
-  lines.back() = size * size;
-  const Diagonal diagonal = place(size, size, offset);
-  Value result = zeros(lines, x.device(), x.dtype());
-  if (x.numel() > 0) {
-    std::vector<Range> ranges(static_cast<std::size_t>(x.rank()));
-    ranges.back() = diagonal.range;
-    result = slice_assign(result, ranges, x);
-  }
+  lines.back() = multiply_sizes("diag_embed", size, size);
+  std::vector<Range> ranges(static_cast<std::size_t>(x.rank()));
+  ranges.back() = place(size, size, offset).range;
+  const Value result = slice_assign(zeros(lines, x.device(), x.dtype()), ranges, x);
   return movedim(reshape(result, square), {-2, -1}, {dim1, dim2});
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/functions/order.hpp"
 
 namespace kiln {
@@ -25,7 +26,7 @@ Value add_up(const Value& index, const Value& weights, std::int64_t size) {
 Value equal_edges(std::string_view op, const Value& x, std::int64_t bins, const Value& low, const Value& high) {
   require<ArgumentError>(bins >= 1, op, ": ", bins, " bins");
   const DType dtype = x.dtype() == DType::F64 ? DType::F64 : DType::F32;
-  const Value share = arange(0, bins + 1, 1, x.device(), DType::F64) / static_cast<double>(bins);
+  const Value share = arange(0, add_sizes(op, bins, 1), 1, x.device(), DType::F64) / static_cast<double>(bins);
   return cast(low * (1 - share) + high * share, dtype);
 }
 
@@ -50,7 +51,7 @@ Value bincount(const Value& x, const Value& weights, std::int64_t least) {
     const TensorData range = stack(Values{min(x), max(x)}, 0).data().to(DType::I64);
     const auto limits = range.as<std::int64_t>();
     require<ArgumentError>(limits[0] >= 0, "bincount: ", limits[0], " is negative");
-    size = std::max(size, limits[1] + 1);
+    size = std::max(size, add_sizes("bincount", limits[1], 1));
   }
   return add_up(cast(flat(x), DType::I64), weight_of("bincount", x, weights), size);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 
 namespace kiln {
@@ -58,7 +59,7 @@ struct Raveled {
 };
 
 /// indices[d] is for dimension d; those that are empty leave it alone.
-Raveled ravel(const Value& x, Inputs indices) {
+Raveled ravel(std::string_view op, const Value& x, Inputs indices) {
   Raveled result;
   Dims indexed, others;
   Values present;
@@ -79,7 +80,7 @@ Raveled ravel(const Value& x, Inputs indices) {
     const bool inside = i >= result.dim && i < result.dim + indexed.size();
     if (inside) sizes.push_back(result.shape[i]);
     if (i == result.dim) merged.push_back(1);
-    if (inside) merged.back() *= result.shape[i];
+    if (inside) merged.back() = multiply_sizes(op, merged.back(), result.shape[i]);
     else merged.push_back(result.shape[i]);
   }
   result.x = reshape(permuted, merged);
@@ -120,7 +121,7 @@ Values last_dimension(std::string_view op, const Value& x, const Value& index) {
 }
 
 Value put(std::string_view op, const Value& x, Inputs indices, const Value& source, Update update) {
-  const Raveled raveled = ravel(x, indices);
+  const Raveled raveled = ravel(op, x, indices);
   if (source.is_scalar()) return raveled.restore(select_assign(raveled.x, raveled.dim, raveled.index, source, update));
   Shape selected = raveled.x.shape();
   selected.erase(raveled.dim);
@@ -138,14 +139,14 @@ Value put(std::string_view op, const Value& x, Inputs indices, const Value& sour
 }  // namespace
 
 Value gather_nd(const Value& x, const Value& index) {
-  const Raveled raveled = ravel(x, last_dimension("gather_nd", x, index));
+  const Raveled raveled = ravel("gather_nd", x, last_dimension("gather_nd", x, index));
   return select(raveled.x, raveled.dim, raveled.index);
 }
 Value scatter_nd(const Value& x, const Value& index, const Value& source, Update update) {
   return put("scatter_nd", x, last_dimension("scatter_nd", x, index), source, update);
 }
 Value index_get(const Value& x, Inputs indices) {
-  const Raveled raveled = ravel(x, without_masks("index_get", x, indices));
+  const Raveled raveled = ravel("index_get", x, without_masks("index_get", x, indices));
   return select(raveled.x, raveled.dim, raveled.index);
 }
 Value index_put(const Value& x, Inputs indices, const Value& source, Update update) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/factor.hpp"
 #include "kiln/ops/functions/diagonal.hpp"
@@ -48,7 +49,7 @@ Value each_right_side(std::string_view op, const Value& a, const Value& b, const
   to_front.push_back(b.rank() - 1);
   back.push_back(0);
   back.push_back(b.rank() - 1);
-  const Value x = f(a, reshape(permute(b, to_front), {rows, numel(batch_of(b.shape())) * columns}));
+  const Value x = f(a, reshape(permute(b, to_front), {rows, multiply_sizes(op, numel(batch_of(b.shape())), columns)}));
   Shape apart{rows_of(x.shape())};
   for (const auto size : batch_of(b.shape())) apart.push_back(size);
   apart.push_back(columns);

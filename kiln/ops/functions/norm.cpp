@@ -1,5 +1,6 @@
 #include "kiln/ops/functions/norm.hpp"
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/channel_norm.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"
@@ -81,7 +82,7 @@ Value norm_of_rows(std::string_view name, const Value& x, int dims, const Value&
   require<ArgumentError>(1 <= dims && dims <= x.rank(), name, ": ", dims, " dimensions are not among those of ",
                          x.shape());
   std::int64_t width = 1;
-  for (int i = 1; i <= dims; ++i) width *= x.dim(-i);
+  for (int i = 1; i <= dims; ++i) width = multiply_sizes(name, width, x.dim(-i));
   const Value rows = reshape(x, {width ? x.numel() / width : 0, width});
   const Value scale = weight ? reshape(like(weight, x), {width}) : weight;
   return reshape(emit(op::GroupNorm{1, centred}, {rows, scale, {}, epsilon}), x.shape());

@@ -66,7 +66,7 @@ Value fractional_max_pool(const Value& x, const Spatial& kernel, const Spatial& 
   Value read = x;
   for (int i = 0; i < axes; ++i) {
     const std::int64_t size = x.dim(i + 2);
-    require<ShapeError>(kernel[i] > 0 && sizes[i] > 0 && sizes[i] + kernel[i] - 1 <= size,
+    require<ShapeError>(kernel[i] > 0 && sizes[i] > 0 && kernel[i] <= size && sizes[i] - 1 <= size - kernel[i],
                         "fractional_max_pool: ", sizes, " regions of ", kernel, " do not fit into ", x);
     read = select(read, i + 2,
                   fractional_regions(size, kernel[i], sizes[i], draws[static_cast<std::size_t>(i)], x.device()));

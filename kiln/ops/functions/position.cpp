@@ -9,10 +9,11 @@ namespace {
 
 /// positions [time] -> [time, count]: position / base^(2 i / width). The powers are taken in double on the host.
 Value angles(const Value& positions, std::int64_t count, std::int64_t width, double base) {
-  std::vector<double> speeds(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < speeds.size(); ++i)
-    speeds[i] = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width));
-  const Value row = from_data(TensorData::of<double>({1, count}, speeds).to(DType::F32), positions.device());
+  TensorData speeds({1, count}, DType::F64);
+  for (std::int64_t i = 0; i < count; ++i)
+    speeds.as<double>()[static_cast<std::size_t>(i)] =
+        std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width));
+  const Value row = from_data(speeds.to(DType::F32), positions.device());
   return unsqueeze(cast(positions, DType::F32), 1) * row;
 }
 
@@ -57,13 +58,14 @@ Value alibi_bias(const Shape& shape, const Device& device) {
   // Slopes fall geometrically to 2^-8. Where heads are no power of two, those beyond it take every second slope of
   // twice as many.
   std::int64_t power = 1;
-  while (power * 2 <= heads) power *= 2;
-  std::vector<double> slopes;
+  while (power <= heads / 2) power *= 2;
+  TensorData slopes({heads, 1, 1}, DType::F64);
+  double* next = slopes.as<double>().data();
   for (std::int64_t i = 1; i <= power; ++i)
-    slopes.push_back(std::exp2(-8.0 * static_cast<double>(i) / static_cast<double>(power)));
+    *next++ = std::exp2(-8.0 * static_cast<double>(i) / static_cast<double>(power));
   for (std::int64_t i = 1; i <= heads - power; ++i)
-    slopes.push_back(std::exp2(-4.0 * static_cast<double>(2 * i - 1) / static_cast<double>(power)));
-  const Value slope = from_data(TensorData::of<double>({heads, 1, 1}, slopes).to(DType::F32), device);
+    *next++ = std::exp2(-4.0 * static_cast<double>(2 * i - 1) / static_cast<double>(power));
+  const Value slope = from_data(slopes.to(DType::F32), device);
   const Value i = unsqueeze(arange(keys - queries, keys, 1, device), 1), j = arange(0, keys, 1, device);
   return neg(cast(abs(i - j), DType::F32)) * slope;
 }
@@ -72,8 +74,9 @@ Value sinusoidal_positions(const Shape& shape, const Device& device, double base
   require<ShapeError>(shape.size() == 2, "sinusoidal_positions: needs [time, width], got ", shape);
   const std::int64_t time = shape[0], width = shape[1];
   require<ArgumentError>(time >= 0 && width >= 0, "sinusoidal_positions: ", time, " positions of width ", width);
-  const Value turned = angles(arange(0, time, 1, device), (width + 1) / 2, width, base);
-  const Value both = reshape(stack(Values{sin(turned), cos(turned)}, -1), {time, (width + 1) / 2 * 2});
+  const std::int64_t pairs = width / 2 + width % 2;
+  const Value turned = angles(arange(0, time, 1, device), pairs, width, base);
+  const Value both = flatten(stack(Values{sin(turned), cos(turned)}, -1), 1);
   return narrow(both, 1, 0, width);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 
 namespace kiln {
@@ -174,13 +175,13 @@ Value tensordot(const Value& a, const Value& b, const Dims& dims_a, const Dims& 
                            "tensordot: a dimension is named twice in ", dims_a, " or ", dims_b);
     summed_a.push_back(of_a);
     summed_b.push_back(of_b);
-    inner *= a.dim(of_a);
+    inner = multiply_sizes("tensordot", inner, a.dim(of_a));
   }
   for (int i = 0; i < a.rank(); ++i) {
     if (std::find(summed_a.begin(), summed_a.end(), i) != summed_a.end()) continue;
     order_a.push_back(i);
     shape.push_back(a.dim(i));
-    left *= a.dim(i);
+    left = multiply_sizes("tensordot", left, a.dim(i));
   }
   for (const auto dim : summed_a) order_a.push_back(dim);
   for (const auto dim : summed_b) order_b.push_back(dim);
@@ -188,7 +189,7 @@ Value tensordot(const Value& a, const Value& b, const Dims& dims_a, const Dims& 
     if (std::find(summed_b.begin(), summed_b.end(), i) != summed_b.end()) continue;
     order_b.push_back(i);
     shape.push_back(b.dim(i));
-    right *= b.dim(i);
+    right = multiply_sizes("tensordot", right, b.dim(i));
   }
   return reshape(matmul(reshape(permute(a, order_a), {left, inner}), reshape(permute(b, order_b), {inner, right})),
                  shape);
@@ -216,7 +217,7 @@ Value kron(const Value& a, const Value& b) {
     spread_a.push_back(1);
     spread_b.push_back(1);
     spread_b.push_back(size(b));
-    merged.push_back(size(a) * size(b));
+    merged.push_back(multiply_sizes("kron", size(a), size(b)));
   }
   return reshape(reshape(a, spread_a) * reshape(b, spread_b), merged);
 }

@@ -113,8 +113,8 @@ void check(const Value& x, const LstmWeights& weights, const Value& hidden, cons
   require<ShapeError>(x.rank() == 3 && x.dim(1) > 0, "lstm: x must be [batch, time, in] with at least one moment, got ",
                       x.shape());
   const Shape& shape = weights.hidden.shape();
-  require<ShapeError>(shape.size() == 2 && shape[0] == 4 * shape[1], "lstm: the hidden weights ", shape,
-                      " are not [4 hidden, hidden]");
+  require<ShapeError>(shape.size() == 2 && shape[0] % 4 == 0 && shape[0] / 4 == shape[1], "lstm: the hidden weights ",
+                      shape, " are not [4 hidden, hidden]");
   require<ShapeError>(weights.input.shape() == Shape{shape[0], x.dim(2)}, "lstm: the input weights ",
                       weights.input.shape(), " are not ", Shape{shape[0], x.dim(2)});
   for (const Value& bias : {weights.input_bias, weights.hidden_bias})

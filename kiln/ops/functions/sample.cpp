@@ -1,5 +1,6 @@
 #include "kiln/ops/functions/sample.hpp"
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions/taps.hpp"
 
@@ -178,10 +179,12 @@ Value roi_align(const Value& x, const Value& boxes, const RoiAlignOptions& optio
   // [taps down, taps across, count, rows, columns]
   const auto down = [](const Value& v) { return unsqueeze(unsqueeze(v, 1), -1); };
   const auto across = [](const Value& v) { return unsqueeze(unsqueeze(v, 0), -2); };
-  const Shape points{rows.index.dim(0) * columns.index.dim(0), 1, count * options.size[0] * options.size[1]};
+  const auto product = [&](std::int64_t a, std::int64_t b) { return multiply_sizes(name, a, b); };
+  const Shape points{product(rows.index.dim(0), columns.index.dim(0)), 1,
+                     product(count, product(options.size[0], options.size[1]))};
   const Value index = down(rows.index) + across(columns.index) + reshape(first, {count, 1, 1});
   const AxisTaps taps{reshape(index, points), reshape(down(rows.weight) * across(columns.weight), points)};
-  const Value images = reshape(permute(cast(x, dtype), {1, 0, 2, 3}), {1, channels, x.dim(0) * height * width});
+  const Value images = unsqueeze(flatten(permute(cast(x, dtype), {1, 0, 2, 3}), 1), 0);
   const Value read = blend(images, {&taps, 1});  // [1, channels, points]
   const Value result = reshape(transpose(squeeze(read, 0)), {count, options.size[0], options.size[1], channels});
   return cast(permute(result, {0, 3, 1, 2}), promote(x.dtype(), boxes.dtype()));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions/view.hpp"
 #include "kiln/ops/signal.hpp"
@@ -49,7 +50,9 @@ Value transform(std::string_view function, FftKind kind, bool inverse, const Val
   const Value x = from_complex ? as_complex(function, operand) : as_floats(function, operand);
   const int dim = wrap_dim(function, options.dim, x.rank() - from_complex);
   const std::int64_t present = x.shape()[dim];
-  const std::int64_t n = options.n.value_or(kind == FftKind::ComplexToReal ? 2 * (present - 1) : present);
+  const std::int64_t n = options.n                        ? *options.n
+                         : kind == FftKind::ComplexToReal ? multiply_sizes(function, 2, present - 1)
+                                                          : present;
   require<ArgumentError>(n >= 1, function, ": ", operand, " gives a length of ", n, " along dimension ", options.dim,
                          "; at least 1 is needed");
   const op::Fft fft{.kind = kind, .inverse = inverse, .dim = dim, .n = n};

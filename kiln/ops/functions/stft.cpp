@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/functions/signal.hpp"
 #include "kiln/ops/functions/view.hpp"
 
@@ -36,7 +37,7 @@ Value extend(const Value& x, std::int64_t size, StftPadding padding) {
   const bool reaches = padding == StftPadding::Reflect ? size < length : length > 0;
   require<ShapeError>(reaches, "stft: ", x, " is too short to be continued by ", size, " elements",
                       padding == StftPadding::Reflect ? " of its mirror image" : "");
-  TensorData index({length + 2 * size}, DType::I64);
+  TensorData index({add_sizes("stft", length, multiply_sizes("stft", 2, size))}, DType::I64);
   const auto places = index.as<std::int64_t>();
   for (std::int64_t i = -size; i < length + size; ++i) {
     std::int64_t place = i;
@@ -81,7 +82,8 @@ Value istft(const Value& z, const StftOptions& options) {
   const Value turned = transpose(spectra, -3, -2);
   const FftNorm norm = o.normalized ? FftNorm::Ortho : FftNorm::Backward;
   const Value pieces = o.onesided ? irfft(turned, {.n = o.n_fft, .norm = norm}) : real(ifft(turned, {.norm = norm}));
-  const std::int64_t total = o.n_fft + o.hop_length * (frames - 1), start = o.center ? o.n_fft / 2 : 0;
+  const std::int64_t total = add_sizes("istft", o.n_fft, multiply_sizes("istft", o.hop_length, frames - 1));
+  const std::int64_t start = o.center ? o.n_fft / 2 : 0;
   const std::int64_t reach = total - 2 * start, length = o.length.value_or(reach);
   require<ArgumentError>(length >= 0 && length <= total - start, "istft: ", frames, " frames give at most ",
                          total - start, " elements, not ", length);

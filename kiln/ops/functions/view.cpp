@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 
 namespace kiln {
@@ -109,8 +110,7 @@ Value repeat(const Value& x, const Dims& times) {
     if (times[i] == 1) continue;
     Shape tiled = result.shape(), merged = result.shape();
     tiled.insert(i, times[i]);
-    numel(tiled);  // throws where the product is impossible
-    merged[i] *= times[i];
+    merged[i] = multiply_sizes("repeat", merged[i], times[i]);
     result = reshape(expand(unsqueeze(result, i), tiled), merged);
   }
   return result;
@@ -130,8 +130,7 @@ Value repeat_interleave(const Value& x, std::int64_t times, int dim) {
   if (times == 1) return x;
   Shape repeated = x.shape(), merged = x.shape();
   repeated.insert(dim + 1, times);
-  numel(repeated);  // throws where the product is impossible
-  merged[dim] *= times;
+  merged[dim] = multiply_sizes("repeat_interleave", merged[dim], times);
   return reshape(expand(unsqueeze(x, dim + 1), repeated), merged);
 }
 
