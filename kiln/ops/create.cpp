@@ -115,12 +115,33 @@ Value ones(const Shape& shape, const Device& device, DType dtype) { return full(
 Value zeros_like(const Value& x) { return zeros(x.shape(), x.device(), x.dtype()); }
 Value ones_like(const Value& x) { return ones(x.shape(), x.device(), x.dtype()); }
 
+namespace {
+
+/// How many of start, start + step, ... lie before `end`; doubles do not hold all whole numbers.
+std::uint64_t steps_between(std::int64_t start, std::int64_t end, std::int64_t step) {
+  if (step > 0 ? start >= end : start <= end) return 0;
+  const auto first = static_cast<std::uint64_t>(start), last = static_cast<std::uint64_t>(end),
+             pace = static_cast<std::uint64_t>(step);
+  return step > 0 ? (last - first - 1) / pace + 1 : (first - last - 1) / (0 - pace) + 1;
+}
+
+}  // namespace
+
 Value arange(const Scalar& start, const Scalar& end, const Scalar& step, const Device& device, DType dtype) {
   const double pace = step.to<double>();
   require<ArgumentError>(pace != 0 && std::isfinite(pace), "arange: the step is ", step);
-  const double count = std::ceil((end.to<double>() - start.to<double>()) / pace);
-  require<ArgumentError>(count < 0x1p62, "arange: from ", start, " to ", end, " in steps of ", step, " never ends");
-  return emit(device, op::Arange{count > 0 ? static_cast<std::int64_t>(count) : 0, dtype}, {start, step});
+  const bool whole = start.kind() != Kind::Float && end.kind() != Kind::Float && step.kind() != Kind::Float;
+  std::uint64_t count = 0;
+  if (whole) {
+    count = steps_between(start.to<std::int64_t>(), end.to<std::int64_t>(), step.to<std::int64_t>());
+  } else {
+    const double steps = std::ceil((end.to<double>() - start.to<double>()) / pace);
+    require<ArgumentError>(steps < 0x1p63, "arange: from ", start, " to ", end, " in steps of ", step, " never ends");
+    count = steps > 0 ? static_cast<std::uint64_t>(steps) : 0;
+  }
+  require<ArgumentError>(count >> 63 == 0, "arange: from ", start, " to ", end, " there are ", count,
+                         " elements, more than 2^63 - 1");
+  return emit(device, op::Arange{static_cast<std::int64_t>(count), dtype}, {start, step});
 }
 
 namespace {

@@ -79,18 +79,18 @@ void require_domain(const Row& row, const Value& x) {
   require<DTypeError>(computed_in(row, x.dtype()) == x.dtype(), row.name, ": takes no ", x);
 }
 
-// The rows' expressions for plain numbers. Integers wrap: the arithmetic is done by the backends' kernels in
-// general, here only for the few numbers that gradients compute with.
+// The rows' expressions for plain numbers: the arithmetic is done by the backends' kernels in general, here only for the
+// few numbers that gradients compute with.
 template <class T>
-Scalar evaluate_as(UnaryFn fn, T x) {
+Scalar evaluate_as(UnaryFn fn, T a) {
   using namespace scalar_math;
   switch (fn) {
 #define KILN_UNARY(Name, function, domain, value, gradient)                                \
   case UnaryFn::Name:                                                                      \
     if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break; \
-    else return Scalar(static_cast<T>(value));
+    else return [](Computed<T, wraps(#value)> x) { return Scalar(static_cast<T>(value)); }(a);
 #define KILN_PREDICATE(Name, function, domain, value) \
-  case UnaryFn::Name: return Scalar(static_cast<bool>(value));
+  case UnaryFn::Name: return [](T x) { return Scalar(static_cast<bool>(value)); }(a);
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
 #include "kiln/ops/elementwise.def"
@@ -99,7 +99,7 @@ Scalar evaluate_as(UnaryFn fn, T x) {
 }
 
 template <class T>
-Scalar evaluate_as(BinaryFn fn, T x, T y) {
+Scalar evaluate_as(BinaryFn fn, T a, T b) {
   using namespace scalar_math;
   switch (fn) {
 #define KILN_UNARY(...)
@@ -107,9 +107,9 @@ Scalar evaluate_as(BinaryFn fn, T x, T y) {
 #define KILN_BINARY(Name, function, domain, value, grad_x, grad_y)                         \
   case BinaryFn::Name:                                                                     \
     if constexpr (Domain::domain == Domain::Integer && std::is_floating_point_v<T>) break; \
-    else return Scalar(static_cast<T>(value));
+    else return [](Computed<T, wraps(#value)> x, decltype(x) y) { return Scalar(static_cast<T>(value)); }(a, b);
 #define KILN_COMPARISON(Name, function, domain, value) \
-  case BinaryFn::Name: return Scalar(static_cast<bool>(value));
+  case BinaryFn::Name: return [](T x, T y) { return Scalar(static_cast<bool>(value)); }(a, b);
 #include "kiln/ops/elementwise.def"
   }
   fail<DTypeError>(name(fn), ": takes integers or booleans, got a float");

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
+#include "kiln/core/wrapping.hpp"
 #include "kiln/ops/special_math.hpp"
 
 namespace kiln::scalar_math {
@@ -13,6 +15,12 @@ namespace kiln::scalar_math {
 using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atanh, std::copysign, std::cos, std::cosh, std::erf,
     std::erfc, std::exp, std::exp2, std::expm1, std::hypot, std::log, std::log10, std::log1p, std::log2, std::sin,
     std::sinh, std::sqrt, std::tan, std::tanh, std::atan2;
+
+/// Is the value of a row made of sums, differences and products alone? Those of integers wrap around, and so are
+/// computed without a sign.
+constexpr bool wraps(std::string_view value) { return value.find_first_not_of(" xy+-*") == value.npos; }
+template <class T, bool wraps>
+using Computed = std::conditional_t<wraps, Wrapping<T>, T>;
 
 template <class T> bool is_nan(T x) { return x != x; }
 template <class T> bool is_inf(T x) { return std::abs(x) == std::numeric_limits<T>::infinity(); }
@@ -39,7 +47,7 @@ std::common_type_t<A, B> min(A a, B b) {
 template <class T>
 T abs(T x) {
   if constexpr (std::is_unsigned_v<T>) return x;
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(x < 0 ? -x : x);
+  else if constexpr (std::is_integral_v<T>) return x < 0 ? wrapping_negate(x) : x;
   else return std::abs(x);
 }
 /// -1, 0 or 1; NaN stays NaN.
@@ -78,7 +86,7 @@ T floor_divide(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
     if (y == 0) return 0;
     if constexpr (std::is_signed_v<T>)
-      if (y == T(-1)) return static_cast<T>(-x);  // the smallest number wraps
+      if (y == T(-1)) return wrapping_negate(x);
     const T quotient = static_cast<T>(x / y);
     return static_cast<T>(quotient - ((x % y != 0) && ((x < 0) != (y < 0))));
   } else {

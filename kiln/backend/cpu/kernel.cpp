@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/core/wrapping.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -77,7 +78,7 @@ bool Array::contiguous() const {
   for (int i = shape.size() - 1; i >= 0; --i) {
     if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != expected) return false;
-    expected *= shape[i];
+    expected = wrapping_multiply(expected, shape[i]);  // as contiguous_strides() does for what is empty
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/samples.hpp"
+#include "kiln/core/wrapping.hpp"
 #include "kiln/ops/create.hpp"
 #include "kiln/ops/sample.hpp"
 
@@ -84,11 +85,11 @@ void run(const op::Arange&, Call call) {
   const auto count_as = [&]<class C>(TypeTag<C>) {
     const C first = start.to<C>(), pace = step.to<C>();
     for (std::int64_t i = 0; i < z.numel(); ++i) {
-      const C number = first + static_cast<C>(i) * pace;
+      const C number = wrapping_add(first, wrapping_multiply(static_cast<C>(i), pace));
       store(&number, 1, z, i, 1);
     }
   };
-  const bool whole = !is_float(z.dtype) && start.kind() != Kind::Float && step.kind() != Kind::Float;
+  const bool whole = start.kind() != Kind::Float && step.kind() != Kind::Float;
   if (whole) count_as(TypeTag<std::int64_t>{});
   else count_as(TypeTag<double>{});
 }

@@ -41,15 +41,20 @@ constexpr bool computes(op::Domain domain) {
 }
 
 // A row of elementwise.def as a loop. Predicates and comparisons give 0 and 1.
-#define KILN_UNARY_LOOP(Name, domain, value)                                                        \
-  case op::UnaryFn::Name:                                                                           \
-    if constexpr (computes<C>(op::Domain::domain))                                                  \
-      for (std::int64_t i = 0; i < count; ++i) z[i] = [](C x) { return convert<C>(value); }(xs[i]); \
+#define KILN_UNARY_LOOP(Name, domain, value)                                                             \
+  case op::UnaryFn::Name:                                                                                \
+    if constexpr (computes<C>(op::Domain::domain)) {                                                     \
+      using Number = Computed<C, wraps(#value)>;                                                         \
+      for (std::int64_t i = 0; i < count; ++i) z[i] = [](Number x) { return convert<C>(value); }(xs[i]); \
+    }                                                                                                    \
     return;
-#define KILN_BINARY_LOOP(Name, domain, value)                                                                   \
-  case op::BinaryFn::Name:                                                                                      \
-    if constexpr (computes<C>(op::Domain::domain))                                                              \
-      for (std::int64_t i = 0; i < count; ++i) z[i] = [](C x, C y) { return convert<C>(value); }(xs[i], ys[i]); \
+#define KILN_BINARY_LOOP(Name, domain, value)                                      \
+  case op::BinaryFn::Name:                                                         \
+    if constexpr (computes<C>(op::Domain::domain)) {                               \
+      using Number = Computed<C, wraps(#value)>;                                   \
+      for (std::int64_t i = 0; i < count; ++i)                                     \
+        z[i] = [](Number x, Number y) { return convert<C>(value); }(xs[i], ys[i]); \
+    }                                                                              \
     return;
 
 template <class C>

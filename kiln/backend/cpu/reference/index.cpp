@@ -3,6 +3,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/core/wrapping.hpp"
 #include "kiln/ops/index.hpp"
 
 namespace kiln::cpu::reference {
@@ -60,8 +61,8 @@ template <class C, class F>
 void visit_update(Update update, F&& f) {
   switch (update) {
     case Update::Assign: return f([](C, C b) { return b; });
-    case Update::Add: return f([](C a, C b) { return a + b; });
-    case Update::Mul: return f([](C a, C b) { return a * b; });
+    case Update::Add: return f([](C a, C b) { return wrapping_add(a, b); });
+    case Update::Mul: return f([](C a, C b) { return wrapping_multiply(a, b); });
     case Update::Min: return f([](C a, C b) { return b != b || b < a ? b : a; });
     case Update::Max: return f([](C a, C b) { return b != b || b > a ? b : a; });
   }

@@ -2,6 +2,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/core/wrapping.hpp"
 #include "kiln/ops/matmul.hpp"
 
 namespace kiln::cpu::reference {
@@ -19,7 +20,8 @@ void multiply(const C* a, const C* b, C* z, std::int64_t m, std::int64_t k, std:
       for (std::int64_t inner = 0; inner < k; ++inner) {
         const Accumulator<C> factor = a[row * k + inner];
         const C* source = b + inner * n + begin;
-        for (std::int64_t i = 0; i < count; ++i) sums[i] += factor * static_cast<Accumulator<C>>(source[i]);
+        for (std::int64_t i = 0; i < count; ++i)
+          sums[i] = wrapping_add(sums[i], wrapping_multiply(factor, static_cast<Accumulator<C>>(source[i])));
       }
       for (std::int64_t i = 0; i < count; ++i) z[row * n + begin + i] = convert<C>(sums[i]);
     }

@@ -3,6 +3,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/core/wrapping.hpp"
 #include "kiln/ops/reduce.hpp"
 
 namespace kiln::cpu::reference {
@@ -52,8 +53,10 @@ void reduce(const op::Reduce& op, const Array& x, const Array& z) {
   using A = Accumulator<C>;
   const auto same = [](auto value) { return value; };
   switch (op.fn) {
-    case op::ReduceFn::Sum: return fold<C>(x, z, op.dims, A{0}, [](A a, C b) { return a + static_cast<A>(b); }, same);
-    case op::ReduceFn::Prod: return fold<C>(x, z, op.dims, A{1}, [](A a, C b) { return a * static_cast<A>(b); }, same);
+    case op::ReduceFn::Sum:
+      return fold<C>(x, z, op.dims, A{0}, [](A a, C b) { return wrapping_add(a, static_cast<A>(b)); }, same);
+    case op::ReduceFn::Prod:
+      return fold<C>(x, z, op.dims, A{1}, [](A a, C b) { return wrapping_multiply(a, static_cast<A>(b)); }, same);
     case op::ReduceFn::Mean: {
       double count = 1;
       for (const auto dim : op.dims) count *= static_cast<double>(x.shape[static_cast<int>(dim)]);

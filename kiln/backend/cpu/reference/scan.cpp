@@ -6,6 +6,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/core/wrapping.hpp"
 
 namespace kiln::cpu::reference {
 namespace {
@@ -85,8 +86,8 @@ void run(const op::Scan& op, Call call) {
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
     using A = Accumulator<C>;
     switch (op.fn) {
-      case op::ScanFn::Sum: return fold<C>(op, x, call.out[0], A{0}, [](A a, A b) { return a + b; });
-      case op::ScanFn::Prod: return fold<C>(op, x, call.out[0], A{1}, [](A a, A b) { return a * b; });
+      case op::ScanFn::Sum: return fold<C>(op, x, call.out[0], A{0}, [](A a, A b) { return wrapping_add(a, b); });
+      case op::ScanFn::Prod: return fold<C>(op, x, call.out[0], A{1}, [](A a, A b) { return wrapping_multiply(a, b); });
       case op::ScanFn::Max:
       case op::ScanFn::Min: return extremes<C>(op, x, call.out);
       case op::ScanFn::LogSumExp:

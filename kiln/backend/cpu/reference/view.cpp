@@ -4,6 +4,7 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/core/wrapping.hpp"
 #include "kiln/ops/view.hpp"
 
 namespace kiln::cpu::reference {
@@ -41,9 +42,10 @@ std::int64_t first_of(const Array& x, const Dims& begin, const Shape& size) {
   return offset;
 }
 
+/// Steps along dimensions of one element or none may be of any size, as may the strides of an empty array.
 Dims scaled(const Dims& strides, const Dims& step) {
   Dims result = strides;
-  for (int i = 0; i < step.size(); ++i) result[i] *= step[i];
+  for (int i = 0; i < step.size(); ++i) result[i] = wrapping_multiply(result[i], step[i]);
   return result;
 }
 
@@ -87,8 +89,8 @@ void run(const op::SliceAssign& op, Call call) {
 void run(const op::Unfold& op, Call call) {
   const Node& x = *call.in[0].node();
   Dims strides = x.strides;
-  strides.push_back(strides[op.dim] * op.dilation);
-  strides[op.dim] *= op.step;
+  strides.push_back(wrapping_multiply(strides[op.dim], op.dilation));
+  strides[op.dim] = wrapping_multiply(strides[op.dim], op.step);
   alias(call.out[0], call.in[0], strides, x.offset);
 }
 
@@ -105,9 +107,10 @@ void run(const op::Fold& op, Call call) {
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t k = 0; k < size; ++k)
         for (std::int64_t w = 0; w < count; ++w)
-          for (std::int64_t i = 0; i < inner; ++i)
-            result[(o * op.length + w * op.step + k * op.dilation) * inner + i] +=
-                windows[((o * count + w) * inner + i) * size + k];
+          for (std::int64_t i = 0; i < inner; ++i) {
+            C& element = result[(o * op.length + w * op.step + k * op.dilation) * inner + i];
+            element = wrapping_add(element, windows[((o * count + w) * inner + i) * size + k]);
+          }
     result.store();
   });
 }

@@ -1,10 +1,11 @@
 // Folding integers, in plain loops that the compiler makes vectors of, once per target; and halves, which are converted
-// to float a block at a time. Compiled with -fwrapv: integers wrap.
+// to float a block at a time.
 #include <algorithm>
 
 #include "kiln/backend/cpu/simd/convert.hpp"
 #include "kiln/backend/cpu/simd/each_type.hpp"
 #include "kiln/backend/cpu/simd/fold.hpp"
+#include "kiln/core/wrapping.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/fold_integers.cpp"
@@ -17,8 +18,8 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 
 template <Fold fold, class A>
 HWY_INLINE A join(A a, A b) {
-  if constexpr (fold == Fold::Sum) return a + b;
-  else if constexpr (fold == Fold::Prod) return a * b;
+  if constexpr (fold == Fold::Sum) return wrapping_add(a, b);
+  else if constexpr (fold == Fold::Prod) return wrapping_multiply(a, b);
   else if constexpr (fold == Fold::Max) return a > b ? a : b;
   else return a < b ? a : b;
 }
@@ -32,7 +33,7 @@ HWY_INLINE FoldType<T, fold> fold_line(const T* x, std::int64_t count, FoldType<
     for (; count > 0; count -= kSafe, x += kSafe) {
       Narrow sum = 0;
       for (std::int64_t i = 0; i < std::min(count, kSafe); ++i) sum += x[i];
-      so_far += sum;
+      so_far = join<fold>(so_far, static_cast<FoldType<T, fold>>(sum));
     }
   } else {
     for (std::int64_t i = 0; i < count; ++i) so_far = join<fold>(so_far, static_cast<FoldType<T, fold>>(x[i]));

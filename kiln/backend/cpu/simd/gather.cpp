@@ -1,5 +1,4 @@
 // Reading by index. Elements are moved as words of their size; every piece writes its own part of the result.
-// Compiled with -fwrapv: the most negative index has no opposite.
 #include <algorithm>
 #include <cstring>
 
@@ -179,8 +178,8 @@ bool run(const op::RavelIndex& op, Call call) {
       std::int64_t outside = 0;
       for (std::int64_t k = begin; k < end; ++k) {
         const std::int64_t raw = index.data()[k], wrapped = raw < 0 ? raw + size : raw;
-        outside |= wrapped | (size - 1 - wrapped);
-        at[k] = (i == 0 ? 0 : at[k] * size) + wrapped;
+        outside |= outside_of(wrapped, size);
+        at[k] = wrapping_add(i == 0 ? 0 : wrapping_multiply(at[k], size), wrapped);
       }
       if (outside >= 0) return;
       for (std::int64_t k = begin; k < end; ++k)

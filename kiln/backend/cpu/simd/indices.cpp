@@ -1,4 +1,3 @@
-// Compiled with -fwrapv: the most negative index has no opposite.
 #include "kiln/backend/cpu/simd/indices.hpp"
 
 #include "kiln/backend/cpu/rows.hpp"
@@ -38,9 +37,8 @@ Indices::Indices(const Value& index, const Shape& shape) : count_(numel(shape)) 
 }
 
 void Indices::check(std::string_view op, int dim, std::int64_t size, std::int64_t begin, std::int64_t end) const {
-  // The sign of either number tells, so that the loop has no branches and no comparisons.
   std::int64_t outside = 0;
-  for (std::int64_t i = begin; i < end; ++i) outside |= data_[i] | (size - 1 - data_[i]);
+  for (std::int64_t i = begin; i < end; ++i) outside |= outside_of(data_[i], size);
   if (outside >= 0) return;
   for (std::int64_t i = begin; i < end; ++i)
     require<IndexError>(data_[i] >= 0 && data_[i] < size, op, ": index ", data_[i], " is out of range for dimension ",

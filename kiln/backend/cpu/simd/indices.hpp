@@ -3,8 +3,14 @@
 #include <string_view>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/core/wrapping.hpp"
 
 namespace kiln::cpu::simd {
+
+/// Negative where the index is not in [0, size): the sign of either number tells, without branches and comparisons.
+inline std::int64_t outside_of(std::int64_t index, std::int64_t size) {
+  return index | wrapping_add(size - 1, wrapping_negate(index));
+}
 
 /// An index operand as int64 in row-major order, in place if that is how it lies.
 class Indices {

@@ -1,5 +1,5 @@
 // The rows of elementwise.def for integers and booleans: plain loops that the compiler makes vectors of, once per
-// target. Compiled with -fwrapv: integers wrap.
+// target.
 #include "kiln/backend/cpu/simd/blocks.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,16 +16,19 @@ namespace integer_rows {
 
 using namespace scalar_math;
 
-#define KILN_INTEGER_ROW(Name, domain, parameters, value, Result)                                    \
-  struct Name {                                                                                      \
-    static constexpr op::Domain kDomain = op::Domain::domain;                                        \
-    template <class T> using Out = Result;                                                           \
-    template <class T> static HWY_INLINE Result of parameters { return static_cast<Result>(value); } \
+#define KILN_INTEGER_ROW(Name, domain, parameters, value, Result) \
+  struct Name {                                                   \
+    static constexpr op::Domain kDomain = op::Domain::domain;     \
+    template <class T> using Out = Result;                        \
+    template <class T, class C = Computed<T, wraps(#value)>>      \
+    static HWY_INLINE Result of parameters {                      \
+      return static_cast<Result>(value);                          \
+    }                                                             \
   };
-#define KILN_UNARY(Name, function, domain, value, gradient) KILN_INTEGER_ROW(Name, domain, (T x), value, T)
-#define KILN_PREDICATE(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (T x), value, bool)
-#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) KILN_INTEGER_ROW(Name, domain, (T x, T y), value, T)
-#define KILN_COMPARISON(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (T x, T y), value, bool)
+#define KILN_UNARY(Name, function, domain, value, gradient) KILN_INTEGER_ROW(Name, domain, (C x), value, T)
+#define KILN_PREDICATE(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (C x), value, bool)
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) KILN_INTEGER_ROW(Name, domain, (C x, C y), value, T)
+#define KILN_COMPARISON(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (C x, C y), value, bool)
 #include "kiln/ops/elementwise.def"
 #undef KILN_INTEGER_ROW
 
@@ -35,9 +38,9 @@ template <class T, class Row>
 void map_integers(const T* HWY_RESTRICT x, std::size_t x_step, void* z, std::size_t n) {
   auto* HWY_RESTRICT out = static_cast<typename Row::template Out<T>*>(z);
   if (x_step)
-    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i]);
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::template of<T>(x[i]);
   else
-    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(*x);
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::template of<T>(*x);
 }
 
 template <class T, class Row>
@@ -45,11 +48,11 @@ void zip_integers(const T* HWY_RESTRICT x, std::size_t x_step, const T* HWY_REST
                   std::size_t n) {
   auto* HWY_RESTRICT out = static_cast<typename Row::template Out<T>*>(z);
   if (x_step && y_step)
-    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i], y[i]);
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::template of<T>(x[i], y[i]);
   else if (x_step)
-    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(x[i], *y);
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::template of<T>(x[i], *y);
   else
-    for (std::size_t i = 0; i < n; ++i) out[i] = Row::of(*x, y[i * y_step]);
+    for (std::size_t i = 0; i < n; ++i) out[i] = Row::template of<T>(*x, y[i * y_step]);
 }
 
 template <class T>

@@ -1,10 +1,11 @@
 // Plain loops that the compiler makes vectors of across neighbouring lines, once per target; lines that lie one after
-// the other are run along eight at a time, so that none waits for its own last addition. Compiled with -fwrapv.
+// the other are run along eight at a time, so that none waits for its own last addition.
 #include "kiln/backend/cpu/simd/scan_block.hpp"
 
 #include <cmath>
 
 #include "kiln/backend/cpu/simd/arg_fold.hpp"
+#include "kiln/core/wrapping.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/scan_block.cpp"
@@ -17,8 +18,8 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 
 template <bool product, class A>
 HWY_INLINE A join(A a, A b) {
-  if constexpr (product) return a * b;
-  else return a + b;
+  if constexpr (product) return wrapping_multiply(a, b);
+  else return wrapping_add(a, b);
 }
 
 /// One step of `columns` lines; `step` says how far apart they lie (a constant where that makes vectors).

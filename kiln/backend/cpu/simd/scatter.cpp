@@ -1,6 +1,6 @@
 // Writing by index. Each element of the result is updated by one thread, in the order of the source, so that results are
 // the same bits however the work is cut: across the other dimensions where these give enough pieces, otherwise into
-// ranges of destinations, to which the indices are sorted first. Compiled with -fwrapv: integers wrap.
+// ranges of destinations, to which the indices are sorted first.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Rows that are updated in place. Loops over integers become vectors by the compiler. Compiled with -fwrapv.
+// Rows that are updated in place. Loops over integers become vectors by the compiler.
 #include "kiln/backend/cpu/simd/update.hpp"
 
 #include <algorithm>

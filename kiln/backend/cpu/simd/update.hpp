@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "kiln/core/wrapping.hpp"
 #include "kiln/ops/update.hpp"
 
 namespace kiln::cpu::simd {
@@ -20,8 +21,8 @@ template <Update update, class T>
 T updated(T old, T written) {
   switch (update) {
     case Update::Assign: return written;
-    case Update::Add: return old + written;
-    case Update::Mul: return old * written;
+    case Update::Add: return wrapping_add(old, written);
+    case Update::Mul: return wrapping_multiply(old, written);
     case Update::Min: return written != written || written < old ? written : old;
     case Update::Max: return written != written || written > old ? written : old;
   }
