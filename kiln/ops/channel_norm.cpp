@@ -19,7 +19,7 @@ void require_channels(std::string_view name, const Value& x, std::initializer_li
     require<ShapeError>(parameter.shape() == Shape{x.dim(1)}, name, ": weight or bias ", parameter.shape(),
                         " does not fit the ", x.dim(1), " channels of ", x.shape());
   }
-  require<ArgumentError>(epsilon.is_scalar(), name, ": epsilon must be a plain number, got ", epsilon);
+  require_epsilon(name, epsilon);
 }
 
 void require_groups(const Value& x, std::int64_t groups) {
@@ -65,7 +65,7 @@ struct Normal {
 };
 Normal normalise(const Value& x, std::int64_t groups, bool centred, const Value& epsilon) {
   const Value grouped = by_group(x, groups);
-  const Value kept = centred ? grouped - mean(grouped, {2}, true) : grouped;
+  const Value kept = centred ? op::centred(grouped, {2}) : grouped;
   const Value inverse = rsqrt(mean(square(kept), {2}, true) + epsilon);
   return {kept * inverse, inverse};
 }
@@ -84,9 +84,9 @@ Values BatchNorm::expand(Inputs in) const {
   if (is_half(in[x].dtype())) return in_float32(*this, in);
   const Dims dims = beside_channels(in[x].rank());
   const Shape channels{in[x].dim(1)};
-  const Value middle = mean(in[x], dims, true), centred = in[x] - middle, spread = mean(square(centred), dims, true);
-  return {scale_and_shift(centred * rsqrt(spread + in[epsilon]), in[weight], in[bias]), reshape(middle, channels),
-          reshape(spread, channels)};
+  const Value distance = centred(in[x], dims), spread = mean(square(distance), dims, true);
+  return {scale_and_shift(distance * rsqrt(spread + in[epsilon]), in[weight], in[bias]),
+          reshape(mean(in[x], dims, true), channels), reshape(spread, channels)};
 }
 
 void BatchNorm::vjp(Backward& backward) const {
@@ -108,8 +108,8 @@ Descs BatchNormGrad::infer(Inputs in) const {
 Values BatchNormGrad::expand(Inputs in) const {
   if (is_half(in[x].dtype())) return in_float32(*this, in);
   const Dims dims = beside_channels(in[x].rank());
-  const Value centred = in[x] - kiln::mean(in[x], dims, true);
-  const Value inverse = rsqrt(kiln::mean(square(centred), dims, true) + in[epsilon]), normal = centred * inverse;
+  const Value distance = centred(in[x], dims);
+  const Value inverse = rsqrt(kiln::mean(square(distance), dims, true) + in[epsilon]), normal = distance * inverse;
   const Value g = in[grad] * by_channel(in[weight], in[x].rank());
   return {through_statistics(g, normal, inverse, dims, true), channel_sum(in[grad] * normal), channel_sum(in[grad])};
 }

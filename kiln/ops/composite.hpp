@@ -15,6 +15,19 @@ Values emit_differentiable(const Op& op, const Values& in) {
   return tracked && grad_enabled() ? op.expand(in) : emit_all(op, in);
 }
 
+/// What a norm adds to a variance before the root.
+inline void require_epsilon(std::string_view op, const Value& epsilon) {
+  require<ArgumentError>(epsilon.is_scalar(), op, ": epsilon must be a plain number, got ", epsilon);
+  require<ArgumentError>(epsilon.scalar().to<double>() >= 0, op, ": epsilon must not be negative, got ", epsilon);
+}
+
+/// x less its mean over `dims`, which stay. The mean is rounded, and far from zero what that leaves may be more than x
+/// varies by: it is taken away as well.
+inline Value centred(const Value& x, const Dims& dims) {
+  const Value near = x - mean(x, dims, true);
+  return near - mean(near, dims, true);
+}
+
 inline bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 /// What sums over elements of `dtype` are kept in.
 inline DType wide(DType dtype) { return is_half(dtype) ? DType::F32 : dtype; }

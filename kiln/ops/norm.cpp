@@ -59,14 +59,14 @@ Descs LayerNorm::infer(Inputs in) const {
   bool fits = !last.empty() && last.size() <= shape.size();
   for (int i = 1; fits && i <= last.size(); ++i) fits = shape[shape.size() - i] == last[last.size() - i];
   require<ShapeError>(fits, "layer_norm: weight ", last, " does not cover the last dimensions of ", shape);
-  require<ArgumentError>(in[epsilon].is_scalar(), "layer_norm: epsilon must be a plain number, got ", in[epsilon]);
+  require_epsilon(kName, in[epsilon]);
   return one(shape, in[x].dtype());
 }
 
 Values LayerNorm::expand(Inputs in) const {
   const Dims dims = trailing(in[x].rank(), in[weight].rank());
-  const Value centred = in[x] - mean(in[x], dims, true);
-  return {centred * inverse_deviation(centred, dims, in[epsilon]) * in[weight] + in[bias]};
+  const Value distance = centred(in[x], dims);
+  return {distance * inverse_deviation(distance, dims, in[epsilon]) * in[weight] + in[bias]};
 }
 
 // A row is a group whose channels are its elements.

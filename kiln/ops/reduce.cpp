@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/composite.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/functions/scan.hpp"
@@ -187,10 +188,8 @@ Value variance(const Value& x, const Dims& dims, int correction, bool keep) {
   if (is_float(x.dtype()) && size_of(x.dtype()) == 2)
     return cast(variance(cast(x, DType::F32), dims, correction, keep), x.dtype());
   const Dims wrapped = wrap_dims("variance", dims, x.rank());
-  const Value squares = square(x - mean(x, wrapped, true));
-  double count = 1;
-  for (const auto dim : wrapped) count *= static_cast<double>(x.shape()[static_cast<int>(dim)]);
-  return sum(squares, wrapped, keep) / std::max(0.0, count - correction);
+  const Value squares = square(op::centred(x, wrapped));
+  return sum(squares, wrapped, keep) / std::max(0.0, op::count(x.shape(), wrapped) - correction);
 }
 
 Value sum_to(const Value& x, const Shape& shape) {

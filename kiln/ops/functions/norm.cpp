@@ -57,6 +57,7 @@ Value batch_norm(const Value& x, const Value& running_mean, const Value& running
   const auto channel = [&](const Value& parameter) { return by_channel("batch_norm", cast(parameter, sums), x); };
   require<ArgumentError>(running_mean && running_variance,
                          "batch_norm: inference needs running statistics; batch_norm_training() does without");
+  op::require_epsilon("batch_norm", epsilon);
   Value slope = rsqrt(channel(running_variance) + epsilon);
   if (weight) slope = slope * channel(weight);
   const Value centred = (cast(x, sums) - channel(running_mean)) * slope;

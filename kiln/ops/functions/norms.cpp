@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/ops/functions/linalg.hpp"
+#include "kiln/ops/functions/powers.hpp"
 #include "kiln/ops/matrix.hpp"
 #include "kiln/ops/precision.hpp"
 
@@ -13,17 +14,10 @@ using op::columns_of;
 using op::Precision;
 using op::rows_of;
 
-/// The root of a sum that may be 0, where roots have no slope.
-template <class Root>
-Value root_or_zero(const Value& total, Root root) {
-  const Value zero = eq(total, 0);
-  return where(zero, 0, root(where(zero, 1, total)));
-}
-
 Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
   if (p == 0) return sum(cast(ne(x, 0), x.dtype()), dims, keep);
   if (p == 1) return sum(abs(x), dims, keep);
-  if (p == 2) return root_or_zero(sum(square(x), dims, keep), [](const Value& total) { return sqrt(total); });
+  if (p == 2) return sqrt_or_zero(sum(square(x), dims, keep));
   if (p == kInfinity) return max(abs(x), dims, keep);
   if (p == -kInfinity) return min(abs(x), dims, keep);
   if (p < 0) return pow(sum(pow(abs(x), p), dims, keep), 1 / p);
@@ -114,7 +108,7 @@ Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
   const Value centre = mean(b, {-2}, true), from = a - centre, to = b - centre;
   const Value squares =
       sum(square(from), {-1}, true) + unsqueeze(sum(square(to), {-1}), -2) - 2 * matmul(from, transpose(to));
-  return precision.leave(root_or_zero(relu(squares), [](const Value& total) { return sqrt(total); }));
+  return precision.leave(sqrt_or_zero(relu(squares)));
 }
 
 }  // namespace kiln

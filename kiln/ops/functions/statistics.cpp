@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "kiln/ops/functions/powers.hpp"
+
 namespace kiln {
 namespace {
 
@@ -57,7 +59,7 @@ Dims all_dims(const Value& x) {
 }
 
 Value deviation(const Value& x, const Dims& dims, int correction, bool keep) {
-  return sqrt(variance(x, dims, correction, keep));
+  return sqrt_or_zero(variance(x, dims, correction, keep));
 }
 
 VarianceAndMean variance_and_mean(const Value& x, const Dims& dims, int correction, bool keep) {
@@ -110,7 +112,7 @@ Value nanvar(const Value& x, const Dims& dims, int correction, bool keep) {
   return keep ? result : without(result, dims);
 }
 Value nanstd(const Value& x, const Dims& dims, int correction, bool keep) {
-  return sqrt(nanvar(x, dims, correction, keep));
+  return sqrt_or_zero(nanvar(x, dims, correction, keep));
 }
 
 Value cov(const Value& x, int correction) {

@@ -66,15 +66,19 @@ std::vector<Moments> batch_moments(const Layout& layout, const float* x) {
     const Parts parts(layout.rows(), channels);
     partial.resize(static_cast<std::size_t>(parts.count() * channels));
     parts.each([&](int64_t part, int64_t begin, int64_t end) {
-      std::vector<float> means(static_cast<std::size_t>(channels)), squares = means;
+      std::vector<float> means(static_cast<std::size_t>(channels)), rests = means, squares = means;
       for (int64_t row = begin; row < end; row += kRowsOfBlock) {
         const int64_t count = std::min(kRowsOfBlock, end - row);
-        norm_rows().column_sums(x + row * channels, count, channels, means.data());
-        for (float& mean : means) mean /= static_cast<float>(count);
-        norm_rows().column_squares(x + row * channels, means.data(), count, channels, squares.data());
+        const float* rows = x + row * channels;
+        const Coefficients mean{means.data(), 1}, rest{rests.data(), 1};
+        norm_rows().column_sums(rows, Constant(0), count, channels, means.data());
+        for (float& number : means) number /= static_cast<float>(count);
+        norm_rows().column_sums(rows, mean, count, channels, rests.data());
+        for (float& number : rests) number /= static_cast<float>(count);
+        norm_rows().column_squares(rows, {mean, rest}, count, channels, squares.data());
         for (std::size_t c = 0; c < means.size(); ++c)
           partial[static_cast<std::size_t>(part * channels) + c].merge(
-              {static_cast<double>(count), means[c], squares[c]});
+              {static_cast<double>(count), static_cast<double>(means[c]) + rests[c], squares[c]});
       }
     });
   }
@@ -114,41 +118,46 @@ int64_t rows_of_stretch(const Layout& layout) {
   return layout.by_rows ? limited_grain(std::max<int64_t>(1, 1024 / std::max<int64_t>(layout.channels, 1))) : 0;
 }
 
-/// s[channel] of sums of g and of g * (x - mean).
+/// For each channel the sums of g, of g * (x - mean) and of x - mean.
 struct ProductSums {
-  std::vector<double> g, gx;
+  std::vector<double> g, gx, x;
 };
 ProductSums batch_products(const Layout& layout, const float* g, const float* x, const std::vector<float>& means) {
   const int64_t channels = layout.channels;
   const auto size = static_cast<std::size_t>(channels);
-  ProductSums result{std::vector<double>(size), std::vector<double>(size)};
+  ProductSums result{std::vector<double>(size), std::vector<double>(size), std::vector<double>(size)};
   std::vector<double> partial;
   const Constant one(1);
   if (!layout.by_rows) {
-    partial.resize(static_cast<std::size_t>(layout.batch) * size * 2);
+    partial.resize(static_cast<std::size_t>(layout.batch) * size * 3);
     Parts(layout.batch * channels, layout.inner).each([&](int64_t, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         add_products(g + i * layout.inner, one, x + i * layout.inner, means[static_cast<std::size_t>(i % channels)],
-                     layout.inner, partial.data() + i * 2);
+                     layout.inner, partial.data() + i * 3);
     });
   } else {
     const Parts parts(layout.rows(), channels);
-    partial.resize(static_cast<std::size_t>(parts.count()) * size * 2);
+    partial.resize(static_cast<std::size_t>(parts.count()) * size * 3);
+    const Coefficients mean{means.data(), 1};
     parts.each([&](int64_t part, int64_t begin, int64_t end) {
-      std::vector<float> sums(size), products(size);
+      std::vector<float> sums(size), products(size), distances(size);
       for (int64_t row = begin; row < end; row += kRowsOfBlock) {
         std::fill(sums.begin(), sums.end(), 0.0f);
         std::fill(products.begin(), products.end(), 0.0f);
-        norm_rows().column_products(g + row * channels, x + row * channels, {means.data(), 1}, 1,
-                                    std::min(kRowsOfBlock, end - row), channels, sums.data(), products.data());
-        double* to = partial.data() + part * channels * 2;
-        for (std::size_t c = 0; c < size; ++c) to[2 * c] += sums[c], to[2 * c + 1] += products[c];
+        const int64_t count = std::min(kRowsOfBlock, end - row);
+        norm_rows().column_products(g + row * channels, x + row * channels, {mean, Constant(0)}, 1, count, channels,
+                                    sums.data(), products.data());
+        norm_rows().column_sums(x + row * channels, mean, count, channels, distances.data());
+        double* to = partial.data() + part * channels * 3;
+        for (std::size_t c = 0; c < size; ++c)
+          to[3 * c] += sums[c], to[3 * c + 1] += products[c], to[3 * c + 2] += distances[c];
       }
     });
   }
-  for (std::size_t i = 0; i < partial.size() / 2; ++i) {
-    result.g[i % size] += partial[2 * i];
-    result.gx[i % size] += partial[2 * i + 1];
+  for (std::size_t i = 0; i < partial.size() / 3; ++i) {
+    result.g[i % size] += partial[3 * i];
+    result.gx[i % size] += partial[3 * i + 1];
+    result.x[i % size] += partial[3 * i + 2];
   }
   return result;
 }
@@ -169,11 +178,12 @@ bool run(const op::BatchNorm&, Call call) {
 
   std::vector<float> scale = per_channel(call.in[BatchNorm::weight], layout.channels);
   const std::vector<float> shift = per_channel(call.in[BatchNorm::bias], layout.channels, 0);
-  std::vector<float> means(scale.size()), variances(scale.size());
+  std::vector<float> means(scale.size()), rests(scale.size()), variances(scale.size());
   const std::vector<Moments> moments = batch_moments(layout, x);
   for (std::size_t c = 0; c < scale.size(); ++c) {
     const double variance = moments[c].squares / moments[c].count;
     means[c] = static_cast<float>(moments[c].mean);
+    rests[c] = static_cast<float>(moments[c].mean - means[c]);
     variances[c] = static_cast<float>(variance);
     scale[c] *= static_cast<float>(1 / std::sqrt(variance + epsilon));
   }
@@ -182,14 +192,15 @@ bool run(const op::BatchNorm&, Call call) {
 
   float* z = allocate(call.out[0], layout.strides).as<float>();
   const int64_t stretch = rows_of_stretch(layout);
-  const Repeated mean(means, stretch), a(scale, stretch), c(shift, stretch);
+  const Repeated mean(means, stretch), rest(rests, stretch), a(scale, stretch), c(shift, stretch);
   each_stretch(
       layout, stretch,
       [&](int64_t at, int64_t channel, int64_t count) {
         const auto i = static_cast<std::size_t>(channel);
-        norm_rows().affine(x + at, Constant(means[i]), 1, Constant(scale[i]), Constant(shift[i]), z + at, count);
+        norm_rows().affine(x + at, {Constant(means[i]), Constant(rests[i])}, 1, Constant(scale[i]), Constant(shift[i]),
+                           z + at, count);
       },
-      [&](int64_t at, int64_t count) { norm_rows().affine(x + at, mean, 1, a, c, z + at, count); });
+      [&](int64_t at, int64_t count) { norm_rows().affine(x + at, {mean, rest}, 1, a, c, z + at, count); });
   return true;
 }
 
@@ -209,15 +220,17 @@ bool run(const op::BatchNormGrad&, Call call) {
                            variances = per_channel(call.in[BatchNormGrad::variance], layout.channels);
   const ProductSums sums = batch_products(layout, g, x, means);
   // dx = weight / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
-  std::vector<float> scale(weight.size()), b(weight.size()), c(weight.size()), dweight(weight.size()),
-      dbias(weight.size());
+  std::vector<float> scale(weight.size()), rests(weight.size()), b(weight.size()), c(weight.size()),
+      dweight(weight.size()), dbias(weight.size());
   const auto count = static_cast<double>(layout.rows());
   for (std::size_t i = 0; i < weight.size(); ++i) {
     const double inverse = 1 / std::sqrt(variances[i] + epsilon), slope = weight[i] * inverse;
+    const double rest = sums.x[i] / count, gx = sums.gx[i] - rest * sums.g[i];  // the mean came rounded
+    rests[i] = static_cast<float>(rest);
     scale[i] = static_cast<float>(slope);
-    b[i] = static_cast<float>(-slope * inverse * inverse * sums.gx[i] / count);
+    b[i] = static_cast<float>(-slope * inverse * inverse * gx / count);
     c[i] = static_cast<float>(-slope * sums.g[i] / count);
-    dweight[i] = static_cast<float>(sums.gx[i] * inverse);
+    dweight[i] = static_cast<float>(gx * inverse);
     dbias[i] = static_cast<float>(sums.g[i]);
   }
   write(dweight, call.out[1]);
@@ -225,16 +238,16 @@ bool run(const op::BatchNormGrad&, Call call) {
 
   float* z = allocate(call.out[0], layout.strides).as<float>();
   const int64_t stretch = rows_of_stretch(layout);
-  const Repeated mean(means, stretch), a_of(scale, stretch), b_of(b, stretch), c_of(c, stretch);
+  const Repeated mean(means, stretch), rest(rests, stretch), a_of(scale, stretch), b_of(b, stretch), c_of(c, stretch);
   each_stretch(
       layout, stretch,
       [&](int64_t at, int64_t channel, int64_t length) {
         const auto i = static_cast<std::size_t>(channel);
-        norm_rows().combine(g + at, x + at, Constant(means[i]), 1, Constant(scale[i]), Constant(b[i]), Constant(c[i]),
-                            z + at, length);
+        norm_rows().combine(g + at, x + at, {Constant(means[i]), Constant(rests[i])}, 1, Constant(scale[i]),
+                            Constant(b[i]), Constant(c[i]), z + at, length);
       },
       [&](int64_t at, int64_t length) {
-        norm_rows().combine(g + at, x + at, mean, 1, a_of, b_of, c_of, z + at, length);
+        norm_rows().combine(g + at, x + at, {mean, rest}, 1, a_of, b_of, c_of, z + at, length);
       });
   return true;
 }

@@ -26,6 +26,20 @@ class Constant {
   float numbers_[kCoefficients];
 };
 
+/// A mean as two floats: what the first leaves of it may be more than the numbers vary by.
+struct Centre {
+  Coefficients number, rest;
+};
+class ConstantCentre {
+ public:
+  explicit ConstantCentre(double mean)
+      : number_(static_cast<float>(mean)), rest_(static_cast<float>(mean - static_cast<float>(mean))) {}
+  operator Centre() const { return {number_, rest_}; }
+
+ private:
+  Constant number_, rest_;
+};
+
 /// The mean of `count` numbers and the sum of squared distances to it; they merge (Chan, Golub, LeVeque, 1983).
 struct Moments {
   double count = 0, mean = 0, squares = 0;
@@ -38,18 +52,18 @@ struct NormRows {
   /// Of at most a few thousand numbers; about 0 where not centred.
   Moments (*moments)(const float* x, std::int64_t count, bool centred);
   /// z = (x - mean) * scale * a + c
-  void (*affine)(const float* x, Coefficients mean, float scale, Coefficients a, Coefficients c, float* z,
+  void (*affine)(const float* x, Centre mean, float scale, Coefficients a, Coefficients c, float* z,
                  std::int64_t count);
   /// z = scale * (a * g + b * (x - mean) + c)
-  void (*combine)(const float* g, const float* x, Coefficients mean, float scale, Coefficients a, Coefficients b,
+  void (*combine)(const float* g, const float* x, Centre mean, float scale, Coefficients a, Coefficients b,
                   Coefficients c, float* z, std::int64_t count);
-  /// sums[0] += sum(a * g), sums[1] += sum(a * g * (x - mean))
+  /// sums[0] += sum(a * g), sums[1] += sum(a * g * (x - mean)), sums[2] += sum(x - mean)
   void (*product_sums)(const float* g, Coefficients a, const float* x, float mean, std::int64_t count, double* sums);
-  /// Column by column of [rows, columns] without gaps: the sum of x and, given their means, of squared distances.
-  void (*column_sums)(const float* x, std::int64_t rows, std::int64_t columns, float* sums);
-  void (*column_squares)(const float* x, const float* mean, std::int64_t rows, std::int64_t columns, float* sums);
+  /// Column by column of [rows, columns] without gaps: sums of distances from numbers, and of squared ones from means.
+  void (*column_sums)(const float* x, Coefficients mean, std::int64_t rows, std::int64_t columns, float* sums);
+  void (*column_squares)(const float* x, Centre mean, std::int64_t rows, std::int64_t columns, float* sums);
   /// sums += g and products += g * (x - mean) * scale, column by column. mean is one for each column.
-  void (*column_products)(const float* g, const float* x, Coefficients mean, float scale, std::int64_t rows,
+  void (*column_products)(const float* g, const float* x, Centre mean, float scale, std::int64_t rows,
                           std::int64_t columns, float* sums, float* products);
 };
 

@@ -40,6 +40,12 @@ HWY_INLINE X at(Coefficients c, int64_t i) {
   return X::load(c.data + i * c.step);
 }
 
+/// Element i less its mean.
+template <class X>
+HWY_INLINE X distance(const float* x, Centre mean, int64_t i) {
+  return X::load(x + i) - at<X>(mean.number, i) - at<X>(mean.rest, i);
+}
+
 /// Sums of f(i, X) over a row, in four vectors at a time.
 template <class F>
 HWY_INLINE float sum_over(int64_t count, F&& f) {
@@ -61,27 +67,26 @@ Moments moments(const float* x, int64_t count, bool centred) {
   const auto size = static_cast<double>(count);
   float mean = 0;
   if (centred) mean = static_cast<float>(sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i); }) / size);
-  // The mean was rounded: what is left of the distances is taken back.
-  float rest = 0;
-  if (centred) rest = sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i) - X(mean); });
+  // The mean was rounded: what that leaves of the distances is taken away as well.
+  double rest = 0;
+  if (centred) rest = sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i) - X(mean); }) / size;
+  const auto left = static_cast<float>(rest);
   const float squares = sum_over(count, [&]<class X>(int64_t i, X) {
-    const X distance = X::load(x + i) - X(mean);
+    const X distance = X::load(x + i) - X(mean) - X(left);
     return distance * distance;
   });
-  const double shift = rest / size;
-  return {size, mean + shift, squares - size * shift * shift};
+  return {size, mean + rest, squares};
 }
 
-void affine(const float* x, Coefficients mean, float scale, Coefficients a, Coefficients c, float* z, int64_t count) {
-  each(count, [&]<class X>(int64_t i, X) {
-    store(fma((X::load(x + i) - at<X>(mean, i)) * X(scale), at<X>(a, i), at<X>(c, i)), z + i);
-  });
+void affine(const float* x, Centre mean, float scale, Coefficients a, Coefficients c, float* z, int64_t count) {
+  each(count,
+       [&]<class X>(int64_t i, X) { store(fma(distance<X>(x, mean, i) * X(scale), at<X>(a, i), at<X>(c, i)), z + i); });
 }
 
-void combine(const float* g, const float* x, Coefficients mean, float scale, Coefficients a, Coefficients b,
-             Coefficients c, float* z, int64_t count) {
+void combine(const float* g, const float* x, Centre mean, float scale, Coefficients a, Coefficients b, Coefficients c,
+             float* z, int64_t count) {
   each(count, [&]<class X>(int64_t i, X) {
-    const X inner = fma(at<X>(b, i), X::load(x + i) - at<X>(mean, i), at<X>(c, i));
+    const X inner = fma(at<X>(b, i), distance<X>(x, mean, i), at<X>(c, i));
     store(X(scale) * fma(at<X>(a, i), X::load(g + i), inner), z + i);
   });
 }
@@ -90,37 +95,39 @@ void product_sums(const float* g, Coefficients a, const float* x, float mean, in
   sums[0] += sum_over(count, [&]<class X>(int64_t i, X) { return at<X>(a, i) * X::load(g + i); });
   sums[1] +=
       sum_over(count, [&]<class X>(int64_t i, X) { return at<X>(a, i) * X::load(g + i) * (X::load(x + i) - X(mean)); });
+  sums[2] += sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i) - X(mean); });
 }
 
-void column_sums(const float* x, int64_t rows, int64_t columns, float* sums) {
+void column_sums(const float* x, Coefficients mean, int64_t rows, int64_t columns, float* sums) {
   each(columns, [&]<class X>(int64_t i, X) {
+    const X middle = at<X>(mean, i);
     X sum = 0;
-    for (int64_t row = 0; row < rows; ++row) sum = sum + X::load(x + row * columns + i);
+    for (int64_t row = 0; row < rows; ++row) sum = sum + (X::load(x + row * columns + i) - middle);
     store(sum, sums + i);
   });
 }
 
-void column_squares(const float* x, const float* mean, int64_t rows, int64_t columns, float* sums) {
+void column_squares(const float* x, Centre mean, int64_t rows, int64_t columns, float* sums) {
   each(columns, [&]<class X>(int64_t i, X) {
-    const X middle = X::load(mean + i);
+    const X middle = at<X>(mean.number, i), rest = at<X>(mean.rest, i);
     X sum = 0;
     for (int64_t row = 0; row < rows; ++row) {
-      const X distance = X::load(x + row * columns + i) - middle;
+      const X distance = X::load(x + row * columns + i) - middle - rest;
       sum = fma(distance, distance, sum);
     }
     store(sum, sums + i);
   });
 }
 
-void column_products(const float* g, const float* x, Coefficients mean, float scale, int64_t rows, int64_t columns,
+void column_products(const float* g, const float* x, Centre mean, float scale, int64_t rows, int64_t columns,
                      float* sums, float* products) {
   each(columns, [&]<class X>(int64_t i, X) {
-    const X middle = at<X>(mean, i);
+    const X middle = at<X>(mean.number, i), rest = at<X>(mean.rest, i);
     X sum = 0, product = 0;
     for (int64_t row = 0; row < rows; ++row) {
       const X slope = X::load(g + row * columns + i);
       sum = sum + slope;
-      product = fma(slope, X::load(x + row * columns + i) - middle, product);
+      product = fma(slope, X::load(x + row * columns + i) - middle - rest, product);
     }
     store(X::load(sums + i) + sum, sums + i);
     store(fma(product, X(scale), X::load(products + i)), products + i);

@@ -47,7 +47,7 @@ bool run(const op::GroupNorm& op, Call call) {
       float* to = z + row * s.length();
       const int64_t first = row % s.groups * s.own();
       const Moments m = moments_of(from, s.length(), s.centred);
-      const Constant mean(static_cast<float>(m.mean));
+      const ConstantCentre mean(m.mean);
       const auto inverse = static_cast<float>(inverse_deviation(s, m));
       if (s.inner == 1) {
         norm_rows().affine(from, mean, inverse, {weight.data() + first, 1}, {bias.data() + first, 1}, to, s.length());
@@ -85,17 +85,19 @@ bool run(const op::GroupNormGrad& op, Call call) {
       const int64_t first = row % s.groups * s.own();
       float *dweight = dweights.data() + part * s.channels + first, *dbias = dbiases.data() + part * s.channels + first;
       const Moments m = moments_of(from, s.length(), s.centred);
-      const auto mean = static_cast<float>(m.mean);
+      const ConstantCentre mean(m.mean);
+      const auto near = static_cast<float>(m.mean);
       const double inverse = inverse_deviation(s, m);
-      double sums[2] = {};  // of weight * g, and of that times x - mean
+      double sums[3] = {};  // of weight * g, and of that times x - mean
       if (s.inner == 1) {
-        add_products(slope, {weight.data() + first, 1}, from, mean, s.length(), sums);
-        norm_rows().column_products(slope, from, Constant(mean), static_cast<float>(inverse), 1, s.length(), dbias,
-                                    dweight);
+        add_products(slope, {weight.data() + first, 1}, from, near, s.length(), sums);
+        sums[1] -= (m.mean - near) * sums[0];
+        norm_rows().column_products(slope, from, mean, static_cast<float>(inverse), 1, s.length(), dbias, dweight);
       } else {
         for (int64_t c = 0; c < s.own(); ++c) {
-          double own[2] = {};
-          add_products(slope + c * s.inner, one, from + c * s.inner, mean, s.inner, own);
+          double own[3] = {};
+          add_products(slope + c * s.inner, one, from + c * s.inner, near, s.inner, own);
+          own[1] -= (m.mean - near) * own[0];
           const double scale = weight[static_cast<std::size_t>(first + c)];
           sums[0] += scale * own[0];
           sums[1] += scale * own[1];
@@ -105,14 +107,14 @@ bool run(const op::GroupNormGrad& op, Call call) {
       }
       // dx = (weight * g - mean(weight * g) - (x - mean) * mean(weight * g * (x - mean)) / deviation^2) / deviation
       const Constant b(static_cast<float>(-inverse * inverse * sums[1] / m.count)),
-          c(s.centred ? static_cast<float>(-sums[0] / m.count) : 0.0f), middle(mean);
+          c(s.centred ? static_cast<float>(-sums[0] / m.count) : 0.0f);
       const auto scale = static_cast<float>(inverse);
       if (s.inner == 1) {
-        norm_rows().combine(slope, from, middle, scale, {weight.data() + first, 1}, b, c, to, s.length());
+        norm_rows().combine(slope, from, mean, scale, {weight.data() + first, 1}, b, c, to, s.length());
         continue;
       }
       for (int64_t k = 0; k < s.own(); ++k)
-        norm_rows().combine(slope + k * s.inner, from + k * s.inner, middle, scale,
+        norm_rows().combine(slope + k * s.inner, from + k * s.inner, mean, scale,
                             Constant(weight[static_cast<std::size_t>(first + k)]), b, c, to + k * s.inner, s.inner);
     }
   });

@@ -78,20 +78,26 @@ void layer_norm_of(const float* x, const float* weight, const float* bias, float
   for (std::int64_t i = 0; i < whole; i += kWidth) sum = sum + V::load(x + i);
   if (rest) sum = sum + load_last(x + whole, rest, 0);
   const float mean = sum_of(sum) / static_cast<float>(count);
+  // The mean is rounded, and far from zero what that leaves may be more than x varies by: it is taken away as well.
+  V distances = 0;
+  for (std::int64_t i = 0; i < whole; i += kWidth) distances = distances + (V::load(x + i) - mean);
+  if (rest) distances = distances + (load_last(x + whole, rest, mean) - mean);
+  const float left = sum_of(distances) / static_cast<float>(count);
   V squares = 0;
   for (std::int64_t i = 0; i < whole; i += kWidth) {
-    const V centred = V::load(x + i) - mean;
+    const V centred = V::load(x + i) - mean - left;
     squares = fma(centred, centred, squares);
   }
-  if (rest) {
-    const V centred = load_last(x + whole, rest, mean) - mean;
-    squares = fma(centred, centred, squares);
+  float total = sum_of(squares);
+  for (std::int64_t i = whole; i < count; ++i) {
+    const float centred = x[i] - mean - left;
+    total += centred * centred;
   }
-  const V scale = 1 / std::sqrt(sum_of(squares) / static_cast<float>(count) + epsilon);
+  const V scale = 1 / std::sqrt(total / static_cast<float>(count) + epsilon);
   for (std::int64_t i = 0; i < whole; i += kWidth)
-    store(fma((V::load(x + i) - mean) * scale, V::load(weight + i), V::load(bias + i)), z + i);
+    store(fma((V::load(x + i) - mean - left) * scale, V::load(weight + i), V::load(bias + i)), z + i);
   if (rest) {
-    const V normal = (load_last(x + whole, rest, mean) - mean) * scale;
+    const V normal = (load_last(x + whole, rest, mean) - mean - left) * scale;
     store_last(fma(normal, load_last(weight + whole, rest, 0), load_last(bias + whole, rest, 0)), z + whole, rest);
   }
 }
