@@ -155,6 +155,9 @@ Descs Binary::infer(Inputs in) const {
   require_tensor(name(fn), tensor);
   require_domain(row(fn), tensor);
   if (!in[0].is_scalar() && !in[1].is_scalar()) require_same_dtype(name(fn), in[0], in[1]);
+  if (fn == BinaryFn::SoftShrink && in[1].is_scalar())
+    require<ArgumentError>(in[1].scalar().to<double>() >= 0, "soft_shrink: the bound must not be negative, got ",
+                           in[1]);
   return one(broadcast(name(fn), in[0].shape(), in[1].shape()), yields_bool(fn) ? DType::Bool : tensor.dtype());
 }
 Saves Binary::saves(std::uint32_t tracked) const { return saves_for(row(fn), tracked); }

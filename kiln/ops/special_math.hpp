@@ -47,11 +47,12 @@ inline double lgamma_near_one(double d) {
 /// (Abramowitz and Stegun, 6.1.15, 6.1.41, 6.1.17). Not std::lgamma, which writes a global variable.
 inline double lgamma(double x) {
   if (!(std::abs(x) < kInfinity)) return x * x;
+  // Gamma(1 + x) / x: the reflection would divide by x squared.
+  if (x != 0 && std::abs(x) < 0.5) return lgamma_near_one(x) - std::log(std::abs(x));
   if (x <= 0) {
     const double sine = std::abs(sin_pi(x));
     return sine == 0 ? kInfinity : std::log(kPi / (-x * sine)) - lgamma(-x);
   }
-  if (x < 0.5) return lgamma_near_one(x) - std::log(x);
   if (x >= 10) {
     const double s = 1 / (x * x);
     double tail = -3617.0 / 122400;
@@ -162,7 +163,7 @@ inline double bessel_i(int order, double x) {
   for (int k = 1; k < 40 && std::abs(term) > 1e-18; ++k)
     sum += term *= ((2.0 * k - 1) * (2.0 * k - 1) - 4.0 * order) / (8.0 * k * size);
   const double half = std::exp(size / 2);  // two factors: the result overflows later than exp(size)
-  const double value = half * (half / std::sqrt(2 * kPi * size)) * sum;
+  const double value = half * (half / (std::sqrt(2 * kPi) * std::sqrt(size))) * sum;
   return order == 0 ? value : std::copysign(value, x);
 }
 

@@ -16,6 +16,12 @@ void require_table(std::string_view name, const Value& weight, const Value& indi
   op::require_index(name, indices);
 }
 
+/// The rows of entries that count, and zeros for the padding, whose row may hold anything.
+Value entry_rows(const Value& weight, const Value& indices, const EmbeddingBagOptions& options) {
+  const Value rows = select(weight, 0, indices);
+  return options.padding_index ? where(unsqueeze(ne(indices, *options.padding_index), -1), rows, 0.0) : rows;
+}
+
 /// What each entry of a bag is multiplied by: empty for 1.
 Value factors(const Value& weight, const Value& indices, const EmbeddingBagOptions& options,
               const Value& entry_weights) {
@@ -100,7 +106,8 @@ Value embedding_bag(const Value& weight, const Value& indices, const EmbeddingBa
   require_table("embedding_bag", weight, indices);
   require<ShapeError>(indices.rank() == 2, "embedding_bag: indices must be [bags, entries], or come with offsets, got ",
                       indices.shape());
-  return reduce_bags(select(weight, 0, indices), factors(weight, indices, options, entry_weights), options.mode);
+  return reduce_bags(entry_rows(weight, indices, options), factors(weight, indices, options, entry_weights),
+                     options.mode);
 }
 
 Value embedding_bag(const Value& weight, const Value& indices, const Value& offsets, const EmbeddingBagOptions& options,
@@ -127,7 +134,7 @@ Value embedding_bag(const Value& weight, const Value& indices, const Value& offs
     shape[0] = bags;
     return select_add(zeros(shape, x.device(), x.dtype()), 0, bag, x);
   };
-  const Value rows = select(weight, 0, indices);
+  const Value rows = entry_rows(weight, indices, options);
   const Value total = per_bag(factor ? rows * unsqueeze(factor, 1) : rows);
   if (options.mode == BagMode::Sum) return total;
   const Value counts = per_bag(factor ? factor : ones({indices.dim(0)}, weight.device(), weight.dtype()));

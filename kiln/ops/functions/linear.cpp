@@ -1,7 +1,5 @@
 #include "kiln/ops/functions/linear.hpp"
 
-#include <algorithm>
-
 #include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 
@@ -18,8 +16,9 @@ Value linear(const Value& x, const Value& weight, const Value& bias) {
                       bias.empty() ? Shape{} : bias.shape(), " does not fit the weight ", weight.shape());
   // All leading dimensions become one: a single product, forward and backward.
   Shape shape = x.shape();
-  const Value rows = x.rank() == 2 ? x : reshape(x, {numel(shape) / std::max<std::int64_t>(in, 1), in});
-  shape.back() = out;
+  shape.pop_back();
+  const Value rows = x.rank() == 2 ? x : reshape(x, {numel(shape), in});
+  shape.push_back(out);
   // The bias comes last, so that what follows may join it.
   const Value y = reshape(matmul(rows, transpose(weight)), shape);
   if (!bias) return y;

@@ -124,7 +124,9 @@ Value cross_entropy(const Value& logits, const Value& targets, const CrossEntrop
   op::require_tensor(name, targets);
   if (is_float(targets.dtype())) return cross_entropy_of_shares(logits, targets, options, reduction);
   const Weighing weighing = weigh(name, logits, targets, options.weights, options.ignore);
-  const Value scores = by_target(logits);
+  Value scores = by_target(logits);
+  // What an ignored row holds reaches neither the loss nor a gradient: 0 times infinity would.
+  if (weighing.counted) scores = where(unsqueeze(weighing.counted, 1), scores, 0.0);
   Value losses = cross_entropy(scores, weighing.targets);
   if (weighing.weights) losses = losses * weighing.weights;
   if (options.label_smoothing > 0) {
@@ -141,14 +143,15 @@ Value nll_loss(const Value& log_probabilities, const Value& targets, const NllOp
   Value losses = neg(squeeze(chosen, 1));
   if (weighing.weights) losses = losses * weighing.weights;
   return reduce_weighted(losses, weighing.weights, target_shape("nll_loss", log_probabilities), reduction);
+  if (weighing.counted) losses = where(weighing.counted, losses, 0.0);
 }
 
 namespace {
 
 /// log(x), but -100 where it is less, without gradient there.
 Value bounded_log(const Value& x) {
-  const Value positive = gt(x, 0);
-  return where(positive, maximum(log(where(positive, x, 1.0)), -100.0), -100.0);
+  const Value zero = eq(x, 0);
+  return where(zero, -100.0, maximum(log(where(zero, 1.0, x)), -100.0));
 }
 
 Value smoothed(const Value& targets, double smoothing) {

@@ -72,11 +72,12 @@ Value matrix_norm(const Value& a, MatrixNorm norm) {
 
 Value cosine_similarity(const Value& x, const Value& y, int dim, double epsilon) {
   const Precision precision("cosine_similarity", {x, y});
-  const Value a = precision.enter(x), b = precision.enter(y);
-  // Dimensions are counted from the end, where shapes that broadcast agree.
-  const int rank = std::max(a.rank(), b.rank()), last = wrap_dim("cosine_similarity", dim, rank) - rank;
-  const auto length = [&](const Value& v) { return maximum(vector_norm(v, 2, {last}), epsilon); };
-  return precision.leave(vecdot(a, b, last) / (length(a) * length(b)));
+  // A size of 1 along `dim` stands for as many elements as the other has.
+  const Shape shape = broadcast("cosine_similarity", x.shape(), y.shape());
+  const int at = wrap_dim("cosine_similarity", dim, shape.size());
+  const Value a = expand(precision.enter(x), shape), b = expand(precision.enter(y), shape);
+  const auto length = [&](const Value& v) { return maximum(vector_norm(v, 2, {at}), epsilon); };
+  return precision.leave(vecdot(a, b, at) / (length(a) * length(b)));
 }
 
 Value pairwise_distance(const Value& x, const Value& y, double p, bool keep) {
