@@ -4,6 +4,7 @@
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/scalar_math.hpp"
+#include "kiln/ops/slopes.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -154,10 +155,10 @@ Descs Binary::infer(Inputs in) const {
   const Value& tensor = in[0].is_scalar() ? in[1] : in[0];
   require_tensor(name(fn), tensor);
   require_domain(row(fn), tensor);
-  if (!in[0].is_scalar() && !in[1].is_scalar()) require_same_dtype(name(fn), in[0], in[1]);
   if (fn == BinaryFn::SoftShrink && in[1].is_scalar())
     require<ArgumentError>(in[1].scalar().to<double>() >= 0, "soft_shrink: the bound must not be negative, got ",
                            in[1]);
+  if (!in[0].is_scalar() && !in[1].is_scalar()) require_same_dtype(name(fn), in[0], in[1]);
   return one(broadcast(name(fn), in[0].shape(), in[1].shape()), yields_bool(fn) ? DType::Bool : tensor.dtype());
 }
 Saves Binary::saves(std::uint32_t tracked) const { return saves_for(row(fn), tracked); }
@@ -281,42 +282,6 @@ Value clamp(const Value& x, const Value& low, const Value& high) { return minimu
 Value cast(const Value& x, DType dtype) {
   if (x.is_scalar() || (x && x.dtype() == dtype)) return x;
   return emit(op::Cast{dtype}, {x});
-}
-
-Value gelu_slope(const Value& x) {
-  return (erf(x * 0.7071067811865476) + 1) * 0.5 + x * exp(square(x) * -0.5) * 0.3989422804014327;
-}
-Value gelu_tanh_slope(const Value& x) {
-  const Value t = tanh((x + square(x) * x * 0.044715) * 0.7978845608028654);
-  return (t + 1) * 0.5 + x * (1 - square(t)) * (square(x) * 0.134145 + 1) * 0.3989422804014327;
-}
-Value silu_slope(const Value& x) {
-  const Value s = sigmoid(x);
-  return s * (x * (1 - s) + 1);
-}
-Value mish_slope(const Value& x) {
-  const Value w = tanh(softplus(x));
-  return w + x * (1 - square(w)) * sigmoid(x);
-}
-Value hard_swish_slope(const Value& x) { return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x / 3 + 0.5)); }
-Value i1_slope(const Value& x) {
-  const Value at_zero = eq(x, 0), divisor = where(at_zero, 1.0, x);
-  return where(at_zero, 0.5, i0(x) - i1(x) / divisor);
-}
-Value sinc_slope(const Value& x) {
-  // (cos(pi x) - sinc(x)) / x, and near 0, where that cancels, its power series.
-  const Value near = lt(abs(x), 0.25), s = where(near, square(x), 0.0);
-  Value series = -1.3148481279991995e-7;
-  for (const double c : {4.0499478466192442e-6, -9.7662231263189327e-5, 0.001781145516372852, -0.023460810354558236,
-                         0.2091827825412384, -1.1445109447325053, 3.2469697011334146, -3.2898681336964529})
-    series = series * s + c;
-  return where(near, series * x, (cos(x * 3.141592653589793) - sinc(x)) / where(near, 1.0, x));
-}
-Value xlogy_slope(const Value& x, const Value& y) { return where(logical_and(eq(x, 0), le(y, 0)), 0.0, log(y)); }
-Value pow_slope(const Value& x, const Value& y) { return where(eq(y, 0), 0.0, y * pow(x, y - 1)); }
-Value pow_log(const Value& x, const Value& z) { return where(eq(z, 0), 0.0, z * log(x)); }
-Value share_of_larger(const Value& x, const Value& y) {
-  return where(gt(x, y), 1.0, cast(eq(x, y), x.is_scalar() ? y.dtype() : x.dtype()) * 0.5);
 }
 
 }  // namespace kiln

@@ -92,14 +92,14 @@ std::vector<Row> norm_rows() {
     const double p = order;
     const auto meaning = [p](const Array& x) { return scalar(length(x, p)); };
     rows.push_back(of_parts(
-        text("vector_norm_", name), {2, 5}, 1, [p](auto& x) { return vector_norm(x, p, {-1}); }, meaning, p != 0, 8));
+        text("vector_norm_", name), {2, 5}, 1, [p](auto& x) { return vector_norm(x, p, {-1}); }, meaning, true, 8));
     rows.push_back(
-        of_parts(text("lp_norm_", name), {2, 3}, 1, [p](auto& x) { return lp_norm(x, p, 1); }, meaning, p != 0, 8));
+        of_parts(text("lp_norm_", name), {2, 3}, 1, [p](auto& x) { return lp_norm(x, p, 1); }, meaning, true, 8));
     rows.push_back(of_parts(
-        text("vector_norm_of_all_", name), {2, 3}, 2, [p](auto& x) { return vector_norm(x, p); }, meaning, p != 0, 8));
+        text("vector_norm_of_all_", name), {2, 3}, 2, [p](auto& x) { return vector_norm(x, p); }, meaning, true, 8));
   }
   const auto norm = [](double p) { return [p](const Array& x) { return scalar(length(x, p)); }; };
-  rows.push_back(of_parts("l0_norm", {2, 3}, 1, [](auto& x) { return l0_norm(x, -1); }, norm(0), false));
+  rows.push_back(of_parts("l0_norm", {2, 3}, 1, [](auto& x) { return l0_norm(x, -1); }, norm(0)));
   rows.push_back(of_parts("l1_norm", {2, 3}, 1, [](auto& x) { return l1_norm(x, -1); }, norm(1)));
   rows.push_back(of_parts("l2_norm", {2, 3}, 1, [](auto& x) { return l2_norm(x, -1); }, norm(2)));
   rows.push_back(of_parts("max_abs_norm", {2, 3}, 1, [](auto& x) { return max_abs_norm(x, -1); }, norm(INFINITY)));

@@ -77,11 +77,12 @@ Value interp(const Value& x, const Value& xs, const Value& ys, const Value& left
   const std::int64_t last = xs.numel() - 1;
   const Value first_y = left ? left : at(ys, 0, 0), last_y = right ? right : at(ys, 0, last);
   const Value below = lt(x, at(xs, 0, 0)), above = gt(x, at(xs, 0, last));
-  Value inside = first_y;
+  const Value place = where(logical_or(below, above), at(xs, 0, 0), x);
+  Value inside = first_y + (place - at(xs, 0, 0)) * 0.0;
   if (last > 0) {
     const Value segment = clamp(sub(searchsorted(xs.detach(), x.detach(), true), 1), 0, last - 1);
     const auto start = [&](const Value& list) { return select(list, 0, segment); };
-    const Value slopes = diff(ys) / diff(xs), place = where(logical_or(below, above), at(xs, 0, 0), x);
+    const Value slopes = diff(ys) / diff(xs);
     inside = start(ys) + (place - start(xs)) * start(slopes);
   }
   return where(below, first_y, where(above, last_y, inside));

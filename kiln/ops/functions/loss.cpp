@@ -4,6 +4,8 @@
 #include <numbers>
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/functions/norms.hpp"
+#include "kiln/ops/functions/powers.hpp"
 
 namespace kiln {
 
@@ -141,14 +143,14 @@ Value nll_loss(const Value& log_probabilities, const Value& targets, const NllOp
   const Weighing weighing = weigh("nll_loss", log_probabilities, targets, options.weights, options.ignore);
   const Value chosen = gather(by_target(log_probabilities), 1, unsqueeze(weighing.targets, 1));
   Value losses = neg(squeeze(chosen, 1));
+  if (weighing.counted) losses = where(weighing.counted, losses, 0.0);
   if (weighing.weights) losses = losses * weighing.weights;
   return reduce_weighted(losses, weighing.weights, target_shape("nll_loss", log_probabilities), reduction);
-  if (weighing.counted) losses = where(weighing.counted, losses, 0.0);
 }
 
 namespace {
 
-/// log(x), but -100 where it is less, without gradient there.
+/// log(x), but -100 where it is less, without gradient there; NaN for what is less than 0.
 Value bounded_log(const Value& x) {
   const Value zero = eq(x, 0);
   return where(zero, -100.0, maximum(log(where(zero, 1.0, x)), -100.0));
@@ -194,7 +196,8 @@ Value sigmoid_focal_loss(const Value& logits, const Value& targets, double alpha
   require_not_negative("sigmoid_focal_loss", "gamma", gamma);
   const Value t = cast(targets, logits.dtype()), p = sigmoid(logits);
   const Value missed = p * (1 - t) + (1 - p) * t;  // 1 - p_t
-  Value losses = binary_cross_entropy_with_logits(logits, t, {}, Reduction::None) * pow(missed, gamma);
+  Value losses = binary_cross_entropy_with_logits(logits, t, {}, Reduction::None);
+  if (gamma != 0) losses = losses * power_of_size(missed, gamma);
   if (alpha >= 0) losses = losses * (t * alpha + (1 - t) * (1 - alpha));
   return reduce(losses, reduction);
 }
@@ -207,7 +210,8 @@ Value multi_margin_loss(const Value& x, const Value& targets, const MultiMarginO
   const Value own = gather(x, 1, unsqueeze(weighing.targets, 1));
   const Value is_own = one_hot(weighing.targets, x.dim(1), DType::Bool);
   const Value excess = hinge(options.margin - own + x);
-  const Value powers = options.power == 1 ? excess : options.power == 2 ? square(excess) : pow(excess, options.power);
+  const double p = options.power;
+  const Value powers = p == 1 ? excess : p == 2 ? square(excess) : power_of_size(excess, p);
   Value losses = sum(where(is_own, 0.0, powers), {1}) / static_cast<double>(x.dim(1));
   if (weighing.weights) losses = losses * weighing.weights;
   return reduce(losses, reduction);
@@ -240,7 +244,7 @@ Value lp_loss(const Value& x, const Value& target, double p, Reduction reduction
   require<ArgumentError>(p > 0, "lp_loss: p must be positive, got ", p);
   if (p == 1) return l1_loss(x, target, reduction);
   if (p == 2) return mse_loss(x, target, reduction);
-  return reduce(pow(abs(x - target), p), reduction);
+  return reduce(power_of_size(x - target, p), reduction);
 }
 
 Value smooth_l1_loss(const Value& x, const Value& target, double beta, Reduction reduction) {
@@ -248,14 +252,16 @@ Value smooth_l1_loss(const Value& x, const Value& target, double beta, Reduction
   require_not_negative("smooth_l1_loss", "beta", beta);
   const Value distance = abs(x - target);
   if (beta == 0) return reduce(distance, reduction);
-  return reduce(where(lt(distance, beta), square(distance) * (0.5 / beta), distance - beta / 2), reduction);
+  const Value near = minimum(distance, beta);  // so that what is not chosen is finite
+  return reduce(where(lt(distance, beta), square(near) * (0.5 / beta), distance - beta / 2), reduction);
 }
 
 Value huber_loss(const Value& x, const Value& target, double delta, Reduction reduction) {
   require_alike("huber_loss", x, target);
   require<ArgumentError>(delta > 0, "huber_loss: delta must be positive, got ", delta);
   const Value distance = abs(x - target);
-  return reduce(where(le(distance, delta), square(distance) * 0.5, (distance - delta / 2) * delta), reduction);
+  const Value near = minimum(distance, delta);
+  return reduce(where(lt(distance, delta), square(near) * 0.5, (distance - delta / 2) * delta), reduction);
 }
 
 // ---- distributions -----------------------------------------------------------------------------------------------------
@@ -316,10 +322,7 @@ Value triplet_margin_loss(const Value& anchor, const Value& positive, const Valu
   require<ShapeError>(anchor.rank() >= 1, name, ": needs [..., width], got ", anchor.shape());
   require<ArgumentError>(options.p > 0, name, ": p must be positive, got ", options.p);
   const auto distance = [&](const Value& a, const Value& b) {
-    const Value difference = abs(a - b + options.epsilon);
-    if (options.p == 1) return sum(difference, {-1});
-    if (options.p == 2) return sqrt(sum(square(difference), {-1}));
-    return pow(sum(pow(difference, options.p), {-1}), 1 / options.p);
+    return vector_norm(a - b + options.epsilon, options.p, {-1});
   };
   Value far = distance(anchor, negative);
   if (options.swap) far = minimum(far, distance(positive, negative));

@@ -117,7 +117,8 @@ Value matrix_power(const Value& a, std::int64_t exponent) {
     left = 0 - left;
     base = inverse(a);
   }
-  if (left == 0) return expand(op::identity(a.dim(-1), a), a.shape());
+  // Of a no element is taken, so that its gradient is 0.
+  if (left == 0) return where(full({}, true, a.device(), DType::Bool), op::identity(a.dim(-1), a), a);
   for (;; base = matmul(base, base)) {
     if (left & 1u) result = result ? matmul(result, base) : base;
     left >>= 1;

@@ -15,13 +15,12 @@ using op::Precision;
 using op::rows_of;
 
 Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
-  if (p == 0) return sum(cast(ne(x, 0), x.dtype()), dims, keep);
+  if (p == 0) return sum(where(ne(x, 0), 1.0, sign(x)), dims, keep);  // of zeros: 0, without a slope
   if (p == 1) return sum(abs(x), dims, keep);
   if (p == 2) return sqrt_or_zero(sum(square(x), dims, keep));
   if (p == kInfinity) return max(abs(x), dims, keep);
   if (p == -kInfinity) return min(abs(x), dims, keep);
-  if (p < 0) return pow(sum(pow(abs(x), p), dims, keep), 1 / p);
-  return root_or_zero(sum(pow(abs(x), p), dims, keep), [&](const Value& total) { return pow(total, 1 / p); });
+  return root_or_zero(sum(power_of_size(x, p), dims, keep), [&](const Value& total) { return pow(total, 1 / p); });
 }
 
 }  // namespace

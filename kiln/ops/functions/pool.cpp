@@ -4,6 +4,7 @@
 
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions/index.hpp"
+#include "kiln/ops/functions/powers.hpp"
 
 namespace kiln {
 namespace {
@@ -33,11 +34,10 @@ Value lp_pool(const Value& x, double p, const PoolOptions& options) {
   require<ArgumentError>(p > 0 && std::isfinite(p), "lp_pool: the power ", p, " is not positive");
   PoolOptions sums = options;
   sums.divisor = 1;
-  const Value powers = p == 1 ? abs(x) : p == 2 ? square(x) : pow(abs(x), p);
+  const Value powers = p == 1 ? abs(x) : p == 2 ? square(x) : power_of_size(x, p);
   const Value sum = avg_pool(powers, sums);
   if (p == 1) return sum;
-  const Value positive = gt(sum, 0);
-  return where(positive, pow(where(positive, sum, 1.0), 1 / p), 0.0);
+  return root_or_zero(sum, [&](const Value& total) { return pow(total, 1 / p); });
 }
 
 namespace {
