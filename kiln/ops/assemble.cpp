@@ -81,7 +81,7 @@ Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& v
   }
   if (shape == x.shape()) return x;
   const Value frame = full(shape, value, x.device(), x.dtype());
-  return x.numel() == 0 ? frame : emit(op::SliceAssign{before, Dims::filled(x.rank(), 1)}, {frame, x});
+  return emit(op::SliceAssign{before, Dims::filled(x.rank(), 1)}, {frame, x});
 }
 
 }  // namespace kiln

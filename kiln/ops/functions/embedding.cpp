@@ -118,7 +118,7 @@ Value embedding_bag(const Value& weight, const Value& indices, const Value& offs
                       "embedding_bag: indices must be [entries] and offsets [bags], got ", indices.shape(), " and ",
                       offsets.shape());
   const std::int64_t bags = offsets.dim(0);
-  if (bags == 0) return zeros({0, weight.dim(1)}, weight.device(), weight.dtype());
+  if (bags == 0) return narrow(weight, 0, 0, 0);
   const std::vector<std::int64_t> ends = read_offsets(offsets, indices.dim(0));
   const Value factor = factors(weight, indices, options, entry_weights);
 
