@@ -3,6 +3,8 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -16,12 +18,13 @@ namespace detail {
 
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+/// One that owns its elements: those that a view shows may be gone, or others, by the time that it is read.
 template <class T>
 concept List = requires(const T& list) {
   typename T::value_type;
   list.begin();
   list.size();
-};
+} && !std::ranges::enable_view<T> && !std::is_same_v<T, std::initializer_list<typename T::value_type>>;
 template <class T>
 concept Optional = requires(const T& optional) {
   *optional;
@@ -45,7 +48,8 @@ consteval bool has_words() {
   else if constexpr (List<T>) return has_words<typename T::value_type>();
   else if constexpr (Optional<T>) return has_words<typename T::value_type>();
   else if constexpr (is_reflectable<T>())
-    return []<class... Fields>(const std::tuple<Fields...>*) {
+    // A field that is a reference, and so another's, cannot be assigned.
+    return std::is_copy_assignable_v<T> && []<class... Fields>(const std::tuple<Fields...>*) {
       return (has_words<std::remove_cvref_t<Fields>>() && ...);
     }(static_cast<const FieldReferences<const T>*>(nullptr));
   else return false;
@@ -53,7 +57,7 @@ consteval bool has_words() {
 
 }  // namespace detail
 
-/// Numbers and enums, lists, optionals and structs of such.
+/// Numbers and enums, lists, optionals and structs of such, all of which hold what they say.
 template <class T>
 concept HasWords = detail::has_words<T>();
 

@@ -16,6 +16,11 @@ std::uint64_t hash(std::span<const std::uint64_t> words) {
   return mix(mix(chains[0], chains[1]), mix(chains[2], chains[3]));
 }
 
+/// Does encode() know it by an address?
+bool is_named(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return op::Planned<T> || std::is_same_v<T, op::Custom>; });
+}
+
 }  // namespace
 
 std::pair<Ref<const Plan>, bool> PlanCache::find_or_make(const Segment& segment) {
@@ -34,7 +39,9 @@ std::pair<Ref<const Plan>, bool> PlanCache::find_or_make(const Segment& segment)
     by_hash_.erase(at);
     plans_.erase(oldest);
   }
-  plans_.push_front({segment.key(), make_ref<const Plan>(make_plan(segment))});
+  plans_.push_front({segment.key(), make_ref<const Plan>(make_plan(segment)), {}});
+  for (const Segment::Entry& each : segment.entries())
+    if (is_named(each.op)) plans_.front().named.push_back(each.op);
   by_hash_.emplace(hashed, plans_.begin());
   return {plans_.front().plan, true};
 }

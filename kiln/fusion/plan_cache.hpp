@@ -20,6 +20,7 @@ class PlanCache {
   struct Entry {
     std::vector<std::uint64_t> key;
     Ref<const Plan> plan;
+    std::vector<op::Op> named;  // whose addresses are in the key: while it is known, nothing else has them
   };
   std::mutex mutex_;
   std::list<Entry> plans_;  // the one used last is first

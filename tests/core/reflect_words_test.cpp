@@ -6,7 +6,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kiln/core/shape.hpp"
 
@@ -61,6 +64,23 @@ TEST(ReflectWords, AreOfWhatFieldsSay) {
   static_assert(!reflect::HasWords<Held> && !reflect::HasWords<std::function<void()>> && !reflect::HasWords<int*>);
   static_assert(!reflect::HasWords<Derived> && !reflect::HasWords<Array>);
   static_assert(!reflect::HasWords<std::optional<std::function<void()>>>);
+}
+
+TEST(ReflectWords, AreOfWhatAnObjectHoldsItself) {
+  struct Viewing {
+    std::span<const double> table;
+  };
+  struct Naming {
+    std::string_view name;
+  };
+  struct Referring {
+    const std::vector<double>& table;
+  };
+  struct Inner {
+    Referring more;
+  };
+  static_assert(!reflect::HasWords<Viewing> && !reflect::HasWords<Naming> && !reflect::HasWords<Referring>);
+  static_assert(!reflect::HasWords<Inner> && !reflect::HasWords<std::initializer_list<int>>);
 }
 
 }  // namespace

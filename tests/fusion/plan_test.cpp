@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/functions/scan.hpp"
@@ -299,6 +300,33 @@ TEST(Plan, TakesOperationsOfAUserForTheSameByTheirFields) {
   EXPECT_EQ(plans(Shifted{small}, {5, 6, 7, 8}), 0);
   EXPECT_EQ(plans(Shifted{large}, {5, 6, 7, 8}), 1);  // too much to compare
   EXPECT_EQ(plans(Shifted{large}, {5, 6, 7, 8}), 1);
+}
+
+/// Adds the first number of a table that somebody else holds.
+struct Borrowing {
+  std::span<const double> table;
+  Desc infer(Inputs in) const { return like(in[0]); }
+  Value expand(Inputs in) const { return in[0] + table[0]; }
+};
+struct Referring {
+  const std::vector<double>& table;
+  Desc infer(Inputs in) const { return like(in[0]); }
+  Value expand(Inputs in) const { return in[0] + table[0]; }
+};
+
+// An operation with an equal table may not run in another's place: that of the other may be gone.
+TEST(Plan, OfAUserOpReadsNoTableOfAnother) {
+  const FusedDevice fused;
+  const Value x = fused.of({2}, 1.0);
+  const auto with = [&](const std::vector<double>& table) {
+    return std::pair{floats(custom_all(Borrowing{table}, x)[0]), floats(custom_all(Referring{table}, x)[0])};
+  };
+  std::vector<double> one{5};
+  const std::vector<double> other{5};
+  const std::vector<float> expected{5, 6};
+  EXPECT_EQ(with(one), std::pair(expected, expected));
+  one[0] = 7;
+  EXPECT_EQ(with(other), std::pair(expected, expected));
 }
 
 TEST(Plan, CacheIsBounded) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kiln/core/reflect_values.hpp"
+#include "kiln/core/reflect_words.hpp"
 
 namespace kiln::cpu {
 
@@ -18,12 +19,9 @@ concept SaysPlain = requires { requires T::kPlain; };
 
 template <class T>
 constexpr bool is_plain() {
-  if constexpr (SaysPlain<T> || std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+  if constexpr (SaysPlain<T> || reflect::HasWords<T>) {
     return true;
-  } else if constexpr (reflect::ListLike<T>) {
-    return is_plain<typename T::value_type>();
-  } else if constexpr (reflect::Aggregate<T>) {
-    // A field that is a reference cannot be assigned.
+  } else if constexpr (reflect::Aggregate<T>) {  // of which some field says so
     return std::is_copy_assignable_v<T> && []<std::size_t... I>(std::index_sequence<I...>) {
       return (is_plain<reflect::FieldType<T, I>>() && ...);
     }(std::make_index_sequence<reflect::field_count<T>>());
