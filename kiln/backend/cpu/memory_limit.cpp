@@ -36,4 +36,11 @@ std::size_t memory_limit_at_start() {
   return bytes;
 }
 
+bool memory_is_poisoned() {
+  const char* const wish = std::getenv("KILN_POISON");
+  const std::string_view text = wish ? wish : "";
+  require<ArgumentError>(text.empty() || text == "0" || text == "1", "KILN_POISON must be 0 or 1, got '", text, "'");
+  return text == "1";
+}
+
 }  // namespace kiln::cpu

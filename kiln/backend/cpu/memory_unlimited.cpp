@@ -6,5 +6,6 @@
 namespace kiln::cpu {
 
 std::size_t memory_limit_at_start() { return SIZE_MAX / 2; }
+bool memory_is_poisoned() { return false; }
 
 }  // namespace kiln::cpu

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <new>
 
 #include "kiln/backend/cpu/ledger.hpp"
@@ -25,6 +26,7 @@ class Locked {
 struct Books {
   Ledger ledger;
   std::size_t limit = memory_limit_at_start();
+  bool poisoned = memory_is_poisoned();
 };
 
 // Never destroyed: tensors in static variables outlive everything else.
@@ -36,7 +38,7 @@ Books& books() {
 }  // namespace
 
 std::byte* acquire(std::size_t bytes, const Purpose& purpose) {
-  auto& [ledger, limit] = books();
+  auto& [ledger, limit, poisoned] = books();
   {
     const Locked lock;
     if (bytes > limit || ledger.in_use() > limit - bytes) return nullptr;
@@ -44,6 +46,7 @@ std::byte* acquire(std::size_t bytes, const Purpose& purpose) {
   void* memory = ::operator new(bytes ? bytes : 1, std::align_val_t{kAlignment}, std::nothrow);
   auto* block = static_cast<std::byte*>(memory);
   if (!block) return nullptr;
+  if (poisoned) std::memset(block, 0xff, bytes);
   const Locked lock;
   ledger.ask_system();
   ledger.hand_out(block, bytes, purpose);
@@ -59,13 +62,13 @@ void give_back(std::byte* block, std::size_t bytes, MemoryUse use) {
 }
 
 MemoryStatistics memory_statistics() {
-  const auto& [ledger, limit] = books();
+  const auto& [ledger, limit, poisoned] = books();
   const Locked lock;
   return ledger.statistics(ledger.in_use(), limit);
 }
 
 std::string memory_report() {
-  const auto& [ledger, limit] = books();
+  const auto& [ledger, limit, poisoned] = books();
   const Locked lock;
   return ledger.report(ledger.in_use(), limit);
 }

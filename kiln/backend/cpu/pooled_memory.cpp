@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "kiln/backend/cpu/memory_limit.hpp"
 #include "kiln/backend/cpu/memory_pool.hpp"
 
@@ -12,7 +14,12 @@ MemoryPool& pool() {
 
 }  // namespace
 
-std::byte* acquire(std::size_t bytes, const Purpose& purpose) { return pool().acquire(bytes, purpose); }
+std::byte* acquire(std::size_t bytes, const Purpose& purpose) {
+  static const bool poisoned = memory_is_poisoned();
+  std::byte* const block = pool().acquire(bytes, purpose);
+  if (poisoned && block) std::memset(block, 0xff, bytes);
+  return block;
+}
 void give_back(std::byte* block, std::size_t bytes, MemoryUse use) { pool().give_back(block, bytes, use); }
 MemoryStatistics memory_statistics() { return pool().statistics(); }
 std::string memory_report() { return pool().report(); }

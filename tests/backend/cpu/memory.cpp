@@ -180,5 +180,19 @@ TEST(MemoryLimit, ComesFromTheEnvironment) {
   EXPECT_GT(cpu::memory_limit_at_start(), std::size_t{1} << 28);
 }
 
+TEST(Memory, IsPoisonedWhereTheEnvironmentSaysSo) {
+  const char* const before = std::getenv("KILN_POISON");
+  const std::string kept = before ? before : "";
+  const auto poisoned = [](const char* wish) {
+    ::setenv("KILN_POISON", wish, 1);
+    return cpu::memory_is_poisoned();
+  };
+  EXPECT_TRUE(poisoned("1"));
+  EXPECT_FALSE(poisoned("0"));
+  EXPECT_FALSE(poisoned(""));
+  for (const char* wrong : {"2", "yes", "1 ", "-1"}) EXPECT_THROW((void)poisoned(wrong), ArgumentError) << wrong;
+  ::setenv("KILN_POISON", kept.c_str(), 1);
+}
+
 }  // namespace
 }  // namespace kiln
