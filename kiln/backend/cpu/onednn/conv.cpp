@@ -42,6 +42,14 @@ bool rows_make_sense(const Geometry& whole, int64_t rows) {
   return true;
 }
 
+/// Has oneDNN a primitive for each slab? Asked before anything is done: slabs at the edges are geometries of their own.
+bool all_of_slabs(int64_t slabs, FunctionRef<bool(int64_t slab)> has_primitive) {
+  const OneThread one_thread;
+  for (int64_t slab = 0; slab < slabs; ++slab)
+    if (!has_primitive(slab)) return false;
+  return true;
+}
+
 /// Adds `count` arrays that lie one behind the other, the first one first.
 template <class T>
 void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
@@ -70,8 +78,8 @@ bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
     return !finisher && through_float32(conv, call);
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
-  const bool direct = direct_forward_fits(whole, dtype), tiles = !direct && tiles_fit(whole, dtype),
-             product = !direct && !tiles && product_fits(whole, dtype);
+  const bool direct = direct_forward_fits(whole, dtype), tiles = !direct && tiles_fit(whole, dtype);
+  bool product = !direct && !tiles && product_fits(whole, dtype);
   // A small result stays in the caches by itself.
   constexpr int64_t kWorthFinishing = 1 << 19;
   if (finisher &&
@@ -84,9 +92,17 @@ bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
   const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
   const int64_t rows = by_rows ? divide_up(whole.result[0], divide_up(wanted, whole.batch)) : whole.result[0];
   const int64_t slabs = divide_up(whole.result[0], rows);
-  if (!direct && !tiles && !product) {
-    const OneThread one_thread;
-    if (!conv_primitive(by_rows ? whole.rows(0, rows) : whole.images(images), dtype, with_bias)) return false;
+  const auto part_of = [&](int64_t image, int64_t row) {
+    return by_rows ? whole.rows(row, std::min(whole.result[0], row + rows))
+                   : whole.images(std::min(images, whole.batch - image));
+  };
+  if (!direct && !tiles && !product && !all_of_slabs(slabs, [&](int64_t slab) {
+        return static_cast<bool>(conv_primitive(part_of(0, slab * rows), dtype, with_bias));
+      })) {
+    if (finisher) return false;
+    if (dtype == DType::BF16) return through_float32(conv, call);
+    if (!product_can(whole, dtype)) return false;
+    product = true;
   }
   const Operand x = Operand::channels_last(call.in[Slot::x]), plain = Operand::contiguous(call.in[Slot::weight]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
@@ -107,8 +123,7 @@ bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
     const OneThread one_thread;
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t image = piece / slabs * images, row = piece % slabs * rows;
-      const Geometry part = by_rows ? whole.rows(row, std::min(whole.result[0], row + rows))
-                                    : whole.images(std::min(images, whole.batch - image));
+      const Geometry part = part_of(image, row);
       const int64_t pixels = Geometry::product(part.result), row_pixels = pixels / part.result[0];
       Primitive& primitive = conv_primitive(part, dtype, with_bias);
       primitive.place(0, at(x.array, image, by_rows ? whole.first_row(row) : 0));
@@ -148,10 +163,18 @@ bool run(const op::ConvTranspose& op, Call call) {
                 slabs = divide_up(whole.sizes[0], rows);
   const bool by_rows = slabs > 1 && rows_make_sense(whole, rows);
   const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
-  const bool direct = direct_data_fits(whole, dtype), product = !direct && product_data_fits(whole, dtype);
-  if (!direct && !product) {
-    const OneThread one_thread;
-    if (!conv_data_primitive(by_rows ? whole.rows_of_x(0, rows) : whole.images(images), dtype)) return false;
+  const bool direct = direct_data_fits(whole, dtype);
+  bool product = !direct && product_data_fits(whole, dtype);
+  const auto part_of = [&](int64_t image, int64_t row) {
+    return by_rows ? whole.rows_of_x(row, std::min(whole.sizes[0], row + rows))
+                   : whole.images(std::min(images, whole.batch - image));
+  };
+  if (!direct && !product && !all_of_slabs(by_rows ? slabs : 1, [&](int64_t slab) {
+        return static_cast<bool>(conv_data_primitive(part_of(0, slab * rows), dtype));
+      })) {
+    if (dtype == DType::BF16) return through_float32(op, call);
+    if (!product_can(whole, dtype)) return false;
+    product = true;
   }
   const Operand y = Operand::channels_last(call.in[Slot::y]), plain = Operand::contiguous(call.in[Slot::weight]);
   if (product) return product_conv_data(whole, y, plain, call.out[0]);
@@ -167,7 +190,7 @@ bool run(const op::ConvTranspose& op, Call call) {
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t image = by_rows ? piece / slabs : piece * images, row = by_rows ? piece % slabs * rows : 0;
       const int64_t last = std::min(whole.sizes[0], row + rows);
-      const Geometry part = by_rows ? whole.rows_of_x(row, last) : whole.images(std::min(images, whole.batch - image));
+      const Geometry part = part_of(image, row);
       Primitive& primitive = conv_data_primitive(part, dtype);
       primitive.place(0, at(y.array, image, by_rows ? whole.rows_over(row, last).begin : 0));
       primitive.place(1, weight.in(primitive.desc(1)));
@@ -194,10 +217,13 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const int64_t images =
       limited_grain(divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost()))));
   const int64_t count = divide_up(whole.batch, images);
-  const bool direct = direct_weight_fits(whole, dtype), product = !direct && product_weight_fits(whole, dtype);
-  if (!direct && !product) {
-    const OneThread one_thread;
-    if (!conv_weight_primitive(whole.images(images), dtype)) return false;
+  const bool direct = direct_weight_fits(whole, dtype);
+  bool product = !direct && product_weight_fits(whole, dtype);
+  if (!direct && !product &&
+      !all_of_slabs(1, [&](int64_t) { return static_cast<bool>(conv_weight_primitive(whole.images(images), dtype)); })) {
+    if (dtype == DType::BF16) return through_float32(op, call);
+    if (!product_can(whole, dtype)) return false;
+    product = true;
   }
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
   if (product) return product_conv_weight(whole, x, y, call.out[0]);

@@ -142,6 +142,10 @@ bool gathers(const Geometry& g, DType dtype) { return dtype == DType::F32 && g.g
 
 }  // namespace
 
+bool product_can(const Geometry& g, DType dtype) {
+  constexpr int64_t kMost = 1 << 27;  // numbers in windows, which lie in memory all at once
+  return gathers(g, dtype) && pixels(g) * g.in * Geometry::product(g.kernel) <= kMost;
+}
 bool product_fits(const Geometry& g, DType dtype) { return gathers(g, dtype) && 4 * pixels(g) <= g.out; }
 bool product_data_fits(const Geometry& g, DType dtype) {
   return g.pointwise() || (gathers(g, dtype) && 2 * pixels(g) <= g.out);

@@ -12,6 +12,9 @@ bool product_fits(const Geometry& g, DType dtype);
 bool product_data_fits(const Geometry& g, DType dtype);
 bool product_weight_fits(const Geometry& g, DType dtype);
 
+/// They can compute it at all, fast or not: for where oneDNN has nothing.
+bool product_can(const Geometry& g, DType dtype);
+
 /// y from x; bias [out] or none.
 bool product_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y);
 /// The adjoint in x.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kiln/backend/cpu/onednn/mistakes.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 #include "kiln/backend/cpu/onednn/through_float32.hpp"
@@ -133,7 +134,8 @@ bool run(const op::Matmul& op, Call call) {
   if (dtype != DType::BF16 && dtype != DType::F16) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
-  if (goes_through_float32(dtype)) return through_float32(op, call, simd::run);
+  if (goes_through_float32(dtype) || product_is_mistaken(call.in[0].dim(-1)))
+    return through_float32(op, call, simd::run);
 
   Value copies[2];
   const Product p = product_of(call, copies);

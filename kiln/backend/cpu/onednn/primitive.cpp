@@ -1,7 +1,6 @@
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_map>
 
 #include <dnnl_debug.h>
@@ -10,16 +9,6 @@
 
 namespace kiln::cpu::onednn {
 namespace {
-
-/// The calling thread's scratchpad, which grows to the largest that it was asked for.
-std::byte* scratchpad(std::size_t bytes) {
-  thread_local Ref<Memory> block;
-  if (!block || block->size() < bytes) {
-    block = {};
-    block = make_ref<Memory>(bytes);
-  }
-  return block->bytes();
-}
 
 struct Slot {
   OwnSignature recipe;
@@ -38,6 +27,15 @@ Cache& cache() {
 
 }  // namespace
 
+std::byte* scratchpad(std::size_t bytes) {
+  thread_local Ref<Memory> block;
+  if (!block || block->size() < bytes) {
+    block = {};
+    block = make_ref<Memory>(bytes);
+  }
+  return block->bytes();
+}
+
 Primitive::Primitive(const dnnl::primitive_desc_base& descriptor, std::initializer_list<int> roles)
     : primitive_(descriptor.get()) {
   const auto add = [&](int role, const MemoryDesc& desc) {
@@ -48,7 +46,8 @@ Primitive::Primitive(const dnnl::primitive_desc_base& descriptor, std::initializ
   const MemoryDesc scratch = descriptor.query_md(dnnl::query::scratchpad_md);
   scratchpad_bytes_ = scratch.get_size();
   if (scratchpad_bytes_ > 0) add(DNNL_ARG_SCRATCHPAD, scratch);
-  fast_ = std::string_view(descriptor.impl_info_str()).find("ref") == std::string_view::npos;
+  implementation_ = descriptor.impl_info_str();
+  fast_ = implementation_.find("ref") == std::string::npos;
 }
 
 void Primitive::place(std::size_t position, const void* data) {

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "kiln/backend/cpu/onednn/engine.hpp"
@@ -28,20 +29,28 @@ class Primitive {
 
   /// False where there is none, or only oneDNN's own reference loop.
   explicit operator bool() const { return fast_; }
+  /// What oneDNN calls the kernel, "jit:avx512_core"; nothing where there is none.
+  const std::string& implementation() const { return implementation_; }
 
   /// How the operand at `position` lies in memory.
   MemoryDesc desc(std::size_t position) const { return memories_[position].get_desc(); }
   /// Where it lies.
   void place(std::size_t position, const void* data);
   void execute();
+  std::size_t scratchpad_bytes() const { return scratchpad_bytes_; }
 
  private:
   dnnl::primitive primitive_;
   std::vector<dnnl::memory> memories_;  // of the operands and, last, of the scratchpad
   std::vector<dnnl_exec_arg_t> arguments_;
   std::size_t scratchpad_bytes_ = 0;
+  std::string implementation_;
   bool fast_ = false;
 };
+
+/// The calling thread's working memory, at least so large. A primitive leaves its own in it, and finds there what the
+/// one before left.
+std::byte* scratchpad(std::size_t bytes);
 
 /// What every descriptor is made with: working memory comes from us, and a thread reuses its own.
 const dnnl::primitive_attr& attributes();
