@@ -1,10 +1,15 @@
 #include "examples/guide/train.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
 
 #include "examples/guide/progress.hpp"
 #include "examples/guide/source.hpp"
 #include "kiln/core/config.hpp"
+#include "kiln/core/file.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/optim/adam.hpp"
@@ -17,17 +22,58 @@ std::int64_t count_right(const Tensor<2>& logits, const Tensor<1, Int>& targets)
   return logits.argmax(1).eq(targets).to_int().sum().item();
 }
 
+/// A file of a checkpoint: model-3.safetensors, optimizer-3-again.safetensors.
+bool is_of_checkpoint(std::string_view name) {
+  for (const std::string_view kind : {"model-", "optimizer-"}) {
+    if (!name.starts_with(kind)) continue;
+    const std::string_view rest = name.substr(std::min(name.find_first_not_of("0123456789", kind.size()), name.size()));
+    return rest.size() + kind.size() < name.size() && (rest == ".safetensors" || rest == "-again.safetensors");
+  }
+  return false;
+}
+
+/// Of checkpoints, leaves in the folder only what belongs to `kept`: others are of epochs before, or of a training that
+/// was killed before config.json could name them.
+void remove_others(const std::filesystem::path& artifacts, const Checkpoint& kept) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(artifacts)) {
+    const std::string name = entry.path().filename().string();
+    if (is_of_checkpoint(name) && name != kept.model && name != kept.optimizer)
+      std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
+/// Makes the folder, or says at once why nothing can be saved there; what killed trainings left goes. Returns the
+/// checkpoint that config.json names.
+Checkpoint prepare(const std::filesystem::path& artifacts) {
+  std::error_code error;
+  std::filesystem::create_directories(artifacts, error);
+  require<IoError>(std::filesystem::is_directory(artifacts), "cannot save to ", artifacts.string(), ": ",
+                   error ? error.message() : "it is no directory");
+  require<IoError>(::access(artifacts.c_str(), W_OK | X_OK) == 0, "cannot save to ", artifacts.string(),
+                   ": the directory takes no files");
+  remove_abandoned(artifacts.string());
+  Checkpoint saved;
+  if (std::filesystem::exists(config_file(artifacts))) {
+    try {
+      saved = load_config<Artifacts>(config_file(artifacts)).checkpoint;
+    } catch (const Error&) { return {}; }  // whatever it names stays, until a training has succeeded
+  }
+  remove_others(artifacts, saved);
+  return saved;
+}
+
 /// Saves what belongs to a finished epoch; the files of the epoch before go only when config.json names the new ones.
 Checkpoint save_checkpoint(const TrainOptions& options, const Model& model, const Adam& optimizer,
                            std::int64_t epochs_done, double test_accuracy, const Checkpoint& before) {
-  std::filesystem::create_directories(options.artifacts);
-  const Checkpoint now{epochs_done, fmt::format("model-{}.safetensors", epochs_done),
-                       fmt::format("optimizer-{}.safetensors", epochs_done), test_accuracy};
+  // A training that begins again must not write over what config.json names.
+  const char* again = before.model == fmt::format("model-{}.safetensors", epochs_done) ? "-again" : "";
+  const Checkpoint now{epochs_done, fmt::format("model-{}{}.safetensors", epochs_done, again),
+                       fmt::format("optimizer-{}{}.safetensors", epochs_done, again), test_accuracy};
   save(model, (options.artifacts / now.model).string(), {{"epochs_done", std::to_string(epochs_done)}});
   save(optimizer, (options.artifacts / now.optimizer).string());
   save_config(Artifacts{options.settings, now}, config_file(options.artifacts));
-  for (const std::string& old : {before.model, before.optimizer})
-    if (!old.empty() && old != now.model && old != now.optimizer) std::filesystem::remove(options.artifacts / old);
+  remove_others(options.artifacts, now);
   return now;
 }
 
@@ -52,6 +98,7 @@ double train(const TrainOptions& options, const Device& plain) {
     artifacts = load_config<Artifacts>(config_file(options.artifacts));
     artifacts.settings.epochs = options.settings.epochs;  // how far to go is the one setting that may change
   }
+  Checkpoint saved = prepare(options.artifacts);
   Settings& settings = artifacts.settings;
   const Source source = open_source(settings.data);
   settings.data = source.location;  // what the environment said today must not matter tomorrow
@@ -93,8 +140,7 @@ double train(const TrainOptions& options, const Device& plain) {
     }
     progress.finish();
     test_accuracy = accuracy(model, source.test, device);
-    artifacts.checkpoint = save_checkpoint({settings, options.artifacts}, model, optimizer, epoch + 1, test_accuracy,
-                                           artifacts.checkpoint);
+    saved = save_checkpoint({settings, options.artifacts}, model, optimizer, epoch + 1, test_accuracy, saved);
     if (epoch + 1 < settings.epochs) fmt::print("test accuracy after epoch {}: {:.2f} %\n", epoch + 1, test_accuracy);
   }
   fmt::print("saved: {}\ntest accuracy {:.2f} %\n", config_file(options.artifacts), test_accuracy);

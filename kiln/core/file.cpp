@@ -1,12 +1,14 @@
 #include "kiln/core/file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -71,7 +73,43 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// Whether the file of that name is the one that is open.
+bool is_named(int file, const std::string& path) {
+  struct stat open = {}, named = {};
+  return ::fstat(file, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && S_ISREG(named.st_mode) &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+/// NAME.PROCESS-NUMBER.tmp, the name starting with `prefix`.
+bool is_temporary(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || !name.ends_with(".tmp")) return false;
+  name.remove_suffix(4);
+  const auto take_number = [&] {
+    const std::size_t last = name.find_last_not_of("0123456789");
+    if (last == std::string_view::npos || last + 1 == name.size()) return '\0';
+    const char before = name[last];
+    name = name.substr(0, last);
+    return before;
+  };
+  return take_number() == '-' && take_number() == '.' && name.size() >= prefix.size();
+}
+
+int remove_abandoned(const std::string& directory, std::string_view prefix) {
+  int removed = 0;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(directory, ignored), end; entry != end; entry.increment(ignored)) {
+    if (!is_temporary(entry->path().filename().native(), prefix)) continue;
+    const std::string& path = entry->path().native();
+    const OpenFile file{::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    if (file.number >= 0 && ::flock(file.number, LOCK_EX | LOCK_NB) == 0 && is_named(file.number, path))
+      removed += ::unlink(path.c_str()) == 0;
+  }
+  return removed;
+}
+
 }  // namespace
+
+int remove_abandoned(const std::string& directory) { return remove_abandoned(directory, ""); }
 
 std::vector<std::byte> read_file(const std::string& path) { return read_all<std::vector<std::byte>>(path); }
 std::string read_text_file(const std::string& path) { return read_all<std::string>(path); }
@@ -95,19 +133,30 @@ FileReplacement::FileReplacement(const std::string& path) : path_(path), target_
 
 void FileReplacement::create(unsigned mode) {
   static std::atomic<unsigned> count = 0;
-  temporary_ = text(target_, '.', static_cast<std::int64_t>(::getpid()), '-', count++, ".tmp");
+  const auto next_name = [&] { return text(target_, '.', static_cast<std::int64_t>(::getpid()), '-', count++, ".tmp"); };
+  remove_abandoned(directory_of(target_), target_.substr(target_.rfind('/') + 1));
+  temporary_ = next_name();
 #ifdef O_TMPFILE
   // A file without a name, which vanishes with a process that is killed. Not every file system has them, and
   // without /proc they cannot be given a name.
   if (::access("/proc/self/fd", X_OK) == 0)
     file_ = retry([&] { return ::open(directory_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kNewFile); });
 #endif
-  if (file_ < 0) {
-    file_ = retry([&] { return ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kNewFile); });
-    if (file_ < 0) fail_with(errno);
-    named_ = true;
-  }
+  if (file_ >= 0) ::flock(file_, LOCK_EX | LOCK_NB);
+  while (file_ < 0 && !create_named()) temporary_ = next_name();
   if (mode != kNewFile) ::fchmod(file_, mode);
+}
+
+// The lock tells that somebody writes the file. False: before it was there, another process took the file for abandoned,
+// or the name is that of a process long gone.
+bool FileReplacement::create_named() {
+  file_ = retry([&] { return ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kNewFile); });
+  if (file_ < 0 && errno == EEXIST) return false;
+  if (file_ < 0) fail_with(errno);
+  const bool taken = ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  named_ = !taken && is_named(file_, temporary_);
+  if (!named_) ::close(std::exchange(file_, -1));
+  return named_;
 }
 
 FileReplacement::~FileReplacement() {
@@ -146,9 +195,10 @@ void FileReplacement::commit() {
     if (::linkat(AT_FDCWD, handle.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) fail_with(errno);
     named_ = true;
   }
-  if (::close(std::exchange(file_, -1)) != 0) fail_with(errno);
+  // Open, and so locked, as long as it has the temporary name.
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
   named_ = false;
+  ::close(std::exchange(file_, -1));
   // The new entry of the directory reaches the disk too. Where that is refused the file is in place all the same.
   const OpenFile directory{::open(directory_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (directory.number >= 0) ::fsync(directory.number);

@@ -15,7 +15,8 @@ std::vector<std::byte> read_file(const std::string& path);
 std::string read_text_file(const std::string& path);
 
 /// Writes the successor of a file piece by piece; `commit` puts it in the place of the old one, in one step, once it
-/// is on the disk. Without a commit (an error, an exception, a killed process) the old file stays as it was.
+/// is on the disk. Without a commit (an error, an exception, a killed process) the old file stays as it was. What a
+/// process that was killed in the middle left beside the file goes with the next replacement.
 class FileReplacement {
  public:
   /// Throws IoError where the directory does not take files, or `path` is something else than a file.
@@ -31,6 +32,7 @@ class FileReplacement {
 
  private:
   void create(unsigned mode);
+  bool create_named();
   void flush();
   void write_through(std::span<const std::byte> bytes);
   [[noreturn]] void fail_with(int error) const;
@@ -42,6 +44,10 @@ class FileReplacement {
   int file_ = -1;
   std::vector<std::byte> buffer_;
 };
+
+/// Removes from a directory what killed processes were replacing files with: temporary files that nobody writes any more,
+/// since a writer that lives holds a lock. Returns how many; a directory that cannot be read has none.
+int remove_abandoned(const std::string& directory);
 
 /// FileReplacement in one call; `write` receives it and must not commit.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);

@@ -1,6 +1,8 @@
 #include "kiln/core/file.hpp"
 
 #include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -192,6 +194,50 @@ TEST_F(File, KilledAtAnyMomentTheFileIsTheOldOrTheNewOne) {
     const auto text = contents(path("a"));
     ASSERT_TRUE(text == old_text || text == new_text) << "after " << delay << ": " << text.size() << " bytes";
   }
+}
+
+TEST_F(File, WhatKilledWritersLeftGoesAndWhatOthersWriteStays) {
+  for (const char* name : {"model.1234-0.tmp", "model.1234-17.tmp", "other.9-1.tmp", "model.tmp", "model.5.tmp", "my-1.tmp",
+                           "model.x-1.tmp"})
+    std::ofstream(path(name)) << "half";
+  std::ofstream(path("model.77-3.tmp")) << "somebody writes this";
+  const int living = ::open(path("model.77-3.tmp").c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(living, LOCK_EX | LOCK_NB), 0);  // as its writer does, in whichever process
+  write_file_atomically(path("model"), "whole");
+  EXPECT_EQ(names(), (std::vector<std::string>{"model", "model.5.tmp", "model.77-3.tmp", "model.tmp", "model.x-1.tmp",
+                                               "my-1.tmp", "other.9-1.tmp"}));
+  EXPECT_EQ(remove_abandoned(directory_), 1);
+  ::close(living);
+  EXPECT_EQ(remove_abandoned(directory_), 1);
+  EXPECT_EQ(names(), (std::vector<std::string>{"model", "model.5.tmp", "model.tmp", "model.x-1.tmp", "my-1.tmp"}));
+  EXPECT_EQ(remove_abandoned(path("nowhere")), 0);
+}
+
+TEST_F(File, SeveralProcessesWriteTheSameFileAndCleanUpAtOnce) {
+  const auto write = [&](int who) {
+    for (int i = 0; i < 60; ++i) {
+      write_file_atomically(path("shared"), std::string(1000, static_cast<char>('a' + who)));
+      remove_abandoned(directory_);
+    }
+    return 0;
+  };
+  std::vector<pid_t> children;
+  for (int who = 0; who < 3; ++who) {
+    children.push_back(fork());
+    if (children.back() == 0) {
+      try {
+        _exit(write(who));
+      } catch (...) { _exit(1); }
+    }
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(names(), std::vector<std::string>{"shared"});
+  const std::string found = read_text_file(path("shared"));
+  EXPECT_EQ(found, std::string(1000, found.at(0)));
 }
 
 TEST_F(File, WritingSaysWhatIsWrong) {
