@@ -64,6 +64,7 @@ struct Recipe {
   std::vector<Use> uses{};  // in the order of their use; a layer may be used more than once
   std::int64_t width = 0;   // of the result: [batch, width]
   Loss loss = Loss::Mse;
+  bool is_light = false;  // so little work that batches may be large, and their work be cut for threads
 };
 
 Recipe random_recipe(Random& random);

@@ -7,11 +7,14 @@ namespace kiln::stateful {
 namespace {
 
 constexpr std::int64_t kWidths[] = {1, 3, 4, 8, 8, 12, 16, 16, 17, 32};
-constexpr std::int64_t kMostProducts = 100'000;  // of one layer and one example: the plain kernels are to be quick
+constexpr std::int64_t kMostProducts = 250'000;  // of one layer and one example: the plain kernels are to be quick
 
 class Author {
  public:
-  explicit Author(Random& random) : random_(random) {}
+  explicit Author(Random& random) : random_(random) {
+    recipe_.is_light = one_in(8);
+    if (recipe_.is_light) most_products_ /= 16;
+  }
 
   Recipe write() {
     begin();
@@ -115,7 +118,7 @@ class Author {
       shape.push_back(size);
       products *= layer.kernel * (transposed ? shape_[i] : size);
     }
-    if (products > kMostProducts) return false;
+    if (products > most_products_) return false;
     push(layer, shape);
     return true;
   }
@@ -162,14 +165,14 @@ class Author {
     layer.groups = heads[below(3)];
     layer.causal = one_in(2);
     if (one_in(3)) layer.probability = 0.25;
-    if (layer.in % layer.groups || shape_[0] * layer.in * layer.in * 4 > kMostProducts) return false;
+    if (layer.in % layer.groups || shape_[0] * layer.in * layer.in * 4 > most_products_) return false;
     push(layer, shape_);
     return true;
   }
 
   bool add_recurrent(Kind kind) {
     const std::int64_t out = one_in(2) ? width() : some_width();
-    if (shape_[0] * 4 * out * (out + width()) > kMostProducts) return false;
+    if (shape_[0] * 4 * out * (out + width()) > most_products_) return false;
     push({.kind = kind, .in = width(), .out = out}, {shape_[0], out});
     return true;
   }
@@ -206,6 +209,7 @@ class Author {
   }
 
   Random& random_;
+  std::int64_t most_products_ = kMostProducts;
   Recipe recipe_;
   Shape shape_;
   Form form_ = Form::Vector;

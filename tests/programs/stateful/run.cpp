@@ -42,6 +42,7 @@ class Runner {
       }
       read_pending();
       read_learners();
+      device_.sync();  // what nobody reads: where Fusion cuts what the next program asks for depends on what waits
     } catch (const Error& error) { fail<ArgumentError>("step ", now_, ": ", error.what()); }
     return std::move(trace_);
   }

@@ -50,7 +50,7 @@ Program make_program(std::uint64_t seed) {
   program.rule = static_cast<Rule>(random.below(4));
   const bool normed = std::ranges::any_of(program.recipe.layers,
                                           [](const LayerRecipe& layer) { return layer.kind == Kind::BatchNorm; });
-  const auto count = 3 + random.below(6);
+  const auto count = 3 + random.below(8);
   for (std::int64_t i = 0; i < count; ++i) {
     Step step{.action = some_action(random)};
     if (i == 0 && random.below(2)) step.action = Action::Evaluate;
@@ -59,6 +59,7 @@ Program make_program(std::uint64_t seed) {
     step.learner = random.below(3) == 0;
     step.other = 1 - step.learner;
     step.batch = (normed ? 3 : 1) + random.below(4);  // of two, a batch norm makes 1 and -1
+    if (program.recipe.is_light) step.batch *= 16;
     step.reading = static_cast<Reading>(random.below(3));
     step.threads = 1 + static_cast<int>(random.below(3));
     step.readers = 2 + static_cast<int>(random.below(2));
@@ -69,7 +70,7 @@ Program make_program(std::uint64_t seed) {
     step.flushed = random.below(5) == 0;
     step.on_disk = random.below(2) == 0;
     step.unrecorded = random.below(3) != 0;
-    step.rate = random.below(4) == 0 ? 0.25 : 0.0625;
+    step.rate = random.below(4) == 0 ? 0.0625 : 0.015625;
     step.seed = seed * 100 + static_cast<std::uint64_t>(random.below(3));  // some batches come again
     program.steps.push_back(step);
   }

@@ -33,7 +33,7 @@ struct Step {
   int readers = 2;         // of Share
   std::size_t split = 99;  // from this use on in a checkpoint
   bool balanced = false, clipped = false, flushed = false, on_disk = false, unrecorded = false;
-  double rate = 0.0625;
+  double rate = 0.015625;
   std::uint64_t seed = 0;  // of the batch and of dropout
 };
 
