@@ -130,10 +130,11 @@ class Draft {
 Program generate(std::uint64_t seed);
 /// The value of each line.
 std::vector<Grid> interpret(const Program& program, Margin* margin = nullptr);
-/// What is wrong with Kiln's values and gradients on that device; nothing if they agree.
-std::optional<std::string> check(const Program& program, const Device& device);
+/// What is wrong with Kiln's values and gradients on that device; nothing if they agree. `reading` 0: each line is read at
+/// once; otherwise it says which are, which at the end, and which never.
+std::optional<std::string> check(const Program& program, const Device& device, std::uint64_t reading = 0);
 /// The smallest program found by leaving out lines and replacing lines by their numbers that is still wrong.
-Program minimise(Program program, const Device& device);
+Program minimise(Program program, const Device& device, std::uint64_t reading = 0);
 /// A C++ program that computes the last line and its gradients, and prints what is expected.
 std::string snippet(const Program& program);
 

@@ -1,0 +1,42 @@
+// Counts what plans are made of: a backend below a Fusion that passes everything on.
+#pragma once
+#include <map>
+#include <string>
+
+#include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/sequence.hpp"
+
+namespace kiln::plans {
+
+class Census final : public Backend {
+ public:
+  explicit Census(Ref<Backend> inner) : inner_(std::move(inner)) {}
+  std::string name() const override { return inner_->name(); }
+  void run(const op::Op& op, Call call) override {
+    ++counts[text(kind(op), ' ', call.out.empty() ? DType::Bool : call.out[0].dtype())];
+    ++all;
+    inner_->run(op, call);
+  }
+  bool has_kernel(const op::Op& op) const override { return inner_->has_kernel(op); }
+  Ref<Node> upload(TensorData data, const Device& device) override { return inner_->upload(std::move(data), device); }
+  TensorData download(const Value& value) override { return inner_->download(value); }
+  void sync() override { inner_->sync(); }
+
+  std::map<std::string, int> counts;  // "fused float32"
+  int all = 0;
+
+ private:
+  static std::string kind(const op::Op& op) {
+    if (const auto* fused = std::get_if<op::Fused>(&op.is))
+      return fused->program->folds.empty() ? "fused" : "fused with folds";
+    if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is))
+      return std::holds_alternative<op::Conv>(epilogue->product) ? "epilogue of conv" : "epilogue of matmul";
+    if (std::holds_alternative<op::Blocked>(op.is)) return "blocked";
+    if (std::holds_alternative<op::Together>(op.is)) return "together";
+    return "single";
+  }
+
+  const Ref<Backend> inner_;
+};
+
+}  // namespace kiln::plans

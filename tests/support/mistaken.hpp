@@ -1,0 +1,43 @@
+// A device that is wrong on purpose, for tests of tests.
+#pragma once
+#include <functional>
+#include <utility>
+
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln::test {
+
+/// The processor with one mistake: where `wrong(op)`, first results are a little too large.
+class Mistaken : public Backend {
+ public:
+  explicit Mistaken(std::function<bool(const op::Op&)> wrong) : wrong_(std::move(wrong)) {}
+  std::string name() const override { return "mistaken"; }
+  void run(const op::Op& op, Call call) override {
+    inner_.backend().run(op, call);
+    if (!wrong_(op)) return;
+    inner_.sync();
+    Value result(make_ref<Node>(call.out[0].node()->desc, inner_));
+    alias(result, call.out[0]);
+    const Value larger = kiln::mul(result, 1.001);
+    inner_.sync();
+    alias(call.out[0], larger);
+  }
+  Ref<Node> upload(TensorData data, const Device& device) override {
+    return inner_.backend().upload(std::move(data), device);
+  }
+  TensorData download(const Value& value) override { return inner_.backend().download(value); }
+  bool has_kernel(const op::Op& op) const override { return inner_.backend().has_kernel(op); }
+  void sync() override {}
+
+ private:
+  static void alias(Value& to, const Value& from) {
+    to.node()->strides = from.node()->strides;
+    to.node()->offset = from.node()->offset;
+    to.node()->storage = from.node()->storage;
+  }
+  std::function<bool(const op::Op&)> wrong_;
+  Device inner_ = Device::cpu();
+};
+
+}  // namespace kiln::test
