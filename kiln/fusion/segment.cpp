@@ -1,12 +1,9 @@
 #include "kiln/fusion/segment.hpp"
 
-#include <execinfo.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 
 #include "kiln/core/reflect_words.hpp"
 
@@ -107,11 +104,7 @@ void Segment::append(const op::Op& op, const Call& call) {
                         static_cast<std::uint16_t>(call.out.size()));
   key_.push_back(call.in.size() << 16 | call.out.size());
   encode(op, key_);
-  if (may_fail(op)) {
-    Trace& trace = traces_.emplace_back();
-    trace.entry = entry;
-    trace.depth = backtrace(trace.calls.data(), Trace::kMost);
-  }
+  if (may_fail(op)) places_.push_back({entry, Trace::here()});
   for (const Value& value : call.in) references_.push_back(refer(value));
   for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), kPending)));
 }
@@ -134,13 +127,8 @@ void Segment::guard(const FailsWith& scope) {
 }
 
 std::string Segment::place_of(std::uint32_t entry) const {
-  const auto trace = std::ranges::find(traces_, entry, &Trace::entry);
-  if (trace == traces_.end()) return {};
-  std::string lines;
-  char** const symbols = backtrace_symbols(trace->calls.data(), trace->depth);
-  for (int i = 1; symbols && i < trace->depth; ++i) lines += text("\n  called from ", symbols[i]);
-  std::free(symbols);
-  return lines;
+  const auto place = std::ranges::find(places_, entry, &Place::entry);
+  return place == places_.end() ? std::string() : lines_of(place->calls);
 }
 
 void Segment::close() {
@@ -160,8 +148,8 @@ void Segment::clear() {
   visible_.clear();
   numbers_.clear();
   key_.clear();
-  traces_.clear();
   guards_.clear();
+  places_.clear();
   bytes_ = 0;
   epoch_ = 0;
 }

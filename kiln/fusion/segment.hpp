@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "kiln/core/trace.hpp"
 #include "kiln/fusion/failure.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/fails_with.hpp"
@@ -100,11 +101,9 @@ class Segment {
 
  private:
   /// The calls that led to an operation whose data may turn out to be wrong.
-  struct Trace {
-    static constexpr int kMost = 24;
+  struct Place {
     std::uint32_t entry;
-    int depth;
-    std::array<void*, kMost> calls;
+    Trace calls;
   };
 
   Reference refer(const Value& value);
@@ -118,8 +117,8 @@ class Segment {
   std::vector<Scalar> numbers_;
   std::array<std::uint32_t, 16> recent_numbers_{};  // by their bits: places in numbers_
   std::vector<std::uint64_t> key_;
-  std::vector<Trace> traces_;
   std::vector<Guard> guards_;
+  std::vector<Place> places_;
   std::int64_t bytes_ = 0;
   std::atomic<std::uint64_t> epoch_{0};  // tells this segment's marks on nodes from others
 };
