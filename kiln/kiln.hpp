@@ -20,6 +20,7 @@
 #include "kiln/tensor/custom.hpp"
 #include "kiln/tensor/diagonal.hpp"
 #include "kiln/tensor/embedding.hpp"
+#include "kiln/tensor/gradient.hpp"
 #include "kiln/tensor/linalg.hpp"
 #include "kiln/tensor/loss.hpp"
 #include "kiln/tensor/norm.hpp"

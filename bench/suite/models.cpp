@@ -24,7 +24,7 @@ Sample training(const Model& model, const Tensor<1, Int>& targets, Logits logits
     auto [loss, grads] = value_and_grad(
         state->model, [&](const Model& m) { return nn::CrossEntropyLoss{}.forward(logits(m), targets); });
     state->model = state->optimizer.step(1e-4, std::move(state->model), grads);
-    return Values{loss};
+    return Values{loss.value()};
   });
 }
 

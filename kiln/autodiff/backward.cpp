@@ -76,6 +76,16 @@ Value seed_of(const Value& output, const Value& seed) {
   return emit(op::Reshape{seed.shape()}, {seed});  // another value, which fails with the output
 }
 
+void require_tracked(const Value& loss) {
+  if (loss.tracked()) return;
+  require<AutodiffError>(grad_enabled(), "backward: NoGrad is on, so nothing is recorded");
+  require<AutodiffError>(!loss.node() || !loss.device().is_autodiff(),
+                         "backward: the loss does not depend on anything tracked; it was made from constants, from "
+                         "detached tensors, or under NoGrad");
+  fail<AutodiffError>(
+      "backward: nothing here is tracked; make the parameters on device.autodiff() or call require_grad() on a leaf");
+}
+
 bool before(const Gradients::Entry& entry, const Record* leaf) { return entry.leaf->order < leaf->order; }
 
 template <class Entries>
@@ -109,9 +119,7 @@ void Gradients::set(const Value& leaf, Value grad) {
 }
 
 Gradients backward(const Value& loss, const BackwardOptions& options) {
-  require<AutodiffError>(loss.tracked(),
-                         "backward: nothing here is tracked; make the parameters on device.autodiff() or call "
-                         "require_grad() on a leaf");
+  require_tracked(loss);
   const NoGrad pause(!options.create_graph);
   const Autocast off(DType::F32);  // every op's gradient in the types that the op had
   const FailsWith scope({&loss, 1});

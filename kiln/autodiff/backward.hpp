@@ -26,14 +26,19 @@ class Gradients {
   }
   /// Puts another gradient in its place (clipping, averaging over replicas).
   void set(const Value& leaf, Value grad);
+  template <class T>
+  requires requires(const T& leaf) { T(leaf.value()); } void set(const T& leaf, const T& grad) {
+    set(leaf.value(), grad.value());
+  }
 
   std::size_t size() const { return entries_.size(); }
   struct Entry {
     Ref<Record> leaf;
     Value grad;
   };
-  std::vector<Entry>& entries() { return entries_; }
-  const std::vector<Entry>& entries() const { return entries_; }
+  std::vector<Entry>& entries() & { return entries_; }
+  const std::vector<Entry>& entries() const& { return entries_; }
+  std::vector<Entry> entries() && { return std::move(entries_); }
 
  private:
   std::vector<Entry> entries_;  // ascending by leaf

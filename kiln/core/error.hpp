@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 
+#include "kiln/core/function_ref.hpp"
 #include "kiln/core/text.hpp"
 
 namespace kiln {
@@ -63,10 +64,27 @@ using VerifyError = ErrorOf<ErrorKind::Verify>;
 /// Throws the error class that belongs to `kind` (or calls the handler of a build without exceptions).
 [[noreturn]] void raise(ErrorKind kind, const std::string& message);
 
+/// While it lives, errors that fail() raises on this thread end with what `describe` appends. Scopes nest.
+class ErrorContext {
+ public:
+  using Describe = FunctionRef<void(ErrorKind, std::string&)>;
+  explicit ErrorContext(Describe describe);
+  ~ErrorContext();
+  ErrorContext(const ErrorContext&) = delete;
+  ErrorContext& operator=(const ErrorContext&) = delete;
+
+  /// The sentence with what the scopes of this thread append, the innermost first.
+  static std::string complete(ErrorKind kind, std::string sentence);
+
+ private:
+  Describe describe_;
+  ErrorContext* outer_;
+};
+
 /// fail<ShapeError>("matmul: ", a, " x ", b): never returns.
 template <class E, class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
-  raise(E::kKind, text(parts...));
+  raise(E::kKind, ErrorContext::complete(E::kKind, text(parts...)));
 }
 
 /// fail<E>(parts...) unless `holds`.

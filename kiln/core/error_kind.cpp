@@ -1,10 +1,26 @@
 // The part of error.hpp that does not depend on how errors are raised.
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "kiln/core/error.hpp"
 
 namespace kiln {
+namespace {
+
+thread_local ErrorContext* context = nullptr;
+
+}  // namespace
+
+ErrorContext::ErrorContext(Describe describe) : describe_(describe), outer_(context) { context = this; }
+ErrorContext::~ErrorContext() { context = outer_; }
+
+std::string ErrorContext::complete(ErrorKind kind, std::string sentence) {
+  ErrorContext* const innermost = std::exchange(context, nullptr);  // what goes wrong on the way is not described again
+  for (const ErrorContext* scope = innermost; scope; scope = scope->outer_) scope->describe_(kind, sentence);
+  context = innermost;
+  return sentence;
+}
 
 std::string_view name(ErrorKind kind) {
   switch (kind) {

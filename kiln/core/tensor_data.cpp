@@ -66,13 +66,13 @@ TensorData TensorData::of(const Shape& shape, std::span<const T> values) {
 }
 
 template <class T>
-std::span<const T> TensorData::as() const {
+std::span<const T> TensorData::as() const& {
   require<DTypeError>(dtype_ == dtype_of<T>, "elements of type ", dtype_, " are not ", dtype_of<T>);
   return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
 }
 
 template <class T>
-std::span<T> TensorData::as() {
+std::span<T> TensorData::as() & {
   const auto elements = std::as_const(*this).template as<T>();
   return {const_cast<T*>(elements.data()), elements.size()};
 }
@@ -121,8 +121,8 @@ double TensorData::at(std::int64_t index) const {
 
 #define KILN_INSTANTIATE(T)                                                \
   template TensorData TensorData::of<T>(const Shape&, std::span<const T>); \
-  template std::span<const T> TensorData::as<T>() const;                   \
-  template std::span<T> TensorData::as<T>();                               \
+  template std::span<const T> TensorData::as<T>() const&;                  \
+  template std::span<T> TensorData::as<T>() &;                             \
   template std::vector<T> TensorData::to_vector<T>() const;
 KILN_INSTANTIATE(double)
 KILN_INSTANTIATE(float)

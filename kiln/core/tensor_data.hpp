@@ -27,17 +27,21 @@ class TensorData {
     return of<T>(shape, std::span<const T>(values.begin(), values.size()));
   }
 
-  const Shape& shape() const { return shape_; }
+  const Shape& shape() const& { return shape_; }
+  Shape shape() && { return shape_; }
   DType dtype() const { return dtype_; }
   std::int64_t numel() const { return kiln::numel(shape_); }
-  std::span<const std::byte> bytes() const { return bytes_; }
-  std::span<std::byte> bytes() { return bytes_; }
+  std::span<const std::byte> bytes() const& { return bytes_; }
+  std::span<std::byte> bytes() & { return bytes_; }
+  std::span<std::byte> bytes() && = delete;  // it would outlive its tensor: give that a name first
 
   /// The elements in place. Throws DTypeError where T is not the element type.
   template <class T>
-  std::span<const T> as() const;
+  std::span<const T> as() const&;
   template <class T>
-  std::span<T> as();
+  std::span<T> as() &;
+  template <class T>
+  std::span<T> as() && = delete;  // likewise
 
   /// The elements converted to T, as Scalar::to does.
   template <class T>

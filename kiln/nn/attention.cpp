@@ -11,7 +11,7 @@ namespace {
 /// [batch, time, width] -> [batch, heads, time, width / heads]
 Value split_heads(const Tensor<3>& x, std::int64_t heads) {
   const auto [batch, time, width] = x.dims();
-  return permute(reshape(x, {batch, time, heads, width / heads}), {0, 2, 1, 3});
+  return permute(reshape(x.value(), {batch, time, heads, width / heads}), {0, 2, 1, 3});
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& conte
   if (options.causal)
     scores =
         where(causal_mask({x.dim(1), context.dim(1)}, x.device()), scores, -std::numeric_limits<double>::infinity());
-  return merge_heads(matmul(dropout.forward(Tensor<4>(softmax(scores, -1))), v));
+  return merge_heads(matmul(dropout.forward(Tensor<4>(softmax(scores, -1))).value(), v));
 }
 
 MultiHeadAttention MultiHeadAttentionConfig::init(const Device& device) const {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/nn/module.hpp"
+#include "kiln/nn/names.hpp"
 
 namespace kiln {
 
@@ -18,15 +18,16 @@ struct GradientsParams {
   static GradientsParams from(const Gradients& gradients, const M& model) {
     GradientsParams result;
     visit_params(model, [&](const std::string& path, const auto& param) {
-      if (auto found = gradients.find(param)) result.by_path.emplace(path, found->detach());
+      if (auto found = gradients.find(param.value())) result.by_path.emplace(path, found->detach());
     });
     return result;
   }
   /// Null where the parameter took no part.
-  const Value* find(std::string_view path) const {
+  const Value* find(std::string_view path) const& {
     const auto found = by_path.find(path);
     return found == by_path.end() ? nullptr : &found->second;
   }
+  const Value* find(std::string_view path) && = delete;  // it would outlive the gradients
 };
 
 /// auto [loss, grads] = value_and_grad(...)
@@ -38,29 +39,72 @@ struct ValueAndGrad {
 
 namespace nn {
 
+void require_trainable(std::string_view function, const std::string& path, const Value& param);
 /// Throws AutodiffError unless every parameter is tracked and there is one.
 template <Module M>
 void require_trainable(std::string_view function, const M& model) {
   bool any = false;
   visit_params(model, [&](const std::string& path, const auto& param) {
     any = true;
-    require<AutodiffError>(param.tracked(), function, ": parameter '", path, "' was made on the plain device ",
-                           param.device(), "; make the model on device.autodiff()");
+    require_trainable(function, path, param.value());
   });
   require<AutodiffError>(any, function, ": the model has no parameters");
 }
+/// Throws AutodiffError where the loss cannot have gradients, or none of the model's parameters took part in it.
+void require_loss(std::string_view function, const Value& loss);
+void require_any(std::string_view function, const GradientsParams& grads);
+
+/// What a function that is called with a `const M&` takes: a type that is no reference where that is a copy.
+template <class F, class M>
+struct TakenAs {
+  using type = const M&;  // overloaded, or of several parameters: not known
+};
+template <class R, class C, class A>
+struct TakenAs<R (C::*)(A), void> {
+  using type = A;
+};
+template <class R, class C, class A>
+struct TakenAs<R (C::*)(A) const, void> {
+  using type = A;
+};
+template <class R, class A>
+struct TakenAs<R (*)(A), void> {
+  using type = A;
+};
+template <class R, class C, class A>
+struct TakenAs<R (C::*)(A) noexcept, void> : TakenAs<R (C::*)(A), void> {};
+template <class R, class C, class A>
+struct TakenAs<R (C::*)(A) const noexcept, void> : TakenAs<R (C::*)(A) const, void> {};
+template <class R, class A>
+struct TakenAs<R (*)(A) noexcept, void> : TakenAs<R (*)(A), void> {};
+template <class F, class M>
+requires requires { &F::operator(); } struct TakenAs<F, M> : TakenAs<decltype(&F::operator()), void> {};
+template <class F, class M>
+requires requires { &F::template operator()<M>; }
+struct TakenAs<F, M> : TakenAs<decltype(&F::template operator()<M>), void> {};
+template <class F, class M>
+requires std::is_function_v<F> struct TakenAs<F, M> : TakenAs<F*, void> {};
+template <class F, class M>
+requires std::is_function_v<std::remove_pointer_t<F>> && std::is_pointer_v<F> struct TakenAs<F, M> : TakenAs<F, void> {};
 
 }  // namespace nn
 
 /// Calls f(model), whose result is a loss of rank 0, and differentiates by the model's parameters.
-/// Throws AutodiffError where the model was not made on an autodiff device.
+/// Throws AutodiffError where the model was not made on an autodiff device, or the loss does not depend on it.
 template <Module M, class F>
 auto value_and_grad(const M& model, F&& f) {
+  static_assert(std::is_reference_v<typename nn::TakenAs<std::remove_cvref_t<F>, M>::type>,
+                "value_and_grad: the function must take the model as const M&: what batch norm learns about a copy is "
+                "lost");
   using Loss = std::remove_cvref_t<std::invoke_result_t<F&, const M&>>;
   static_assert(std::is_same_v<Loss, Tensor<0>>, "value_and_grad: the function must return a Tensor<0>, the loss");
   nn::require_trainable("value_and_grad", model);
+  const ParamNames names(model);
   const Loss loss = f(model);
-  return ValueAndGrad<Loss>{loss.detach(), GradientsParams::from(backward(loss), model)};
+  nn::require_loss("value_and_grad", loss.value());
+  ValueAndGrad<Loss> result{loss.detach(), GradientsParams::from(backward(loss.value()), model)};
+  nn::require_any("value_and_grad", result.grads);
+  return result;
 }
 
 }  // namespace kiln

@@ -16,7 +16,7 @@ Weighing weigh(const CrossEntropyLoss& loss, const Value& targets, DType dtype) 
     result.counted = ne(targets, *loss.ignore);
     result.targets = where(result.counted, targets, 0);
   }
-  if (!loss.class_weights.empty()) result.weights = select(loss.class_weights, 0, result.targets);
+  if (!loss.class_weights.empty()) result.weights = select(loss.class_weights.value(), 0, result.targets);
   if (loss.ignore) {
     const Value counted = cast(result.counted, dtype);
     result.weights = result.weights.empty() ? counted : result.weights * counted;
@@ -35,12 +35,12 @@ void check(const CrossEntropyLoss& loss, const Value& logits) {
 /// The part that label smoothing takes from the target and gives to every class: [batch]
 Value spread(const CrossEntropyLoss& loss, const Value& logits) {
   const Value logs = log_softmax(logits, 1);
-  return neg(loss.class_weights.empty() ? mean(logs, {1}) : mean(logs * loss.class_weights, {1}));
+  return neg(loss.class_weights.empty() ? mean(logs, {1}) : mean(logs * loss.class_weights.value(), {1}));
 }
 
 /// [batch]: the target's share weighted by its own class, the spread share by every class; an ignored row loses both.
 Value each(const CrossEntropyLoss& loss, const Value& logits, const Weighing& weighing) {
-  Value losses = cross_entropy(logits, weighing.targets);
+  Value losses = cross_entropy_each(logits, weighing.targets);
   if (!weighing.weights.empty()) losses = losses * weighing.weights;
   if (loss.label_smoothing == 0) return losses;
   Value rest = spread(loss, logits);
@@ -51,14 +51,14 @@ Value each(const CrossEntropyLoss& loss, const Value& logits, const Weighing& we
 }  // namespace
 
 Tensor<1> CrossEntropyLoss::forward_each(const Tensor<2>& logits, const Tensor<1, Int>& targets) const {
-  check(*this, logits);
-  return Typed{each(*this, logits, weigh(*this, targets, logits.dtype()))};
+  check(*this, logits.value());
+  return Typed{each(*this, logits.value(), weigh(*this, targets.value(), logits.dtype()))};
 }
 
 Tensor<0> CrossEntropyLoss::forward(const Tensor<2>& logits, const Tensor<1, Int>& targets) const {
-  check(*this, logits);
-  const Weighing weighing = weigh(*this, targets, logits.dtype());
-  const Value losses = each(*this, logits, weighing);
+  check(*this, logits.value());
+  const Weighing weighing = weigh(*this, targets.value(), logits.dtype());
+  const Value losses = each(*this, logits.value(), weighing);
   if (reduction == Reduction::Sum) return Typed{sum(losses)};
   return Typed{weighing.weights.empty() ? mean(losses) : sum(losses) / sum(weighing.weights)};
 }

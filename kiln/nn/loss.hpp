@@ -30,7 +30,7 @@ struct MseLoss {
   /// Shapes must be the same: a loss that broadcasts is nearly always a mistake. Throws ShapeError.
   template <int D>
   Tensor<0> forward(const Tensor<D>& prediction, const Tensor<D>& target) const {
-    return reduce(prediction, target);
+    return reduce(prediction.value(), target.value());
   }
 
  private:

@@ -5,7 +5,8 @@
 namespace kiln::nn {
 
 LstmResult Lstm::forward(const Tensor<3>& x, const LstmState& start) const {
-  const auto [outputs, hidden, cell] = lstm(x, {weight_ih, weight_hh, bias_ih, bias_hh}, start.hidden, start.cell);
+  const auto [outputs, hidden, cell] = lstm(x.value(), {weight_ih.value(), weight_hh.value(), bias_ih.value(), bias_hh.value()},
+                                            start.hidden.value(), start.cell.value());
   return {Typed{outputs}, {Typed{hidden}, Typed{cell}}};
 }
 

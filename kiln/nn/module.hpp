@@ -9,11 +9,12 @@
 
 namespace kiln {
 
-/// Something with parts: a struct, a Sequential, a vector of modules.
+/// Something with parts: a struct, a Sequential, a vector or a map of modules.
 template <class T>
 concept Module = nn::Branch<std::remove_cvref_t<T>>;
 
-/// Calls f(path, param) for each parameter that is present; `param` is a Param<D>, const if the model is.
+/// Calls f(path, param) for each parameter that is present, once if it is in several places; `param` is a Param<D>, const
+/// if the model is. What f leaves there is put into the other places.
 template <class M, class F>
 requires Module<M> void visit_params(M&& model, F&& f) {
   nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {

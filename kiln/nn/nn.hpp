@@ -12,6 +12,7 @@
 #include "kiln/nn/lstm.hpp"
 #include "kiln/nn/mode.hpp"
 #include "kiln/nn/module.hpp"
+#include "kiln/nn/names.hpp"
 #include "kiln/nn/norm.hpp"
 #include "kiln/nn/param.hpp"
 #include "kiln/nn/pool.hpp"

@@ -6,8 +6,8 @@
 namespace kiln::nn {
 
 Value BatchNorm::normalise(const Value& x) const {
-  require<ShapeError>(x.dim(1) == weight.dim(0), "BatchNorm: dimension 1 of ", x.shape(), " is not the layer's ",
-                      weight.dim(0), " channels");
+  require_of<ShapeError>({&weight.value()}, x.dim(1) == weight.dim(0), "BatchNorm: dimension 1 of ", x.shape(),
+                         " is not the layer's ", weight.dim(0), " channels");
   if (mode == Mode::Valid)
     return batch_norm(x, running_mean.value(), running_var.value(), weight.value(), bias.value(), epsilon);
   const BatchNormResult result = batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(),

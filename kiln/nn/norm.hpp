@@ -18,7 +18,7 @@ struct BatchNorm {
   /// has less than two elements.
   template <int D>
   requires(2 <= D && D <= 5) Tensor<D> forward(const Tensor<D>& x) const {
-    return Typed{normalise(x)};
+    return Typed{normalise(x.value())};
   }
 
  private:

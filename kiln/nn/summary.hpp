@@ -50,10 +50,11 @@ void draw_part(Tree& tree, std::string_view name, const T& part) {
 
 template <Branch M>
 void draw(Tree& tree, std::string_view name, const M& module) {
-  if constexpr (is_optional<M> || is_variant<M>) {  // what they hold takes their name
+  if constexpr (reflect::OptionalLike<M> || reflect::VariantLike<M> || is_unique_pointer<M>) {  // what they hold takes their name
     for_each_child(module, [&](std::string_view, const auto& held) { draw_part(tree, name, held); });
   } else {
-    tree.open(name, is_list<M> || is_tuple<M> ? std::string_view() : module_name<M>(), num_params(module));
+    constexpr bool collects = reflect::ListLike<M> || reflect::TupleLike<M>;
+    tree.open(name, collects ? std::string_view() : module_name<M>(), num_params(module));
     for_each_child(module, [&]<class T>(std::string_view child, const T& part) {
       if constexpr (!Part<T> && Printable<T>) tree.option(child, text(part));
     });

@@ -1,17 +1,19 @@
 // The parts of a module, found by reflection: a module is any plain struct of parameters, buffers, options and other
-// modules, on their own or in vectors, arrays, optionals, variants, tuples and Sequential.
+// modules, on their own or in lists, maps, arrays, optionals, variants, pairs, tuples, unique_ptr and Sequential. What
+// may hold tensors and cannot be looked into is refused when a module that has it is compiled.
 #pragma once
-#include <array>
+#include <algorithm>
 #include <concepts>
-#include <optional>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
-#include <variant>
+#include <utility>
 #include <vector>
 
-#include "kiln/core/reflect.hpp"
-#include "kiln/core/text.hpp"
+#include "kiln/core/reflect_values.hpp"
 #include "kiln/nn/mode.hpp"
 #include "kiln/nn/param.hpp"
 
@@ -34,54 +36,138 @@ concept ConstantLike = is_constant<std::remove_const_t<T>>;
 template <class T>
 concept Leaf = ParamLike<T> || BufferLike<T> || ConstantLike<T> || std::same_as<std::remove_const_t<T>, Mode>;
 
-template <class T> inline constexpr bool is_list = false;
-template <class T> inline constexpr bool is_list<std::vector<T>> = true;
-template <class T, std::size_t N> inline constexpr bool is_list<std::array<T, N>> = true;
-template <class T> inline constexpr bool is_optional = false;
-template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
-template <class T> inline constexpr bool is_variant = false;
-template <class... Ts> inline constexpr bool is_variant<std::variant<Ts...>> = true;
-template <class T> inline constexpr bool is_tuple = false;
-template <class... Ts> inline constexpr bool is_tuple<std::tuple<Ts...>> = true;
-
-/// A class that stands for its tuple of layers: Sequential.
+/// A class that stands for its tuple of layers: Sequential. A class with private fields may return std::tie of them, in a
+/// layers() and a layers() const.
 template <class T>
 concept Layered = requires(T& module) { module.layers(); };
 
-// What walk() enters: structs, and collections of structs or leaves. Anything else is a leaf or an option.
-template <class T> inline constexpr bool is_branch = !Leaf<T> && (Layered<T> || reflect::Aggregate<T>);
-template <class T> inline constexpr bool is_part = Leaf<T> || is_branch<T>;
-template <class T> inline constexpr bool is_branch<std::vector<T>> = is_part<T>;
-template <class T, std::size_t N> inline constexpr bool is_branch<std::array<T, N>> = is_part<T>;
-template <class T> inline constexpr bool is_branch<std::optional<T>> = is_part<T>;
-template <class... Ts> inline constexpr bool is_branch<std::variant<Ts...>> = (is_part<Ts> || ...);
-template <class... Ts> inline constexpr bool is_branch<std::tuple<Ts...>> = (is_part<Ts> || ...);
-template <class T>
-concept Branch = is_branch<std::remove_const_t<T>>;
+template <class T> inline constexpr bool is_unique_pointer = false;
+template <class T, class D> inline constexpr bool is_unique_pointer<std::unique_ptr<T, D>> = true;
+template <class T> inline constexpr bool is_function = false;
+template <class T> inline constexpr bool is_function<std::function<T>> = true;
 
-/// Calls f(name, child) for each direct part of a branch. An entry of a list or a tuple is named by its index; what an
-/// optional or a variant holds has no name of its own: "".
-template <Branch M, class F>
+/// What walk() enters: structs, and whatever holds structs or leaves. Anything else is a leaf or an option.
+template <class T>
+constexpr bool has_parts() {
+  const auto is_part = []<class Held>(std::type_identity<Held>) { return Leaf<Held> || has_parts<Held>(); };
+  if constexpr (Leaf<T> || reflect::StringLike<T>) {
+    return false;
+  } else if constexpr (Layered<T> || reflect::Aggregate<T>) {
+    return true;
+  } else if constexpr (reflect::MapLike<T>) {
+    return is_part(std::type_identity<typename T::mapped_type>());
+  } else if constexpr (reflect::ListLike<T> || reflect::OptionalLike<T>) {
+    return is_part(std::type_identity<typename T::value_type>());
+  } else if constexpr (is_unique_pointer<T>) {
+    return is_part(std::type_identity<typename T::element_type>());
+  } else if constexpr (reflect::TupleLike<T>) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return (is_part(std::type_identity<std::remove_const_t<std::tuple_element_t<I, T>>>()) || ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (reflect::VariantLike<T>) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return (is_part(std::type_identity<std::variant_alternative_t<I, T>>()) || ...);
+    }(std::make_index_sequence<std::variant_size_v<T>>());
+  } else {
+    return false;
+  }
+}
+template <class T>
+concept Branch = has_parts<std::remove_const_t<T>>();
+
+/// Says of a class that reflection cannot look into that no tensors are in it: a member `static constexpr bool
+/// kHoldsNoTensors = true`, or a specialisation of this for a class of somebody else's.
+template <class T> inline constexpr bool kHoldsNoTensors = requires { requires T::kHoldsNoTensors; };
+template <> inline constexpr bool kHoldsNoTensors<Device> = true;
+
+/// Is T a template over something that may hold tensors?
+template <class T> inline constexpr bool is_about_parts = false;
+template <template <class...> class Template, class... Ts>
+inline constexpr bool is_about_parts<Template<Ts...>> =
+    ((!std::is_empty_v<Ts> && (Leaf<Ts> || Branch<Ts> || is_about_parts<Ts>)) || ...);
+
+/// An option: numbers, enums, strings, functions, and collections of such. Whatever is copied as plain bytes owns no
+/// tensor; of a pointer and the like the parts of what it points to would be another model's too.
+template <class T>
+constexpr bool is_option() {
+  if constexpr (kHoldsNoTensors<T> || is_function<T> || std::is_empty_v<T>) return true;
+  else if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>)
+    return !requires { sizeof(std::remove_pointer_t<T>); } || is_option<std::remove_cv_t<std::remove_pointer_t<T>>>();
+  else if constexpr (Leaf<T> || Branch<T> || is_about_parts<T>) return false;
+  else if constexpr (std::is_trivially_copyable_v<T> || std::is_convertible_v<const T&, std::string>) return true;
+  else if constexpr (reflect::MapLike<T>) return is_option<typename T::key_type>() && is_option<typename T::mapped_type>();
+  else if constexpr (reflect::ListLike<T> || reflect::OptionalLike<T>) return is_option<typename T::value_type>();
+  else if constexpr (reflect::SmartPointer<T>) return is_option<std::remove_cv_t<typename T::element_type>>();
+  else if constexpr (reflect::TupleLike<T>)
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (is_option<std::remove_const_t<std::tuple_element_t<I, T>>>() && ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  else if constexpr (reflect::VariantLike<T>)
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (is_option<std::variant_alternative_t<I, T>>() && ...);
+    }(std::make_index_sequence<std::variant_size_v<T>>());
+  else return false;
+}
+
+/// Does not compile for a type that a module cannot have; the compiler names it.
+template <class Member>
+struct Checked {
+  static constexpr bool kShared = reflect::SmartPointer<Member> && !is_unique_pointer<Member>;
+  static_assert(!kShared || is_option<Member>(),
+                "copies of a module would share what this pointer points to: hold the module itself or a unique_ptr, or "
+                "say kHoldsNoTensors of what it points to");
+  static_assert(kShared || is_option<Member>(),
+                "a module has a member that may hold tensors and cannot be looked into, so that they would be neither "
+                "trained nor saved: make it a plain struct without constructors and private fields, give it a layers() "
+                "that returns std::tie of its parts, or say kHoldsNoTensors of it");
+  static constexpr bool kFits = true;
+};
+
+/// An entry of a map is named by its key.
+template <class Key>
+std::string key_name(const Key& key) {
+  static_assert(std::is_integral_v<Key> || std::is_enum_v<Key> || reflect::StringLike<Key>,
+                "the modules of a map are named by strings, integers or enums");
+  if constexpr (std::is_enum_v<Key>) return reflect::to_text(key);
+  else return text(key);
+}
+
+/// Calls f(name, child) for each direct part of a branch. An entry of a list or a tuple is named by its index, one of a
+/// map by its key, in the order of these names; what an optional, a variant or a pointer holds has no name of its own: "".
+template <class M, class F>
 void for_each_child(M& module, F&& f) {
   using T = std::remove_const_t<M>;
   if constexpr (Layered<M>) {
-    for_each_child(module.layers(), f);
-  } else if constexpr (is_list<T>) {
+    auto&& layers = module.layers();
+    for_each_child(layers, f);
+  } else if constexpr (reflect::Aggregate<T>) {
+    reflect::for_each_field(module, f);
+  } else if constexpr (reflect::MapLike<T>) {
+    std::map<std::string, decltype(&module.begin()->second)> sorted;
+    for (auto& [key, entry] : module) {
+      const auto [place, fresh] = sorted.emplace(key_name(key), &entry);
+      const std::string& name = place->first;
+      require<ArgumentError>(fresh && !name.empty() && name.find('.') == name.npos, "a module's part cannot be named '",
+                             name, "': names stand in dotted paths, each once");
+    }
+    for (const auto& [name, entry] : sorted) f(std::string_view(name), *entry);
+  } else if constexpr (reflect::ListLike<T>) {
     std::int64_t index = 0;
     for (auto& entry : module) f(std::string_view(text(index++)), entry);
-  } else if constexpr (is_optional<T>) {
+  } else if constexpr (reflect::OptionalLike<T>) {
     if (module) f(std::string_view(), *module);
-  } else if constexpr (is_variant<T>) {
+  } else if constexpr (is_unique_pointer<T>) {
+    using Held = typename T::element_type;
+    if (module) f(std::string_view(), static_cast<std::conditional_t<std::is_const_v<M>, const Held, Held>&>(*module));
+  } else if constexpr (reflect::VariantLike<T>) {
     std::visit([&](auto& held) { f(std::string_view(), held); }, module);
-  } else if constexpr (is_tuple<T>) {
+  } else {
     std::apply(
         [&](auto&... entries) {
           std::int64_t index = 0;
           (f(std::string_view(text(index++)), entries), ...);
         },
         module);
-  } else {
-    reflect::for_each_field(module, f);
   }
 }
 
@@ -91,15 +177,48 @@ inline std::string joined(const std::string& path, std::string_view name) {
   return text(path, '.', name);
 }
 
-/// Calls f(path, leaf) for each Param, Buffer, constant Tensor and Mode in the module, in order of declaration. Paths
-/// are dotted: "conv1.weight", "blocks.0.mlp.weight". Absent parameters are visited too.
+/// The parameters that a walk has met, and where.
+class Met {
+ public:
+  /// The place where this parameter was met first; null where that is here.
+  template <class P>
+  P* before(P& param) {
+    const auto [entry, fresh] = places_.try_emplace(param.identity().get(), Place{param.identity(), &param});
+    return fresh ? nullptr : static_cast<P*>(const_cast<void*>(entry->second.param));
+  }
+
+ private:
+  struct Place {
+    Ref<Identity> held;  // so that no other comes to have its address
+    const void* param;
+  };
+  std::map<const void*, Place> places_;
+};
+
 template <class M, class F>
-void walk(M& module, F&& f, const std::string& path = {}) {
-  if constexpr (Leaf<M>) {
+void walk(M& module, F& f, const std::string& path, Met& met) {
+  if constexpr (ParamLike<M>) {
+    if (M* const first = module.identity() ? met.before(module) : nullptr) {
+      if constexpr (!std::is_const_v<M>) module = *first;
+    } else {
+      f(path, module);
+    }
+  } else if constexpr (Leaf<M>) {
     f(path, module);
   } else if constexpr (Branch<M>) {
-    for_each_child(module, [&](std::string_view name, auto& child) { walk(child, f, joined(path, name)); });
+    for_each_child(module, [&](std::string_view name, auto& child) { walk(child, f, joined(path, name), met); });
+  } else {
+    static_assert(Checked<std::remove_const_t<M>>::kFits);
   }
+}
+
+/// Calls f(path, leaf) for each Param, Buffer, constant Tensor and Mode in the module, in order of declaration. Paths
+/// are dotted: "conv1.weight", "blocks.0.mlp.weight". Absent parameters are visited too. One parameter that is in several
+/// places is visited in the first of them; what f leaves there is put into the others.
+template <class M, class F>
+void walk(M& module, F&& f) {
+  Met met;
+  walk(module, f, {}, met);
 }
 
 }  // namespace kiln::nn

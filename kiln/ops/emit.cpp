@@ -69,6 +69,7 @@ Inputs taken(const op::Op& op, Inputs in, Values& held) {
 
 /// infer's answer, whose elements can be counted: what nobody has made yet may be of any size.
 Descs results_of(const op::Op& op, Inputs in) {
+  const OperandScope about(in);
   const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
   for (const Desc& desc : descs) {
     std::int64_t count = 1;

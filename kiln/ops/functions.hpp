@@ -160,8 +160,8 @@ Value softmax(const Value& x, int dim);
 Value log_softmax(const Value& x, int dim);
 /// Over the trailing dimensions that weight and bias have.
 Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon = 1e-5);
-/// logits [batch, classes], targets [batch] of class indices -> [batch]
-Value cross_entropy(const Value& logits, const Value& targets);
+/// logits [batch, classes], targets [batch] of class indices -> [batch]: what the mean of is cross_entropy()
+Value cross_entropy_each(const Value& logits, const Value& targets);
 
 // ---- a user's own --------------------------------------------------------------------------------------------------
 Values custom(Ref<const CustomOp> op, Inputs in);

@@ -33,6 +33,8 @@ void CrossEntropy::vjp(Backward& backward) const {
 
 }  // namespace op
 
-Value cross_entropy(const Value& logits, const Value& targets) { return emit(op::CrossEntropy{}, {logits, targets}); }
+Value cross_entropy_each(const Value& logits, const Value& targets) {
+  return emit(op::CrossEntropy{}, {logits, targets});
+}
 
 }  // namespace kiln

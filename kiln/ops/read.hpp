@@ -6,6 +6,7 @@
 //   TensorData data = co_await read_async(x);
 #pragma once
 #include <array>
+#include <concepts>
 #include <utility>
 
 #include "kiln/ops/backend.hpp"
@@ -58,8 +59,14 @@ Future<TensorData> read_async(const Value& value);
 Future<std::vector<TensorData>> read_async(Inputs values);
 std::vector<TensorData> read(Inputs values);
 
+/// A Value, or what stands for one.
+template <class T>
+concept Readable = std::convertible_to<T, Value> || requires(const T& x) {
+  { x.value() } -> std::same_as<const Value&>;
+};
+
 /// auto [a, b] = read(x, y): a std::array<TensorData, 2>.
-template <std::convertible_to<Value>... Vs>
+template <Readable... Vs>
 requires(sizeof...(Vs) >= 2) Future<std::array<TensorData, sizeof...(Vs)>> read_async(const Vs&... values) {
   const Value list[] = {Value(values)...};
   return {start_read(list), [](std::vector<TensorData> data) {
@@ -68,7 +75,7 @@ requires(sizeof...(Vs) >= 2) Future<std::array<TensorData, sizeof...(Vs)>> read_
             }(std::make_index_sequence<sizeof...(Vs)>());
           }};
 }
-template <std::convertible_to<Value>... Vs>
+template <Readable... Vs>
 requires(sizeof...(Vs) >= 2) std::array<TensorData, sizeof...(Vs)> read(const Vs&... values) {
   return read_async(values...).get();
 }

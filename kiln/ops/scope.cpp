@@ -9,6 +9,7 @@ thread_local bool recording = true, missed = false;
 thread_local Checkpointing::Strategy strategy = Checkpointing::None;
 thread_local KeyScope* key_scope = nullptr;
 thread_local const FailsWith* fails_with = nullptr;
+thread_local const OperandScope* operand_scope = nullptr;
 
 }  // namespace
 
@@ -29,6 +30,10 @@ void note_unrecorded() { missed = true; }
 Checkpointing::Checkpointing(Strategy chosen) : before_(strategy) { strategy = chosen; }
 Checkpointing::~Checkpointing() { strategy = before_; }
 Checkpointing::Strategy checkpointing() { return strategy; }
+
+OperandScope::OperandScope(Inputs operands) : operands_(operands), outer_(operand_scope) { operand_scope = this; }
+OperandScope::~OperandScope() { operand_scope = outer_; }
+const OperandScope* OperandScope::innermost() { return operand_scope; }
 
 KeyScope::KeyScope(std::vector<Key>& keys, Mode mode) : keys_(keys), mode_(mode), outer_(key_scope) {
   key_scope = this;

@@ -48,6 +48,38 @@ class Probe {
 /// emit() tells Probes that it recorded nothing where it would have.
 void note_unrecorded();
 
+/// While it lives, errors that this thread raises are about these operands. Scopes nest.
+class OperandScope {
+ public:
+  explicit OperandScope(Inputs operands);
+  ~OperandScope();
+  OperandScope(const OperandScope&) = delete;
+  OperandScope& operator=(const OperandScope&) = delete;
+
+  /// Calls f(value) for each operand, those of the innermost scope first.
+  template <class F>
+  static void each(F&& f) {
+    for (const OperandScope* scope = innermost(); scope; scope = scope->outer_)
+      for (const Value& value : scope->operands_) f(value);
+  }
+
+ private:
+  static const OperandScope* innermost();
+  Inputs operands_;
+  const OperandScope* outer_;
+};
+
+/// require<E>(holds, parts...), an error being about `operands`: for functions that check before they ask for an op.
+template <class E, class... Parts>
+void require_of(std::initializer_list<const Value*> operands, bool holds, const Parts&... parts) {
+  if (holds) [[likely]]
+    return;
+  Values values;
+  for (const Value* value : operands) values.push_back(*value);
+  const OperandScope about(values);
+  fail<E>(parts...);
+}
+
 /// While it lives, keys that this thread draws from any device are noted in `keys`, or are taken from there while the
 /// devices' streams stand still. Scopes nest: what is taken from an inner one is not noted in an outer.
 class KeyScope {

@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <utility>
 
 #include "kiln/core/scalar.hpp"
 #include "kiln/core/tensor_data.hpp"
@@ -29,7 +30,8 @@ class Value {
   bool is_scalar() const { return is_scalar_; }
   const Scalar& scalar() const { return scalar_; }
 
-  const Shape& shape() const { return node_ ? node_->desc.shape : shape_of_number(); }
+  const Shape& shape() const& { return node_ ? node_->desc.shape : shape_of_number(); }
+  Shape shape() && { return std::as_const(*this).shape(); }
   /// Of a plain number: float32, int64 or bool.
   DType dtype() const { return node_ ? node_->desc.dtype : dtype_of_number(); }
   int rank() const { return shape().size(); }

@@ -49,7 +49,8 @@ class Optimizer {
     static_assert(UpdateRule<Rule>);
     rule_.check();
     nn::require_trainable(Rule::kName, model);
-    visit_params(model, [&](const std::string& path, const auto& param) { states_[path] = state_of(path, param); });
+    visit_params(
+        model, [&](const std::string& path, const auto& param) { states_[path] = state_of(path, param.value()); });
   }
 
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
@@ -68,9 +69,9 @@ class Optimizer {
     visit_params(std::as_const(model), [&](const std::string& path, const auto& param) {
       const Value* grad = grads.find(path);
       if (!grad) return;
-      require_gradient(Rule::kName, path, param, *grad);
+      require_gradient(Rule::kName, path, param.value(), *grad);
       Update& update = updates[path];
-      update.state = state_of(path, param);
+      update.state = state_of(path, param.value());
       update.param = updated(param.value().detach(), *grad, rate, update.state);
       ++update.state.steps;
       made.push_back(update.param);

@@ -42,7 +42,7 @@ std::vector<std::string> misfits(const TensorFileView& record, const std::vector
 
 Value taken_over(const TensorView& tensor, const Value& expected) {
   TensorData data(tensor.shape, tensor.dtype, {tensor.bytes.begin(), tensor.bytes.end()});
-  if (expected.is_scalar()) return Value(data.to(DType::I64).as<std::int64_t>()[0]);
+  if (expected.is_scalar()) return Value(data.to_vector<std::int64_t>()[0]);
   return from_data(tensor.dtype == expected.dtype() ? std::move(data) : data.to(expected.dtype()), expected.device());
 }
 

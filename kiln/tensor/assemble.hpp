@@ -45,13 +45,13 @@ KILN_STACK(dstack, 3)
 /// block_diag(a, b): matrices along the diagonal of one that is zero elsewhere.
 template <class K, std::same_as<Tensor<2, K>>... More>
 Tensor<2, K> block_diag(const Tensor<2, K>& first, const More&... more) {
-  return Typed{block_diag(Values{first, more...})};
+  return Typed{block_diag(Values{first.value(), more.value()...})};
 }
 
 /// auto [a, b] = broadcast_tensors(x, y): views of the shape that they broadcast to.
 template <int... D, class... K>
 std::tuple<Tensor<kLargest<D...>, K>...> broadcast_tensors(const Tensor<D, K>&... x) {
-  Values values = broadcast_tensors(Values{x...});
+  Values values = broadcast_tensors(Values{x.value()...});
   std::size_t next = 0;
   return {Tensor<kLargest<D...>, K>(Typed{std::move(values[next++])})...};
 }
@@ -62,7 +62,7 @@ std::tuple<Tensor<kLargest<D...>, K>...> broadcast_tensors(const Tensor<D, K>&..
 template <GridOrder order = GridOrder::IJ, class K, std::same_as<Tensor<1, K>>... More>
 std::array<Tensor<1 + sizeof...(More), K>, 1 + sizeof...(More)> meshgrid(const Tensor<1, K>& first,
                                                                          const More&... more) {
-  const Values grids = meshgrid(Values{first, more...}, order);
+  const Values grids = meshgrid(Values{first.value(), more.value()...}, order);
   std::array<Tensor<1 + sizeof...(More), K>, 1 + sizeof...(More)> result;
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = Typed{grids[i]};
   return result;
@@ -70,7 +70,7 @@ std::array<Tensor<1 + sizeof...(More), K>, 1 + sizeof...(More)> meshgrid(const T
 /// The same in one tensor [n, m, ..., vectors].
 template <GridOrder order = GridOrder::IJ, class K, std::same_as<Tensor<1, K>>... More>
 Tensor<2 + sizeof...(More), K> meshgrid_stack(const Tensor<1, K>& first, const More&... more) {
-  return Typed{meshgrid_stack(Values{first, more...}, order)};
+  return Typed{meshgrid_stack(Values{first.value(), more.value()...}, order)};
 }
 /// [sizes..., D]: each element's own index.
 template <std::size_t D>
@@ -80,7 +80,7 @@ Tensor<D + 1, Int> cartesian_grid(const std::int64_t (&shape)[D], const Device& 
 /// [n * m * ..., vectors]: every choice of an element from each, the last changing fastest.
 template <class K, std::same_as<Tensor<1, K>>... More>
 Tensor<2, K> cartesian_prod(const Tensor<1, K>& first, const More&... more) {
-  return Typed{cartesian_prod(Values{first, more...})};
+  return Typed{cartesian_prod(Values{first.value(), more.value()...})};
 }
 /// [choices, count]: every choice of `count` elements, in their order; with an element again, if `again`.
 template <class K>

@@ -41,19 +41,18 @@ Tensor<D, K> ones_like(const Tensor<D, K>& x) {
   return Typed{ones_like(x.value())};
 }
 
-/// 0, 1, ... up to but without `end`; Int or Float as the numbers are.
-template <Number N>
-Tensor<1, KindOf<N>> arange(N end, const Device& device, DType dtype = KindOf<N>::kDefault) {
-  return Typed{arange(N{0}, end, N{1}, device, dtype)};
-}
-/// start, start + step, ... up to but without `end`.
-template <Number N>
-Tensor<1, KindOf<N>> arange(N start, N end, const Device& device, DType dtype = KindOf<N>::kDefault) {
-  return Typed{arange(start, end, N{1}, device, dtype)};
-}
+/// start, start + step, ... up to but without `end`; Int or Float as the numbers are. By default from 0 in steps of 1.
 template <Number N>
 Tensor<1, KindOf<N>> arange(N start, N end, N step, const Device& device, DType dtype = KindOf<N>::kDefault) {
   return Typed{arange(Scalar(start), Scalar(end), Scalar(step), device, dtype)};
+}
+template <Number N>
+Tensor<1, KindOf<N>> arange(N end, const Device& device, DType dtype = KindOf<N>::kDefault) {
+  return arange(N{0}, end, N{1}, device, dtype);
+}
+template <Number N>
+Tensor<1, KindOf<N>> arange(N start, N end, const Device& device, DType dtype = KindOf<N>::kDefault) {
+  return arange(start, end, N{1}, device, dtype);
 }
 
 /// [count]: from `start` to `end`, both included, in equal steps.

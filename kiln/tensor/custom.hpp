@@ -71,7 +71,7 @@ class UserOpFace final : public CustomOp {
 /// The results of `op` on the operands, of any ranks and kinds.
 template <UserOp T, class... Operands>
 Values custom_all(T op, const Operands&... operands) {
-  return custom(make_ref<const UserOpFace<T>>(std::move(op)), Values{operands...});
+  return custom(make_ref<const UserOpFace<T>>(std::move(op)), Values{Value(operands)...});
 }
 
 /// The result of `op`, a tensor like the first operand; custom<Tensor<1>>(op, x) where it is another.

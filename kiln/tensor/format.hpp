@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "kiln/ops/value.hpp"
+#include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
 
@@ -25,5 +25,9 @@ void set_print_options(const PrintOptions& options);
 std::string to_text(const TensorData& data, const PrintOptions& options = print_options());
 /// Waits for the device.
 std::string to_text(const Value& tensor, const PrintOptions& options = print_options());
+template <int D, class K>
+std::string to_text(const Tensor<D, K>& tensor, const PrintOptions& options = print_options()) {
+  return to_text(tensor.value(), options);
+}
 
 }  // namespace kiln

@@ -40,6 +40,11 @@ struct Bool {
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 
+/// What counts dimensions, sizes and places. A bool does not: x.sum(0, true) would be PyTorch's "keep", and means nothing
+/// here.
+template <class T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+
 template <class T>
 using KindOf = std::conditional_t<std::is_same_v<T, bool>, Bool, std::conditional_t<std::is_integral_v<T>, Int, Float>>;
 

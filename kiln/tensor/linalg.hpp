@@ -22,7 +22,7 @@ template <int D>
 struct LuFactorsOf {
   LuFactorsOf(LuFactors factors)
       : packed(std::move(factors.packed)), permutation(std::move(factors.permutation)), sign(std::move(factors.sign)) {}
-  operator LuFactors() const { return {packed, permutation, sign}; }
+  operator LuFactors() const { return {packed.value(), permutation.value(), sign.value()}; }
   Tensor<D> packed;
   Tensor<D - 1, Int> permutation;
   Tensor<D - 2> sign;

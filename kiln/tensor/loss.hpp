@@ -12,14 +12,10 @@ inline constexpr int kLossRank = R == Reduction::None ? D : 0;
 
 // ---- of classes ----------------------------------------------------------------------------------------------------
 
-/// logits [batch, classes], targets [batch] of class indices -> [batch]: -log_softmax(logits)[target]
-inline Tensor<1> cross_entropy(const Tensor<2>& logits, const Tensor<1, Int>& targets) {
-  return Typed{cross_entropy(logits.value(), targets.value())};
-}
 /// logits [batch, classes, sizes...], targets [batch, sizes...] of class indices.
 template <Reduction R = Reduction::Mean, int D>
 Tensor<kLossRank<R, D - 1>> cross_entropy(const Tensor<D>& logits, const Tensor<D - 1, Int>& targets,
-                                          const CrossEntropyOptions& options) {
+                                          const CrossEntropyOptions& options = {}) {
   return Typed{cross_entropy(logits.value(), targets.value(), options, R)};
 }
 /// Targets are probabilities of the shape of logits.

@@ -7,12 +7,12 @@ namespace kiln {
 
 /// vector_norm(x, p) of all elements, vector_norm(x, p, 0, -1) over some dimensions; vector_norm(keep, x, p, -1) leaves
 /// them with size 1.
-template <int D, class K, std::integral... Dim>
+template <int D, class K, Integer... Dim>
 Tensor<(sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim)))> vector_norm(const Tensor<D, K>& x,
                                                                                      double p = 2, Dim... dims) {
   return Typed{vector_norm(x.value(), p, dims_or_all({dims...}, D))};
 }
-template <int D, class K, std::integral... Dim>
+template <int D, class K, Integer... Dim>
 Tensor<D> vector_norm(Keep, const Tensor<D, K>& x, double p = 2, Dim... dims) {
   return Typed{vector_norm(x.value(), p, dims_or_all({dims...}, D), true)};
 }

@@ -62,7 +62,11 @@ struct fmt::formatter<kiln::Value> : kiln::TensorFormatter {
 };
 
 template <int D, class K>
-struct fmt::formatter<kiln::Tensor<D, K>> : fmt::formatter<kiln::Value> {};
+struct fmt::formatter<kiln::Tensor<D, K>> : kiln::TensorFormatter {
+  auto format(const kiln::Tensor<D, K>& x, fmt::format_context& context) const {
+    return kiln::write(text_of(x.value()), context);
+  }
+};
 
 template <class T, int N>
 struct fmt::formatter<kiln::InlineList<T, N>> : kiln::TextFormatter<kiln::InlineList<T, N>> {};

@@ -6,6 +6,7 @@
 
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/update.hpp"
+#include "kiln/tensor/kind.hpp"
 
 namespace kiln {
 
@@ -27,7 +28,7 @@ inline constexpr Ellipsis ellipsis;
 /// for a dimension, or a mask for the dimensions that it has.
 struct IndexEntry {
   enum class Type : std::uint8_t { Index, Slice, Rest, Places };
-  IndexEntry(std::integral auto index) : type(Type::Index), index(static_cast<std::int64_t>(index)) {}
+  IndexEntry(Integer auto index) : type(Type::Index), index(static_cast<std::int64_t>(index)) {}
   IndexEntry(const Range& slice) : type(Type::Slice), slice(slice) {}
   IndexEntry(Ellipsis) : type(Type::Rest) {}
   explicit IndexEntry(const Value& places) : type(Type::Places), places(places) {}

@@ -68,12 +68,12 @@ KILN_TRANSFORM(idct, DctOptions, D)
 #undef KILN_TRANSFORM
 
 /// fftshift(x, 0, 1): element 0 of these dimensions moves to the middle.
-template <int D, class K, std::integral... Dim>
+template <int D, class K, Integer... Dim>
 Tensor<D, K> fftshift(const Tensor<D, K>& x, Dim... dims) {
   static_assert(sizeof...(Dim) > 0, "fftshift: name the dimensions to shift");
   return Typed{fftshift(x.value(), Dims{dims...})};
 }
-template <int D, class K, std::integral... Dim>
+template <int D, class K, Integer... Dim>
 Tensor<D, K> ifftshift(const Tensor<D, K>& x, Dim... dims) {
   static_assert(sizeof...(Dim) > 0, "ifftshift: name the dimensions to shift");
   return Typed{ifftshift(x.value(), Dims{dims...})};

@@ -11,13 +11,13 @@ template <int D>
 struct TensorVarianceAndMean {
   Tensor<D> variance, mean;
 };
-template <int D, std::integral... Dim>
+template <int D, Integer... Dim>
 auto var_mean(const Tensor<D>& x, Correction correction, Dim... dims)
     -> TensorVarianceAndMean<sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim))> {
   const VarianceAndMean result = variance_and_mean(x.value(), dims_or_all({dims...}, D), correction.less);
   return {Typed{result.variance}, Typed{result.mean}};
 }
-template <int D, std::integral... Dim>
+template <int D, Integer... Dim>
 auto var_mean(const Tensor<D>& x, Dim... dims) {
   return var_mean(x, Correction{}, dims...);
 }
@@ -27,7 +27,7 @@ template <int D, class K>
 struct TensorExtremes {
   Tensor<D, K> least, most;
 };
-template <int D, class K, std::integral... Dim>
+template <int D, class K, Integer... Dim>
 auto aminmax(const Tensor<D, K>& x, Dim... dims)
     -> TensorExtremes<sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim)), K> {
   const Extremes result = aminmax(x.value(), dims_or_all({dims...}, D));
@@ -35,7 +35,7 @@ auto aminmax(const Tensor<D, K>& x, Dim... dims)
 }
 
 /// The mean along `dims`, or of everything, weighted by `weights`, which broadcast to x.
-template <int D, int E, std::integral... Dim>
+template <int D, int E, Integer... Dim>
 auto average(const Tensor<D>& x, const Tensor<E>& weights, Dim... dims)
     -> Tensor<sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim))> {
   return Typed{average(x.value(), weights.value(), dims_or_all({dims...}, D))};

@@ -57,6 +57,15 @@ struct OperandTraits<Tensor<D, K>> {
 };
 template <class T>
 concept Operand = requires { typename OperandTraits<T>::Kind; };
+/// What the functions over Value take.
+template <int D, class K>
+const Value& value_of(const Tensor<D, K>& x) {
+  return x.value();
+}
+template <Number N>
+Value value_of(N number) {
+  return number;
+}
 template <Operand T>
 using KindOfOperand = typename OperandTraits<T>::Kind;
 /// The rank of what `A` and `B` broadcast to: the larger one.
@@ -95,7 +104,7 @@ struct EntryTraits {};
 /// `kDropped` dimensions of x go; a tensor of places brings `kPlaces` in their stead (-1: it is none).
 template <std::convertible_to<IndexEntry> T>
 struct EntryTraits<T> {
-  static constexpr int kDropped = std::integral<T>, kPlaces = -1;
+  static constexpr int kDropped = Integer<T>, kPlaces = -1;
 };
 template <int E>
 struct EntryTraits<Tensor<E, Int>> {
@@ -117,7 +126,7 @@ IndexEntry index_entry(const T& entry) {
 template <int D, class K>
 class Tensor {
   static_assert(0 <= D && D <= kMaxRank, "a tensor has 0 to 8 dimensions");
-  template <std::integral... Dim>
+  template <Integer... Dim>
   static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
   /// The rank of x(entries...). Tensors of places broadcast together.
   template <Entry... Entries>
@@ -164,10 +173,13 @@ class Tensor {
   }
 
   // ---- what it is --------------------------------------------------------------------------------------------------
-  operator const Value&() const { return value_; }
-  const Value& value() const { return value_; }
+  /// Explicit: a call that fits no function over tensors must not end in one over Values.
+  explicit operator const Value&() const { return value_; }
+  const Value& value() const& { return value_; }
+  Value value() && { return std::move(value_); }
   bool empty() const { return value_.empty(); }
-  const Shape& shape() const { return value_.shape(); }
+  const Shape& shape() const& { return value_.shape(); }
+  Shape shape() && { return value_.shape(); }
   std::int64_t dim(int i) const { return value_.dim(i); }
   std::int64_t numel() const { return value_.numel(); }
   DType dtype() const { return value_.dtype(); }
@@ -224,32 +236,27 @@ class Tensor {
 #define KILN_BINARY(Name, function, domain, ...)                                                                   \
   template <Operand Y>                                                                                             \
   Tensor<kJoinedRank<Tensor, Y>, Joined<K, KindOfOperand<Y>>> function(const Y& y) const requires Has<K>::domain { \
-    return Typed{kiln::function(value_, y)};                                                                       \
+    return Typed{kiln::function(value_, value_of(y))};                                                                       \
   }
 #define KILN_COMPARISON(Name, function, domain, ...)                                        \
   template <Operand Y>                                                                      \
   Tensor<kJoinedRank<Tensor, Y>, Bool> function(const Y& y) const requires Has<K>::domain { \
-    return Typed{kiln::function(value_, y)};                                                \
+    return Typed{kiln::function(value_, value_of(y))};                                                \
   }
 #include "kiln/ops/elementwise.def"
 
   template <Operand Low, Operand High>
   Tensor clamp(const Low& low, const High& high) const requires Has<K>::Number {
-    return Typed{kiln::clamp(value_, low, high)};
-  }
-  /// x with `value` where the mask is true.
-  template <int E, Number N>
-  Tensor mask_fill(const Tensor<E, Bool>& mask, N value) const {
-    return Typed{kiln::where(mask, value, value_)};
+    return Typed{kiln::clamp(value_, value_of(low), value_of(high))};
   }
 
   // ---- reductions: x.sum() of everything, x.sum(0, -1) of some dimensions, x.sum(keep, -1) leaves them with size 1 --
 #define KILN_REDUCE(function, Result, domain)                                            \
-  template <std::integral... Dim>                                                        \
+  template <Integer... Dim>                                                        \
   Tensor<kReduced<Dim...>, Result> function(Dim... dims) const requires Has<K>::domain { \
     return Typed{kiln::function(value_, dims_or_all({dims...}, D))};                     \
   }                                                                                      \
-  template <std::integral... Dim>                                                        \
+  template <Integer... Dim>                                                        \
   Tensor<D, Result> function(Keep, Dim... dims) const requires Has<K>::domain {          \
     return Typed{kiln::function(value_, dims_or_all({dims...}, D), true)};               \
   }
@@ -271,19 +278,19 @@ class Tensor {
 #undef KILN_REDUCE
   // Divided by count - 1, as of a sample, or by what a Correction says.
 #define KILN_SPREAD(function, over_dims)                                                               \
-  template <std::integral... Dim>                                                                      \
+  template <Integer... Dim>                                                                      \
   Tensor<kReduced<Dim...>> function(Dim... dims) const requires Has<K>::Float {                        \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D))};                                  \
   }                                                                                                    \
-  template <std::integral... Dim>                                                                      \
+  template <Integer... Dim>                                                                      \
   Tensor<D> function(Keep, Dim... dims) const requires Has<K>::Float {                                 \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), 1, true)};                         \
   }                                                                                                    \
-  template <std::integral... Dim>                                                                      \
+  template <Integer... Dim>                                                                      \
   Tensor<kReduced<Dim...>> function(Correction correction, Dim... dims) const requires Has<K>::Float { \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), correction.less)};                 \
   }                                                                                                    \
-  template <std::integral... Dim>                                                                      \
+  template <Integer... Dim>                                                                      \
   Tensor<D> function(Keep, Correction correction, Dim... dims) const requires Has<K>::Float {          \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), correction.less, true)};           \
   }
@@ -361,7 +368,7 @@ class Tensor {
 
   // ---- views -------------------------------------------------------------------------------------------------------
   /// x.reshape(2, -1): the number of sizes is the new rank; one may be -1, whatever is left.
-  template <std::integral... Size>
+  template <Integer... Size>
   Tensor<sizeof...(Size), K> reshape(Size... sizes) const {
     return Typed{kiln::reshape(value_, {sizes...})};
   }
@@ -380,24 +387,24 @@ class Tensor {
     return Typed{kiln::reshape(value_, other.shape())};
   }
   /// New dimensions of size 1, which stand at `dims` of the result (-1: at the end).
-  template <std::integral... Dim>
+  template <Integer... Dim>
   Tensor<D + sizeof...(Dim), K> unsqueeze(Dim... dims) const requires(sizeof...(Dim) > 0) {
     return Typed{kiln::unsqueeze(value_, Dims{dims...})};
   }
   /// Drops `dims`, which must have size 1.
-  template <std::integral... Dim>
+  template <Integer... Dim>
   Tensor<D - static_cast<int>(sizeof...(Dim)), K> squeeze(Dim... dims) const requires(sizeof...(Dim) > 0) {
     return Typed{kiln::squeeze(value_, Dims{dims...})};
   }
   /// Dimension i of the result is dimension dims[i] of this.
-  template <std::integral... Dim>
+  template <Integer... Dim>
   Tensor permute(Dim... dims) const requires(sizeof...(Dim) == D) {
     return Typed{kiln::permute(value_, {dims...})};
   }
   Tensor transpose(int dim1 = -2, int dim2 = -1) const { return Typed{kiln::transpose(value_, dim1, dim2)}; }
   Tensor t() const requires(D == 2) { return transpose(); }
   /// Repeats dimensions of size 1, and adds leading ones, without copying.
-  template <std::integral... Size>
+  template <Integer... Size>
   Tensor<sizeof...(Size), K> expand(Size... sizes) const {
     return Typed{kiln::expand(value_, {sizes...})};
   }
@@ -412,7 +419,7 @@ class Tensor {
   /// Dimension `from` becomes dimension `to`; the others keep their order.
   Tensor movedim(int from, int to) const { return Typed{kiln::movedim(value_, {from}, {to})}; }
   Tensor movedim(const Dims& from, const Dims& to) const { return Typed{kiln::movedim(value_, from, to)}; }
-  template <std::integral... Dim>
+  template <Integer... Dim>
   Tensor flip(Dim... dims) const {
     return Typed{kiln::flip(value_, {dims...})};
   }
@@ -426,12 +433,12 @@ class Tensor {
   Tensor roll(std::int64_t shift, int dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
   Tensor roll(const Dims& shifts, const Dims& dims) const { return Typed{kiln::roll(value_, shifts, dims)}; }
   /// Laid side by side, times[i] times along dimension i.
-  template <std::integral... Times>
+  template <Integer... Times>
   Tensor repeat(Times... times) const requires(sizeof...(Times) == D) {
     return Typed{kiln::repeat(value_, {times...})};
   }
   /// As repeat(), but this or `times`, whichever is shorter, gets leading ones.
-  template <std::integral... Times>
+  template <Integer... Times>
   Tensor<kLargest<D, static_cast<int>(sizeof...(Times))>, K> tile(Times... times) const {
     return Typed{kiln::tile(value_, {times...})};
   }
@@ -518,7 +525,7 @@ class Tensor {
   Tensor assign(const V& value, const Entries&... entries) const {
     static_assert(OperandTraits<V>::kRank <= kIndexed<Entries...>,
                   "assign: the value has more dimensions than x(entries...)");
-    return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value)};
+    return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value_of(value))};
   }
   /// The same with another mode: x.update(Update::Add, 1.0, i, j) adds as often as a place is named.
   template <Operand V, Entry... Entries>
@@ -526,41 +533,41 @@ class Tensor {
     static_assert(OperandTraits<V>::kRank <= kIndexed<Entries...>,
                   "update: the value has more dimensions than x(entries...)");
     return Typed{
-        index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value, mode)};
+        index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value_of(value), mode)};
   }
 
   // One index for each element. Indices are 0 to size - 1, except where negative ones are said to count from the end.
   // How writes update, and what their gradients are: ops/update.hpp and ops/functions/index.hpp.
   /// result[i][j] = x[i][index[i][j]] for dim = 1
-  Tensor gather(int dim, const Tensor<D, Int>& index) const { return Typed{kiln::gather(value_, dim, index)}; }
+  Tensor gather(int dim, const Tensor<D, Int>& index) const { return Typed{kiln::gather(value_, dim, index.value())}; }
   /// This with what gather() with the same index would read updated by `source`.
   Tensor scatter(int dim, const Tensor<D, Int>& index, const Tensor& source, Update update = Update::Assign) const {
-    return Typed{kiln::scatter(value_, dim, index, source, update)};
+    return Typed{kiln::scatter(value_, dim, index.value(), source.value(), update)};
   }
   Tensor scatter_add(int dim, const Tensor<D, Int>& index, const Tensor& source) const requires Has<K>::Number {
-    return Typed{kiln::scatter_add(value_, dim, index, source)};
+    return Typed{kiln::scatter_add(value_, dim, index.value(), source.value())};
   }
   /// gather(), but both broadcast beside `dim`; negative indices count from the end.
   Tensor take_along_dim(const Tensor<D, Int>& index, int dim) const {
-    return Typed{kiln::take_along_dim(value_, index, dim)};
+    return Typed{kiln::take_along_dim(value_, index.value(), dim)};
   }
   /// The elements of this flattened; negative indices count from the end.
   template <int E>
   Tensor<E, K> take(const Tensor<E, Int>& index) const {
-    return Typed{kiln::take(value_, index)};
+    return Typed{kiln::take(value_, index.value())};
   }
 
   // One index for each slice.
   /// Slices of `dim`, which becomes the dimensions of `index`.
   template <int E>
   Tensor<D - 1 + E, K> select(int dim, const Tensor<E, Int>& index) const {
-    return Typed{kiln::select(value_, dim, index)};
+    return Typed{kiln::select(value_, dim, index.value())};
   }
   /// This with what select() with the same index would read updated by `source`.
   template <int E>
   Tensor select_assign(int dim, const Tensor<E, Int>& index, const Tensor<D - 1 + E, K>& source,
                        Update update = Update::Assign) const {
-    return Typed{kiln::select_assign(value_, dim, index, source, update)};
+    return Typed{kiln::select_assign(value_, dim, index.value(), source.value(), update)};
   }
   Tensor index_select(int dim, const Tensor<1, Int>& index) const { return select(dim, index); }
   Tensor index_add(int dim, const Tensor<1, Int>& index, const Tensor& source) const requires Has<K>::Number {
@@ -570,37 +577,39 @@ class Tensor {
     return select_assign(dim, index, source);
   }
   Tensor index_fill(int dim, const Tensor<1, Int>& index, Literal number) const {
-    return Typed{kiln::index_fill(value_, dim, index, number)};
+    return Typed{kiln::index_fill(value_, dim, index.value(), number)};
   }
 
   // Several indices for each: index [..., k] names elements of the first k dimensions; negative ones from the end.
   /// x.gather_nd<R>(index): [..., the other dimensions], R of them in all.
   template <int R, int E>
   Tensor<R, K> gather_nd(const Tensor<E, Int>& index) const {
-    return Typed{kiln::gather_nd(value_, index)};
+    return Typed{kiln::gather_nd(value_, index.value())};
   }
   template <int E, int R>
   Tensor scatter_nd(const Tensor<E, Int>& index, const Tensor<R, K>& source, Update update = Update::Assign) const {
-    return Typed{kiln::scatter_nd(value_, index, source, update)};
+    return Typed{kiln::scatter_nd(value_, index.value(), source.value(), update)};
   }
 
   // Masks.
   /// The elements where the mask is true, in row-major order. Waits for the device.
-  Tensor<1, K> mask_select(const Tensor<D, Bool>& mask) const { return Typed{kiln::mask_select(value_, mask)}; }
+  Tensor<1, K> mask_select(const Tensor<D, Bool>& mask) const { return Typed{kiln::mask_select(value_, mask.value())}; }
   /// `value` where the mask is true, this elsewhere; all broadcast.
   template <int E, Operand V>
   Tensor<kLargest<kJoinedRank<Tensor, V>, E>, Joined<K, KindOfOperand<V>>> mask_where(const Tensor<E, Bool>& mask,
                                                                                       const V& value) const {
-    return Typed{kiln::mask_where(value_, mask, value)};
+    return Typed{kiln::mask_where(value_, mask.value(), value_of(value))};
   }
-  template <int E>
-  Tensor<kLargest<D, E>, K> mask_fill(const Tensor<E, Bool>& mask, Literal number) const {
-    return Typed{kiln::mask_fill(value_, mask, number)};
+  /// `number` where the mask is true; its kind must not be above the tensor's.
+  template <int E, Number N>
+  requires std::same_as<Joined<K, KindOf<N>>, K>
+  Tensor<kLargest<D, E>, K> mask_fill(const Tensor<E, Bool>& mask, N number) const {
+    return Typed{kiln::mask_fill(value_, mask.value(), number)};
   }
   /// This with the places where the mask is true filled with the first elements of `source`. Waits for the device.
   template <int E>
   Tensor masked_scatter(const Tensor<D, Bool>& mask, const Tensor<E, K>& source) const {
-    return Typed{kiln::masked_scatter(value_, mask, source)};
+    return Typed{kiln::masked_scatter(value_, mask.value(), source.value())};
   }
   /// Where the elements are not zero: an index for each dimension. Waits for the device.
   std::array<Tensor<1, Int>, D> nonzero() const requires(D >= 1) {
@@ -625,7 +634,7 @@ class Tensor {
   /// [..., m, k] x [..., k, n] -> [..., m, n]; leading dimensions broadcast, so ranks may differ.
   template <int E, class L>
   Tensor<(D < E ? E : D), Joined<K, L>> matmul(const Tensor<E, L>& y) const requires(D >= 2 && E >= 2) {
-    return Typed{kiln::matmul(value_, y)};
+    return Typed{kiln::matmul(value_, y.value())};
   }
   Tensor softmax(int dim) const requires Has<K>::Float { return Typed{kiln::softmax(value_, dim)}; }
   Tensor log_softmax(int dim) const requires Has<K>::Float { return Typed{kiln::log_softmax(value_, dim)}; }
@@ -639,6 +648,12 @@ class Tensor {
 
   Value value_;
 };
+
+/// How error sentences name an operand: "float32 [2, 3]".
+template <int D, class K>
+void append(std::string& out, const Tensor<D, K>& x) {
+  append(out, x.value());
+}
 
 /// auto [values, indices] = x.topk(5, -1);
 template <int D, class K>

@@ -44,7 +44,7 @@ const Rows losses({
     {"l1_loss", [](In in) { return l1_loss(in[0], in[1]); }},
     {"smooth_l1_loss", [](In in) { return smooth_l1_loss(in[0], in[1], 0.7); }},
     {"huber_loss", [](In in) { return huber_loss(in[0], in[1], 0.7, Reduction::Sum); }},
-    {"cross_entropy", [](In in) { return mean(cross_entropy(in[0], in[1])); }},
+    {"cross_entropy", [](In in) { return cross_entropy(in[0], in[1]); }},
     {"cross_entropy.options",
      [](In in) { return cross_entropy(in[0], in[1], {.weights = in[2], .ignore = 1, .label_smoothing = 0.2}); }},
     {"cross_entropy.probabilities", [](In in) { return cross_entropy(in[0], in[1], CrossEntropyOptions{}); }},

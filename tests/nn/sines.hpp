@@ -22,7 +22,7 @@ Tensor<D> sines_of(const Shape& shape, double step = 0.37, double start = 0) {
   return Tensor<D>(sines(shape, step, start));
 }
 
-inline void expect_values(const Value& actual, const Shape& shape, std::initializer_list<double> expected) {
+inline void expect_values(const auto& actual, const Shape& shape, std::initializer_list<double> expected) {
   EXPECT_EQ(difference(actual.data().to(DType::F64), TensorData::of<double>(shape, expected), {1e-5, 2e-6}), "");
 }
 

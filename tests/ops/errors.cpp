@@ -115,7 +115,7 @@ const WrongCall kCalls[] = {
      [] { layer_norm(floats({2, 3}), floats({4}), floats({4})); }},
     {"IndexError: softmax: dimension 2 is out of range for rank 2", [] { softmax(floats({2, 3}), 2); }},
     {"ShapeError: cross_entropy: needs logits [batch, classes] and targets [batch], got [2, 3] and [3]",
-     [] { cross_entropy(floats({2, 3}), integers({3})); }},
+     [] { cross_entropy_each(floats({2, 3}), integers({3})); }},
     {"ShapeError: item: float32 [2] has 2 elements, not one", [] { (void)floats({2}).item(); }},
     {"ShapeError: shape [2, -1] has a negative size", [] { zeros({2, -1}, Device::cpu()); }},
     {"ShapeError: shape [4611686018427387904, 4] has more than 2^63 - 1 elements",

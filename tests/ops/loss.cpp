@@ -8,7 +8,7 @@ namespace {
 Row cross_entropy_row(std::string name, std::int64_t batch, std::int64_t classes) {
   return {.name = std::move(name),
           .operands = {{{batch, classes}}, {{batch}, 0, static_cast<double>(classes), Operand::Index}},
-          .function = [](const Values& in) { return Values{cross_entropy(in[0], in[1])}; },
+          .function = [](const Values& in) { return Values{cross_entropy_each(in[0], in[1])}; },
           .meaning =
               [=](const std::vector<Array>& in) {
                 Array result({batch});

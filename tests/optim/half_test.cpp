@@ -20,7 +20,7 @@ struct Model {
 Model make_model(DType dtype) { return {.weight = nn::Param<1>(Tensor<1>::of({1.0, -2.0}, kDevice, dtype))}; }
 GradientsParams gradients(const std::vector<double>& values, DType dtype = DType::F32) {
   GradientsParams grads;
-  grads.by_path["weight"] = Tensor<1>::of(values, kDevice).to(dtype);
+  grads.by_path["weight"] = Tensor<1>::of(values, kDevice).to(dtype).value();
   return grads;
 }
 std::vector<double> weight_of(const Model& model) { return model.weight.to_vector<double>(); }

@@ -38,7 +38,7 @@ TEST(Tensors, AreMadeComputedIndexedAndRead) {
   EXPECT_EQ(mean, 3.5f);
   EXPECT_EQ(numbers, (std::vector<float>{1, 2, 3, 4, 5, 6}));
 
-  Value any = a;        // rank and kind at run time
+  Value any(a);         // rank and kind at run time
   Tensor<2> back(any);  // or an error that says what it is
   EXPECT_EQ(back.to_vector(), numbers);
 }

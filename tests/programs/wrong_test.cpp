@@ -25,7 +25,7 @@ TEST(WrongPrograms, ShapesThatDoNotFit) {
 }
 
 TEST(WrongPrograms, RanksAndKindsThatAreKnownAtRunTimeAlone) {
-  const Value any = zeros({3}, device());
+  const Value any(zeros({3}, device()));
   EXPECT_EQ(sentence_of([&] { return Tensor<2>(any); }), "ShapeError: expected a tensor of rank 2, got float32 [3]");
   EXPECT_EQ(sentence_of([&] { return Tensor<1, Int>(any); }),
             "DTypeError: expected a tensor of integers, got float32 [3]");

@@ -24,9 +24,9 @@ struct Model {
 
 Model make_model(const Device& device, std::int64_t width = 4) {
   const nn::LinearConfig linear{.in = width, .out = width};
-  const Block block{linear.init(device), nn::BatchNormConfig{.channels = width}.init(device)};
+  const auto block = [&] { return Block{linear.init(device), nn::BatchNormConfig{.channels = width}.init(device)}; };
   return {.embedding = nn::EmbeddingConfig{.count = 5, .size = width}.init(device),
-          .blocks = {block, block},
+          .blocks = {block(), block()},
           .mlp = nn::Sequential(linear.init(device), nn::Relu{}, nn::LinearConfig{width, 2, false}.init(device))};
 }
 

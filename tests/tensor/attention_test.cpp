@@ -136,8 +136,8 @@ TEST(AttentionTensors, DecodeWithACacheOfKeysAsTheyEncodeAtOnce) {
   const auto q = randn({1, 2, 5, 4}, device(), Key{1}), k = randn({1, 2, 5, 4}, device(), Key{2});
   const auto v = randn({1, 2, 5, 4}, device(), Key{3});
   const Tensor<4> whole = attention(q, k, v, {.causal = true});
-  const Tensor<4> last = attention(Tensor<4>(narrow(q, 2, 4, 1)), k, v, {.causal = true});
-  const auto expected = Tensor<4>(narrow(whole, 2, 4, 1)).to_vector(), found = last.to_vector();
+  const Tensor<4> last = attention(q.narrow(2, 4, 1), k, v, {.causal = true});
+  const auto expected = whole.narrow(2, 4, 1).to_vector(), found = last.to_vector();
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-6);
 }
 

@@ -12,6 +12,17 @@ namespace {
 
 Device device() { return Device::best().autodiff(); }
 
+TEST(MaskFill, TakesNumbersOfAnyTypeThatFits) {
+  const Device device = Device::cpu();
+  const auto mask = Tensor<1, Bool>::of({true, false}, device);
+  EXPECT_EQ(ones({2}, device).mask_fill(mask, -1).to_vector(), (std::vector<float>{-1, 1}));
+  EXPECT_EQ(ones({2}, device).mask_fill(mask, 0.5f).to_vector(), (std::vector<float>{0.5, 1}));
+  EXPECT_EQ(ones<Int>({2}, device).mask_fill(mask, -1).to_vector(), (std::vector<std::int64_t>{-1, 1}));
+  // A mask of more dimensions repeats the tensor.
+  const Tensor<2> repeated = ones({2}, device).mask_fill(Tensor<2, Bool>::of({{true, false}, {false, true}}, device), -1);
+  EXPECT_EQ(repeated.to_vector(), (std::vector<float>{-1, 1, 1, -1}));
+}
+
 TEST(Index, TopkGivesTheLargestFirst) {
   const auto x = Tensor<2>::of({{3, 1, 2, 3}, {0, NAN, -5, 7}}, device());
   const auto [values, indices] = x.topk(2);

@@ -12,7 +12,7 @@ Device device() { return Device::best().autodiff(); }
 /// 0, 1, 2, ... as [2, 3].
 Tensor<2> counted() { return arange(6.0, device()).reshape(2, 3); }
 Tensor<1, Int> places(const std::vector<std::int64_t>& indices) { return Tensor<1, Int>::of(indices, device()); }
-std::string shown(const Value& x) { return to_text(x); }
+std::string shown(const auto& x) { return to_text(x); }
 
 TEST(Indexing, TensorsBetweenTheParenthesesPickElements) {
   const auto x = counted();

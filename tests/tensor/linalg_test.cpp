@@ -243,16 +243,17 @@ TEST(Linalg, TheBitsDoNotDependOnTheNumberOfThreads) {
     const auto [w, v] = eigh(a);
     const auto [u, s, vt] = svd(x);
     const auto [p, l, upper] = lu(x);
-    return Values{cholesky(a), p, l, upper, q, r, w, v, u, s, vt, solve(a, x), inverse(a), triangular_solve(a, x)};
+    const auto all = [](const auto&... each) { return std::vector<TensorData>{each.data()...}; };
+    return all(cholesky(a), p, l, upper, q, r, w, v, u, s, vt, solve(a, x), inverse(a), triangular_solve(a, x));
   };
   const int before = num_threads();
   set_num_threads(1);
-  const Values first = results();
+  const std::vector<TensorData> first = results();
   for (const int threads : {2, 3, 4, 2}) {
     set_num_threads(threads);
-    const Values again = results();
+    const std::vector<TensorData> again = results();
     for (std::size_t i = 0; i < first.size(); ++i)
-      EXPECT_TRUE(std::ranges::equal(again[i].data().bytes(), first[i].data().bytes()))
+      EXPECT_TRUE(std::ranges::equal(again[i].bytes(), first[i].bytes()))
           << "result " << i << ", " << threads << " threads";
   }
   set_num_threads(before);

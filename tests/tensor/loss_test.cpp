@@ -14,6 +14,18 @@ namespace {
 Device device() { return Device::best().autodiff(); }
 Tensor<1> row(const std::vector<float>& numbers) { return Tensor<1>::of(numbers, device()); }
 
+TEST(Losses, OfClassesAreMeansUnlessToldOtherwise) {
+  const auto logits = Tensor<2>::of({{1, 2, 3}, {0, 0, 4}}, Device::cpu());
+  const auto targets = Tensor<1, Int>::of({2, 0}, Device::cpu());
+  // log(e^1 + e^2 + e^3) - 3 and log(2 + e^4) - 0
+  const double first = std::log(std::exp(1) + std::exp(2) + std::exp(3)) - 3, second = std::log(2 + std::exp(4));
+  EXPECT_NEAR(cross_entropy(logits, targets).item(), (first + second) / 2, 1e-6);
+  EXPECT_NEAR(cross_entropy(logits, targets, {}).item(), (first + second) / 2, 1e-6);
+  EXPECT_NEAR(cross_entropy<Reduction::Sum>(logits, targets).item(), first + second, 1e-5);
+  EXPECT_NEAR(cross_entropy<Reduction::None>(logits, targets).to_vector()[1], second, 1e-6);
+  EXPECT_NEAR(cross_entropy(logits.value(), targets.value()).item(), (first + second) / 2, 1e-6);
+}
+
 TEST(LossTensors, AreScalarsUnlessUnreduced) {
   const auto x = row({1, 2, 3}), t = row({1, 1, 1});
   const Tensor<0> mean = mse_loss(x, t), sum = mse_loss<Reduction::Sum>(x, t);
@@ -37,7 +49,7 @@ TEST(LossTensors, CompareClasses) {
   const auto logits = Tensor<2>::of({{0, 0}, {0, 0}}, device());
   const auto targets = Tensor<1, Int>::of({0, 1}, device());
   const double one = std::log(2.0);
-  EXPECT_NEAR(cross_entropy(logits, targets).to_vector()[1], one, 1e-6);
+  EXPECT_NEAR(cross_entropy<Reduction::None>(logits, targets).to_vector()[1], one, 1e-6);
   EXPECT_NEAR(cross_entropy(logits, targets, {.ignore = 1}).item(), one, 1e-6);
   EXPECT_NEAR(cross_entropy<Reduction::Sum>(logits, targets, {.label_smoothing = 0.1}).item(), 2 * one, 1e-6);
   EXPECT_NEAR(cross_entropy(logits, logits.softmax(1)).item(), one, 1e-6);

@@ -15,7 +15,10 @@ namespace {
 Device device() { return Device::best().autodiff(); }
 
 /// The mean of all elements, and of their squares.
-std::pair<double, double> moments(const Value& x) { return {mean(x).item(), mean(square(x)).item()}; }
+template <int D>
+std::pair<double, double> moments(const Tensor<D>& x) {
+  return {x.mean().item(), x.square().mean().item()};
+}
 
 TEST(NormTensors, HaveMeanZeroAndVarianceOne) {
   const auto x = randn({4, 6, 5}, device(), Key{1}) * 3 + 7;

@@ -156,7 +156,7 @@ TEST(Range, GradientsOfASliceAndOfWhatItReplaces) {
 }
 
 TEST(Range, WorksAtRunTimeRank) {
-  const Value x = block();
+  const Value x = block().value();
   const IndexEntry entries[] = {1, ellipsis, s(0, 2)};
   EXPECT_EQ(to_text(index(x, entries)), "[[12 13]\n [16 17]\n [20 21]]");
   const IndexEntry many[] = {0, 0, 0, 0};

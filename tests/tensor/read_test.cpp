@@ -82,7 +82,7 @@ TEST(Reading, TakesSeveralValuesInOneSynchronisation) {
   EXPECT_EQ(b.to_vector<int>(), std::vector<int>{7});
   EXPECT_EQ(c.to_vector<float>(), std::vector<float>{1.5});
 
-  const std::vector<Value> list = {y, 2.5, z, x};
+  const std::vector<Value> list = {y.value(), 2.5, z, x.value()};
   const std::vector<TensorData> all = read(list);
   EXPECT_EQ(slow.backend->reads, 2);
   ASSERT_EQ(all.size(), 4u);

@@ -11,7 +11,7 @@ namespace {
 Device device() { return Device::best().autodiff(); }
 /// 0, 1, 2, ... as [2, 3].
 Tensor<2> counted() { return arange(6.0, device()).reshape(2, 3); }
-std::string shown(const Value& x) { return to_text(x); }
+std::string shown(const auto& x) { return to_text(x); }
 template <class T>
 std::string shown(const std::vector<T>& parts) {
   std::string text;

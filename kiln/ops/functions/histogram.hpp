@@ -1,6 +1,7 @@
 // Counting elements by value.
 #pragma once
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/tensor_option.hpp"
 
 namespace kiln {
 
@@ -13,7 +14,7 @@ struct Histogram {
   Value edges;   // [bins + 1]
 };
 struct HistogramOptions {
-  Value weights{};       // of x's shape; each element counts as much
+  TensorOption weights{};  // of x's shape; each element counts as much
   bool density = false;  // counts divided by their sum and the widths of the bins
 };
 /// Bin i holds edges[i] <= x < edges[i + 1]; the last edge belongs to the last bin. What lies outside, and NaN, is not

@@ -129,7 +129,7 @@ Value cross_entropy(const Value& logits, const Value& targets, const CrossEntrop
   Value scores = by_target(logits);
   // What an ignored row holds reaches neither the loss nor a gradient: 0 times infinity would.
   if (weighing.counted) scores = where(unsqueeze(weighing.counted, 1), scores, 0.0);
-  Value losses = cross_entropy(scores, weighing.targets);
+  Value losses = cross_entropy_each(scores, weighing.targets);
   if (weighing.weights) losses = losses * weighing.weights;
   if (options.label_smoothing > 0) {
     Value rest = spread(log_softmax(scores, 1), options.weights);

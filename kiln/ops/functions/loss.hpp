@@ -2,6 +2,7 @@
 // result is a scalar, or unreduced with Reduction::None. Definitions are those of PyTorch's functions of the same name.
 #pragma once
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/tensor_option.hpp"
 
 namespace kiln {
 
@@ -14,17 +15,17 @@ enum class Reduction : std::uint8_t {
 
 // ---- of classes ----------------------------------------------------------------------------------------------------
 struct CrossEntropyOptions {
-  Value weights = {};                       // [classes]; the mean is then weighted by those of the targets
+  TensorOption weights = {};                       // [classes]; the mean is then weighted by those of the targets
   std::optional<std::int64_t> ignore = {};  // targets with this class count for nothing; the mean of nothing is NaN
   double label_smoothing = 0;               // how much of the target is spread evenly over all classes
 };
 /// -log_softmax(logits)[target]: logits [batch, classes, sizes...], targets [batch, sizes...] of class indices, or
 /// probabilities of the shape of logits (then `ignore` must be left out, and the mean divides by the number of targets).
-Value cross_entropy(const Value& logits, const Value& targets, const CrossEntropyOptions& options,
+Value cross_entropy(const Value& logits, const Value& targets, const CrossEntropyOptions& options = {},
                     Reduction reduction = Reduction::Mean);
 
 struct NllOptions {
-  Value weights = {};
+  TensorOption weights = {};
   std::optional<std::int64_t> ignore = {};
 };
 /// -log_probabilities[target], as cross_entropy after log_softmax.
@@ -32,8 +33,8 @@ Value nll_loss(const Value& log_probabilities, const Value& targets, const NllOp
                Reduction reduction = Reduction::Mean);
 
 struct BinaryCrossEntropyOptions {
-  Value weights = {};           // of elements, broadcast to the predictions
-  Value positive_weights = {};  // of targets that are 1, broadcast to the predictions; of logits alone
+  TensorOption weights = {};           // of elements, broadcast to the predictions
+  TensorOption positive_weights = {};  // of targets that are 1, broadcast to the predictions; of logits alone
   double label_smoothing = 0;   // targets are drawn that far towards 1/2
 };
 /// -(t log p + (1 - t) log(1 - p)) of probabilities, NaN for p outside [0, 1]; logarithms are bounded by -100.
@@ -50,7 +51,7 @@ Value sigmoid_focal_loss(const Value& logits, const Value& targets, double alpha
 struct MultiMarginOptions {
   double margin = 1;
   double power = 1;
-  Value weights = {};  // [classes]
+  TensorOption weights = {};  // [classes]
 };
 /// sum over j != t of max(0, margin - x_t + x_j)^power / classes: x [batch, classes], targets [batch] of class indices.
 Value multi_margin_loss(const Value& x, const Value& targets, const MultiMarginOptions& options = {},

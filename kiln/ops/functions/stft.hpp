@@ -1,6 +1,7 @@
 // The short-time Fourier transform: spectra of overlapping frames. Complex values are pairs, see signal.hpp.
 #pragma once
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/tensor_option.hpp"
 
 namespace kiln {
 
@@ -17,7 +18,7 @@ struct StftOptions {
   std::int64_t n_fft = 400;
   std::int64_t hop_length = 0;  // elements from frame to frame; 0: n_fft / 4
   std::int64_t win_length = 0;  // 0: n_fft. A shorter window stands in the middle of its frame
-  Value window{};               // [win_length]; absent: ones
+  TensorOption window{};        // [win_length]; absent: ones
   bool center = true;           // frame i is centred on element i * hop_length: the signal is continued by n_fft / 2
   StftPadding pad = StftPadding::Reflect;
   bool normalized = false;               // scaled by 1 / sqrt(n_fft)

@@ -109,7 +109,7 @@ std::vector<Instruction> index_instructions() {
                         draft.make_index({draft.size(0)}, draft.size(1));
                         return true;
                       },
-                  KILN_RUN(cross_entropy(x, y)),
+                  KILN_RUN(cross_entropy_each(x, y)),
                   .meaning =
                       [](const Grids& in, const Attributes&, Margin&) {
                         const Grid& logits = *in[0];
