@@ -31,6 +31,7 @@
 #include "kiln/ops/scan.hpp"
 #include "kiln/ops/signal.hpp"
 #include "kiln/ops/solve.hpp"
+#include "kiln/ops/special.hpp"
 #include "kiln/ops/spectrum.hpp"
 #include "kiln/ops/together.hpp"
 #include "kiln/ops/view.hpp"
@@ -67,6 +68,7 @@ using OneOf = std::variant<typename Checked<Ts>::type...>;
 
 struct Op {
   using Alternatives = OneOf<Unary, Binary, Where, Cast,                    // elementwise
+                             Special, Gcd,                                  // special
                              Reduce, ArgReduce,                             // reduce
                              Scan, Recurrence,                              // scan
                              Sort, TopK, SearchSorted,                      // order

@@ -3,7 +3,12 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions.hpp"
 
-namespace kiln::op {
+namespace kiln {
+
+/// Integers and booleans as float32: what functions of floats take them for.
+inline Value as_float(const Value& x) { return x.node() && !is_float(x.dtype()) ? cast(x, DType::F32) : x; }
+
+namespace op {
 
 /// Of float64 and float32 operands: themselves. Half types are computed in float32 and come back as they were,
 /// integers and booleans become float32.
@@ -26,4 +31,5 @@ struct Precision {
   Value leave(const Value& x) const { return cast(x, outside); }
 };
 
-}  // namespace kiln::op
+}  // namespace op
+}  // namespace kiln

@@ -11,6 +11,9 @@ void run(const op::Unary& op, Call call);
 void run(const op::Binary& op, Call call);
 void run(const op::Where& op, Call call);
 void run(const op::Cast& op, Call call);
+// special.cpp
+void run(const op::Special& op, Call call);
+void run(const op::Gcd& op, Call call);
 // reduce.cpp
 void run(const op::Reduce& op, Call call);
 void run(const op::ArgReduce& op, Call call);

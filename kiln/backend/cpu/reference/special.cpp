@@ -1,0 +1,58 @@
+#include "kiln/ops/special.hpp"
+
+#include <numeric>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::reference {
+namespace {
+
+constexpr std::int64_t kGrain = 1024;
+
+/// The operands' elements in row-major order of the result, as C.
+template <class C>
+std::vector<RowMajor<C>> broadcast_operands(Call call) {
+  std::vector<RowMajor<C>> operands;
+  for (const Value& operand : call.in)
+    operands.emplace_back(Operand(operand, dtype_of<C>, call.out[0].shape()).array());
+  return operands;
+}
+
+template <class C, class F>
+void each_element(Call call, F&& f) {
+  Result<C> z(call.out[0]);
+  parallel_for(call.out[0].numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) z[i] = f(i);
+  });
+  z.store();
+}
+
+template <class C>
+std::uint64_t magnitude(C x) {
+  return x < 0 ? -static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+}
+
+}  // namespace
+
+void run(const op::Special& op, Call call) {
+  const op::SpecialFunction function = op::function_of(op.fn);
+  const auto in = broadcast_operands<double>(call);
+  const auto operand = [&](std::size_t k, std::int64_t i) { return k < in.size() ? in[k][i] : 0; };
+  each_element<double>(call, [&](std::int64_t i) { return function(operand(0, i), operand(1, i), operand(2, i)); });
+}
+
+void run(const op::Gcd&, Call call) {
+  visit_compute(call.out[0].dtype(), [&]<class C>(TypeTag<C>) {
+    if constexpr (std::is_integral_v<C>) {
+      const auto in = broadcast_operands<C>(call);
+      each_element<C>(call, [&](std::int64_t i) {
+        return static_cast<C>(std::gcd(magnitude(in[0][i]), magnitude(in[1][i])));
+      });
+    }
+  });
+}
+
+}  // namespace kiln::cpu::reference

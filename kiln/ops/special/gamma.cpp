@@ -1,0 +1,140 @@
+#include "kiln/ops/special/functions.hpp"
+
+namespace kiln::special {
+namespace {
+
+constexpr double kTiny = 1e-17;  // beside 1
+
+/// mu - log(1 + mu), which is nearly mu^2 / 2: with s = mu / (2 + mu), log(1 + mu) is 2 atanh(s).
+double log_excess(double mu) {
+  if (mu > 0.5 || mu < -0.5) return mu - std::log1p(mu);
+  const double s = mu / (2 + mu), square = s * s;
+  double sum = 0, power = 2 * s * square;
+  for (int k = 3; std::abs(power) > kTiny * std::abs(sum); k += 2, power *= square) sum += power / k;
+  return s * mu - sum;
+}
+
+/// x^a exp(-x) / Gamma(a); from 10 on by Stirling's series, so that large powers do not meet.
+double last_factor(double a, double x) {
+  if (a < 10) return std::pow(x, a) * std::exp(-x) / std::tgamma(a);
+  const double s = 1 / (a * a);
+  double stirling = 1.0 / 156;
+  for (const double c : {-691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12})
+    stirling = stirling * s + c;
+  return std::sqrt(a / (2 * kPi)) * std::exp(-a * log_excess((x - a) / a) - stirling / a);
+}
+
+/// The lower share by its power series (DLMF 8.7.1): all terms are positive.
+double lower_series(double a, double x) {
+  double sum = 1, term = 1;
+  for (double n = 1; term > kTiny * sum; ++n) sum += term *= x / (a + n);
+  return last_factor(a, x) / a * sum;
+}
+
+/// The upper share by its continued fraction (DLMF 8.9.2), with Lentz's method.
+double upper_fraction(double a, double x) {
+  double b = x + 1 - a, c = 1e300, d = 1 / b, value = d;
+  for (double n = 1; n < 100000; ++n) {
+    const double an = -n * (n - a);
+    b += 2;
+    d = 1 / (an * d + b);
+    c = b + an / c;
+    value *= c * d;
+    if (std::abs(c * d - 1) < 1e-16) break;
+  }
+  return last_factor(a, x) * value;
+}
+
+/// The upper share for x up to 1.1, where the lower one may be close to 1: 1 - x^a / Gamma(1 + a) (1 + a * series).
+double upper_series(double a, double x) {
+  double sum = 0, term = 1;
+  for (int n = 1; n < 100 && std::abs(term) > kTiny * std::abs(sum); ++n) {
+    term *= -x / n;
+    sum += term / (a + n);
+  }
+  const double log_first = a * std::log(x) - (a < 1 ? lgamma_near_one(a) : lgamma(1 + a));
+  return -std::expm1(log_first) - std::exp(log_first) * a * sum;
+}
+
+/// For a from 1000 on and x near it, where the others take long (Temme, "The asymptotic expansion of the incomplete gamma
+/// functions", 1979; DLMF 8.12). `upper` or the lower share.
+double near_large(double a, double mu, bool upper) {
+  const double excess = log_excess(mu), eta = std::copysign(std::sqrt(2 * excess), mu);
+  const double rows[5][12] = {
+      {-0.33333333333333333, 0.083333333333333333, -0.014814814814814815, 0.0011574074074074074,
+       0.0003527336860670194, -0.00017875514403292181, 3.9192631785224378e-5, -2.1854485106799922e-6,
+       -1.85406221071516e-6, 8.296711340953086e-7, -1.7665952736826079e-7, 6.7078535434014986e-9},
+      {-0.0018518518518518519, -0.0034722222222222222, 0.0026455026455026455, -0.00099022633744855967,
+       0.00020576131687242798, -4.0187757201646091e-7, -1.8098550334489978e-5, 7.6491609160811101e-6},
+      {0.0041335978835978836, -0.0026813271604938272, 0.00077160493827160494, 2.0093878600823045e-6,
+       -0.00010736653226365161, 5.2923448829120125e-5},
+      {0.00064943415637860082, 0.00022947209362139918, -0.00046918949439525571, 0.00026772063206283885},
+      {-0.0008618882909167117, 0.00078403922172006663},
+  };
+  double sum = 0;
+  for (int k = 4; k >= 0; --k) {
+    double row = 0;
+    for (int n = 11; n >= 0; --n) row = row * eta + rows[k][n];
+    sum = sum / a + row;
+  }
+  const double rest = std::exp(-a * excess) / std::sqrt(2 * kPi * a) * sum;
+  const double z = eta * std::sqrt(a / 2);
+  return upper ? 0.5 * std::erfc(z) + rest : 0.5 * std::erfc(-z) - rest;
+}
+
+double incomplete(double a, double x, bool upper) {
+  if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (a == kInfinity && x == kInfinity)) return kNan;
+  if (x == 0 || a == kInfinity) return upper ? 1 : 0;
+  if (a == 0 || x == kInfinity) return upper ? 0 : 1;
+  const double mu = (x - a) / a;
+  if (a >= 1000 && std::abs(mu) < 0.2) return near_large(a, mu, upper);
+  // Whichever share is the smaller one is found, and the other from it.
+  if (x <= 1.1) {
+    const bool lower = x <= 0.5 ? -0.4 / std::log(x) < a : 1.1 * x < a;
+    if (lower || !upper) return upper ? 1 - lower_series(a, x) : lower_series(a, x);
+    return upper_series(a, x);
+  }
+  if (x < a + 1) return upper ? 1 - lower_series(a, x) : lower_series(a, x);
+  return upper ? upper_fraction(a, x) : 1 - upper_fraction(a, x);
+}
+
+/// For q > 0: by Euler's and Maclaurin's formula (DLMF 25.11.5), in units of the first term.
+double positive_zeta(double s, double q) {
+  const double first = std::pow(q, -s);
+  if (!(first < kInfinity) || q == kInfinity) return q == kInfinity ? 0 : first;
+  double sum = 0, a = q, term = 1;
+  for (; a < 10 + s && term > kTiny * sum; a += 1) sum += term = std::pow(q / a, s);
+  double tail = 0.5 + a / (s - 1), factor = s / a;
+  int j = 1;
+  // Bernoulli's numbers over factorials, B(2j) / (2j)!
+  for (const double c : {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000,
+                         1.0 / 74724249600, -3617.0 / 10670622842880000}) {
+    tail += c * factor;
+    factor *= (s + 2 * j - 1) * (s + 2 * j) / (a * a);
+    ++j;
+  }
+  const double rest = std::pow(q / a, s);
+  return first * (rest > kTiny * kTiny ? sum + rest * tail : sum);
+}
+
+}  // namespace
+
+double igamma(double a, double x) { return incomplete(a, x, false); }
+double igammac(double a, double x) { return incomplete(a, x, true); }
+
+double zeta(double s, double q) {
+  if (s != s || q != q || s < 1) return kNan;
+  if (s == 1) return kInfinity;
+  if (q <= 0) {
+    const double above = q - std::floor(q);  // the smallest of q, q + 1, ... that is positive
+    if (above == 0) return kInfinity;
+    if (s != std::floor(s) || q == -kInfinity) return kNan;
+    // The terms below 0 are a finite piece of the sum that begins at the distance of the last of them.
+    const double below = positive_zeta(s, 1 - above) - positive_zeta(s, 1 - q);
+    return positive_zeta(s, above) + (std::fmod(s, 2) == 0 ? below : -below);
+  }
+  if (s == kInfinity) return q > 1 ? 0 : q < 1 ? kInfinity : 1;
+  return positive_zeta(s, q);
+}
+
+}  // namespace kiln::special
