@@ -3,6 +3,8 @@
 #include "kiln/ops/channel_norm.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"
+#include "kiln/ops/point.hpp"
+#include "kiln/ops/precision.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -83,9 +85,13 @@ void LayerNorm::vjp(Backward& backward) const {
 
 }  // namespace op
 
-Value softmax(const Value& x, int dim) { return emit(op::Softmax{wrap_dim("softmax", dim, x.rank())}, {x}); }
+Value softmax(const Value& x, int dim) {
+  if (is_point("softmax", x, dim)) return point_of(softmax(line_of(x), 0));
+  return emit(op::Softmax{wrap_dim("softmax", dim, x.rank())}, {as_float(x)});
+}
 Value log_softmax(const Value& x, int dim) {
-  return emit(op::Softmax{wrap_dim("log_softmax", dim, x.rank()), true}, {x});
+  if (is_point("log_softmax", x, dim)) return point_of(log_softmax(line_of(x), 0));
+  return emit(op::Softmax{wrap_dim("log_softmax", dim, x.rank()), true}, {as_float(x)});
 }
 Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon) {
   return emit(op::LayerNorm{}, {x, weight, bias, epsilon});

@@ -7,6 +7,7 @@
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/point.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -130,13 +131,14 @@ void ArgReduce::vjp(Backward&) const {}
 
 namespace {
 
-Dims wrap_dims(std::string_view op, const Dims& dims, int rank) {
+/// Those of a tensor of rank 0 are left out: there is nothing to fold along them.
+Dims wrap_dims(std::string_view op, const Dims& dims, const Value& x) {
   Dims wrapped;
-  for (const auto dim : dims) wrapped.push_back(wrap_dim(op, dim, rank));
+  for (const auto dim : dims) wrapped.push_back(is_point(op, x, dim) ? 0 : wrap_dim(op, dim, x.rank()));
   std::sort(wrapped.begin(), wrapped.end());
   for (int i = 1; i < wrapped.size(); ++i)
     require<ArgumentError>(wrapped[i] != wrapped[i - 1], op, ": dimension ", wrapped[i], " is named twice in ", dims);
-  return wrapped;
+  return x.rank() == 0 ? Dims{} : wrapped;
 }
 
 Dims all_dims(const Value& x) {
@@ -153,12 +155,13 @@ Value drop(const Value& x, const Dims& dims) {
 }
 
 Value reduce(op::ReduceFn fn, const Value& x, const Dims& dims, bool keep) {
-  const Dims wrapped = wrap_dims(op::name(fn), dims, x.rank());
+  const Dims wrapped = wrap_dims(op::name(fn), dims, x);
   const Value result = emit(op::Reduce{fn, wrapped}, {cast(x, op::reduced_in(fn, x.dtype()))});
   return keep ? result : drop(result, wrapped);
 }
 
 Value arg_reduce(op::ArgFn fn, const Value& x, int dim, bool keep) {
+  if (is_point(op::name(fn), x, dim)) return arg_reduce(fn, line_of(x), 0, false);
   const int wrapped = wrap_dim(op::name(fn), dim, x.rank());
   const Value result = emit(op::ArgReduce{fn, wrapped}, {x});
   return keep ? result : squeeze(result, wrapped);
@@ -187,7 +190,7 @@ Value variance(const Value& x, const Dims& dims, int correction, bool keep) {
   // In float16, sums and counts may be too large.
   if (is_float(x.dtype()) && size_of(x.dtype()) == 2)
     return cast(variance(cast(x, DType::F32), dims, correction, keep), x.dtype());
-  const Dims wrapped = wrap_dims("variance", dims, x.rank());
+  const Dims wrapped = wrap_dims("variance", dims, x);
   const Value squares = square(op::centred(x, wrapped));
   return sum(squares, wrapped, keep) / std::max(0.0, op::count(x.shape(), wrapped) - correction);
 }

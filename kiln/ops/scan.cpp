@@ -5,6 +5,8 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/point.hpp"
+#include "kiln/ops/precision.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -111,9 +113,11 @@ void Recurrence::vjp(Backward& backward) const {
 namespace {
 
 Value scan(op::ScanFn fn, const Value& x, int dim, const ScanOptions& options) {
+  if (is_point(op::name(fn), x, dim)) return point_of(scan(fn, line_of(x), 0, options));
   return emit(op::Scan{fn, wrap_dim(op::name(fn), dim, x.rank()), options.exclusive, options.reverse}, {x});
 }
 ValueWithIndices scan_extremes(op::ScanFn fn, const Value& x, int dim) {
+  if (is_point(op::name(fn), x, dim)) return point_of(scan_extremes(fn, line_of(x), 0));
   const Values results = emit_all(op::Scan{fn, wrap_dim(op::name(fn), dim, x.rank())}, {x});
   return {results[op::Scan::values], results[op::Scan::indices]};
 }
@@ -125,7 +129,7 @@ Value cumprod(const Value& x, int dim, const ScanOptions& options) { return scan
 ValueWithIndices cummax(const Value& x, int dim) { return scan_extremes(op::ScanFn::Max, x, dim); }
 ValueWithIndices cummin(const Value& x, int dim) { return scan_extremes(op::ScanFn::Min, x, dim); }
 Value logcumsumexp(const Value& x, int dim) {
-  return scan(op::ScanFn::LogSumExp, is_float(x.dtype()) ? x : cast(x, DType::F32), dim, {});
+  return scan(op::ScanFn::LogSumExp, as_float(x), dim, {});
 }
 
 Value linear_recurrence(const Value& a, const Value& b, int dim, bool reverse) {

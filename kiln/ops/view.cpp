@@ -7,6 +7,7 @@
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/point.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -202,6 +203,7 @@ Value unsqueeze(const Value& x, int dim) {
 }
 
 Value squeeze(const Value& x, int dim) {
+  if (is_point("squeeze", x, dim)) return x;
   const int at = wrap_dim("squeeze", dim, x.rank());
   Shape shape = x.shape();
   require<ShapeError>(shape[at] == 1, "squeeze: dimension ", dim, " of ", x, " has size ", shape[at], ", not 1");
@@ -229,6 +231,7 @@ Value transpose(const Value& x, int dim1, int dim2) {
 Value expand(const Value& x, const Shape& shape) { return shape == x.shape() ? x : emit(op::Expand{shape}, {x}); }
 
 Value flip(const Value& x, const Dims& dims) {
+  if (dims.size() == 1 && is_point("flip", x, dims[0])) return x;
   op::Slice op{Dims::filled(x.rank(), 0), Dims::filled(x.rank(), 1), x.shape()};
   for (const auto dim : dims) {
     const int at = wrap_dim("flip", dim, x.rank());

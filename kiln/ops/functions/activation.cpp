@@ -1,5 +1,8 @@
 #include "kiln/ops/functions/activation.hpp"
 
+#include "kiln/ops/point.hpp"
+#include "kiln/ops/precision.hpp"
+
 namespace kiln {
 
 Value prelu(const Value& x, const Value& weight) {
@@ -36,10 +39,15 @@ Value glu(const Value& x, int dim) {
   return narrow(x, dim, 0, half) * sigmoid(narrow(x, dim, half, half));
 }
 
-Value softmin(const Value& x, int dim) { return softmax(neg(x), wrap_dim("softmin", dim, x.rank())); }
+Value softmin(const Value& x, int dim) {
+  if (is_point("softmin", x, dim)) return point_of(softmin(line_of(x), 0));
+  return softmax(neg(as_float(x)), wrap_dim("softmin", dim, x.rank()));
+}
 
-Value quiet_softmax(const Value& x, int dim) {
-  dim = wrap_dim("quiet_softmax", dim, x.rank());
+Value quiet_softmax(const Value& any, int dim) {
+  if (is_point("quiet_softmax", any, dim)) return point_of(quiet_softmax(line_of(any), 0));
+  dim = wrap_dim("quiet_softmax", dim, any.rank());
+  const Value x = as_float(any);
   if (x.numel() == 0) return x * 1.0;
   // Shifted as softmax is, against overflow: the result does not depend on it.
   const Value peak = relu(max(x, {dim}, true)).detach();

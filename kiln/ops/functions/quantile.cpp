@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kiln/ops/functions/order.hpp"
+#include "kiln/ops/point.hpp"
 
 namespace kiln {
 namespace {
@@ -40,6 +41,7 @@ Value between_places(const Value& sorted, int dim, const Value& place, Between b
 Value quantiles(std::string_view op, const Value& any, std::span<const double> qs, int dim, Between between, bool keep,
                 bool without_nan) {
   for (const double q : qs) require<ArgumentError>(q >= 0 && q <= 1, op, ": ", q, " is not between 0 and 1");
+  if (is_point(op, any, dim)) return reshape(quantiles(op, line_of(any), qs, 0, between, false, without_nan), {-1});
   dim = require_line(op, any, dim);
   const Value x = is_float(any.dtype()) ? any : cast(any, DType::F32);
   const Value sorted = sort(x, dim).values, count = count_present(x.detach(), dim);
@@ -63,6 +65,7 @@ Value quantiles(std::string_view op, const Value& any, std::span<const double> q
 }
 
 ValueWithIndices middle(std::string_view op, const Value& x, int dim, bool keep, bool without_nan) {
+  if (is_point(op, x, dim)) return middle(op, line_of(x), 0, false, without_nan);
   dim = require_line(op, x, dim);
   const Value count = count_present(x.detach(), dim);
   // NaNs come last, so that the first of them stands at place `count`.
