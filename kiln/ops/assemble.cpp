@@ -73,10 +73,22 @@ Values split(const Value& x, std::int64_t size, int dim) {
 Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& value) {
   require<ShapeError>(before.size() == x.rank() && after.size() == x.rank(), "pad: ", before, " and ", after,
                       " do not have one entry for each dimension of ", x);
+  // Negative numbers take elements away, before others are added.
+  Value inner = x;
+  Dims more = before, behind = after;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (before[i] >= 0 && after[i] >= 0) continue;
+    const std::int64_t size = x.shape()[i], first = std::min<std::int64_t>(before[i], 0),
+                       last = std::min<std::int64_t>(after[i], 0);
+    require<ArgumentError>(first >= -size && last >= -size - first, "pad: by ", first, " and ", last,
+                           " elements nothing is left of the ", size, " of dimension ", i);
+    inner = narrow(inner, i, -first, size + first + last);
+    more[i] -= first;
+    behind[i] -= last;
+  }
+  if (inner.shape() != x.shape()) return pad(inner, more, behind, value);
   Shape shape = x.shape();
   for (int i = 0; i < x.rank(); ++i) {
-    require<ArgumentError>(before[i] >= 0 && after[i] >= 0, "pad: cannot add ", std::min(before[i], after[i]),
-                           " elements");
     shape[i] = add_sizes("pad", shape[i], add_sizes("pad", before[i], after[i]));
   }
   if (shape == x.shape()) return x;

@@ -102,6 +102,23 @@ Scores scores_of(const Op& op, Inputs in) {
 /// -inf, which stands for no key at all, as 0: then exp(-inf - shift) is 0 and not NaN.
 Value finite_shift(const Value& x) { return where(eq(x, -std::numeric_limits<double>::infinity()), 0.0, x); }
 
+/// Attention whose shares, not scores, lose some of their elements.
+Value with_dropout(const Attention& op, Inputs in, const AttentionOptions& options) {
+  const Descs descs = op.infer(in);
+  const DType dtype = in[Attention::q].dtype();
+  if (is_half(dtype)) {
+    Values wide(in.begin(), in.end());
+    for (Value& operand : wide)
+      if (operand.node() && operand.dtype() == dtype) operand = cast(operand, DType::F32);
+    return cast(with_dropout(op, wide, options), dtype);
+  }
+  if (in[Attention::k].dim(2) == 0) return zeros(descs[0].shape, in[Attention::q].device(), dtype);
+  const Value scores = scores_of(op, in).scores;
+  const Value powers = exp(scores - finite_shift(max(scores, {3}, true).detach())), total = sum(powers, {3}, true);
+  const Value shares = powers / where(eq(total, 0), 1.0, total);
+  return multiply(dropout(shares, options.dropout, options.key), in[Attention::v]);
+}
+
 }  // namespace
 
 Descs Attention::infer(Inputs in) const {
@@ -176,10 +193,13 @@ Value attention(const Value& q, const Value& k, const Value& v, const AttentionO
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.dim(3), 1))));
   require<ArgumentError>(!options.window || *options.window > 0, "attention: the window must be positive, got ",
                          options.window.value_or(0));
+  require<ArgumentError>(options.dropout >= 0 && options.dropout <= 1, "attention: a dropout of ", options.dropout,
+                         " is not between 0 and 1");
   require<ArgumentError>(options.softcap >= 0, "attention: softcap must not be negative, got ", options.softcap);
-  return emit_all(op::Attention{options.causal, options.window.value_or(0)},
-                  {cast(q, dtype), cast(k, dtype), cast(v, dtype), mask, bias ? cast(bias, dtype) : bias, scale,
-                   options.softcap > 0 ? Value(options.softcap) : Value()})[0];
+  const op::Attention op{options.causal, options.window.value_or(0)};
+  const Values in{cast(q, dtype), cast(k, dtype), cast(v, dtype), mask, bias ? cast(bias, dtype) : bias, scale,
+                  options.softcap > 0 ? Value(options.softcap) : Value()};
+  return options.dropout == 0 ? emit_all(op, in)[0] : op::with_dropout(op, in, options);
 }
 
 Value window_mask(const Shape& sizes, std::int64_t window, bool causal, const Device& device) {

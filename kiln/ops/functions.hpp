@@ -89,7 +89,7 @@ Value cat(Inputs parts, int dim);
 Value stack(Inputs parts, int dim);
 /// Parts of `size` along `dim`; the last may be smaller.
 Values split(const Value& x, std::int64_t size, int dim);
-/// `before` and `after` give the elements to add at either end of each dimension.
+/// `before` and `after` give the elements to add at either end of each dimension; negative numbers take some away.
 Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& value = 0.0);
 
 // ---- contractions --------------------------------------------------------------------------------------------------

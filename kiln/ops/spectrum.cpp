@@ -89,7 +89,8 @@ void Svd::vjp(Backward& backward) const {
 Descs Pinv::infer(Inputs in) const {
   require_count(kName, in, 1, 1);
   require_matrix(kName, in[0]);
-  require<ArgumentError>(cutoff >= 0, "pinv: the cutoff must not be negative, got ", cutoff);
+  for (const double limit : {cutoff, absolute})
+    require<ArgumentError>(limit >= 0, "pinv: the cutoff must not be negative, got ", limit);
   const Shape& shape = in[0].shape();
   return one(batched(batch_of(shape), {columns_of(shape), rows_of(shape)}), in[0].dtype());
 }
@@ -97,7 +98,7 @@ Descs Pinv::infer(Inputs in) const {
 Values Pinv::expand(Inputs in) const {
   if (in[0].numel() == 0) return {zeros_like(transpose(in[0]))};
   const auto [left, values, right] = svd(in[0]);
-  const Value counts = gt(values, narrow(values, -1, 0, 1) * cutoff);
+  const Value counts = gt(values, maximum(narrow(values, -1, 0, 1) * cutoff, absolute));
   const Value inverse = where(counts, 1.0 / where(counts, values, 1), 0);
   return {matmul(transpose(right) * row(inverse), transpose(left))};
 }

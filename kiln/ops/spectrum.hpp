@@ -33,12 +33,12 @@ struct Svd {
   void vjp(Backward& backward) const;
 };
 
-/// The Moore-Penrose inverse [..., n, m]; singular values up to `cutoff` times the largest count as zero.
+/// The Moore-Penrose inverse [..., n, m]; singular values up to `absolute`, or `cutoff` times the largest, count as zero.
 struct Pinv {
   static constexpr std::string_view kName = "pinv";
   static constexpr Pattern kPattern = Pattern::Composite;
   static constexpr bool kChecksData = true;
-  double cutoff;
+  double cutoff, absolute = 0;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.in = 1, .out = true}; }

@@ -116,8 +116,8 @@ requires MatrixRank<D> Tensor<D> inverse(const Tensor<D, K>& a) {
   return Typed{inverse(a.value())};
 }
 template <int D, class K>
-requires MatrixRank<D> Tensor<D> pinv(const Tensor<D, K>& a, double cutoff = kRounding) {
-  return Typed{pinv(a.value(), cutoff)};
+requires MatrixRank<D> Tensor<D> pinv(const Tensor<D, K>& a, double cutoff = kRounding, double absolute = 0) {
+  return Typed{pinv(a.value(), cutoff, absolute)};
 }
 
 // ---- numbers and functions of matrices -------------------------------------------------------------------------------
@@ -136,8 +136,9 @@ requires MatrixRank<D> SlogdetResultOf<D - 2> slogdet(const Tensor<D, K>& a) {
   return slogdet(a.value());
 }
 template <int D, class K>
-requires MatrixRank<D> Tensor<D - 2, Int> matrix_rank(const Tensor<D, K>& a, double cutoff = kRounding) {
-  return Typed{matrix_rank(a.value(), cutoff)};
+requires MatrixRank<D> Tensor<D - 2, Int> matrix_rank(const Tensor<D, K>& a, double cutoff = kRounding,
+                                                         double absolute = 0) {
+  return Typed{matrix_rank(a.value(), cutoff, absolute)};
 }
 template <int D, class K>
 requires MatrixRank<D> Tensor<D - 2> cond(const Tensor<D, K>& a, MatrixNorm norm = MatrixNorm::Spectral) {

@@ -503,7 +503,7 @@ class Tensor {
     for (const Value& part : kiln::unbind(value_, dim)) parts.emplace_back(part);
     return parts;
   }
-  /// `before` and `after` give the elements to add at either end of each dimension.
+  /// `before` and `after` give the elements to add at either end of each dimension; negative numbers take some away.
   Tensor pad(const Dims& before, const Dims& after, Literal value = {}) const {
     return Typed{kiln::pad(value_, before, after, value)};
   }

@@ -76,7 +76,8 @@ const WrongCall kCalls[] = {
        stack(parts, 0);
      }},
     {"ArgumentError: split: parts of 0 elements", [] { split(floats({4}), 0, 0); }},
-    {"ArgumentError: pad: cannot add -1 elements", [] { pad(floats({2}), {-1}, {0}); }},
+    {"ArgumentError: pad: by -2 and -1 elements nothing is left of the 2 of dimension 0",
+     [] { pad(floats({2}), {-2}, {-1}); }},
     {"ShapeError: matmul: [2, 3] x [4, 5]: inner dimensions 3 and 4 differ",
      [] { matmul(floats({2, 3}), floats({4, 5})); }},
     {"ShapeError: matmul: [3] x [3, 2]: both need at least two dimensions",

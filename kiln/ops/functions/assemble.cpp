@@ -89,11 +89,13 @@ Value pad(const Value& x, const Dims& before, const Dims& after, PadMode mode) {
   if (mode == PadMode::Constant) return pad(x, before, after, 0);
   require<ShapeError>(before.size() == x.rank() && after.size() == x.rank(), "pad: ", before, " and ", after,
                       " do not have one entry for each dimension of ", x);
-  Value result = x;
+  const auto negative = [&](Dims dims) {
+    for (auto& count : dims) count = std::min<std::int64_t>(count, 0);
+    return dims;
+  };
+  Value result = pad(x, negative(before), negative(after), 0);
   for (int i = 0; i < x.rank(); ++i) {
-    require<ArgumentError>(before[i] >= 0 && after[i] >= 0, "pad: cannot add ", std::min(before[i], after[i]),
-                           " elements");
-    if (before[i] == 0 && after[i] == 0) continue;
+    if (before[i] <= 0 && after[i] <= 0) continue;
     Values parts;
     if (before[i] > 0) parts.push_back(margin(result, i, before[i], mode, false));
     parts.push_back(result);

@@ -21,7 +21,7 @@ enum class PadMode : std::uint8_t {
   Edge,      // a a | a b c | c c: the outermost element again ("replicate")
   Circular,  // b c | a b c | a b: the other end ("wrap"); at most as many as there are
 };
-/// `before` and `after` give the elements to add at either end of each dimension.
+/// `before` and `after` give the elements to add at either end of each dimension; negative numbers take some away.
 Value pad(const Value& x, const Dims& before, const Dims& after, PadMode mode);
 
 // ---- grids ---------------------------------------------------------------------------------------------------------

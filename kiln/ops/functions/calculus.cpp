@@ -2,6 +2,8 @@
 
 #include "kiln/ops/functions/order.hpp"
 #include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/functions/statistics.hpp"
+#include "kiln/ops/precision.hpp"
 
 namespace kiln {
 namespace {
@@ -38,7 +40,52 @@ Value widths(std::string_view op, const Value& y, const Value& x, int dim) {
   return diff(list ? reshape(x, along) : x, 1, dim);
 }
 
+/// gradient() of values whose neighbours lie the elements of `gaps` (all 1: empty) apart.
+Value slope_along(const Value& any, const Value& gaps, int dim, int edge_order) {
+  const Value y = as_float(any);
+  const std::int64_t count = y.dim(dim);
+  require<ArgumentError>(edge_order == 1 || edge_order == 2, "gradient: the order of the ends must be 1 or 2, got ",
+                         edge_order);
+  require<ShapeError>(count > edge_order, "gradient: ", any, " has ", count, " elements along dimension ", dim,
+                      ", which must be more than ", edge_order);
+  const Neighbours points(y, dim);
+  const Value steps = gaps ? (points.after - points.before) / gaps : points.after - points.before;
+  const Neighbours sides(steps, dim);
+  Value inner, first = narrow(steps, dim, 0, 1), last = narrow(steps, dim, count - 2, 1);
+  if (count > 2) {
+    // The slope of the parabola through three points: the slopes at either side, each weighted by the other's width.
+    const Value half = 0.5;
+    Value share = half, begin = half, end = half;  // of the slope behind; of an end's own gap in it and its neighbour
+    if (gaps) {
+      const Neighbours widths(gaps, dim);
+      share = widths.before / (widths.before + widths.after);
+      begin = narrow(share, dim, 0, 1);
+      end = 1 - narrow(share, dim, count - 3, 1);
+    }
+    inner = sides.before + (sides.after - sides.before) * share;
+    if (edge_order == 2) {
+      first = first - (narrow(sides.after, dim, 0, 1) - first) * begin;
+      last = last + (last - narrow(sides.before, dim, count - 3, 1)) * end;
+    }
+  }
+  return inner ? cat(Values{first, inner, last}, dim) : cat(Values{first, last}, dim);
+}
+
 }  // namespace
+
+Values gradient(const Value& y, double spacing, const Dims& dims, int edge_order) {
+  require<ArgumentError>(spacing != 0, "gradient: the spacing must not be 0");
+  Values slopes;
+  for (const auto dim : dims.empty() ? all_dims(y) : dims)
+    slopes.push_back(slope_along(y, {}, wrap_dim("gradient", dim, y.rank()), edge_order) / spacing);
+  return slopes;
+}
+Value gradient(const Value& y, const Value& x, int dim, int edge_order) {
+  dim = wrap_dim("gradient", dim, y.rank());
+  require<ShapeError>(x.shape() == Shape{y.dim(dim)}, "gradient: the places ", x, " are not one for each of the ",
+                      y.dim(dim), " elements of dimension ", dim);
+  return slope_along(y, widths("gradient", y, as_float(x), dim), dim, edge_order);
+}
 
 Value diff(const Value& x, int n, int dim, const Value& prepend, const Value& append) {
   dim = wrap_dim("diff", dim, x.rank());

@@ -8,6 +8,13 @@ namespace kiln {
 /// `append`, numbers or tensors, are joined to x first.
 Value diff(const Value& x, int n = 1, int dim = -1, const Value& prepend = {}, const Value& append = {});
 
+/// The derivative along each of `dims` (empty: all of them) of a function whose values y lie `spacing` apart: by central
+/// differences, and at both ends by one-sided ones of order `edge_order`, 1 or 2. Exact for parabolas, but for ends of
+/// order 1.
+Values gradient(const Value& y, double spacing = 1, const Dims& dims = {}, int edge_order = 1);
+/// Along one dimension, of values at the places x [n], which differ.
+Value gradient(const Value& y, const Value& x, int dim, int edge_order = 1);
+
 /// The integral along `dim` by the trapezoidal rule, of points `spacing` apart or at the places x, [n] or of y's shape.
 Value trapezoid(const Value& y, double spacing = 1, int dim = -1);
 Value trapezoid(const Value& y, const Value& x, int dim = -1);

@@ -1,5 +1,7 @@
 #include "kiln/ops/functions/diagonal.hpp"
 
+#include "kiln/ops/functions/index.hpp"
+
 #include <algorithm>
 
 #include "kiln/core/size.hpp"
@@ -63,6 +65,15 @@ Value diag_embed(const Value& x, std::int64_t offset, int dim1, int dim2) {
   ranges.back() = place(size, size, offset).range;
   const Value result = slice_assign(zeros(lines, x.device(), x.dtype()), ranges, x);
   return movedim(reshape(result, square), {-2, -1}, {dim1, dim2});
+}
+
+Value diagonal_scatter(const Value& x, const Value& source, std::int64_t offset, int dim1, int dim2) {
+  const Value numbers = reshape(arange(0, x.numel(), 1, x.device()), x.shape());
+  const Value places = diagonal(numbers, offset, dim1, dim2);
+  require<ShapeError>(source.is_scalar() || source.shape() == places.shape(), "diagonal_scatter: ", source,
+                      " does not have the shape ", places.shape(), " of the diagonal of ", x);
+  const Value flat = source.is_scalar() ? source : reshape(source, {source.numel()});
+  return reshape(select_assign(reshape(x, {x.numel()}), 0, reshape(places, {places.numel()}), flat), x.shape());
 }
 
 Value diag(const Value& x, std::int64_t offset) {

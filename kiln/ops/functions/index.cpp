@@ -1,6 +1,7 @@
 #include "kiln/ops/functions/index.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
@@ -20,6 +21,75 @@ Value take_along_dim(const Value& x, const Value& index, int dim) {
   x_shape[at] = x.shape()[at];
   index_shape[at] = index.shape()[at];
   return gather(expand(x, x_shape), at, expand(ravel_index(Values{index}, {x.shape()[at]}), index_shape));
+}
+
+namespace {
+
+/// What a combination begins with where there is nothing yet.
+Scalar neutral(Combine how, DType dtype) {
+  const bool least = how == Combine::Max;
+  if (how == Combine::Prod) return dtype == DType::Bool ? Scalar(true) : Scalar(1);
+  if (how != Combine::Max && how != Combine::Min) return dtype == DType::Bool ? Scalar(false) : Scalar(0);
+  return visit_dtype(dtype, [&]<class T>(TypeTag<T>) -> Scalar {
+    if constexpr (std::is_same_v<T, bool>) return !least;
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<std::int64_t>(least ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+    else return least ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  });
+}
+
+/// write(target, source, update) is target with source written to the places in question.
+template <class Write>
+Value combined(const Value& x, const Value& source, Combine how, bool with_self, Write write) {
+  Value base = x, untouched;
+  if (!with_self) {
+    untouched = write(ones(x.shape(), x.device(), DType::Bool), false, Update::Assign);
+    base = where(untouched, x, full({}, neutral(how, x.dtype()), x.device(), x.dtype()));
+  }
+  switch (how) {
+    case Combine::Prod: return write(base, source, Update::Mul);
+    case Combine::Max: return write(base, source, Update::Max);
+    case Combine::Min: return write(base, source, Update::Min);
+    case Combine::Sum:
+    case Combine::Mean: break;
+  }
+  const Value sums = write(base, source, Update::Add);
+  if (how == Combine::Sum) return sums;
+  const Value before = with_self ? ones(x.shape(), x.device(), DType::I64) : cast(untouched, DType::I64);
+  const Value counts = write(before, 1, Update::Add);
+  return is_float(x.dtype()) ? sums / cast(counts, x.dtype()) : cast(floor_divide(sums, counts), x.dtype());
+}
+
+}  // namespace
+
+Value scatter_reduce(const Value& x, int dim, const Value& index, const Value& source, Combine how, bool with_self) {
+  op::require_tensor("scatter_reduce", x);
+  op::require_index("scatter_reduce", index);
+  return combined(x, source, how, with_self, [&](const Value& target, const Value& written, Update update) {
+    return scatter(target, dim, index, written, update);
+  });
+}
+Value index_reduce(const Value& x, int dim, const Value& index, const Value& source, Combine how, bool with_self) {
+  op::require_tensor("index_reduce", x);
+  op::require_index("index_reduce", index);
+  return combined(x, source, how, with_self, [&](const Value& target, const Value& written, Update update) {
+    return select_assign(target, dim, index, written, update);
+  });
+}
+
+Value select_scatter(const Value& x, const Value& source, int dim, std::int64_t index) {
+  const Value place = at(x, dim, index);
+  require<ShapeError>(source.is_scalar() || source.shape() == place.shape(), "select_scatter: ", source,
+                      " does not have the shape ", place.shape(), " of a slice of ", x);
+  const int along = wrap_dim("select_scatter", dim, x.rank());
+  const std::int64_t begin = index < 0 ? index + x.dim(along) : index;
+  return slice_scatter(x, source.is_scalar() ? source : unsqueeze(source, along), along, {begin, begin + 1});
+}
+Value slice_scatter(const Value& x, const Value& source, int dim, const Range& range) {
+  op::require_tensor("slice_scatter", x);
+  std::vector<Range> ranges(static_cast<std::size_t>(wrap_dim("slice_scatter", dim, x.rank())) + 1);
+  ranges.back() = range;
+  return slice_assign(x, ranges, source);
 }
 
 Value take(const Value& x, const Value& index) {

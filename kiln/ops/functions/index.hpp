@@ -15,6 +15,12 @@ namespace kiln {
 // ---- one index for each element ------------------------------------------------------------------------------------
 /// x with the elements that gather(x, dim, index) would read updated by source, of index's shape.
 Value scatter(const Value& x, int dim, const Value& index, const Value& source, Update update = Update::Assign);
+/// What becomes of several elements at one place.
+enum class Combine : std::uint8_t { Sum, Prod, Mean, Max, Min };
+/// x with the elements that gather(x, dim, index) would read combined with those of source; or, without `with_self`,
+/// replaced by what those of source give among themselves. The mean of integers is rounded down.
+Value scatter_reduce(const Value& x, int dim, const Value& index, const Value& source, Combine how,
+                     bool with_self = true);
 /// gather, but x and index broadcast to each other beside `dim`; wraps.
 Value take_along_dim(const Value& x, const Value& index, int dim);
 /// The elements of flattened x: the result has index's shape; wraps.
@@ -33,6 +39,13 @@ inline Value index_copy(const Value& x, int dim, const Value& index, const Value
 inline Value index_fill(const Value& x, int dim, const Value& index, const Scalar& number) {
   return select_assign(x, dim, index, number);
 }
+/// scatter_reduce of the slices that select(x, dim, index) would read.
+Value index_reduce(const Value& x, int dim, const Value& index, const Value& source, Combine how,
+                   bool with_self = true);
+/// x with slice `index` (negative from the end) of `dim` replaced by source, which lacks that dimension; and with the
+/// slices in `range`. Throws ShapeError where source does not fit.
+Value select_scatter(const Value& x, const Value& source, int dim, std::int64_t index);
+Value slice_scatter(const Value& x, const Value& source, int dim, const Range& range = {});
 
 // ---- several indices for each element or slice ---------------------------------------------------------------------
 /// index [..., k] names elements of the first k dimensions: the result is [..., the other dimensions]; wraps.

@@ -75,11 +75,31 @@ Value cholesky_solve(const Value& l, const Value& b, bool upper = false);
 /// x with a x = b, from lu_factor(a).
 Value lu_solve(const LuFactors& factors, const Value& b);
 
+/// a = p l d lᵀ pᵀ of the symmetric part of a, which need not be definite: l unit lower triangular, d of blocks of one or
+/// two rows on the diagonal, and row permutation[i] (int64) of a row i of what is factored (Bunch and Kaufman, "Some
+/// stable methods for calculating inertia and solving symmetric linear systems", 1977). Waits for the device; has no
+/// gradient, which is an AutodiffError.
+struct LdlFactors {
+  Value l, d, permutation;
+};
+LdlFactors ldl_factor(const Value& a);
+/// x with a x = b, from ldl_factor(a).
+Value ldl_solve(const LdlFactors& factors, const Value& b);
+
+/// x with tensordot(a, x, x.rank()) = b, of shape a.shape[b.rank():]; `dims` of a are moved to its end first.
+Value tensorsolve(const Value& a, const Value& b, const Dims& dims = {});
+/// The inverse of the map from the last dimensions of a to its first `count`: tensordot(tensorinv(a), b, count) is
+/// tensorsolve(a, b).
+Value tensorinv(const Value& a, int count = 2);
+/// x [..., n] -> [..., n, columns] of the powers 0, 1, 2, ... of each element; as many columns as rows where it is -1.
+Value vander(const Value& x, std::int64_t columns = -1);
+
 /// Singular values up to max(m, n) * epsilon of the element type times the largest one count as zero.
 inline constexpr double kRounding = -1;
-/// The Moore-Penrose inverse [..., n, m]; `cutoff` is relative to the largest singular value. The gradient is for
-/// matrices near which the rank does not change.
-Value pinv(const Value& a, double cutoff = kRounding);
+/// The Moore-Penrose inverse [..., n, m]: singular values up to `absolute`, or up to `cutoff` times the largest one, count
+/// as zero. Where `absolute` is given and `cutoff` is not, that is 0. The gradient is for matrices near which the rank
+/// does not change.
+Value pinv(const Value& a, double cutoff = kRounding, double absolute = 0);
 /// x with the least |a x - b|₂, and of several the one with the least |x|₂. By singular values, so that a may have any
 /// rank; where its columns are independent, triangular_solve(r, qᵀ b) of qr(a) is quicker.
 Value lstsq(const Value& a, const Value& b, double cutoff = kRounding);
@@ -92,8 +112,8 @@ struct SlogdetResult {
   Value sign, log_abs;
 };
 SlogdetResult slogdet(const Value& a);
-/// The number (int64) of singular values above `cutoff` times the largest one.
-Value matrix_rank(const Value& a, double cutoff = kRounding);
+/// The number (int64) of singular values above `cutoff` times the largest one and above `absolute`, as of pinv().
+Value matrix_rank(const Value& a, double cutoff = kRounding, double absolute = 0);
 /// |a| |a⁻¹|; infinite for a singular a in the spectral norm, an ArgumentError in others.
 Value cond(const Value& a, MatrixNorm norm = MatrixNorm::Spectral);
 /// a multiplied by itself; the inverse where the exponent is negative. Integers stay integers for others.

@@ -1,11 +1,14 @@
 #include "kiln/ops/functions/loss.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/functions/index.hpp"
 #include "kiln/ops/functions/norms.hpp"
 #include "kiln/ops/functions/powers.hpp"
+#include "kiln/ops/functions/scan.hpp"
 
 namespace kiln {
 
@@ -215,6 +218,31 @@ Value multi_margin_loss(const Value& x, const Value& targets, const MultiMarginO
   Value losses = sum(where(is_own, 0.0, powers), {1}) / static_cast<double>(x.dim(1));
   if (weighing.weights) losses = losses * weighing.weights;
   return reduce(losses, reduction);
+}
+
+Value multilabel_margin_loss(const Value& x, const Value& targets, Reduction reduction) {
+  constexpr std::string_view name = "multilabel_margin_loss";
+  require_alike(name, x, targets);
+  op::require_index(name, targets);
+  require<ShapeError>(x.rank() == 1 || x.rank() == 2, name, ": x must be [batch, classes] or [classes], got ", x);
+  if (x.rank() == 1) return reduce(multilabel_margin_loss(unsqueeze(x, 0), unsqueeze(targets, 0), Reduction::Sum),
+                                   reduction);
+  const std::int64_t classes = x.dim(1);
+  // What follows the first number below 0 is not looked at. Those who are no class have place 0 and count for nothing.
+  const Value valid = gt(cumprod(cast(ge(targets, 0), DType::I64), 1), 0), place = where(valid, targets, 0);
+  const Value taken = scatter(zeros_like(place), 1, place, cast(valid, place.dtype()), Update::Max);
+  const Value own = unsqueeze(gather(x, 1, place), 2), others = unsqueeze(x, 1);
+  const Value counts = logical_and(unsqueeze(valid, 2), unsqueeze(eq(taken, 0), 1));
+  const Value losses = sum(where(counts, hinge(1 - own + others), 0.0), {1, 2});
+  return reduce(losses / static_cast<double>(std::max<std::int64_t>(classes, 1)), reduction);
+}
+
+Value multilabel_soft_margin_loss(const Value& logits, const Value& targets, const Value& weights,
+                                  Reduction reduction) {
+  require_alike("multilabel_soft_margin_loss", logits, targets);
+  require<ShapeError>(logits.rank() >= 1, "multilabel_soft_margin_loss: needs classes, got ", logits);
+  const Value each = binary_cross_entropy_with_logits(logits, targets, {.weights = weights}, Reduction::None);
+  return reduce(mean(each, {-1}), reduction);
 }
 
 Value dice_loss(const Value& probabilities, const Value& targets, double smooth, Reduction reduction) {

@@ -20,16 +20,17 @@ using op::columns_of;
 using op::Precision;
 using op::rows_of;
 
-double cutoff_of(double cutoff, const Value& a) {
+double cutoff_of(double cutoff, double absolute, const Value& a) {
   if (cutoff != kRounding) return cutoff;
+  if (absolute > 0) return 0;
   const double epsilon =
       a.dtype() == DType::F64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   return epsilon * static_cast<double>(std::max(rows_of(a.shape()), columns_of(a.shape())));
 }
 
-Value pseudo_inverse(std::string_view op, const Value& a, double cutoff) {
+Value pseudo_inverse(std::string_view op, const Value& a, double cutoff, double absolute = 0) {
   op::require_matrix(op, a);
-  return emit(op::Pinv{cutoff_of(cutoff, a)}, {a});
+  return emit(op::Pinv{cutoff_of(cutoff, absolute, a), absolute}, {a});
 }
 
 /// A tensor on the device of `like` from numbers made here.
@@ -51,9 +52,9 @@ Value pade(const Value& a) {
 
 }  // namespace
 
-Value pinv(const Value& a, double cutoff) {
+Value pinv(const Value& a, double cutoff, double absolute) {
   const Precision precision("pinv", a);
-  return precision.leave(pseudo_inverse("pinv", precision.enter(a), cutoff));
+  return precision.leave(pseudo_inverse("pinv", precision.enter(a), cutoff, absolute));
 }
 
 Value lstsq(const Value& a, const Value& b, double cutoff) {
@@ -85,15 +86,17 @@ SlogdetResult slogdet(const Value& a) {
   return {precision.leave(factors.sign * prod(sign(pivots), {-1})), precision.leave(sum(log(abs(pivots)), {-1}))};
 }
 
-Value matrix_rank(const Value& a, double cutoff) {
+Value matrix_rank(const Value& a, double cutoff, double absolute) {
   const Precision precision("matrix_rank", a);
   const Value inside = precision.enter(a);
   op::require_matrix("matrix_rank", inside);
   require<ArgumentError>(cutoff == kRounding || cutoff >= 0, "matrix_rank: the cutoff must not be negative, got ",
                          cutoff);
+  require<ArgumentError>(absolute >= 0, "matrix_rank: the cutoff must not be negative, got ", absolute);
   if (inside.numel() == 0) return zeros(batch_of(a.shape()), a.device(), DType::I64);
   const Value values = svdvals(inside).detach();
-  return sum(gt(values, narrow(values, -1, 0, 1) * cutoff_of(cutoff, inside)), {-1});
+  const Value relative = narrow(values, -1, 0, 1) * cutoff_of(cutoff, absolute, inside);
+  return sum(gt(values, maximum(relative, absolute)), {-1});
 }
 
 Value cond(const Value& a, MatrixNorm norm) {

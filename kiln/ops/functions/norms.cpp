@@ -1,6 +1,7 @@
 #include "kiln/ops/functions/norms.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "kiln/ops/functions/linalg.hpp"
 #include "kiln/ops/functions/powers.hpp"
@@ -82,6 +83,31 @@ Value cosine_similarity(const Value& x, const Value& y, int dim, double epsilon)
 Value pairwise_distance(const Value& x, const Value& y, double p, bool keep) {
   const Precision precision("pairwise_distance", {x, y});
   return precision.leave(vector_norm(precision.enter(x) - precision.enter(y), p, {-1}, keep));
+}
+
+Value pdist(const Value& x, double p) {
+  require<ShapeError>(x.rank() == 2, "pdist: takes [rows, width], got ", x);
+  const std::int64_t rows = x.dim(0);
+  std::vector<std::int64_t> first, second;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = i + 1; j < rows; ++j) first.push_back(i), second.push_back(j);
+  const auto chosen = [&](const std::vector<std::int64_t>& places) {
+    const auto count = static_cast<std::int64_t>(places.size());
+    return select(x, 0, from_data(TensorData::of<std::int64_t>({count}, places), x.device()));
+  };
+  return pairwise_distance(chosen(first), chosen(second), p);
+}
+
+Value renorm(const Value& x, double p, int dim, double limit) {
+  const Precision precision("renorm", x);
+  require<ArgumentError>(p > 0, "renorm: p must be positive, got ", p);
+  require<ArgumentError>(limit >= 0, "renorm: the limit must not be negative, got ", limit);
+  Dims others;
+  for (int i = 0, along = wrap_dim("renorm", dim, x.rank()); i < x.rank(); ++i)
+    if (i != along) others.push_back(i);
+  const Value inside = precision.enter(x), lengths = vector_norm(inside, p, others, true);
+  const Value above = gt(lengths, limit);
+  return precision.leave(inside * where(above, limit / where(above, lengths, 1.0), 1.0));
 }
 
 Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {

@@ -41,5 +41,10 @@ Value pairwise_distance(const Value& x, const Value& y, double p = 2, bool keep 
 /// `through_matmul` is for p = 2: |x|² + |y|² - 2 x . y, in less time and memory, but distances below the root of
 /// epsilon times the rows' spread drown in rounding.
 Value cdist(const Value& x, const Value& y, double p = 2, bool through_matmul = false);
+/// The distances of the rows of x [m, d] to one another, of each pair once: [m (m - 1) / 2], of row 0 to 1, 2, ..., then
+/// of row 1 to 2, ...
+Value pdist(const Value& x, double p = 2);
+/// x with each slice of `dim` whose vector_norm is above `limit` scaled down to it.
+Value renorm(const Value& x, double p, int dim, double limit);
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
 #include "kiln/ops/functions/numbers.hpp"
 
+#include <cmath>
 #include <limits>
 
 namespace kiln {
@@ -20,6 +21,35 @@ Value to_double(const Value& x) { return x.is_scalar() ? Value(x.scalar().to<dou
 bool is_whole(const Value& x) { return x.is_scalar() ? x.scalar().kind() != Kind::Float : !is_float(x.dtype()); }
 
 }  // namespace
+
+Value div(const Value& x, const Value& y, Rounding rounding) {
+  if (rounding == Rounding::Floor) return floor_divide(x, y);
+  return is_whole(x) && is_whole(y) ? floor_divide(x - fmod(x, y), y) : trunc(x / y);
+}
+Value round(const Value& x, int decimals) {
+  require<ArgumentError>(decimals >= -300 && decimals <= 300, "round: ", decimals, " decimals are not -300 to 300");
+  if (decimals == 0 || (is_whole(x) && decimals > 0)) return round(x);
+  if (is_whole(x)) {
+    if (decimals < -18) return x * 0;
+    const auto unit = static_cast<std::int64_t>(std::pow(10.0, -decimals));
+    const Value wide = cast(x, DType::I64), rest = remainder(wide, unit), down = wide - rest;
+    const Value odd = eq(remainder(floor_divide(wide, unit), 2), 1);
+    const Value up = logical_or(gt(rest, unit / 2), logical_and(eq(rest, unit / 2), odd));
+    return cast(where(up, down + unit, down), x.dtype());
+  }
+  // What a half has of digits is too short for the steps between.
+  if (is_float(x.dtype()) && size_of(x.dtype()) == 2) return cast(round(cast(x, DType::F32), decimals), x.dtype());
+  const double scale = std::pow(10.0, std::abs(decimals));
+  const Value scaled = decimals > 0 ? x * scale : x / scale, whole = round(scaled);
+  // Where the scaled number overflows, x has no digits behind the point.
+  return where(is_finite(scaled), decimals > 0 ? whole / scale : whole * scale, x);
+}
+Value fmax(const Value& x, const Value& y) {
+  return is_whole(x) && is_whole(y) ? maximum(x, y) : where(is_nan(x), y, where(is_nan(y), x, maximum(x, y)));
+}
+Value fmin(const Value& x, const Value& y) {
+  return is_whole(x) && is_whole(y) ? minimum(x, y) : where(is_nan(x), y, where(is_nan(y), x, minimum(x, y)));
+}
 
 Value clamp_min(const Value& x, const Value& low) { return maximum(x, low); }
 Value clamp_max(const Value& x, const Value& high) { return minimum(x, high); }

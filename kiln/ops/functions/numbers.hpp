@@ -5,6 +5,14 @@
 
 namespace kiln {
 
+enum class Rounding : std::uint8_t { Trunc, Floor };
+/// The quotient as a whole number: rounded towards 0, or down. Of integers it is exact, and 0 where y is 0.
+Value div(const Value& x, const Value& y, Rounding rounding);
+/// Rounded to so many digits behind the point, or before it where `decimals` is negative; halves to even.
+Value round(const Value& x, int decimals);
+/// The larger and the smaller one; where one operand is NaN, the other.
+Value fmax(const Value& x, const Value& y);
+Value fmin(const Value& x, const Value& y);
 Value clamp_min(const Value& x, const Value& low);
 Value clamp_max(const Value& x, const Value& high);
 Value deg2rad(const Value& x);

@@ -1,6 +1,8 @@
 #include "kiln/ops/functions/order.hpp"
 
+#include "kiln/ops/functions/index.hpp"
 #include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/point.hpp"
 
 namespace kiln {
 namespace {
@@ -28,6 +30,7 @@ ValueWithIndices min_with_index(const Value& x, int dim, bool keep) {
 }
 
 ValueWithIndices kthvalue(const Value& x, std::int64_t k, int dim, bool keep) {
+  if (is_point("kthvalue", x, dim)) return kthvalue(line_of(x), k, 0);
   dim = wrap_dim("kthvalue", dim, x.rank());
   require<ArgumentError>(1 <= k && k <= x.dim(dim), "kthvalue: k is ", k, " but dimension ", dim, " has ", x.dim(dim),
                          " elements, counted from 1");
@@ -36,6 +39,7 @@ ValueWithIndices kthvalue(const Value& x, std::int64_t k, int dim, bool keep) {
 }
 
 Value is_sorted(const Value& x, int dim, bool descending) {
+  if (is_point("is_sorted", x, dim)) return is_sorted(line_of(x), 0);
   dim = wrap_dim("is_sorted", dim, x.rank());
   if (x.dim(dim) < 2) return all(ones(x.shape(), x.device(), DType::Bool), {dim});
   Value earlier = narrow(x, dim, 0, x.dim(dim) - 1), later = narrow(x, dim, 1, x.dim(dim) - 1);
@@ -45,6 +49,7 @@ Value is_sorted(const Value& x, int dim, bool descending) {
 }
 
 ValueWithIndices mode(const Value& x, int dim, bool keep) {
+  if (is_point("mode", x, dim)) return mode(line_of(x), 0);
   dim = wrap_dim("mode", dim, x.rank());
   const std::int64_t length = x.dim(dim);
   require<ShapeError>(length > 0, "mode: ", x, " has no elements along dimension ", dim);
@@ -57,6 +62,22 @@ ValueWithIndices mode(const Value& x, int dim, bool keep) {
   const Value start = transpose(first, dim, -1);
   const Value longest = argmax(place - start, dim, true);
   return chosen(x, dim, gather(indices, dim, gather(start, dim, longest)), keep);
+}
+
+Value searchsorted(const Value& sequence, const Value& values, bool right, const Value& sorter) {
+  require<ShapeError>(sorter.shape() == sequence.shape() && sequence.rank() > 0, "searchsorted: the sorter ", sorter,
+                      " does not have the shape of ", sequence);
+  return searchsorted(take_along_dim(sequence, sorter, -1), values, right);
+}
+
+Value isin(const Value& x, const Value& elements) {
+  if (elements.is_scalar()) return eq(x, elements);
+  if (x.is_scalar()) return isin(full({}, x.scalar(), elements.device(), x.dtype()), elements);
+  const DType dtype = promote(x.dtype(), elements.dtype());
+  const Value line = sort(reshape(cast(elements.detach(), dtype), {elements.numel()}), 0).values;
+  const Value asked = cast(x.detach(), dtype);
+  const Value found = lt(searchsorted(line, asked), searchsorted(line, asked, true));
+  return is_float(dtype) ? logical_and(found, logical_not(is_nan(asked))) : found;
 }
 
 Value bucketize(const Value& x, const Value& boundaries, bool right) {

@@ -27,6 +27,10 @@ Value is_sorted(const Value& x, int dim, bool descending = false);
 /// For each of `values` how many elements of `sorted` (ascending along its last dimension) come before it, int64; with
 /// `right`, those that equal it count too. `sorted` is [n], or has the dimensions of `values` but for the last.
 Value searchsorted(const Value& sorted, const Value& values, bool right = false);
+/// The same for an unsorted tensor and the `sorter` that would sort its last dimension, argsort(sequence, -1).
+Value searchsorted(const Value& sequence, const Value& values, bool right, const Value& sorter);
+/// Is each element equal to one of `elements`? Booleans of x's shape; NaN equals nothing.
+Value isin(const Value& x, const Value& elements);
 /// In which of the intervals between `boundaries` [n] each element lies, 0 to n: i where
 /// boundaries[i - 1] < x <= boundaries[i]; with `right`, where boundaries[i - 1] <= x < boundaries[i].
 Value bucketize(const Value& x, const Value& boundaries, bool right = false);

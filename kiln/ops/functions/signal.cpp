@@ -120,6 +120,14 @@ FftnOptions last_two(FftnOptions options) {
   return options;
 }
 
+/// The factor 1 / n where the inverse transform has it.
+template <class Options>
+Options other_side(Options options) {
+  if (options.norm != FftNorm::Ortho)
+    options.norm = options.norm == FftNorm::Backward ? FftNorm::Forward : FftNorm::Backward;
+  return options;
+}
+
 Value from_doubles(const Shape& shape, const std::vector<double>& elements, const Device& device, DType dtype) {
   return from_data(TensorData::of<double>(shape, std::span<const double>(elements)).to(dtype), device);
 }
@@ -173,6 +181,14 @@ Value fft2(const Value& z, const FftnOptions& options) { return complex_n("fft2"
 Value ifft2(const Value& z, const FftnOptions& options) { return complex_n("ifft2", true, z, last_two(options)); }
 Value rfft2(const Value& x, const FftnOptions& options) { return real_n("rfft2", x, last_two(options)); }
 Value irfft2(const Value& z, const FftnOptions& options) { return inverse_real_n("irfft2", z, last_two(options)); }
+
+// A transform forwards is one backwards of the conjugate, with the factor 1 / n on the other side.
+Value hfft(const Value& z, const FftOptions& options) { return irfft(conj(z), other_side(options)); }
+Value ihfft(const Value& x, const FftOptions& options) { return conj(rfft(x, other_side(options))); }
+Value hfftn(const Value& z, const FftnOptions& options) { return irfftn(conj(z), other_side(options)); }
+Value ihfftn(const Value& x, const FftnOptions& options) { return conj(rfftn(x, other_side(options))); }
+Value hfft2(const Value& z, const FftnOptions& options) { return hfftn(z, last_two(options)); }
+Value ihfft2(const Value& x, const FftnOptions& options) { return ihfftn(x, last_two(options)); }
 
 Value fftshift(const Value& x, const Dims& dims) {
   Value moved = x;

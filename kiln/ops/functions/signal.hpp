@@ -43,6 +43,10 @@ Value rfft(const Value& x, const FftOptions& options = {});
 /// Undoes rfft: [..., m, 2] -> [..., n]. Imaginary parts that no real signal has (of element 0, and of element n / 2
 /// for even n) are ignored.
 Value irfft(const Value& z, const FftOptions& options = {});
+/// Of a signal whose spectrum is real, and of which the first half is given: [..., m, 2] -> [..., n], as irfft but
+/// forwards; n is 2 * (m - 1) where nothing is said. ihfft undoes it.
+Value hfft(const Value& z, const FftOptions& options = {});
+Value ihfft(const Value& x, const FftOptions& options = {});
 
 struct FftnOptions {
   Shape sizes{};  // one for each of dims, as FftOptions::n; empty: as they are
@@ -59,6 +63,11 @@ Value fft2(const Value& z, const FftnOptions& options = {});
 Value ifft2(const Value& z, const FftnOptions& options = {});
 Value rfft2(const Value& x, const FftnOptions& options = {});
 Value irfft2(const Value& z, const FftnOptions& options = {});
+/// hfft and ihfft over several dimensions, of which the last of `dims` is halved.
+Value hfftn(const Value& z, const FftnOptions& options = {});
+Value ihfftn(const Value& x, const FftnOptions& options = {});
+Value hfft2(const Value& z, const FftnOptions& options = {});
+Value ihfft2(const Value& x, const FftnOptions& options = {});
 
 /// Moves element 0 of each of `dims` to the middle; ifftshift undoes it. `dims` are dimensions of x as it stands, so
 /// the last one of a complex tensor is none of them.

@@ -4,14 +4,13 @@
 #include <limits>
 
 #include "kiln/ops/functions/powers.hpp"
+#include "kiln/ops/precision.hpp"
 
 namespace kiln {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Value as_float(const Value& x) { return is_float(x.dtype()) ? x : cast(x, DType::F32); }
 
 /// The elements that count, with `instead` in place of NaN, and how many there are along `dims`, which are kept.
 struct Present {
@@ -32,6 +31,7 @@ bool is_narrow(DType dtype) { return is_float(dtype) && size_of(dtype) == 2; }
 Value without(const Value& kept, const Dims& dims) {
   Shape shape;
   std::uint32_t dropped = 0;
+  if (kept.rank() == 0) return kept;
   for (const auto dim : dims) dropped |= 1u << wrap_dim("squeeze", dim, kept.rank());
   for (int i = 0; i < kept.rank(); ++i)
     if (!(dropped >> i & 1u)) shape.push_back(kept.shape()[i]);
@@ -118,6 +118,27 @@ Value nanstd(const Value& x, const Dims& dims, int correction, bool keep) {
 Value cov(const Value& x, int correction) {
   const Value centered = centered_rows("cov", x);
   return matmul(centered, transpose(centered)) / std::max<double>(0, static_cast<double>(x.dim(1) - correction));
+}
+
+Value cov(const Value& x, const CovOptions& options) {
+  const auto& [correction, frequencies, weights] = options;
+  if (!frequencies && !weights) return cov(x, correction);
+  require<ShapeError>(x.rank() == 2, "cov: takes [variables, observations], got ", x);
+  for (const Value& each : {frequencies, weights})
+    require<ShapeError>(!each || each.shape() == Shape{x.dim(1)}, "cov: the weights ", each,
+                        " are not one for each of the ", x.dim(1), " observations of ", x);
+  require<DTypeError>(!frequencies || is_integer(frequencies.dtype()), "cov: frequencies must be integers, got ",
+                      frequencies);
+  const Value data = as_float(x);
+  const auto in_type = [&](const Value& each) { return cast(each, data.dtype()); };
+  const Value share = !frequencies ? in_type(weights)
+                      : !weights   ? in_type(frequencies)
+                                   : in_type(weights) * in_type(frequencies);
+  const Value total = sum(share);
+  const Value centered = data - sum(data * share, {1}, true) / total;
+  // What is taken off the count is in units of an observation of average weight.
+  const Value unit = weights ? sum(share * in_type(weights)) / total : Value(1.0);
+  return matmul(centered * share, transpose(centered)) / maximum(total - unit * correction, 0);
 }
 
 Value corrcoef(const Value& x) {

@@ -38,6 +38,13 @@ Value nanstd(const Value& x, const Dims& dims, int correction = 1, bool keep = f
 
 // ---- of variables: x [variables, observations] -> [variables, variables] ----------------------------------------------
 Value cov(const Value& x, int correction = 1);
+struct CovOptions {
+  int correction = 1;
+  Value frequencies = {};  // [observations] of integers: how often each was made ("fweights")
+  Value weights = {};      // [observations]: how much each counts ("aweights"); not negative
+};
+/// Of weighted observations. The gradient reaches the weights.
+Value cov(const Value& x, const CovOptions& options);
 /// Pearson's coefficients; NaN beside a variable that is constant.
 Value corrcoef(const Value& x);
 
