@@ -105,7 +105,8 @@ Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) {
     return x.function(y);                                                                        \
   }                                                                                              \
   template <Number N, int D, class K>                                                            \
-  requires Has<K>::domain Tensor<D, Joined<KindOf<N>, K>> function(N x, const Tensor<D, K>& y) { \
+  requires Takes<K>::domain                                                                      \
+  Tensor<D, Joined<KindOf<N>, typename Computes<K>::domain>> function(N x, const Tensor<D, K>& y) { \
     return Typed{function(Value(x), y.value())};                                                 \
   }
 #define KILN_COMPARISON(Name, function, domain, ...)                             \

@@ -67,4 +67,18 @@ struct Has {
   static constexpr bool Any = true;
 };
 
+/// The same, but for functions of floats, which take every kind; and the kind that a row computes K in.
+template <class K>
+struct Takes : Has<K> {
+  static constexpr bool Float = true;
+};
+template <class K>
+struct Computes {
+  using Float = kiln::Float;
+  using Number = K;
+  using Integer = K;
+  using Bool = kiln::Bool;
+  using Any = K;
+};
+
 }  // namespace kiln

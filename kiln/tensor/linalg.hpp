@@ -106,6 +106,38 @@ template <int D, int E, class L>
 Tensor<kSolvedRank<D, E>> lu_solve(const LuFactorsOf<D>& factors, const Tensor<E, L>& b) {
   return Typed{lu_solve(static_cast<LuFactors>(factors), b.value())};
 }
+template <int D>
+struct LdlFactorsOf {
+  LdlFactorsOf(LdlFactors factors)
+      : l(std::move(factors.l)), d(std::move(factors.d)), permutation(std::move(factors.permutation)) {}
+  operator LdlFactors() const { return {l, d, permutation}; }
+  Tensor<D> l, d;
+  Tensor<D - 1, Int> permutation;
+};
+/// Of a symmetric matrix, definite or not: auto [l, d, permutation] = ldl_factor(a);
+template <int D, class K>
+requires MatrixRank<D> LdlFactorsOf<D> ldl_factor(const Tensor<D, K>& a) {
+  return ldl_factor(a.value());
+}
+template <int D, int E, class L>
+Tensor<kSolvedRank<D, E>> ldl_solve(const LdlFactorsOf<D>& factors, const Tensor<E, L>& b) {
+  return Typed{ldl_solve(static_cast<LdlFactors>(factors), b.value())};
+}
+/// x with tensordot(a, x) = b over all dimensions of x; `dims` of a are moved to its end first.
+template <int D, int E, class K, class L>
+requires(D >= E) Tensor<D - E> tensorsolve(const Tensor<D, K>& a, const Tensor<E, L>& b, const Dims& dims = {}) {
+  return Typed{tensorsolve(a.value(), b.value(), dims)};
+}
+/// The inverse of the map from the last dimensions of a to its first `count`.
+template <int D, class K>
+Tensor<D> tensorinv(const Tensor<D, K>& a, int count = 2) {
+  return Typed{tensorinv(a.value(), count)};
+}
+/// x [..., n] -> [..., n, columns] of the powers 0, 1, 2, ... of each element.
+template <int D, class K>
+requires(D >= 1) Tensor<D + 1, Arithmetic<K>> vander(const Tensor<D, K>& x, std::int64_t columns = -1) {
+  return Typed{vander(x.value(), columns)};
+}
 template <int D, int E, class K, class L>
 requires MatrixRank<D>
 Tensor<kSolvedRank<D, E>> lstsq(const Tensor<D, K>& a, const Tensor<E, L>& b, double cutoff = kRounding) {

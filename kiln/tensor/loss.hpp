@@ -49,6 +49,18 @@ Tensor<kLossRank<R, 1>> multi_margin_loss(const Tensor<2>& x, const Tensor<1, In
                                           const MultiMarginOptions& options = {}) {
   return Typed{multi_margin_loss(x.value(), targets.value(), options, R)};
 }
+/// targets: the classes that an example has, and then -1.
+template <Reduction R = Reduction::Mean, int D>
+requires(D == 1 || D == 2)
+Tensor<kLossRank<R, D - 1>> multilabel_margin_loss(const Tensor<D>& x, const Tensor<D, Int>& targets) {
+  return Typed{multilabel_margin_loss(x.value(), targets.value(), R)};
+}
+template <Reduction R = Reduction::Mean, int D, class K>
+requires(D >= 1)
+Tensor<kLossRank<R, D - 1>> multilabel_soft_margin_loss(const Tensor<D>& logits, const Tensor<D, K>& targets,
+                                                        const Tensor<1>& weights = {}) {
+  return Typed{multilabel_soft_margin_loss(logits.value(), targets.value(), weights.value(), R)};
+}
 template <Reduction R = Reduction::Mean, int D, class K>
 Tensor<kLossRank<R, 1>> dice_loss(const Tensor<D>& probabilities, const Tensor<D, K>& targets, double smooth = 1) {
   static_assert(D >= 1, "dice_loss: needs [batch, ...]");

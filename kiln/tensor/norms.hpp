@@ -64,5 +64,15 @@ requires(D >= 2 && E >= 2)
 Tensor<(D < E ? E : D)> cdist(const Tensor<D, K>& x, const Tensor<E, L>& y, double p = 2, bool through_matmul = false) {
   return Typed{cdist(x.value(), y.value(), p, through_matmul)};
 }
+/// The distances of the rows of x to one another, of each pair once: [m (m - 1) / 2].
+template <class K>
+Tensor<1> pdist(const Tensor<2, K>& x, double p = 2) {
+  return Typed{pdist(x.value(), p)};
+}
+/// x with each slice of `dim` whose norm is above `limit` scaled down to it.
+template <int D, class K>
+Tensor<D> renorm(const Tensor<D, K>& x, double p, int dim, double limit) {
+  return Typed{renorm(x.value(), p, dim, limit)};
+}
 
 }  // namespace kiln

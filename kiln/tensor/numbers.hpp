@@ -6,6 +6,27 @@
 
 namespace kiln {
 
+/// The quotient as a whole number: div(x, y, Rounding::Trunc).
+template <int D, class K, Operand Y>
+Tensor<kJoinedRank<Tensor<D, K>, Y>, Arithmetic<K, KindOfOperand<Y>>> div(const Tensor<D, K>& x, const Y& y,
+                                                                         Rounding rounding) {
+  return Typed{div(x.value(), y, rounding)};
+}
+/// Rounded to so many digits behind the point, or before it where `decimals` is negative.
+template <int D, class K>
+Tensor<D, K> round(const Tensor<D, K>& x, int decimals) {
+  return Typed{round(x.value(), decimals)};
+}
+/// The larger and the smaller one; where one operand is NaN, the other.
+template <int D, class K, Operand Y>
+Tensor<kJoinedRank<Tensor<D, K>, Y>, Joined<K, KindOfOperand<Y>>> fmax(const Tensor<D, K>& x, const Y& y) {
+  return Typed{fmax(x.value(), y)};
+}
+template <int D, class K, Operand Y>
+Tensor<kJoinedRank<Tensor<D, K>, Y>, Joined<K, KindOfOperand<Y>>> fmin(const Tensor<D, K>& x, const Y& y) {
+  return Typed{fmin(x.value(), y)};
+}
+
 template <int D, class K, Operand Low>
 requires Has<K>::Number
 Tensor<kJoinedRank<Tensor<D, K>, Low>, Joined<K, KindOfOperand<Low>>> clamp_min(const Tensor<D, K>& x, const Low& low) {

@@ -16,6 +16,17 @@ Tensor<D, Int> searchsorted(const Tensor<D, K>& sorted, const Tensor<D, L>& valu
 {
   return Typed{searchsorted(sorted.value(), values.value(), right)};
 }
+/// The same for a tensor that `sorter`, its argsort(-1), would sort.
+template <int D, int E, class K, class L>
+requires(D == 1 || D == E) Tensor<E, Int> searchsorted(const Tensor<D, K>& sequence, const Tensor<E, L>& values,
+                                                       bool right, const Tensor<D, Int>& sorter) {
+  return Typed{searchsorted(sequence.value(), values.value(), right, sorter.value())};
+}
+/// Is each element of x one of `elements`?
+template <int D, int E, class K, class L>
+Tensor<D, Bool> isin(const Tensor<D, K>& x, const Tensor<E, L>& elements) {
+  return Typed{isin(x.value(), elements.value())};
+}
 /// In which of the intervals between `boundaries` each element lies: i where boundaries[i - 1] < x <= boundaries[i];
 /// with `right`, where boundaries[i - 1] <= x < boundaries[i].
 template <int D, class K, class L>
@@ -39,6 +50,24 @@ DistinctElements<D, K> unique(const Tensor<D, K>& x) {
 template <int D, class K>
 DistinctElements<D, K> unique_consecutive(const Tensor<D, K>& x) {
   const Distinct result = unique_consecutive(x.value());
+  return {Typed{result.values}, Typed{result.inverse}, Typed{result.counts}};
+}
+
+template <int D, class K>
+struct DistinctSlices {
+  Tensor<D, K> values;
+  Tensor<1, Int> inverse;  // which slice of `values` each slice is
+  Tensor<1, Int> counts;   // how often each occurs
+};
+/// The distinct slices of `dim` in ascending order, or one of each run of equal ones. Waits for the device.
+template <int D, class K>
+DistinctSlices<D, K> unique(const Tensor<D, K>& x, int dim) {
+  const Distinct result = unique(x.value(), dim);
+  return {Typed{result.values}, Typed{result.inverse}, Typed{result.counts}};
+}
+template <int D, class K>
+DistinctSlices<D, K> unique_consecutive(const Tensor<D, K>& x, int dim) {
+  const Distinct result = unique_consecutive(x.value(), dim);
   return {Typed{result.values}, Typed{result.inverse}, Typed{result.counts}};
 }
 

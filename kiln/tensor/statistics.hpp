@@ -43,6 +43,8 @@ auto average(const Tensor<D>& x, const Tensor<E>& weights, Dim... dims)
 
 /// x [variables, observations] -> [variables, variables]
 inline Tensor<2> cov(const Tensor<2>& x, Correction correction = {}) { return Typed{cov(x.value(), correction.less)}; }
+/// Of observations that count as `frequencies` and `weights` say: cov(x, {.weights = w}).
+inline Tensor<2> cov(const Tensor<2>& x, const CovOptions& options) { return Typed{cov(x.value(), options)}; }
 inline Tensor<2> corrcoef(const Tensor<2>& x) { return Typed{corrcoef(x.value())}; }
 
 // ---- counting; see ops/functions/histogram.hpp -------------------------------------------------------------------------
@@ -99,6 +101,18 @@ template <int D, class K, Operand Before, Operand After>
 auto diff(const Tensor<D, K>& x, int n, int dim, const Before& prepend, const After& append) {
   return Tensor<D, Joined<K, Joined<KindOfOperand<Before>, KindOfOperand<After>>>>(
       Typed{diff(x.value(), n, dim, Value(prepend), Value(append))});
+}
+/// The derivative along each of `dims`, or of all, of values that lie `spacing` apart.
+template <int D, class K>
+std::vector<Tensor<D>> gradient(const Tensor<D, K>& y, double spacing = 1, const Dims& dims = {}, int edge_order = 1) {
+  std::vector<Tensor<D>> slopes;
+  for (const Value& slope : gradient(y.value(), spacing, dims, edge_order)) slopes.emplace_back(slope);
+  return slopes;
+}
+/// Along one dimension, of values at the places x.
+template <int D, class K, class L>
+Tensor<D> gradient(const Tensor<D, K>& y, const Tensor<1, L>& x, int dim, int edge_order = 1) {
+  return Typed{gradient(y.value(), x.value(), dim, edge_order)};
 }
 template <int D>
 Tensor<D - 1> trapezoid(const Tensor<D>& y, double spacing = 1, int dim = -1) {

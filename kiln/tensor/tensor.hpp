@@ -229,14 +229,17 @@ class Tensor {
   }
 
   // ---- elementwise: a method for each row of ops/elementwise.def; operands broadcast and promote -------------------
-#define KILN_UNARY(Name, function, domain, ...) \
-  Tensor function() const requires Has<K>::domain { return Typed{kiln::function(value_)}; }
+#define KILN_UNARY(Name, function, domain, ...)                                        \
+  Tensor<D, typename Computes<K>::domain> function() const requires Takes<K>::domain { \
+    return Typed{kiln::function(value_)};                                              \
+  }
 #define KILN_PREDICATE(Name, function, domain, ...) \
-  Tensor<D, Bool> function() const requires Has<K>::domain { return Typed{kiln::function(value_)}; }
+  Tensor<D, Bool> function() const requires Takes<K>::domain { return Typed{kiln::function(value_)}; }
 #define KILN_BINARY(Name, function, domain, ...)                                                                   \
   template <Operand Y>                                                                                             \
-  Tensor<kJoinedRank<Tensor, Y>, Joined<K, KindOfOperand<Y>>> function(const Y& y) const requires Has<K>::domain { \
-    return Typed{kiln::function(value_, value_of(y))};                                                                       \
+  Tensor<kJoinedRank<Tensor, Y>, Joined<typename Computes<K>::domain, KindOfOperand<Y>>> function(const Y& y) const \
+      requires Takes<K>::domain {                                                                                  \
+    return Typed{kiln::function(value_, value_of(y))};                                                             \
   }
 #define KILN_COMPARISON(Name, function, domain, ...)                                        \
   template <Operand Y>                                                                      \
