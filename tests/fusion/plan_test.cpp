@@ -318,6 +318,7 @@ struct Referring {
 TEST(Plan, OfAUserOpReadsNoTableOfAnother) {
   const FusedDevice fused;
   const Value x = fused.of({2}, 1.0);
+  (void)x.data();
   const auto with = [&](const std::vector<double>& table) {
     return std::pair{floats(custom_all(Borrowing{table}, x)[0]), floats(custom_all(Referring{table}, x)[0])};
   };

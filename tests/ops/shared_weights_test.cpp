@@ -55,7 +55,10 @@ const Use kUses[] = {
        return conv(w[Image], narrow(w[Kernel], 1, 0, channels_of(w) / 2), w[Bias], {.padding = {1, 1}, .groups = 2});
      },
      2},
-    {"conv, half of the results",
+    {"conv, one half of the results",
+     [](const Values& w) { return conv(w[Image], narrow(w[Kernel], 0, 0, channels_of(w) / 2), {}); },
+     2},
+    {"conv, the other half",
      [](const Values& w) { return conv(w[Image], narrow(w[Kernel], 0, channels_of(w) / 2, channels_of(w) / 2), {}); },
      2},
     {"conv in a line",
