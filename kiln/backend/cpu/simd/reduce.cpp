@@ -129,9 +129,11 @@ bool run(const op::Reduce& op, Call call) {
   const Array x = read(call.in[0]);
   Shape folded = Shape::filled(x.shape.size(), 1);
   for (const auto dim : op.dims) folded[static_cast<int>(dim)] = x.shape[static_cast<int>(dim)];
+  const bool empty = numel(call.out[0].shape()) == 0;  // sizes beside a 0 may multiply to anything
   // What begins an extreme of bytes is no boolean.
-  if (x.dtype == DType::Bool && numel(folded) == 0) return false;
+  if (x.dtype == DType::Bool && !empty && numel(folded) == 0) return false;
   const Array z = allocate(call.out[0], dense_like(call.out[0].shape(), x));
+  if (empty) return true;
   visit_dtype(x.dtype, [&]<class T>(TypeTag<T>) {
     reduce<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(op.fn, x, z, folded);
   });
