@@ -21,8 +21,10 @@ Value mish_slope(const Value& x) {
 }
 Value hard_swish_slope(const Value& x) { return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x / 3 + 0.5)); }
 Value i1_slope(const Value& x) {
-  const Value at_zero = eq(x, 0), divisor = where(at_zero, 1.0, x);
-  return where(at_zero, 0.5, i0(x) - i1(x) / divisor);
+  // Next to 0 the digits of i1(x) end; far out both are infinite.
+  const Value none = lt(abs(x), 1e-20), even = i0(x);
+  const Value slope = even - i1(x) / where(none, 1.0, x);
+  return where(none, 0.5, where(is_inf(even), even, slope));
 }
 Value sinc_slope(const Value& x) {
   // (cos(pi x) - sinc(x)) / x, and near 0, where that cancels, its power series.
@@ -31,7 +33,9 @@ Value sinc_slope(const Value& x) {
   for (const double c : {4.0499478466192442e-6, -9.7662231263189327e-5, 0.001781145516372852, -0.023460810354558236,
                          0.2091827825412384, -1.1445109447325053, 3.2469697011334146, -3.2898681336964529})
     series = series * s + c;
-  return where(near, series * x, (cos(x * 3.141592653589793) - sinc(x)) / where(near, 1.0, x));
+  // cos has a period of 2 in x, which can be taken away exactly; what is left of a large x times pi could not.
+  const Value turn = x - round(x * 0.5) * 2.0;
+  return where(near, series * x, (cos(turn * 3.141592653589793) - sinc(x)) / where(near, 1.0, x));
 }
 Value xlogy_slope(const Value& x, const Value& y) {
   const Value none = logical_and(eq(x, 0), le(y, 0));

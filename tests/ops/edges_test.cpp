@@ -16,6 +16,7 @@
 #include "kiln/ops/functions/norm.hpp"
 #include "kiln/ops/functions/norms.hpp"
 #include "kiln/ops/functions/pool.hpp"
+#include "kiln/ops/functions/resample.hpp"
 #include "kiln/ops/functions/signal.hpp"
 #include "kiln/ops/functions/statistics.hpp"
 #include "tests/support/sentence.hpp"
@@ -170,6 +171,30 @@ TEST(Edges, IgnoredRowsCountForNothingWhateverTheyHold) {
   });
 }
 
+TEST(Edges, SolutionsOfWhatIsNoNumberAreNone) {
+  on_each_device_and_float([](const Device& device, DType dtype) {
+    for (const Numbers& elements : {Numbers{kNan, kNan, kNan, kNan}, Numbers{1, 0, 0, kNan}, Numbers{2, kNan, 0, 3}}) {
+      const Value a = on(device, dtype, {{2, 2}, elements});
+      expect_numbers(inverse(a), {kNan, kNan, kNan, kNan}, dtype, "inverse");
+      expect_numbers(solve(a, on(device, dtype, {{2}, {0, 1}})), {kNan, kNan}, dtype, "solve");
+    }
+    expect_numbers(inverse(on(device, dtype, {{2, 2}, {2, 0, 0, 4}})), {0.5, 0, 0, 0.25}, dtype, "inverse");
+  });
+}
+
+TEST(Edges, ImagesAreResizedByWholeFactorsExactly) {
+  on_each_device_and_float([](const Device& device, DType dtype) {
+    const Value x = on(device, dtype, {{1, 1, 3}, {0, 1, 2}});
+    for (const Interpolation mode : {Interpolation::Nearest, Interpolation::NearestExact, Interpolation::Linear})
+      expect_numbers(interpolate(x, {.scale = {1.3}, .mode = mode}), {0, 1, 2}, dtype, "to its own size");
+    for (const double factor : {49.0, 98.0, 103.0}) {  // whose reciprocals are rounded down
+      Numbers expected;
+      for (int i = 0; i < 3 * static_cast<int>(factor); ++i) expected.push_back(i / static_cast<int>(factor));
+      expect_numbers(interpolate(x, {.scale = {factor}}), expected, dtype, text("nearest, times ", factor));
+    }
+  });
+}
+
 // ---- slopes --------------------------------------------------------------------------------------------------------
 
 struct Slope {
@@ -282,6 +307,15 @@ std::vector<Slope> slopes() {
                   {{{2}, {1000, -1000}}},
                   [](const Values& in) { return sigmoid_focal_loss(in[0], gt(in[0], 0), -1, 0.5, Reduction::None); },
                   {{0, 0}}});
+  list.push_back({"sinc of whole numbers",
+                  {{{4}, {0, 1e5, 65537, 1e10}}},
+                  [](const Values& in) { return sinc(in[0]); },
+                  {{0, 1e-5, -1.0 / 65537, 1e-10}}});
+  list.push_back({"i1",
+                  {{{4}, {0, 1e-40, 1e4, -1e4}}},
+                  [](const Values& in) { return i1(in[0]); },
+                  {{0.5, 0.5, kInf, kInf}},
+                  false});
   list.push_back({"matrix_power 0",
                   {{{2, 2}, {1, kInf, kNan, 2}}},
                   [](const Values& in) { return matrix_power(in[0], 0); },

@@ -18,6 +18,7 @@ std::vector<op::Resample> passes(const Value& x, const InterpolateOptions& optio
   require<ArgumentError>(entries == axes || entries == 1, "interpolate: ", sizes ? "size" : "scale", " has ", entries,
                          " entries, ", x, " has ", axes, " spatial dimensions");
   std::vector<op::Resample> growing, shrinking;
+  bool resized = false;
   for (int i = 0; i < axes; ++i) {
     const int entry = entries == 1 ? 0 : i;
     op::Resample pass{.dim = i + 2,
@@ -31,16 +32,19 @@ std::vector<op::Resample> passes(const Value& x, const InterpolateOptions& optio
     } else {
       const double factor = options.scale[entry];
       require<ArgumentError>(factor > 0 && factor < 0x1p31, "interpolate: the factor ", factor, " is not positive");
-      const double size = std::floor(static_cast<double>(pass.from) * factor);
+      const double exact = static_cast<double>(pass.from) * factor, size = std::floor(exact);
       require<ShapeError>(size < 0x1p62, "interpolate: ", x, " times ", factor, " is too large");
       pass.to = static_cast<std::int64_t>(size);
-      if (!options.align_corners && options.mode != Interpolation::Area) pass.step = 1 / factor;
+      // Where nothing was rounded the sizes give the same step, and exactly: 49 times 1 / 49 is less than 1.
+      if (!options.align_corners && options.mode != Interpolation::Area && size != exact) pass.step = 1 / factor;
     }
     require<ShapeError>(pass.from > 0 && pass.to > 0, "interpolate: cannot resize dimension ", i + 2, " of ", x, " to ",
                         pass.to, " elements");
+    resized |= pass.from != pass.to;
     if (pass.from == pass.to && (pass.step == 0 || pass.step == 1)) continue;
     (pass.to > pass.from ? growing : shrinking).push_back(pass);
   }
+  if (!resized) return {};  // whatever a factor says, an image of its own size is itself
   // What shrinks goes first and what grows last, each from where it costs least: the last dimension is the dearest.
   shrinking.insert(shrinking.end(), growing.rbegin(), growing.rend());
   return shrinking;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <limits>
+
 #include "kiln/backend/cpu/lapack/batch.hpp"
 #include "kiln/backend/cpu/lapack/lapack.hpp"
 #include "kiln/backend/cpu/lapack/routines.hpp"
@@ -18,6 +21,15 @@ void factor(T* a, int n, std::vector<int>& pivots, std::string_view name, const 
   int info = 0;
   Routines<T>::getrf(&n, &n, a, &n, pivots.data(), &info);
   require<ArgumentError>(info == 0, name, ": ", op::matrix_name(operand, index), " is singular");
+}
+
+/// The routines skip products with 0, and so lose what is no number. Where the factors hold any, nothing of the solution
+/// is one: says so, and fills it.
+template <class T>
+bool is_lost(const T* factors, std::int64_t area, T* solution, std::int64_t count) {
+  if (std::none_of(factors, factors + area, [](T x) { return x != x; })) return false;
+  std::fill_n(solution, count, std::numeric_limits<T>::quiet_NaN());
+  return true;
 }
 
 }  // namespace
@@ -45,12 +57,13 @@ bool run(const op::Solve& op, Call call) {
         if (invert) {
           int info = 0;
           factor(to, n, pivots, name, operand, i);
+          if (is_lost(to, area, to, area)) continue;
           Routines<T>::getri(&n, to, &n, pivots.data(), work.data(), &size, &info);
           continue;
         }
         std::copy_n(a.as<T>() + i * area, area, work.data());
         factor(work.data(), n, pivots, name, operand, i);
-        if (columns == 0) continue;
+        if (is_lost(work.data(), area, to, std::int64_t{n} * columns) || columns == 0) continue;
         divide(to, columns, work.data(), n, "U", "N");
         divide(to, columns, work.data(), n, "L", "U");
         for (int row = n - 1; row >= 0; --row) {
