@@ -20,7 +20,7 @@ FOLDERS = {
     "kiln/backend/cpu/simd": (6, "simd cpu_kernels fusion ops random golden"),
     "kiln/backend/cpu/onednn": (2, "onednn fusion ops random"),
     "kiln/backend/cpu/amx": (0.5, "amx fusion ops"),
-    "kiln/backend/cpu/lapack": (1, "ops golden"),
+    "kiln/backend/cpu/lapack": (1, "lapack ops golden"),
     "kiln/tensor": (1, "tensor programs nn"),
     "kiln/nn": (1, "nn programs golden"),
     "kiln/optim": (1, "optim programs"),

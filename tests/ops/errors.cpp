@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/functions/calculus.hpp"
 #include "kiln/ops/functions/histogram.hpp"
@@ -13,6 +14,7 @@
 #include "kiln/ops/functions/scan.hpp"
 #include "kiln/ops/functions/statistics.hpp"
 #include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/op.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
@@ -26,6 +28,11 @@ struct WrongCall {
 Value floats(const Shape& shape) { return ones(shape, Device::cpu()); }
 Value integers(const Shape& shape, int value = 1) { return full(shape, value, Device::cpu(), DType::I64); }
 Value flags(const Shape& shape) { return full(shape, true, Device::cpu(), DType::Bool); }
+
+/// The op itself, which functions hand only what fits.
+void cut(const Shape& shape, std::int64_t begin, std::int64_t step, std::int64_t size) {
+  emit(op::Slice{.begin = {begin}, .step = {step}, .size = {size}}, {floats(shape)});
+}
 
 const WrongCall kCalls[] = {
     {"ShapeError: add: [2, 3] and [4] do not broadcast: 3 and 4 differ in dimension -1",
@@ -53,6 +60,13 @@ const WrongCall kCalls[] = {
     {"ShapeError: squeeze: dimension 0 of float32 [2, 3] has size 2, not 1", [] { squeeze(floats({2, 3}), 0); }},
     {"IndexError: slice: index 7 is out of range for dimension 1 of size 3", [] { at(floats({2, 3}), 1, 7); }},
     {"IndexError: slice: index -4 is out of range for dimension 1 of size 3", [] { at(floats({2, 3}), 1, -4); }},
+    {"IndexError: slice: elements from -1 in steps of 1 leave dimension 0 of size 4", [] { cut({4}, -1, 1, 2); }},
+    {"IndexError: slice: elements from 4 in steps of -1 leave dimension 0 of size 4", [] { cut({4}, 4, -1, 2); }},
+    {"IndexError: slice: elements from 1 in steps of 2 leave dimension 0 of size 4", [] { cut({4}, 1, 2, 3); }},
+    {"IndexError: slice: elements from 1 in steps of -2 leave dimension 0 of size 4", [] { cut({4}, 1, -2, 2); }},
+    {"IndexError: slice: elements from 0 in steps of 4611686018427387904 leave dimension 0 of size 4",
+     [] { cut({4}, 0, std::int64_t{1} << 62, 3); }},
+    {"ArgumentError: slice: the step of dimension 0 is 0", [] { cut({4}, 1, 0, 2); }},
     {"ArgumentError: slice: the step is 0",
      [] {
        const Range range{0, 1, 0};

@@ -41,6 +41,8 @@ const WrongCall kCalls[] = {
      [] { attention(four(), floats({1, 4, 3, 5}), four()); }},
     {"ShapeError: attention: the 3 heads of k [1, 3, 3, 2] do not divide the 4 of q [1, 4, 3, 2]",
      [] { attention(four(), floats({1, 3, 3, 2}), floats({1, 3, 3, 2})); }},
+    {"ShapeError: attention: the 0 heads of k [1, 0, 3, 2] do not divide the 4 of q [1, 4, 3, 2]",
+     [] { attention(floats({1, 4, 3, 2}), floats({1, 0, 3, 2}), floats({1, 0, 3, 2})); }},
     {"ShapeError: attention: the mask [2, 3] does not broadcast to [1, 4, 3, 3], which is [batch, heads, queries, "
      "keys]",
      [] { attention(four(), four(), four(), {}, flags({2, 3})); }},

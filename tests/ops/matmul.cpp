@@ -38,8 +38,33 @@ Row product(std::string name, const Shape& a, const Shape& b, bool gradient = tr
           .gradient = gradient};
 }
 
+/// Rows and columns that lie elsewhere than one behind the other: elements that are one and the same, every other one,
+/// the other way round.
+Row product_in_strides(std::string name, std::int64_t rows, std::int64_t columns) {
+  Row row = product(std::move(name), {rows, 4}, {4, columns});
+  row.operands = {{{rows, 8}, -1, 1}, {{1, columns}, -1, 1}};
+  row.function = [=](const Values& in) {
+    const std::array<Range, 2> every_other = {Range{}, Range{1, {}, 2}}, backwards = {Range{}, Range{{}, {}, -1}};
+    const Value a = slice(in[0], every_other), b = expand(in[1], {4, columns});
+    return Values{matmul(a, b), matmul(slice(a, backwards), b), matmul(permute(b, {1, 0}), permute(a, {1, 0}))};
+  };
+  row.meaning = [=](const std::vector<Array>& in) {
+    Array product({rows, columns}), turned({columns, rows});
+    each_index(product.shape, [&](const Dims& index) {
+      for (std::int64_t k = 0; k < 4; ++k) product(index) += in[0]({index[0], 2 * k + 1}) * in[1]({0, index[1]});
+      turned({index[1], index[0]}) = product(index);
+    });
+    return std::vector<Array>{product, product, turned};
+  };
+  return row;
+}
+
 std::vector<Row> matmul_rows() {
-  return {product("matmul", {3, 4}, {4, 5}),
+  return {product_in_strides("matmul_in_strides", 3, 5),
+          product_in_strides("matmul_in_strides_of_a_row", 1, 5),
+          product_in_strides("matmul_in_strides_of_a_column", 3, 1),
+          product_in_strides("matmul_in_strides_of_one", 1, 1),
+          product("matmul", {3, 4}, {4, 5}),
           product("matmul_of_vectors", {1, 6}, {6, 1}),
           product("matmul_batched", {2, 3, 4}, {2, 4, 2}),
           product("matmul_shared_right", {2, 3, 4}, {4, 2}),

@@ -99,6 +99,7 @@ std::vector<Row> resample_rows() {
       row("interpolate_bilinear_smaller", {2, 2, 7, 9}, {.size = {3, 4}, .mode = Linear}),
       row("interpolate_bilinear_both_ways", {1, 2, 6, 3}, {.size = {4, 5}, .mode = Linear}),
       row("interpolate_bilinear_corners", {1, 2, 4, 5}, {.size = {6, 1}, .mode = Linear, .align_corners = true}),
+      row("interpolate_bilinear_two_corners", {1, 2, 4, 5}, {.size = {2, 2}, .mode = Linear, .align_corners = true}),
       row("interpolate_bilinear_factor", {1, 2, 5, 4}, {.scale = {1.3, 0.6}, .mode = Linear}),
       row("interpolate_bilinear_antialias", {1, 2, 9, 8}, {.size = {4, 3}, .mode = Linear, .antialias = true}),
       row("interpolate_trilinear", {1, 2, 2, 3, 4}, {.size = {3, 5, 2}, .mode = Linear}),

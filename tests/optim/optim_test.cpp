@@ -2,6 +2,7 @@
 #include "kiln/optim/optim.hpp"
 
 #include <cmath>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -90,6 +91,17 @@ TEST(Adam, FollowsThePapersAlgorithm) {
   expect_follows(AdamConfig{.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3}, 0.05, [] { return AdamReference{}; });
   expect_follows(AdamConfig{.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3, .weight_decay = 0.3}, 0.05,
                  [] { return AdamReference{.decay = 0.3}; });
+}
+
+// As PyTorch's, so that a program that names none trains as it did there.
+TEST(Optimizer, HasTheUsualDefaults) {
+  const AdamConfig adam;
+  EXPECT_EQ(std::tuple(adam.beta1, adam.beta2, adam.epsilon, adam.weight_decay), std::tuple(0.9, 0.999, 1e-8, 0.0));
+  const AdamWConfig adamw;
+  EXPECT_EQ(std::tuple(adamw.beta1, adamw.beta2, adamw.epsilon, adamw.weight_decay),
+            std::tuple(0.9, 0.999, 1e-8, 0.01));
+  const SgdConfig sgd;
+  EXPECT_EQ(std::tuple(sgd.momentum, sgd.dampening, sgd.weight_decay, sgd.nesterov), std::tuple(0.0, 0.0, 0.0, false));
 }
 
 TEST(AdamW, ShrinksTheParameterItself) {

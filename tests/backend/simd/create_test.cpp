@@ -1,3 +1,4 @@
+#include "kiln/backend/cpu/simd/draw.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
 #include "tests/backend/simd/harness.hpp"
@@ -68,6 +69,19 @@ TEST(SimdDropout, KeepsByRowMajorPlaceInAnyMemoryOrder) {
         }
     }
   });
+}
+
+// A uniform number is k / 2^24; so many of them are less than the probability.
+TEST(SimdRandom, CountsTheUniformNumbersBelowAProbability) {
+  for (const double probability : {0.0, 1e-9, 0x1p-24, 1.5 * 0x1p-24, 0.25, 0.3, 0.5, 1 - 1e-9, 1.0, -0.5}) {
+    std::uint32_t low = 0, high = 1u << 24;  // the first k that is not less
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (middle * 0x1p-24 < probability) low = middle + 1;
+      else high = middle;
+    }
+    EXPECT_EQ(uniform_threshold(probability), low) << probability;
+  }
 }
 
 TEST(SimdDropout, IsTheSameOnAnyNumberOfThreads) {
