@@ -24,6 +24,11 @@ def elementwise():
     return [match[2] for match in MACRO_ROW.finditer((ROOT / "kiln/ops/elementwise.def").read_text())]
 
 
+def special():
+    """The functions of special.def."""
+    return re.findall(r"^KILN_SPECIAL_OF_\d\(\w+, (\w+)", (ROOT / "kiln/ops/special.def").read_text(), re.MULTILINE)
+
+
 def columns(row):
     """The arguments of a macro call, those in parentheses left whole."""
     parts, depth = [""], 0
@@ -77,12 +82,15 @@ def value_functions():
     headers.remove(ROOT / "kiln/ops/functions/taps.hpp")  # parts of grid_sample, deform_conv2d and roi_align
     names = {str(header.relative_to(ROOT)): declared(header) for header in headers}
     names["kiln/ops/functions.hpp"] += elementwise()
+    names["kiln/ops/functions/special.hpp"] += special()
     return names
 
 
 def typed_functions():
     """{header: names} of the free functions over Tensor."""
-    return {str(header.relative_to(ROOT)): declared(header) for header in sorted((ROOT / "kiln/tensor").glob("*.hpp"))}
+    names = {str(header.relative_to(ROOT)): declared(header) for header in sorted((ROOT / "kiln/tensor").glob("*.hpp"))}
+    names["kiln/tensor/special.hpp"] += special()
+    return names
 
 
 def methods():
