@@ -19,6 +19,7 @@
 #include "kiln/core/json.hpp"
 #include "kiln/core/reflect_enum.hpp"
 #include "kiln/core/reflect_values.hpp"
+#include "kiln/core/shown.hpp"
 #include "kiln/core/suggest.hpp"
 
 namespace kiln {
@@ -33,7 +34,7 @@ struct Place {
   std::string path;
 
   Place field(std::string_view name) const {
-    return {source, path.empty() ? std::string(name) : text(path, '.', name)};
+    return {source, path.empty() ? shown(name) : text(path, '.', shown(name))};
   }
   Place element(std::size_t index) const { return {source, text(path, '[', index, ']')}; }
 };

@@ -3,23 +3,44 @@
 #include <cstdlib>
 #include <utility>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/error.hpp"
+#include "kiln/core/shown.hpp"
 
 namespace kiln {
 namespace {
 
 thread_local ErrorContext* context = nullptr;
+thread_local const char* called_function = nullptr;
 
 }  // namespace
+
+CalledAs::CalledAs(const char* function) : before_(called_function) {
+  if (!function || !before_) called_function = function;
+}
+CalledAs::~CalledAs() { called_function = before_; }
+const char* CalledAs::function() { return called_function; }
+
+std::string CalledAs::rename(const char* function, std::string_view sentence) {
+  if (!function) return std::string(sentence);
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '+'; };
+  std::size_t end = 0;
+  while (end < sentence.size() && is_letter(sentence[end])) ++end;
+  if (end && sentence.substr(end).starts_with(": ")) sentence.remove_prefix(end + 2);
+  return text(function, ": ", sentence);
+}
 
 ErrorContext::ErrorContext(Describe describe) : describe_(describe), outer_(context) { context = this; }
 ErrorContext::~ErrorContext() { context = outer_; }
 
 std::string ErrorContext::complete(ErrorKind kind, std::string sentence) {
+  const bool about_operands = kind == ErrorKind::Shape || kind == ErrorKind::DType || kind == ErrorKind::Index ||
+                              kind == ErrorKind::Argument || kind == ErrorKind::Device;
+  if (about_operands) sentence = CalledAs::rename(called_function, sentence);
   ErrorContext* const innermost = std::exchange(context, nullptr);  // what goes wrong on the way is not described again
   for (const ErrorContext* scope = innermost; scope; scope = scope->outer_) scope->describe_(kind, sentence);
   context = innermost;
-  return sentence;
+  return escaped(sentence, true);  // a file or a path may have named something
 }
 
 std::string_view name(ErrorKind kind) {

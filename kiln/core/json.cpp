@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "kiln/core/error.hpp"
+#include "kiln/core/shown.hpp"
 
 namespace kiln {
 namespace {
@@ -129,7 +130,7 @@ std::string describe(const Json& json) {
         else if constexpr (std::is_same_v<T, Json::List>) return "a list";
         else if constexpr (std::is_same_v<T, Json::Object>) return "an object";
         else if constexpr (std::is_same_v<T, std::string>)
-          return value.size() <= 60 ? text('"', value, '"') : text('"', value.substr(0, 60), "...\"");
+          return text('"', shown(value), '"');
         else return text(value);
       },
       json.is);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/core/shown.hpp"
 #include "kiln/core/text.hpp"
 
 namespace kiln {
@@ -46,7 +47,7 @@ std::string_view nearest_name(std::string_view wrong, std::span<const std::strin
 
 std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names) {
   const auto name = nearest_name(wrong, names);
-  return name.empty() ? "" : text(" (did you mean '", name, "'?)");
+  return name.empty() ? "" : text(" (did you mean '", shown(name), "'?)");
 }
 
 }  // namespace kiln

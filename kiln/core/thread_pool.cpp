@@ -22,6 +22,7 @@
 
 #include "kiln/core/error.hpp"
 #include "kiln/core/grain.hpp"
+#include "kiln/core/shown.hpp"
 
 namespace kiln {
 namespace {
@@ -225,7 +226,7 @@ int threads_at_start() {
   char* end = nullptr;
   const long threads = std::strtol(wish, &end, 10);
   require<ArgumentError>(*end == 0 && threads >= 1 && threads <= kMostThreads,
-                         "KILN_THREADS must be a number from 1 to ", kMostThreads, ", got '", wish, "'");
+                         "KILN_THREADS must be a number from 1 to ", kMostThreads, ", got '", shown(wish), "'");
   return static_cast<int>(threads);
 }
 

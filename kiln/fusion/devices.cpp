@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "kiln/core/shown.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/device.hpp"
 
@@ -12,9 +13,18 @@ const char kiln_fusion_devices[] = "fusion";
 namespace kiln::fusion {
 namespace {
 
+/// What the environment says, "" where it says nothing. Throws ArgumentError for what is none of `known`.
+std::string_view choice(const char* name, std::string_view a, std::string_view b) {
+  const char* const text = std::getenv(name);
+  const std::string_view said = text ? text : "";
+  require<ArgumentError>(said.empty() || said == a || said == b, name, " must be ", a, b.empty() ? "" : " or ", b,
+                         ", got '", shown(said), "'");
+  return said;
+}
+
 Ref<Backend> fuse(Ref<Backend> inner) {
-  const char* choice = std::getenv("KILN_FUSION");
-  return choice && std::string_view(choice) == "0" ? inner : Ref<Backend>(make_ref<Fusion>(std::move(inner)));
+  choice("KILN_LOG", "fusion", "");
+  return choice("KILN_FUSION", "0", "1") == "0" ? inner : Ref<Backend>(make_ref<Fusion>(std::move(inner)));
 }
 
 [[maybe_unused]] const bool registered = (decorate_devices(Decoration::Fusion, &fuse), true);

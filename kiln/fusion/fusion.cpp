@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/fusion/part.hpp"
 #include "kiln/ops/device.hpp"
 #include "kiln/ops/fails_with.hpp"
@@ -15,10 +16,10 @@ namespace {
 constexpr std::size_t kMostOps = 4096;  // a segment that nobody reads from is run when it is this long
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;  // or the tensors that it keeps alive are this large
 
-/// The same error, with the place where the operation was asked for.
-std::exception_ptr placed(const Error& error, const std::string& place) {
+/// The same error with another sentence.
+std::exception_ptr with_sentence(const Error& error, const std::string& sentence) {
   try {
-    raise(error.kind(), text(error.message(), place));
+    raise(error.kind(), sentence);
   } catch (...) { return std::current_exception(); }
 }
 
@@ -237,6 +238,7 @@ void Fusion::run_segment(Stream& stream) {
 void Fusion::run_plan(Stream& stream) {
   Segment& segment = stream.segment;
   segment.close();
+  const CalledAs nobody(nullptr);
   const auto [plan, fresh] = plans_.find_or_make(segment);
   {
     const std::lock_guard lock(mutex_);
@@ -281,7 +283,9 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   if (!failure) {
     try {
       inner_->run(step.op, {in, out, last_uses(in)});
-    } catch (const Error& wrong) { failure = note(placed(wrong, segment.place_of(step.entry))); } catch (...) {
+    } catch (const Error& wrong) {
+      failure = note(with_sentence(wrong, segment.placed(step.entry, wrong.message())));
+    } catch (...) {
       failure = note(std::current_exception());
     }
     may_have_parts &= failure && is_of_memory(failure->error);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/reflect_words.hpp"
 
 namespace kiln::fusion {
@@ -104,7 +105,7 @@ void Segment::append(const op::Op& op, const Call& call) {
                         static_cast<std::uint16_t>(call.out.size()));
   key_.push_back(call.in.size() << 16 | call.out.size());
   encode(op, key_);
-  if (may_fail(op)) places_.push_back({entry, Trace::here()});
+  if (may_fail(op)) places_.push_back({entry, CalledAs::function(), Trace::here()});
   for (const Value& value : call.in) references_.push_back(refer(value));
   for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), kPending)));
 }
@@ -126,9 +127,10 @@ void Segment::guard(const FailsWith& scope) {
   guards_.push_back(std::move(guard));
 }
 
-std::string Segment::place_of(std::uint32_t entry) const {
+std::string Segment::placed(std::uint32_t entry, std::string_view sentence) const {
   const auto place = std::ranges::find(places_, entry, &Place::entry);
-  return place == places_.end() ? std::string() : lines_of(place->calls);
+  if (place == places_.end()) return std::string(sentence);
+  return text(CalledAs::rename(place->function, sentence), lines_of(place->calls));
 }
 
 void Segment::close() {

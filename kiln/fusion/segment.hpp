@@ -64,8 +64,8 @@ class Segment {
   void append(const op::Op& op, const Call& call);
   /// Notes that the entry that was appended last is in a scope. The plan knows nothing of this.
   void guard(const FailsWith& scope);
-  /// The calls in the program that led to an entry, a line each; empty where its kernel never fails.
-  std::string place_of(std::uint32_t entry) const;
+  /// What an entry's kernel says is wrong: by the function that was called, with the calls that led to it.
+  std::string placed(std::uint32_t entry, std::string_view sentence) const;
   /// To be called once, before planning: appends to the key which values somebody outside can still see.
   void close();
   void clear();
@@ -103,6 +103,7 @@ class Segment {
   /// The calls that led to an operation whose data may turn out to be wrong.
   struct Place {
     std::uint32_t entry;
+    const char* function;  // as CalledAs knows it
     Trace calls;
   };
 

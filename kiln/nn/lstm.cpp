@@ -5,8 +5,9 @@
 namespace kiln::nn {
 
 LstmResult Lstm::forward(const Tensor<3>& x, const LstmState& start) const {
-  const auto [outputs, hidden, cell] = lstm(x.value(), {weight_ih.value(), weight_hh.value(), bias_ih.value(), bias_hh.value()},
-                                            start.hidden.value(), start.cell.value());
+  const auto [outputs, hidden, cell] =
+      lstm(x.value(), {weight_ih.value(), weight_hh.value(), bias_ih.value(), bias_hh.value()}, start.hidden.value(),
+           start.cell.value());
   return {Typed{outputs}, {Typed{hidden}, Typed{cell}}};
 }
 

@@ -19,7 +19,9 @@ void Tree::open(std::string_view name, std::string_view type, std::int64_t param
   text_ += name;
   if (!name.empty() && !type.empty()) text_ += ": ";
   text_ += type;
-  if (params) text_ += text(name.empty() && type.empty() ? "" : ", ", grouped(params), params == 1 ? " parameter" : " parameters");
+  if (!params) return;
+  const char* const comma = name.empty() && type.empty() ? "" : ", ";
+  text_ += text(comma, grouped(params), params == 1 ? " parameter" : " parameters");
 }
 
 void Tree::option(std::string_view name, const std::string& value) {

@@ -50,7 +50,8 @@ void draw_part(Tree& tree, std::string_view name, const T& part) {
 
 template <Branch M>
 void draw(Tree& tree, std::string_view name, const M& module) {
-  if constexpr (reflect::OptionalLike<M> || reflect::VariantLike<M> || is_unique_pointer<M>) {  // what they hold takes their name
+  // What these hold takes their name.
+  if constexpr (reflect::OptionalLike<M> || reflect::VariantLike<M> || is_unique_pointer<M>) {
     for_each_child(module, [&](std::string_view, const auto& held) { draw_part(tree, name, held); });
   } else {
     constexpr bool collects = reflect::ListLike<M> || reflect::TupleLike<M>;

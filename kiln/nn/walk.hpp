@@ -95,7 +95,8 @@ constexpr bool is_option() {
     return !requires { sizeof(std::remove_pointer_t<T>); } || is_option<std::remove_cv_t<std::remove_pointer_t<T>>>();
   else if constexpr (Leaf<T> || Branch<T> || is_about_parts<T>) return false;
   else if constexpr (std::is_trivially_copyable_v<T> || std::is_convertible_v<const T&, std::string>) return true;
-  else if constexpr (reflect::MapLike<T>) return is_option<typename T::key_type>() && is_option<typename T::mapped_type>();
+  else if constexpr (reflect::MapLike<T>)
+    return is_option<typename T::key_type>() && is_option<typename T::mapped_type>();
   else if constexpr (reflect::ListLike<T> || reflect::OptionalLike<T>) return is_option<typename T::value_type>();
   else if constexpr (reflect::SmartPointer<T>) return is_option<std::remove_cv_t<typename T::element_type>>();
   else if constexpr (reflect::TupleLike<T>)

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"
@@ -214,7 +215,10 @@ Value window_mask(const Shape& sizes, std::int64_t window, bool causal, const De
   const Value seen = ge(distance, least);
   return window > 0 ? logical_and(seen, lt(distance, window)) : seen;
 }
-Value causal_mask(const Shape& sizes, const Device& device) { return window_mask(sizes, 0, true, device); }
+Value causal_mask(const Shape& sizes, const Device& device) {
+  const CalledAs named("causal_mask");
+  return window_mask(sizes, 0, true, device);
+}
 Value padding_mask(const Value& lengths, std::int64_t keys) {
   op::require_index("padding_mask", lengths);
   require<ShapeError>(lengths.rank() == 1, "padding_mask: lengths must be [batch], got ", lengths.shape());

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
@@ -108,10 +109,17 @@ Value to_device(const Value& x, const Device& device) {
 }
 
 Value full(const Shape& shape, const Scalar& value, const Device& device, DType dtype) {
+  const CalledAs named("full");
   return emit(device, op::Fill{shape, dtype}, {value});
 }
-Value zeros(const Shape& shape, const Device& device, DType dtype) { return full(shape, 0, device, dtype); }
-Value ones(const Shape& shape, const Device& device, DType dtype) { return full(shape, 1, device, dtype); }
+Value zeros(const Shape& shape, const Device& device, DType dtype) {
+  const CalledAs named("zeros");
+  return full(shape, 0, device, dtype);
+}
+Value ones(const Shape& shape, const Device& device, DType dtype) {
+  const CalledAs named("ones");
+  return full(shape, 1, device, dtype);
+}
 Value zeros_like(const Value& x) { return zeros(x.shape(), x.device(), x.dtype()); }
 Value ones_like(const Value& x) { return ones(x.shape(), x.device(), x.dtype()); }
 
@@ -159,16 +167,19 @@ void require_probability(std::string_view op, double probability) {
 }  // namespace
 
 Value uniform(const Shape& shape, double low, double high, const Device& device, DType dtype, std::optional<Key> key) {
+  const CalledAs named("uniform");
   require<ArgumentError>(low <= high, "uniform: the range from ", low, " to ", high, " is empty");
   require<ArgumentError>(std::isfinite(high - low), "uniform: the range from ", low, " to ", high, " is not finite");
   return random(op::Distribution::Uniform, shape, low, high, device, dtype, key);
 }
 Value normal(const Shape& shape, double mean, double deviation, const Device& device, DType dtype,
              std::optional<Key> key) {
+  const CalledAs named("normal");
   require<ArgumentError>(deviation >= 0 && std::isfinite(deviation), "normal: a standard deviation of ", deviation);
   return random(op::Distribution::Normal, shape, mean, deviation, device, dtype, key);
 }
 Value bernoulli(const Shape& shape, double probability, const Device& device, DType dtype, std::optional<Key> key) {
+  const CalledAs named("bernoulli");
   require_probability("bernoulli", probability);
   return random(op::Distribution::Bernoulli, shape, probability, 0, device, dtype, key);
 }

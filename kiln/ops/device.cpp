@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "kiln/core/shown.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/scope.hpp"
 
@@ -52,7 +53,7 @@ Device Device::parse(std::string_view name) {
     if (entry.name == name) return entry.make();
     known += (known.empty() ? "" : ", ") + entry.name;
   }
-  fail<DeviceError>("no device '", name, "'; there are: ", known);
+  fail<DeviceError>("no device '", shown(name), "'; there are: ", known);
 }
 
 Device Device::best() {

@@ -1,5 +1,6 @@
 #include "kiln/ops/index.hpp"
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
@@ -240,6 +241,7 @@ Value flat_nonzero(const Value& x) {
 }
 
 Value one_hot(const Value& index, std::int64_t classes, DType dtype) {
+  const CalledAs named("one_hot");
   op::require_index("one_hot", index);
   require<ArgumentError>(classes >= 0, "one_hot: ", classes, " classes");
   multiply_sizes("one_hot", index.numel(), classes);

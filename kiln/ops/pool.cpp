@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
@@ -208,16 +209,24 @@ Value max_pool(const Value& x, const PoolOptions& options) {
 MaxPoolResult adaptive_max_pool_with_indices(const Value& x, const Spatial& sizes) {
   return pooled({.adaptive = sizes}, x, true);
 }
-Value adaptive_max_pool(const Value& x, const Spatial& sizes) { return pooled({.adaptive = sizes}, x, false).values; }
+Value adaptive_max_pool(const Value& x, const Spatial& sizes) {
+  const CalledAs named("adaptive_max_pool");
+  return pooled({.adaptive = sizes}, x, false).values;
+}
 
 Value max_pool_backward(const Value& gradient, const Value& indices, const Spatial& sizes) {
+  const CalledAs named("max_pool_backward");
   return emit(op::MaxPoolGrad{sizes}, {gradient, indices});
 }
 
 Value avg_pool(const Value& x, const PoolOptions& options) { return emit(to_avg_pool(options, x), {x}); }
-Value adaptive_avg_pool(const Value& x, const Spatial& sizes) { return emit(op::AvgPool{.adaptive = sizes}, {x}); }
+Value adaptive_avg_pool(const Value& x, const Spatial& sizes) {
+  const CalledAs named("adaptive_avg_pool");
+  return emit(op::AvgPool{.adaptive = sizes}, {x});
+}
 
 Value avg_pool_backward(const Value& gradient, const Spatial& sizes, const PoolOptions& options) {
+  const CalledAs named("avg_pool_backward");
   return emit(op::AvgPoolGrad{to_avg_pool(options, gradient), sizes}, {gradient});
 }
 

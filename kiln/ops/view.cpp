@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
@@ -280,6 +281,7 @@ Value slice(const Value& x, std::span<const Range> ranges) {
 }
 
 Value narrow(const Value& x, int dim, std::int64_t start, std::int64_t count) {
+  const CalledAs named("narrow");
   const int at = wrap_dim("narrow", dim, x.rank());
   const std::int64_t size = x.shape()[at];
   require<IndexError>(start >= 0 && count >= 0 && start <= size && count <= size - start, "narrow: ", count,
@@ -291,6 +293,7 @@ Value narrow(const Value& x, int dim, std::int64_t start, std::int64_t count) {
 }
 
 Value at(const Value& x, int dim, std::int64_t index) {
+  const CalledAs named("at");
   const int axis = wrap_dim("slice", dim, x.rank());
   const std::int64_t size = x.shape()[axis];
   require<IndexError>(index >= -size && index < size, "slice: index ", index, " is out of range for dimension ", axis,

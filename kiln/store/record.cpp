@@ -1,5 +1,6 @@
 #include "kiln/store/record.hpp"
 
+#include "kiln/core/shown.hpp"
 #include "kiln/core/suggest.hpp"
 
 namespace kiln::detail {
@@ -8,9 +9,10 @@ namespace {
 /// Empty where the tensor can become the part; otherwise what keeps it from that.
 std::string misfit(const RecordPart& part, const TensorView& tensor, std::string_view owner) {
   if (tensor.shape != part.value.shape())
-    return text("tensor '", part.name, "' has shape ", tensor.shape, ", the ", owner, " expects ", part.value.shape());
+    return text("tensor '", shown(part.name), "' has shape ", tensor.shape, ", the ", owner, " expects ",
+                part.value.shape());
   if (kind_of(tensor.dtype) != kind_of(part.value.dtype()))
-    return text("tensor '", part.name, "' is ", tensor.dtype, ", the ", owner, " expects ", part.value.dtype());
+    return text("tensor '", shown(part.name), "' is ", tensor.dtype, ", the ", owner, " expects ", part.value.dtype());
   return {};
 }
 
@@ -30,13 +32,14 @@ std::vector<std::string> misfits(const TensorFileView& record, const std::vector
   for (const RecordPart& part : parts) {
     const auto found = record.tensors.find(part.name);
     if (found == record.tensors.end()) {
-      problems.push_back(text("'", part.name, "' is missing", did_you_mean(part.name, unexpected)));
+      problems.push_back(text("'", shown(part.name), "' is missing", did_you_mean(part.name, unexpected)));
     } else if (std::string problem = misfit(part, found->second, owner); !problem.empty()) {
       problems.push_back(std::move(problem));
     }
   }
   if (options.allow_unexpected) return problems;
-  for (const auto name : unexpected) problems.push_back(text("'", name, "' is unexpected, the ", owner, " has none"));
+  for (const auto name : unexpected)
+    problems.push_back(text("'", shown(name), "' is unexpected, the ", owner, " has none"));
   return problems;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kiln/core/shown.hpp"
 #include "kiln/store/header_json.hpp"
 #include "kiln/store/utf8.hpp"
 
@@ -37,7 +38,7 @@ struct Header {
 DType read_dtype(HeaderJson& json, std::string_view tensor) {
   const std::string name = json.string();
   const auto found = std::find(kDTypeNames.begin(), kDTypeNames.end(), name);
-  if (found == kDTypeNames.end()) json.wrong("tensor '", tensor, "' has the unknown dtype '", name, "'");
+  if (found == kDTypeNames.end()) json.wrong("tensor '", shown(tensor), "' has the unknown dtype '", shown(name), "'");
   return static_cast<DType>(found - kDTypeNames.begin());
 }
 
@@ -47,7 +48,7 @@ Entry read_entry(HeaderJson& json, std::string name) {
   json.each('{', '}', [&] {
     const std::string key = json.key();
     const auto once = [&](bool& seen) {
-      if (seen) json.wrong("tensor '", entry.name, "' says '", key, "' twice");
+      if (seen) json.wrong("tensor '", shown(entry.name), "' says '", key, "' twice");
       seen = true;
     };
     if (key == "dtype") {
@@ -57,7 +58,7 @@ Entry read_entry(HeaderJson& json, std::string name) {
       once(has_shape);
       json.each('[', ']', [&] {
         if (entry.shape.size() == kMaxRank)
-          json.wrong("tensor '", entry.name, "' has more than ", kMaxRank, " dimensions");
+          json.wrong("tensor '", shown(entry.name), "' has more than ", kMaxRank, " dimensions");
         entry.shape.push_back(json.number());
       });
     } else if (key == "data_offsets") {
@@ -68,11 +69,15 @@ Entry read_entry(HeaderJson& json, std::string name) {
       entry.end = json.number();
       json.expect(']');
     } else {
-      json.wrong("tensor '", entry.name, "' has the unknown key '", key, "'");
+      json.wrong("tensor '", shown(entry.name), "' has the unknown key '", shown(key), "'");
     }
   });
   if (!has_dtype || !has_shape || !has_offsets)
-    json.wrong("tensor '", entry.name, "' lacks '", !has_dtype ? "dtype" : !has_shape ? "shape" : "data_offsets", "'");
+    json.wrong("tensor '", shown(entry.name), "' lacks '",
+               !has_dtype   ? "dtype"
+               : !has_shape ? "shape"
+                            : "data_offsets",
+               "'");
   return entry;
 }
 
@@ -88,7 +93,7 @@ Header read_header(std::string_view text, std::string_view file) {
     json.each('{', '}', [&] {
       std::string key = json.key();
       const auto [place, fresh] = header.metadata.emplace(std::move(key), json.string());
-      if (!fresh) json.wrong("metadata '", place->first, "' stands there twice");
+      if (!fresh) json.wrong("metadata '", shown(place->first), "' stands there twice");
     });
   });
   json.finish();
@@ -101,16 +106,17 @@ std::int64_t byte_length(const Entry& entry, std::string_view file) {
   bool overflow = false;
   for (const auto size : entry.shape)
     overflow |= __builtin_mul_overflow(limit, std::max<std::int64_t>(size, 1), &limit);
-  require<DataError>(!overflow, file, ": tensor '", entry.name, "': shape ", entry.shape, " is over 2^63 - 1 bytes");
+  require<DataError>(!overflow, file, ": tensor '", shown(entry.name), "': shape ", entry.shape,
+                     " is over 2^63 - 1 bytes");
   return numel(entry.shape) * static_cast<std::int64_t>(size_of(entry.dtype));
 }
 
 void check_extent(const Entry& entry, std::int64_t data_size, std::string_view file) {
-  require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", entry.name, "': bytes ",
-                     entry.begin, " to ", entry.end, " do not lie within the file's ", data_size, " bytes of data");
+  require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", shown(entry.name),
+                     "': bytes ", entry.begin, " to ", entry.end, " do not lie within the file's ", data_size, " bytes of data");
   const std::int64_t expected = byte_length(entry, file);
-  require<DataError>(entry.end - entry.begin == expected, file, ": tensor '", entry.name, "': ", name(entry.dtype), " ",
-                     entry.shape, " takes ", expected, " bytes, its offsets span ", entry.end - entry.begin);
+  require<DataError>(entry.end - entry.begin == expected, file, ": tensor '", shown(entry.name),
+                     "': ", name(entry.dtype), " ", entry.shape, " takes ", expected, " bytes, its offsets span ", entry.end - entry.begin);
 }
 
 /// `entries` sorted by place: each must begin where the one before ends, the last must end the file.
@@ -118,8 +124,10 @@ void check_cover(const std::vector<Entry>& entries, std::int64_t data_size, std:
   std::int64_t covered = 0;
   std::string_view before;
   for (const Entry& entry : entries) {
-    require<DataError>(entry.begin >= covered, file, ": tensors '", before, "' and '", entry.name, "' overlap");
-    require<DataError>(entry.begin == covered, file, ": ", entry.begin - covered, " bytes before tensor '", entry.name,
+    require<DataError>(entry.begin >= covered, file, ": tensors '", shown(before), "' and '", shown(entry.name),
+                       "' overlap");
+    require<DataError>(entry.begin == covered, file, ": ", entry.begin - covered, " bytes before tensor '",
+                       shown(entry.name),
                        "' belong to no tensor");
     covered = entry.end;
     before = entry.name;
@@ -130,11 +138,11 @@ void check_cover(const std::vector<Entry>& entries, std::int64_t data_size, std:
 
 void check_booleans(const Entry& entry, std::span<const std::byte> bytes, std::string_view file) {
   const bool sound = std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
-  require<DataError>(sound, file, ": tensor '", entry.name, "': a boolean that is neither 0 nor 1");
+  require<DataError>(sound, file, ": tensor '", shown(entry.name), "': a boolean that is neither 0 nor 1");
 }
 
 void check_name(std::string_view what, std::string_view name) {
-  require<ArgumentError>(is_utf8(name), "write_safetensors: the ", what, " '", name, "' is not UTF-8");
+  require<ArgumentError>(is_utf8(name), "write_safetensors: the ", what, " '", shown(name), "' is not UTF-8");
 }
 
 void append_entry(std::string& header, const std::string& name, const TensorData& data, std::size_t begin) {
@@ -185,7 +193,7 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
         data.subspan(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin));
     if (entry.dtype == DType::Bool) check_booleans(entry, part, file);
     const bool fresh = view.tensors.emplace(entry.name, TensorView{entry.shape, entry.dtype, part}).second;
-    require<DataError>(fresh, file, ": tensor '", entry.name, "' stands there twice");
+    require<DataError>(fresh, file, ": tensor '", shown(entry.name), "' stands there twice");
   }
   return view;
 }

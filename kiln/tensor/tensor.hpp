@@ -244,7 +244,7 @@ class Tensor {
 #define KILN_COMPARISON(Name, function, domain, ...)                                        \
   template <Operand Y>                                                                      \
   Tensor<kJoinedRank<Tensor, Y>, Bool> function(const Y& y) const requires Has<K>::domain { \
-    return Typed{kiln::function(value_, value_of(y))};                                                \
+    return Typed{kiln::function(value_, value_of(y))};                                      \
   }
 #include "kiln/ops/elementwise.def"
 
@@ -528,7 +528,8 @@ class Tensor {
   Tensor assign(const V& value, const Entries&... entries) const {
     static_assert(OperandTraits<V>::kRank <= kIndexed<Entries...>,
                   "assign: the value has more dimensions than x(entries...)");
-    return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value_of(value))};
+    return Typed{
+        index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value_of(value))};
   }
   /// The same with another mode: x.update(Update::Add, 1.0, i, j) adds as often as a place is named.
   template <Operand V, Entry... Entries>
@@ -574,10 +575,10 @@ class Tensor {
   }
   Tensor index_select(int dim, const Tensor<1, Int>& index) const { return select(dim, index); }
   Tensor index_add(int dim, const Tensor<1, Int>& index, const Tensor& source) const requires Has<K>::Number {
-    return select_assign(dim, index, source, Update::Add);
+    return Typed{kiln::index_add(value_, dim, index.value(), source.value())};
   }
   Tensor index_copy(int dim, const Tensor<1, Int>& index, const Tensor& source) const {
-    return select_assign(dim, index, source);
+    return Typed{kiln::index_copy(value_, dim, index.value(), source.value())};
   }
   Tensor index_fill(int dim, const Tensor<1, Int>& index, Literal number) const {
     return Typed{kiln::index_fill(value_, dim, index.value(), number)};

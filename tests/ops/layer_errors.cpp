@@ -59,7 +59,7 @@ const WrongCall kCalls[] = {
      [] { attention(four(), four(), four(), {.softcap = -1}); }},
     {"ArgumentError: window_mask: 2 queries, 3 keys and a window of -1 must not be negative",
      [] { window_mask({2, 3}, -1, false, Device::cpu()); }},
-    {"ShapeError: window_mask: needs [queries, keys], got [2]", [] { causal_mask({2}, Device::cpu()); }},
+    {"ShapeError: causal_mask: needs [queries, keys], got [2]", [] { causal_mask({2}, Device::cpu()); }},
     {"ShapeError: padding_mask: lengths must be [batch], got [2, 2]", [] { padding_mask(integers({2, 2}), 3); }},
     // recurrent layers
     {"ShapeError: lstm: x must be [batch, time, in] with at least one moment, got [2, 3]",
@@ -112,7 +112,7 @@ const WrongCall kCalls[] = {
     {"ShapeError: embedding: the weight must be [count, size], got [3]", [] { embedding(floats({3}), integers({2})); }},
     {"DTypeError: embedding: indices must be an integer tensor, got float32 [2]",
      [] { embedding(floats({3, 2}), floats({2})); }},
-    {"IndexError: select: index 3 is out of range for dimension 0 of size 3",
+    {"IndexError: embedding: index 3 is out of range for dimension 0 of size 3",
      [] { embedding(floats({3, 2}), integers({2}, 3)); }},
     {"ShapeError: embedding_bag: indices must be [bags, entries], or come with offsets, got [2]",
      [] { embedding_bag(floats({3, 2}), integers({2})); }},

@@ -55,7 +55,7 @@ const WrongCall kCalls[] = {
     // random
     {"ArgumentError: uniform: the range from nan to 1 is empty", [] { uniform({2}, kNan, 1, cpu()); }},
     {"ArgumentError: uniform: the range from 0 to inf is not finite", [] { uniform({2}, 0, kInf, cpu()); }},
-    {"DTypeError: random: int64 cannot hold numbers between others", [] { uniform({2}, 0, 1, cpu(), DType::I64); }},
+    {"DTypeError: uniform: int64 cannot hold numbers between others", [] { uniform({2}, 0, 1, cpu(), DType::I64); }},
     {"ArgumentError: normal: a standard deviation of -1", [] { normal({2}, 0, -1, cpu()); }},
     {"ArgumentError: normal: a standard deviation of nan", [] { normal({2}, 0, kNan, cpu()); }},
     {"ArgumentError: normal: plain numbers have no shape; give one", [] { normal(0.0, 1.0); }},

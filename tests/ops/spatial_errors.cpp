@@ -22,10 +22,10 @@ Value integers(const Shape& shape, int value = 1) { return full(shape, value, De
 
 const WrongCall kCalls[] = {
     // pools
-    {"ArgumentError: max_pool: sizes [2] need 2 entries", [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2}); }},
-    {"ArgumentError: max_pool: sizes [2, 0] must be positive", [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2, 0}); }},
-    {"ShapeError: max_pool: [1, 1, 0] has nothing to pool", [] { adaptive_max_pool(floats({1, 1, 0}), {2}); }},
-    {"ShapeError: max_pool: needs [batch, channels, 1 to 3 spatial dimensions], got float32 [4, 4]",
+    {"ArgumentError: adaptive_max_pool: sizes [2] need 2 entries", [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2}); }},
+    {"ArgumentError: adaptive_max_pool: sizes [2, 0] must be positive", [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2, 0}); }},
+    {"ShapeError: adaptive_max_pool: [1, 1, 0] has nothing to pool", [] { adaptive_max_pool(floats({1, 1, 0}), {2}); }},
+    {"ShapeError: adaptive_max_pool: needs [batch, channels, 1 to 3 spatial dimensions], got float32 [4, 4]",
      [] { adaptive_max_pool(floats({4, 4}), {2}); }},
     {"ArgumentError: max_pool: padding [2] is more than half of kernel [3]",
      [] { max_pool(floats({1, 1, 8}), {.kernel = {3}, .padding_after = {2}}); }},
@@ -35,13 +35,13 @@ const WrongCall kCalls[] = {
      [] { max_unpool(floats({1, 1, 2}), integers({1, 1, 3}), {4}); }},
     {"ArgumentError: max_unpool: sizes [4, 4] do not fit float32 [1, 1, 2]",
      [] { max_unpool(floats({1, 1, 2}), integers({1, 1, 2}), {4, 4}); }},
-    {"IndexError: scatter: index 4 is out of range for dimension 2 of size 4",
+    {"IndexError: max_unpool: index 4 is out of range for dimension 2 of size 4",
      [] { max_unpool(floats({1, 1, 2}), integers({1, 1, 2}, 4), {4}); }},
-    {"IndexError: max_pool_grad: index 4 is out of range for [4]",
+    {"IndexError: max_pool_backward: index 4 is out of range for [4]",
      [] { max_pool_backward(floats({1, 1, 2}), integers({1, 1, 2}, 4), {4}); }},
-    {"ShapeError: max_pool_grad: indices [1, 1, 3] must have the shape of float32 [1, 1, 2]",
+    {"ShapeError: max_pool_backward: indices [1, 1, 3] must have the shape of float32 [1, 1, 2]",
      [] { max_pool_backward(floats({1, 1, 2}), integers({1, 1, 3}), {4}); }},
-    {"ShapeError: avg_pool_grad: pooling [1, 1, 9] does not give [1, 1, 2]",
+    {"ShapeError: avg_pool_backward: pooling [1, 1, 9] does not give [1, 1, 2]",
      [] { avg_pool_backward(floats({1, 1, 2}), {9}, {.kernel = {2}}); }},
     {"ArgumentError: lp_pool: the power 0 is not positive", [] { lp_pool(floats({1, 1, 4}), 0, {.kernel = {2}}); }},
     {"DTypeError: lp_pool: needs a tensor of floats, got int64 [1, 1, 4]",
@@ -74,7 +74,7 @@ const WrongCall kCalls[] = {
      [] { deform_conv2d(floats({1, 2, 3, 3}), floats({1, 8, 2, 2}), floats({1, 2, 2, 2}), {}, floats({1, 3, 2, 2})); }},
     {"ShapeError: deform_conv2d: bias [2] does not have the 1 result channels of weight [1, 2, 2, 2]",
      [] { deform_conv2d(floats({1, 2, 3, 3}), floats({1, 8, 2, 2}), floats({1, 2, 2, 2}), floats({2})); }},
-    {"ShapeError: conv: x [1, 3, 3, 3] has 3 channels, weight [1, 2, 2, 2] with 1 group takes 2",
+    {"ShapeError: deform_conv2d: x [1, 3, 3, 3] has 3 channels, weight [1, 2, 2, 2] with 1 group takes 2",
      [] { deform_conv2d(floats({1, 3, 3, 3}), floats({1, 8, 2, 2}), floats({1, 2, 2, 2})); }},
     // resizing
     {"ArgumentError: interpolate: needs either size or scale, got [] and 0 factors",
@@ -114,7 +114,7 @@ const WrongCall kCalls[] = {
      [] { roi_align(floats({1, 1, 4, 4}), floats({2, 4}), {.size = {2, 2}}); }},
     {"ArgumentError: roi_align: the size [2] must have two positive entries",
      [] { roi_align(floats({1, 1, 4, 4}), floats({2, 5}), {.size = {2}}); }},
-    {"IndexError: select: index 1 is out of range for dimension 0 of size 1",
+    {"IndexError: roi_align: index 1 is out of range for dimension 0 of size 1",
      [] { roi_align(floats({1, 1, 4, 4}), floats({2, 5}), {.size = {2, 2}}); }},
 };
 

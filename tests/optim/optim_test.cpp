@@ -31,7 +31,8 @@ double gradient(int t, std::size_t i) { return std::sin(1.3 * t + 2.1 * static_c
 
 GradientsParams gradients(int t) {
   GradientsParams grads;
-  grads.by_path["weight"] = Tensor<1>::of(std::vector<double>{gradient(t, 0), gradient(t, 1), gradient(t, 2)}, device).value();
+  const std::vector<double> values{gradient(t, 0), gradient(t, 1), gradient(t, 2)};
+  grads.by_path["weight"] = Tensor<1>::of(values, device).value();
   return grads;
 }
 

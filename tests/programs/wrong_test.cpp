@@ -54,7 +54,7 @@ TEST(WrongPrograms, TensorsOfTwoDevices) {
             "DeviceError: add: cpu and reference; move one with to_device()");
   EXPECT_EQ(sentence_of([&] { return Device::parse("gpu9"); }),
             "DeviceError: no device 'gpu9'; there are: cpu, reference");
-  EXPECT_EQ(sentence_of([&] { return ones({2}, Device()); }), "DeviceError: fill: no device was given");
+  EXPECT_EQ(sentence_of([&] { return ones({2}, Device()); }), "DeviceError: ones: no device was given");
 }
 
 TEST(WrongPrograms, GradientsOfWhatNobodyTracks) {

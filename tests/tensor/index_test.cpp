@@ -19,7 +19,8 @@ TEST(MaskFill, TakesNumbersOfAnyTypeThatFits) {
   EXPECT_EQ(ones({2}, device).mask_fill(mask, 0.5f).to_vector(), (std::vector<float>{0.5, 1}));
   EXPECT_EQ(ones<Int>({2}, device).mask_fill(mask, -1).to_vector(), (std::vector<std::int64_t>{-1, 1}));
   // A mask of more dimensions repeats the tensor.
-  const Tensor<2> repeated = ones({2}, device).mask_fill(Tensor<2, Bool>::of({{true, false}, {false, true}}, device), -1);
+  const auto square = Tensor<2, Bool>::of({{true, false}, {false, true}}, device);
+  const Tensor<2> repeated = ones({2}, device).mask_fill(square, -1);
   EXPECT_EQ(repeated.to_vector(), (std::vector<float>{-1, 1, 1, -1}));
 }
 

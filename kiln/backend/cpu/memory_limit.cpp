@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kiln/core/error.hpp"
+#include "kiln/core/shown.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -32,7 +33,7 @@ std::size_t memory_limit_at_start() {
                  !__builtin_mul_overflow(bytes, 1ull << 10 * (unit + 1), &bytes);
   }
   require<ArgumentError>(understood, "KILN_MEMORY_LIMIT must be a number of bytes like 1500000000, 512M or 2G, got '",
-                         wish, "'");
+                         shown(wish), "'");
   return bytes;
 }
 

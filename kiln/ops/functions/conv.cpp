@@ -1,5 +1,6 @@
 #include "kiln/ops/functions/conv.hpp"
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/conv.hpp"
@@ -96,6 +97,7 @@ Value deformed_columns(const Value& x, const Value& offset, const Value& mask, c
 
 Value deform_conv2d(const Value& x, const Value& offset, const Value& weight, const Value& bias, const Value& mask,
                     const ConvOptions& options) {
+  const CalledAs named("deform_conv2d");
   const op::Conv conv = op::to_conv(options, 2);
   const Deformable d = sizes_of(x, offset, weight, mask, conv);
   require<ShapeError>(!bias || bias.shape() == Shape{d.out}, "deform_conv2d: bias ", bias ? bias.shape() : Shape{},

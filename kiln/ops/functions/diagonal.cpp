@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/functions/view.hpp"
 
@@ -87,9 +88,11 @@ Value trace(const Value& x) {
 }
 
 Value triu_mask(const Shape& shape, const Device& device, std::int64_t offset) {
+  const CalledAs named("triu_mask");
   return mask("triu_mask", shape, device, offset, &ge);
 }
 Value tril_mask(const Shape& shape, const Device& device, std::int64_t offset) {
+  const CalledAs named("tril_mask");
   return mask("tril_mask", shape, device, offset, &le);
 }
 Value diag_mask(const Shape& shape, const Device& device, std::int64_t offset) {

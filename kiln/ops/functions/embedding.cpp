@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/ops/check.hpp"
 
 namespace kiln {
@@ -96,6 +97,7 @@ Value bags_of(const std::vector<std::int64_t>& ends, const Device& device) {
 }  // namespace
 
 Value embedding(const Value& weight, const Value& indices, std::optional<std::int64_t> padding_index) {
+  const CalledAs named("embedding");
   require_table("embedding", weight, indices);
   const Value rows = select(weight, 0, indices);
   return padding_index ? where(unsqueeze(ne(indices, *padding_index), -1), rows, rows.detach()) : rows;
@@ -103,6 +105,7 @@ Value embedding(const Value& weight, const Value& indices, std::optional<std::in
 
 Value embedding_bag(const Value& weight, const Value& indices, const EmbeddingBagOptions& options,
                     const Value& entry_weights) {
+  const CalledAs named("embedding_bag");
   require_table("embedding_bag", weight, indices);
   require<ShapeError>(indices.rank() == 2, "embedding_bag: indices must be [bags, entries], or come with offsets, got ",
                       indices.shape());
@@ -112,6 +115,7 @@ Value embedding_bag(const Value& weight, const Value& indices, const EmbeddingBa
 
 Value embedding_bag(const Value& weight, const Value& indices, const Value& offsets, const EmbeddingBagOptions& options,
                     const Value& entry_weights) {
+  const CalledAs named("embedding_bag");
   require_table("embedding_bag", weight, indices);
   op::require_index("embedding_bag", offsets);
   require<ShapeError>(indices.rank() == 1 && offsets.rank() == 1,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 
@@ -93,6 +94,7 @@ Value slice_scatter(const Value& x, const Value& source, int dim, const Range& r
 }
 
 Value take(const Value& x, const Value& index) {
+  const CalledAs named("take");
   op::require_tensor("take", x);
   return select(reshape(x, {x.numel()}), 0, ravel_index(Values{index}, {x.numel()}));
 }
@@ -209,17 +211,21 @@ Value put(std::string_view op, const Value& x, Inputs indices, const Value& sour
 }  // namespace
 
 Value gather_nd(const Value& x, const Value& index) {
+  const CalledAs named("gather_nd");
   const Raveled raveled = ravel("gather_nd", x, last_dimension("gather_nd", x, index));
   return select(raveled.x, raveled.dim, raveled.index);
 }
 Value scatter_nd(const Value& x, const Value& index, const Value& source, Update update) {
+  const CalledAs named("scatter_nd");
   return put("scatter_nd", x, last_dimension("scatter_nd", x, index), source, update);
 }
 Value index_get(const Value& x, Inputs indices) {
+  const CalledAs named("index_get");
   const Raveled raveled = ravel("index_get", x, without_masks("index_get", x, indices));
   return select(raveled.x, raveled.dim, raveled.index);
 }
 Value index_put(const Value& x, Inputs indices, const Value& source, Update update) {
+  const CalledAs named("index_put");
   return put("index_put", x, without_masks("index_put", x, indices), source, update);
 }
 
@@ -254,6 +260,7 @@ Value argwhere(const Value& x) {
 }
 
 Value mask_select(const Value& x, const Value& mask) {
+  const CalledAs named("mask_select");
   require_mask_of("mask_select", x, mask);
   return select(reshape(x, {x.numel()}), 0, flat_nonzero(mask));
 }
@@ -268,6 +275,7 @@ Value mask_fill(const Value& x, const Value& mask, const Scalar& number) {
 }
 
 Value masked_scatter(const Value& x, const Value& mask, const Value& source) {
+  const CalledAs named("masked_scatter");
   require_mask_of("masked_scatter", x, mask);
   op::require_tensor("masked_scatter", source);
   const Value places = flat_nonzero(mask);
@@ -279,6 +287,7 @@ Value masked_scatter(const Value& x, const Value& mask, const Value& source) {
 }
 
 Value mask_assign(const Value& x, const Value& mask, const Value& value) {
+  const CalledAs named("mask_assign");
   op::require_tensor("mask_assign", x);
   require_mask("mask_assign", mask);
   const int rest = x.rank() - mask.rank();
@@ -295,6 +304,7 @@ Value mask_assign(const Value& x, const Value& mask, const Value& value) {
 
 Value one_hot_fill(const Value& index, std::int64_t classes, const Scalar& on, const Scalar& off, int dim,
                    DType dtype) {
+  const CalledAs named("one_hot_fill");
   op::require_index("one_hot_fill", index);
   require<ArgumentError>(classes >= 0, "one_hot_fill: ", classes, " classes");
   const int at = wrap_dim("one_hot_fill", dim, index.rank() + 1);

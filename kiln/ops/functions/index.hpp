@@ -7,6 +7,7 @@
 // Gradients: an assigned element takes the gradient away from what it replaced (of several, the last has it); equal
 // extremes share it, the element that was there among them; of products it is exact beside zeros, too.
 #pragma once
+#include "kiln/core/called_as.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/update.hpp"
 
@@ -29,14 +30,20 @@ Value take(const Value& x, const Value& index);
 // ---- one index for each slice --------------------------------------------------------------------------------------
 /// x with the slices that select(x, dim, index) would read updated by source, which has the shape of the selection.
 Value select_assign(const Value& x, int dim, const Value& index, const Value& source, Update update = Update::Assign);
-inline Value index_select(const Value& x, int dim, const Value& index) { return select(x, dim, index); }
+inline Value index_select(const Value& x, int dim, const Value& index) {
+  const CalledAs named("index_select");
+  return select(x, dim, index);
+}
 inline Value index_add(const Value& x, int dim, const Value& index, const Value& source) {
+  const CalledAs named("index_add");
   return select_add(x, dim, index, source);
 }
 inline Value index_copy(const Value& x, int dim, const Value& index, const Value& source) {
+  const CalledAs named("index_copy");
   return select_assign(x, dim, index, source);
 }
 inline Value index_fill(const Value& x, int dim, const Value& index, const Scalar& number) {
+  const CalledAs named("index_fill");
   return select_assign(x, dim, index, number);
 }
 /// scatter_reduce of the slices that select(x, dim, index) would read.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions/index.hpp"
 #include "kiln/ops/functions/powers.hpp"
@@ -18,6 +19,7 @@ void require_images(std::string_view name, const Value& x) {
 }  // namespace
 
 Value max_unpool(const Value& x, const Value& indices, const Spatial& sizes) {
+  const CalledAs named("max_unpool");
   require_images("max_unpool", x);
   op::require_index("max_unpool", indices);
   require<ShapeError>(indices.shape() == x.shape(), "max_unpool: indices ", indices.shape(), " must have the shape of ",

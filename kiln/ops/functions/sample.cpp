@@ -1,5 +1,6 @@
 #include "kiln/ops/functions/sample.hpp"
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions/taps.hpp"
@@ -151,6 +152,7 @@ AxisTaps box_taps(const BoxAxis& axis, std::int64_t ratio, std::int64_t stride) 
 }  // namespace
 
 Value roi_align(const Value& x, const Value& boxes, const RoiAlignOptions& options) {
+  const CalledAs named("roi_align");
   constexpr std::string_view name = "roi_align";
   require_images(name, x, 4, 4);
   op::require_float(name, boxes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 
@@ -125,6 +126,7 @@ Value tile(const Value& x, const Dims& times) {
 }
 
 Value repeat_interleave(const Value& x, std::int64_t times, int dim) {
+  const CalledAs named("repeat_interleave");
   dim = wrap_dim("repeat_interleave", dim, x.rank());
   require<ArgumentError>(times >= 0, "repeat_interleave: ", times, " times");
   if (times == 1) return x;
@@ -135,6 +137,7 @@ Value repeat_interleave(const Value& x, std::int64_t times, int dim) {
 }
 
 Value repeat_interleave(const Value& x, const Value& times, int dim) {
+  const CalledAs named("repeat_interleave");
   dim = wrap_dim("repeat_interleave", dim, x.rank());
   if (times.is_scalar()) return repeat_interleave(x, times.scalar().to<std::int64_t>(), dim);
   op::require_index("repeat_interleave", times);

@@ -210,7 +210,7 @@ TEST(FastIndex, FindsTheFirstIndexOutOfRangeOfMany) {
   EXPECT_EQ(sentence([&] { gather(x, 0, unsqueeze(index, 1)); }), "IndexError: gather" + rest);
   EXPECT_EQ(sentence([&] { scatter_add(at(x, 1, 0), 0, index, at(source, 1, 0)); }), "IndexError: scatter_add" + rest);
   EXPECT_EQ(sentence([&] { take(at(x, 1, 0), narrow(index, 0, 199999, 1)); }),
-            "IndexError: ravel_index: index -9223372036854775808 is out of range for size 100 in [100]");
+            "IndexError: take: index -9223372036854775808 is out of range for size 100 in [100]");
 }
 
 }  // namespace
