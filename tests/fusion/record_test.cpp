@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/fusion/segment.hpp"
+#include "kiln/ops/op.hpp"
 #include "tests/fusion/fused_device.hpp"
 
 namespace kiln::test {
@@ -21,6 +23,26 @@ Values mixed(const Device& device) {
   const Value whole = cast(y, DType::I32) * 3 + cast(gt(y, 1), DType::I32);
   const Value mean_of = mean(square(turned), {1}, true);
   return {y, turned * mean_of, whole, sum(cast(x, DType::F64) / 3), cast(x, DType::BF16) + 1.0};
+}
+
+// What a long segment holds on to decides when it runs by itself.
+TEST(Recording, CountsTheOperandsThatItKeepsAlive) {
+  const Device device = Device::parse("cpu");
+  Value a = from_data(TensorData({100}, DType::F32), device), b = from_data(TensorData({7}, DType::F64), device);
+  fusion::Segment segment;
+  const auto append = [&](const op::Op& op, std::vector<Value> in, const Desc& result) {
+    std::vector<Value> out{Value(make_ref<Node>(result, device))};
+    segment.append(op, Call{in, out});
+    return out[0];
+  };
+  const Value sum = append(op::Binary{op::BinaryFn::Add}, {a, a}, {{100}, DType::F32});
+  EXPECT_EQ(segment.bytes(), 400);
+  append(op::Binary{op::BinaryFn::Add}, {b, 2.0}, {{7}, DType::F64});
+  EXPECT_EQ(segment.bytes(), 456);
+  append(op::Binary{op::BinaryFn::Add}, {sum, a}, {{100}, DType::F32});  // neither is new
+  EXPECT_EQ(segment.bytes(), 456);
+  segment.clear();
+  EXPECT_EQ(segment.bytes(), 0);
 }
 
 TEST(Recording, GivesTheBitsOfTheBackendAlone) {
