@@ -26,7 +26,8 @@ from sources import ROOT, includes, reachable
 
 COLUMNS = "name folder status by seconds before after".split()
 # Names of scalar functions; who includes these headers alone sees no change of a row's value or gradient.
-ONLY_NAMES = {"kiln/ops/elementwise.hpp", "kiln/ops/functions.hpp", "kiln/tensor/tensor.hpp", "kiln/tensor/arithmetic.hpp"}
+ONLY_NAMES = {"kiln/ops/elementwise.hpp", "kiln/ops/functions.hpp", "kiln/tensor/tensor.hpp",
+              "kiln/tensor/arithmetic.hpp"}
 
 
 class Build:
@@ -69,12 +70,13 @@ class Build:
         users = self.users[path]
         if path.endswith(".def"):
             users = {made for made in users if self.reads_rows(self.commands[made][1], path)}
-        return {made for made in users if made.startswith("kiln/")}, {made for made in users if made.startswith("tests/")}
+        return tuple({made for made in users if made.startswith(folder)} for folder in ("kiln/", "tests/"))
 
     @staticmethod
     def reads_rows(source, path):
         reached = reachable(pathlib.Path(source).relative_to(ROOT))
-        return any(str(file) not in ONLY_NAMES and any(str(used) == path for _, used in includes(file)) for file in reached)
+        readers = [file for file in reached if any(str(used) == path for _, used in includes(file))]
+        return any(str(file) not in ONLY_NAMES for file in readers)
 
     def programs_for(self, path, most):
         """The programs that see the file's folder, but those that would take more than `most` compilations."""
@@ -269,7 +271,8 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev mutate", description=__doc__)
     parser.add_argument("--count", type=int, default=200, help="places to break (200)")
     parser.add_argument("--seed", type=int, default=1, help="which places (1)")
-    parser.add_argument("--only", nargs="+", default=["kiln/"], metavar="PATH", help="under these folders or files alone")
+    parser.add_argument("--only", nargs="+", default=["kiln/"], metavar="PATH",
+                        help="under these folders or files alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="places at a time (the cores)")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; the same command goes on later")
     parser.add_argument("--state", type=pathlib.Path, default=ROOT / "build" / "mutations.tsv",
@@ -287,7 +290,8 @@ def main():
     chosen = mutations.drawn(options.count, options.seed, options.only, lambda p: build.programs_for(p, options.most))
     if options.list:
         for mutation in chosen:
-            print(f"{mutation.path}:{mutation.line} [{mutation.kind}]\n  - {mutation.before.strip()}\n  + {mutation.after.strip()}")
+            print(f"{mutation.path}:{mutation.line} [{mutation.kind}]\n  - {mutation.before.strip()}\n"
+                  f"  + {mutation.after.strip()}")
         return
     run = Run(options, build)
     if options.again:

@@ -31,7 +31,7 @@ FOLDERS = {
 KERNELS_AND_GRADIENTS = ("kiln/ops", "kiln/autodiff", "kiln/fusion", "kiln/backend/cpu")
 
 # Where a change makes things slower or faster and alters no result, no test can see it.
-TUNING = re.compile(r"grain|kTile|kPiece|kSpin|kBlock|piece|prefetch|reserve\(|madvise|worth|cheap|cost|relax|kLarge|kSmall",
+TUNING = re.compile(r"grain|kTile|kSpin|kBlock|piece|prefetch|reserve\(|madvise|worth|cheap|cost|relax|kLarge|kSmall",
                     re.IGNORECASE)
 NO_CODE = re.compile(r"\s*(#|static_assert|using\b|namespace\b|template\b|friend\b|enum\b|requires\b|KILN_[A-Z]+_ENUM)")
 SYMMETRIC = set("max min mul add eq ne logical_and logical_or logical_xor swap hypot Mul Add Max Min".split())
@@ -115,8 +115,8 @@ def changes(code, previous):
     for match in re.finditer(r"\b(\w+)\((\w+), (\w+)\)", code):
         if match[1] not in SYMMETRIC | NOT_CALLS and match[2] != match[3]:
             yield "arguments", *match.span(), f"{match[1]}({match[3]}, {match[2]})"
-    statement = re.fullmatch(r"(\s+)(break|continue|(?!return\b|delete\b|throw\b)[\w.:>\[\]-]+(?:\(.*\)| [-+*|&^]?= .*)|"
-                             r"(?:\+\+|--)\w+);\s*", code)
+    statement = re.fullmatch(r"(\s+)(break|continue|(?:\+\+|--)\w+|"
+                             r"(?!return\b|delete\b|throw\b)[\w.:>\[\]-]+(?:\(.*\)| [-+*|&^]?= .*));\s*", code)
     if statement and re.search(r"[;{}:)]\s*$|^\s*else\s*$", previous):
         yield "statement", statement.start(2), statement.end(), "{}"
 

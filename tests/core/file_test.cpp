@@ -1,7 +1,7 @@
 #include "kiln/core/file.hpp"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -197,8 +197,8 @@ TEST_F(File, KilledAtAnyMomentTheFileIsTheOldOrTheNewOne) {
 }
 
 TEST_F(File, WhatKilledWritersLeftGoesAndWhatOthersWriteStays) {
-  for (const char* name : {"model.1234-0.tmp", "model.1234-17.tmp", "other.9-1.tmp", "model.tmp", "model.5.tmp", "my-1.tmp",
-                           "model.x-1.tmp"})
+  for (const char* name : {"model.1234-0.tmp", "model.1234-17.tmp", "other.9-1.tmp", "model.tmp", "model.5.tmp",
+                           "my-1.tmp", "model.x-1.tmp"})
     std::ofstream(path(name)) << "half";
   std::ofstream(path("model.77-3.tmp")) << "somebody writes this";
   const int living = ::open(path("model.77-3.tmp").c_str(), O_RDONLY);

@@ -79,7 +79,8 @@ std::vector<Row> create_rows() {
                    [key](const std::vector<Array>& in) {
                      Array result = in[0];
                      for (std::size_t i = 0; i < result.v.size(); ++i)
-                       result.v[i] = (random_word(key, i / 2) >> 16 * (i % 2) & 0xffff) >= 16384 ? result.v[i] / 0.75 : 0;
+                       result.v[i] =
+                           (random_word(key, i / 2) >> 16 * (i % 2) & 0xffff) >= 16384 ? result.v[i] / 0.75 : 0;
                      return std::vector<Array>{result};
                    },
                .tolerance = 2,

@@ -38,8 +38,9 @@ std::vector<double> attended(const Case& c, const Score& score) {
         for (int j = 0; j < kKeys; ++j) {
           double product = 0;
           for (int w = 0; w < kWidth; ++w)
-            product += static_cast<double>(q[static_cast<std::size_t>(((b * kHeads + h) * kQueries + i) * kWidth + w)]) *
-                       static_cast<double>(k[static_cast<std::size_t>((b * kKeys + j) * kWidth + w)]);
+            product +=
+                static_cast<double>(q[static_cast<std::size_t>(((b * kHeads + h) * kQueries + i) * kWidth + w)]) *
+                static_cast<double>(k[static_cast<std::size_t>((b * kKeys + j) * kWidth + w)]);
           total += weights[j] = std::exp(score(b, h, i, j, product));
         }
         for (int w = 0; w < kWidth; ++w) {
@@ -83,9 +84,7 @@ TEST(AttentionTensors, SeeWhatTheMaskShows) {
   const auto padded = [](int b, int, int, int j, double x) { return j < (b ? 4 : 2) ? kScale * x : kUnseen; };
   const auto lengths = Tensor<1, Int>::of({2, 4}, device());
   expect_near(attention(c.q, c.k, c.v, {}, padding_mask(lengths, kKeys)).to_vector(), attended(c, padded));
-  const auto both = [&](int b, int h, int i, int j, double x) {
-    return j <= i + 1 ? padded(b, h, i, j, x) : kUnseen;
-  };
+  const auto both = [&](int b, int h, int i, int j, double x) { return j <= i + 1 ? padded(b, h, i, j, x) : kUnseen; };
   expect_near(attention(c.q, c.k, c.v, {.causal = true}, padding_mask(lengths, kKeys)).to_vector(), attended(c, both));
 }
 
@@ -95,7 +94,8 @@ TEST(AttentionTensors, AddABiasAfterTheCap) {
   const auto numbers = bias.to_vector();
   expect_near(attention(c.q, c.k, c.v, {.softcap = 2}, {}, bias).to_vector(),
               attended(c, [&](int, int h, int i, int j, double x) {
-                return 2 * std::tanh(kScale * x / 2) + numbers[static_cast<std::size_t>((h * kQueries + i) * kKeys + j)];
+                return 2 * std::tanh(kScale * x / 2) +
+                       numbers[static_cast<std::size_t>((h * kQueries + i) * kKeys + j)];
               }));
   // The slopes of two heads are 2^-4 and 2^-8.
   expect_near(attention(c.q, c.k, c.v, {}, {}, alibi_bias(kHeads, kQueries, kKeys, device())).to_vector(),
@@ -115,7 +115,7 @@ TEST(AttentionTensors, HaveTheGradientsOfTheirMeaning) {
     for (const double x : attended(at, score)) sum += x * x;
     return sum;
   };
-  const auto check = [&](Tensor<4> Case::*operand, const Tensor<4>& tracked) {
+  const auto check = [&](Tensor<4> Case::* operand, const Tensor<4>& tracked) {
     const auto found = gradients.of(tracked).to_vector(), at = (c.*operand).to_vector();
     for (std::size_t i = 0; i < at.size(); i += 5) {
       const float step = 1e-2f;

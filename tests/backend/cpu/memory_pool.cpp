@@ -81,7 +81,8 @@ TEST(MemoryPool, WastesAnEighthAtMost) {
 }
 
 TEST(MemoryPool, HoldsLittleMoreThanManySmallBlocksNeed) {
-  for (const std::size_t bytes : {64 * std::size_t{1}, std::size_t{3000}, std::size_t{70'000}, std::size_t{700'000}, kMiB}) {
+  for (const std::size_t bytes :
+       {64 * std::size_t{1}, std::size_t{3000}, std::size_t{70'000}, std::size_t{700'000}, kMiB}) {
     MemoryPool pool(std::size_t{4096} * kMiB);
     std::size_t wanted = 0;
     for (; wanted < 100 * kMiB; wanted += bytes) ASSERT_NE(pool.acquire(bytes), nullptr);

@@ -139,8 +139,9 @@ TEST(Profile, WritesATable) {
        {"profile of cpu: 42 calls took ", "GFLOP/s", "in 32 more rows", "ceiling: ", " blocks came from the system"})
     EXPECT_NE(table.find(part), std::string::npos) << part << " in\n" << table;
   double took = 0, share = 0, span = 0;
-  EXPECT_EQ(std::sscanf(table.c_str(), "profile of cpu: 42 calls took %lf ms, %lf %% of the %lf ms", &took, &share, &span),
-            3);
+  EXPECT_EQ(
+      std::sscanf(table.c_str(), "profile of cpu: 42 calls took %lf ms, %lf %% of the %lf ms", &took, &share, &span),
+      3);
   EXPECT_NEAR(took / span, share / 100, 0.06 / span + 0.001);  // a digit after the point is printed
   EXPECT_NE(profile.table().find("matmul [64, 64] x [64, 64] -> [64, 64]\n"), std::string::npos);
   profile.reset();
