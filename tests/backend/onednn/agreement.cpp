@@ -74,7 +74,9 @@ Finding compare(DType dtype, const Numbers& expected, F&& got) {
     if (std::isnan(error)) nan = true;
     else if (error > rounding * std::abs(right)) wrong = true, worst = std::max(worst, error);
   }
-  return {.what = nan ? Finding::What::NaN : wrong ? Finding::What::Wrong : Finding::What::Right,
+  return {.what = nan     ? Finding::What::NaN
+                  : wrong ? Finding::What::Wrong
+                          : Finding::What::Right,
           .error = worst / largest,
           .implementation = {}};
 }
@@ -109,7 +111,8 @@ Finding check_made(Primitive& primitive, const Geometry& g, const Truth& truth, 
   const MemoryDesc plain_desc = plain_weight(weight_array(g, out_type, plain.data()), g.groups),
                    weight_desc = primitive.desc(weight_comes_out ? 2 : 1);
   const Guarded weight(weight_desc.get_size(), 0);
-  const Guarded result(expected.size() * size_of(out_type), static_cast<std::size_t>(weight_comes_out ? 0 : shift) * size_of(out_type));
+  const Guarded result(expected.size() * size_of(out_type),
+                       static_cast<std::size_t>(weight_comes_out ? 0 : shift) * size_of(out_type));
   if (!weight_comes_out) reorder(plain_desc, plain.data(), weight_desc, weight.data());
 
   const std::size_t scratch_bytes = primitive.scratchpad_bytes(), margin = 4096;
@@ -218,7 +221,8 @@ Finding check_primitive(const Geometry& g, const Truth& truth, Pass pass, DType 
 namespace {
 
 template <class Run>
-Finding check_run(Run&& run, const Geometry& g, const Truth& truth, Pass pass, DType dtype, bool with_bias, bool plain) {
+Finding check_run(Run&& run, const Geometry& g, const Truth& truth, Pass pass, DType dtype, bool with_bias,
+                  bool plain) {
   Shape x_shape{g.batch, g.in}, y_shape{g.batch, g.out};
   for (int i = 0; i < g.sizes.size(); ++i) {
     x_shape.push_back(g.sizes[i]);
@@ -239,7 +243,8 @@ Finding check_run(Run&& run, const Geometry& g, const Truth& truth, Pass pass, D
     const Numbers expected = plus(truth.forward, truth.bias);
     return check_op(run, conv_of(g), {x, weight, plain_value({g.out}, dtype, truth.bias)}, image_is(expected));
   }
-  if (pass == Pass::Data) return check_op(run, op::ConvTranspose{conv_of(g), g.sizes}, {y, weight}, image_is(truth.data_grad));
+  if (pass == Pass::Data)
+    return check_op(run, op::ConvTranspose{conv_of(g), g.sizes}, {y, weight}, image_is(truth.data_grad));
   return check_op(run, op::ConvWeightGrad{conv_of(g), g.kernel}, {x, y}, [&](const Array& array) {
     KILN_CHECK(array.contiguous());
     return compare(dtype, truth.weight_grad,
@@ -271,9 +276,10 @@ Finding check_matmul(std::uint64_t seed, std::uint64_t index, DType dtype, std::
   const auto size = [&] { return draw(0, 2) ? draw(1, 70) : draw(1, 300); };
   const int64_t batch = draw(0, 1) ? 1 : draw(2, 5), m = size(), n = size(), k = size();
   const bool turn_a = draw(0, 2) == 0, turn_b = draw(0, 2) == 0;
-  sizes = "b=" + std::to_string(batch) + " m=" + std::to_string(m) + " n=" + std::to_string(n) + " k=" + std::to_string(k) +
-          (turn_a ? " a transposed" : "") + (turn_b ? " b transposed" : "");
-  const Numbers a = whole_numbers(batch * m * k, seed + 2 * index, 8), b = whole_numbers(batch * k * n, seed + 2 * index + 1, 8);
+  sizes = "b=" + std::to_string(batch) + " m=" + std::to_string(m) + " n=" + std::to_string(n) +
+          " k=" + std::to_string(k) + (turn_a ? " a transposed" : "") + (turn_b ? " b transposed" : "");
+  const Numbers a = whole_numbers(batch * m * k, seed + 2 * index, 8),
+                b = whole_numbers(batch * k * n, seed + 2 * index + 1, 8);
   const auto matrices = [&](const Numbers& numbers, int64_t rows, int64_t columns, bool turned) {
     const Value held = plain_value({batch, rows, columns}, dtype, numbers);
     if (!turned) return held;
@@ -284,7 +290,8 @@ Finding check_matmul(std::uint64_t seed, std::uint64_t index, DType dtype, std::
   Numbers expected(static_cast<std::size_t>(batch * m * n));
   const auto at = [](const Numbers& numbers, int64_t matrix, int64_t row, int64_t column, int64_t rows, int64_t columns,
                      bool turned) {
-    return numbers[static_cast<std::size_t>(matrix * rows * columns + (turned ? column * rows + row : row * columns + column))];
+    return numbers[static_cast<std::size_t>(matrix * rows * columns +
+                                            (turned ? column * rows + row : row * columns + column))];
   };
   for (int64_t i = 0; i < batch; ++i)
     for (int64_t row = 0; row < m; ++row)
@@ -294,12 +301,12 @@ Finding check_matmul(std::uint64_t seed, std::uint64_t index, DType dtype, std::
           expected[static_cast<std::size_t>((i * m + row) * n + column)] += left * at(b, i, l, column, k, n, turn_b);
       }
   const auto kernel = [](const op::Matmul& op, const Call& call) { return run(op, call); };
-  return check_op(kernel, op::Matmul{}, {turn_a ? matrices(a, k, m, true) : matrices(a, m, k, false),
-                                 turn_b ? matrices(b, n, k, true) : matrices(b, k, n, false)},
+  return check_op(kernel, op::Matmul{},
+                  {turn_a ? matrices(a, k, m, true) : matrices(a, m, k, false),
+                   turn_b ? matrices(b, n, k, true) : matrices(b, k, n, false)},
                   [&](const Array& array) {
-                    return compare(dtype, expected, [&](std::size_t i) {
-                      return load(dtype, array.data + i * size_of(dtype));
-                    });
+                    return compare(dtype, expected,
+                                   [&](std::size_t i) { return load(dtype, array.data + i * size_of(dtype)); });
                   });
 }
 

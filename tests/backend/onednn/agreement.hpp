@@ -20,7 +20,7 @@ struct Finding {
     Overrun,   // memory beside the result was written
     Unsteady,  // other bits on several threads than on one
   } what = What::Right;
-  double error = 0;  // the largest, relative to the largest number
+  double error = 0;            // the largest, relative to the largest number
   std::string implementation;  // oneDNN's name of it
   bool failed() const { return what != What::Right && what != What::None; }
 };
@@ -30,7 +30,8 @@ const char* name(Pass pass);
 /// A primitive of oneDNN on the calling thread, with results, working memory and all that lies around the operands filled
 /// with NaN before. `dtype` F32 or BF16. `shift` moves operands away from the beginning of a block, as pieces of a
 /// tensor lie.
-Finding check_primitive(const Geometry& g, const Truth& truth, Pass pass, DType dtype, bool with_bias, std::int64_t shift);
+Finding check_primitive(const Geometry& g, const Truth& truth, Pass pass, DType dtype, bool with_bias,
+                        std::int64_t shift);
 
 /// Kiln's kernels for float32 and halves, on one thread and then on several. Operands are in channels-last order or, if
 /// `plain`, row-major. Set KILN_POISON to have new memory filled with NaN.

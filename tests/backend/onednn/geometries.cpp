@@ -46,10 +46,14 @@ int64_t draw_size(Dice& dice, bool tight) {
 Axis draw_axis(Dice& dice, bool tight) {
   Axis axis{.size = draw_size(dice, tight),
             .kernel = tight ? dice.from(2, 7) : dice.one_of({1, 1, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5, 5, 6, 7, 7}),
-            .stride = dice.chance(50) ? 1 : dice.chance(60) ? 2 : dice.one_of({3, 3, 4, 5, 7}),
+            .stride = dice.chance(50)   ? 1
+                      : dice.chance(60) ? 2
+                                        : dice.one_of({3, 3, 4, 5, 7}),
             .before = 0,
             .after = 0,
-            .dilation = dice.chance(55) ? 1 : dice.chance(60) ? 2 : dice.one_of({3, 3, 4, 5})};
+            .dilation = dice.chance(55)   ? 1
+                        : dice.chance(60) ? 2
+                                          : dice.one_of({3, 3, 4, 5})};
   const auto draw_padding = [&]() -> int64_t {
     const int64_t kind = dice.from(tight ? 6 : 1, 20), reach = axis.reach();
     if (kind <= 5) return 0;
@@ -169,8 +173,7 @@ Geometry geometry(const std::string& text) {
   };
   const auto x = list("x"), k = list("k"), s = list("s"), p = list("p"), q = list("q"), d = list("d");
   std::vector<Axis> axes;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    axes.push_back({x[i], k.at(i), s.at(i), p.at(i), q.at(i), d.at(i)});
+  for (std::size_t i = 0; i < x.size(); ++i) axes.push_back({x[i], k.at(i), s.at(i), p.at(i), q.at(i), d.at(i)});
   return geometry_of(list("n")[0], list("ic")[0], list("oc")[0], list("g")[0], axes);
 }
 
@@ -200,8 +203,8 @@ void each_meeting(const Geometry& g, F&& f) {
       int64_t of_y = pixel, of_kernel = place, of_x = 0, step = 1;
       bool inside = true;
       for (int axis = g.sizes.size() - 1; axis >= 0 && inside; --axis) {
-        const int64_t at = of_y % g.result[axis] * g.stride[axis] - g.padding[axis] +
-                           of_kernel % g.kernel[axis] * g.dilation[axis];
+        const int64_t at =
+            of_y % g.result[axis] * g.stride[axis] - g.padding[axis] + of_kernel % g.kernel[axis] * g.dilation[axis];
         inside = 0 <= at && at < g.sizes[axis];
         of_x += at * step;
         step *= g.sizes[axis];

@@ -26,8 +26,8 @@ op::Conv conv_of(const Geometry& g);
 /// Operands and what a convolution and its two adjoints make of them. Activations are channels-last, [batch, sizes...,
 /// channels]; weights [out, in / groups, kernel...].
 struct Truth {
-  std::vector<float> x, weight, bias, y;                 // operands; y of the adjoints
-  std::vector<float> forward, data_grad, weight_grad;    // without a bias
+  std::vector<float> x, weight, bias, y;               // operands; y of the adjoints
+  std::vector<float> forward, data_grad, weight_grad;  // without a bias
 
   Truth(const Geometry& g, std::uint64_t seed);
 };

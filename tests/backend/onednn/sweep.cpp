@@ -106,10 +106,10 @@ class Sweep {
     if (!finding.failed()) return;
     char error[32];
     std::snprintf(error, sizeof error, "%.1e", finding.error);
-    print_line(std::string("FAILED ") + kKindNames[kind] + " " +
-               kPassNames[pass] + " " + kTypeNames[type] + " " + name(finding.what) + " " + error + " impl=" +
-               (finding.implementation.empty() ? "-" : finding.implementation) + " i=" + std::to_string(index) + " " +
-               what);
+    print_line(std::string("FAILED ") + kKindNames[kind] + " " + kPassNames[pass] + " " + kTypeNames[type] + " " +
+               name(finding.what) + " " + error +
+               " impl=" + (finding.implementation.empty() ? "-" : finding.implementation) +
+               " i=" + std::to_string(index) + " " + what);
   }
 
   const Options& options_;
@@ -119,15 +119,14 @@ class Sweep {
 
 template <class T>
 T* shared(std::size_t count) {
-  void* const memory =
-      ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) std::abort();
   return static_cast<T*>(memory);
 }
 
 /// Every jobs-th geometry from `from` on, in a process of its own.
-pid_t start(const Options& options, std::uint64_t from, std::chrono::steady_clock::time_point end,
-            Totals& totals, Busy& busy) {
+pid_t start(const Options& options, std::uint64_t from, std::chrono::steady_clock::time_point end, Totals& totals,
+            Busy& busy) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   Sweep sweep(options, totals, busy);
@@ -175,9 +174,8 @@ int sweep(const Options& options) {
         const auto& of = totals.of[kind][pass][type];
         if (of[0] + of[1] + of[2] == 0) continue;
         failed += of[Totals::Failed];
-        std::printf("total %-9s %-7s %-4s right %ld, none %ld, failed %ld\n",
-                    kKindNames[kind], kPassNames[pass], kTypeNames[type], of[Totals::Right].load(),
-                    of[Totals::None].load(), of[Totals::Failed].load());
+        std::printf("total %-9s %-7s %-4s right %ld, none %ld, failed %ld\n", kKindNames[kind], kPassNames[pass],
+                    kTypeNames[type], of[Totals::Right].load(), of[Totals::None].load(), of[Totals::Failed].load());
       }
   std::printf("failed: %ld\n", failed);
   return failed > 0;
@@ -187,9 +185,10 @@ int sweep(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  const std::map<std::string, std::uint64_t*> numbers = {{"--first", &options.first}, {"--count", &options.count},
-                                                         {"--seed", &options.seed},   {"--jobs", &options.jobs},
-                                                         {"--seconds", &options.seconds}, {"--pass", &options.pass}, {"--patience", &options.patience}};
+  const std::map<std::string, std::uint64_t*> numbers = {{"--first", &options.first},      {"--count", &options.count},
+                                                         {"--seed", &options.seed},        {"--jobs", &options.jobs},
+                                                         {"--seconds", &options.seconds},  {"--pass", &options.pass},
+                                                         {"--patience", &options.patience}};
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const auto number = numbers.find(argument);
@@ -201,11 +200,11 @@ int main(int argc, char** argv) {
       std::ifstream file(argv[++i]);
       for (std::string line; std::getline(file, line);)
         if (line.find(" ic=") != std::string::npos) options.cases.push_back(geometry(line));
-    }
-    else {
-      std::fprintf(stderr,
-                   "sweep_onednn [--first N] [--count N] [--seed N] [--jobs N] [--seconds N] [--primitives | --kernels]\n"
-                   "             [--cases FILE] [--pass 0..2] [--patience SECONDS] [--unguarded]\n");
+    } else {
+      std::fprintf(
+          stderr,
+          "sweep_onednn [--first N] [--count N] [--seed N] [--jobs N] [--seconds N] [--primitives | --kernels]\n"
+          "             [--cases FILE] [--pass 0..2] [--patience SECONDS] [--unguarded]\n");
       return 2;
     }
   }

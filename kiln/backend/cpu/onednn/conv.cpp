@@ -152,8 +152,7 @@ bool run(const op::ConvTranspose& op, Call call) {
   using Slot = op::ConvTranspose::Slot;
   const DType dtype = call.out[0].dtype();
   const Shape& shape = call.out[0].shape();
-  const Geometry whole =
-      Geometry::of(op.conv, shape, call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
+  const Geometry whole = Geometry::of(op.conv, shape, call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
   if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_data_fits(whole, DType::F32)))
     return through_float32(op, call);
@@ -214,13 +213,13 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Shape& shape = call.out[0].shape();
   const int64_t numel = kiln::numel(shape), bytes = numel * static_cast<int64_t>(sizeof(float));
   const int64_t most = std::max<int64_t>(2, kMostBytes / bytes);
-  const int64_t images =
-      limited_grain(divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost()))));
+  const int64_t images = limited_grain(divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost()))));
   const int64_t count = divide_up(whole.batch, images);
   const bool direct = direct_weight_fits(whole, dtype);
   bool product = !direct && product_weight_fits(whole, dtype);
-  if (!direct && !product &&
-      !all_of_slabs(1, [&](int64_t) { return static_cast<bool>(conv_weight_primitive(whole.images(images), dtype)); })) {
+  if (!direct && !product && !all_of_slabs(1, [&](int64_t) {
+        return static_cast<bool>(conv_weight_primitive(whole.images(images), dtype));
+      })) {
     if (dtype == DType::BF16) return through_float32(op, call);
     if (!product_can(whole, dtype)) return false;
     product = true;

@@ -60,8 +60,7 @@ struct Forward {
   Primitive make() const {
     const auto descriptor = Parts(geometry, dtype).forward(dtype, with_bias);
     if (!with_bias)
-      return right_or_none(descriptor, Pass::Forward, geometry, dtype,
-                           {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
+      return right_or_none(descriptor, Pass::Forward, geometry, dtype, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
     return right_or_none(descriptor, Pass::Forward, geometry, dtype,
                          {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS});
   }
