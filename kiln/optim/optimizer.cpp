@@ -12,6 +12,10 @@ ParamState fresh_state(const Value& param, std::size_t slots) {
   return state;
 }
 
+Value current_master(const Value& master, const Value& param) {
+  return where(eq(cast(master, param.dtype()), param), master, cast(param, DType::F32));
+}
+
 void require_rate(std::string_view optimizer, double rate) {
   require<ArgumentError>(std::isfinite(rate) && rate >= 0, optimizer, ": a learning rate of ", rate);
 }

@@ -15,7 +15,8 @@ namespace kiln {
 /// What a rule remembers of one parameter: how often it was updated, and tensors of its shape, zeros at first.
 ///
 /// A parameter of a half type has a master, the same numbers in float32, which rules update in its place: most steps are
-/// too small to change a half. Its tensors are float32 too. The parameter is its master, rounded.
+/// too small to change a half. Its tensors are float32 too. The parameter is its master, rounded; an element that is not
+/// (weights were clipped, averaged or loaded since the last step) is its own master from then on.
 struct ParamState {
   std::int64_t steps = 0;  // before the update under way
   Values slots;
@@ -34,6 +35,8 @@ concept UpdateRule = requires(const R& rule, const Value& value, double rate, Pa
 
 /// Zeros for each of `slots` tensors, and a master where there has to be one.
 ParamState fresh_state(const Value& param, std::size_t slots);
+/// The numbers that `param` stands for: those of its master, or its own where they were changed.
+Value current_master(const Value& master, const Value& param);
 /// Throws ArgumentError for a rate that is negative or no number.
 void require_rate(std::string_view optimizer, double rate);
 /// Throws ShapeError where they do not fit.
@@ -116,7 +119,7 @@ class Optimizer {
 
   Value updated(const Value& param, const Value& grad, double rate, ParamState& state) const {
     if (!state.master) return rule_.update(param, grad, rate, state);
-    state.master = rule_.update(state.master, cast(grad, DType::F32), rate, state);
+    state.master = rule_.update(current_master(state.master, param), cast(grad, DType::F32), rate, state);
     return cast(state.master, param.dtype());
   }
 

@@ -37,6 +37,23 @@ TEST(HalfParameters, MoveByStepsThatTheyCannotHold) {
   }
 }
 
+// 100 steps of 1e-4 each; then the second weight is set, and 200 more.
+TEST(HalfParameters, GoOnFromWhatTheyWereSetTo) {
+  for (const DType dtype : {DType::BF16, DType::F16}) {
+    Model model = make_model(dtype);
+    auto optimizer = SgdConfig{}.init(model);
+    const auto take = [&](int steps) {
+      while (steps-- > 0) model = optimizer.step(1e-4, std::move(model), gradients({1, 1}, dtype));
+    };
+    take(100);
+    model = map_params(std::move(model),
+                       [](const std::string&, const Value& weight) { return maximum(weight.detach(), -0.5); });
+    take(200);
+    const auto rounded = [dtype](double x) { return dtype == DType::BF16 ? float(BF16(x)) : float(F16(x)); };
+    EXPECT_EQ(weight_of(model), (std::vector<double>{rounded(1 - 0.03), rounded(-0.5 - 0.02)}));
+  }
+}
+
 TEST(HalfParameters, HaveMomentsInFloat32) {
   Model model = make_model(DType::BF16);
   auto optimizer = AdamConfig{.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3}.init(model);
