@@ -1,5 +1,5 @@
-// No result depends on what ran before. Kernels keep what they have made of their operands; so every row runs many times
-// on the same ones, forwards and backwards in turn and beside other rows, and gives the bits of its first time.
+// No result depends on what ran before. Kernels keep what they have made of their operands; so every row runs many
+// times on the same ones, forwards and backwards in turn and beside other rows, and gives the bits of its first time.
 #include <gtest/gtest.h>
 
 #include <map>

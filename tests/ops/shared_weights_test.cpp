@@ -68,7 +68,8 @@ const Use kUses[] = {
      }},
     {"conv of pixels",
      [](const Values& w) { return conv(w[Image], reshape(w[Square], {channels_of(w), channels_of(w), 1, 1}), {}); }},
-    {"conv_transpose", [](const Values& w) { return conv_transpose(w[Image], w[Kernel], w[Bias], {.padding = {1, 1}}); }},
+    {"conv_transpose",
+     [](const Values& w) { return conv_transpose(w[Image], w[Kernel], w[Bias], {.padding = {1, 1}}); }},
     {"conv_transpose, stride 2",
      [](const Values& w) { return conv_transpose(w[Image], w[Kernel], {}, {.stride = {2, 2}}); }},
     {"conv and conv_transpose",
@@ -78,7 +79,9 @@ const Use kUses[] = {
     {"matmul with itself", [](const Values& w) { return matmul(w[Square], w[Square]); }},
     {"matmul of a batch", [](const Values& w) { return matmul(w[Batch], w[Square]); }},
     {"matmul of the kernel's places",
-     [](const Values& w) { return matmul(reshape(w[Line], {5, 1, 1, 1, channels_of(w)}), permute(w[Kernel], {2, 3, 0, 1})); }},
+     [](const Values& w) {
+       return matmul(reshape(w[Line], {5, 1, 1, 1, channels_of(w)}), permute(w[Kernel], {2, 3, 0, 1}));
+     }},
     {"matmul of the kernel's rows",
      [](const Values& w) {
        const Value rows = reshape(w[Kernel], {channels_of(w), -1});
@@ -91,7 +94,8 @@ const Use kUses[] = {
        const LstmPass pass = lstm(w[Batch], {w[Input], w[Hidden], {}, {}});
        return pass.outputs * 2 + reshape(pass.cell, {3, 1, channels_of(w)});
      }},
-    {"steps of an optimizer", [](const Values& w) { return (w[Square] * 0.9 - matmul(w[Square], w[Square]) * 0.1) / 2; }},
+    {"steps of an optimizer",
+     [](const Values& w) { return (w[Square] * 0.9 - matmul(w[Square], w[Square]) * 0.1) / 2; }},
 };
 
 /// A use of the weights in one direction.
@@ -152,7 +156,8 @@ TEST_P(SharedWeights, GiveEachOfTheirUsesTheBitsOfItsFirstTime) {
   for (std::size_t step = 0; step < 4 * acts.size(); ++step) {
     const auto i = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(acts.size())));
     if (step % 8 == 0) soil(shared, std::numeric_limits<double>::quiet_NaN());
-    EXPECT_TRUE(same_bits(acts[i].run(shared), first[i])) << acts[i].use->name << " " << acts[i].pass << ", step " << step;
+    EXPECT_TRUE(same_bits(acts[i].run(shared), first[i]))
+        << acts[i].use->name << " " << acts[i].pass << ", step " << step;
   }
   const Device plain = Device::parse("reference").autodiff();
   for (std::size_t i = 0; i < acts.size(); ++i) {
