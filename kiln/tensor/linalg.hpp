@@ -110,7 +110,7 @@ template <int D>
 struct LdlFactorsOf {
   LdlFactorsOf(LdlFactors factors)
       : l(std::move(factors.l)), d(std::move(factors.d)), permutation(std::move(factors.permutation)) {}
-  operator LdlFactors() const { return {l, d, permutation}; }
+  operator LdlFactors() const { return {l.value(), d.value(), permutation.value()}; }
   Tensor<D> l, d;
   Tensor<D - 1, Int> permutation;
 };

@@ -20,11 +20,11 @@ Tensor<D, K> round(const Tensor<D, K>& x, int decimals) {
 /// The larger and the smaller one; where one operand is NaN, the other.
 template <int D, class K, Operand Y>
 Tensor<kJoinedRank<Tensor<D, K>, Y>, Joined<K, KindOfOperand<Y>>> fmax(const Tensor<D, K>& x, const Y& y) {
-  return Typed{fmax(x.value(), y)};
+  return Typed{fmax(x.value(), value_of(y))};
 }
 template <int D, class K, Operand Y>
 Tensor<kJoinedRank<Tensor<D, K>, Y>, Joined<K, KindOfOperand<Y>>> fmin(const Tensor<D, K>& x, const Y& y) {
-  return Typed{fmin(x.value(), y)};
+  return Typed{fmin(x.value(), value_of(y))};
 }
 
 template <int D, class K, Operand Low>

@@ -62,12 +62,12 @@ TensorFrexp<D> frexp(const Tensor<D, K>& x) {
 template <int D, Operand Y>
 requires std::is_same_v<KindOfOperand<Y>, Int>
 Tensor<kJoinedRank<Tensor<D, Int>, Y>, Int> gcd(const Tensor<D, Int>& x, const Y& y) {
-  return Typed{gcd(x.value(), y)};
+  return Typed{gcd(x.value(), value_of(y))};
 }
 template <int D, Operand Y>
 requires std::is_same_v<KindOfOperand<Y>, Int>
 Tensor<kJoinedRank<Tensor<D, Int>, Y>, Int> lcm(const Tensor<D, Int>& x, const Y& y) {
-  return Typed{lcm(x.value(), y)};
+  return Typed{lcm(x.value(), value_of(y))};
 }
 
 }  // namespace kiln

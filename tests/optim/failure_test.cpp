@@ -59,7 +59,7 @@ const Case kCases[] = {
        const Value index = slices(wrong);
        return select(reshape(x, {12}), 0, ravel_index({&index, 1}, {3}));
      }},
-    {"cross_entropy", [](const Value& x, bool wrong) { return cross_entropy(x, indices({0, wrong ? 1000 : 1, 3})); }},
+    {"cross_entropy", [](const Value& x, bool wrong) { return cross_entropy_each(x, indices({0, wrong ? 1000 : 1, 3})); }},
     {"max_unpool",
      [](const Value& x, bool wrong) {
        return max_unpool(reshape(x, {3, 4, 1}),
@@ -239,7 +239,7 @@ struct Net {
 /// Parameters. The running statistics count a batch that got through the forward pass.
 std::vector<std::vector<float>> bits(const Net& net) {
   std::vector<std::vector<float>> all;
-  visit_params(net, [&](const std::string&, const Value& value) { all.push_back(value.data().to_vector<float>()); });
+  visit_params(net, [&](const std::string&, const auto& param) { all.push_back(param.to_vector()); });
   visit_buffers(net, [&](const std::string& path, const auto& buffer) {
     for (const float number : buffer.value().data().template to_vector<float>())
       EXPECT_TRUE(std::abs(number) < 10) << path;

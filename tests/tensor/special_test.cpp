@@ -13,7 +13,7 @@
 namespace kiln {
 namespace {
 
-testing::AssertionResult same(const Value& a, const Value& b) {
+testing::AssertionResult same(const auto& a, const auto& b) {
   const TensorData x = a.data(), y = b.data();
   if (x.shape() == y.shape() && x.dtype() == y.dtype() && std::ranges::equal(x.bytes(), y.bytes()))
     return testing::AssertionSuccess();
@@ -70,7 +70,7 @@ TEST(FunctionsOfFloats, TakeIntegersAndBooleans) {
 TEST(Masked, StatisticsAreThoseOfValues) {
   const auto x = matrix();
   const auto mask = degrees() > 1;
-  const Value v = x, m = mask;
+  const Value v = x.value(), m = mask.value();
   static_assert(kIs<Tensor<1>, decltype(masked_sum(x, mask, 0))> && kIs<Tensor<0>, decltype(masked_mean(x, mask))>);
   EXPECT_TRUE(same(masked_sum(x, mask), masked_sum(v, m, {0, 1})));
   EXPECT_TRUE(same(masked_prod(x, mask, 1), masked_prod(v, m, {1})));

@@ -19,7 +19,7 @@
 namespace kiln {
 namespace {
 
-testing::AssertionResult same(const Value& a, const Value& b) {
+testing::AssertionResult same(const auto& a, const auto& b) {
   const TensorData x = a.data(), y = b.data();
   if (x.shape() == y.shape() && x.dtype() == y.dtype() && std::ranges::equal(x.bytes(), y.bytes()))
     return testing::AssertionSuccess();

@@ -2,6 +2,7 @@
 // result is one.
 #pragma once
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/tensor_option.hpp"
 
 namespace kiln {
 
@@ -40,8 +41,8 @@ Value nanstd(const Value& x, const Dims& dims, int correction = 1, bool keep = f
 Value cov(const Value& x, int correction = 1);
 struct CovOptions {
   int correction = 1;
-  Value frequencies = {};  // [observations] of integers: how often each was made ("fweights")
-  Value weights = {};      // [observations]: how much each counts ("aweights"); not negative
+  TensorOption frequencies = {};  // [observations] of integers: how often each was made ("fweights")
+  TensorOption weights = {};      // [observations]: how much each counts ("aweights"); not negative
 };
 /// Of weighted observations. The gradient reaches the weights.
 Value cov(const Value& x, const CovOptions& options);
