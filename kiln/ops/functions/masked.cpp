@@ -4,6 +4,7 @@
 
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions/norms.hpp"
+#include "kiln/ops/functions/powers.hpp"
 #include "kiln/ops/functions/quantile.hpp"
 #include "kiln/ops/functions/scan.hpp"
 #include "kiln/ops/functions/statistics.hpp"
@@ -44,8 +45,11 @@ Value widened(const Value& x) { return size_of(as_float(x).dtype()) == 2 ? cast(
 DType answered(const Value& x) { return as_float(x).dtype(); }
 
 Value lowest_finite(const Value& x) {
-  return full({}, x.dtype() == DType::F64 ? std::numeric_limits<double>::lowest()
-                  : x.dtype() == DType::F16 ? -65504.0 : -3.3e38, x.device(), x.dtype());
+  return full({},
+              x.dtype() == DType::F64   ? std::numeric_limits<double>::lowest()
+              : x.dtype() == DType::F16 ? -65504.0
+                                        : -3.3e38,
+              x.device(), x.dtype());
 }
 
 /// x for a softmax: where the mask is false so low that nothing is left of it beside others, but finite, so that a line
@@ -80,7 +84,7 @@ Value masked_var(const Value& x, const Value& mask, const Dims& dims, int correc
   return cast(squares / maximum(count(x, mask, dims, keep, inside) - correction, 0), answered(x));
 }
 Value masked_std(const Value& x, const Value& mask, const Dims& dims, int correction, bool keep) {
-  return sqrt(masked_var(x, mask, dims, correction, keep));
+  return sqrt_or_zero(masked_var(x, mask, dims, correction, keep));
 }
 Value masked_norm(const Value& x, const Value& mask, double p, const Dims& dims, bool keep) {
   const bool smallest = p < 0;  // to which an element of 0 would be all
