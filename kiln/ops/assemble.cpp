@@ -88,9 +88,7 @@ Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& v
   }
   if (inner.shape() != x.shape()) return pad(inner, more, behind, value);
   Shape shape = x.shape();
-  for (int i = 0; i < x.rank(); ++i) {
-    shape[i] = add_sizes("pad", shape[i], add_sizes("pad", before[i], after[i]));
-  }
+  for (int i = 0; i < x.rank(); ++i) { shape[i] = add_sizes("pad", shape[i], add_sizes("pad", before[i], after[i])); }
   if (shape == x.shape()) return x;
   const Value frame = full(shape, value, x.device(), x.dtype());
   return emit(op::SliceAssign{before, Dims::filled(x.rank(), 1)}, {frame, x});

@@ -198,7 +198,12 @@ Value attention(const Value& q, const Value& k, const Value& v, const AttentionO
                          " is not between 0 and 1");
   require<ArgumentError>(options.softcap >= 0, "attention: softcap must not be negative, got ", options.softcap);
   const op::Attention op{options.causal, options.window.value_or(0)};
-  const Values in{cast(q, dtype), cast(k, dtype), cast(v, dtype), mask, bias ? cast(bias, dtype) : bias, scale,
+  const Values in{cast(q, dtype),
+                  cast(k, dtype),
+                  cast(v, dtype),
+                  mask,
+                  bias ? cast(bias, dtype) : bias,
+                  scale,
                   options.softcap > 0 ? Value(options.softcap) : Value()};
   return options.dropout == 0 ? emit_all(op, in)[0] : op::with_dropout(op, in, options);
 }

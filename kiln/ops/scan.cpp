@@ -128,9 +128,7 @@ Value cumsum(const Value& x, int dim, const ScanOptions& options) { return scan(
 Value cumprod(const Value& x, int dim, const ScanOptions& options) { return scan(op::ScanFn::Prod, x, dim, options); }
 ValueWithIndices cummax(const Value& x, int dim) { return scan_extremes(op::ScanFn::Max, x, dim); }
 ValueWithIndices cummin(const Value& x, int dim) { return scan_extremes(op::ScanFn::Min, x, dim); }
-Value logcumsumexp(const Value& x, int dim) {
-  return scan(op::ScanFn::LogSumExp, as_float(x), dim, {});
-}
+Value logcumsumexp(const Value& x, int dim) { return scan(op::ScanFn::LogSumExp, as_float(x), dim, {}); }
 
 Value linear_recurrence(const Value& a, const Value& b, int dim, bool reverse) {
   const Shape shape = broadcast(op::Recurrence::kName, a.shape(), b.shape());

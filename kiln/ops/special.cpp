@@ -78,11 +78,11 @@ void Special::vjp(Backward& backward) const {
   switch (fn) {
 #define KILN_SPECIAL_OF_1(Name, function, grad_x) KILN_SPECIAL_OF_3(Name, function, grad_x, g, g)
 #define KILN_SPECIAL_OF_2(Name, function, grad_x, grad_y) KILN_SPECIAL_OF_3(Name, function, grad_x, grad_y, g)
-#define KILN_SPECIAL_OF_3(Name, function, grad_x, grad_y, grad_w)      \
-  case SpecialFn::Name:                                                \
-    backward.to(0, [&] { return grad_x; });                            \
-    if (backward.arity() > 1) backward.to(1, [&] { return grad_y; });  \
-    if (backward.arity() > 2) backward.to(2, [&] { return grad_w; });  \
+#define KILN_SPECIAL_OF_3(Name, function, grad_x, grad_y, grad_w)     \
+  case SpecialFn::Name:                                               \
+    backward.to(0, [&] { return grad_x; });                           \
+    if (backward.arity() > 1) backward.to(1, [&] { return grad_y; }); \
+    if (backward.arity() > 2) backward.to(2, [&] { return grad_w; }); \
     return;
 #include "kiln/ops/special.def"
   }

@@ -99,15 +99,15 @@ Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) {
     return x.function();                 \
   }
 #define KILN_PREDICATE(Name, function, ...) KILN_UNARY(Name, function)
-#define KILN_BINARY(Name, function, domain, ...)                                                 \
-  template <int D, class K, Operand Y>                                                           \
-  auto function(const Tensor<D, K>& x, const Y& y) {                                             \
-    return x.function(y);                                                                        \
-  }                                                                                              \
-  template <Number N, int D, class K>                                                            \
-  requires Takes<K>::domain                                                                      \
+#define KILN_BINARY(Name, function, domain, ...)                                                    \
+  template <int D, class K, Operand Y>                                                              \
+  auto function(const Tensor<D, K>& x, const Y& y) {                                                \
+    return x.function(y);                                                                           \
+  }                                                                                                 \
+  template <Number N, int D, class K>                                                               \
+  requires Takes<K>::domain                                                                         \
   Tensor<D, Joined<KindOf<N>, typename Computes<K>::domain>> function(N x, const Tensor<D, K>& y) { \
-    return Typed{function(Value(x), y.value())};                                                 \
+    return Typed{function(Value(x), y.value())};                                                    \
   }
 #define KILN_COMPARISON(Name, function, domain, ...)                             \
   template <int D, class K, Operand Y>                                           \

@@ -168,8 +168,8 @@ requires MatrixRank<D> SlogdetResultOf<D - 2> slogdet(const Tensor<D, K>& a) {
   return slogdet(a.value());
 }
 template <int D, class K>
-requires MatrixRank<D> Tensor<D - 2, Int> matrix_rank(const Tensor<D, K>& a, double cutoff = kRounding,
-                                                         double absolute = 0) {
+requires MatrixRank<D>
+Tensor<D - 2, Int> matrix_rank(const Tensor<D, K>& a, double cutoff = kRounding, double absolute = 0) {
   return Typed{matrix_rank(a.value(), cutoff, absolute)};
 }
 template <int D, class K>

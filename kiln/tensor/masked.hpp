@@ -9,10 +9,10 @@ namespace kiln {
 template <int D, std::integral... Dim>
 inline constexpr int kMaskedRank = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
 
-#define KILN_MASKED(function, Result)                                                                              \
-  template <int D, class K, int E, std::integral... Dim>                                                           \
+#define KILN_MASKED(function, Result)                                                                                \
+  template <int D, class K, int E, std::integral... Dim>                                                             \
   Tensor<kMaskedRank<D, Dim...>, Result> function(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, Dim... dims) { \
-    return Typed{function(x.value(), mask.value(), dims_or_all({dims...}, D))};                                    \
+    return Typed{function(x.value(), mask.value(), dims_or_all({dims...}, D))};                                      \
   }
 KILN_MASKED(masked_sum, Arithmetic<K>)
 KILN_MASKED(masked_prod, Arithmetic<K>)
@@ -58,10 +58,10 @@ Tensor<D - 1, Int> masked_argmin(const Tensor<D, K>& x, const Tensor<E, Bool>& m
   return Typed{masked_argmin(x.value(), mask.value(), dim)};
 }
 
-#define KILN_MASKED_LINES(function, Result)                                                             \
-  template <int D, class K, int E>                                                                      \
-  Tensor<D, Result> function(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, int dim) {             \
-    return Typed{function(x.value(), mask.value(), dim)};                                               \
+#define KILN_MASKED_LINES(function, Result)                                                 \
+  template <int D, class K, int E>                                                          \
+  Tensor<D, Result> function(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, int dim) { \
+    return Typed{function(x.value(), mask.value(), dim)};                                   \
   }
 KILN_MASKED_LINES(masked_softmax, Float)
 KILN_MASKED_LINES(masked_softmin, Float)

@@ -9,7 +9,7 @@ namespace kiln {
 /// The quotient as a whole number: div(x, y, Rounding::Trunc).
 template <int D, class K, Operand Y>
 Tensor<kJoinedRank<Tensor<D, K>, Y>, Arithmetic<K, KindOfOperand<Y>>> div(const Tensor<D, K>& x, const Y& y,
-                                                                         Rounding rounding) {
+                                                                          Rounding rounding) {
   return Typed{div(x.value(), y, rounding)};
 }
 /// Rounded to so many digits behind the point, or before it where `decimals` is negative.

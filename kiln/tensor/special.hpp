@@ -5,21 +5,21 @@
 
 namespace kiln {
 
-#define KILN_SPECIAL_OF_1(Name, function, ...)   \
-  template <int D, class K>                      \
-  Tensor<D> function(const Tensor<D, K>& x) {    \
-    return Typed{function(x.value())};           \
+#define KILN_SPECIAL_OF_1(Name, function, ...) \
+  template <int D, class K>                    \
+  Tensor<D> function(const Tensor<D, K>& x) {  \
+    return Typed{function(x.value())};         \
   }
 // A tensor and a number, in either order, or two tensors.
-#define KILN_SPECIAL_OF_2(Name, function, ...)                                                \
-  template <Operand X, Operand Y>                                                             \
+#define KILN_SPECIAL_OF_2(Name, function, ...)                                                     \
+  template <Operand X, Operand Y>                                                                  \
   requires(!(Number<X> && Number<Y>)) Tensor<kJoinedRank<X, Y>> function(const X& x, const Y& y) { \
-    return Typed{function(Value(x), Value(y))};                                               \
+    return Typed{function(Value(x), Value(y))};                                                    \
   }
-#define KILN_SPECIAL_OF_3(Name, function, ...)                                                              \
-  template <int D, class K, Operand Y>                                                                      \
-  Tensor<kJoinedRank<Tensor<D, K>, Y>> function(const Tensor<D, K>& x, const Y& y, double w) {              \
-    return Typed{function(x.value(), Value(y), w)};                                                         \
+#define KILN_SPECIAL_OF_3(Name, function, ...)                                                 \
+  template <int D, class K, Operand Y>                                                         \
+  Tensor<kJoinedRank<Tensor<D, K>, Y>> function(const Tensor<D, K>& x, const Y& y, double w) { \
+    return Typed{function(x.value(), Value(y), w)};                                            \
   }
 #include "kiln/ops/special.def"
 

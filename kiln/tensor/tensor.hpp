@@ -235,11 +235,11 @@ class Tensor {
   }
 #define KILN_PREDICATE(Name, function, domain, ...) \
   Tensor<D, Bool> function() const requires Takes<K>::domain { return Typed{kiln::function(value_)}; }
-#define KILN_BINARY(Name, function, domain, ...)                                                                   \
-  template <Operand Y>                                                                                             \
+#define KILN_BINARY(Name, function, domain, ...)                                                                    \
+  template <Operand Y>                                                                                              \
   Tensor<kJoinedRank<Tensor, Y>, Joined<typename Computes<K>::domain, KindOfOperand<Y>>> function(const Y& y) const \
-      requires Takes<K>::domain {                                                                                  \
-    return Typed{kiln::function(value_, value_of(y))};                                                             \
+      requires Takes<K>::domain {                                                                                   \
+    return Typed{kiln::function(value_, value_of(y))};                                                              \
   }
 #define KILN_COMPARISON(Name, function, domain, ...)                                        \
   template <Operand Y>                                                                      \
@@ -255,11 +255,11 @@ class Tensor {
 
   // ---- reductions: x.sum() of everything, x.sum(0, -1) of some dimensions, x.sum(keep, -1) leaves them with size 1 --
 #define KILN_REDUCE(function, Result, domain)                                            \
-  template <Integer... Dim>                                                        \
+  template <Integer... Dim>                                                              \
   Tensor<kReduced<Dim...>, Result> function(Dim... dims) const requires Has<K>::domain { \
     return Typed{kiln::function(value_, dims_or_all({dims...}, D))};                     \
   }                                                                                      \
-  template <Integer... Dim>                                                        \
+  template <Integer... Dim>                                                              \
   Tensor<D, Result> function(Keep, Dim... dims) const requires Has<K>::domain {          \
     return Typed{kiln::function(value_, dims_or_all({dims...}, D), true)};               \
   }
@@ -281,19 +281,19 @@ class Tensor {
 #undef KILN_REDUCE
   // Divided by count - 1, as of a sample, or by what a Correction says.
 #define KILN_SPREAD(function, over_dims)                                                               \
-  template <Integer... Dim>                                                                      \
+  template <Integer... Dim>                                                                            \
   Tensor<kReduced<Dim...>> function(Dim... dims) const requires Has<K>::Float {                        \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D))};                                  \
   }                                                                                                    \
-  template <Integer... Dim>                                                                      \
+  template <Integer... Dim>                                                                            \
   Tensor<D> function(Keep, Dim... dims) const requires Has<K>::Float {                                 \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), 1, true)};                         \
   }                                                                                                    \
-  template <Integer... Dim>                                                                      \
+  template <Integer... Dim>                                                                            \
   Tensor<kReduced<Dim...>> function(Correction correction, Dim... dims) const requires Has<K>::Float { \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), correction.less)};                 \
   }                                                                                                    \
-  template <Integer... Dim>                                                                      \
+  template <Integer... Dim>                                                                            \
   Tensor<D> function(Keep, Correction correction, Dim... dims) const requires Has<K>::Float {          \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D), correction.less, true)};           \
   }
@@ -536,8 +536,8 @@ class Tensor {
   Tensor update(Update mode, const V& value, const Entries&... entries) const {
     static_assert(OperandTraits<V>::kRank <= kIndexed<Entries...>,
                   "update: the value has more dimensions than x(entries...)");
-    return Typed{
-        index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value_of(value), mode)};
+    return Typed{index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...},
+                              value_of(value), mode)};
   }
 
   // One index for each element. Indices are 0 to size - 1, except where negative ones are said to count from the end.

@@ -37,40 +37,41 @@ Array apply(Combine how, bool with_self, Array x, const std::map<std::int64_t, s
 
 std::vector<Row> combine_rows() {
   std::vector<Row> rows;
-  constexpr std::pair<Combine, const char*> kWays[] = {
-      {Combine::Sum, "sum"}, {Combine::Prod, "prod"}, {Combine::Mean, "mean"}, {Combine::Max, "max"}, {Combine::Min, "min"}};
+  constexpr std::pair<Combine, const char*> kWays[] = {{Combine::Sum, "sum"},
+                                                       {Combine::Prod, "prod"},
+                                                       {Combine::Mean, "mean"},
+                                                       {Combine::Max, "max"},
+                                                       {Combine::Min, "min"}};
   for (const auto& [how, name] : kWays)
     for (const bool with_self : {true, false}) {
       const std::string suffix = std::string(name) + (with_self ? "" : "_without_self");
-      rows.push_back({.name = "scatter_reduce_" + suffix,
-                      .operands = {{{3, 4}}, {{5, 3}, 0, 3, Operand::Index}, {{5, 3}}},
-                      .function = [=](const Values& in) {
-                        return Values{scatter_reduce(in[0], 0, in[1], in[2], how, with_self)};
-                      },
-                      .meaning =
-                          [=](const std::vector<Array>& in) {
-                            std::map<std::int64_t, std::vector<double>> parts;
-                            each_index({5, 3}, [&](const Dims& i) {
-                              parts[in[0].offset({static_cast<std::int64_t>(in[1](i)), i[1]})].push_back(in[2](i));
-                            });
-                            return std::vector<Array>{apply(how, with_self, in[0], parts)};
-                          },
-                      .tolerance = 8});
-      rows.push_back({.name = "index_reduce_" + suffix,
-                      .operands = {{{2, 5}}, {{7}, 0, 4, Operand::Index}, {{2, 7}}},
-                      .function = [=](const Values& in) {
-                        return Values{index_reduce(in[0], -1, in[1], in[2], how, with_self)};
-                      },
-                      .meaning =
-                          [=](const std::vector<Array>& in) {
-                            std::map<std::int64_t, std::vector<double>> parts;
-                            each_index({2, 7}, [&](const Dims& i) {
-                              const auto place = static_cast<std::int64_t>(in[1]({i[1]}));
-                              parts[in[0].offset({i[0], place})].push_back(in[2](i));
-                            });
-                            return std::vector<Array>{apply(how, with_self, in[0], parts)};
-                          },
-                      .tolerance = 8});
+      rows.push_back(
+          {.name = "scatter_reduce_" + suffix,
+           .operands = {{{3, 4}}, {{5, 3}, 0, 3, Operand::Index}, {{5, 3}}},
+           .function = [=](const Values& in) { return Values{scatter_reduce(in[0], 0, in[1], in[2], how, with_self)}; },
+           .meaning =
+               [=](const std::vector<Array>& in) {
+                 std::map<std::int64_t, std::vector<double>> parts;
+                 each_index({5, 3}, [&](const Dims& i) {
+                   parts[in[0].offset({static_cast<std::int64_t>(in[1](i)), i[1]})].push_back(in[2](i));
+                 });
+                 return std::vector<Array>{apply(how, with_self, in[0], parts)};
+               },
+           .tolerance = 8});
+      rows.push_back(
+          {.name = "index_reduce_" + suffix,
+           .operands = {{{2, 5}}, {{7}, 0, 4, Operand::Index}, {{2, 7}}},
+           .function = [=](const Values& in) { return Values{index_reduce(in[0], -1, in[1], in[2], how, with_self)}; },
+           .meaning =
+               [=](const std::vector<Array>& in) {
+                 std::map<std::int64_t, std::vector<double>> parts;
+                 each_index({2, 7}, [&](const Dims& i) {
+                   const auto place = static_cast<std::int64_t>(in[1]({i[1]}));
+                   parts[in[0].offset({i[0], place})].push_back(in[2](i));
+                 });
+                 return std::vector<Array>{apply(how, with_self, in[0], parts)};
+               },
+           .tolerance = 8});
     }
   rows.push_back({.name = "select_scatter",
                   .operands = {{{3, 4}}, {{3}}},
@@ -83,9 +84,7 @@ std::vector<Row> combine_rows() {
                       }});
   rows.push_back({.name = "slice_scatter",
                   .operands = {{{3, 7}}, {{3, 3}}},
-                  .function = [](const Values& in) {
-                    return Values{slice_scatter(in[0], in[1], 1, {1, {}, 2})};
-                  },
+                  .function = [](const Values& in) { return Values{slice_scatter(in[0], in[1], 1, {1, {}, 2})}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
                         Array result = in[0];
@@ -94,7 +93,10 @@ std::vector<Row> combine_rows() {
                       }});
   for (const int offset : {-1, 0, 2})
     rows.push_back({.name = text("diagonal_scatter_", offset + 1),
-                    .operands = {{{2, 3, 4}}, {{2, offset == 2 ? 2 : offset == 0 ? 3 : 2}}},
+                    .operands = {{{2, 3, 4}},
+                                 {{2, offset == 2   ? 2
+                                      : offset == 0 ? 3
+                                                    : 2}}},
                     .function = [=](const Values& in) { return Values{diagonal_scatter(in[0], in[1], offset)}; },
                     .meaning =
                         [=](const std::vector<Array>& in) {
@@ -106,10 +108,11 @@ std::vector<Row> combine_rows() {
                         }});
   rows.push_back({.name = "scatter_reduce_of_integers",
                   .operands = {{{4}, -9, 9, Operand::Index}, {{9}, 0, 3, Operand::Index}, {{9}, -9, 9, Operand::Index}},
-                  .function = [](const Values& in) {
-                    return Values{scatter_reduce(in[0], 0, in[1], in[2], Combine::Mean),
-                                  scatter_reduce(in[0], 0, in[1], in[2], Combine::Max, false)};
-                  },
+                  .function =
+                      [](const Values& in) {
+                        return Values{scatter_reduce(in[0], 0, in[1], in[2], Combine::Mean),
+                                      scatter_reduce(in[0], 0, in[1], in[2], Combine::Max, false)};
+                      },
                   .meaning =
                       [](const std::vector<Array>& in) {
                         std::map<std::int64_t, std::vector<double>> parts;

@@ -26,41 +26,42 @@ Value indefinite(const Value& x) { return (x + transpose(x)) * 0.5 * (1 - eye({x
 
 std::vector<Row> equation_rows() {
   std::vector<Row> rows;
-  rows.push_back({.name = "ldl_solve",
-                  .operands = {{{5, 5}}, {{5, 2}}},
-                  .function = [](const Values& in) { return Values{ldl_solve(ldl_factor(indefinite(in[0])), in[1])}; },
-                  .meaning =
-                      [](const std::vector<Array>& in) {
-                        return std::vector<Array>{solved(indefinite(in[0]), in[1])};
-                      },
-                  .tolerance = 64,
-                  .gradient = false,
-                  .halves = false});
-  rows.push_back({.name = "ldl_solve_of_right_sides",
-                  .operands = {{{2, 4, 3}}, {{4}}},
-                  .function = [](const Values& in) {
-                    const Value a = from_data(TensorData::of<double>({4, 4}, {0, 1, 2, 3, 1, 0, 4, -1, 2, 4, 1, 2, 3, -1, 2, 0})
-                                                  .to(in[0].dtype()), in[0].device());
-                    const LdlFactors factors = ldl_factor(a);
-                    return Values{ldl_solve(factors, in[0]), ldl_solve(factors, in[1])};
-                  },
-                  .meaning =
-                      [](const std::vector<Array>& in) {
-                        Array a({4, 4});
-                        a.v = {0, 1, 2, 3, 1, 0, 4, -1, 2, 4, 1, 2, 3, -1, 2, 0};
-                        return std::vector<Array>{
-                            each_in_batch({in[0]}, {2}, [&](const std::vector<Array>& b) {
-                              return std::vector<Array>{solved(a, b[0])};
-                            })[0],
-                            reshaped(solved(a, reshaped(in[1], {4, 1})), {4})};
-                      },
-                  .tolerance = 16,
-                  .halves = false});
+  rows.push_back(
+      {.name = "ldl_solve",
+       .operands = {{{5, 5}}, {{5, 2}}},
+       .function = [](const Values& in) { return Values{ldl_solve(ldl_factor(indefinite(in[0])), in[1])}; },
+       .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{solved(indefinite(in[0]), in[1])}; },
+       .tolerance = 64,
+       .gradient = false,
+       .halves = false});
+  rows.push_back(
+      {.name = "ldl_solve_of_right_sides",
+       .operands = {{{2, 4, 3}}, {{4}}},
+       .function =
+           [](const Values& in) {
+             const Value a = from_data(
+                 TensorData::of<double>({4, 4}, {0, 1, 2, 3, 1, 0, 4, -1, 2, 4, 1, 2, 3, -1, 2, 0}).to(in[0].dtype()),
+                 in[0].device());
+             const LdlFactors factors = ldl_factor(a);
+             return Values{ldl_solve(factors, in[0]), ldl_solve(factors, in[1])};
+           },
+       .meaning =
+           [](const std::vector<Array>& in) {
+             Array a({4, 4});
+             a.v = {0, 1, 2, 3, 1, 0, 4, -1, 2, 4, 1, 2, 3, -1, 2, 0};
+             return std::vector<Array>{
+                 each_in_batch({in[0]}, {2},
+                               [&](const std::vector<Array>& b) { return std::vector<Array>{solved(a, b[0])}; })[0],
+                 reshaped(solved(a, reshaped(in[1], {4, 1})), {4})};
+           },
+       .tolerance = 16,
+       .halves = false});
   rows.push_back({.name = "tensorsolve",
                   .operands = {{{2, 3, 6}}, {{2, 3}}},
-                  .function = [](const Values& in) {
-                    return Values{tensorsolve(in[0] + reshape(eye({6, 6}, in[0].device()) * 5, {2, 3, 6}), in[1])};
-                  },
+                  .function =
+                      [](const Values& in) {
+                        return Values{tensorsolve(in[0] + reshape(eye({6, 6}, in[0].device()) * 5, {2, 3, 6}), in[1])};
+                      },
                   .meaning =
                       [](const std::vector<Array>& in) {
                         Array a = reshaped(in[0], {6, 6});
@@ -71,10 +72,11 @@ std::vector<Row> equation_rows() {
                   .halves = false});
   rows.push_back({.name = "tensorsolve_of_moved_dimensions",
                   .operands = {{{2, 4, 2}}, {{4}}},
-                  .function = [](const Values& in) {
-                    const Value one = permute(reshape(eye({4, 4}, in[0].device()) * 5, {4, 2, 2}), {1, 0, 2});
-                    return Values{tensorsolve(in[0] + one, in[1], {0})};
-                  },
+                  .function =
+                      [](const Values& in) {
+                        const Value one = permute(reshape(eye({4, 4}, in[0].device()) * 5, {4, 2, 2}), {1, 0, 2});
+                        return Values{tensorsolve(in[0] + one, in[1], {0})};
+                      },
                   .meaning =
                       [](const std::vector<Array>& in) {
                         // [4, 2, 2]: dimension 0 of a has become the last.
@@ -89,9 +91,10 @@ std::vector<Row> equation_rows() {
                   .halves = false});
   rows.push_back({.name = "tensorinv",
                   .operands = {{{4, 2, 2}}},
-                  .function = [](const Values& in) {
-                    return Values{tensorinv(in[0] + reshape(eye({4, 4}, in[0].device()) * 5, {4, 2, 2}), 1)};
-                  },
+                  .function =
+                      [](const Values& in) {
+                        return Values{tensorinv(in[0] + reshape(eye({4, 4}, in[0].device()) * 5, {4, 2, 2}), 1)};
+                      },
                   .meaning =
                       [](const std::vector<Array>& in) {
                         Array a = reshaped(in[0], {4, 4});
@@ -117,11 +120,13 @@ std::vector<Row> equation_rows() {
   // diag(9, 1, 0.1): an absolute limit of 0.5 leaves two, a relative one of 0.2 one.
   rows.push_back({.name = "pinv_with_cutoffs",
                   .operands = {{{3}, 0.9, 1.1}},
-                  .function = [](const Values& in) {
-                    const Value sizes = from_data(TensorData::of<double>({3}, {9, 1, 0.1}).to(in[0].dtype()), in[0].device());
-                    const Value a = eye({3, 3}, in[0].device()) * unsqueeze(in[0] * sizes, 0);
-                    return Values{pinv(a, kRounding, 0.5), pinv(a, 0.2, 0.01), pinv(a, 0, 1e-3)};
-                  },
+                  .function =
+                      [](const Values& in) {
+                        const Value sizes =
+                            from_data(TensorData::of<double>({3}, {9, 1, 0.1}).to(in[0].dtype()), in[0].device());
+                        const Value a = eye({3, 3}, in[0].device()) * unsqueeze(in[0] * sizes, 0);
+                        return Values{pinv(a, kRounding, 0.5), pinv(a, 0.2, 0.01), pinv(a, 0, 1e-3)};
+                      },
                   .meaning =
                       [](const std::vector<Array>& in) {
                         const double sizes[] = {9, 1, 0.1};
@@ -136,12 +141,14 @@ std::vector<Row> equation_rows() {
                   .halves = false});
   rows.push_back({.name = "matrix_rank_with_cutoffs",
                   .operands = {{{3}, 0.9, 1.1}},
-                  .function = [](const Values& in) {
-                    const Value sizes = from_data(TensorData::of<double>({3}, {9, 1, 0.1}).to(in[0].dtype()), in[0].device());
-                    const Value a = eye({3, 3}, in[0].device()) * unsqueeze(in[0] * sizes, 0);
-                    return Values{matrix_rank(a, kRounding, 0.5), matrix_rank(a, 0.2, 0.01), matrix_rank(a, 0.2, 5),
-                                  matrix_rank(a, kRounding, 20), matrix_rank(a)};
-                  },
+                  .function =
+                      [](const Values& in) {
+                        const Value sizes =
+                            from_data(TensorData::of<double>({3}, {9, 1, 0.1}).to(in[0].dtype()), in[0].device());
+                        const Value a = eye({3, 3}, in[0].device()) * unsqueeze(in[0] * sizes, 0);
+                        return Values{matrix_rank(a, kRounding, 0.5), matrix_rank(a, 0.2, 0.01), matrix_rank(a, 0.2, 5),
+                                      matrix_rank(a, kRounding, 20), matrix_rank(a)};
+                      },
                   .meaning =
                       [](const std::vector<Array>&) {
                         std::vector<Array> results;
@@ -179,9 +186,8 @@ std::vector<Row> equation_rows() {
                         Array result = in[0];
                         for (std::int64_t j = 0; j < 4; ++j) {
                           double sum = 0;
-                          each_index({3, 2}, [&](const Dims& i) {
-                            sum += std::pow(std::fabs(in[0]({i[0], i[1], j})), 1.5);
-                          });
+                          each_index({3, 2},
+                                     [&](const Dims& i) { sum += std::pow(std::fabs(in[0]({i[0], i[1], j})), 1.5); });
                           const double length = std::pow(sum, 1 / 1.5);
                           if (length > 3.4)
                             each_index({3, 2}, [&](const Dims& i) { result({i[0], i[1], j}) *= 3.4 / length; });

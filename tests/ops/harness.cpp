@@ -432,8 +432,8 @@ Device spying_device(std::function<void(const op::Op&, Call)> note) {
 
 std::set<std::string> functions_of_the_table() {
   std::set<std::string> names = struct_names(static_cast<const op::Op::Alternatives*>(nullptr));
-  for (const char* family :
-       {"unary", "binary", "special", "reduce", "arg_reduce", "scan", "custom", "fused", "epilogue", "blocked", "together"})
+  for (const char* family : {"unary", "binary", "special", "reduce", "arg_reduce", "scan", "custom", "fused",
+                             "epilogue", "blocked", "together"})
     names.erase(family);
 #define KILN_UNARY(Name, function, ...) names.insert(#function);
 #define KILN_PREDICATE(Name, function, ...) names.insert(#function);

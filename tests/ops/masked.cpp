@@ -51,46 +51,60 @@ std::vector<Row> masked_rows() {
   };
   using V = const Value&;
   add("masked_sum", [](V x, V m) { return masked_sum(x, m, {1}); }, total);
-  add("masked_prod", [](V x, V m) { return masked_prod(x, m, {-1}); }, [](const List& x) {
-    double product = 1;
-    for (const double value : x) product *= value;
-    return product;
-  });
-  add("masked_mean", [](V x, V m) { return masked_mean(x, m, {1}); },
+  add(
+      "masked_prod", [](V x, V m) { return masked_prod(x, m, {-1}); },
+      [](const List& x) {
+        double product = 1;
+        for (const double value : x) product *= value;
+        return product;
+      });
+  add(
+      "masked_mean", [](V x, V m) { return masked_mean(x, m, {1}); },
       [](const List& x) { return total(x) / static_cast<double>(x.size()); });
-  add("masked_max", [](V x, V m) { return masked_max(x, m, {1}); },
+  add(
+      "masked_max", [](V x, V m) { return masked_max(x, m, {1}); },
       [](const List& x) { return *std::max_element(x.begin(), x.end()); });
-  add("masked_min", [](V x, V m) { return masked_min(x, m, {1}); },
+  add(
+      "masked_min", [](V x, V m) { return masked_min(x, m, {1}); },
       [](const List& x) { return *std::min_element(x.begin(), x.end()); });
   add("masked_var", [](V x, V m) { return masked_var(x, m, {1}, 0); }, spread);
-  add("masked_norm", [](V x, V m) { return masked_norm(x, m, 3, {1}); }, [](const List& x) {
-    double sum = 0;
-    for (const double value : x) sum += std::pow(std::fabs(value), 3);
-    return std::cbrt(sum);
-  });
-  add("masked_least_norm", [](V x, V m) { return masked_norm(x, m, -1, {1}); }, [](const List& x) {
-    double sum = 0;
-    for (const double value : x) sum += 1 / std::fabs(value);
-    return 1 / sum;
-  });
-  add("masked_logsumexp", [](V x, V m) { return masked_logsumexp(x, m, {1}); }, [](const List& x) {
-    double sum = 0;
-    for (const double value : x) sum += std::exp(value);
-    return std::log(sum);
-  });
-  add("masked_median", [](V x, V m) { return masked_median(x, m, 1); }, [](List x) {
-    std::sort(x.begin(), x.end());
-    return x[(x.size() - 1) / 2];
-  });
+  add(
+      "masked_norm", [](V x, V m) { return masked_norm(x, m, 3, {1}); },
+      [](const List& x) {
+        double sum = 0;
+        for (const double value : x) sum += std::pow(std::fabs(value), 3);
+        return std::cbrt(sum);
+      });
+  add(
+      "masked_least_norm", [](V x, V m) { return masked_norm(x, m, -1, {1}); },
+      [](const List& x) {
+        double sum = 0;
+        for (const double value : x) sum += 1 / std::fabs(value);
+        return 1 / sum;
+      });
+  add(
+      "masked_logsumexp", [](V x, V m) { return masked_logsumexp(x, m, {1}); },
+      [](const List& x) {
+        double sum = 0;
+        for (const double value : x) sum += std::exp(value);
+        return std::log(sum);
+      });
+  add(
+      "masked_median", [](V x, V m) { return masked_median(x, m, 1); },
+      [](List x) {
+        std::sort(x.begin(), x.end());
+        return x[(x.size() - 1) / 2];
+      });
   // Where the mask is true, what is counted before element j of a row; elsewhere `none`.
   const auto along = [&](const char* name, std::function<Value(const Value&, const Value&)> function, double none,
                          std::function<double(const List& row, double own)> f) {
     rows.push_back({.name = name,
                     .operands = {{{3, 5}}, {{3, 5}, 0, 1, Operand::Flag}},
-                    .function = [=](const Values& in) {
-                      const Value result = function(in[0], in[1]);
-                      return Values{where(in[1], result, none == none ? none : 0.0)};
-                    },
+                    .function =
+                        [=](const Values& in) {
+                          const Value result = function(in[0], in[1]);
+                          return Values{where(in[1], result, none == none ? none : 0.0)};
+                        },
                     .meaning =
                         [=](const std::vector<Array>& in) {
                           Array result({3, 5}, none);
@@ -110,42 +124,48 @@ std::vector<Row> masked_rows() {
     return 1 / sum;
   };
   along("masked_softmax", [](V x, V m) { return masked_softmax(x, m, 1); }, 0, share);
-  along("masked_softmin", [](V x, V m) { return masked_softmin(x, m, 1); }, 0, [=](List row, double own) {
-    for (double& value : row) value = -value;
-    return share(row, -own);
-  });
-  along("masked_log_softmax", [](V x, V m) { return masked_log_softmax(x, m, 1); }, 0,
-        [=](const List& row, double own) { return std::log(share(row, own)); });
-  along("masked_normalize", [](V x, V m) { return masked_normalize(x, m, 2, 1); }, 0, [](const List& row, double own) {
-    double sum = 0;
-    for (const double value : row) sum += value * value;
-    return own / std::sqrt(sum);
-  });
-  rows.push_back({.name = "masked_scans",
-                  .operands = {{{3, 5}}, {{3, 5}, 0, 1, Operand::Flag}},
-                  .function = [](const Values& in) {
-                    return Values{masked_cumsum(in[0], in[1], 1), masked_cumprod(in[0], in[1], 1)};
-                  },
-                  .meaning =
-                      [](const std::vector<Array>& in) {
-                        Array sums({3, 5}), products({3, 5});
-                        for (std::int64_t i = 0; i < 3; ++i) {
-                          double sum = 0, product = 1;
-                          for (std::int64_t j = 0; j < 5; ++j) {
-                            if (in[1]({i, j}) != 0) sum += in[0]({i, j}), product *= in[0]({i, j});
-                            sums({i, j}) = sum;
-                            products({i, j}) = product;
-                          }
-                        }
-                        return std::vector<Array>{sums, products};
-                      },
-                  .tolerance = 4});
+  along(
+      "masked_softmin", [](V x, V m) { return masked_softmin(x, m, 1); }, 0,
+      [=](List row, double own) {
+        for (double& value : row) value = -value;
+        return share(row, -own);
+      });
+  along(
+      "masked_log_softmax", [](V x, V m) { return masked_log_softmax(x, m, 1); }, 0,
+      [=](const List& row, double own) { return std::log(share(row, own)); });
+  along(
+      "masked_normalize", [](V x, V m) { return masked_normalize(x, m, 2, 1); }, 0,
+      [](const List& row, double own) {
+        double sum = 0;
+        for (const double value : row) sum += value * value;
+        return own / std::sqrt(sum);
+      });
+  rows.push_back(
+      {.name = "masked_scans",
+       .operands = {{{3, 5}}, {{3, 5}, 0, 1, Operand::Flag}},
+       .function =
+           [](const Values& in) { return Values{masked_cumsum(in[0], in[1], 1), masked_cumprod(in[0], in[1], 1)}; },
+       .meaning =
+           [](const std::vector<Array>& in) {
+             Array sums({3, 5}), products({3, 5});
+             for (std::int64_t i = 0; i < 3; ++i) {
+               double sum = 0, product = 1;
+               for (std::int64_t j = 0; j < 5; ++j) {
+                 if (in[1]({i, j}) != 0) sum += in[0]({i, j}), product *= in[0]({i, j});
+                 sums({i, j}) = sum;
+                 products({i, j}) = product;
+               }
+             }
+             return std::vector<Array>{sums, products};
+           },
+       .tolerance = 4});
   rows.push_back({.name = "masked_places",
                   .operands = {{{3, 5}}, {{5}, 0, 1, Operand::Flag}},
-                  .function = [](const Values& in) {
-                    return Values{masked_argmax(in[0], flags(in), 1), masked_argmin(in[0], flags(in), 1),
-                                  masked_std(in[0], flags(in), {1}, 0)};
-                  },
+                  .function =
+                      [](const Values& in) {
+                        return Values{masked_argmax(in[0], flags(in), 1), masked_argmin(in[0], flags(in), 1),
+                                      masked_std(in[0], flags(in), {1}, 0)};
+                      },
                   .meaning =
                       [](const std::vector<Array>& in) {
                         Array most({3}), least({3});

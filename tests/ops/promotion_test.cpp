@@ -92,18 +92,17 @@ const std::map<std::string, Function>& functions() {
         {"nextafter", [](const Value& x) { return nextafter(x, 9); }},
         {"ldexp", [](const Value& x) { return ldexp(x, 2); }},
     };
-#define KILN_UNARY(Name, function, domain, ...)             \
-  if (op::Domain::domain == op::Domain::Float)              \
-    all[#function] = [](const Value& x) { return kiln::function(x); };
+#define KILN_UNARY(Name, function, domain, ...) \
+  if (op::Domain::domain == op::Domain::Float) all[#function] = [](const Value& x) { return kiln::function(x); };
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, ...)            \
-  if (op::Domain::domain == op::Domain::Float)              \
-    all[#function] = [](const Value& x) { return kiln::function(x, x + 1); };
+#define KILN_BINARY(Name, function, domain, ...) \
+  if (op::Domain::domain == op::Domain::Float) all[#function] = [](const Value& x) { return kiln::function(x, x + 1); };
 #define KILN_COMPARISON(...)
 #include "kiln/ops/elementwise.def"
 #define KILN_SPECIAL_OF_1(Name, function, ...) all[#function] = [](const Value& x) { return kiln::function(x); };
 #define KILN_SPECIAL_OF_2(Name, function, ...) all[#function] = [](const Value& x) { return kiln::function(x, x + 1); };
-#define KILN_SPECIAL_OF_3(Name, function, ...) all[#function] = [](const Value& x) { return kiln::function(x, x + 1, 24); };
+#define KILN_SPECIAL_OF_3(Name, function, ...) \
+  all[#function] = [](const Value& x) { return kiln::function(x, x + 1, 24); };
 #include "kiln/ops/special.def"
     return all;
   }();

@@ -52,9 +52,9 @@ double normal_quantile(double share) {
 }
 /// Of t^(a - 1) exp(-t) from 0 to x, with t = s^4, so that nothing is infinite at 0.
 double lower_gamma(double a, double x) {
-  return 4 * integral(0, std::pow(x, 0.25), [a](double s) {
-           return std::pow(s, 4 * a - 1) * std::exp(-std::pow(s, 4));
-         }) / std::tgamma(a);
+  return 4 *
+         integral(0, std::pow(x, 0.25), [a](double s) { return std::pow(s, 4 * a - 1) * std::exp(-std::pow(s, 4)); }) /
+         std::tgamma(a);
 }
 /// A thousand terms, and Euler's and Maclaurin's formula for the rest.
 double zeta_sum(double s, double q) {
@@ -151,22 +151,25 @@ std::vector<Row> special_rows() {
   rows.push_back(of_one("bessel_y1", bessel_y1, 0.5, 9, [](double x) { return std::cyl_neumann(1, x); }, 4));
   rows.push_back(of_one("i0e", i0e, 0.3, 9, [](double x) { return std::exp(-x) * std::cyl_bessel_i(0, x); }));
   rows.push_back(of_one("i1e", i1e, -9, -0.3, [](double x) { return -std::exp(x) * std::cyl_bessel_i(1, -x); }));
-  rows.push_back(of_one("modified_bessel_k0", modified_bessel_k0, 0.5, 6,
-                        [](double x) { return std::cyl_bessel_k(0, x); }));
-  rows.push_back(of_one("modified_bessel_k1", modified_bessel_k1, 0.6, 6,
-                        [](double x) { return std::cyl_bessel_k(1, x); }, 4));
+  rows.push_back(
+      of_one("modified_bessel_k0", modified_bessel_k0, 0.5, 6, [](double x) { return std::cyl_bessel_k(0, x); }));
+  rows.push_back(
+      of_one("modified_bessel_k1", modified_bessel_k1, 0.6, 6, [](double x) { return std::cyl_bessel_k(1, x); }, 4));
   rows.push_back(of_one("scaled_modified_bessel_k0", scaled_modified_bessel_k0, 0.5, 30,
                         [](double x) { return std::exp(x) * std::cyl_bessel_k(0, x); }));
-  rows.push_back(of_one("scaled_modified_bessel_k1", scaled_modified_bessel_k1, 0.6, 30,
-                        [](double x) { return std::exp(x) * std::cyl_bessel_k(1, x); }, 4));
+  rows.push_back(of_one(
+      "scaled_modified_bessel_k1", scaled_modified_bessel_k1, 0.6, 30,
+      [](double x) { return std::exp(x) * std::cyl_bessel_k(1, x); }, 4));
   rows.push_back(of_one("spherical_bessel_j0", spherical_bessel_j0, -9, 9, [](double x) { return std::sin(x) / x; }));
   rows.push_back(of_one("entr", entr, 0.1, 3, [](double x) { return -x * std::log(x); }));
-  rows.push_back(of_one("mvlgamma", [](const Value& x) { return mvlgamma(x, 3); }, 1.2, 6, [](double x) {
-    return 1.5 * std::log(M_PI) + std::log(std::tgamma(x)) + std::log(std::tgamma(x - 0.5)) +
-           std::log(std::tgamma(x - 1));
-  }));
-  rows.push_back(of_one("frexp", [](const Value& x) { return kiln::frexp(x).mantissa; }, 0.26, 0.49,
-                        [](double x) { return x * 2; }));
+  rows.push_back(of_one(
+      "mvlgamma", [](const Value& x) { return mvlgamma(x, 3); }, 1.2, 6,
+      [](double x) {
+        return 1.5 * std::log(M_PI) + std::log(std::tgamma(x)) + std::log(std::tgamma(x - 0.5)) +
+               std::log(std::tgamma(x - 1));
+      }));
+  rows.push_back(of_one(
+      "frexp", [](const Value& x) { return kiln::frexp(x).mantissa; }, 0.26, 0.49, [](double x) { return x * 2; }));
   rows.push_back({.name = "frexp_exponent",
                   .operands = {{{9}, 0.01, 90}},
                   .function = [](const Values& in) { return Values{kiln::frexp(in[0]).exponent}; },
@@ -179,9 +182,9 @@ std::vector<Row> special_rows() {
                   .gradient = false});
 
   for (const Polynomial& polynomial : kPolynomials)
-    rows.push_back(of_two(polynomial.name, {{4, 1}, polynomial.low, polynomial.high}, {{7}, 0, 7, Operand::Index},
-                          polynomial.function,
-                          [f = polynomial.f](double x, double n) { return f(static_cast<int>(n), x); }, 150));
+    rows.push_back(of_two(
+        polynomial.name, {{4, 1}, polynomial.low, polynomial.high}, {{7}, 0, 7, Operand::Index}, polynomial.function,
+        [f = polynomial.f](double x, double n) { return f(static_cast<int>(n), x); }, 150));
   const auto of_three = [](std::string name, Value (*function)(const Value&, const Value&, const Value&),
                            double (*f)(int, double, double)) {
     return Row{.name = std::move(name),
@@ -225,14 +228,14 @@ std::vector<Row> special_rows() {
                           return std::vector<Array>{result};
                         },
                     .tolerance = 8});
-  rows.push_back(of_two("xlog1py", {{3, 4}}, {{4}, -0.7, 3}, xlog1py,
-                        [](double x, double y) { return x * std::log(1 + y); }));
+  rows.push_back(
+      of_two("xlog1py", {{3, 4}}, {{4}, -0.7, 3}, xlog1py, [](double x, double y) { return x * std::log(1 + y); }));
   rows.push_back(of_two("logaddexp2", {{3, 4}}, {{3, 1}}, logaddexp2,
                         [](double x, double y) { return std::log2(std::exp2(x) + std::exp2(y)); }));
   rows.push_back(of_two("ldexp", {{3, 4}}, {{4}, -5, 5, Operand::Index}, kiln::ldexp,
                         [](double x, double n) { return x * std::pow(2, n); }));
-  rows.push_back(of_two("nextafter", {{3, 4}, 1.1, 1.9}, {{4}, -3, 3}, kiln::nextafter,
-                        [](double x, double) { return x; }));
+  rows.push_back(
+      of_two("nextafter", {{3, 4}, 1.1, 1.9}, {{4}, -3, 3}, kiln::nextafter, [](double x, double) { return x; }));
   for (const bool least : {false, true}) {
     Row row = of_two(least ? "lcm" : "gcd", {{4, 5}, -100, 100, Operand::Index}, {{5}, -9, 30, Operand::Index},
                      least ? kiln::lcm : kiln::gcd, [least](double x, double y) {

@@ -172,39 +172,100 @@ const Figure kFigures[] = {
 };
 
 const Figure kEdges[] = {
-    {"erfcx", {-kInf}, kInf}, {"erfcx", {kInf}, 0}, {"erfcx", {kNan}, kNan}, {"erfcx", {-30}, kInf},
-    {"ndtr", {-kInf}, 0}, {"ndtr", {kInf}, 1}, {"ndtr", {0}, 0.5}, {"ndtr", {kNan}, kNan},
-    {"log_ndtr", {-kInf}, -kInf}, {"log_ndtr", {kInf}, 0}, {"log_ndtr", {kNan}, kNan},
-    {"ndtri", {0}, -kInf}, {"ndtri", {1}, kInf}, {"ndtri", {0.5}, 0}, {"ndtri", {-0.1}, kNan}, {"ndtri", {1.1}, kNan},
+    {"erfcx", {-kInf}, kInf},
+    {"erfcx", {kInf}, 0},
+    {"erfcx", {kNan}, kNan},
+    {"erfcx", {-30}, kInf},
+    {"ndtr", {-kInf}, 0},
+    {"ndtr", {kInf}, 1},
+    {"ndtr", {0}, 0.5},
+    {"ndtr", {kNan}, kNan},
+    {"log_ndtr", {-kInf}, -kInf},
+    {"log_ndtr", {kInf}, 0},
+    {"log_ndtr", {kNan}, kNan},
+    {"ndtri", {0}, -kInf},
+    {"ndtri", {1}, kInf},
+    {"ndtri", {0.5}, 0},
+    {"ndtri", {-0.1}, kNan},
+    {"ndtri", {1.1}, kNan},
     {"ndtri", {kNan}, kNan},
-    {"igamma", {0, 1}, 1}, {"igamma", {2, 0}, 0}, {"igamma", {0, 0}, kNan}, {"igamma", {-1, 1}, kNan},
-    {"igamma", {1, -1}, kNan}, {"igamma", {kInf, 1}, 0}, {"igamma", {1, kInf}, 1}, {"igamma", {kNan, 1}, kNan},
-    {"igammac", {0, 1}, 0}, {"igammac", {2, 0}, 1}, {"igammac", {kInf, 1}, 1}, {"igammac", {1, kInf}, 0},
+    {"igamma", {0, 1}, 1},
+    {"igamma", {2, 0}, 0},
+    {"igamma", {0, 0}, kNan},
+    {"igamma", {-1, 1}, kNan},
+    {"igamma", {1, -1}, kNan},
+    {"igamma", {kInf, 1}, 0},
+    {"igamma", {1, kInf}, 1},
+    {"igamma", {kNan, 1}, kNan},
+    {"igammac", {0, 1}, 0},
+    {"igammac", {2, 0}, 1},
+    {"igammac", {kInf, 1}, 1},
+    {"igammac", {1, kInf}, 0},
     {"igammac", {kInf, kInf}, kNan},
-    {"zeta", {1, 2}, kInf}, {"zeta", {0.5, 2}, kNan}, {"zeta", {2, 0}, kInf}, {"zeta", {2, -3}, kInf},
-    {"zeta", {2.5, -0.5}, kNan}, {"zeta", {2, kInf}, 0}, {"zeta", {kInf, 1}, 1}, {"zeta", {2, kNan}, kNan},
-    {"bessel_j0", {0}, 1}, {"bessel_j0", {kInf}, 0}, {"bessel_j0", {-kInf}, 0}, {"bessel_j0", {kNan}, kNan},
-    {"bessel_j1", {0}, 0}, {"bessel_j1", {kInf}, 0}, {"bessel_j1", {kNan}, kNan},
-    {"bessel_y0", {0}, -kInf}, {"bessel_y0", {-1}, kNan}, {"bessel_y0", {kInf}, 0}, {"bessel_y0", {kNan}, kNan},
-    {"bessel_y1", {0}, -kInf}, {"bessel_y1", {-1}, kNan}, {"bessel_y1", {kInf}, 0}, {"bessel_y1", {kNan}, kNan},
-    {"i0e", {0}, 1}, {"i0e", {kInf}, 0}, {"i0e", {kNan}, kNan}, {"i1e", {0}, 0}, {"i1e", {-kInf}, 0},
+    {"zeta", {1, 2}, kInf},
+    {"zeta", {0.5, 2}, kNan},
+    {"zeta", {2, 0}, kInf},
+    {"zeta", {2, -3}, kInf},
+    {"zeta", {2.5, -0.5}, kNan},
+    {"zeta", {2, kInf}, 0},
+    {"zeta", {kInf, 1}, 1},
+    {"zeta", {2, kNan}, kNan},
+    {"bessel_j0", {0}, 1},
+    {"bessel_j0", {kInf}, 0},
+    {"bessel_j0", {-kInf}, 0},
+    {"bessel_j0", {kNan}, kNan},
+    {"bessel_j1", {0}, 0},
+    {"bessel_j1", {kInf}, 0},
+    {"bessel_j1", {kNan}, kNan},
+    {"bessel_y0", {0}, -kInf},
+    {"bessel_y0", {-1}, kNan},
+    {"bessel_y0", {kInf}, 0},
+    {"bessel_y0", {kNan}, kNan},
+    {"bessel_y1", {0}, -kInf},
+    {"bessel_y1", {-1}, kNan},
+    {"bessel_y1", {kInf}, 0},
+    {"bessel_y1", {kNan}, kNan},
+    {"i0e", {0}, 1},
+    {"i0e", {kInf}, 0},
+    {"i0e", {kNan}, kNan},
+    {"i1e", {0}, 0},
+    {"i1e", {-kInf}, 0},
     {"i1e", {kNan}, kNan},
-    {"modified_bessel_k0", {0}, kInf}, {"modified_bessel_k0", {-1}, kNan}, {"modified_bessel_k0", {kInf}, 0},
-    {"modified_bessel_k1", {0}, kInf}, {"modified_bessel_k1", {kNan}, kNan}, {"modified_bessel_k1", {kInf}, 0},
-    {"scaled_modified_bessel_k0", {0}, kInf}, {"scaled_modified_bessel_k0", {kInf}, 0},
-    {"scaled_modified_bessel_k1", {0}, kInf}, {"scaled_modified_bessel_k1", {-2}, kNan},
-    {"spherical_bessel_j0", {0}, 1}, {"spherical_bessel_j0", {kInf}, 0}, {"spherical_bessel_j0", {kNan}, kNan},
-    {"chebyshev_t", {2, -1}, 0}, {"chebyshev_t", {0.3, 2.9}, -0.82}, {"chebyshev_t", {-2, 10001}, -kInf},
-    {"chebyshev_t", {0.5, 2e6}, kNan}, {"chebyshev_u", {kNan, 0}, kNan}, {"legendre_p", {1, 1000}, 1},
-    {"laguerre_l", {1e300, 5}, -kInf}, {"laguerre_l", {-1e300, 5}, kInf}, {"hermite_h", {kInf, 3}, kInf},
-    {"frexp_mantissa", {-12}, -0.75}, {"frexp_exponent", {-12}, 4}, {"frexp_mantissa", {kInf}, kInf},
-    {"frexp_exponent", {kInf}, 0}, {"frexp_exponent", {0}, 0}, {"frexp_mantissa", {kNan}, kNan},
+    {"modified_bessel_k0", {0}, kInf},
+    {"modified_bessel_k0", {-1}, kNan},
+    {"modified_bessel_k0", {kInf}, 0},
+    {"modified_bessel_k1", {0}, kInf},
+    {"modified_bessel_k1", {kNan}, kNan},
+    {"modified_bessel_k1", {kInf}, 0},
+    {"scaled_modified_bessel_k0", {0}, kInf},
+    {"scaled_modified_bessel_k0", {kInf}, 0},
+    {"scaled_modified_bessel_k1", {0}, kInf},
+    {"scaled_modified_bessel_k1", {-2}, kNan},
+    {"spherical_bessel_j0", {0}, 1},
+    {"spherical_bessel_j0", {kInf}, 0},
+    {"spherical_bessel_j0", {kNan}, kNan},
+    {"chebyshev_t", {2, -1}, 0},
+    {"chebyshev_t", {0.3, 2.9}, -0.82},
+    {"chebyshev_t", {-2, 10001}, -kInf},
+    {"chebyshev_t", {0.5, 2e6}, kNan},
+    {"chebyshev_u", {kNan, 0}, kNan},
+    {"legendre_p", {1, 1000}, 1},
+    {"laguerre_l", {1e300, 5}, -kInf},
+    {"laguerre_l", {-1e300, 5}, kInf},
+    {"hermite_h", {kInf, 3}, kInf},
+    {"frexp_mantissa", {-12}, -0.75},
+    {"frexp_exponent", {-12}, 4},
+    {"frexp_mantissa", {kInf}, kInf},
+    {"frexp_exponent", {kInf}, 0},
+    {"frexp_exponent", {0}, 0},
+    {"frexp_mantissa", {kNan}, kNan},
 };
 
 std::map<std::string, Value (*)(const Values&)> functions() {
   return {
 #define KILN_SPECIAL_OF_1(Name, function, ...) {#function, [](const Values& in) { return kiln::function(in[0]); }},
-#define KILN_SPECIAL_OF_2(Name, function, ...) {#function, [](const Values& in) { return kiln::function(in[0], in[1]); }},
+#define KILN_SPECIAL_OF_2(Name, function, ...) \
+  {#function, [](const Values& in) { return kiln::function(in[0], in[1]); }},
 #define KILN_SPECIAL_OF_3(Name, function, ...) \
   {#function, [](const Values& in) { return kiln::function(in[0], in[1], in[2]); }},
 #include "kiln/ops/special.def"
@@ -221,7 +282,8 @@ double found(const Figure& figure, DType dtype, const Device& device) {
 TEST(SpecialFunctions, HaveThirteenDigitsInFloat64) {
   for (const Figure& figure : kFigures) {
     const double value = found(figure, DType::F64, Device::cpu());
-    EXPECT_LE(std::fabs(value - figure.value), 1e-13 * std::fabs(figure.value) + (figure.function[0] == 'b' ? 2e-16 : 0))
+    EXPECT_LE(std::fabs(value - figure.value),
+              1e-13 * std::fabs(figure.value) + (figure.function[0] == 'b' ? 2e-16 : 0))
         << figure.function << '(' << figure.operands[0] << ", ...) is " << value << ", expected " << figure.value;
   }
 }
@@ -240,8 +302,8 @@ TEST(SpecialFunctions, SayWhatTheyDoAtTheEdges) {
   for (const char* device : {"cpu", "reference"})
     for (const Figure& edge : kEdges) {
       const double value = found(edge, DType::F64, Device::parse(device));
-      const bool right = std::isnan(edge.value) ? std::isnan(value)
-                                                : value == edge.value || std::fabs(value - edge.value) < 1e-15;
+      const bool right =
+          std::isnan(edge.value) ? std::isnan(value) : value == edge.value || std::fabs(value - edge.value) < 1e-15;
       EXPECT_TRUE(right) << edge.function << '(' << edge.operands[0] << ", ...) is " << value << ", expected "
                          << edge.value;
     }
@@ -276,7 +338,9 @@ TEST(Nextafter, IsTheNextNumberOfTheType) {
 
 TEST(Gcd, IsExactInEveryIntegerType) {
   const auto of = [](std::int64_t x, std::int64_t y, DType dtype) {
-    return gcd(full({1}, x, Device::cpu(), dtype), full({1}, y, Device::cpu(), dtype)).data().to_vector<std::int64_t>()[0];
+    return gcd(full({1}, x, Device::cpu(), dtype), full({1}, y, Device::cpu(), dtype))
+        .data()
+        .to_vector<std::int64_t>()[0];
   };
   EXPECT_EQ(of(9007199254740993 * 3, 9007199254740993 * 5, DType::I64), 9007199254740993);
   EXPECT_EQ(of(-12, 18, DType::I8), 6);

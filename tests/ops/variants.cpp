@@ -66,7 +66,9 @@ Array slopes_of_rows(const Array& y, const std::vector<double>& places, int orde
 /// Each observation as often as its frequency says; weighted means and products, from the definition.
 Array covariance(const Array& x, const Array* frequencies, const Array* weights, int correction) {
   const std::int64_t rows = x.shape[0], count = x.shape[1];
-  const auto share = [&](std::int64_t k) { return (frequencies ? (*frequencies)({k}) : 1) * (weights ? (*weights)({k}) : 1); };
+  const auto share = [&](std::int64_t k) {
+    return (frequencies ? (*frequencies)({k}) : 1) * (weights ? (*weights)({k}) : 1);
+  };
   double total = 0, squares = 0;
   for (std::int64_t k = 0; k < count; ++k) total += share(k), squares += share(k) * (weights ? (*weights)({k}) : 1);
   Array result({rows, rows});
@@ -93,17 +95,20 @@ std::vector<Row> variant_rows() {
                     .gradient = gradient,
                     .halves = halves});
   };
-  add("div_rounded", {{{3, 5}, -9, 9}, {{3, 5}, 0.5, 3}},
+  add(
+      "div_rounded", {{{3, 5}, -9, 9}, {{3, 5}, 0.5, 3}},
       [](const Values& in) {
         return Values{kiln::div(in[0], in[1], Rounding::Trunc), kiln::div(in[0], in[1], Rounding::Floor)};
       },
       [](const std::vector<Array>& in) {
         return std::vector<Array>{
-            each_of_two(in[0], in[1], [](double x, double y) { return x / y < 0 ? -std::floor(-x / y) : std::floor(x / y); }),
+            each_of_two(in[0], in[1],
+                        [](double x, double y) { return x / y < 0 ? -std::floor(-x / y) : std::floor(x / y); }),
             each_of_two(in[0], in[1], [](double x, double y) { return std::floor(x / y); })};
       },
       1, true, false);
-  add("div_rounded_of_integers", {{{30}, -50, 50, Operand::Index}, {{30}, -4, 5, Operand::Index}},
+  add(
+      "div_rounded_of_integers", {{{30}, -50, 50, Operand::Index}, {{30}, -4, 5, Operand::Index}},
       [](const Values& in) {
         return Values{kiln::div(in[0], in[1], Rounding::Trunc), kiln::div(in[0], in[1], Rounding::Floor)};
       },
@@ -113,7 +118,8 @@ std::vector<Row> variant_rows() {
             each_of_two(in[0], in[1], [](double x, double y) { return y == 0 ? 0 : std::floor(x / y); })};
       },
       1, false, false);
-  add("round_to_decimals", {{{3, 5}, -60, 60}},
+  add(
+      "round_to_decimals", {{{3, 5}, -60, 60}},
       [](const Values& in) { return Values{kiln::round(in[0], 1), kiln::round(in[0], -1), kiln::round(in[0], 0)}; },
       [](const std::vector<Array>& in) {
         return std::vector<Array>{each(in[0], [](double x) { return std::nearbyint(x * 10) / 10; }),
@@ -121,20 +127,23 @@ std::vector<Row> variant_rows() {
                                   each(in[0], [](double x) { return std::nearbyint(x); })};
       },
       1, true, false);
-  add("round_integers", {{{60}, -60, 60, Operand::Index}},
+  add(
+      "round_integers", {{{60}, -60, 60, Operand::Index}},
       [](const Values& in) { return Values{kiln::round(in[0], 2), kiln::round(in[0], -1), kiln::round(in[0], -20)}; },
       [](const std::vector<Array>& in) {
         return std::vector<Array>{in[0], each(in[0], [](double x) { return std::nearbyint(x / 10) * 10; }),
                                   Array(in[0].shape)};
       },
       1, false, false);
-  add("fmax_fmin", {{{3, 5}}, {{3, 5}}},
+  add(
+      "fmax_fmin", {{{3, 5}}, {{3, 5}}},
       [](const Values& in) { return Values{kiln::fmax(in[0], in[1]), kiln::fmin(in[0], in[1])}; },
       [](const std::vector<Array>& in) {
         return std::vector<Array>{each_of_two(in[0], in[1], [](double x, double y) { return x > y ? x : y; }),
                                   each_of_two(in[0], in[1], [](double x, double y) { return x < y ? x : y; })};
       });
-  add("isin", {{{4, 5}, 0, 20, Operand::Index}, {{2, 3}, 0, 20, Operand::Index}},
+  add(
+      "isin", {{{4, 5}, 0, 20, Operand::Index}, {{2, 3}, 0, 20, Operand::Index}},
       [](const Values& in) { return Values{isin(in[0], in[1])}; },
       [](const std::vector<Array>& in) {
         return std::vector<Array>{each(in[0], [&](double x) {
@@ -143,7 +152,8 @@ std::vector<Row> variant_rows() {
       },
       1, false, false);
   for (const int order : {1, 2}) {
-    add(text("gradient_of_order_", order), {{{3, 6}}},
+    add(
+        text("gradient_of_order_", order), {{{3, 6}}},
         [=](const Values& in) { return gradient(in[0], 0.5, Dims{}, order); },
         [=](const std::vector<Array>& in) {
           Array turned({6, 3}), back({3, 6});
@@ -153,14 +163,16 @@ std::vector<Row> variant_rows() {
           return std::vector<Array>{back, slopes_of_rows(in[0], {0, 0.5, 1, 1.5, 2, 2.5}, order)};
         },
         16);
-    add(text("gradient_at_places_of_order_", order), {{{2, 6}}},
+    add(
+        text("gradient_at_places_of_order_", order), {{{2, 6}}},
         [=](const Values& in) {
           const Value places = from_data(TensorData::of<double>({6}, kPlaces).to(in[0].dtype()), in[0].device());
           return Values{gradient(in[0], places, 1, order)};
         },
         [=](const std::vector<Array>& in) { return std::vector<Array>{slopes_of_rows(in[0], kPlaces, order)}; }, 32);
   }
-  add("cov_by_weights", {{{3, 6}}, {{6}, 0.5, 2}},
+  add(
+      "cov_by_weights", {{{3, 6}}, {{6}, 0.5, 2}},
       [](const Values& in) {
         return Values{cov(in[0], {.weights = in[1]}), cov(in[0], {.correction = 0, .weights = in[1]})};
       },
@@ -168,7 +180,8 @@ std::vector<Row> variant_rows() {
         return std::vector<Array>{covariance(in[0], nullptr, &in[1], 1), covariance(in[0], nullptr, &in[1], 0)};
       },
       8);
-  add("cov_by_frequencies", {{{3, 6}}, {{6}, 1, 4, Operand::Index}, {{6}, 0.5, 2}},
+  add(
+      "cov_by_frequencies", {{{3, 6}}, {{6}, 1, 4, Operand::Index}, {{6}, 0.5, 2}},
       [](const Values& in) {
         return Values{cov(in[0], {.frequencies = in[1]}), cov(in[0], {.frequencies = in[1], .weights = in[2]})};
       },
@@ -176,7 +189,8 @@ std::vector<Row> variant_rows() {
         return std::vector<Array>{covariance(in[0], &in[1], nullptr, 1), covariance(in[0], &in[1], &in[2], 1)};
       },
       8);
-  add("searchsorted_through_a_sorter", {{{2, 6}}, {{2, 5}}},
+  add(
+      "searchsorted_through_a_sorter", {{{2, 6}}, {{2, 5}}},
       [](const Values& in) {
         const Value sorter = argsort(in[0], -1);
         return Values{searchsorted(in[0], in[1], false, sorter), searchsorted(in[0], in[0], true, sorter)};
@@ -193,9 +207,11 @@ std::vector<Row> variant_rows() {
         return std::vector<Array>{count(in[1], false), count(in[0], true)};
       },
       1, false);
-  add("pad_by_less_than_nothing", {{{4, 5}}},
+  add(
+      "pad_by_less_than_nothing", {{{4, 5}}},
       [](const Values& in) {
-        return Values{pad(in[0], {-1, 2}, {1, -3}, 7), pad(in[0], {-2, 0}, {-1, -5}), pad(in[0], {0, -1}, {0, 2}, PadMode::Edge)};
+        return Values{pad(in[0], {-1, 2}, {1, -3}, 7), pad(in[0], {-2, 0}, {-1, -5}),
+                      pad(in[0], {0, -1}, {0, 2}, PadMode::Edge)};
       },
       [](const std::vector<Array>& in) {
         Array first({4, 4}, 7), second({1, 0}), third({4, 6});
@@ -212,17 +228,20 @@ std::vector<Row> variant_rows() {
         const std::int64_t from = 2 * j <= n ? j : n - j;
         std::complex<double> x(z({from, 0}), 2 * j <= n ? z({from, 1}) : -z({from, 1}));
         if (j == 0 || 2 * j == n) x = x.real();
-        result({k}) += scale * (x * std::polar(1.0, -2 * M_PI * static_cast<double>(j * k) / static_cast<double>(n))).real();
+        result({k}) +=
+            scale * (x * std::polar(1.0, -2 * M_PI * static_cast<double>(j * k) / static_cast<double>(n))).real();
       }
     return result;
   };
-  add("hfft", {{{4, 2}}},
+  add(
+      "hfft", {{{4, 2}}},
       [](const Values& in) { return Values{hfft(in[0]), hfft(in[0], {.n = 7, .norm = FftNorm::Forward})}; },
       [=](const std::vector<Array>& in) {
         return std::vector<Array>{hermitian(in[0], 6, 1), hermitian(in[0], 7, 1.0 / 7)};
       },
       16);
-  add("ihfft", {{{6}}}, [](const Values& in) { return Values{ihfft(in[0])}; },
+  add(
+      "ihfft", {{{6}}}, [](const Values& in) { return Values{ihfft(in[0])}; },
       [](const std::vector<Array>& in) {
         Array result({4, 2});
         for (std::int64_t k = 0; k < 4; ++k)
@@ -233,12 +252,14 @@ std::vector<Row> variant_rows() {
         return std::vector<Array>{result};
       });
   // The transforms of real numbers, there and back.
-  add("hfftn", {{{2, 4, 6}}},
+  add(
+      "hfftn", {{{2, 4, 6}}},
       [](const Values& in) {
         return Values{hfft2(ihfft2(in[0])), hfftn(ihfftn(in[0], {.norm = FftNorm::Ortho}), {.norm = FftNorm::Ortho})};
       },
       [](const std::vector<Array>& in) { return std::vector<Array>{in[0], in[0]}; }, 8);
-  add("multilabel_margin_loss", {{{3, 4}}, {{3, 4}, -1, 4, Operand::Index}},
+  add(
+      "multilabel_margin_loss", {{{3, 4}}, {{3, 4}, -1, 4, Operand::Index}},
       [](const Values& in) {
         return Values{multilabel_margin_loss(in[0], in[1], Reduction::None), multilabel_margin_loss(in[0], in[1])};
       },
@@ -256,7 +277,8 @@ std::vector<Row> variant_rows() {
         }
         return std::vector<Array>{losses, average};
       });
-  add("multilabel_soft_margin_loss", {{{3, 4}}, {{3, 4}, 0, 1}, {{4}, 0.5, 2}},
+  add(
+      "multilabel_soft_margin_loss", {{{3, 4}}, {{3, 4}, 0, 1}, {{4}, 0.5, 2}},
       [](const Values& in) {
         return Values{multilabel_soft_margin_loss(in[0], in[1], in[2], Reduction::None),
                       multilabel_soft_margin_loss(in[0], in[1])};
@@ -325,9 +347,12 @@ TEST(Round, LeavesNumbersAloneThatHaveNoSuchDigits) {
 
 TEST(Attention, DropsSharesAndScalesTheOthers) {
   const Device device = Device::cpu();
-  const Value q = normal({2, 2, 40, 8}, 0, 1, device, DType::F32, Key{1}), k = normal({2, 2, 50, 8}, 0, 1, device, DType::F32, Key{2});
+  const Value q = normal({2, 2, 40, 8}, 0, 1, device, DType::F32, Key{1}),
+              k = normal({2, 2, 50, 8}, 0, 1, device, DType::F32, Key{2});
   // With the identity for v the result is the shares themselves.
-  const Value v = expand(reshape(cast(eq(unsqueeze(arange(0, 50, 1, device), 1), arange(0, 50, 1, device)), DType::F32), {1, 1, 50, 50}), {2, 2, 50, 50});
+  const Value v = expand(
+      reshape(cast(eq(unsqueeze(arange(0, 50, 1, device), 1), arange(0, 50, 1, device)), DType::F32), {1, 1, 50, 50}),
+      {2, 2, 50, 50});
   for (const bool causal : {false, true}) {
     const TensorData all = attention(q, k, v, {.causal = causal}).data();
     const TensorData some = attention(q, k, v, {.causal = causal, .dropout = 0.25, .key = Key{3}}).data();
@@ -345,7 +370,8 @@ TEST(Attention, DropsSharesAndScalesTheOthers) {
   }
   const Value again = attention(q, k, v, {.dropout = 0.25, .key = Key{3}});
   EXPECT_EQ(whole(again * 1e6), whole(attention(q, k, v, {.dropout = 0.25, .key = Key{3}}) * 1e6));
-  EXPECT_EQ(attention(cast(q, DType::BF16), cast(k, DType::BF16), cast(v, DType::BF16), {.dropout = 0.5}).dtype(), DType::BF16);
+  EXPECT_EQ(attention(cast(q, DType::BF16), cast(k, DType::BF16), cast(v, DType::BF16), {.dropout = 0.5}).dtype(),
+            DType::BF16);
   EXPECT_EQ(max_abs(attention(q, k, v, {.dropout = 1}), all_dims(q)).item(), 0);
 }
 

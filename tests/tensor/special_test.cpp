@@ -29,16 +29,16 @@ Tensor<1, Int> degrees() { return Tensor<1, Int>::of({0, 2, 5}, device()); }
 TEST(Special, FunctionsAreThoseOfValues) {
   const auto x = matrix();
   const auto n = degrees();
-#define KILN_SPECIAL_OF_1(Name, function, ...)                    \
-  static_assert(kIs<Tensor<2>, decltype(function(x))>);           \
+#define KILN_SPECIAL_OF_1(Name, function, ...)          \
+  static_assert(kIs<Tensor<2>, decltype(function(x))>); \
   EXPECT_TRUE(same(function(x), kiln::function(x.value()))) << #function;
-#define KILN_SPECIAL_OF_2(Name, function, ...)                                                \
-  static_assert(kIs<Tensor<2>, decltype(function(x, n))>);                                    \
-  EXPECT_TRUE(same(function(x, n), kiln::function(x.value(), n.value()))) << #function;       \
-  EXPECT_TRUE(same(function(x, 2), kiln::function(x.value(), 2))) << #function;               \
+#define KILN_SPECIAL_OF_2(Name, function, ...)                                          \
+  static_assert(kIs<Tensor<2>, decltype(function(x, n))>);                              \
+  EXPECT_TRUE(same(function(x, n), kiln::function(x.value(), n.value()))) << #function; \
+  EXPECT_TRUE(same(function(x, 2), kiln::function(x.value(), 2))) << #function;         \
   EXPECT_TRUE(same(function(2.5, x), kiln::function(Value(2.5), x.value()))) << #function;
-#define KILN_SPECIAL_OF_3(Name, function, ...)                                                                \
-  static_assert(kIs<Tensor<2>, decltype(function(x, n, 24))>);                                                \
+#define KILN_SPECIAL_OF_3(Name, function, ...)                 \
+  static_assert(kIs<Tensor<2>, decltype(function(x, n, 24))>); \
   EXPECT_TRUE(same(function(x, n, 24), kiln::function(x.value(), n.value(), Value(24.0)))) << #function;
 #include "kiln/ops/special.def"
   EXPECT_TRUE(same(entr(x), entr(x.value())));

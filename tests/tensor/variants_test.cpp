@@ -35,7 +35,8 @@ Tensor<1, Int> places() { return Tensor<1, Int>::of({0, 2, 2}, device()); }
 TEST(Numbers, RoundAndChoose) {
   const auto x = matrix();
   const auto n = places();
-  static_assert(kIs<Tensor<1, Int>, decltype(div(n, 2, Rounding::Floor))> && kIs<Tensor<2>, decltype(div(x, n, Rounding::Trunc))>);
+  static_assert(kIs<Tensor<1, Int>, decltype(div(n, 2, Rounding::Floor))> &&
+                kIs<Tensor<2>, decltype(div(x, n, Rounding::Trunc))>);
   EXPECT_TRUE(same(div(x, 2, Rounding::Trunc), div(x.value(), 2, Rounding::Trunc)));
   EXPECT_TRUE(same(round(x / 3, 2), round((x / 3).value(), 2)));
   EXPECT_TRUE(same(fmax(x, 2), fmax(x.value(), 2)));
@@ -106,7 +107,8 @@ TEST(Loss, OfSeveralLabels) {
   const auto labels = Tensor<2, Int>::of({{0, 2, -1}, {1, -1, 0}, {-1, 0, 0}}, device());
   static_assert(kIs<Tensor<1>, decltype(multilabel_margin_loss<Reduction::None>(x, labels))>);
   EXPECT_TRUE(same(multilabel_margin_loss(x, labels), multilabel_margin_loss(x.value(), labels.value())));
-  EXPECT_TRUE(same(multilabel_soft_margin_loss(x, labels > 0), multilabel_soft_margin_loss(x.value(), (labels > 0).value())));
+  EXPECT_TRUE(
+      same(multilabel_soft_margin_loss(x, labels > 0), multilabel_soft_margin_loss(x.value(), (labels > 0).value())));
 }
 
 TEST(Attention, TakesDropout) {

@@ -9,8 +9,8 @@ struct AttentionOptions {
   std::optional<double> scale = {};         // of q k^T; 1 / sqrt(width) where left out
   double softcap = 0;                       // bounds scores smoothly: softcap * tanh(score / softcap); 0: no bound
   std::optional<std::int64_t> window = {};  // a query sees keys less than this far from its own position alone
-  double dropout = 0;             // the probability with which a share is dropped; then all scores are held
-  std::optional<Key> key = {};    // what is dropped is drawn from; the device's stream where left out
+  double dropout = 0;                       // the probability with which a share is dropped; then all scores are held
+  std::optional<Key> key = {};              // what is dropped is drawn from; the device's stream where left out
 };
 
 /// softmax(scale q k^T + bias) v: q [batch, heads, queries, width], k [batch, kv_heads, keys, width],

@@ -225,8 +225,8 @@ Value multilabel_margin_loss(const Value& x, const Value& targets, Reduction red
   require_alike(name, x, targets);
   op::require_index(name, targets);
   require<ShapeError>(x.rank() == 1 || x.rank() == 2, name, ": x must be [batch, classes] or [classes], got ", x);
-  if (x.rank() == 1) return reduce(multilabel_margin_loss(unsqueeze(x, 0), unsqueeze(targets, 0), Reduction::Sum),
-                                   reduction);
+  if (x.rank() == 1)
+    return reduce(multilabel_margin_loss(unsqueeze(x, 0), unsqueeze(targets, 0), Reduction::Sum), reduction);
   const std::int64_t classes = x.dim(1);
   // What follows the first number below 0 is not looked at. Those who are no class have place 0 and count for nothing.
   const Value valid = gt(cumprod(cast(ge(targets, 0), DType::I64), 1), 0), place = where(valid, targets, 0);

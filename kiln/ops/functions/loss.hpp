@@ -15,7 +15,7 @@ enum class Reduction : std::uint8_t {
 
 // ---- of classes ----------------------------------------------------------------------------------------------------
 struct CrossEntropyOptions {
-  TensorOption weights = {};                       // [classes]; the mean is then weighted by those of the targets
+  TensorOption weights = {};                // [classes]; the mean is then weighted by those of the targets
   std::optional<std::int64_t> ignore = {};  // targets with this class count for nothing; the mean of nothing is NaN
   double label_smoothing = 0;               // how much of the target is spread evenly over all classes
 };
@@ -35,7 +35,7 @@ Value nll_loss(const Value& log_probabilities, const Value& targets, const NllOp
 struct BinaryCrossEntropyOptions {
   TensorOption weights = {};           // of elements, broadcast to the predictions
   TensorOption positive_weights = {};  // of targets that are 1, broadcast to the predictions; of logits alone
-  double label_smoothing = 0;   // targets are drawn that far towards 1/2
+  double label_smoothing = 0;          // targets are drawn that far towards 1/2
 };
 /// -(t log p + (1 - t) log(1 - p)) of probabilities, NaN for p outside [0, 1]; logarithms are bounded by -100.
 Value binary_cross_entropy(const Value& probabilities, const Value& targets,

@@ -6,9 +6,7 @@
 
 namespace kiln {
 
-Value entr(const Value& x) {
-  return where(lt(x, 0), -std::numeric_limits<double>::infinity(), neg(xlogy(x, x)));
-}
+Value entr(const Value& x) { return where(lt(x, 0), -std::numeric_limits<double>::infinity(), neg(xlogy(x, x))); }
 Value xlog1py(const Value& x, const Value& y) {
   // The product is not looked at where it is 0 times infinity, nor is its gradient.
   const Value none = logical_and(eq(x, 0), logical_not(is_nan(y)));

@@ -43,7 +43,8 @@ Value vander(const Value& x, std::int64_t columns) {
   if (columns == -1) columns = x.dim(-1);
   Shape shape = x.shape();
   shape.push_back(columns);
-  return cast(cumprod(expand(unsqueeze(x, -1), shape), -1, {.exclusive = true}), is_float(x.dtype()) ? x.dtype() : DType::I64);
+  return cast(cumprod(expand(unsqueeze(x, -1), shape), -1, {.exclusive = true}),
+              is_float(x.dtype()) ? x.dtype() : DType::I64);
 }
 
 }  // namespace kiln

@@ -62,8 +62,7 @@ Distinct distinct_slices(std::string_view op, const Value& x, int dim, bool sort
       return 0;
     };
     if (sorted)
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::int64_t a, std::int64_t b) { return compare(a, b) < 0; });
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return compare(a, b) < 0; });
     for (std::size_t i = 0; i < count; ++i) {
       if (i == 0 || compare(order[i - 1], order[i]) != 0) {
         firsts.push_back(order[i]);

@@ -126,8 +126,6 @@ double scaled_modified_bessel_k0(double x) { return scaled_k(0, x); }
 double scaled_modified_bessel_k1(double x) { return scaled_k(1, x); }
 double modified_bessel_k0(double x) { return std::exp(-x) * scaled_k(0, x); }
 double modified_bessel_k1(double x) { return std::exp(-x) * scaled_k(1, x); }
-double spherical_bessel_j0(double x) {
-  return x == 0 ? 1 : std::abs(x) < kInfinity || x != x ? std::sin(x) / x : 0;
-}
+double spherical_bessel_j0(double x) { return x == 0 ? 1 : std::abs(x) < kInfinity || x != x ? std::sin(x) / x : 0; }
 
 }  // namespace kiln::special

@@ -48,9 +48,8 @@ void run(const op::Gcd&, Call call) {
   visit_compute(call.out[0].dtype(), [&]<class C>(TypeTag<C>) {
     if constexpr (std::is_integral_v<C>) {
       const auto in = broadcast_operands<C>(call);
-      each_element<C>(call, [&](std::int64_t i) {
-        return static_cast<C>(std::gcd(magnitude(in[0][i]), magnitude(in[1][i])));
-      });
+      each_element<C>(
+          call, [&](std::int64_t i) { return static_cast<C>(std::gcd(magnitude(in[0][i]), magnitude(in[1][i]))); });
     }
   });
 }
