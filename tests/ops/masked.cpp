@@ -1,8 +1,11 @@
 // Statistics under a mask: the meaning gathers the elements that count and looks at them alone.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/functions/masked.hpp"
 #include "tests/ops/harness.hpp"
 
@@ -188,6 +191,29 @@ std::vector<Row> masked_rows() {
 }
 
 const Family masked(&masked_rows);
+
+TEST(Masked, StatisticsOfNothingAreThoseOfAnEmptyList) {
+  const Value x = ones({2, 3}, Device::cpu()), none = zeros({2, 3}, Device::cpu(), DType::Bool);
+  EXPECT_EQ(at(masked_sum(x, none, {1}), 0, 0).item(), 0);
+  EXPECT_EQ(at(masked_prod(x, none, {1}), 0, 0).item(), 1);
+  EXPECT_EQ(at(masked_max(x, none, {1}), 0, 0).item(), -kInf);
+  EXPECT_EQ(at(masked_min(x, none, {1}), 0, 1).item(), kInf);
+  EXPECT_EQ(at(masked_max(cast(x, DType::I8), none, {1}), 0, 0).item(), -128);
+  EXPECT_EQ(at(masked_logsumexp(x, none, {1}), 0, 0).item(), -kInf);
+  for (const Value& result : {masked_mean(x, none, {1}), masked_var(x, none, {1}), masked_median(x, none, 1)})
+    EXPECT_TRUE(std::isnan(at(result, 0, 0).item()));
+  EXPECT_EQ(max(masked_softmax(x, none, 1)).item(), 0);
+  EXPECT_EQ(max(masked_log_softmax(x, none, 1)).item(), -kInf);
+}
+
+TEST(Masked, WhatTheMaskHidesHasNoGradient) {
+  const Value x = full({3}, 2.0, Device::cpu().autodiff()).require_grad();
+  const Value mask = lt(arange(0, 3, 1, x.device()), 2), none = lt(arange(0, 3, 1, x.device()), 0);
+  const auto slope = [&](const Value& result) { return grad(sum(result), {&x, 1})[0].data().to_vector<double>(); };
+  EXPECT_EQ(slope(masked_std(x, mask, {0})), (std::vector<double>{0, 0, 0}));  // of equal elements it is 0, as std's
+  EXPECT_EQ(slope(masked_sum(x, mask, {0})), (std::vector<double>{1, 1, 0}));
+  EXPECT_EQ(slope(masked_softmax(x, none, 0)), (std::vector<double>{0, 0, 0}));
+}
 
 }  // namespace
 }  // namespace kiln::test
