@@ -133,7 +133,9 @@ FileReplacement::FileReplacement(const std::string& path) : path_(path), target_
 
 void FileReplacement::create(unsigned mode) {
   static std::atomic<unsigned> count = 0;
-  const auto next_name = [&] { return text(target_, '.', static_cast<std::int64_t>(::getpid()), '-', count++, ".tmp"); };
+  const auto next_name = [&] {
+    return text(target_, '.', static_cast<std::int64_t>(::getpid()), '-', count++, ".tmp");
+  };
   remove_abandoned(directory_of(target_), target_.substr(target_.rfind('/') + 1));
   temporary_ = next_name();
 #ifdef O_TMPFILE

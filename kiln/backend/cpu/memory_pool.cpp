@@ -210,8 +210,7 @@ void MemoryPool::release_pages() {
       if (kept_from != hole.start) kept.push_back({kept_from, static_cast<std::size_t>(hole.start - kept_from)});
       kept_from = hole.end();
     }
-    if (kept_from != region.end())
-      kept.push_back({kept_from, static_cast<std::size_t>(region.end() - kept_from)});
+    if (kept_from != region.end()) kept.push_back({kept_from, static_cast<std::size_t>(region.end() - kept_from)});
   }
   rest.insert(rest.end(), block, free.end());
   kept.reserve(kept.size() + whole.size() + 1);  // and what add_region() adds

@@ -8,7 +8,8 @@ constexpr int64_t kPiece = 4096;  // elements whose float sums are exact enough,
 
 Parts::Parts(int64_t rows, int64_t length)
     : rows(rows),
-      grain(std::max({(rows + kMostParts - 1) / kMostParts, limited_grain(kGrain / std::max<int64_t>(length, 1)), int64_t{1}})) {}
+      grain(std::max(
+          {(rows + kMostParts - 1) / kMostParts, limited_grain(kGrain / std::max<int64_t>(length, 1)), int64_t{1}})) {}
 
 void Moments::merge(const Moments& other) {
   if (other.count == 0) return;
