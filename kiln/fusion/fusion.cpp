@@ -279,20 +279,20 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   for (const std::uint32_t result : step.out) out.emplace_back(values[result]);
   stream.made.insert(stream.made.end(), step.out.begin(), step.out.end());
   for (const std::uint32_t value : step.release) values[value] = nullptr;
-  bool may_have_parts = has_parts(step);
+  std::exception_ptr error;
   if (!failure) {
     try {
       inner_->run(step.op, {in, out, last_uses(in)});
     } catch (const Error& wrong) {
-      failure = note(with_sentence(wrong, segment.placed(step.entry, wrong.message())));
+      error = with_sentence(wrong, segment.placed(step.entry, wrong.message()));
     } catch (...) {
-      failure = note(std::current_exception());
+      error = std::current_exception();
     }
-    may_have_parts &= failure && is_of_memory(failure->error);
   }
-  if (failure && may_have_parts) {
-    run_parts(stream, step, failure);
-  } else if (failure) {
+  if (has_parts(step) && (failure || (error && is_of_memory(error)))) {
+    run_parts(stream, step, error);
+  } else if (failure || error) {
+    if (error) failure = note(error);
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i].node()->storage = failure;
       stream.lose(step.out[i], failure);
@@ -303,7 +303,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
 }
 
 /// Makes what can be had of a step that failed: what is not made of what failed, and what there is memory for.
-void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& failure) {
+void Fusion::run_parts(Stream& stream, const Plan::Step& step, const std::exception_ptr& error) {
   std::vector<Ref<Node>>& values = stream.segment.values();
   const Values in = std::move(stream.in), out = std::move(stream.out);
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -312,7 +312,7 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure
     values[step.in[i].index()] = node;
     // The kernel may have begun to write a result where an operand lay that nobody else was to read.
     if (std::ranges::any_of(out, [&](const Value& result) { return result.node()->storage == node->storage; }))
-      node->storage = failure;
+      node->storage = note(error);
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i].node()->storage = nullptr;

@@ -51,7 +51,7 @@ class Fusion final : public Backend {
   void run_segment(Stream& stream);
   void run_plan(Stream& stream);
   void run_step(Stream& stream, const Plan::Step& step);
-  void run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& failure);
+  void run_parts(Stream& stream, const Plan::Step& step, const std::exception_ptr& error);
   Ref<Failure> note(std::exception_ptr error);
   static void deliver(Stream& stream);
 

@@ -10,9 +10,11 @@ namespace {
 // Larger ones fill the machine by themselves, and all operands stay until the last part is done.
 constexpr std::int64_t kMostElements = 1 << 15, kMostInAll = 1 << 20;
 
+/// What may fail stays alone, so that its error has a place and takes nothing else along.
 bool is_elementwise(const op::Op& op) {
-  return op::visit(
-      op, []<class T>(const T&) { return std::is_same_v<T, op::Fused> || T::kPattern == op::Unary::kPattern; });
+  return op::visit(op, []<class T>(const T&) {
+    return std::is_same_v<T, op::Fused> || (T::kPattern == op::Unary::kPattern && !kChecksData<T>);
+  });
 }
 
 class Joiner {

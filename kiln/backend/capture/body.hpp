@@ -19,6 +19,7 @@ struct GraphBody : RefCounted {
     Descs results;
     std::int32_t first = 0;  // the number of the first result
     bool recorded = true;    // grad_enabled() when it was captured
+    std::vector<Operand> causes{};  // it fails where one of these does (FailsWith)
   };
 
   Device device;  // where steps without tensor operands run if there are no inputs

@@ -4,6 +4,7 @@
 
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/ops/checkpointing.hpp"
+#include "kiln/ops/fails_with.hpp"
 #include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/record.hpp"
 
@@ -32,6 +33,9 @@ class Recording : public Backend {
     require<DeviceError>(!ended_, name(op), ": its operand belongs to a capture that has ended");
     GraphBody::Step step{.op = op, .in = {}, .results = {}, .first = 0, .recorded = grad_enabled()};
     for (const Value& value : call.in) step.in.push_back(operand(value));
+    for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
+      for (const Value& cause : scope->causes())
+        if (cause.node() && &cause.device().backend() == this) step.causes.push_back(operand(cause));
     step.first = body_.count;  // operands may have been new constants
     for (Value& value : call.out) {
       step.results.push_back(value.node()->desc);
@@ -114,7 +118,9 @@ class Recording : public Backend {
     for (std::size_t i = all.steps.size(); i-- > 0;) {
       const GraphBody::Step& step = all.steps[i];
       for (std::int32_t k = 0; k < step.results.size(); ++k) live[i] |= is_used(step.first + k);
-      if (live[i]) use(step.in);
+      if (!live[i]) continue;
+      use(step.in);
+      use(step.causes);
     }
 
     GraphBody kept;
@@ -138,6 +144,7 @@ class Recording : public Backend {
       if (!live[i]) continue;
       GraphBody::Step step = std::move(all.steps[i]);
       renumber(step.in);
+      renumber(step.causes);
       for (std::int32_t k = 0; k < step.results.size(); ++k)
         number[static_cast<std::size_t>(step.first + k)] = kept.count + k;
       step.first = kept.count;

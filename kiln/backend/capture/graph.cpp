@@ -2,6 +2,7 @@
 
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/ops/emit.hpp"
+#include "kiln/ops/fails_with.hpp"
 #include "kiln/ops/no_grad.hpp"
 
 namespace kiln {
@@ -32,9 +33,14 @@ void check(const GraphBody& body, Inputs inputs) {
 /// For each value the last step that reads it; outputs are never given up.
 std::vector<std::size_t> last_uses(const GraphBody& body) {
   std::vector<std::size_t> last(static_cast<std::size_t>(body.count), 0);
-  for (std::size_t i = 0; i < body.steps.size(); ++i)
-    for (const auto& operand : body.steps[i].in)
-      if (operand.id >= 0) last[static_cast<std::size_t>(operand.id)] = i;
+  const auto read = [&](const std::vector<GraphBody::Operand>& operands, std::size_t step) {
+    for (const auto& operand : operands)
+      if (operand.id >= 0) last[static_cast<std::size_t>(operand.id)] = step;
+  };
+  for (std::size_t i = 0; i < body.steps.size(); ++i) {
+    read(body.steps[i].in, i);
+    read(body.steps[i].causes, i);
+  }
   for (const auto& output : body.outputs)
     if (output.id >= 0) last[static_cast<std::size_t>(output.id)] = body.steps.size();
   return last;
@@ -68,14 +74,18 @@ Values Graph::replay(Inputs inputs, const ReplayOptions& options) const {
       const auto drawn = key.scalar().to<std::int64_t>();
       key = Scalar(static_cast<std::int64_t>(options.key->split(static_cast<std::uint64_t>(drawn)).bits));
     }
+    Values causes;
+    for (const auto& cause : step.causes) causes.push_back(fetch(cause));
+    const FailsWith scope(causes);
     const NoGrad pause(!step.recorded);
     Values results =
         has_tensor ? emit_all(step.op, in) : emit_all(inputs.empty() ? body_->device : inputs[0].device(), step.op, in);
     for (std::size_t k = 0; k < results.size(); ++k)
       values[static_cast<std::size_t>(step.first) + k] = std::move(results[k]);
-    for (const auto& operand : step.in)
-      if (operand.id >= 0 && last[static_cast<std::size_t>(operand.id)] == i)
-        values[static_cast<std::size_t>(operand.id)] = {};
+    for (const auto* operands : {&step.in, &step.causes})
+      for (const auto& operand : *operands)
+        if (operand.id >= 0 && last[static_cast<std::size_t>(operand.id)] == i)
+          values[static_cast<std::size_t>(operand.id)] = {};
   }
   Values outputs;
   for (const auto& output : body_->outputs) outputs.push_back(fetch(output));
