@@ -30,7 +30,7 @@ Sample training(const Model& model, const Tensor<1, Int>& targets, Logits logits
 
 template <class Model, int D>
 Sample inference(const Model& model, const Tensor<D>& x) {
-  return timed(cpu(), [model = valid(model), x] { return Values{model.forward(x)}; });
+  return timed(cpu(), [model = valid(model), x] { return Values{model.forward(x).value()}; });
 }
 
 Tensor<1, Int> classes(std::int64_t count, std::int64_t end) { return randint({count}, 0, end, cpu()); }

@@ -1,6 +1,8 @@
 // Reading addresses with libbacktrace, which comes with g++: functions, files and lines, inlined calls among them.
 #include <backtrace.h>
 
+#include <cstdint>
+
 #include "kiln/core/trace.hpp"
 
 namespace kiln::detail {

@@ -10,7 +10,7 @@ const Device cpu = Device::cpu();
 const WindowOptions periodic{.periodic = true, .dtype = DType::F64}, symmetric{.periodic = false, .dtype = DType::F64};
 
 /// A window of the element type of x, on its device.
-Value hann(std::int64_t size, const Value& x) { return hann_window(size, x.device(), {.dtype = x.dtype()}); }
+Value hann(std::int64_t size, const Value& x) { return hann_window(size, x.device(), {.dtype = x.dtype()}).value(); }
 
 const Rows transforms({
     {"fft.8", [](In in) { return fft(in[0], {.dim = 0}); }},
@@ -36,8 +36,8 @@ const Rows transforms({
     {"fftn", [](In in) { return fftn(in[0]); }},
     {"fftshift", [](In in) { return fftshift(in[0], {0, 1}); }},
     {"ifftshift", [](In in) { return ifftshift(in[0], {0, 1}); }},
-    {"fftfreq", [](In) { return fftfreq(7, cpu, 0.5, DType::F64); }},
-    {"rfftfreq", [](In) { return rfftfreq(8, cpu, 0.5, DType::F64); }},
+    {"fftfreq", [](In) { return fftfreq(7, cpu, 0.5, DType::F64).value(); }},
+    {"rfftfreq", [](In) { return rfftfreq(8, cpu, 0.5, DType::F64).value(); }},
     {"complex_abs", [](In in) { return complex_abs(in[0]); }},
     {"angle", [](In in) { return angle(in[0]); }},
     {"complex_mul", [](In in) { return complex_mul(in[0], in[1]); }},
@@ -65,16 +65,16 @@ const Rows frames({
 });
 
 const Rows windows({
-    {"hann_window", [](In) { return hann_window(7, cpu, periodic); }},
-    {"hann_window.symmetric", [](In) { return hann_window(8, cpu, symmetric); }},
-    {"hamming_window", [](In) { return hamming_window(7, cpu, periodic); }},
-    {"hamming_window.symmetric", [](In) { return hamming_window(8, cpu, symmetric); }},
-    {"blackman_window", [](In) { return blackman_window(7, cpu, periodic); }},
-    {"blackman_window.symmetric", [](In) { return blackman_window(8, cpu, symmetric); }},
-    {"bartlett_window", [](In) { return bartlett_window(7, cpu, periodic); }},
-    {"bartlett_window.symmetric", [](In) { return bartlett_window(8, cpu, symmetric); }},
-    {"kaiser_window", [](In) { return kaiser_window(9, 6.0, cpu, periodic); }},
-    {"gaussian_window", [](In) { return gaussian_window(9, 1.5, cpu, symmetric); }},
+    {"hann_window", [](In) { return hann_window(7, cpu, periodic).value(); }},
+    {"hann_window.symmetric", [](In) { return hann_window(8, cpu, symmetric).value(); }},
+    {"hamming_window", [](In) { return hamming_window(7, cpu, periodic).value(); }},
+    {"hamming_window.symmetric", [](In) { return hamming_window(8, cpu, symmetric).value(); }},
+    {"blackman_window", [](In) { return blackman_window(7, cpu, periodic).value(); }},
+    {"blackman_window.symmetric", [](In) { return blackman_window(8, cpu, symmetric).value(); }},
+    {"bartlett_window", [](In) { return bartlett_window(7, cpu, periodic).value(); }},
+    {"bartlett_window.symmetric", [](In) { return bartlett_window(8, cpu, symmetric).value(); }},
+    {"kaiser_window", [](In) { return kaiser_window(9, 6.0, cpu, periodic).value(); }},
+    {"gaussian_window", [](In) { return gaussian_window(9, 1.5, cpu, symmetric).value(); }},
 });
 
 }  // namespace

@@ -110,7 +110,7 @@ Numbers read(const Value& x) { return x.data().to_vector<double>(); }
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
                        kMost = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t whole(const Value& x) { return x.data().as<std::int64_t>()[0]; }
+std::int64_t whole(const Value& x) { return x.data().to_vector<std::int64_t>()[0]; }
 
 class IntegersOn : public testing::TestWithParam<const char*> {
  protected:
@@ -185,7 +185,7 @@ TEST_P(IntegersOn, FloatsAreCastByTruncationWithinTheLimits) {
   EXPECT_EQ(read(cast(x, DType::I32)), (Numbers{-1, 2, 2147483647, -2147483648.0, 2147483647, -2147483648.0, 0}));
   EXPECT_EQ(read(cast(x, DType::Bool)), (Numbers{1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(whole(cast(x, DType::I64)), -1);
-  EXPECT_EQ(cast(x, DType::I64).data().as<std::int64_t>()[2], kMost);
+  EXPECT_EQ(cast(x, DType::I64).data().to_vector<std::int64_t>()[2], kMost);
   EXPECT_EQ(read(cast(of(DType::I32, {300, -1}), DType::U8)), (Numbers{44, 255}));
 }
 

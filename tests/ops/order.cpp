@@ -267,10 +267,10 @@ TEST(Sort, AgreesWithTheLibraryOnLongLines) {
       for (const bool down : {false, true}) {
         const std::vector<std::size_t> places = order_of(x, down);
         const auto [sorted, indices] = sort(values, 0, down);
-        EXPECT_TRUE(std::ranges::equal(indices.data().as<std::int64_t>(), places));
+        EXPECT_TRUE(std::ranges::equal(indices.data().to_vector<std::int64_t>(), places));
         for (const std::int64_t k : {std::int64_t{1}, std::int64_t{10}, size / 5, size / 2}) {
           const auto best = topk(values, k, 0, down);
-          EXPECT_TRUE(std::ranges::equal(best.indices.data().as<std::int64_t>(),
+          EXPECT_TRUE(std::ranges::equal(best.indices.data().to_vector<std::int64_t>(),
                                          std::span(places).first(static_cast<std::size_t>(k))))
               << k << " of " << size;
         }

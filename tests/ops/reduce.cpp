@@ -206,7 +206,7 @@ TEST(Reduce, FoldsEveryElementTypeInEveryDirection) {
   std::uint64_t power = 1;
   for (int i = 0; i < 50; ++i) power *= 3;
   for (const Value& value : {prod(threes, {1}), prod(transpose(threes), {0})})
-    EXPECT_EQ(value.data().as<std::int64_t>()[1], static_cast<std::int64_t>(power));
+    EXPECT_EQ(value.data().to_vector<std::int64_t>()[1], static_cast<std::int64_t>(power));
   EXPECT_EQ(sum(full({40000}, -128, Device::cpu(), DType::I8)).item(), -128.0 * 40000);
   EXPECT_EQ(sum(full({70000}, 65535, Device::cpu(), DType::U16)).item(), 65535.0 * 70000);
 }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/print.hpp"
 

@@ -55,7 +55,7 @@ Ref<Storage> VerifiedPlans::twins(Value fused, Value plain, std::optional<DType>
   return make_ref<Twins>(Ref<VerifiedPlans>(this), both);
 }
 
-VerifiedPlans::Both VerifiedPlans::read(const Value& value) {
+VerifiedPlans::Both VerifiedPlans::read(const Value& value) const {
   const Both& both = *static_cast<const Twins&>(*value.node()->storage).both;
   const std::lock_guard lock(mutex_);
   return both;
@@ -104,13 +104,11 @@ TensorData VerifiedPlans::download(const Value& value) {
 void VerifiedPlans::settle(Inputs values) {
   Values fused(values.begin(), values.end());
   for (Value& value : fused)
-    if (value.node()) value = static_cast<const Twins&>(*value.node()->storage).fused;
+    if (value.node()) value = read(value).fused;
   inner_->settle(fused);
 }
 
-Backend::State VerifiedPlans::state(const Value& value) const {
-  return inner_->state(static_cast<const Twins&>(*value.node()->storage).fused);
-}
+Backend::State VerifiedPlans::state(const Value& value) const { return inner_->state(read(value).fused); }
 
 void VerifiedPlans::sync() {
   inner_->sync();
@@ -144,7 +142,8 @@ void VerifiedPlans::compare(const Name& name) {
   }
   if (!both) return;
   // Nobody else writes to it now.
-  const std::string report = comparison_.differ(inner_->download(both->fused), plain_->download(both->plain), true, both->rounded);
+  const std::string report =
+      comparison_.differ(inner_->download(both->fused), plain_->download(both->plain), true, both->rounded);
   if (!report.empty()) {
     {
       const std::lock_guard lock(mutex_);

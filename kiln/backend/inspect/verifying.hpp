@@ -69,13 +69,13 @@ class VerifiedPlans final : public Decorator {
   struct Twins;
   using Name = std::pair<std::thread::id, std::int64_t>;  // who asked for a value, and its age
   Ref<Storage> twins(Value fused, Value plain, std::optional<DType> rounded, std::string made_by);
-  Both read(const Value& value);
+  Both read(const Value& value) const;
   void compare(const Name& name);
   void compare_from(Name first, const std::thread::id* only);
 
   const Ref<Backend> plain_;
   const Comparison comparison_;
-  std::mutex mutex_;  // of what follows and of what Both holds; nothing runs and nothing ends under it
+  mutable std::mutex mutex_;  // of what follows and of what Both holds; nothing runs and nothing ends under it
   std::map<Name, std::weak_ptr<Both>> unchecked_;
   std::int64_t made_ = 0;
 };

@@ -13,7 +13,8 @@ TEST_P(CpuCreate, FillsEveryTypeWithANumber) {
     EXPECT_EQ(data.dtype(), dtype);
     EXPECT_EQ(data.to_vector<int>(), std::vector<int>(600, 1));
   }
-  EXPECT_EQ(full({}, std::int64_t{1} << 60, device, DType::I64).data().as<std::int64_t>()[0], std::int64_t{1} << 60);
+  EXPECT_EQ(full({}, std::int64_t{1} << 60, device, DType::I64).data().to_vector<std::int64_t>()[0],
+            std::int64_t{1} << 60);
 }
 
 TEST_P(CpuCreate, CountsInSteps) {

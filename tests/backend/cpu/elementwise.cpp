@@ -45,7 +45,7 @@ TEST_P(CpuElementwise, TakesEmptyTensorsAndRankZero) {
 
 TEST_P(CpuElementwise, WrapsIntegersOfEveryWidth) {
   const auto add_one = [&]<class T>(T number) {
-    return (from_data(TensorData::of<T>({1}, {number}), device) + 1).data().template as<T>()[0];
+    return (from_data(TensorData::of<T>({1}, {number}), device) + 1).data().template to_vector<T>()[0];
   };
   EXPECT_EQ(add_one(std::int8_t{127}), -128);
   EXPECT_EQ(add_one(std::uint8_t{255}), 0);
@@ -66,7 +66,7 @@ TEST_P(CpuElementwise, WrapsIntegersOfEveryWidth) {
 TEST_P(CpuElementwise, ComparesLargeUnsignedNumbersAsUnsigned) {
   const Value x = from_data(TensorData::of<std::uint64_t>({2}, {UINT64_MAX, 1}), device);
   EXPECT_EQ(gt(x, 1).data().to_vector<int>(), (std::vector{1, 0}));
-  EXPECT_EQ(maximum(x, slice(x, {{Range{{}, {}, -1}}})).data().as<std::uint64_t>()[1], UINT64_MAX);
+  EXPECT_EQ(maximum(x, slice(x, {{Range{{}, {}, -1}}})).data().to_vector<std::uint64_t>()[1], UINT64_MAX);
 }
 
 TEST_P(CpuElementwise, ComplementsBooleansAsOneBit) {

@@ -107,8 +107,8 @@ void expect_bits_of_reference(const std::string& what, const Values& operands,
   const int before = num_threads();
   for (const int threads : {1, 2, 7}) {
     set_num_threads(threads);
-    EXPECT_TRUE(std::ranges::equal(f(operands).data().bytes(), expected.bytes()))
-        << what << ", " << threads << " threads";
+    TensorData found = f(operands).data();
+    EXPECT_TRUE(std::ranges::equal(found.bytes(), expected.bytes())) << what << ", " << threads << " threads";
   }
   set_num_threads(before);
 }

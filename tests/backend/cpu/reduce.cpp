@@ -76,10 +76,10 @@ TEST_P(CpuReduce, FindsTheFirstExtreme) {
 
 TEST_P(CpuReduce, KeepsIntegersExact) {
   const Value x = from_data(TensorData::of<std::int64_t>({2}, {(std::int64_t{1} << 60) + 1, 1}), device);
-  EXPECT_EQ(sum(x).data().as<std::int64_t>()[0], (std::int64_t{1} << 60) + 2);
-  EXPECT_EQ(max(x).data().as<std::int64_t>()[0], (std::int64_t{1} << 60) + 1);
+  EXPECT_EQ(sum(x).data().to_vector<std::int64_t>()[0], (std::int64_t{1} << 60) + 2);
+  EXPECT_EQ(max(x).data().to_vector<std::int64_t>()[0], (std::int64_t{1} << 60) + 1);
   const Value huge = from_data(TensorData::of<std::uint64_t>({2}, {UINT64_MAX, 3}), device);
-  EXPECT_EQ(max(huge).data().as<std::uint64_t>()[0], UINT64_MAX);
+  EXPECT_EQ(max(huge).data().to_vector<std::uint64_t>()[0], UINT64_MAX);
   EXPECT_EQ(sum(from_data(TensorData::of<bool>({3}, {true, true, false}), device)).item(), 2);
 }
 
