@@ -20,10 +20,10 @@ Value numbers(const Shape& shape, DType dtype, std::uint64_t seed, const Device&
 }
 
 /// The lambda of a Line and its text.
-#define KILN_LINE(...)                                                                         \
+#define KILN_LINE(...)                                                                              \
   #__VA_ARGS__, [](const Device&, const Values& in, [[maybe_unused]] const Types& types) -> Value { \
-    [[maybe_unused]] const Value &x = in[0], &y = in[in.size() > 1], &z = in[in.size() - 1];   \
-    return __VA_ARGS__;                                                                        \
+    [[maybe_unused]] const Value &x = in[0], &y = in[in.size() > 1], &z = in[in.size() - 1];        \
+    return __VA_ARGS__;                                                                             \
   }
 
 struct Function {
@@ -57,16 +57,19 @@ const std::vector<Function>& curves() {
   return all;
 }
 const std::vector<Function>& surfaces() {
-  static const std::vector<Function> all = {
-      {KILN_LINE(x + y)},       {KILN_LINE(x - y)},         {KILN_LINE(x * y)},
-      {KILN_LINE(x * y + x)},   {KILN_LINE(maximum(x, y))}, {KILN_LINE(minimum(x, y))},
-      {KILN_LINE(hypot(x, y))}, {KILN_LINE(x / (abs(y) + 1.0))}};
+  static const std::vector<Function> all = {{KILN_LINE(x + y)},         {KILN_LINE(x - y)},
+                                            {KILN_LINE(x * y)},         {KILN_LINE(x * y + x)},
+                                            {KILN_LINE(maximum(x, y))}, {KILN_LINE(minimum(x, y))},
+                                            {KILN_LINE(hypot(x, y))},   {KILN_LINE(x / (abs(y) + 1.0))}};
   return all;
 }
 const std::vector<Function>& of_integers() {
-  static const std::vector<Function> all = {{KILN_LINE(x + y)},         {KILN_LINE(x * y)},
-                                            {KILN_LINE(maximum(x, y))}, {KILN_LINE(minimum(x, y))},
-                                            {KILN_LINE(bitwise_and(x, y))}, {KILN_LINE(bitwise_xor(x, y))}};
+  static const std::vector<Function> all = {{KILN_LINE(x + y)},
+                                            {KILN_LINE(x * y)},
+                                            {KILN_LINE(maximum(x, y))},
+                                            {KILN_LINE(minimum(x, y))},
+                                            {KILN_LINE(bitwise_and(x, y))},
+                                            {KILN_LINE(bitwise_xor(x, y))}};
   return all;
 }
 const std::vector<Function>& tests() {
@@ -90,9 +93,8 @@ class Author {
     else if (dice < 96) write_conv();
     else write_large();
     choose_readings();
-    const bool half = std::ranges::any_of(program_.lines, [](const Line& line) {
-      return line.dtype == DType::F16 || line.dtype == DType::BF16;
-    });
+    const bool half = std::ranges::any_of(
+        program_.lines, [](const Line& line) { return line.dtype == DType::F16 || line.dtype == DType::BF16; });
     program_.differentiates = !half && program_.scale != "large" && one_in(3);
     return std::move(program_);
   }
@@ -109,13 +111,11 @@ class Author {
     const std::uint64_t seed = program_.seed * 1000 + program_.lines.size();
     Line made{.code = text("numbers(", shape, ", DType::", dtype, ", ", seed, ")"),
               .in = {},
-              .run = [=](const Device& device, const Values&, const Types& types) {
-                return numbers(shape, dtype, seed, device, types(dtype));
-              },
+              .run = [=](const Device& device, const Values&,
+                         const Types& types) { return numbers(shape, dtype, seed, device, types(dtype)); },
               .shape = shape,
               .dtype = dtype};
     made.leaf = true;
-    made.halved = size_of(dtype) == 2;
     program_.lines.push_back(std::move(made));
     return last();
   }
@@ -126,10 +126,8 @@ class Author {
     for (const int i : made.in) {
       made.summed |= line(i).summed;
       made.decided |= line(i).decided;
-      made.halved |= line(i).halved;
     }
     made.summed |= sums;
-    made.halved |= size_of(dtype) == 2;
     made.decided |= function.decides;
     program_.lines.push_back(std::move(made));
     return last();
@@ -144,7 +142,8 @@ class Author {
     std::vector<int> candidates;
     for (int i = 0; i <= last(); ++i) {
       const Line& each = line(i);
-      if (each.hidden || kind_of(each.dtype) != kind || (same ? each.shape != shape : !fits(each.shape, shape))) continue;
+      if (each.hidden || kind_of(each.dtype) != kind || (same ? each.shape != shape : !fits(each.shape, shape)))
+        continue;
       candidates.push_back(i);
     }
     if (candidates.empty()) return -1;
@@ -189,8 +188,8 @@ class Author {
     }
   }
   void add_cast(int x, const Shape& shape, DType dtype) {
-    add({"", [dtype](const Device&, const Values& in, const Types& types) { return cast(in[0], types(dtype)); }},
-        {x}, shape, dtype);
+    add({"", [dtype](const Device&, const Values& in, const Types& types) { return cast(in[0], types(dtype)); }}, {x},
+        shape, dtype);
     program_.lines.back().code = text("cast(x, DType::", dtype, ")");
   }
 
@@ -237,7 +236,8 @@ class Author {
     made = add(all[static_cast<std::size_t>(below(17))], {made}, shape, dtype);
     if (one_in(2)) {
       const int residual = some(Kind::Float, shape, true);
-      if (residual != made) add({KILN_LINE(x + y)}, {hide(made), residual}, shape, promote(dtype, line(residual).dtype));
+      if (residual != made)
+        add({KILN_LINE(x + y)}, {hide(made), residual}, shape, promote(dtype, line(residual).dtype));
     }
   }
 
@@ -319,7 +319,9 @@ class Author {
     for (Line& each : program_.lines) {
       if (each.leaf || each.hidden || each.reading != Reading::Never) continue;
       const auto dice = below(12);
-      each.reading = dice == 0 && program_.scale != "large" ? Reading::Early : dice < 4 ? Reading::Late : Reading::Never;
+      each.reading = dice == 0 && program_.scale != "large" ? Reading::Early
+                     : dice < 4                             ? Reading::Late
+                                                            : Reading::Never;
       if (program_.scale == "large") each.reading = Reading::Never;
     }
     program_.lines.back().reading = Reading::Late;

@@ -30,7 +30,6 @@ struct Line {
   bool leaf = false;
   bool summed = false;   // made of a sum, which plans may add up in another order
   bool decided = false;  // made of a decision that rounding may turn: of a comparison, an integer of a float
-  bool halved = false;   // made of halves, or one itself
   bool hidden = false;   // to be read by the next line alone
 };
 
