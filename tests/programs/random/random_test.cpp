@@ -28,7 +28,8 @@ class RandomPrograms : public testing::TestWithParam<int> {};
 
 // KILN_PROGRAMS=100000 runs that many, KILN_SEED=123 that one alone.
 TEST_P(RandomPrograms, HaveTheValuesAndGradientsOfTheirMeaning) {
-  const std::uint64_t count = from_environment("KILN_PROGRAMS", test::is_long() ? 20'000 : 2000), all = ~std::uint64_t{0};
+  const std::uint64_t count = from_environment("KILN_PROGRAMS", test::is_long() ? 20'000 : 2000),
+                      all = ~std::uint64_t{0};
   const std::uint64_t only = from_environment("KILN_SEED", all);
   for (std::uint64_t seed = static_cast<std::uint64_t>(GetParam()); seed < count; seed += kParts) {
     if (only != all && seed != only) continue;

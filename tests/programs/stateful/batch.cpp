@@ -79,8 +79,8 @@ int show(std::uint64_t seed) {
   std::fflush(stdout);
   const Report report = check(program);
   for (const Judged& each : report.judged)
-    std::printf("  step %d: %-40s norm %9.3g, off by %9.3g, plain kernels %9.3g, allowed %9.3g%s\n", each.step, each.name.c_str(),
-                each.size, each.error, each.own, each.allowed, each.vague() ? ", vague" : "");
+    std::printf("  step %d: %-40s norm %9.3g, off by %9.3g, plain kernels %9.3g, allowed %9.3g%s\n", each.step,
+                each.name.c_str(), each.size, each.error, each.own, each.allowed, each.vague() ? ", vague" : "");
   std::printf("bits %llx\n", static_cast<unsigned long long>(report.bits));
   if (report.wrong) std::printf("%s", report_of(program, *report.wrong).c_str());
   return report.wrong.has_value();

@@ -24,9 +24,9 @@ Allowance allowance_of(DType dtype) {
     default: return {3e-2, 4e-3, 0x1p-8};
   }
 }
-constexpr double kTimes = 6;        // what we may be off by, of what the plain kernels are off by in the same type
-constexpr double kPerturbed = 20;   // and of what numbers that were rounded differently make of it
-constexpr double kRunaway = 1e4;    // elements this large
+constexpr double kTimes = 6;       // what we may be off by, of what the plain kernels are off by in the same type
+constexpr double kPerturbed = 20;  // and of what numbers that were rounded differently make of it
+constexpr double kRunaway = 1e4;   // elements this large
 constexpr int kPerturbations = 6;
 
 double norm(const std::vector<double>& x) {
@@ -76,10 +76,10 @@ class Judge {
       report.judged.push_back({trace[i].step, trace[i].name, size, scale, error, own, allowed});
       if (report.wrong || hopeless || (error <= allowed && own <= allowed_own)) continue;
       const char* const whose = error <= allowed ? " is off on the plain kernels by " : " is off by ";
-      report.wrong = {trace[i].step, text(trace[i].name, " ", trace[i].data.shape(), whose,
-                                          (error <= allowed ? own : error) / size, " of its norm (the plain kernels: ",
-                                          own / size, "), what may be is ",
-                                          (error <= allowed ? allowed_own : allowed) / size)};
+      report.wrong = {trace[i].step,
+                      text(trace[i].name, " ", trace[i].data.shape(), whose, (error <= allowed ? own : error) / size,
+                           " of its norm (the plain kernels: ", own / size, "), what may be is ",
+                           (error <= allowed ? allowed_own : allowed) / size)};
     }
     return report;
   }
@@ -95,7 +95,8 @@ class Judge {
         const Trace moved = run(program_, {reference, DType::F64, DType::F32, n * epsilon});
         const Trace rounded = run(program_, {reference, program_.dtype, program_.autocast, n * epsilon});
         for (std::size_t j = 0; j < values_.size(); ++j)
-          for (const double way : {distance(numbers(moved[j]), values_[j]), distance(numbers(rounded[j]), numbers(plain_[j]))})
+          for (const double way :
+               {distance(numbers(moved[j]), values_[j]), distance(numbers(rounded[j]), numbers(plain_[j]))})
             spreads_[j] = std::max(spreads_[j], way);
       }
     }
@@ -108,7 +109,9 @@ class Judge {
     return text(seen.step, seen.name.substr(0, seen.name.find(' ')),
                 is_slot ? seen.name.substr(seen.name.rfind('.')) : std::string());
   }
-  static double root(const std::vector<double>& x) { return std::sqrt(static_cast<double>(std::max(x.size(), std::size_t{1}))); }
+  static double root(const std::vector<double>& x) {
+    return std::sqrt(static_cast<double>(std::max(x.size(), std::size_t{1})));
+  }
 
   const Program& program_;
   const Trace &exact_, &plain_;
@@ -182,9 +185,7 @@ Report check(const Program& program) {
     report = Judge(program, exact, plain).judge(first);
     report.bits = bits;
     if (const auto differs = first_difference(first, second); differs && !report.wrong) report.wrong = differs;
-  } catch (const Error& error) {
-    report.wrong = {static_cast<int>(program.steps.size()), error.what()};
-  }
+  } catch (const Error& error) { report.wrong = {static_cast<int>(program.steps.size()), error.what()}; }
   return report;
 }
 

@@ -29,7 +29,9 @@ Layer init(const LayerRecipe& r, const Device& device) {
              : r.dimensions == 2 ? conv(nn::Conv2dConfig{})
                                  : conv(nn::Conv3dConfig{});
     case Kind::ConvTranspose:
-      return r.dimensions == 1 ? conv(nn::ConvTranspose1dConfig{}) : conv(nn::ConvTranspose2dConfig{});
+      return r.dimensions == 1   ? conv(nn::ConvTranspose1dConfig{})
+             : r.dimensions == 2 ? conv(nn::ConvTranspose2dConfig{})
+                                 : conv(nn::ConvTranspose3dConfig{});
     case Kind::BatchNorm: return nn::BatchNormConfig{.channels = r.in}.init(device);
     case Kind::GroupNorm:
       return GroupNorm{nn::Param<1>(ones({r.in}, device)), nn::Param<1>(zeros({r.in}, device)), r.groups};
@@ -43,15 +45,12 @@ Layer init(const LayerRecipe& r, const Device& device) {
     case Kind::Gru:
       return Gru{nn::LinearConfig{.in = r.in, .out = 3 * r.out}.init(device),
                  nn::LinearConfig{.in = r.out, .out = 3 * r.out}.init(device)};
+    case Kind::Mlp:
+      return Mlp(nn::LinearConfig{.in = r.in, .out = 2 * r.in}.init(device), nn::Gelu{.approximate = true},
+                 nn::LinearConfig{.in = 2 * r.in, .out = r.out}.init(device));
     case Kind::Embedding: return nn::EmbeddingConfig{.count = r.in, .size = r.out}.init(device);
-    case Kind::MaxPool:
-    case Kind::AvgPool: {
-      const auto all = [&](std::int64_t number) { return Spatial::filled(r.dimensions, number); };
-      return Pool{r.kind == Kind::MaxPool,
-                  {.kernel = all(r.kernel), .stride = all(r.stride), .padding = all(r.padding)}};
-    }
     case Kind::Dropout: return nn::Dropout{.probability = r.probability};
-    default: return Plain{r.kind};
+    default: return Plain{r};
   }
 }
 
@@ -65,11 +64,22 @@ Value with_rank(const Value& x, F&& f) {
   }
 }
 
+/// Pools of as many dimensions as x has beside batch and channels.
+template <int N>
+Value pool(const LayerRecipe& r, const Value& x) {
+  const Tensor<N + 2> images(x);
+  if (r.kind == Kind::MaxPool)
+    return nn::MaxPool<N>{.kernel = {r.kernel}, .stride = {r.stride}, .padding = {r.padding}}.forward(images);
+  if (r.kind == Kind::AvgPool)
+    return nn::AvgPool<N>{.kernel = {r.kernel}, .stride = {r.stride}, .padding = {r.padding}}.forward(images);
+  return flatten(nn::AdaptiveAvgPool<N>{.sizes = {1}}.forward(images), 1);
+}
+
 Value apply(const Plain& plain, const Value& x) {
   const auto through = [&](const auto& layer) {
     return with_rank(x, [&](const auto& tensor) -> Value { return layer.forward(tensor); });
   };
-  switch (plain.kind) {
+  switch (plain.recipe.kind) {
     case Kind::Relu: return through(nn::Relu{});
     case Kind::Gelu: return through(nn::Gelu{});
     case Kind::Silu: return through(nn::Silu{});
@@ -78,6 +88,12 @@ Value apply(const Plain& plain, const Value& x) {
     case Kind::Softmax: return through(nn::Softmax{});
     case Kind::Flatten: return flatten(x, 1);
     case Kind::MeanOfSizes: return mean(flatten(x, 2), {-1});
+    case Kind::MaxPool:
+    case Kind::AvgPool:
+    case Kind::AdaptivePool:
+      return x.rank() == 3   ? pool<1>(plain.recipe, x)
+             : x.rank() == 4 ? pool<2>(plain.recipe, x)
+                             : pool<3>(plain.recipe, x);
     case Kind::ToSequence: return transpose(x);
     case Kind::MeanOfTime: return mean(x, {1});
     default: return at(x, 1, -1);  // LastMoment
@@ -115,17 +131,13 @@ Value apply(const Gru& gru, const Value& x) {
   return stack(outputs, 1);
 }
 Value apply(const nn::Embedding& embedding, const Value& x) { return embedding.forward(Tensor<2, Int>(x)); }
-Value apply(const Pool& pool, const Value& x) {
-  return pool.largest ? max_pool(x, pool.options) : avg_pool(x, pool.options);
-}
 
 Value run(const Recipe& recipe, const Network& network, Value x, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     const Use& use = recipe.uses[i];
-    const Value made =
-        recipe.layers[use.layer].kind == Kind::Tied
-            ? linear(x, std::get<nn::Embedding>(network.layers[0]).weight.value(), {})
-            : std::visit([&](const auto& layer) { return apply(layer, x); }, network.layers[use.layer]);
+    const Value made = recipe.layers[use.layer].kind == Kind::Tied
+                           ? linear(x, std::get<nn::Embedding>(network.layers[0]).weight.value(), {})
+                           : std::visit([&](const auto& layer) { return apply(layer, x); }, network.layers[use.layer]);
     x = use.residual ? x + made : made;
   }
   return x;
@@ -138,8 +150,8 @@ TensorData exact_numbers(const Shape& shape, double centre, double scale, Key ke
   const double unit = std::exp2(std::round(std::log2(scale))) / 64;
   std::vector<double> numbers(static_cast<std::size_t>(numel(shape)));
   for (double& number : numbers) {
-    number = static_cast<double>(static_cast<float>(BF16(static_cast<float>(
-        centre + unit * static_cast<double>(random.below(221) - 110)))));
+    number = static_cast<double>(
+        static_cast<float>(BF16(static_cast<float>(centre + unit * static_cast<double>(random.below(221) - 110)))));
     number *= 1 + perturbation * noise.uniform(-1, 1);
   }
   return TensorData::of<double>(shape, std::span<const double>(numbers));

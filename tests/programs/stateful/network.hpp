@@ -20,6 +20,7 @@ enum class Kind : std::uint8_t {
   Attention,
   Lstm,
   Gru,
+  Mlp,
   Embedding,
   // without
   MaxPool,
@@ -34,6 +35,7 @@ enum class Kind : std::uint8_t {
   // another form of the same: [channels, sizes...] or [time, width] as a vector, [channels, length] as [time, width]
   Flatten,
   MeanOfSizes,
+  AdaptivePool,  // the same by the layer of that name
   ToSequence,
   MeanOfTime,
   LastMoment,
@@ -83,21 +85,19 @@ struct RmsNorm {
 struct Gru {
   nn::Linear input, hidden;  // in -> 3 width, width -> 3 width: reset, update, candidate
 };
-struct Pool {
-  bool largest = true;
-  PoolOptions options;
-};
 struct Attention {
   nn::MultiHeadAttention heads;
   bool causal = false;
 };
+using Mlp = nn::Sequential<nn::Linear, nn::Gelu, nn::Linear>;
+/// What has no parameters.
 struct Plain {
-  Kind kind = Kind::Relu;
+  LayerRecipe recipe{.kind = Kind::Relu};
 };
 
 using Layer = std::variant<Plain, nn::Linear, nn::Conv1d, nn::Conv2d, nn::Conv3d, nn::ConvTranspose1d,
-                           nn::ConvTranspose2d, nn::BatchNorm, GroupNorm, nn::LayerNorm, RmsNorm, Attention, nn::Lstm,
-                           Gru, nn::Embedding, Pool, nn::Dropout>;
+                           nn::ConvTranspose2d, nn::ConvTranspose3d, nn::BatchNorm, GroupNorm, nn::LayerNorm, RmsNorm,
+                           Attention, nn::Lstm, Gru, Mlp, nn::Embedding, nn::Dropout>;
 
 struct Network {
   std::vector<Layer> layers;

@@ -55,7 +55,7 @@ class Author {
     recipe_.uses.push_back({recipe_.layers.size(), same && recipe_.layers.size() > 0 && one_in(6)});
     recipe_.layers.push_back(layer);
     shape_ = shape;
-    if (!same || layer.kind > Kind::Gru || !one_in(3)) return;
+    if (!same || layer.kind > Kind::Mlp || !one_in(3)) return;
     // The same layer once more, sometimes with a function between.
     const std::size_t again = recipe_.layers.size() - 1;
     if (one_in(2)) push({.kind = some_function()}, shape_);
@@ -82,9 +82,9 @@ class Author {
 
   bool add_to_channels(std::int64_t dice) {
     if (dice < 68) return add_conv(false);
-    if (dice < 75) return shape_.size() < 4 && add_conv(true);
+    if (dice < 75) return add_conv(true);
     if (dice < 82) return add_pool();
-    if (dice < 90) return add_norm(Kind::BatchNorm);
+    if (dice < 90) return add_of_width(Kind::BatchNorm);
     if (dice < 95) return add_group_norm();
     if (shape_.size() == 2 && sizes() <= 8) {
       push({.kind = Kind::ToSequence}, {shape_[1], shape_[0]});
@@ -137,7 +137,7 @@ class Author {
     return true;
   }
 
-  bool add_norm(Kind kind) {
+  bool add_of_width(Kind kind) {
     push({.kind = kind, .in = width(), .out = width()}, shape_);
     return true;
   }
@@ -155,8 +155,9 @@ class Author {
     if (dice < 44) return add_attention();
     if (dice < 56) return add_recurrent(Kind::Lstm);
     if (dice < 66) return add_recurrent(Kind::Gru);
+    if (dice < 72) return add_of_width(Kind::Mlp);
     if (dice < 90) return add_linear();
-    return width() >= 3 && add_norm(dice < 95 ? Kind::LayerNorm : Kind::RmsNorm);
+    return width() >= 3 && add_of_width(dice < 95 ? Kind::LayerNorm : Kind::RmsNorm);
   }
 
   bool add_attention() {
@@ -186,15 +187,16 @@ class Author {
   }
 
   bool add_to_vector(std::int64_t dice) {
+    if (dice < 30) return add_of_width(Kind::Mlp);
     if (dice < 80) return add_linear();
-    if (dice < 90) return add_norm(Kind::BatchNorm);
-    return width() >= 3 && add_norm(dice < 95 ? Kind::LayerNorm : Kind::RmsNorm);
+    if (dice < 90) return add_of_width(Kind::BatchNorm);
+    return width() >= 3 && add_of_width(dice < 95 ? Kind::LayerNorm : Kind::RmsNorm);
   }
 
   void become_vector() {
     if (form_ == Form::Vector) return;
     if (numel(shape_) <= 300 && one_in(3)) push({.kind = Kind::Flatten}, {numel(shape_)});
-    else if (form_ == Form::Channels) push({.kind = Kind::MeanOfSizes}, {shape_[0]});
+    else if (form_ == Form::Channels) push({.kind = one_in(2) ? Kind::MeanOfSizes : Kind::AdaptivePool}, {shape_[0]});
     else push({.kind = one_in(2) ? Kind::MeanOfTime : Kind::LastMoment}, {shape_[1]});
     form_ = Form::Vector;
   }
@@ -215,11 +217,33 @@ class Author {
   Form form_ = Form::Vector;
 };
 
-constexpr const char* kNames[] = {"linear",  "conv",         "conv_transpose",   "batch_norm", "group_norm",
-                                  "layer_norm", "rms_norm",  "attention",        "lstm",       "gru",
-                                  "embedding",  "max_pool",  "avg_pool",         "dropout",    "relu",
-                                  "gelu",    "silu",         "sigmoid",          "tanh",       "softmax",
-                                  "flatten", "mean of sizes", "to sequence", "mean of time", "last moment",
+constexpr const char* kNames[] = {"linear",
+                                  "conv",
+                                  "conv_transpose",
+                                  "batch_norm",
+                                  "group_norm",
+                                  "layer_norm",
+                                  "rms_norm",
+                                  "attention",
+                                  "lstm",
+                                  "gru",
+                                  "mlp",
+                                  "embedding",
+                                  "max_pool",
+                                  "avg_pool",
+                                  "dropout",
+                                  "relu",
+                                  "gelu",
+                                  "silu",
+                                  "sigmoid",
+                                  "tanh",
+                                  "softmax",
+                                  "flatten",
+                                  "mean of sizes",
+                                  "adaptive average",
+                                  "to sequence",
+                                  "mean of time",
+                                  "last moment",
                                   "tied to the embedding"};
 constexpr const char* kLosses[] = {"cross entropy", "cross entropy with smoothing", "mse", "mean square"};
 

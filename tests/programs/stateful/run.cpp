@@ -167,18 +167,20 @@ class Runner {
     observe(step, grads);
     if (step.clipped) grads = clip_by_global_norm(std::move(grads), 0.25);
     Learner& mine = learner(step);
-    std::visit(
-        [&](auto& optimizer) { mine.network = optimizer.step(step.rate, std::move(mine.network), grads); },
-        mine.optimizer);
+    std::visit([&](auto& optimizer) { mine.network = optimizer.step(step.rate, std::move(mine.network), grads); },
+               mine.optimizer);
     if (step.flushed) device_.sync();
   }
 
   void train(const Step& step) {
     const Batch data = batch(step.seed, step.batch, device_);
-    auto [lost, grads] =
-        value_and_grad(learner(step).network, [&](const Network& model) { return loss(model, data, step.split); });
+    GradientScaler scaler = GradientScalerConfig{.exponent = 5}.init();
+    auto [lost, grads] = value_and_grad(learner(step).network, [&](const Network& model) {
+      const Tensor<0> unscaled = loss(model, data, step.split);
+      return step.scaled ? scaler.scale(unscaled) : unscaled;
+    });
     observe(step, "loss", lost);
-    update(step, std::move(grads));
+    update(step, step.scaled ? scaler.unscale(std::move(grads)) : std::move(grads));
   }
 
   void two_forwards(const Step& step) {

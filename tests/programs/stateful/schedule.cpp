@@ -9,10 +9,10 @@ struct Weighted {
   Action action;
   int weight;
 };
-constexpr Weighted kActions[] = {{Action::Train, 30},   {Action::TwoForwards, 8}, {Action::Accumulate, 8},
-                                 {Action::Again, 6},    {Action::InputGradient, 8}, {Action::Penalty, 10},
-                                 {Action::Evaluate, 14}, {Action::Share, 6},       {Action::Copy, 5},
-                                 {Action::Blend, 4},    {Action::Save, 5},        {Action::ReadAll, 4}};
+constexpr Weighted kActions[] = {{Action::Train, 30},    {Action::TwoForwards, 8},   {Action::Accumulate, 8},
+                                 {Action::Again, 6},     {Action::InputGradient, 8}, {Action::Penalty, 10},
+                                 {Action::Evaluate, 14}, {Action::Share, 6},         {Action::Copy, 5},
+                                 {Action::Blend, 4},     {Action::Save, 5},          {Action::ReadAll, 4}};
 
 Action some_action(Random& random) {
   int all = 0;
@@ -33,10 +33,18 @@ void choose_types(Program& program, Random& random) {
 }
 
 const char* name_of(Action action) {
-  constexpr const char* kNames[] = {"train",         "two forwards, one backward", "accumulate three batches",
-                                    "differentiate twice", "differentiate by the inputs", "gradient penalty",
-                                    "evaluate",      "evaluate on threads",        "copy",
-                                    "blend",         "save and load",              "read what waits"};
+  constexpr const char* kNames[] = {"train",
+                                    "two forwards, one backward",
+                                    "accumulate three batches",
+                                    "differentiate twice",
+                                    "differentiate by the inputs",
+                                    "gradient penalty",
+                                    "evaluate",
+                                    "evaluate on threads",
+                                    "copy",
+                                    "blend",
+                                    "save and load",
+                                    "read what waits"};
   return kNames[static_cast<std::size_t>(action)];
 }
 
@@ -69,6 +77,7 @@ Program make_program(std::uint64_t seed) {
     step.clipped = random.below(5) == 0;
     step.flushed = random.below(5) == 0;
     step.on_disk = random.below(2) == 0;
+    step.scaled = program.dtype != DType::F64 && random.below(4) == 0;
     step.unrecorded = random.below(3) != 0;
     step.rate = random.below(4) == 0 ? 0.0625 : 0.015625;
     step.seed = seed * 100 + static_cast<std::uint64_t>(random.below(3));  // some batches come again
@@ -89,6 +98,7 @@ std::string describe(const Step& step) {
   if (step.action == Action::Evaluate) return text(out, step.unrecorded ? ", NoGrad" : ", recorded");
   if (step.split < 99) out += text(", checkpoint from use ", step.split, " on");
   if (step.balanced) out += ", Checkpointing::Balanced";
+  if (step.scaled && step.action == Action::Train) out += ", scaled";
   if (step.clipped) out += ", clipped";
   if (step.flushed) out += ", flushed";
   return text(out, ", rate ", step.rate);

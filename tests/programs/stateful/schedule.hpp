@@ -33,6 +33,7 @@ struct Step {
   int readers = 2;         // of Share
   std::size_t split = 99;  // from this use on in a checkpoint
   bool balanced = false, clipped = false, flushed = false, on_disk = false, unrecorded = false;
+  bool scaled = false;  // the loss, by a GradientScaler
   double rate = 0.015625;
   std::uint64_t seed = 0;  // of the batch and of dropout
 };
@@ -42,8 +43,8 @@ enum class Rule : std::uint8_t { Sgd, Momentum, Adam, AdamW };
 struct Program {
   std::uint64_t seed = 0;
   Recipe recipe{};
-  DType dtype = DType::F32;      // of the parameters
-  DType autocast = DType::F32;   // F32: none
+  DType dtype = DType::F32;     // of the parameters
+  DType autocast = DType::F32;  // F32: none
   bool fused = true;
   Rule rule = Rule::Sgd;
   std::vector<Step> steps{};
