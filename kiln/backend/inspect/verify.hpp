@@ -20,9 +20,9 @@ struct VerifyOptions {
   /// others (softmax, a fused kernel) is compared with those, on the same device; one that is not, with itself, on
   /// copies of its operands that nothing else has used.
   Device reference{};
-  /// How near is near enough. Unless told otherwise fused kernels must give the very numbers of their steps, except in
-  /// half precision, where they round less often, and plans the very numbers of their operations, except where those
-  /// take sums. There, and with everything else, it is a share of the largest element:
+  /// How near is near enough. Unless told otherwise fused kernels must give the very numbers of their steps, and plans
+  /// those of their operations, except where these take sums. There, and with everything else, it is a share of the
+  /// largest element:
   /// 1e-10 for float64, 1e-4 for float32, 1e-2 for float16, 5e-2 for bfloat16. Integers are equal.
   /// Results that are not unique, like the singular vectors of a matrix of low rank, may differ all the same.
   std::optional<Tolerance> tolerance{};

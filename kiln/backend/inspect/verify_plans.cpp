@@ -28,10 +28,10 @@ struct VerifiedPlans::Twins final : Storage {
 
 namespace {
 
-/// What results are rounded to in a manner that depends on how they are computed: half precision, and what sums have,
-/// since their order follows that of the elements in memory.
+/// What results are rounded to in a manner that depends on how they are computed: the type of sums, since their order
+/// follows that of the elements in memory.
 std::optional<DType> rounded_by(const op::Op& op, const Call& call) {
-  std::optional<DType> rounded = half_of(op, call);
+  std::optional<DType> rounded;
   const bool sums = op::visit(op, []<class T>(const T&) {
     return T::kPattern != Pattern::Elementwise && T::kPattern != Pattern::View && T::kPattern != Pattern::Creation;
   });

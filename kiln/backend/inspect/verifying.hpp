@@ -22,9 +22,8 @@ struct Comparison {
   std::shared_ptr<VerifyCount> count = std::make_shared<VerifyCount>();
 
   /// Empty where two results agree; otherwise what difference() says. `exact`: the numbers are to be the same, unless
-  /// both were `rounded` on the way in their own manner: a fused kernel rounds to half precision less often than its
-  /// steps, and a sum may be taken in another order. Whole numbers and truth values are then anybody's guess, and are
-  /// not compared.
+  /// both were `rounded` on the way in their own manner, as a sum may be taken in another order. Whole numbers and truth
+  /// values are then anybody's guess, and are not compared.
   std::string differ(const TensorData& actual, const TensorData& expected, bool exact,
                      std::optional<DType> rounded = {}) const;
 };
@@ -82,8 +81,6 @@ class VerifiedPlans final : public Decorator {
 
 /// The coarser of two types of floats; other types are finer than any.
 std::optional<DType> coarser(std::optional<DType> rounded, DType dtype);
-/// The half precision that an operation rounds to, in the results or in between.
-std::optional<DType> half_of(const op::Op& op, const Call& call);
 /// The same values in memory of their own, in the same order.
 Values copies(const Ref<Backend>& from, Inputs values, const Device& to);
 /// "add of float32 [2, 3], 1.5"
