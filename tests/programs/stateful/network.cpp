@@ -69,15 +69,15 @@ template <int N>
 Value pool(const LayerRecipe& r, const Value& x) {
   const Tensor<N + 2> images(x);
   if (r.kind == Kind::MaxPool)
-    return nn::MaxPool<N>{.kernel = {r.kernel}, .stride = {r.stride}, .padding = {r.padding}}.forward(images);
+    return nn::MaxPool<N>{.kernel = {r.kernel}, .stride = {r.stride}, .padding = {r.padding}}.forward(images).value();
   if (r.kind == Kind::AvgPool)
-    return nn::AvgPool<N>{.kernel = {r.kernel}, .stride = {r.stride}, .padding = {r.padding}}.forward(images);
-  return flatten(nn::AdaptiveAvgPool<N>{.sizes = {1}}.forward(images), 1);
+    return nn::AvgPool<N>{.kernel = {r.kernel}, .stride = {r.stride}, .padding = {r.padding}}.forward(images).value();
+  return flatten(nn::AdaptiveAvgPool<N>{.sizes = {1}}.forward(images).value(), 1);
 }
 
 Value apply(const Plain& plain, const Value& x) {
   const auto through = [&](const auto& layer) {
-    return with_rank(x, [&](const auto& tensor) -> Value { return layer.forward(tensor); });
+    return with_rank(x, [&](const auto& tensor) -> Value { return layer.forward(tensor).value(); });
   };
   switch (plain.recipe.kind) {
     case Kind::Relu: return through(nn::Relu{});
@@ -101,36 +101,36 @@ Value apply(const Plain& plain, const Value& x) {
 }
 template <class Module>
 Value apply(const Module& module, const Value& x) {
-  return with_rank(x, [&](const auto& tensor) -> Value { return module.forward(tensor); });
+  return with_rank(x, [&](const auto& tensor) -> Value { return module.forward(tensor).value(); });
 }
 template <int N>
 Value apply(const nn::Conv<N>& conv, const Value& x) {
-  return conv.forward(Tensor<N + 2>(x));
+  return conv.forward(Tensor<N + 2>(x)).value();
 }
 template <int N>
 Value apply(const nn::ConvTranspose<N>& conv, const Value& x) {
-  return conv.forward(Tensor<N + 2>(x));
+  return conv.forward(Tensor<N + 2>(x)).value();
 }
-Value apply(const GroupNorm& norm, const Value& x) { return group_norm(x, norm.groups, norm.weight, norm.bias); }
-Value apply(const RmsNorm& norm, const Value& x) { return rms_norm(x, norm.weight); }
+Value apply(const GroupNorm& norm, const Value& x) { return group_norm(x, norm.groups, norm.weight.value(), norm.bias.value()); }
+Value apply(const RmsNorm& norm, const Value& x) { return rms_norm(x, norm.weight.value()); }
 Value apply(const Attention& attention, const Value& x) {
-  return attention.heads.forward(Tensor<3>(x), {.causal = attention.causal});
+  return attention.heads.forward(Tensor<3>(x), {.causal = attention.causal}).value();
 }
-Value apply(const nn::Lstm& lstm, const Value& x) { return lstm.forward(Tensor<3>(x)).outputs; }
+Value apply(const nn::Lstm& lstm, const Value& x) { return lstm.forward(Tensor<3>(x)).outputs.value(); }
 Value apply(const Gru& gru, const Value& x) {
-  const Value inputs = gru.input.forward(Tensor<3>(x));  // [batch, time, 3 width]
+  const Value inputs = gru.input.forward(Tensor<3>(x)).value();  // [batch, time, 3 width]
   Tensor<2> hidden = Tensor<2>(zeros({x.dim(0), inputs.dim(2) / 3}, x.device(), x.dtype()));
   Values outputs;
   for (std::int64_t t = 0; t < x.dim(1); ++t) {
     const Values a = split(at(inputs, 1, t), hidden.dim(1), 1);
-    const Values b = split(gru.hidden.forward(hidden), hidden.dim(1), 1);
+    const Values b = split(gru.hidden.forward(hidden).value(), hidden.dim(1), 1);
     const Value update = sigmoid(a[1] + b[1]);
-    hidden = Tensor<2>((1 - update) * tanh(a[2] + sigmoid(a[0] + b[0]) * b[2]) + update * hidden);
-    outputs.push_back(hidden);
+    hidden = Tensor<2>((1 - update) * tanh(a[2] + sigmoid(a[0] + b[0]) * b[2]) + update * hidden.value());
+    outputs.push_back(hidden.value());
   }
   return stack(outputs, 1);
 }
-Value apply(const nn::Embedding& embedding, const Value& x) { return embedding.forward(Tensor<2, Int>(x)); }
+Value apply(const nn::Embedding& embedding, const Value& x) { return embedding.forward(Tensor<2, Int>(x)).value(); }
 
 Value run(const Recipe& recipe, const Network& network, Value x, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {

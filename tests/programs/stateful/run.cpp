@@ -179,7 +179,7 @@ class Runner {
       const Tensor<0> unscaled = loss(model, data, step.split);
       return step.scaled ? scaler.scale(unscaled) : unscaled;
     });
-    observe(step, "loss", lost);
+    observe(step, "loss", lost.value());
     update(step, step.scaled ? scaler.unscale(std::move(grads)) : std::move(grads));
   }
 
@@ -187,7 +187,7 @@ class Runner {
     const Network& model = learner(step).network;
     const Tensor<0> one = loss(model, batch(step.seed, step.batch, device_), step.split);
     const Tensor<0> two = loss(model, batch(step.seed + 1, step.batch + 1, device_), 99);
-    observe(step, "first loss", one.detach());
+    observe(step, "first loss", one.detach().value());
     update(step, GradientsParams::from((one + two).backward(), model));
   }
 
@@ -197,7 +197,7 @@ class Runner {
     for (std::uint64_t i = 0; i < 3; ++i) {
       const Batch data = batch(step.seed + i, step.batch + static_cast<std::int64_t>(i % 2), device_);
       auto [lost, grads] = value_and_grad(model, [&](const Network& m) { return loss(m, data, step.split); });
-      observe(step, text("loss ", i), lost);
+      observe(step, text("loss ", i), lost.value());
       for (auto& [path, grad] : grads.by_path) {
         Value& sum = total.by_path[path];
         sum = sum ? sum + grad : grad;
@@ -217,7 +217,7 @@ class Runner {
     Batch data = batch(step.seed, step.batch, device_);
     data.x = data.x.require_grad();
     const Tensor<0> lost = loss(learner(step).network, data, step.split);
-    observe(step, "gradient of the inputs", grad(lost, {&data.x, 1})[0]);
+    observe(step, "gradient of the inputs", grad(lost.value(), {&data.x, 1})[0]);
   }
 
   void penalty(const Step& step) {
@@ -225,9 +225,9 @@ class Runner {
     Batch data = batch(step.seed, step.batch, device_);
     data.x = data.x.require_grad();
     const Tensor<0> lost = loss(model, data, step.split);
-    const Value by_input = grad(lost, {&data.x, 1}, {.create_graph = true})[0];
+    const Value by_input = grad(lost.value(), {&data.x, 1}, {.create_graph = true})[0];
     observe(step, "gradient of the inputs", by_input.detach());
-    update(step, GradientsParams::from(backward(lost + mean(square(by_input * 4.0))), model));
+    update(step, GradientsParams::from(backward(lost.value() + mean(square(by_input * 4.0))), model));
   }
 
   void evaluate(const Step& step) {
