@@ -21,8 +21,9 @@ enum Shared { Image, Line, Batch, Kernel, Square, Bias, Input, Hidden, kShared }
 
 /// The same numbers every time, as few as the powers of two allow in halves.
 Values operands_of(std::int64_t channels, DType dtype, const Device& device) {
-  const Shape shapes[kShared] = {{2, channels, 6, 6}, {5, channels}, {3, 4, channels}, {channels, channels, 3, 3},
-                                 {channels, channels}, {channels}, {4 * channels, channels}, {4 * channels, channels}};
+  const Shape shapes[kShared] = {{2, channels, 6, 6},        {5, channels},           {3, 4, channels},
+                                 {channels, channels, 3, 3}, {channels, channels},    {channels},
+                                 {4 * channels, channels},   {4 * channels, channels}};
   Random random(Key{static_cast<std::uint64_t>(channels)});
   Values operands;
   for (const Shape& shape : shapes) {
@@ -56,8 +57,7 @@ const Use kUses[] = {
      },
      2},
     {"conv, one half of the results",
-     [](const Values& w) { return conv(w[Image], narrow(w[Kernel], 0, 0, channels_of(w) / 2), {}); },
-     2},
+     [](const Values& w) { return conv(w[Image], narrow(w[Kernel], 0, 0, channels_of(w) / 2), {}); }, 2},
     {"conv, the other half",
      [](const Values& w) { return conv(w[Image], narrow(w[Kernel], 0, channels_of(w) / 2, channels_of(w) / 2), {}); },
      2},
@@ -195,7 +195,7 @@ TEST(SharedWeightsAlone, DISABLED_PrintDigests) {
 
 TEST(SharedWeightsAlone, GiveTheBitsOfAnotherProcess) {
   std::FILE* const other = popen(
-      text(std::filesystem::read_symlink("/proc/self/exe").string(),
+      text("env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX ", std::filesystem::read_symlink("/proc/self/exe").string(),
            " --gtest_also_run_disabled_tests --gtest_filter=SharedWeightsAlone.DISABLED_PrintDigests")
           .c_str(),
       "r");

@@ -54,7 +54,7 @@ const Call kCalls[] = {
     {"matmul", [] { return matmul(huge({k40, 1}), huge({1, k40})); }},
     {"mul", [] { return outer(huge({k40}), huge({k40})); }},
     {"kron", [] { return kron(nothing({0, k62}), nothing({1, 4})); }},
-    {"tensordot", [] { return tensordot(nothing({0, k62, 4}), nothing({k62, 4}), 2); }},
+    {"tensordot", [] { return tensordot(nothing({0, k62, 4}), nothing({k62, 4, 0}), 2); }},
     {"repeat", [] { return repeat(nothing({0, k62}), {1, 4}); }},
     {"repeat", [] { return tile(huge({k62}), {4}); }},
     {"repeat_interleave", [] { return repeat_interleave(huge({k62}), 4, 0); }},

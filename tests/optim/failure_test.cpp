@@ -278,7 +278,7 @@ TEST(MemoryShortage, LeavesAProgramUsableWhereverItOccurs) {
   ASSERT_EQ(none, 0);
   ASSERT_NE(without, with);
   int failed = 0, fitted = 0;
-  for (int64_t limit = 20; limit <= 100 && fitted < 2; limit += 2) {
+  for (int64_t limit = 20; limit <= 100 && fitted < 2; ++limit) {
     int left_out = 0;
     const auto found = trained({64, 64, large, 64, 32, 16}, limit << 20, left_out);
     ASSERT_LE(left_out, 1) << limit;

@@ -189,6 +189,8 @@ Writer random_program(const Shape& shape, int steps, Random& random) {
       if (op::domain(fn) == op::Domain::Integer) continue;
       const bool flags = op::domain(fn) == op::Domain::Bool || (op::domain(fn) == op::Domain::Any && random.below(2));
       if (flags) return writer.step(op::Binary{fn}, {any(DType::Bool), any(DType::Bool)});
+      // No number below zero is a bound.
+      if (fn == BinaryFn::SoftShrink) return writer.step(op::Binary{fn}, {any(DType::F32), any(DType::F32)});
       if (random.below(4) == 0) return writer.step(op::Binary{fn}, {maybe_number(DType::F32), any(DType::F32)});
       return writer.step(op::Binary{fn}, {any(DType::F32), maybe_number(DType::F32)});
     }
