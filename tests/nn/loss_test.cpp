@@ -39,6 +39,15 @@ TEST(CrossEntropyLoss, MayIgnoreATargetThatIsNoClassAtAll) {
   EXPECT_TRUE(std::isnan(loss.forward(logits(), Tensor<1, Int>::of({-100, -100, -100}, cpu)).item()));
 }
 
+TEST(CrossEntropyLoss, TakesNothingFromAnIgnoredRowWhateverItHolds) {
+  for (const float hazard : {-INFINITY, INFINITY, NAN}) {
+    const auto scores = Tensor<2>::of({{hazard, 0}, {0, 0}}, cpu.autodiff()).require_grad();
+    const auto loss = CrossEntropyLoss{.ignore = -100}.forward(scores, Tensor<1, Int>::of({-100, 1}, cpu));
+    EXPECT_NEAR(loss.item(), std::log(2), 1e-6) << hazard;
+    expect_values(loss.backward().of(scores), {2, 2}, {0, 0, .5, -.5});
+  }
+}
+
 TEST(CrossEntropyLoss, SaysWhatIsWrong) {
   EXPECT_THROW(loss_of({.label_smoothing = 1.5}), ArgumentError);
   EXPECT_THROW(loss_of({.class_weights = Tensor<1>::of({1, 2}, cpu)}), ShapeError);
