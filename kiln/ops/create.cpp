@@ -185,7 +185,10 @@ Value bernoulli(const Shape& shape, double probability, const Device& device, DT
 }
 Value dropout(const Value& x, double probability, std::optional<Key> key) {
   require_probability("dropout", probability);
-  return probability == 0 ? x : emit(op::Dropout{}, {x, op::key_operand(key, x.device()), probability});
+  if (probability == 0) return x;
+  const Value drawn =
+      op::key_operand(key, x.device());  // throws where a checkpointed function does not do the same again
+  return emit(op::Dropout{}, {x, drawn, probability});
 }
 
 }  // namespace kiln

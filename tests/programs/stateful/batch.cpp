@@ -53,7 +53,7 @@ void check_all(std::uint64_t first, std::uint64_t count) {
                 static_cast<unsigned long long>(report.bits), report.judged.size(), vague_in(report));
     if (report.wrong) {
       const std::string wrong = report_of(program, *report.wrong);
-      std::printf("wrong %zu\n%s", wrong.size(), wrong.c_str());
+      std::printf("%s %zu\n%s", report.wrong->plain ? "doubtful" : "wrong", wrong.size(), wrong.c_str());
     }
     std::fflush(stdout);
   }
@@ -93,7 +93,7 @@ struct Said {
   std::map<std::uint64_t, std::uint64_t> bits;
   std::optional<std::uint64_t> began;  // and did not end
   std::int64_t seen = 0, vague = 0;
-  std::vector<std::string> wrong;
+  std::vector<std::string> wrong, doubtful;
   int status = 0;
 };
 
@@ -114,10 +114,10 @@ Said listen(const char* mode, std::uint64_t first, std::uint64_t count) {
       said.seen += seen;
       said.vague += vague;
       said.began.reset();
-    } else if (std::sscanf(line, "wrong %zu", &length) == 1) {
+    } else if (std::sscanf(line, "wrong %zu", &length) == 1 || std::sscanf(line, "doubtful %zu", &length) == 1) {
       std::string report(length, ' ');
       report.resize(std::fread(report.data(), 1, length, pipe));
-      said.wrong.push_back(std::move(report));
+      (line[0] == 'w' ? said.wrong : said.doubtful).push_back(std::move(report));
     } else {
       rest += line;  // of a process that dies
     }
@@ -141,6 +141,7 @@ void check_batch(std::uint64_t first, std::uint64_t count, Outcome& outcome, std
     outcome.seen += one.seen;
     outcome.vague += one.vague;
     for (const std::string& wrong : one.wrong) outcome.wrong.push_back(wrong);
+    for (const std::string& doubtful : one.doubtful) outcome.doubtful.push_back(doubtful);
     if (!one.began && one.status != 0) outcome.wrong.push_back(text("a process ended with status ", one.status, '\n'));
     for (const auto& [seed, bits] : one.bits)
       if (const auto found = other.bits.find(seed); found != other.bits.end() && found->second != bits)
@@ -193,9 +194,11 @@ int main_of(int argc, char** argv, bool& handled) {
   }
   const Outcome outcome = run_batches(from, count, static_cast<int>(jobs));
   for (const std::string& wrong : outcome.wrong) std::printf("%s\n", wrong.c_str());
-  std::printf("%lld programs, %zu wrong; %lld observations, %lld vague\n", static_cast<long long>(outcome.programs),
-              outcome.wrong.size(), static_cast<long long>(outcome.seen), static_cast<long long>(outcome.vague));
-  return !outcome.wrong.empty();
+  for (const std::string& doubtful : outcome.doubtful) std::printf("doubtful: %s\n", doubtful.c_str());
+  std::printf("%lld programs, %zu wrong, %zu doubtful; %lld observations, %lld vague\n",
+              static_cast<long long>(outcome.programs), outcome.wrong.size(), outcome.doubtful.size(),
+              static_cast<long long>(outcome.seen), static_cast<long long>(outcome.vague));
+  return !outcome.good();
 }
 
 }  // namespace kiln::stateful

@@ -10,6 +10,11 @@ namespace kiln::stateful {
 struct Outcome {
   std::int64_t programs = 0, seen = 0, vague = 0;
   std::vector<std::string> wrong;  // a readable report each
+  std::vector<std::string>
+      doubtful;  // the plain kernels alone are far from float64: a kink or a cancellation, or a mistake
+
+  /// Chance makes one program of a thousand doubtful.
+  bool good() const { return wrong.empty() && static_cast<std::int64_t>(doubtful.size()) <= 1 + programs / 300; }
 };
 
 /// The programs of the seeds from `first` on, by `jobs` processes at a time.

@@ -79,7 +79,8 @@ class Judge {
       report.wrong = {trace[i].step,
                       text(trace[i].name, " ", trace[i].data.shape(), whose, (error <= allowed ? own : error) / size,
                            " of its norm (the plain kernels: ", own / size, "), what may be is ",
-                           (error <= allowed ? allowed_own : allowed) / size)};
+                           (error <= allowed ? allowed_own : allowed) / size),
+                      error <= allowed};
     }
     return report;
   }

@@ -8,6 +8,7 @@ namespace kiln::stateful {
 struct Finding {
   int step;
   std::string what;
+  bool plain = false;  // the processor does as the plain kernels, and these are far from float64
 };
 
 /// An observation beside what it should be; norms of tensors.

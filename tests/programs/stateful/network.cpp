@@ -111,7 +111,9 @@ template <int N>
 Value apply(const nn::ConvTranspose<N>& conv, const Value& x) {
   return conv.forward(Tensor<N + 2>(x)).value();
 }
-Value apply(const GroupNorm& norm, const Value& x) { return group_norm(x, norm.groups, norm.weight.value(), norm.bias.value()); }
+Value apply(const GroupNorm& norm, const Value& x) {
+  return group_norm(x, norm.groups, norm.weight.value(), norm.bias.value());
+}
 Value apply(const RmsNorm& norm, const Value& x) { return rms_norm(x, norm.weight.value()); }
 Value apply(const Attention& attention, const Value& x) {
   return attention.heads.forward(Tensor<3>(x), {.causal = attention.causal}).value();

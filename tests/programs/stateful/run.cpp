@@ -96,7 +96,8 @@ class Runner {
   Tensor<0> loss(const Network& network, const Batch& batch, std::size_t split) const {
     const Tensor<2> y(forward(network, batch.x, split));
     switch (program_.recipe.loss) {
-      case Loss::CrossEntropy: return nn::CrossEntropyLoss{}.forward(y, Tensor<1, Int>(batch.target));
+      case Loss::CrossEntropy:  // of logits that are bounded: what is left of a probability near 1 has few digits
+        return nn::CrossEntropyLoss{}.forward(2 * y.tanh(), Tensor<1, Int>(batch.target));
       case Loss::Smoothed:
         return nn::CrossEntropyLoss{.label_smoothing = 0.125}.forward(y, Tensor<1, Int>(batch.target));
       case Loss::Mse: return nn::MseLoss{}.forward(y.to(setting_.dtype), Tensor<2>(batch.target));

@@ -22,6 +22,8 @@ TEST_P(StatefulPrograms, HaveTheValuesAndTheBitsOfTheirMeaning) {
   const Outcome outcome = run_batches(static_cast<std::uint64_t>(GetParam()) * count, count, 1);
   EXPECT_EQ(outcome.programs, static_cast<std::int64_t>(count));
   for (const std::string& wrong : outcome.wrong) ADD_FAILURE() << wrong;
+  EXPECT_TRUE(outcome.good()) << outcome.doubtful.size() << " are doubtful, the first: "
+                              << (outcome.doubtful.empty() ? std::string() : outcome.doubtful[0]);
   // An error bound that lets anything pass proves nothing.
   EXPECT_GT(outcome.seen, outcome.programs * 10);
   EXPECT_LT(outcome.vague, outcome.seen / 10);
