@@ -23,7 +23,9 @@ const char* CalledAs::function() { return called_function; }
 
 std::string CalledAs::rename(const char* function, std::string_view sentence) {
   if (!function) return std::string(sentence);
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '+'; };
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '+';
+  };
   std::size_t end = 0;
   while (end < sentence.size() && is_letter(sentence[end])) ++end;
   if (end && sentence.substr(end).starts_with(": ")) sentence.remove_prefix(end + 2);

@@ -129,8 +129,7 @@ std::string describe(const Json& json) {
         if constexpr (std::is_same_v<T, std::nullptr_t>) return "null";
         else if constexpr (std::is_same_v<T, Json::List>) return "a list";
         else if constexpr (std::is_same_v<T, Json::Object>) return "an object";
-        else if constexpr (std::is_same_v<T, std::string>)
-          return text('"', shown(value), '"');
+        else if constexpr (std::is_same_v<T, std::string>) return text('"', shown(value), '"');
         else return text(value);
       },
       json.is);

@@ -122,7 +122,7 @@ double TensorData::at(std::int64_t index) const {
 #define KILN_INSTANTIATE(T)                                                \
   template TensorData TensorData::of<T>(const Shape&, std::span<const T>); \
   template std::span<const T> TensorData::as<T>() const&;                  \
-  template std::span<T> TensorData::as<T>() &;                             \
+  template std::span<T> TensorData::as<T>()&;                              \
   template std::vector<T> TensorData::to_vector<T>() const;
 KILN_INSTANTIATE(double)
 KILN_INSTANTIATE(float)

@@ -285,9 +285,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
       inner_->run(step.op, {in, out, last_uses(in)});
     } catch (const Error& wrong) {
       error = with_sentence(wrong, segment.placed(step.entry, wrong.message()));
-    } catch (...) {
-      error = std::current_exception();
-    }
+    } catch (...) { error = std::current_exception(); }
   }
   if (has_parts(step) && (failure || (error && is_of_memory(error)))) {
     run_parts(stream, step, error);

@@ -7,8 +7,8 @@ namespace kiln::nn {
 
 void require_trainable(std::string_view function, const std::string& path, const Value& param) {
   const Device device = param.device();
-  require<AutodiffError>(device.is_autodiff(), function, ": parameter '", path, "' was made on the plain device ", device,
-                         "; make the model on device.autodiff()");
+  require<AutodiffError>(device.is_autodiff(), function, ": parameter '", path, "' was made on the plain device ",
+                         device, "; make the model on device.autodiff()");
   require<AutodiffError>(param.tracked() && param.tape()->is_leaf(), function, ": parameter '", path,
                          "' was assigned a tensor that is no parameter; write nn::Param(tensor)");
 }

@@ -85,8 +85,8 @@ struct TakenAs<F, M> : TakenAs<decltype(&F::template operator()<M>), void> {};
 template <class F, class M>
 requires std::is_function_v<F> struct TakenAs<F, M> : TakenAs<F*, void> {};
 template <class F, class M>
-requires(std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>)
-struct TakenAs<F, M> : TakenAs<F, void> {};
+requires(std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) struct TakenAs<F, M> : TakenAs<F, void> {
+};
 
 }  // namespace nn
 

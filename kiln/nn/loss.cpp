@@ -7,9 +7,9 @@ namespace {
 
 Value loss_of(const CrossEntropyLoss& loss, const Tensor<2>& logits, const Tensor<1, Int>& targets,
               kiln::Reduction reduction) {
-  return cross_entropy(
-      logits.value(), targets.value(),
-      {.weights = loss.class_weights, .ignore = loss.ignore, .label_smoothing = loss.label_smoothing}, reduction);
+  return cross_entropy(logits.value(), targets.value(),
+                       {.weights = loss.class_weights, .ignore = loss.ignore, .label_smoothing = loss.label_smoothing},
+                       reduction);
 }
 
 }  // namespace

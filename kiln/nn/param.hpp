@@ -53,11 +53,11 @@ class Param : public Tensor<D> {
 template <int D>
 Param(const Tensor<D>&) -> Param<D>;
 
-#define KILN_NO_UPDATE(symbol)                                                                                        \
-  template <int D, Operand Y>                                                                                         \
-  Param<D>& operator symbol(Param<D>& p, const Y&) {                                                                  \
-    static_assert(D < 0, "a parameter is not updated in place: write p = nn::Param(p * y), which makes a new one");   \
-    return p;                                                                                                         \
+#define KILN_NO_UPDATE(symbol)                                                                                      \
+  template <int D, Operand Y>                                                                                       \
+  Param<D>& operator symbol(Param<D>& p, const Y&) {                                                                \
+    static_assert(D < 0, "a parameter is not updated in place: write p = nn::Param(p * y), which makes a new one"); \
+    return p;                                                                                                       \
   }
 KILN_NO_UPDATE(+=)
 KILN_NO_UPDATE(-=)

@@ -114,9 +114,10 @@ constexpr bool is_option() {
 template <class Member>
 struct Checked {
   static constexpr bool kShared = reflect::SmartPointer<Member> && !is_unique_pointer<Member>;
-  static_assert(!kShared || is_option<Member>(),
-                "copies of a module would share what this pointer points to: hold the module itself or a unique_ptr, or "
-                "say kHoldsNoTensors of what it points to");
+  static_assert(
+      !kShared || is_option<Member>(),
+      "copies of a module would share what this pointer points to: hold the module itself or a unique_ptr, or "
+      "say kHoldsNoTensors of what it points to");
   static_assert(kShared || is_option<Member>(),
                 "a module has a member that may hold tensors and cannot be looked into, so that they would be neither "
                 "trained nor saved: make it a plain struct without constructors and private fields, give it a layers() "

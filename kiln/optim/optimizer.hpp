@@ -52,8 +52,8 @@ class Optimizer {
     static_assert(UpdateRule<Rule>);
     rule_.check();
     nn::require_trainable(Rule::kName, model);
-    visit_params(
-        model, [&](const std::string& path, const auto& param) { states_[path] = state_of(path, param.value()); });
+    visit_params(model,
+                 [&](const std::string& path, const auto& param) { states_[path] = state_of(path, param.value()); });
   }
 
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters

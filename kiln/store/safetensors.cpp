@@ -113,10 +113,12 @@ std::int64_t byte_length(const Entry& entry, std::string_view file) {
 
 void check_extent(const Entry& entry, std::int64_t data_size, std::string_view file) {
   require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", shown(entry.name),
-                     "': bytes ", entry.begin, " to ", entry.end, " do not lie within the file's ", data_size, " bytes of data");
+                     "': bytes ", entry.begin, " to ", entry.end, " do not lie within the file's ", data_size,
+                     " bytes of data");
   const std::int64_t expected = byte_length(entry, file);
   require<DataError>(entry.end - entry.begin == expected, file, ": tensor '", shown(entry.name),
-                     "': ", name(entry.dtype), " ", entry.shape, " takes ", expected, " bytes, its offsets span ", entry.end - entry.begin);
+                     "': ", name(entry.dtype), " ", entry.shape, " takes ", expected, " bytes, its offsets span ",
+                     entry.end - entry.begin);
 }
 
 /// `entries` sorted by place: each must begin where the one before ends, the last must end the file.
@@ -127,8 +129,7 @@ void check_cover(const std::vector<Entry>& entries, std::int64_t data_size, std:
     require<DataError>(entry.begin >= covered, file, ": tensors '", shown(before), "' and '", shown(entry.name),
                        "' overlap");
     require<DataError>(entry.begin == covered, file, ": ", entry.begin - covered, " bytes before tensor '",
-                       shown(entry.name),
-                       "' belong to no tensor");
+                       shown(entry.name), "' belong to no tensor");
     covered = entry.end;
     before = entry.name;
   }

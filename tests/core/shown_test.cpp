@@ -13,8 +13,10 @@ TEST(Shown, EscapesWhatATerminalObeys) {
   EXPECT_EQ(shown("\x1b[31mred\n"), "\\x1b[31mred\\x0a");
   EXPECT_EQ(shown(std::string_view("a\0b\x7f", 4)), "a\\x00b\\x7f");
   EXPECT_EQ(shown("größe"), "größe");
-  EXPECT_EQ(shown("\xc2\x9b" "31m"), "\\xc2\\x9b31m");  // the one-letter form of "\x1b["
-  EXPECT_EQ(shown("\xff\xc3"), "\\xff\\xc3");           // no UTF-8
+  EXPECT_EQ(shown("\xc2\x9b"
+                  "31m"),
+            "\\xc2\\x9b31m");                  // the one-letter form of "\x1b["
+  EXPECT_EQ(shown("\xff\xc3"), "\\xff\\xc3");  // no UTF-8
 }
 
 TEST(Shown, LeavesTheMiddleOfLongNamesOut) {

@@ -82,13 +82,14 @@ std::vector<std::string> paths_of(const Collections& model) {
 }
 
 TEST(Parts, OfEveryCollectionAreVisited) {
-  EXPECT_EQ(paths_of(collections()),
-            (std::vector<std::string>{"named.a.weight", "named.a.bias", "named.b.weight", "named.b.bias",
-                                      "numbered.100.weight", "numbered.100.bias", "numbered.12.weight",
-                                      "numbered.12.bias", "numbered.7.weight", "numbered.7.bias", "by_task.Names",
-                                      "pair.0.weight", "pair.0.bias", "tuple.1.weight", "tuple.1.bias",
-                                      "pointer.weight", "pointer.bias", "deque.0.weight", "deque.0.bias",
-                                      "nested.0.weight", "nested.0.bias", "scaled.0"}));
+  EXPECT_EQ(
+      paths_of(collections()),
+      (std::vector<std::string>{"named.a.weight",      "named.a.bias",      "named.b.weight",     "named.b.bias",
+                                "numbered.100.weight", "numbered.100.bias", "numbered.12.weight", "numbered.12.bias",
+                                "numbered.7.weight",   "numbered.7.bias",   "by_task.Names",      "pair.0.weight",
+                                "pair.0.bias",         "tuple.1.weight",    "tuple.1.bias",       "pointer.weight",
+                                "pointer.bias",        "deque.0.weight",    "deque.0.bias",       "nested.0.weight",
+                                "nested.0.bias",       "scaled.0"}));
   EXPECT_EQ(num_params(collections()), 10 * 3 + 2 + 2);
 }
 

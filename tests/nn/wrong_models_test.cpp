@@ -25,7 +25,9 @@ struct Deep {
 
 /// The projection of block 1 takes 3 where it is given 4.
 Deep deep(const Device& on) {
-  const auto linear = [&](std::int64_t in, std::int64_t out) { return nn::LinearConfig{.in = in, .out = out}.init(on); };
+  const auto linear = [&](std::int64_t in, std::int64_t out) {
+    return nn::LinearConfig{.in = in, .out = out}.init(on);
+  };
   return {{{linear(2, 4), linear(4, 2)}, {linear(2, 4), linear(3, 2)}}, nn::Param(ones({3, 5}, on))};
 }
 
@@ -60,9 +62,8 @@ TEST(WrongModels, AreToldWhyThereIsNoGradient) {
   const Tensor<2> x = ones({3, 2}, device);
   EXPECT_EQ(sentence_of([&] { return value_and_grad(model, [&](const nn::Linear&) { return x.sum(); }).loss; }),
             "AutodiffError: value_and_grad: the loss does not depend on the model's parameters");
-  EXPECT_EQ(sentence_of([&] {
-              return value_and_grad(model, [&](const nn::Linear&) { return fresh.forward(x).sum(); }).loss;
-            }),
+  EXPECT_EQ(sentence_of(
+                [&] { return value_and_grad(model, [&](const nn::Linear&) { return fresh.forward(x).sum(); }).loss; }),
             "AutodiffError: value_and_grad: the loss does not depend on the model's parameters, though on others");
   EXPECT_EQ(sentence_of([&] {
               const NoGrad pause;
@@ -86,9 +87,7 @@ TEST(WrongModels, AreToldOfAParameterThatIsNoneAnyMore) {
   nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(device);
   Tensor<2>& weight = model.weight;  // behind the parameter's back
   weight = weight * 2;
-  EXPECT_EQ(sentence_of([&] {
-              return value_and_grad(model, [](const nn::Linear& m) { return m.weight.sum(); }).loss;
-            }),
+  EXPECT_EQ(sentence_of([&] { return value_and_grad(model, [](const nn::Linear& m) { return m.weight.sum(); }).loss; }),
             "AutodiffError: value_and_grad: parameter 'weight' was assigned a tensor that is no parameter; write "
             "nn::Param(tensor)");
 }

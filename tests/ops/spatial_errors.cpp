@@ -22,8 +22,10 @@ Value integers(const Shape& shape, int value = 1) { return full(shape, value, De
 
 const WrongCall kCalls[] = {
     // pools
-    {"ArgumentError: adaptive_max_pool: sizes [2] need 2 entries", [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2}); }},
-    {"ArgumentError: adaptive_max_pool: sizes [2, 0] must be positive", [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2, 0}); }},
+    {"ArgumentError: adaptive_max_pool: sizes [2] need 2 entries",
+     [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2}); }},
+    {"ArgumentError: adaptive_max_pool: sizes [2, 0] must be positive",
+     [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2, 0}); }},
     {"ShapeError: adaptive_max_pool: [1, 1, 0] has nothing to pool", [] { adaptive_max_pool(floats({1, 1, 0}), {2}); }},
     {"ShapeError: adaptive_max_pool: needs [batch, channels, 1 to 3 spatial dimensions], got float32 [4, 4]",
      [] { adaptive_max_pool(floats({4, 4}), {2}); }},

@@ -61,7 +61,8 @@ const Case kCases[] = {
        const Value index = slices(wrong);
        return select(reshape(x, {12}), 0, ravel_index({&index, 1}, {3}));
      }},
-    {"cross_entropy", [](const Value& x, bool wrong) { return cross_entropy_each(x, indices({0, wrong ? 1000 : 1, 3})); }},
+    {"cross_entropy",
+     [](const Value& x, bool wrong) { return cross_entropy_each(x, indices({0, wrong ? 1000 : 1, 3})); }},
     {"max_unpool",
      [](const Value& x, bool wrong) {
        return max_unpool(reshape(x, {3, 4, 1}),

@@ -17,8 +17,8 @@ struct GraphBody : RefCounted {
     op::Op op;
     std::vector<Operand> in;
     Descs results;
-    std::int32_t first = 0;  // the number of the first result
-    bool recorded = true;    // grad_enabled() when it was captured
+    std::int32_t first = 0;         // the number of the first result
+    bool recorded = true;           // grad_enabled() when it was captured
     std::vector<Operand> causes{};  // it fails where one of these does (FailsWith)
   };
 

@@ -24,7 +24,7 @@ std::string reason(std::int64_t bytes) {
 
 [[noreturn]] void fail_out_of_memory(std::size_t bytes, const Purpose& purpose) {
   const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
-  const auto wanted = static_cast<std::int64_t>(std::min<std::size_t>(bytes, INT64_MAX));
+  const auto wanted = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX));
   fail<MemoryError>("cpu: ", what, " needs ", bytes, " bytes (", text_of_bytes(wanted),
                     "), for which there is no room: ", reason(wanted), "; ", memory_report());
 }

@@ -15,7 +15,7 @@ struct Histogram {
 };
 struct HistogramOptions {
   TensorOption weights{};  // of x's shape; each element counts as much
-  bool density = false;  // counts divided by their sum and the widths of the bins
+  bool density = false;    // counts divided by their sum and the widths of the bins
 };
 /// Bin i holds edges[i] <= x < edges[i + 1]; the last edge belongs to the last bin. What lies outside, and NaN, is not
 /// counted. `edges` ascend.

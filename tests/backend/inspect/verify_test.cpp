@@ -167,15 +167,16 @@ class Stale final : public Decorator {
 
 TEST(Verify, ComparesWhatTheProgramWasGivenAndNotASecondRunOfIt) {
   const Ref<Backend> cpu = Device::cpu().handle();
-  for (const Device& device : {Device(make_ref<Stale>(cpu, false)),
-                               Device(make_ref<fusion::Fusion>(make_ref<Stale>(cpu, false))),
-                               Device(make_ref<Stale>(make_ref<fusion::Fusion>(cpu), true))})
+  for (const Device& device :
+       {Device(make_ref<Stale>(cpu, false)), Device(make_ref<fusion::Fusion>(make_ref<Stale>(cpu, false))),
+        Device(make_ref<Stale>(make_ref<fusion::Fusion>(cpu), true))})
     for (const bool to_reference : {false, true}) {
       const Verify verify(device, {.reference = to_reference ? Device::parse("reference") : Device()});
       const Value x = reshape(arange(0.0, 12.0, 1.0, verify.device(), DType::F32), {3, 4}) + 1;
       const Value weight = from_data(TensorData::of<float>({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), verify.device());
       // Once is right: that Verify computes it too is not a second use.
-      const std::string right = complaint([&] { EXPECT_EQ(matmul(x, weight).data().at(0), 1 + 2 * 3 + 3 * 5 + 4 * 7); });
+      const std::string right =
+          complaint([&] { EXPECT_EQ(matmul(x, weight).data().at(0), 1 + 2 * 3 + 3 * 5 + 4 * 7); });
       EXPECT_EQ(right, "nothing");
       const std::string wrong = complaint([&] { (void)matmul(x, weight).data(); });
       expect_parts(wrong, {"matmul of float32 [3, 4], float32 [4, 2]", "6 of 6 elements differ"});

@@ -162,7 +162,8 @@ void run_piece(const Product& p, const PackedRight* right, const Finisher* finis
   for (int64_t k = 0; k < p.k; k += kDepth) {
     const int64_t depth = std::min(kDepth, p.k - k), step = packed_size(kBlock, depth);
     pack_blocks<pack_left>(rows_of(p, index, row, k), rows, depth, left);
-    if (!right) pack_blocks<pack_right>(columns_of(p.b, p.b.offset(p.batch, index), column, k), columns, depth, own_right);
+    if (!right)
+      pack_blocks<pack_right>(columns_of(p.b, p.b.offset(p.batch, index), column, k), columns, depth, own_right);
     const uint16_t* const columns_packed = right ? right->at(index, column, k) : own_right;
     for (int64_t j = 0; j < across; ++j)
       for (int64_t i = 0; i < down; ++i)

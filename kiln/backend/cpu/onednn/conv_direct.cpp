@@ -77,9 +77,7 @@ struct DirectWeight {
   int64_t out, in;
   Spatial kernel;
 
-  std::size_t size() const {
-    return static_cast<std::size_t>(Geometry::product(kernel) * in * padded_channels(out));
-  }
+  std::size_t size() const { return static_cast<std::size_t>(Geometry::product(kernel) * in * padded_channels(out)); }
   /// Calls f(plain, packed) for every number: its place in [out, in, rows, columns] and in that order.
   template <class F>
   void each(F&& f) const {
