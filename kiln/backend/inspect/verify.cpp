@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
+#include <utility>
 
 #include "kiln/backend/inspect/verifying.hpp"
 #include "kiln/ops/autocast.hpp"
@@ -92,7 +92,7 @@ static Value copy_of(const Ref<Backend>& from, const Value& value, const Device&
   if (node.strides.size() != rank) return Value(to.backend().upload(from->download(value), to));
   std::vector<int> order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), [&](int dim) { return node.strides[dim]; });
+  std::ranges::sort(order, {}, [&](int dim) { return std::pair(-node.strides[dim], dim); });
   auto once = make_ref<Node>(Desc{{}, node.desc.dtype}, node.device);
   for (const int dim : order) {
     once->desc.shape.push_back(node.strides[dim] == 0 ? std::min<std::int64_t>(1, node.desc.shape[dim])

@@ -62,7 +62,10 @@ Distinct distinct_slices(std::string_view op, const Value& x, int dim, bool sort
       return 0;
     };
     if (sorted)
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return compare(a, b) < 0; });
+      std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+        const int order_of_values = compare(a, b);
+        return order_of_values ? order_of_values < 0 : a < b;  // of equals the first comes first
+      });
     for (std::size_t i = 0; i < count; ++i) {
       if (i == 0 || compare(order[i - 1], order[i]) != 0) {
         firsts.push_back(order[i]);

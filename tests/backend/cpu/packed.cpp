@@ -121,7 +121,7 @@ class Hiding {
   void pack(const std::byte*, std::byte*) const {}
 
  private:
-  float factor_;
+  [[maybe_unused]] float factor_;
 };
 struct Holding {
   Scale inner;
