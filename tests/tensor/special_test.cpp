@@ -4,23 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <type_traits>
-
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/masked.hpp"
+#include "tests/tensor/same.hpp"
 
 namespace kiln {
 namespace {
-
-testing::AssertionResult same(const auto& a, const auto& b) {
-  const TensorData x = a.data(), y = b.data();
-  if (x.shape() == y.shape() && x.dtype() == y.dtype() && std::ranges::equal(x.bytes(), y.bytes()))
-    return testing::AssertionSuccess();
-  return testing::AssertionFailure() << text(a) << " is not " << text(b);
-}
-template <class Expected, class Found>
-inline constexpr bool kIs = std::is_same_v<Expected, std::remove_cvref_t<Found>>;
 
 Device device() { return Device::best(); }
 Tensor<2> matrix() { return Tensor<2>::of({{0.25, 0.5, 0.75}, {0.3, 0.6, 0.9}}, device()); }

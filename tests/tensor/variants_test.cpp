@@ -1,9 +1,6 @@
 // Typed forms of functions that are asked for now and then: ranks and kinds, and the values of the functions of Values.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <type_traits>
-
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/attention.hpp"
 #include "kiln/tensor/combine.hpp"
@@ -15,18 +12,10 @@
 #include "kiln/tensor/order.hpp"
 #include "kiln/tensor/signal.hpp"
 #include "kiln/tensor/statistics.hpp"
+#include "tests/tensor/same.hpp"
 
 namespace kiln {
 namespace {
-
-testing::AssertionResult same(const auto& a, const auto& b) {
-  const TensorData x = a.data(), y = b.data();
-  if (x.shape() == y.shape() && x.dtype() == y.dtype() && std::ranges::equal(x.bytes(), y.bytes()))
-    return testing::AssertionSuccess();
-  return testing::AssertionFailure() << text(a) << " is not " << text(b);
-}
-template <class Expected, class Found>
-inline constexpr bool kIs = std::is_same_v<Expected, std::remove_cvref_t<Found>>;
 
 Device device() { return Device::best(); }
 Tensor<2> matrix() { return Tensor<2>::of({{3, 1, 2}, {1, 4, 0.5}, {2, 0.5, 5}}, device()); }
