@@ -5,12 +5,12 @@
 #include <functional>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/ops/functions/attention.hpp"
-#include "kiln/ops/functions/index.hpp"
-#include "kiln/ops/functions/order.hpp"
-#include "kiln/ops/functions/pool.hpp"
-#include "kiln/ops/functions/resample.hpp"
-#include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/index/index.hpp"
+#include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "kiln/ops/spatial/pool.hpp"
+#include "kiln/ops/spatial/resample.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // KILN_THREADS=1 ./dev bench linalg --benchmark_filter=svd
 #include <benchmark/benchmark.h>
 
-#include "kiln/ops/functions/linalg.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The public functions, and which of them no test calls.
 
-What is public is read from the headers: the functions of kiln/ops/functions*, the free functions of kiln/tensor/ and
-the methods of Tensor. What is called is read from the symbols of the tests' object files, so that neither a comment
+What is public is read from the headers: the functions of kiln/ops/functions.hpp and of the chapters beside it, the free
+functions of kiln/tensor/ and the methods of Tensor. What is called is read from the symbols of the tests' object files, so that neither a comment
 nor a function of the same name in a test counts as a call."""
 import argparse
 import pathlib
@@ -11,6 +11,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Headers of kiln/ops that hold parts of functions and ops, which nobody else calls.
+PARTS = {"scalar_math", "slopes", "precision", "special_math", "functions", "point", "matrix", "update", "interpolation",
+         "draws", "taps"}
 KEYWORDS = {"requires", "static_assert", "decltype", "noexcept", "sizeof", "if", "for", "while", "switch", "return",
             "explicit", "operator", "alignas", "append"}  # append: how a type is written in sentences
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
@@ -21,12 +24,13 @@ MACRO_ROW = re.compile(r"^KILN_(UNARY|PREDICATE|BINARY|COMPARISON)\(\w+, (\w+)",
 
 def elementwise():
     """The functions of elementwise.def."""
-    return [match[2] for match in MACRO_ROW.finditer((ROOT / "kiln/ops/elementwise.def").read_text())]
+    return [match[2] for match in MACRO_ROW.finditer((ROOT / "kiln/ops/elementwise/elementwise.def").read_text())]
 
 
 def special():
     """The functions of special.def."""
-    return re.findall(r"^KILN_SPECIAL_OF_\d\(\w+, (\w+)", (ROOT / "kiln/ops/special.def").read_text(), re.MULTILINE)
+    rows = (ROOT / "kiln/ops/special/special.def").read_text()
+    return re.findall(r"^KILN_SPECIAL_OF_\d\(\w+, (\w+)", rows, re.MULTILINE)
 
 
 def columns(row):
@@ -43,7 +47,7 @@ def columns(row):
 
 def slopes():
     """What the gradients in elementwise.def call: the gradient checks of those rows are their proof."""
-    rows = (ROOT / "kiln/ops/elementwise.def").read_text().split("\n")
+    rows = (ROOT / "kiln/ops/elementwise/elementwise.def").read_text().split("\n")
     gradients = [", ".join(columns(row)[4:]) for row in rows if re.match(r"KILN_(UNARY|BINARY)\(", row)]
     return {name for gradient in gradients for name in re.findall(r"\b(\w+)\(", gradient)}
 
@@ -78,17 +82,18 @@ def declared(path, scope=()):
 
 def value_functions():
     """{header: names} of the functions over Value."""
-    headers = [ROOT / "kiln/ops/functions.hpp", *sorted((ROOT / "kiln/ops/functions").glob("*.hpp"))]
-    headers.remove(ROOT / "kiln/ops/functions/taps.hpp")  # parts of grid_sample, deform_conv2d and roi_align
+    chapters = [header for header in sorted((ROOT / "kiln/ops").glob("*/*.hpp"))
+                if not header.stem.endswith("_ops") and header.parent.name != "planned" and header.stem not in PARTS]
+    headers = [ROOT / "kiln/ops/functions.hpp", *chapters]
     names = {str(header.relative_to(ROOT)): declared(header) for header in headers}
     names["kiln/ops/functions.hpp"] += elementwise()
-    names["kiln/ops/functions/special.hpp"] += special()
+    names["kiln/ops/special/special.hpp"] += special()
     return names
 
 
 def typed_functions():
     """{header: names} of the free functions over Tensor."""
-    names = {str(header.relative_to(ROOT)): declared(header) for header in sorted((ROOT / "kiln/tensor").glob("*.hpp"))}
+    names = {str(header.relative_to(ROOT)): declared(header) for header in sorted((ROOT / "kiln/tensor").rglob("*.hpp"))}
     names["kiln/tensor/special.hpp"] += special()
     return names
 

@@ -9,8 +9,7 @@ from sources import ROOT
 # What is drawn of a folder, and the programs that see it, nearest first. A folder also stands for those beneath it
 # that are not named; kernels and gradients get the most.
 FOLDERS = {
-    "kiln/ops": (6, "ops golden random autodiff tensor nn"),
-    "kiln/ops/functions": (3, "ops golden tensor nn"),
+    "kiln/ops": (9, "ops golden random autodiff tensor nn"),
     "kiln/autodiff": (1, "autodiff programs random nn"),
     "kiln/fusion": (2, "fusion random inspect ops"),
     "kiln/backend/capture": (0.5, "tensor programs"),

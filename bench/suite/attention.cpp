@@ -1,5 +1,5 @@
 // Scaled dot-product attention of 16 heads over 512 positions of width 64, forward and with its gradients.
-#include "kiln/ops/functions/attention.hpp"
+#include "kiln/ops/sequence/attention.hpp"
 #include "bench/suite/workload.hpp"
 #include "kiln/autodiff/backward.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "kiln/autodiff/renewal.hpp"
+#include "kiln/autodiff/rematerialisation.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/fails_with.hpp"
 
@@ -42,11 +42,11 @@ class Pass {
 
   void pull_back(Pending& at) {
     if (at.record->again) return run_again(at);
-    Backward backward = renewals_.backward(at.record, std::move(at.grads));
+    Backward backward = rematerialisations_.backward(at.record, std::move(at.grads));
     op::visit(*at.record->op, [&](const auto& op) { op.vjp(backward); });
     for (int i = 0; i < backward.arity(); ++i)
       add(at.record->in[static_cast<std::size_t>(i)], std::move(backward.into()[static_cast<std::size_t>(i)]));
-    renewals_.forget(*at.record);
+    rematerialisations_.forget(*at.record);
   }
 
  private:
@@ -65,7 +65,7 @@ class Pass {
 
   using Slot = std::pair<const std::uint64_t, Pending>;
   std::map<std::uint64_t, Pending, std::less<>, SpareAllocator<Slot>> pending_;
-  Renewals renewals_;
+  Rematerialisations rematerialisations_;
 };
 
 Value seed_of(const Value& output, const Value& seed) {

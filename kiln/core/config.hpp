@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/suggest.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/json.hpp"
-#include "kiln/core/reflect_enum.hpp"
-#include "kiln/core/reflect_values.hpp"
-#include "kiln/core/shown.hpp"
-#include "kiln/core/suggest.hpp"
+#include "kiln/core/reflect/reflect_enum.hpp"
+#include "kiln/core/reflect/reflect_values.hpp"
 
 namespace kiln {
 

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 namespace {

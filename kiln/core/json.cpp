@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "kiln/core/error.hpp"
-#include "kiln/core/shown.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
 
 namespace kiln {
 namespace {

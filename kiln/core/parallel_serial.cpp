@@ -1,5 +1,5 @@
 // parallel.hpp where there are no threads: the same pieces, in order, on the caller.
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/core/grain.hpp"
 
 namespace kiln {

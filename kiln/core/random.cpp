@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 

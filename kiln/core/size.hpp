@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 

@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/core/grain.hpp"
-#include "kiln/core/shown.hpp"
 
 namespace kiln {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/data/permutation.hpp"
 
 namespace kiln {

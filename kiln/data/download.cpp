@@ -10,7 +10,7 @@
 
 #include <curl/curl.h>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/data/part_file.hpp"
 
 namespace kiln {

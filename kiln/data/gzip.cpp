@@ -5,7 +5,7 @@
 
 #include <zlib.h>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/data/gzip.hpp"
 
 namespace kiln {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/data/sha256.hpp"
 
 namespace kiln {

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "kiln/ops/sequence.hpp"
+#include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "kiln/core/shown.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/device.hpp"
 

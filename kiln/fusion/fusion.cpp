@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "kiln/core/called_as.hpp"
+#include "kiln/core/error/called_as.hpp"
 #include "kiln/fusion/part.hpp"
 #include "kiln/ops/device.hpp"
 #include "kiln/ops/fails_with.hpp"
@@ -179,10 +179,10 @@ TensorData Fusion::download(const Value& value) {
   return inner_->download(value);
 }
 
-void Fusion::settle(Inputs values) {
+void Fusion::run_pending(Inputs values) {
   for (const Value& value : values) wait_for(value);
   for (const Value& value : values) throw_if_failed(value);
-  inner_->settle(values);
+  inner_->run_pending(values);
 }
 
 Backend::State Fusion::state(const Value& value) const {
@@ -249,7 +249,8 @@ void Fusion::run_plan(Stream& stream) {
   if (fresh && logs())
     std::fprintf(stderr, "fusion: %zu operations become %zu:\n%s", segment.size(), plan->steps.size(),
                  describe(*plan, segment).c_str());
-  for (const Derivation& derivation : plan->derivations) segment.add_number(derivation.of(segment.numbers()));
+  for (const ConstantFold& constant_fold : plan->constant_folds)
+    segment.add_number(constant_fold.of(segment.numbers()));
   if (failed_)
     for (std::uint32_t i = 0; i < segment.values().size(); ++i)
       if (const Ref<Failure> failure = failure_of(segment.values()[i])) stream.lose(i, failure);

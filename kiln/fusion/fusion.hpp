@@ -26,7 +26,7 @@ class Fusion final : public Backend {
   /// Runs what this thread has asked for.
   void flush() override;
   /// Runs what the values wait for. Throws what went wrong with the operations that led to one of them.
-  void settle(Inputs values) override;
+  void run_pending(Inputs values) override;
   State state(const Value& value) const override;
   /// Runs what every thread has asked for.
   void sync() override;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kiln/ops/sequence.hpp"
+#include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -144,7 +144,7 @@ Part part_of(const op::Op& op, size_t operands, const std::vector<bool>& wanted)
       return part_of(o, wanted);
     } else if constexpr (std::is_same_v<T, op::Blocked>) {
       return part_of(*o.sequence, operands, wanted);
-    } else if constexpr (std::is_same_v<T, op::Together>) {
+    } else if constexpr (std::is_same_v<T, op::Horizontal>) {
       return part_of(*o.parts, wanted);
     } else {
       Part part{op, {}};

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "kiln/fusion/blocks.hpp"
-#include "kiln/fusion/draft.hpp"
 #include "kiln/fusion/epilogues.hpp"
-#include "kiln/fusion/together.hpp"
-#include "kiln/ops/sequence.hpp"
+#include "kiln/fusion/horizontal.hpp"
+#include "kiln/fusion/simplification.hpp"
+#include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -44,7 +44,7 @@ class Planner {
  public:
   explicit Planner(const Segment& segment)
       : segment_(segment),
-        draft_(segment),
+        simplified_(segment),
         needed_(segment.values().size()),
         group_of_(segment.values().size(), kNone),
         folded_(segment.values().size()),
@@ -54,13 +54,13 @@ class Planner {
   Plan make() {
     find_needed();
     list_readers();
-    for (std::uint32_t i = 0; i < draft_.size(); ++i) {
-      const Segment::Entry& entry = draft_.entries()[i];
+    for (std::uint32_t i = 0; i < simplified_.size(); ++i) {
+      const Segment::Entry& entry = simplified_.entries()[i];
       if (!is_needed(entry)) continue;
       if (elementwise(entry.op)) {
         join(i);
       } else if (!fold(i)) {
-        for (const Reference operand : draft_.operands(entry)) settle(operand);
+        for (const Reference operand : simplified_.operands(entry)) settle(operand);
         // A user's kernel may read whatever the user could when asking for it.
         if (std::holds_alternative<op::Custom>(entry.op.is)) close_all();
         emit(i);
@@ -69,9 +69,9 @@ class Planner {
     close_all();
     join_epilogues(plan_, segment_);
     group_into_blocks(plan_, segment_);
-    join_small(plan_, segment_);
+    fuse_horizontally(plan_, segment_);
     note_releases();
-    plan_.derivations = draft_.derivations();
+    plan_.constant_folds = simplified_.constant_folds();
     return std::move(plan_);
   }
 
@@ -94,16 +94,16 @@ class Planner {
   // What may fail is run although nobody reads it: an error is never lost.
   bool is_needed(const Segment::Entry& entry) const {
     return may_fail(entry.op) ||
-           std::ranges::any_of(draft_.results(entry), [&](Reference result) { return needed_[result.index()]; });
+           std::ranges::any_of(simplified_.results(entry), [&](Reference result) { return needed_[result.index()]; });
   }
 
   // A value is needed if somebody outside sees it or a needed operation reads it.
   void find_needed() {
     for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = segment_.visible(static_cast<std::uint32_t>(i));
-    for (std::size_t i = draft_.size(); i-- > 0;) {
-      const Segment::Entry& entry = draft_.entries()[i];
+    for (std::size_t i = simplified_.size(); i-- > 0;) {
+      const Segment::Entry& entry = simplified_.entries()[i];
       if (!is_needed(entry)) continue;
-      for (const Reference operand : draft_.operands(entry))
+      for (const Reference operand : simplified_.operands(entry))
         if (operand.is_value()) needed_[operand.index()] = true;
     }
   }
@@ -121,13 +121,13 @@ class Planner {
   }
 
   void join(std::uint32_t entry_index) {
-    const Segment::Entry& entry = draft_.entries()[entry_index];
-    const std::uint32_t result = draft_.results(entry)[0].index();
+    const Segment::Entry& entry = simplified_.entries()[entry_index];
+    const std::uint32_t result = simplified_.results(entry)[0].index();
     const Shape& shape = desc(result).shape;
-    for (const Reference operand : draft_.operands(entry))
+    for (const Reference operand : simplified_.operands(entry))
       if (operand.is_value() && folded_[operand.index()]) settle(operand);
     std::size_t joined = kNone;
-    for (const Reference operand : draft_.operands(entry)) {
+    for (const Reference operand : simplified_.operands(entry)) {
       const std::size_t group = open_group(operand);
       if (group == kNone || group == joined) continue;
       if (groups_[group].shape != shape || !has_room(group)) close(group);
@@ -141,17 +141,17 @@ class Planner {
     }
     Group& group = groups_[joined];
     group.entries.push_back(entry_index);
-    for (const Reference operand : draft_.operands(entry))
+    for (const Reference operand : simplified_.operands(entry))
       if (operand.is_value() && group_of_[operand.index()] != joined) group.reads(operand.index());
     group_of_[result] = joined;
   }
 
   /// Has the open group that makes a reduction's operand do the reduction too, if it can.
   bool fold(std::uint32_t entry_index) {
-    const Segment::Entry& entry = draft_.entries()[entry_index];
+    const Segment::Entry& entry = simplified_.entries()[entry_index];
     const auto* reduce = std::get_if<op::Reduce>(&entry.op.is);
     if (!reduce) return false;
-    const Reference operand = draft_.operands(entry)[0];
+    const Reference operand = simplified_.operands(entry)[0];
     const std::size_t index = open_group(operand);
     if (index == kNone || folded_[operand.index()]) return false;
     const std::optional<int> kept = kept_by(*reduce, desc(operand.index()));
@@ -159,7 +159,7 @@ class Planner {
     if (!kept || (!group.folds.empty() && group.kept != *kept)) return false;
     group.kept = *kept;
     group.folds.push_back(entry_index);
-    const std::uint32_t result = draft_.results(entry)[0].index();
+    const std::uint32_t result = simplified_.results(entry)[0].index();
     group_of_[result] = index;
     folded_[result] = true;
     return true;
@@ -182,12 +182,12 @@ class Planner {
     std::ranges::merge(groups_[from].entries, target.entries, std::back_inserter(both));
     target.entries = std::move(both);
     for (const std::uint32_t entry : groups_[from].entries)
-      group_of_[draft_.results(draft_.entries()[entry])[0].index()] = into;
+      group_of_[simplified_.results(simplified_.entries()[entry])[0].index()] = into;
     for (const std::uint32_t input : groups_[from].inputs) target.reads(input);
     for (const std::uint32_t fold : groups_[from].folds) {
       target.folds.push_back(fold);
       target.kept = groups_[from].kept;
-      group_of_[draft_.results(draft_.entries()[fold])[0].index()] = into;
+      group_of_[simplified_.results(simplified_.entries()[fold])[0].index()] = into;
     }
     groups_[from] = {.shape = {}, .open = false};
   }
@@ -205,10 +205,10 @@ class Planner {
   }
 
   void emit(std::uint32_t entry_index) {
-    const Segment::Entry& entry = draft_.entries()[entry_index];
+    const Segment::Entry& entry = simplified_.entries()[entry_index];
     Plan::Step step{entry.op, entry_index, {}, {}, {}};
-    for (const Reference operand : draft_.operands(entry)) step.in.push_back(operand);
-    for (const Reference result : draft_.results(entry)) step.out.push_back(result.index());
+    for (const Reference operand : simplified_.operands(entry)) step.in.push_back(operand);
+    for (const Reference result : simplified_.results(entry)) step.out.push_back(result.index());
     plan_.steps.push_back(std::move(step));
   }
 
@@ -220,10 +220,10 @@ class Planner {
     SpareVector<std::uint32_t> made;  // the value of each program step
     made.reserve(group.entries.size());
     for (const std::uint32_t entry_index : group.entries) {
-      const Segment::Entry& entry = draft_.entries()[entry_index];
-      const std::uint32_t result = draft_.results(entry)[0].index();
+      const Segment::Entry& entry = simplified_.entries()[entry_index];
+      const std::uint32_t result = simplified_.results(entry)[0].index();
       op::Program::Step made_step{*elementwise(entry.op), {}, desc(result).dtype};
-      const auto operands = draft_.operands(entry);
+      const auto operands = simplified_.operands(entry);
       for (std::size_t i = 0; i < operands.size(); ++i)
         made_step.in[i] = operand_of(*program, step, index, operands[i], type_of(entry, i));
       step_of_[result] = static_cast<std::uint16_t>(made.size());
@@ -236,10 +236,10 @@ class Planner {
       step.out.push_back(made[i]);
     }
     for (const std::uint32_t entry_index : group.folds) {
-      const Segment::Entry& entry = draft_.entries()[entry_index];
+      const Segment::Entry& entry = simplified_.entries()[entry_index];
       program->folds.push_back(
-          {step_of_[draft_.operands(entry)[0].index()], std::get<op::Reduce>(entry.op.is).fn, group.kept});
-      step.out.push_back(draft_.results(entry)[0].index());
+          {step_of_[simplified_.operands(entry)[0].index()], std::get<op::Reduce>(entry.op.is).fn, group.kept});
+      step.out.push_back(simplified_.results(entry)[0].index());
     }
     plan_.steps.push_back(std::move(step));
   }
@@ -259,24 +259,24 @@ class Planner {
 
   /// What operand i of an elementwise operation is read as: a tensor as its own type, a number as its neighbour's.
   DType type_of(const Segment::Entry& entry, std::size_t i) const {
-    const auto operands = draft_.operands(entry);
+    const auto operands = simplified_.operands(entry);
     if (operands[i].is_value()) return desc(operands[i].index()).dtype;
     if (entry.op.is.index() == op::Op(op::Where{}).is.index())
-      return i == 0 ? DType::Bool : desc(draft_.results(entry)[0].index()).dtype;
+      return i == 0 ? DType::Bool : desc(simplified_.results(entry)[0].index()).dtype;
     return desc(operands[1 - i].index()).dtype;  // a binary operation has at least one tensor
   }
 
   /// Does anybody but the group's own steps read a value?
   bool seen_beyond(std::uint32_t value, std::size_t group) const {
     return segment_.visible(value) || std::ranges::any_of(readers_[value], [&](std::uint32_t entry) {
-             return group_of_[draft_.results(draft_.entries()[entry])[0].index()] != group;
+             return group_of_[simplified_.results(simplified_.entries()[entry])[0].index()] != group;
            });
   }
   void list_readers() {
-    for (std::uint32_t i = 0; i < draft_.size(); ++i) {
-      const Segment::Entry& entry = draft_.entries()[i];
+    for (std::uint32_t i = 0; i < simplified_.size(); ++i) {
+      const Segment::Entry& entry = simplified_.entries()[i];
       if (!is_needed(entry)) continue;
-      for (const Reference operand : draft_.operands(entry))
+      for (const Reference operand : simplified_.operands(entry))
         if (operand.is_value()) readers_[operand.index()].push_back(i);
     }
   }
@@ -295,7 +295,7 @@ class Planner {
   }
 
   const Segment& segment_;
-  const Draft draft_;
+  const Simplification simplified_;
   std::vector<bool> needed_;
   std::vector<std::size_t> group_of_;
   std::vector<bool> folded_;  // values that a group makes by a reduction
@@ -330,10 +330,10 @@ std::string described(const op::Op& op) {
     line = text("by ", blocked->sequence->block, " rows:");
     for (const op::Sequence::Step& step : blocked->sequence->steps)
       line += text(&step == blocked->sequence->steps.data() ? " " : "; ", described(step.whole));
-  } else if (const auto* together = std::get_if<op::Together>(&op.is)) {
-    line = "together:";
-    for (const op::Parts::Part& part : together->parts->all)
-      line += text(&part == together->parts->all.data() ? " " : "; ", described(part.op));
+  } else if (const auto* horizontal = std::get_if<op::Horizontal>(&op.is)) {
+    line = "side by side:";
+    for (const op::Parts::Part& part : horizontal->parts->all)
+      line += text(&part == horizontal->parts->all.data() ? " " : "; ", described(part.op));
   } else {
     line = text(op);
   }

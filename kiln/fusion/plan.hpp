@@ -7,7 +7,7 @@ namespace kiln::fusion {
 
 /// A number that a program computes from others: done when the plan runs, as numbers are no part of the structure. A
 /// cast is what a tensor's element keeps of a number that the tensor is filled with.
-struct Derivation {
+struct ConstantFold {
   std::variant<op::Unary, op::Binary, op::Cast> op;
   std::array<Reference, 2> in;
   DType dtype;  // of the tensor that it would have filled
@@ -24,7 +24,7 @@ struct Plan : RefCounted {
     SpareVector<std::uint32_t> release;  // values that nobody outside sees and nothing further in the plan reads
   };
   std::vector<Step> steps;
-  std::vector<Derivation> derivations;  // of numbers that follow the segment's own, in order
+  std::vector<ConstantFold> constant_folds;  // of numbers that follow the segment's own, in order
 };
 
 /// Drops what nobody will see and groups elementwise operations into op::Fused.

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 
-#include "kiln/core/called_as.hpp"
-#include "kiln/core/reflect_words.hpp"
+#include "kiln/core/error/called_as.hpp"
+#include "kiln/core/reflect/reflect_words.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -39,7 +39,7 @@ void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
       words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
     else if constexpr (std::is_same_v<T, op::Blocked>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.sequence.get()));
-    else if constexpr (std::is_same_v<T, op::Together>)
+    else if constexpr (std::is_same_v<T, op::Horizontal>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.parts.get()));
     else reflect::append_words(words, o);
   });

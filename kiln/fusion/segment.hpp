@@ -4,7 +4,7 @@
 #include <atomic>
 #include <vector>
 
-#include "kiln/core/trace.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/fusion/failure.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/fails_with.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kiln/ops/functions/attention.hpp"
+#include "kiln/ops/sequence/attention.hpp"
 
 namespace kiln::nn {
 namespace {

@@ -1,7 +1,7 @@
 // Dropout: zeroes elements at random while training.
 #pragma once
 #include "kiln/nn/mode.hpp"
-#include "kiln/tensor/norm.hpp"
+#include "kiln/tensor/normalization.hpp"
 
 namespace kiln::nn {
 

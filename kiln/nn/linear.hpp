@@ -2,7 +2,7 @@
 #pragma once
 #include "kiln/nn/initializer.hpp"
 #include "kiln/nn/param.hpp"
-#include "kiln/ops/functions/linear.hpp"
+#include "kiln/ops/product/linear.hpp"
 
 namespace kiln::nn {
 

@@ -3,12 +3,9 @@
 #include <optional>
 
 #include "kiln/tensor/arithmetic.hpp"
+#include "kiln/tensor/loss.hpp"
 
 namespace kiln::nn {
-
-enum class Reduction : std::uint8_t { Mean, Sum };
-
-inline void append(std::string& out, Reduction reduction) { out += reduction == Reduction::Mean ? "mean" : "sum"; }
 
 /// -log softmax(logits)[target], as PyTorch's CrossEntropyLoss.
 struct CrossEntropyLoss {
@@ -17,7 +14,8 @@ struct CrossEntropyLoss {
   std::optional<std::int64_t> ignore = {};  // targets with this class count for nothing; the mean of nothing is NaN
   Reduction reduction = Reduction::Mean;
 
-  /// logits [batch, classes], targets [batch] -> scalar. Throws ShapeError, IndexError for a class that is none.
+  /// logits [batch, classes], targets [batch] -> scalar. Throws ShapeError, IndexError for a class that is
+  /// none, ArgumentError for Reduction::None, which is forward_each().
   Tensor<0> forward(const Tensor<2>& logits, const Tensor<1, Int>& targets) const;
   /// Unreduced: [batch], each weighted by its class, 0 where ignored.
   Tensor<1> forward_each(const Tensor<2>& logits, const Tensor<1, Int>& targets) const;
@@ -27,7 +25,8 @@ struct CrossEntropyLoss {
 struct MseLoss {
   Reduction reduction = Reduction::Mean;
 
-  /// Shapes must be the same: a loss that broadcasts is nearly always a mistake. Throws ShapeError.
+  /// Shapes must be the same: a loss that broadcasts is nearly always a mistake. Throws ShapeError, ArgumentError
+  /// for Reduction::None, which is no scalar.
   template <int D>
   Tensor<0> forward(const Tensor<D>& prediction, const Tensor<D>& target) const {
     return reduce(prediction.value(), target.value());

@@ -1,6 +1,6 @@
 #include "kiln/nn/lstm.hpp"
 
-#include "kiln/ops/functions/recurrent.hpp"
+#include "kiln/ops/sequence/recurrent.hpp"
 
 namespace kiln::nn {
 

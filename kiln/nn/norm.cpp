@@ -1,6 +1,6 @@
 #include "kiln/nn/norm.hpp"
 
-#include "kiln/ops/functions/norm.hpp"
+#include "kiln/ops/norm/normalization.hpp"
 #include "kiln/ops/scope.hpp"
 
 namespace kiln::nn {

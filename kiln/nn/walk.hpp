@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/core/reflect_values.hpp"
+#include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/nn/mode.hpp"
 #include "kiln/nn/param.hpp"
 

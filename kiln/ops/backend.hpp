@@ -34,7 +34,7 @@ struct Wakeup {
 };
 
 /// Copies to the host that are under way: what a backend answers to start_read().
-class Reading : public RefCounted {
+class PendingRead : public RefCounted {
  public:
   /// Would wait() return at once?
   virtual bool ready() const = 0;
@@ -56,9 +56,9 @@ class Backend : public RefCounted {
   virtual TensorData download(const Value& value) = 0;
   /// Starts to copy values to the host, all in one synchronisation, and does not wait: work enqueued later overlaps
   /// with it. A backend without anything to wait for need not override: these are downloaded at once.
-  virtual Ref<Reading> start_read(Inputs values);
+  virtual Ref<PendingRead> start_read(Inputs values);
   /// May an operand that lives on `other` stand beside this backend's own? A decorator says so of what it wraps.
-  virtual bool takes(const Device& other) const { return (void)other, false; }
+  virtual bool accepts(const Device& other) const { return (void)other, false; }
   /// Starts what was enqueued, for a backend that gathers calls before it runs them.
   virtual void flush() {}
   virtual void sync() = 0;
@@ -75,7 +75,7 @@ class Backend : public RefCounted {
 
   /// Starts what these values wait for, and throws what is known by then to have gone wrong with one of them. Does not
   /// wait for the device.
-  virtual void settle(Inputs values) { return (void)values, flush(); }
+  virtual void run_pending(Inputs values) { return (void)values, flush(); }
   /// What is known of a value without starting anything. Of a backend that runs a call before run() returns, or throws
   /// there, no value is known that has not arrived.
   enum class State : std::uint8_t { Waiting, Arrived, Failed };

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "kiln/core/shown.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/scope.hpp"
 

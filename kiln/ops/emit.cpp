@@ -18,9 +18,9 @@ const Device& common_device(const op::Op& op, Inputs in) {
       device = &other;
     } else if (*device == other) {
       if (other.is_autodiff()) device = &other;
-    } else if (other.backend().takes(*device)) {
+    } else if (other.backend().accepts(*device)) {
       device = &other;
-    } else if (!device->backend().takes(other)) {
+    } else if (!device->backend().accepts(other)) {
       fail<DeviceError>(spoken_name(op), ": ", *device, " and ", other, "; move one with to_device()");
     }
   }

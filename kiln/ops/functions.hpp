@@ -17,7 +17,7 @@ class CustomOp;
 #define KILN_PREDICATE(Name, function, ...) Value function(const Value& x);
 #define KILN_BINARY(Name, function, ...) Value function(const Value& x, const Value& y);
 #define KILN_COMPARISON(Name, function, ...) Value function(const Value& x, const Value& y);
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
 
 inline Value operator-(const Value& x) { return neg(x); }
 inline Value operator+(const Value& x, const Value& y) { return add(x, y); }

@@ -1,7 +1,7 @@
 #include "kiln/ops/op.hpp"
 
-#include "kiln/core/reflect_values.hpp"
-#include "kiln/ops/sequence.hpp"
+#include "kiln/core/reflect/reflect_values.hpp"
+#include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::op {
 
@@ -31,8 +31,8 @@ std::string title(const Op& op) {
     for (const Sequence::Step& step : blocked->sequence->steps) out += text(out.empty() ? "" : ", ", title(step.whole));
     return out;
   }
-  if (const auto* together = std::get_if<Together>(&op.is))
-    return text(together->parts->all.size(), " x ", title(together->parts->all[0].op));
+  if (const auto* horizontal = std::get_if<Horizontal>(&op.is))
+    return text(horizontal->parts->all.size(), " x ", title(horizontal->parts->all[0].op));
   if (const auto* custom = std::get_if<Custom>(&op.is)) return custom->op->name();
   if (const auto* fused = std::get_if<Fused>(&op.is)) return title_of(*fused->program);
   if (const auto* epilogue = std::get_if<Epilogue>(&op.is))

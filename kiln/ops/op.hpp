@@ -7,34 +7,34 @@
 #include <type_traits>
 #include <variant>
 
-#include "kiln/ops/alignment.hpp"
-#include "kiln/ops/assemble.hpp"
-#include "kiln/ops/attention.hpp"
-#include "kiln/ops/blend.hpp"
-#include "kiln/ops/blocked.hpp"
-#include "kiln/ops/channel_norm.hpp"
-#include "kiln/ops/conv.hpp"
-#include "kiln/ops/create.hpp"
+#include "kiln/ops/create/create_ops.hpp"
 #include "kiln/ops/custom.hpp"
-#include "kiln/ops/elementwise.hpp"
-#include "kiln/ops/epilogue.hpp"
-#include "kiln/ops/factor.hpp"
-#include "kiln/ops/fused.hpp"
-#include "kiln/ops/index.hpp"
-#include "kiln/ops/loss.hpp"
-#include "kiln/ops/matmul.hpp"
-#include "kiln/ops/norm.hpp"
-#include "kiln/ops/order.hpp"
-#include "kiln/ops/pool.hpp"
-#include "kiln/ops/reduce.hpp"
-#include "kiln/ops/resample.hpp"
-#include "kiln/ops/scan.hpp"
-#include "kiln/ops/signal.hpp"
-#include "kiln/ops/solve.hpp"
-#include "kiln/ops/special.hpp"
-#include "kiln/ops/spectrum.hpp"
-#include "kiln/ops/together.hpp"
-#include "kiln/ops/view.hpp"
+#include "kiln/ops/elementwise/elementwise_ops.hpp"
+#include "kiln/ops/index/index_ops.hpp"
+#include "kiln/ops/linalg/factor_ops.hpp"
+#include "kiln/ops/linalg/solve_ops.hpp"
+#include "kiln/ops/linalg/spectrum_ops.hpp"
+#include "kiln/ops/loss/ctc_transducer_ops.hpp"
+#include "kiln/ops/loss/loss_ops.hpp"
+#include "kiln/ops/norm/channel_norm_ops.hpp"
+#include "kiln/ops/norm/norm_ops.hpp"
+#include "kiln/ops/planned/blocked.hpp"
+#include "kiln/ops/planned/epilogue.hpp"
+#include "kiln/ops/planned/fused.hpp"
+#include "kiln/ops/planned/horizontal.hpp"
+#include "kiln/ops/product/matmul_ops.hpp"
+#include "kiln/ops/reduce/order_ops.hpp"
+#include "kiln/ops/reduce/reduce_ops.hpp"
+#include "kiln/ops/reduce/scan_ops.hpp"
+#include "kiln/ops/sequence/attention_ops.hpp"
+#include "kiln/ops/signal/signal_ops.hpp"
+#include "kiln/ops/spatial/blend_ops.hpp"
+#include "kiln/ops/spatial/conv_ops.hpp"
+#include "kiln/ops/spatial/pool_ops.hpp"
+#include "kiln/ops/spatial/resample_ops.hpp"
+#include "kiln/ops/special/special_ops.hpp"
+#include "kiln/ops/view/assemble_ops.hpp"
+#include "kiln/ops/view/view_ops.hpp"
 
 namespace kiln {
 namespace op {
@@ -56,7 +56,7 @@ concept Composite = Primitive<T> && requires(const T op, Inputs in) {
 /// Made by the planner out of ops that were inferred and recorded one by one.
 template <class T>
 concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, Blocked> ||
-                  std::is_same_v<T, Together>;
+                  std::is_same_v<T, Horizontal>;
 
 template <class T>
 struct Checked {
@@ -93,7 +93,7 @@ struct Op {
                              Cholesky, Lu, Qr,                              // factor
                              Solve, TriangularSolve, Det,                   // solve
                              Eigh, Svd, Pinv,                               // spectrum
-                             Custom, Fused, Epilogue, Blocked, Together>;
+                             Custom, Fused, Epilogue, Blocked, Horizontal>;
 
   template <Primitive T>
   Op(T op) : is(std::move(op)) {}

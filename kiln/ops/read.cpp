@@ -7,7 +7,7 @@ namespace kiln {
 namespace {
 
 /// Data that are there already.
-class Arrived : public Reading {
+class Arrived : public PendingRead {
  public:
   explicit Arrived(std::vector<TensorData> data) : data_(std::move(data)) {}
   bool ready() const override { return true; }
@@ -19,13 +19,13 @@ class Arrived : public Reading {
 };
 
 /// What is read from several devices.
-class Joined : public Reading {
+class Joined : public PendingRead {
  public:
   struct Part {
     Device device;
     std::vector<Value> values;
     std::vector<std::size_t> places;  // of the values in the result
-    Ref<Reading> reading;
+    Ref<PendingRead> reading;
   };
   Joined(std::vector<Part> parts, std::size_t count) : parts_(std::move(parts)), count_(count) {}
 
@@ -63,13 +63,13 @@ class Joined : public Reading {
 
 }  // namespace
 
-Ref<Reading> Backend::start_read(Inputs values) {
+Ref<PendingRead> Backend::start_read(Inputs values) {
   std::vector<TensorData> data;
   for (const Value& value : values) data.push_back(download(value));
   return make_ref<Arrived>(std::move(data));
 }
 
-Ref<Reading> start_read(Inputs values) {
+Ref<PendingRead> start_read(Inputs values) {
   std::vector<Joined::Part> parts;
   for (std::size_t i = 0; i < values.size(); ++i) {
     require<ArgumentError>(!values[i].empty(), "read: value ", i, " is empty");
@@ -95,11 +95,11 @@ Ref<Reading> start_read(Inputs values) {
   return make_ref<Joined>(std::move(parts), values.size());
 }
 
-void settle(Inputs values) {
+void run_pending(Inputs values) {
   for (std::size_t first = 0, end = 0; first < values.size(); first = end) {
     const Device device = values[first].device();  // none: a plain number
     while (end < values.size() && values[end].device() == device) ++end;
-    if (device) device.backend().settle(values.subspan(first, end - first));
+    if (device) device.backend().run_pending(values.subspan(first, end - first));
   }
 }
 

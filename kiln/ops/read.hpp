@@ -14,7 +14,7 @@
 namespace kiln {
 
 /// Starts to read values, which may live on several devices: one start_read() for each.
-Ref<Reading> start_read(Inputs values);
+Ref<PendingRead> start_read(Inputs values);
 
 /// Something that arrives from a device. It can be taken once: by get(), or by co_await in a coroutine, which goes on
 /// in the thread that the data arrive in. An error of the device surfaces where it is taken.
@@ -22,7 +22,7 @@ template <class T>
 class Future {
  public:
   using Finish = T (*)(std::vector<TensorData>);
-  Future(Ref<Reading> reading, Finish finish) : reading_(std::move(reading)), finish_(finish) {}
+  Future(Ref<PendingRead> reading, Finish finish) : reading_(std::move(reading)), finish_(finish) {}
 
   /// Would get() return at once?
   bool ready() const { return pending().ready(); }
@@ -40,18 +40,18 @@ class Future {
   T await_resume() { return get(); }
 
  private:
-  Reading& pending() const {
+  PendingRead& pending() const {
     require<ArgumentError>(static_cast<bool>(reading_), "a future was taken twice");
     return *reading_;
   }
 
-  Ref<Reading> reading_;
+  Ref<PendingRead> reading_;
   Finish finish_;
 };
 
 /// Has the devices start what these values wait for, without waiting themselves, and throws what is known by then to
 /// have gone wrong with one of them.
-void settle(Inputs values);
+void run_pending(Inputs values);
 
 /// The contents of one value.
 Future<TensorData> read_async(const Value& value);

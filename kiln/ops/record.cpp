@@ -38,27 +38,27 @@ bool is_memory_bound(const op::Op& op) {
 }
 
 /// Will nobody keep the value?
-bool is_renewable(const Value& value) { return value.tracked() && value.tape()->renewal.possible; }
+bool is_rematerialisable(const Value& value) { return value.tracked() && value.tape()->rematerialisation.possible; }
 
-Renewal renewal_of(const op::Op& op, Inputs in, const Saves& saves, const Descs& results) {
+Rematerialisation rematerialisation_of(const op::Op& op, Inputs in, const Saves& saves, const Descs& results) {
   constexpr int kLongestChain = 16;  // runs one inside the other, and holds results of all at once
-  Renewal renewal;
-  if (in.size() > 32 || !is_memory_bound(op)) return renewal;
+  Rematerialisation rematerialisation;
+  if (in.size() > 32 || !is_memory_bound(op)) return rematerialisation;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Value& value = in[i];
     if (value.empty() || value.is_scalar()) continue;
-    if (is_renewable(value)) {
-      renewal.depth = std::max(renewal.depth, value.tape()->renewal.depth + 1);
-      renewal.held += value.tape()->renewal.held;
+    if (is_rematerialisable(value)) {
+      rematerialisation.depth = std::max(rematerialisation.depth, value.tape()->rematerialisation.depth + 1);
+      rematerialisation.held += value.tape()->rematerialisation.held;
     } else if (!(saves.in >> i & 1u) && !(value.tracked() && value.tape()->is_leaf())) {
-      renewal.held += bytes_of(value.node()->desc);
+      rematerialisation.held += bytes_of(value.node()->desc);
     }
   }
   std::int64_t own = 0;
   for (const Desc& desc : results) own += bytes_of(desc);
   // While they are made again both are held, so there has to be a clear difference.
-  renewal.possible = 2 * renewal.held < own && renewal.depth < kLongestChain;
-  return renewal;
+  rematerialisation.possible = 2 * rematerialisation.held < own && rematerialisation.depth < kLongestChain;
+  return rematerialisation;
 }
 
 }  // namespace
@@ -104,20 +104,20 @@ Ref<Record> make_record(Ref<Again> again, const Descs& results, const Device& de
 Ref<Record> make_record(const op::Op& op, Inputs in, const Descs& results, Inputs out, const Device& device) {
   const Saves saves = saves_of(op, in);
   auto record = make_ref<Record>();
-  Renewal& renewal = record->renewal;
-  if (checkpointing() == Checkpointing::Balanced) renewal = renewal_of(op, in, saves, results);
+  Rematerialisation& rematerialisation = record->rematerialisation;
+  if (checkpointing() == Checkpointing::Balanced) rematerialisation = rematerialisation_of(op, in, saves, results);
   record->in.reserve(in.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Value& value = in[i];
     const bool number = value.empty() || value.is_scalar(), saved = i >= 32 || (saves.in >> i & 1u);
-    const bool renewable = !number && i < 32 && is_renewable(value);
-    if (saved && renewable) renewal.missing |= 1u << i;
-    if (number || ((saved || renewal.possible) && !renewable)) record->in.push_back(value);
+    const bool rematerialisable = !number && i < 32 && is_rematerialisable(value);
+    if (saved && rematerialisable) rematerialisation.missing |= 1u << i;
+    if (number || ((saved || rematerialisation.possible) && !rematerialisable)) record->in.push_back(value);
     else if (value.tracked()) record->in.emplace_back(Ref<Node>(), value.tape(), value.slot());
     else record->in.emplace_back(make_ref<Node>(value.node()->desc, value.node()->device), Ref<Record>(), kDescribed);
   }
-  renewal.missing_out = saves.out && renewal.possible;
-  if (saves.out && !renewal.possible) record->out.assign(out.begin(), out.end());
+  rematerialisation.missing_out = saves.out && rematerialisation.possible;
+  if (saves.out && !rematerialisation.possible) record->out.assign(out.begin(), out.end());
   record->op.emplace(op);
   record->results.assign(results.begin(), results.end());
   record->device = device;

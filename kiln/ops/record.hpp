@@ -10,7 +10,7 @@
 namespace kiln {
 
 /// Under Checkpointing::Balanced: may the results be dropped, to be made again from the operands?
-struct Renewal {
+struct Rematerialisation {
   bool possible = false;
   int depth = 0;              // of the chain of records that have to run again
   std::int64_t held = 0;      // bytes that are kept for nothing else
@@ -36,7 +36,7 @@ struct Record final : RefCounted {
   Values out;  // untracked handles to the results, where the op saves them
   Device device;
   std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
-  Renewal renewal;
+  Rematerialisation rematerialisation;
 
   bool is_leaf() const { return !op && !again; }
   const Desc& in_desc(std::size_t i) const;

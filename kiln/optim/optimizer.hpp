@@ -81,7 +81,7 @@ class Optimizer {
       made.insert(made.end(), update.state.slots.begin(), update.state.slots.end());
       if (update.state.master) made.push_back(update.state.master);
     });
-    settle(made);  // a step ends here: the device may start while the next batch is prepared
+    run_pending(made);  // a step ends here: the device may start while the next batch is prepared
 
     std::remove_cvref_t<M> result = std::forward<M>(model);
     visit_params(result, [&]<class P>(const std::string& path, P& param) {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 

@@ -1,7 +1,7 @@
 #include "kiln/store/record.hpp"
 
-#include "kiln/core/shown.hpp"
-#include "kiln/core/suggest.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/suggest.hpp"
 
 namespace kiln::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kiln/core/shown.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/store/header_json.hpp"
 #include "kiln/store/utf8.hpp"
 

@@ -1,7 +1,7 @@
 // Activation functions with options, and those of several elements; the others are methods of Tensor: x.gelu().
 // Contracts stand in ops/functions/activation.hpp.
 #pragma once
-#include "kiln/ops/functions/activation.hpp"
+#include "kiln/ops/elementwise/activation.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

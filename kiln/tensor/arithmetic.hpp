@@ -118,7 +118,7 @@ Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) {
   requires Has<K>::domain Tensor<D, Bool> function(N x, const Tensor<D, K>& y) { \
     return Typed{function(Value(x), y.value())};                                 \
   }
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
 
 /// condition ? x : y, elementwise; all three broadcast.
 template <int D, Operand X, Operand Y>

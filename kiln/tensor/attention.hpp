@@ -1,7 +1,7 @@
 // Attention over [batch, heads, time, width], its masks, and telling positions apart.
 #pragma once
-#include "kiln/ops/functions/attention.hpp"
-#include "kiln/ops/functions/position.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "kiln/ops/sequence/position.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

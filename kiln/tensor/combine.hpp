@@ -1,7 +1,7 @@
 // Writes by index that combine what meets at one place, and views that are written to; ops/functions/index.hpp has the
 // contracts.
 #pragma once
-#include "kiln/ops/functions/index.hpp"
+#include "kiln/ops/index/index.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

@@ -1,6 +1,6 @@
 // Convolution in 1, 2 and 3 dimensions, and what its kernels read.
 #pragma once
-#include "kiln/ops/functions/conv.hpp"
+#include "kiln/ops/spatial/conv.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

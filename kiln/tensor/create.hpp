@@ -1,7 +1,7 @@
 // Tensors from plain numbers. The rank comes from the braces: zeros({2, 3}, device) is a Tensor<2>; for a shape that is
 // known at run time there is Tensor<2>::zeros(shape, device). The kind is Float unless told: zeros<Int>({2, 3}, device).
 #pragma once
-#include "kiln/ops/functions/create.hpp"
+#include "kiln/ops/create/create.hpp"
 #include "kiln/tensor/random.hpp"
 #include "kiln/tensor/tensor.hpp"
 

@@ -12,7 +12,7 @@
 // the backends for which it returns true, and `std::string name() const` how errors call it. With several results,
 // infer gives Descs and expand gives Values.
 #pragma once
-#include "kiln/core/reflect_words.hpp"
+#include "kiln/core/reflect/reflect_words.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/tensor/tensor.hpp"
 

@@ -1,7 +1,7 @@
 // Tables of vectors looked up by index, and the linear layer's product.
 #pragma once
-#include "kiln/ops/functions/embedding.hpp"
-#include "kiln/ops/functions/linear.hpp"
+#include "kiln/ops/index/embedding.hpp"
+#include "kiln/ops/product/linear.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

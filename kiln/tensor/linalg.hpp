@@ -1,6 +1,6 @@
 // Linear algebra of tensors [..., m, n]: each matrix of a batch by itself. ops/functions/linalg.hpp has the contracts.
 #pragma once
-#include "kiln/ops/functions/linalg.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

@@ -1,7 +1,7 @@
 // Losses. The reduction is part of the type: mse_loss(x, t) is the mean, a Tensor<0>; mse_loss<Reduction::Sum>(x, t) the
 // sum; mse_loss<Reduction::None>(x, t) leaves a loss for each element. What each means: ops/functions/loss.hpp.
 #pragma once
-#include "kiln/ops/functions/loss.hpp"
+#include "kiln/ops/loss/loss.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

@@ -1,7 +1,7 @@
 // Statistics of the elements where a mask is true: masked_mean(x, mask) of all, masked_mean(x, mask, 0, -1) along some
 // dimensions; ops/functions/masked.hpp has the contracts.
 #pragma once
-#include "kiln/ops/functions/masked.hpp"
+#include "kiln/ops/reduce/masked.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

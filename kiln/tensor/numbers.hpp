@@ -1,7 +1,7 @@
 // What is made of the elementwise functions: shorthands, comparisons with a tolerance, products of vectors. Contracts
 // stand in ops/functions/numbers.hpp; docs/numbers.md says what happens at the edges of the types.
 #pragma once
-#include "kiln/ops/functions/numbers.hpp"
+#include "kiln/ops/elementwise/numbers.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

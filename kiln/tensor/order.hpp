@@ -1,6 +1,6 @@
 // Searching in what is sorted, and distinct elements. Sorting itself is x.sort(), x.topk(), x.median(), ...
 #pragma once
-#include "kiln/ops/functions/unique.hpp"
+#include "kiln/ops/reduce/unique.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

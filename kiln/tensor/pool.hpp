@@ -1,6 +1,6 @@
 // Pooling of [batch, channels, sizes...] in 1, 2 and 3 dimensions.
 #pragma once
-#include "kiln/ops/functions/pool.hpp"
+#include "kiln/ops/spatial/pool.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

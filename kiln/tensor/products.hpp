@@ -1,7 +1,7 @@
 // Products of vectors, matrices and tensors; ops/functions/products.hpp and einsum.hpp have the contracts.
 #pragma once
-#include "kiln/ops/functions/einsum.hpp"
-#include "kiln/ops/functions/products.hpp"
+#include "kiln/ops/product/einsum.hpp"
+#include "kiln/ops/product/products.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

@@ -2,7 +2,7 @@
 // randn({2, 3}, device), randn({2, 3}, device, Key{7}), randn({2, 3}, device, generator, DType::F64).
 // See ops/functions/random.hpp for what the distributions are and which have gradients.
 #pragma once
-#include "kiln/ops/functions/random.hpp"
+#include "kiln/ops/create/random.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

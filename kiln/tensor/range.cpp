@@ -1,6 +1,6 @@
 #include "kiln/tensor/range.hpp"
 
-#include "kiln/ops/functions/index.hpp"
+#include "kiln/ops/index/index.hpp"
 
 namespace kiln {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/update.hpp"
+#include "kiln/ops/index/update.hpp"
 #include "kiln/tensor/kind.hpp"
 
 namespace kiln {

@@ -1,6 +1,6 @@
 // Resizing of [batch, channels, sizes...] in 1, 2 and 3 dimensions.
 #pragma once
-#include "kiln/ops/functions/resample.hpp"
+#include "kiln/ops/spatial/resample.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

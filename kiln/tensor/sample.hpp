@@ -1,6 +1,6 @@
 // Reading [batch, channels, sizes...] at any positions.
 #pragma once
-#include "kiln/ops/functions/sample.hpp"
+#include "kiln/ops/spatial/sample.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

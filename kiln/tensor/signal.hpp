@@ -1,8 +1,8 @@
 // Fourier and cosine transforms and complex numbers as pairs: a complex tensor of D dimensions is a
-// Tensor<D + 1> whose last dimension has size 2. See kiln/ops/functions/signal.hpp for what the options mean.
+// Tensor<D + 1> whose last dimension has size 2. See kiln/ops/signal/signal.hpp for what the options mean.
 #pragma once
-#include "kiln/ops/functions/signal.hpp"
-#include "kiln/ops/functions/stft.hpp"
+#include "kiln/ops/signal/signal.hpp"
+#include "kiln/ops/signal/stft.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "kiln/tensor/window.hpp"
 

@@ -1,6 +1,6 @@
 // Special functions that are seldom asked for; ops/functions/special.hpp has their contracts.
 #pragma once
-#include "kiln/ops/functions/special.hpp"
+#include "kiln/ops/special/special.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
@@ -21,7 +21,7 @@ namespace kiln {
   Tensor<kJoinedRank<Tensor<D, K>, Y>> function(const Tensor<D, K>& x, const Y& y, double w) { \
     return Typed{function(x.value(), Value(y), w)};                                            \
   }
-#include "kiln/ops/special.def"
+#include "kiln/ops/special/special.def"
 
 #define KILN_SPECIAL_OF_2(function)                                                                \
   template <Operand X, Operand Y>                                                                  \

@@ -1,7 +1,7 @@
 // Statistics that are no methods of Tensor: of two tensors, of variables, with several results, or of another length.
 #pragma once
-#include "kiln/ops/functions/calculus.hpp"
-#include "kiln/ops/functions/histogram.hpp"
+#include "kiln/ops/reduce/calculus.hpp"
+#include "kiln/ops/reduce/histogram.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {

@@ -7,15 +7,15 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/functions/assemble.hpp"
-#include "kiln/ops/functions/diagonal.hpp"
-#include "kiln/ops/functions/index.hpp"
-#include "kiln/ops/functions/order.hpp"
-#include "kiln/ops/functions/quantile.hpp"
-#include "kiln/ops/functions/scan.hpp"
-#include "kiln/ops/functions/statistics.hpp"
-#include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/index/index.hpp"
 #include "kiln/ops/read.hpp"
+#include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/reduce/quantile.hpp"
+#include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
+#include "kiln/ops/view/assemble.hpp"
+#include "kiln/ops/view/diagonal.hpp"
+#include "kiln/ops/view/view.hpp"
 #include "kiln/tensor/check.hpp"
 #include "kiln/tensor/kind.hpp"
 #include "kiln/tensor/range.hpp"
@@ -246,7 +246,7 @@ class Tensor {
   Tensor<kJoinedRank<Tensor, Y>, Bool> function(const Y& y) const requires Has<K>::domain { \
     return Typed{kiln::function(value_, value_of(y))};                                      \
   }
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
 
   template <Operand Low, Operand High>
   Tensor clamp(const Low& low, const High& high) const requires Has<K>::Number {

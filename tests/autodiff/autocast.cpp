@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/ops/functions/attention.hpp"
-#include "kiln/ops/functions/conv.hpp"
-#include "kiln/ops/functions/linalg.hpp"
-#include "kiln/ops/functions/linear.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
+#include "kiln/ops/product/linear.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "kiln/ops/spatial/conv.hpp"
 
 #include "tests/support/sentence.hpp"
 

@@ -1,4 +1,4 @@
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 #include <gtest/gtest.h>
 

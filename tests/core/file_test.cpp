@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 namespace {

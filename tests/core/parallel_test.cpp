@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/core/grain.hpp"
 
 namespace kiln {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 namespace {

@@ -1,4 +1,4 @@
-#include "kiln/core/reflect.hpp"
+#include "kiln/core/reflect/reflect.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kiln/core/reflect_values.hpp"
+#include "kiln/core/reflect/reflect_values.hpp"
 
 #include <gtest/gtest.h>
 

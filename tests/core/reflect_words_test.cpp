@@ -1,4 +1,4 @@
-#include "kiln/core/reflect_words.hpp"
+#include "kiln/core/reflect/reflect_words.hpp"
 
 #include <gtest/gtest.h>
 

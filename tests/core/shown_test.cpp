@@ -1,9 +1,9 @@
 // Names from outside, as sentences show them.
-#include "kiln/core/shown.hpp"
+#include "kiln/core/error/shown.hpp"
 
 #include <gtest/gtest.h>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 namespace {

@@ -1,6 +1,6 @@
 // The calls that led to a place, as a user reads them. This file is compiled with debug information, and outside of Kiln's
 // namespace, where users' code is.
-#include "kiln/core/trace.hpp"
+#include "kiln/core/error/trace.hpp"
 
 #include <gtest/gtest.h>
 

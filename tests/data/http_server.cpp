@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln::test {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln::test {
 

@@ -7,8 +7,8 @@
 
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/functions/linear.hpp"
-#include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/product/linear.hpp"
+#include "kiln/ops/reduce/scan.hpp"
 #include "tests/fusion/fused_device.hpp"
 
 namespace kiln::test {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/functions/index.hpp"
+#include "kiln/ops/index/index.hpp"
 #include "tests/fusion/fused_device.hpp"
 
 namespace kiln::test {
@@ -125,10 +125,10 @@ TEST(Parts, StatesAreKnownWithoutRunning) {
   const Value x = fused.of({4}), wrong = select(x, 0, full({4}, 9, fused.device, DType::I64)), right = x + 1;
   EXPECT_EQ(fused.fusion->state(right), State::Waiting);
   EXPECT_EQ(fused.fusion->state(wrong), State::Waiting);
-  fused.fusion->settle({&right, 1});
+  fused.fusion->run_pending({&right, 1});
   EXPECT_EQ(fused.fusion->state(right), State::Arrived);
   EXPECT_EQ(fused.fusion->state(wrong), State::Failed);
-  EXPECT_THROW(fused.fusion->settle({&wrong, 1}), IndexError);
+  EXPECT_THROW(fused.fusion->run_pending({&wrong, 1}), IndexError);
   fused.device.sync();  // somebody has been told
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/reduce/scan.hpp"
 #include "kiln/tensor/custom.hpp"
 #include "tests/fusion/fused_device.hpp"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/core/parallel.hpp"
 #include "tests/fusion/fused_device.hpp"
 

@@ -1,4 +1,4 @@
-#include "kiln/ops/functions/alignment.hpp"
+#include "kiln/ops/loss/ctc_transducer.hpp"
 
 #include "tests/golden/golden.hpp"
 

@@ -1,5 +1,5 @@
-#include "kiln/ops/functions/activation.hpp"
-#include "kiln/ops/functions/numbers.hpp"
+#include "kiln/ops/elementwise/activation.hpp"
+#include "kiln/ops/elementwise/numbers.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

@@ -22,7 +22,7 @@ std::vector<Row> table() {
 #define KILN_PREDICATE(Name, function, ...) one(#function, kiln::function);
 #define KILN_BINARY(Name, function, ...) two(#function, kiln::function);
 #define KILN_COMPARISON(Name, function, ...) two(#function, kiln::function);
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
   return rows;
 }
 

@@ -1,5 +1,5 @@
-#include "kiln/ops/functions/signal.hpp"
-#include "kiln/ops/functions/stft.hpp"
+#include "kiln/ops/signal/signal.hpp"
+#include "kiln/ops/signal/stft.hpp"
 #include "kiln/tensor/window.hpp"
 #include "tests/golden/golden.hpp"
 

@@ -1,4 +1,4 @@
-#include "kiln/ops/functions/index.hpp"
+#include "kiln/ops/index/index.hpp"
 
 #include "tests/golden/golden.hpp"
 

@@ -1,4 +1,4 @@
-#include "kiln/ops/functions/linalg.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
 
 #include "tests/golden/golden.hpp"
 

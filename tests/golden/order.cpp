@@ -1,6 +1,6 @@
-#include "kiln/ops/functions/order.hpp"
+#include "kiln/ops/reduce/order.hpp"
 
-#include "kiln/ops/functions/scan.hpp"
+#include "kiln/ops/reduce/scan.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

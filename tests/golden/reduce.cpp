@@ -1,4 +1,4 @@
-#include "kiln/ops/functions/statistics.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

@@ -1,9 +1,9 @@
-#include "kiln/ops/functions/attention.hpp"
-#include "kiln/ops/functions/embedding.hpp"
-#include "kiln/ops/functions/linear.hpp"
-#include "kiln/ops/functions/loss.hpp"
-#include "kiln/ops/functions/norm.hpp"
-#include "kiln/ops/functions/recurrent.hpp"
+#include "kiln/ops/index/embedding.hpp"
+#include "kiln/ops/loss/loss.hpp"
+#include "kiln/ops/norm/normalization.hpp"
+#include "kiln/ops/product/linear.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "kiln/ops/sequence/recurrent.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

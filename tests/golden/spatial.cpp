@@ -1,7 +1,7 @@
-#include "kiln/ops/functions/conv.hpp"
-#include "kiln/ops/functions/pool.hpp"
-#include "kiln/ops/functions/resample.hpp"
-#include "kiln/ops/functions/sample.hpp"
+#include "kiln/ops/spatial/conv.hpp"
+#include "kiln/ops/spatial/pool.hpp"
+#include "kiln/ops/spatial/resample.hpp"
+#include "kiln/ops/spatial/sample.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

@@ -1,9 +1,9 @@
-#include "kiln/ops/functions/calculus.hpp"
-#include "kiln/ops/functions/histogram.hpp"
-#include "kiln/ops/functions/order.hpp"
-#include "kiln/ops/functions/quantile.hpp"
-#include "kiln/ops/functions/statistics.hpp"
-#include "kiln/ops/functions/unique.hpp"
+#include "kiln/ops/reduce/calculus.hpp"
+#include "kiln/ops/reduce/histogram.hpp"
+#include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/reduce/quantile.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
+#include "kiln/ops/reduce/unique.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

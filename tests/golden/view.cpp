@@ -1,7 +1,7 @@
-#include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/view/view.hpp"
 
-#include "kiln/ops/functions/assemble.hpp"
-#include "kiln/ops/functions/diagonal.hpp"
+#include "kiln/ops/view/assemble.hpp"
+#include "kiln/ops/view/diagonal.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

@@ -20,7 +20,7 @@ double loss_of(const CrossEntropyLoss& loss) { return loss.forward(logits(), tar
 
 TEST(CrossEntropyLoss, MatchesPyTorchWithEachOption) {
   EXPECT_NEAR(loss_of({}), 1.974953, 1e-5);
-  EXPECT_NEAR(loss_of({.reduction = nn::Reduction::Sum}), 5.924858, 1e-5);
+  EXPECT_NEAR(loss_of({.reduction = Reduction::Sum}), 5.924858, 1e-5);
   EXPECT_NEAR(loss_of({.label_smoothing = 0.1}), 1.928855, 1e-5);
   EXPECT_NEAR(loss_of({.class_weights = weights()}), 1.671029, 1e-5);
   EXPECT_NEAR(loss_of({.ignore = 3}), 1.939754, 1e-5);
@@ -58,7 +58,7 @@ TEST(CrossEntropyLoss, SaysWhatIsWrong) {
 TEST(MseLoss, IsTheMeanOrSumOfSquares) {
   const auto x = sines_of<2>({2, 2}), y = sines_of<2>({2, 2}, .5, 1);
   EXPECT_NEAR(nn::MseLoss{}.forward(x, y).item(), 0.3139973, 1e-6);
-  EXPECT_NEAR(nn::MseLoss{.reduction = nn::Reduction::Sum}.forward(x, y).item(), 4 * 0.3139973, 4e-6);
+  EXPECT_NEAR(nn::MseLoss{.reduction = Reduction::Sum}.forward(x, y).item(), 4 * 0.3139973, 4e-6);
   EXPECT_THROW(nn::MseLoss{}.forward(x, sines_of<2>({1, 2})), ShapeError);
 }
 

@@ -3,14 +3,14 @@
 
 #include <functional>
 
-#include "kiln/ops/functions/attention.hpp"
-#include "kiln/ops/functions/conv.hpp"
-#include "kiln/ops/functions/diagonal.hpp"
-#include "kiln/ops/functions/embedding.hpp"
-#include "kiln/ops/functions/index.hpp"
-#include "kiln/ops/functions/pool.hpp"
-#include "kiln/ops/functions/sample.hpp"
-#include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/index/embedding.hpp"
+#include "kiln/ops/index/index.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "kiln/ops/spatial/conv.hpp"
+#include "kiln/ops/spatial/pool.hpp"
+#include "kiln/ops/spatial/sample.hpp"
+#include "kiln/ops/view/diagonal.hpp"
+#include "kiln/ops/view/view.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {

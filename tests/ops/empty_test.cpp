@@ -5,9 +5,9 @@
 #include <set>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/ops/functions/assemble.hpp"
-#include "kiln/ops/functions/diagonal.hpp"
-#include "kiln/ops/functions/embedding.hpp"
+#include "kiln/ops/index/embedding.hpp"
+#include "kiln/ops/view/assemble.hpp"
+#include "kiln/ops/view/diagonal.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {

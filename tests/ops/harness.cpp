@@ -433,17 +433,17 @@ Device spying_device(std::function<void(const op::Op&, Call)> note) {
 std::set<std::string> functions_of_the_table() {
   std::set<std::string> names = struct_names(static_cast<const op::Op::Alternatives*>(nullptr));
   for (const char* family : {"unary", "binary", "special", "reduce", "arg_reduce", "scan", "custom", "fused",
-                             "epilogue", "blocked", "together"})
+                             "epilogue", "blocked", "horizontal"})
     names.erase(family);
 #define KILN_UNARY(Name, function, ...) names.insert(#function);
 #define KILN_PREDICATE(Name, function, ...) names.insert(#function);
 #define KILN_BINARY(Name, function, ...) names.insert(#function);
 #define KILN_COMPARISON(Name, function, ...) names.insert(#function);
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
 #define KILN_SPECIAL_OF_1(Name, function, ...) names.insert(#function);
 #define KILN_SPECIAL_OF_2(Name, function, ...) names.insert(#function);
 #define KILN_SPECIAL_OF_3(Name, function, ...) names.insert(#function);
-#include "kiln/ops/special.def"
+#include "kiln/ops/special/special.def"
   for (const char* reduction : {"sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"})
     names.insert(reduction);
   for (const char* scan : {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"}) names.insert(scan);

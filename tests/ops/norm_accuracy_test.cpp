@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/ops/functions/norm.hpp"
-#include "kiln/ops/functions/statistics.hpp"
+#include "kiln/ops/norm/normalization.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
 
 namespace kiln {
 namespace {

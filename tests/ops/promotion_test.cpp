@@ -7,19 +7,19 @@
 #include <map>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/ops/elementwise.hpp"
-#include "kiln/ops/functions/activation.hpp"
-#include "kiln/ops/functions/calculus.hpp"
-#include "kiln/ops/functions/index.hpp"
-#include "kiln/ops/functions/linalg.hpp"
-#include "kiln/ops/functions/masked.hpp"
-#include "kiln/ops/functions/numbers.hpp"
-#include "kiln/ops/functions/order.hpp"
-#include "kiln/ops/functions/quantile.hpp"
-#include "kiln/ops/functions/scan.hpp"
-#include "kiln/ops/functions/signal.hpp"
-#include "kiln/ops/functions/special.hpp"
-#include "kiln/ops/functions/statistics.hpp"
+#include "kiln/ops/elementwise/activation.hpp"
+#include "kiln/ops/elementwise/elementwise_ops.hpp"
+#include "kiln/ops/elementwise/numbers.hpp"
+#include "kiln/ops/index/index.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
+#include "kiln/ops/reduce/calculus.hpp"
+#include "kiln/ops/reduce/masked.hpp"
+#include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/reduce/quantile.hpp"
+#include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
+#include "kiln/ops/signal/signal.hpp"
+#include "kiln/ops/special/special.hpp"
 
 namespace kiln {
 namespace {
@@ -98,12 +98,12 @@ const std::map<std::string, Function>& functions() {
 #define KILN_BINARY(Name, function, domain, ...) \
   if (op::Domain::domain == op::Domain::Float) all[#function] = [](const Value& x) { return kiln::function(x, x + 1); };
 #define KILN_COMPARISON(...)
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
 #define KILN_SPECIAL_OF_1(Name, function, ...) all[#function] = [](const Value& x) { return kiln::function(x); };
 #define KILN_SPECIAL_OF_2(Name, function, ...) all[#function] = [](const Value& x) { return kiln::function(x, x + 1); };
 #define KILN_SPECIAL_OF_3(Name, function, ...) \
   all[#function] = [](const Value& x) { return kiln::function(x, x + 1, 24); };
-#include "kiln/ops/special.def"
+#include "kiln/ops/special/special.def"
     return all;
   }();
   return list;

@@ -10,8 +10,8 @@
 #include <map>
 
 #include "kiln/core/random.hpp"
-#include "kiln/ops/functions/linear.hpp"
-#include "kiln/ops/functions/recurrent.hpp"
+#include "kiln/ops/product/linear.hpp"
+#include "kiln/ops/sequence/recurrent.hpp"
 #include "tests/ops/passes.hpp"
 
 namespace kiln::test {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "kiln/ops/functions/special.hpp"
+#include "kiln/ops/special/special.hpp"
 
 namespace kiln {
 namespace {
@@ -268,7 +268,7 @@ std::map<std::string, Value (*)(const Values&)> functions() {
   {#function, [](const Values& in) { return kiln::function(in[0], in[1]); }},
 #define KILN_SPECIAL_OF_3(Name, function, ...) \
   {#function, [](const Values& in) { return kiln::function(in[0], in[1], in[2]); }},
-#include "kiln/ops/special.def"
+#include "kiln/ops/special/special.def"
   };
 }
 

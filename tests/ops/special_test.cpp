@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "kiln/ops/elementwise.hpp"
+#include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln {
@@ -33,7 +33,7 @@ const std::map<std::string, Unary>& unaries() {
   {#function, {static_cast<One>(kiln::function), op::Domain::domain, true}},
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
   };
   return rows;
 }
@@ -45,7 +45,7 @@ const std::map<std::string, Binary>& binaries() {
   {#function, {static_cast<Two>(kiln::function), op::Domain::domain, false}},
 #define KILN_COMPARISON(Name, function, domain, ...) \
   {#function, {static_cast<Two>(kiln::function), op::Domain::domain, true}},
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
   };
   return rows;
 }

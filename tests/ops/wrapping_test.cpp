@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/functions/index.hpp"
-#include "kiln/ops/functions/scan.hpp"
-#include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/index/index.hpp"
+#include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/view/view.hpp"
 
 namespace kiln {
 namespace {

@@ -12,13 +12,13 @@
 #include "kiln/nn/linear.hpp"
 #include "kiln/nn/norm.hpp"
 #include "kiln/ops/autocast.hpp"
-#include "kiln/ops/functions/create.hpp"
-#include "kiln/ops/functions/index.hpp"
-#include "kiln/ops/functions/linalg.hpp"
-#include "kiln/ops/functions/pool.hpp"
+#include "kiln/ops/create/create.hpp"
+#include "kiln/ops/index/index.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
+#include "kiln/ops/spatial/pool.hpp"
 #include "kiln/optim/optim.hpp"
 #include "kiln/store/save.hpp"
-#include "kiln/tensor/format.hpp"
+#include "kiln/tensor/text/format.hpp"
 
 namespace kiln {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/ops/device.hpp"
 
 namespace kiln {

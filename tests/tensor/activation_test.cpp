@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "kiln/tensor/arithmetic.hpp"
-#include "kiln/tensor/format.hpp"
+#include "kiln/tensor/text/format.hpp"
 
 namespace kiln {
 namespace {

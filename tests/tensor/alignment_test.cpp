@@ -1,5 +1,5 @@
 // The losses of sequences as users call them.
-#include "kiln/tensor/alignment.hpp"
+#include "kiln/tensor/ctc_transducer.hpp"
 
 #include <gtest/gtest.h>
 

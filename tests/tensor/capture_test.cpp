@@ -8,7 +8,7 @@
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/custom.hpp"
-#include "kiln/tensor/norm.hpp"
+#include "kiln/tensor/normalization.hpp"
 #include "kiln/tensor/pool.hpp"
 #include "tests/support/sentence.hpp"
 

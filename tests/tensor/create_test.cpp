@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/tensor/arithmetic.hpp"
-#include "kiln/tensor/format.hpp"
+#include "kiln/tensor/text/format.hpp"
 
 #include "tests/support/sentence.hpp"
 

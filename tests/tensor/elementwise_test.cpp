@@ -48,7 +48,7 @@ TEST(Elementwise, MethodsAndFreeFunctionsAreThoseOfValues) {
     EXPECT_TRUE(same(function(x, y), kiln::function(x.value(), y.value())));           \
   }
 #define KILN_COMPARISON(Name, function, row_domain, ...) KILN_BINARY(Name, function, row_domain)
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
 }
 
 TEST(Elementwise, APlainNumberMayBeTheSecondOperand) {

@@ -1,5 +1,5 @@
 // The expected texts are NumPy 2.4's str() of the same arrays, its True and False in lower case.
-#include "kiln/tensor/format.hpp"
+#include "kiln/tensor/text/format.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -8,7 +8,7 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
-#include "kiln/tensor/print.hpp"
+#include "kiln/tensor/text/print.hpp"
 
 namespace kiln {
 namespace {

@@ -10,8 +10,8 @@
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/assemble.hpp"
 #include "kiln/tensor/create.hpp"
-#include "kiln/tensor/format.hpp"
-#include "kiln/tensor/norms.hpp"
+#include "kiln/tensor/text/format.hpp"
+#include "kiln/tensor/vector_norm.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {

@@ -7,9 +7,9 @@
 #include "kiln/tensor/conv.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/custom.hpp"
-#include "kiln/tensor/norm.hpp"
+#include "kiln/tensor/normalization.hpp"
 #include "kiln/tensor/pool.hpp"
-#include "kiln/tensor/print.hpp"
+#include "kiln/tensor/text/print.hpp"
 
 namespace kiln {
 namespace {

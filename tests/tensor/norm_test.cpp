@@ -1,5 +1,5 @@
 // Normalisations and embeddings as a user writes them.
-#include "kiln/tensor/norm.hpp"
+#include "kiln/tensor/normalization.hpp"
 
 #include <gtest/gtest.h>
 

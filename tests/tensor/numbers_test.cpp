@@ -7,7 +7,7 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
-#include "kiln/tensor/format.hpp"
+#include "kiln/tensor/text/format.hpp"
 
 namespace kiln {
 namespace {

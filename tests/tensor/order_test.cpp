@@ -7,8 +7,8 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
-#include "kiln/tensor/format.hpp"
 #include "kiln/tensor/scan.hpp"
+#include "kiln/tensor/text/format.hpp"
 
 namespace kiln {
 namespace {

@@ -24,14 +24,14 @@ class Slow : public Backend {
   }
   TensorData download(const Value& value) override { return inner_.backend().download(value); }
   void sync() override {}
-  Ref<Reading> start_read(Inputs values) override {
+  Ref<PendingRead> start_read(Inputs values) override {
     ++reads;
     last = make_ref<Pending>();
     for (const Value& value : values) last->data.push_back(download(value));
     return last;
   }
 
-  struct Pending : Reading {
+  struct Pending : PendingRead {
     bool ready() const override { return arrived; }
     std::vector<TensorData> wait() override {
       arrived = true;

@@ -4,10 +4,10 @@
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/conv.hpp"
 #include "kiln/tensor/create.hpp"
-#include "kiln/tensor/format.hpp"
 #include "kiln/tensor/pool.hpp"
 #include "kiln/tensor/resample.hpp"
 #include "kiln/tensor/sample.hpp"
+#include "kiln/tensor/text/format.hpp"
 
 namespace kiln {
 namespace {

@@ -29,7 +29,7 @@ TEST(Special, FunctionsAreThoseOfValues) {
 #define KILN_SPECIAL_OF_3(Name, function, ...)                 \
   static_assert(kIs<Tensor<2>, decltype(function(x, n, 24))>); \
   EXPECT_TRUE(same(function(x, n, 24), kiln::function(x.value(), n.value(), Value(24.0)))) << #function;
-#include "kiln/ops/special.def"
+#include "kiln/ops/special/special.def"
   EXPECT_TRUE(same(entr(x), entr(x.value())));
   EXPECT_TRUE(same(mvlgamma(x + 2, 3), mvlgamma((x + 2).value(), 3)));
   EXPECT_TRUE(same(xlog1py(x, 2), xlog1py(x.value(), 2)));

@@ -7,11 +7,11 @@
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/linalg.hpp"
 #include "kiln/tensor/loss.hpp"
-#include "kiln/tensor/norms.hpp"
 #include "kiln/tensor/numbers.hpp"
 #include "kiln/tensor/order.hpp"
 #include "kiln/tensor/signal.hpp"
 #include "kiln/tensor/statistics.hpp"
+#include "kiln/tensor/vector_norm.hpp"
 #include "tests/tensor/same.hpp"
 
 namespace kiln {

@@ -3,7 +3,7 @@
 
 #include "kiln/tensor/assemble.hpp"
 #include "kiln/tensor/diagonal.hpp"
-#include "kiln/tensor/format.hpp"
+#include "kiln/tensor/text/format.hpp"
 
 namespace kiln {
 namespace {

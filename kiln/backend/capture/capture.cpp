@@ -26,7 +26,7 @@ class Recording : public Backend {
 
   std::string name() const override { return "capture of " + inner_.name(); }
   void sync() override {}
-  bool takes(const Device& other) const override { return other == inner_; }
+  bool accepts(const Device& other) const override { return other == inner_; }
   MemoryStatistics memory() const override { return inner_.backend().memory(); }
 
   void run(const op::Op& op, Call call) override {

@@ -3,7 +3,7 @@
 #include "kiln/backend/cpu/cpu.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/grain.hpp"
-#include "kiln/ops/sequence.hpp"
+#include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::cpu {
 namespace {

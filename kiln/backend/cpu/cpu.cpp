@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/memory/shortage.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
-#include "kiln/backend/cpu/shortage.hpp"
 #include "kiln/ops/autocast.hpp"
 #include "kiln/ops/no_grad.hpp"
 
@@ -33,7 +33,7 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
       run_epilogue(o, call);
     } else if constexpr (std::is_same_v<T, op::Blocked>) {
       run_blocked(*o.sequence, call);
-    } else if constexpr (std::is_same_v<T, op::Together>) {
+    } else if constexpr (std::is_same_v<T, op::Horizontal>) {
       run_together(*o.parts, call);
     } else if constexpr (op::Composite<T>) {
       run_expansion(op, call);

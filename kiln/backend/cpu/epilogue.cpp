@@ -22,9 +22,9 @@ std::uint64_t last_uses(const op::Epilogue& op, Call call) {
 void Cpu::run_epilogue(const op::Epilogue& op, Call call) {
   const Inputs operands = call.in.first(op.operands);
   Value product(make_ref<Node>(op.result, call.out[0].device()));
-  const auto multiply = [&](const Finisher& finisher) {
+  const auto multiply = [&](const Epilogue& epilogue) {
     return std::ranges::any_of(fast_, [&](const FastKernels& kernels) {
-      return kernels.multiply && kernels.multiply(op, {operands, {&product, 1}}, finisher);
+      return kernels.multiply && kernels.multiply(op, {operands, {&product, 1}}, epilogue);
     });
   };
   for (const FastKernels& kernels : fast_)

@@ -7,8 +7,8 @@
 //   onednn::run(const op::Conv&, Call) -> bool       oneDNN; likewise
 //   lapack::run(const op::Svd&, Call) -> bool        LAPACK; likewise
 #pragma once
-#include "kiln/backend/cpu/memory.hpp"
-#include "kiln/backend/cpu/packed.hpp"
+#include "kiln/backend/cpu/memory/memory.hpp"
+#include "kiln/backend/cpu/memory/packed.hpp"
 
 namespace kiln::cpu {
 

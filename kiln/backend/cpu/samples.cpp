@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/rows.hpp"
-#include "kiln/ops/sample.hpp"
+#include "kiln/ops/create/draws.hpp"
 
 namespace kiln::cpu {
 namespace {

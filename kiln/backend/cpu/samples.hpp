@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/ops/create.hpp"
+#include "kiln/ops/create/create_ops.hpp"
 
 namespace kiln::cpu {
 

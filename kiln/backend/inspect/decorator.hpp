@@ -14,9 +14,9 @@ class Decorator : public Backend {
   bool has_kernel(const op::Op& op) const override { return inner_->has_kernel(op); }
   Ref<Node> upload(TensorData data, const Device& device) override { return inner_->upload(std::move(data), device); }
   TensorData download(const Value& value) override { return inner_->download(value); }
-  bool takes(const Device& other) const override { return other.handle() == inner_ || inner_->takes(other); }
+  bool accepts(const Device& other) const override { return other.handle() == inner_ || inner_->accepts(other); }
   void flush() override { inner_->flush(); }
-  void settle(Inputs values) override { inner_->settle(values); }
+  void run_pending(Inputs values) override { inner_->run_pending(values); }
   State state(const Value& value) const override { return inner_->state(value); }
   void sync() override { inner_->sync(); }
   MemoryStatistics memory() const override { return inner_->memory(); }

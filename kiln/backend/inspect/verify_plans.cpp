@@ -101,11 +101,11 @@ TensorData VerifiedPlans::download(const Value& value) {
   return data;
 }
 
-void VerifiedPlans::settle(Inputs values) {
+void VerifiedPlans::run_pending(Inputs values) {
   Values fused(values.begin(), values.end());
   for (Value& value : fused)
     if (value.node()) value = read(value).fused;
-  inner_->settle(fused);
+  inner_->run_pending(fused);
 }
 
 Backend::State VerifiedPlans::state(const Value& value) const { return inner_->state(read(value).fused); }

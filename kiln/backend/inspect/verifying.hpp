@@ -57,8 +57,8 @@ class VerifiedPlans final : public Decorator {
   void run(const op::Op& op, Call call) override;
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override;
-  bool takes(const Device&) const override { return false; }
-  void settle(Inputs values) override;
+  bool accepts(const Device&) const override { return false; }
+  void run_pending(Inputs values) override;
   State state(const Value& value) const override;
   void sync() override;
   Ref<Backend> with_core(Wrap wrap) override;

@@ -1,7 +1,7 @@
 // The functions of special.def, of one double each. Relative errors are some 1e-15 away from zeros, and below 1e-13
 // where nothing else is said. Formulas are those of the NIST Digital Library of Mathematical Functions (DLMF).
 #pragma once
-#include "kiln/ops/special_math.hpp"
+#include "kiln/ops/special/special_math.hpp"
 
 namespace kiln::special {
 

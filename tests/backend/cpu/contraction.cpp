@@ -1,6 +1,6 @@
 // Matrix products, convolutions and pools against the definition, written out in float64.
-#include "kiln/ops/conv.hpp"
-#include "kiln/ops/pool.hpp"
+#include "kiln/ops/spatial/conv_ops.hpp"
+#include "kiln/ops/spatial/pool_ops.hpp"
 
 #include "tests/backend/cpu/grid.hpp"
 

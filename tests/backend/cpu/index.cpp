@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/functions/index.hpp"
-#include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/index/index.hpp"
+#include "kiln/ops/view/view.hpp"
 #include "tests/backend/cpu/grid.hpp"
 
 namespace kiln {

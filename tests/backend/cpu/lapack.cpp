@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/ops/functions/create.hpp"
+#include "kiln/ops/create/create.hpp"
 
 namespace kiln::cpu::lapack {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "kiln/backend/cpu/memory_limit.hpp"
+#include "kiln/backend/cpu/memory/memory_limit.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/functions.hpp"

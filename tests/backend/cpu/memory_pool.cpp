@@ -1,4 +1,4 @@
-#include "kiln/backend/cpu/memory_pool.hpp"
+#include "kiln/backend/cpu/memory/memory_pool.hpp"
 
 #include <atomic>
 #include <cstring>

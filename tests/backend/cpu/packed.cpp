@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "kiln/backend/cpu/packing.hpp"
+#include "kiln/backend/cpu/memory/packing.hpp"
 #include "tests/backend/arrays.hpp"
 
 namespace kiln::cpu {

@@ -1,7 +1,7 @@
 // A program of its own: nothing in it names the CPU, which must be there all the same.
 #include <gtest/gtest.h>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/ops/device.hpp"
 
 namespace kiln {

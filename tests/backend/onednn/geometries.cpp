@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {

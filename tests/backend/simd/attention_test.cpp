@@ -1,4 +1,4 @@
-#include "kiln/backend/cpu/simd/attention.hpp"
+#include "kiln/backend/cpu/simd/attention/attention.hpp"
 
 #include "tests/backend/simd/harness.hpp"
 

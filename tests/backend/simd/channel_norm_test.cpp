@@ -1,4 +1,4 @@
-#include "kiln/ops/channel_norm.hpp"
+#include "kiln/ops/norm/channel_norm_ops.hpp"
 
 #include "tests/backend/simd/harness.hpp"
 

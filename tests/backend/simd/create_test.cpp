@@ -1,4 +1,4 @@
-#include "kiln/backend/cpu/simd/draw.hpp"
+#include "kiln/backend/cpu/simd/random/draw.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
 #include "tests/backend/simd/harness.hpp"

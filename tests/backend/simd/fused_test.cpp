@@ -1,7 +1,7 @@
 // Fused programs against the same steps one by one: the same bits, whatever the shapes, operands and steps.
 #include <bit>
 
-#include "kiln/backend/cpu/simd/stream.hpp"
+#include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/op.hpp"
 #include "tests/backend/simd/harness.hpp"
@@ -20,7 +20,7 @@ std::vector<UnaryFn> unary_functions() {
 #define KILN_PREDICATE(Name, ...) UnaryFn::Name,
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
   };
 }
 std::vector<BinaryFn> binary_functions() {
@@ -29,7 +29,7 @@ std::vector<BinaryFn> binary_functions() {
 #define KILN_PREDICATE(...)
 #define KILN_BINARY(Name, ...) BinaryFn::Name,
 #define KILN_COMPARISON(Name, ...) BinaryFn::Name,
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
   };
 }
 

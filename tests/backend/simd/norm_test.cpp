@@ -1,4 +1,4 @@
-#include "kiln/core/error.hpp"
+#include "kiln/core/error/error.hpp"
 #include "tests/backend/simd/harness.hpp"
 
 namespace kiln::cpu::simd {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kiln/fusion/fusion.hpp"
-#include "kiln/ops/sequence.hpp"
+#include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::plans {
 
@@ -32,7 +32,7 @@ class Census final : public Backend {
     if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is))
       return std::holds_alternative<op::Conv>(epilogue->product) ? "epilogue of conv" : "epilogue of matmul";
     if (std::holds_alternative<op::Blocked>(op.is)) return "blocked";
-    if (std::holds_alternative<op::Together>(op.is)) return "together";
+    if (std::holds_alternative<op::Horizontal>(op.is)) return "horizontal";
     return "single";
   }
 

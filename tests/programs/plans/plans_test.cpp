@@ -59,7 +59,7 @@ TEST_P(PlannedPrograms, GiveWhatTheirOperationsGive) {
     RecordProperty(kind, times);
     if (kind.starts_with("blocked")) blocked += times;
     if (kind.starts_with("fused with folds")) folded += times;
-    if (kind.starts_with("together")) together += times;
+    if (kind.starts_with("horizontal")) together += times;
     if (kind.starts_with("single")) single += times;
   }
   EXPECT_GE(blocked, 2);

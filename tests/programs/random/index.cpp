@@ -1,7 +1,7 @@
 // Reading and writing at indices.
 #include <cmath>
 
-#include "kiln/ops/functions/index.hpp"
+#include "kiln/ops/index/index.hpp"
 #include "tests/programs/random/program.hpp"
 
 namespace kiln::programs {

@@ -1,7 +1,7 @@
 // Functions of the elements along dimensions. A meaning gathers those elements into a list and folds it.
 #include <cmath>
 
-#include "kiln/ops/functions/order.hpp"
+#include "kiln/ops/reduce/order.hpp"
 #include "tests/programs/random/program.hpp"
 
 namespace kiln::programs {

@@ -1,12 +1,12 @@
 // Running folds, frequencies and attention: what goes along a dimension.
 #include <cmath>
 
-#include "kiln/ops/functions/attention.hpp"
-#include "kiln/ops/functions/diagonal.hpp"
-#include "kiln/ops/functions/norm.hpp"
-#include "kiln/ops/functions/scan.hpp"
-#include "kiln/ops/functions/signal.hpp"
-#include "kiln/ops/functions/view.hpp"
+#include "kiln/ops/norm/normalization.hpp"
+#include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "kiln/ops/signal/signal.hpp"
+#include "kiln/ops/view/diagonal.hpp"
+#include "kiln/ops/view/view.hpp"
 #include "tests/programs/random/program.hpp"
 
 namespace kiln::programs {

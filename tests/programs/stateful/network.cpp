@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "kiln/autodiff/checkpoint.hpp"
-#include "kiln/ops/functions/assemble.hpp"
-#include "kiln/ops/functions/linear.hpp"
-#include "kiln/ops/functions/norm.hpp"
+#include "kiln/ops/norm/normalization.hpp"
+#include "kiln/ops/product/linear.hpp"
+#include "kiln/ops/view/assemble.hpp"
 
 namespace kiln::stateful {
 namespace {

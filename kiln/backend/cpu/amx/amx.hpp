@@ -1,7 +1,7 @@
 // Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/matmul.hpp"
+#include "kiln/ops/product/matmul_ops.hpp"
 
 namespace kiln::cpu::amx {
 
@@ -17,6 +17,6 @@ std::false_type run(const T&, Call) {
 /// bfloat16, summed in float32; false for other types and without tiles.
 bool run(const op::Matmul&, Call call);
 /// As FastKernels has it.
-bool multiply(const op::Epilogue&, Call call, const Finisher&);
+bool multiply(const op::Epilogue&, Call call, const Epilogue&);
 
 }  // namespace kiln::cpu::amx

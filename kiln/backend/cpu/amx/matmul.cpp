@@ -8,10 +8,10 @@
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
-#include "kiln/backend/cpu/packing.hpp"
+#include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/epilogue.hpp"
+#include "kiln/ops/planned/epilogue.hpp"
 
 namespace kiln::cpu::amx {
 namespace {
@@ -148,13 +148,13 @@ class PackedRight {
   Ref<Memory> block_;
 };
 
-/// Rows [row, row + rows) and columns likewise of product `index`; for `finisher`, if there is one.
-void run_piece(const Product& p, const PackedRight* right, const Finisher* finisher, int64_t index, int64_t row,
+/// Rows [row, row + rows) and columns likewise of product `index`; for `epilogue`, if there is one.
+void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilogue, int64_t index, int64_t row,
                int64_t rows, int64_t column, int64_t columns) {
   const int64_t deepest = std::min(kDepth, p.k), across = divide_up(columns, kBlock), down = divide_up(rows, kBlock);
   const int64_t left_size = packed_size(round_up(rows, kBlock), deepest);
   const int64_t right_size = right ? 0 : packed_size(round_up(columns, kBlock), deepest);
-  const int64_t result_size = finisher ? round_up(rows * columns, kPairs) : 0;  // the sums lie on a line of the cache
+  const int64_t result_size = epilogue ? round_up(rows * columns, kPairs) : 0;  // the sums lie on a line of the cache
   const auto [left, sums] = scratch(left_size + right_size + result_size, across * down * kSums);
   uint16_t* const own_right = left + left_size;
 
@@ -171,20 +171,20 @@ void run_piece(const Product& p, const PackedRight* right, const Finisher* finis
                  sums + (j * down + i) * kSums);
   }
   uint16_t* const result =
-      finisher ? own_right + right_size
+      epilogue ? own_right + right_size
                : reinterpret_cast<uint16_t*>(p.c.data) + p.c.offset(p.batch, index) + row * p.c.row + column;
-  const int64_t step = finisher ? columns : p.c.row;
+  const int64_t step = epilogue ? columns : p.c.row;
   for (int64_t i = 0; i < down; ++i)
     for (int64_t j = 0; j < across; ++j)
       store(sums + (j * down + i) * kSums, std::min(kBlock, rows - i * kBlock), std::min(kBlock, columns - j * kBlock),
             result + i * kBlock * step + j * kBlock, step);
-  if (finisher)
-    finisher->finish(
+  if (epilogue)
+    epilogue->finish(
         {(index * p.m + row) * p.n + column, rows, columns, p.n, reinterpret_cast<const std::byte*>(result), columns});
 }
 
 /// `operand` owns the memory of p.b.
-void run_pieces(const Product& p, const Value& operand, const Piece& piece, const Finisher* finisher) {
+void run_pieces(const Product& p, const Value& operand, const Piece& piece, const Epilogue* epilogue) {
   const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns), matrices = numel(p.batch);
   const bool is_repeated = std::find(p.b.batch.begin(), p.b.batch.end(), 0) != p.b.batch.end();
   const PackedRight right(p, operand, down > 1 || is_repeated);
@@ -196,23 +196,23 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece, cons
       int64_t rest = part;
       const auto next = [&rest](int64_t size) { return std::exchange(rest, rest / size) % size; };
       const int64_t row = next(down) * piece.rows, column = next(across) * piece.columns;
-      run_piece(p, right ? &right : nullptr, finisher, rest, row, std::min(piece.rows, p.m - row), column,
+      run_piece(p, right ? &right : nullptr, epilogue, rest, row, std::min(piece.rows, p.m - row), column,
                 std::min(piece.columns, p.n - column));
     }
   });
 }
 
-/// False where pieces are not worth handing to `finisher`.
-bool multiply(Call call, const Finisher* finisher) {
+/// False where pieces are not worth handing to `epilogue`.
+bool multiply(Call call, const Epilogue* epilogue) {
   if (call.out[0].dtype() != DType::BF16 || !available()) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != DType::BF16 || operand.rank() < 2) return false;
   Value copies[2];
-  const Product p = product_of(call, copies, !finisher);
-  if (p.empty()) return !finisher;
+  const Product p = product_of(call, copies, !epilogue);
+  if (p.empty()) return !epilogue;
   const Piece piece = cut(p);
-  if (finisher && piece.columns < std::min(p.n, kWorthFinishing)) return false;
-  run_pieces(p, copies[1].node() ? copies[1] : call.in[1], piece, finisher);
+  if (epilogue && piece.columns < std::min(p.n, kWorthFinishing)) return false;
+  run_pieces(p, copies[1].node() ? copies[1] : call.in[1], piece, epilogue);
   return true;
 }
 
@@ -220,8 +220,8 @@ bool multiply(Call call, const Finisher* finisher) {
 
 bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
 
-bool multiply(const op::Epilogue& op, Call call, const Finisher& finisher) {
-  return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &finisher);
+bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
+  return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &epilogue);
 }
 
 }  // namespace kiln::cpu::amx

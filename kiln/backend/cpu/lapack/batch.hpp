@@ -10,7 +10,7 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/matrix.hpp"
+#include "kiln/ops/linalg/matrix.hpp"
 
 namespace kiln::cpu::lapack {
 

@@ -1,9 +1,9 @@
 // Kernels of LAPACK, for factorisations of matrices and what is made of them.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/factor.hpp"
-#include "kiln/ops/solve.hpp"
-#include "kiln/ops/spectrum.hpp"
+#include "kiln/ops/linalg/factor_ops.hpp"
+#include "kiln/ops/linalg/solve_ops.hpp"
+#include "kiln/ops/linalg/spectrum_ops.hpp"
 
 namespace kiln::cpu::lapack {
 

@@ -6,7 +6,7 @@
 #include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/through_float32.hpp"
 #include "kiln/core/grain.hpp"
-#include "kiln/ops/epilogue.hpp"
+#include "kiln/ops/planned/epilogue.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
@@ -66,23 +66,23 @@ void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
   });
 }
 
-/// The convolution, its pieces given to `finisher` where there is one; false then too where it has no pieces that could
+/// The convolution, its pieces given to `epilogue` where there is one; false then too where it has no pieces that could
 /// be.
-bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
+bool convolve(const op::Conv& conv, Call call, const Epilogue* epilogue) {
   using Slot = op::Conv::Slot;
   const DType dtype = call.out[0].dtype();
   const Geometry whole =
       Geometry::of(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
   if (!takes(dtype) || whole.empty()) return false;
   if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_forward_fits(whole, DType::F32)))
-    return !finisher && through_float32(conv, call);
+    return !epilogue && through_float32(conv, call);
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
   const bool direct = direct_forward_fits(whole, dtype), tiles = !direct && tiles_fit(whole, dtype);
   bool product = !direct && !tiles && product_fits(whole, dtype);
   // A small result stays in the caches by itself.
   constexpr int64_t kWorthFinishing = 1 << 19;
-  if (finisher &&
+  if (epilogue &&
       (tiles || product || numel(call.out[0].shape()) * static_cast<int64_t>(size_of(dtype)) < kWorthFinishing))
     return false;
 
@@ -99,7 +99,7 @@ bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
   if (!direct && !tiles && !product && !all_of_slabs(slabs, [&](int64_t slab) {
         return static_cast<bool>(conv_primitive(part_of(0, slab * rows), dtype, with_bias));
       })) {
-    if (finisher) return false;
+    if (epilogue) return false;
     if (dtype == DType::BF16) return through_float32(conv, call);
     if (!product_can(whole, dtype)) return false;
     product = true;
@@ -109,7 +109,7 @@ bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
   const Array* const start = with_bias ? &bias.array : nullptr;
   if (product) return product_conv(whole, x, plain, start, call.out[0]);
 
-  const ConvResult y(call.out[0], finisher);
+  const ConvResult y(call.out[0], epilogue);
   if (direct) {
     direct_conv(whole, x.array, plain, start, y);
     return true;
@@ -143,9 +143,9 @@ bool convolve(const op::Conv& conv, Call call, const Finisher* finisher) {
 
 bool run(const op::Conv& conv, Call call) { return convolve(conv, call, nullptr); }
 
-bool multiply(const op::Epilogue& op, Call call, const Finisher& finisher) {
+bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
   const auto* conv = std::get_if<op::Conv>(&op.product);
-  return conv && convolve(*conv, call, &finisher);
+  return conv && convolve(*conv, call, &epilogue);
 }
 
 bool run(const op::ConvTranspose& op, Call call) {

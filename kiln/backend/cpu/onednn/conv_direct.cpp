@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/onednn/direct.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
-#include "kiln/backend/cpu/packing.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::onednn {

@@ -1,6 +1,6 @@
 // Where the pieces of a convolution's result go.
 #pragma once
-#include "kiln/backend/cpu/finisher.hpp"
+#include "kiln/backend/cpu/epilogue.hpp"
 #include "kiln/backend/cpu/onednn/layout.hpp"
 
 namespace kiln::cpu::onednn {
@@ -8,23 +8,23 @@ namespace kiln::cpu::onednn {
 /// To the result's memory; or each, while it is in a cache, to what finishes it, and the result gets no memory.
 class ConvResult {
  public:
-  ConvResult(Value& y, const Finisher* finisher)
+  ConvResult(Value& y, const Epilogue* epilogue)
       : element_(static_cast<std::int64_t>(size_of(y.dtype()))),
-        finisher_(finisher),
-        data_(finisher ? nullptr : allocate(y, channels_last_strides(y.shape())).data) {}
+        epilogue_(epilogue),
+        data_(epilogue ? nullptr : allocate(y, channels_last_strides(y.shape())).data) {}
 
   /// Has make(memory) write elements [first, first + count), in channels-last order. From any thread.
   template <class F>
   void piece(std::int64_t first, std::int64_t count, F&& make) const {
-    if (!finisher_) return make(data_ + first * element_);
+    if (!epilogue_) return make(data_ + first * element_);
     const Memory aside(static_cast<std::size_t>(count * element_));
     make(aside.bytes());
-    finisher_->finish({first, 1, count, count, aside.bytes(), count});
+    epilogue_->finish({first, 1, count, count, aside.bytes(), count});
   }
 
  private:
   std::int64_t element_;
-  const Finisher* finisher_;
+  const Epilogue* epilogue_;
   std::byte* data_;
 };
 

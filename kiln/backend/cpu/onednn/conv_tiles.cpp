@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
-#include "kiln/backend/cpu/packing.hpp"
-#include "kiln/backend/cpu/simd/product_tiles.hpp"
+#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::onednn {

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "kiln/ops/conv.hpp"
+#include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::cpu::onednn {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/onednn/pieces.hpp"
-#include "kiln/backend/cpu/packing.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 
 namespace kiln::cpu::onednn {

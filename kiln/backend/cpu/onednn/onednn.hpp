@@ -1,8 +1,8 @@
 // Kernels of oneDNN, for contractions.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/conv.hpp"
-#include "kiln/ops/matmul.hpp"
+#include "kiln/ops/product/matmul_ops.hpp"
+#include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::cpu::onednn {
 
@@ -20,6 +20,6 @@ bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);
 
 /// FastKernels::multiply, for convolutions.
-bool multiply(const op::Epilogue& op, Call call, const Finisher& finisher);
+bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
 
 }  // namespace kiln::cpu::onednn

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kiln/backend/cpu/memory/signature.hpp"
 #include "kiln/backend/cpu/onednn/engine.hpp"
-#include "kiln/backend/cpu/signature.hpp"
 #include "kiln/core/dtype.hpp"
 #include "kiln/core/function_ref.hpp"
 #include "kiln/core/parallel.hpp"

@@ -2,7 +2,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/engine.hpp"
-#include "kiln/backend/cpu/simd/convert.hpp"
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::onednn {

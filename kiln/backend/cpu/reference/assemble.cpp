@@ -1,4 +1,4 @@
-#include "kiln/ops/assemble.hpp"
+#include "kiln/ops/view/assemble_ops.hpp"
 
 #include <algorithm>
 

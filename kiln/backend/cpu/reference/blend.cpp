@@ -1,4 +1,4 @@
-#include "kiln/ops/blend.hpp"
+#include "kiln/ops/spatial/blend_ops.hpp"
 
 #include <algorithm>
 

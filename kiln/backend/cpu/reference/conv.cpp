@@ -3,7 +3,7 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/reference/window.hpp"
-#include "kiln/ops/conv.hpp"
+#include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

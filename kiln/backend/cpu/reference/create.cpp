@@ -6,8 +6,8 @@
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/samples.hpp"
 #include "kiln/core/wrapping.hpp"
-#include "kiln/ops/create.hpp"
-#include "kiln/ops/sample.hpp"
+#include "kiln/ops/create/create_ops.hpp"
+#include "kiln/ops/create/draws.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

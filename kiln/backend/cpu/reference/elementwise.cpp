@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/ops/elementwise.hpp"
-#include "kiln/ops/scalar_math.hpp"
+#include "kiln/ops/elementwise/elementwise_ops.hpp"
+#include "kiln/ops/elementwise/scalar_math.hpp"
 
 namespace kiln::cpu::reference {
 namespace {
@@ -65,7 +65,7 @@ void apply(op::UnaryFn fn, const C* xs, std::int64_t count, C* z) {
 #define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY_LOOP(Name, domain, value)
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
   }
 }
 
@@ -77,7 +77,7 @@ void apply(op::BinaryFn fn, const C* xs, const C* ys, std::int64_t count, C* z) 
 #define KILN_PREDICATE(...)
 #define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) KILN_BINARY_LOOP(Name, domain, value)
 #define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY_LOOP(Name, domain, value)
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
   }
 }
 

@@ -1,4 +1,4 @@
-#include "kiln/ops/factor.hpp"
+#include "kiln/ops/linalg/factor_ops.hpp"
 
 #include <algorithm>
 #include <cmath>

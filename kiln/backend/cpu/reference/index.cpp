@@ -4,7 +4,7 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/core/wrapping.hpp"
-#include "kiln/ops/index.hpp"
+#include "kiln/ops/index/index_ops.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/ops/matrix.hpp"
+#include "kiln/ops/linalg/matrix.hpp"
 
 namespace kiln::cpu::reference {
 

@@ -3,7 +3,7 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/core/wrapping.hpp"
-#include "kiln/ops/matmul.hpp"
+#include "kiln/ops/product/matmul_ops.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

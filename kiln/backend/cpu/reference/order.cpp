@@ -1,4 +1,4 @@
-#include "kiln/ops/order.hpp"
+#include "kiln/ops/reduce/order_ops.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -4,7 +4,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/ops/pool.hpp"
+#include "kiln/ops/spatial/pool_ops.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

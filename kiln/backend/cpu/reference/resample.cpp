@@ -1,4 +1,4 @@
-#include "kiln/ops/resample.hpp"
+#include "kiln/ops/spatial/resample_ops.hpp"
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"

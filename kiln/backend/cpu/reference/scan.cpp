@@ -1,4 +1,4 @@
-#include "kiln/ops/scan.hpp"
+#include "kiln/ops/reduce/scan_ops.hpp"
 
 #include <algorithm>
 #include <cmath>

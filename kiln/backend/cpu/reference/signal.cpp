@@ -1,4 +1,4 @@
-#include "kiln/ops/signal.hpp"
+#include "kiln/ops/signal/signal_ops.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,4 +1,4 @@
-#include "kiln/ops/solve.hpp"
+#include "kiln/ops/linalg/solve_ops.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "kiln/ops/special.hpp"
+#include "kiln/ops/special/special_ops.hpp"
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-#include "kiln/ops/spectrum.hpp"
+#include "kiln/ops/linalg/spectrum_ops.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/wrapping.hpp"
-#include "kiln/ops/view.hpp"
+#include "kiln/ops/view/view_ops.hpp"
 
 namespace kiln::cpu::reference {
 namespace {

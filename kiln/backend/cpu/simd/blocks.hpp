@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "kiln/ops/elementwise.hpp"
+#include "kiln/ops/elementwise/elementwise_ops.hpp"
 
 namespace kiln::cpu::simd {
 

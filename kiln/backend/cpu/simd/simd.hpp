@@ -55,7 +55,7 @@ bool run(const op::AttentionGrad&, Call);
 bool run(const op::Matmul&, Call);
 
 // As FastKernels has them.
-bool multiply(const op::Epilogue&, Call, const Finisher&);
-bool finish(const op::Epilogue&, Call, FunctionRef<bool(const Finisher&)> multiply);
+bool multiply(const op::Epilogue&, Call, const Epilogue&);
+bool finish(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply);
 
 }  // namespace kiln::cpu::simd

@@ -14,7 +14,7 @@
 
 #include "kiln/backend/cpu/simd/vector.hpp"
 #include "kiln/backend/cpu/simd/vector_erf.hpp"
-#include "kiln/ops/scalar_math.hpp"
+#include "kiln/ops/elementwise/scalar_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {

@@ -22,7 +22,7 @@ namespace unary_rows {
 #define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY(Name, function, domain, value, )
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
 
 }  // namespace unary_rows
 namespace binary_rows {
@@ -36,7 +36,7 @@ namespace binary_rows {
     template <class V> static HWY_INLINE auto of(V x, V y) { return value; } \
   };
 #define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY(Name, function, domain, value, , )
-#include "kiln/ops/elementwise.def"
+#include "kiln/ops/elementwise/elementwise.def"
 
 }  // namespace binary_rows
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE

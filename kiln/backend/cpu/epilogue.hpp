@@ -1,0 +1,31 @@
+// How kernels of products hand over what they make, a piece at a time, to be finished while it is in a cache.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace kiln::cpu {
+
+/// Part of a product that is complete: `rows` runs of `count` neighbouring elements in its row-major order, or in the
+/// channels-last order of a convolution. Element 0 of the first run is the product's element `first`, and lies at `data`;
+/// from run to run it is `step` elements further in the product, `row` in memory.
+struct ProductPiece {
+  std::int64_t first, rows, count, step;
+  const std::byte* data;
+  std::int64_t row;
+};
+
+/// Computes what becomes of a product and stores that.
+class Epilogue {
+ public:
+  virtual ~Epilogue() = default;
+  /// Each element in one piece; from any thread. The memory is the caller's again afterwards.
+  virtual void finish(const ProductPiece& piece) const = 0;
+  /// Where the first result will lie, in the product's order and with elements of its size: to be fetched in time. Null
+  /// where there is no such place.
+  virtual const std::byte* target() const { return nullptr; }
+};
+
+/// So many neighbouring elements make it worth finishing a piece run by run.
+inline constexpr std::int64_t kWorthFinishing = 128;
+
+}  // namespace kiln::cpu

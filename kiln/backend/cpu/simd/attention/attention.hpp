@@ -1,0 +1,159 @@
+// What the kernels of attention in both directions share. Blocks of scores are held transposed, a row for each key and
+// a lane for each query: then a query's maximum and sum are taken lane by lane, and no operand but the block of queries
+// has to be turned.
+#pragma once
+#include <algorithm>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/ops/sequence/attention_ops.hpp"
+
+namespace kiln::cpu::simd {
+
+/// Queries and keys of a block: scores of a block lie in the first or second level of cache.
+inline constexpr std::int64_t kBlockOfQueries = 96, kBlockOfKeys = 96;
+
+/// Multiplications that are worth handing to another thread: some 10 us.
+inline constexpr std::int64_t kWorthAThread = 1 << 19;
+
+/// `count` elements of T rounded up to whole vectors of any target.
+template <class T>
+constexpr std::int64_t padded(std::int64_t count) {
+  constexpr auto lanes = static_cast<std::int64_t>(64 / sizeof(T));
+  return (count + lanes - 1) / lanes * lanes;
+}
+
+/// [begin, end)
+struct Interval {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+
+struct AttentionShape {
+  std::int64_t batch, heads, kv_heads, queries, keys, width, value_width;
+  bool causal;
+  std::int64_t window;
+  double scale, softcap;  // 0: none
+
+  template <class Op>
+  static AttentionShape of(const Op& op, Inputs in) {
+    const Shape &q = in[Op::q].shape(), &v = in[Op::v].shape();
+    return {q[0],
+            q[1],
+            v[1],
+            q[2],
+            v[2],
+            q[3],
+            v[3],
+            op.causal,
+            op.window,
+            in[Op::scale].scalar().template to<double>(),
+            in[Op::softcap].empty() ? 0 : in[Op::softcap].scalar().template to<double>()};
+  }
+
+  /// How many heads of q share one of k.
+  std::int64_t group() const { return heads / kv_heads; }
+  /// The keys that some of these queries may see, as far as causal and window go.
+  Interval keys_of(Interval block) const;
+  /// The queries that may see a key.
+  Interval queries_of(std::int64_t key) const;
+};
+
+/// A tensor [batch, heads, time, width] as T, its rows followed by zeros up to whole vectors; in place where it can be.
+template <class T>
+class HeadRows {
+ public:
+  explicit HeadRows(const Value& value);
+  const T* at(std::int64_t batch, std::int64_t head, std::int64_t row) const {
+    return data_ + batch * batch_ + head * head_ + row * row_;
+  }
+  std::int64_t row() const { return row_; }
+
+ private:
+  const T* data_;
+  std::int64_t batch_, head_, row_;
+  Ref<Memory> held_;
+};
+
+/// Mask or bias, broadcast to [batch, heads, queries, keys].
+struct ScoreOperand {
+  const std::byte* data = nullptr;  // null: absent
+  Dims strides = {};
+
+  ScoreOperand() = default;
+  ScoreOperand(const Value& value, const AttentionShape& shape);
+  std::int64_t offset(std::int64_t batch, std::int64_t head, std::int64_t query, std::int64_t key) const {
+    return batch * strides[0] + head * strides[1] + query * strides[2] + key * strides[3];
+  }
+};
+
+/// Working memory of one piece of work, handed out from the front.
+class Workspace {
+ public:
+  explicit Workspace(std::int64_t bytes) : memory_(make_ref<Memory>(static_cast<std::size_t>(bytes))) {}
+  template <class T>
+  T* take(std::int64_t count) {
+    std::byte* at = memory_->bytes() + used_;
+    used_ += padded<T>(count) * static_cast<std::int64_t>(sizeof(T));
+    KILN_CHECK(used_ <= static_cast<std::int64_t>(memory_->size()));
+    return reinterpret_cast<T*>(at);
+  }
+
+ private:
+  Ref<Memory> memory_;
+  std::int64_t used_ = 0;
+};
+
+/// z[j * kBlockOfQueries + i] = x[i * row + j] * factor for i < rows, and 0 for i up to whole vectors.
+template <class T>
+void turn_queries(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T factor, T* z);
+
+/// The operands of a score, and how a block of scores comes about.
+template <class T>
+struct ScoreBlocks {
+  const AttentionShape& shape;
+  HeadRows<T> k;
+  ScoreOperand mask, bias;
+
+  template <class Op>
+  ScoreBlocks(const Op&, const AttentionShape& shape, Inputs in)
+      : shape(shape), k(in[Op::k]), mask(in[Op::mask], shape), bias(in[Op::bias], shape) {}
+
+  /// scores[(j - keys.begin) * kBlockOfQueries + i - queries.begin], -inf where a query may not see a key; also the
+  /// derivative of the softcap where `slopes` is given. `turned` holds the queries, scaled.
+  void compute(std::int64_t batch, std::int64_t head, Interval queries, Interval keys, const T* turned, T* scores,
+               T* slopes) const;
+};
+
+// ---- vectors (attention_blocks.cpp); lanes are whole vectors, a block has kBlockOfQueries lanes a row -----------------
+
+/// Element [i, j] of a matrix lies at data[i * row + j * column].
+template <class T>
+struct Strided {
+  const T* data;
+  std::int64_t row, column;
+};
+
+template <class T>
+struct AttentionBlocks {
+  /// c [m, n] = a [m, k] b [k, n], added to what c holds where `add`. n is whole vectors.
+  void (*product)(Strided<T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row, std::int64_t m,
+                  std::int64_t n, std::int64_t k, bool add);
+  /// x = cap * tanh(x / cap), and its derivative where slopes is given.
+  void (*cap)(T* x, T* slopes, std::int64_t rows, std::int64_t lanes, T cap);
+  /// Takes the scores of more keys into a running softmax: largest and total are those of all keys so far, scores
+  /// become exp(score - largest), and rescale is what earlier ones are to be multiplied by.
+  void (*softmax)(T* scores, std::int64_t rows, std::int64_t lanes, T* largest, T* total, T* rescale);
+  /// scores = exp(scores - shift[lane])
+  void (*exponentiate)(T* scores, std::int64_t rows, std::int64_t lanes, const T* shift);
+  /// g = shares * (g - delta[lane])
+  void (*score_gradient)(const T* shares, T* g, std::int64_t rows, std::int64_t lanes, const T* delta);
+  /// x *= y
+  void (*multiply)(T* x, const T* y, std::int64_t rows, std::int64_t lanes);
+  /// Row i of x [rows, lanes], without gaps, times factors[i].
+  void (*scale_rows)(T* x, std::int64_t rows, std::int64_t lanes, const T* factors);
+};
+
+/// For the machine at hand.
+template <class T> AttentionBlocks<T> attention_blocks();
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,264 @@
+// Attention backward. Shares of keys are recomputed from the logarithms of their sums. A task takes some keys of one head
+// through all queries that see them; what the queries' gradient gets from different tasks is added up at the end, in
+// the order of keys. For the gradient of a bias that several heads or batches share, one task takes them all.
+#include <cstring>
+#include <limits>
+
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/attention/attention.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using op::AttentionGrad;
+using std::int64_t;
+
+/// Tasks that a call is cut into where it has fewer heads: enough for that many threads.
+constexpr int64_t kTasks = 16;
+
+/// How many heads a task takes, and how many keys.
+struct Cut {
+  int64_t batches = 1, heads = 1, keys = 0;  // of one task
+  int64_t chunks = 1;                        // of keys
+};
+
+Cut cut(const AttentionShape& s, const Shape* bias) {
+  Cut result;
+  const auto shares = [&](int dim) {  // is one bias added to all of dimension `dim` from the end?
+    return bias && (bias->size() < dim || (*bias)[bias->size() - dim] == 1);
+  };
+  if (shares(4)) result.batches = s.batch;
+  if (shares(3)) result.heads = s.kv_heads;
+  const int64_t tasks = s.batch / std::max<int64_t>(result.batches, 1) * (s.kv_heads / result.heads);
+  const int64_t most = (s.keys + kBlockOfKeys - 1) / kBlockOfKeys;
+  const int64_t worth = s.batch * s.heads * s.queries * s.keys * (s.width + s.value_width + 8) / kWorthAThread;
+  const int64_t wanted = shares(1) ? 1 : std::clamp(kTasks / std::max<int64_t>(tasks, 1), int64_t{1}, worth + 1);
+  const int64_t blocks = (most + wanted - 1) / std::max<int64_t>(wanted, 1);
+  result.keys = std::max<int64_t>(blocks, 1) * kBlockOfKeys;
+  result.chunks = std::max<int64_t>((s.keys + result.keys - 1) / result.keys, 1);
+  return result;
+}
+
+/// What all tasks read.
+template <class T>
+struct Operands {
+  const AttentionShape& shape;
+  ScoreBlocks<T> scores;
+  HeadRows<T> q, v, g;
+  const T *log_sums, *deltas;
+
+  Operands(const AttentionGrad& op, const AttentionShape& shape, Inputs in, const Array& log_sums, const Array& deltas)
+      : shape(shape),
+        scores(op, shape, in),
+        q(in[AttentionGrad::q]),
+        v(in[AttentionGrad::v]),
+        g(in[AttentionGrad::grad]),
+        log_sums(log_sums.as<const T>()),
+        deltas(deltas.as<const T>()) {}
+};
+
+constexpr int64_t kLanes = kBlockOfQueries;
+
+/// Some queries of a head, and their shares of some keys.
+template <class T>
+class QueryBlock {
+ public:
+  QueryBlock(const Operands<T>& from, Workspace& workspace)
+      : from_(from),
+        turned_q_(workspace.take<T>(kLanes * from.shape.width)),
+        turned_g_(workspace.take<T>(kLanes * from.shape.value_width)),
+        shift_(workspace.take<T>(kLanes)),
+        delta_(workspace.take<T>(kLanes)),
+        shares_(workspace.take<T>(kLanes * kBlockOfKeys)),
+        inner_(workspace.take<T>(kLanes * kBlockOfKeys)),
+        slopes_(from.shape.softcap > 0 ? workspace.take<T>(kLanes * kBlockOfKeys) : nullptr) {}
+  static int64_t numbers(const AttentionShape& s) {
+    return kLanes * (s.width + s.value_width + 2 + 3 * kBlockOfKeys) + 7 * padded<T>(1);
+  }
+
+  void load(int64_t batch, int64_t head, Interval queries) {
+    const AttentionShape& s = from_.shape;
+    batch_ = batch, head_ = head, queries_ = queries;
+    const int64_t count = queries.size(), first = (batch * s.heads + head) * s.queries + queries.begin;
+    turn_queries(q(), from_.q.row(), count, s.width, static_cast<T>(s.scale), turned_q_);
+    turn_queries(g(), from_.g.row(), count, s.value_width, T{1}, turned_g_);
+    std::fill_n(shift_, padded<T>(count), T{0});
+    std::fill_n(delta_, padded<T>(count), T{0});
+    for (int64_t i = 0; i < count; ++i) {
+      const T log_sum = from_.log_sums[first + i];
+      shift_[i] = log_sum == -std::numeric_limits<T>::infinity() ? T{0} : log_sum;
+      delta_[i] = from_.deltas[first + i];
+    }
+  }
+  const T* q() const { return from_.q.at(batch_, head_, queries_.begin); }
+  const T* g() const { return from_.g.at(batch_, head_, queries_.begin); }
+  int64_t count() const { return queries_.size(); }
+
+  /// shares() and inner(), the gradient of the scores, of these keys.
+  void compute(const AttentionBlocks<T>& blocks, Interval keys) {
+    const AttentionShape& s = from_.shape;
+    const int64_t lanes = padded<T>(count());
+    from_.scores.compute(batch_, head_, queries_, keys, turned_q_, shares_, slopes_);
+    blocks.exponentiate(shares_, keys.size(), lanes, shift_);
+    blocks.product({from_.v.at(batch_, head_ / s.group(), keys.begin), from_.v.row(), 1}, turned_g_, kLanes, inner_,
+                   kLanes, keys.size(), lanes, s.value_width, false);
+    blocks.score_gradient(shares_, inner_, keys.size(), lanes, delta_);
+  }
+  /// Takes inner() through the softcap.
+  void uncap(const AttentionBlocks<T>& blocks, Interval keys) {
+    if (slopes_) blocks.multiply(inner_, slopes_, keys.size(), padded<T>(count()));
+  }
+  const T* shares() const { return shares_; }
+  const T* inner() const { return inner_; }
+
+ private:
+  const Operands<T>& from_;
+  T *turned_q_, *turned_g_, *shift_, *delta_, *shares_, *inner_, *slopes_;
+  int64_t batch_ = 0, head_ = 0;
+  Interval queries_;
+};
+
+/// Calls f(head, queries, keys) for the heads of q that share `kv_head`, in blocks of queries; `keys` are those in
+/// `chunk` that they see.
+template <class F>
+void each_query_block(const AttentionShape& s, int64_t kv_head, Interval chunk, F&& f) {
+  for (int64_t head = kv_head * s.group(); head < (kv_head + 1) * s.group(); ++head)
+    for (int64_t query = 0; query < s.queries; query += kBlockOfQueries) {
+      const Interval queries{query, std::min(query + kBlockOfQueries, s.queries)}, seen = s.keys_of(queries);
+      f(head, queries, Interval{std::max(seen.begin, chunk.begin), std::min(seen.end, chunk.end)});
+    }
+}
+/// Calls f(block) for blocks of keys.
+template <class F>
+void each_key_block(Interval keys, F&& f) {
+  for (int64_t key = keys.begin; key < keys.end; key += kBlockOfKeys)
+    f(Interval{key, std::min(key + kBlockOfKeys, keys.end)});
+}
+
+template <class T>
+void put(const T* sums, int64_t rows, int64_t width, double factor, T* to) {
+  for (int64_t row = 0; row < rows; ++row, sums += padded<T>(width), to += width)
+    for (int64_t j = 0; j < width; ++j) to[j] = sums[j] * static_cast<T>(factor);
+}
+
+/// Keys [chunk) of one head; the share in the gradient of q goes to dq [batch, heads, queries, width].
+template <class T>
+void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dq, T* dk, T* dv) {
+  const AttentionBlocks<T> blocks = attention_blocks<T>();
+  const AttentionShape& s = from.shape;
+  const int64_t width = padded<T>(s.width), value_width = padded<T>(s.value_width);
+  Workspace workspace((QueryBlock<T>::numbers(s) + chunk.size() * (width + value_width) + kLanes * width) *
+                      static_cast<int64_t>(sizeof(T)));
+  QueryBlock<T> block(from, workspace);
+  T *k_sums = workspace.take<T>(chunk.size() * width), *v_sums = workspace.take<T>(chunk.size() * value_width),
+    *q_sums = workspace.take<T>(kLanes * width);
+  std::fill_n(k_sums, chunk.size() * width, T{0});
+  std::fill_n(v_sums, chunk.size() * value_width, T{0});
+  each_query_block(s, kv_head, chunk, [&](int64_t head, Interval queries, Interval seen) {
+    const int64_t count = queries.size();
+    std::fill_n(q_sums, count * width, T{0});
+    if (seen.size() > 0) block.load(batch, head, queries);
+    each_key_block(seen, [&](Interval keys) {
+      block.compute(blocks, keys);
+      blocks.product({block.shares(), kLanes, 1}, block.g(), from.g.row(),
+                     v_sums + (keys.begin - chunk.begin) * value_width, value_width, keys.size(), value_width, count,
+                     true);
+      block.uncap(blocks, keys);
+      blocks.product({block.inner(), kLanes, 1}, block.q(), from.q.row(), k_sums + (keys.begin - chunk.begin) * width,
+                     width, keys.size(), width, count, true);
+      blocks.product({block.inner(), 1, kLanes}, from.scores.k.at(batch, kv_head, keys.begin), from.scores.k.row(),
+                     q_sums, width, count, width, keys.size(), true);
+    });
+    put(q_sums, count, s.width, s.scale, dq + ((batch * s.heads + head) * s.queries + queries.begin) * s.width);
+  });
+  const int64_t first = (batch * s.kv_heads + kv_head) * s.keys + chunk.begin;
+  put(k_sums, chunk.size(), s.width, s.scale, dk + first * s.width);
+  put(v_sums, chunk.size(), s.value_width, 1, dv + first * s.value_width);
+}
+
+/// Adds the gradient of the scores of keys [chunk) of one head to the bias, strided as it broadcasts.
+template <class T>
+void add_bias(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dbias, const Dims& strides) {
+  const AttentionBlocks<T> blocks = attention_blocks<T>();
+  Workspace workspace(QueryBlock<T>::numbers(from.shape) * static_cast<int64_t>(sizeof(T)));
+  QueryBlock<T> block(from, workspace);
+  each_query_block(from.shape, kv_head, chunk, [&](int64_t head, Interval queries, Interval seen) {
+    if (seen.size() > 0) block.load(batch, head, queries);
+    each_key_block(seen, [&](Interval keys) {
+      block.compute(blocks, keys);
+      const T* inner = block.inner();
+      for (int64_t key = keys.begin; key < keys.end; ++key, inner += kLanes) {
+        T* to = dbias + batch * strides[0] + head * strides[1] + queries.begin * strides[2] + key * strides[3];
+        for (int64_t i = 0; i < queries.size(); ++i) to[i * strides[2]] += inner[i];
+      }
+    });
+  });
+}
+
+/// sums[i] = parts[0][i] + parts[1][i] + ...
+template <class T>
+void add_up(const T* parts, int64_t count, int64_t size, T* sums) {
+  parallel_for(size, 16384, [&](int64_t begin, int64_t end) {
+    std::copy(parts + begin, parts + end, sums + begin);
+    for (int64_t part = 1; part < count; ++part)
+      for (int64_t i = begin; i < end; ++i) sums[i] += parts[part * size + i];
+  });
+}
+
+/// Calls task(batch, kv_head, keys, chunk) for every head and chunk of keys, those of one piece in order.
+template <class F>
+void each_task(const AttentionShape& s, const Cut& cut, F&& task) {
+  const int64_t head_groups = s.kv_heads / cut.heads, groups = s.batch / cut.batches * head_groups;
+  parallel_for(groups * cut.chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t chunk = at % cut.chunks, group = at / cut.chunks;
+      const Interval keys{chunk * cut.keys, std::min((chunk + 1) * cut.keys, s.keys)};
+      const int64_t batch = group / head_groups * cut.batches, head = group % head_groups * cut.heads;
+      for (int64_t b = batch; b < batch + cut.batches; ++b)
+        for (int64_t h = head; h < head + cut.heads; ++h) task(b, h, keys, chunk);
+    }
+  });
+}
+
+template <class T>
+void backward(const AttentionGrad& op, Call call) {
+  const AttentionShape shape = AttentionShape::of(op, call.in);
+  Value held[2];
+  const Operands<T> from(op, shape, call.in, read_contiguous(call.in[AttentionGrad::log_sum], held[0]),
+                         read_contiguous(call.in[AttentionGrad::delta], held[1]));
+  if (op.of_bias) {
+    const Array bias = allocate(call.out[0]);
+    std::memset(bias.data, 0, static_cast<std::size_t>(bias.numel()) * sizeof(T));
+    const Dims strides = broadcast_to(bias, {shape.batch, shape.heads, shape.queries, shape.keys}).strides;
+    if (shape.batch > 0)
+      each_task(shape, cut(shape, &bias.shape), [&](int64_t batch, int64_t head, Interval keys, int64_t) {
+        add_bias(from, batch, head, keys, bias.as<T>(), strides);
+      });
+    return;
+  }
+  T *const dq = allocate(call.out[0]).template as<T>(), *const dk = allocate(call.out[1]).template as<T>(),
+           *const dv = allocate(call.out[2]).template as<T>();
+  if (shape.batch == 0) return;
+  const Cut tasks = cut(shape, nullptr);
+  const int64_t size = call.in[AttentionGrad::q].numel();
+  Ref<Memory> parts;  // of dq, one for each chunk of keys
+  if (tasks.chunks > 1) parts = make_ref<Memory>(static_cast<std::size_t>(tasks.chunks * size) * sizeof(T));
+  T* const sums = parts ? reinterpret_cast<T*>(parts->bytes()) : dq;
+  each_task(shape, tasks, [&](int64_t batch, int64_t head, Interval keys, int64_t chunk) {
+    add_inputs(from, batch, head, keys, sums + chunk * size, dk, dv);
+  });
+  if (parts) add_up(sums, tasks.chunks, size, dq);
+}
+
+}  // namespace
+
+bool run(const AttentionGrad& op, Call call) {
+  switch (call.in[AttentionGrad::q].dtype()) {
+    case DType::F32: backward<float>(op, call); return true;
+    case DType::F64: backward<double>(op, call); return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,212 @@
+// Elementwise ops: the result takes the memory order of its operands and is cut into pieces for the threads; within a
+// piece, the row's function runs over the longest runs that all operands can serve.
+#include <algorithm>
+
+#include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/elementwise/operand.hpp"
+#include "kiln/backend/cpu/simd/elementwise/select.hpp"
+#include "kiln/backend/cpu/simd/elementwise/stream.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/ops/elementwise/elementwise_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+// Elements that are worth a thread's while: a memory-bound function, or one that computes.
+constexpr std::int64_t kCheapGrain = 65536, kCostlyGrain = 8192;
+
+constexpr std::int64_t grain_of(std::string_view expression) {
+  return is_costly(expression) ? kCostlyGrain : kCheapGrain;
+}
+
+constexpr std::int64_t kUnaryGrain[] = {
+#define KILN_UNARY(Name, function, domain, value, gradient) grain_of(#value),
+#define KILN_PREDICATE(Name, function, domain, value) grain_of(#value),
+#define KILN_BINARY(...)
+#define KILN_COMPARISON(...)
+#include "kiln/ops/elementwise/elementwise.def"
+};
+constexpr std::int64_t kBinaryGrain[] = {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) grain_of(#value),
+#define KILN_COMPARISON(Name, function, domain, value) grain_of(#value),
+#include "kiln/ops/elementwise/elementwise.def"
+};
+
+Array allocate_like(Call call) { return allocate(call.out[0], follow_order(call.out[0].shape(), call.in)); }
+/// Where a result goes, and whether past the caches.
+struct Target {
+  Array array;
+  bool streams;
+};
+/// Where an operand lies that nobody reads afterwards, if there is one: what was read from there is in the caches.
+Target allocate_in_place(Call call) {
+  Value& result = call.out[0];
+  const Dims strides = follow_order(result.shape(), call.in);
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    if (take_memory(result, strides, call, i)) return {allocate(result, strides), false};
+  const Array array = allocate(result, strides);
+  return {array, array.numel() * static_cast<std::int64_t>(size_of(array.dtype)) >= kStreamedBytes};
+}
+
+/// The type of number that a tensor of `dtype` is computed in here; nothing where there is none.
+template <class F>
+bool visit_computed(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::F64: f(TypeTag<double>{}, DType::F64); return true;
+    case DType::F32:
+    case DType::F16:
+    case DType::BF16: f(TypeTag<float>{}, DType::F32); return true;
+    case DType::I64: f(TypeTag<std::int64_t>{}, dtype); return true;
+    case DType::I32: f(TypeTag<std::int32_t>{}, dtype); return true;
+    case DType::U8:
+    case DType::Bool: f(TypeTag<std::uint8_t>{}, dtype); return true;
+    default: return false;
+  }
+}
+
+/// Calls block(position, count, out) over all of `result` with `limit(position, count)` elements at a time. Results
+/// come as `computed` and are rounded to the type of `result` where that is narrower.
+template <class Limit, class Block>
+void each_block(const Target& goal, DType computed, std::int64_t begin, std::int64_t end, Limit&& limit,
+                Block&& block) {
+  const auto& [result, streams] = goal;
+  const bool rounds = result.dtype != computed && result.dtype != DType::Bool;
+  const auto size = static_cast<std::int64_t>(size_of(result.dtype));
+  alignas(kVectorBytes) std::byte made[kBlock * 8], rounded[kBlock * 2];
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t count = limit(at, rounds || streams ? std::min(end - at, kBlock) : end - at);
+    std::byte* const target = result.data + at * size;
+    block(at, count, rounds || streams ? made : target);
+    if (rounds) convert(computed, made, result.dtype, streams ? rounded : target, count);
+    if (streams) stream(rounds ? rounded : made, target, count * size);
+    at += count;
+  }
+  if (streams) finish_streaming();
+}
+
+template <class T>
+bool run_unary(op::UnaryFn fn, Call call, DType computed) {
+  const UnaryBlock<T> function = unary_block<T>(fn);
+  if (!function) return false;
+  const Target goal = allocate_in_place(call);
+  const Array& result = goal.array;
+  const Operand x(call.in[0], result, computed);
+  parallel_for(result.numel(), kUnaryGrain[static_cast<std::size_t>(fn)], [&](std::int64_t begin, std::int64_t end) {
+    Feed<T> feed(x);
+    each_block(
+        goal, computed, begin, end, [&](std::int64_t at, std::int64_t count) { return feed.limit(at, count); },
+        [&](std::int64_t at, std::int64_t count, void* out) {
+          const Run<T> run = feed.read(at, count);
+          function(run.data, run.step, out, static_cast<std::size_t>(count));
+        });
+  });
+  return true;
+}
+
+template <class T>
+bool run_binary(op::BinaryFn fn, Call call, DType computed) {
+  const BinaryBlock<T> function = binary_block<T>(fn);
+  if (!function) return false;
+  const Target goal = allocate_in_place(call);
+  const Array& result = goal.array;
+  const Operand x(call.in[0], result, computed), y(call.in[1], result, computed);
+  parallel_for(result.numel(), kBinaryGrain[static_cast<std::size_t>(fn)], [&](std::int64_t begin, std::int64_t end) {
+    Feed<T> x_feed(x), y_feed(y);
+    each_block(
+        goal, computed, begin, end,
+        [&](std::int64_t at, std::int64_t count) { return y_feed.limit(at, x_feed.limit(at, count)); },
+        [&](std::int64_t at, std::int64_t count, void* out) {
+          const Run<T> x_run = x_feed.read(at, count), y_run = y_feed.read(at, count);
+          function(x_run.data, x_run.step, y_run.data, y_run.step, out, static_cast<std::size_t>(count));
+        });
+  });
+  return true;
+}
+
+template <class Word>
+void run_where(Call call) {
+  const Array result = allocate_like(call);
+  const Operand condition(call.in[op::Where::condition], result, DType::Bool);
+  const Operand x(call.in[op::Where::x], result, result.dtype), y(call.in[op::Where::y], result, result.dtype);
+  parallel_for(result.numel(), kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+    Feed<std::uint8_t> chooser(condition);
+    Feed<Word> x_feed(x), y_feed(y);
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t count = y_feed.limit(at, x_feed.limit(at, chooser.limit(at, end - at)));
+      select_block(chooser.read(at, count), x_feed.read(at, count), y_feed.read(at, count), result.as<Word>() + at,
+                   count);
+      at += count;
+    }
+  });
+}
+
+template <class Word>
+void run_cast(Call call, DType from) {
+  const Array result = allocate_like(call);
+  const Operand x(call.in[0], result, from);
+  const auto size = static_cast<std::int64_t>(size_of(result.dtype));
+  parallel_for(result.numel(), kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+    Feed<Word> feed(x);
+    for (std::int64_t at = begin; at < end;) {
+      // A constant run holds one vector only.
+      const bool constant = feed.read(at, 1).step == 0;
+      const std::int64_t lanes = kVectorBytes / static_cast<std::int64_t>(sizeof(Word));
+      const std::int64_t count = feed.limit(at, constant ? std::min(end - at, lanes) : end - at);
+      convert(from, feed.read(at, count).data, result.dtype, result.data + at * size, count);
+      at += count;
+    }
+  });
+}
+
+template <class F>
+void visit_word(DType dtype, F&& f) {
+  switch (size_of(dtype)) {
+    case 1: return f(TypeTag<std::uint8_t>{});
+    case 2: return f(TypeTag<std::uint16_t>{});
+    case 4: return f(TypeTag<std::uint32_t>{});
+    case 8: return f(TypeTag<std::uint64_t>{});
+  }
+  KILN_CHECK(false);
+}
+
+// A float beside an integer tensor would lose its fraction.
+bool fits(const Value& number, DType dtype) {
+  return !number.is_scalar() || number.scalar().kind() != Kind::Float || is_float(dtype);
+}
+
+}  // namespace
+
+bool run(const op::Unary& op, Call call) {
+  bool done = false;
+  visit_computed(call.in[0].dtype(),
+                 [&]<class T>(TypeTag<T>, DType computed) { done = run_unary<T>(op.fn, call, computed); });
+  return done;
+}
+
+bool run(const op::Binary& op, Call call) {
+  const DType dtype = call.in[call.in[0].is_scalar() ? 1 : 0].dtype();
+  if (!fits(call.in[0], dtype) || !fits(call.in[1], dtype)) return false;
+  if (op.fn == op::BinaryFn::Div && call.in[1].is_scalar())
+    if (const std::optional<double> inverse = exact_inverse(call.in[1].scalar())) {
+      const Value in[] = {call.in[0], *inverse};
+      return run(op::Binary{op::BinaryFn::Mul}, {in, call.out, call.last_uses});
+    }
+  bool done = false;
+  visit_computed(dtype, [&]<class T>(TypeTag<T>, DType computed) { done = run_binary<T>(op.fn, call, computed); });
+  return done;
+}
+
+bool run(const op::Where&, Call call) {
+  visit_word(call.out[0].dtype(), [&]<class Word>(TypeTag<Word>) { run_where<Word>(call); });
+  return true;
+}
+
+bool run(const op::Cast&, Call call) {
+  const DType from = call.in[0].dtype();
+  visit_word(from, [&]<class Word>(TypeTag<Word>) { run_cast<Word>(call, from); });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,144 @@
+#include "kiln/backend/cpu/simd/elementwise/fused.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "kiln/backend/cpu/channels_last.hpp"
+#include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/elementwise/fused_chain.hpp"
+#include "kiln/backend/cpu/simd/elementwise/fused_tiles.hpp"
+#include "kiln/backend/cpu/simd/elementwise/stream.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+bool computes_costly(const op::Program::Step& step) {
+  if (const auto* unary = std::get_if<op::Unary>(&step.op)) return is_costly(op::expression(unary->fn));
+  if (const auto* binary = std::get_if<op::Binary>(&step.op)) return is_costly(op::expression(binary->fn));
+  return false;
+}
+
+/// Elements that are worth a thread's while.
+std::int64_t grain_of(const op::Program& program) {
+  std::int64_t cost = 2;
+  for (const op::Program::Step& step : program.steps) cost += computes_costly(step) ? 16 : 1;
+  return std::clamp<std::int64_t>(262144 / cost / kBlock, 2, 64) * kBlock;
+}
+
+/// The last step that reads each input.
+std::vector<std::size_t> last_readers(const op::Program& program) {
+  std::vector<std::size_t> readers(program.inputs.size());
+  for (std::size_t i = 0; i < program.steps.size(); ++i)
+    for (int k = 0; k < op::arity(program.steps[i].op); ++k)
+      if (const op::Program::Operand from = program.steps[i].in[static_cast<std::size_t>(k)];
+          from.from == op::Program::Operand::Input)
+        readers[from.index] = i;
+  return readers;
+}
+
+/// A program made ready, once.
+struct Prepared final : op::Program::Made {
+  explicit Prepared(const op::Program& program)
+      : chain(program), last_reader(last_readers(program)), grain(grain_of(program)) {
+    if (!chain.runs()) tiles.emplace(program);
+  }
+  const ChainProgram chain;
+  std::optional<TileProgram> tiles;
+  const std::vector<std::size_t> last_reader;
+  const std::int64_t grain;
+};
+
+/// Gives result i of a chain the memory of an operand that no step reads once the first elements are stored, if there is
+/// one.
+bool take_operand(const Prepared& prepared, const op::Program& program, const Dims& strides, Call call, std::size_t i) {
+  for (std::size_t k = 0; k < call.in.size(); ++k)
+    if (prepared.last_reader[k] <= program.outputs[i] && take_memory(call.out[i], strides, call, k)) return true;
+  return false;
+}
+
+/// Does it move so much that the first results are gone from the caches when the last are made? A result may be part of
+/// a larger one that is made bit by bit.
+bool fills_caches(Inputs in, std::span<const Value> out, const Shape& shape) {
+  const std::int64_t count = numel(shape);
+  std::int64_t bytes = 0;
+  for (const Value& value : in)
+    if (value.node() && value.numel() == count) bytes += count * static_cast<std::int64_t>(size_of(value.dtype()));
+  for (const Value& value : out)
+    bytes += static_cast<std::int64_t>(static_cast<const Memory&>(*value.node()->storage).size());
+  return bytes >= kStreamedBytes;
+}
+
+/// The order that the elements of a product's pieces are counted in.
+Dims order_of(const op::Epilogue& op) {
+  const Shape& shape = op.program->shape;
+  return std::holds_alternative<op::Conv>(op.product) ? channels_last_strides(shape) : contiguous_strides(shape);
+}
+
+class ChainEpilogue final : public Epilogue {
+ public:
+  ChainEpilogue(const op::Epilogue& op, Call call, const ChainProgram& chain)
+      : chain_(chain),
+        dtype_(op.result.dtype),
+        in_(op.inputs(call.in, Value())),
+        call_{.program = *op.program, .in = in_, .whole = {.shape = op.program->shape, .strides = order_of(op)}} {
+    for (Value& out : call.out) call_.results.push_back({allocate(out, call_.whole.strides)});
+    call_.streams = fills_caches(in_, call.out, op.program->shape);
+    operands_ = ChainProgram::operands_of(call_);
+  }
+  void finish(const ProductPiece& piece) const override { chain_.finish(call_, operands_, piece, dtype_); }
+  const std::byte* target() const override {
+    const Array& first = call_.results[0].array;
+    return call_.streams || size_of(first.dtype) != size_of(dtype_) ? nullptr : first.data;
+  }
+
+ private:
+  const ChainProgram& chain_;
+  const DType dtype_;     // of the product
+  const SpareValues in_;  // of the program; the product is missing
+  FusedCall call_;
+  SpareVector<Operand> operands_;
+};
+
+}  // namespace
+
+bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)> multiply) {
+  // A single step on halves is quicker alone, as long as what it reads is still in a cache.
+  constexpr std::int64_t kManyHalves = 1 << 22;
+  if (op.result.dtype != DType::F32 && op.program->steps.size() == 1 && numel(op.result.shape) < kManyHalves)
+    return false;
+  const Prepared& prepared = op.program->made<Prepared>();
+  return prepared.chain.runs() && op.program->folds.empty() && multiply(ChainEpilogue(op, call, prepared.chain));
+}
+
+bool run(const op::Fused& op, Call call) {
+  const op::Program& program = *op.program;
+  const Prepared& prepared = program.made<Prepared>();
+  if (!prepared.chain.runs() && !prepared.tiles->runs()) return false;
+
+  FusedCall fused{.program = program,
+                  .in = call.in,
+                  .whole = {.shape = program.shape, .strides = follow_order(program.shape, call.in)}};
+  std::optional<Folding> folding;
+  if (!program.folds.empty()) {
+    // Rows are folded in the order of memory.
+    if (!fused.whole.contiguous() || fused.whole.numel() == 0) return false;
+    fused.folding = &folding.emplace(program);
+  }
+  AllOrNone memory(call.out);
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    const Dims& strides = fused.whole.strides;
+    const bool in_place = prepared.chain.runs() && take_operand(prepared, program, strides, call, i);
+    fused.results.push_back({allocate(call.out[i], strides), in_place});
+  }
+  SpareVector<Array> folded;
+  for (Value& out : call.out.subspan(program.outputs.size())) folded.push_back(allocate(out));
+  memory.succeed();
+  fused.streams = fills_caches(call.in, call.out.first(program.outputs.size()), program.shape);
+  if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
+  else prepared.tiles->run(fused, prepared.grain);
+  for (std::size_t i = 0; i < folded.size(); ++i) folding->store(i, folded[i]);
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,135 @@
+#include "kiln/backend/cpu/simd/fft/fft_transform.hpp"
+
+#include <hwy/aligned_allocator.h>
+
+#include <algorithm>
+
+#include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::simd {
+
+template <class T>
+FftBuffer<T>::FftBuffer(std::int64_t count) : half_((count + 15) / 16 * 16) {
+  const auto bytes = 2 * static_cast<std::size_t>(half_) * sizeof(T);
+  memory_.reset(static_cast<T*>(hwy::AllocateAlignedBytes(bytes, nullptr, nullptr)));
+  require<MemoryError>(memory_ != nullptr, "fft: needs ", bytes, " bytes, which the system does not give");
+}
+template <class T>
+void FftBuffer<T>::Free::operator()(T* memory) const {
+  hwy::FreeAlignedBytes(memory, nullptr, nullptr);
+}
+
+template <class T>
+Split<T> transform_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
+  if (!plan.convolution) return pass_columns(plan, x, y);
+  const std::int64_t rest = (plan.capacity() - plan.n) * kColumns;
+  turn_rows(x, plan.chirp, plan.n);
+  std::fill_n(x.re + plan.n * kColumns, rest, T{0});
+  std::fill_n(x.im + plan.n * kColumns, rest, T{0});
+  const Split<T> spectrum = pass_columns(*plan.convolution, x, y);
+  turn_rows(spectrum, plan.filter, plan.capacity());
+  const Split<T> other = spectrum.re == x.re ? y : x;
+  const Split<T> result = pass_columns(*plan.convolution, spectrum.swapped(), other.swapped()).swapped();
+  turn_rows(result, plan.chirp, plan.n);
+  return result;
+}
+
+namespace {
+
+constexpr std::int64_t kWork = 16384;  // elements worth a thread's while
+
+/// x[i] *= w[i]
+template <class T>
+void turn(Split<T> x, const SplitVector<T>& w, std::int64_t count) {
+  const std::int64_t rows = count / kColumns, whole = rows * kColumns;
+  turn_columns(x, w, 0, kColumns, rows);
+  for (std::int64_t i = whole; i < count; ++i) {
+    const T re = w.re[static_cast<std::size_t>(i)], im = w.im[static_cast<std::size_t>(i)], a = x.re[i], b = x.im[i];
+    x.re[i] = a * re - b * im;
+    x.im[i] = a * im + b * re;
+  }
+}
+
+/// Transforms the columns of a matrix of `lines` columns, kColumns at a time. `before` sees the first of them;
+/// `after` also the block with the result and how many of its columns count.
+template <class T, class After>
+void each_block(const FftPlan<T>& plan, Split<T> matrix, std::int64_t lines, After after) {
+  const std::int64_t n = plan.n, blocks = (lines + kColumns - 1) / kColumns;
+  parallel_for(blocks, std::max<std::int64_t>(1, kWork / (n * kColumns)), [&](std::int64_t begin, std::int64_t end) {
+    const FftBuffer<T> first(plan.capacity() * kColumns), second(plan.capacity() * kColumns);
+    for (std::int64_t block = begin; block < end; ++block) {
+      const std::int64_t start = block * kColumns, width = std::min(kColumns, lines - start);
+      const Split<T> x = first.split();
+      for (std::int64_t j = 0; j < n; ++j) {
+        const Split<T> row = matrix.at(j * lines + start), into = x.at(j * kColumns);
+        std::copy_n(row.re, width, into.re);
+        std::copy_n(row.im, width, into.im);
+        std::fill(into.re + width, into.re + kColumns, T{0});
+        std::fill(into.im + width, into.im + kColumns, T{0});
+      }
+      after(transform_columns(plan, x, second.split()), start, width);
+    }
+  });
+}
+
+/// x [rows, columns]: transforms the columns, turns, and transforms the rows, which stand as columns by then.
+template <class T>
+void transform_matrix(const FftPlan<T>& plan, Split<T> x) {
+  const std::int64_t rows = plan.rows, columns = plan.columns;
+  const FftBuffer<T> transposed(plan.n);
+  const Split<T> t = transposed.split();
+  each_block(*plan.by_column, x, columns, [&](Split<T> block, std::int64_t start, std::int64_t width) {
+    for (std::int64_t c = 0; c < width; ++c)
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const auto turn = static_cast<std::size_t>(r * columns + start + c);
+        const T re = plan.turns.re[turn], im = plan.turns.im[turn];
+        const T a = block.re[r * kColumns + c], b = block.im[r * kColumns + c];
+        t.re[(start + c) * rows + r] = a * re - b * im;
+        t.im[(start + c) * rows + r] = a * im + b * re;
+      }
+  });
+  each_block(*plan.by_row, t, rows, [&](Split<T> block, std::int64_t start, std::int64_t width) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      std::copy_n(block.re + j * kColumns, width, x.re + j * rows + start);
+      std::copy_n(block.im + j * kColumns, width, x.im + j * rows + start);
+    }
+  });
+}
+
+/// A line that is not worth more: the others of its block are zeros.
+template <class T>
+void transform_alone(const FftPlan<T>& plan, Split<T> x) {
+  each_block(plan, x, 1, [&](Split<T> block, std::int64_t, std::int64_t) {
+    for (std::int64_t j = 0; j < plan.n; ++j) {
+      x.re[j] = block.re[j * kColumns];
+      x.im[j] = block.im[j * kColumns];
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void transform_line(const FftPlan<T>& plan, Split<T> x) {
+  if (plan.rows > 0) return transform_matrix(plan, x);
+  if (!plan.convolution) return transform_alone(plan, x);
+  turn(x, plan.chirp, plan.n);
+  std::fill(x.re + plan.n, x.re + plan.capacity(), T{0});
+  std::fill(x.im + plan.n, x.im + plan.capacity(), T{0});
+  transform_line(*plan.convolution, x);
+  turn(x, plan.filter, plan.capacity());
+  transform_line(*plan.convolution, x.swapped());
+  turn(x, plan.chirp, plan.n);
+}
+
+#define KILN_INSTANTIATE(T)                                                   \
+  template class FftBuffer<T>;                                                \
+  template Split<T> transform_columns(const FftPlan<T>&, Split<T>, Split<T>); \
+  template void transform_line(const FftPlan<T>&, Split<T>);
+KILN_INSTANTIATE(float)
+KILN_INSTANTIATE(double)
+#undef KILN_INSTANTIATE
+
+}  // namespace kiln::cpu::simd

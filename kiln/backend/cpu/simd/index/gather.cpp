@@ -1,0 +1,223 @@
+// Reading by index. Elements are moved as words of their size; every piece writes its own part of the result.
+#include <algorithm>
+#include <cstring>
+
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/index/indices.hpp"
+#include "kiln/core/grain.hpp"
+#include "kiln/ops/index/index_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kGrain = 16384;   // elements worth a thread's while
+constexpr std::int64_t kColumns = 64;    // of a row that one piece gathers
+constexpr std::int64_t kCache = 262144;  // bytes of x that stay near without help
+constexpr std::int64_t kBlock = 2048;    // indices that stay in the first cache between a look at them and their use
+
+template <class Word>
+void gather_run(const Word* x, std::int64_t stride, std::int64_t step, const std::int64_t* index, Word* z,
+                std::int64_t count) {
+  if (step == 0 && stride == 1)
+    for (std::int64_t k = 0; k < count; ++k) z[k] = x[index[k]];
+  else
+    for (std::int64_t k = 0; k < count; ++k) z[k] = x[index[k] * stride + k * step];
+}
+
+template <class Word>
+void gather(const Array& x, const Indices& index, const Array& z, int dim) {
+  const std::int64_t size = x.shape[dim], stride = x.strides[dim];
+  Dims beside = x.strides;
+  beside[dim] = 0;
+  const Rows<2> rows(z.shape, {z.strides, beside});
+  const std::int64_t length = rows.length(), step = rows.steps()[1];
+  parallel_for(z.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t at = begin;
+    rows.each(begin / length, (end + length - 1) / length, [&](const auto& offsets) {
+      const std::int64_t row_end = std::min(end, at - at % length + length);
+      while (at < row_end) {
+        const std::int64_t count = std::min(kBlock, row_end - at);
+        index.check(op::Gather::kName, dim, size, at, at + count);
+        gather_run(x.as<Word>() + offsets[1] + at % length * step, stride, step, index.data() + at, z.as<Word>() + at,
+                   count);
+        at += count;
+      }
+    });
+  });
+}
+
+/// The same in blocks of columns, for rows so long that the elements of a few of them displace each other in the cache:
+/// x [outer, size, inner] -> z [outer, count, inner].
+template <class Word>
+void gather_columns(const Slices& slices, const Slices& result, const Word* x, const Indices& index, Word* z, int dim) {
+  const std::int64_t inner = slices.inner, blocks = (inner + kColumns - 1) / kColumns;
+  index.check(op::Gather::kName, dim, slices.size);
+  parallel_for(result.outer * blocks, std::max<std::int64_t>(1, kGrain / (kColumns * result.size)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t piece = begin; piece < end; ++piece) {
+                   const std::int64_t outer = piece / blocks, first = piece % blocks * kColumns;
+                   const std::int64_t count = std::min(kColumns, inner - first);
+                   const Word* from = x + outer * slices.size * inner + first;
+                   for (std::int64_t k = 0; k < result.size; ++k) {
+                     const std::int64_t at = (outer * result.size + k) * inner + first;
+                     gather_run(from, inner, 1, index.data() + at, z + at, count);
+                   }
+                 }
+               });
+}
+
+/// Does the index cover whole rows of x, which are long?
+bool worth_columns(const Array& x, const Shape& index, int dim, const Slices& slices) {
+  for (int i = 1; i < x.shape.size(); ++i)
+    if (i != dim && index[i] != x.shape[i]) return false;
+  const std::int64_t bytes = slices.size * slices.inner * static_cast<std::int64_t>(size_of(x.dtype));
+  return x.contiguous() && slices.inner >= 2 * kColumns && bytes >= kCache;
+}
+
+template <class Word>
+void gather_words(const Array& x, const Indices& index, const Array& z, int dim) {
+  const Slices slices(x.shape, dim);
+  if (worth_columns(x, z.shape, dim, slices))
+    gather_columns(slices, Slices(z.shape, dim), x.as<const Word>(), index, z.as<Word>(), dim);
+  else gather<Word>(x, index, z, dim);
+}
+
+struct Word16 {
+  std::uint64_t halves[2];
+};
+
+/// z's rows [begin, end) of `bytes`, counted over outer * count: row o * count + i is row o * size + index[i] of x, whose
+/// rows are `pace` bytes apart.
+using CopyRows = void (*)(const std::byte* x, std::size_t pace, std::size_t bytes, std::int64_t size,
+                          const std::int64_t* index, std::int64_t count, std::byte* z, std::int64_t begin,
+                          std::int64_t end);
+
+template <class Move>
+void copy_rows(const std::byte* x, std::size_t pace, std::size_t bytes, std::int64_t size, const std::int64_t* index,
+               std::int64_t count, std::byte* z, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end;) {
+    const std::int64_t outer = row / count, first = row % count, last = std::min(count, first + end - row);
+    const std::byte* from = x + static_cast<std::size_t>(outer * size) * pace;
+    std::byte* to = z + static_cast<std::size_t>(row) * bytes;
+    for (std::int64_t i = first; i < last; ++i, to += bytes)
+      Move::move(from + static_cast<std::size_t>(index[i]) * pace, to, bytes);
+    row += last - first;
+  }
+}
+
+/// Sizes that are known make a move one instruction.
+template <class Word>
+struct MoveWord {
+  static void move(const std::byte* from, std::byte* to, std::size_t) { std::memcpy(to, from, sizeof(Word)); }
+};
+struct MoveBytes {
+  static void move(const std::byte* from, std::byte* to, std::size_t bytes) { std::memcpy(to, from, bytes); }
+};
+
+CopyRows copy_rows_of(std::size_t bytes) {
+  switch (bytes) {
+    case 1: return &copy_rows<MoveWord<std::uint8_t>>;
+    case 2: return &copy_rows<MoveWord<std::uint16_t>>;
+    case 4: return &copy_rows<MoveWord<std::uint32_t>>;
+    case 8: return &copy_rows<MoveWord<std::uint64_t>>;
+    case 16: return &copy_rows<MoveWord<Word16>>;
+    default: return &copy_rows<MoveBytes>;
+  }
+}
+
+}  // namespace
+
+bool run(const op::Gather& op, Call call) {
+  const Array x = read(call.in[op::Gather::x]), z = allocate(call.out[0]);
+  const Indices index(call.in[op::Gather::index]);
+  const int dim = wrap_dim(op::Gather::kName, op.dim, x.shape.size());
+  switch (size_of(x.dtype)) {
+    case 1: gather_words<std::uint8_t>(x, index, z, dim); break;
+    case 2: gather_words<std::uint16_t>(x, index, z, dim); break;
+    case 4: gather_words<std::uint32_t>(x, index, z, dim); break;
+    default: gather_words<std::uint64_t>(x, index, z, dim); break;
+  }
+  return true;
+}
+
+bool run(const op::Select& op, Call call) {
+  const int dim = wrap_dim(op::Select::kName, op.dim, call.in[op::Select::x].rank());
+  Array x = read(call.in[op::Select::x]);
+  const Slices slices(x.shape, dim);
+  // Rows of one table may lie apart, as those of a narrowed one do.
+  Array row = x;
+  row.shape = Shape(x.shape.begin() + dim + 1, x.shape.end());
+  row.strides = Dims(x.strides.begin() + dim + 1, x.strides.end());
+  Value held;
+  std::int64_t pace = x.strides[dim];
+  if (slices.outer > 1 || !row.contiguous() || pace < slices.inner) {
+    x = read_contiguous(call.in[op::Select::x], held);
+    pace = slices.inner;
+  }
+  const Indices index(call.in[op::Select::index]);
+  const Array z = allocate(call.out[0]);
+  index.check(op::Select::kName, dim, slices.size);
+  if (z.numel() == 0) return true;
+  const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
+  const CopyRows copy = copy_rows_of(bytes);
+  parallel_for(slices.outer * index.count(), std::max<std::int64_t>(1, 4 * kGrain / static_cast<std::int64_t>(bytes)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 copy(x.data, static_cast<std::size_t>(pace) * element, bytes, slices.size, index.data(), index.count(),
+                      z.data, begin, end);
+               });
+  return true;
+}
+
+bool run(const op::RavelIndex& op, Call call) {
+  const Array z = allocate(call.out[0]);
+  std::int64_t* at = z.as<std::int64_t>();
+  for (int i = 0; i < op.shape.size(); ++i) {
+    const Indices index(call.in[static_cast<std::size_t>(i)], z.shape);
+    const std::int64_t size = op.shape[i];
+    parallel_for(z.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t outside = 0;
+      for (std::int64_t k = begin; k < end; ++k) {
+        const std::int64_t raw = index.data()[k], wrapped = raw < 0 ? raw + size : raw;
+        outside |= outside_of(wrapped, size);
+        at[k] = wrapping_add(i == 0 ? 0 : wrapping_multiply(at[k], size), wrapped);
+      }
+      if (outside >= 0) return;
+      for (std::int64_t k = begin; k < end; ++k)
+        require<IndexError>(-size <= index.data()[k] && index.data()[k] < size, op::RavelIndex::kName, ": index ",
+                            index.data()[k], " is out of range for size ", size, " in ", op.shape);
+    });
+  }
+  return true;
+}
+
+bool run(const op::Nonzero& op, Call call) {
+  const std::int64_t piece = limited_grain(65536);
+  Value held;
+  const Array x = read_contiguous(call.in[0], held), z = allocate(call.out[0]);
+  const auto* flags = x.as<const std::uint8_t>();
+  // How many each piece finds says where it writes.
+  const std::int64_t total = x.numel();
+  std::vector<std::int64_t> starts(static_cast<std::size_t>((total + piece - 1) / piece) + 1, 0);
+  parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
+    starts[static_cast<std::size_t>(begin / piece) + 1] = end - begin - std::count(flags + begin, flags + end, 0);
+  });
+  for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+  require<ArgumentError>(starts.back() == op.count, op::Nonzero::kName, ": ", starts.back(), " elements are true, not ",
+                         op.count);
+  parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t* found = z.as<std::int64_t>() + starts[static_cast<std::size_t>(begin / piece)];
+    for (std::int64_t i = begin; i < end;) {
+      std::uint64_t eight = 0;
+      if (end - i >= 8) std::memcpy(&eight, flags + i, 8);
+      if (end - i >= 8 && eight == 0) {
+        i += 8;
+        continue;
+      }
+      for (const std::int64_t stop = std::min(end, i + 8); i < stop; ++i)
+        if (flags[i]) *found++ = i;
+    }
+  });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

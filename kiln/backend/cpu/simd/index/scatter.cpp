@@ -1,0 +1,327 @@
+// Writing by index. Each element of the result is updated by one thread, in the order of the source, so that results are
+// the same bits however the work is cut: across the other dimensions where these give enough pieces, otherwise into
+// ranges of destinations, to which the indices are sorted first.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
+#include "kiln/backend/cpu/simd/index/indices.hpp"
+#include "kiln/backend/cpu/simd/index/update.hpp"
+#include "kiln/core/grain.hpp"
+#include "kiln/ops/index/index_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
+constexpr std::int64_t kColumns = 64;   // of a row that one piece updates
+constexpr std::int64_t kWideRow = 16;   // from here on a row is worth a call
+constexpr std::int64_t kFewPieces = 8;  // with fewer, indices are sorted
+constexpr std::int64_t kWorthSort = 65536;
+constexpr std::int64_t kCache = std::int64_t{2} << 20;  // bytes of the result that stay near without help
+constexpr int kThreadsForSort = 4;
+
+template <class T>
+constexpr std::int64_t bytes_of = static_cast<std::int64_t>(sizeof(T));
+
+template <Update update>
+using Mode = std::integral_constant<Update, update>;
+
+template <class T, class F>
+void visit_update(Update update, F&& f) {
+  if constexpr (std::is_unsigned_v<T>) {
+    f(Mode<Update::Assign>());
+  } else {
+    switch (update) {
+      case Update::Assign: return f(Mode<Update::Assign>());
+      case Update::Add: return f(Mode<Update::Add>());
+      case Update::Mul: return f(Mode<Update::Mul>());
+      case Update::Min: return f(Mode<Update::Min>());
+      case Update::Max: return f(Mode<Update::Max>());
+    }
+  }
+}
+
+// ---- indices sorted to ranges of destinations ----------------------------------------------------------------------
+
+/// An index and its place in the list.
+struct Entry {
+  std::uint32_t to, from;
+};
+
+class Parted {
+ public:
+  static bool fits(std::int64_t size, std::int64_t count) { return size < kMost && count < kMost; }
+  Parted(const std::int64_t* index, std::int64_t count, std::int64_t size);
+  /// Calls f(to, from) for the entries of each range in their order; ranges are shared out to the threads.
+  template <class F>
+  void each(F&& f) const {
+    const auto* entries = reinterpret_cast<const Entry*>(memory_.bytes());
+    parallel_for(kRanges, 1, [&](std::int64_t range, std::int64_t) {
+      const auto at = static_cast<std::size_t>(range);
+      for (std::int64_t i = starts_[at]; i < starts_[at + 1]; ++i) f(entries[i].to, entries[i].from);
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kRanges = 16, kMost = std::int64_t{1} << 32;
+  static constexpr std::int64_t kPiece = 32768;  // of the list, sorted by one thread
+  Memory memory_;
+  std::array<std::int64_t, kRanges + 1> starts_{};
+};
+
+Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
+    : memory_(static_cast<std::size_t>(count) * sizeof(Entry)) {
+  int shift = 0;
+  while ((size - 1) >> shift >= kRanges) ++shift;
+  // How many entries of each piece go to each range, and then where the first of them goes.
+  const std::int64_t size_of_piece = limited_grain(kPiece), pieces = (count + size_of_piece - 1) / size_of_piece;
+  std::vector<std::array<std::int64_t, kRanges>> places(static_cast<std::size_t>(pieces));
+  parallel_pieces(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
+    std::array<std::int64_t, kRanges> counts{};
+    for (std::int64_t i = begin; i < end; ++i) ++counts[static_cast<std::size_t>(index[i] >> shift)];
+    places[static_cast<std::size_t>(begin / size_of_piece)] = counts;
+  });
+  std::int64_t next = 0;
+  for (std::size_t range = 0; range < kRanges; ++range) {
+    starts_[range] = next;
+    for (auto& piece : places) next += std::exchange(piece[range], next);
+  }
+  starts_[kRanges] = next;
+  auto* entries = reinterpret_cast<Entry*>(memory_.bytes());
+  parallel_pieces(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
+    std::array<std::int64_t, kRanges>& place = places[static_cast<std::size_t>(begin / size_of_piece)];
+    for (std::int64_t i = begin; i < end; ++i)
+      entries[place[static_cast<std::size_t>(index[i] >> shift)]++] = {static_cast<std::uint32_t>(index[i]),
+                                                                       static_cast<std::uint32_t>(i)};
+  });
+}
+
+/// Is sorting worth while where the other dimensions give so few pieces? It costs about three times what it cuts up, as
+/// long as the result stays in a cache, and nothing beyond. The bits are the same either way.
+bool worth_sorting(std::int64_t pieces, std::int64_t work, std::int64_t size, std::int64_t count, std::int64_t bytes) {
+  return pieces < kFewPieces && work >= limited_grain(kWorthSort) && Parted::fits(size, count) &&
+         num_threads() >= (bytes > kCache ? 2 : kThreadsForSort);
+}
+
+// ---- one index for each element ------------------------------------------------------------------------------------
+
+/// source and index [outer, count, inner] -> z [outer, size, inner].
+template <class T, Update update>
+void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, const std::int64_t* index, const T* source,
+             T* z) {
+  const std::int64_t inner = z_slices.inner, size = z_slices.size;
+  const std::int64_t width = std::min(inner, kColumns), blocks = (inner + width - 1) / width, pieces = outer * blocks;
+  if (worth_sorting(pieces, outer * count * inner, size, count * inner, size * inner * bytes_of<T>)) {
+    for (std::int64_t o = 0; o < outer; ++o) {
+      const T* from = source + o * count * inner;
+      T* to = z + o * size * inner;
+      const auto columns = static_cast<std::uint32_t>(inner);
+      Parted(index + o * count * inner, count * inner, size).each([&](std::uint32_t t, std::uint32_t f) {
+        T& element = to[t * inner + (columns == 1 ? 0 : f % columns)];
+        element = updated<update>(element, from[f]);
+      });
+    }
+    return;
+  }
+  parallel_for(pieces, std::max<std::int64_t>(1, kGrain / (count * width)), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      const std::int64_t o = piece / blocks, first = piece % blocks * width, last = std::min(inner, first + width);
+      const std::int64_t* at = index + o * count * inner;
+      const T* from = source + o * count * inner;
+      T* to = z + o * size * inner;
+      if (inner == 1) {
+        for (std::int64_t k = 0; k < count; ++k) to[at[k]] = updated<update>(to[at[k]], from[k]);
+        continue;
+      }
+      for (std::int64_t k = 0; k < count; ++k)
+        for (std::int64_t c = first; c < last; ++c) {
+          T& element = to[at[k * inner + c] * inner + c];
+          element = updated<update>(element, from[k * inner + c]);
+        }
+    }
+  });
+}
+
+/// Elements that a kernel reads or writes as T: in place, or for halves as floats.
+struct Copy {
+  Value held;
+  Array array;
+};
+
+Copy as_floats(const Array& x, const Device& device) {
+  Copy copy{Value(make_ref<Node>(Desc{x.shape, DType::F32}, device)), {}};
+  copy.array = allocate(copy.held, MemoryUse::Scratch);
+  const auto size = static_cast<std::int64_t>(size_of(x.dtype));
+  parallel_for(x.numel(), 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
+    convert(x.dtype, x.data + begin * size, DType::F32, copy.array.as<float>() + begin, end - begin);
+  });
+  return copy;
+}
+
+// ---- one index for each slice --------------------------------------------------------------------------------------
+
+/// source [outer, count, inner] -> z [outer, size, inner].
+template <class T, Update update>
+void select_update(const Slices& slices, std::int64_t count, const std::int64_t* index, const T* source, T* z) {
+  const std::int64_t inner = slices.inner, size = slices.size;
+  const UpdateRow<T> row = update_row<T>(update);
+  const auto write = [&](T* to, const T* from, std::int64_t n) {
+    if (n >= kWideRow) return row(to, from, n);
+    for (std::int64_t i = 0; i < n; ++i) to[i] = updated<update>(to[i], from[i]);
+  };
+  const std::int64_t width = std::min(inner, kColumns), blocks = (inner + width - 1) / width;
+  const std::int64_t pieces = slices.outer * blocks;
+  if (worth_sorting(pieces, pieces * width * count, size, count, size * inner * bytes_of<T>)) {
+    const Parted parted(index, count, size);
+    for (std::int64_t o = 0; o < slices.outer; ++o)
+      parted.each([&](std::uint32_t t, std::uint32_t f) {
+        write(z + (o * size + t) * inner, source + (o * count + f) * inner, inner);
+      });
+    return;
+  }
+  parallel_for(pieces, std::max<std::int64_t>(1, kGrain / (count * width)), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      const std::int64_t o = piece / blocks, first = piece % blocks * width, n = std::min(width, inner - first);
+      const T* from = source + o * count * inner + first;
+      T* to = z + o * size * inner + first;
+      for (std::int64_t i = 0; i < count; ++i) write(to + index[i] * inner, from + i * inner, n);
+    }
+  });
+}
+
+/// Halves: what goes to one place is gathered in float and rounded once, for which the indices are sorted wholly.
+void select_update_halves(const Slices& slices, std::int64_t count, const std::int64_t* index, const Array& source,
+                          const Array& z, Update update) {
+  constexpr std::int64_t kWidth = 256, kPlaces = 1024;
+  const std::int64_t inner = slices.inner, size = slices.size;
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(size) + 1, 0), order(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) ++starts[static_cast<std::size_t>(index[i]) + 1];
+  for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+  std::vector<std::int64_t> next(starts.begin(), starts.end() - 1);
+  for (std::int64_t i = 0; i < count; ++i)
+    order[static_cast<std::size_t>(next[static_cast<std::size_t>(index[i])]++)] = i;
+
+  const std::int64_t blocks = (inner + kWidth - 1) / kWidth, parts = (size + kPlaces - 1) / kPlaces;
+  const UpdateRow<float> row = update_row<float>(update);
+  const auto run_piece = [&](std::int64_t outer, std::int64_t part, std::int64_t block) {
+    float sum[kWidth], written[kWidth];
+    const std::int64_t first = block * kWidth, n = std::min(kWidth, inner - first);
+    for (std::int64_t place = part * kPlaces; place < std::min(size, (part + 1) * kPlaces); ++place) {
+      const std::int64_t begin = starts[static_cast<std::size_t>(place)],
+                         end = starts[static_cast<std::size_t>(place) + 1];
+      if (begin == end) continue;
+      std::byte* to = z.data + 2 * ((outer * size + place) * inner + first);
+      convert(z.dtype, to, DType::F32, sum, n);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t from = (outer * count + order[static_cast<std::size_t>(i)]) * inner + first;
+        convert(z.dtype, source.data + 2 * from, DType::F32, written, n);
+        row(sum, written, n);
+      }
+      convert(DType::F32, sum, z.dtype, to, n);
+    }
+  };
+  const std::int64_t pieces = slices.outer * parts * blocks;
+  const std::int64_t work = std::max<std::int64_t>(1, slices.outer * (count * inner + size) / pieces);
+  parallel_for(pieces, std::max<std::int64_t>(1, kGrain / work), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t piece = begin; piece < end; ++piece)
+      run_piece(piece / blocks / parts, piece / blocks % parts, piece % blocks);
+  });
+}
+
+// ---- element types -------------------------------------------------------------------------------------------------
+
+bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+
+bool takes(Update update, DType dtype) {
+  return update == Update::Assign || is_float(dtype) || dtype == DType::I64 || dtype == DType::I32;
+}
+
+/// Calls f(TypeTag<T>) with the type to update in; halves are floats by now, unless they are assigned.
+template <class F>
+void visit_element(Update update, DType dtype, F&& f) {
+  if (update == Update::Assign) {
+    switch (size_of(dtype)) {
+      case 1: return f(TypeTag<std::uint8_t>{});
+      case 2: return f(TypeTag<std::uint16_t>{});
+      case 4: return f(TypeTag<std::uint32_t>{});
+      default: return f(TypeTag<std::uint64_t>{});
+    }
+  }
+  switch (dtype) {
+    case DType::F64: return f(TypeTag<double>{});
+    case DType::F32: return f(TypeTag<float>{});
+    case DType::I64: return f(TypeTag<std::int64_t>{});
+    default: return f(TypeTag<std::int32_t>{});
+  }
+}
+
+}  // namespace
+
+bool run(const op::Scatter& op, Call call) {
+  using op::Scatter;
+  const Shape &shape = call.in[Scatter::x].shape(), &index_shape = call.in[Scatter::index].shape();
+  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  if (!takes(op.update, call.in[Scatter::x].dtype())) return false;
+  // A first dimension may be covered in part; the others keep slices whole.
+  for (int i = 0; i < shape.size(); ++i)
+    if (i != dim && index_shape[i] != shape[i] && (i > 0 || dim == 0)) return false;
+  const Slices slices(shape, dim), covered(index_shape, dim);
+
+  const Array z = allocate(call.out[0]);
+  copy(read(call.in[Scatter::x]), z);
+  if (numel(index_shape) == 0) return true;
+  const Indices index(call.in[Scatter::index]);
+  index.check(op.spoken(), dim, slices.size);
+  Value held;
+  Array source = read_contiguous(call.in[Scatter::source], held), target = z;
+  Copy wide_source, wide_target;
+  const bool widen = is_half(z.dtype) && op.update != Update::Assign;
+  if (widen) {
+    wide_source = as_floats(source, call.out[0].device());
+    wide_target = as_floats(z, call.out[0].device());
+    source = wide_source.array;
+    target = wide_target.array;
+  }
+  visit_element(op.update, target.dtype, [&]<class T>(TypeTag<T>) {
+    visit_update<T>(op.update, [&]<Update update>(Mode<update>) {
+      scatter<T, update>(slices, covered.outer, covered.size, index.data(), source.as<const T>(), target.as<T>());
+    });
+  });
+  if (widen)
+    parallel_for(z.numel(), 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
+      convert(DType::F32, target.as<float>() + begin, z.dtype, z.data + 2 * begin, end - begin);
+    });
+  return true;
+}
+
+bool run(const op::SelectUpdate& op, Call call) {
+  using op::SelectUpdate;
+  const Shape& shape = call.in[SelectUpdate::x].shape();
+  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  if (!takes(op.update, call.in[SelectUpdate::x].dtype())) return false;
+  const Slices slices(shape, dim);
+
+  const Array z = allocate(call.out[0]);
+  copy(read(call.in[SelectUpdate::x]), z);
+  const Indices index(call.in[SelectUpdate::index]);
+  index.check(op.spoken(), dim, slices.size);
+  if (index.count() == 0 || z.numel() == 0) return true;
+  Value held;
+  const Array source = read_contiguous(call.in[SelectUpdate::source], held);
+  if (is_half(z.dtype) && op.update != Update::Assign) {
+    select_update_halves(slices, index.count(), index.data(), source, z, op.update);
+    return true;
+  }
+  visit_element(op.update, z.dtype, [&]<class T>(TypeTag<T>) {
+    visit_update<T>(op.update, [&]<Update update>(Mode<update>) {
+      select_update<T, update>(slices, index.count(), index.data(), source.as<const T>(), z.as<T>());
+    });
+  });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

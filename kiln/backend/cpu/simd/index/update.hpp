@@ -1,0 +1,31 @@
+// The modes of ops/update.hpp as functions of elements and of rows.
+#pragma once
+#include <cstdint>
+
+#include "kiln/core/wrapping.hpp"
+#include "kiln/ops/index/update.hpp"
+
+namespace kiln::cpu::simd {
+
+/// z[i] = update(z[i], source[i]) for n elements.
+template <class T>
+using UpdateRow = void (*)(T* z, const T* source, std::int64_t n);
+
+/// The function for the machine at hand. T is float, double, int32 or int64; for Assign also an unsigned integer of any
+/// size.
+template <class T>
+UpdateRow<T> update_row(Update update);
+
+/// The new element from the old one and the one written.
+template <Update update, class T>
+T updated(T old, T written) {
+  switch (update) {
+    case Update::Assign: return written;
+    case Update::Add: return wrapping_add(old, written);
+    case Update::Mul: return wrapping_multiply(old, written);
+    case Update::Min: return written != written || written < old ? written : old;
+    case Update::Max: return written != written || written > old ? written : old;
+  }
+}
+
+}  // namespace kiln::cpu::simd

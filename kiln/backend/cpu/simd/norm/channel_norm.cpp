@@ -1,0 +1,51 @@
+#include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
+
+namespace kiln::cpu::simd {
+
+using std::int64_t;
+
+constexpr int64_t kPiece = 4096;  // elements whose float sums are exact enough, and that stay in the cache
+
+Parts::Parts(int64_t rows, int64_t length)
+    : rows(rows),
+      grain(std::max(
+          {(rows + kMostParts - 1) / kMostParts, limited_grain(kGrain / std::max<int64_t>(length, 1)), int64_t{1}})) {}
+
+void Moments::merge(const Moments& other) {
+  if (other.count == 0) return;
+  const double total = count + other.count, distance = other.mean - mean;
+  mean += distance * other.count / total;
+  squares += other.squares + distance * distance * count * other.count / total;
+  count = total;
+}
+
+Moments moments_of(const float* x, int64_t count, bool centred) {
+  const NormRows rows = norm_rows();
+  Moments all;
+  for (int64_t i = 0; i < count; i += kPiece) {
+    const Moments piece = rows.moments(x + i, std::min(kPiece, count - i), centred);
+    if (centred) all.merge(piece);
+    else all.count += piece.count, all.squares += piece.squares;
+  }
+  return all;
+}
+void add_products(const float* g, Coefficients a, const float* x, float mean, int64_t count, double* sums) {
+  const NormRows rows = norm_rows();
+  for (int64_t i = 0; i < count; i += kPiece)
+    rows.product_sums(g + i, {a.data + i * a.step, a.step}, x + i, mean, std::min(kPiece, count - i), sums);
+}
+
+std::vector<float> per_channel(const Value& value, std::int64_t channels, float missing) {
+  std::vector<float> numbers(static_cast<std::size_t>(channels), missing);
+  if (value.empty()) return numbers;
+  const Array array = read(value);
+  for (int64_t i = 0; i < channels; ++i)
+    numbers[static_cast<std::size_t>(i)] = array.as<const float>()[i * array.strides[0]];
+  return numbers;
+}
+
+void write(const std::vector<float>& numbers, Value& result) {
+  std::copy(numbers.begin(), numbers.end(), allocate(result).as<float>());
+}
+
+}  // namespace kiln::cpu::simd

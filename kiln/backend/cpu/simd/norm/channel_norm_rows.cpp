@@ -1,0 +1,149 @@
+#include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/norm/channel_norm_rows.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+
+#include "kiln/backend/cpu/simd/vector.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+using std::int64_t;
+using V = Vector<float>;
+constexpr auto kWidth = static_cast<int64_t>(kLanes<float>);
+
+/// One number that behaves like a vector, for what is left of a row.
+struct One {
+  float value;
+  One(float number) : value(number) {}
+  static One load(const float* from) { return {*from}; }
+  friend One operator+(One a, One b) { return {a.value + b.value}; }
+  friend One operator-(One a, One b) { return {a.value - b.value}; }
+  friend One operator*(One a, One b) { return {a.value * b.value}; }
+  friend One fma(One a, One b, One c) { return {a.value * b.value + c.value}; }
+};
+HWY_INLINE void store(One x, float* to) { *to = x.value; }
+
+HWY_INLINE float sum_of(V v) { return hn::GetLane(hn::SumOfLanes(V::Tag(), v.lanes)); }
+
+/// Calls step(i, V) for whole vectors of a row and step(i, One) for the rest.
+template <class F>
+HWY_INLINE void each(int64_t count, F&& step) {
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) step(i, V(0));
+  for (; i < count; ++i) step(i, One(0));
+}
+template <class X>
+HWY_INLINE X at(Coefficients c, int64_t i) {
+  return X::load(c.data + i * c.step);
+}
+
+/// Element i less its mean.
+template <class X>
+HWY_INLINE X distance(const float* x, Centre mean, int64_t i) {
+  return X::load(x + i) - at<X>(mean.number, i) - at<X>(mean.rest, i);
+}
+
+/// Sums of f(i, X) over a row, in four vectors at a time.
+template <class F>
+HWY_INLINE float sum_over(int64_t count, F&& f) {
+  V a = 0, b = 0, c = 0, d = 0;
+  int64_t i = 0;
+  for (; i + 4 * kWidth <= count; i += 4 * kWidth) {
+    a = a + f(i, V(0));
+    b = b + f(i + kWidth, V(0));
+    c = c + f(i + 2 * kWidth, V(0));
+    d = d + f(i + 3 * kWidth, V(0));
+  }
+  for (; i + kWidth <= count; i += kWidth) a = a + f(i, V(0));
+  float rest = 0;
+  for (; i < count; ++i) rest += f(i, One(0)).value;
+  return sum_of((a + b) + (c + d)) + rest;
+}
+
+Moments moments(const float* x, int64_t count, bool centred) {
+  const auto size = static_cast<double>(count);
+  float mean = 0;
+  if (centred) mean = static_cast<float>(sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i); }) / size);
+  // The mean was rounded: what that leaves of the distances is taken away as well.
+  double rest = 0;
+  if (centred) rest = sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i) - X(mean); }) / size;
+  const auto left = static_cast<float>(rest);
+  const float squares = sum_over(count, [&]<class X>(int64_t i, X) {
+    const X distance = X::load(x + i) - X(mean) - X(left);
+    return distance * distance;
+  });
+  return {size, mean + rest, squares};
+}
+
+void affine(const float* x, Centre mean, float scale, Coefficients a, Coefficients c, float* z, int64_t count) {
+  each(count,
+       [&]<class X>(int64_t i, X) { store(fma(distance<X>(x, mean, i) * X(scale), at<X>(a, i), at<X>(c, i)), z + i); });
+}
+
+void combine(const float* g, const float* x, Centre mean, float scale, Coefficients a, Coefficients b, Coefficients c,
+             float* z, int64_t count) {
+  each(count, [&]<class X>(int64_t i, X) {
+    const X inner = fma(at<X>(b, i), distance<X>(x, mean, i), at<X>(c, i));
+    store(X(scale) * fma(at<X>(a, i), X::load(g + i), inner), z + i);
+  });
+}
+
+void product_sums(const float* g, Coefficients a, const float* x, float mean, int64_t count, double* sums) {
+  sums[0] += sum_over(count, [&]<class X>(int64_t i, X) { return at<X>(a, i) * X::load(g + i); });
+  sums[1] +=
+      sum_over(count, [&]<class X>(int64_t i, X) { return at<X>(a, i) * X::load(g + i) * (X::load(x + i) - X(mean)); });
+  sums[2] += sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i) - X(mean); });
+}
+
+void column_sums(const float* x, Coefficients mean, int64_t rows, int64_t columns, float* sums) {
+  each(columns, [&]<class X>(int64_t i, X) {
+    const X middle = at<X>(mean, i);
+    X sum = 0;
+    for (int64_t row = 0; row < rows; ++row) sum = sum + (X::load(x + row * columns + i) - middle);
+    store(sum, sums + i);
+  });
+}
+
+void column_squares(const float* x, Centre mean, int64_t rows, int64_t columns, float* sums) {
+  each(columns, [&]<class X>(int64_t i, X) {
+    const X middle = at<X>(mean.number, i), rest = at<X>(mean.rest, i);
+    X sum = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      const X distance = X::load(x + row * columns + i) - middle - rest;
+      sum = fma(distance, distance, sum);
+    }
+    store(sum, sums + i);
+  });
+}
+
+void column_products(const float* g, const float* x, Centre mean, float scale, int64_t rows, int64_t columns,
+                     float* sums, float* products) {
+  each(columns, [&]<class X>(int64_t i, X) {
+    const X middle = at<X>(mean.number, i), rest = at<X>(mean.rest, i);
+    X sum = 0, product = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      const X slope = X::load(g + row * columns + i);
+      sum = sum + slope;
+      product = fma(slope, X::load(x + row * columns + i) - middle - rest, product);
+    }
+    store(X::load(sums + i) + sum, sums + i);
+    store(fma(product, X(scale), X::load(products + i)), products + i);
+  });
+}
+
+NormRows rows() { return {moments, affine, combine, product_sums, column_sums, column_squares, column_products}; }
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(rows);
+NormRows norm_rows() { return HWY_DYNAMIC_DISPATCH(rows)(); }
+
+}  // namespace kiln::cpu::simd
+#endif

@@ -1,0 +1,134 @@
+// Group norm in single precision, forwards and backwards: each group in one go while it is in the cache.
+#include <cmath>
+
+#include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
+#include "kiln/ops/norm/channel_norm_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using std::int64_t;
+
+/// Rows of one group each, row-major: where a channel has one element, coefficients run along the row.
+struct Groups {
+  int64_t channels, inner, groups, rows;
+  bool centred;
+  double epsilon;
+  int64_t own() const { return channels / groups; }  // channels of a group
+  int64_t length() const { return own() * inner; }
+  bool fit() const { return rows > 0 && length() > 0 && (inner == 1 || inner >= kShortest); }
+};
+template <class Op>
+Groups groups_of(const Op& op, Call call) {
+  const Shape& shape = call.in[Op::x].shape();
+  int64_t inner = 1;
+  for (int i = 2; i < shape.size(); ++i) inner *= shape[i];
+  return {shape[1],   inner,
+          op.groups,  shape[0] * op.groups,
+          op.centred, call.in[Op::epsilon].scalar().template to<double>()};
+}
+double inverse_deviation(const Groups& s, const Moments& m) { return 1 / std::sqrt(m.squares / m.count + s.epsilon); }
+
+}  // namespace
+
+bool run(const op::GroupNorm& op, Call call) {
+  using op::GroupNorm;
+  if (call.in[GroupNorm::x].dtype() != DType::F32) return false;
+  const Groups s = groups_of(op, call);
+  if (!s.fit()) return false;
+  Value held;
+  const float* x = read_contiguous(call.in[GroupNorm::x], held).as<const float>();
+  const std::vector<float> weight = per_channel(call.in[GroupNorm::weight], s.channels),
+                           bias = per_channel(call.in[GroupNorm::bias], s.channels, 0);
+  float* z = allocate(call.out[0]).as<float>();
+  Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float* from = x + row * s.length();
+      float* to = z + row * s.length();
+      const int64_t first = row % s.groups * s.own();
+      const Moments m = moments_of(from, s.length(), s.centred);
+      const ConstantCentre mean(m.mean);
+      const auto inverse = static_cast<float>(inverse_deviation(s, m));
+      if (s.inner == 1) {
+        norm_rows().affine(from, mean, inverse, {weight.data() + first, 1}, {bias.data() + first, 1}, to, s.length());
+        continue;
+      }
+      for (int64_t c = 0; c < s.own(); ++c) {
+        const auto channel = static_cast<std::size_t>(first + c);
+        norm_rows().affine(from + c * s.inner, mean, inverse, Constant(weight[channel]), Constant(bias[channel]),
+                           to + c * s.inner, s.inner);
+      }
+    }
+  });
+  return true;
+}
+
+bool run(const op::GroupNormGrad& op, Call call) {
+  using op::GroupNormGrad;
+  if (call.in[GroupNormGrad::x].dtype() != DType::F32) return false;
+  const Groups s = groups_of(op, call);
+  if (!s.fit()) return false;
+  Value held[2];
+  const float* x = read_contiguous(call.in[GroupNormGrad::x], held[0]).as<const float>();
+  const float* g = read_contiguous(call.in[GroupNormGrad::grad], held[1]).as<const float>();
+  const std::vector<float> weight = per_channel(call.in[GroupNormGrad::weight], s.channels);
+  float* z = allocate(call.out[0]).as<float>();
+  const Parts parts(s.rows, s.length());
+  const auto size = static_cast<std::size_t>(s.channels);
+  std::vector<float> dweights(static_cast<std::size_t>(parts.count()) * size), dbiases = dweights;
+  const Constant one(1);
+
+  parts.each([&](int64_t part, int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float *from = x + row * s.length(), *slope = g + row * s.length();
+      float* to = z + row * s.length();
+      const int64_t first = row % s.groups * s.own();
+      float *dweight = dweights.data() + part * s.channels + first, *dbias = dbiases.data() + part * s.channels + first;
+      const Moments m = moments_of(from, s.length(), s.centred);
+      const ConstantCentre mean(m.mean);
+      const auto near = static_cast<float>(m.mean);
+      const double inverse = inverse_deviation(s, m);
+      double sums[3] = {};  // of weight * g, and of that times x - mean
+      if (s.inner == 1) {
+        add_products(slope, {weight.data() + first, 1}, from, near, s.length(), sums);
+        sums[1] -= (m.mean - near) * sums[0];
+        norm_rows().column_products(slope, from, mean, static_cast<float>(inverse), 1, s.length(), dbias, dweight);
+      } else {
+        for (int64_t c = 0; c < s.own(); ++c) {
+          double own[3] = {};
+          add_products(slope + c * s.inner, one, from + c * s.inner, near, s.inner, own);
+          own[1] -= (m.mean - near) * own[0];
+          const double scale = weight[static_cast<std::size_t>(first + c)];
+          sums[0] += scale * own[0];
+          sums[1] += scale * own[1];
+          dbias[c] += static_cast<float>(own[0]);
+          dweight[c] += static_cast<float>(own[1] * inverse);
+        }
+      }
+      // dx = (weight * g - mean(weight * g) - (x - mean) * mean(weight * g * (x - mean)) / deviation^2) / deviation
+      const Constant b(static_cast<float>(-inverse * inverse * sums[1] / m.count)),
+          c(s.centred ? static_cast<float>(-sums[0] / m.count) : 0.0f);
+      const auto scale = static_cast<float>(inverse);
+      if (s.inner == 1) {
+        norm_rows().combine(slope, from, mean, scale, {weight.data() + first, 1}, b, c, to, s.length());
+        continue;
+      }
+      for (int64_t k = 0; k < s.own(); ++k)
+        norm_rows().combine(slope + k * s.inner, from + k * s.inner, mean, scale,
+                            Constant(weight[static_cast<std::size_t>(first + k)]), b, c, to + k * s.inner, s.inner);
+    }
+  });
+
+  std::vector<float> dweight(size), dbias(size);
+  for (std::size_t c = 0; c < size; ++c) {
+    double of_weight = 0, of_bias = 0;
+    for (std::size_t i = c; i < dweights.size(); i += size) of_weight += dweights[i], of_bias += dbiases[i];
+    dweight[c] = static_cast<float>(of_weight);
+    dbias[c] = static_cast<float>(of_bias);
+  }
+  write(dweight, call.out[1]);
+  write(dbias, call.out[2]);
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,92 @@
+// Softmax, layer norm and cross entropy, computed in single precision, each row in one go.
+#include "kiln/backend/cpu/simd/norm/norm.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/ops/loss/loss_ops.hpp"
+#include "kiln/ops/norm/norm_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kGrain = 8192;  // elements worth a thread's while
+
+/// Calls row(i) for i < rows.
+template <class F>
+void each_row(std::int64_t rows, std::int64_t length, F&& row) {
+  parallel_for(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) row(i);
+               });
+}
+
+/// Rows in the place of their operand's if nobody reads those afterwards: each is read before it is written.
+float* allocate_in_place(Call call, std::size_t operand) {
+  take_memory(call.out[0], contiguous_strides(call.out[0].shape()), call, operand);
+  return allocate(call.out[0]).as<float>();
+}
+
+}  // namespace
+
+bool run(const op::Softmax& op, Call call) {
+  const Shape& shape = call.in[0].shape();
+  if (call.in[0].dtype() != DType::F32 || op.dim != shape.size() - 1) return false;
+  Value held;
+  const float* x = read_contiguous(call.in[0], held).as<const float>();
+  float* z = allocate_in_place(call, 0);
+  const std::int64_t length = shape.back(), rows = length ? numel(shape) / length : 0;
+  each_row(rows, length, [&](std::int64_t i) { softmax_row(x + i * length, z + i * length, length, op.log); });
+  return true;
+}
+
+bool run(const op::LayerNorm&, Call call) {
+  using op::LayerNorm;
+  if (call.in[LayerNorm::x].dtype() != DType::F32) return false;
+  Value held[3];
+  const Array x = read_contiguous(call.in[LayerNorm::x], held[0]);
+  const Array weight = read_contiguous(call.in[LayerNorm::weight], held[1]);
+  const Array bias = read_contiguous(call.in[LayerNorm::bias], held[2]);
+  const auto epsilon = call.in[LayerNorm::epsilon].scalar().to<float>();
+  float* z = allocate_in_place(call, LayerNorm::x);
+  const std::int64_t length = weight.numel(), rows = length ? x.numel() / length : 0;
+  each_row(rows, length, [&](std::int64_t i) {
+    layer_norm_row(x.as<float>() + i * length, weight.as<float>(), bias.as<float>(), epsilon, z + i * length, length);
+  });
+  return true;
+}
+
+bool run(const op::CrossEntropy&, Call call) {
+  using op::CrossEntropy;
+  const DType dtype = call.out[0].dtype();
+  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) return false;
+  Value held[2];
+  const Array logits = read_contiguous(call.in[CrossEntropy::logits], held[0]);
+  const Array indices = read_contiguous(call.in[CrossEntropy::targets], held[1]);
+  const std::int64_t batch = logits.shape[0], classes = logits.shape[1];
+  std::vector<std::int64_t> targets(static_cast<std::size_t>(batch));
+  convert(indices.dtype, indices.data, DType::I64, targets.data(), batch);
+  for (const std::int64_t target : targets)
+    require<IndexError>(target >= 0 && target < classes, "cross_entropy: target ", target, " is out of range for ",
+                        classes, " classes");
+  const Array result = allocate(call.out[0]);
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  each_row(batch, classes, [&](std::int64_t i) {
+    static thread_local std::vector<float> floats;  // of a row of halves
+    const std::byte* row = logits.data + i * classes * size;
+    if (dtype != DType::F32) {
+      floats.resize(static_cast<std::size_t>(classes));
+      convert(dtype, row, DType::F32, floats.data(), classes);
+      row = reinterpret_cast<const std::byte*>(floats.data());
+    }
+    const float loss =
+        cross_entropy_row(reinterpret_cast<const float*>(row), classes, targets[static_cast<std::size_t>(i)]);
+    convert(DType::F32, &loss, dtype, result.data + i * size, 1);
+  });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,70 @@
+// Binary search without branches, several values at a time: while the memory for one is waited for, that for the others
+// is on its way.
+#include <algorithm>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/order/keys.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/ops/reduce/order_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kGrain = 2048;  // values worth a thread's while
+constexpr std::int64_t kAbreast = 16;
+
+/// How many of a sorted line come before each of kAbreast values.
+template <bool right, class T>
+void search(const T* line, std::int64_t length, const T* values, std::int64_t* found) {
+  Key<T> wanted[kAbreast];
+  std::int64_t before[kAbreast] = {};
+  for (std::int64_t i = 0; i < kAbreast; ++i) wanted[i] = key_of(values[i]);
+  for (std::int64_t rest = length; rest > 0;) {
+    const std::int64_t half = (rest + 1) / 2;
+    for (std::int64_t i = 0; i < kAbreast; ++i) {
+      const Key<T> middle = key_of(line[before[i] + half - 1]);
+      before[i] += (right ? middle <= wanted[i] : middle < wanted[i]) ? half : 0;
+    }
+    rest -= half;
+  }
+  std::copy_n(before, kAbreast, found);
+}
+
+/// Value i is looked for in line i / per_line.
+template <bool right, class T>
+void search_lines(const T* lines, std::int64_t length, const T* values, std::int64_t per_line, std::int64_t begin,
+                  std::int64_t end, std::int64_t* z) {
+  while (begin < end) {
+    const std::int64_t line = begin / per_line, line_end = std::min(end, (line + 1) * per_line);
+    for (; begin < line_end; begin += kAbreast) {
+      const std::int64_t count = std::min(line_end - begin, kAbreast);
+      T some[kAbreast] = {};
+      std::int64_t found[kAbreast];
+      std::copy_n(values + begin, count, some);
+      search<right>(lines + line * length, length, some, found);
+      std::copy_n(found, count, z + begin);
+    }
+    begin = line_end;
+  }
+}
+
+}  // namespace
+
+bool run(const op::SearchSorted& op, Call call) {
+  using op::SearchSorted;
+  Value held_lines, held_values;
+  const Array lines = read_contiguous(call.in[SearchSorted::sorted], held_lines);
+  const Array values = read_contiguous(call.in[SearchSorted::values], held_values), z = allocate(call.out[0]);
+  const std::int64_t count = z.numel(), length = lines.shape.back();
+  const std::int64_t per_line = lines.shape.size() == 1 ? count : values.shape.back();
+  visit_dtype(lines.dtype, [&]<class E>(TypeTag<E>) {
+    using T = std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>;
+    parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      const auto run_lines = op.right ? search_lines<true, T> : search_lines<false, T>;
+      run_lines(lines.as<T>(), length, values.as<T>(), per_line, begin, end, z.as<std::int64_t>());
+    });
+  });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,91 @@
+// The first few of a line in order, without sorting it: elements pass by, and those that come before the k-th so far are
+// collected until there are enough of them to find a better k-th.
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/lines.hpp"
+#include "kiln/backend/cpu/simd/order/radix.hpp"
+#include "kiln/ops/reduce/order_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kBlock = 256;  // elements whose keys are looked at together
+
+/// Puts the first k of places [begin, end) of a line to the front of `found`, in no order; answers how many there are.
+template <class Item, class T>
+std::int64_t collect(const T* x, std::int64_t begin, std::int64_t end, std::int64_t k, bool largest,
+                     std::vector<Item>& found) {
+  const auto capacity = static_cast<std::size_t>(std::max(2 * k, k + kBlock));
+  const auto front = static_cast<std::ptrdiff_t>(k);
+  found.clear();
+  found.reserve(capacity + kBlock);
+  std::uint64_t limit = 0;
+  bool limited = false;
+  Key<T> keys[kBlock];
+  for (; begin < end; begin += kBlock) {
+    const std::int64_t size = std::min(end - begin, kBlock);
+    order_keys<T>(x + begin, size, largest, keys);
+    // Of equal keys the earlier come first, so those that equal the limit are too late.
+    if (limited && !any_below(keys, size, static_cast<Key<T>>(limit))) continue;
+    for (std::int64_t i = 0; i < size; ++i)
+      if (!limited || keys[i] < limit) found.push_back(Item::of(keys[i], begin + i));
+    if (found.size() < capacity) continue;
+    std::nth_element(found.begin(), found.begin() + front - 1, found.end());
+    found.resize(static_cast<std::size_t>(k));
+    limit = found.back().key();
+    limited = true;
+  }
+  const auto count = static_cast<std::int64_t>(found.size());
+  if (count <= k) return count;
+  std::nth_element(found.begin(), found.begin() + front - 1, found.end());
+  return k;
+}
+
+template <class Item, class T>
+void first_of_line(const T* x, std::int64_t length, std::int64_t k, bool largest, T* values, std::int64_t* indices) {
+  std::vector<Item> found;
+  if (4 * k > length) {
+    found.resize(static_cast<std::size_t>(2 * length));
+    make_items(x, length, largest, found.data());
+    write_items(x, radix_sort(found.data(), found.data() + length, length, sizeof(T)), k, values, indices);
+    return;
+  }
+  if (length > 2 * limited_grain(kRadixPiece) && 16 * k < kRadixPiece) {
+    const std::int64_t piece = limited_grain(kRadixPiece), pieces = (length + piece - 1) / piece;
+    std::vector<std::vector<Item>> parts(static_cast<std::size_t>(pieces));
+    parallel_pieces(length, piece, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Item>& part = parts[static_cast<std::size_t>(begin / piece)];
+      part.resize(static_cast<std::size_t>(collect(x, begin, end, k, largest, part)));
+    });
+    for (const std::vector<Item>& part : parts) found.insert(found.end(), part.begin(), part.end());
+    std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(k - 1), found.end());
+  } else {
+    collect(x, 0, length, k, largest, found);
+  }
+  std::sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(k));
+  write_items(x, found.data(), k, values, indices);
+}
+
+}  // namespace
+
+bool run(const op::TopK& op, Call call) {
+  const Shape& shape = call.in[0].shape();
+  const Dims order = strides_along(call.out[op::TopK::values].shape(), op.dim);
+  const Array values = allocate(call.out[op::TopK::values], order);
+  const Array indices = allocate(call.out[op::TopK::indices], order);
+  if (values.numel() == 0) return true;
+  Value held;
+  const std::byte* x = read_along(call.in[0], op.dim, held);
+  const std::int64_t length = shape[op.dim], lines = values.numel() / op.k;
+  visit_dtype(values.dtype, [&]<class E>(TypeTag<E>) {
+    using T = std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>;
+    visit_item<T>(length, [&]<class Item>() {
+      each_line(lines, length, [&](std::int64_t line) {
+        first_of_line<Item>(reinterpret_cast<const T*>(x) + line * length, length, op.k, op.largest,
+                            values.as<T>() + line * op.k, indices.as<std::int64_t>() + line * op.k);
+      });
+    });
+  });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

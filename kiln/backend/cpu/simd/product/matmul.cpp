@@ -1,0 +1,220 @@
+// Products of float32 and float64 matrices.
+//
+// The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
+// its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
+// tiles of sums are made from them (product_tiles.hpp). Operands are read where they lie. A panel is packed as its first
+// tile goes through it, or before where its columns have to be turned over, and a left operand that lies across the
+// loops for a block of terms at a time.
+#include <algorithm>
+#include <utility>
+
+#include "kiln/backend/cpu/product.hpp"
+#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
+
+/// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
+constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin = 12;
+
+/// What a product costs, in floating-point operations; the 4 stands for the traffic of thin matrices.
+int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
+constexpr int64_t kWorthAThread = 1 << 21;  // some 10 us
+
+Matrices transposed(Matrices x) {
+  std::swap(x.row, x.column);
+  return x;
+}
+/// c^T = b^T a^T
+Product turned(Product p) {
+  std::swap(p.m, p.n);
+  std::swap(p.a, p.b);
+  for (Matrices* x : {&p.a, &p.b, &p.c}) *x = transposed(*x);
+  return p;
+}
+/// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
+bool is_thin(int64_t lines, int64_t k) { return 24 * lines <= k && lines <= kThin; }
+/// Does it pay to compute the transposed product?
+bool wants_turning(const Product& p) {
+  if (p.m <= p.n ? is_thin(p.m, p.k) : is_thin(p.n, p.k)) return p.n < p.m;
+  if (p.b.by_rows()) return !p.a.by_rows() && p.n <= kThin && p.n < p.m;
+  // Each piece turns over its part of the right operand; or, of the turned product, the left one and the result.
+  return p.a.by_rows() ? 4 * p.m * (p.n + p.k) < p.n * p.k : p.m * p.n < (p.m + p.n) * p.k;
+}
+
+/// Is a left operand packed whose rows lie across? Not where few tiles read it.
+template <class T>
+bool packs_left(const Product& p) {
+  return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel;
+}
+
+/// Rows and columns of a piece.
+struct Piece {
+  int64_t rows, columns;
+};
+
+/// Depends on the sizes alone. A piece packs its part of the left operand for all its columns, and its part of the
+/// right one for all its rows: it should have many of those that share what has to be brought into another order.
+template <class T>
+Piece cut(const Product& p) {
+  const int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices;
+  const int64_t wanted = std::clamp<int64_t>(all >> 29, std::clamp<int64_t>(all / kWorthAThread, 1, 8), 64);
+  int64_t down = divide_up(p.m, kMostRows), across = divide_up(p.n, kMostColumns);
+  const auto rows = [&] { return divide_up(p.m, down); };
+  const auto columns = [&] { return round_up(divide_up(p.n, across), product_tiles<T>().panel); };
+  const auto cut_rows = [&](int64_t least) {
+    while (matrices * down * across < wanted && rows() >= 2 * least) down *= 2;
+  };
+  const auto cut_columns = [&](int64_t least) {
+    while (matrices * down * across < wanted && columns() >= 2 * least) across *= 2;
+  };
+  const bool packs = packs_left<T>(p);
+  if (!p.b.by_rows()) cut_columns(64);
+  else if (!packs) cut_columns(256);
+  cut_rows(packs ? 60 : 120);
+  cut_columns(packs ? 256 : 128);
+  cut_rows(48);
+  cut_columns(packs ? 128 : 64);
+  return {rows(), columns()};
+}
+
+template <class T>
+const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
+  return reinterpret_cast<const T*>(x.data) + x.offset(batch, index);
+}
+
+/// Makes pieces tile by tile.
+template <class T>
+class Tiled {
+ public:
+  Tiled(const Product& p, const Epilogue* epilogue) : p_(p), epilogue_(epilogue) {
+    // Without a second row of tiles there is nothing to keep in a cache.
+    const int64_t most = p.m <= tiles_.rows && p.b.by_rows() ? p.k : kMostDepth;
+    depth_ = divide_up(p.k, divide_up(p.k, most));
+  }
+
+  void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+    const Matrices &a = p_.a, &b = p_.b, &c = p_.c;
+    const T* const left = numbers_of<T>(a, p_.batch, index) + row * a.row;
+    const T* const right = numbers_of<T>(b, p_.batch, index) + column * b.column;
+
+    const bool packs = packs_left<T>(p_), turns_back = c.column != 1, goes_aside = turns_back || epilogue_;
+    const int64_t block_row = !goes_aside ? c.row : columns == p_.n ? columns : round_up(columns, tiles_.panel);
+    const int64_t panel_size = tiles_.panel * depth_, left_size = packs ? round_up(rows, tiles_.rows) * depth_ : 0,
+                  block_size = goes_aside ? rows * block_row : 0,
+                  turned_size = turns_back && epilogue_ ? rows * columns : 0;
+    const Ref<Memory> memory =
+        make_ref<Memory>(static_cast<std::size_t>(panel_size + left_size + block_size + turned_size) * sizeof(T));
+    T* const panel = reinterpret_cast<T*>(memory->bytes());
+    T* const left_aside = panel + panel_size;
+    T* const result = epilogue_ ? left_aside + left_size + block_size
+                                : const_cast<T*>(numbers_of<T>(c, p_.batch, index)) + row * c.row + column * c.column;
+    T* const block = goes_aside ? left_aside + left_size : result;
+    const bool has_target = !turns_back && epilogue_ && epilogue_->target();
+    const T* const ahead =
+        has_target ? reinterpret_cast<const T*>(epilogue_->target()) + (index * p_.m + row) * p_.n + column : block;
+    const int64_t ahead_row = has_target ? p_.n : block_row;
+
+    for (int64_t k = 0; k < p_.k; k += depth_) {
+      const int64_t depth = std::min(depth_, p_.k - k), tile_rows = rows_of_tile(rows, tiles_.rows);
+      LeftOperand<T> from{left + k * a.column, a.row, a.column, a.row * tile_rows};
+      if (packs) {
+        tiles_.pack_left(from.data, a.column, rows, depth, left_aside);
+        from = {left_aside, 1, tile_rows, tile_rows * depth};
+      }
+      tiles_.multiply(from, {right + k * b.row, b.row, b.column}, {block, block_row, ahead, ahead_row}, rows, columns,
+                      depth, k > 0, panel);
+    }
+    if (turns_back) tiles_.turn(block, block_row, result, epilogue_ ? rows : c.column, rows, columns);
+    if (!epilogue_) return;
+    const auto bytes_of = [](const T* numbers) { return reinterpret_cast<const std::byte*>(numbers); };
+    if (turns_back)
+      epilogue_->finish({(index * p_.n + column) * p_.m + row, columns, rows, p_.m, bytes_of(result), rows});
+    else epilogue_->finish({(index * p_.m + row) * p_.n + column, rows, columns, p_.n, bytes_of(block), block_row});
+  }
+
+ private:
+  const Product& p_;
+  const Epilogue* const epilogue_;  // or null
+  const ProductTiles<T>& tiles_ = product_tiles<T>();
+  int64_t depth_;
+};
+
+/// Makes pieces of few rows, sum by sum.
+template <class T>
+struct Dotted {
+  const Product& p;
+  void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+    const Matrices &a = p.a, &b = p.b, &c = p.c;
+    const T* left = numbers_of<T>(a, p.batch, index) + row * a.row;
+    int64_t left_row = a.row;
+    Ref<Memory> memory;
+    if (a.column != 1) {
+      memory = make_ref<Memory>(static_cast<std::size_t>(rows * p.k) * sizeof(T));
+      T* const aside = reinterpret_cast<T*>(memory->bytes());
+      product_tiles<T>().turn(left, a.column, aside, p.k, p.k, rows);
+      left = aside, left_row = p.k;
+    }
+    T* const result = const_cast<T*>(numbers_of<T>(c, p.batch, index)) + row * c.row + column * c.column;
+    product_tiles<T>().dot(left, left_row, numbers_of<T>(b, p.batch, index) + column * b.column, b.column, result,
+                           c.row, c.column, rows, columns, p.k);
+  }
+};
+
+template <class T, class Kernel>
+void run_pieces(const Product& p, const Piece& piece, const Kernel& kernel) {
+  const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns), matrices = numel(p.batch);
+  const int64_t grain =
+      std::clamp<int64_t>(kWorthAThread / cost(std::min(p.m, piece.rows), std::min(p.n, piece.columns), p.k), 1, 64);
+  parallel_for(matrices * down * across, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      int64_t rest = part;
+      const auto next = [&rest](int64_t size) { return std::exchange(rest, rest / size) % size; };
+      const int64_t row = next(down) * piece.rows, column = next(across) * piece.columns;
+      kernel.run(rest, row, std::min(piece.rows, p.m - row), column, std::min(piece.columns, p.n - column));
+    }
+  });
+}
+
+/// False where pieces are not worth handing to `epilogue`.
+template <class T>
+bool multiply(Product p, const Epilogue* epilogue) {
+  const bool turns = wants_turning(p);
+  if (turns) p = turned(p);
+  const Piece piece = cut<T>(p);
+  const bool is_dotted = is_thin(p.m, p.k) && !p.b.by_rows();
+  if (epilogue && (is_dotted || (turns ? piece.rows < std::min(p.m, kWorthFinishing)
+                                       : piece.columns < std::min(p.n, kWorthFinishing))))
+    return false;
+  if (is_dotted) run_pieces<T>(p, piece, Dotted<T>{p});
+  else run_pieces<T>(p, piece, Tiled<T>(p, epilogue));
+  return true;
+}
+
+bool multiply(Call call, const Epilogue* epilogue) {
+  const DType dtype = call.out[0].dtype();
+  if (dtype != DType::F32 && dtype != DType::F64) return false;
+  for (const Value& operand : call.in)
+    if (operand.dtype() != dtype || operand.rank() < 2) return false;
+  Value copies[2];
+  const Product p = product_of(call, copies, !epilogue);
+  if (p.empty()) return !epilogue;
+  return dtype == DType::F32 ? multiply<float>(p, epilogue) : multiply<double>(p, epilogue);
+}
+
+}  // namespace
+
+bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
+
+bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
+  return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &epilogue);
+}
+
+}  // namespace kiln::cpu::simd

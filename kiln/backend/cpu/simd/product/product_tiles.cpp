@@ -1,0 +1,347 @@
+#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/product/product_tiles.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/cache_control.h>
+
+#include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/backend/cpu/transpose.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace {
+
+using std::int64_t;
+template <std::size_t... I>
+using Indices = std::index_sequence<I...>;
+template <std::size_t N>
+using UpTo = std::make_index_sequence<N>;
+
+constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);
+
+// Sums live in registers, of which AVX-512 has 32 and most others 16.
+constexpr std::size_t kMostSums = HWY_MAX_BYTES >= 64 ? 24 : 12;
+constexpr std::size_t kVectors = 2, kMostRows = kMostSums / kVectors;
+template <class T>
+constexpr int64_t kPanel = static_cast<int64_t>(kVectors) * kWidth<T>;
+/// Vectors of a tile with few rows: neighbours in memory are read together.
+constexpr std::size_t wide(std::size_t rows) { return std::min<std::size_t>(kMostSums / rows, 8); }
+
+// The first `count` numbers of a vector; no others are touched. Zeros take the place of what is not loaded.
+constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= 32;
+template <class T>
+HWY_INLINE Vector<T> load_first(const T* from, int64_t count) {
+  if constexpr (kHasMasks) {
+    const typename Vector<T>::Tag tag;
+    return hn::MaskedLoad(hn::FirstN(tag, static_cast<std::size_t>(count)), tag, from);
+  } else if (count == kWidth<T>) {
+    return Vector<T>::load(from);
+  } else {
+    T lanes[kLanes<T>] = {};
+    std::copy_n(from, count, lanes);
+    return Vector<T>::load(lanes);
+  }
+}
+template <class T>
+HWY_INLINE void store_first(Vector<T> x, T* to, int64_t count) {
+  if constexpr (kHasMasks) {
+    const typename Vector<T>::Tag tag;
+    hn::BlendedStore(x.lanes, hn::FirstN(tag, static_cast<std::size_t>(count)), tag, to);
+  } else {
+    T lanes[kLanes<T>];
+    store(x, lanes);
+    std::copy_n(lanes, count, to);
+  }
+}
+
+// ---- tiles of sums ---------------------------------------------------------------------------------------------------
+
+template <class T>
+struct TileCall {
+  const T* a;
+  int64_t a_row, a_column;
+  const T* b;
+  int64_t b_row;
+  T* c;
+  int64_t c_row;
+  int64_t k;
+  bool add;
+  int64_t last;  // numbers of the last vector, where it is not whole
+  const T *b_ahead, *c_ahead;
+  int64_t b_ahead_row, c_ahead_row;
+  T* aside;  // where to keep the rows of b as a panel
+};
+
+/// How far ahead rows of b are fetched: they come from a farther cache than what follows them.
+constexpr int64_t kRowsAhead = 24, kMostSteps = 16;
+
+enum class Columns { Whole, Kept, Partial };
+
+/// I counts the sums row by row, J every third row (a pointer reaches three), V the vectors of a row.
+template <class T, std::size_t Vectors, Columns Kind, std::size_t... I, std::size_t... J, std::size_t... V>
+HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indices<V...>) {
+  const int64_t a_row = call.a_row, a_column = call.a_column, b_row = call.b_row, c_row = call.c_row, last = call.last;
+  const bool add = call.add;
+  T* const c = call.c;
+  const auto place = [&](std::size_t i) HWY_ATTR {
+    return c + static_cast<int64_t>(i / Vectors) * c_row + static_cast<int64_t>(i % Vectors) * kWidth<T>;
+  };
+  const T* b = call.b;
+  T* aside = call.aside;
+  const T* line[] = {call.a + static_cast<int64_t>(3 * J) * a_row...};
+  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
+  constexpr int64_t kRows = sizeof...(I) / Vectors;
+  const T *b_ahead = call.b_ahead, *c_ahead = call.c_ahead;
+  const int64_t chunk = std::clamp<int64_t>(call.k / kRows, 4, kMostSteps);
+  for (int64_t left = call.k; left > 0; left -= chunk) {
+    if constexpr (Vectors == kVectors && Kind != Columns::Partial) {
+      hwy::Prefetch(c_ahead);
+      hwy::Prefetch(c_ahead + kWidth<T>);
+      hwy::Prefetch(c_ahead + kPanel<T> - 1);
+      hwy::Prefetch(b_ahead + kWidth<T> - 1);
+      hwy::Prefetch(b_ahead + kPanel<T> - 1);
+      c_ahead += call.c_ahead_row;
+      b_ahead += call.b_ahead_row;
+    }
+    for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
+      const Vector<T> row[] = {Kind == Columns::Partial ? load_first(b, last)
+                                                        : Vector<T>::load(b + static_cast<int64_t>(V) * kWidth<T>)...};
+      if constexpr (Kind == Columns::Kept) {
+        hwy::Prefetch(b + kRowsAhead * b_row);
+        hwy::Prefetch(b + kRowsAhead * b_row + kWidth<T>);
+        (store(row[V], aside + static_cast<int64_t>(V) * kWidth<T>), ...);
+        aside += kPanel<T>;
+      }
+      ((sums[I] = fma(Vector<T>(line[I / Vectors / 3][static_cast<int64_t>(I / Vectors % 3) * a_row]), row[I % Vectors],
+                      sums[I])),
+       ...);
+      ((line[J] += a_column), ...);
+    }
+  }
+  if constexpr (Kind == Columns::Partial) {
+    if (add) ((sums[I] = load_first(place(I), last) + sums[I]), ...);
+    (store_first(sums[I], place(I), last), ...);
+  } else {
+    if (add) ((sums[I] = Vector<T>::load(place(I)) + sums[I]), ...);
+    (store(sums[I], place(I)), ...);
+  }
+}
+
+template <class T>
+using Tile = void (*)(const TileCall<T>&);
+template <class T, std::size_t Rows, std::size_t Vectors, Columns Kind>
+void run_tile(const TileCall<T>& call) {
+  tile<T, Vectors, Kind>(call, UpTo<Rows * Vectors>(), UpTo<(Rows + 2) / 3>(), UpTo<Vectors>());
+}
+
+/// Of as many rows.
+template <class T>
+struct Tiles {
+  Tile<T> wide, panel, kept, partial;
+};
+template <class T, std::size_t... I>
+constexpr std::array<Tiles<T>, sizeof...(I)> tiles_of_rows(Indices<I...>) {
+  return {{{run_tile<T, I + 1, wide(I + 1), Columns::Whole>, run_tile<T, I + 1, kVectors, Columns::Whole>,
+            run_tile<T, I + 1, kVectors, Columns::Kept>, run_tile<T, I + 1, 1, Columns::Partial>}...}};
+}
+
+// ---- packing ---------------------------------------------------------------------------------------------------------
+
+/// Columns that are packed for one tile after the other: their lines are still in the first-level cache.
+constexpr int64_t kColumnsAtOnce = 16;
+template <class T>
+void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
+  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
+  for (int64_t p = 0; p < k; p += kColumnsAtOnce) {
+    const int64_t columns = std::min(kColumnsAtOnce, k - p);
+    for (int64_t i = 0; i < m; i += rows) {
+      const T* line = from + p * column + i;
+      T* tile = to + i * k + p * rows;
+      for (int64_t left = columns; left > 0; --left, line += column, tile += rows) {
+        hwy::Prefetch(line + kColumnsAtOnce * column);
+        for (int64_t at = 0, count = std::min(rows, m - i); count > 0; at += kWidth<T>, count -= kWidth<T>)
+          store_first(load_first(line + at, std::min(count, kWidth<T>)), tile + at, std::min(count, kWidth<T>));
+      }
+    }
+  }
+}
+
+// Transposing in registers: squares of 16 bytes a side, as many side by side as a vector holds.
+#if HWY_TARGET == HWY_SCALAR || defined(__SANITIZE_THREAD__)  // with which g++ 12 cannot compile the broadcasts below
+template <class T>
+constexpr int64_t kSide = std::numeric_limits<int64_t>::max();  // no matrix has squares
+template <class T>
+HWY_INLINE void turn_squares(const T*, int64_t, T*, int64_t) {}
+#else
+template <class T>
+constexpr int64_t kSide = 16 / sizeof(T);
+
+/// J counts the numbers of a side, B the squares but the first.
+template <class T, std::size_t... J, std::size_t... B>
+HWY_INLINE void turn_squares(const T* from, int64_t step, T* to, int64_t to_step, Indices<J...>, Indices<B...>) {
+  const typename Vector<T>::Tag tag;
+  using Numbers = hn::Vec<typename Vector<T>::Tag>;
+  constexpr std::size_t side = sizeof...(J), half = side / 2;
+  const auto line = [=](std::size_t j) HWY_ATTR {
+    Numbers result = hn::LoadDup128(tag, from + static_cast<int64_t>(j) * step);
+    ((result = hn::IfThenElse(hn::FirstN(tag, (B + 1) * side), result,
+                              hn::LoadDup128(tag, from + static_cast<int64_t>(j + (B + 1) * side) * step))),
+     ...);
+    return result;
+  };
+  // A number's line and its place there, as one number: each round turns the bits of that number by one.
+  const auto round = [=](const Numbers(&x)[side], std::size_t j) HWY_ATTR {
+    return j % 2 == 0 ? hn::InterleaveLower(tag, x[j / 2], x[j / 2 + half])
+                      : hn::InterleaveUpper(tag, x[j / 2], x[j / 2 + half]);
+  };
+  const Numbers lines[] = {line(J)...}, once[] = {round(lines, J)...};
+  if constexpr (side == 2) {
+    (hn::StoreU(once[J], tag, to + static_cast<int64_t>(J) * to_step), ...);
+  } else {
+    static_assert(side == 4);
+    (hn::StoreU(round(once, J), tag, to + static_cast<int64_t>(J) * to_step), ...);
+  }
+}
+template <class T>
+HWY_INLINE void turn_squares(const T* from, int64_t step, T* to, int64_t to_step) {
+  turn_squares(from, step, to, to_step, UpTo<static_cast<std::size_t>(kSide<T>)>(),
+               UpTo<static_cast<std::size_t>(kWidth<T> / kSide<T> - 1)>());
+}
+#endif
+
+template <class T>
+void turn(const T* from, int64_t step, T* to, int64_t to_step, int64_t m, int64_t n) {
+  if (m < kWidth<T> || n < kSide<T>) return Transposer<T>::run(from, step, to, to_step, m, n);
+  // Where the last lines or columns do not fill a square, some before them are turned again.
+  for (int64_t i = 0; i < m; i += kWidth<T>)
+    for (int64_t j = 0; j < n; j += kSide<T>) {
+      const int64_t line = std::min(i, m - kWidth<T>), column = std::min(j, n - kSide<T>);
+      turn_squares(from + line * step + column, step, to + column * to_step + line, to_step);
+    }
+}
+
+// ---- blocks ----------------------------------------------------------------------------------------------------------
+
+template <class T>
+void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, int64_t m, int64_t n,
+              int64_t k, bool add, T* aside) {
+  static constexpr auto kTiles = tiles_of_rows<T>(UpTo<kMostRows>());
+  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
+  const Tiles<T>& tiles = kTiles[static_cast<std::size_t>(rows - 1)];
+  const bool turns = b.column != 1, scattered = !turns && b.row != kPanel<T>;
+  const int64_t widest =
+      turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
+  TileCall<T> call{a.data, a.row, a.column, b.data,  b.row, c.data,      c.row, k,
+                   add,    0,     nullptr,  nullptr, 0,     c.ahead_row, aside};
+  for (int64_t j = 0; j < n;) {
+    const int64_t left = n - j;
+    if (turns && j % kPanel<T> == 0)
+      turn(b.data + j * b.column, b.column, aside, kPanel<T>, std::min(left, kPanel<T>), k);
+    call.a = a.data;
+    call.b = turns ? aside + j % kPanel<T> : b.data + j;
+    call.b_row = turns ? kPanel<T> : b.row;
+    call.c = c.data + j;
+    Tile<T> Tiles<T>::* kind = &Tiles<T>::partial;
+    int64_t width = call.last = std::min(left, kWidth<T>), i = 0;
+    if (left >= widest) kind = &Tiles<T>::wide, width = widest;
+    else if (left >= kPanel<T>) kind = &Tiles<T>::panel, width = kPanel<T>;
+    const bool fetches = scattered && left >= 2 * kPanel<T>;
+    call.b_ahead = fetches ? call.b + kPanel<T> : c.data;
+    call.b_ahead_row = fetches ? b.row : 0;
+    const int64_t steps_ahead = divide_up(k, std::clamp<int64_t>(k / rows, 4, kMostSteps));
+    const auto next = [&](Tile<T> tile) {
+      i += rows;
+      call.c_ahead = i < m ? c.ahead + i * c.ahead_row + j : c.ahead + j + width;
+      tile(call);
+      call.a += a.tile;
+      call.b_ahead += steps_ahead * call.b_ahead_row;
+      call.c += rows * c.row;
+    };
+    if (kind == &Tiles<T>::panel && scattered && m > rows) {
+      next(tiles.kept);
+      call.b = aside;
+      call.b_row = kPanel<T>;
+    }
+    while (i + rows <= m) next(tiles.*kind);
+    if (i < m) next(kTiles[static_cast<std::size_t>(m - i - 1)].*kind);
+    j += width;
+  }
+}
+
+// ---- scalar products -------------------------------------------------------------------------------------------------
+
+/// Rows x Lines sums, each in the lanes of a vector.
+template <class T, std::size_t Lines, std::size_t... I>
+HWY_INLINE void dots(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column,
+                     int64_t k, Indices<I...>) {
+  const typename Vector<T>::Tag tag;
+  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
+  const auto add = [&](auto load) HWY_ATTR {
+    ((sums[I] = fma(load(a + static_cast<int64_t>(I / Lines) * a_row),
+                    load(b + static_cast<int64_t>(I % Lines) * b_row), sums[I])),
+     ...);
+  };
+  int64_t p = 0;
+  for (; p + kWidth<T> <= k; p += kWidth<T>) add([p](const T* x) HWY_ATTR { return Vector<T>::load(x + p); });
+  if (p < k) add([p, k](const T* x) HWY_ATTR { return load_first(x + p, k - p); });
+  ((c[static_cast<int64_t>(I / Lines) * c_row + static_cast<int64_t>(I % Lines) * c_column] =
+        hn::GetLane(hn::SumOfLanes(tag, sums[I].lanes))),
+   ...);
+}
+
+template <class T, std::size_t Rows>
+void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t n,
+              int64_t k) {
+  constexpr std::size_t kLines = std::min<std::size_t>(kMostSums / Rows, 8);
+  constexpr auto kStep = static_cast<int64_t>(kLines);
+  int64_t j = 0;
+  for (; j + kStep <= n; j += kStep)
+    dots<T, kLines>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows * kLines>());
+  for (; j < n; ++j) dots<T, 1>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows>());
+}
+
+template <class T>
+void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t m,
+         int64_t n, int64_t k) {
+  static constexpr decltype(&dot_rows<T, 1>) kDots[] = {&dot_rows<T, 1>, &dot_rows<T, 2>, &dot_rows<T, 3>,
+                                                        &dot_rows<T, 4>};
+  constexpr int64_t kMost = std::size(kDots);
+  for (int64_t i = 0; i < m; i += kMost)
+    kDots[std::min(kMost, m - i) - 1](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, c_column, n, k);
+}
+
+template <class T>
+constexpr ProductTiles<T> kTiles{
+    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, dot<T>, pack_left<T>, turn<T>};
+
+}  // namespace
+
+const ProductTiles<float>& tiles_float() { return kTiles<float>; }
+const ProductTiles<double>& tiles_double() { return kTiles<double>; }
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(tiles_float);
+HWY_EXPORT(tiles_double);
+template <> const ProductTiles<float>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_float)(); }
+template <> const ProductTiles<double>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_double)(); }
+
+}  // namespace kiln::cpu::simd
+#endif

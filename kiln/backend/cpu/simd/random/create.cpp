@@ -1,0 +1,126 @@
+// Random tensors and dropout in single precision, by blocks of words: an element's word depends on its place alone.
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/samples.hpp"
+#include "kiln/backend/cpu/simd/random/draw.hpp"
+#include "kiln/core/grain.hpp"
+#include "kiln/ops/create/create_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kGrain = 8 * kDrawn, kSampleGrain = 512;
+
+Key key_of(const Value& key) { return {static_cast<std::uint64_t>(key.scalar().to<std::int64_t>())}; }
+
+/// Calls f(position, words, count) for all of [0, count), a block of words at a time.
+template <class F>
+void each_draw(Key key, std::int64_t count, F&& f) {
+  parallel_pieces(count, limited_grain(kGrain, kDrawn), [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::uint32_t words[kDrawn];
+    for (std::int64_t at = begin; at < end; at += kDrawn) {
+      draw_words(key, static_cast<std::uint64_t>(at / kDrawn), words);
+      f(at, words, std::min(kDrawn, end - at));
+    }
+  });
+}
+
+/// Calls draw(to) for kDrawn numbers, of which `count` are wanted.
+template <class F>
+void whole_block(float* numbers, std::int64_t count, F&& draw) {
+  if (count == kDrawn) return draw(numbers);
+  float block[kDrawn];
+  draw(block);
+  std::copy_n(block, count, numbers);
+}
+
+static_assert(std::endian::native == std::endian::little, "the first half of a word is its lower half");
+constexpr std::int64_t kHalves = 2 * kDrawn;  // of the words in a block
+
+void drop_row_major(Key key, const Array& x, const Array& z, const Drops& drops) {
+  parallel_pieces(x.numel(), limited_grain(8 * kHalves, kHalves), [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::uint16_t halves[kHalves];
+    for (std::int64_t at = begin; at < end; at += kHalves) {
+      draw_halves(key, static_cast<std::uint64_t>(at / kHalves), halves);
+      drop(x.as<float>() + at, halves, drops.threshold, static_cast<float>(drops.scale), z.as<float>() + at,
+           std::min(kHalves, end - at));
+    }
+  });
+}
+
+/// Drops elements whose memory order is not the row-major one that bits are counted in: those of each outermost slice
+/// are drawn in their order and moved into that of the memory.
+void drop_permuted(Key key, const Array& x, const Array& z, const Drops& drops) {
+  Array slice{.data = nullptr, .dtype = DType::F16, .shape = x.shape, .strides = x.strides};  // two bytes each
+  slice.shape.erase(0);
+  slice.strides.erase(0);
+  const std::int64_t count = slice.numel();
+  parallel_for(x.shape[0], std::max<std::int64_t>(1, 8 * kHalves / count), [&](std::int64_t begin, std::int64_t end) {
+    // Whole blocks around those of a slice, which may begin within one.
+    std::vector<std::uint16_t> halves(static_cast<std::size_t>(count + 2 * kHalves)),
+        moved(static_cast<std::size_t>(count));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i * count, first_block = first / kHalves;
+      for (std::int64_t block = first_block; block * kHalves < first + count; ++block)
+        draw_halves(key, static_cast<std::uint64_t>(block), halves.data() + (block - first_block) * kHalves);
+      Array from = slice, to = slice;
+      from.data = reinterpret_cast<std::byte*>(halves.data() + first % kHalves);
+      from.strides = contiguous_strides(slice.shape);
+      to.data = reinterpret_cast<std::byte*>(moved.data());
+      copy(from, to);
+      const std::int64_t offset = i * x.strides[0];
+      drop(x.as<float>() + offset, moved.data(), drops.threshold, static_cast<float>(drops.scale),
+           z.as<float>() + offset, count);
+    }
+  });
+}
+
+}  // namespace
+
+bool run(const op::Random& op, Call call) {
+  if (Samples::make(op, call)) {
+    const Samples samples(op, call);
+    const Array z = allocate(call.out[0]);
+    parallel_for(z.numel(), kSampleGrain, [&](std::int64_t begin, std::int64_t end) { samples.fill(z, begin, end); });
+    return true;
+  }
+  if (op.dtype != DType::F32) return false;
+  const Array z = allocate(call.out[0]);
+  const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
+  each_draw(key_of(call.in[op::Random::key]), z.numel(),
+            [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
+              float* numbers = z.as<float>() + at;
+              switch (op.distribution) {
+                case op::Distribution::Uniform: draw_uniform(words, a, b, numbers, count); return;
+                case op::Distribution::Bernoulli: draw_bernoulli(words, uniform_threshold(a), numbers, count); return;
+                case op::Distribution::Exponential:
+                  return whole_block(numbers, count, [&](float* block) { draw_exponential(words, a, block); });
+                case op::Distribution::Normal:
+                  return whole_block(numbers, count, [&](float* block) { draw_normal(words, a, b, block); });
+                default: KILN_CHECK(false);
+              }
+            });
+  return true;
+}
+
+bool run(const op::Dropout&, Call call) {
+  const Value& operand = call.in[op::Dropout::x];
+  if (operand.dtype() != DType::F32) return false;
+  const Array x = read(operand);
+  const Dims strides = follow_order(x.shape, call.in.first(1));
+  const bool row_major = x.contiguous();
+  if (!row_major && (strides != x.strides || strides[0] * x.shape[0] != x.numel())) return false;
+
+  const Drops drops(call.in[op::Dropout::probability].scalar().to<double>());
+  const Key key = key_of(call.in[op::Dropout::key]);
+  const Array z = allocate(call.out[0], strides);
+  if (row_major) drop_row_major(key, x, z, drops);
+  else drop_permuted(key, x, z, drops);
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

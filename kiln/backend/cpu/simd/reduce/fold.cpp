@@ -1,0 +1,134 @@
+#include "kiln/backend/cpu/simd/reduce/fold.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/reduce/fold.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+
+#include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/ops/elementwise/scalar_math.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+/// A vector of A from as many T.
+template <class A, class T>
+HWY_INLINE Vector<A> load_as(const T* from) {
+  const hn::ScalableTag<A> tag;
+  if constexpr (std::is_same_v<A, T>) return hn::LoadU(tag, from);
+  else return hn::PromoteTo(tag, hn::LoadU(hn::Rebind<T, decltype(tag)>(), from));
+}
+
+template <Fold fold, class V>
+HWY_INLINE V step(V a, V b) {
+  using scalar_math::max, scalar_math::min;
+  if constexpr (fold == Fold::Sum) return a + b;
+  else if constexpr (fold == Fold::Prod) return a * b;
+  else if constexpr (fold == Fold::Max) return max(a, b);
+  else return min(a, b);
+}
+
+/// Rows that follow one another without gaps, and of which four vectors hold a whole number.
+template <class T, Fold fold, class A>
+HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns, A* results) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>), width = 4 * lanes;
+  Vector<A> a = fold_start<T, fold>(), b = a, c = a, d = a;
+  for (; count >= width; count -= width, x += width) {
+    a = step<fold>(a, load_as<A>(x));
+    b = step<fold>(b, load_as<A>(x + lanes));
+    c = step<fold>(c, load_as<A>(x + 2 * lanes));
+    d = step<fold>(d, load_as<A>(x + 3 * lanes));
+  }
+  A partial[width];
+  store(a, partial);
+  store(b, partial + lanes);
+  store(c, partial + 2 * lanes);
+  store(d, partial + 3 * lanes);
+  for (std::int64_t i = 0; i < width; ++i) results[i % columns] = step<fold>(results[i % columns], partial[i]);
+  for (std::int64_t i = 0; i < count; ++i)
+    results[i % columns] = step<fold>(results[i % columns], static_cast<A>(x[i]));
+}
+
+/// Few columns: the results stay in a register while the rows go by.
+template <class T, Fold fold, class A>
+HWY_INLINE void fold_narrow(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* results) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
+  std::int64_t column = 0;
+  for (; column + lanes <= columns; column += lanes) {
+    Vector<A> a = Vector<A>::load(results + column);
+    for (std::int64_t row = 0; row < rows; ++row) a = step<fold>(a, load_as<A>(x + row * stride + column));
+    store(a, results + column);
+  }
+  for (; column < columns; ++column)
+    for (std::int64_t row = 0; row < rows; ++row)
+      results[column] = step<fold>(results[column], static_cast<A>(x[row * stride + column]));
+}
+
+/// Many columns: four rows at a time, read from end to end.
+template <class T, Fold fold, class A>
+HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* results) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
+  for (; rows >= 4; rows -= 4, x += 4 * stride) {
+    std::int64_t column = 0;
+    for (; column + lanes <= columns; column += lanes) {
+      const T* from = x + column;
+      Vector<A> a = Vector<A>::load(results + column);
+      a = step<fold>(a, load_as<A>(from));
+      a = step<fold>(a, load_as<A>(from + stride));
+      a = step<fold>(a, load_as<A>(from + 2 * stride));
+      a = step<fold>(a, load_as<A>(from + 3 * stride));
+      store(a, results + column);
+    }
+    fold_narrow<T, fold>(x + column, 4, stride, columns - column, results + column);
+  }
+  if (rows) fold_narrow<T, fold>(x, rows, stride, columns, results);
+}
+
+template <class T, Fold fold>
+void fold_matrix(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) {
+  constexpr auto width = static_cast<std::int64_t>(4 * kLanes<FoldType<T, fold>>);
+  if (stride == columns && width % columns == 0 && rows * columns >= 2 * width)
+    fold_dense<T, fold>(x, rows * columns, columns, results);
+  else if (columns < 64) fold_narrow<T, fold>(x, rows, stride, columns, results);
+  else fold_wide<T, fold>(x, rows, stride, columns, results);
+}
+
+#define KILN_FOLD(name, T, fold)                                                                                    \
+  void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \
+    fold_matrix<T, fold>(x, rows, stride, columns, results);                                                        \
+  }
+KILN_FOLD(sum_float, float, Fold::Sum)
+KILN_FOLD(prod_float, float, Fold::Prod)
+KILN_FOLD(max_float, float, Fold::Max)
+KILN_FOLD(min_float, float, Fold::Min)
+KILN_FOLD(sum_double, double, Fold::Sum)
+KILN_FOLD(prod_double, double, Fold::Prod)
+KILN_FOLD(max_double, double, Fold::Max)
+KILN_FOLD(min_double, double, Fold::Min)
+#undef KILN_FOLD
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+#define KILN_FOLD(name, T, fold)                                                                    \
+  HWY_EXPORT(name);                                                                                 \
+  template <>                                                                                       \
+  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
+                          FoldType<T, fold>* results) {                                             \
+    HWY_DYNAMIC_DISPATCH(name)(x, rows, stride, columns, results);                                  \
+  }
+KILN_FOLD(sum_float, float, Fold::Sum)
+KILN_FOLD(prod_float, float, Fold::Prod)
+KILN_FOLD(max_float, float, Fold::Max)
+KILN_FOLD(min_float, float, Fold::Min)
+KILN_FOLD(sum_double, double, Fold::Sum)
+KILN_FOLD(prod_double, double, Fold::Prod)
+KILN_FOLD(max_double, double, Fold::Max)
+KILN_FOLD(min_double, double, Fold::Min)
+#undef KILN_FOLD
+
+}  // namespace kiln::cpu::simd
+#endif

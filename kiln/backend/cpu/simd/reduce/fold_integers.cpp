@@ -1,0 +1,126 @@
+// Folding integers, in plain loops that the compiler makes vectors of, once per target; and halves, which are converted
+// to float a block at a time.
+#include <algorithm>
+
+#include "kiln/backend/cpu/simd/each_type.hpp"
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold.hpp"
+#include "kiln/core/wrapping.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/reduce/fold_integers.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+template <Fold fold, class A>
+HWY_INLINE A join(A a, A b) {
+  if constexpr (fold == Fold::Sum) return wrapping_add(a, b);
+  else if constexpr (fold == Fold::Prod) return wrapping_multiply(a, b);
+  else if constexpr (fold == Fold::Max) return a > b ? a : b;
+  else return a < b ? a : b;
+}
+
+template <class T, Fold fold>
+HWY_INLINE FoldType<T, fold> fold_line(const T* x, std::int64_t count, FoldType<T, fold> so_far) {
+  if constexpr (fold == Fold::Sum && sizeof(T) <= 2) {
+    // Narrow terms fill more of a vector as 32 bits, in which so many of them cannot overflow.
+    constexpr std::int64_t kSafe = 32768;
+    using Narrow = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+    for (; count > 0; count -= kSafe, x += kSafe) {
+      Narrow sum = 0;
+      for (std::int64_t i = 0; i < std::min(count, kSafe); ++i) sum += x[i];
+      so_far = join<fold>(so_far, static_cast<FoldType<T, fold>>(sum));
+    }
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) so_far = join<fold>(so_far, static_cast<FoldType<T, fold>>(x[i]));
+  }
+  return so_far;
+}
+
+template <class T, Fold fold>
+void fold_integers(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t stride, std::int64_t columns,
+                   FoldType<T, fold>* HWY_RESTRICT results) {
+  using A = FoldType<T, fold>;
+  if (columns == 1 && stride == 1) {
+    *results = fold_line<T, fold>(x, rows, *results);
+    return;
+  }
+  for (std::int64_t row = 0; row < rows; ++row, x += stride)
+    for (std::int64_t i = 0; i < columns; ++i) results[i] = join<fold>(results[i], static_cast<A>(x[i]));
+}
+
+#define KILN_FOLD(name, T, fold)                                                                                    \
+  void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \
+    fold_integers<T, fold>(x, rows, stride, columns, results);                                                      \
+  }
+#define KILN_FOLDS(T, name)             \
+  KILN_FOLD(sum_##name, T, Fold::Sum)   \
+  KILN_FOLD(prod_##name, T, Fold::Prod) \
+  KILN_FOLD(max_##name, T, Fold::Max)   \
+  KILN_FOLD(min_##name, T, Fold::Min)
+KILN_EACH_INTEGER(KILN_FOLDS)
+#undef KILN_FOLD
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+#define KILN_FOLD(name, T, fold)                                                                    \
+  HWY_EXPORT(name);                                                                                 \
+  template <>                                                                                       \
+  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
+                          FoldType<T, fold>* results) {                                             \
+    HWY_DYNAMIC_DISPATCH(name)(x, rows, stride, columns, results);                                  \
+  }
+KILN_EACH_INTEGER(KILN_FOLDS)
+#undef KILN_FOLD
+
+namespace {
+
+template <class T, Fold fold>
+void fold_halves(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) {
+  constexpr std::int64_t kBlock = 4096;
+  alignas(64) float block[kBlock];
+  if (columns == 1 && stride != 1) {
+    for (; rows > 0; rows -= kBlock, x += kBlock * stride) {
+      const std::int64_t count = std::min(rows, kBlock);
+      for (std::int64_t i = 0; i < count; ++i) block[i] = static_cast<float>(x[i * stride]);
+      fold_rows<float, fold>(block, count, 1, 1, results);
+    }
+    return;
+  }
+  const std::int64_t height = stride == columns ? std::max<std::int64_t>(1, kBlock / columns) : 1;
+  for (; rows > 0; rows -= height, x += height * stride) {
+    const std::int64_t count = std::min(rows, height);
+    for (std::int64_t begin = 0; begin < columns; begin += kBlock) {
+      const std::int64_t width = std::min(columns - begin, kBlock);
+      convert(dtype_of<T>, x + begin, DType::F32, block, count * width);
+      fold_rows<float, fold>(block, count, width, width, results + begin);
+    }
+  }
+}
+
+}  // namespace
+
+#define KILN_FOLD(T, fold)                                                                          \
+  template <>                                                                                       \
+  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
+                          FoldType<T, fold>* results) {                                             \
+    fold_halves<T, fold>(x, rows, stride, columns, results);                                        \
+  }
+#define KILN_FOLDS_OF_HALVES(T) \
+  KILN_FOLD(T, Fold::Sum)       \
+  KILN_FOLD(T, Fold::Prod)      \
+  KILN_FOLD(T, Fold::Max)       \
+  KILN_FOLD(T, Fold::Min)
+KILN_FOLDS_OF_HALVES(F16)
+KILN_FOLDS_OF_HALVES(BF16)
+
+}  // namespace kiln::cpu::simd
+#endif

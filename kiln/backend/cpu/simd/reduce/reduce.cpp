@@ -1,0 +1,143 @@
+// Reductions. The kept dimensions give groups of neighbouring results; what a group folds is cut into pieces
+// of fixed size, whose partial results are combined in order: the same bits on any number of threads.
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/order/order.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold.hpp"
+#include "kiln/core/convert.hpp"
+#include "kiln/core/grain.hpp"
+#include "kiln/ops/reduce/reduce_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kPiece = 65536;   // elements that one partial result covers
+constexpr std::int64_t kColumns = 2048;  // results that are folded side by side: they stay in L1
+
+template <class T, Fold fold>
+class Reduction {
+ public:
+  using A = FoldType<T, fold>;
+  using Z = std::conditional_t<std::is_integral_v<T>, A, T>;  // what the results are stored as
+
+  Reduction(const Array& x, const Array& z, const Shape& folded, double divisor)
+      : x_(x), z_(z), kept_(z.shape, {z.strides, x.strides}), folded_(folded, {x.strides}), divisor_(divisor) {
+    count_ = folded_.count() * folded_.length();
+    side_by_side_ = kept_.steps()[1] == 1 && folded_.steps()[0] != 1;
+    columns_ = side_by_side_ ? std::min(kept_.length(), kColumns) : 1;
+    groups_per_row_ = kept_.length() > 0 ? (kept_.length() + columns_ - 1) / columns_ : 0;
+    rows_per_piece_ = limited_grain(std::max<std::int64_t>(64, kPiece / columns_));
+    pieces_ = std::max<std::int64_t>(1, (count_ + rows_per_piece_ - 1) / rows_per_piece_);
+  }
+
+  void run() const {
+    const std::int64_t groups = kept_.count() * groups_per_row_;
+    if (pieces_ == 1) {
+      const std::int64_t work = std::max<std::int64_t>(1, count_ * columns_);
+      parallel_for(groups, std::max<std::int64_t>(1, kPiece / 2 / work), [&](std::int64_t begin, std::int64_t end) {
+        A results[kColumns];
+        each_group(begin, end, [&](std::int64_t, std::int64_t z, std::int64_t x, std::int64_t columns) {
+          std::fill_n(results, columns, fold_start<T, fold>());
+          fold_piece(x, 0, count_, columns, results);
+          store(results, z, columns);
+        });
+      });
+      return;
+    }
+    std::vector<A> partial(static_cast<std::size_t>(groups * pieces_ * columns_), fold_start<T, fold>());
+    parallel_for(groups * pieces_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t item = begin; item < end; ++item) {
+        const std::int64_t group = item / pieces_, first = item % pieces_ * rows_per_piece_;
+        each_group(group, group + 1, [&](std::int64_t, std::int64_t, std::int64_t x, std::int64_t columns) {
+          fold_piece(x, first, std::min(count_, first + rows_per_piece_), columns,
+                     &partial[static_cast<std::size_t>(item * columns_)]);
+        });
+      }
+    });
+    each_group(0, groups, [&](std::int64_t group, std::int64_t z, std::int64_t, std::int64_t columns) {
+      A results[kColumns];
+      std::fill_n(results, columns, fold_start<T, fold>());
+      const A* parts = &partial[static_cast<std::size_t>(group * pieces_ * columns_)];
+      fold_rows<A, fold>(parts, pieces_, columns_, columns, results);
+      store(results, z, columns);
+    });
+  }
+
+ private:
+  /// Calls f(group, first element of z, first element of x, columns) for groups [begin, end).
+  template <class F>
+  void each_group(std::int64_t begin, std::int64_t end, F&& f) const {
+    std::int64_t group = begin;
+    kept_.each(begin / groups_per_row_, (end + groups_per_row_ - 1) / groups_per_row_, [&](const auto& offsets) {
+      const std::int64_t row_end = std::min(end, (group / groups_per_row_ + 1) * groups_per_row_);
+      for (; group < row_end; ++group) {
+        const std::int64_t at = group % groups_per_row_ * columns_;
+        f(group, offsets[0] + at * kept_.steps()[0], offsets[1] + at * kept_.steps()[1],
+          std::min(columns_, kept_.length() - at));
+      }
+    });
+  }
+
+  /// Folds elements [begin, end) of what each of `columns` neighbours from `x` on folds.
+  void fold_piece(std::int64_t x, std::int64_t begin, std::int64_t end, std::int64_t columns, A* results) const {
+    const std::int64_t length = folded_.length(), step = folded_.steps()[0];
+    if (begin >= end) return;
+    std::int64_t at = begin;
+    folded_.each(begin / length, (end + length - 1) / length, [&](const auto& offsets) {
+      const std::int64_t first = at % length, rows = std::min(length - first, end - at);
+      fold_rows<T, fold>(x_.as<T>() + x + offsets[0] + first * step, rows, step, columns, results);
+      at += rows;
+    });
+  }
+
+  void store(const A* results, std::int64_t z, std::int64_t columns) const {
+    const std::int64_t step = kept_.steps()[0];
+    for (std::int64_t i = 0; i < columns; ++i)
+      z_.as<Z>()[z + i * step] = convert<Z>(divisor_ == 1 ? results[i] : static_cast<A>(results[i] / divisor_));
+  }
+
+  Array x_, z_;
+  Rows<2> kept_;    // of z and x
+  Rows<1> folded_;  // of x
+  double divisor_;
+  std::int64_t count_, columns_, groups_per_row_, rows_per_piece_, pieces_;
+  bool side_by_side_;
+};
+
+template <class T>
+void reduce(op::ReduceFn fn, const Array& x, const Array& z, const Shape& folded) {
+  switch (fn) {
+    case op::ReduceFn::Sum: return Reduction<T, Fold::Sum>(x, z, folded, 1).run();
+    case op::ReduceFn::Mean:
+      if constexpr (!std::is_integral_v<T>)
+        return Reduction<T, Fold::Sum>(x, z, folded, static_cast<double>(numel(folded))).run();
+      break;
+    case op::ReduceFn::Prod: return Reduction<T, Fold::Prod>(x, z, folded, 1).run();
+    case op::ReduceFn::Any:
+    case op::ReduceFn::Max: return Reduction<T, Fold::Max>(x, z, folded, 1).run();
+    case op::ReduceFn::All:
+    case op::ReduceFn::Min: return Reduction<T, Fold::Min>(x, z, folded, 1).run();
+  }
+}
+
+}  // namespace
+
+bool run(const op::Reduce& op, Call call) {
+  const Array x = read(call.in[0]);
+  Shape folded = Shape::filled(x.shape.size(), 1);
+  for (const auto dim : op.dims) folded[static_cast<int>(dim)] = x.shape[static_cast<int>(dim)];
+  const bool empty = numel(call.out[0].shape()) == 0;  // sizes beside a 0 may multiply to anything
+  // What begins an extreme of bytes is no boolean.
+  if (x.dtype == DType::Bool && !empty && numel(folded) == 0) return false;
+  const Array z = allocate(call.out[0], dense_like(call.out[0].shape(), x));
+  if (empty) return true;
+  visit_dtype(x.dtype, [&]<class T>(TypeTag<T>) {
+    reduce<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(op.fn, x, z, folded);
+  });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

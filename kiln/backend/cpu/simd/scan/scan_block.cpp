@@ -1,0 +1,207 @@
+// Plain loops that the compiler makes vectors of across neighbouring lines, once per target; lines that lie one after
+// the other are run along eight at a time, so that none waits for its own last addition.
+#include "kiln/backend/cpu/simd/scan/scan_block.hpp"
+
+#include <cmath>
+
+#include "kiln/backend/cpu/simd/reduce/arg_fold.hpp"
+#include "kiln/core/wrapping.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/scan/scan_block.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+template <bool product, class A>
+HWY_INLINE A join(A a, A b) {
+  if constexpr (product) return wrapping_multiply(a, b);
+  else return wrapping_add(a, b);
+}
+
+/// One step of `columns` lines; `step` says how far apart they lie (a constant where that makes vectors).
+template <class C, bool product, bool exclusive, class A>
+HWY_INLINE void fold_row(A* HWY_RESTRICT folded, const C* HWY_RESTRICT x, std::int64_t x_step, C* HWY_RESTRICT z,
+                         std::int64_t z_step, std::int64_t columns) {
+  for (std::int64_t i = 0; i < columns; ++i) {
+    const A before = folded[i], after = join<product>(before, static_cast<A>(x[i * x_step]));
+    folded[i] = after;
+    z[i * z_step] = static_cast<C>(exclusive ? before : after);
+  }
+}
+template <class C, bool product, class A>
+HWY_INLINE void total_row(A* HWY_RESTRICT folded, const C* HWY_RESTRICT x, std::int64_t x_step, std::int64_t columns) {
+  for (std::int64_t i = 0; i < columns; ++i) folded[i] = join<product>(folded[i], static_cast<A>(x[i * x_step]));
+}
+
+template <class C, bool product, bool exclusive>
+void fold_block(const ScanBlock<C>& block, Running<C>& running) {
+  using A = typename Running<C>::A;
+  const auto [x_row, x_column] = block.x_steps;
+  const auto [z_row, z_column] = block.z_steps;
+  const C* x = block.x;
+  C* z = block.z;
+  if (x_column == 1 && z_column == 1) {
+    for (std::int64_t row = 0; row < block.rows; ++row, x += x_row) {
+      if (!z) {
+        total_row<C, product>(running.folded, x, 1, block.columns);
+      } else {
+        fold_row<C, product, exclusive>(running.folded, x, 1, z, 1, block.columns);
+        z += z_row;
+      }
+    }
+  } else if (block.columns == kStreams) {
+    A folded[kStreams];
+    for (std::int64_t i = 0; i < kStreams; ++i) folded[i] = running.folded[i];
+    for (std::int64_t row = 0; row < block.rows; ++row, x += x_row) {
+      if (!z) {
+        total_row<C, product>(folded, x, x_column, kStreams);
+      } else {
+        fold_row<C, product, exclusive>(folded, x, x_column, z, z_column, kStreams);
+        z += z_row;
+      }
+    }
+    for (std::int64_t i = 0; i < kStreams; ++i) running.folded[i] = folded[i];
+  } else {
+    for (std::int64_t row = 0; row < block.rows; ++row, x += x_row) {
+      if (!z) {
+        total_row<C, product>(running.folded, x, x_column, block.columns);
+      } else {
+        fold_row<C, product, exclusive>(running.folded, x, x_column, z, z_column, block.columns);
+        z += z_row;
+      }
+    }
+  }
+}
+
+template <class C, bool largest>
+void extreme_block(const ScanBlock<C>& block, Running<C>& running) {
+  using A = typename Running<C>::A;
+  const C* x = block.x;
+  C* z = block.z;
+  std::int64_t *places = block.places, place = block.place;
+  const auto step = [&](std::int64_t x_column, std::int64_t z_column, std::int64_t places_column,
+                        std::int64_t place_column, std::int64_t columns) {
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const A next = static_cast<A>(x[i * x_column]), best = running.folded[i];
+      const bool better = beats<largest>(next, best) | (running.place[i] < 0);
+      running.folded[i] = better ? next : best;
+      running.place[i] = better ? place + i * place_column : running.place[i];
+    }
+    if (!z) return;
+    for (std::int64_t i = 0; i < columns; ++i) z[i * z_column] = static_cast<C>(running.folded[i]);
+    for (std::int64_t i = 0; i < columns; ++i) places[i * places_column] = running.place[i];
+  };
+  const bool neighbours = block.x_steps.column == 1 && block.z_steps.column == 1 && block.places_steps.column == 1 &&
+                          block.place_steps.column == 0;
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    if (neighbours) step(1, 1, 1, 0, block.columns);
+    else
+      step(block.x_steps.column, block.z_steps.column, block.places_steps.column, block.place_steps.column,
+           block.columns);
+    x += block.x_steps.row;
+    place += block.place_steps.row;
+    if (!z) continue;
+    z += block.z_steps.row;
+    places += block.places_steps.row;
+  }
+}
+
+template <class C>
+void log_sum_exp_block(const ScanBlock<C>& block, Running<C>& running) {
+  for (std::int64_t row = 0; row < block.rows; ++row)
+    for (std::int64_t i = 0; i < block.columns; ++i) {
+      const double x = static_cast<double>(block.x[row * block.x_steps.row + i * block.x_steps.column]);
+      double &largest = running.folded[i], &scale = running.scale[i];
+      if (x > largest || x != x) {
+        scale = scale * std::exp(largest - x) + 1;
+        largest = x;
+      } else if (!std::isinf(largest)) {
+        scale += std::exp(x - largest);
+      }
+      if (block.z)
+        block.z[row * block.z_steps.row + i * block.z_steps.column] = static_cast<C>(largest + std::log(scale));
+    }
+}
+
+template <class C>
+void scan(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, Running<C>& running) {
+  switch (fn) {
+    case op::ScanFn::Sum:
+      return exclusive ? fold_block<C, false, true>(block, running) : fold_block<C, false, false>(block, running);
+    case op::ScanFn::Prod:
+      return exclusive ? fold_block<C, true, true>(block, running) : fold_block<C, true, false>(block, running);
+    case op::ScanFn::Max: return extreme_block<C, true>(block, running);
+    case op::ScanFn::Min: return extreme_block<C, false>(block, running);
+    case op::ScanFn::LogSumExp:
+      if constexpr (std::is_floating_point_v<C>) log_sum_exp_block(block, running);
+      return;
+  }
+}
+
+template <class C>
+void recur(const C* a, const C* b, C* y, std::int64_t rows, std::int64_t columns, Steps steps) {
+  double so_far[kScanColumns] = {};
+  const auto step = [&](const C* HWY_RESTRICT a_row, const C* HWY_RESTRICT b_row, C* HWY_RESTRICT y_row,
+                        std::int64_t apart, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      so_far[i] = static_cast<double>(a_row[i * apart]) * so_far[i] + static_cast<double>(b_row[i * apart]);
+      y_row[i * apart] = static_cast<C>(so_far[i]);
+    }
+  };
+  for (std::int64_t row = 0; row < rows; ++row, a += steps.row, b += steps.row, y += steps.row) {
+    if (steps.column == 1) step(a, b, y, 1, columns);
+    else if (columns == kStreams) step(a, b, y, steps.column, kStreams);
+    else step(a, b, y, steps.column, columns);
+  }
+}
+
+#define KILN_SCANS(C, name)                                                                         \
+  void scan_##name(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, Running<C>& running) { \
+    scan<C>(fn, exclusive, block, running);                                                         \
+  }
+KILN_SCANS(float, float)
+KILN_SCANS(double, double)
+KILN_SCANS(std::int64_t, int64)
+#undef KILN_SCANS
+void recur_float(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t columns, Steps steps) {
+  recur(a, b, y, rows, columns, steps);
+}
+void recur_double(const double* a, const double* b, double* y, std::int64_t rows, std::int64_t columns, Steps steps) {
+  recur(a, b, y, rows, columns, steps);
+}
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+#define KILN_SCANS(C, name)                                                                        \
+  HWY_EXPORT(scan_##name);                                                                         \
+  template <>                                                                                      \
+  void scan_block(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, Running<C>& running) { \
+    HWY_DYNAMIC_DISPATCH(scan_##name)(fn, exclusive, block, running);                              \
+  }
+KILN_SCANS(float, float)
+KILN_SCANS(double, double)
+KILN_SCANS(std::int64_t, int64)
+#undef KILN_SCANS
+
+HWY_EXPORT(recur_float);
+HWY_EXPORT(recur_double);
+template <>
+void recurrence_block(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t columns, Steps steps) {
+  HWY_DYNAMIC_DISPATCH(recur_float)(a, b, y, rows, columns, steps);
+}
+template <>
+void recurrence_block(const double* a, const double* b, double* y, std::int64_t rows, std::int64_t columns,
+                      Steps steps) {
+  HWY_DYNAMIC_DISPATCH(recur_double)(a, b, y, rows, columns, steps);
+}
+
+}  // namespace kiln::cpu::simd
+#endif

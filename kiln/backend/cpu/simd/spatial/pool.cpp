@@ -1,0 +1,208 @@
+// Pooling in single precision, of channels-last images or of planes.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/order/order.hpp"
+#include "kiln/backend/cpu/simd/spatial/max_image.hpp"
+#include "kiln/backend/cpu/simd/spatial/pool_image.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/ops/spatial/pool_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
+
+/// The pool of one image of a batch, and the lists that it points into.
+template <class Op>
+struct Geometry {
+  using Part = typename Op::Part;
+  ImageWindows<Part> pool;
+  std::array<std::vector<Part>, 3> parts;
+
+  Geometry(const Op& op, const Array& image, const Array& pooled) {
+    const int axes = image.shape.size() - 2;
+    pool.channels = image.shape[1];
+    for (int i = 0; i < 3; ++i) {
+      const auto slot = static_cast<std::size_t>(i);
+      const int axis = i - (3 - axes);
+      pool.sizes[slot] = axis < 0 ? 1 : image.shape[axis + 2];
+      pool.image_strides[slot] = axis < 0 ? 0 : image.strides[axis + 2];
+      pool.pooled_strides[slot] = axis < 0 ? 0 : pooled.strides[axis + 2];
+      if (axis < 0) parts[slot] = {{0, 1, 1}};
+      else
+        for (std::int64_t k = 0; k < pooled.shape[axis + 2]; ++k)
+          parts[slot].push_back(op.part(axis, k, pool.sizes[slot]));
+      pool.parts[slot] = parts[slot];
+    }
+  }
+  Geometry(const Geometry&) = delete;
+};
+
+/// The memory order of a result: channels-last where the operand is (images of one element could be either).
+struct Layout {
+  Dims strides;
+  bool channels_last;
+  Layout(const Shape& result, const Array& x) : strides(dense_like(result, x)) {
+    channels_last = x.shape[1] > 1 && x.strides[1] == 1 && strides[1] == 1;
+    if (!channels_last) strides = contiguous_strides(result);
+  }
+};
+
+/// Calls each(n) for the images, or each(n, channel, row) for the planes of a batch, with room for one row.
+template <class F>
+void each_image(const Shape& images, F&& each) {
+  const std::int64_t work = std::max<std::int64_t>(1, numel(images) / std::max<std::int64_t>(1, images[0]));
+  parallel_for(images[0], std::max<std::int64_t>(1, kGrain / work), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) each(n);
+  });
+}
+template <class F>
+void each_plane(const Shape& images, F&& each) {
+  const std::int64_t planes = images[0] * images[1];
+  const std::int64_t work = std::max<std::int64_t>(1, numel(images) / std::max<std::int64_t>(1, planes));
+  parallel_for(planes, std::max<std::int64_t>(1, kGrain / work), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> row(static_cast<std::size_t>(images.back()));
+    for (std::int64_t plane = begin; plane < end; ++plane) each(plane / images[1], plane % images[1], row.data());
+  });
+}
+
+/// Elements without gaps in the order of channels-last, of more than one channel.
+bool channels_last(const Array& x) { return x.shape[1] > 1 && lies_in(x, channels_last_strides(x.shape)); }
+
+/// Memory of `result`, in order.
+Array allocate_like(Value& result, bool last) {
+  return last ? allocate(result, channels_last_strides(result.shape())) : allocate(result);
+}
+
+std::int64_t grain(std::int64_t work) { return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, work)); }
+
+}  // namespace
+
+bool run(const op::MaxPool& op, Call call) {
+  if (call.in[0].dtype() != DType::F32) return false;
+  Value& values = call.out[op::MaxPool::values];
+  const Shape& shape = values.shape();
+  const std::int64_t planes = shape[0] * shape[1];
+  if (values.numel() == 0 || call.in[0].numel() / planes > std::numeric_limits<std::int32_t>::max()) return false;
+  Array x = read(call.in[0]);
+  const bool last = channels_last(x);
+  Value held;
+  if (!last) x = read_contiguous(call.in[0], held);
+  if (!last) x.strides = contiguous_strides(x.shape);
+  const Array z = allocate_like(values, last);
+  std::int64_t* indices = op.indexed ? allocate_like(call.out[op::MaxPool::indices], last).as<std::int64_t>() : nullptr;
+  const Geometry geometry(op, x, z);
+  const auto found = [&](std::int64_t at) { return Found{z.as<float>() + at, indices ? indices + at : nullptr}; };
+  if (last) {
+    const std::int64_t rows = numel(shape) / (shape[0] * shape[1] * shape.back());
+    parallel_for(shape[0] * rows, grain(x.numel() / (shape[0] * rows)), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end;) {
+        const std::int64_t n = row / rows, until = std::min(end, (n + 1) * rows);
+        greatest_channels_last(geometry.pool, x.as<float>() + n * x.strides[0], found(n * z.strides[0]), row - n * rows,
+                               until - n * rows);
+        row = until;
+      }
+    });
+  } else {
+    parallel_for(planes, grain(x.strides[1]), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t plane = begin; plane < end; ++plane)
+        greatest_plane(geometry.pool, x.as<float>() + plane * x.strides[1], found(plane * z.strides[1]));
+    });
+  }
+  return true;
+}
+
+bool run(const op::MaxPoolGrad& op, Call call) {
+  using Slot = op::MaxPoolGrad::Slot;
+  const Value &grad = call.in[Slot::y], &where = call.in[Slot::indices];
+  if (grad.dtype() != DType::F32 || where.dtype() != DType::I64) return false;
+  const bool last = channels_last(read(where));
+  const Shape &pooled = grad.shape(), &shape = call.out[0].shape();
+  const Dims order = last ? channels_last_strides(pooled) : contiguous_strides(pooled);
+  Value held, held_where;
+  const auto* from = read_in(grad, order, held).as<float>();
+  const auto* places = read_in(where, order, held_where).as<std::int64_t>();
+  auto* to = allocate_like(call.out[0], last).as<float>();
+  const std::int64_t planes = shape[0] * shape[1], channels = shape[1];
+  if (planes == 0) return true;
+  const std::int64_t inputs = numel(shape) / planes, results = numel(pooled) / planes;
+  const auto place = [&](std::int64_t i) {
+    const std::int64_t index = places[i];
+    require<IndexError>(index >= 0 && index < inputs, "max_pool_grad: index ", index, " is out of range for ",
+                        op.sizes);
+    return index;
+  };
+  if (last) {
+    // A cache line of channels is one thread's, from the first pixel to the last.
+    constexpr std::int64_t kChannels = 16;
+    const std::int64_t blocks = (channels + kChannels - 1) / kChannels;
+    parallel_for(shape[0] * blocks, grain(inputs * kChannels), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t block = begin; block < end; ++block) {
+        const std::int64_t n = block / blocks, first = block % blocks * kChannels;
+        const std::int64_t count = std::min(kChannels, channels - first);
+        float* image = to + n * channels * inputs + first;
+        for (std::int64_t i = 0; i < inputs; ++i) std::fill_n(image + i * channels, count, 0.0f);
+        for (std::int64_t i = 0; i < results; ++i) {
+          const std::int64_t pixel = (n * results + i) * channels + first;
+          for (std::int64_t c = 0; c < count; ++c) image[place(pixel + c) * channels + c] += from[pixel + c];
+        }
+      }
+    });
+  } else {
+    parallel_for(planes, grain(inputs), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t plane = begin; plane < end; ++plane) {
+        std::fill_n(to + plane * inputs, inputs, 0.0f);
+        for (std::int64_t i = plane * results; i < (plane + 1) * results; ++i) to[plane * inputs + place(i)] += from[i];
+      }
+    });
+  }
+  return true;
+}
+
+bool run(const op::AvgPool& op, Call call) {
+  if (call.in[0].dtype() != DType::F32) return false;
+  const Array x = read(call.in[0]);
+  const Layout layout(call.out[0].shape(), x);
+  if (!layout.channels_last && x.strides.back() != 1 && x.shape.back() != 1) return false;
+  const Array z = allocate(call.out[0], layout.strides);
+  const Geometry geometry(op, x, z);
+  const auto* from = x.as<float>();
+  auto* to = z.as<float>();
+  if (layout.channels_last)
+    each_image(x.shape, [&](std::int64_t n) {
+      average_channels_last(geometry.pool, from + n * x.strides[0], to + n * z.strides[0]);
+    });
+  else
+    each_plane(x.shape, [&](std::int64_t n, std::int64_t c, float* row) {
+      average_plane(geometry.pool, from + n * x.strides[0] + c * x.strides[1], to + n * z.strides[0] + c * z.strides[1],
+                    row);
+    });
+  return true;
+}
+
+bool run(const op::AvgPoolGrad& op, Call call) {
+  if (call.in[0].dtype() != DType::F32) return false;
+  const Array y = read(call.in[0]);
+  const Layout layout(call.out[0].shape(), y);
+  const Array z = allocate(call.out[0], layout.strides);
+  const Geometry geometry(op.pool, z, y);
+  const auto* from = y.as<float>();
+  auto* to = z.as<float>();
+  if (layout.channels_last)
+    each_image(z.shape, [&](std::int64_t n) {
+      std::fill_n(to + n * z.strides[0], z.numel() / z.shape[0], 0.0f);
+      spread_channels_last(geometry.pool, from + n * y.strides[0], to + n * z.strides[0]);
+    });
+  else
+    each_plane(z.shape, [&](std::int64_t n, std::int64_t c, float* row) {
+      float* plane = to + n * z.strides[0] + c * z.strides[1];
+      std::fill_n(plane, z.strides[1], 0.0f);
+      spread_plane(geometry.pool, from + n * y.strides[0] + c * y.strides[1], plane, row);
+    });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd

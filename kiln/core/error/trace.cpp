@@ -1,0 +1,104 @@
+#include "kiln/core/error/trace.hpp"
+
+#include <cxxabi.h>
+#include <execinfo.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "kiln/core/text.hpp"
+
+namespace kiln {
+namespace {
+
+using detail::Frame;
+
+/// Is it one of Kiln's sources, wherever they lie?
+bool is_source(std::string_view file) {
+  for (const auto folder : {"core", "ops", "autodiff", "fusion", "backend", "tensor", "nn", "optim", "data", "store"})
+    if (file.find(text("kiln/", folder, '/')) != file.npos) return true;
+  return false;
+}
+
+/// Does a function as the linker knows it, or one inside of it, belong to this namespace?
+bool is_in(std::string_view function, std::string_view name_space) {
+  if (!function.starts_with("_Z")) return false;
+  function.remove_prefix(2);
+  while (!function.empty() && (function[0] == 'Z' || function[0] == 'N' || function[0] == 'K' || function[0] == 'V'))
+    function.remove_prefix(1);
+  return function.starts_with(name_space);
+}
+
+/// Functions of Kiln, and what it calls them through.
+bool is_inner(const Frame& frame) {
+  if (is_in(frame.function, "St") || is_in(frame.function, "9__gnu_cxx")) return true;
+  return is_in(frame.function, "4kiln") && (frame.file.empty() || is_source(frame.file));
+}
+
+/// What comes before main().
+bool is_start(const Frame& frame) {
+  return frame.function == "_start" || frame.function == "__libc_start_main" ||
+         frame.function == "__libc_start_call_main" || frame.function == "__libc_start_main_impl" ||
+         frame.function == "clone" || frame.function == "clone3" || frame.function == "start_thread";
+}
+
+/// "kiln::nn::Linear::forward" of "_ZNK4kiln2nn6Linear7forward...": without the parameters.
+std::string spoken(const std::string& function) {
+  int status = 0;
+  char* const letters = abi::__cxa_demangle(function.c_str(), nullptr, nullptr, &status);
+  std::string name = status == 0 ? letters : function;
+  std::free(letters);
+  if (status != 0) return name;
+  // The list of parameters is the last thing in parentheses that stand outside of a template's arguments.
+  int angles = 0, depth = 0;
+  for (std::size_t at = name.size(); at-- > 0;) {
+    if (name[at] == '>') ++angles;
+    if (name[at] == '<') --angles;
+    if (angles > 0) continue;
+    if (name[at] == ')') ++depth;
+    if (name[at] == '(' && --depth == 0) return name.substr(0, at);
+  }
+  return name;
+}
+
+std::string line_of(const Frame& frame) {
+  if (frame.function.empty() && frame.file.empty()) {
+    char address[32];
+    std::snprintf(address, sizeof address, "%p", frame.address);
+    return text("\n  called from ", address);
+  }
+  const std::string name = spoken(frame.function);
+  if (frame.file.empty()) return text("\n  called from ", name);
+  return text("\n  called from ", frame.file.substr(frame.file.rfind('/') + 1), ':', frame.line, ' ', name);
+}
+
+}  // namespace
+
+Trace Trace::here() {
+  Trace trace;
+  trace.depth = backtrace(trace.calls.data(), kMost);
+  return trace;
+}
+
+std::string lines_of(const Trace& trace) {
+  std::vector<Frame> frames;
+  for (int i = 0; i < trace.depth; ++i) {
+    // The address is that of the next instruction, which may be another line's, or another function's.
+    void* const call = static_cast<char*>(trace.calls[static_cast<std::size_t>(i)]) - 1;
+    detail::read_frames(
+        call, [](void* list, Frame frame) { static_cast<std::vector<Frame>*>(list)->push_back(std::move(frame)); },
+        &frames);
+  }
+  std::string lines, all;
+  for (const Frame& frame : frames) {
+    if (is_start(frame)) break;
+    const std::string line = line_of(frame);
+    all += line;
+    if (!is_inner(frame)) lines += line;
+  }
+  return lines.empty() ? all : lines;  // a program in Kiln's own namespace, without debug information
+}
+
+}  // namespace kiln

@@ -1,0 +1,10 @@
+// A pass over a plan: small elementwise steps that follow each other and need nothing of each other become op::Horizontal.
+#pragma once
+#include "kiln/fusion/plan.hpp"
+
+namespace kiln::fusion {
+
+/// Releases are not known yet.
+void fuse_horizontally(Plan& plan, const Segment& segment);
+
+}  // namespace kiln::fusion

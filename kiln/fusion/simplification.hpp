@@ -1,0 +1,29 @@
+// Simplification: a segment's operations with less to do. Repeats of an operation refer to the first one's result, tensors
+// filled with one number become the number, and arithmetic on such is done with numbers.
+#pragma once
+#include "kiln/fusion/plan.hpp"
+
+namespace kiln::fusion {
+
+/// Entries are those of the segment, by the same numbers; a repeat has become a view of the first one's result.
+class Simplification {
+ public:
+  explicit Simplification(const Segment& segment);
+
+  std::size_t size() const { return entries_.size(); }
+  const std::vector<Segment::Entry>& entries() const { return entries_; }
+  std::span<const Reference> operands(const Segment::Entry& entry) const {
+    return {&references_[entry.first], entry.operands};
+  }
+  std::span<const Reference> results(const Segment::Entry& entry) const {
+    return {&references_[entry.first + entry.operands], entry.results};
+  }
+  const std::vector<ConstantFold>& constant_folds() const { return constant_folds_; }
+
+ private:
+  std::vector<Segment::Entry> entries_;
+  std::vector<Reference> references_;
+  std::vector<ConstantFold> constant_folds_;
+};
+
+}  // namespace kiln::fusion

@@ -1,0 +1,76 @@
+// Ops that treat every element alike. Operands broadcast; the functions are the rows of elementwise.def.
+#pragma once
+#include "kiln/ops/traits.hpp"
+
+namespace kiln::op {
+
+enum class UnaryFn : std::uint8_t {
+#define KILN_UNARY(Name, ...) Name,
+#define KILN_PREDICATE(Name, ...) Name,
+#define KILN_BINARY(...)
+#define KILN_COMPARISON(...)
+#include "kiln/ops/elementwise/elementwise.def"
+};
+
+enum class BinaryFn : std::uint8_t {
+#define KILN_UNARY(...)
+#define KILN_PREDICATE(...)
+#define KILN_BINARY(Name, ...) Name,
+#define KILN_COMPARISON(Name, ...) Name,
+#include "kiln/ops/elementwise/elementwise.def"
+};
+
+/// The element types a function is computed in.
+enum class Domain : std::uint8_t { Float, Number, Integer, Bool, Any };
+
+std::string_view name(UnaryFn fn);  // "exp"
+std::string_view name(BinaryFn fn);
+Domain domain(UnaryFn fn);
+Domain domain(BinaryFn fn);
+bool yields_bool(UnaryFn fn);
+bool yields_bool(BinaryFn fn);
+/// The row's expression as written, for backends that generate kernel text.
+std::string_view expression(UnaryFn fn);
+std::string_view expression(BinaryFn fn);
+/// The functions of plain numbers.
+Scalar evaluate(UnaryFn fn, const Scalar& x);
+Scalar evaluate(BinaryFn fn, const Scalar& x, const Scalar& y);
+
+struct Unary {
+  static constexpr std::string_view kName = "unary";
+  static constexpr Pattern kPattern = Pattern::Elementwise;
+  UnaryFn fn;
+  Descs infer(Inputs in) const;
+  Saves saves(std::uint32_t tracked) const;
+  void vjp(Backward& backward) const;
+};
+
+/// Tensor operands have one dtype (the functions that users call promote); either may be a plain number.
+struct Binary {
+  static constexpr std::string_view kName = "binary";
+  static constexpr Pattern kPattern = Pattern::Elementwise;
+  BinaryFn fn;
+  Descs infer(Inputs in) const;
+  Saves saves(std::uint32_t tracked) const;
+  void vjp(Backward& backward) const;
+};
+
+/// condition ? x : y
+struct Where {
+  static constexpr std::string_view kName = "where";
+  static constexpr Pattern kPattern = Pattern::Elementwise;
+  enum Slot { condition, x, y };
+  Descs infer(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.in = 1u << condition}; }
+  void vjp(Backward& backward) const;
+};
+
+struct Cast {
+  static constexpr std::string_view kName = "cast";
+  static constexpr Pattern kPattern = Pattern::Elementwise;
+  DType to;
+  Descs infer(Inputs in) const;
+  void vjp(Backward& backward) const;
+};
+
+}  // namespace kiln::op

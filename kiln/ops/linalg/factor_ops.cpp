@@ -1,0 +1,106 @@
+#include "kiln/ops/linalg/factor_ops.hpp"
+
+#include <algorithm>
+
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
+#include "kiln/ops/linalg/matrix.hpp"
+#include "kiln/ops/view/diagonal.hpp"
+#include "kiln/ops/vjp.hpp"
+
+namespace kiln::op {
+namespace {
+
+/// x a⁻¹ for a triangular a.
+Value times_inverse(const Value& x, const Value& a, const TriangularOptions& options) {
+  return triangular_solve(a, x, {.upper = options.upper, .unit = options.unit, .left = false});
+}
+
+}  // namespace
+
+Descs Cholesky::infer(Inputs in) const {
+  require_count(kName, in, 1, 1);
+  require_square(kName, in[0]);
+  return one(in[0].shape(), in[0].dtype());
+}
+
+// Murray, "Differentiation of the Cholesky decomposition" (2016), equation 9.
+void Cholesky::vjp(Backward& backward) const {
+  backward.to(0, [&] {
+    const Value l = backward.out(), inner = matmul(transpose(l), backward.grad());
+    const Value half = tril(inner) - 0.5 * diag_embed(diagonal(inner));
+    const Value outer = times_inverse(triangular_solve(transpose(l), half, {.upper = true}), l, {});
+    return 0.5 * (outer + transpose(outer));
+  });
+}
+
+Descs Lu::infer(Inputs in) const {
+  require_count(kName, in, 1, 1);
+  require_matrix(kName, in[0]);
+  const Shape &shape = in[0].shape(), batch = batch_of(shape);
+  return {Desc{shape, in[0].dtype()}, Desc{batched(batch, {rows_of(shape)}), DType::I64}, Desc{batch, in[0].dtype()}};
+}
+
+// For square matrices p a = l u gives the gradient of p a as l⁻ᵀ (tril(lᵀ l̄, -1) + triu(ū uᵀ)) u⁻ᵀ. A tall matrix adds
+// rows l₂ = a₂ u⁻¹ below, a wide one columns u₂ = l⁻¹ a₂ on the right.
+void Lu::vjp(Backward& backward) const {
+  backward.to(0, [&] {
+    const Value both = backward.out(packed), g = backward.grad(packed);
+    const std::int64_t rows = rows_of(both.shape()), columns = columns_of(both.shape());
+    const std::int64_t k = std::min(rows, columns);
+    const Value square = narrow(narrow(both, -2, 0, k), -1, 0, k), g_square = narrow(narrow(g, -2, 0, k), -1, 0, k);
+    const Value l = tril(square, -1) + identity(k, both), u = triu(square);
+    Value g_l = tril(g_square, -1), g_u = triu(g_square), beyond;
+    if (rows > k) {
+      const Value below = narrow(both, -2, k, rows - k);
+      beyond = times_inverse(narrow(g, -2, k, rows - k), transpose(u), {});
+      g_u = g_u - matmul(transpose(below), beyond);
+    } else if (columns > k) {
+      const Value right = narrow(both, -1, k, columns - k);
+      beyond = triangular_solve(transpose(l), narrow(g, -1, k, columns - k), {.upper = true, .unit = true});
+      g_l = g_l - matmul(beyond, transpose(right));
+    }
+    const Value inner = tril(matmul(transpose(l), g_l), -1) + triu(matmul(g_u, transpose(u)));
+    Value permuted =
+        times_inverse(triangular_solve(transpose(l), inner, {.upper = true, .unit = true}), transpose(u), {});
+    if (beyond) permuted = cat(Values{permuted, beyond}, rows > k ? -2 : -1);
+    const Value index = expand(unsqueeze(backward.out(permutation), -1), permuted.shape());
+    return scatter_add(zeros_like(permuted), -2, index, permuted);
+  });
+}
+
+Descs Qr::infer(Inputs in) const {
+  require_count(kName, in, 1, 1);
+  require_matrix(kName, in[0]);
+  const Shape &shape = in[0].shape(), batch = batch_of(shape);
+  const std::int64_t rows = rows_of(shape), columns = columns_of(shape), k = complete ? rows : std::min(rows, columns);
+  const DType dtype = in[0].dtype();
+  return {Desc{batched(batch, {rows, k}), dtype}, Desc{batched(batch, {k, columns}), dtype}};
+}
+
+// Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010), for k = n; columns of a beyond
+// the first m enter r alone, as qᵀ times them.
+void Qr::vjp(Backward& backward) const {
+  const Shape& shape = backward.in_desc(0).shape;
+  const std::int64_t rows = rows_of(shape), columns = columns_of(shape);
+  require<AutodiffError>(!complete || rows <= columns, "qr: the complete form of ", shape,
+                         " has no gradient, because the columns that complete q are not unique; use the reduced form");
+  backward.to(0, [&] {
+    Value q = backward.out(Qr::q), r = backward.out(Qr::r), g_q = backward.grad(Qr::q), g_r = backward.grad(Qr::r),
+          rest;
+    if (columns > rows) {
+      const std::int64_t extra = columns - rows;
+      const Value g_right = narrow(g_r, -1, rows, extra);
+      rest = matmul(q, g_right);
+      g_q = g_q + matmul(narrow(backward.in(0), -1, rows, extra), transpose(g_right));
+      g_r = narrow(g_r, -1, 0, rows);
+      r = narrow(r, -1, 0, rows);
+    }
+    const Value inner = matmul(r, transpose(g_r)) - matmul(transpose(g_q), q);
+    const Value symmetric = tril(inner) + transpose(tril(inner, -1));
+    const Value g = times_inverse(g_q + matmul(q, symmetric), transpose(r), {});
+    return rest ? cat(Values{g, rest}, -1) : g;
+  });
+}
+
+}  // namespace kiln::op

@@ -1,0 +1,140 @@
+#include "kiln/ops/linalg/vector_norm.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kiln/ops/elementwise/powers.hpp"
+#include "kiln/ops/elementwise/precision.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
+#include "kiln/ops/linalg/matrix.hpp"
+
+namespace kiln {
+namespace {
+
+using op::columns_of;
+using op::Precision;
+using op::rows_of;
+
+Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
+  if (p == 0) return sum(where(ne(x, 0), 1.0, sign(x)), dims, keep);  // of zeros: 0, without a slope
+  if (p == 1) return sum(abs(x), dims, keep);
+  if (p == 2) return sqrt_or_zero(sum(square(x), dims, keep));
+  if (p == kInfinity) return max(abs(x), dims, keep);
+  if (p == -kInfinity) return min(abs(x), dims, keep);
+  return root_or_zero(sum(power_of_size(x, p), dims, keep), [&](const Value& total) { return pow(total, 1 / p); });
+}
+
+}  // namespace
+
+Value vector_norm(const Value& x, double p) {
+  op::require_tensor("vector_norm", x);
+  Dims all;
+  for (int i = 0; i < x.rank(); ++i) all.push_back(i);
+  return vector_norm(x, p, all);
+}
+
+Value vector_norm(const Value& x, double p, const Dims& dims, bool keep) {
+  const Precision precision("vector_norm", x);
+  require<ArgumentError>(p == p, "vector_norm: p is NaN");
+  return precision.leave(norm_of(precision.enter(x), p, dims, keep));
+}
+
+Value lp_norm(const Value& x, double p, int dim, bool keep) { return vector_norm(x, p, {dim}, keep); }
+Value l0_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 0, {dim}, keep); }
+Value l1_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 1, {dim}, keep); }
+Value l2_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 2, {dim}, keep); }
+Value max_abs_norm(const Value& x, int dim, bool keep) { return vector_norm(x, kInfinity, {dim}, keep); }
+Value min_abs_norm(const Value& x, int dim, bool keep) { return vector_norm(x, -kInfinity, {dim}, keep); }
+
+Value vector_normalize(const Value& x, double p, int dim, double epsilon) {
+  const Precision precision("vector_normalize", x);
+  const Value inside = precision.enter(x);
+  return precision.leave(inside / maximum(vector_norm(inside, p, {dim}, true), epsilon));
+}
+
+Value matrix_norm(const Value& a, MatrixNorm norm) {
+  const Precision precision("matrix_norm", a);
+  const Value inside = precision.enter(a);
+  op::require_matrix("matrix_norm", inside);
+  switch (norm) {
+    case MatrixNorm::Frobenius: return precision.leave(norm_of(inside, 2, {-2, -1}, false));
+    case MatrixNorm::Nuclear: return precision.leave(sum(svdvals(inside), {-1}));
+    case MatrixNorm::Spectral: {
+      const Value values = svdvals(inside);
+      require<ShapeError>(values.dim(-1) > 0, "matrix_norm: ", a, " has no elements");
+      return precision.leave(squeeze(narrow(values, -1, 0, 1), -1));
+    }
+    case MatrixNorm::One: return precision.leave(max(sum(abs(inside), {-2}), {-1}));
+    case MatrixNorm::Infinity: return precision.leave(max(sum(abs(inside), {-1}), {-1}));
+  }
+  return {};
+}
+
+Value cosine_similarity(const Value& x, const Value& y, int dim, double epsilon) {
+  const Precision precision("cosine_similarity", {x, y});
+  // A size of 1 along `dim` stands for as many elements as the other has.
+  const Shape shape = broadcast("cosine_similarity", x.shape(), y.shape());
+  const int at = wrap_dim("cosine_similarity", dim, shape.size());
+  const Value a = expand(precision.enter(x), shape), b = expand(precision.enter(y), shape);
+  const auto length = [&](const Value& v) { return maximum(vector_norm(v, 2, {at}), epsilon); };
+  return precision.leave(vecdot(a, b, at) / (length(a) * length(b)));
+}
+
+Value pairwise_distance(const Value& x, const Value& y, double p, bool keep) {
+  const Precision precision("pairwise_distance", {x, y});
+  return precision.leave(vector_norm(precision.enter(x) - precision.enter(y), p, {-1}, keep));
+}
+
+Value pdist(const Value& x, double p) {
+  require<ShapeError>(x.rank() == 2, "pdist: takes [rows, width], got ", x);
+  const std::int64_t rows = x.dim(0);
+  std::vector<std::int64_t> first, second;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = i + 1; j < rows; ++j) first.push_back(i), second.push_back(j);
+  const auto chosen = [&](const std::vector<std::int64_t>& places) {
+    const auto count = static_cast<std::int64_t>(places.size());
+    return select(x, 0, from_data(TensorData::of<std::int64_t>({count}, places), x.device()));
+  };
+  return pairwise_distance(chosen(first), chosen(second), p);
+}
+
+Value renorm(const Value& x, double p, int dim, double limit) {
+  const Precision precision("renorm", x);
+  require<ArgumentError>(p > 0, "renorm: p must be positive, got ", p);
+  require<ArgumentError>(limit >= 0, "renorm: the limit must not be negative, got ", limit);
+  Dims others;
+  for (int i = 0, along = wrap_dim("renorm", dim, x.rank()); i < x.rank(); ++i)
+    if (i != along) others.push_back(i);
+  const Value inside = precision.enter(x), lengths = vector_norm(inside, p, others, true);
+  const Value above = gt(lengths, limit);
+  return precision.leave(inside * where(above, limit / where(above, lengths, 1.0), 1.0));
+}
+
+Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
+  const Precision precision("cdist", {x, y});
+  const Value a = precision.enter(x), b = precision.enter(y);
+  op::require_matrix("cdist", a);
+  op::require_matrix("cdist", b);
+  require<ShapeError>(a.dim(-1) == b.dim(-1), "cdist: ", x, " and ", y, " have rows of ", a.dim(-1), " and ", b.dim(-1),
+                      " elements");
+  require<ArgumentError>(!through_matmul || p == 2, "cdist: through matmul p must be 2, got ", p);
+  if (!through_matmul) {
+    // Some rows at a time, so that the differences stay small beside the result.
+    constexpr std::int64_t kElements = std::int64_t{1} << 22;
+    const std::int64_t rows = rows_of(a.shape()), each = std::max<std::int64_t>(1, b.numel());
+    const std::int64_t step = std::max<std::int64_t>(1, kElements / each);
+    Values parts;
+    for (std::int64_t begin = 0; begin < std::max<std::int64_t>(rows, 1); begin += step) {
+      const Value part = narrow(a, -2, begin, std::min(step, rows - begin));
+      parts.push_back(vector_norm(unsqueeze(part, -2) - unsqueeze(b, -3), p, {-1}));
+    }
+    return precision.leave(parts.size() == 1 ? parts[0] : cat(parts, -2));
+  }
+  // Distances to a common centre are the least of those that are subtracted.
+  const Value centre = mean(b, {-2}, true), from = a - centre, to = b - centre;
+  const Value squares =
+      sum(square(from), {-1}, true) + unsqueeze(sum(square(to), {-1}), -2) - 2 * matmul(from, transpose(to));
+  return precision.leave(sqrt_or_zero(relu(squares)));
+}
+
+}  // namespace kiln

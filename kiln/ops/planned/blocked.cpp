@@ -1,0 +1,26 @@
+#include "kiln/ops/planned/blocked.hpp"
+
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/planned/sequence.hpp"
+
+namespace kiln::op {
+
+Descs Blocked::infer(Inputs) const { fail<ArgumentError>("blocked: a plan's op is not for emit()"); }
+void Blocked::vjp(Backward&) const { fail<ArgumentError>("blocked: a plan's op has no gradient"); }
+
+Values Blocked::expand(Inputs in) const {
+  Values results;
+  for (const Sequence::Step& step : sequence->steps) {
+    Values operands;
+    for (const Sequence::Operand from : step.in)
+      operands.push_back(from.from == Sequence::Operand::Input ? in[from.index] : results[from.index]);
+    const auto* fused = std::get_if<Fused>(&step.whole.is);
+    for (Value& result : fused ? fused->expand(operands) : emit_all(step.whole, operands))
+      results.push_back(std::move(result));
+  }
+  Values outputs;
+  for (const std::uint16_t output : sequence->outputs) outputs.push_back(results[output]);
+  return outputs;
+}
+
+}  // namespace kiln::op

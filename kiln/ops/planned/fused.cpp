@@ -1,0 +1,34 @@
+#include "kiln/ops/planned/fused.hpp"
+
+#include "kiln/ops/emit.hpp"
+
+namespace kiln::op {
+
+Descs Fused::infer(Inputs) const { fail<ArgumentError>("fused: a plan's op is not for emit()"); }
+void Fused::vjp(Backward&) const { fail<ArgumentError>("fused: a plan's op has no gradient"); }
+
+Values Fused::expand(Inputs in) const {
+  Values results;
+  results.reserve(program->steps.size());
+  for (const Program::Step& step : program->steps) {
+    std::array<Value, 3> operands;
+    const int count = arity(step.op);
+    for (int i = 0; i < count; ++i) {
+      const Program::Operand from = step.in[static_cast<std::size_t>(i)];
+      operands[static_cast<std::size_t>(i)] =
+          from.from == Program::Operand::Input ? in[from.index] : results[from.index];
+    }
+    results.push_back(std::visit(
+        [&](const auto& op) { return emit(op, Inputs(operands.data(), static_cast<std::size_t>(count))); }, step.op));
+  }
+  Values outputs;
+  for (const std::uint16_t step : program->outputs) outputs.push_back(results[step]);
+  for (const Program::Fold& fold : program->folds) {
+    Dims dims;
+    for (int dim = fold.kept; dim < program->shape.size(); ++dim) dims.push_back(dim);
+    outputs.push_back(emit(Reduce{fold.fn, dims}, {results[fold.step]}));
+  }
+  return outputs;
+}
+
+}  // namespace kiln::op

@@ -1,0 +1,80 @@
+// Elementwise ops grouped into one, so that what lies between them is never stored. Only the planner makes these.
+#pragma once
+#include <array>
+#include <atomic>
+#include <memory>
+#include <variant>
+
+#include "kiln/ops/elementwise/elementwise_ops.hpp"
+#include "kiln/ops/reduce/reduce_ops.hpp"
+
+namespace kiln::op {
+
+/// What Fused computes: steps in order, each on inputs of the call or results of earlier steps. Every step's result has
+/// the shape of the whole; inputs broadcast to it. At the end may stand reductions over the last dimensions.
+struct Program {
+  /// Input i of the call, or the result of step i.
+  struct Operand {
+    enum From : std::uint8_t { Input, Result };
+    From from = Input;
+    std::uint16_t index = 0;
+  };
+  struct Step {
+    std::variant<Unary, Binary, Where, Cast> op;
+    std::array<Operand, 3> in{};
+    DType dtype = DType::F32;  // of the result
+  };
+
+  /// What a backend makes of a program, once: instructions, a kernel.
+  struct Made {
+    virtual ~Made() = default;
+  };
+  template <class T>
+  const T& made() const {
+    const Made* known = made_.load(std::memory_order_acquire);
+    if (!known) {
+      const Made* fresh = new T(*this);
+      if (made_.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) known = fresh;
+      else delete fresh;  // another thread was quicker
+    }
+    return static_cast<const T&>(*known);
+  }
+
+  Program() = default;
+  Program(const Program&) = delete;
+  ~Program() { delete made_.load(std::memory_order_relaxed); }
+
+  Shape shape;
+  SpareVector<DType> inputs;  // the element type that each input is read as: a tensor's own, or what a number becomes
+  SpareVector<Step> steps;
+  /// A step's result, folded over the dimensions from `kept` on, which stay with size 1.
+  struct Fold {
+    std::uint16_t step;
+    ReduceFn fn;
+    int kept;
+  };
+  SpareVector<std::uint16_t> outputs;  // the steps whose results are results of the call, in order
+  SpareVector<Fold> folds;             // what its other results are
+
+ private:
+  mutable std::atomic<const Made*> made_{nullptr};
+};
+
+/// How many operands an elementwise op takes.
+inline int arity(const std::variant<Unary, Binary, Where, Cast>& op) {
+  static constexpr int kArity[] = {1, 2, 3, 1};
+  return kArity[op.index()];
+}
+
+/// A program has as many results as it likes; they are made by the planner and never inferred, and a tape never sees
+/// them: gradients are those of the ops that were recorded.
+struct Fused {
+  static constexpr std::string_view kName = "fused";
+  static constexpr Pattern kPattern = Pattern::Composite;
+  std::shared_ptr<const Program> program;
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  void vjp(Backward& backward) const;
+};
+
+}  // namespace kiln::op

@@ -1,0 +1,30 @@
+#include "kiln/ops/product/linear.hpp"
+
+#include "kiln/ops/autocast.hpp"
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/scope.hpp"
+
+namespace kiln {
+
+Value linear(const Value& x, const Value& weight, const Value& bias) {
+  op::require_tensor("linear", x);
+  op::require_tensor("linear", weight);
+  require_of<ShapeError>({&weight}, weight.rank() == 2, "linear: the weight must be [out, in], got ", weight.shape());
+  const std::int64_t in = weight.dim(1), out = weight.dim(0);
+  require_of<ShapeError>({&weight}, x.rank() >= 1 && x.dim(-1) == in, "linear: the last dimension of ", x.shape(),
+                         " is not the layer's input size, ", in);
+  require_of<ShapeError>({&bias}, bias.empty() || bias.shape() == Shape{out}, "linear: the bias ",
+                         bias.empty() ? Shape{} : bias.shape(), " does not fit the weight ", weight.shape());
+  // All leading dimensions become one: a single product, forward and backward.
+  Shape shape = x.shape();
+  shape.pop_back();
+  const Value rows = x.rank() == 2 ? x : reshape(x, {numel(shape), in});
+  shape.push_back(out);
+  // The bias comes last, so that what follows may join it.
+  const Value y = reshape(matmul(rows, transpose(weight)), shape);
+  if (!bias) return y;
+  // Under Autocast the product comes in half precision, and is to stay so.
+  return y + (autocast_dtype() == DType::F32 ? bias : cast(bias, y.dtype()));
+}
+
+}  // namespace kiln

@@ -1,0 +1,234 @@
+#include "kiln/ops/sequence/attention_ops.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "kiln/core/error/called_as.hpp"
+#include "kiln/ops/autocast.hpp"
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/composite.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "kiln/ops/vjp.hpp"
+
+namespace kiln {
+namespace op {
+namespace {
+
+void require_broadcasts(const Value& operand, std::string_view name, const Shape& scores) {
+  require_tensor("attention", operand);
+  bool fits = operand.rank() <= scores.size();
+  for (int i = 1; fits && i <= operand.rank(); ++i) {
+    const std::int64_t size = operand.dim(-i), wanted = scores[scores.size() - i];
+    fits = size == wanted || size == 1;
+  }
+  require<ShapeError>(fits, "attention: the ", name, " ", operand.shape(), " does not broadcast to ", scores,
+                      ", which is [batch, heads, queries, keys]");
+}
+
+/// The rules of both ops; returns [batch, heads, queries, keys].
+Shape require_operands(Inputs in, std::int64_t window) {
+  const Value &q = in[Attention::q], &k = in[Attention::k], &v = in[Attention::v];
+  require_float("attention", q);
+  for (const Value& other : {k, v}) {
+    require_tensor("attention", other);
+    require_same_dtype("attention", q, other);
+  }
+  require<ShapeError>(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, "attention: q ", q.shape(), ", k ", k.shape(),
+                      " and v ", v.shape(), " must be [batch, heads, time, width]");
+  const Shape &a = q.shape(), &b = k.shape(), &c = v.shape();
+  require<ShapeError>(b[0] == a[0] && c[0] == a[0] && b[3] == a[3] && c[1] == b[1] && c[2] == b[2], "attention: q ", a,
+                      ", k ", b, " and v ", c, " must agree in batch, q and k in width, k and v in heads and time");
+  require<ShapeError>(b[1] > 0 && a[1] % b[1] == 0, "attention: the ", b[1], " heads of k ", b, " do not divide the ",
+                      a[1], " of q ", a);
+  const Shape scores{a[0], a[1], a[2], b[2]};
+  if (const Value& mask = in[Attention::mask]) {
+    require_broadcasts(mask, "mask", scores);
+    require<DTypeError>(mask.dtype() == DType::Bool, "attention: the mask must be boolean, got ", mask);
+  }
+  if (const Value& bias = in[Attention::bias]) {
+    require_broadcasts(bias, "bias", scores);
+    require_same_dtype("attention", q, bias);
+  }
+  require<ArgumentError>(window >= 0, "attention: the window must not be negative, got ", window);
+  require<ArgumentError>(in[Attention::scale].is_scalar(), "attention: the scale must be a plain number, got ",
+                         in[Attention::scale]);
+  const Value& softcap = in[Attention::softcap];
+  require<ArgumentError>(softcap.empty() || (softcap.is_scalar() && softcap.scalar().to<double>() > 0),
+                         "attention: softcap must be a positive number, got ", softcap);
+  return scores;
+}
+
+/// Rows of the heads that share a head of k lie one after the other: [batch, kv_heads, rows, n].
+Value by_kv_head(const Value& x, const Value& k) {
+  const Shape& shape = x.shape();
+  return reshape(x, {shape[0], k.dim(1), shape[1] / k.dim(1) * shape[2], shape[3]});
+}
+
+/// x [batch, heads, queries, n] times y [batch, kv_heads, n, m], each head with the one it shares.
+Value multiply(const Value& x, const Value& y) {
+  return reshape(matmul(by_kv_head(x, y), y), {x.dim(0), x.dim(1), x.dim(2), y.dim(3)});
+}
+/// The adjoint in y: x^T g, summed over the heads that share one of y's.
+Value multiply_transposed(const Value& x, const Value& g, const Value& y) {
+  return matmul(transpose(by_kv_head(x, y)), by_kv_head(g, y));
+}
+
+/// Which keys a query may see: empty for all of them.
+Value visible(const Value& mask, bool causal, std::int64_t window, std::int64_t queries, std::int64_t keys,
+              const Device& device) {
+  if (!causal && window == 0) return mask;
+  const Value positions = window_mask({queries, keys}, window, causal, device);
+  return mask ? logical_and(mask, positions) : positions;
+}
+
+/// Every score, and the derivative of the cap where there is one.
+struct Scores {
+  Value scores, slope;
+};
+template <class Op>
+Scores scores_of(const Op& op, Inputs in) {
+  const Value &q = in[Op::q], &k = in[Op::k];
+  Value x = multiply(q * in[Op::scale], transpose(k)), slope;
+  if (const Value& cap = in[Op::softcap]) {
+    const Value t = tanh(x / cap);
+    slope = 1 - square(t);
+    x = t * cap;
+  }
+  if (in[Op::bias]) x = x + in[Op::bias];
+  if (const Value seen = visible(in[Op::mask], op.causal, op.window, q.dim(2), k.dim(2), q.device()))
+    x = where(seen, x, -std::numeric_limits<double>::infinity());
+  return {x, slope};
+}
+
+/// -inf, which stands for no key at all, as 0: then exp(-inf - shift) is 0 and not NaN.
+Value finite_shift(const Value& x) { return where(eq(x, -std::numeric_limits<double>::infinity()), 0.0, x); }
+
+/// Attention whose shares, not scores, lose some of their elements.
+Value with_dropout(const Attention& op, Inputs in, const AttentionOptions& options) {
+  const Descs descs = op.infer(in);
+  const DType dtype = in[Attention::q].dtype();
+  if (is_half(dtype)) {
+    Values wide(in.begin(), in.end());
+    for (Value& operand : wide)
+      if (operand.node() && operand.dtype() == dtype) operand = cast(operand, DType::F32);
+    return cast(with_dropout(op, wide, options), dtype);
+  }
+  if (in[Attention::k].dim(2) == 0) return zeros(descs[0].shape, in[Attention::q].device(), dtype);
+  const Value scores = scores_of(op, in).scores;
+  const Value powers = exp(scores - finite_shift(max(scores, {3}, true).detach())), total = sum(powers, {3}, true);
+  const Value shares = powers / where(eq(total, 0), 1.0, total);
+  return multiply(dropout(shares, options.dropout, options.key), in[Attention::v]);
+}
+
+}  // namespace
+
+Descs Attention::infer(Inputs in) const {
+  require_count(kName, in, 7, 7);
+  const Shape scores = require_operands(in, window);
+  Descs descs = one({scores[0], scores[1], scores[2], in[v].dim(3)}, in[q].dtype());
+  descs.push_back({{scores[0], scores[1], scores[2]}, wide(in[q].dtype())});
+  return descs;
+}
+
+Values Attention::expand(Inputs in) const {
+  const DType dtype = in[q].dtype();
+  if (is_half(dtype)) return in_float32(*this, in);
+  const Shape rows{in[q].dim(0), in[q].dim(1), in[q].dim(2)};
+  if (in[k].dim(2) == 0 || numel(rows) == 0) {
+    const Descs descs = infer(in);
+    return {zeros(descs[0].shape, in[q].device(), dtype),
+            full(rows, -std::numeric_limits<double>::infinity(), in[q].device(), dtype)};
+  }
+  const Value scores = scores_of(*this, in).scores;
+  const Value shift = finite_shift(max(scores, {3}, true));
+  const Value powers = exp(scores - shift), total = sum(powers, {3}, true);
+  return {multiply(powers, in[v]) / where(eq(total, 0), 1.0, total), squeeze(shift + log(total), 3)};
+}
+
+void Attention::vjp(Backward& backward) const {
+  const Value g = backward.grad(), output = backward.out(0), log_sum = backward.out(1);
+  const DType sums = log_sum.dtype();
+  const Value delta = sum(cast(g, sums) * cast(output, sums), {3}) - backward.grad(1);
+  Values in;
+  for (int i = 0; i < backward.arity(); ++i) in.push_back(backward.in_if_any(i));
+  in.insert(in.end(), {g, log_sum, delta});
+  if (backward.wants(q) || backward.wants(k) || backward.wants(v)) {
+    const Values results = emit_differentiable(AttentionGrad{causal, window}, in);
+    for (const Slot slot : {q, k, v}) backward.to(slot, [&] { return results[static_cast<std::size_t>(slot)]; });
+  }
+  backward.to(bias, [&] { return emit_differentiable(AttentionGrad{causal, window, true}, in)[0]; });
+}
+
+Descs AttentionGrad::infer(Inputs in) const {
+  require_count(kName, in, 10, 10);
+  require_operands(in, window);
+  if (of_bias) return one(in[bias].shape(), in[bias].dtype());
+  Descs descs;
+  for (const Slot slot : {q, k, v}) descs.push_back({in[slot].shape(), in[slot].dtype()});
+  return descs;
+}
+
+Values AttentionGrad::expand(Inputs in) const {
+  if (is_half(in[q].dtype())) return in_float32(*this, in);
+  const auto [scores, slope] = scores_of(*this, in);
+  const Value shares = exp(scores - unsqueeze(finite_shift(in[log_sum]), 3));
+  const Value inner = shares * (multiply(in[grad], transpose(in[v])) - unsqueeze(in[delta], 3));
+  if (of_bias) return {sum_to(inner, in[bias].shape())};
+  const Value outer = (slope ? inner * slope : inner) * in[scale];
+  return {multiply(outer, in[k]), multiply_transposed(outer, in[q], in[k]),
+          multiply_transposed(shares, in[grad], in[v])};
+}
+
+void AttentionGrad::vjp(Backward&) const {
+  fail<AutodiffError>("attention_grad: has no gradient; differentiate attention with create_graph");
+}
+
+}  // namespace op
+
+Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options, const Value& mask,
+                const Value& bias) {
+  for (const Value& value : {q, k, v}) op::require_float("attention", value);
+  DType dtype = promote(q.dtype(), promote(k.dtype(), v.dtype()));
+  if (dtype == DType::F32) dtype = autocast_dtype();  // straight there, not by way of float32
+  require<ShapeError>(q.rank() == 4, "attention: q ", q.shape(), " must be [batch, heads, time, width]");
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.dim(3), 1))));
+  require<ArgumentError>(!options.window || *options.window > 0, "attention: the window must be positive, got ",
+                         options.window.value_or(0));
+  require<ArgumentError>(options.dropout >= 0 && options.dropout <= 1, "attention: a dropout of ", options.dropout,
+                         " is not between 0 and 1");
+  require<ArgumentError>(options.softcap >= 0, "attention: softcap must not be negative, got ", options.softcap);
+  const op::Attention op{options.causal, options.window.value_or(0)};
+  const Values in{cast(q, dtype),
+                  cast(k, dtype),
+                  cast(v, dtype),
+                  mask,
+                  bias ? cast(bias, dtype) : bias,
+                  scale,
+                  options.softcap > 0 ? Value(options.softcap) : Value()};
+  return options.dropout == 0 ? emit_all(op, in)[0] : op::with_dropout(op, in, options);
+}
+
+Value window_mask(const Shape& sizes, std::int64_t window, bool causal, const Device& device) {
+  require<ShapeError>(sizes.size() == 2, "window_mask: needs [queries, keys], got ", sizes);
+  const std::int64_t queries = sizes[0], keys = sizes[1];
+  require<ArgumentError>(queries >= 0 && keys >= 0 && window >= 0, "window_mask: ", queries, " queries, ", keys,
+                         " keys and a window of ", window, " must not be negative");
+  // Query i stands at position keys - queries + i: the last query beside the last key.
+  const Value i = unsqueeze(arange(keys - queries, keys, 1, device), 1), j = unsqueeze(arange(0, keys, 1, device), 0);
+  const Value distance = i - j;
+  const Value least = causal ? Value(0) : Value(window > 0 ? 1 - window : std::numeric_limits<std::int64_t>::min());
+  const Value seen = ge(distance, least);
+  return window > 0 ? logical_and(seen, lt(distance, window)) : seen;
+}
+Value causal_mask(const Shape& sizes, const Device& device) {
+  const CalledAs named("causal_mask");
+  return window_mask(sizes, 0, true, device);
+}
+Value padding_mask(const Value& lengths, std::int64_t keys) {
+  op::require_index("padding_mask", lengths);
+  require<ShapeError>(lengths.rank() == 1, "padding_mask: lengths must be [batch], got ", lengths.shape());
+  require<ArgumentError>(keys >= 0, "padding_mask: the number of keys must not be negative, got ", keys);
+  return lt(arange(0, keys, 1, lengths.device()), reshape(lengths, {lengths.dim(0), 1, 1, 1}));
+}
+
+}  // namespace kiln

@@ -1,0 +1,195 @@
+#include "kiln/ops/spatial/sample.hpp"
+
+#include "kiln/core/error/called_as.hpp"
+#include "kiln/core/size.hpp"
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/spatial/taps.hpp"
+
+namespace kiln {
+namespace {
+
+void require_images(std::string_view name, const Value& x, int least, int most) {
+  op::require_float(name, x);
+  require<ShapeError>(x.rank() >= least && x.rank() <= most, name, ": needs [batch, channels, sizes...] of rank ",
+                      least, least == most ? "" : text(" to ", most), ", got ", x);
+  for (int i = 2; i < x.rank(); ++i) require<ShapeError>(x.dim(i) > 0, name, ": ", x, " has no elements to read");
+}
+
+/// Positions are computed in single precision at least.
+DType wide(DType dtype) { return size_of(dtype) == 2 ? DType::F32 : dtype; }
+
+/// Positions mirrored at `low` and `high` until they lie between.
+Value reflected(const Value& positions, double low, double high) {
+  const double span = high - low;
+  if (span <= 0) return positions * 0.0;
+  const Value away = abs(positions - low);
+  const Value past = remainder(away, 2 * span);
+  return (span - abs(past - span)) + low;
+}
+
+/// The same between the outer elements of an axis.
+Value mirror(const Value& positions, std::int64_t size, const GridSampleOptions& options) {
+  const double edge = options.align_corners ? 0.0 : 0.5;
+  return reflected(positions, -edge, static_cast<double>(size - 1) + edge);
+}
+
+/// Positions along an axis, or elements, brought to those that the padding shows there.
+Value padded(const Value& positions, std::int64_t size, const GridSampleOptions& options) {
+  const auto last = static_cast<double>(size - 1);
+  switch (options.padding) {
+    case SamplePadding::Zeros: return near_axis(positions, size, 1);
+    case SamplePadding::Border: return clamp(positions, 0.0, last);
+    case SamplePadding::Reflection: return clamp(mirror(positions, size, options), 0.0, last);
+  }
+  __builtin_unreachable();
+}
+
+AxisTaps grid_taps(const Value& coordinates, std::int64_t size, std::int64_t stride, const GridSampleOptions& options) {
+  const auto extent = static_cast<double>(size);
+  // From [-1, 1] to elements: -1 is the centre of the first, or its outer edge.
+  Value positions =
+      options.align_corners ? (coordinates + 1.0) * ((extent - 1) / 2) : coordinates * (extent / 2) + (extent - 1) / 2;
+  const bool cubic = options.mode == Interpolation::Cubic;
+  // A cubic kernel at an inner position reaches across the edge: then it is the elements that the padding moves.
+  const bool mirrored = options.padding == SamplePadding::Reflection;
+  if (!cubic) positions = padded(positions, size, options);
+  else positions = mirrored ? mirror(positions, size, options) : near_axis(positions, size, 2);
+  AxisTaps taps = taps_around(positions, options.mode);
+  if (cubic && options.padding != SamplePadding::Zeros) taps.index = padded(taps.index, size, options);
+  taps.index = axis_index(taps.index, size, stride);
+  return taps;
+}
+
+}  // namespace
+
+Value grid_sample(const Value& x, const Value& grid, const GridSampleOptions& options) {
+  constexpr std::string_view name = "grid_sample";
+  require_images(name, x, 4, 5);
+  op::require_float(name, grid);
+  const int axes = x.rank() - 2;
+  require<ShapeError>(grid.rank() == x.rank() && grid.dim(0) == x.dim(0) && grid.dim(-1) == axes, name, ": grid ",
+                      grid.shape(), " must be [", x.dim(0), ", ", axes == 2 ? "rows, columns, 2" : "sizes..., 3",
+                      "] for x ", x.shape());
+  require<ArgumentError>(options.mode == Interpolation::Nearest || options.mode == Interpolation::Linear ||
+                             (options.mode == Interpolation::Cubic && axes == 2),
+                         name, ": takes Nearest, Linear, and in two dimensions Cubic");
+  const DType dtype = wide(promote(x.dtype(), grid.dtype()));
+  Shape shape{x.dim(0), x.dim(1)};
+  for (int i = 1; i <= axes; ++i) shape.push_back(grid.dim(i));
+  const Value coordinates = flatten(cast(grid, dtype), 1, axes);
+  std::vector<AxisTaps> taps;
+  std::int64_t stride = x.numel() == 0 ? 1 : x.numel() / (x.dim(0) * x.dim(1));
+  for (int axis = 0; axis < axes; ++axis) {
+    const std::int64_t size = x.dim(axis + 2);
+    stride /= size;
+    taps.push_back(grid_taps(at(coordinates, -1, axes - 1 - axis), size, stride, options));
+  }
+  const Value read = blend(flatten(cast(x, dtype), 2), taps);
+  return cast(reshape(read, shape), promote(x.dtype(), grid.dtype()));
+}
+
+Value affine_grid(const Value& theta, const Spatial& sizes, bool align_corners) {
+  op::require_float("affine_grid", theta);
+  const int axes = sizes.size();
+  require<ShapeError>((axes == 2 || axes == 3) && theta.rank() == 3 && theta.dim(1) == axes && theta.dim(2) == axes + 1,
+                      "affine_grid: theta ", theta.shape(), " and sizes ", sizes,
+                      " must be [batch, 2, 3] with two sizes or [batch, 3, 4] with three");
+  Shape lattice(sizes.begin(), sizes.end());
+  const Device device = theta.device();
+  const DType dtype = wide(theta.dtype());
+  Values coordinates;  // width first
+  for (int axis = axes - 1; axis >= 0; --axis) {
+    const auto size = static_cast<double>(sizes[axis]);
+    const double step = align_corners ? (size > 1 ? 2 / (size - 1) : 0) : 2 / size;
+    const double first = align_corners ? (size > 1 ? -1 : 0) : 1 / size - 1;
+    Shape shape = Shape::filled(axes, 1);
+    shape[axis] = sizes[axis];
+    coordinates.push_back(expand(reshape(arange(0, sizes[axis], 1, device, dtype) * step + first, shape), lattice));
+  }
+  coordinates.push_back(ones(lattice, device, dtype));
+  const Value base = reshape(stack(coordinates, -1), {numel(lattice), axes + 1});
+  lattice.insert(0, theta.dim(0));
+  lattice.push_back(axes);
+  return cast(reshape(matmul(base, transpose(cast(theta, dtype))), lattice), theta.dtype());
+}
+
+namespace {
+
+/// The samples of boxes along one axis.
+struct BoxAxis {
+  Value begin, extent;  // [count]
+  std::int64_t parts;   // of the result
+  std::int64_t size;    // of the image
+};
+
+/// [taps, count, parts]: the taps of all samples of each part, which count for their mean.
+AxisTaps box_taps(const BoxAxis& axis, std::int64_t ratio, std::int64_t stride) {
+  const Value part = axis.extent / static_cast<double>(axis.parts);  // the extent of each
+  const Device device = part.device();
+  const DType dtype = part.dtype();
+  Value samples;  // in each part
+  if (ratio > 0) {
+    samples = full(part.shape(), ratio, device, dtype);
+  } else {
+    samples = maximum(ceil(part), 1.0).detach();
+    const double most = part.numel() ? max(samples).item() : 1;
+    require<ArgumentError>(most <= 0x1p20, "roi_align: a box needs ", most, " samples along an axis");
+    ratio = static_cast<std::int64_t>(most);
+  }
+  const auto along = [](const Value& v) { return unsqueeze(unsqueeze(v, -1), -1); };
+  const Value number = arange(0, ratio, 1, device, dtype), places = arange(0, axis.parts, 1, device, dtype);
+  const Value offset = (number + 0.5) / along(samples);  // [count, 1, ratio], in parts
+  const Value position = along(axis.begin) + (unsqueeze(places, -1) + offset) * along(part);
+  const auto last = static_cast<double>(axis.size - 1);
+  const Value counts = bitwise_and(bitwise_and(ge(position, -1.0), le(position, last + 1)), lt(number, along(samples)));
+  AxisTaps taps = taps_around(clamp(position, 0.0, last), Interpolation::Linear);
+  const Value share = where(counts, 1.0 / along(samples), 0.0);  // [count, parts, ratio]
+  // [2, count, parts, ratio] -> [2 * ratio, count, parts]
+  const auto joined = [](const Value& v) { return flatten(permute(v, {0, 3, 1, 2}), 0, 1); };
+  return {joined(axis_index(taps.index, axis.size, stride)), joined(taps.weight * share)};
+}
+
+}  // namespace
+
+Value roi_align(const Value& x, const Value& boxes, const RoiAlignOptions& options) {
+  const CalledAs named("roi_align");
+  constexpr std::string_view name = "roi_align";
+  require_images(name, x, 4, 4);
+  op::require_float(name, boxes);
+  require<ShapeError>(boxes.rank() == 2 && boxes.dim(1) == 5, name, ": boxes ", boxes.shape(),
+                      " must be [count, 5] of (image, x1, y1, x2, y2)");
+  require<ArgumentError>(options.size.size() == 2 && options.size[0] > 0 && options.size[1] > 0, name, ": the size ",
+                         options.size, " must have two positive entries");
+  require<ArgumentError>(options.sampling_ratio >= 0, name, ": the sampling ratio ", options.sampling_ratio,
+                         " is negative");
+  const DType dtype = wide(promote(x.dtype(), boxes.dtype()));
+  const std::int64_t count = boxes.dim(0), channels = x.dim(1), height = x.dim(2), width = x.dim(3);
+  const Value wide_boxes = cast(boxes, dtype);
+  const auto corner = [&](int column) {
+    const Value scaled = at(wide_boxes, 1, column) * options.spatial_scale;
+    return options.aligned ? scaled - 0.5 : scaled;
+  };
+  const auto along = [&](int first, std::int64_t parts, std::int64_t size) {
+    const Value begin = corner(first), extent = corner(first + 2) - begin;
+    return BoxAxis{begin, options.aligned ? extent : maximum(extent, 1.0), parts, size};
+  };
+  const AxisTaps rows = box_taps(along(2, options.size[0], height), options.sampling_ratio, width);
+  const AxisTaps columns = box_taps(along(1, options.size[1], width), options.sampling_ratio, 1);
+  // All images are one, in which each box begins at its own.
+  const Value first =
+      select(arange(0, x.dim(0), 1, x.device()) * (height * width), 0, cast(at(boxes, 1, 0).detach(), DType::I64));
+  // [taps down, taps across, count, rows, columns]
+  const auto down = [](const Value& v) { return unsqueeze(unsqueeze(v, 1), -1); };
+  const auto across = [](const Value& v) { return unsqueeze(unsqueeze(v, 0), -2); };
+  const auto product = [&](std::int64_t a, std::int64_t b) { return multiply_sizes(name, a, b); };
+  const Shape points{product(rows.index.dim(0), columns.index.dim(0)), 1,
+                     product(count, product(options.size[0], options.size[1]))};
+  const Value index = down(rows.index) + across(columns.index) + reshape(first, {count, 1, 1});
+  const AxisTaps taps{reshape(index, points), reshape(down(rows.weight) * across(columns.weight), points)};
+  const Value images = unsqueeze(flatten(permute(cast(x, dtype), {1, 0, 2, 3}), 1), 0);
+  const Value read = blend(images, {&taps, 1});  // [1, channels, points]
+  const Value result = reshape(transpose(squeeze(read, 0)), {count, options.size[0], options.size[1], channels});
+  return cast(permute(result, {0, 3, 1, 2}), promote(x.dtype(), boxes.dtype()));
+}
+
+}  // namespace kiln

@@ -1,0 +1,76 @@
+// fmt knows tensors, shapes, element types and devices, and print() writes them: print("{}\n{}\n", x, x.shape()).
+// {:.3} shows a tensor with at most three digits after the point, {:.3e} with exponents, {:f} without any.
+#pragma once
+#include <fmt/core.h>
+
+#include "kiln/tensor/tensor.hpp"
+#include "kiln/tensor/text/format.hpp"
+
+namespace kiln {
+
+/// Writes to the standard output.
+template <class... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  fmt::print(format, std::forward<Args>(args)...);
+}
+
+// Letter by letter, not through fmt::format_to: clang 19 and the g++ that built Debian's fmt name its core differently.
+inline auto write(std::string_view text, fmt::format_context& context) {
+  auto out = context.out();
+  for (const char letter : text) *out++ = letter;
+  return out;
+}
+
+/// The part of a formatter that does not depend on the type: reads {}, {:.N}, {:e}, {:.Nf}, ..., writes a text.
+class TensorFormatter {
+ public:
+  constexpr auto parse(fmt::format_parse_context& context) {
+    auto at = context.begin();
+    if (at != context.end() && *at == '.')
+      for (precision_ = 0, ++at; at != context.end() && '0' <= *at && *at <= '9'; ++at)
+        precision_ = precision_ < 100 ? precision_ * 10 + (*at - '0') : precision_;
+    if (at == context.end() || (*at != 'e' && *at != 'f')) return at;
+    exponents_ = *at == 'e' ? Exponents::Always : Exponents::Never;
+    return ++at;
+  }
+
+ protected:
+  std::string text_of(const Value& tensor) const {
+    PrintOptions options = print_options();
+    if (precision_ >= 0) options.precision = precision_;
+    if (exponents_ != Exponents::Automatic) options.exponents = exponents_;
+    return to_text(tensor, options);
+  }
+
+ private:
+  int precision_ = -1;
+  Exponents exponents_ = Exponents::Automatic;
+};
+
+// What has an `append` for error sentences is printed as it stands there.
+template <class T>
+struct TextFormatter {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(const T& x, fmt::format_context& context) const { return write(text(x), context); }
+};
+
+}  // namespace kiln
+
+template <>
+struct fmt::formatter<kiln::Value> : kiln::TensorFormatter {
+  auto format(const kiln::Value& x, fmt::format_context& context) const { return kiln::write(text_of(x), context); }
+};
+
+template <int D, class K>
+struct fmt::formatter<kiln::Tensor<D, K>> : kiln::TensorFormatter {
+  auto format(const kiln::Tensor<D, K>& x, fmt::format_context& context) const {
+    return kiln::write(text_of(x.value()), context);
+  }
+};
+
+template <class T, int N>
+struct fmt::formatter<kiln::InlineList<T, N>> : kiln::TextFormatter<kiln::InlineList<T, N>> {};
+template <>
+struct fmt::formatter<kiln::DType> : kiln::TextFormatter<kiln::DType> {};
+template <>
+struct fmt::formatter<kiln::Device> : kiln::TextFormatter<kiln::Device> {};
