@@ -85,6 +85,19 @@ TEST(OneDnnGeometries, ThatWereWrongAreRight) {
       // windows of nothing but padding
       "n=1 ic=28 oc=4 g=1 x=2x3x17 k=2x5x5 s=1x2x1 p=3x0x5 q=3x2x5 d=3x1x2",
       "n=1 ic=64 oc=8 g=1 x=4x5x22 k=2x2x2 s=1x1x1 p=1x1x1 q=0x0x0 d=4x4x4",
+      "n=2 ic=48 oc=4 g=1 x=24 k=7 s=1 p=30 q=30 d=5",
+      // windows that lie behind x, or reach far beyond it on one side
+      "n=2 ic=32 oc=64 g=1 x=9 k=6 s=1 p=0 q=5 d=1",
+      "n=1 ic=32 oc=64 g=1 x=17x3 k=3x3 s=2x1 p=1x0 q=5x0 d=1x1",
+      "n=1 ic=8 oc=16 g=1 x=3x4x3 k=3x3x4 s=2x2x2 p=2x2x2 q=3x3x3 d=1x1x1",
+      "n=1 ic=24 oc=24 g=1 x=7x6 k=3x4 s=2x2 p=1x1 q=3x3 d=1x1",
+      // volumes: kernels of 1, and dilated rows
+      "n=2 ic=1 oc=24 g=1 x=18x6x34 k=1x1x1 s=1x1x1 p=0x0x0 q=0x0x0 d=1x1x1",
+      "n=1 ic=24 oc=50 g=1 x=7x2x38 k=1x1x1 s=2x2x2 p=0x0x0 q=0x0x0 d=1x1x1",
+      "n=1 ic=64 oc=1 g=1 x=4x7x25 k=2x4x1 s=1x2x1 p=1x1x0 q=1x1x0 d=1x1x2",
+      "n=1 ic=40 oc=14 g=1 x=14x8x18 k=2x1x3 s=2x7x1 p=1x0x3 q=1x0x3 d=1x1x3",
+      // 1 x 1 of channels that fill no vectors
+      "n=3 ic=52 oc=69 g=1 x=5 k=1 s=1 p=0 q=0 d=2",
   };
   std::uint64_t variant = 0;
   for (const char* const wrong : kWrong)

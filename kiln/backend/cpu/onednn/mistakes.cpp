@@ -34,6 +34,9 @@ bool no_window_inside(const Geometry& g, int axis) {
   return true;
 }
 
+/// Does a window along the axis lie in the padding alone, behind x?
+bool has_window_behind(const Geometry& g, int axis) { return overhang(g, axis) >= g.reach(axis); }
+
 int last_axis(const Geometry& g) { return g.sizes.size() - 1; }
 
 /// Kernels whose names begin with `kernel` are wrong in that pass where `applies`.
@@ -46,6 +49,9 @@ struct Mistake {
 
 bool strided(const Geometry& g) {
   return std::any_of(g.stride.begin(), g.stride.end(), [](int64_t s) { return s > 1; });
+}
+bool dilated(const Geometry& g) {
+  return std::any_of(g.dilation.begin(), g.dilation.end(), [](int64_t d) { return d > 1; });
 }
 bool dilated_before_last(const Geometry& g) {
   return std::any_of(g.dilation.begin(), g.dilation.end() - 1, [](int64_t d) { return d > 1; });
@@ -64,6 +70,23 @@ constexpr Mistake kMistakes[] = {
     // A column of y whose window sticks out on both sides of x. [1, 32, 7, 7] under 5 x 5 with dilation 2 and padding 4 is
     // 2 % off, or whatever the working memory held before.
     {"brgconv", Pass::Forward, [](const Geometry& g, DType) { return wider_than_x(g, last_axis(g)); }, true},
+    // Rows whose windows reach further beyond the right edge than beyond the left, and than a stride: some columns are not
+    // written. 9 columns under a kernel of 6 without padding on the left and 5 on the right.
+    {"brgconv", Pass::Forward,
+     [](const Geometry& g, DType) {
+       const int axis = last_axis(g);
+       return overhang(g, axis) > g.padding[axis] + g.stride[axis];
+     }},
+    // Windows that lie behind x: it reads where nothing is, and the program ends (with AMX).
+    {"", Pass::Forward,
+     [](const Geometry& g, DType dtype) {
+       return dtype == DType::BF16 && some_axis(g.sizes.size(), [&](int axis) { return has_window_behind(g, axis); });
+     }},
+    // 1 x 1 x 1: pixels beyond the 32nd of a row, and working memory that nobody wrote.
+    {"brgconv_1x1:avx512_core_amx", Pass::Forward, [](const Geometry& g, DType) { return g.sizes.size() == 3; }},
+    // 1 x 1 of a number of channels that fills no vectors; seen with 52 and 69 channels.
+    {"jit_bf16_1x1", Pass::Forward,
+     [](const Geometry& g, DType) { return g.in / g.groups % 16 != 0 || g.out / g.groups % 16 != 0; }},
     // An odd number of channels under a large kernel: past the last one it reads one more, times a weight of zero, and
     // what lies behind x may be NaN. Seen with 45 channels and 5 x 5 x 5, not with 4 x 4 x 4 or 7 x 7.
     {"brgconv", Pass::Forward,
@@ -77,9 +100,8 @@ constexpr Mistake kMistakes[] = {
                 return g.stride[axis] > g.reach(axis) || (g.stride[axis] > 2 && overhang(g, axis) < 0);
               });
      }},
-    // Windows of nothing but padding along a dilated first axis are left unwritten.
-    {"jit:avx512_core_amx", Pass::Forward,
-     [](const Geometry& g, DType) { return g.sizes.size() == 3 && dilated_before_last(g); }},
+    // Three axes with a dilation: windows of nothing but padding are left unwritten, and columns are mixed up.
+    {"jit:avx512_core_amx", Pass::Forward, [](const Geometry& g, DType) { return g.sizes.size() == 3 && dilated(g); }},
     // The gradient of what no window sees, which is zero, is not written.
     {"jit:avx512_core_amx", Pass::Data,
      [](const Geometry& g, DType) {
@@ -114,7 +136,8 @@ constexpr Mistake kMistakes[] = {
     // Dilation along an axis before the last (even under a kernel that is 1 there) and more than 28 columns.
     {"jit_bf16:", Pass::Weight,
      [](const Geometry& g, DType) { return g.result[last_axis(g)] > 14 && dilated_before_last(g); }},
-    {"jit:avx512_core_amx", Pass::Weight, [](const Geometry& g, DType) { return dilated_before_last(g); }},
+    {"jit:avx512_core_amx", Pass::Weight,
+     [](const Geometry& g, DType) { return dilated_before_last(g) || wider_than_x(g, last_axis(g)); }},
 };
 
 }  // namespace
