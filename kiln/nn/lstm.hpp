@@ -15,7 +15,7 @@ struct LstmResult {
   LstmState state;    // after the last
 };
 
-/// One layer in one direction, as PyTorch's with batch_first; see ops/functions/recurrent.hpp.
+/// One layer in one direction, as PyTorch's with batch_first; see ops/sequence/recurrent.hpp.
 struct Lstm {
   Param<2> weight_ih;         // [4 hidden, in]: the rows of the input, forget, cell and output gate
   Param<2> weight_hh;         // [4 hidden, hidden]

@@ -1,5 +1,5 @@
 // Activation functions with options, and those of several elements; the others are methods of Tensor: x.gelu().
-// Contracts stand in ops/functions/activation.hpp.
+// Contracts stand in ops/elementwise/activation.hpp.
 #pragma once
 #include "kiln/ops/elementwise/activation.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -7,7 +7,7 @@
 namespace kiln {
 
 /// softmax(scale q k^T + bias) v; mask (true where a query may see a key) and bias broadcast to
-/// [batch, heads, queries, keys]. See ops/functions/attention.hpp.
+/// [batch, heads, queries, keys]. See ops/sequence/attention.hpp.
 template <int M = 4, int B = 4>
 Tensor<4> attention(const Tensor<4>& q, const Tensor<4>& k, const Tensor<4>& v, const AttentionOptions& options = {},
                     const Tensor<M, Bool>& mask = {}, const Tensor<B>& bias = {}) {

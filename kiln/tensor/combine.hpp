@@ -1,4 +1,4 @@
-// Writes by index that combine what meets at one place, and views that are written to; ops/functions/index.hpp has the
+// Writes by index that combine what meets at one place, and views that are written to; ops/index/index.hpp has the
 // contracts.
 #pragma once
 #include "kiln/ops/index/index.hpp"

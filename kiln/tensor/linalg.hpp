@@ -1,4 +1,4 @@
-// Linear algebra of tensors [..., m, n]: each matrix of a batch by itself. ops/functions/linalg.hpp has the contracts.
+// Linear algebra of tensors [..., m, n]: each matrix of a batch by itself. ops/linalg/linalg.hpp has the contracts.
 #pragma once
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -1,5 +1,5 @@
 // Losses. The reduction is part of the type: mse_loss(x, t) is the mean, a Tensor<0>; mse_loss<Reduction::Sum>(x, t) the
-// sum; mse_loss<Reduction::None>(x, t) leaves a loss for each element. What each means: ops/functions/loss.hpp.
+// sum; mse_loss<Reduction::None>(x, t) leaves a loss for each element. What each means: ops/loss/loss.hpp.
 #pragma once
 #include "kiln/ops/loss/loss.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -1,5 +1,5 @@
 // Statistics of the elements where a mask is true: masked_mean(x, mask) of all, masked_mean(x, mask, 0, -1) along some
-// dimensions; ops/functions/masked.hpp has the contracts.
+// dimensions; ops/reduce/masked.hpp has the contracts.
 #pragma once
 #include "kiln/ops/reduce/masked.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -1,5 +1,5 @@
 // What is made of the elementwise functions: shorthands, comparisons with a tolerance, products of vectors. Contracts
-// stand in ops/functions/numbers.hpp; docs/numbers.md says what happens at the edges of the types.
+// stand in ops/elementwise/numbers.hpp; docs/numbers.md says what happens at the edges of the types.
 #pragma once
 #include "kiln/ops/elementwise/numbers.hpp"
 #include "kiln/tensor/tensor.hpp"

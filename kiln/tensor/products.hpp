@@ -1,4 +1,4 @@
-// Products of vectors, matrices and tensors; ops/functions/products.hpp and einsum.hpp have the contracts.
+// Products of vectors, matrices and tensors; ops/product/products.hpp and einsum.hpp have the contracts.
 #pragma once
 #include "kiln/ops/product/einsum.hpp"
 #include "kiln/ops/product/products.hpp"

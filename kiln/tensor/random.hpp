@@ -1,6 +1,6 @@
 // Random tensors. Each function takes a key, or a Generator that gives its next, or draws from the device's stream:
 // randn({2, 3}, device), randn({2, 3}, device, Key{7}), randn({2, 3}, device, generator, DType::F64).
-// See ops/functions/random.hpp for what the distributions are and which have gradients.
+// See ops/create/random.hpp for what the distributions are and which have gradients.
 #pragma once
 #include "kiln/ops/create/random.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -1,4 +1,4 @@
-// Special functions that are seldom asked for; ops/functions/special.hpp has their contracts.
+// Special functions that are seldom asked for; ops/special/special.hpp has their contracts.
 #pragma once
 #include "kiln/ops/special/special.hpp"
 #include "kiln/tensor/tensor.hpp"

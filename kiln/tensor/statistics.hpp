@@ -47,7 +47,7 @@ inline Tensor<2> cov(const Tensor<2>& x, Correction correction = {}) { return Ty
 inline Tensor<2> cov(const Tensor<2>& x, const CovOptions& options) { return Typed{cov(x.value(), options)}; }
 inline Tensor<2> corrcoef(const Tensor<2>& x) { return Typed{corrcoef(x.value())}; }
 
-// ---- counting; see ops/functions/histogram.hpp -------------------------------------------------------------------------
+// ---- counting; see ops/reduce/histogram.hpp ------------------------------------------------------------------------
 /// How often 0, 1, 2, ... occur in x. Waits for the device.
 template <int D>
 Tensor<1, Int> bincount(const Tensor<D, Int>& x, std::int64_t least = 0) {
@@ -90,7 +90,7 @@ Tensor<1, K> histc(const Tensor<D, K>& x, std::int64_t bins, double low = 0, dou
   return Typed{histc(x.value(), bins, low, high)};
 }
 
-// ---- functions known at points; see ops/functions/calculus.hpp ------------------------------------------------------------
+// ---- functions known at points; see ops/reduce/calculus.hpp --------------------------------------------------------
 /// Each element along `dim` minus the one before it, n times over.
 template <int D, class K>
 Tensor<D, K> diff(const Tensor<D, K>& x, int n = 1, int dim = -1) {

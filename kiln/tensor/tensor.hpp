@@ -42,7 +42,7 @@ struct Correction {
 };
 inline constexpr Correction biased{0};
 
-// ---- what an operand of a typed function may be: a tensor or a plain number ------------------------------------------
+// ---- what an operand of a typed function may be: a tensor or a plain number ----------------------------------------
 template <class T>
 struct OperandTraits {};
 template <Number T>
@@ -98,7 +98,7 @@ template <int First, int Last, int D>
 inline constexpr int kFlattenedRank =
     [](int rank) { return rank == 0 ? 1 : rank - ((Last + rank) % rank - (First + rank) % rank); }(D);
 
-// ---- what may stand in x(...): see range.hpp -------------------------------------------------------------------------
+// ---- what may stand in x(...): see range.hpp -----------------------------------------------------------------------
 template <class T>
 struct EntryTraits {};
 /// `kDropped` dimensions of x go; a tensor of places brings `kPlaces` in their stead (-1: it is none).
@@ -201,7 +201,7 @@ class Tensor {
   T item() const requires(D == 0) {
     return to_vector<T>()[0];
   }
-  // ---- or start to read: Future::get() waits, co_await does; read(x, y) reads several in one synchronisation ---------
+  // ---- or start to read: Future::get() waits, co_await does; read(x, y) reads several in one synchronisation -------
   Future<TensorData> read_async() const { return kiln::read_async(value_); }
   template <class T = typename K::Element>
   Future<T> item_async() const requires(D == 0) {
@@ -273,7 +273,7 @@ class Tensor {
   KILN_REDUCE(count_nonzero, Int, Any)
   KILN_REDUCE(max_abs, K, Number)
   KILN_REDUCE(logsumexp, Float, Number)
-  // Of the elements that are not NaN; see ops/functions/statistics.hpp.
+  // Of the elements that are not NaN; see ops/reduce/statistics.hpp.
   KILN_REDUCE(nansum, K, Float)
   KILN_REDUCE(nanmean, K, Float)
   KILN_REDUCE(nanmax, K, Float)
@@ -310,7 +310,7 @@ class Tensor {
   Tensor<D, Int> argmax(Keep, int dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim, true)}; }
   Tensor<D, Int> argmin(Keep, int dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim, true)}; }
 
-  // ---- scans along a dimension; see ops/functions/scan.hpp ------------------------------------------------------------
+  // ---- scans along a dimension; see ops/reduce/scan.hpp ------------------------------------------------------------
   Tensor<D, Arithmetic<K>> cumsum(int dim, const ScanOptions& options = {}) const {
     return Typed{kiln::cumsum(value_, dim, options)};
   }
@@ -321,7 +321,7 @@ class Tensor {
   TensorWithIndices<D, K> cummin(int dim) const requires Has<K>::Number { return kiln::cummin(value_, dim); }
   Tensor logcumsumexp(int dim) const requires Has<K>::Float { return Typed{kiln::logcumsumexp(value_, dim)}; }
 
-  // ---- order: see ops/functions/order.hpp for what equal elements and NaN do ------------------------------------------
+  // ---- order: see ops/reduce/order.hpp for what equal elements and NaN do ------------------------------------------
   /// auto [values, indices] = x.topk(5, -1);
   TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const {
     return kiln::topk(value_, k, dim, largest);
@@ -541,7 +541,7 @@ class Tensor {
   }
 
   // One index for each element. Indices are 0 to size - 1, except where negative ones are said to count from the end.
-  // How writes update, and what their gradients are: ops/update.hpp and ops/functions/index.hpp.
+  // How writes update, and what their gradients are: ops/index/update.hpp and ops/index/index.hpp.
   /// result[i][j] = x[i][index[i][j]] for dim = 1
   Tensor gather(int dim, const Tensor<D, Int>& index) const { return Typed{kiln::gather(value_, dim, index.value())}; }
   /// This with what gather() with the same index would read updated by `source`.

@@ -1,4 +1,4 @@
-// Lengths of vectors, sizes of matrices, distances; ops/functions/norms.hpp has the contracts.
+// Lengths of vectors, sizes of matrices, distances; ops/linalg/vector_norm.hpp has the contracts.
 #pragma once
 #include "kiln/ops/linalg/vector_norm.hpp"
 #include "kiln/tensor/tensor.hpp"

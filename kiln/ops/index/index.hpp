@@ -2,7 +2,7 @@
 //
 // Indices below zero count from the end where a function says "wraps"; elsewhere they are an IndexError, as are those
 // beyond. Functions marked "Waits." read an operand on the host to know their result's shape. How elements are updated,
-// and in which order, says ops/update.hpp. A `source` may be a plain number where it need not be a tensor.
+// and in which order, says ops/index/update.hpp. A `source` may be a plain number where it need not be a tensor.
 //
 // Gradients: an assigned element takes the gradient away from what it replaced (of several, the last has it); equal
 // extremes share it, the element that was there among them; of products it is exact beside zeros, too.

@@ -1,4 +1,4 @@
-// The modes of ops/update.hpp as functions of elements and of rows.
+// The modes of ops/index/update.hpp as functions of elements and of rows.
 #pragma once
 #include <cstdint>
 
