@@ -2,8 +2,10 @@
 """What `./dev check` runs: one line per check, with what is wrong below it; the exit status tells."""
 import argparse
 import concurrent.futures
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -11,7 +13,7 @@ import time
 import layers
 from sources import ROOT, fingerprint, git, listed
 
-FLAGS = ["-std=c++20", "-Wall", "-Wextra", f"-I{ROOT}", "-I/usr/include/stb"]
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}", "-I/usr/include/stb"]
 KNOWN_GOOD = ROOT / "build" / "check"  # an empty file for each file that passed, named by its fingerprint
 
 
@@ -57,6 +59,24 @@ def check_headers():
     return of_each(listed("kiln/*.hpp"), "header", " ".join(FLAGS), compiles)
 
 
+def check_warnings(every_file):
+    """Sources compile without a warning, with the flags of the release build; what a user builds only prints them."""
+    built = ROOT / "build" / "release"
+    error = "" if (built / "compile_commands.json").exists() else output_of(["cmake", "--preset", "release"])
+    if error:
+        return error
+    commands = {entry["file"]: entry for entry in json.loads((built / "compile_commands.json").read_text())}
+
+    def compiles(path):
+        entry = commands[str(ROOT / path)]
+        words = shlex.split(entry["command"])
+        words = words[words[0].endswith("ccache"):]
+        return output_of([*words[:words.index("-o")], "-Werror", "-o", os.devnull, "-c", entry["file"]])
+
+    paths = [path for path in chosen(every_file, "*.cpp") if str(ROOT / path) in commands]
+    return of_each(paths, "warnings", " ".join(FLAGS), compiles)
+
+
 def check_portable(preset):
     """The libraries for places without exceptions, RTTI, threads and files compile."""
     directory = ROOT / "build" / preset
@@ -65,13 +85,16 @@ def check_portable(preset):
 
 
 def check_tidy(every_file):
-    paths = listed("*.cpp", "*.hpp")
-    if not every_file:
-        differing = changed()
-        paths = [path for path in paths if str(path) in differing]
+    paths = chosen(every_file, "*.cpp", "*.hpp")
     salt = (ROOT / ".clang-tidy").read_text() + " ".join(FLAGS)
     return of_each(paths, "tidy", salt, lambda path: output_of(
         ["clang-tidy-19", "--quiet", "--warnings-as-errors=*", str(path), "--", "-xc++", *FLAGS]))
+
+
+def chosen(every_file, *patterns):
+    """The files of these patterns that differ, or all of them."""
+    differing = None if every_file else changed()
+    return [path for path in listed(*patterns) if every_file or str(path) in differing]
 
 
 def changed():
@@ -85,12 +108,13 @@ def changed():
 
 def main():
     options = argparse.ArgumentParser(prog="./dev check", description=__doc__)
-    options.add_argument("--all", action="store_true", help="clang-tidy reads every file, not only the changed ones")
+    options.add_argument("--all", action="store_true", help="compilers and clang-tidy read every file, not only the changed ones")
     every_file = options.parse_args().all
     checks = {
         "format": check_format,
         "layering": check_layering,
         "headers": check_headers,
+        "warnings": lambda: check_warnings(every_file),
         "wasm": lambda: check_portable("wasm"),
         "cortex-m7": lambda: check_portable("cortex-m7"),
         "clang-tidy": lambda: check_tidy(every_file),
