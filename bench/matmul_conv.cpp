@@ -11,10 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <dnnl.hpp>
-
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/backend/cpu/onednn/version.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -23,9 +22,11 @@ extern "C" void omp_set_num_threads(int threads);
 namespace {
 
 using namespace kiln;
+using cpu::onednn::describe, cpu::onednn::describe_gradient, cpu::onednn::engine;
 using dnnl::memory;
 using std::int64_t;
 using Tag = memory::format_tag;
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
 /// Of one thread the processor's time, which a busy machine leaves as it is.
 double now_us() {
@@ -66,11 +67,6 @@ double time_ours(const Op& op, const std::vector<Value>& in) {
     if constexpr (std::is_same_v<Op, op::Matmul>) cpu::simd::run(op, {in, {&out, 1}});
     else cpu::onednn::run(op, {in, {&out, 1}});
   });
-}
-
-const dnnl::engine& engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
 }
 
 /// One primitive with memories of its own.
@@ -119,8 +115,7 @@ Row matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposed = fal
             const Tag rows = batch > 1 ? Tag::abc : Tag::ab, columns = batch > 1 ? Tag::acb : Tag::ba;
             const memory::desc a(dims(shape(m, k)), type, rows),
                 b(dims(shape(k, n)), type, transposed ? columns : rows), c(dims(shape(m, n)), type, rows);
-            return time_theirs(dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), engine()),
-                               {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
+            return time_theirs(describe<dnnl::matmul>({}, a, b, c), {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
           }};
 }
 
@@ -143,15 +138,12 @@ void add_conv(std::vector<Row>& rows, const ConvCase& c, bool input_gradient) {
       const auto dims = [](const Shape& s) { return memory::dims(s.begin(), s.end()); };
       const memory::desc dx(dims(x), type, tag), dw(dims(w), type, Tag::any), dy(dims(y), type, tag);
       const memory::dims stride{c.stride, c.stride}, padding{c.padding, c.padding};
-      const dnnl::convolution_forward::primitive_desc forward(
-          dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, dx,
-                                          dw, dy, stride, padding, padding),
-          engine());
+      const auto forward = describe<dnnl::convolution_forward>({}, dnnl::prop_kind::forward_training, kDirect, dx, dw,
+                                                               dy, stride, padding, padding);
       return theirs(dx, dw, dy, stride, padding, forward);
     };
     return std::min(timed(Tag::nhwc), timed(Tag::any));
   };
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
   rows.push_back({"conv " + name, [=] { return time_ours(conv, {ones(x, true), ones(w)}); },
                   [=] {
                     return best([](auto&, auto&, auto&, auto&, auto&, const auto& forward) {
@@ -164,8 +156,7 @@ void add_conv(std::vector<Row>& rows, const ConvCase& c, bool input_gradient) {
        [=] {
          return best([](auto& dx, auto& dw, auto& dy, auto& stride, auto& padding, const auto& forward) {
            using Backward = dnnl::convolution_backward_weights;
-           return time_theirs(Backward::primitive_desc(Backward::desc(kDirect, dx, dw, dy, stride, padding, padding),
-                                                       engine(), forward),
+           return time_theirs(describe_gradient<Backward>(forward, {}, kDirect, dx, dw, dy, stride, padding, padding),
                               {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS});
          });
        }});
@@ -176,8 +167,7 @@ void add_conv(std::vector<Row>& rows, const ConvCase& c, bool input_gradient) {
                     return best([](auto& dx, auto& dw, auto& dy, auto& stride, auto& padding, const auto& forward) {
                       using Backward = dnnl::convolution_backward_data;
                       return time_theirs(
-                          Backward::primitive_desc(Backward::desc(kDirect, dx, dw, dy, stride, padding, padding),
-                                                   engine(), forward),
+                          describe_gradient<Backward>(forward, {}, kDirect, dx, dw, dy, stride, padding, padding),
                           {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC});
                     });
                   }});

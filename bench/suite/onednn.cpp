@@ -1,8 +1,6 @@
 // Matrix products by oneDNN itself: what our calls of it could cost at best.
-#include <dnnl.hpp>
-
 #include "bench/suite/workload.hpp"
-#include "kiln/backend/cpu/onednn/engine.hpp"
+#include "kiln/backend/cpu/onednn/version.hpp"
 #include "kiln/core/parallel.hpp"
 
 extern "C" void omp_set_num_threads(int threads);
@@ -38,8 +36,7 @@ std::function<Sample()> onednn_matmul(std::int64_t batch, std::int64_t m, std::i
         dnnl_sgemm('N', 'N', m, n, k, 1, static_cast<float*>(a.get_data_handle()), k,
                    static_cast<float*>(b.get_data_handle()), n, 0, static_cast<float*>(c.get_data_handle()), n);
       });
-    const dnnl::matmul product(dnnl::matmul::primitive_desc(
-        dnnl::matmul::desc(a.get_desc(), b.get_desc(), c.get_desc()), cpu::onednn::engine()));
+    const dnnl::matmul product(cpu::onednn::describe<dnnl::matmul>({}, a.get_desc(), b.get_desc(), c.get_desc()));
     return timed([=] {
       product.execute(stream, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
       dnnl::stream(stream).wait();

@@ -46,9 +46,9 @@ struct Parts {
   auto forward(DType dtype, bool with_bias = false) const {
     using Forward = dnnl::convolution_forward;
     const MemoryDesc w = any_weight(dtype);
-    const auto desc = with_bias ? Forward::desc(kForward, kDirect, x, w, bias, y, stride, dilation, before, after)
-                                : Forward::desc(kForward, kDirect, x, w, y, stride, dilation, before, after);
-    return Forward::primitive_desc(desc, attributes(), engine());
+    return with_bias
+               ? describe<Forward>(attributes(), kForward, kDirect, x, w, bias, y, stride, dilation, before, after)
+               : describe<Forward>(attributes(), kForward, kDirect, x, w, y, stride, dilation, before, after);
   }
 };
 
@@ -72,10 +72,9 @@ struct BackwardData {
 
   Primitive make() const {
     const Parts parts(geometry, dtype);
-    const dnnl::convolution_backward_data::desc desc(kDirect, parts.x, parts.any_weight(dtype), parts.y, parts.stride,
-                                                     parts.dilation, parts.before, parts.after);
-    const dnnl::convolution_backward_data::primitive_desc descriptor(desc, attributes(), engine(),
-                                                                     parts.forward(dtype));
+    const auto descriptor = describe_gradient<dnnl::convolution_backward_data>(
+        parts.forward(dtype), attributes(), kDirect, parts.x, parts.any_weight(dtype), parts.y, parts.stride,
+        parts.dilation, parts.before, parts.after);
     return right_or_none(descriptor, Pass::Data, geometry, dtype,
                          {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC});
   }
@@ -87,10 +86,9 @@ struct BackwardWeight {
 
   Primitive make() const {
     const Parts parts(geometry, dtype);
-    const dnnl::convolution_backward_weights::desc desc(kDirect, parts.x, parts.any_weight(DType::F32), parts.y,
-                                                        parts.stride, parts.dilation, parts.before, parts.after);
-    const dnnl::convolution_backward_weights::primitive_desc descriptor(desc, attributes(), engine(),
-                                                                        parts.forward(dtype));
+    const auto descriptor = describe_gradient<dnnl::convolution_backward_weights>(
+        parts.forward(dtype), attributes(), kDirect, parts.x, parts.any_weight(DType::F32), parts.y, parts.stride,
+        parts.dilation, parts.before, parts.after);
     return right_or_none(descriptor, Pass::Weight, geometry, dtype,
                          {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS});
   }

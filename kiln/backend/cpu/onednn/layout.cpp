@@ -63,10 +63,8 @@ struct Order {
   MemoryDesc desc;
 };
 std::uint64_t hash_value(const Order& order) {
-  const auto& blocks = order.desc.data.format_desc.blocking;
   std::uint64_t hash = order.desc.get_size();
-  for (int i = 0; i < order.desc.data.ndims; ++i) hash = reflect::detail::mix(hash, std::uint64_t(blocks.strides[i]));
-  for (int i = 0; i < blocks.inner_nblks; ++i) hash = reflect::detail::mix(hash, std::uint64_t(blocks.inner_idxs[i]));
+  for (const std::int64_t stride : strides_of(order.desc)) hash = reflect::detail::mix(hash, std::uint64_t(stride));
   return hash;
 }
 

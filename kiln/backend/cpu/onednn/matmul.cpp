@@ -77,9 +77,9 @@ struct Products {
   Side a, b, c;
 
   Primitive make() const {
-    const dnnl::matmul::desc desc(a.desc(batch, m, k), b.desc(batch, k, n), c.desc(batch, m, n));
-    return Primitive(dnnl::matmul::primitive_desc(desc, attributes(), engine()),
-                     {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
+    return Primitive(
+        describe<dnnl::matmul>(attributes(), a.desc(batch, m, k), b.desc(batch, k, n), c.desc(batch, m, n)),
+        {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
   }
 };
 

@@ -51,12 +51,12 @@ Primitive::Primitive(const dnnl::primitive_desc_base& descriptor, std::initializ
 }
 
 void Primitive::place(std::size_t position, const void* data) {
-  memories_[position].set_data_handle(const_cast<void*>(data), stream());
+  set_data(memories_[position], const_cast<void*>(data));
 }
 
 void Primitive::execute() {
   KILN_CHECK(!arguments_.empty());
-  if (scratchpad_bytes_ > 0) memories_.back().set_data_handle(scratchpad(scratchpad_bytes_), stream());
+  if (scratchpad_bytes_ > 0) set_data(memories_.back(), scratchpad(scratchpad_bytes_));
   const dnnl_status_t status =
       dnnl_primitive_execute(primitive_.get(), stream().get(), static_cast<int>(arguments_.size()), arguments_.data());
   require<MemoryError>(status == dnnl_success, "cpu: oneDNN could not run a kernel: ", dnnl_status2str(status));

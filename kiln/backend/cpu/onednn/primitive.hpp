@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/memory/signature.hpp"
-#include "kiln/backend/cpu/onednn/engine.hpp"
+#include "kiln/backend/cpu/onednn/version.hpp"
 #include "kiln/core/dtype.hpp"
 #include "kiln/core/function_ref.hpp"
 #include "kiln/core/parallel.hpp"
@@ -16,15 +16,13 @@
 
 namespace kiln::cpu::onednn {
 
-using MemoryDesc = dnnl::memory::desc;
-
 /// A primitive and the memories that it runs on. Belongs to one thread.
 class Primitive {
  public:
   /// oneDNN has none for the case.
   Primitive() = default;
   /// `roles` are those of the operands (DNNL_ARG_SRC, ...), in the order that place() counts them in. The
-  /// descriptor must have been made with attributes().
+  /// descriptor must have been made by describe().
   Primitive(const dnnl::primitive_desc_base& descriptor, std::initializer_list<int> roles);
 
   /// False where there is none, or only oneDNN's own reference loop.
