@@ -1,0 +1,191 @@
+// Transfers by libcurl, which is opened when the first one begins: a program that downloads nothing does not load it and
+// the thirty libraries that it needs.
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <exception>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/data/part_file.hpp"
+#include "kiln/data/transfer.hpp"
+
+namespace kiln {
+namespace {
+
+/// What is used of the library.
+struct Library {
+  decltype(&curl_global_init) global_init;
+  decltype(&curl_easy_init) init;
+  decltype(&curl_easy_setopt) set;
+  decltype(&curl_easy_perform) perform;
+  decltype(&curl_easy_getinfo) get;
+  decltype(&curl_easy_strerror) message;
+  decltype(&curl_easy_cleanup) cleanup;
+
+  std::string problem;  // why it cannot be used; empty where it can
+
+  Library() {
+    void* handle = nullptr;
+    for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"})
+      if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+      problem = "this machine has no libcurl (Debian: libcurl4)";
+      return;
+    }
+    const auto find = [&](const char* name, auto& function) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+      if (!function) problem = text("this machine's libcurl has no ", name);
+    };
+    find("curl_global_init", global_init);
+    find("curl_easy_init", init);
+    find("curl_easy_setopt", set);
+    find("curl_easy_perform", perform);
+    find("curl_easy_getinfo", get);
+    find("curl_easy_strerror", message);
+    find("curl_easy_cleanup", cleanup);
+    if (problem.empty() && global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) problem = "libcurl does not start";
+  }
+};
+const Library& library() {
+  static const Library opened;
+  return opened;
+}
+
+struct CloseCurl {
+  void operator()(CURL* curl) const { library().cleanup(curl); }
+};
+using Curl = std::unique_ptr<CURL, CloseCurl>;
+
+Curl open_curl() {
+  Curl curl(library().init());
+  require<IoError>(curl != nullptr, "download: libcurl does not start");
+  return curl;
+}
+
+/// Where a header line `Content-Range: bytes 100-199/200` says that the data begins.
+std::optional<std::int64_t> range_start(std::string_view header) {
+  constexpr std::string_view kPrefix = "content-range: bytes ";
+  const bool matches = header.size() > kPrefix.size() &&
+                       std::equal(kPrefix.begin(), kPrefix.end(), header.begin(), [](char expected, char letter) {
+                         return expected == std::tolower(static_cast<unsigned char>(letter));
+                       });
+  std::int64_t start = 0;
+  if (!matches ||
+      std::from_chars(header.data() + kPrefix.size(), header.data() + header.size(), start).ec != std::errc())
+    return std::nullopt;
+  return start;
+}
+
+/// One request, for all of the file or for what the part lacks.
+class Transfer {
+ public:
+  Transfer(const Download& file, PartFile& part, const Progress& progress, std::string_view name)
+      : file_(file), part_(part), progress_(progress), name_(name), curl_(open_curl()) {}
+
+  std::optional<TransferFailure> run(const std::string& url) {
+    CURL* curl = curl_.get();
+    start_ = part_.size();
+    char reason[CURL_ERROR_SIZE] = "";
+    library().set(curl, CURLOPT_URL, url.c_str());
+    library().set(curl, CURLOPT_ERRORBUFFER, reason);
+    library().set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    library().set(curl, CURLOPT_FOLLOWLOCATION, 1L);
+    library().set(curl, CURLOPT_MAXREDIRS, 5L);
+    library().set(curl, CURLOPT_NOSIGNAL, 1L);  // signals and threads do not mix
+    library().set(curl, CURLOPT_CONNECTTIMEOUT, static_cast<long>(file_.stall_seconds));
+    library().set(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(file_.stall_seconds));
+    library().set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    // CURLOPT_RESUME_FROM would give up where the server ignores the range; we start anew there.
+    const std::string range = text(start_, "-");
+    if (start_ > 0) library().set(curl, CURLOPT_RANGE, range.c_str());
+    library().set(curl, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+    library().set(curl, CURLOPT_HEADERDATA, this);
+    library().set(curl, CURLOPT_WRITEFUNCTION, &Transfer::on_data);
+    library().set(curl, CURLOPT_WRITEDATA, this);
+
+    const CURLcode code = library().perform(curl);
+    library().set(curl, CURLOPT_ERRORBUFFER, nullptr);
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (!failure_ && !answered_) answer();  // an answer without a body
+    if (failure_) return failure_;
+    if (code != CURLE_OK) return TransferFailure{*reason ? reason : library().message(code), answered_};
+    if (part_.size() < file_.bytes)
+      return TransferFailure{text("the server sent ", part_.size(), " of ", file_.bytes, " bytes"),
+                             part_.size() > start_};
+    return std::nullopt;
+  }
+
+ private:
+  /// Looks at the status once the headers are there: does the body belong behind what the part holds?
+  void answer() {
+    long status = 0;
+    library().get(curl_.get(), CURLINFO_RESPONSE_CODE, &status);
+    if (status == 0) return;  // no answer at all
+    if (status == 200) {
+      part_.clear();  // all of the file, whatever we asked for
+    } else if (start_ > 0 && (status == 416 || (status == 206 && range_start_ != start_))) {
+      part_.clear();
+      failure_ = {"the server has another file than the one begun", true};
+    } else if (status != 206) {
+      failure_ = {text("the server answered ", status)};
+    }
+    answered_ = !failure_;
+  }
+
+  void receive(std::span<const std::byte> bytes) {
+    if (!answered_) answer();
+    if (failure_) return;
+    if (static_cast<std::int64_t>(bytes.size()) > file_.bytes - part_.size()) {
+      part_.clear();
+      failure_ = {text("the server sends more than the ", file_.bytes, " bytes of the file"), false, true};
+      return;
+    }
+    part_.append(bytes);
+    if (progress_) progress_(name_, part_.size(), file_.bytes);
+  }
+
+  static std::size_t on_header(char* line, std::size_t, std::size_t size, void* self) {
+    const std::string_view header(line, size);
+    auto& start = static_cast<Transfer*>(self)->range_start_;
+    if (header.starts_with("HTTP/")) start.reset();  // the next answer, after a redirection
+    if (const auto found = range_start(header)) start = found;
+    return size;
+  }
+
+  static std::size_t on_data(char* data, std::size_t, std::size_t size, void* object) {
+    auto& self = *static_cast<Transfer*>(object);
+    try {
+      self.receive(std::as_bytes(std::span(data, size)));
+    } catch (...) {  // nothing may be thrown through libcurl
+      self.thrown_ = std::current_exception();
+    }
+    return self.thrown_ || self.failure_ ? CURL_WRITEFUNC_ERROR : size;
+  }
+
+  const Download& file_;
+  PartFile& part_;
+  const Progress& progress_;
+  std::string_view name_;
+  Curl curl_;
+  std::int64_t start_ = 0;
+  std::optional<std::int64_t> range_start_;
+  bool answered_ = false;
+  std::optional<TransferFailure> failure_;
+  std::exception_ptr thrown_;
+};
+
+}  // namespace
+
+std::optional<TransferFailure> transfer(const std::string& url, const Download& file, PartFile& part,
+                                        const Progress& progress, std::string_view name) {
+  if (!library().problem.empty()) return TransferFailure{library().problem};
+  return Transfer(file, part, progress, name).run(url);
+}
+
+}  // namespace kiln

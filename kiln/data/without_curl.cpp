@@ -1,0 +1,11 @@
+// Takes the place of transfer_curl.cpp in a build without libcurl.
+#include "kiln/data/transfer.hpp"
+
+namespace kiln {
+
+std::optional<TransferFailure> transfer(const std::string&, const Download&, PartFile&, const Progress&,
+                                        std::string_view) {
+  return TransferFailure{"this Kiln was built without libcurl"};
+}
+
+}  // namespace kiln
