@@ -20,14 +20,18 @@ function(kiln_library name)
   endif()
 
   if(sources)
-    add_library(kiln_${name} STATIC ${sources})
-    target_include_directories(kiln_${name} PUBLIC ${PROJECT_SOURCE_DIR})
-    target_link_libraries(kiln_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS} $<BUILD_INTERFACE:kiln_warnings>)
+    add_library(kiln_${name} ${sources})  # an archive, or shared where BUILD_SHARED_LIBS says so
+    target_link_libraries(kiln_${name} PRIVATE ${ARG_PRIVATE_LINKS} $<BUILD_INTERFACE:kiln_warnings>)
+    set(scope PUBLIC)
   else()
     add_library(kiln_${name} INTERFACE)
-    target_include_directories(kiln_${name} INTERFACE ${PROJECT_SOURCE_DIR})
-    target_link_libraries(kiln_${name} INTERFACE ${ARG_LINKS})
+    set(scope INTERFACE)
   endif()
+  target_compile_features(kiln_${name} ${scope} cxx_std_20)
+  target_include_directories(kiln_${name} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(kiln_${name} ${scope} ${ARG_LINKS})
+  kiln_install_library(${name})
 endfunction()
 
 # Drops the names in the list `variable` that are no targets of this build.

@@ -41,9 +41,12 @@ struct RowRecord {
 
 std::string kernels_for(const op::Op& op) {
   std::vector<std::string> own;
-  if (cpu::simd_kernels().has(op)) own.push_back("simd");
-  if (cpu::onednn_kernels().has(op)) own.push_back("onednn");
-  if (cpu::lapack_kernels().has(op)) own.push_back("lapack");
+  const auto note = [&](auto* family, const char* name) {
+    if (family && family().has(op)) own.push_back(name);
+  };
+  note(&cpu::simd_kernels, "simd");
+  note(&cpu::onednn_kernels, "onednn");
+  note(&cpu::lapack_kernels, "lapack");
   if (!op::visit(op, []<class T>(const T&) { return op::Composite<T>; })) own.push_back("plain");
   return joined(own);
 }

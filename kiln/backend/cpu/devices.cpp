@@ -19,15 +19,20 @@ Device reference_device() {
   return device;
 }
 
+std::vector<cpu::FastKernels> linked_families() {
+  std::vector<cpu::FastKernels> families;
+  for (const auto family : {&cpu::simd_kernels, &cpu::amx_kernels, &cpu::onednn_kernels, &cpu::lapack_kernels})
+    if (family) families.push_back(family());
+  return families;
+}
+
 [[maybe_unused]] const bool registered =
     (register_device("cpu", 1, &Device::cpu), register_device("reference", 0, &reference_device), true);
 
 }  // namespace
 
 Device Device::cpu() {
-  static const Device& device = permanent(decorated(
-      make_ref<cpu::Cpu>("cpu", std::vector<cpu::FastKernels>{cpu::simd_kernels(), cpu::amx_kernels(),
-                                                              cpu::onednn_kernels(), cpu::lapack_kernels()})));
+  static const Device& device = permanent(decorated(make_ref<cpu::Cpu>("cpu", linked_families())));
   return device;
 }
 

@@ -22,9 +22,10 @@ struct FastKernels {
   bool (*finish)(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply) = nullptr;
 };
 
-FastKernels simd_kernels();
-FastKernels amx_kernels();
-FastKernels onednn_kernels();
-FastKernels lapack_kernels();
+/// The families, of which a program has those that it is linked with: null where it has not.
+[[gnu::weak]] FastKernels simd_kernels();
+[[gnu::weak]] FastKernels amx_kernels();
+[[gnu::weak]] FastKernels onednn_kernels();
+[[gnu::weak]] FastKernels lapack_kernels();
 
 }  // namespace kiln::cpu

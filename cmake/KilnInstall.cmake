@@ -1,0 +1,90 @@
+# What `cmake --install` and `cpack` put where: libraries, headers, a package for find_package and one for pkg-config.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(KILN_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
+
+# Libraries that were built with another second number of a version are others while the first is 0.
+set(KILN_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+
+# kiln_install_library(NAME): kiln_NAME is a part of the package, as kiln::NAME. Parts are named from the bottom up.
+function(kiln_install_library name)
+  set_target_properties(kiln_${name} PROPERTIES EXPORT_NAME ${name})
+  get_target_property(type kiln_${name} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY")
+    set_target_properties(kiln_${name} PROPERTIES
+      VERSION ${PROJECT_VERSION} SOVERSION ${KILN_SOVERSION} INSTALL_RPATH "$ORIGIN")
+    # What a library contains of others (Highway's templates, libbacktrace) is nobody else's.
+    target_link_options(kiln_${name} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY KILN_PARTS ${name})
+  if(KILN_INSTALL)
+    install(TARGETS kiln_${name} EXPORT kiln-targets
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev
+      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  endif()
+endfunction()
+
+# kiln_always_linked(TARGET SYMBOL): programs that link the library get it though they do not name anything in it.
+# An archive gives up the file that has the symbol, and a linker that leaves out libraries without use is told not to.
+function(kiln_always_linked target symbol)
+  set(options LINKER:--undefined=${symbol})
+  if(BUILD_SHARED_LIBS)
+    list(PREPEND options LINKER:--no-as-needed)
+  endif()
+  target_link_options(${target} INTERFACE ${options})
+  set_property(GLOBAL APPEND PROPERTY KILN_ALWAYS_LINKED ${symbol})
+endfunction()
+
+# kiln.pc: all of Kiln. Archives do not know what they need, so their file names it.
+function(kiln_write_pkg_config)
+  get_property(parts GLOBAL PROPERTY KILN_PARTS)
+  get_property(symbols GLOBAL PROPERTY KILN_ALWAYS_LINKED)
+  list(TRANSFORM symbols PREPEND -Wl,--undefined=)
+  set(libraries)
+  foreach(part IN LISTS parts)
+    get_target_property(type kiln_${part} TYPE)
+    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+      list(PREPEND libraries -lkiln_${part})  # who needs others stands before them
+    endif()
+  endforeach()
+  set(KILN_PC_REQUIRES fmt)
+  if(BUILD_SHARED_LIBS)
+    list(PREPEND libraries -Wl,--push-state,--no-as-needed)
+    list(APPEND libraries -Wl,--pop-state)
+  else()
+    list(APPEND KILN_PC_REQUIRES libhwy zlib)
+    get_property(others GLOBAL PROPERTY KILN_SYSTEM_LIBRARIES)
+    list(APPEND libraries ${others} -ldl -pthread)
+  endif()
+  file(RELATIVE_PATH KILN_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  list(JOIN KILN_PC_REQUIRES ", " KILN_PC_REQUIRES)
+  list(JOIN symbols " " symbols)
+  list(JOIN libraries " " libraries)
+  set(KILN_PC_LIBS "${symbols} ${libraries}")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/kiln.pc.in ${PROJECT_BINARY_DIR}/kiln.pc @ONLY)
+endfunction()
+
+# After all parts are there.
+function(kiln_install_package)
+  get_property(parts GLOBAL PROPERTY KILN_PARTS)
+  list(REMOVE_ITEM parts cpu_kernel cpu_reference cpu_simd cpu_amx)  # of cpu
+  set(KILN_COMPONENTS)
+  foreach(part IN LISTS parts)
+    get_target_property(component kiln_${part} EXPORT_NAME)
+    list(APPEND KILN_COMPONENTS ${component})
+  endforeach()
+  set_target_properties(kiln PROPERTIES EXPORT_NAME kiln)
+  install(TARGETS kiln EXPORT kiln-targets)
+  install(EXPORT kiln-targets NAMESPACE kiln:: DESTINATION ${KILN_PACKAGE_DIR} COMPONENT dev)
+  configure_package_config_file(cmake/kiln-config.cmake.in ${PROJECT_BINARY_DIR}/kiln-config.cmake
+    INSTALL_DESTINATION ${KILN_PACKAGE_DIR})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/kiln-config-version.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/kiln-config.cmake ${PROJECT_BINARY_DIR}/kiln-config-version.cmake
+    cmake/FindOneDNN.cmake DESTINATION ${KILN_PACKAGE_DIR} COMPONENT dev)
+  kiln_write_pkg_config()
+  install(FILES ${PROJECT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+  install(DIRECTORY kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
+    FILES_MATCHING PATTERN *.hpp PATTERN *.def
+    PATTERN backend/cpu/* EXCLUDE)  # kernels, which nobody else includes
+  install(FILES LICENSE-MIT LICENSE-APACHE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
+endfunction()

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# consume.sh CMAKE BUILD COMPILER FLAGS VERSION: installs what lies in BUILD into a temporary folder, and builds and runs
+# there what a user would: a CMake project, and a program by pkg-config.
+set -euo pipefail
+cmake=$1 build=$2 compiler=$3 flags=$4 version=$5
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+fail() { echo "$*"; exit 1; }
+# prints NUMBER PROGRAM: the program's only line.
+prints() {
+  local line
+  line=$("$2") || fail "$2 failed"
+  [[ $line == "$1" ]] || fail "$2 printed '$line' instead of $1"
+}
+
+"$cmake" --install "$build" --prefix "$place/kiln" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+
+# Elsewhere than it was installed: nothing may say where that was.
+mv "$place/kiln" "$place/moved"
+"$cmake" -S "$here/consumer" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/moved" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" -DKILN_EXPECTED="$version" >"$place/log" 2>&1 ||
+  fail "$(cat "$place/log")"
+"$cmake" --build "$place/build" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+prints 0.625 "$place/build/train"
+prints 12 "$place/build/infer"
+needed=$(ldd "$place/build/infer")
+for library in curl dnnl openblas lapack ssl; do
+  ! grep -q "lib$library" <<<"$needed" || fail "a program that only infers loads $library: $needed"
+done
+
+if command -v pkg-config >/dev/null; then
+  PKG_CONFIG_PATH=$(dirname "$(find "$place/moved" -name kiln.pc)")
+  export PKG_CONFIG_PATH
+  [[ $(pkg-config --modversion kiln) == "$version" ]] || fail "kiln.pc has another version than $version"
+  # The linker that leaves out what is not used, as some systems have it.
+  "$compiler" $flags $(pkg-config --cflags kiln) "$here/consumer/train.cpp" -o "$place/by_pkg_config" -Wl,--as-needed \
+    $(pkg-config --libs kiln) -Wl,-rpath,"$(pkg-config --variable=libdir kiln)" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  prints 0.625 "$place/by_pkg_config"
+fi
