@@ -9,14 +9,14 @@ namespace kiln {
 namespace {
 
 // The devices never go: tensors in global variables may, after them. So nobody has to count who uses them.
-const Device& permanent(Ref<Backend> backend) {
+const Device* permanent(Ref<Backend> backend) {
   backend->make_permanent();
-  return *new Device(std::move(backend));
+  return new Device(std::move(backend));
 }
 
 Device reference_device() {
-  static const Device& device = permanent(make_ref<cpu::Cpu>("reference", std::vector<cpu::FastKernels>{}));
-  return device;
+  static const Device* const device = permanent(make_ref<cpu::Cpu>("reference", std::vector<cpu::FastKernels>{}));
+  return *device;
 }
 
 std::vector<cpu::FastKernels> linked_families() {
@@ -32,8 +32,8 @@ std::vector<cpu::FastKernels> linked_families() {
 }  // namespace
 
 Device Device::cpu() {
-  static const Device& device = permanent(decorated(make_ref<cpu::Cpu>("cpu", linked_families())));
-  return device;
+  static const Device* const device = permanent(decorated(make_ref<cpu::Cpu>("cpu", linked_families())));
+  return *device;
 }
 
 }  // namespace kiln
