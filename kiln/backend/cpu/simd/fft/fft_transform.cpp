@@ -1,8 +1,7 @@
 #include "kiln/backend/cpu/simd/fft/fft_transform.hpp"
 
-#include <hwy/aligned_allocator.h>
-
 #include <algorithm>
+#include <cstdlib>
 
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
 #include "kiln/core/error/error.hpp"
@@ -13,12 +12,12 @@ namespace kiln::cpu::simd {
 template <class T>
 FftBuffer<T>::FftBuffer(std::int64_t count) : half_((count + 15) / 16 * 16) {
   const auto bytes = 2 * static_cast<std::size_t>(half_) * sizeof(T);
-  memory_.reset(static_cast<T*>(hwy::AllocateAlignedBytes(bytes, nullptr, nullptr)));
+  memory_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
   require<MemoryError>(memory_ != nullptr, "fft: needs ", bytes, " bytes, which the system does not give");
 }
 template <class T>
 void FftBuffer<T>::Free::operator()(T* memory) const {
-  hwy::FreeAlignedBytes(memory, nullptr, nullptr);
+  std::free(memory);
 }
 
 template <class T>
