@@ -26,21 +26,6 @@ op::Op resized(const op::Op& op, int axis, std::int64_t size) {
   return op::Fused{std::move(program)};
 }
 
-/// Does it make each row of its results, an index of dimension `axis`, from that row of its operands?
-bool goes_by_rows(const op::Op& op, int axis) {
-  return op::visit(op, [&]<class T>(const T& o) {
-    if constexpr (std::is_same_v<T, op::Unary> || std::is_same_v<T, op::Binary> || std::is_same_v<T, op::Where> ||
-                  std::is_same_v<T, op::Cast>)
-      return true;
-    else if constexpr (std::is_same_v<T, op::Fused>)
-      return std::ranges::all_of(o.program->folds, [&](const auto& fold) { return fold.kept > axis; });
-    else if constexpr (std::is_same_v<T, op::Reduce>)
-      return std::ranges::all_of(o.dims, [&](std::int64_t dim) { return dim > axis; });
-    else if constexpr (std::is_same_v<T, op::Softmax>) return o.dim > axis;
-    else return false;
-  });
-}
-
 class Grouper {
  public:
   Grouper(Plan& plan, const Segment& segment) : plan_(plan), segment_(segment), last_reader_(segment.values().size()) {
@@ -71,7 +56,7 @@ class Grouper {
   }
 
   bool fits(const Plan::Step& step) const {
-    if (!goes_by_rows(step.op, axis_)) return false;
+    if (!op::visit(step.op, [&](const auto& op) { return goes_by_rows(op, axis_); })) return false;
     for (const std::uint32_t result : step.out) {
       const Shape& shape = desc(result).shape;
       if (shape.size() != rank_ || shape[axis_] != rows_ || numel(Shape(shape.begin(), shape.begin() + axis_)) != 1)

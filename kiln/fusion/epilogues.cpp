@@ -86,8 +86,7 @@ class Joiner {
     return op::visit(step.op, [&]<class T>(const T& o) -> std::shared_ptr<const Program> {
       if constexpr (std::is_same_v<T, op::Fused>) {
         return o.program;
-      } else if constexpr (std::is_same_v<T, op::Unary> || std::is_same_v<T, op::Binary> ||
-                           std::is_same_v<T, op::Where> || std::is_same_v<T, op::Cast>) {
+      } else if constexpr (op::is_elementwise<T>) {
         const Desc& made = desc(Reference::value(step.out[0]));
         auto program = std::make_shared<Program>();
         program->shape = made.shape;

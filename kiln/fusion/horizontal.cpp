@@ -13,7 +13,7 @@ constexpr std::int64_t kMostElements = 1 << 15, kMostInAll = 1 << 20;
 /// What may fail stays alone, so that its error has a place and takes nothing else along.
 bool is_elementwise(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
-    return std::is_same_v<T, op::Fused> || (T::kPattern == op::Unary::kPattern && !kChecksData<T>);
+    return std::is_same_v<T, op::Fused> || (T::kFacts.pattern == Pattern::Elementwise && !kChecksData<T>);
   });
 }
 

@@ -19,13 +19,9 @@ constexpr std::size_t kMostInputs = 24;     // tensors that one kernel reads at 
 constexpr std::size_t kMostSteps = 4096;    // of one kernel
 constexpr std::int64_t kLeastFolded = 128;  // elements; for fewer, kernels would go in steps too small
 
-using ElementwiseOp = std::variant<op::Unary, op::Binary, op::Where, op::Cast>;
-
-std::optional<ElementwiseOp> elementwise(const op::Op& op) {
-  return op::visit(op, []<class T>(const T& o) -> std::optional<ElementwiseOp> {
-    if constexpr (std::is_same_v<T, op::Unary> || std::is_same_v<T, op::Binary> || std::is_same_v<T, op::Where> ||
-                  std::is_same_v<T, op::Cast>)
-      return ElementwiseOp(o);
+std::optional<op::Elementwise> elementwise(const op::Op& op) {
+  return op::visit(op, []<class T>(const T& o) -> std::optional<op::Elementwise> {
+    if constexpr (op::is_elementwise<T>) return op::Elementwise(o);
     else return std::nullopt;
   });
 }

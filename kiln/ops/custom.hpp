@@ -32,7 +32,7 @@ namespace op {
 
 struct Custom {
   static constexpr std::string_view kName = "custom";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Other, Rows::None};
   static constexpr bool kChecksData = true;
   Ref<const CustomOp> op;
   Descs infer(Inputs in) const { return op->infer(in); }

@@ -39,10 +39,12 @@
 namespace kiln {
 namespace op {
 
-/// What an op must answer: its name (wire, profiler, errors), its results' shapes or an error, its gradient.
+/// What an op must answer: its name (wire, profiler, errors), facts (traits.hpp), its results' shapes or an error, its
+/// gradient.
 template <class T>
 concept Primitive = requires(const T op, Inputs in, Backward& backward) {
   { T::kName } -> std::convertible_to<std::string_view>;
+  { T::kFacts } -> std::same_as<const Facts&>;
   { op.infer(in) } -> std::same_as<Descs>;
   { op.vjp(backward) } -> std::same_as<void>;
 };
@@ -61,6 +63,8 @@ concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std
 template <class T>
 struct Checked {
   static_assert(Primitive<T>);
+  static_assert(T::kFacts.bound != Bound::Compute || requires(const T op, Inputs in) { op.flops(in, in); },
+                "an op bound by arithmetic says how much of it there is");
   using type = T;
 };
 template <class... Ts>

@@ -29,12 +29,9 @@ Saves saves_of(const op::Op& op, Inputs in) {
 
 std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
 
-/// Takes no longer than to read its operands and write its results, or not much.
-bool is_memory_bound(const op::Op& op) {
-  return op::visit(op, []<class T>(const T&) {
-    return T::kPattern == Pattern::Elementwise || T::kPattern == Pattern::View || std::is_same_v<T, op::Softmax> ||
-           std::is_same_v<T, op::LayerNorm> || std::is_same_v<T, op::GroupNorm> || std::is_same_v<T, op::BatchNorm>;
-  });
+/// Is it cheap to run again, and sure to succeed where it did before?
+bool is_worth_running_again(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return T::kFacts.bound == Bound::Memory && !kChecksData<T>; });
 }
 
 /// Will nobody keep the value?
@@ -43,7 +40,7 @@ bool is_rematerialisable(const Value& value) { return value.tracked() && value.t
 Rematerialisation rematerialisation_of(const op::Op& op, Inputs in, const Saves& saves, const Descs& results) {
   constexpr int kLongestChain = 16;  // runs one inside the other, and holds results of all at once
   Rematerialisation rematerialisation;
-  if (in.size() > 32 || !is_memory_bound(op)) return rematerialisation;
+  if (in.size() > 32 || !is_worth_running_again(op)) return rematerialisation;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Value& value = in[i];
     if (value.empty() || value.is_scalar()) continue;

@@ -22,6 +22,53 @@ enum class Pattern : std::uint8_t {
   Opaque,       // anything else
 };
 
+/// The element types that Autocast gives an op.
+enum class AutocastTo : std::uint8_t {
+  Half,          // float32 operands become the scope's half type: contractions
+  Single,        // half operands become float32: long sums, exponentials
+  Same,          // as they come
+  ByAttributes,  // the op has `AutocastTo autocast_to() const`
+};
+
+/// What an op's time goes to.
+enum class Bound : std::uint8_t {
+  Memory,   // reading its operands and writing its results, or not much more: cheap to run again
+  Compute,  // arithmetic: the op has `double flops(Inputs in, Inputs out) const`, multiplications and additions
+  Other,    // comparisons, functions of many instructions, steps that wait for each other
+};
+
+/// Does an op make index i of dimension `axis` of its results from index i of its operands (which may broadcast along
+/// it), so that it can be run on some rows at a time, the same op on smaller tensors?
+enum class Rows : std::uint8_t {
+  Each,          // along every dimension
+  None,          // not, or nobody has asked yet
+  ByAttributes,  // the op has `bool goes_by_rows(int axis) const`
+};
+
+/// What every op says of itself.
+struct Facts {
+  Pattern pattern;
+  AutocastTo autocast;
+  Bound bound;
+  Rows rows;
+};
+
+template <class Op>
+AutocastTo autocast_of(const Op& op) {
+  if constexpr (Op::kFacts.autocast == AutocastTo::ByAttributes) return op.autocast_to();
+  else return Op::kFacts.autocast;
+}
+template <class Op>
+bool goes_by_rows(const Op& op, int axis) {
+  if constexpr (Op::kFacts.rows == Rows::ByAttributes) return op.goes_by_rows(axis);
+  else return Op::kFacts.rows == Rows::Each;
+}
+template <class Op>
+double flops_of(const Op& op, Inputs in, Inputs out) {
+  if constexpr (Op::kFacts.bound == Bound::Compute) return op.flops(in, out);
+  else return 0;
+}
+
 /// Ops whose kernels may find their operands' elements wrong (an index out of range, a singular matrix) say so: `static
 /// constexpr bool kChecksData = true`. Others cannot fail once infer is content.
 template <class Op>

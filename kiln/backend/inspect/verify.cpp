@@ -39,7 +39,7 @@ Tolerance usual_tolerance(const TensorData& expected, DType precision) {
 /// Has it elements to compute from others? Views and fills have not.
 bool computes(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
-    return op::Composite<T> || (T::kPattern != Pattern::View && T::kPattern != Pattern::Creation);
+    return op::Composite<T> || (T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation);
   });
 }
 

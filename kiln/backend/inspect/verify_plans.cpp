@@ -33,7 +33,7 @@ namespace {
 std::optional<DType> rounded_by(const op::Op& op, const Call& call) {
   std::optional<DType> rounded;
   const bool sums = op::visit(op, []<class T>(const T&) {
-    return T::kPattern != Pattern::Elementwise && T::kPattern != Pattern::View && T::kPattern != Pattern::Creation;
+    return T::kFacts.pattern != Pattern::Elementwise && T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation;
   });
   if (!sums) return rounded;
   for (const Value& value : call.in)
@@ -76,7 +76,7 @@ void VerifiedPlans::run(const op::Op& op, Call call) {
     fused_out.emplace_back(make_ref<Node>(value.node()->desc, Device(inner_)));
     plain_out.emplace_back(make_ref<Node>(value.node()->desc, Device(plain_)));
   }
-  const bool is_view = op::visit(op, []<class T>(const T&) { return T::kPattern == Pattern::View; });
+  const bool is_view = op::visit(op, []<class T>(const T&) { return T::kFacts.pattern == Pattern::View; });
   plain_->run(op, {is_view ? plain_in : copies(plain_, plain_in, Device(plain_)), plain_out});
   inner_->run(op, {fused_in, fused_out});
   for (std::size_t i = 0; i < call.out.size(); ++i)

@@ -42,46 +42,10 @@ double bytes_of(const op::Op& op, const Call& call) {
   return read + written;
 }
 
-/// Each element of `y` is a sum over what a filter holds: 2 flops for each.
-double conv_flops(const Shape& y, const Shape& weight) {
-  return weight.empty() || weight[0] == 0 ? 0
-                                          : 2.0 * static_cast<double>(numel(y)) * static_cast<double>(numel(weight)) /
-                                                static_cast<double>(weight[0]);
-}
-
-/// q k' and p v, of all pairs: a mask saves work that is not deducted here.
-double attention_flops(Inputs in) {
-  const Shape &q = in[op::Attention::q].shape(), &k = in[op::Attention::k].shape(), &v = in[op::Attention::v].shape();
-  return 2.0 * static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2] * k[2]) * static_cast<double>(q[3] + v[3]);
-}
-
-struct Flops {
-  const Call& call;
-
-  const Shape& in(std::size_t i) const { return call.in[i].shape(); }
-  const Shape& out() const { return call.out[0].shape(); }
-
-  double operator()(const op::Matmul&) const {
-    return 2.0 * static_cast<double>(numel(out())) * static_cast<double>(in(0).back());
-  }
-  double operator()(const op::Conv&) const { return conv_flops(out(), in(op::Conv::weight)); }
-  double operator()(const op::ConvTranspose&) const {
-    return conv_flops(in(op::ConvTranspose::y), in(op::ConvTranspose::weight));
-  }
-  double operator()(const op::ConvWeightGrad&) const { return conv_flops(in(op::ConvWeightGrad::y), out()); }
-  double operator()(const op::Attention&) const { return attention_flops(call.in); }
-  double operator()(const op::AttentionGrad&) const { return 2.5 * attention_flops(call.in); }  // five products of two
-  double operator()(const op::Epilogue& op) const { return std::visit(*this, op.product); }
-  template <class T>
-  double operator()(const T&) const {
-    return 0;
-  }
-};
-
 }  // namespace
 
 Work work_of(const op::Op& op, const Call& call) {
-  return {.bytes = bytes_of(op, call), .flops = op::visit(op, Flops{call})};
+  return {.bytes = bytes_of(op, call), .flops = op::visit(op, [&](const auto& o) { return flops_of(o, call.in, call.out); })};
 }
 
 }  // namespace kiln

@@ -38,7 +38,7 @@ Scalar evaluate(BinaryFn fn, const Scalar& x, const Scalar& y);
 
 struct Unary {
   static constexpr std::string_view kName = "unary";
-  static constexpr Pattern kPattern = Pattern::Elementwise;
+  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each};
   UnaryFn fn;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
@@ -48,7 +48,7 @@ struct Unary {
 /// Tensor operands have one dtype (the functions that users call promote); either may be a plain number.
 struct Binary {
   static constexpr std::string_view kName = "binary";
-  static constexpr Pattern kPattern = Pattern::Elementwise;
+  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each};
   BinaryFn fn;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
@@ -58,7 +58,7 @@ struct Binary {
 /// condition ? x : y
 struct Where {
   static constexpr std::string_view kName = "where";
-  static constexpr Pattern kPattern = Pattern::Elementwise;
+  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each};
   enum Slot { condition, x, y };
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.in = 1u << condition}; }
@@ -67,7 +67,7 @@ struct Where {
 
 struct Cast {
   static constexpr std::string_view kName = "cast";
-  static constexpr Pattern kPattern = Pattern::Elementwise;
+  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each};
   DType to;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;

@@ -10,7 +10,7 @@ namespace kiln::op {
 /// result[i][j][k] = x[i][index[i][j][k]][k] for dim = 1
 struct Gather {
   static constexpr std::string_view kName = "gather";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   static constexpr bool kChecksData = true;
   enum Slot { x, index };
   int dim;
@@ -23,7 +23,7 @@ struct Gather {
 /// Of gradients: where several assign, the one that won has it; equal extremes (x may be one) share it.
 struct Scatter {
   static constexpr std::string_view kName = "scatter";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   static constexpr bool kChecksData = true;
   enum Slot { x, index, source };
   int dim;
@@ -38,7 +38,7 @@ struct Scatter {
 /// Whole slices of dimension `dim`, which becomes the dimensions of the index (of any rank).
 struct Select {
   static constexpr std::string_view kName = "select";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   static constexpr bool kChecksData = true;
   enum Slot { x, index };
   int dim;
@@ -51,7 +51,7 @@ struct Select {
 /// Gradients as Scatter's.
 struct SelectUpdate {
   static constexpr std::string_view kName = "select_update";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   static constexpr bool kChecksData = true;
   enum Slot { x, index, source };
   int dim;
@@ -67,7 +67,7 @@ struct SelectUpdate {
 /// zero counts from the end.
 struct RavelIndex {
   static constexpr std::string_view kName = "ravel_index";
-  static constexpr Pattern kPattern = Pattern::Elementwise;
+  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None};
   static constexpr bool kChecksData = true;
   Shape shape;
   Descs infer(Inputs in) const;
@@ -78,7 +78,7 @@ struct RavelIndex {
 /// Whoever emits it has counted; a backend refuses another number.
 struct Nonzero {
   static constexpr std::string_view kName = "nonzero";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
   static constexpr bool kChecksData = true;
   std::int64_t count;
   Descs infer(Inputs in) const;

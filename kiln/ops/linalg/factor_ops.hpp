@@ -8,7 +8,8 @@ namespace kiln::op {
 /// positive definite are an ArgumentError that names the first of them.
 struct Cholesky {
   static constexpr std::string_view kName = "cholesky";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   static constexpr bool kChecksData = true;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.out = true}; }
@@ -19,7 +20,8 @@ struct Cholesky {
 /// ones are left out) and u on and above it; `permutation` is int64 [..., m]; `sign` [...] is its determinant, 1 or -1.
 struct Lu {
   static constexpr std::string_view kName = "lu";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   enum Result { packed, permutation, sign };
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.out = true}; }
@@ -30,7 +32,8 @@ struct Lu {
 /// [..., m, k], r [..., k, n] for k = min(m, n). Complete: q is [..., m, m], r [..., m, n].
 struct Qr {
   static constexpr std::string_view kName = "qr";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   enum Result { q, r };
   bool complete = false;
   Descs infer(Inputs in) const;

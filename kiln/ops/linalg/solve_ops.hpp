@@ -8,7 +8,8 @@ namespace kiln::op {
 /// the inverse of a. Singular matrices are an ArgumentError that names the first of them.
 struct Solve {
   static constexpr std::string_view kName = "solve";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   static constexpr bool kChecksData = true;
   enum Slot { a, b };
   /// "inverse" where b is absent: how errors name the call.
@@ -21,7 +22,8 @@ struct Solve {
 /// x with a x = b, reading one triangle of a alone; `unit` takes the diagonal for ones without reading it.
 struct TriangularSolve {
   static constexpr std::string_view kName = "triangular_solve";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   static constexpr bool kChecksData = true;
   enum Slot { a, b };
   bool upper = false, unit = false;
@@ -33,7 +35,8 @@ struct TriangularSolve {
 /// [..., n, n] -> [...]
 struct Det {
   static constexpr std::string_view kName = "det";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.in = 1, .out = true}; }

@@ -9,7 +9,8 @@ namespace kiln::op {
 /// `vectors`, v [..., n, n] with orthonormal columns.
 struct Eigh {
   static constexpr std::string_view kName = "eigh";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   static constexpr bool kChecksData = true;
   enum Result { w, v };
   bool vectors = true;
@@ -24,7 +25,8 @@ enum class SvdForm : std::uint8_t { Values, Reduced, Full };
 /// vt [..., n, n] in full, or s alone. The sign is that of the columns of u.
 struct Svd {
   static constexpr std::string_view kName = "svd";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   static constexpr bool kChecksData = true;
   enum Result { u, s, vt };
   SvdForm form = SvdForm::Reduced;
@@ -36,7 +38,8 @@ struct Svd {
 /// The Moore-Penrose inverse [..., n, m]; singular values up to `absolute`, or `cutoff` times the largest, count as zero.
 struct Pinv {
   static constexpr std::string_view kName = "pinv";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   static constexpr bool kChecksData = true;
   double cutoff, absolute = 0;
   Descs infer(Inputs in) const;

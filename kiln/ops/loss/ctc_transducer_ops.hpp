@@ -11,7 +11,7 @@ namespace kiln::op {
 /// one of its last two; from frame to frame it stays, goes on to the next state, or skips one where it may.
 struct Ctc {
   static constexpr std::string_view kName = "ctc";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Other, Rows::None};
   static constexpr bool kChecksData = true;
   enum Slot {
     scores,  // [batch, time, state]: the log-probability of what a state emits in a frame
@@ -34,7 +34,7 @@ struct Ctc {
 /// blank in the last frame after the last label.
 struct Rnnt {
   static constexpr std::string_view kName = "rnnt";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Other, Rows::None};
   static constexpr bool kChecksData = true;
   enum Slot {
     blanks,  // [batch, time, label + 1]: the log-probability of a blank in a frame, after so many labels

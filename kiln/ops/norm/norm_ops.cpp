@@ -83,6 +83,8 @@ void LayerNorm::vjp(Backward& backward) const {
     backward.to(slot, [&] { return reshape(results[static_cast<std::size_t>(slot)], scale.shape()); });
 }
 
+bool Softmax::goes_by_rows(int axis) const { return dim > axis; }
+
 }  // namespace op
 
 Value softmax(const Value& x, int dim) {

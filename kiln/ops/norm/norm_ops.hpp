@@ -7,7 +7,8 @@ namespace kiln::op {
 /// exp(x) / sum(exp(x)) along `dim`, or its logarithm; safe for large x.
 struct Softmax {
   static constexpr std::string_view kName = "softmax";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::ByAttributes};
+  bool goes_by_rows(int axis) const;
   int dim;
   bool log = false;
   Descs infer(Inputs in) const;
@@ -19,7 +20,7 @@ struct Softmax {
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias over the trailing dimensions that weight has.
 struct LayerNorm {
   static constexpr std::string_view kName = "layer_norm";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::None};
   enum Slot { x, weight, bias, epsilon };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

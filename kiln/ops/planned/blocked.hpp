@@ -11,7 +11,7 @@ struct Sequence;  // ops/sequence.hpp, which knows all ops
 
 struct Blocked {
   static constexpr std::string_view kName = "blocked";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None};
   std::shared_ptr<const Sequence> sequence;
   Descs infer(Inputs in) const;
   /// The operations on whole tensors.

@@ -21,4 +21,8 @@ Values Epilogue::expand(Inputs in) const {
   return Fused{program}.expand(inputs(in, emit(Reshape{program->shape}, {value})));
 }
 
+double Epilogue::flops(Inputs in, Inputs out) const {
+  return std::visit([&](const auto& op) { return op.flops(in, out); }, product);
+}
+
 }  // namespace kiln::op

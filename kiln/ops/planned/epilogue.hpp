@@ -11,7 +11,8 @@ namespace kiln::op {
 /// many elements as the program's shape, and is read in its row-major order; a convolution's has that shape.
 struct Epilogue {
   static constexpr std::string_view kName = "epilogue";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   std::variant<Matmul, Conv> product;
   std::shared_ptr<const Program> program;
   Desc result;                 // of the product

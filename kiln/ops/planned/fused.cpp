@@ -1,5 +1,7 @@
 #include "kiln/ops/planned/fused.hpp"
 
+#include <algorithm>
+
 #include "kiln/ops/emit.hpp"
 
 namespace kiln::op {
@@ -29,6 +31,11 @@ Values Fused::expand(Inputs in) const {
     outputs.push_back(emit(Reduce{fold.fn, dims}, {results[fold.step]}));
   }
   return outputs;
+}
+
+bool Fused::goes_by_rows(int axis) const {
+  return std::all_of(program->folds.begin(), program->folds.end(),
+                     [&](const Program::Fold& fold) { return fold.kept > axis; });
 }
 
 }  // namespace kiln::op

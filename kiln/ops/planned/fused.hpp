@@ -3,12 +3,20 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <type_traits>
 #include <variant>
 
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
 namespace kiln::op {
+
+/// What programs are made of.
+using Elementwise = std::variant<Unary, Binary, Where, Cast>;
+template <class T>
+inline constexpr bool is_elementwise = []<class... Ts>(std::type_identity<std::variant<Ts...>>) {
+  return (std::is_same_v<T, Ts> || ...);
+}(std::type_identity<Elementwise>());
 
 /// What Fused computes: steps in order, each on inputs of the call or results of earlier steps. Every step's result has
 /// the shape of the whole; inputs broadcast to it. At the end may stand reductions over the last dimensions.
@@ -20,7 +28,7 @@ struct Program {
     std::uint16_t index = 0;
   };
   struct Step {
-    std::variant<Unary, Binary, Where, Cast> op;
+    Elementwise op;
     std::array<Operand, 3> in{};
     DType dtype = DType::F32;  // of the result
   };
@@ -61,7 +69,7 @@ struct Program {
 };
 
 /// How many operands an elementwise op takes.
-inline int arity(const std::variant<Unary, Binary, Where, Cast>& op) {
+inline int arity(const Elementwise& op) {
   static constexpr int kArity[] = {1, 2, 3, 1};
   return kArity[op.index()];
 }
@@ -70,7 +78,8 @@ inline int arity(const std::variant<Unary, Binary, Where, Cast>& op) {
 /// them: gradients are those of the ops that were recorded.
 struct Fused {
   static constexpr std::string_view kName = "fused";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::ByAttributes};
+  bool goes_by_rows(int axis) const;
   std::shared_ptr<const Program> program;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

@@ -12,7 +12,7 @@ struct Parts;  // ops/sequence.hpp, which knows all ops
 /// The operands of the parts, one part after the other; the results likewise.
 struct Horizontal {
   static constexpr std::string_view kName = "horizontal";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None};
   std::shared_ptr<const Parts> parts;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

@@ -49,6 +49,10 @@ void Matmul::vjp(Backward& backward) const {
   });
 }
 
+double Matmul::flops(Inputs in, Inputs out) const {
+  return 2.0 * static_cast<double>(out[0].numel()) * static_cast<double>(in[0].shape().back());
+}
+
 }  // namespace op
 
 Value matmul(const Value& a, const Value& b) {

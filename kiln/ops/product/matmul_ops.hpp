@@ -7,7 +7,8 @@ namespace kiln::op {
 /// [..., m, k] x [..., k, n] -> [..., m, n]; the leading dimensions broadcast.
 struct Matmul {
   static constexpr std::string_view kName = "matmul";
-  static constexpr Pattern kPattern = Pattern::Contraction;
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
   void vjp(Backward& backward) const;

@@ -127,6 +127,14 @@ Descs ArgReduce::infer(Inputs in) const {
 }
 void ArgReduce::vjp(Backward&) const {}
 
+/// Long sums and products lose what halves cannot hold; the others give one of the elements.
+AutocastTo Reduce::autocast_to() const {
+  return fn == ReduceFn::Sum || fn == ReduceFn::Mean || fn == ReduceFn::Prod ? AutocastTo::Single : AutocastTo::Same;
+}
+bool Reduce::goes_by_rows(int axis) const {
+  return std::all_of(dims.begin(), dims.end(), [&](std::int64_t dim) { return dim > axis; });
+}
+
 }  // namespace op
 
 namespace {

@@ -14,7 +14,9 @@ std::string_view name(ArgFn fn);
 /// All true, Mean NaN; Max and Min of nothing are errors. NaN wins in Max and Min.
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
-  static constexpr Pattern kPattern = Pattern::Reduction;
+  static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::ByAttributes, Bound::Memory, Rows::ByAttributes};
+  AutocastTo autocast_to() const;
+  bool goes_by_rows(int axis) const;
   ReduceFn fn;
   Dims dims;
   Descs infer(Inputs in) const;
@@ -25,7 +27,7 @@ struct Reduce {
 /// The index (int64) of the first largest or smallest element along `dim`; a NaN counts as the most extreme.
 struct ArgReduce {
   static constexpr std::string_view kName = "arg_reduce";
-  static constexpr Pattern kPattern = Pattern::Reduction;
+  static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::Same, Bound::Memory, Rows::None};
   ArgFn fn;
   int dim;
   Descs infer(Inputs in) const;

@@ -183,6 +183,15 @@ void AttentionGrad::vjp(Backward&) const {
   fail<AutodiffError>("attention_grad: has no gradient; differentiate attention with create_graph");
 }
 
+/// q k' and p v, of all pairs: a mask saves work that is not deducted here.
+double Attention::flops(Inputs in, Inputs) const {
+  const Shape &q = in[Slot::q].shape(), &k = in[Slot::k].shape(), &v = in[Slot::v].shape();
+  return 2.0 * static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2] * k[2]) * static_cast<double>(q[3] + v[3]);
+}
+
+/// Five products where the forward pass has two.
+double AttentionGrad::flops(Inputs in, Inputs out) const { return 2.5 * Attention{}.flops(in, out); }
+
 }  // namespace op
 
 Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options, const Value& mask,

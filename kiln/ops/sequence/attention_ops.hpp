@@ -10,7 +10,8 @@ namespace kiln::op {
 /// nothing, and the logarithm of each query's sum of exp(scores) [batch, heads, queries], in float32 for halves.
 struct Attention {
   static constexpr std::string_view kName = "attention";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   enum Slot {
     q,
     k,
@@ -32,7 +33,8 @@ struct Attention {
 /// first, and `delta` [batch, heads, queries] is sum(grad * output) less the gradient of log_sum.
 struct AttentionGrad {
   static constexpr std::string_view kName = "attention_grad";
-  static constexpr Pattern kPattern = Pattern::Composite;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   enum Slot { q, k, v, mask, bias, scale, softcap, grad, log_sum, delta };
   bool causal = false;
   std::int64_t window = 0;

@@ -1,5 +1,7 @@
 #include "kiln/ops/signal/signal_ops.hpp"
 
+#include <cmath>
+
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
@@ -36,6 +38,16 @@ void Fft::vjp(Backward& backward) const {
     back.adjoint = !adjoint;
   }
   backward.to(x, [&] { return emit(back, {backward.grad(), backward.in(scale)}); });
+}
+
+/// 5 n log2 n for a complex line of n elements, half of that for a real one: what the field counts a transform as, whatever
+/// its algorithm (Frigo and Johnson, "The Design and Implementation of FFTW3", 2005).
+double Fft::flops(Inputs in, Inputs) const {
+  if (length_in() == 0 || n < 2) return 0;
+  const bool pairs = kind != FftKind::RealToComplex;
+  const double lines = static_cast<double>(in[x].numel()) / static_cast<double>(length_in()) / (pairs ? 2 : 1);
+  return lines * 5 * static_cast<double>(n) * std::log2(static_cast<double>(n)) /
+         (kind == FftKind::ComplexToComplex ? 1 : 2);
 }
 
 }  // namespace kiln::op

@@ -16,7 +16,8 @@ enum class FftKind : std::uint8_t { ComplexToComplex, RealToComplex, ComplexToRe
 /// and ComplexToReal counts them once.
 struct Fft {
   static constexpr std::string_view kName = "fft";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   enum Slot { x, scale };
   FftKind kind;
   bool inverse;

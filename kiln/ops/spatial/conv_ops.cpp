@@ -147,6 +147,20 @@ Conv to_conv(const ConvOptions& options, int axes) {
           filled(options.dilation, 1), options.groups};
 }
 
+namespace {
+
+/// Each element of `y` is a sum over what a filter holds: a multiplication and an addition for each.
+double flops_of_products(const Shape& y, const Shape& weight) {
+  if (weight.empty() || weight[0] == 0) return 0;
+  return 2.0 * static_cast<double>(numel(y)) * static_cast<double>(numel(weight)) / static_cast<double>(weight[0]);
+}
+
+}  // namespace
+
+double Conv::flops(Inputs in, Inputs out) const { return flops_of_products(out[0].shape(), in[weight].shape()); }
+double ConvTranspose::flops(Inputs in, Inputs) const { return flops_of_products(in[y].shape(), in[weight].shape()); }
+double ConvWeightGrad::flops(Inputs in, Inputs out) const { return flops_of_products(in[y].shape(), out[0].shape()); }
+
 }  // namespace op
 
 Value conv(const Value& x, const Value& weight, const Value& bias, const ConvOptions& options) {

@@ -12,7 +12,8 @@ namespace kiln::op {
 /// x [batch, in, sizes...], weight [out, in / groups, kernel...], optional bias [out] -> [batch, out, result sizes...]
 struct Conv {
   static constexpr std::string_view kName = "conv";
-  static constexpr Pattern kPattern = Pattern::Contraction;
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   enum Slot { x, weight, bias };
   Spatial stride, padding, padding_after, dilation;  // padding before the first and after the last element
   std::int64_t groups = 1;
@@ -28,7 +29,8 @@ Conv to_conv(const ConvOptions& options, int axes);
 /// transposed convolution.
 struct ConvTranspose {
   static constexpr std::string_view kName = "conv_transpose";
-  static constexpr Pattern kPattern = Pattern::Contraction;
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   enum Slot { y, weight };
   Conv conv;
   Spatial sizes;  // spatial sizes of the result: conv() of it has those of y
@@ -40,7 +42,8 @@ struct ConvTranspose {
 /// The adjoint in the weight: x [batch, in, ...], y [batch, out, ...] -> [out, in / groups, kernel...]
 struct ConvWeightGrad {
   static constexpr std::string_view kName = "conv_weight_grad";
-  static constexpr Pattern kPattern = Pattern::Contraction;
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
   enum Slot { x, y };
   Conv conv;
   Spatial kernel;

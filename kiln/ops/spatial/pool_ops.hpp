@@ -13,7 +13,7 @@ struct Window {
 /// values, and (where `indexed`) the index (int64) of each in its flattened spatial input.
 struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   enum Result { values, indices };
   Window window{};
   Spatial adaptive{};  // sizes of the result; where set, the window is ignored
@@ -34,7 +34,7 @@ struct MaxPool {
 /// The adjoint of MaxPool: each element is added to the place in its flattened spatial result that its index names.
 struct MaxPoolGrad {
   static constexpr std::string_view kName = "max_pool_grad";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   static constexpr bool kChecksData = true;
   enum Slot { y, indices };
   Spatial sizes;  // spatial sizes of the pool's input
@@ -46,7 +46,7 @@ struct MaxPoolGrad {
 /// The mean over plain windows, or adaptively over as many even parts as `adaptive` says.
 struct AvgPool {
   static constexpr std::string_view kName = "avg_pool";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   Window window{};
   bool count_padding = true;  // divide by the window's size, padding included
   Spatial adaptive{};         // sizes of the result; where set, the window is ignored
@@ -66,7 +66,7 @@ struct AvgPool {
 /// The adjoint of AvgPool: spreads each element over the window it came from.
 struct AvgPoolGrad {
   static constexpr std::string_view kName = "avg_pool_grad";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   AvgPool pool;
   Spatial sizes;  // spatial sizes of the pool's input
   Descs infer(Inputs in) const;

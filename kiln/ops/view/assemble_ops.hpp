@@ -7,7 +7,7 @@ namespace kiln::op {
 /// One after the other along `dim`; one operand or more.
 struct Cat {
   static constexpr std::string_view kName = "cat";
-  static constexpr Pattern kPattern = Pattern::Opaque;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
   int dim;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
