@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/rows.hpp"
-#include "kiln/core/wrapping.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -37,30 +36,6 @@ std::size_t bytes_of(const Desc& desc) {
   return static_cast<std::size_t>(bytes);
 }
 
-// Dimensions of size 1 say nothing about the order, and neither does anything in an empty array.
-bool dense(const Shape& shape, const Dims& strides) {
-  InlineList<int, kMaxRank> order;
-  for (int i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0) return false;
-    if (shape[i] == 1) continue;
-    int at = order.size();
-    while (at > 0 && strides[order[at - 1]] < strides[i]) --at;
-    order.insert(at, i);
-  }
-  std::int64_t expected = 1;
-  for (int i = order.size() - 1; i >= 0; --i) {
-    if (strides[order[i]] != expected) return false;
-    expected *= shape[order[i]];
-  }
-  return true;
-}
-
-bool same_order(const Shape& shape, const Dims& a, const Dims& b) {
-  for (int i = 0; i < shape.size(); ++i)
-    if (shape[i] != 1 && a[i] != b[i]) return false;
-  return true;
-}
-
 }  // namespace
 
 Memory::Memory(std::size_t bytes, const Purpose& purpose)
@@ -73,15 +48,7 @@ Memory::Memory(std::size_t bytes, const Purpose& purpose)
 
 Memory::~Memory() { give_back(bytes_, size_, use_); }
 
-bool Array::contiguous() const {
-  std::int64_t expected = 1;
-  for (int i = shape.size() - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
-    if (shape[i] != 1 && strides[i] != expected) return false;
-    expected = wrapping_multiply(expected, shape[i]);  // as contiguous_strides() does for what is empty
-  }
-  return true;
-}
+bool Array::contiguous() const { return strided::is_contiguous(shape, strides); }
 
 Array read(const Value& value) {
   KILN_CHECK(value.node() && value.node()->storage);
@@ -107,7 +74,7 @@ Array allocate(Value& result, MemoryUse use) { return allocate(result, contiguou
 
 Array allocate(Value& result, const Dims& strides, MemoryUse use) {
   Node& node = *result.node();
-  if (node.storage && same_order(node.desc.shape, node.strides, strides)) return read(result);
+  if (node.storage && strided::same_order(node.desc.shape, node.strides, strides)) return read(result);
   node.storage = make_ref<Memory>(bytes_of(node.desc), Purpose{.use = use, .desc = &node.desc});
   node.strides = strides;
   node.offset = 0;
@@ -118,29 +85,13 @@ bool take_memory(Value& result, const Dims& strides, const Call& call, std::size
   if (!call.is_last_use(i) || result.node()->storage) return false;
   const Node& operand = *call.in[i].node();
   if (!operand.storage->has_one_owner() || operand.desc != result.node()->desc) return false;
-  if (!same_order(operand.desc.shape, operand.strides, strides)) return false;
+  if (!strided::same_order(operand.desc.shape, operand.strides, strides)) return false;
   const auto& memory = static_cast<const Memory&>(*operand.storage);
   // The books say what a block is for.
   if (memory.use() != MemoryUse::Result || memory.size() != bytes_of(operand.desc)) return false;
   memory.packed_forms().forget();
   alias(result, call.in[i], strides, 0);
   return true;
-}
-
-void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset) {
-  Node& node = *result.node();
-  node.storage = operand.node()->storage;
-  node.strides = strides;
-  node.offset = offset;
-}
-
-Dims follow_order(const Shape& shape, Inputs in) {
-  for (const Value& value : in) {
-    if (!value.node()) continue;
-    const Node& node = *value.node();
-    if (node.desc.shape == shape && dense(shape, node.strides)) return node.strides;
-  }
-  return contiguous_strides(shape);
 }
 
 }  // namespace kiln::cpu

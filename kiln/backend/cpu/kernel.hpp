@@ -9,8 +9,12 @@
 #pragma once
 #include "kiln/backend/cpu/memory/memory.hpp"
 #include "kiln/backend/cpu/memory/packed.hpp"
+#include "kiln/backend/strided/strided.hpp"
 
 namespace kiln::cpu {
+
+using strided::alias;
+using strided::follow_order;
 
 /// A block of memory; given back to its allocator when the last value that lies in it ends.
 class Memory : public Storage {
@@ -79,10 +83,4 @@ class AllOrNone {
  private:
   std::span<Value> results_;
 };
-/// Makes a result a view of an operand's memory.
-void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset);
-/// Strides that cover `shape` without gaps in the memory order of the operands (the first dense one of that shape
-/// decides; row-major otherwise), so that channels-last data stay channels-last through elementwise ops.
-Dims follow_order(const Shape& shape, Inputs in);
-
 }  // namespace kiln::cpu

@@ -1,7 +1,9 @@
-#include "kiln/backend/cpu/memory/memory_pool.hpp"
+#include "kiln/backend/memory/memory_pool.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -301,6 +303,55 @@ TEST(MemoryPool, ServesThreadsThatFreeEachOthersBlocks) {
   for (std::thread& thread : threads) thread.join();
   for (const auto& [block, bytes] : shared) pool.give_back(block, bytes);
   EXPECT_EQ(pool.statistics().in_use, 0);
+}
+
+/// Memory as a GPU's driver gives it: addresses that the host cannot read, and no parts back.
+struct FarMemory final : BlockSource {
+  std::byte* map(std::size_t bytes) override {
+    if (held + bytes > 64 * kMiB) return nullptr;
+    std::byte* const start = next;
+    next += bytes + kAlignment;
+    pieces[start] = bytes;
+    held += bytes;
+    return start;
+  }
+  bool unmap(std::byte* start, std::size_t bytes) override {
+    const auto piece = pieces.find(start);
+    EXPECT_TRUE(piece != pieces.end() && piece->second == bytes) << "a part of what it gave, or none of it";
+    if (piece == pieces.end()) return false;
+    held -= piece->second;
+    pieces.erase(piece);
+    return true;
+  }
+  bool returns_parts() const override { return false; }
+  std::byte* next = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 46);
+  std::size_t held = 0;
+  std::map<std::byte*, std::size_t> pieces;
+};
+
+TEST(MemoryPool, NeverLooksIntoMemoryOfASourceThatTakesNoPartsBack) {
+  FarMemory far;
+  {
+    MemoryPool pool(512 * kMiB, far);
+    std::vector<std::pair<std::byte*, std::size_t>> blocks;
+    for (std::size_t bytes = 1; bytes < 12 * kMiB; bytes = bytes * 3 / 2 + 1) {
+      blocks.emplace_back(pool.acquire(bytes), bytes);
+      ASSERT_NE(blocks.back().first, nullptr) << bytes;
+    }
+    std::vector<std::pair<std::byte*, std::size_t>> sorted = blocks;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 1; i < sorted.size(); ++i)
+      EXPECT_LE(sorted[i - 1].first + sorted[i - 1].second, sorted[i].first) << "blocks overlap";
+    EXPECT_EQ(pool.acquire(60 * kMiB), nullptr) << "the source has no more, whatever the limit says";
+    std::byte* const kept = blocks.front().first;  // in the first region, which therefore stays
+    for (std::size_t i = 1; i < blocks.size(); ++i) pool.give_back(blocks[i].first, blocks[i].second);
+    pool.release();
+    EXPECT_EQ(far.pieces.size(), 1u);
+    EXPECT_EQ(static_cast<std::size_t>(pool.statistics().reserved), far.held);
+    EXPECT_NE(pool.acquire(60 * kMiB), nullptr) << "what came back is there for others";
+    pool.give_back(kept, blocks.front().second);
+  }
+  EXPECT_LE(far.pieces.size(), 1u) << "a large block that is still in use";
 }
 
 }  // namespace

@@ -1,19 +1,9 @@
 // Where tensors get their memory from. A host keeps a caching pool (pooled_memory.cpp), other targets and builds
 // with a sanitizer, which wants to see every allocation, go to the system each time (plain_memory.cpp).
 #pragma once
-#include "kiln/ops/backend.hpp"
+#include "kiln/backend/memory/purpose.hpp"
 
 namespace kiln::cpu {
-
-/// Every block starts at a multiple of this: a cache line, and the widest SIMD vector.
-inline constexpr std::size_t kAlignment = 64;
-
-/// What a block is for, as who asks for it says.
-enum class MemoryUse : std::uint8_t { Upload, Result, Scratch, Packed };
-struct Purpose {
-  MemoryUse use = MemoryUse::Scratch;
-  const Desc* desc = nullptr;  // of the tensor that it will hold, where it is one
-};
 
 /// `bytes` or more of uninitialised memory; null where the limit or the system does not allow it. From any thread.
 std::byte* acquire(std::size_t bytes, const Purpose& purpose);

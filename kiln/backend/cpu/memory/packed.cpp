@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/memory/signature.hpp"
+#include "kiln/core/reflect/signature.hpp"
 
 namespace kiln::cpu {
 

@@ -8,12 +8,12 @@
 #include "kiln/core/ref.hpp"
 
 namespace kiln {
+class Signature;
 class Value;
-}
+}  // namespace kiln
 
 namespace kiln::cpu {
 
-class Signature;
 class Memory;
 
 namespace detail {

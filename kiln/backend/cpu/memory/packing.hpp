@@ -3,7 +3,7 @@
 #include <concepts>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/memory/signature.hpp"
+#include "kiln/core/reflect/signature.hpp"
 
 namespace kiln::cpu {
 

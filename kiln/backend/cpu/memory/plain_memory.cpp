@@ -3,8 +3,8 @@
 #include <cstring>
 #include <new>
 
-#include "kiln/backend/cpu/memory/ledger.hpp"
 #include "kiln/backend/cpu/memory/memory_limit.hpp"
+#include "kiln/backend/memory/ledger.hpp"
 
 namespace kiln::cpu {
 namespace {

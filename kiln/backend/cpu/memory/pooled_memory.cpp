@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "kiln/backend/cpu/memory/memory_limit.hpp"
-#include "kiln/backend/cpu/memory/memory_pool.hpp"
+#include "kiln/backend/memory/memory_pool.hpp"
 
 namespace kiln::cpu {
 namespace {

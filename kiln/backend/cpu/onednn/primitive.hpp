@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "kiln/backend/cpu/memory/signature.hpp"
 #include "kiln/backend/cpu/onednn/version.hpp"
 #include "kiln/core/dtype.hpp"
 #include "kiln/core/function_ref.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/core/reflect/signature.hpp"
 #include "kiln/core/shape.hpp"
 
 namespace kiln::cpu::onednn {

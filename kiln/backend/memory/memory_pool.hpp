@@ -5,19 +5,20 @@
 #include <mutex>
 #include <vector>
 
-#include "kiln/backend/cpu/memory/ledger.hpp"
+#include "kiln/backend/memory/block_source.hpp"
+#include "kiln/backend/memory/ledger.hpp"
 
-namespace kiln::cpu {
+namespace kiln {
 
-/// Sizes are rounded up to classes, eight to each doubling, so that at most an eighth is wasted (or 63 bytes of a block
+/// Never looks into its blocks, which may lie where the host cannot read. Sizes are rounded up to classes, eight to each doubling, so that at most an eighth is wasted (or 63 bytes of a block
 /// below 512). Large blocks are mapped one by one; small ones are cut from regions, of 2 MiB at first and of 16 where
 /// many are held. Both lie on 2 MiB boundaries and ask the system for huge pages. A free list per class, under one lock.
 /// Where the limit or the system gives no more, free blocks that lie side by side are put together again, and what is
 /// free in whole pages goes back: a block is refused only where pages that are partly in use leave no room for it.
 class MemoryPool {
  public:
-  /// Holds at most `limit` bytes of the system.
-  explicit MemoryPool(std::size_t limit);
+  /// Holds at most `limit` bytes of `source`, which outlives it.
+  explicit MemoryPool(std::size_t limit, BlockSource& source = system_pages());
   /// Blocks still in use remain valid only if they are large ones.
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
@@ -26,8 +27,9 @@ class MemoryPool {
   /// Null where the limit or the system does not allow it, even after release(). 20 ns where such a block is free.
   std::byte* acquire(std::size_t bytes, const Purpose& purpose = {});
   void give_back(std::byte* block, std::size_t bytes, MemoryUse use = MemoryUse::Scratch);
-  /// Returns to the system large blocks that nobody uses, and pages of regions in which nothing is used: pages of 4 KiB
-  /// under a low limit, and larger ones, 2 MiB at most, under a high one, since a system counts the holes.
+  /// Returns to the source large blocks that nobody uses, and pages of regions in which nothing is used: pages of 4 KiB
+  /// under a low limit, and larger ones, 2 MiB at most, under a high one, since a system counts the holes. A source that
+  /// takes no parts gets back whole regions.
   void release();
   /// What is held beyond it and not in use is returned at once.
   void set_limit(std::size_t bytes);
@@ -36,9 +38,6 @@ class MemoryPool {
   std::string report() const;
 
  private:
-  struct FreeBlock {
-    FreeBlock* next;
-  };
   struct Range {
     std::byte* start;
     std::size_t size;
@@ -47,7 +46,7 @@ class MemoryPool {
   static constexpr int kClasses = 320;  // up to 2^48 bytes
 
   std::byte* pop(int size_class);
-  void push(int size_class, std::byte* block);
+  void push(int size_class, std::byte* block) noexcept;
   std::byte* cut(int size_class, std::size_t size);
   std::byte* split(int size_class, std::size_t size);
   void chop(Range range);
@@ -57,13 +56,14 @@ class MemoryPool {
   void release_pages();
   bool unmap(Range range);
 
+  BlockSource& source_;
   mutable std::mutex mutex_;
   std::size_t limit_;
-  std::array<FreeBlock*, kClasses> free_{};
-  std::vector<Range> regions_;  // what small blocks are cut from
-  Range uncut_{};               // the end of the last region
+  std::array<std::vector<std::byte*>, kClasses> free_;  // the last one goes first: it may still lie in a cache
+  std::vector<Range> regions_;                          // what small blocks are cut from
+  Range uncut_{};                                       // the end of the last region
   std::size_t reserved_ = 0, in_regions_ = 0;
   Ledger ledger_;
 };
 
-}  // namespace kiln::cpu
+}  // namespace kiln

@@ -1,13 +1,12 @@
-#include "kiln/backend/cpu/memory/memory_pool.hpp"
+#include "kiln/backend/memory/memory_pool.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <functional>
 #include <new>
-#include <sys/mman.h>
 #include <utility>
 
-namespace kiln::cpu {
+namespace kiln {
 namespace {
 
 constexpr std::size_t kPage = std::size_t{4} << 10, kHugePage = std::size_t{2} << 20;
@@ -47,7 +46,7 @@ constexpr int kSmallClasses = size_class(kLargestSmall).index + 1;
 
 }  // namespace
 
-MemoryPool::MemoryPool(std::size_t limit) : limit_(std::min(limit, kLargest)) {}
+MemoryPool::MemoryPool(std::size_t limit, BlockSource& source) : source_(source), limit_(std::min(limit, kLargest)) {}
 
 MemoryPool::~MemoryPool() {
   release_locked();
@@ -71,17 +70,20 @@ void MemoryPool::give_back(std::byte* block, std::size_t bytes, MemoryUse use) {
   push(index, block);
 }
 
-void MemoryPool::push(int size_class, std::byte* block) {
-  FreeBlock*& first = free_[static_cast<std::size_t>(size_class)];
-  first = ::new (block) FreeBlock{first};
+// Where the host has no memory for a longer list, the block is not handed out again: it stays what it was, in use by
+// nobody, until its region ends.
+void MemoryPool::push(int size_class, std::byte* block) noexcept {
+  try {
+    free_[static_cast<std::size_t>(size_class)].push_back(block);
+  } catch (const std::bad_alloc&) {}
 }
 
 std::byte* MemoryPool::pop(int size_class) {
-  FreeBlock*& first = free_[static_cast<std::size_t>(size_class)];
-  if (!first) return nullptr;
-  FreeBlock* block = first;
-  first = block->next;
-  return reinterpret_cast<std::byte*>(block);
+  std::vector<std::byte*>& free = free_[static_cast<std::size_t>(size_class)];
+  if (free.empty()) return nullptr;
+  std::byte* const block = free.back();
+  free.pop_back();
+  return block;
 }
 
 std::byte* MemoryPool::cut(int size_class, std::size_t size) {
@@ -131,36 +133,24 @@ void MemoryPool::chop(Range range) {
   }
 }
 
-// Address space for one huge page more is asked for, and what sticks out on either side is given back.
 std::byte* MemoryPool::map(std::size_t size) {
   if (size > limit_) return nullptr;
   if (reserved_ + size > limit_) release_locked();
   if (reserved_ + size > limit_) return nullptr;
-  const auto ask = [&] {
-    return ::mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  };
-  void* address = ask();
-  if (address == MAP_FAILED) {
+  std::byte* start = source_.map(size);
+  if (!start) {
     release_locked();
-    address = ask();
-    if (address == MAP_FAILED) return nullptr;
+    start = source_.map(size);
+    if (!start) return nullptr;
   }
-  auto* start = static_cast<std::byte*>(address);
-  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage) % kHugePage;
-  if (before) ::munmap(start, before);
-  if (before < kHugePage) ::munmap(start + before + size, kHugePage - before);
-  start += before;
-#ifdef MADV_HUGEPAGE
-  ::madvise(start, size, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
-#endif
   reserved_ += size;
   ledger_.ask_system();
   return start;
 }
 
-// False where the system wants to count no more holes.
+// False where the source keeps it.
 bool MemoryPool::unmap(Range range) {
-  if (::munmap(range.start, range.size) != 0) return false;
+  if (!source_.unmap(range.start, range.size)) return false;
   reserved_ -= range.size;
   return true;
 }
@@ -181,8 +171,7 @@ void MemoryPool::release_pages() {
   std::vector<Range> free;
   if (uncut_.size) free.push_back(uncut_);
   for (int index = 0; index < kSmallClasses; ++index)
-    for (FreeBlock* block = free_[static_cast<std::size_t>(index)]; block; block = block->next)
-      free.push_back({reinterpret_cast<std::byte*>(block), size_of_class(index)});
+    for (std::byte* const block : free_[static_cast<std::size_t>(index)]) free.push_back({block, size_of_class(index)});
   const auto by_address = [](const Range& a, const Range& b) { return std::less<>()(a.start, b.start); };
   std::sort(free.begin(), free.end(), by_address);
   std::sort(regions_.begin(), regions_.end(), by_address);
@@ -201,11 +190,15 @@ void MemoryPool::release_pages() {
       const auto first = reinterpret_cast<std::uintptr_t>(together.start), last = first + together.size;
       const std::size_t before = together.start == region.start ? 0 : std::min(round_up(first, page), last) - first;
       const std::size_t after = together.end() == region.end() ? 0 : last % page;
-      const std::size_t returned = before + after < together.size ? together.size - before - after : 0;
+      std::size_t returned = before + after < together.size ? together.size - before - after : 0;
+      if (!source_.returns_parts() && returned != region.size) returned = 0;
       const Range hole{together.start + before, returned};
+      if (!returned) {
+        rest.push_back(together);
+        continue;
+      }
       rest.push_back({together.start, before});
       rest.push_back({hole.end(), together.size - before - returned});
-      if (!returned) continue;
       whole.push_back(hole);
       if (kept_from != hole.start) kept.push_back({kept_from, static_cast<std::size_t>(hole.start - kept_from)});
       kept_from = hole.end();
@@ -216,7 +209,7 @@ void MemoryPool::release_pages() {
   kept.reserve(kept.size() + whole.size() + 1);  // and what add_region() adds
 
   uncut_ = {};
-  std::fill_n(free_.begin(), kSmallClasses, nullptr);
+  for (int index = 0; index < kSmallClasses; ++index) free_[static_cast<std::size_t>(index)].clear();
   for (const Range& range : rest) chop(range);
   for (const Range& hole : whole)
     if (!unmap(hole)) {
@@ -249,4 +242,4 @@ std::string MemoryPool::report() const {
   return ledger_.report(reserved_, limit_);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln

@@ -1,11 +1,11 @@
-#include "kiln/backend/cpu/memory/ledger.hpp"
+#include "kiln/backend/memory/ledger.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "kiln/core/text.hpp"
 
-namespace kiln::cpu {
+namespace kiln {
 namespace {
 
 constexpr std::size_t kShown = 5;  // of the largest holders
@@ -89,4 +89,4 @@ std::string Ledger::report(std::size_t reserved, std::size_t limit) const {
   return out;
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln

@@ -8,7 +8,7 @@
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/core/reflect/reflect_words.hpp"
 
-namespace kiln::cpu {
+namespace kiln {
 
 namespace detail {
 
@@ -88,4 +88,4 @@ class OwnSignature {
   Signature signature_;
 };
 
-}  // namespace kiln::cpu
+}  // namespace kiln

@@ -3,9 +3,9 @@
 #include <array>
 #include <unordered_map>
 
-#include "kiln/backend/cpu/memory/memory.hpp"
+#include "kiln/backend/memory/purpose.hpp"
 
-namespace kiln::cpu {
+namespace kiln {
 
 class Ledger {
  public:
@@ -35,4 +35,4 @@ class Ledger {
   std::unordered_map<const std::byte*, Holder> large_;
 };
 
-}  // namespace kiln::cpu
+}  // namespace kiln

@@ -1,0 +1,106 @@
+#include "kiln/backend/strided/strided.hpp"
+
+#include <algorithm>
+
+#include "kiln/core/wrapping.hpp"
+
+namespace kiln::strided {
+
+bool is_contiguous(const Shape& shape, const Dims& strides) {
+  std::int64_t expected = 1;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1 && strides[i] != expected) return false;
+    expected = wrapping_multiply(expected, shape[i]);  // as contiguous_strides() does for what is empty
+  }
+  return true;
+}
+
+bool is_dense(const Shape& shape, const Dims& strides) {
+  InlineList<int, kMaxRank> order;  // from the widest stride to the narrowest
+  for (int i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return false;
+    if (shape[i] == 1) continue;
+    int at = order.size();
+    while (at > 0 && strides[order[at - 1]] < strides[i]) --at;
+    order.insert(at, i);
+  }
+  std::int64_t expected = 1;
+  for (int i = order.size() - 1; i >= 0; --i) {
+    if (strides[order[i]] != expected) return false;
+    expected *= shape[order[i]];
+  }
+  return true;
+}
+
+bool same_order(const Shape& shape, const Dims& a, const Dims& b) {
+  for (int i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 && a[i] != b[i]) return false;
+  return true;
+}
+
+Dims follow_order(const Shape& shape, Inputs in) {
+  for (const Value& value : in) {
+    if (!value.node()) continue;
+    const Node& node = *value.node();
+    if (node.desc.shape == shape && is_dense(shape, node.strides)) return node.strides;
+  }
+  return contiguous_strides(shape);
+}
+
+Dims broadcast_strides(const Shape& from, const Dims& strides, const Shape& shape) {
+  Dims result = Dims::filled(shape.size(), 0);
+  const int added = shape.size() - from.size();
+  KILN_CHECK(added >= 0);
+  for (int i = 0; i < from.size(); ++i) {
+    KILN_CHECK(from[i] == 1 || from[i] == shape[added + i]);
+    if (from[i] != 1) result[added + i] = strides[i];
+  }
+  return result;
+}
+
+// Every run of dimensions that lie row-major among themselves must be made of whole dimensions of the new shape.
+std::optional<Dims> reshaped_strides(const Shape& from, const Dims& strides, const Shape& shape) {
+  Dims result = contiguous_strides(shape);
+  if (is_contiguous(from, strides)) return result;
+  int next = shape.size() - 1;  // the dimension of the new shape to place
+  for (int dim = from.size() - 1; dim >= 0;) {
+    if (from[dim] == 1) {
+      --dim;
+      continue;
+    }
+    const std::int64_t pace = strides[dim];
+    std::int64_t run = from[dim--];
+    for (; dim >= 0 && (from[dim] == 1 || strides[dim] == pace * run); --dim) run *= from[dim];
+    std::int64_t placed = 1;
+    for (; next >= 0 && placed < run; --next) {
+      result[next] = pace * placed;
+      placed *= shape[next];
+    }
+    if (placed != run) return {};
+  }
+  return result;
+}
+
+std::int64_t slice_offset(const Dims& strides, const Dims& begin, const Shape& size) {
+  std::int64_t offset = 0;
+  if (numel(size) == 0) return offset;
+  for (int i = 0; i < begin.size(); ++i) offset += begin[i] * strides[i];
+  return offset;
+}
+
+// Steps along dimensions of one element or none may be of any size, as may the strides of an empty array.
+Dims stepped_strides(const Dims& strides, const Dims& step) {
+  Dims result = strides;
+  for (int i = 0; i < step.size(); ++i) result[i] = wrapping_multiply(result[i], step[i]);
+  return result;
+}
+
+void alias(Value& result, const Value& operand, const Dims& strides, std::int64_t offset) {
+  Node& node = *result.node();
+  node.storage = operand.node()->storage;
+  node.strides = strides;
+  node.offset = offset;
+}
+
+}  // namespace kiln::strided
