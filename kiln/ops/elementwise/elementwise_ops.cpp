@@ -158,6 +158,7 @@ Descs Binary::infer(Inputs in) const {
   if (fn == BinaryFn::SoftShrink && in[1].is_scalar())
     require<ArgumentError>(in[1].scalar().to<double>() >= 0, "soft_shrink: the bound must not be negative, got ",
                            in[1]);
+  require_present(name(fn), in[1]);
   if (!in[0].is_scalar() && !in[1].is_scalar()) require_same_dtype(name(fn), in[0], in[1]);
   return one(broadcast(name(fn), in[0].shape(), in[1].shape()), yields_bool(fn) ? DType::Bool : tensor.dtype());
 }
@@ -205,6 +206,7 @@ Descs Where::infer(Inputs in) const {
   require_tensor(kName, in[condition]);
   require<DTypeError>(in[condition].dtype() == DType::Bool, "where: the condition must be boolean, got ",
                       in[condition]);
+  for (const Slot slot : {x, y}) require_present(kName, in[slot]);
   if (!in[x].is_scalar() && !in[y].is_scalar()) require_same_dtype(kName, in[x], in[y]);
   const Value& value = in[x].is_scalar() ? in[y] : in[x];
   return one(broadcast(kName, in[condition].shape(), broadcast(kName, in[x].shape(), in[y].shape())), value.dtype());

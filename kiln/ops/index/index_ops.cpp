@@ -17,7 +17,7 @@ namespace {
 int require_alongside(std::string_view name, const Value& x, const Value& index, int dim) {
   require_tensor(name, x);
   require_index(name, index);
-  const int at = wrap_dim(name, dim, x.rank());
+  const int at = require_dim(name, dim, x.rank());
   bool fits = index.rank() == x.rank();
   for (int i = 0; fits && i < x.rank(); ++i) fits = i == at || index.shape()[i] <= x.shape()[i];
   require<ShapeError>(fits, name, ": index ", index.shape(), " does not fit ", x.shape(), " beside dimension ", at);
@@ -27,7 +27,7 @@ int require_alongside(std::string_view name, const Value& x, const Value& index,
 Shape selected_shape(std::string_view name, const Value& x, const Value& index, int dim) {
   require_tensor(name, x);
   require_index(name, index);
-  const int at = wrap_dim(name, dim, x.rank());
+  const int at = require_dim(name, dim, x.rank());
   Shape shape(x.shape().begin(), x.shape().begin() + at);
   for (const auto size : index.shape()) shape.push_back(size);
   for (int i = at + 1; i < x.rank(); ++i) shape.push_back(x.shape()[i]);

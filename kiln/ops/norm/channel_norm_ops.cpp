@@ -99,6 +99,8 @@ void BatchNorm::vjp(Backward& backward) const {
 Descs BatchNormGrad::infer(Inputs in) const {
   require_count(kName, in, 6, 6);
   require_channels(kName, in[x], {in[weight]}, in[epsilon]);
+  for (const Slot slot : {mean, variance}) require_like(kName, in[slot], {in[x].dim(1)}, wide(in[x].dtype()));
+  require_like(kName, in[grad], in[x].shape(), in[x].dtype());
   Descs descs = one(in[x].shape(), in[x].dtype());
   for (int i = 0; i < 2; ++i) descs.push_back({{in[x].dim(1)}, in[x].dtype()});
   return descs;
@@ -142,6 +144,7 @@ Descs GroupNormGrad::infer(Inputs in) const {
   require_count(kName, in, 4, 4);
   require_channels(kName, in[x], {in[weight]}, in[epsilon]);
   require_groups(in[x], groups);
+  require_like(kName, in[grad], in[x].shape(), in[x].dtype());
   Descs descs = one(in[x].shape(), in[x].dtype());
   for (int i = 0; i < 2; ++i) descs.push_back({{in[x].dim(1)}, in[x].dtype()});
   return descs;

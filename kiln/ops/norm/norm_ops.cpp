@@ -13,7 +13,7 @@ namespace op {
 Descs Softmax::infer(Inputs in) const {
   require_count(kName, in, 1, 1);
   require_float(kName, in[0]);
-  wrap_dim(kName, dim, in[0].rank());
+  require_dim(kName, dim, in[0].rank());
   return one(in[0].shape(), in[0].dtype());
 }
 

@@ -23,7 +23,7 @@ void put_back(Backward& backward, int dim, int values, int indices) {
 Descs Sort::infer(Inputs in) const {
   require_count(kName, in, 1, 1);
   require_tensor(kName, in[0]);
-  wrap_dim(kName, dim, in[0].rank());
+  require_dim(kName, dim, in[0].rank());
   return Descs{Desc{in[0].shape(), in[0].dtype()}, Desc{in[0].shape(), DType::I64}};
 }
 void Sort::vjp(Backward& backward) const { put_back(backward, dim, values, indices); }
@@ -32,7 +32,7 @@ Descs TopK::infer(Inputs in) const {
   require_count(kName, in, 1, 1);
   require_tensor(kName, in[0]);
   Shape shape = in[0].shape();
-  const int at = wrap_dim(kName, dim, shape.size());
+  const int at = require_dim(kName, dim, shape.size());
   require<ArgumentError>(0 <= k && k <= shape[at], kName, ": k is ", k, " but dimension ", at, " has ", shape[at],
                          " elements");
   shape[at] = k;

@@ -59,8 +59,14 @@ Descs Reduce::infer(Inputs in) const {
   require_tensor(name(fn), in[0]);
   require<DTypeError>(reduced_in(fn, in[0].dtype()) == in[0].dtype(), name(fn), ": takes no ", in[0]);
   Shape shape = in[0].shape();
+  std::int64_t before = -1;
+  for (const auto dim : dims) {
+    require_dim(name(fn), dim, shape.size());
+    require<ArgumentError>(dim > before, name(fn), ": dimensions ", dims, " do not ascend");
+    before = dim;
+  }
   const double folded = count(shape, dims);
-  for (const auto dim : dims) shape[wrap_dim(name(fn), dim, shape.size())] = 1;
+  for (const auto dim : dims) shape[static_cast<int>(dim)] = 1;
   if (fn == ReduceFn::Max || fn == ReduceFn::Min)
     require<ShapeError>(folded > 0 || numel(shape) == 0, name(fn), ": ", in[0], " has no elements along dimensions ",
                         dims);
@@ -119,7 +125,7 @@ Descs ArgReduce::infer(Inputs in) const {
   require_count(name(fn), in, 1, 1);
   require_tensor(name(fn), in[0]);
   Shape shape = in[0].shape();
-  const int at = wrap_dim(name(fn), dim, shape.size());
+  const int at = require_dim(name(fn), dim, shape.size());
   const std::int64_t length = shape[at];
   shape[at] = 1;
   require<ShapeError>(length > 0 || numel(shape) == 0, name(fn), ": ", in[0], " has no elements along dimension ", dim);

@@ -39,7 +39,7 @@ Value following(const Value& x, int dim, bool reverse, double last) {
 Descs Scan::infer(Inputs in) const {
   require_count(name(fn), in, 1, 1);
   require_tensor(name(fn), in[0]);
-  wrap_dim(name(fn), dim, in[0].rank());
+  require_dim(name(fn), dim, in[0].rank());
   const auto [shape, dtype] = Desc{in[0].shape(), in[0].dtype()};
   const bool extreme = fn == ScanFn::Max || fn == ScanFn::Min;
   require<ArgumentError>(!exclusive || fn == ScanFn::Sum || fn == ScanFn::Prod, name(fn),
@@ -98,7 +98,7 @@ Descs Recurrence::infer(Inputs in) const {
   require_float(kName, in[b]);
   require_same_dtype(kName, in[a], in[b]);
   require<ShapeError>(in[a].shape() == in[b].shape(), kName, ": ", in[a], " and ", in[b], " must have one shape");
-  wrap_dim(kName, dim, in[a].rank());
+  require_dim(kName, dim, in[a].rank());
   return one(in[a].shape(), in[a].dtype());
 }
 

@@ -161,7 +161,11 @@ void Attention::vjp(Backward& backward) const {
 
 Descs AttentionGrad::infer(Inputs in) const {
   require_count(kName, in, 10, 10);
-  require_operands(in, window);
+  const Shape scores = require_operands(in, window);
+  require_like(kName, in[grad], {scores[0], scores[1], scores[2], in[v].dim(3)}, in[q].dtype());
+  for (const Slot slot : {log_sum, delta})
+    require_like(kName, in[slot], {scores[0], scores[1], scores[2]}, wide(in[q].dtype()));
+  if (of_bias) require_tensor(kName, in[bias]);
   if (of_bias) return one(in[bias].shape(), in[bias].dtype());
   Descs descs;
   for (const Slot slot : {q, k, v}) descs.push_back({in[slot].shape(), in[slot].dtype()});

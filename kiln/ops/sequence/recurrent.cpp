@@ -67,7 +67,12 @@ class Recurrence final : public CustomOp {
  public:
   std::string name() const override { return "lstm"; }
   Descs infer(Inputs in) const override {
-    const Value cell = cells(in).back();
+    require<ArgumentError>(in.size() >= kCells + 2 && in.size() % 2 == 0, name(), ": ", in.size(),
+                           " operands are none of a pass");
+    for (const Value& made : in.subspan(kOutputs)) op::require_float(name(), made);
+    const Value &outputs = in[kOutputs], cell = cells(in).back();
+    require<ShapeError>(outputs.rank() == 3 && outputs.dim(0) == moments(in), name(), ": outputs ", outputs.shape(),
+                        " are not of ", moments(in), " moments");
     return {Desc{in[kOutputs].shape(), in[kOutputs].dtype()}, Desc{cell.shape(), cell.dtype()}};
   }
   Values expand(Inputs in) const override { return {in[kOutputs], cells(in).back()}; }
@@ -108,6 +113,11 @@ class Recurrence final : public CustomOp {
   static std::ptrdiff_t moments(Inputs in) { return static_cast<std::ptrdiff_t>(in.size() - kCells) / 2; }
 };
 
+const Ref<const CustomOp>& recurrence() {
+  static const auto one = Ref<const CustomOp>(make_ref<const Recurrence>());  // so that all passes are the same program
+  return one;
+}
+
 void check(const Value& x, const LstmWeights& weights, const Value& hidden, const Value& cell) {
   for (const Value& given : {x, weights.input, weights.hidden}) op::require_float("lstm", given);
   require<ShapeError>(x.rank() == 3 && x.dim(1) > 0, "lstm: x must be [batch, time, in] with at least one moment, got ",
@@ -126,6 +136,8 @@ void check(const Value& x, const LstmWeights& weights, const Value& hidden, cons
 }
 
 }  // namespace
+
+const Ref<const CustomOp>& lstm_recurrence() { return recurrence(); }
 
 LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, const Value& cell) {
   check(x, weights, hidden, cell);
@@ -148,8 +160,7 @@ LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, c
     in.push_back(together(outputs));
     for (const Values* moments : {&cells, &sums}) in.insert(in.end(), moments->begin(), moments->end());
   }
-  static const auto recurrence = make_ref<const Recurrence>();  // one, so that all passes are the same program
-  const Values results = custom(recurrence, in);
+  const Values results = custom(recurrence(), in);
   return {transpose(results[0], 0, 1), at(results[0], 0, -1), results[1]};
 }
 

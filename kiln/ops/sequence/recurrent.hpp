@@ -1,5 +1,6 @@
 // Recurrent layers over [batch, time, width].
 #pragma once
+#include "kiln/ops/custom.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln {
@@ -19,5 +20,7 @@ struct LstmPass {
 /// hidden state sigmoid(o) tanh(cell). x [batch, time, in], time being at least 1; h and c are zeros at first unless
 /// given. Throws ShapeError.
 LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden = {}, const Value& cell = {});
+/// The operation that a tracked pass is recorded as: one object for all of them, which whoever sends it knows it by.
+const Ref<const CustomOp>& lstm_recurrence();
 
 }  // namespace kiln

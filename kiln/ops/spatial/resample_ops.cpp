@@ -171,10 +171,11 @@ Resample::Taps Resample::taps() const {
 Descs Resample::infer(Inputs in) const {
   require_count(kName, in, 1, 1);
   require_float(kName, in[0]);
-  const int at = wrap_dim(kName, dim, in[0].rank());
+  const int at = require_dim(kName, dim, in[0].rank());
   require<ArgumentError>(from > 0 && to > 0, "resample: cannot resize dimension ", at, " of ", in[0], " from ", from,
                          " to ", to, " elements");
-  require<ArgumentError>(step >= 0 && std::isfinite(step), "resample: the step ", step, " is no distance");
+  const double reached = step * static_cast<double>(std::max(from, to));  // as a place, and those are exact up to 2^53
+  require<ArgumentError>(step >= 0 && reached <= 0x1p53, "resample: the step ", step, " is no distance");
   require<ShapeError>(in[0].shape()[at] == (transposed ? to : from), "resample: dimension ", at, " of ", in[0],
                       " does not have ", transposed ? to : from, " elements");
   Shape shape = in[0].shape();

@@ -16,7 +16,7 @@ Descs Cat::infer(Inputs in) const {
   require<ArgumentError>(!in.empty(), "cat: needs at least one tensor");
   require_tensor(kName, in[0]);
   Shape shape = in[0].shape();
-  const int at = wrap_dim(kName, dim, shape.size());
+  const int at = require_dim(kName, dim, shape.size());
   for (const Value& part : in.subspan(1)) {
     require_tensor(kName, part);
     require_same_dtype(kName, in[0], part);

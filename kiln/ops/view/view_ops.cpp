@@ -126,7 +126,7 @@ Descs Unfold::infer(Inputs in) const {
   require_count(kName, in, 1, 1);
   require_tensor(kName, in[0]);
   Shape shape = in[0].shape();
-  const int at = wrap_dim(kName, dim, shape.size());
+  const int at = require_dim(kName, dim, shape.size());
   shape[at] = window_count(kName, shape[at], size, step, dilation);
   shape.push_back(size);
   return one(shape, in[0].dtype());
@@ -142,7 +142,7 @@ Descs Fold::infer(Inputs in) const {
   Shape shape = in[0].shape();
   require<ShapeError>(shape.size() >= 2, kName, ": ", in[0],
                       " has no dimension of windows beside that of their elements");
-  const int at = wrap_dim(kName, dim, shape.size() - 1);
+  const int at = require_dim(kName, dim, shape.size() - 1);
   const std::int64_t count = window_count(kName, length, shape.back(), step, dilation);
   require<ShapeError>(shape[at] == count, kName, ": ", length, " elements have ", count, " windows of ", shape.back(),
                       ", not the ", shape[at], " of ", in[0]);
