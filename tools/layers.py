@@ -9,6 +9,7 @@ from sources import includes, listed, reachable
 LAYERS = [
     ["core"],
     ["ops"],
+    ["wire"],
     ["autodiff", "fusion", "backend"],
     ["tensor"],
     ["nn"],

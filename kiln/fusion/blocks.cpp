@@ -12,20 +12,6 @@ namespace {
 // them do; from the third on a single row is too long for that.
 constexpr std::int64_t kLeast = 1 << 20, kBlock = 1 << 16, kLongestRow = 1 << 18;
 
-/// The same operation on results whose dimension `axis` has another size.
-op::Op resized(const op::Op& op, int axis, std::int64_t size) {
-  const auto* fused = std::get_if<op::Fused>(&op.is);
-  if (!fused) return op;
-  auto program = std::make_shared<op::Program>();
-  program->shape = fused->program->shape;
-  program->shape[axis] = size;
-  program->inputs = fused->program->inputs;
-  program->steps = fused->program->steps;
-  program->outputs = fused->program->outputs;
-  program->folds = fused->program->folds;
-  return op::Fused{std::move(program)};
-}
-
 class Grouper {
  public:
   Grouper(Plan& plan, const Segment& segment) : plan_(plan), segment_(segment), last_reader_(segment.values().size()) {
@@ -108,7 +94,7 @@ class Grouper {
     for (std::size_t i = first; i < end; ++i) {
       Plan::Step& step = plan_.steps[i];
       group.entry = step.entry;
-      op::Op block = resized(step.op, axis_, block_), rest = resized(step.op, axis_, rows_ % block_);
+      op::Op block = op::resized(step.op, axis_, block_), rest = op::resized(step.op, axis_, rows_ % block_);
       op::Sequence::Step inner{
           std::move(step.op), std::move(block), std::move(rest), {}, static_cast<std::uint16_t>(step.out.size())};
       for (const Reference operand : step.in) {

@@ -52,16 +52,24 @@ class UserOpFace final : public CustomOp {
   }
   /// Structs with equal fields are the same operation: a plan made for one step of a training holds for the next.
   void identify(std::vector<std::uint64_t>& words) const override {
+    words.push_back(reinterpret_cast<std::uintptr_t>(&kType));
     if constexpr (reflect::HasWords<T>) {
       constexpr std::size_t kMost = 256;
       const std::size_t before = words.size();
-      words.push_back(reinterpret_cast<std::uintptr_t>(&kType));
       reflect::append_words(words, op_);
-      if (words.size() - before <= kMost) return;
+      if (words.size() - before < kMost) return;
       words.resize(before);  // a whole table: too long to be compared each time
     }
     CustomOp::identify(words);
   }
+
+  /// Is it a T with this face?
+  static bool is(const CustomOp& op) {
+    std::vector<std::uint64_t> words;
+    op.identify(words);
+    return !words.empty() && words[0] == reinterpret_cast<std::uintptr_t>(&kType);
+  }
+  const T& op() const { return op_; }
 
  private:
   static constexpr char kType = 0;  // its address names the type

@@ -13,6 +13,7 @@
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/op.hpp"
+#include "tests/support/courier.hpp"
 
 namespace kiln::test {
 
@@ -331,6 +332,15 @@ TEST_P(OpRow, HasTheSecondOrderGradientOfItsMeaning) {
     expect_close(row, text("second-order gradient of operand ", i), found, expected,
                  {2e-3 * row.tolerance, 1e-3 * row.tolerance});
   }
+}
+
+TEST_P(OpRow, MeansTheSameOnTheOtherSideOfAWire) {
+  const Row& row = GetParam();
+  const Device device(make_ref<Courier>(Device::cpu()), true);
+  const Values results = row.function(operands_of(row, DType::F32, device));
+  const std::vector<Array> expected = row.meaning(rounded(row, draw(row), DType::F32));
+  expect_values(row, "sent and run", results, expected, tolerance_of(DType::F32, row.tolerance));
+  if (row.gradient && results[0].tracked()) backward(weighted_sum(results, directions(expected, 1)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OpRow, testing::ValuesIn(all_rows()),

@@ -23,4 +23,17 @@ Values Blocked::expand(Inputs in) const {
   return outputs;
 }
 
+Op resized(const Op& op, int axis, std::int64_t size) {
+  const auto* fused = std::get_if<Fused>(&op.is);
+  if (!fused) return op;
+  auto program = std::make_shared<Program>();
+  program->shape = fused->program->shape;
+  program->shape[axis] = size;
+  program->inputs = fused->program->inputs;
+  program->steps = fused->program->steps;
+  program->outputs = fused->program->outputs;
+  program->folds = fused->program->folds;
+  return Fused{std::move(program)};
+}
+
 }  // namespace kiln::op

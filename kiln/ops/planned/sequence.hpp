@@ -26,6 +26,9 @@ struct Sequence {
   std::vector<std::uint16_t> outputs;  // those that are results of the call, in order
 };
 
+/// A step on results whose dimension `axis` has another size: how `block` and `rest` come from `whole`.
+Op resized(const Op& op, int axis, std::int64_t size);
+
 /// Operations that know nothing of each other, and which of a call's operands and results are whose.
 struct Parts {
   struct Share {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kiln/ops/custom.hpp"
+#include "kiln/wire/custom.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {
@@ -23,6 +24,11 @@ class Softsign : public CustomOp {
 
 std::vector<Row> everyday_rows() {
   std::vector<Row> rows;
+  wire::register_custom_class({.name = "softsign_of_the_user",
+                               .fingerprint = 1,
+                               .is = [](const CustomOp& op) { return op.name() == "softsign_of_the_user"; },
+                               .write = [](wire::Writer&, const CustomOp&) {},
+                               .read = [](wire::Reader&) { return Ref<const CustomOp>(make_ref<const Softsign>()); }});
   rows.push_back({.name = "mean_of_all",
                   .operands = {{{3, 4}}},
                   .function = [](const Values& in) { return Values{mean(in[0])}; },

@@ -1,0 +1,77 @@
+#include "kiln/wire/custom.hpp"
+
+#include <atomic>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/ops/sequence/recurrent.hpp"
+
+namespace kiln::wire {
+namespace {
+
+constexpr std::string_view kPrefix = "custom:";
+
+/// Those who look may do so at any time; what was registered stays.
+struct Entry {
+  CustomClass registered;
+  const Entry* next;
+};
+std::atomic<const Entry*> newest{nullptr};
+
+/// Kiln's own one: a pass whose moments were recorded as one operation.
+const CustomClass& lstm() {
+  static const CustomClass lstm{.name = "kiln.lstm",
+                                .fingerprint = 1,
+                                .is = [](const CustomOp& op) { return &op == lstm_recurrence().get(); },
+                                .write = [](Writer&, const CustomOp&) {},
+                                .read = [](Reader&) { return lstm_recurrence(); }};
+  return lstm;
+}
+
+template <class Is>
+const CustomClass* find(Is is) {
+  for (const Entry* entry = newest.load(std::memory_order_acquire); entry; entry = entry->next)
+    if (is(entry->registered)) return &entry->registered;
+  return is(lstm()) ? &lstm() : nullptr;
+}
+
+}  // namespace
+
+void register_custom_class(const CustomClass& registered) {
+  require<ArgumentError>(!registered.name.empty() && registered.name.size() <= 64,
+                         "register_custom_op: a name has 1 to 64 letters, got '", shown(registered.name), "'");
+  if (const CustomClass* const known = find([&](const CustomClass& other) { return other.name == registered.name; })) {
+    require<ArgumentError>(known->is == registered.is, "register_custom_op: another class is called '",
+                           shown(registered.name), "'");
+    return;
+  }
+  auto* const entry = new Entry{registered, newest.load(std::memory_order_relaxed)};
+  while (!newest.compare_exchange_weak(entry->next, entry, std::memory_order_acq_rel)) continue;
+}
+
+void write_custom(Writer& out, const CustomOp& op) {
+  const CustomClass* const found = find([&](const CustomClass& each) { return each.is(op); });
+  require<ArgumentError>(found, "the operation '", op.name(), "' is the program's own: register_custom_op<", op.name(),
+                         ">(name) lets it travel (kiln/tensor/custom_wire.hpp)");
+  out.op(text(kPrefix, found->name), found->fingerprint);
+  found->write(out, op);
+}
+
+bool is_custom(std::string_view name) { return name.starts_with(kPrefix); }
+
+Ref<const CustomOp> read_custom(Reader& in, Reader::Name& name) {
+  if (name.meaning != &newest) {
+    const std::string_view own = std::string_view(name.text).substr(kPrefix.size());
+    const CustomClass* const found = find([&](const CustomClass& each) { return each.name == own; });
+    if (!found)
+      in.wrong("the operation '", shown(own),
+               "' is the writing program's own: register_custom_op in this one too, "
+               "under that name");
+    if (found->fingerprint != name.fingerprint)
+      in.wrong("the operation '", shown(own), "' has other fields in this program than in the one that wrote it");
+    name.meaning = &newest;
+    name.number = reinterpret_cast<std::uintptr_t>(found);
+  }
+  return reinterpret_cast<const CustomClass*>(static_cast<std::uintptr_t>(name.number))->read(in);
+}
+
+}  // namespace kiln::wire

@@ -1,0 +1,169 @@
+#include "kiln/wire/op_wire.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kiln/wire/custom.hpp"
+#include "kiln/wire/fields.hpp"
+#include "kiln/wire/planned.hpp"
+
+namespace kiln::wire {
+namespace {
+
+constexpr std::string_view kMagic = "kiln";
+
+/// How one op of the table is read, and written.
+struct Row {
+  std::string_view name;
+  std::string schema;
+  std::uint64_t fingerprint;
+  op::Op (*read)(Reader&);
+};
+
+template <class T>
+std::string schema_of() {
+  std::string schema(T::kName);
+  if constexpr (requires { T::kRevision; }) schema += text('/', T::kRevision);
+  if constexpr (op::Planned<T>) schema += text('/', kPlannedRevision);
+  else if constexpr (!std::is_same_v<T, op::Custom>) append_schema<T>(schema);
+  return schema;
+}
+
+template <class T>
+op::Op read_as(Reader& in) {
+  if constexpr (std::is_same_v<T, op::Custom>) {
+    in.wrong("an operation of the user's own without its name");
+  } else if constexpr (op::Planned<T>) {
+    if (!in.limits().planned) in.wrong("'", T::kName, "' is for the device that planned it alone");
+    T op{};
+    read_planned(in, op);
+    return op;
+  } else {
+    T op{};
+    read_field(in, op);
+    return op;
+  }
+}
+
+template <class Alternatives>
+struct Table;
+template <class... Ops>
+struct Table<std::variant<Ops...>> {
+  static std::array<Row, sizeof...(Ops)> make() {
+    const auto row = []<class T>(const T*) {
+      std::string schema = schema_of<T>();
+      const std::uint64_t fingerprint = fingerprint_of(schema);
+      return Row{T::kName, std::move(schema), fingerprint, &read_as<T>};
+    };
+    return {row(static_cast<const Ops*>(nullptr))...};
+  }
+  static void append_enums(std::string& out) { (append_enums_of<Ops>(out), ...); }
+
+  /// "DType(float64|float32|...)" of each enum in the fields of T.
+  template <class T>
+  static void append_enums_of(std::string& out) {
+    if constexpr (reflect::ScopedEnum<T>) {
+      out += reflect::type_name<T>();
+      for (const auto& [value, name] : reflect::enumerators<T>())
+        out += text('|', name, '=', static_cast<std::int64_t>(value));
+    } else if constexpr (reflect::VariantLike<T>) {
+      reflect::detail::for_each_index<std::variant_size_v<T>>(
+          [&](auto i) { append_enums_of<std::variant_alternative_t<i, T>>(out); });
+    } else if constexpr (reflect::Aggregate<T>) {
+      reflect::detail::for_each_index<reflect::field_count<T>>(
+          [&](auto i) { append_enums_of<reflect::FieldType<T, i>>(out); });
+    }
+  }
+};
+
+const auto& rows() {
+  static const auto rows = Table<op::Op::Alternatives>::make();
+  return rows;
+}
+
+const Row* find(std::string_view name) {
+  const auto found = std::ranges::find(rows(), name, &Row::name);
+  return found == rows().end() ? nullptr : &*found;
+}
+
+/// The place of the row that a name stands for, once it has been found to be the same op here.
+const Row& row_of(Reader& in, Reader::Name& name) {
+  if (name.meaning == &rows()) return rows()[static_cast<std::size_t>(name.number)];
+  const Row* const row = find(name.text);
+  if (!row)
+    in.wrong("this version of Kiln has no operation '", shown(name.text), "': another one wrote it, or it is damaged");
+  if (row->fingerprint != name.fingerprint)
+    in.wrong("the operation '", row->name, "' has other fields in this version of Kiln, ", row->schema,
+             ": read it with the version that wrote it, or write it again with this one");
+  name.meaning = &rows();
+  name.number = static_cast<std::uint64_t>(row - rows().data());
+  return *row;
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(std::string_view op) {
+  const Row* const row = find(op);
+  require<ArgumentError>(row, "fingerprint: there is no operation '", shown(op), "'");
+  return row->fingerprint;
+}
+
+std::uint64_t table_fingerprint() {
+  static const std::uint64_t whole = [] {
+    std::string all = text(kVersion);
+    for (const Row& row : rows()) all += text(';', row.schema);
+    Table<op::Op::Alternatives>::append_enums(all);
+    return fingerprint_of(all);
+  }();
+  return whole;
+}
+
+void write_header(Writer& out) {
+  out.bytes(std::as_bytes(std::span(kMagic)));
+  out.whole(kVersion);
+  out.fixed(table_fingerprint(), 8);
+}
+
+std::uint64_t read_header(Reader& in) {
+  if (in.left() < kMagic.size() || !std::ranges::equal(in.bytes(kMagic.size()), std::as_bytes(std::span(kMagic))))
+    in.wrong("it does not begin as a program of Kiln does");
+  if (const std::uint64_t version = in.whole(); version != kVersion)
+    in.wrong("it is written in version ", version, " of the format, this version of Kiln reads version ", kVersion,
+             ": read it with the version that wrote it");
+  return in.fixed(8);
+}
+
+void write_op(Writer& out, const op::Op& op) {
+  op::visit(op, [&]<class T>(const T& o) {
+    if constexpr (std::is_same_v<T, op::Custom>) {
+      write_custom(out, *o.op);
+    } else {
+      out.op(T::kName, rows()[op.is.index()].fingerprint);
+      if constexpr (op::Planned<T>) write_planned(out, o);
+      else write_field(out, o);
+    }
+  });
+}
+
+op::Op read_op(Reader& in) {
+  const Reader::Nested deeper(in);
+  Reader::Name& name = in.op();
+  if (is_custom(name.text)) return op::Custom{read_custom(in, name)};
+  return row_of(in, name).read(in);
+}
+
+void write_desc(Writer& out, const Desc& desc) { write_field(out, desc); }
+
+Desc read_desc(Reader& in) {
+  Desc desc;
+  read_field(in, desc);
+  std::int64_t count = static_cast<std::int64_t>(size_of(desc.dtype));
+  bool overflow = false;
+  // Sizes of 0 count as 1: strides multiply them so.
+  for (const std::int64_t size : desc.shape)
+    overflow |= size < 0 || __builtin_mul_overflow(count, size > 0 ? size : 1, &count);
+  if (overflow) in.wrong("a tensor of shape ", desc.shape, " cannot be");
+  return desc;
+}
+
+}  // namespace kiln::wire

@@ -1,0 +1,201 @@
+#include "kiln/wire/planned.hpp"
+
+#include <algorithm>
+
+#include "kiln/ops/planned/sequence.hpp"
+#include "kiln/wire/call.hpp"
+#include "kiln/wire/fields.hpp"
+
+namespace kiln::wire {
+namespace {
+
+using std::size_t;
+
+constexpr size_t kMost = 0xffff;  // of what planned ops number
+
+std::uint16_t read_index(Reader& in, size_t count, std::string_view of) {
+  const std::uint64_t index = in.whole();
+  if (index >= count) in.wrong(of, ' ', index, " of ", count);
+  return static_cast<std::uint16_t>(index);
+}
+
+/// An operand of a step: input i as 2 i, result i as 2 i + 1.
+template <class Operand>
+void write_operand(Writer& out, const Operand& operand) {
+  out.whole(2u * operand.index + (operand.from == Operand::Result));
+}
+template <class Operand>
+Operand read_operand(Reader& in, size_t inputs, size_t results) {
+  const std::uint64_t coded = in.whole();
+  const bool is_result = coded & 1;
+  const size_t count = is_result ? results : inputs;
+  if (coded / 2 >= count) in.wrong(is_result ? "result " : "input ", coded / 2, " of ", count);
+  return {is_result ? Operand::Result : Operand::Input, static_cast<std::uint16_t>(coded / 2)};
+}
+
+/// Results that are handed out: each of them once.
+std::vector<std::uint16_t> read_outputs(Reader& in, size_t results) {
+  std::vector<bool> seen(results);
+  std::vector<std::uint16_t> outputs(in.length(kMost, "outputs"));
+  for (std::uint16_t& output : outputs) {
+    output = read_index(in, results, "result");
+    if (seen[output]) in.wrong("result ", output, " is an output twice");
+    seen[output] = true;
+  }
+  return outputs;
+}
+
+void write_program(Writer& out, const op::Program& program) {
+  write_field(out, program.shape);
+  write_field(out, program.inputs);
+  out.whole(program.steps.size());
+  for (const op::Program::Step& step : program.steps) {
+    write_op(out, std::visit([](const auto& op) { return op::Op(op); }, step.op));
+    for (int i = 0; i < op::arity(step.op); ++i) write_operand(out, step.in[static_cast<size_t>(i)]);
+    write_field(out, step.dtype);
+  }
+  write_field(out, program.outputs);
+  write_field(out, program.folds);
+}
+
+decltype(op::Program::Step::op) read_elementwise(Reader& in) {
+  return op::visit(read_op(in), [&]<class T>(const T& op) -> decltype(op::Program::Step::op) {
+    if constexpr (std::is_constructible_v<decltype(op::Program::Step::op), T>) return op;
+    else in.wrong("'", T::kName, "' is no step of a program");
+  });
+}
+
+std::shared_ptr<const op::Program> read_program(Reader& in) {
+  auto program = std::make_shared<op::Program>();
+  read_field(in, program->shape);
+  read_field(in, program->inputs);
+  if (program->inputs.size() > kMost) in.wrong("more than ", kMost, " inputs");
+  // What infer is asked: every operand has the shape of the whole.
+  std::vector<Desc> inputs, results;
+  for (const DType dtype : program->inputs) inputs.push_back({program->shape, dtype});
+  for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
+    op::Program::Step step{read_elementwise(in), {}, DType::F32};
+    Values operands;
+    for (int i = 0; i < op::arity(step.op); ++i) {
+      const auto operand = read_operand<op::Program::Operand>(in, inputs.size(), results.size());
+      step.in[static_cast<size_t>(i)] = operand;
+      operands.push_back(imagined((operand.from == op::Program::Operand::Input ? inputs : results)[operand.index], {}));
+    }
+    read_field(in, step.dtype);
+    const Desc expected{program->shape, step.dtype};
+    const Descs made = std::visit([&](const auto& op) { return op.infer(operands); }, step.op);
+    if (!(made[0] == expected)) in.wrong("a step makes ", made[0].dtype, ' ', made[0].shape, ", not ", expected.dtype);
+    results.push_back(expected);
+    program->steps.push_back(std::move(step));
+  }
+  const std::vector<std::uint16_t> outputs = read_outputs(in, results.size());
+  program->outputs.assign(outputs.begin(), outputs.end());
+  read_field(in, program->folds);
+  for (const op::Program::Fold& fold : program->folds) {
+    if (fold.step >= results.size()) in.wrong("step ", fold.step, " of ", results.size());
+    if (fold.kept < 0 || fold.kept > program->shape.size())
+      in.wrong(fold.kept, " dimensions kept of ", program->shape.size());
+  }
+  if (program->outputs.empty() && program->folds.empty()) in.wrong("a program without results");
+  return program;
+}
+
+}  // namespace
+
+void write_planned(Writer& out, const op::Fused& op) { write_program(out, *op.program); }
+
+void read_planned(Reader& in, op::Fused& op) { op.program = read_program(in); }
+
+void write_planned(Writer& out, const op::Epilogue& op) {
+  std::visit([&](const auto& product) { write_op(out, product); }, op.product);
+  write_program(out, *op.program);
+  write_desc(out, op.result);
+  out.whole(op.operands);
+  out.whole(op.input);
+}
+
+void read_planned(Reader& in, op::Epilogue& op) {
+  op::visit(read_op(in), [&]<class T>(const T& product) {
+    if constexpr (std::is_constructible_v<decltype(op.product), T>) op.product = product;
+    else in.wrong("'", T::kName, "' is no product");
+  });
+  op.program = read_program(in);
+  op.result = read_desc(in);
+  op.operands = read_index(in, 4, "operand");
+  op.input = read_index(in, op.program->inputs.size(), "input");
+}
+
+void write_planned(Writer& out, const op::Blocked& op) {
+  const op::Sequence& sequence = *op.sequence;
+  write_field(out, sequence.axis);
+  write_field(out, sequence.rows);
+  write_field(out, sequence.block);
+  out.whole(sequence.results.size());
+  for (const Desc& result : sequence.results) write_desc(out, result);
+  out.whole(sequence.steps.size());
+  for (const op::Sequence::Step& step : sequence.steps) {
+    write_op(out, step.whole);  // which the others are made of
+    out.whole(step.in.size());
+    for (const op::Sequence::Operand& operand : step.in) write_operand(out, operand);
+    out.whole(step.results);
+  }
+  write_field(out, sequence.outputs);
+}
+
+void read_planned(Reader& in, op::Blocked& op) {
+  auto sequence = std::make_shared<op::Sequence>();
+  read_field(in, sequence->axis);
+  read_field(in, sequence->rows);
+  read_field(in, sequence->block);
+  for (size_t count = in.length(kMost, "results"); count > 0; --count) sequence->results.push_back(read_desc(in));
+  const int axis = sequence->axis;
+  const auto goes_by_rows = [&](const Desc& desc) {
+    return axis >= 0 && axis < desc.shape.size() && desc.shape[axis] == sequence->rows &&
+           desc.shape.size() == sequence->results[0].shape.size();
+  };
+  if (sequence->results.empty() || !std::ranges::all_of(sequence->results, goes_by_rows) || sequence->rows < 1 ||
+      sequence->block < 1 || sequence->block > sequence->rows)
+    in.wrong("results that blocks of ", sequence->block, " of ", sequence->rows, " rows do not make");
+  size_t made = 0;
+  for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
+    op::Op whole = read_op(in);
+    op::Sequence::Step step{whole,
+                            op::resized(whole, axis, sequence->block),
+                            op::resized(whole, axis, sequence->rows % sequence->block),
+                            {},
+                            0};
+    for (size_t operands = in.length(kMost, "operands"); operands > 0; --operands)
+      step.in.push_back(read_operand<op::Sequence::Operand>(in, kMost, made));
+    step.results = read_index(in, sequence->results.size() - made + 1, "result");
+    made += step.results;
+    sequence->steps.push_back(std::move(step));
+  }
+  if (made != sequence->results.size()) in.wrong(made, " of ", sequence->results.size(), " results are made");
+  sequence->outputs = read_outputs(in, made);
+  op.sequence = std::move(sequence);
+}
+
+void write_planned(Writer& out, const op::Horizontal& op) {
+  out.whole(op.parts->all.size());
+  for (const op::Parts::Part& part : op.parts->all) {
+    write_op(out, part.op);
+    out.whole(part.operands.count);
+    out.whole(part.results.count);
+  }
+}
+
+void read_planned(Reader& in, op::Horizontal& op) {
+  auto parts = std::make_shared<op::Parts>();
+  std::uint32_t operands = 0, results = 0;
+  for (size_t count = in.length(kMost, "parts"); count > 0; --count) {
+    op::Op op = read_op(in);
+    const std::uint32_t takes = read_index(in, kMost, "operand"), gives = read_index(in, kMost, "result");
+    parts->all.push_back({std::move(op), {operands, takes}, {results, gives}});
+    operands += takes;
+    results += gives;
+  }
+  if (parts->all.empty()) in.wrong("parts of nothing");
+  op.parts = std::move(parts);
+}
+
+}  // namespace kiln::wire

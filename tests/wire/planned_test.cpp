@@ -1,0 +1,171 @@
+// What planners make travels too, between those that trust each other: the programs and sequences that an op shares in
+// memory are written out, and whatever arrives is checked.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/planned/sequence.hpp"
+#include "kiln/wire/fields.hpp"
+#include "tests/fusion/fused_device.hpp"
+#include "tests/support/courier.hpp"
+#include "tests/support/sentence.hpp"
+
+namespace kiln::test {
+namespace {
+
+/// Fusion around a courier, whose plans therefore arrive before they run.
+struct Sent {
+  Ref<Courier> courier = make_ref<Courier>(Device::cpu());
+  Device device{make_ref<fusion::Fusion>(courier), true};
+  ~Sent() { device.flush(); }
+
+  Value ramp(const Shape& shape) const {
+    return reshape(arange(0.0, static_cast<double>(numel(shape)), 1.0, device, DType::F32), shape) /
+           static_cast<double>(numel(shape));
+  }
+};
+
+void expect_same(const Value& found, const Value& expected) {
+  EXPECT_EQ(difference(found.data(), expected.data(), {1e-5, 1e-6}), "");
+}
+
+TEST(PlannedOnTheWire, FusedProgramsRunAsTheyWere) {
+  const Sent sent;
+  const auto f = [](const Value& x) {
+    const Value y = exp(x) * 2 + x;
+    return Values{where(gt(y, 2), y, -y), sum(y, {1}, true), cast(y, DType::BF16), max(y, {1}, true)};
+  };
+  const Values found = f(sent.ramp({6, 50}));
+  const Values expected = f(Value(from_data(sent.ramp({6, 50}).data(), Device::cpu())));
+  for (std::size_t i = 0; i < found.size(); ++i) expect_same(found[i], expected[i]);
+  EXPECT_TRUE(sent.courier->sent.contains("fused"));
+}
+
+TEST(PlannedOnTheWire, ProductsBringTheirEpilogues) {
+  const Sent sent;
+  const auto f = [](const Value& x, const Value& w, const Value& bias) { return relu(matmul(x, w) + bias) * 0.5; };
+  const Value x = sent.ramp({512, 64}), w = sent.ramp({64, 256}), bias = sent.ramp({256});
+  const auto plain = [](const Value& value) { return from_data(value.data(), Device::cpu()); };
+  const Value expected = f(plain(x), plain(w), plain(bias));
+  expect_same(f(x, w, bias), expected);
+  EXPECT_TRUE(sent.courier->sent.contains("epilogue"));
+}
+
+TEST(PlannedOnTheWire, BlocksOfRowsAreMadeAgainFromTheWhole) {
+  const Sent sent;
+  const auto f = [](const Value& x) {
+    const Value e = exp(x - max(x, {1}, true));
+    return e / sum(e, {1}, true);
+  };
+  const Value x = sent.ramp({1300, 1000});  // blocks, and a rest
+  expect_same(f(x), f(from_data(x.data(), Device::cpu())));
+  EXPECT_TRUE(sent.courier->sent.contains("blocked"));
+}
+
+TEST(PlannedOnTheWire, SmallOnesGoSideBySide) {
+  const Sent sent;
+  Values found, expected;
+  for (const Shape& shape : {Shape{3, 5}, Shape{7}, Shape{2, 2, 2}}) {
+    const Value x = sent.ramp(shape);
+    expected.push_back(from_data(x.data(), Device::cpu()) * 0.5 + 1);
+    found.push_back(x);
+  }
+  for (Value& value : found) value = value * 0.5 + 1;
+  for (std::size_t i = 0; i < found.size(); ++i) expect_same(found[i], expected[i]);
+  EXPECT_TRUE(sent.courier->sent.contains("horizontal"));
+}
+
+// ---- what arrives damaged -------------------------------------------------------------------------------------------
+
+/// x + x, and the sum of its rows.
+std::shared_ptr<op::Program> program() {
+  auto program = std::make_shared<op::Program>();
+  program->shape = {2, 3};
+  program->inputs = {DType::F32};
+  using Operand = op::Program::Operand;
+  program->steps.push_back({op::Binary{op::BinaryFn::Add}, {Operand{Operand::Input, 0}, Operand{Operand::Input, 0}}});
+  program->outputs = {0};
+  program->folds = {{0, op::ReduceFn::Sum, 1}};
+  return program;
+}
+std::string refusal(const op::Op& op) {
+  wire::Writer out;
+  wire::write_op(out, op);
+  const auto bytes = out.take();
+  return sentence_of([&] {
+    wire::Reader in("a.kiln", bytes, {.planned = true});
+    const op::Op arrived = wire::read_op(in);
+    in.finish();
+    const Value x(make_ref<Node>(Desc{{2, 3}, DType::F32}, Device()));
+    wire::results_of(arrived, {&x, 1});
+  });
+}
+template <class F>
+std::string refusal_of_program(F&& damage) {
+  auto damaged = program();
+  damage(*damaged);
+  const std::string said = refusal(op::Fused{damaged});
+  const std::size_t at = said.find(" of the program: ");
+  return at == std::string::npos ? said : said.substr(at + 17);
+}
+
+TEST(PlannedOnTheWire, IndicesMustBeOfWhatThereIs) {
+  using Operand = op::Program::Operand;
+  using Program = op::Program;
+  EXPECT_EQ(refusal(op::Fused{program()}), "");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.steps[0].in[1].index = 1; }), "input 1 of 1");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.steps[0].in[1].from = Operand::Result; }), "result 0 of 0");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.steps[0].dtype = DType::F64; }),
+            "a step makes float32 [2, 3], not float64");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.outputs = {1}; }), "result 1 of 1");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.outputs = {0, 0}; }), "result 0 is an output twice");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.folds[0].step = 1; }), "step 1 of 1");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.folds[0].kept = 3; }), "3 dimensions kept of 2");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.outputs = {}, p.folds = {}; }), "a program without results");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.shape = {2, 4}; }),
+            "ShapeError: fused: [2, 3] and [2, 4] do not broadcast: 3 and 4 differ in dimension -1");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.inputs = {DType::F64}, p.steps[0].dtype = DType::F64; }),
+            "DTypeError: fused: operand 0 is float32 [2, 3], not float64");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.inputs.push_back(DType::F32); }),
+            "ArgumentError: fused: takes 2 operands, got 1");
+}
+
+TEST(PlannedOnTheWire, BlocksMustDoWhatTheWholeDoes) {
+  const auto sequence = [](auto&& damage) {
+    auto sequence = std::make_shared<op::Sequence>();
+    sequence->rows = 2;
+    sequence->block = 1;
+    const op::Op whole = op::Unary{op::UnaryFn::Exp};
+    sequence->steps.push_back({whole, whole, whole, {{op::Sequence::Operand::Input, 0}}, 1});
+    sequence->results = {{{2, 3}, DType::F32}};
+    sequence->outputs = {0};
+    damage(*sequence);
+    return refusal(op::Blocked{sequence});
+  };
+  using op::Sequence;
+  EXPECT_EQ(sequence([](Sequence&) {}), "");
+  for (const auto& damage : std::initializer_list<std::function<void(Sequence&)>>{
+           [](Sequence& s) { s.axis = 2; }, [](Sequence& s) { s.axis = -1; }, [](Sequence& s) { s.rows = 3; },
+           [](Sequence& s) { s.block = 0; }, [](Sequence& s) { s.block = 3; }, [](Sequence& s) { s.results.clear(); },
+           [](Sequence& s) { s.steps.clear(); }, [](Sequence& s) { s.steps[0].in[0].index = 1; },
+           [](Sequence& s) { s.steps[0].in[0].from = Sequence::Operand::Result; }, [](Sequence& s) { s.outputs = {1}; },
+           [](Sequence& s) { s.results[0].dtype = DType::F64; },
+           // Sound on all rows, and not on a block of them.
+           [](Sequence& s) { s.steps[0].whole = op::Reshape{{2, 3}}; }})
+    EXPECT_NE(sequence(damage), "");
+}
+
+TEST(PlannedOnTheWire, NeverHoldOthersWithoutEnd) {
+  op::Op op = op::Fused{program()};
+  for (int i = 0; i < 100; ++i) {
+    auto parts = std::make_shared<op::Parts>();
+    parts->all.push_back({op, {0, 1}, {0, 2}});
+    op = op::Horizontal{parts};
+  }
+  EXPECT_NE(refusal(op).find("operations within operations, too deep"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln::test
