@@ -8,6 +8,7 @@
 #include "kiln/ops/autocast.hpp"
 #include "kiln/ops/no_grad.hpp"
 #include "kiln/optim/optim.hpp"
+#include "kiln/store/graph_file.hpp"
 #include "kiln/store/save.hpp"
 #include "kiln/tensor/activation.hpp"
 #include "kiln/tensor/arithmetic.hpp"

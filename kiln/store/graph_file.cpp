@@ -1,0 +1,31 @@
+#include "kiln/store/graph_file.hpp"
+
+#include "kiln/store/save.hpp"
+
+namespace kiln {
+
+void save(const Graph& graph, const std::string& path, const Metadata& metadata) {
+  save_tensors(record_of(graph, metadata), path);
+}
+
+Graph load_graph(const std::string& path, const Device& device) {
+  return graph_from_record(detail::OpenRecord(path).view, path, device);
+}
+
+void detail::check_signature(std::string_view file, std::string_view what, const std::vector<Desc>& descs,
+                             std::initializer_list<TensorType> types) {
+  require<LoadError>(descs.size() == types.size(), file, ": the program ", what, ' ', descs.size(), " tensors, not ",
+                     types.size());
+  for (std::size_t i = 0; const TensorType& type : types) {
+    const Desc& desc = descs[i];
+    require<LoadError>(desc.shape.size() == type.rank && kind_of(desc.dtype) == type.kind, file, ": the program ", what,
+                       ' ', desc.dtype, ' ', desc.shape, " as ", what == "takes" ? "input " : "result ", i,
+                       ", not a Tensor<", type.rank,
+                       type.kind == Kind::Float ? ">"
+                       : type.kind == Kind::Int ? ", Int>"
+                                                : ", Bool>");
+    ++i;
+  }
+}
+
+}  // namespace kiln
