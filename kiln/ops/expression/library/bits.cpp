@@ -1,0 +1,95 @@
+// Constants, the bits of numbers, and halves.
+#include "kiln/ops/expression/library/library.hpp"
+
+namespace kiln::expr {
+
+const std::string_view kBitsText = R"(
+fn infinity() -> float;
+fn nan() -> float;
+fn lowest() -> number;    // the least number; of floats minus infinity
+fn highest() -> number;
+fn width() -> integer;    // bits of a number
+
+fn bits(x: f32) -> word;
+fn from_bits(w: word) -> f32;
+fn to_number(w: word) -> number;
+fn to_word(x: number) -> word;  // of a whole number from 0 on
+fn multiply_high(a: word, b: word) -> word {  // the upper half of a product: Knuth's algorithm M on halves
+  let al = a & 0xffff;
+  let ah = a >> 16;
+  let bl = b & 0xffff;
+  let bh = b >> 16;
+  let low = al * bl;
+  let middle = ah * bl + (low >> 16);
+  let other = al * bh + (middle & 0xffff);
+  return ah * bh + (middle >> 16) + (other >> 16);
+}
+
+fn is_nan(x: f32) -> bool = (bits(x) & 0x7fffffff) > 0x7f800000;
+fn is_nan(x: f64) -> bool = x != x;
+fn is_inf(x: f32) -> bool = (bits(x) & 0x7fffffff) == 0x7f800000;
+fn is_inf(x: f64) -> bool = (x == infinity) | (x == -infinity);
+fn is_finite(x: f32) -> bool = (bits(x) & 0x7fffffff) < 0x7f800000;
+fn is_finite(x: f64) -> bool = (x < infinity) & (x > -infinity);
+fn sign_bit(x: f32) -> bool = (bits(x) >> 31) != 0;
+fn sign_bit(x: f64) -> bool;
+fn sign_bit(x: signed) -> bool = x < 0;
+fn sign_bit(x: unsigned) -> bool = false;
+fn abs(x: float);
+fn abs(x: signed) = select(x < 0, -x, x);
+fn abs(x: unsigned) = x;
+fn copysign(x: f32, y) = from_bits((bits(x) & 0x7fffffff) | (bits(y) & 0x80000000));
+fn copysign(x: f64, y) = select(sign_bit(x) == sign_bit(y), x, -x);
+
+// ---- halves, as kiln/core/half.hpp rounds them
+fn bits_of_f16(x: f32) -> word {
+  let all = bits(x);
+  let top = (all >> 16) & 0x8000;
+  let size = all & 0x7fffffff;
+  if (size > 0x7f800000) { return top | 0x7e00; }
+  if (size >= 0x477ff000) { return top | 0x7c00; }
+  if (size < 0x33000001) { return top; }
+  if (size < 0x38800000) {
+    let shift = 126 - (size >> 23);
+    let mantissa = (size & 0x7fffff) | 0x800000;
+    let middle = 1 << (shift - 1);
+    let rest = mantissa & ((1 << shift) - 1);
+    let kept = mantissa >> shift;
+    let up = (rest > middle) | ((rest == middle) & ((kept & 1) == 1));
+    return top | (kept + select(up, 1, 0));
+  }
+  let rebased = size - 0x38000000;
+  return top | ((rebased + 0xfff + ((rebased >> 13) & 1)) >> 13);
+}
+fn from_bits_of_f16(w: word) -> f32 {
+  let top = (w & 0x8000) << 16;
+  let exponent = (w >> 10) & 31;
+  let mantissa = w & 0x3ff;
+  if (exponent == 31) { return from_bits(top | 0x7f800000 | (mantissa << 13)); }
+  if (exponent == 0) {
+    let size: number = to_number(mantissa) * 5.9604644775390625e-8;
+    return from_bits(bits(size) | top);
+  }
+  return from_bits(top | ((exponent + 112) << 23) | (mantissa << 13));
+}
+fn bits_of_bf16(x: f32) -> word {
+  let all = bits(x);
+  if ((all & 0x7fffffff) > 0x7f800000) { return (all >> 16) | 0x40; }
+  return (all + 0x7fff + ((all >> 16) & 1)) >> 16;
+}
+fn from_bits_of_bf16(w: word) -> f32 = from_bits(w << 16);
+fn round_to_f16(x: f32) = from_bits_of_f16(bits_of_f16(x));
+fn round_to_bf16(x: f32) = from_bits_of_bf16(bits_of_bf16(x));
+// An integer that float32 holds, and that rounds to halves as x does: its last bit is set where bits were lost.
+fn round_to_odd(x: integer) {
+  var unit = 1;
+  while ((x / unit >= 16777216) | (x / unit + 16777216 <= 0)) { unit = unit * 2; }
+  let kept = x / unit;
+  let lost = kept * unit != x;
+  let even = kept / 2 * 2 == kept;
+  if (lost & even) { return kept * unit + select(x > 0, unit, -unit); }
+  return kept * unit;
+}
+)";
+
+}  // namespace kiln::expr

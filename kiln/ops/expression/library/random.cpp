@@ -1,0 +1,49 @@
+// Random words and what is made of them.
+#include "kiln/ops/expression/library/library.hpp"
+
+namespace kiln::expr {
+
+const std::string_view kRandomText = R"(
+// Philox 4x32-10 (random.hpp)
+fn philox(a: word, b: word, c: word, d: word, k: word, l: word) -> word, word, word, word {
+  var c0 = a;
+  var c1 = b;
+  var c2 = c;
+  var c3 = d;
+  var k0 = k;
+  var k1 = l;
+  var turn: word = 0;
+  while (turn < 10) {
+    let high0 = multiply_high(0xd2511f53, c0);
+    let low0 = 0xd2511f53 * c0;
+    let high2 = multiply_high(0xcd9e8d57, c2);
+    let low2 = 0xcd9e8d57 * c2;
+    c0 = high2 ^ c1 ^ k0;
+    c1 = low2;
+    c2 = high0 ^ c3 ^ k1;
+    c3 = low0;
+    k0 = k0 + 0x9e3779b9;
+    k1 = k1 + 0xbb67ae85;
+    turn = turn + 1;
+  }
+  return c0, c1, c2, c3;
+}
+// [0, 1): from one word, or from two (v is the second) where a number holds what they say.
+fn uniform(w: word, v: word) -> f32 = to_number(w >> 8) * 5.9604644775390625e-8;
+fn uniform(w: word, v: word) -> f64 = (to_number(w) * 2097152 + to_number(v >> 11)) * 1.1102230246251565e-16;
+// The same without its ends. In float32 the words that lie closest to 1 are taken a step further from it.
+fn open_uniform(w: word, v: word) -> f32 = min((to_number(w) + 0.5) * 2.3283064365386963e-10, 0.99999994039535522);
+fn open_uniform(w: word, v: word) -> f64 = (to_number(w) * 1048576 + to_number(v >> 12) + 0.5) * 2.220446049250313e-16;
+// A number of [low, high) from one of [0, 1), also where rounding would reach the upper end.
+fn next_below(x: f32) {
+  if (x == 0) { return from_bits(0x80000001); }
+  return from_bits(select(x > 0, bits(x) - 1, bits(x) + 1));
+}
+fn between(low: f64, high, unit) = low + unit * (high - low);
+fn between(low: f32, high, unit) {
+  let value = low + unit * (high - low);
+  return select((high > low) & (value >= high), next_below(high), value);
+}
+)";
+
+}  // namespace kiln::expr

@@ -1,0 +1,40 @@
+#include "kiln/ops/expression/rows.hpp"
+
+#include "kiln/ops/expression/parse.hpp"
+
+namespace kiln::expr {
+namespace {
+
+template <class Fn, std::size_t kCount>
+std::vector<Tree> parse_rows() {
+  const Variable scope[] = {{"x"}, {"y"}};
+  std::vector<Tree> trees;
+  for (std::size_t i = 0; i < kCount; ++i)
+    trees.push_back(
+        parse(op::expression(static_cast<Fn>(i)), std::span(scope, std::is_same_v<Fn, op::UnaryFn> ? 1 : 2)));
+  return trees;
+}
+
+}  // namespace
+
+const Tree& tree(op::UnaryFn fn) {
+  static const std::vector<Tree> kTrees = parse_rows<op::UnaryFn, kUnaryCount>();
+  return kTrees[static_cast<std::size_t>(fn)];
+}
+const Tree& tree(op::BinaryFn fn) {
+  static const std::vector<Tree> kTrees = parse_rows<op::BinaryFn, kBinaryCount>();
+  return kTrees[static_cast<std::size_t>(fn)];
+}
+
+bool computes(op::Domain domain, DType dtype) {
+  switch (domain) {
+    case op::Domain::Float: return is_float(dtype);
+    case op::Domain::Number: return dtype != DType::Bool;
+    case op::Domain::Integer: return !is_float(dtype);
+    case op::Domain::Bool: return dtype == DType::Bool;
+    case op::Domain::Any: return true;
+  }
+  return false;
+}
+
+}  // namespace kiln::expr

@@ -1,0 +1,60 @@
+// Writes C++ with a function for each row and type, as printed, for the build to compile and a test to call:
+// `native` with what C++ has, `portable` with no more than what shaders have.
+#include <cstdio>
+
+#include "kiln/ops/expression/print.hpp"
+#include "kiln/ops/expression/rows.hpp"
+#include "tests/ops/expression/operands.hpp"
+#include "tests/ops/expression/portable.hpp"
+
+namespace kiln::expr {
+namespace {
+
+std::string functions_, entries_;
+
+template <class Fn>
+void print_row(Printer& printer, Fn fn, int index, std::string_view set) {
+  constexpr bool kTwo = std::is_same_v<Fn, op::BinaryFn>;
+  for (const DType dtype : kComputed) {
+    // What booleans are computed in has rows of its own.
+    const bool computed =
+        computes(op::domain(fn), dtype) || (op::domain(fn) == op::Domain::Bool && dtype == DType::I32);
+    if (!computed || !supports(printer.dialect(), tree(fn), dtype)) continue;
+    const std::string names[] = {"x", "y"};
+    std::string value = printer.expression(tree(fn), dtype, names);
+    if (tree(fn).root().type == Type::Bool)
+      value = printer.choice(value, printer.literal("1", dtype), printer.literal("0", dtype));
+    const std::string_view type = printer.dialect().type(dtype);
+    const std::string name = text(kTwo ? "binary_" : "unary_", index, "_", short_name(dtype));
+    functions_ += text("void ", name, "(const void* in_x, const void* in_y, void* out, long count) {\n",
+                       "  for (long i = 0; i < count; ++i) {\n    [[maybe_unused]] const ", type, " x = ((const ", type,
+                       "*)in_x)[i];\n",
+                       kTwo ? text("    const ", type, " y = ((const ", type, "*)in_y)[i];\n") : "    (void)in_y;\n",
+                       "    ((", type, "*)out)[i] = ", value, ";\n  }\n}\n");
+    entries_ += text("    {\"", set, "\", ", kTwo ? 2 : 1, ", ", index, ", ", static_cast<int>(dtype), ", ", set,
+                     "::", name, "},\n");
+  }
+}
+
+/// All rows, with the library that they need before them.
+void print_rows(const Dialect& dialect, std::string_view set) {
+  Printer printer(dialect);
+  functions_.clear();
+  for (std::size_t i = 0; i < kUnaryCount; ++i)
+    print_row(printer, static_cast<op::UnaryFn>(i), static_cast<int>(i), set);
+  for (std::size_t i = 0; i < kBinaryCount; ++i)
+    print_row(printer, static_cast<op::BinaryFn>(i), static_cast<int>(i), set);
+  std::printf("namespace %s {\n%s%s}\n", std::string(set).c_str(), printer.library().c_str(), functions_.c_str());
+}
+
+}  // namespace
+}  // namespace kiln::expr
+
+int main() {
+  using namespace kiln::expr;
+  std::printf("#include \"tests/ops/expression/printed.hpp\"\n%s", std::string(kCpp.preamble).c_str());
+  print_rows(kCpp, "native");
+  print_rows(portable(), "portable");
+  std::printf("const kiln::expr::PrintedRow kiln::expr::kPrintedRows[] = {\n%s    {nullptr, 0, 0, 0, nullptr},\n};\n",
+              entries_.c_str());
+}

@@ -1,0 +1,45 @@
+#include "tests/ops/expression/validate.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace kiln::expr {
+namespace {
+
+bool is_installed(const std::string& program) {
+  return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
+}
+
+/// Runs `command FILE` on a file of that ending; its output, if it fails.
+std::string run(const std::string& command, const std::string& ending, const std::string& text) {
+  const auto path = std::filesystem::temp_directory_path() / ("kiln_" + std::to_string(::getpid()) + ending);
+  std::ofstream(path) << text;
+  std::string output;
+  std::FILE* pipe = ::popen((command + " " + path.string() + " 2>&1").c_str(), "r");
+  if (!pipe) return "cannot run " + command;
+  char letters[512];
+  while (const std::size_t count = std::fread(letters, 1, sizeof letters, pipe)) output.append(letters, count);
+  const int status = ::pclose(pipe);
+  std::filesystem::remove(path);
+  if (status == 0) return "";
+  return output.empty() ? "it failed without a word" : output.substr(0, 4000);
+}
+
+}  // namespace
+
+std::string complaints_of_glslang(const std::string& text) {
+  if (!is_installed("glslangValidator")) return kNoValidator;
+  return run("glslangValidator --target-env vulkan1.2 -o /dev/null -S comp", ".comp", text);
+}
+
+std::string complaints_of_wgsl(const std::string& text) {
+  const char* command = std::getenv("KILN_WGSL_VALIDATOR");
+  if (command) return run(command, ".wgsl", text);
+  return is_installed("naga") ? run("naga", ".wgsl", text) : kNoValidator;
+}
+
+}  // namespace kiln::expr

@@ -1,0 +1,14 @@
+// Compilers of shaders, where the machine has them.
+#pragma once
+#include <string>
+
+namespace kiln::expr {
+
+/// What the language's own compiler says of the text: nothing if it takes it, "no validator" where there is none.
+/// GLSL: glslangValidator (Debian's glslang-tools). WGSL: the command in KILN_WGSL_VALIDATOR, which is given a file, or
+/// naga; validate_wgsl.mjs is such a command for Node and npm's package webgpu.
+std::string complaints_of_glslang(const std::string& text);
+std::string complaints_of_wgsl(const std::string& text);
+inline constexpr const char* kNoValidator = "no validator";
+
+}  // namespace kiln::expr
