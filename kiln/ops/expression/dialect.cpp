@@ -72,6 +72,8 @@ constexpr Native kHostNatives[] = {
     {"lowest", kF64, "(-__builtin_inf())"},
     {"highest", kF32, "__builtin_inff()"},
     {"highest", kF64, "__builtin_inf()"},
+    {"bits_of_float", kF64, "__builtin_bit_cast(unsigned int, (float)($0))"},
+    {"from_bits_of_float", kF64, "(double)__builtin_bit_cast(float, $0)"},
     {"bits", kF32, "__builtin_bit_cast(unsigned int, $0)"},
     {"from_bits", kF32, "__builtin_bit_cast(float, $0)"},
     {"multiply_high", kAllNumbers, "(unsigned int)((unsigned long long)($0) * ($1) >> 32)"},
@@ -87,6 +89,8 @@ constexpr Native kCudaNatives[] = {
     {"lowest", kF64, "(-__longlong_as_double(0x7ff0000000000000ll))"},
     {"highest", kF32, "__int_as_float(0x7f800000)"},
     {"highest", kF64, "__longlong_as_double(0x7ff0000000000000ll)"},
+    {"bits_of_float", kF64, "__float_as_uint((float)($0))"},
+    {"from_bits_of_float", kF64, "(double)__uint_as_float($0)"},
     {"bits", kF32, "__float_as_uint($0)"},
     {"from_bits", kF32, "__uint_as_float($0)"},
     {"multiply_high", kAllNumbers, "__umulhi($0, $1)"},
@@ -128,6 +132,8 @@ constexpr Native kGlslNatives[] = {
     {"lowest", kF64, "packDouble2x32(uvec2(0u, 0xfff00000u))"},
     {"highest", kF32, "uintBitsToFloat(0x7f800000u)"},
     {"highest", kF64, "packDouble2x32(uvec2(0u, 0x7ff00000u))"},
+    {"bits_of_float", kF64, "floatBitsToUint(float($0))"},
+    {"from_bits_of_float", kF64, "double(uintBitsToFloat($0))"},
     {"bits", kF32, "floatBitsToUint($0)"},
     {"from_bits", kF32, "uintBitsToFloat($0)"},
     {"sign_bit", kF64, "((unpackDouble2x32($0).y >> 31) != 0u)"},
@@ -163,7 +169,8 @@ constexpr std::string_view kHipPreamble =
     "#include <hip/hip_runtime.h>\n#define KILN_DEVICE static __device__ inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";
 constexpr std::string_view kGlslPreamble =
-    "#version 450\n#extension GL_EXT_shader_explicit_arithmetic_types : require\n";
+    "#version 450\n#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    "#extension GL_EXT_shader_16bit_storage : require\n#extension GL_EXT_shader_8bit_storage : require\n";
 constexpr std::string_view kWgslPreamble = "var<private> kiln_infinity: u32 = 0x7f800000u;\n";
 
 }  // namespace

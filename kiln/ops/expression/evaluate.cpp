@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "kiln/core/convert.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
 
@@ -101,7 +102,14 @@ Table<T> table() {
         {"infinity", [](const Cell<T>*) { return number(Limits::infinity()); }},
         {"nan", [](const Cell<T>*) { return number(Limits::quiet_NaN()); }},
     });
-    if constexpr (sizeof(T) == 4) {
+    if constexpr (sizeof(T) == 8) {
+      result["bits_of_float"] = [](const Cell<T>* in) {
+        return word<T>(std::bit_cast<std::uint32_t>(convert<float>(in[0].number)));
+      };
+      result["from_bits_of_float"] = [](const Cell<T>* in) {
+        return number(static_cast<T>(std::bit_cast<float>(in[0].word)));
+      };
+    } else {
       result["bits"] = [](const Cell<T>* in) { return word<T>(std::bit_cast<std::uint32_t>(in[0].number)); };
       result["from_bits"] = [](const Cell<T>* in) { return number(std::bit_cast<T>(in[0].word)); };
     }

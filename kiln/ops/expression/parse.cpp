@@ -35,7 +35,7 @@ struct Group {
   Numbers numbers;
 };
 constexpr Group kGroups[] = {{"number", kAllNumbers}, {"float", kFloats}, {"integer", kIntegers}, {"signed", kSigned},
-                             {"unsigned", kUnsigned}, {"f64", kF64},      {"f32", kF32}};
+                             {"unsigned", kUnsigned}, {"f64", kF64},      {"f32", kF32},          {"i32", kI32}};
 
 class Parser {
  public:

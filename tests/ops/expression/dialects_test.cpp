@@ -2,9 +2,6 @@
 // dialects differ.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/expression/parse.hpp"
 #include "tests/ops/expression/row_text.hpp"
@@ -12,21 +9,6 @@
 
 namespace kiln::expr {
 namespace {
-
-/// Compares with the file of that name; KILN_STORE_TEXT=1 writes it.
-void expect_stored(const std::string& name, const std::string& text) {
-  const std::string path = std::string(KILN_STORED) + "/" + name;
-  if (std::getenv("KILN_STORE_TEXT")) std::ofstream(path) << text;
-  std::stringstream stored;
-  stored << std::ifstream(path).rdbuf();
-  std::istringstream lines(text);
-  std::string expected, found;
-  for (int line = 1; std::getline(stored, expected); ++line) {
-    ASSERT_TRUE(std::getline(lines, found)) << name << " has more lines";
-    ASSERT_EQ(found, expected) << name << ", line " << line;
-  }
-  EXPECT_FALSE(std::getline(lines, found)) << name << " lacks " << found;
-}
 
 constexpr DType kShown[] = {DType::F32, DType::I32};
 

@@ -1,4 +1,4 @@
-// What the build makes of the text that generate.cpp writes.
+// What the build makes of the text that generate_rows.cpp and generate_programs.cpp write.
 #pragma once
 
 namespace kiln::expr {
@@ -10,5 +10,13 @@ struct PrintedRow {
 };
 /// Ends with one whose set is null.
 extern const PrintedRow kPrintedRows[];
+
+/// The kernels of a random program. Arguments are pointers to each; what is counted comes by itself.
+struct PrintedProgram {
+  void (*cpp)(void* const* arguments, unsigned long long count);
+  void (*cuda)(void* const* arguments, unsigned long long count);
+};
+/// By seed, from 0 to kPrograms - 1.
+extern const PrintedProgram kPrintedPrograms[];
 
 }  // namespace kiln::expr

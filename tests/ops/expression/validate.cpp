@@ -1,11 +1,13 @@
 #include "tests/ops/expression/validate.hpp"
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace kiln::expr {
 namespace {
@@ -40,6 +42,20 @@ std::string complaints_of_wgsl(const std::string& text) {
   const char* command = std::getenv("KILN_WGSL_VALIDATOR");
   if (command) return run(command, ".wgsl", text);
   return is_installed("naga") ? run("naga", ".wgsl", text) : kNoValidator;
+}
+
+void expect_stored(const std::string& name, const std::string& text) {
+  const std::string path = std::string(KILN_STORED) + "/" + name;
+  if (std::getenv("KILN_STORE_TEXT")) std::ofstream(path) << text;
+  std::stringstream stored;
+  stored << std::ifstream(path).rdbuf();
+  std::istringstream lines(text);
+  std::string expected, found;
+  for (int line = 1; std::getline(stored, expected); ++line) {
+    ASSERT_TRUE(std::getline(lines, found)) << name << " has more lines";
+    ASSERT_EQ(found, expected) << name << ", line " << line;
+  }
+  EXPECT_FALSE(std::getline(lines, found)) << name << " lacks " << found;
 }
 
 }  // namespace kiln::expr

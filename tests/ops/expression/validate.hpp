@@ -1,4 +1,4 @@
-// Compilers of shaders, where the machine has them.
+// What printed text is held to: files, and compilers of shaders where the machine has them.
 #pragma once
 #include <string>
 
@@ -10,5 +10,8 @@ namespace kiln::expr {
 std::string complaints_of_glslang(const std::string& text);
 std::string complaints_of_wgsl(const std::string& text);
 inline constexpr const char* kNoValidator = "no validator";
+
+/// Expects the text of the file of that name in stored/; KILN_STORE_TEXT=1 writes it.
+void expect_stored(const std::string& name, const std::string& text);
 
 }  // namespace kiln::expr

@@ -27,6 +27,7 @@ fn multiply_high(a: word, b: word) -> word {  // the upper half of a product: Kn
 
 fn is_nan(x: f32) -> bool = (bits(x) & 0x7fffffff) > 0x7f800000;
 fn is_nan(x: f64) -> bool = x != x;
+fn is_nan(x: integer) -> bool = false;
 fn is_inf(x: f32) -> bool = (bits(x) & 0x7fffffff) == 0x7f800000;
 fn is_inf(x: f64) -> bool = (x == infinity) | (x == -infinity);
 fn is_finite(x: f32) -> bool = (bits(x) & 0x7fffffff) < 0x7f800000;
@@ -80,6 +81,23 @@ fn bits_of_bf16(x: f32) -> word {
 fn from_bits_of_bf16(w: word) -> f32 = from_bits(w << 16);
 fn round_to_f16(x: f32) = from_bits_of_f16(bits_of_f16(x));
 fn round_to_bf16(x: f32) = from_bits_of_bf16(bits_of_bf16(x));
+// The float32 next to a float64, and back; and the one that rounds to halves as x does: its last bit is set where bits
+// were lost.
+fn bits_of_float(x: f64) -> word;
+fn from_bits_of_float(w: word) -> f64;
+fn bits_of_odd_float(x: f64) -> word {
+  let nearest = bits_of_float(x);
+  let back: number = from_bits_of_float(nearest);
+  if ((back == x) | is_nan(x) | ((nearest & 1) == 1)) { return nearest; }
+  if (abs(back) > abs(x)) { return nearest - 1; }
+  return nearest + 1;
+}
+// What is left of a number in the low bits of an int32.
+fn to_i8(x: i32) = (x << 24) >> 24;
+fn to_u8(x: i32) = x & 255;
+fn to_i16(x: i32) = (x << 16) >> 16;
+fn to_u16(x: i32) = x & 65535;
+fn to_bool(x: i32) = select(x != 0, 1, 0);
 // An integer that float32 holds, and that rounds to halves as x does: its last bit is set where bits were lost.
 fn round_to_odd(x: integer) {
   var unit = 1;

@@ -1,0 +1,155 @@
+// The generator and what is drawn with it, evaluated as trees, against random.hpp and the reference kernels.
+#include <gtest/gtest.h>
+
+#include "kiln/core/random.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/expression/draw.hpp"
+#include "kiln/ops/expression/evaluate.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/op.hpp"
+#include "tests/ops/expression/operands.hpp"
+#include "tests/ops/expression/portable.hpp"
+
+namespace kiln::expr {
+namespace {
+
+constexpr std::uint64_t kKey = 0x9876543210abcdef;
+
+PhiloxWords philox_of_trees(const PhiloxWords& counter, std::uint32_t k, std::uint32_t l, const Dialect* dialect) {
+  std::vector<Cell<float>> in;
+  for (const std::uint32_t word : {counter[0], counter[1], counter[2], counter[3], k, l}) in.push_back({0, word});
+  const std::vector<Cell<float>> words = evaluate<float>(*find_function("philox"), in, dialect);
+  return {words[0].word, words[1].word, words[2].word, words[3].word};
+}
+
+std::uint32_t word(std::uint64_t place) {
+  const std::uint64_t block = place / 4;
+  const PhiloxWords counter{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), 0, 0};
+  return philox_of_trees(counter, static_cast<std::uint32_t>(kKey), static_cast<std::uint32_t>(kKey >> 32),
+                         nullptr)[place % 4];
+}
+
+TEST(ExpressionRandom, TurnsAsPhiloxDoes) {
+  // The known answers of the paper's authors (Random123, philox4x32-10).
+  EXPECT_EQ(philox_of_trees({0, 0, 0, 0}, 0, 0, nullptr),
+            (PhiloxWords{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  const std::uint32_t ones = 0xffffffff;
+  EXPECT_EQ(philox_of_trees({ones, ones, ones, ones}, ones, ones, nullptr),
+            (PhiloxWords{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  // With the product of halves that stands for multiply_high.
+  EXPECT_EQ(philox_of_trees({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0, &portable()),
+            (PhiloxWords{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  for (std::uint64_t i = 0; i < 9; ++i) EXPECT_EQ(word(i), random_word(Key{kKey}, i));
+}
+
+template <class T>
+T drawn(op::Distribution distribution, std::uint64_t i, T a, T b, const Dialect* dialect) {
+  const std::uint64_t each = sizeof(T) == 8 && distribution != op::Distribution::Bernoulli ? 2 : 1;
+  const bool normal = distribution == op::Distribution::Normal;
+  const std::uint64_t first = (normal ? i & ~std::uint64_t{1} : i) * each, other = first + each;
+  const Cell<T> in[] = {{.number = a},
+                        {.number = b},
+                        {{}, word(first)},
+                        {{}, word(first + 1)},
+                        {{}, word(other)},
+                        {{}, word(other + 1)},
+                        {{}, static_cast<std::uint32_t>(i % 2)}};
+  return evaluate<T>(*draw(distribution), in, dialect).number;
+}
+
+template <class T>
+void expect_drawn(op::Distribution distribution, double a, double b, double tolerance) {
+  const std::int64_t count = 2000;
+  const TensorData expected = emit(Device::parse("reference"), op::Random{distribution, {count}, dtype_of<T>},
+                                   {Value(static_cast<std::int64_t>(kKey)), Value(a), Value(b)})
+                                  .data();
+  for (const Dialect* dialect : {static_cast<const Dialect*>(nullptr), &portable()})
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T found =
+          drawn<T>(distribution, static_cast<std::uint64_t>(i), static_cast<T>(a), static_cast<T>(b), dialect);
+      ASSERT_LE(distance(found, expected.as<T>()[static_cast<std::size_t>(i)], 1.0), tolerance)
+          << static_cast<int>(distribution) << "[" << i << "]";
+      if (distribution == op::Distribution::Uniform) {
+        ASSERT_TRUE(found >= static_cast<T>(a) && found < static_cast<T>(b));
+      }
+    }
+}
+
+TEST(ExpressionRandom, DrawsWhatTheReferenceDraws) {
+  using op::Distribution;
+  expect_drawn<float>(Distribution::Uniform, 0, 1, 0);
+  expect_drawn<float>(Distribution::Uniform, -3, 2.5, 3e-7);
+  expect_drawn<double>(Distribution::Uniform, -3, 2.5, 0);
+  expect_drawn<float>(Distribution::Normal, 1, 2, 2e-6);
+  expect_drawn<double>(Distribution::Normal, 1, 2, 1e-15);
+  expect_drawn<float>(Distribution::Bernoulli, 0.3, 0, 0);
+  expect_drawn<double>(Distribution::Bernoulli, 0.3, 0, 0);
+  expect_drawn<float>(Distribution::Exponential, 1.5, 0, 1e-6);
+  expect_drawn<double>(Distribution::Exponential, 1.5, 0, 1e-15);
+  EXPECT_EQ(draw(Distribution::Gamma), nullptr);
+}
+
+TEST(ExpressionRandom, StaysBelowTheUpperEnd) {
+  // The largest draw of [0, 1) times a distance that rounds up to the end.
+  const Cell<float> in[] = {{.number = 1.0f}, {.number = 1.0f + 0x1p-22f}, {0, 0xffffffff}, {}, {}, {}, {}};
+  for (const Dialect* dialect : {static_cast<const Dialect*>(nullptr), &portable()})
+    EXPECT_LT(evaluate<float>(*draw(op::Distribution::Uniform), in, dialect).number, 1.0f + 0x1p-22f);
+  const Cell<float> largest[] = {{.number = 1.0f}, {}, {0, 0xffffffff}, {}, {}, {}, {}};
+  EXPECT_GT(evaluate<float>(*draw(op::Distribution::Exponential), largest).number, 0);
+}
+
+TEST(ExpressionRandom, DropsWhatTheReferenceDrops) {
+  const std::int64_t count = 1000;
+  const Value x = arange(1.0, static_cast<double>(count) + 1, 1.0, Device::parse("reference"), DType::F32);
+  const TensorData expected = emit(op::Dropout{}, {x, Value(static_cast<std::int64_t>(kKey)), Value(0.4)}).data();
+  const Drops drops(0.4);
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
+    const Cell<float> in[] = {{.number = static_cast<float>(i + 1)},
+                              {.number = static_cast<float>(drops.scale)},
+                              {0, drops.threshold},
+                              {0, word(i / 2)},
+                              {0, static_cast<std::uint32_t>(i % 2)}};
+    ASSERT_EQ(evaluate<float>(dropout(), in).number, expected.as<float>()[i]) << i;
+  }
+}
+
+/// Halves by the functions of trees, of all kinds of floats.
+TEST(ExpressionHalves, AreRoundedAsTheProcessorRounds) {
+  const auto of = [](std::string_view function, float x) {
+    const Cell<float> in[] = {{.number = x}};
+    return evaluate<float>(*find_function(function), in)[0];
+  };
+  std::mt19937 engine(5);
+  for (int i = 0; i < 40000; ++i) {
+    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(engine()));
+    const float near = std::bit_cast<float>(
+        (std::bit_cast<std::uint32_t>(static_cast<float>(F16::from_bits(static_cast<std::uint16_t>(engine())))) &
+         ~0xfffu) |
+        (engine() % 3 ? 0x1000u : 0u));
+    for (const float value : {x, near}) {
+      ASSERT_EQ(of("bits_of_f16", value).word, F16(value).bits) << shown(value);
+      ASSERT_EQ(of("bits_of_bf16", value).word, BF16(value).bits) << shown(value);
+      ASSERT_TRUE(same(of("round_to_f16", value).number, static_cast<float>(F16(value)))) << shown(value);
+      ASSERT_TRUE(same(of("round_to_bf16", value).number, static_cast<float>(BF16(value)))) << shown(value);
+    }
+  }
+}
+
+TEST(ExpressionHalves, AreRoundedOnceFromIntegersAndDoubles) {
+  std::mt19937_64 engine(6);
+  for (int i = 0; i < 20000; ++i) {
+    const auto x = static_cast<std::int64_t>(engine()) >> engine() % 60;
+    const Cell<std::int64_t> in[] = {{.number = x}};
+    const float odd = static_cast<float>(evaluate<std::int64_t>(*find_function("round_to_odd"), in)[0].number);
+    ASSERT_EQ(BF16(odd).bits, BF16(x).bits) << x;
+    ASSERT_EQ(F16(odd).bits, F16(x).bits) << x;
+    const double wide =
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(engine())), static_cast<int>(engine() % 120) - 100);
+    const Cell<double> number[] = {{.number = wide}};
+    const auto bits = evaluate<double>(*find_function("bits_of_odd_float"), number)[0].word;
+    ASSERT_EQ(bits, std::bit_cast<std::uint32_t>(round_to_odd(wide))) << shown(wide);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::expr
