@@ -6,6 +6,16 @@
 
 namespace kiln::op {
 
+std::vector<Desc> Program::results() const {
+  std::vector<Desc> descs;
+  for (const std::uint16_t step : outputs) descs.push_back({shape, steps[step].dtype});
+  for (const Fold& fold : folds) {
+    descs.push_back({shape, steps[fold.step].dtype});
+    for (int dim = fold.kept; dim < shape.size(); ++dim) descs.back().shape[dim] = 1;
+  }
+  return descs;
+}
+
 Descs Fused::infer(Inputs) const { fail<ArgumentError>("fused: a plan's op is not for emit()"); }
 void Fused::vjp(Backward&) const { fail<ArgumentError>("fused: a plan's op has no gradient"); }
 

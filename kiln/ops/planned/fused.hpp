@@ -1,11 +1,11 @@
 // Elementwise ops grouped into one, so that what lies between them is never stored. Only the planner makes these.
 #pragma once
 #include <array>
-#include <atomic>
 #include <memory>
 #include <type_traits>
 #include <variant>
 
+#include "kiln/core/memo.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
@@ -33,24 +33,16 @@ struct Program {
     DType dtype = DType::F32;  // of the result
   };
 
-  /// What a backend makes of a program, once: instructions, a kernel.
-  struct Made {
-    virtual ~Made() = default;
-  };
+  /// What kernels make of a program, once: T(program), whoever asks.
   template <class T>
   const T& made() const {
-    const Made* known = made_.load(std::memory_order_acquire);
-    if (!known) {
-      const Made* fresh = new T(*this);
-      if (made_.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) known = fresh;
-      else delete fresh;  // another thread was quicker
-    }
-    return static_cast<const T&>(*known);
+    return memo_.get<T>(0, [this] { return T(*this); });
   }
-
-  Program() = default;
-  Program(const Program&) = delete;
-  ~Program() { delete made_.load(std::memory_order_relaxed); }
+  /// The same where it depends on the device too: make(), once for each backend, which is known by its id().
+  template <class T, class Make>
+  const T& made(std::uint64_t backend, Make&& make) const {
+    return memo_.get<T>(backend, make);
+  }
 
   Shape shape;
   SpareVector<DType> inputs;  // the element type that each input is read as: a tensor's own, or what a number becomes
@@ -64,8 +56,11 @@ struct Program {
   SpareVector<std::uint16_t> outputs;  // the steps whose results are results of the call, in order
   SpareVector<Fold> folds;             // what its other results are
 
+  /// Of a call, in order.
+  std::vector<Desc> results() const;
+
  private:
-  mutable std::atomic<const Made*> made_{nullptr};
+  Memo memo_;
 };
 
 /// How many operands an elementwise op takes.

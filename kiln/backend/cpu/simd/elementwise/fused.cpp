@@ -38,7 +38,7 @@ std::vector<std::size_t> last_readers(const op::Program& program) {
 }
 
 /// A program made ready, once.
-struct Prepared final : op::Program::Made {
+struct Prepared {
   explicit Prepared(const op::Program& program)
       : chain(program), last_reader(last_readers(program)), grain(grain_of(program)) {
     if (!chain.runs()) tiles.emplace(program);
