@@ -8,13 +8,11 @@
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/fusion/part.hpp"
 #include "kiln/ops/device.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/fails_with.hpp"
 
 namespace kiln::fusion {
 namespace {
-
-constexpr std::size_t kMostOps = 4096;  // a segment that nobody reads from is run when it is this long
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;  // or the tensors that it keeps alive are this large
 
 /// The same error with another sentence.
 std::exception_ptr with_sentence(const Error& error, const std::string& sentence) {
@@ -47,11 +45,6 @@ std::uint64_t last_uses(Inputs in) {
   return bits;
 }
 
-std::uint64_t next_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 // Whose plan this thread is running: what a kernel asks for meanwhile (a user's own may call tensor functions) is run
 // at once.
 thread_local const Fusion* running = nullptr;
@@ -62,7 +55,8 @@ thread_local const Fusion* running = nullptr;
 struct Fusion::Stream final : RefCounted {
   std::mutex mutex;
   Segment segment;
-  Values in, out;  // of the step under way; kept for their memory
+  std::size_t enough;  // operations, for it to be run although nobody reads
+  Values in, out;      // of the step under way; kept for their memory
   // While the segment runs: which of its values have been made, but may be taken back, and which cannot be.
   std::vector<std::uint32_t> made;
   std::vector<Ref<Failure>> lost;  // by value; empty while there are none
@@ -99,7 +93,7 @@ void Fusion::Stream::pass_on() {
   }
 }
 
-Fusion::Fusion(Ref<Backend> inner) : inner_(std::move(inner)), id_(next_id()) {}
+Fusion::Fusion(Ref<Backend> inner) : Decorator(std::move(inner)), traits_(inner_->fusion_traits()), plans_(traits_) {}
 Fusion::~Fusion() = default;
 
 Fusion::Stream& Fusion::own_stream() {
@@ -110,12 +104,13 @@ Fusion::Stream& Fusion::own_stream() {
   // A thread that ends lets go of its streams; they stay with their Fusion while something waits in them.
   thread_local std::vector<Own> all;
   for (const Own& own : all)
-    if (own.fusion == id_) return *own.stream;
+    if (own.fusion == id()) return *own.stream;
   const std::lock_guard lock(mutex_);
   std::erase_if(streams_, [](const Ref<Stream>& each) { return each->has_one_owner() && each->segment.empty(); });
   std::erase_if(all, [](const Own& own) { return own.stream->has_one_owner(); });  // of a Fusion that is gone
   streams_.push_back(make_ref<Stream>());
-  all.push_back({id_, streams_.back()});
+  streams_.back()->enough = first_ops();
+  all.push_back({id(), streams_.back()});
   return *streams_.back();
 }
 
@@ -130,7 +125,7 @@ void Fusion::run(const op::Op& op, Call call) {
       wait_for(value);
       throw_if_failed(value);
     }
-    return inner_->run(op, call);
+    return run_or_expand(*inner_, op, call);
   }
   Stream& stream = own_stream();
   Segment& segment = stream.segment;
@@ -149,7 +144,9 @@ void Fusion::run(const op::Op& op, Call call) {
   }
   segment.append(op, call);
   if (scope) segment.guard(*scope);
-  if (segment.size() >= kMostOps || segment.bytes() >= kMostBytes) run_segment(stream);
+  if (segment.size() < stream.enough && segment.bytes() < traits_.most_bytes) return;
+  run_segment(stream);
+  stream.enough = std::min(2 * stream.enough, traits_.most_ops);
 }
 
 /// Runs the segment that a value waits in, whosever it is.
@@ -163,23 +160,31 @@ void Fusion::wait_for(const Value& value) {
   }
 }
 
-void Fusion::throw_if_failed(const Value& value) {
-  const Ref<Failure> failure = failed_ ? failure_of(value.node()) : nullptr;
-  if (!failure) return;
-  {
-    const std::lock_guard lock(mutex_);
-    error_ = nullptr;
-  }
-  std::rethrow_exception(failure->error);
+/// Somebody looks at what the device has done: from here on it is to have work early again.
+void Fusion::start_anew() {
+  if (!traits_.first_ops || running == this) return;
+  Stream& stream = own_stream();
+  const std::lock_guard lock(stream.mutex);
+  stream.enough = traits_.first_ops;
 }
 
 TensorData Fusion::download(const Value& value) {
+  start_anew();
   wait_for(value);
   throw_if_failed(value);
   return inner_->download(value);
 }
 
+Ref<PendingRead> Fusion::start_read(Inputs values) {
+  start_anew();
+  for (const Value& value : values) wait_for(value);
+  for (const Value& value : values)
+    if (Ref<Failure> failure = failure_of(value.node())) return failed_read(std::move(failure));
+  return inner_->start_read(values);
+}
+
 void Fusion::run_pending(Inputs values) {
+  start_anew();
   for (const Value& value : values) wait_for(value);
   for (const Value& value : values) throw_if_failed(value);
   inner_->run_pending(values);
@@ -187,17 +192,19 @@ void Fusion::run_pending(Inputs values) {
 
 Backend::State Fusion::state(const Value& value) const {
   if (pending_in(value)) return State::Waiting;
-  return failed_ && failure_of(value.node()) ? State::Failed : inner_->state(value);
+  return failure_of(value.node()) ? State::Failed : inner_->state(value);
 }
 
 void Fusion::flush() {
   if (running == this) return;
+  start_anew();
   Stream& stream = own_stream();
   const std::lock_guard lock(stream.mutex);
   run_segment(stream);
 }
 
 void Fusion::sync() {
+  start_anew();
   if (running != this) {
     for (const Ref<Stream>& stream : streams()) {
       const std::lock_guard lock(stream->mutex);
@@ -206,7 +213,8 @@ void Fusion::sync() {
   }
   inner_->sync();
   const std::lock_guard lock(mutex_);
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  const Ref<Failure> failure = std::exchange(failure_, nullptr);
+  if (failure && !failure->told) throw_failure(*failure);
 }
 
 Fusion::Statistics Fusion::statistics() const {
@@ -239,6 +247,7 @@ void Fusion::run_plan(Stream& stream) {
   Segment& segment = stream.segment;
   segment.close();
   const CalledAs nobody(nullptr);
+  const FailsWith nothing(nullptr);
   const auto [plan, fresh] = plans_.find_or_make(segment);
   {
     const std::lock_guard lock(mutex_);
@@ -251,9 +260,8 @@ void Fusion::run_plan(Stream& stream) {
                  describe(*plan, segment).c_str());
   for (const ConstantFold& constant_fold : plan->constant_folds)
     segment.add_number(constant_fold.of(segment.numbers()));
-  if (failed_)
-    for (std::uint32_t i = 0; i < segment.values().size(); ++i)
-      if (const Ref<Failure> failure = failure_of(segment.values()[i])) stream.lose(i, failure);
+  for (std::uint32_t i = 0; i < segment.values().size(); ++i)
+    if (const Ref<Failure> failure = failure_of(segment.values()[i])) stream.lose(i, failure);
   if (std::ranges::any_of(segment.guards(), [](const Segment::Guard& guard) { return bool(guard.failure); }))
     stream.lost.resize(segment.values().size());
   for (const Plan::Step& step : plan->steps) {
@@ -272,7 +280,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   for (const Reference operand : step.in) {
     if (operand.is_value()) {
       in.emplace_back(values[operand.index()]);
-      if (failed_ && !failure) failure = failure_of(values[operand.index()]);
+      if (!failure) failure = failure_of(values[operand.index()]);
     } else {
       in.push_back(operand.is_number() ? Value(segment.numbers()[operand.index()]) : Value());
     }
@@ -283,7 +291,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   std::exception_ptr error;
   if (!failure) {
     try {
-      inner_->run(step.op, {in, out, last_uses(in)});
+      run_or_expand(*inner_, step.op, {in, out, last_uses(in)});
     } catch (const Error& wrong) {
       error = with_sentence(wrong, segment.placed(step.entry, wrong.message()));
     } catch (...) { error = std::current_exception(); }
@@ -322,10 +330,10 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const std::except
 }
 
 Ref<Failure> Fusion::note(std::exception_ptr error) {
-  failed_ = true;
+  const auto failure = make_ref<Failure>(std::move(error));
   const std::lock_guard lock(mutex_);
-  if (!error_) error_ = error;
-  return make_ref<Failure>(std::move(error));
+  if (!failure_ || failure_->told) failure_ = failure;
+  return failure;
 }
 
 /// Lets others see what has been made since the last time.

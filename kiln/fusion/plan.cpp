@@ -6,18 +6,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "kiln/fusion/blocks.hpp"
-#include "kiln/fusion/epilogues.hpp"
-#include "kiln/fusion/horizontal.hpp"
+#include "kiln/fusion/passes/blocks.hpp"
+#include "kiln/fusion/passes/epilogues.hpp"
+#include "kiln/fusion/passes/horizontal.hpp"
 #include "kiln/fusion/simplification.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
-
-constexpr std::size_t kMostInputs = 24;     // tensors that one kernel reads at once
-constexpr std::size_t kMostSteps = 4096;    // of one kernel
-constexpr std::int64_t kLeastFolded = 128;  // elements; for fewer, kernels would go in steps too small
 
 std::optional<op::Elementwise> elementwise(const op::Op& op) {
   return op::visit(op, []<class T>(const T& o) -> std::optional<op::Elementwise> {
@@ -27,19 +23,20 @@ std::optional<op::Elementwise> elementwise(const op::Op& op) {
 }
 
 /// How many leading dimensions a reduction over all others keeps; nothing where it is not one that kernels do at the end.
-std::optional<int> kept_by(const op::Reduce& op, const Desc& operand) {
+std::optional<int> kept_by(const op::Reduce& op, const Desc& operand, const FusionTraits::Groups& traits) {
   const int kept = operand.shape.size() - op.dims.size();
-  const bool known = op.fn == op::ReduceFn::Sum || op.fn == op::ReduceFn::Mean || op.fn == op::ReduceFn::Max ||
-                     op.fn == op::ReduceFn::Min;
-  if (!known || operand.dtype != DType::F32 || op.dims.empty() || op.dims[0] != kept) return std::nullopt;
-  if (numel(Shape(operand.shape.begin() + kept, operand.shape.end())) < kLeastFolded) return std::nullopt;
+  const auto has = [](const auto& list, auto each) { return std::ranges::find(list, each) != list.end(); };
+  if (!has(traits.reductions, op.fn) || !has(traits.reduced_types, operand.dtype)) return std::nullopt;
+  if (op.dims.empty() || op.dims[0] != kept) return std::nullopt;
+  if (numel(Shape(operand.shape.begin() + kept, operand.shape.end())) < traits.least_reduced) return std::nullopt;
   return kept;
 }
 
 class Planner {
  public:
-  explicit Planner(const Segment& segment)
+  Planner(const Segment& segment, const FusionTraits& traits)
       : segment_(segment),
+        traits_(traits),
         simplified_(segment),
         needed_(segment.values().size()),
         group_of_(segment.values().size(), kNone),
@@ -53,7 +50,7 @@ class Planner {
     for (std::uint32_t i = 0; i < simplified_.size(); ++i) {
       const Segment::Entry& entry = simplified_.entries()[i];
       if (!is_needed(entry)) continue;
-      if (elementwise(entry.op)) {
+      if (traits_.groups && elementwise(entry.op)) {
         join(i);
       } else if (!fold(i)) {
         for (const Reference operand : simplified_.operands(entry)) settle(operand);
@@ -63,9 +60,9 @@ class Planner {
       }
     }
     close_all();
-    join_epilogues(plan_, segment_);
-    group_into_blocks(plan_, segment_);
-    fuse_horizontally(plan_, segment_);
+    if (traits_.epilogues) join_epilogues(plan_, segment_, *traits_.epilogues);
+    if (traits_.blocks) group_into_blocks(plan_, segment_, *traits_.blocks);
+    if (traits_.horizontal) fuse_horizontally(plan_, segment_, *traits_.horizontal);
     note_releases();
     plan_.constant_folds = simplified_.constant_folds();
     return std::move(plan_);
@@ -150,7 +147,7 @@ class Planner {
     const Reference operand = simplified_.operands(entry)[0];
     const std::size_t index = open_group(operand);
     if (index == kNone || folded_[operand.index()]) return false;
-    const std::optional<int> kept = kept_by(*reduce, desc(operand.index()));
+    const std::optional<int> kept = kept_by(*reduce, desc(operand.index()), *traits_.groups);
     Group& group = groups_[index];
     if (!kept || (!group.folds.empty() && group.kept != *kept)) return false;
     group.kept = *kept;
@@ -163,13 +160,14 @@ class Planner {
 
   /// For one more operation, or for all of another group?
   bool has_room(std::size_t group) const {
-    return groups_[group].entries.size() < kMostSteps && groups_[group].inputs.size() + 2 < kMostInputs;
+    return groups_[group].entries.size() < traits_.groups->most_steps &&
+           groups_[group].inputs.size() + 2 < traits_.groups->most_inputs;
   }
   bool has_room(std::size_t one, std::size_t other) const {
     if (!groups_[one].folds.empty() && !groups_[other].folds.empty() && groups_[one].kept != groups_[other].kept)
       return false;
-    return groups_[one].entries.size() + groups_[other].entries.size() < kMostSteps &&
-           groups_[one].inputs.size() + groups_[other].inputs.size() + 2 < kMostInputs;
+    return groups_[one].entries.size() + groups_[other].entries.size() < traits_.groups->most_steps &&
+           groups_[one].inputs.size() + groups_[other].inputs.size() + 2 < traits_.groups->most_inputs;
   }
 
   void merge(std::size_t from, std::size_t into) {
@@ -291,6 +289,7 @@ class Planner {
   }
 
   const Segment& segment_;
+  const FusionTraits& traits_;
   const Simplification simplified_;
   std::vector<bool> needed_;
   std::vector<std::size_t> group_of_;
@@ -303,7 +302,7 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Segment& segment) { return Planner(segment).make(); }
+Plan make_plan(const Segment& segment, const FusionTraits& traits) { return Planner(segment, traits).make(); }
 
 namespace {
 

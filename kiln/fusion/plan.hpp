@@ -27,8 +27,8 @@ struct Plan : RefCounted {
   std::vector<ConstantFold> constant_folds;  // of numbers that follow the segment's own, in order
 };
 
-/// Drops what nobody will see and groups elementwise operations into op::Fused.
-Plan make_plan(const Segment& segment);
+/// Drops what nobody will see, and makes of the rest what `traits` say that the device has kernels for.
+Plan make_plan(const Segment& segment, const FusionTraits& traits);
 
 /// A few readable lines: each step with what it is made of.
 std::string describe(const Plan& plan, const Segment& segment);

@@ -8,10 +8,12 @@
 
 namespace kiln::fusion {
 
-/// Any number of threads may ask.
+/// All plans are for one device, so that its traits are no part of their keys. Any number of threads may ask.
 class PlanCache {
  public:
   static constexpr std::size_t kCapacity = 256;
+
+  explicit PlanCache(const FusionTraits& traits) : traits_(traits) {}
 
   /// The plan for a closed segment, and whether it is new.
   std::pair<Ref<const Plan>, bool> find_or_make(const Segment& segment);
@@ -22,6 +24,7 @@ class PlanCache {
     Ref<const Plan> plan;
     std::vector<op::Op> named;  // whose addresses are in the key: while it is known, nothing else has them
   };
+  const FusionTraits& traits_;
   std::mutex mutex_;
   std::list<Entry> plans_;  // the one used last is first
   std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;

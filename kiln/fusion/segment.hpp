@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "kiln/core/error/trace.hpp"
-#include "kiln/fusion/failure.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/fails_with.hpp"
+#include "kiln/ops/failure.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln::fusion {

@@ -75,7 +75,6 @@ void Device::set_memory_limit(std::int64_t bytes) const {
 }
 void Device::reset_memory_peak() const { backend().reset_memory_peak(); }
 void Device::release_memory() const { backend().release_memory(); }
-void Backend::set_memory_limit(std::int64_t) { fail<DeviceError>(name(), " has no memory that can be limited"); }
 std::string Device::name() const { return backend_ ? backend_->name() : "none"; }
 
 Backend& Device::backend() const {
@@ -83,6 +82,10 @@ Backend& Device::backend() const {
   return *backend_;
 }
 
+std::uint64_t Backend::next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
 Key Backend::next_key() {
   return KeyScope::next([this] { return Key{seed_}.split(drawn_++); });
 }

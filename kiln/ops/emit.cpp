@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/record.hpp"
 #include "kiln/ops/scope.hpp"
 
@@ -28,26 +29,15 @@ const Device& common_device(const op::Op& op, Inputs in) {
   return *device;
 }
 
-// An op whose backend has no kernel for it is run as what it is made of; the tape still sees the op itself.
-void run_expansion(const op::Op& op, Call call) {
-  const NoGrad pause;
-  const Autocast off(DType::F32);
-  op::visit(op, [&]<class T>(const T& o) {
-    if constexpr (op::Composite<T>) {
-      const Values results = o.expand(call.in);
-      KILN_CHECK(results.size() == call.out.size());
-      for (std::size_t i = 0; i < results.size(); ++i) call.out[i] = results[i].detach();
-    } else {
-      fail<DeviceError>(T::kName, ": this device has no kernel for it");
-    }
-  });
-}
-
 void execute(const Device& device, const op::Op& op, Inputs in, const Descs& descs, std::span<Value> out) {
   for (int i = 0; i < descs.size(); ++i) out[static_cast<std::size_t>(i)] = Value(make_ref<Node>(descs[i], device));
   Backend& backend = device.backend();
-  if (backend.has_kernel(op)) backend.run(op, {in, out});
-  else run_expansion(op, {in, out});
+  if (backend.has_kernel(op)) {
+    backend.run(op, {in, out});
+  } else {  // the tape still sees the op itself
+    const Values results = expansion(op, in, out);
+    for (std::size_t i = 0; i < results.size(); ++i) out[i] = results[i].detach();
+  }
 
   bool tracked = false;
   for (const Value& value : in) tracked |= value.tracked();

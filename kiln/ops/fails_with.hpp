@@ -12,6 +12,8 @@ namespace kiln {
 class FailsWith {
  public:
   explicit FailsWith(Inputs causes);
+  /// None of the scopes around it counts: for who runs meanwhile what was asked for at another time.
+  explicit FailsWith(std::nullptr_t);
   ~FailsWith();
   FailsWith(const FailsWith&) = delete;
   FailsWith& operator=(const FailsWith&) = delete;
@@ -27,6 +29,7 @@ class FailsWith {
   Inputs causes_;
   std::uint64_t id_;
   const FailsWith* outer_;
+  const FailsWith* before_;
 };
 
 }  // namespace kiln

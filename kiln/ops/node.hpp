@@ -17,8 +17,16 @@ struct Desc {
 /// Up to three results; most ops have one.
 using Descs = InlineList<Desc, 3>;
 
-/// Memory (or a promise of it) of one backend; shared by a value and its views.
-class Storage : public RefCounted {};
+struct Failure;  // ops/failure.hpp
+
+/// Memory (or a promise of it) of one backend; shared by a value and its views. Threads may ask at any time.
+class Storage : public RefCounted {
+ public:
+  /// Is nothing left to wait for? False while a device that runs by itself still makes the contents.
+  virtual bool ready() const { return true; }
+  /// Why there are no contents and never will be; null where nothing is known to have gone wrong. Stays with the storage.
+  virtual Failure* failure() { return nullptr; }
+};
 
 /// Where a backend that runs calls later has noted a value: its own business. Threads may look at it at any time; a
 /// copy of the value is another value.

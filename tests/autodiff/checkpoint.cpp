@@ -13,6 +13,7 @@
 #include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/op.hpp"
 
+#include "tests/support/forwarding.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
@@ -20,37 +21,30 @@ namespace {
 
 /// Notes how often each op runs, and how many bytes are in use at most after any of them: to be asked of the reference,
 /// which runs each at once, in its results alone.
-class Meter : public Backend {
+class Meter final : public test::Forwarding {
  public:
-  explicit Meter(Device inner) : inner_(std::move(inner)) {}
+  using Forwarding::Forwarding;
   std::string name() const override { return "meter"; }
   void run(const op::Op& op, Call call) override {
-    inner_.backend().run(op, call);
+    inner_->run(op, call);
     ++runs_[std::string(op::spoken_name(op))];
-    most_ = std::max(most_, inner_.backend().memory().in_use);
+    most_ = std::max(most_, inner_->memory().in_use);
   }
-  bool has_kernel(const op::Op& op) const override { return inner_.backend().has_kernel(op); }
-  Ref<Node> upload(TensorData data, const Device& device) override {
-    return inner_.backend().upload(std::move(data), device);
-  }
-  TensorData download(const Value& value) override { return inner_.backend().download(value); }
-  void sync() override {}
 
   void reset() {
     runs_.clear();
-    most_ = before_ = inner_.backend().memory().in_use;
+    most_ = before_ = inner_->memory().in_use;
   }
   std::int64_t most() const { return most_ - before_; }
   int runs(const std::string& op) const { return runs_.contains(op) ? runs_.at(op) : 0; }
 
  private:
-  Device inner_;
   std::map<std::string, int> runs_;
   std::int64_t most_ = 0, before_ = 0;
 };
 
 struct Metered {
-  explicit Metered(const char* inner = "reference") : meter(make_ref<Meter>(Device::parse(inner))) {}
+  explicit Metered(const char* inner = "reference") : meter(make_ref<Meter>(Device::parse(inner).handle())) {}
   Ref<Meter> meter;
   Device device{meter, true};
 };

@@ -4,6 +4,7 @@
 
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/functions.hpp"
+#include "tests/support/forwarding.hpp"
 
 namespace kiln::test {
 
@@ -11,25 +12,15 @@ namespace kiln::test {
 inline const bool kPlain = setenv("KILN_FUSION", "0", 1) == 0;
 
 /// Passes everything on and counts the operations.
-class Counting final : public Backend {
+class Counting final : public Forwarding {
  public:
   std::string name() const override { return "counting"; }
   void run(const op::Op& op, Call call) override {
     ++runs;
-    inner_.backend().run(op, call);
+    inner_->run(op, call);
   }
-  bool has_kernel(const op::Op& op) const override { return inner_.backend().has_kernel(op); }
-  Ref<Node> upload(TensorData data, const Device& device) override {
-    return inner_.backend().upload(std::move(data), device);
-  }
-  TensorData download(const Value& value) override { return inner_.backend().download(value); }
-  void sync() override {}
-  MemoryStatistics memory() const override { return inner_.backend().memory(); }
 
   std::atomic<int> runs = 0;
-
- private:
-  const Device inner_ = Device::cpu();
 };
 
 struct FusedDevice {

@@ -8,22 +8,16 @@
 #include "kiln/ops/op.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
+#include "tests/support/forwarding.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
 /// A processor whose data arrive when the test says so.
-class Slow : public Backend {
+class Slow final : public test::Forwarding {
  public:
   std::string name() const override { return "slow"; }
-  void run(const op::Op& op, Call call) override { inner_.backend().run(op, call); }
-  bool has_kernel(const op::Op& op) const override { return inner_.backend().has_kernel(op); }
-  Ref<Node> upload(TensorData data, const Device& device) override {
-    return inner_.backend().upload(std::move(data), device);
-  }
-  TensorData download(const Value& value) override { return inner_.backend().download(value); }
-  void sync() override {}
   Ref<PendingRead> start_read(Inputs values) override {
     ++reads;
     last = make_ref<Pending>();
@@ -48,9 +42,6 @@ class Slow : public Backend {
   };
   int reads = 0;
   Ref<Pending> last;
-
- private:
-  Device inner_ = Device::cpu();
 };
 
 struct Fixture {

@@ -5,6 +5,7 @@
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/ops/checkpointing.hpp"
 #include "kiln/ops/fails_with.hpp"
+#include "kiln/ops/leaf_backend.hpp"
 #include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/record.hpp"
 
@@ -17,7 +18,8 @@ struct Promise : Storage {
   std::int32_t id;
 };
 
-class Recording : public Backend {
+/// Runs nothing: its values are its own, and what it asks of the device that it stands for it asks by name.
+class Recording final : public LeafBackend {
  public:
   explicit Recording(const Device& inner) : inner_(inner.inner()) {
     body_.device = inner_;

@@ -7,8 +7,7 @@
 #include "kiln/backend/cpu/memory/shortage.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
-#include "kiln/ops/autocast.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/expand.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -28,7 +27,7 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
     if (kernels.run(op, call)) return;
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (std::is_same_v<T, op::Custom>) {
-      if (!o.op->run(name_, call)) run_expansion(op, call);
+      if (!o.op->run(name_, call)) run_expansion(*this, op, call);
     } else if constexpr (std::is_same_v<T, op::Epilogue>) {
       run_epilogue(o, call);
     } else if constexpr (std::is_same_v<T, op::Blocked>) {
@@ -36,7 +35,7 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
     } else if constexpr (std::is_same_v<T, op::Horizontal>) {
       run_together(*o.parts, call);
     } else if constexpr (op::Composite<T>) {
-      run_expansion(op, call);
+      run_expansion(*this, op, call);
     } else {
       reference::run(o, call);
     }
@@ -50,34 +49,6 @@ bool Cpu::has_kernel(const op::Op& op) const {
       return std::any_of(fast_.begin(), fast_.end(), [&](const FastKernels& kernels) { return kernels.has(op); });
     else return true;
   });
-}
-
-// The operands may name a decorator of this backend as their device. The expansion must not go through that one
-// again, so its operands are handles that name this backend.
-void Cpu::run_expansion(const op::Op& op, Call call) {
-  const NoGrad pause;
-  const Autocast off(DType::F32);
-  const Device here{Ref<Backend>(this)};
-  Values in(call.in.begin(), call.in.end());
-  for (Value& value : in) {
-    if (!value.node()) continue;
-    const Value operand = value;
-    value = Value(make_ref<Node>(operand.node()->desc, here));
-    alias(value, operand, operand.node()->strides, operand.node()->offset);
-  }
-  const Values results = op::visit(op, [&]<class T>(const T& o) -> Values {
-    if constexpr (op::Composite<T>) return o.expand(in);
-    else return {};
-  });
-  const std::string_view name = op::name(op);
-  require<ArgumentError>(results.size() == call.out.size(), name, ": expand gives ", results.size(), " results, infer ",
-                         call.out.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const Ref<Node>& made = results[i].node();
-    require<ShapeError>(made && made->desc == call.out[i].node()->desc, name, ": expand gives ", results[i],
-                        " where infer says ", call.out[i]);
-    alias(call.out[i], results[i], made->strides, made->offset);
-  }
 }
 
 Ref<Node> Cpu::upload(TensorData data, const Device& device) {

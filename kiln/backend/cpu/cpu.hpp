@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/fast.hpp"
+#include "kiln/ops/leaf_backend.hpp"
 
 namespace kiln::op {
 struct Epilogue;
@@ -12,7 +13,7 @@ struct Sequence;
 
 namespace kiln::cpu {
 
-class Cpu : public Backend {
+class Cpu : public LeafBackend {
  public:
   /// Tries `fast` in this order. With none of them it is the oracle that other backends are compared with.
   Cpu(std::string_view name, std::vector<FastKernels> fast) : name_(name), fast_(std::move(fast)) {}
@@ -27,13 +28,13 @@ class Cpu : public Backend {
   void set_memory_limit(std::int64_t bytes) override;
   void reset_memory_peak() override;
   void release_memory() override;
+  FusionTraits fusion_traits() const override;
 
  private:
   void run_kernel(const op::Op& op, Call call);
   void run_epilogue(const op::Epilogue& op, Call call);
   void run_blocked(const op::Sequence& sequence, Call call);
   void run_together(const op::Parts& parts, Call call);
-  void run_expansion(const op::Op& op, Call call);
 
   std::string name_;
   std::vector<FastKernels> fast_;

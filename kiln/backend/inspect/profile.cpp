@@ -1,6 +1,7 @@
 // The decorator that times.
 #include "kiln/backend/inspect/profile.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "kiln/backend/inspect/profiled.hpp"
@@ -53,6 +54,40 @@ TensorData Profiled::download(const Value& value) {
   TensorData data = inner_->download(value);
   log_->add_copy("read", value.node()->desc, watch.stop(), inner_->memory());
   return data;
+}
+
+namespace {
+
+class TimedRead final : public PendingRead {
+ public:
+  TimedRead(Ref<PendingRead> inner, std::vector<Desc> descs, std::shared_ptr<ProfileLog> log, Ref<Backend> device)
+      : inner_(std::move(inner)), descs_(std::move(descs)), log_(std::move(log)), device_(std::move(device)) {}
+  bool ready() const override { return inner_->ready(); }
+  void notify(Wakeup then) override { inner_->notify(then); }
+  std::vector<TensorData> wait() override {
+    Stopwatch watch;
+    std::vector<TensorData> data = inner_->wait();
+    ProfileLog::Timing each = watch.stop();
+    const auto count = static_cast<int>(std::max<std::size_t>(1, descs_.size()));
+    each.took /= count;
+    each.own /= count;
+    for (const Desc& desc : descs_) log_->add_copy("read", desc, each, device_->memory());
+    return data;
+  }
+
+ private:
+  const Ref<PendingRead> inner_;
+  const std::vector<Desc> descs_;
+  const std::shared_ptr<ProfileLog> log_;
+  const Ref<Backend> device_;
+};
+
+}  // namespace
+
+Ref<PendingRead> Profiled::start_read(Inputs values) {
+  std::vector<Desc> descs;
+  for (const Value& value : values) descs.push_back(value.node()->desc);
+  return make_ref<TimedRead>(inner_->start_read(values), std::move(descs), log_, inner_);
 }
 
 Profile::Profile(const Device& device, const ProfileOptions& options) : log_(std::make_shared<ProfileLog>(options)) {

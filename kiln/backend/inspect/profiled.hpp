@@ -1,7 +1,7 @@
 // The backend behind Profile::device().
 #pragma once
-#include "kiln/backend/inspect/decorator.hpp"
 #include "kiln/backend/inspect/profile_log.hpp"
+#include "kiln/ops/decorator.hpp"
 
 namespace kiln {
 
@@ -12,6 +12,8 @@ class Profiled final : public Decorator {
   void run(const op::Op& op, Call call) override;
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override;
+  /// What is waited for counts, when it is waited for.
+  Ref<PendingRead> start_read(Inputs values) override;
   Ref<Backend> with_core(Wrap wrap) override { return make_ref<Profiled>(inner_->with_core(wrap), log_); }
 
  private:

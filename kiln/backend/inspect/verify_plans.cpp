@@ -94,11 +94,46 @@ Ref<Node> VerifiedPlans::upload(TensorData data, const Device& device) {
 TensorData VerifiedPlans::download(const Value& value) {
   const Both both = read(value);
   TensorData data = inner_->download(both.fused);
+  compare_read(both.name);
+  return data;
+}
+
+/// All that the thread has asked for, and what it has read of another's.
+void VerifiedPlans::compare_read(const Name& name) {
   inner_->flush();
   const std::thread::id self = std::this_thread::get_id();
   compare_from({self, 0}, &self);
-  if (both.name.first != self) compare(both.name);
-  return data;
+  if (name.first != self) compare(name);
+}
+
+/// Compares when it is waited for.
+class VerifiedPlans::ComparedRead final : public PendingRead {
+ public:
+  ComparedRead(Ref<PendingRead> inner, Ref<VerifiedPlans> home, std::vector<Name> names)
+      : inner_(std::move(inner)), home_(std::move(home)), names_(std::move(names)) {}
+  bool ready() const override { return inner_->ready(); }
+  void notify(Wakeup then) override { inner_->notify(then); }
+  std::vector<TensorData> wait() override {
+    std::vector<TensorData> data = inner_->wait();
+    for (const Name& name : names_) home_->compare_read(name);
+    return data;
+  }
+
+ private:
+  const Ref<PendingRead> inner_;
+  const Ref<VerifiedPlans> home_;
+  const std::vector<Name> names_;
+};
+
+Ref<PendingRead> VerifiedPlans::start_read(Inputs values) {
+  Values fused;
+  std::vector<Name> names;
+  for (const Value& value : values) {
+    Both both = read(value);
+    fused.push_back(std::move(both.fused));
+    names.push_back(both.name);
+  }
+  return make_ref<ComparedRead>(inner_->start_read(fused), Ref<VerifiedPlans>(this), std::move(names));
 }
 
 void VerifiedPlans::run_pending(Inputs values) {

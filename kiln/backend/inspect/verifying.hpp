@@ -6,8 +6,8 @@
 #include <mutex>
 #include <thread>
 
-#include "kiln/backend/inspect/decorator.hpp"
 #include "kiln/backend/inspect/verify.hpp"
+#include "kiln/ops/decorator.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln {
@@ -32,8 +32,7 @@ struct Comparison {
 /// operands.
 class VerifiedKernels final : public Decorator {
  public:
-  VerifiedKernels(Ref<Backend> inner, Comparison comparison)
-      : Decorator(std::move(inner)), comparison_(std::move(comparison)) {}
+  VerifiedKernels(Ref<Backend> inner, Comparison comparison);
 
   void run(const op::Op& op, Call call) override;
   Ref<Backend> with_core(Wrap wrap) override { return make_ref<VerifiedKernels>(inner_->with_core(wrap), comparison_); }
@@ -44,6 +43,7 @@ class VerifiedKernels final : public Decorator {
   std::string first_wrong_step(const op::Fused& fused, Inputs in);
 
   const Comparison comparison_;
+  const Device one_by_one_;  // what is compared with, which runs the steps of planned ops by themselves
 };
 
 /// Wraps a backend that runs operations later and others than it was given, and runs them one by one as well, on
@@ -57,6 +57,7 @@ class VerifiedPlans final : public Decorator {
   void run(const op::Op& op, Call call) override;
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override;
+  Ref<PendingRead> start_read(Inputs values) override;
   bool accepts(const Device&) const override { return false; }
   void run_pending(Inputs values) override;
   State state(const Value& value) const override;
@@ -66,10 +67,12 @@ class VerifiedPlans final : public Decorator {
  private:
   struct Both;
   struct Twins;
+  class ComparedRead;
   using Name = std::pair<std::thread::id, std::int64_t>;  // who asked for a value, and its age
   Ref<Storage> twins(Value fused, Value plain, std::optional<DType> rounded, std::string made_by);
   Both read(const Value& value) const;
   void compare(const Name& name);
+  void compare_read(const Name& name);
   void compare_from(Name first, const std::thread::id* only);
 
   const Ref<Backend> plain_;

@@ -1,6 +1,6 @@
 #include "kiln/ops/planned/blocked.hpp"
 
-#include "kiln/ops/emit.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::op {
@@ -14,9 +14,7 @@ Values Blocked::expand(Inputs in) const {
     Values operands;
     for (const Sequence::Operand from : step.in)
       operands.push_back(from.from == Sequence::Operand::Input ? in[from.index] : results[from.index]);
-    const auto* fused = std::get_if<Fused>(&step.whole.is);
-    for (Value& result : fused ? fused->expand(operands) : emit_all(step.whole, operands))
-      results.push_back(std::move(result));
+    for (Value& result : emit_part(step.whole, operands)) results.push_back(std::move(result));
   }
   Values outputs;
   for (const std::uint16_t output : sequence->outputs) outputs.push_back(results[output]);

@@ -1,6 +1,8 @@
 #include "kiln/ops/planned/epilogue.hpp"
 
 #include "kiln/ops/emit.hpp"
+#include "kiln/ops/expand.hpp"
+#include "kiln/ops/op.hpp"
 #include "kiln/ops/view/view_ops.hpp"
 
 namespace kiln::op {
@@ -18,7 +20,7 @@ SpareValues Epilogue::inputs(Inputs in, const Value& value) const {
 
 Values Epilogue::expand(Inputs in) const {
   const Value value = std::visit([&](const auto& op) { return emit(op, in.first(operands)); }, product);
-  return Fused{program}.expand(inputs(in, emit(Reshape{program->shape}, {value})));
+  return emit_part(Fused{program}, inputs(in, emit(Reshape{program->shape}, {value})));
 }
 
 double Epilogue::flops(Inputs in, Inputs out) const {

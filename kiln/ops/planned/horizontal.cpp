@@ -1,6 +1,6 @@
 #include "kiln/ops/planned/horizontal.hpp"
 
-#include "kiln/ops/emit.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::op {
@@ -12,9 +12,7 @@ Values Horizontal::expand(Inputs in) const {
   Values results;
   for (const Parts::Part& part : parts->all) {
     const Inputs operands = in.subspan(part.operands.first, part.operands.count);
-    const auto* fused = std::get_if<Fused>(&part.op.is);
-    for (Value& result : fused ? fused->expand(operands) : emit_all(part.op, operands))
-      results.push_back(std::move(result));
+    for (Value& result : emit_part(part.op, operands)) results.push_back(std::move(result));
   }
   return results;
 }

@@ -68,7 +68,7 @@ TEST(Profile, CountsWhatMovesAndNotWhatIsSeen) {
 }
 
 TEST(Profile, NamesFusedKernelsByTheirSteps) {
-  const Profile profile(Device(make_ref<fusion::Fusion>(Device::parse("reference").handle())));
+  const Profile profile(Device(make_ref<fusion::Fusion>(Device::cpu().handle())));
   const Value x = filled({5}, profile.device());
   const Value y = exp(x) * 2 + 1;
   EXPECT_EQ(y.data().at(4), 3);
@@ -131,7 +131,7 @@ TEST(Profile, TakesManyThreads) {
 TEST(Profile, WritesATable) {
   Profile profile(Device::cpu());
   EXPECT_EQ(profile.table(), "profile of cpu: nothing ran\n");
-  const Value x = filled({64, 64}, profile.device());
+  const Value x = filled({256, 256}, profile.device());
   (void)matmul(x, x);
   for (std::int64_t size = 1; size <= 20; ++size) (void)exp(filled({size}, profile.device()));
   const std::string table = profile.table(10);
@@ -143,7 +143,7 @@ TEST(Profile, WritesATable) {
       std::sscanf(table.c_str(), "profile of cpu: 42 calls took %lf ms, %lf %% of the %lf ms", &took, &share, &span),
       3);
   EXPECT_NEAR(took / span, share / 100, 0.11 / span + 0.001);  // both are printed with one digit after the point
-  EXPECT_NE(profile.table().find("matmul [64, 64] x [64, 64] -> [64, 64]\n"), std::string::npos);
+  EXPECT_NE(profile.table().find("matmul [256, 256] x [256, 256] -> [256, 256]\n"), std::string::npos);
   profile.reset();
   EXPECT_TRUE(profile.rows().empty());
   EXPECT_GT(machine_ceiling().bytes_per_second, 0);

@@ -8,12 +8,12 @@
 #include <thread>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/backend/inspect/decorator.hpp"
 #include "kiln/backend/inspect/profile.hpp"
 #include "kiln/backend/inspect/verify.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"
+#include "tests/support/forwarding.hpp"
 
 namespace kiln {
 namespace {
@@ -49,9 +49,9 @@ void falsify(Backend& backend, Value& result, std::size_t first, std::size_t ste
 }
 
 /// Adds a half to every second element that one operation gives.
-class Lying final : public Decorator {
+class Lying final : public test::Forwarding {
  public:
-  explicit Lying(std::string_view about) : Decorator(Device::cpu().handle()), about_(about) {}
+  explicit Lying(std::string_view about) : about_(about) {}
   void run(const op::Op& op, Call call) override {
     inner_->run(op, call);
     if (op::title(op) == about_) falsify(*inner_, call.out[0], 1, 2);
@@ -88,9 +88,9 @@ TEST(Verify, TakesATolerance) {
 }
 
 /// Fuses wrongly: in its kernels exp is expm1. Alone it is right.
-class WrongFused final : public Decorator {
+class WrongFused final : public test::Forwarding {
  public:
-  WrongFused() : Decorator(Device::parse("reference").handle()) {}
+  WrongFused() : Forwarding(Device::parse("reference").handle()) {}
   bool has_kernel(const op::Op& op) const override {
     return std::holds_alternative<op::Fused>(op.is) || inner_->has_kernel(op);
   }
@@ -184,9 +184,9 @@ TEST(Verify, ComparesWhatTheProgramWasGivenAndNotASecondRunOfIt) {
 }
 
 /// Adds a half where it may take the memory of an operand.
-class WrongInPlace final : public Decorator {
+class WrongInPlace final : public test::Forwarding {
  public:
-  using Decorator::Decorator;
+  using Forwarding::Forwarding;
   void run(const op::Op& op, Call call) override {
     inner_->run(op, call);
     if (call.last_uses && op::title(op) == "softmax") falsify(*inner_, call.out[0], 0, 1);

@@ -5,22 +5,18 @@
 
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/planned/sequence.hpp"
+#include "tests/support/forwarding.hpp"
 
 namespace kiln::plans {
 
-class Census final : public Backend {
+class Census final : public test::Forwarding {
  public:
-  explicit Census(Ref<Backend> inner) : inner_(std::move(inner)) {}
-  std::string name() const override { return inner_->name(); }
+  using Forwarding::Forwarding;
   void run(const op::Op& op, Call call) override {
     ++counts[text(kind(op), ' ', call.out.empty() ? DType::Bool : call.out[0].dtype())];
     ++all;
     inner_->run(op, call);
   }
-  bool has_kernel(const op::Op& op) const override { return inner_->has_kernel(op); }
-  Ref<Node> upload(TensorData data, const Device& device) override { return inner_->upload(std::move(data), device); }
-  TensorData download(const Value& value) override { return inner_->download(value); }
-  void sync() override { inner_->sync(); }
 
   std::map<std::string, int> counts;  // "fused float32"
   int all = 0;
@@ -35,8 +31,6 @@ class Census final : public Backend {
     if (std::holds_alternative<op::Horizontal>(op.is)) return "horizontal";
     return "single";
   }
-
-  const Ref<Backend> inner_;
 };
 
 }  // namespace kiln::plans

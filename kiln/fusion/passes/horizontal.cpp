@@ -1,4 +1,4 @@
-#include "kiln/fusion/horizontal.hpp"
+#include "kiln/fusion/passes/horizontal.hpp"
 
 #include <algorithm>
 
@@ -6,9 +6,6 @@
 
 namespace kiln::fusion {
 namespace {
-
-// Larger ones fill the machine by themselves, and all operands stay until the last part is done.
-constexpr std::int64_t kMostElements = 1 << 15, kMostInAll = 1 << 20;
 
 /// What may fail stays alone, so that its error has a place and takes nothing else along.
 bool is_elementwise(const op::Op& op) {
@@ -19,7 +16,8 @@ bool is_elementwise(const op::Op& op) {
 
 class Joiner {
  public:
-  Joiner(Plan& plan, const Segment& segment) : plan_(plan), segment_(segment), made_by_(segment.values().size()) {}
+  Joiner(Plan& plan, const Segment& segment, const FusionTraits::Horizontal& traits)
+      : plan_(plan), segment_(segment), traits_(traits), made_by_(segment.values().size()) {}
 
   void run() {
     std::vector<Plan::Step> joined;
@@ -47,7 +45,7 @@ class Joiner {
     for (; end < plan_.steps.size(); ++end) {
       const Plan::Step& step = plan_.steps[end];
       const std::int64_t count = elements(step);
-      if (!is_elementwise(step.op) || count > kMostElements || all + count > kMostInAll) break;
+      if (!is_elementwise(step.op) || count > traits_.most_each || all + count > traits_.most_in_all) break;
       if (std::ranges::any_of(
               step.in, [&](Reference operand) { return operand.is_value() && made_by_[operand.index()] == run; }))
         break;
@@ -75,11 +73,14 @@ class Joiner {
 
   Plan& plan_;
   const Segment& segment_;
+  const FusionTraits::Horizontal& traits_;
   std::vector<std::size_t> made_by_;  // the run whose step makes a value
 };
 
 }  // namespace
 
-void fuse_horizontally(Plan& plan, const Segment& segment) { Joiner(plan, segment).run(); }
+void fuse_horizontally(Plan& plan, const Segment& segment, const FusionTraits::Horizontal& traits) {
+  Joiner(plan, segment, traits).run();
+}
 
 }  // namespace kiln::fusion

@@ -1,10 +1,13 @@
-// What the decorators of this folder share: whatever they do not look at goes to the backend that they wrap.
+// Decorator: a backend around another one. Whatever it does not look at goes to the one that it wraps.
 #pragma once
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/device.hpp"
+#include "kiln/ops/fusion_traits.hpp"
 
 namespace kiln {
 
+/// Passes on all that a Backend can be asked, but for with_core(): whether a decorator is to be made anew around another
+/// core, or is itself the core, it alone can say.
 class Decorator : public Backend {
  public:
   explicit Decorator(Ref<Backend> inner) : inner_(std::move(inner)) {}
@@ -14,15 +17,17 @@ class Decorator : public Backend {
   bool has_kernel(const op::Op& op) const override { return inner_->has_kernel(op); }
   Ref<Node> upload(TensorData data, const Device& device) override { return inner_->upload(std::move(data), device); }
   TensorData download(const Value& value) override { return inner_->download(value); }
+  Ref<PendingRead> start_read(Inputs values) override { return inner_->start_read(values); }
   bool accepts(const Device& other) const override { return other.handle() == inner_ || inner_->accepts(other); }
   void flush() override { inner_->flush(); }
-  void run_pending(Inputs values) override { inner_->run_pending(values); }
-  State state(const Value& value) const override { return inner_->state(value); }
   void sync() override { inner_->sync(); }
   MemoryStatistics memory() const override { return inner_->memory(); }
   void set_memory_limit(std::int64_t bytes) override { inner_->set_memory_limit(bytes); }
   void reset_memory_peak() override { inner_->reset_memory_peak(); }
   void release_memory() override { inner_->release_memory(); }
+  void run_pending(Inputs values) override { inner_->run_pending(values); }
+  State state(const Value& value) const override { return inner_->state(value); }
+  FusionTraits fusion_traits() const override { return inner_->fusion_traits(); }
 
  protected:
   const Ref<Backend> inner_;

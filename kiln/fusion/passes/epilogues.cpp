@@ -1,4 +1,4 @@
-#include "kiln/fusion/epilogues.hpp"
+#include "kiln/fusion/passes/epilogues.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -8,13 +8,10 @@ namespace {
 
 using Program = op::Program;
 
-// Products with fewer elements stay in the cache anyway, and are made too quickly.
-constexpr std::int64_t kLeast = 1 << 17;
-
 class Joiner {
  public:
-  Joiner(Plan& plan, const Segment& segment)
-      : plan_(plan), segment_(segment), readers_(segment.values().size()), gone_(plan.steps.size()) {
+  Joiner(Plan& plan, const Segment& segment, const FusionTraits::Epilogues& traits)
+      : plan_(plan), segment_(segment), traits_(traits), readers_(segment.values().size()), gone_(plan.steps.size()) {
     for (std::size_t i = 0; i < plan.steps.size(); ++i)
       for (const Reference operand : plan.steps[i].in)
         if (operand.is_value()) readers_[operand.index()].push_back(i);
@@ -48,8 +45,8 @@ class Joiner {
     std::uint32_t value = plan_.steps[product].out[0];
     const auto& [shape, dtype] = desc(Reference::value(value));
     constexpr bool kMultiplies = std::is_same_v<Product, op::Matmul>;
-    if (kMultiplies && numel(shape) < kLeast) return;
-    if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) return;
+    if (numel(shape) < (kMultiplies ? traits_.least_product : traits_.least_conv)) return;
+    if (std::ranges::find(traits_.types, dtype) == traits_.types.end()) return;
     std::vector<std::size_t> joined{product};
     std::optional<std::size_t> reader = only_reader(value);
     // Elements keep their order under another shape; those of a convolution may lie in another order than row-major.
@@ -117,12 +114,15 @@ class Joiner {
 
   Plan& plan_;
   const Segment& segment_;
+  const FusionTraits::Epilogues& traits_;
   std::vector<std::vector<std::size_t>> readers_;  // the steps that read each value
   std::vector<bool> gone_;                         // into others
 };
 
 }  // namespace
 
-void join_epilogues(Plan& plan, const Segment& segment) { Joiner(plan, segment).run(); }
+void join_epilogues(Plan& plan, const Segment& segment, const FusionTraits::Epilogues& traits) {
+  Joiner(plan, segment, traits).run();
+}
 
 }  // namespace kiln::fusion

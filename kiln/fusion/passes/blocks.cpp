@@ -1,4 +1,4 @@
-#include "kiln/fusion/blocks.hpp"
+#include "kiln/fusion/passes/blocks.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,13 +8,11 @@
 namespace kiln::fusion {
 namespace {
 
-// Tensors below the first number of elements stay in the cache anyway. A block has about the second, so that some of
-// them do; from the third on a single row is too long for that.
-constexpr std::int64_t kLeast = 1 << 20, kBlock = 1 << 16, kLongestRow = 1 << 18;
 
 class Grouper {
  public:
-  Grouper(Plan& plan, const Segment& segment) : plan_(plan), segment_(segment), last_reader_(segment.values().size()) {
+  Grouper(Plan& plan, const Segment& segment, const FusionTraits::Blocks& traits)
+      : plan_(plan), segment_(segment), traits_(traits), last_reader_(segment.values().size()) {
     for (std::size_t i = 0; i < plan.steps.size(); ++i)
       for (const Reference operand : plan.steps[i].in)
         if (operand.is_value()) last_reader_[operand.index()] = i;
@@ -37,7 +35,7 @@ class Grouper {
   /// What it reads that is as large as can be.
   const Shape* large_operand(const Plan::Step& step) const {
     for (const Reference operand : step.in)
-      if (operand.is_value() && numel(desc(operand.index()).shape) >= kLeast) return &desc(operand.index()).shape;
+      if (operand.is_value() && numel(desc(operand.index()).shape) >= traits_.least) return &desc(operand.index()).shape;
     return nullptr;
   }
 
@@ -65,15 +63,15 @@ class Grouper {
     while (axis_ < rank_ && (*large)[axis_] == 1) ++axis_;
     rows_ = (*large)[axis_];
     const std::int64_t length = numel(*large) / rows_;
-    if (axis_ + 1 >= rank_ || length > kLongestRow) return first + 1;
-    block_ = std::max<std::int64_t>(1, kBlock / length);
+    if (axis_ + 1 >= rank_ || length > traits_.longest_row) return first + 1;
+    block_ = std::max<std::int64_t>(1, traits_.block / length);
     if (rows_ < 4 * block_) return first + 1;
 
     std::vector<std::uint32_t> met;  // large tensors that are in the cache
     std::size_t end = first, gained = first;
     for (; end < plan_.steps.size() && fits(plan_.steps[end]); ++end) {
       const auto meet = [&](std::uint32_t value) {
-        if (numel(desc(value).shape) < kLeast) return;
+        if (numel(desc(value).shape) < traits_.least) return;
         if (std::ranges::find(met, value) == met.end()) met.push_back(value);
         else gained = end;
       };
@@ -123,6 +121,7 @@ class Grouper {
 
   Plan& plan_;
   const Segment& segment_;
+  const FusionTraits::Blocks& traits_;
   std::vector<std::size_t> last_reader_;  // of each value, the step
   int axis_ = 0, rank_ = 0;
   std::int64_t rows_ = 0, block_ = 0;
@@ -130,10 +129,10 @@ class Grouper {
 
 }  // namespace
 
-void group_into_blocks(Plan& plan, const Segment& segment) {
+void group_into_blocks(Plan& plan, const Segment& segment, const FusionTraits::Blocks& traits) {
   const bool any_large = std::ranges::any_of(
-      segment.values(), [](const Ref<Node>& value) { return value && numel(value->desc.shape) >= kLeast; });
-  if (any_large) Grouper(plan, segment).run();
+      segment.values(), [&](const Ref<Node>& value) { return value && numel(value->desc.shape) >= traits.least; });
+  if (any_large) Grouper(plan, segment, traits).run();
 }
 
 }  // namespace kiln::fusion

@@ -1,0 +1,32 @@
+// What a planner may make for the processor: sizes are those of caches, and of work that is worth a kernel.
+#include "kiln/ops/fusion_traits.hpp"
+
+#include "kiln/backend/cpu/cpu.hpp"
+
+namespace kiln::cpu {
+
+FusionTraits Cpu::fusion_traits() const {
+  using op::ReduceFn;
+  return {
+      // It runs on the thread that asks, so that nothing is gained by running early.
+      .most_ops = 4096,
+      .most_bytes = std::int64_t{1} << 30,
+      // With fewer elements to a row, kernels that fold would go in steps too small.
+      .groups = FusionTraits::Groups{.most_inputs = 24,
+                                     .most_steps = 4096,
+                                     .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min},
+                                     .reduced_types = {DType::F32},
+                                     .least_reduced = 128},
+      // Products with fewer elements stay in the cache anyway, and are made too quickly.
+      .epilogues =
+          FusionTraits::Epilogues{
+              .least_product = 1 << 17, .least_conv = 0, .types = {DType::F32, DType::BF16, DType::F16}},
+      // Tensors below the first number stay in the cache anyway; a block is such that some of them do; and from the last
+      // on a single row is too long for that.
+      .blocks = FusionTraits::Blocks{.least = 1 << 20, .block = 1 << 16, .longest_row = 1 << 18},
+      // Larger ones fill the machine by themselves, and all operands stay until the last part is done.
+      .horizontal = FusionTraits::Horizontal{.most_each = 1 << 15, .most_in_all = 1 << 20},
+  };
+}
+
+}  // namespace kiln::cpu

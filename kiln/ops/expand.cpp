@@ -1,0 +1,82 @@
+#include "kiln/ops/expand.hpp"
+
+#include <algorithm>
+
+#include "kiln/ops/autocast.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln {
+namespace {
+
+/// The same memory as a value of another device.
+Value on(const Device& device, const Value& value) {
+  if (!value.node() || value.node()->device == device) return value;
+  auto node = make_ref<Node>(value.node()->desc, device);
+  node->storage = value.node()->storage;
+  node->strides = value.node()->strides;
+  node->offset = value.node()->offset;
+  return Value(std::move(node));
+}
+
+}  // namespace
+
+bool is_composite(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return op::Composite<T>; });
+}
+bool is_planned(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return op::Planned<T>; });
+}
+
+Values expansion(const op::Op& op, Inputs in, std::span<const Value> out) {
+  const NoGrad pause;
+  const Autocast off(DType::F32);
+  const std::string_view name = op::name(op);
+  Values results = op::visit(op, [&]<class T>(const T& o) -> Values {
+    if constexpr (op::Composite<T>) return o.expand(in);
+    else fail<DeviceError>(T::kName, ": this device has no kernel for it");
+  });
+  require<ArgumentError>(results.size() == out.size(), name, ": expand gives ", results.size(), " results, infer ",
+                         out.size());
+  for (std::size_t i = 0; i < results.size(); ++i)
+    require<ShapeError>(results[i].node() && results[i].node()->desc == out[i].node()->desc, name, ": expand gives ",
+                        results[i], " where infer says ", out[i]);
+  return results;
+}
+
+void run_or_expand(Backend& backend, const op::Op& op, Call call) {
+  if (backend.has_kernel(op)) backend.run(op, call);
+  else run_expansion(backend, op, call);
+}
+
+// The operands may name a decorator of the backend as their device, through which the parts must not go again.
+void run_expansion(Backend& backend, const op::Op& op, Call call) {
+  const Device here{Ref<Backend>(&backend)};
+  Values in;
+  in.reserve(call.in.size());
+  for (const Value& value : call.in) in.push_back(on(here, value));
+  const Values results = expansion(op, in, call.out);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Node& made = *results[i].node();
+    Node& result = *call.out[i].node();
+    KILN_CHECK(made.storage);
+    result.storage = made.storage;
+    result.strides = made.strides;
+    result.offset = made.offset;
+  }
+}
+
+Values emit_part(const op::Op& op, Inputs in) {
+  const auto* fused = std::get_if<op::Fused>(&op.is);
+  if (!fused) return emit_all(op, in);
+  const auto tensor = std::ranges::find_if(in, [](const Value& value) { return bool(value.node()); });
+  const Device device = tensor->device();
+  if (!device.backend().has_kernel(op)) return fused->expand(in);
+  Values results;
+  for (const Desc& desc : fused->program->results()) results.emplace_back(make_ref<Node>(desc, device));
+  device.backend().run(op, {in, results});
+  return results;
+}
+
+}  // namespace kiln

@@ -1,0 +1,57 @@
+// What a device says of itself to whoever plans for it: how much to gather before it runs, and what to make of it. A plan is
+// made for the device that runs it; the planner has no constants of its own.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "kiln/core/dtype.hpp"
+#include "kiln/ops/reduce/reduce_ops.hpp"
+
+namespace kiln {
+
+/// What is absent is not made: by default calls reach the device one by one, once somebody reads.
+struct FusionTraits {
+  /// Calls that nobody reads from yet are run once there are so many, or once the tensors that they keep alive are so
+  /// large (bytes).
+  std::size_t most_ops = 4096;
+  std::int64_t most_bytes = std::int64_t{1} << 30;
+  /// A device that runs by itself, while the program goes on, is to have work early: after a read it is started with so
+  /// many calls, and then with twice as many each time, up to most_ops. 0: it waits for most_ops.
+  std::size_t first_ops = 0;
+
+  /// Elementwise ops become one op::Fused.
+  struct Groups {
+    std::size_t most_inputs = 0;  // tensors that one kernel reads
+    std::size_t most_steps = 0;
+    /// Reductions over the last dimensions of what a group makes may stand at its end: by these functions, of these
+    /// element types, of so many elements or more into one.
+    std::vector<op::ReduceFn> reductions{};
+    std::vector<DType> reduced_types{};
+    std::int64_t least_reduced = 1;
+  };
+  std::optional<Groups> groups{};
+
+  /// A product or convolution and the elementwise step that alone reads it become one op::Epilogue, from so many
+  /// elements on.
+  struct Epilogues {
+    std::int64_t least_product = 0, least_conv = 0;
+    std::vector<DType> types{};  // of the product
+  };
+  std::optional<Epilogues> epilogues{};
+
+  /// Steps that go through the same large tensors row by row become one op::Blocked. In elements: from what size on a
+  /// tensor is large, how many a block of rows has, and in how long a row blocks are worth nothing.
+  struct Blocks {
+    std::int64_t least = 0, block = 0, longest_row = 0;
+  };
+  std::optional<Blocks> blocks{};
+
+  /// Small elementwise steps that need nothing of each other become one op::Horizontal: of at most so many elements
+  /// each, and in all.
+  struct Horizontal {
+    std::int64_t most_each = 0, most_in_all = 0;
+  };
+  std::optional<Horizontal> horizontal{};
+};
+
+}  // namespace kiln
