@@ -13,6 +13,7 @@
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/op.hpp"
+#include "tests/support/backends/devices.hpp"
 #include "tests/support/courier.hpp"
 #include "tests/support/forwarding.hpp"
 
@@ -207,10 +208,9 @@ class OpRow : public testing::TestWithParam<Row> {};
 
 TEST_P(OpRow, HasTheValuesOfItsMeaning) {
   const Row& row = GetParam();
-  for (const char* name : {"cpu", "reference"})
+  for (const auto& [name, device] : devices_under_test())
     for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
       if (size_of(dtype) == 2 && !row.halves) continue;
-      const Device device = Device::parse(name);
       const std::vector<Array> drawn = rounded(row, draw(row), dtype);
       const std::vector<Array> expected = row.meaning(drawn);
       const std::string what = text(name, " ", dtype);
@@ -275,9 +275,8 @@ TEST_P(OpRow, HasTheGradientOfItsMeaning) {
   for (Array& array : still) std::fill(array.v.begin(), array.v.end(), 0);
   const double h = 1e-5;
 
-  for (const char* name : {"cpu", "reference"})
+  for (const auto& [name, device] : devices_under_test())
     for (const DType dtype : {DType::F64, DType::F32}) {
-      const Device device = Device::parse(name);
       const Values operands = tracked(row, upload(row, drawn, dtype, device.autodiff()));
       const Values results = row.function(operands);
       const Gradients gradients = backward(weighted_sum(results, direction));

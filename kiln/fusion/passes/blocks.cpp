@@ -8,7 +8,6 @@
 namespace kiln::fusion {
 namespace {
 
-
 class Grouper {
  public:
   Grouper(Plan& plan, const Segment& segment, const FusionTraits::Blocks& traits)

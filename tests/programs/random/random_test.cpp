@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/programs/random/program.hpp"
+#include "tests/support/backends/devices.hpp"
 #include "tests/support/long.hpp"
 #include "tests/support/mistaken.hpp"
 
@@ -26,7 +27,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 
 class RandomPrograms : public testing::TestWithParam<int> {};
 
-// KILN_PROGRAMS=100000 runs that many, KILN_SEED=123 that one alone.
+// KILN_PROGRAMS=100000 runs that many, KILN_SEED=123 that one alone, KILN_TEST_DEVICES="fused few" on that device.
 TEST_P(RandomPrograms, HaveTheValuesAndGradientsOfTheirMeaning) {
   const std::uint64_t count = from_environment("KILN_PROGRAMS", test::is_long() ? 20'000 : 2000),
                       all = ~std::uint64_t{0};
@@ -34,8 +35,7 @@ TEST_P(RandomPrograms, HaveTheValuesAndGradientsOfTheirMeaning) {
   for (std::uint64_t seed = static_cast<std::uint64_t>(GetParam()); seed < count; seed += kParts) {
     if (only != all && seed != only) continue;
     const Program program = generate(seed);
-    for (const char* name : {"cpu", "reference"}) {
-      const Device device = Device::parse(name);
+    for (const auto& [name, device] : test::devices_under_test()) {
       // Once every line is read at once; and once some are read then, some at the end and others never.
       for (const std::uint64_t reading : {std::uint64_t{0}, seed + 1}) {
         const std::optional<std::string> wrong = check(program, device, reading);

@@ -1,0 +1,147 @@
+// A plan is made for the device that runs it, as that one says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/fusion_traits.hpp"
+#include "kiln/ops/planned/sequence.hpp"
+#include "tests/support/backends/devices.hpp"
+#include "tests/support/forwarding.hpp"
+
+namespace kiln::test {
+namespace {
+
+/// The processor, with other wishes; notes what runs.
+class Wishing final : public Forwarding {
+ public:
+  explicit Wishing(FusionTraits traits) : Forwarding(plain_cpu()), traits_(std::move(traits)) {}
+  FusionTraits fusion_traits() const override { return traits_; }
+  void run(const op::Op& op, Call call) override {
+    ran.push_back(op);
+    inner_->run(op, call);
+  }
+  std::vector<op::Op> ran;
+
+ private:
+  const FusionTraits traits_;
+};
+
+template <class T>
+int count(const Wishing& backend) {
+  return static_cast<int>(
+      std::ranges::count_if(backend.ran, [](const op::Op& op) { return std::holds_alternative<T>(op.is); }));
+}
+
+Value numbers(const Shape& shape, const Device& device) {
+  return reshape(arange(0.0, static_cast<double>(numel(shape)), 1.0, device, DType::F32) * 1e-4, shape);
+}
+
+struct Wished {
+  explicit Wished(FusionTraits traits)
+      : backend(make_ref<Wishing>(std::move(traits))), device(make_ref<fusion::Fusion>(backend)) {}
+  Ref<Wishing> backend;
+  Device device;
+};
+
+FusionTraits of_cpu() { return plain_cpu()->fusion_traits(); }
+
+TEST(Traits, OfADeviceThatJoinsNothingLeaveEveryOpAlone) {
+  const Wished wished{FusionTraits{}};
+  const Value x = numbers({512, 512}, wished.device);
+  wished.device.flush();
+  wished.backend->ran.clear();
+  const Value y = relu(matmul(x, x) + 1), z = exp(x) * 2;
+  EXPECT_GT(sum(y + z).data().at(0), 0);
+  EXPECT_EQ(wished.backend->ran.size(), 8u);  // a sum is a reduction and a reshape
+  EXPECT_EQ(count<op::Fused>(*wished.backend) + count<op::Epilogue>(*wished.backend), 0);
+}
+
+TEST(Traits, SayWhichReductionsStandAtTheEndOfAGroup) {
+  for (const bool folds : {true, false}) {
+    FusionTraits traits = of_cpu();
+    if (!folds) traits.groups->reductions = {op::ReduceFn::Max};
+    const Wished wished(traits);
+    const Value x = numbers({4, 256}, wished.device);
+    wished.device.flush();
+    EXPECT_GT(sum(exp(x) * 2, {1}).data().at(0), 0);
+    EXPECT_EQ(count<op::Reduce>(*wished.backend), folds ? 0 : 1);
+  }
+  for (const std::int64_t least : {256, 257}) {
+    FusionTraits traits = of_cpu();
+    traits.groups->least_reduced = least;
+    const Wished wished(traits);
+    EXPECT_GT(sum(exp(numbers({4, 256}, wished.device)) * 2, {1}).data().at(0), 0);
+    EXPECT_EQ(count<op::Reduce>(*wished.backend), least == 256 ? 0 : 1);
+  }
+}
+
+TEST(Traits, SayHowLongAGroupMayBe) {
+  FusionTraits traits = of_cpu();
+  traits.groups->most_steps = 4;
+  traits.horizontal.reset();
+  const Wished wished(traits);
+  Value x = from_data(TensorData({8}, DType::F32), wished.device);
+  for (int i = 0; i < 12; ++i) x = x * 2 + 1;
+  EXPECT_EQ(x.data().at(0), 4095);
+  for (const op::Op& op : wished.backend->ran)
+    if (const auto* fused = std::get_if<op::Fused>(&op.is)) { EXPECT_LE(fused->program->steps.size(), 4u); }
+  EXPECT_GE(count<op::Fused>(*wished.backend), 6);
+
+  traits.groups = of_cpu().groups;
+  traits.groups->most_inputs = 4;
+  const Wished narrow(traits);
+  Value sum = from_data(TensorData({8}, DType::F32), narrow.device);
+  for (int i = 1; i < 12; ++i) sum = sum + from_data(TensorData({8}, DType::F32), narrow.device);
+  (void)sum.data();
+  for (const op::Op& op : narrow.backend->ran)
+    if (const auto* fused = std::get_if<op::Fused>(&op.is)) { EXPECT_LE(fused->program->inputs.size(), 4u); }
+}
+
+TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
+  for (const bool joins : {true, false}) {
+    FusionTraits traits = of_cpu();
+    traits.epilogues->least_product = joins ? 16 : 17;
+    traits.horizontal->most_each = joins ? 5 : 4;
+    const Wished wished(traits);
+    const Value x = from_data(TensorData({4, 4}, DType::F32), wished.device);
+    const Value y = relu(matmul(x, x) + 1);
+    EXPECT_EQ(y.data().at(0), 1);
+    EXPECT_EQ(count<op::Epilogue>(*wished.backend), joins ? 1 : 0);
+    const Value a = from_data(TensorData({5}, DType::F32), wished.device), b = a * 2, c = exp(a + 1);
+    wished.device.flush();
+    EXPECT_EQ(count<op::Horizontal>(*wished.backend), joins ? 1 : 0);
+    EXPECT_EQ(b.data().at(0), 0);
+  }
+  for (const bool blocks : {true, false}) {
+    FusionTraits traits = of_cpu();
+    traits.blocks = FusionTraits::Blocks{.least = blocks ? 64 * 32 : 64 * 32 + 1, .block = 128, .longest_row = 64};
+    const Wished wished(traits);
+    const Value x = numbers({64, 32}, wished.device);
+    wished.device.flush();
+    const Value y = exp(x - max(x, {1}, true));
+    const Value z = y / sum(y, {1}, true);
+    EXPECT_NEAR(sum(z, {1}).data().at(63), 1, 1e-5);
+    EXPECT_EQ(count<op::Blocked>(*wished.backend), blocks ? 1 : 0);
+  }
+}
+
+TEST(Traits, SayHowMuchIsGathered) {
+  FusionTraits traits = of_cpu();
+  traits.most_ops = 10;
+  const Wished wished(traits);
+  const auto segments = [&] { return static_cast<fusion::Fusion&>(wished.device.backend()).statistics().segments; };
+  Value x = full({8}, 1.0, wished.device, DType::F32);
+  for (int i = 1; i < 30; ++i) x = x + 1;
+  EXPECT_EQ(segments(), 3);
+
+  traits.most_ops = 1000;
+  traits.most_bytes = 8 * 4;
+  const Wished small(traits);
+  const Value held = from_data(TensorData({8}, DType::F32), small.device), y = held + 1;
+  EXPECT_EQ(static_cast<fusion::Fusion&>(small.device.backend()).statistics().segments, 1);
+}
+
+}  // namespace
+}  // namespace kiln::test

@@ -1,0 +1,59 @@
+#include "tests/support/backends/devices.hpp"
+
+#include <cstdlib>
+#include <sstream>
+
+#include "kiln/backend/inspect/profile.hpp"
+#include "kiln/backend/inspect/verify.hpp"
+#include "kiln/fusion/fusion.hpp"
+#include "tests/support/backends/few_kernels.hpp"
+#include "tests/support/backends/late_reads.hpp"
+#include "tests/support/backends/queued.hpp"
+
+namespace kiln::test {
+namespace {
+
+Ref<Backend> backend_named(const std::string& name) {
+  if (name == "few") return make_ref<FewKernels>(plain_cpu());
+  if (name == "late") return make_ref<LateReads>(plain_cpu());
+  if (name == "queued") return make_ref<Queued>(plain_cpu());
+  return Device::parse(name).handle();
+}
+
+}  // namespace
+
+Ref<Backend> plain_cpu() {
+  Ref<Backend> core;
+  Device::cpu().handle()->with_core([&](Ref<Backend> found) { return core = std::move(found); });
+  return core;
+}
+
+// As Device::cpu(), they never go.
+Device device_named(const std::string& name) {
+  const std::size_t space = name.find(' ');
+  if (space == std::string::npos) {
+    const Ref<Backend> backend = backend_named(name);
+    backend->make_permanent();
+    return Device(backend);
+  }
+  const std::string decorator = name.substr(0, space);
+  const Device fused(make_ref<fusion::Fusion>(device_named(name.substr(space + 1)).handle()));
+  if (decorator == "profiled") return (new Profile(fused, {.most_events = 1000}))->device();
+  if (decorator == "verified") return (new Verify(fused))->device();
+  require<ArgumentError>(decorator == "fused", "no decorator '", decorator, "'");
+  fused.handle()->make_permanent();
+  return fused;
+}
+
+const std::vector<std::pair<std::string, Device>>& devices_under_test() {
+  static const auto& all = *[] {
+    auto* const list = new std::vector<std::pair<std::string, Device>>();
+    const char* const wanted = std::getenv("KILN_TEST_DEVICES");
+    std::istringstream names(wanted ? wanted : "cpu,reference");
+    for (std::string name; std::getline(names, name, ',');) list->emplace_back(name, device_named(name));
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace kiln::test

@@ -1,0 +1,21 @@
+// The devices that tests of operations run on.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/ops/device.hpp"
+
+namespace kiln::test {
+
+/// The processor itself, without decorators.
+Ref<Backend> plain_cpu();
+
+/// "few", "late" or "queued": a backend of this folder over the processor; "fused few": behind a Fusion; "profiled few",
+/// "verified few": that with what times or checks it. Otherwise a device by its name.
+Device device_named(const std::string& name);
+
+/// "cpu" and "reference", or those that KILN_TEST_DEVICES names: "fused few,verified queued".
+const std::vector<std::pair<std::string, Device>>& devices_under_test();
+
+}  // namespace kiln::test
