@@ -6,7 +6,7 @@
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
-#include "kiln/backend/cpu/simd/reduce/fold.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold_lanes.hpp"
 #include "kiln/core/half.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,6 +14,7 @@
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
+#include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
 #include "kiln/backend/cpu/simd/vector_rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,11 +24,6 @@ using Lanes = Vector<float>;
 
 HWY_INLINE Lanes as_number(Lanes x) { return x; }
 HWY_INLINE Lanes as_number(Mask<float> truth) { return select(truth, Lanes(1), Lanes(0)); }
-
-HWY_INLINE Vector<double> load_wide(const float* from) {
-  const hn::ScalableTag<double> wide;
-  return hn::PromoteTo(wide, hn::LoadU(hn::Rebind<float, decltype(wide)>(), from));
-}
 
 /// What a half type keeps of numbers, in registers: the bits of core/half.hpp.
 template <DType> struct Halves;
@@ -212,44 +208,38 @@ struct LinksOf<std::index_sequence<k...>> {
     go_on(link, places, at, as_number(x != 0)...);
   }
 
-  template <op::ReduceFn fn>
-  static void fold(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    auto& lanes = *reinterpret_cast<FoldLanes*>(places[link->in[0]].data);
-    const std::size_t begin = at / sizeof(float), end = std::min(begin + kWidth, lanes.end);
+  template <Fold fold>
+  static void fold_block(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    using Line = FoldLine<float, fold>;
+    static_assert(kWidth == Line::kBlock && Line::kBlock >= Line::kLeast);
+    auto& run = *reinterpret_cast<FoldLanes*>(places[link->in[0]].data);
+    const auto begin = static_cast<std::int64_t>(at / sizeof(float));
+    if (run.waiting != 0 || run.next != begin || run.end < begin + Line::kBlock)
+      return fold_some<fold>(link, places, at, x...);
     float* const own = block_of(places[kOwnPlace], 0);
-    if (lanes.next == begin && end == begin + kWidth) fold_all<fn>(lanes, own, x...);
-    else fold_all<fn>(lanes, own, keep(lanes.next - begin, end - begin, k, x, nothing<fn>())...);
-    lanes.next = end;
+    store_block(own, x...);  // halves of vectors are cheaper to load than to take out
+    Line::take_block(own, run.lanes<fold>().data());
+    run.next += Line::kBlock;
+    run.left -= Line::kBlock;
     go_on(link, places, at, x...);
   }
-  /// Elements [begin, end) of a block, and `other` beside them: for its vector i.
-  static HWY_INLINE Lanes keep(std::size_t begin, std::size_t end, std::size_t i, Lanes x, Lanes other) {
-    const hn::ScalableTag<float> tag;
-    const std::size_t first = i * kLanes<float>;
-    const Mask<float> below{hn::FirstN(tag, begin - std::min(begin, first))},
-        inside{hn::FirstN(tag, end - std::min(end, first))};
-    return select(inside & !below, x, other);
-  }
-  template <op::ReduceFn fn>
-  static constexpr float nothing() {
-    if constexpr (fn == op::ReduceFn::Max) return fold_start<float, Fold::Max>();
-    else if constexpr (fn == op::ReduceFn::Min) return fold_start<float, Fold::Min>();
-    else return 0;
-  }
-  template <op::ReduceFn fn>
-  static HWY_INLINE void fold_all(FoldLanes& lanes, float* own, Part<k>... x) {
-    if constexpr (fn == op::ReduceFn::Sum) {
-      store_block(own, x...);  // halves of vectors are cheaper to load than to take out
-      for (std::size_t i = 0; i < kLanes<float>; i += kLanes<double>) {
-        double* const sums = lanes.sums.data() + i;
-        store(Vector<double>::load(sums) + (load_wide(own + k * kLanes<float> + i) + ...), sums);
-      }
+  /// Of a block whose first elements are folded already, or that is not full, or after one that was not.
+  template <Fold fold>
+  static HWY_NOINLINE void fold_some(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    using Line = FoldLine<float, fold>;
+    auto& run = *reinterpret_cast<FoldLanes*>(places[link->in[0]].data);
+    const auto begin = static_cast<std::int64_t>(at / sizeof(float));
+    const std::int64_t end = std::min(begin + Line::kBlock, run.end), first = run.next - begin, count = end - run.next;
+    float *const own = block_of(places[kOwnPlace], 0), *const last = own + kWidth;
+    store_block(own, x...);
+    if (run.waiting == 0 && end == begin + Line::kBlock && count == run.left) {
+      store_block(last, x...);
+      Line::take_end(last, count, run.lanes<fold>().data());
     } else {
-      Lanes most = Lanes::load(lanes.extremes.data());
-      if constexpr (fn == op::ReduceFn::Max) ((most = max(most, x)), ...);
-      else ((most = min(most, x)), ...);
-      store(most, lanes.extremes.data());
+      run.take(own + first, count);
     }
+    run.next = end;
+    go_on(link, places, at, load(own, k)...);
   }
 
   static void fill(float* block, float number) { store_block(block, ((void)k, Lanes(number))...); }
@@ -349,9 +339,9 @@ Link round_link(DType dtype) {
 Link fold_link(op::ReduceFn fn) {
   switch (fn) {
     case op::ReduceFn::Mean:
-    case op::ReduceFn::Sum: return EightLinks::link(&EightLinks::fold<op::ReduceFn::Sum>);
-    case op::ReduceFn::Max: return EightLinks::link(&EightLinks::fold<op::ReduceFn::Max>);
-    case op::ReduceFn::Min: return EightLinks::link(&EightLinks::fold<op::ReduceFn::Min>);
+    case op::ReduceFn::Sum: return EightLinks::link(&EightLinks::fold_block<Fold::Sum>);
+    case op::ReduceFn::Max: return EightLinks::link(&EightLinks::fold_block<Fold::Max>);
+    case op::ReduceFn::Min: return EightLinks::link(&EightLinks::fold_block<Fold::Min>);
     default: return {};
   }
 }
@@ -431,20 +421,6 @@ Reciprocal::Reciprocal(float number) {
   high = first * (digits / number);
   low = second * (digits / number);
   least = 0x1p-126f / std::abs(low);  // x * low keeps all its digits
-}
-
-void FoldLanes::start(op::ReduceFn fn) {
-  sums.fill(0);
-  extremes.fill(fn == op::ReduceFn::Max ? fold_start<float, Fold::Max>() : fold_start<float, Fold::Min>());
-}
-
-double FoldLanes::total(op::ReduceFn fn) const {
-  using scalar_math::max, scalar_math::min;
-  double total = 0;
-  for (const double sum : sums) total += sum;
-  float most = extremes[0];
-  for (const float extreme : extremes) most = fn == op::ReduceFn::Max ? max(most, extreme) : min(most, extreme);
-  return fn == op::ReduceFn::Max || fn == op::ReduceFn::Min ? most : total;
 }
 
 }  // namespace kiln::cpu::simd

@@ -40,16 +40,6 @@ struct Link {
 /// Which operand is at hand; the others come from the link's places, in order.
 enum class AtHand : std::uint8_t { First, Second, Third };
 
-/// The reductions at a chain's end have totals in lanes, which are put together when a row is done.
-struct FoldLanes {
-  alignas(64) std::array<double, 16> sums;
-  alignas(64) std::array<float, 16> extremes;
-  std::size_t next = 0, end = 0;  // of the elements of a run, those that are still to be folded
-
-  void start(op::ReduceFn fn);
-  double total(op::ReduceFn fn) const;
-};
-
 /// The links that there are for the machine at hand. A null `function` says that there is none.
 struct Links {
   std::size_t width;  // elements of a block
@@ -57,9 +47,9 @@ struct Links {
   Link (*binary)(op::BinaryFn, AtHand);
   Link (*where)(AtHand);
   Link (*load)();
-  Link (*store)(DType);  // float32, float16, bfloat16 or bool
-  Link (*round)(DType);  // to float16, bfloat16 or bool, and back to float32
-  Link (*fold)(op::ReduceFn);
+  Link (*store)(DType);        // float32, float16, bfloat16 or bool
+  Link (*round)(DType);        // to float16, bfloat16 or bool, and back to float32
+  Link (*fold)(op::ReduceFn);  // into FoldLanes, which lie where its place says
   Link (*end)();
   void (*fill)(float* block, float number);
   /// Runs the parts of a chain on `count` elements, at least a block. Where the last elements fill no block, it takes

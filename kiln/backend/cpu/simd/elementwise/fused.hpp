@@ -1,7 +1,7 @@
 // Programs of elementwise steps: as a chain, whose values stay in registers (fused_chain.hpp), or else tile by tile
 // (fused_tiles.hpp). Each step is the function of its row that the op alone would run, so that fused and unfused give
-// the same bits; the sums at a program's end (folding.hpp) may differ in the last. Half types are computed in single
-// precision and rounded after each step, as they are when each is stored.
+// the same bits, and the reductions at a program's end (folding.hpp) fold in the same order. Half types are computed in
+// single precision and rounded after each step, as they are when each is stored.
 #pragma once
 #include <vector>
 
@@ -38,7 +38,7 @@ struct FusedCall {
   bool streams = false;                // results go past the caches, unless they lie where operands do
 
   /// Computes all elements in pieces of about `grain`: make_worker() gives a thread what it calls with
-  /// (begin, end, totals), the totals being null where nothing is folded.
+  /// (begin, end, lanes), which are those of the program's folds; null where nothing is folded.
   template <class F>
   void each_piece(std::int64_t grain, F&& make_worker) const {
     if (folding) return folding->run(grain, make_worker);

@@ -187,11 +187,10 @@ class ChainWorker {
     static thread_local std::vector<Place> places;
     const std::size_t inputs = call.in.size(), results = call.results.size(), folds = call.program.folds.size();
     const std::size_t count = 1 + inputs + results + folds + chain.slots_;
-    const std::size_t tensor_bytes = operands.size() * sizeof(Tensor), lanes_bytes = folds * sizeof(FoldLanes);
-    std::byte* const memory = scratch.of(tensor_bytes + lanes_bytes + (1 + count) * block_bytes());
+    const std::size_t tensor_bytes = operands.size() * sizeof(Tensor);
+    std::byte* const memory = scratch.of(tensor_bytes + (1 + count) * block_bytes());
     tensors_ = {reinterpret_cast<Tensor*>(memory), operands.size()};
-    lanes_ = {reinterpret_cast<FoldLanes*>(memory + tensor_bytes), folds};
-    blocks_ = memory + tensor_bytes + lanes_bytes;
+    blocks_ = memory + tensor_bytes;
     results_ = 1 + inputs;
 
     places.assign(count, {});
@@ -199,8 +198,6 @@ class ChainWorker {
     places_[kOwnPlace].data = blocks_;  // two blocks
     for (std::size_t i = 1; i < count; ++i) places_[i].data = block(i);
     for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = call.streams && !call.results[i].in_place;
-    for (std::size_t i = 0; i < folds; ++i)
-      places_[results_ + results + i].data = reinterpret_cast<std::byte*>(new (&lanes_[i]) FoldLanes);
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
       if (call.in[i].is_scalar()) set_number(i);
       else if (call.in[i].empty()) piece_place_ = 1 + i;
@@ -208,13 +205,13 @@ class ChainWorker {
     }
   }
 
-  /// Elements [begin, end), and the totals of the folds over them.
-  void operator()(std::int64_t begin, std::int64_t end, double* totals) {
-    const auto& folds = call_.program.folds;
-    for (std::size_t i = 0; i < folds.size(); ++i) lanes_[i].start(folds[i].fn);
+  /// Elements [begin, end), of which each fold gets what it folds into lanes of its own.
+  void operator()(std::int64_t begin, std::int64_t end, FoldLanes* lanes) {
+    lanes_ = {lanes, call_.program.folds.size()};
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+      places_[results_ + call_.results.size() + i].data = reinterpret_cast<std::byte*>(&lanes_[i]);
     while (begin < end) begin += run(begin, end - begin);
     if (call_.streams) finish_streaming();
-    for (std::size_t i = 0; i < folds.size(); ++i) totals[i] = lanes_[i].total(folds[i].fn);
   }
 
   /// Elements [begin, begin + count), of which the empty input has those at `piece`.
@@ -283,7 +280,7 @@ class ChainWorker {
       place.moves = fills_blocks ? ~std::size_t{0} : 0;
       place.data = fills_blocks ? result(i, at) : block(results_ + i);
     }
-    for (FoldLanes& lanes : lanes_) lanes.next = 0, lanes.end = static_cast<std::size_t>(count);
+    for (FoldLanes& lanes : lanes_) lanes.next = 0, lanes.end = count;
     chain_.links_.run(chain_.parts_, places_, static_cast<std::size_t>(std::max(count, width_)));
     if (!fills_blocks)
       for (std::size_t i = 0; i < call_.results.size(); ++i)

@@ -255,7 +255,7 @@ void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
     for (std::size_t i = 0; i < tensors.size(); ++i, place += kFeedBytes)
       sources.emplace_back(tensors[i], inputs[i], size_of(tile_type(program.inputs[inputs[i]])), place);
     return [&, place, sources = std::move(sources), tiles = first_tiles](std::int64_t begin, std::int64_t end,
-                                                                         double* totals) mutable {
+                                                                         FoldLanes* lanes) mutable {
       for (std::int64_t at = begin; at < end;) {
         std::int64_t count = std::min(end - at, kBlock);
         for (Source& source : sources) count = source.limit(at, count);
@@ -270,7 +270,8 @@ void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
           instruction.call(instruction, tiles.data(), out, count);
           *made++ = {out, 1};
           if (tile_type(instruction.stored) != instruction.stored) round_tile(instruction.stored, out, target, count);
-          if (totals) call.folding->take(i, static_cast<const float*>(out), count, totals);
+          for (std::size_t fold = 0; fold < program.folds.size(); ++fold)
+            if (program.folds[fold].step == i) lanes[fold].take(static_cast<const float*>(out), count);
         }
         at += count;
       }

@@ -1,32 +1,18 @@
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 
+#include <algorithm>
+
+#include "kiln/backend/cpu/simd/reduce/fold_lanes.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/reduce/fold.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
-#include "kiln/backend/cpu/simd/vector.hpp"
-#include "kiln/ops/elementwise/scalar_math.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
-
-/// A vector of A from as many T.
-template <class A, class T>
-HWY_INLINE Vector<A> load_as(const T* from) {
-  const hn::ScalableTag<A> tag;
-  if constexpr (std::is_same_v<A, T>) return hn::LoadU(tag, from);
-  else return hn::PromoteTo(tag, hn::LoadU(hn::Rebind<T, decltype(tag)>(), from));
-}
-
-template <Fold fold, class V>
-HWY_INLINE V step(V a, V b) {
-  using scalar_math::max, scalar_math::min;
-  if constexpr (fold == Fold::Sum) return a + b;
-  else if constexpr (fold == Fold::Prod) return a * b;
-  else if constexpr (fold == Fold::Max) return max(a, b);
-  else return min(a, b);
-}
 
 /// Rows that follow one another without gaps, and of which four vectors hold a whole number.
 template <class T, Fold fold, class A>
@@ -87,7 +73,9 @@ HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, st
 template <class T, Fold fold>
 void fold_matrix(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) {
   constexpr auto width = static_cast<std::int64_t>(4 * kLanes<FoldType<T, fold>>);
-  if (stride == columns && width % columns == 0 && rows * columns >= 2 * width)
+  if (stride == 1 && columns == 1 && rows >= FoldLine<T, fold>::kLeast)
+    *results = FoldLine<T, fold>::whole(x, rows, *results);
+  else if (stride == columns && columns > 1 && width % columns == 0 && rows * columns >= 2 * width)
     fold_dense<T, fold>(x, rows * columns, columns, results);
   else if (columns < 64) fold_narrow<T, fold>(x, rows, stride, columns, results);
   else fold_wide<T, fold>(x, rows, stride, columns, results);
@@ -106,6 +94,44 @@ KILN_FOLD(prod_double, double, Fold::Prod)
 KILN_FOLD(max_double, double, Fold::Max)
 KILN_FOLD(min_double, double, Fold::Min)
 #undef KILN_FOLD
+
+template <Fold fold>
+struct FoldOfRun {
+  using Line = FoldLine<float, fold>;
+  using A = FoldType<float, fold>;
+
+  static void take(FoldLanes& run, const float* x, std::int64_t count) {
+    run.left -= count;
+    auto& lanes = run.lanes<fold>();
+    if (run.in_order) {
+      auto so_far = static_cast<A>(run.so_far);
+      fold_narrow<float, fold>(x, count, 1, 1, &so_far);
+      run.so_far = so_far;
+      return;
+    }
+    if (run.waiting > 0) {
+      const std::int64_t more = std::min(count, Line::kBlock - run.waiting);
+      std::copy_n(x, more, run.rest.data() + run.waiting);
+      run.waiting += more, x += more, count -= more;
+      if (run.waiting < Line::kBlock) return;
+      Line::take_block(run.rest.data(), lanes.data());
+    }
+    const std::int64_t taken = Line::take(x, count, lanes.data());
+    run.waiting = count - taken;
+    std::copy_n(x + taken, run.waiting, run.rest.data());
+  }
+  static double total(FoldLanes& run) {
+    const auto so_far = static_cast<A>(run.so_far);
+    return run.in_order ? so_far : Line::finish(run.rest.data(), run.waiting, run.lanes<fold>().data(), so_far);
+  }
+  static constexpr FoldLanes::Functions kFunctions{.least = Line::kLeast, .take = take, .total = total};
+};
+
+const FoldLanes::Functions* functions_of(Fold fold) {
+  if (fold == Fold::Max) return &FoldOfRun<Fold::Max>::kFunctions;
+  if (fold == Fold::Min) return &FoldOfRun<Fold::Min>::kFunctions;
+  return &FoldOfRun<Fold::Sum>::kFunctions;
+}
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -129,6 +155,18 @@ KILN_FOLD(prod_double, double, Fold::Prod)
 KILN_FOLD(max_double, double, Fold::Max)
 KILN_FOLD(min_double, double, Fold::Min)
 #undef KILN_FOLD
+
+HWY_EXPORT(functions_of);
+void FoldLanes::start(op::ReduceFn fn, std::int64_t count) {
+  visit_fold(fn, [&]<Fold fold>() {
+    functions = HWY_DYNAMIC_DISPATCH(functions_of)(fold);
+    so_far = fold_start<float, fold>();
+    lanes<fold>().fill(fold_start<float, fold>());
+  });
+  left = count;
+  in_order = count < functions->least;
+  waiting = 0;
+}
 
 }  // namespace kiln::cpu::simd
 #endif

@@ -17,6 +17,9 @@ template <class T, Fold fold>
 using FoldType = std::conditional_t<accumulates(fold), std::conditional_t<std::is_integral_v<T>, std::int64_t, double>,
                                     std::conditional_t<is_half<T>, float, T>>;
 
+/// Elements that one partial result covers.
+inline constexpr std::int64_t kFoldedPiece = 65536;
+
 template <class T, Fold fold>
 constexpr FoldType<T, fold> fold_start() {
   using Limits = std::numeric_limits<FoldType<T, fold>>;

@@ -14,7 +14,6 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kPiece = 65536;   // elements that one partial result covers
 constexpr std::int64_t kColumns = 2048;  // results that are folded side by side: they stay in L1
 
 template <class T, Fold fold>
@@ -29,7 +28,7 @@ class Reduction {
     side_by_side_ = kept_.steps()[1] == 1 && folded_.steps()[0] != 1;
     columns_ = side_by_side_ ? std::min(kept_.length(), kColumns) : 1;
     groups_per_row_ = kept_.length() > 0 ? (kept_.length() + columns_ - 1) / columns_ : 0;
-    rows_per_piece_ = limited_grain(std::max<std::int64_t>(64, kPiece / columns_));
+    rows_per_piece_ = limited_grain(std::max<std::int64_t>(64, kFoldedPiece / columns_));
     pieces_ = std::max<std::int64_t>(1, (count_ + rows_per_piece_ - 1) / rows_per_piece_);
   }
 
@@ -37,14 +36,15 @@ class Reduction {
     const std::int64_t groups = kept_.count() * groups_per_row_;
     if (pieces_ == 1) {
       const std::int64_t work = std::max<std::int64_t>(1, count_ * columns_);
-      parallel_for(groups, std::max<std::int64_t>(1, kPiece / 2 / work), [&](std::int64_t begin, std::int64_t end) {
-        A results[kColumns];
-        each_group(begin, end, [&](std::int64_t, std::int64_t z, std::int64_t x, std::int64_t columns) {
-          std::fill_n(results, columns, fold_start<T, fold>());
-          fold_piece(x, 0, count_, columns, results);
-          store(results, z, columns);
-        });
-      });
+      parallel_for(groups, std::max<std::int64_t>(1, kFoldedPiece / 2 / work),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     A results[kColumns];
+                     each_group(begin, end, [&](std::int64_t, std::int64_t z, std::int64_t x, std::int64_t columns) {
+                       std::fill_n(results, columns, fold_start<T, fold>());
+                       fold_piece(x, 0, count_, columns, results);
+                       store(results, z, columns);
+                     });
+                   });
       return;
     }
     std::vector<A> partial(static_cast<std::size_t>(groups * pieces_ * columns_), fold_start<T, fold>());

@@ -1,0 +1,53 @@
+// Folding a run of numbers that comes bit by bit, as the end of a fused program does.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "kiln/backend/cpu/simd/reduce/fold.hpp"
+#include "kiln/ops/reduce/reduce_ops.hpp"
+
+namespace kiln::cpu::simd {
+
+/// Calls f<fold>() with what a fused program's reduction folds by.
+template <class F>
+void visit_fold(op::ReduceFn fn, F&& f) {
+  if (fn == op::ReduceFn::Max) f.template operator()<Fold::Max>();
+  else if (fn == op::ReduceFn::Min) f.template operator()<Fold::Min>();
+  else f.template operator()<Fold::Sum>();
+}
+
+/// What is folded so far. In whatever bits a run comes, the total is what fold_rows gives of all of it in one column,
+/// to the bit.
+struct FoldLanes {
+  /// For one reduction, on the machine at hand.
+  struct Functions {
+    std::int64_t least;  // numbers; fewer are folded one after the other
+    void (*take)(FoldLanes&, const float*, std::int64_t);
+    double (*total)(FoldLanes&);
+  };
+
+  /// A run of `count` numbers begins. `fn` is Sum, Mean (whose sum this is), Max or Min.
+  void start(op::ReduceFn fn, std::int64_t count);
+  void take(const float* x, std::int64_t count) { functions->take(*this, x, count); }
+  /// After the last of them.
+  double total() { return functions->total(*this); }
+
+  /// Of FoldLine.
+  template <Fold fold>
+  auto& lanes() {
+    if constexpr (accumulates(fold)) return sums;
+    else return extremes;
+  }
+
+  const Functions* functions;
+  bool in_order;  // one after the other, into so_far
+  double so_far;
+  std::int64_t left;       // numbers that are still to come
+  std::int64_t waiting;    // numbers in `rest`, which do not fill a block yet
+  std::int64_t next, end;  // for a chain: of the numbers that its links run over, those still to be taken
+  alignas(64) std::array<double, 16> sums;
+  alignas(64) std::array<float, 16> extremes;
+  alignas(64) std::array<float, 128> rest;
+};
+
+}  // namespace kiln::cpu::simd
