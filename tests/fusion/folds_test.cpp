@@ -37,6 +37,10 @@ Value tame(const Device& device, const Shape& shape) {
 Value made(const std::string& way, const Device& device, const Shape& shape, std::uint64_t seed, bool finite) {
   if (way == "in tiles") return cast(wild(device, shape, DType::F64, seed, finite) * 1.5, DType::F32) + 1.0;
   const Value x = wild(device, shape, DType::F32, seed, finite);
+  if (way == "in two orders") {  // of which what is added follows the second
+    const Value half = x * 0.5, across = permute(reshape(x, {shape[2], shape[0], shape[1]}), {1, 2, 0}) * 0.5;
+    return across + half;
+  }
   if (way == "in rows") return x + tame(device, {shape[0], shape[1], 1});
   if (way == "in columns") return x + tame(device, {shape[2]});
   return neg(x) * 0.5;
@@ -52,7 +56,7 @@ void expect_folds_of_one_order(const std::string& how) {
   const Shape shapes[] = {{2, 3, 128},  {3, 2, 129},   {2, 2, 200},  {1, 5, 255},
                           {2, 1, 1000}, {1, 2, 66000}, {2, 5, 20003}};
   for (const Shape& shape : shapes) {
-    for (const char* const way : {"in place", "in rows", "in columns", "in tiles"}) {
+    for (const char* const way : {"in place", "in rows", "in columns", "in tiles", "in two orders"}) {
       for (int kept = 0; kept < 3; ++kept) {
         const FusedDevice fused;
         const bool finite = shape[2] % 2 == 0;

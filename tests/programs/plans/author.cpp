@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "kiln/core/half.hpp"
 #include "tests/programs/plans/program.hpp"
@@ -10,12 +11,17 @@ constexpr DType kFloats[] = {DType::F32, DType::BF16, DType::F16, DType::F64};
 constexpr DType kIntegers[] = {DType::I64, DType::I32, DType::U8};
 
 /// Fixed numbers that every type of their kind holds exactly, up to a few in size.
-Value numbers(const Shape& shape, DType dtype, std::uint64_t seed, const Device& device, DType as) {
+/// `wild`: large ones that cancel each other out are among them, so that sums depend on the order of their terms.
+Value numbers(const Shape& shape, DType dtype, std::uint64_t seed, const Device& device, DType as, bool wild) {
   Random random(Key{seed});
   std::vector<float> list(static_cast<std::size_t>(numel(shape)));
   for (float& number : list)
     number = kind_of(dtype) == Kind::Float ? static_cast<float>(random.below(255) - 127) / 64
                                            : static_cast<float>(random.below(dtype == DType::Bool ? 2 : 7));
+  for (std::size_t i = 0; wild && i + 6 < list.size(); i += 7) {
+    list[i] = std::ldexp(list[i], 55);
+    list[i + 1 + static_cast<std::size_t>(random.below(6))] = -list[i];
+  }
   return from_data(TensorData::of<float>(shape, std::span<const float>(list)).to(dtype).to(as), device);
 }
 
@@ -80,7 +86,7 @@ const std::vector<Function>& tests() {
 
 class Author {
  public:
-  explicit Author(std::uint64_t seed) : random_(Key{seed}.split(11)) { program_.seed = seed; }
+  explicit Author(std::uint64_t seed) : random_(Key{seed}.split(11)) { program_.seed = seed, wild_ = seed % 5 == 0; }
 
   Program write() {
     const auto dice = below(100);
@@ -95,7 +101,7 @@ class Author {
     choose_readings();
     const bool half = std::ranges::any_of(
         program_.lines, [](const Line& line) { return line.dtype == DType::F16 || line.dtype == DType::BF16; });
-    program_.differentiates = !half && program_.scale != "large" && one_in(3);
+    program_.differentiates = !half && !wild_ && program_.scale != "large" && one_in(3);
     return std::move(program_);
   }
 
@@ -109,25 +115,23 @@ class Author {
 
   int leaf(const Shape& shape, DType dtype) {
     const std::uint64_t seed = program_.seed * 1000 + program_.lines.size();
-    Line made{.code = text("numbers(", shape, ", DType::", dtype, ", ", seed, ")"),
+    const bool wild = wild_ && (dtype == DType::F32 || dtype == DType::F64);
+    Line made{.code = text("numbers(", shape, ", DType::", dtype, ", ", seed, wild ? ", wild)" : ")"),
               .in = {},
               .run = [=](const Device& device, const Values&,
-                         const Types& types) { return numbers(shape, dtype, seed, device, types(dtype)); },
+                         const Types& types) { return numbers(shape, dtype, seed, device, types(dtype), wild); },
               .shape = shape,
               .dtype = dtype};
     made.leaf = true;
+    made.decided = wild;
     program_.lines.push_back(std::move(made));
     return last();
   }
   int last() const { return static_cast<int>(program_.lines.size()) - 1; }
 
-  int add(const Function& function, std::vector<int> in, const Shape& shape, DType dtype, bool sums = false) {
+  int add(const Function& function, std::vector<int> in, const Shape& shape, DType dtype) {
     Line made{.code = function.code, .in = std::move(in), .run = function.run, .shape = shape, .dtype = dtype};
-    for (const int i : made.in) {
-      made.summed |= line(i).summed;
-      made.decided |= line(i).decided;
-    }
-    made.summed |= sums;
+    for (const int i : made.in) { made.decided |= line(i).decided; }
     made.decided |= function.decides;
     program_.lines.push_back(std::move(made));
     return last();
@@ -164,7 +168,9 @@ class Author {
     const auto pick = [&](const std::vector<Function>& list) -> const Function& {
       return list[static_cast<std::size_t>(below(static_cast<std::int64_t>(list.size())))];
     };
-    if (dice < 40) {
+    if (wild_ && dice < 60) {  // what keeps the size of numbers
+      add({KILN_LINE(x * 1.5 + 0.25)}, {x}, shape, line(x).dtype);
+    } else if (dice < 40) {
       add(pick(curves()), {x}, shape, line(x).dtype);
     } else if (dice < 70) {
       const int y = some(Kind::Float, shape, false);
@@ -201,8 +207,8 @@ class Author {
     const int x = some(Kind::Float, shape, true);
     const DType dtype = line(x).dtype;
     switch (below(4)) {
-      case 0: add({KILN_LINE(sum(x, {-1}, true))}, {x}, rows_of(shape), dtype, true); break;
-      case 1: add({KILN_LINE(mean(x, {-1}, true))}, {x}, rows_of(shape), dtype, true); break;
+      case 0: add({KILN_LINE(sum(x, {-1}, true))}, {x}, rows_of(shape), dtype); break;
+      case 1: add({KILN_LINE(mean(x, {-1}, true))}, {x}, rows_of(shape), dtype); break;
       case 2: add({KILN_LINE(max(x, {-1}, true))}, {x}, rows_of(shape), dtype); break;
       default: add({KILN_LINE(min(x, {-1}, true))}, {x}, rows_of(shape), dtype); break;
     }
@@ -215,12 +221,12 @@ class Author {
     if (one_in(2)) {
       const int top = add({KILN_LINE(max(x, {-1}, true))}, {x}, rows, dtype);
       const int e = add({KILN_LINE(exp(x - y))}, {x, top}, shape, dtype);
-      const int whole = add({KILN_LINE(sum(x, {-1}, true))}, {e}, rows, dtype, true);
+      const int whole = add({KILN_LINE(sum(x, {-1}, true))}, {e}, rows, dtype);
       add({KILN_LINE(x / y)}, {e, whole}, shape, dtype);
     } else {
-      const int centre = add({KILN_LINE(mean(x, {-1}, true))}, {x}, rows, dtype, true);
+      const int centre = add({KILN_LINE(mean(x, {-1}, true))}, {x}, rows, dtype);
       const int off = add({KILN_LINE(x - y)}, {x, centre}, shape, dtype);
-      const int spread = add({KILN_LINE(mean(square(x), {-1}, true))}, {off}, rows, dtype, true);
+      const int spread = add({KILN_LINE(mean(square(x), {-1}, true))}, {off}, rows, dtype);
       add({KILN_LINE(x / sqrt(y + 0.5))}, {off, spread}, shape, dtype);
     }
   }
@@ -246,11 +252,11 @@ class Author {
   void write_small() {
     program_.scale = "small";
     const std::int64_t widths[] = {1, 3, 17, 64, 128, 130, 257};
-    const Shape shape{1 + below(40), widths[below(7)]};
+    const Shape shape{1 + below(40), widths[wild_ ? 4 + below(3) : below(7)]};
     add_leaves(shape);
     for (auto left = 6 + below(30); left > 0; --left) {
       const auto dice = below(12);
-      if (dice == 0) add_reduction(shape);
+      if (dice == 0 || (wild_ && dice > 8)) add_reduction(shape);
       else if (dice == 1 && shape[1] > 1) add_spelled_out(shape);
       else add_elementwise(shape);
     }
@@ -285,7 +291,7 @@ class Author {
     const Shape shape{rows, width};
     leaf(shape, dtype);
     const int a = leaf({rows, inner}, dtype), b = leaf({inner, width}, dtype);
-    add({KILN_LINE(matmul(x, y))}, {a, b}, shape, dtype, true);
+    add({KILN_LINE(matmul(x, y))}, {a, b}, shape, dtype);
     finish(shape, {width});
     for (auto left = below(5); left > 0; --left) add_elementwise(shape);
   }
@@ -297,7 +303,7 @@ class Author {
     const Shape shape{2, out, size - kernel + 1, size - kernel + 1};
     const int x = leaf({2, in, size, size}, dtype), w = leaf({out, in, kernel, kernel}, dtype);
     leaf(shape, dtype);
-    add({KILN_LINE(conv(x, y, {}))}, {x, w}, shape, dtype, true);
+    add({KILN_LINE(conv(x, y, {}))}, {x, w}, shape, dtype);
     finish(shape, {out, 1, 1});
     for (auto left = below(5); left > 0; --left) add_elementwise(shape);
   }
@@ -330,7 +336,7 @@ class Author {
   Random random_;
   Program program_;
   DType main_ = DType::F32;
-  bool mixed_ = false;
+  bool mixed_ = false, wild_ = false;
 };
 
 }  // namespace

@@ -104,7 +104,7 @@ std::optional<std::string> check(const Program& program, const Device& fused, co
       const auto wrong = [&](const std::string& how) { return text("v", i, ", ", line.dtype, ' ', line.shape, how); };
       if (data.shape() != line.shape || data.dtype() != line.dtype)
         return wrong(text(": it is ", data.dtype(), ' ', data.shape()));
-      if (!line.summed && !same(data, single.lines.at(i)))
+      if (!same(data, single.lines.at(i)))
         return wrong(text(": fused, it has other bits than one operation at a time: ",
                           difference(data, single.lines.at(i), {0, 0})));
       if (line.decided) continue;
@@ -116,6 +116,9 @@ std::optional<std::string> check(const Program& program, const Device& fused, co
         return wrong(text(": off by ", error / size, " of its norm, the reference device by ", own / size));
     }
     for (const auto& [i, data] : ours.gradients) {
+      if (!same(data, single.gradients.at(i)))
+        return text("the gradient of v", i, ": fused, it has other bits than one operation at a time: ",
+                    difference(data, single.gradients.at(i), {0, 0}));
       const double size = norm(exact.gradients.at(i).to_vector<double>());
       const double own = distance(slow.gradients.at(i), exact.gradients.at(i));
       const double error = distance(data, slow.gradients.at(i));

@@ -1,5 +1,5 @@
 // Random programs for the planner: of every element type, large and small, with results that are read at once, at the end
-// or never. What runs fused must be what runs one operation at a time: the same bits, but for sums.
+// or never. What runs fused must be what runs one operation at a time, to the bit.
 #pragma once
 #include <array>
 #include <functional>
@@ -28,8 +28,7 @@ struct Line {
   DType dtype;
   Reading reading = Reading::Never;
   bool leaf = false;
-  bool summed = false;   // made of a sum, which plans may add up in another order
-  bool decided = false;  // made of a decision that rounding may turn: of a comparison, an integer of a float
+  bool decided = false;  // made of what rounding may turn: a comparison, an integer of a float, sums that cancel out
   bool hidden = false;   // to be read by the next line alone
 };
 

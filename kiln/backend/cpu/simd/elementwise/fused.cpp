@@ -69,6 +69,14 @@ bool fills_caches(Inputs in, std::span<const Value> out, const Shape& shape) {
   return bytes >= kStreamedBytes;
 }
 
+/// Sums are taken in the order of memory, and where operands of one shape lie in several orders, a program's results may
+/// lie in another than those of its operations.
+bool all_row_major(Inputs in, const Shape& shape) {
+  return std::ranges::all_of(in, [&](const Value& value) {
+    return Array{.shape = shape, .strides = follow_order(shape, {&value, 1})}.contiguous();
+  });
+}
+
 /// The order that the elements of a product's pieces are counted in.
 Dims order_of(const op::Epilogue& op) {
   const Shape& shape = op.program->shape;
@@ -121,8 +129,7 @@ bool run(const op::Fused& op, Call call) {
                   .whole = {.shape = program.shape, .strides = follow_order(program.shape, call.in)}};
   std::optional<Folding> folding;
   if (!program.folds.empty()) {
-    // Rows are folded in the order of memory.
-    if (!fused.whole.contiguous() || fused.whole.numel() == 0) return false;
+    if (fused.whole.numel() == 0 || !all_row_major(call.in, program.shape)) return false;
     fused.folding = &folding.emplace(program);
   }
   AllOrNone memory(call.out);
