@@ -4,7 +4,7 @@
 
 #include "kiln/ops/create/create.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
-#include "tests/ops/rows/matrices.hpp"
+#include "tests/ops/matrices.hpp"
 
 namespace kiln::test {
 namespace {

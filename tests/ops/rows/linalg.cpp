@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tests/ops/rows/matrices.hpp"
+#include "tests/ops/matrices.hpp"
 
 namespace kiln::test {
 namespace {

@@ -1,7 +1,7 @@
 // Products of vectors, matrices and tensors.
 #include "kiln/ops/product/products.hpp"
 
-#include "tests/ops/rows/matrices.hpp"
+#include "tests/ops/matrices.hpp"
 
 namespace kiln::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/ops/rows/matrices.hpp"
+#include "tests/ops/matrices.hpp"
 
 #include <algorithm>
 #include <cmath>
