@@ -21,9 +21,9 @@ std::atomic<const Entry*> newest{nullptr};
 const CustomClass& lstm() {
   static const CustomClass lstm{.name = "kiln.lstm",
                                 .fingerprint = 1,
-                                .is = [](const CustomOp& op) { return &op == lstm_recurrence().get(); },
+                                .is = [](const CustomOp& op) { return &op == op::lstm_recurrence().get(); },
                                 .write = [](Writer&, const CustomOp&) {},
-                                .read = [](Reader&) { return lstm_recurrence(); }};
+                                .read = [](Reader&) { return op::lstm_recurrence(); }};
   return lstm;
 }
 

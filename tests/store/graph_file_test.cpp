@@ -117,6 +117,20 @@ TEST(GraphFile, HoldsOperationsOfTheProgramsOwnIfTheyAreRegistered) {
   EXPECT_EQ(load_graph<Tensor<1>(Tensor<1>)>(file.path, Device::best())(x).sum().item(), 7);
 }
 
+// A tracked pass is one operation, Kiln's own.
+TEST(GraphFile, HoldsRecurrentLayersWithTheirGradients) {
+  const Device device = Device::best().autodiff();
+  const nn::Lstm lstm = nn::LstmConfig{.in = 3, .hidden = 4}.init(device);
+  const Tensor<3> x = linspace(-1, 1, 2 * 5 * 3, device).reshape(2, 5, 3).require_grad();
+  const TemporaryFile file("lstm.safetensors");
+  const auto graph = capture([&](const Tensor<3>& in) { return lstm.forward(in).outputs; }, x);
+  EXPECT_NE(graph.text().find("lstm("), std::string::npos);
+  save(graph, file.path);
+  const auto loaded = load_graph<Tensor<3>(Tensor<3>)>(file.path, device);
+  EXPECT_EQ(bits(loaded(x)), bits(graph(x)));
+  EXPECT_EQ(bits(loaded(x).square().sum().backward().of(x)), bits(graph(x).square().sum().backward().of(x)));
+}
+
 TEST(GraphFile, SaysWhatDoesNotFit) {
   const Device device = Device::best();
   const TemporaryFile file("a.safetensors");

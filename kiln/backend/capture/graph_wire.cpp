@@ -56,7 +56,8 @@ Dims order_of(const Node& node) {
   Dims order = Dims::filled(rank, 0);
   std::iota(order.begin(), order.end(), 0);
   const auto apart = [&](std::int64_t dim) { return std::abs(node.strides[static_cast<int>(dim)]); };
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return apart(a) > apart(b); });
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return apart(a) != apart(b) ? apart(a) > apart(b) : a < b; });
   return std::is_sorted(order.begin(), order.end()) ? Dims{} : order;
 }
 Dims read_order(wire::Reader& in, int rank) {

@@ -137,7 +137,7 @@ void check(const Value& x, const LstmWeights& weights, const Value& hidden, cons
 
 }  // namespace
 
-const Ref<const CustomOp>& lstm_recurrence() { return recurrence(); }
+const Ref<const CustomOp>& op::lstm_recurrence() { return recurrence(); }
 
 LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden, const Value& cell) {
   check(x, weights, hidden, cell);

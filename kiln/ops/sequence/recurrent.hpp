@@ -20,7 +20,9 @@ struct LstmPass {
 /// hidden state sigmoid(o) tanh(cell). x [batch, time, in], time being at least 1; h and c are zeros at first unless
 /// given. Throws ShapeError.
 LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden = {}, const Value& cell = {});
-/// The operation that a tracked pass is recorded as: one object for all of them, which whoever sends it knows it by.
+namespace op {
+/// The operation that a tracked pass is recorded as: one object for all of them, by which whoever sends it knows it.
 const Ref<const CustomOp>& lstm_recurrence();
+}  // namespace op
 
 }  // namespace kiln
