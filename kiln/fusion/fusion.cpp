@@ -247,7 +247,6 @@ void Fusion::run_plan(Stream& stream) {
   Segment& segment = stream.segment;
   segment.close();
   const CalledAs nobody(nullptr);
-  const FailsWith nothing(nullptr);
   const auto [plan, fresh] = plans_.find_or_make(segment);
   {
     const std::lock_guard lock(mutex_);

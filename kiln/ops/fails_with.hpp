@@ -12,8 +12,6 @@ namespace kiln {
 class FailsWith {
  public:
   explicit FailsWith(Inputs causes);
-  /// None of the scopes around it counts: for who runs meanwhile what was asked for at another time.
-  explicit FailsWith(std::nullptr_t);
   ~FailsWith();
   FailsWith(const FailsWith&) = delete;
   FailsWith& operator=(const FailsWith&) = delete;
@@ -29,7 +27,6 @@ class FailsWith {
   Inputs causes_;
   std::uint64_t id_;
   const FailsWith* outer_;
-  const FailsWith* before_;
 };
 
 }  // namespace kiln

@@ -48,13 +48,12 @@ Key KeyScope::take() {
   return keys_[next_++];
 }
 
-FailsWith::FailsWith(Inputs causes) : causes_(causes), outer_(fails_with), before_(fails_with) {
+FailsWith::FailsWith(Inputs causes) : causes_(causes), outer_(fails_with) {
   thread_local std::uint64_t last = 0;
   id_ = ++last;
   fails_with = this;
 }
-FailsWith::FailsWith(std::nullptr_t) : id_(0), outer_(nullptr), before_(fails_with) { fails_with = nullptr; }
-FailsWith::~FailsWith() { fails_with = before_; }
+FailsWith::~FailsWith() { fails_with = outer_; }
 const FailsWith* FailsWith::innermost() { return fails_with; }
 
 bool KeyScope::repeats() {
