@@ -13,10 +13,10 @@ namespace {
 constexpr DType kShown[] = {DType::F32, DType::I32};
 
 TEST(Dialects, WriteRowsAsStored) {
-  expect_stored("cpp.txt", listing(kCpp, kShown));
-  expect_stored("cuda.txt", listing(kCuda, kShown));
-  expect_stored("glsl.txt", listing(kGlsl, kShown));
-  expect_stored("wgsl.txt", listing(kWgsl, kShown));
+  expect_stored("cpp.txt", listing(kCpp, kShown), true);
+  expect_stored("cuda.txt", listing(kCuda, kShown), true);
+  expect_stored("glsl.txt", listing(kGlsl, kShown), true);
+  expect_stored("wgsl.txt", listing(kWgsl, kShown), true);
 }
 
 TEST(Dialects, AreAcceptedByTheCompilerOfGlsl) {

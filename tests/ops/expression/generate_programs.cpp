@@ -57,10 +57,11 @@ void print(const Dialect& dialect, unsigned seed, std::string_view set) {
 int main() {
   using namespace kiln::expr;
   std::printf("#include <math.h>\n#include \"tests/ops/expression/printed.hpp\"\n");
-  for (unsigned seed = 0; seed < kPrograms; ++seed) print(kCpp, seed, "cpp");
+  for (unsigned seed = 0; seed < kAllPrograms; ++seed) print(kCpp, seed, "cpp");
   std::printf("%s", std::string(kCudaAsCpp).c_str());
   for (unsigned seed = 0; seed < kPrograms; ++seed) print(kCuda, seed, "cuda");
   std::printf("const kiln::expr::PrintedProgram kiln::expr::kPrintedPrograms[] = {\n");
   for (unsigned seed = 0; seed < kPrograms; ++seed) std::printf("    {cpp_%u::run, cuda_%u::run},\n", seed, seed);
+  for (unsigned seed = kPrograms; seed < kAllPrograms; ++seed) std::printf("    {cpp_%u::run, nullptr},\n", seed);
   std::printf("};\n");
 }

@@ -26,9 +26,10 @@ TensorData contents(const Shape& shape, DType dtype, unsigned seed) {
         static const std::vector<E> kEdges = edges<E>();
         element = engine() % 3 ? static_cast<E>(engine() % 21) : kEdges[engine() % kEdges.size()];
       } else {
-        static const std::vector<float> kEdges = edges<float>();
+        using Real = std::conditional_t<is_half<E>, float, E>;
+        static const std::vector<Real> kEdges = edges<Real>();
         const double plain = (static_cast<double>(engine()) / 4294967296.0 - 0.4) * 6;
-        element = E(engine() % 8 ? static_cast<float>(plain) : kEdges[engine() % kEdges.size()]);
+        element = E(engine() % 4 ? static_cast<Real>(plain) : kEdges[engine() % kEdges.size()]);
       }
     }
   });
@@ -112,6 +113,15 @@ TEST(PrintedKernels, GiveTheBitsOfTheirStepsOneByOne) {
   }
   EXPECT_GT(folding, 5);
   EXPECT_GT(halves, 30);
+}
+
+TEST(PrintedKernels, CastAsTheReferenceDoes) {
+  for (unsigned seed = kPrograms; seed < kAllPrograms; ++seed) {
+    Case program(seed);
+    const std::vector<TensorData> results = program.run(kPrintedPrograms[seed].cpp, 400);
+    expect_same(results[0], program.expected[0], false,
+                text(name(program.random.program->inputs[0]), " to ", name(results[0].dtype())));
+  }
 }
 
 template <class Complain>

@@ -36,8 +36,10 @@ std::vector<T> edges() {
   if constexpr (std::is_floating_point_v<T>) {
     std::vector<T> values;
     for (const double size :
-         {0.0,  1e-30, 1e-9, 0.1,  0.25, 0.3,   0.5, 0.75, 1.0, 1.4616321449683622, 1.5, 2.0, 2.5, 3.0, 4.0, 5.5, 7.0,
-          10.0, 16.0,  20.5, 33.0, 87.5, 120.0, 1e6, 3e9,  1e30})
+         {0.0,     1e-30,   1e-9,    0.1,    0.25,   0.3,    0.5,   0.75,  1.0,   1.4616321449683622,
+          1.5,     2.0,     2.5,     3.0,    4.0,    5.5,    7.0,   10.0,  16.0,  20.5,
+          33.0,    87.5,    120.0,   1e6,    3e9,    1e30,   127.5, 128.0, 255.0, 256.0,
+          32768.0, 65520.0, 65536.0, 0x1p31, 0x1p32, 0x1p63, 0x1p64})
       for (const double sign : {1.0, -1.0}) values.push_back(static_cast<T>(sign * size));
     for (const T value : {Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min(), Limits::min(), Limits::max(),
                           1 + Limits::epsilon(), 1 - Limits::epsilon()}) {

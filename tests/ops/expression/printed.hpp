@@ -16,7 +16,7 @@ struct PrintedProgram {
   void (*cpp)(void* const* arguments, unsigned long long count);
   void (*cuda)(void* const* arguments, unsigned long long count);
 };
-/// By seed, from 0 to kPrograms - 1.
+/// By seed, from 0 to kAllPrograms - 1; casts are printed for C++ alone.
 extern const PrintedProgram kPrintedPrograms[];
 
 }  // namespace kiln::expr

@@ -99,6 +99,8 @@ void expect_row(const PrintedRow& row) {
   const std::string_view name = function_of(row);
   int wrong = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
+    // Beyond this order the factorial leaves float64, and infinities are taken from each other.
+    if (name == "polygamma" && x[i] > 170) continue;
     const T expected = value<T>(tree_of(row), x[i], y[i], nullptr);
     const double scale = scale_of(name, static_cast<double>(x[i]), static_cast<double>(y[i]));
     double off = exactly ? !same(out[i], expected) : distance(out[i], expected, scale);

@@ -15,7 +15,7 @@ struct RandomProgram {
   std::vector<Shape> shapes;  // of the inputs; a number has none
 };
 
-inline constexpr int kPrograms = 60;
+inline constexpr unsigned kPrograms = 60;
 
 /// Rows whose compiled form is what the text says to the last bit: in C++ a constant like 0.5 makes doubles of floats, and
 /// some functions of floats are computed as doubles.
@@ -142,6 +142,17 @@ class Author {
   RandomProgram random_{std::make_shared<op::Program>(), {}, {}};
 };
 
-inline RandomProgram make_program(unsigned seed) { return Author(seed).write(); }
+/// The random programs, and after them one for each cast from a type to another.
+inline constexpr unsigned kAllPrograms = kPrograms + 13 * 13;
+inline RandomProgram make_program(unsigned seed) {
+  if (seed < kPrograms) return Author(seed).write();
+  const DType from = kElements[(seed - kPrograms) / 13], to = kElements[(seed - kPrograms) % 13];
+  RandomProgram made{std::make_shared<op::Program>(), {{.strides = {1}}}, {{400}}};
+  made.program->shape = {400};
+  made.program->inputs = {from};
+  made.program->steps.push_back({op::Cast{to}, {op::Program::Operand{op::Program::Operand::Input, 0}}, to});
+  made.program->outputs = {0};
+  return made;
+}
 
 }  // namespace kiln::expr

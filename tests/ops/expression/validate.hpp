@@ -11,7 +11,8 @@ std::string complaints_of_glslang(const std::string& text);
 std::string complaints_of_wgsl(const std::string& text);
 inline constexpr const char* kNoValidator = "no validator";
 
-/// Expects the text of the file of that name in stored/; KILN_STORE_TEXT=1 writes it.
-void expect_stored(const std::string& name, const std::string& text);
+/// Expects the lines of the file of that name in stored/, in their order; a text that grows with the table of rows may
+/// have others between them. KILN_STORE_TEXT=1 writes the file.
+void expect_stored(const std::string& name, const std::string& text, bool grows = false);
 
 }  // namespace kiln::expr
