@@ -45,6 +45,10 @@ TEST(OneDnnGeometries, ThatWereWrongAreRight) {
       "n=1 ic=64 oc=64 g=1 x=60x7 k=3x5 s=1x1 p=1x4 q=1x4 d=1x2",
       "n=1 ic=64 oc=64 g=2 x=7x7 k=5x5 s=1x1 p=4x4 q=4x4 d=2x2",
       "n=1 ic=32 oc=64 g=1 x=9 k=6 s=1 p=4 q=4 d=2",
+      // a window as large as x, or a stride that passes over some of it
+      "n=1 ic=4 oc=56 g=1 x=8x14 k=4x4 s=7x7 p=3x3 q=3x3 d=2x2",
+      "n=3 ic=1 oc=32 g=1 x=7x4 k=5x6 s=1x3 p=2x2 q=2x2 d=1x1",
+      "n=3 ic=7 oc=56 g=7 x=31x7 k=4x7 s=1x4 p=1x2 q=1x0 d=1x1",
       // an odd number of channels under a large kernel
       "n=1 ic=45 oc=45 g=1 x=5x5x5 k=5x5x5 s=1x1x1 p=0x0x0 q=0x0x0 d=1x1x1",
       // wide paddings and strides
