@@ -1,5 +1,5 @@
-// What reductions and scans do with two values, as data: any order of pairs gives the result, so that a device may fold in
-// a tree of threads.
+// What reductions and scans do with two values, as data: any order of pairs gives the result, so that a device may fold
+// in a tree of threads.
 #pragma once
 #include "kiln/ops/expression/tree.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"

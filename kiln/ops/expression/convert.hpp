@@ -6,8 +6,8 @@ namespace kiln::expr {
 
 /// `name`, a variable that holds an element of `from` in what that is computed in, as one of `to`.
 std::string converted(Printer& printer, const std::string& name, DType from, DType to);
-/// What a step made in what `dtype` is computed in, brought to an element of `dtype`: halves are rounded, short integers
-/// keep their low bits.
+/// What a step made in what `dtype` is computed in, brought to an element of `dtype`: halves are rounded, short
+/// integers keep their low bits.
 std::string narrowed(Printer& printer, const std::string& value, DType dtype);
 /// Can the dialect convert elements of one type to the other?
 bool converts(const Dialect& dialect, DType from, DType to);

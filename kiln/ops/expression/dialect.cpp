@@ -96,8 +96,8 @@ constexpr Native kCudaNatives[] = {
     {"multiply_high", kAllNumbers, "__umulhi($0, $1)"},
 };
 
-// Drivers may take it that there are no infinities and NaNs, and round halves as they like: what asks for them, or makes
-// them, goes by the bits. Functions that are only good for some operands are the library's.
+// Drivers may take it that there are no infinities and NaNs, and round halves as they like: what asks for them, or
+// makes them, goes by the bits. Functions that are only good for some operands are the library's.
 constexpr Native kShaderNatives[] = {
     {"abs", kFloats, "abs($0)"},   {"sqrt", kFloats, "sqrt($0)"},    {"floor", kFloats, "floor($0)"},
     {"ceil", kFloats, "ceil($0)"}, {"trunc", kFloats, "trunc($0)"},  {"exp", kF32, "exp($0)"},

@@ -35,7 +35,8 @@ extern const Dialect kGlsl;
 /// WGSL as WebGPU has it, without extensions: float32 and integers of 32 bits.
 extern const Dialect kWgsl;
 
-/// Can the dialect compute the tree with numbers of `dtype`: has it the type, and each function or what that is made of?
+/// Can the dialect compute the tree with numbers of `dtype`: has it the type, and each function or what that is made
+/// of?
 bool supports(const Dialect& dialect, const Tree& tree, DType dtype);
 bool supports(const Dialect& dialect, const Function& function, DType dtype);
 

@@ -1,5 +1,5 @@
-// What op::Random and op::Dropout make of a stream's words, as trees. The words come from the library's function philox:
-// word j of the stream `key` is philox(low, high, 0, 0, key low, key high)[j % 4] for the halves of j / 4.
+// What op::Random and op::Dropout make of a stream's words, as trees. The words come from the library's function
+// philox: word j of the stream `key` is philox(low, high, 0, 0, key low, key high)[j % 4] for the halves of j / 4.
 #pragma once
 #include "kiln/ops/create/create_ops.hpp"
 #include "kiln/ops/expression/tree.hpp"
@@ -20,8 +20,8 @@ enum class Drawn : std::uint8_t {
 /// Element i; null for distributions that draw as many words as it takes (they are the streams of each element).
 const Tree* draw(op::Distribution distribution);
 
-/// What is left of an element: of x, scale (a number), threshold (a word: Drops::threshold), word (i / 2 of the stream) and
-/// odd (a truth: is i?).
+/// What is left of an element: of x, scale (a number), threshold (a word: Drops::threshold), word (i / 2 of the stream)
+/// and odd (a truth: is i?).
 const Tree& dropout();
 
 }  // namespace kiln::expr

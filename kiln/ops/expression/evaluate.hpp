@@ -1,5 +1,5 @@
-// What a tree is worth, computed step by step: the meaning of an expression without a compiler, to test printed text and
-// kernels against.
+// What a tree is worth, computed step by step: the meaning of an expression without a compiler, to test printed text
+// and kernels against.
 #pragma once
 #include <span>
 
@@ -14,9 +14,9 @@ struct Cell {
   std::uint32_t word = 0;
 };
 
-/// The tree's value where its variables, in the order of the scope, are `operands`. T is double, float, or an integer of
-/// 32 or 64 bits. Functions are those of scalar_math.hpp; with a dialect only those that the dialect has, and the library's
-/// definitions stand for others. Integers wrap around, and dividing one by 0 gives 0.
+/// The tree's value where its variables, in the order of the scope, are `operands`. T is double, float, or an integer
+/// of 32 or 64 bits. Functions are those of scalar_math.hpp; with a dialect only those that the dialect has, and the
+/// library's definitions stand for others. Integers wrap around, and dividing one by 0 gives 0.
 template <class T>
 Cell<T> evaluate(const Tree& tree, std::span<const Cell<T>> operands, const Dialect* dialect = nullptr);
 

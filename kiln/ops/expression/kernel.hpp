@@ -1,5 +1,5 @@
-// A fused program as one kernel: it loads what an element needs, computes the steps in registers, rounds halves after each,
-// as the processor does, and stores the results.
+// A fused program as one kernel: it loads what an element needs, computes the steps in registers, rounds halves after
+// each, as the processor does, and stores the results.
 #pragma once
 #include "kiln/ops/expression/dialect.hpp"
 #include "kiln/ops/planned/fused.hpp"
@@ -22,8 +22,9 @@ struct KernelText {
   std::int64_t each = 1;      // how many of them an invocation takes: those that share a word of WGSL's memory
 };
 
-/// The kernel `name`. Its parameters are the inputs in order, the outputs, the results of folds, and the count of elements:
-///   C++     void name(const T* or T, ..., T*, ..., unsigned long long count); CUDA and HIP: extern "C", one thread each
+/// The kernel `name`. Its parameters are the inputs in order, the outputs, the results of folds, and the count of
+/// elements:
+///   C++     void name(const T* or T, ..., T*, ..., unsigned long long count); of CUDA and HIP a thread for each
 ///   GLSL    buffers at binding 0 and up, without the numbers; push constants: the count, then the numbers
 ///   WGSL    buffers of group 0 likewise, then a uniform: the count, then the numbers
 /// Workgroups have 256 invocations. What folds goes row by row, an invocation each: any device can, and all that is

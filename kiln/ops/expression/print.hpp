@@ -11,8 +11,8 @@ class Printer {
  public:
   explicit Printer(const Dialect& dialect) : dialect_(dialect) {}
 
-  /// The tree with numbers of what `dtype` is computed in; `names` are those of its variables. It can stand anywhere in a
-  /// larger expression. Throws DTypeError where supports() says no.
+  /// The tree with numbers of what `dtype` is computed in; `names` are those of its variables. It can stand anywhere in
+  /// a larger expression. Throws DTypeError where supports() says no.
   std::string expression(const Tree& tree, DType dtype, std::span<const std::string> names);
   /// A call of a function with operands as they are written.
   std::string call(const Function& function, DType dtype, std::span<const std::string> operands);

@@ -1,6 +1,6 @@
-// Scalar expressions as trees, and functions written with them: what a row of elementwise.def computes as data, that can
-// be evaluated, and printed in the language of any device. One tree stands for all element types: a Number is of "the
-// type at hand", which whoever reads the tree chooses.
+// Scalar expressions as trees, and functions written with them: what a row of elementwise.def computes as data, that
+// can be evaluated, and printed in the language of any device. One tree stands for all element types: a Number is of
+// "the type at hand", which whoever reads the tree chooses.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -83,7 +83,8 @@ struct Statement {
   std::vector<Statement> body{}, otherwise{};
 };
 
-/// What a function means for some types of numbers: a body in terms of others, or nothing where a device has to have it.
+/// What a function means for some types of numbers: a body in terms of others, or nothing where a device has to have
+/// it.
 struct Definition {
   Numbers numbers = kAllNumbers;
   std::vector<Variable> variables{};  // the parameters first

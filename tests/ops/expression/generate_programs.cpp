@@ -1,4 +1,5 @@
-// Writes C++ with the kernels of random programs, as printed for plain C++ and for CUDA, which a few macros make C++ of.
+// Writes C++ with the kernels of random programs, as printed for plain C++ and for CUDA, which a few macros make C++
+// of.
 #include <cstdio>
 
 #include "kiln/ops/expression/convert.hpp"

@@ -1,5 +1,5 @@
-// Kernels of fused programs: compiled as C++ and as CUDA's C++, they give the bits that the reference gives one operation
-// at a time; as GLSL and WGSL they are accepted by those languages' compilers.
+// Kernels of fused programs: compiled as C++ and as CUDA's C++, they give the bits that the reference gives one
+// operation at a time; as GLSL and WGSL they are accepted by those languages' compilers.
 #include "kiln/ops/expression/kernel.hpp"
 
 #include <gtest/gtest.h>

@@ -17,8 +17,8 @@ struct RandomProgram {
 
 inline constexpr unsigned kPrograms = 60;
 
-/// Rows whose compiled form is what the text says to the last bit: in C++ a constant like 0.5 makes doubles of floats, and
-/// some functions of floats are computed as doubles.
+/// Rows whose compiled form is what the text says to the last bit: in C++ a constant like 0.5 makes doubles of floats,
+/// and some functions of floats are computed as doubles.
 inline bool is_exact(const Tree& tree) {
   constexpr std::string_view kInDouble[] = {"lgamma", "digamma", "polygamma", "erfinv", "i0", "i1", "sinc"};
   for (const Node& node : tree.nodes) {
