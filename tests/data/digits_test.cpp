@@ -66,6 +66,27 @@ TEST(Digits, AreDrawnBySeveralThreadsAtOnce) {
   EXPECT_EQ(drawn[0], drawn[1]);
 }
 
+TEST(Digits, LieAroundTheMiddleAndNotAlwaysInIt) {
+  const Digits digits({.count = 400, .seed = 2});
+  int left = 0, above = 0;  // of the middle
+  double x = 0, y = 0;
+  for (std::int64_t i = 0; i < digits.size(); ++i) {
+    const Image image = digits.get(i);
+    std::int64_t first_x = 28, last_x = 0, first_y = 28, last_y = 0;
+    for (std::int64_t at = 0; at < 28 * 28; ++at) {
+      if (image.pixels[static_cast<std::size_t>(at)] < 0.5f) continue;
+      first_x = std::min(first_x, at % 28), last_x = std::max(last_x, at % 28);
+      first_y = std::min(first_y, at / 28), last_y = std::max(last_y, at / 28);
+    }
+    left += first_x + last_x < 27, above += first_y + last_y < 27;
+    x += static_cast<double>(first_x + last_x - 27) / 2, y += static_cast<double>(first_y + last_y - 27) / 2;
+  }
+  EXPECT_NEAR(x / 400, 0, 0.5);
+  EXPECT_NEAR(y / 400, 0, 0.5);
+  EXPECT_TRUE(left > 80 && left < 320) << left;
+  EXPECT_TRUE(above > 80 && above < 320) << above;
+}
+
 TEST(Digits, FillTheImageAtAnySize) {
   for (const std::int64_t side : {8, 28, 64, 200}) {
     const Digits digits({.count = 20, .seed = 2, .side = side});

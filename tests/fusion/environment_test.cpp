@@ -6,6 +6,8 @@
 #include <string>
 
 #include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/reduce/order.hpp"
+#include "tests/fusion/fused_device.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln::test {
@@ -50,6 +52,19 @@ TEST(Environment, IsToldWhatItMaySay) {
     const Variable variable("KILN_LOG", "fusoin\x1b[2J");
     EXPECT_EQ(sentence_of(&fuses), "ArgumentError: KILN_LOG must be fusion, got 'fusoin\\x1b[2J'");
   }
+}
+
+TEST(Environment, HasEveryStepOfANewPlanOnALineOfItsOwn) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the variable is read once
+  const Variable variable("KILN_LOG", "fusion");
+  const auto program = [] {
+    const FusedDevice fused;
+    const Value x = fused.of({2, 2});
+    (void)sort(x * 2 + 1, 0).values.data();
+    std::exit(0);
+  };
+  EXPECT_EXIT(program(), testing::ExitedWithCode(0),
+              "operations become [0-9]+:\n(  [^\n]*\n)*  [^\n]*mul add[^\n]*\n  sort[^\n]*\n");
 }
 
 }  // namespace

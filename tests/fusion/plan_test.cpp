@@ -410,5 +410,22 @@ TEST(Plan, TakesEmptyTensorsAndScalars) {
   EXPECT_EQ((full({}, 2.0, fused.device) * 3 + 1).item(), 7);
 }
 
+/// A key that forgot which of the first values are still seen would find a plan that does not store them.
+TEST(Plan, IsChosenByAllValuesThatAreSeen) {
+  const FusedDevice fused;
+  const Value x = fused.of({3});
+  (void)x.data();
+  for (const int kept : {1, 3, 62, 64}) {
+    Value value = x, early;
+    for (int i = 0; i < 130; ++i) {
+      value = value + 1;
+      if (i == kept) early = value;
+    }
+    EXPECT_EQ(floats(value), (std::vector<float>{130, 130.25f, 130.5f}));
+    const auto expected = static_cast<float>(kept + 1);
+    EXPECT_EQ(floats(early), (std::vector<float>{expected, expected + 0.25f, expected + 0.5f})) << kept;
+  }
+}
+
 }  // namespace
 }  // namespace kiln::test

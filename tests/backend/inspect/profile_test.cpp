@@ -11,6 +11,7 @@
 
 #include "kiln/backend/inspect/ceiling.hpp"
 #include "kiln/backend/inspect/profile.hpp"
+#include "kiln/backend/inspect/profile_log.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/json.hpp"
 #include "kiln/fusion/fusion.hpp"
@@ -148,6 +149,28 @@ TEST(Profile, WritesATable) {
   EXPECT_TRUE(profile.rows().empty());
   EXPECT_GT(machine_ceiling().bytes_per_second, 0);
   EXPECT_GT(machine_ceiling().flops_per_second, 0);
+}
+
+TEST(Profile, RatesAreWhatMovedAndWasComputedInASecond) {
+  ProfileContents contents;
+  contents.device = "cpu";
+  contents.rows = {{.name = "matmul", .shapes = "[2]", .calls = 4, .seconds = 0.5, .bytes = 3e9, .flops = 2.5e9}};
+  contents.last = contents.first + std::chrono::seconds(1);
+  const std::string table = profile_table(contents, 10);
+  EXPECT_NE(table.find("100.0 %    500.00        4 125000.00     6.0      5.0 "), std::string::npos) << table;
+}
+
+TEST(Profile, NamesTheFirstSixOperandsAndResults) {
+  const Profile profile(Device::cpu());
+  const auto pieces = [&](int count) {
+    Values values;
+    for (int i = 1; i <= count; ++i) values.push_back(filled({i}, profile.device()));
+    return values;
+  };
+  (void)cat(pieces(6), 0);
+  (void)cat(pieces(9), 0);
+  (void)row(profile, "cat", "[1] x [2] x [3] x [4] x [5] x [6] -> [21]");
+  (void)row(profile, "cat", "[1] x [2] x [3] x [4] x [5] x [6] x 3 more -> [45]");
 }
 
 TEST(Profile, WritesATraceThatReadsAsJson) {

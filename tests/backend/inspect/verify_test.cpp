@@ -10,6 +10,7 @@
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/backend/inspect/profile.hpp"
 #include "kiln/backend/inspect/verify.hpp"
+#include "kiln/backend/inspect/verifying.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"
@@ -262,6 +263,21 @@ TEST(Verify, ComparesTheStepsOfPlansWithTheReference) {
   for (int i = 1; i < 9; ++i) small.push_back(exp(narrow(x, 0, i, 7)) * 0.5 + i);  // together
   verify.device().sync();
   EXPECT_GE(verify.compared(), 3);
+}
+
+TEST(Verify, ComparesPlansWhereThereAreSome) {
+  const char* const before = std::getenv("KILN_FUSION");
+  const std::string fuses = before ? before : "";
+  setenv("KILN_VERIFY", "1", 1);
+  setenv("KILN_FUSION", "0", 1);
+  const Ref<Backend> plain = decorated(Device::parse("reference").handle());
+  setenv("KILN_FUSION", "1", 1);
+  const Ref<Backend> fusing = decorated(Device::parse("reference").handle());
+  unsetenv("KILN_VERIFY");
+  if (before) setenv("KILN_FUSION", fuses.c_str(), 1);
+  else unsetenv("KILN_FUSION");
+  EXPECT_NE(dynamic_cast<const VerifiedKernels*>(plain.get()), nullptr);
+  EXPECT_NE(dynamic_cast<const VerifiedPlans*>(fusing.get()), nullptr);
 }
 
 }  // namespace
