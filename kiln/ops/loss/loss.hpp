@@ -80,7 +80,8 @@ Value smooth_l1_loss(const Value& x, const Value& target, double beta = 1, Reduc
 Value huber_loss(const Value& x, const Value& target, double delta = 1, Reduction reduction = Reduction::Mean);
 
 // ---- of distributions ----------------------------------------------------------------------------------------------
-/// t (log t - x) for logarithms of probabilities x; with `log_target` t is a logarithm too.
+/// t (log t - x) for logarithms of probabilities x; with `log_target` t is a logarithm too. By default the sum by the
+/// number of samples, which is the divergence; PyTorch takes the mean over elements unless told otherwise.
 Value kl_div(const Value& log_probabilities, const Value& target, bool log_target = false,
              Reduction reduction = Reduction::BatchMean);
 struct PoissonNllOptions {
