@@ -171,6 +171,16 @@ TEST(Profile, NamesTheFirstSixOperandsAndResults) {
   (void)cat(pieces(9), 0);
   (void)row(profile, "cat", "[1] x [2] x [3] x [4] x [5] x [6] -> [21]");
   (void)row(profile, "cat", "[1] x [2] x [3] x [4] x [5] x [6] x 3 more -> [45]");
+
+  const Profile of_plans{Device(make_ref<fusion::Fusion>(Device::cpu().handle()))};
+  const Value x = filled({3}, of_plans.device());
+  for (const int count : {6, 8}) {
+    Values results;
+    for (int i = 0; i < count; ++i) results.push_back(x + i * 0.5 + count);
+    (void)results[0].data();
+  }
+  for (const char* const shapes : {" -> [3], [3], [3], [3], [3], [3]\n", " -> [3], [3], [3], [3], [3], [3], 2 more\n"})
+    EXPECT_NE(of_plans.table().find(shapes), std::string::npos) << of_plans.table();
 }
 
 TEST(Profile, WritesATraceThatReadsAsJson) {
