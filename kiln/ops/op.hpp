@@ -63,8 +63,9 @@ concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std
 template <class T>
 struct Checked {
   static_assert(Primitive<T>);
-  static_assert(T::kFacts.bound != Bound::Compute || requires(const T op, Inputs in) { op.flops(in, in); },
-                "an op bound by arithmetic says how much of it there is");
+  static_assert(
+      T::kFacts.bound != Bound::Compute || requires(const T op, Inputs in) { op.flops(in, in); },
+      "an op bound by arithmetic says how much of it there is");
   using type = T;
 };
 template <class... Ts>

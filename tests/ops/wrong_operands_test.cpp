@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/ops/harness.hpp"
+#include "tests/ops/unread.hpp"
 
 namespace kiln::test {
 namespace {
@@ -74,6 +75,7 @@ TEST(WrongOperands, AreAnsweredWithASentenceByEveryOp) {
         }
       }
   }
+  hear_of_unread_failures();
   std::set<std::string> names = functions_of_the_table();
   for (const char* inner : {"attention_grad", "avg_pool_grad", "batch_norm_grad", "blend_transpose",
                             "blend_weight_grad", "conv_weight_grad", "group_norm_grad", "resample",

@@ -33,7 +33,8 @@ namespace {
 std::optional<DType> rounded_by(const op::Op& op, const Call& call) {
   std::optional<DType> rounded;
   const bool sums = op::visit(op, []<class T>(const T&) {
-    return T::kFacts.pattern != Pattern::Elementwise && T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation;
+    return T::kFacts.pattern != Pattern::Elementwise && T::kFacts.pattern != Pattern::View &&
+           T::kFacts.pattern != Pattern::Creation;
   });
   if (!sums) return rounded;
   for (const Value& value : call.in)

@@ -45,7 +45,8 @@ double bytes_of(const op::Op& op, const Call& call) {
 }  // namespace
 
 Work work_of(const op::Op& op, const Call& call) {
-  return {.bytes = bytes_of(op, call), .flops = op::visit(op, [&](const auto& o) { return flops_of(o, call.in, call.out); })};
+  return {.bytes = bytes_of(op, call),
+          .flops = op::visit(op, [&](const auto& o) { return flops_of(o, call.in, call.out); })};
 }
 
 }  // namespace kiln

@@ -34,7 +34,8 @@ class Grouper {
   /// What it reads that is as large as can be.
   const Shape* large_operand(const Plan::Step& step) const {
     for (const Reference operand : step.in)
-      if (operand.is_value() && numel(desc(operand.index()).shape) >= traits_.least) return &desc(operand.index()).shape;
+      if (operand.is_value() && numel(desc(operand.index()).shape) >= traits_.least)
+        return &desc(operand.index()).shape;
     return nullptr;
   }
 

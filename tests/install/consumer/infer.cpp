@@ -1,7 +1,7 @@
 // A program that only computes.
+#include <kiln/tensor/arithmetic.hpp>
 #include <kiln/tensor/create.hpp>
 #include <kiln/tensor/text/print.hpp>
-#include <kiln/tensor/arithmetic.hpp>
 
 int main() {
   const kiln::Tensor<1> x = kiln::arange(4.0, kiln::Device::best());

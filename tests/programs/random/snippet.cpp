@@ -67,7 +67,8 @@ std::string filled_in(const Line& line) {
 std::string snippet(const Program& program) {
   const std::vector<Grid> values = interpret(program);
   std::string out = "#include <array>\n#include \"kiln/kiln.hpp\"\n";
-  for (const char* header : {"norm/normalization", "reduce/scan", "sequence/attention", "signal/signal", "view/diagonal"})
+  for (const char* header :
+       {"norm/normalization", "reduce/scan", "sequence/attention", "signal/signal", "view/diagonal"})
     out += text("#include \"kiln/ops/", header, ".hpp\"\n");
   out +=
       "using namespace kiln;\n\nint main() {\n"
