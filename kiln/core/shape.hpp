@@ -1,11 +1,14 @@
 // Shapes and other short lists of integers, stored inline: no heap, trivially copyable.
 #pragma once
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "kiln/core/error/error.hpp"
 
@@ -76,6 +79,21 @@ class InlineList {
 /// The sizes of a tensor's dimensions; also strides, permutations and other lists with one entry a dimension.
 using Shape = InlineList<std::int64_t, kMaxRank>;
 using Dims = Shape;
+
+/// A dimension by its number: 0 is the first, -1 the last. Any integer converts to it; a bool does not, so that a flag
+/// in the wrong place (`softmax(x, true)`) does not compile.
+class Dim {
+ public:
+  template <std::integral I>
+  requires(!std::same_as<I, bool>) constexpr Dim(I number)
+      : number_(std::in_range<int>(number) ? static_cast<int>(number) : std::numeric_limits<int>::max()) {}
+  constexpr operator int() const { return number_; }
+  friend void append(std::string& text, Dim dim) { kiln::append(text, std::int64_t{dim}); }
+
+ private:
+  int number_;  // one that no int holds names no dimension: the largest int does not either
+};
+
 /// One entry per spatial dimension of a convolution or a pool: 1, 2 or 3.
 using Spatial = InlineList<std::int64_t, 3>;
 

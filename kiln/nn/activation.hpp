@@ -37,14 +37,14 @@ struct Tanh {
   }
 };
 struct Softmax {
-  int dim = -1;
+  Dim dim = -1;
   template <int D>
   Tensor<D> forward(const Tensor<D>& x) const {
     return x.softmax(dim);
   }
 };
 struct LogSoftmax {
-  int dim = -1;
+  Dim dim = -1;
   template <int D>
   Tensor<D> forward(const Tensor<D>& x) const {
     return x.log_softmax(dim);

@@ -50,8 +50,8 @@ Value all(const Value& x, const Dims& dims, bool keep = false);
 /// int64 indices of the first extreme element along `dim`, or in all of x counted in row-major order.
 Value argmax(const Value& x);
 Value argmin(const Value& x);
-Value argmax(const Value& x, int dim, bool keep = false);
-Value argmin(const Value& x, int dim, bool keep = false);
+Value argmax(const Value& x, Dim dim, bool keep = false);
+Value argmin(const Value& x, Dim dim, bool keep = false);
 /// Mean of squared distances to the mean; divides by count - correction.
 Value variance(const Value& x, const Dims& dims, int correction = 1, bool keep = false);
 /// Sums dimensions until the shape is `shape`, which broadcasts to x's: the adjoint of broadcasting.
@@ -60,12 +60,12 @@ Value sum_to(const Value& x, const Shape& shape);
 // ---- views ---------------------------------------------------------------------------------------------------------
 /// One size may be -1: whatever is left.
 Value reshape(const Value& x, Shape shape);
-Value flatten(const Value& x, int first = 0, int last = -1);
-Value unsqueeze(const Value& x, int dim);
+Value flatten(const Value& x, Dim first = 0, Dim last = -1);
+Value unsqueeze(const Value& x, Dim dim);
 /// Drops `dim`, which has size 1.
-Value squeeze(const Value& x, int dim);
+Value squeeze(const Value& x, Dim dim);
 Value permute(const Value& x, const Dims& dims);
-Value transpose(const Value& x, int dim1 = -2, int dim2 = -1);
+Value transpose(const Value& x, Dim dim1 = -2, Dim dim2 = -1);
 Value expand(const Value& x, const Shape& shape);
 Value flip(const Value& x, const Dims& dims);
 
@@ -77,18 +77,18 @@ struct Range {
 /// ranges[i] applies to dimension i; dimensions beyond are taken whole.
 Value slice(const Value& x, std::span<const Range> ranges);
 /// Elements [start, start + count) of `dim`. Throws IndexError where there are fewer.
-Value narrow(const Value& x, int dim, std::int64_t start, std::int64_t count);
+Value narrow(const Value& x, Dim dim, std::int64_t start, std::int64_t count);
 /// Element `index` (negative from the end) of `dim`, which disappears. Throws IndexError.
-Value at(const Value& x, int dim, std::int64_t index);
+Value at(const Value& x, Dim dim, std::int64_t index);
 /// x with the elements of slice(x, ranges) replaced by `value`, which broadcasts to them.
 Value slice_assign(const Value& x, std::span<const Range> ranges, const Value& value);
 
 // ---- assembling ----------------------------------------------------------------------------------------------------
-Value cat(Inputs parts, int dim);
+Value cat(Inputs parts, Dim dim);
 /// Joins along a new dimension.
-Value stack(Inputs parts, int dim);
+Value stack(Inputs parts, Dim dim);
 /// Parts of `size` along `dim`; the last may be smaller.
-Values split(const Value& x, std::int64_t size, int dim);
+Values split(const Value& x, std::int64_t size, Dim dim);
 /// `before` and `after` give the elements to add at either end of each dimension; negative numbers take some away.
 Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& value = 0.0);
 
@@ -126,11 +126,11 @@ Value avg_pool(const Value& x, const PoolOptions& options);
 Value adaptive_avg_pool(const Value& x, const Spatial& sizes);
 
 // ---- indexing; an index out of range is an IndexError --------------------------------------------------------------
-Value gather(const Value& x, int dim, const Value& index);
-Value scatter_add(const Value& x, int dim, const Value& index, const Value& source);
+Value gather(const Value& x, Dim dim, const Value& index);
+Value scatter_add(const Value& x, Dim dim, const Value& index, const Value& source);
 /// Slices of `dim`, which becomes the dimensions of `index`.
-Value select(const Value& x, int dim, const Value& index);
-Value select_add(const Value& x, int dim, const Value& index, const Value& source);
+Value select(const Value& x, Dim dim, const Value& index);
+Value select_add(const Value& x, Dim dim, const Value& index, const Value& source);
 /// [...] of class indices -> [..., classes], 1 where the class is; all 0 where the index is out of range.
 Value one_hot(const Value& index, std::int64_t classes, DType dtype = DType::I64);
 
@@ -156,8 +156,8 @@ Value bernoulli(const Shape& shape, double probability, const Device& device, DT
 Value dropout(const Value& x, double probability, std::optional<Key> key = {});
 
 // ---- normalisation and losses --------------------------------------------------------------------------------------
-Value softmax(const Value& x, int dim);
-Value log_softmax(const Value& x, int dim);
+Value softmax(const Value& x, Dim dim);
+Value log_softmax(const Value& x, Dim dim);
 /// Over the trailing dimensions that weight and bias have.
 Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon = 1e-5);
 /// logits [batch, classes], targets [batch] of class indices -> [batch]: what the mean of is cross_entropy()

@@ -5,6 +5,18 @@
 
 namespace kiln::op {
 
+Op::Op(const Op& other) : is(other.is) {}
+Op::Op(Op&& other) noexcept : is(std::move(other.is)) {}
+Op& Op::operator=(const Op& other) {
+  is = other.is;
+  return *this;
+}
+Op& Op::operator=(Op&& other) noexcept {
+  is = std::move(other.is);
+  return *this;
+}
+Op::~Op() { is.~variant(); }
+
 std::string_view spoken_name(const Op& op) {
   return visit(op, []<class T>(const T& o) -> std::string_view {
     if constexpr (requires { name(o.fn); }) return name(o.fn);

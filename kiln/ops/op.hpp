@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "kiln/ops/create/create_ops.hpp"
@@ -72,7 +73,7 @@ template <class... Ts>
 using OneOf = std::variant<typename Checked<Ts>::type...>;
 
 struct Op {
-  using Alternatives = OneOf<Unary, Binary, Where, Cast,                    // elementwise
+  using Alternatives = OneOf<Unary, Binary, Where, Within, Cast,            // elementwise
                              Special, Gcd,                                  // special
                              Reduce, ArgReduce,                             // reduce
                              Scan, Recurrence,                              // scan
@@ -101,15 +102,36 @@ struct Op {
                              Custom, Fused, Epilogue, Blocked, Horizontal>;
 
   template <Primitive T>
-  Op(T op) : is(std::move(op)) {}
+  Op(T op) : is(std::in_place_type<T>, std::move(op)) {}
 
-  Alternatives is;
+  // Compiled once, in op.cpp: each is a function for every alternative, in every file that copies an op.
+  Op(const Op& other);
+  Op(Op&& other) noexcept;
+  Op& operator=(const Op& other);
+  Op& operator=(Op&& other) noexcept;
+  ~Op();
+
+  union {  // the constructor above would otherwise compile the destructor as well
+    Alternatives is;
+  };
 };
 
-/// Calls f with the op's struct. The one place that knows how the set is represented.
+template <class Result, class F, class T>
+Result call_with(F& f, const Op::Alternatives& is) {
+  return f(*std::get_if<T>(&is));
+}
+
+/// Calls f with the op's struct. The one place that knows how the set is represented. Its own table, since std::visit
+/// takes compilers several times as long.
 template <class F>
 decltype(auto) visit(const Op& op, F&& f) {
-  return std::visit(std::forward<F>(f), op.is);
+  return [&]<class First, class... Rest>(const std::variant<First, Rest...>& is) -> decltype(auto) {
+    using Result = std::invoke_result_t<F&, const First&>;
+    using Function = std::remove_reference_t<F>;
+    static constexpr Result (*kCalls[])(Function&, const Op::Alternatives&) = {call_with<Result, Function, First>,
+                                                                               call_with<Result, Function, Rest>...};
+    return kCalls[is.index()](f, is);
+  }(op.is);
 }
 
 inline std::string_view name(const Op& op) {

@@ -36,25 +36,25 @@ Tensor<D> shrink(const Tensor<D>& x, double bound = 0.5, double bias = 0) {
 }
 /// a * sigmoid(b) of the two halves of x along `dim`.
 template <int D>
-Tensor<D> glu(const Tensor<D>& x, int dim = -1) {
+Tensor<D> glu(const Tensor<D>& x, Dim dim = -1) {
   return Typed{glu(x.value(), dim)};
 }
 
 template <int D>
-Tensor<D> softmax(const Tensor<D>& x, int dim) {
+Tensor<D> softmax(const Tensor<D>& x, Dim dim) {
   return x.softmax(dim);
 }
 template <int D>
-Tensor<D> log_softmax(const Tensor<D>& x, int dim) {
+Tensor<D> log_softmax(const Tensor<D>& x, Dim dim) {
   return x.log_softmax(dim);
 }
 template <int D>
-Tensor<D> softmin(const Tensor<D>& x, int dim) {
+Tensor<D> softmin(const Tensor<D>& x, Dim dim) {
   return Typed{softmin(x.value(), dim)};
 }
 /// exp(x) / (1 + sum of exp(x))
 template <int D>
-Tensor<D> quiet_softmax(const Tensor<D>& x, int dim) {
+Tensor<D> quiet_softmax(const Tensor<D>& x, Dim dim) {
   return Typed{quiet_softmax(x.value(), dim)};
 }
 

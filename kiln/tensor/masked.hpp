@@ -46,21 +46,21 @@ Tensor<kMaskedRank<D, Dim...>> masked_norm(const Tensor<D, K>& x, const Tensor<E
   return Typed{masked_norm(x.value(), mask.value(), p, dims_or_all({dims...}, D))};
 }
 template <int D, class K, int E>
-Tensor<D - 1> masked_median(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, int dim) {
+Tensor<D - 1> masked_median(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, Dim dim) {
   return Typed{masked_median(x.value(), mask.value(), dim)};
 }
 template <int D, class K, int E>
-Tensor<D - 1, Int> masked_argmax(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, int dim) {
+Tensor<D - 1, Int> masked_argmax(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, Dim dim) {
   return Typed{masked_argmax(x.value(), mask.value(), dim)};
 }
 template <int D, class K, int E>
-Tensor<D - 1, Int> masked_argmin(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, int dim) {
+Tensor<D - 1, Int> masked_argmin(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, Dim dim) {
   return Typed{masked_argmin(x.value(), mask.value(), dim)};
 }
 
 #define KILN_MASKED_LINES(function, Result)                                                 \
   template <int D, class K, int E>                                                          \
-  Tensor<D, Result> function(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, int dim) { \
+  Tensor<D, Result> function(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, Dim dim) { \
     return Typed{function(x.value(), mask.value(), dim)};                                   \
   }
 KILN_MASKED_LINES(masked_softmax, Float)
@@ -70,7 +70,7 @@ KILN_MASKED_LINES(masked_cumsum, Arithmetic<K>)
 KILN_MASKED_LINES(masked_cumprod, Arithmetic<K>)
 #undef KILN_MASKED_LINES
 template <int D, class K, int E>
-Tensor<D> masked_normalize(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, double p = 2, int dim = -1,
+Tensor<D> masked_normalize(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, double p = 2, Dim dim = -1,
                            double epsilon = 1e-12) {
   return Typed{masked_normalize(x.value(), mask.value(), p, dim, epsilon)};
 }

@@ -27,6 +27,11 @@ Tensor<kJoinedRank<Tensor<D, K>, Y>, Joined<K, KindOfOperand<Y>>> fmin(const Ten
   return Typed{fmin(x.value(), value_of(y))};
 }
 
+/// x itself, whose elements are checked: DataError names one that is outside [low, high]. A NaN passes.
+template <int D>
+Tensor<D> within(const Tensor<D>& x, double low, double high) {
+  return Typed{within(x.value(), low, high)};
+}
 template <int D, class K, Operand Low>
 requires Has<K>::Number
 Tensor<kJoinedRank<Tensor<D, K>, Low>, Joined<K, KindOfOperand<Low>>> clamp_min(const Tensor<D, K>& x, const Low& low) {

@@ -61,12 +61,12 @@ struct DistinctSlices {
 };
 /// The distinct slices of `dim` in ascending order, or one of each run of equal ones. Waits for the device.
 template <int D, class K>
-DistinctSlices<D, K> unique(const Tensor<D, K>& x, int dim) {
+DistinctSlices<D, K> unique(const Tensor<D, K>& x, Dim dim) {
   const Distinct result = unique(x.value(), dim);
   return {Typed{result.values}, Typed{result.inverse}, Typed{result.counts}};
 }
 template <int D, class K>
-DistinctSlices<D, K> unique_consecutive(const Tensor<D, K>& x, int dim) {
+DistinctSlices<D, K> unique_consecutive(const Tensor<D, K>& x, Dim dim) {
   const Distinct result = unique_consecutive(x.value(), dim);
   return {Typed{result.values}, Typed{result.inverse}, Typed{result.counts}};
 }

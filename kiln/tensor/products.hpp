@@ -20,7 +20,7 @@ Tensor<0, Arithmetic<K, L>> vdot(const Tensor<D, K>& x, const Tensor<D, L>& y) {
 }
 template <int D, int E, class K, class L>
 requires(D >= 1 && E >= 1)
-Tensor<kLargerRank<D, E> - 1, Arithmetic<K, L>> vecdot(const Tensor<D, K>& x, const Tensor<E, L>& y, int dim = -1) {
+Tensor<kLargerRank<D, E> - 1, Arithmetic<K, L>> vecdot(const Tensor<D, K>& x, const Tensor<E, L>& y, Dim dim = -1) {
   return Typed{vecdot(x.value(), y.value(), dim)};
 }
 template <int D, int E, class K, class L>
@@ -29,7 +29,7 @@ Tensor<kLargerRank<D, E> + 1, Arithmetic<K, L>> outer(const Tensor<D, K>& x, con
   return Typed{outer(x.value(), y.value())};
 }
 template <int D, int E, class K, class L>
-Tensor<kLargerRank<D, E>, Arithmetic<K, L>> cross(const Tensor<D, K>& x, const Tensor<E, L>& y, int dim = -1) {
+Tensor<kLargerRank<D, E>, Arithmetic<K, L>> cross(const Tensor<D, K>& x, const Tensor<E, L>& y, Dim dim = -1) {
   return Typed{cross(x.value(), y.value(), dim)};
 }
 

@@ -6,7 +6,7 @@ namespace kiln {
 
 /// y[i] = a[i] * y[i - 1] + b[i] along `dim`, y being 0 before its first element; operands broadcast.
 template <Operand A, Operand B>
-Tensor<kJoinedRank<A, B>> linear_recurrence(const A& a, const B& b, int dim, bool reverse = false) {
+Tensor<kJoinedRank<A, B>> linear_recurrence(const A& a, const B& b, Dim dim, bool reverse = false) {
   return Typed{linear_recurrence(Value(a), Value(b), dim, reverse)};
 }
 

@@ -93,12 +93,12 @@ Tensor<1, K> histc(const Tensor<D, K>& x, std::int64_t bins, double low = 0, dou
 // ---- functions known at points; see ops/reduce/calculus.hpp --------------------------------------------------------
 /// Each element along `dim` minus the one before it, n times over.
 template <int D, class K>
-Tensor<D, K> diff(const Tensor<D, K>& x, int n = 1, int dim = -1) {
+Tensor<D, K> diff(const Tensor<D, K>& x, int n = 1, Dim dim = -1) {
   return Typed{diff(x.value(), n, dim)};
 }
 /// With `prepend` and `append`, numbers or tensors, joined to x first.
 template <int D, class K, Operand Before, Operand After>
-auto diff(const Tensor<D, K>& x, int n, int dim, const Before& prepend, const After& append) {
+auto diff(const Tensor<D, K>& x, int n, Dim dim, const Before& prepend, const After& append) {
   return Tensor<D, Joined<K, Joined<KindOfOperand<Before>, KindOfOperand<After>>>>(
       Typed{diff(x.value(), n, dim, Value(prepend), Value(append))});
 }
@@ -111,23 +111,23 @@ std::vector<Tensor<D>> gradient(const Tensor<D, K>& y, double spacing = 1, const
 }
 /// Along one dimension, of values at the places x.
 template <int D, class K, class L>
-Tensor<D> gradient(const Tensor<D, K>& y, const Tensor<1, L>& x, int dim, int edge_order = 1) {
+Tensor<D> gradient(const Tensor<D, K>& y, const Tensor<1, L>& x, Dim dim, int edge_order = 1) {
   return Typed{gradient(y.value(), x.value(), dim, edge_order)};
 }
 template <int D>
-Tensor<D - 1> trapezoid(const Tensor<D>& y, double spacing = 1, int dim = -1) {
+Tensor<D - 1> trapezoid(const Tensor<D>& y, double spacing = 1, Dim dim = -1) {
   return Typed{trapezoid(y.value(), spacing, dim)};
 }
 template <int D, int E>
-Tensor<D - 1> trapezoid(const Tensor<D>& y, const Tensor<E>& x, int dim = -1) requires(E == 1 || E == D) {
+Tensor<D - 1> trapezoid(const Tensor<D>& y, const Tensor<E>& x, Dim dim = -1) requires(E == 1 || E == D) {
   return Typed{trapezoid(y.value(), x.value(), dim)};
 }
 template <int D>
-Tensor<D> cumulative_trapezoid(const Tensor<D>& y, double spacing = 1, int dim = -1) {
+Tensor<D> cumulative_trapezoid(const Tensor<D>& y, double spacing = 1, Dim dim = -1) {
   return Typed{cumulative_trapezoid(y.value(), spacing, dim)};
 }
 template <int D, int E>
-Tensor<D> cumulative_trapezoid(const Tensor<D>& y, const Tensor<E>& x, int dim = -1) requires(E == 1 || E == D) {
+Tensor<D> cumulative_trapezoid(const Tensor<D>& y, const Tensor<E>& x, Dim dim = -1) requires(E == 1 || E == D) {
   return Typed{cumulative_trapezoid(y.value(), x.value(), dim)};
 }
 /// The piecewise linear function through the points (xs[i], ys[i]) at each x; level outside.

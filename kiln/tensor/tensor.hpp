@@ -303,45 +303,45 @@ class Tensor {
   KILN_SPREAD(nanstd, nanstd)
 #undef KILN_SPREAD
   /// Where the first extreme element along `dim` stands, or in all in row-major order.
-  Tensor<D - 1, Int> argmax(int dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim)}; }
-  Tensor<D - 1, Int> argmin(int dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim)}; }
+  Tensor<D - 1, Int> argmax(Dim dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim)}; }
+  Tensor<D - 1, Int> argmin(Dim dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim)}; }
   Tensor<0, Int> argmax() const requires Has<K>::Number { return Typed{kiln::argmax(value_)}; }
   Tensor<0, Int> argmin() const requires Has<K>::Number { return Typed{kiln::argmin(value_)}; }
-  Tensor<D, Int> argmax(Keep, int dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim, true)}; }
-  Tensor<D, Int> argmin(Keep, int dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim, true)}; }
+  Tensor<D, Int> argmax(Keep, Dim dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim, true)}; }
+  Tensor<D, Int> argmin(Keep, Dim dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim, true)}; }
 
   // ---- scans along a dimension; see ops/reduce/scan.hpp ------------------------------------------------------------
-  Tensor<D, Arithmetic<K>> cumsum(int dim, const ScanOptions& options = {}) const {
+  Tensor<D, Arithmetic<K>> cumsum(Dim dim, const ScanOptions& options = {}) const {
     return Typed{kiln::cumsum(value_, dim, options)};
   }
-  Tensor<D, Arithmetic<K>> cumprod(int dim, const ScanOptions& options = {}) const {
+  Tensor<D, Arithmetic<K>> cumprod(Dim dim, const ScanOptions& options = {}) const {
     return Typed{kiln::cumprod(value_, dim, options)};
   }
-  TensorWithIndices<D, K> cummax(int dim) const requires Has<K>::Number { return kiln::cummax(value_, dim); }
-  TensorWithIndices<D, K> cummin(int dim) const requires Has<K>::Number { return kiln::cummin(value_, dim); }
-  Tensor logcumsumexp(int dim) const requires Has<K>::Float { return Typed{kiln::logcumsumexp(value_, dim)}; }
+  TensorWithIndices<D, K> cummax(Dim dim) const requires Has<K>::Number { return kiln::cummax(value_, dim); }
+  TensorWithIndices<D, K> cummin(Dim dim) const requires Has<K>::Number { return kiln::cummin(value_, dim); }
+  Tensor logcumsumexp(Dim dim) const requires Has<K>::Float { return Typed{kiln::logcumsumexp(value_, dim)}; }
 
   // ---- order: see ops/reduce/order.hpp for what equal elements and NaN do ------------------------------------------
   /// auto [values, indices] = x.topk(5, -1);
-  TensorWithIndices<D, K> topk(std::int64_t k, int dim = -1, bool largest = true) const {
+  TensorWithIndices<D, K> topk(std::int64_t k, Dim dim = -1, bool largest = true) const {
     return kiln::topk(value_, k, dim, largest);
   }
-  Tensor<D, Int> argtopk(std::int64_t k, int dim = -1, bool largest = true) const {
+  Tensor<D, Int> argtopk(std::int64_t k, Dim dim = -1, bool largest = true) const {
     return Typed{kiln::argtopk(value_, k, dim, largest)};
   }
-  TensorWithIndices<D, K> sort(int dim = -1, bool descending = false) const {
+  TensorWithIndices<D, K> sort(Dim dim = -1, bool descending = false) const {
     return kiln::sort(value_, dim, descending);
   }
-  Tensor<D, Int> argsort(int dim = -1, bool descending = false) const {
+  Tensor<D, Int> argsort(Dim dim = -1, bool descending = false) const {
     return Typed{kiln::argsort(value_, dim, descending)};
   }
   Tensor msort() const { return Typed{kiln::msort(value_)}; }
-  Tensor<D - 1, Bool> is_sorted(int dim = -1, bool descending = false) const {
+  Tensor<D - 1, Bool> is_sorted(Dim dim = -1, bool descending = false) const {
     return Typed{kiln::is_sorted(value_, dim, descending)};
   }
 #define KILN_CHOICE(function)                                                                 \
-  TensorWithIndices<D - 1, K> function(int dim) const { return kiln::function(value_, dim); } \
-  TensorWithIndices<D, K> function(Keep, int dim) const { return kiln::function(value_, dim, true); }
+  TensorWithIndices<D - 1, K> function(Dim dim) const { return kiln::function(value_, dim); } \
+  TensorWithIndices<D, K> function(Keep, Dim dim) const { return kiln::function(value_, dim, true); }
   KILN_CHOICE(max_with_index)
   KILN_CHOICE(min_with_index)
   KILN_CHOICE(median)
@@ -351,20 +351,20 @@ class Tensor {
   Tensor<0, K> median() const { return Typed{kiln::median(value_)}; }
   Tensor<0, K> nanmedian() const { return Typed{kiln::nanmedian(value_)}; }
   /// The k-th smallest, counted from 1.
-  TensorWithIndices<D - 1, K> kthvalue(std::int64_t k, int dim) const { return kiln::kthvalue(value_, k, dim); }
-  TensorWithIndices<D, K> kthvalue(Keep, std::int64_t k, int dim) const { return kiln::kthvalue(value_, k, dim, true); }
-  Tensor<D - 1> quantile(double q, int dim, Between between = Between::Linear) const requires Has<K>::Number {
+  TensorWithIndices<D - 1, K> kthvalue(std::int64_t k, Dim dim) const { return kiln::kthvalue(value_, k, dim); }
+  TensorWithIndices<D, K> kthvalue(Keep, std::int64_t k, Dim dim) const { return kiln::kthvalue(value_, k, dim, true); }
+  Tensor<D - 1> quantile(double q, Dim dim, Between between = Between::Linear) const requires Has<K>::Number {
     return Typed{kiln::quantile(value_, q, dim, between)};
   }
-  Tensor<D - 1> nanquantile(double q, int dim, Between between = Between::Linear) const requires Has<K>::Number {
+  Tensor<D - 1> nanquantile(double q, Dim dim, Between between = Between::Linear) const requires Has<K>::Number {
     return Typed{kiln::nanquantile(value_, q, dim, between)};
   }
   /// Several, along a new first dimension: x.quantile({0.25, 0.75}, -1)
-  Tensor<D> quantile(std::initializer_list<double> qs, int dim, Between between = Between::Linear) const
+  Tensor<D> quantile(std::initializer_list<double> qs, Dim dim, Between between = Between::Linear) const
       requires Has<K>::Number {
     return Typed{kiln::quantile(value_, {qs.begin(), qs.size()}, dim, between)};
   }
-  Tensor<D> nanquantile(std::initializer_list<double> qs, int dim, Between between = Between::Linear) const
+  Tensor<D> nanquantile(std::initializer_list<double> qs, Dim dim, Between between = Between::Linear) const
       requires Has<K>::Number {
     return Typed{kiln::nanquantile(value_, {qs.begin(), qs.size()}, dim, between)};
   }
@@ -404,7 +404,7 @@ class Tensor {
   Tensor permute(Dim... dims) const requires(sizeof...(Dim) == D) {
     return Typed{kiln::permute(value_, {dims...})};
   }
-  Tensor transpose(int dim1 = -2, int dim2 = -1) const { return Typed{kiln::transpose(value_, dim1, dim2)}; }
+  Tensor transpose(Dim dim1 = -2, Dim dim2 = -1) const { return Typed{kiln::transpose(value_, dim1, dim2)}; }
   Tensor t() const requires(D == 2) { return transpose(); }
   /// Repeats dimensions of size 1, and adds leading ones, without copying.
   template <Integer... Size>
@@ -420,7 +420,7 @@ class Tensor {
     return Typed{kiln::expand(value_, other.shape())};
   }
   /// Dimension `from` becomes dimension `to`; the others keep their order.
-  Tensor movedim(int from, int to) const { return Typed{kiln::movedim(value_, {from}, {to})}; }
+  Tensor movedim(Dim from, Dim to) const { return Typed{kiln::movedim(value_, {from}, {to})}; }
   Tensor movedim(const Dims& from, const Dims& to) const { return Typed{kiln::movedim(value_, from, to)}; }
   template <Integer... Dim>
   Tensor flip(Dim... dims) const {
@@ -429,11 +429,11 @@ class Tensor {
   Tensor fliplr() const requires(D >= 2) { return Typed{kiln::fliplr(value_)}; }
   Tensor flipud() const requires(D >= 1) { return Typed{kiln::flipud(value_)}; }
   /// Quarter turns from dim1 towards dim2: counterclockwise for a matrix as it is written.
-  Tensor rot90(int times = 1, int dim1 = 0, int dim2 = 1) const requires(D >= 2) {
+  Tensor rot90(int times = 1, Dim dim1 = 0, Dim dim2 = 1) const requires(D >= 2) {
     return Typed{kiln::rot90(value_, times, dim1, dim2)};
   }
   /// Element i along `dim` moves to i + shift, round the end.
-  Tensor roll(std::int64_t shift, int dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
+  Tensor roll(std::int64_t shift, Dim dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
   Tensor roll(const Dims& shifts, const Dims& dims) const { return Typed{kiln::roll(value_, shifts, dims)}; }
   /// Laid side by side, times[i] times along dimension i.
   template <Integer... Times>
@@ -446,29 +446,29 @@ class Tensor {
     return Typed{kiln::tile(value_, {times...})};
   }
   /// Each slice of `dim` that many times in a row.
-  Tensor repeat_interleave(std::int64_t times, int dim) const {
+  Tensor repeat_interleave(std::int64_t times, Dim dim) const {
     return Typed{kiln::repeat_interleave(value_, times, dim)};
   }
   /// Slice i of `dim` times[i] times in a row. Waits for the device.
-  Tensor repeat_interleave(const Tensor<1, Int>& times, int dim) const {
+  Tensor repeat_interleave(const Tensor<1, Int>& times, Dim dim) const {
     return Typed{kiln::repeat_interleave(value_, times.value(), dim)};
   }
   /// Windows of `size` elements, `dilation` apart, that begin every `step` elements of `dim`; a view whose last dimension
   /// counts the elements of a window.
-  Tensor<D + 1, K> unfold(int dim, std::int64_t size, std::int64_t step, std::int64_t dilation = 1) const {
+  Tensor<D + 1, K> unfold(Dim dim, std::int64_t size, std::int64_t step, std::int64_t dilation = 1) const {
     return Typed{kiln::unfold(value_, dim, size, step, dilation)};
   }
   /// The sum of such windows where they overlap, in a `dim` of `length` elements: the adjoint of unfold().
-  Tensor<D - 1, K> fold(int dim, std::int64_t length, std::int64_t step, std::int64_t dilation = 1) const
+  Tensor<D - 1, K> fold(Dim dim, std::int64_t length, std::int64_t step, std::int64_t dilation = 1) const
       requires(D >= 2 && Has<K>::Number) {
     return Typed{kiln::fold(value_, dim, length, step, dilation)};
   }
   /// A diagonal, as the last dimension; `offset` counts to the right. dim1 counts rows, dim2 columns.
-  Tensor<D - 1, K> diagonal(std::int64_t offset = 0, int dim1 = -2, int dim2 = -1) const requires(D >= 2) {
+  Tensor<D - 1, K> diagonal(std::int64_t offset = 0, Dim dim1 = -2, Dim dim2 = -1) const requires(D >= 2) {
     return Typed{kiln::diagonal(value_, offset, dim1, dim2)};
   }
   /// Matrices with this as their diagonal, and zeros elsewhere.
-  Tensor<D + 1, K> diag_embed(std::int64_t offset = 0, int dim1 = -2, int dim2 = -1) const requires(D >= 1) {
+  Tensor<D + 1, K> diag_embed(std::int64_t offset = 0, Dim dim1 = -2, Dim dim2 = -1) const requires(D >= 1) {
     return Typed{kiln::diag_embed(value_, offset, dim1, dim2)};
   }
   /// The sums of the diagonals of matrices, which are the last two dimensions.
@@ -477,31 +477,31 @@ class Tensor {
   Tensor triu(std::int64_t offset = 0) const requires(D >= 2) { return Typed{kiln::triu(value_, offset)}; }
   Tensor tril(std::int64_t offset = 0) const requires(D >= 2) { return Typed{kiln::tril(value_, offset)}; }
   /// Element `index` (negative from the end) of `dim`, which disappears.
-  Tensor<D - 1, K> at(int dim, std::int64_t index) const requires(D >= 1) {
+  Tensor<D - 1, K> at(Dim dim, std::int64_t index) const requires(D >= 1) {
     return Typed{kiln::at(value_, dim, index)};
   }
-  Tensor slice_dim(int dim, const Range& range) const { return Typed{kiln::slice_dim(value_, dim, range)}; }
+  Tensor slice_dim(Dim dim, const Range& range) const { return Typed{kiln::slice_dim(value_, dim, range)}; }
   /// Elements [start, start + count) of `dim`.
-  Tensor narrow(int dim, std::int64_t start, std::int64_t count) const {
+  Tensor narrow(Dim dim, std::int64_t start, std::int64_t count) const {
     return Typed{kiln::narrow(value_, dim, start, count)};
   }
   /// Parts of `size` along `dim`; the last may be smaller.
-  std::vector<Tensor> split(std::int64_t size, int dim = 0) const { return typed(kiln::split(value_, size, dim)); }
-  std::vector<Tensor> chunk(std::int64_t parts, int dim = 0) const { return typed(kiln::chunk(value_, parts, dim)); }
+  std::vector<Tensor> split(std::int64_t size, Dim dim = 0) const { return typed(kiln::split(value_, size, dim)); }
+  std::vector<Tensor> chunk(std::int64_t parts, Dim dim = 0) const { return typed(kiln::chunk(value_, parts, dim)); }
   /// Exactly `parts` parts, of which the first ones have one element more where they cannot be equal.
-  std::vector<Tensor> tensor_split(std::int64_t parts, int dim = 0) const {
+  std::vector<Tensor> tensor_split(std::int64_t parts, Dim dim = 0) const {
     return typed(kiln::tensor_split(value_, parts, dim));
   }
   /// Parts of the sizes given, which add up to that of `dim`.
-  std::vector<Tensor> split_with_sizes(const std::vector<std::int64_t>& sizes, int dim = 0) const {
+  std::vector<Tensor> split_with_sizes(const std::vector<std::int64_t>& sizes, Dim dim = 0) const {
     return typed(kiln::split_with_sizes(value_, sizes, dim));
   }
   /// Parts that begin at 0 and at each of the ascending `starts`.
-  std::vector<Tensor> split_at(const std::vector<std::int64_t>& starts, int dim = 0) const {
+  std::vector<Tensor> split_at(const std::vector<std::int64_t>& starts, Dim dim = 0) const {
     return typed(kiln::split_at(value_, starts, dim));
   }
   /// One part for each index of `dim`, which disappears.
-  std::vector<Tensor<D - 1, K>> unbind(int dim = 0) const requires(D >= 1) {
+  std::vector<Tensor<D - 1, K>> unbind(Dim dim = 0) const requires(D >= 1) {
     std::vector<Tensor<D - 1, K>> parts;
     for (const Value& part : kiln::unbind(value_, dim)) parts.emplace_back(part);
     return parts;
@@ -543,16 +543,16 @@ class Tensor {
   // One index for each element. Indices are 0 to size - 1, except where negative ones are said to count from the end.
   // How writes update, and what their gradients are: ops/index/update.hpp and ops/index/index.hpp.
   /// result[i][j] = x[i][index[i][j]] for dim = 1
-  Tensor gather(int dim, const Tensor<D, Int>& index) const { return Typed{kiln::gather(value_, dim, index.value())}; }
+  Tensor gather(Dim dim, const Tensor<D, Int>& index) const { return Typed{kiln::gather(value_, dim, index.value())}; }
   /// This with what gather() with the same index would read updated by `source`.
-  Tensor scatter(int dim, const Tensor<D, Int>& index, const Tensor& source, Update update = Update::Assign) const {
+  Tensor scatter(Dim dim, const Tensor<D, Int>& index, const Tensor& source, Update update = Update::Assign) const {
     return Typed{kiln::scatter(value_, dim, index.value(), source.value(), update)};
   }
-  Tensor scatter_add(int dim, const Tensor<D, Int>& index, const Tensor& source) const requires Has<K>::Number {
+  Tensor scatter_add(Dim dim, const Tensor<D, Int>& index, const Tensor& source) const requires Has<K>::Number {
     return Typed{kiln::scatter_add(value_, dim, index.value(), source.value())};
   }
   /// gather(), but both broadcast beside `dim`; negative indices count from the end.
-  Tensor take_along_dim(const Tensor<D, Int>& index, int dim) const {
+  Tensor take_along_dim(const Tensor<D, Int>& index, Dim dim) const {
     return Typed{kiln::take_along_dim(value_, index.value(), dim)};
   }
   /// The elements of this flattened; negative indices count from the end.
@@ -564,23 +564,23 @@ class Tensor {
   // One index for each slice.
   /// Slices of `dim`, which becomes the dimensions of `index`.
   template <int E>
-  Tensor<D - 1 + E, K> select(int dim, const Tensor<E, Int>& index) const {
+  Tensor<D - 1 + E, K> select(Dim dim, const Tensor<E, Int>& index) const {
     return Typed{kiln::select(value_, dim, index.value())};
   }
   /// This with what select() with the same index would read updated by `source`.
   template <int E>
-  Tensor select_assign(int dim, const Tensor<E, Int>& index, const Tensor<D - 1 + E, K>& source,
+  Tensor select_assign(Dim dim, const Tensor<E, Int>& index, const Tensor<D - 1 + E, K>& source,
                        Update update = Update::Assign) const {
     return Typed{kiln::select_assign(value_, dim, index.value(), source.value(), update)};
   }
-  Tensor index_select(int dim, const Tensor<1, Int>& index) const { return select(dim, index); }
-  Tensor index_add(int dim, const Tensor<1, Int>& index, const Tensor& source) const requires Has<K>::Number {
+  Tensor index_select(Dim dim, const Tensor<1, Int>& index) const { return select(dim, index); }
+  Tensor index_add(Dim dim, const Tensor<1, Int>& index, const Tensor& source) const requires Has<K>::Number {
     return Typed{kiln::index_add(value_, dim, index.value(), source.value())};
   }
-  Tensor index_copy(int dim, const Tensor<1, Int>& index, const Tensor& source) const {
+  Tensor index_copy(Dim dim, const Tensor<1, Int>& index, const Tensor& source) const {
     return Typed{kiln::index_copy(value_, dim, index.value(), source.value())};
   }
-  Tensor index_fill(int dim, const Tensor<1, Int>& index, Literal number) const {
+  Tensor index_fill(Dim dim, const Tensor<1, Int>& index, Literal number) const {
     return Typed{kiln::index_fill(value_, dim, index.value(), number)};
   }
 
@@ -625,7 +625,7 @@ class Tensor {
   /// The same as [count, D].
   Tensor<2, Int> argwhere() const { return Typed{kiln::argwhere(value_)}; }
   /// `on` where the class is, else `off`, in a new dimension before `dim` (-1: at the end).
-  Tensor<D + 1, Float> one_hot_fill(std::int64_t classes, double on, double off, int dim = -1) const
+  Tensor<D + 1, Float> one_hot_fill(std::int64_t classes, double on, double off, Dim dim = -1) const
       requires Has<K>::Integer {
     return Typed{kiln::one_hot_fill(value_, classes, on, off, dim)};
   }
@@ -640,8 +640,8 @@ class Tensor {
   Tensor<(D < E ? E : D), Joined<K, L>> matmul(const Tensor<E, L>& y) const requires(D >= 2 && E >= 2) {
     return Typed{kiln::matmul(value_, y.value())};
   }
-  Tensor softmax(int dim) const requires Has<K>::Float { return Typed{kiln::softmax(value_, dim)}; }
-  Tensor log_softmax(int dim) const requires Has<K>::Float { return Typed{kiln::log_softmax(value_, dim)}; }
+  Tensor softmax(Dim dim) const requires Has<K>::Float { return Typed{kiln::softmax(value_, dim)}; }
+  Tensor log_softmax(Dim dim) const requires Has<K>::Float { return Typed{kiln::log_softmax(value_, dim)}; }
 
  private:
   static std::vector<Tensor> typed(const Values& values) {

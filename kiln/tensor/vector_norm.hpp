@@ -17,32 +17,32 @@ Tensor<D> vector_norm(Keep, const Tensor<D, K>& x, double p = 2, Dim... dims) {
   return Typed{vector_norm(x.value(), p, dims_or_all({dims...}, D), true)};
 }
 template <int D, class K>
-Tensor<D - 1> lp_norm(const Tensor<D, K>& x, double p, int dim) {
+Tensor<D - 1> lp_norm(const Tensor<D, K>& x, double p, Dim dim) {
   return Typed{lp_norm(x.value(), p, dim)};
 }
 /// Counts the elements that are not zero.
 template <int D, class K>
-Tensor<D - 1> l0_norm(const Tensor<D, K>& x, int dim) {
+Tensor<D - 1> l0_norm(const Tensor<D, K>& x, Dim dim) {
   return Typed{l0_norm(x.value(), dim)};
 }
 template <int D, class K>
-Tensor<D - 1> l1_norm(const Tensor<D, K>& x, int dim) {
+Tensor<D - 1> l1_norm(const Tensor<D, K>& x, Dim dim) {
   return Typed{l1_norm(x.value(), dim)};
 }
 template <int D, class K>
-Tensor<D - 1> l2_norm(const Tensor<D, K>& x, int dim) {
+Tensor<D - 1> l2_norm(const Tensor<D, K>& x, Dim dim) {
   return Typed{l2_norm(x.value(), dim)};
 }
 template <int D, class K>
-Tensor<D - 1> max_abs_norm(const Tensor<D, K>& x, int dim) {
+Tensor<D - 1> max_abs_norm(const Tensor<D, K>& x, Dim dim) {
   return Typed{max_abs_norm(x.value(), dim)};
 }
 template <int D, class K>
-Tensor<D - 1> min_abs_norm(const Tensor<D, K>& x, int dim) {
+Tensor<D - 1> min_abs_norm(const Tensor<D, K>& x, Dim dim) {
   return Typed{min_abs_norm(x.value(), dim)};
 }
 template <int D, class K>
-Tensor<D> vector_normalize(const Tensor<D, K>& x, double p = 2, int dim = -1, double epsilon = 1e-12) {
+Tensor<D> vector_normalize(const Tensor<D, K>& x, double p = 2, Dim dim = -1, double epsilon = 1e-12) {
   return Typed{vector_normalize(x.value(), p, dim, epsilon)};
 }
 template <int D, class K>
@@ -51,7 +51,7 @@ requires(D >= 2) Tensor<D - 2> matrix_norm(const Tensor<D, K>& a, MatrixNorm nor
 }
 
 template <int D, int E, class K, class L>
-Tensor<(D < E ? E : D) - 1> cosine_similarity(const Tensor<D, K>& x, const Tensor<E, L>& y, int dim = -1,
+Tensor<(D < E ? E : D) - 1> cosine_similarity(const Tensor<D, K>& x, const Tensor<E, L>& y, Dim dim = -1,
                                               double epsilon = 1e-8) {
   return Typed{cosine_similarity(x.value(), y.value(), dim, epsilon)};
 }
@@ -71,7 +71,7 @@ Tensor<1> pdist(const Tensor<2, K>& x, double p = 2) {
 }
 /// x with each slice of `dim` whose norm is above `limit` scaled down to it.
 template <int D, class K>
-Tensor<D> renorm(const Tensor<D, K>& x, double p, int dim, double limit) {
+Tensor<D> renorm(const Tensor<D, K>& x, double p, Dim dim, double limit) {
   return Typed{renorm(x.value(), p, dim, limit)};
 }
 

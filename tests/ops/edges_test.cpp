@@ -6,8 +6,10 @@
 #include <functional>
 
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/ops/elementwise/numbers.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/index/embedding.hpp"
+#include "kiln/ops/index/index.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/linalg/vector_norm.hpp"
 #include "kiln/ops/loss/loss.hpp"
@@ -132,11 +134,32 @@ TEST(Edges, OptionsWithoutAMeaningAreRefused) {
     EXPECT_EQ(sentence_of(call), text("ArgumentError: ", name, ": epsilon must not be negative, got -1"));
 }
 
-TEST(Edges, BinaryCrossEntropyOfWhatIsNoProbabilityIsNaN) {
+TEST(Edges, BinaryCrossEntropyRefusesWhatIsNoProbability) {
   on_each_device_and_float([](const Device& device, DType dtype) {
-    const Value p = on(device, dtype, {{6}, {2, 2, -0.5, 1, 0, kNan}}),
-                t = on(device, dtype, {{6}, {1, 0, 1, 1, 1, 0}});
-    expect_numbers(binary_cross_entropy(p, t, {}, Reduction::None), {kNan, kNan, kNan, 0, 100, kNan}, dtype, "loss");
+    const Value t = on(device, dtype, {{3}, {1, 1, 0}}), p = on(device, dtype, {{3}, {1, 0, kNan}});
+    expect_numbers(binary_cross_entropy(p, t, {}, Reduction::None), {0, 100, kNan}, dtype, "loss");
+    for (const double outside : {2.0, -0.5, kInf, -kInf}) {
+      const Value wrong = on(device, dtype, {{3}, {0.5, outside, 1}}).require_grad();
+      const Value loss = binary_cross_entropy(wrong, t);
+      EXPECT_EQ(sentence_of([&] { loss.item(); }),
+                text("DataError: binary_cross_entropy: ", outside, " is outside [0, 1]"));
+      EXPECT_THROW(backward(loss).of(wrong).data(), DataError);
+    }
+  });
+}
+
+TEST(Edges, WithinLooksAtEveryElement) {
+  on_each_device_and_float([](const Device& device, DType dtype) {
+    constexpr std::int64_t kRows = 300, kColumns = 301;
+    const Value fine = full({kRows, kColumns}, 0.5, device, dtype);
+    EXPECT_EQ(sum(within(transpose(fine), 0.5, 0.5)).item(), kRows * kColumns / 2.0);
+    for (const std::int64_t place : {std::int64_t{0}, std::int64_t{255}, std::int64_t{256}, kRows * kColumns - 1}) {
+      const Value index = from_data(TensorData::of<std::int64_t>({1}, {place}), device);
+      const Value bad = reshape(index_fill(reshape(fine, {-1}), 0, index, 0.75), {kRows, kColumns});
+      for (const Value& x : {bad, transpose(bad)})
+        EXPECT_EQ(sentence_of([&] { within(x, 0, 0.5).data(); }), "DataError: within: 0.75 is outside [0, 0.5]");
+    }
+    EXPECT_EQ(sentence_of([&] { within(fine, 1, 0); }), "ArgumentError: within: the bounds 1 and 0 are not in order");
   });
 }
 

@@ -18,6 +18,7 @@ const double kNan = std::nan("");
 TEST(Numbers, ShorthandsOfElementwiseFunctions) {
   const auto x = Tensor<1>::of({-1, 0.5, 2}, device());
   EXPECT_EQ(to_text(clamp_min(x, 0)), "[0.  0.5 2. ]");
+  EXPECT_EQ(to_text(within(x, -10, 10)), to_text(x));
   EXPECT_EQ(to_text(clamp_max(x, x * 0 + 1)), "[-1.   0.5  1. ]");
   EXPECT_EQ(to_text(rad2deg(deg2rad(Tensor<1, Int>::of({90, 180}, device())))), "[ 90. 180.]");
   EXPECT_EQ(to_text(powi(x, 3)), "[-1.     0.125  8.   ]");

@@ -32,19 +32,19 @@ Value shrink(const Value& x, double bound, double bias) {
   return where(le(abs(x), bound), 0.0, x - sign(x) * bias);
 }
 
-Value glu(const Value& x, int dim) {
+Value glu(const Value& x, Dim dim) {
   dim = wrap_dim("glu", dim, x.rank());
   require<ShapeError>(x.dim(dim) % 2 == 0, "glu: dimension ", dim, " of ", x, " has no two halves");
   const std::int64_t half = x.dim(dim) / 2;
   return narrow(x, dim, 0, half) * sigmoid(narrow(x, dim, half, half));
 }
 
-Value softmin(const Value& x, int dim) {
+Value softmin(const Value& x, Dim dim) {
   if (is_point("softmin", x, dim)) return point_of(softmin(line_of(x), 0));
   return softmax(neg(as_float(x)), wrap_dim("softmin", dim, x.rank()));
 }
 
-Value quiet_softmax(const Value& any, int dim) {
+Value quiet_softmax(const Value& any, Dim dim) {
   if (is_point("quiet_softmax", any, dim)) return point_of(quiet_softmax(line_of(any), 0));
   dim = wrap_dim("quiet_softmax", dim, any.rank());
   const Value x = as_float(any);

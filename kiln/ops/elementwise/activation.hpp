@@ -19,12 +19,12 @@ Value threshold(const Value& x, double limit, double value);
 /// x moved towards 0 by `bias` where |x| > bound, else 0.
 Value shrink(const Value& x, double bound = 0.5, double bias = 0);
 /// a * sigmoid(b) of the two halves of x along `dim`.
-Value glu(const Value& x, int dim = -1);
+Value glu(const Value& x, Dim dim = -1);
 
 /// softmax of -x
-Value softmin(const Value& x, int dim);
+Value softmin(const Value& x, Dim dim);
 /// exp(x) / (1 + sum of exp(x)): like softmax beside a score of 0 that is left out, so that a row may add up to less
 /// than 1 (E. Miller, "Attention is off by one", 2023).
-Value quiet_softmax(const Value& x, int dim);
+Value quiet_softmax(const Value& x, Dim dim);
 
 }  // namespace kiln

@@ -1,6 +1,7 @@
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/elementwise/numbers.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
 #include "kiln/ops/elementwise/slopes.hpp"
 #include "kiln/ops/emit.hpp"
@@ -217,6 +218,16 @@ void Where::vjp(Backward& backward) const {
   backward.to(y, [&] { return where(mask, 0.0, backward.grad()); });
 }
 
+Descs Within::infer(Inputs in) const {
+  require_count(kName, in, 1, 1);
+  require_float(kName, in[0]);
+  require<ArgumentError>(low <= high, kName, ": the bounds ", low, " and ", high, " are not in order");
+  return one(in[0].shape(), in[0].dtype());
+}
+void Within::vjp(Backward& backward) const {
+  backward.to(0, [&] { return backward.grad(); });
+}
+
 Descs Cast::infer(Inputs in) const {
   require_count(kName, in, 1, 1);
   require_tensor(kName, in[0]);
@@ -227,6 +238,8 @@ void Cast::vjp(Backward& backward) const {
 }
 
 }  // namespace op
+
+Value within(const Value& x, double low, double high) { return emit(op::Within{low, high}, {x}); }
 
 namespace {
 

@@ -65,6 +65,16 @@ struct Where {
   void vjp(Backward& backward) const;
 };
 
+/// Its operand, of which no element may lie outside [low, high]. A NaN lies nowhere, and passes.
+struct Within {
+  static constexpr std::string_view kName = "within";
+  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr bool kChecksData = true;
+  double low, high;
+  Descs infer(Inputs in) const;
+  void vjp(Backward& backward) const;
+};
+
 struct Cast {
   static constexpr std::string_view kName = "cast";
   static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each};

@@ -11,7 +11,7 @@ namespace kiln {
 
 // ---- one index for each element ------------------------------------------------------------------------------------
 
-Value take_along_dim(const Value& x, const Value& index, int dim) {
+Value take_along_dim(const Value& x, const Value& index, Dim dim) {
   const int at = wrap_dim("take_along_dim", dim, x.rank());
   op::require_index("take_along_dim", index);
   require<ShapeError>(index.rank() == x.rank(), "take_along_dim: index ", index.shape(),
@@ -63,14 +63,14 @@ Value combined(const Value& x, const Value& source, Combine how, bool with_self,
 
 }  // namespace
 
-Value scatter_reduce(const Value& x, int dim, const Value& index, const Value& source, Combine how, bool with_self) {
+Value scatter_reduce(const Value& x, Dim dim, const Value& index, const Value& source, Combine how, bool with_self) {
   op::require_tensor("scatter_reduce", x);
   op::require_index("scatter_reduce", index);
   return combined(x, source, how, with_self, [&](const Value& target, const Value& written, Update update) {
     return scatter(target, dim, index, written, update);
   });
 }
-Value index_reduce(const Value& x, int dim, const Value& index, const Value& source, Combine how, bool with_self) {
+Value index_reduce(const Value& x, Dim dim, const Value& index, const Value& source, Combine how, bool with_self) {
   op::require_tensor("index_reduce", x);
   op::require_index("index_reduce", index);
   return combined(x, source, how, with_self, [&](const Value& target, const Value& written, Update update) {
@@ -78,7 +78,7 @@ Value index_reduce(const Value& x, int dim, const Value& index, const Value& sou
   });
 }
 
-Value select_scatter(const Value& x, const Value& source, int dim, std::int64_t index) {
+Value select_scatter(const Value& x, const Value& source, Dim dim, std::int64_t index) {
   const Value place = at(x, dim, index);
   require<ShapeError>(source.is_scalar() || source.shape() == place.shape(), "select_scatter: ", source,
                       " does not have the shape ", place.shape(), " of a slice of ", x);
@@ -86,7 +86,7 @@ Value select_scatter(const Value& x, const Value& source, int dim, std::int64_t 
   const std::int64_t begin = index < 0 ? index + x.dim(along) : index;
   return slice_scatter(x, source.is_scalar() ? source : unsqueeze(source, along), along, {begin, begin + 1});
 }
-Value slice_scatter(const Value& x, const Value& source, int dim, const Range& range) {
+Value slice_scatter(const Value& x, const Value& source, Dim dim, const Range& range) {
   op::require_tensor("slice_scatter", x);
   std::vector<Range> ranges(static_cast<std::size_t>(wrap_dim("slice_scatter", dim, x.rank())) + 1);
   ranges.back() = range;
@@ -302,7 +302,7 @@ Value mask_assign(const Value& x, const Value& mask, const Value& value) {
   return expand(where(reshape(mask, shape), same, x), x.shape());
 }
 
-Value one_hot_fill(const Value& index, std::int64_t classes, const Scalar& on, const Scalar& off, int dim,
+Value one_hot_fill(const Value& index, std::int64_t classes, const Scalar& on, const Scalar& off, Dim dim,
                    DType dtype) {
   const CalledAs named("one_hot_fill");
   op::require_index("one_hot_fill", index);

@@ -15,44 +15,44 @@ namespace kiln {
 
 // ---- one index for each element ------------------------------------------------------------------------------------
 /// x with the elements that gather(x, dim, index) would read updated by source, of index's shape.
-Value scatter(const Value& x, int dim, const Value& index, const Value& source, Update update = Update::Assign);
+Value scatter(const Value& x, Dim dim, const Value& index, const Value& source, Update update = Update::Assign);
 /// What becomes of several elements at one place.
 enum class Combine : std::uint8_t { Sum, Prod, Mean, Max, Min };
 /// x with the elements that gather(x, dim, index) would read combined with those of source; or, without `with_self`,
 /// replaced by what those of source give among themselves. The mean of integers is rounded down.
-Value scatter_reduce(const Value& x, int dim, const Value& index, const Value& source, Combine how,
+Value scatter_reduce(const Value& x, Dim dim, const Value& index, const Value& source, Combine how,
                      bool with_self = true);
 /// gather, but x and index broadcast to each other beside `dim`; wraps.
-Value take_along_dim(const Value& x, const Value& index, int dim);
+Value take_along_dim(const Value& x, const Value& index, Dim dim);
 /// The elements of flattened x: the result has index's shape; wraps.
 Value take(const Value& x, const Value& index);
 
 // ---- one index for each slice --------------------------------------------------------------------------------------
 /// x with the slices that select(x, dim, index) would read updated by source, which has the shape of the selection.
-Value select_assign(const Value& x, int dim, const Value& index, const Value& source, Update update = Update::Assign);
-inline Value index_select(const Value& x, int dim, const Value& index) {
+Value select_assign(const Value& x, Dim dim, const Value& index, const Value& source, Update update = Update::Assign);
+inline Value index_select(const Value& x, Dim dim, const Value& index) {
   const CalledAs named("index_select");
   return select(x, dim, index);
 }
-inline Value index_add(const Value& x, int dim, const Value& index, const Value& source) {
+inline Value index_add(const Value& x, Dim dim, const Value& index, const Value& source) {
   const CalledAs named("index_add");
   return select_add(x, dim, index, source);
 }
-inline Value index_copy(const Value& x, int dim, const Value& index, const Value& source) {
+inline Value index_copy(const Value& x, Dim dim, const Value& index, const Value& source) {
   const CalledAs named("index_copy");
   return select_assign(x, dim, index, source);
 }
-inline Value index_fill(const Value& x, int dim, const Value& index, const Scalar& number) {
+inline Value index_fill(const Value& x, Dim dim, const Value& index, const Scalar& number) {
   const CalledAs named("index_fill");
   return select_assign(x, dim, index, number);
 }
 /// scatter_reduce of the slices that select(x, dim, index) would read.
-Value index_reduce(const Value& x, int dim, const Value& index, const Value& source, Combine how,
+Value index_reduce(const Value& x, Dim dim, const Value& index, const Value& source, Combine how,
                    bool with_self = true);
 /// x with slice `index` (negative from the end) of `dim` replaced by source, which lacks that dimension; and with the
 /// slices in `range`. Throws ShapeError where source does not fit.
-Value select_scatter(const Value& x, const Value& source, int dim, std::int64_t index);
-Value slice_scatter(const Value& x, const Value& source, int dim, const Range& range = {});
+Value select_scatter(const Value& x, const Value& source, Dim dim, std::int64_t index);
+Value slice_scatter(const Value& x, const Value& source, Dim dim, const Range& range = {});
 
 // ---- several indices for each element or slice ---------------------------------------------------------------------
 /// index [..., k] names elements of the first k dimensions: the result is [..., the other dimensions]; wraps.
@@ -93,7 +93,7 @@ Value mask_assign(const Value& x, const Value& mask, const Value& value);
 
 /// `on` where the class is, else `off`, in a new dimension before `dim` (-1: at the end); all `off` where the index is out
 /// of range.
-Value one_hot_fill(const Value& index, std::int64_t classes, const Scalar& on, const Scalar& off, int dim = -1,
+Value one_hot_fill(const Value& index, std::int64_t classes, const Scalar& on, const Scalar& off, Dim dim = -1,
                    DType dtype = DType::F32);
 
 }  // namespace kiln

@@ -203,32 +203,32 @@ Value line_if_point(const Value& x) { return x.node() && x.rank() == 0 ? line_of
 
 }  // namespace
 
-Value gather(const Value& x, int dim, const Value& index) {
+Value gather(const Value& x, Dim dim, const Value& index) {
   if (is_point("gather", x, dim)) return reshape(gather(line_of(x), 0, line_if_point(index)), index.shape());
   return emit(op::Gather{wrap_dim("gather", dim, x.rank())}, {x, index});
 }
-Value scatter(const Value& x, int dim, const Value& index, const Value& source, Update update) {
+Value scatter(const Value& x, Dim dim, const Value& index, const Value& source, Update update) {
   if (is_point("scatter", x, dim))
     return point_of(scatter(line_of(x), 0, line_if_point(index), line_if_point(source), update));
   const op::Scatter op{wrap_dim("scatter", dim, x.rank()), update};
   return emit(op,
               {x, index, source.is_scalar() ? full(index.shape(), source.scalar(), x.device(), x.dtype()) : source});
 }
-Value scatter_add(const Value& x, int dim, const Value& index, const Value& source) {
+Value scatter_add(const Value& x, Dim dim, const Value& index, const Value& source) {
   return scatter(x, dim, index, source, Update::Add);
 }
-Value select(const Value& x, int dim, const Value& index) {
+Value select(const Value& x, Dim dim, const Value& index) {
   if (is_point("select", x, dim)) return select(line_of(x), 0, index);
   return emit(op::Select{wrap_dim("select", dim, x.rank())}, {x, index});
 }
-Value select_assign(const Value& x, int dim, const Value& index, const Value& source, Update update) {
+Value select_assign(const Value& x, Dim dim, const Value& index, const Value& source, Update update) {
   if (is_point("select_assign", x, dim)) return point_of(select_assign(line_of(x), 0, index, source, update));
   const op::SelectUpdate op{wrap_dim("select_assign", dim, x.rank()), update};
   if (!source.is_scalar()) return emit(op, {x, index, source});
   const Value number = full({}, source.scalar(), x.device(), x.dtype());
   return emit(op, {x, index, expand(number, op::selected_shape("select_assign", x, index, op.dim))});
 }
-Value select_add(const Value& x, int dim, const Value& index, const Value& source) {
+Value select_add(const Value& x, Dim dim, const Value& index, const Value& source) {
   return select_assign(x, dim, index, source, Update::Add);
 }
 

@@ -39,14 +39,14 @@ Value vector_norm(const Value& x, double p, const Dims& dims, bool keep) {
   return precision.leave(norm_of(precision.enter(x), p, dims, keep));
 }
 
-Value lp_norm(const Value& x, double p, int dim, bool keep) { return vector_norm(x, p, {dim}, keep); }
-Value l0_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 0, {dim}, keep); }
-Value l1_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 1, {dim}, keep); }
-Value l2_norm(const Value& x, int dim, bool keep) { return vector_norm(x, 2, {dim}, keep); }
-Value max_abs_norm(const Value& x, int dim, bool keep) { return vector_norm(x, kInfinity, {dim}, keep); }
-Value min_abs_norm(const Value& x, int dim, bool keep) { return vector_norm(x, -kInfinity, {dim}, keep); }
+Value lp_norm(const Value& x, double p, Dim dim, bool keep) { return vector_norm(x, p, {dim}, keep); }
+Value l0_norm(const Value& x, Dim dim, bool keep) { return vector_norm(x, 0, {dim}, keep); }
+Value l1_norm(const Value& x, Dim dim, bool keep) { return vector_norm(x, 1, {dim}, keep); }
+Value l2_norm(const Value& x, Dim dim, bool keep) { return vector_norm(x, 2, {dim}, keep); }
+Value max_abs_norm(const Value& x, Dim dim, bool keep) { return vector_norm(x, kInfinity, {dim}, keep); }
+Value min_abs_norm(const Value& x, Dim dim, bool keep) { return vector_norm(x, -kInfinity, {dim}, keep); }
 
-Value vector_normalize(const Value& x, double p, int dim, double epsilon) {
+Value vector_normalize(const Value& x, double p, Dim dim, double epsilon) {
   const Precision precision("vector_normalize", x);
   const Value inside = precision.enter(x);
   return precision.leave(inside / maximum(vector_norm(inside, p, {dim}, true), epsilon));
@@ -70,7 +70,7 @@ Value matrix_norm(const Value& a, MatrixNorm norm) {
   return {};
 }
 
-Value cosine_similarity(const Value& x, const Value& y, int dim, double epsilon) {
+Value cosine_similarity(const Value& x, const Value& y, Dim dim, double epsilon) {
   const Precision precision("cosine_similarity", {x, y});
   // A size of 1 along `dim` stands for as many elements as the other has.
   const Shape shape = broadcast("cosine_similarity", x.shape(), y.shape());
@@ -98,7 +98,7 @@ Value pdist(const Value& x, double p) {
   return pairwise_distance(chosen(first), chosen(second), p);
 }
 
-Value renorm(const Value& x, double p, int dim, double limit) {
+Value renorm(const Value& x, double p, Dim dim, double limit) {
   const Precision precision("renorm", x);
   require<ArgumentError>(p > 0, "renorm: p must be positive, got ", p);
   require<ArgumentError>(limit >= 0, "renorm: the limit must not be negative, got ", limit);

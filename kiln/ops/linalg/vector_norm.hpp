@@ -14,14 +14,14 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Value vector_norm(const Value& x, double p = 2);
 Value vector_norm(const Value& x, double p, const Dims& dims, bool keep = false);
 /// vector_norm along one dimension, by name.
-Value lp_norm(const Value& x, double p, int dim, bool keep = false);
-Value l0_norm(const Value& x, int dim, bool keep = false);
-Value l1_norm(const Value& x, int dim, bool keep = false);
-Value l2_norm(const Value& x, int dim, bool keep = false);
-Value max_abs_norm(const Value& x, int dim, bool keep = false);
-Value min_abs_norm(const Value& x, int dim, bool keep = false);
+Value lp_norm(const Value& x, double p, Dim dim, bool keep = false);
+Value l0_norm(const Value& x, Dim dim, bool keep = false);
+Value l1_norm(const Value& x, Dim dim, bool keep = false);
+Value l2_norm(const Value& x, Dim dim, bool keep = false);
+Value max_abs_norm(const Value& x, Dim dim, bool keep = false);
+Value min_abs_norm(const Value& x, Dim dim, bool keep = false);
 /// x / max(vector_norm, epsilon) along `dim`.
-Value vector_normalize(const Value& x, double p = 2, int dim = -1, double epsilon = 1e-12);
+Value vector_normalize(const Value& x, double p = 2, Dim dim = -1, double epsilon = 1e-12);
 
 enum class MatrixNorm : std::uint8_t {
   Frobenius,  // the root of the sum of squares
@@ -34,7 +34,7 @@ enum class MatrixNorm : std::uint8_t {
 Value matrix_norm(const Value& a, MatrixNorm norm = MatrixNorm::Frobenius);
 
 /// x . y / (max(|x|, epsilon) max(|y|, epsilon)) along `dim`; operands broadcast.
-Value cosine_similarity(const Value& x, const Value& y, int dim = -1, double epsilon = 1e-8);
+Value cosine_similarity(const Value& x, const Value& y, Dim dim = -1, double epsilon = 1e-8);
 /// vector_norm(x - y, p) along the last dimension; operands broadcast.
 Value pairwise_distance(const Value& x, const Value& y, double p = 2, bool keep = false);
 /// x [..., m, d] and y [..., n, d] -> [..., m, n]: the distance of every row of x to every row of y.
@@ -45,6 +45,6 @@ Value cdist(const Value& x, const Value& y, double p = 2, bool through_matmul = 
 /// of row 1 to 2, ...
 Value pdist(const Value& x, double p = 2);
 /// x with each slice of `dim` whose vector_norm is above `limit` scaled down to it.
-Value renorm(const Value& x, double p, int dim, double limit);
+Value renorm(const Value& x, double p, Dim dim, double limit);
 
 }  // namespace kiln

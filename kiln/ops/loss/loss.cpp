@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/elementwise/numbers.hpp"
 #include "kiln/ops/elementwise/powers.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/linalg/vector_norm.hpp"
@@ -153,7 +154,7 @@ Value nll_loss(const Value& log_probabilities, const Value& targets, const NllOp
 
 namespace {
 
-/// log(x), but -100 where it is less, without gradient there; NaN for what is less than 0.
+/// log(x), but -100 where it is less, without gradient there.
 Value bounded_log(const Value& x) {
   const Value zero = eq(x, 0);
   return where(zero, -100.0, maximum(log(where(zero, 1.0, x)), -100.0));
@@ -180,7 +181,9 @@ Value binary_cross_entropy(const Value& probabilities, const Value& targets, con
   require<ArgumentError>(options.positive_weights.empty(),
                          "binary_cross_entropy: positive weights go with logits; use binary_cross_entropy_with_logits");
   const Value t = smoothed(cast(targets, probabilities.dtype()), options.label_smoothing);
-  const Value losses = neg(t * bounded_log(probabilities) + (1 - t) * bounded_log(1 - probabilities));
+  const CalledAs named("binary_cross_entropy");
+  const Value p = within(probabilities, 0, 1);
+  const Value losses = neg(t * bounded_log(p) + (1 - t) * bounded_log(1 - p));
   return reduce(options.weights ? losses * options.weights : losses, reduction);
 }
 

@@ -87,11 +87,11 @@ bool Softmax::goes_by_rows(int axis) const { return dim > axis; }
 
 }  // namespace op
 
-Value softmax(const Value& x, int dim) {
+Value softmax(const Value& x, Dim dim) {
   if (is_point("softmax", x, dim)) return point_of(softmax(line_of(x), 0));
   return emit(op::Softmax{wrap_dim("softmax", dim, x.rank())}, {as_float(x)});
 }
-Value log_softmax(const Value& x, int dim) {
+Value log_softmax(const Value& x, Dim dim) {
   if (is_point("log_softmax", x, dim)) return point_of(log_softmax(line_of(x), 0));
   return emit(op::Softmax{wrap_dim("log_softmax", dim, x.rank()), true}, {as_float(x)});
 }

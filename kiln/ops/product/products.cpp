@@ -46,7 +46,7 @@ Value vdot(const Value& x, const Value& y) {
   return sum(x * y);
 }
 
-Value vecdot(const Value& x, const Value& y, int dim) {
+Value vecdot(const Value& x, const Value& y, Dim dim) {
   require_at_least("vecdot", x, 1);
   require_at_least("vecdot", y, 1);
   return sum(x * y, {dim});
@@ -58,7 +58,7 @@ Value outer(const Value& x, const Value& y) {
   return unsqueeze(x, -1) * unsqueeze(y, -2);
 }
 
-Value cross(const Value& x, const Value& y, int dim) {
+Value cross(const Value& x, const Value& y, Dim dim) {
   op::require_tensor("cross", x);
   op::require_tensor("cross", y);
   const Shape shape = broadcast("cross", x.shape(), y.shape());

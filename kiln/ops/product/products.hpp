@@ -10,11 +10,11 @@ Value dot(const Value& x, const Value& y);
 /// The same of all elements of two tensors of one shape.
 Value vdot(const Value& x, const Value& y);
 /// The sum of x * y along `dim`; operands broadcast.
-Value vecdot(const Value& x, const Value& y, int dim = -1);
+Value vecdot(const Value& x, const Value& y, Dim dim = -1);
 /// [..., m] and [..., n] -> [..., m, n]; leading dimensions broadcast.
 Value outer(const Value& x, const Value& y);
 /// The vector product along `dim`, of size 3; operands broadcast.
-Value cross(const Value& x, const Value& y, int dim = -1);
+Value cross(const Value& x, const Value& y, Dim dim = -1);
 
 // ---- of matrices -----------------------------------------------------------------------------------------------------
 /// [..., m, n] x [..., n] -> [..., m]; leading dimensions broadcast.

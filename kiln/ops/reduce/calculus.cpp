@@ -80,14 +80,14 @@ Values gradient(const Value& y, double spacing, const Dims& dims, int edge_order
     slopes.push_back(slope_along(y, {}, wrap_dim("gradient", dim, y.rank()), edge_order) / spacing);
   return slopes;
 }
-Value gradient(const Value& y, const Value& x, int dim, int edge_order) {
+Value gradient(const Value& y, const Value& x, Dim dim, int edge_order) {
   dim = wrap_dim("gradient", dim, y.rank());
   require<ShapeError>(x.shape() == Shape{y.dim(dim)}, "gradient: the places ", x, " are not one for each of the ",
                       y.dim(dim), " elements of dimension ", dim);
   return slope_along(y, widths("gradient", y, as_float(x), dim), dim, edge_order);
 }
 
-Value diff(const Value& x, int n, int dim, const Value& prepend, const Value& append) {
+Value diff(const Value& x, int n, Dim dim, const Value& prepend, const Value& append) {
   dim = wrap_dim("diff", dim, x.rank());
   require<ArgumentError>(n >= 0, "diff: ", n, " times");
   Values parts{x};
@@ -101,19 +101,19 @@ Value diff(const Value& x, int n, int dim, const Value& prepend, const Value& ap
   return result;
 }
 
-Value trapezoid(const Value& y, double spacing, int dim) {
+Value trapezoid(const Value& y, double spacing, Dim dim) {
   dim = wrap_dim("trapezoid", dim, y.rank());
   return sum(areas("trapezoid", y, spacing, dim), {dim});
 }
-Value trapezoid(const Value& y, const Value& x, int dim) {
+Value trapezoid(const Value& y, const Value& x, Dim dim) {
   dim = wrap_dim("trapezoid", dim, y.rank());
   return sum(areas("trapezoid", y, widths("trapezoid", y, x, dim), dim), {dim});
 }
-Value cumulative_trapezoid(const Value& y, double spacing, int dim) {
+Value cumulative_trapezoid(const Value& y, double spacing, Dim dim) {
   dim = wrap_dim("cumulative_trapezoid", dim, y.rank());
   return cumsum(areas("cumulative_trapezoid", y, spacing, dim), dim);
 }
-Value cumulative_trapezoid(const Value& y, const Value& x, int dim) {
+Value cumulative_trapezoid(const Value& y, const Value& x, Dim dim) {
   dim = wrap_dim("cumulative_trapezoid", dim, y.rank());
   return cumsum(areas("cumulative_trapezoid", y, widths("cumulative_trapezoid", y, x, dim), dim), dim);
 }

@@ -93,36 +93,36 @@ Value masked_norm(const Value& x, const Value& mask, double p, const Dims& dims,
 Value masked_logsumexp(const Value& x, const Value& mask, const Dims& dims, bool keep) {
   return logsumexp(masked("masked_logsumexp", as_float(x), mask, -kInfinity), dims, keep);
 }
-Value masked_median(const Value& x, const Value& mask, int dim, bool keep) {
+Value masked_median(const Value& x, const Value& mask, Dim dim, bool keep) {
   const Value inside = masked("masked_median", as_float(x), mask, kNan);
   // A NaN that counts is the result, one that the mask hides is none of the elements.
   const Value spoilt = any(logical_and(is_nan(as_float(x)), mask), {dim}, keep);
   return where(spoilt, kNan, nanmedian(inside, dim, keep).values);
 }
-Value masked_argmax(const Value& x, const Value& mask, int dim, bool keep) {
+Value masked_argmax(const Value& x, const Value& mask, Dim dim, bool keep) {
   return argmax(masked("masked_argmax", x, mask, limit(x.dtype(), false)), dim, keep);
 }
-Value masked_argmin(const Value& x, const Value& mask, int dim, bool keep) {
+Value masked_argmin(const Value& x, const Value& mask, Dim dim, bool keep) {
   return argmin(masked("masked_argmin", x, mask, limit(x.dtype(), true)), dim, keep);
 }
 
-Value masked_softmax(const Value& x, const Value& mask, int dim) {
+Value masked_softmax(const Value& x, const Value& mask, Dim dim) {
   return where(mask, softmax(lowered("masked_softmax", as_float(x), mask), dim), 0.0);
 }
-Value masked_softmin(const Value& x, const Value& mask, int dim) {
+Value masked_softmin(const Value& x, const Value& mask, Dim dim) {
   return where(mask, softmax(lowered("masked_softmin", neg(as_float(x)), mask), dim), 0.0);
 }
-Value masked_log_softmax(const Value& x, const Value& mask, int dim) {
+Value masked_log_softmax(const Value& x, const Value& mask, Dim dim) {
   return where(mask, log_softmax(lowered("masked_log_softmax", as_float(x), mask), dim), -kInfinity);
 }
-Value masked_normalize(const Value& x, const Value& mask, double p, int dim, double epsilon) {
+Value masked_normalize(const Value& x, const Value& mask, double p, Dim dim, double epsilon) {
   const Value inside = masked("masked_normalize", as_float(x), mask, 0);
   return inside / maximum(masked_norm(x, mask, p, {dim}, true), epsilon);
 }
-Value masked_cumsum(const Value& x, const Value& mask, int dim) {
+Value masked_cumsum(const Value& x, const Value& mask, Dim dim) {
   return cumsum(masked("masked_cumsum", x, mask, 0), dim);
 }
-Value masked_cumprod(const Value& x, const Value& mask, int dim) {
+Value masked_cumprod(const Value& x, const Value& mask, Dim dim) {
   return cumprod(masked("masked_cumprod", x, mask, 1), dim);
 }
 

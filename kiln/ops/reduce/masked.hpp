@@ -15,20 +15,20 @@ Value masked_var(const Value& x, const Value& mask, const Dims& dims, int correc
 Value masked_std(const Value& x, const Value& mask, const Dims& dims, int correction = 1, bool keep = false);
 Value masked_norm(const Value& x, const Value& mask, double p, const Dims& dims, bool keep = false);
 Value masked_logsumexp(const Value& x, const Value& mask, const Dims& dims, bool keep = false);
-Value masked_median(const Value& x, const Value& mask, int dim, bool keep = false);
+Value masked_median(const Value& x, const Value& mask, Dim dim, bool keep = false);
 /// int64, along `dim`; 0 of no element.
-Value masked_argmax(const Value& x, const Value& mask, int dim, bool keep = false);
-Value masked_argmin(const Value& x, const Value& mask, int dim, bool keep = false);
+Value masked_argmax(const Value& x, const Value& mask, Dim dim, bool keep = false);
+Value masked_argmin(const Value& x, const Value& mask, Dim dim, bool keep = false);
 
 // ---- of x's shape ------------------------------------------------------------------------------------------------------
 /// 0 where the mask is false; masked_log_softmax -inf.
-Value masked_softmax(const Value& x, const Value& mask, int dim);
-Value masked_softmin(const Value& x, const Value& mask, int dim);
-Value masked_log_softmax(const Value& x, const Value& mask, int dim);
+Value masked_softmax(const Value& x, const Value& mask, Dim dim);
+Value masked_softmin(const Value& x, const Value& mask, Dim dim);
+Value masked_log_softmax(const Value& x, const Value& mask, Dim dim);
 /// x / max(masked_norm, epsilon) along `dim`, and 0 where the mask is false.
-Value masked_normalize(const Value& x, const Value& mask, double p = 2, int dim = -1, double epsilon = 1e-12);
+Value masked_normalize(const Value& x, const Value& mask, double p = 2, Dim dim = -1, double epsilon = 1e-12);
 /// Sums and products so far.
-Value masked_cumsum(const Value& x, const Value& mask, int dim);
-Value masked_cumprod(const Value& x, const Value& mask, int dim);
+Value masked_cumsum(const Value& x, const Value& mask, Dim dim);
+Value masked_cumprod(const Value& x, const Value& mask, Dim dim);
 
 }  // namespace kiln

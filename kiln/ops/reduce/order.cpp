@@ -18,18 +18,18 @@ ValueWithIndices chosen(const Value& x, int dim, const Value& kept_indices, bool
 
 }  // namespace
 
-Value argsort(const Value& x, int dim, bool descending) { return sort(x, dim, descending).indices; }
+Value argsort(const Value& x, Dim dim, bool descending) { return sort(x, dim, descending).indices; }
 Value msort(const Value& x) { return sort(x, 0).values; }
-Value argtopk(const Value& x, std::int64_t k, int dim, bool largest) { return topk(x, k, dim, largest).indices; }
+Value argtopk(const Value& x, std::int64_t k, Dim dim, bool largest) { return topk(x, k, dim, largest).indices; }
 
-ValueWithIndices max_with_index(const Value& x, int dim, bool keep) {
+ValueWithIndices max_with_index(const Value& x, Dim dim, bool keep) {
   return chosen(x, dim, argmax(x, dim, true), keep);
 }
-ValueWithIndices min_with_index(const Value& x, int dim, bool keep) {
+ValueWithIndices min_with_index(const Value& x, Dim dim, bool keep) {
   return chosen(x, dim, argmin(x, dim, true), keep);
 }
 
-ValueWithIndices kthvalue(const Value& x, std::int64_t k, int dim, bool keep) {
+ValueWithIndices kthvalue(const Value& x, std::int64_t k, Dim dim, bool keep) {
   if (is_point("kthvalue", x, dim)) return kthvalue(line_of(x), k, 0);
   dim = wrap_dim("kthvalue", dim, x.rank());
   require<ArgumentError>(1 <= k && k <= x.dim(dim), "kthvalue: k is ", k, " but dimension ", dim, " has ", x.dim(dim),
@@ -38,7 +38,7 @@ ValueWithIndices kthvalue(const Value& x, std::int64_t k, int dim, bool keep) {
   return without({narrow(values, dim, k - 1, 1), narrow(indices, dim, k - 1, 1)}, dim, keep);
 }
 
-Value is_sorted(const Value& x, int dim, bool descending) {
+Value is_sorted(const Value& x, Dim dim, bool descending) {
   if (is_point("is_sorted", x, dim)) return is_sorted(line_of(x), 0);
   dim = wrap_dim("is_sorted", dim, x.rank());
   if (x.dim(dim) < 2) return all(ones(x.shape(), x.device(), DType::Bool), {dim});
@@ -48,7 +48,7 @@ Value is_sorted(const Value& x, int dim, bool descending) {
   return all(is_float(x.dtype()) ? logical_or(in_order, is_nan(later)) : in_order, {dim});
 }
 
-ValueWithIndices mode(const Value& x, int dim, bool keep) {
+ValueWithIndices mode(const Value& x, Dim dim, bool keep) {
   if (is_point("mode", x, dim)) return mode(line_of(x), 0);
   dim = wrap_dim("mode", dim, x.rank());
   const std::int64_t length = x.dim(dim);

@@ -55,14 +55,14 @@ Descs SearchSorted::infer(Inputs in) const {
 
 }  // namespace op
 
-ValueWithIndices sort(const Value& x, int dim, bool descending) {
+ValueWithIndices sort(const Value& x, Dim dim, bool descending) {
   op::require_tensor(op::Sort::kName, x);
   if (is_point(op::Sort::kName, x, dim)) return point_of(sort(line_of(x), 0, descending));
   const Values results = emit_all(op::Sort{wrap_dim(op::Sort::kName, dim, x.rank()), descending}, {x});
   return {results[op::Sort::values], results[op::Sort::indices]};
 }
 
-ValueWithIndices topk(const Value& x, std::int64_t k, int dim, bool largest) {
+ValueWithIndices topk(const Value& x, std::int64_t k, Dim dim, bool largest) {
   op::require_tensor(op::TopK::kName, x);
   if (is_point(op::TopK::kName, x, dim)) return point_of(topk(line_of(x), k, 0, largest));
   const Values results = emit_all(op::TopK{k, wrap_dim(op::TopK::kName, dim, x.rank()), largest}, {x});

@@ -79,21 +79,21 @@ Value flat(const Value& x) { return reshape(x, {x.numel()}); }
 
 }  // namespace
 
-Value quantile(const Value& x, std::span<const double> qs, int dim, Between between, bool keep) {
+Value quantile(const Value& x, std::span<const double> qs, Dim dim, Between between, bool keep) {
   return quantiles("quantile", x, qs, dim, between, keep, false);
 }
-Value nanquantile(const Value& x, std::span<const double> qs, int dim, Between between, bool keep) {
+Value nanquantile(const Value& x, std::span<const double> qs, Dim dim, Between between, bool keep) {
   return quantiles("nanquantile", x, qs, dim, between, keep, true);
 }
-Value quantile(const Value& x, double q, int dim, Between between, bool keep) {
+Value quantile(const Value& x, double q, Dim dim, Between between, bool keep) {
   return squeeze(quantile(x, {&q, 1}, dim, between, keep), 0);
 }
-Value nanquantile(const Value& x, double q, int dim, Between between, bool keep) {
+Value nanquantile(const Value& x, double q, Dim dim, Between between, bool keep) {
   return squeeze(nanquantile(x, {&q, 1}, dim, between, keep), 0);
 }
 
-ValueWithIndices median(const Value& x, int dim, bool keep) { return middle("median", x, dim, keep, false); }
-ValueWithIndices nanmedian(const Value& x, int dim, bool keep) { return middle("nanmedian", x, dim, keep, true); }
+ValueWithIndices median(const Value& x, Dim dim, bool keep) { return middle("median", x, dim, keep, false); }
+ValueWithIndices nanmedian(const Value& x, Dim dim, bool keep) { return middle("nanmedian", x, dim, keep, true); }
 Value median(const Value& x) { return median(flat(x), 0).values; }
 Value nanmedian(const Value& x) { return nanmedian(flat(x), 0).values; }
 

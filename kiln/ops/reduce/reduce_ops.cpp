@@ -197,8 +197,8 @@ KILN_REDUCTION(all, All)
 
 Value argmax(const Value& x) { return argmax(reshape(x, {x.numel()}), 0); }
 Value argmin(const Value& x) { return argmin(reshape(x, {x.numel()}), 0); }
-Value argmax(const Value& x, int dim, bool keep) { return arg_reduce(op::ArgFn::ArgMax, x, dim, keep); }
-Value argmin(const Value& x, int dim, bool keep) { return arg_reduce(op::ArgFn::ArgMin, x, dim, keep); }
+Value argmax(const Value& x, Dim dim, bool keep) { return arg_reduce(op::ArgFn::ArgMax, x, dim, keep); }
+Value argmin(const Value& x, Dim dim, bool keep) { return arg_reduce(op::ArgFn::ArgMin, x, dim, keep); }
 
 Value variance(const Value& x, const Dims& dims, int correction, bool keep) {
   // In float16, sums and counts may be too large.

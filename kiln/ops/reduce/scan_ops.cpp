@@ -124,13 +124,13 @@ ValueWithIndices scan_extremes(op::ScanFn fn, const Value& x, int dim) {
 
 }  // namespace
 
-Value cumsum(const Value& x, int dim, const ScanOptions& options) { return scan(op::ScanFn::Sum, x, dim, options); }
-Value cumprod(const Value& x, int dim, const ScanOptions& options) { return scan(op::ScanFn::Prod, x, dim, options); }
-ValueWithIndices cummax(const Value& x, int dim) { return scan_extremes(op::ScanFn::Max, x, dim); }
-ValueWithIndices cummin(const Value& x, int dim) { return scan_extremes(op::ScanFn::Min, x, dim); }
-Value logcumsumexp(const Value& x, int dim) { return scan(op::ScanFn::LogSumExp, as_float(x), dim, {}); }
+Value cumsum(const Value& x, Dim dim, const ScanOptions& options) { return scan(op::ScanFn::Sum, x, dim, options); }
+Value cumprod(const Value& x, Dim dim, const ScanOptions& options) { return scan(op::ScanFn::Prod, x, dim, options); }
+ValueWithIndices cummax(const Value& x, Dim dim) { return scan_extremes(op::ScanFn::Max, x, dim); }
+ValueWithIndices cummin(const Value& x, Dim dim) { return scan_extremes(op::ScanFn::Min, x, dim); }
+Value logcumsumexp(const Value& x, Dim dim) { return scan(op::ScanFn::LogSumExp, as_float(x), dim, {}); }
 
-Value linear_recurrence(const Value& a, const Value& b, int dim, bool reverse) {
+Value linear_recurrence(const Value& a, const Value& b, Dim dim, bool reverse) {
   const Shape shape = broadcast(op::Recurrence::kName, a.shape(), b.shape());
   const DType dtype = a.is_scalar()   ? promote_scalar(b.dtype(), kind_of(a.dtype()))
                       : b.is_scalar() ? promote_scalar(a.dtype(), kind_of(b.dtype()))

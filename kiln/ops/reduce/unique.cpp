@@ -83,8 +83,8 @@ Distinct distinct_slices(std::string_view op, const Value& x, int dim, bool sort
 
 }  // namespace
 
-Distinct unique(const Value& x, int dim) { return distinct_slices("unique", x, dim, true); }
-Distinct unique_consecutive(const Value& x, int dim) { return distinct_slices("unique_consecutive", x, dim, false); }
+Distinct unique(const Value& x, Dim dim) { return distinct_slices("unique", x, dim, true); }
+Distinct unique_consecutive(const Value& x, Dim dim) { return distinct_slices("unique_consecutive", x, dim, false); }
 
 Distinct unique(const Value& x) {
   const auto [sorted, indices] = sort(reshape(x, {x.numel()}), 0);

@@ -16,8 +16,8 @@ Distinct unique_consecutive(const Value& x);
 
 /// The distinct slices of x along `dim`, in the order of their first elements that differ; `inverse` and `counts` are of
 /// slices [size of dim]. Slices with NaN at the same places and else equal are equal. Waits.
-Distinct unique(const Value& x, int dim);
+Distinct unique(const Value& x, Dim dim);
 /// One slice of each run of equal ones. Waits.
-Distinct unique_consecutive(const Value& x, int dim);
+Distinct unique_consecutive(const Value& x, Dim dim);
 
 }  // namespace kiln

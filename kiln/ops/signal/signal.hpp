@@ -31,7 +31,7 @@ struct FftOptions {
   /// The signal is cropped, or filled up with zeros, to this length. Of irfft it is the length of the result, which
   /// is 2 * (m - 1) for a spectrum of m elements where nothing is said.
   std::optional<std::int64_t> n{};
-  int dim = -1;
+  Dim dim = -1;
   FftNorm norm = FftNorm::Backward;
 };
 
@@ -80,7 +80,7 @@ Value hilbert(const Value& x, const FftOptions& options = {});
 // ---- cosine transforms of real signals (types as in Rao and Yip, "Discrete Cosine Transform", 1990) ----------------
 struct DctOptions {
   int type = 2;  // 2 or 3
-  int dim = -1;
+  Dim dim = -1;
   bool ortho = false;  // scaled so that the transform is orthogonal
 };
 /// Type 2: 2 sum over j of x[j] cos(pi k (2 j + 1) / 2n). Type 3: x[0] + 2 sum over j > 0 of x[j] cos(pi j (2 k + 1) / 2n).

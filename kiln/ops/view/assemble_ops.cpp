@@ -38,7 +38,7 @@ void Cat::vjp(Backward& backward) const {
 
 }  // namespace op
 
-Value cat(Inputs parts, int dim) {
+Value cat(Inputs parts, Dim dim) {
   require<ArgumentError>(!parts.empty(), "cat: needs at least one tensor");
   DType dtype = parts[0].dtype();
   for (const Value& part : parts) dtype = promote(dtype, part.dtype());
@@ -47,7 +47,7 @@ Value cat(Inputs parts, int dim) {
   return emit(op::Cat{wrap_dim("cat", dim, parts[0].rank())}, same);
 }
 
-Value stack(Inputs parts, int dim) {
+Value stack(Inputs parts, Dim dim) {
   require<ArgumentError>(!parts.empty(), "stack: needs at least one tensor");
   Values raised;
   for (const Value& part : parts) {
@@ -58,7 +58,7 @@ Value stack(Inputs parts, int dim) {
   return cat(raised, dim);
 }
 
-Values split(const Value& x, std::int64_t size, int dim) {
+Values split(const Value& x, std::int64_t size, Dim dim) {
   require<ArgumentError>(size > 0, "split: parts of ", size, " elements");
   const std::int64_t total = x.dim(dim);
   Values parts;

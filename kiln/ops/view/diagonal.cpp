@@ -43,7 +43,7 @@ Value kept(const Value& x, const Value& mask) { return where(mask, x, full({}, 0
 
 }  // namespace
 
-Value diagonal(const Value& x, std::int64_t offset, int dim1, int dim2) {
+Value diagonal(const Value& x, std::int64_t offset, Dim dim1, Dim dim2) {
   require_matrices("diagonal", x);
   const int row_dim = wrap_dim("diagonal", dim1, x.rank()), column_dim = wrap_dim("diagonal", dim2, x.rank());
   require<ArgumentError>(row_dim != column_dim, "diagonal: dimension ", dim1, " is named twice");
@@ -53,7 +53,7 @@ Value diagonal(const Value& x, std::int64_t offset, int dim1, int dim2) {
   return diagonal.count == 0 ? narrow(lines, -1, 0, 0) : slice_dim(lines, -1, diagonal.range);
 }
 
-Value diag_embed(const Value& x, std::int64_t offset, int dim1, int dim2) {
+Value diag_embed(const Value& x, std::int64_t offset, Dim dim1, Dim dim2) {
   require<ShapeError>(x.rank() >= 1, "diag_embed: ", x, " has no diagonal");
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   require<ArgumentError>(-kMost < offset && offset < kMost, "diag_embed: a diagonal ", offset, " off the main one");
@@ -68,7 +68,7 @@ Value diag_embed(const Value& x, std::int64_t offset, int dim1, int dim2) {
   return movedim(reshape(result, square), {-2, -1}, {dim1, dim2});
 }
 
-Value diagonal_scatter(const Value& x, const Value& source, std::int64_t offset, int dim1, int dim2) {
+Value diagonal_scatter(const Value& x, const Value& source, std::int64_t offset, Dim dim1, Dim dim2) {
   const Value numbers = reshape(arange(0, x.numel(), 1, x.device()), x.shape());
   const Value places = diagonal(numbers, offset, dim1, dim2);
   require<ShapeError>(source.is_scalar() || source.shape() == places.shape(), "diagonal_scatter: ", source,

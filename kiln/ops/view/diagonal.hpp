@@ -6,11 +6,11 @@
 namespace kiln {
 
 /// The diagonal, as the last dimension; a view where x's rows lie one behind the other. dim1 counts rows, dim2 columns.
-Value diagonal(const Value& x, std::int64_t offset = 0, int dim1 = -2, int dim2 = -1);
+Value diagonal(const Value& x, std::int64_t offset = 0, Dim dim1 = -2, Dim dim2 = -1);
 /// x with that diagonal replaced by source, of its shape.
-Value diagonal_scatter(const Value& x, const Value& source, std::int64_t offset = 0, int dim1 = -2, int dim2 = -1);
+Value diagonal_scatter(const Value& x, const Value& source, std::int64_t offset = 0, Dim dim1 = -2, Dim dim2 = -1);
 /// [..., n] -> matrices with that diagonal and zeros elsewhere; their rows are dimension dim1, the columns dim2.
-Value diag_embed(const Value& x, std::int64_t offset = 0, int dim1 = -2, int dim2 = -1);
+Value diag_embed(const Value& x, std::int64_t offset = 0, Dim dim1 = -2, Dim dim2 = -1);
 /// A vector becomes a matrix with that diagonal, a matrix becomes its diagonal.
 Value diag(const Value& x, std::int64_t offset = 0);
 /// The sum of the diagonal.

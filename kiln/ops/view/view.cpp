@@ -69,7 +69,7 @@ Values broadcast_tensors(Inputs in) {
 
 // ---- turned --------------------------------------------------------------------------------------------------------
 
-Value roll(const Value& x, std::int64_t shift, int dim) {
+Value roll(const Value& x, std::int64_t shift, Dim dim) {
   dim = wrap_dim("roll", dim, x.rank());
   const std::int64_t size = x.dim(dim);
   if (size == 0) return x;
@@ -88,7 +88,7 @@ Value roll(const Value& x, const Dims& shifts, const Dims& dims) {
 Value fliplr(const Value& x) { return flip(x, {wrap_dim("fliplr", 1, x.rank())}); }
 Value flipud(const Value& x) { return flip(x, {wrap_dim("flipud", 0, x.rank())}); }
 
-Value rot90(const Value& x, int times, int dim1, int dim2) {
+Value rot90(const Value& x, int times, Dim dim1, Dim dim2) {
   dim1 = wrap_dim("rot90", dim1, x.rank());
   dim2 = wrap_dim("rot90", dim2, x.rank());
   require<ArgumentError>(dim1 != dim2, "rot90: a plane needs two dimensions, got ", dim1, " twice");
@@ -125,7 +125,7 @@ Value tile(const Value& x, const Dims& times) {
   return repeat(reshape(x, shape), counts);
 }
 
-Value repeat_interleave(const Value& x, std::int64_t times, int dim) {
+Value repeat_interleave(const Value& x, std::int64_t times, Dim dim) {
   const CalledAs named("repeat_interleave");
   dim = wrap_dim("repeat_interleave", dim, x.rank());
   require<ArgumentError>(times >= 0, "repeat_interleave: ", times, " times");
@@ -136,7 +136,7 @@ Value repeat_interleave(const Value& x, std::int64_t times, int dim) {
   return reshape(expand(unsqueeze(x, dim + 1), repeated), merged);
 }
 
-Value repeat_interleave(const Value& x, const Value& times, int dim) {
+Value repeat_interleave(const Value& x, const Value& times, Dim dim) {
   const CalledAs named("repeat_interleave");
   dim = wrap_dim("repeat_interleave", dim, x.rank());
   if (times.is_scalar()) return repeat_interleave(x, times.scalar().to<std::int64_t>(), dim);
@@ -158,7 +158,7 @@ Value repeat_interleave(const Value& x, const Value& times, int dim) {
 
 // ---- cut -----------------------------------------------------------------------------------------------------------
 
-Value slice_dim(const Value& x, int dim, const Range& range) {
+Value slice_dim(const Value& x, Dim dim, const Range& range) {
   std::vector<Range> ranges(static_cast<std::size_t>(wrap_dim("slice_dim", dim, x.rank())) + 1);
   ranges.back() = range;
   return slice(x, ranges);
@@ -168,13 +168,13 @@ Value slice_fill(const Value& x, std::span<const Range> ranges, const Scalar& nu
   return slice_assign(x, ranges, number);
 }
 
-Values chunk(const Value& x, std::int64_t parts, int dim) {
+Values chunk(const Value& x, std::int64_t parts, Dim dim) {
   require<ArgumentError>(parts >= 1, "chunk: the number of parts must be positive, got ", parts);
   const std::int64_t size = x.dim(wrap_dim("chunk", dim, x.rank()));
   return split(x, std::max<std::int64_t>(1, size / parts + (size % parts != 0)), dim);
 }
 
-Values split_with_sizes(const Value& x, const std::vector<std::int64_t>& sizes, int dim) {
+Values split_with_sizes(const Value& x, const std::vector<std::int64_t>& sizes, Dim dim) {
   const std::int64_t size = x.dim(wrap_dim("split_with_sizes", dim, x.rank()));
   std::int64_t left = size;
   for (const auto part : sizes) {
@@ -194,7 +194,7 @@ Values split_with_sizes(const Value& x, const std::vector<std::int64_t>& sizes, 
   return parts;
 }
 
-Values tensor_split(const Value& x, std::int64_t parts, int dim) {
+Values tensor_split(const Value& x, std::int64_t parts, Dim dim) {
   require<ArgumentError>(parts >= 1, "tensor_split: the number of parts must be positive, got ", parts);
   const std::int64_t size = x.dim(wrap_dim("tensor_split", dim, x.rank()));
   Values result;
@@ -207,7 +207,7 @@ Values tensor_split(const Value& x, std::int64_t parts, int dim) {
   return result;
 }
 
-Values split_at(const Value& x, const std::vector<std::int64_t>& starts, int dim) {
+Values split_at(const Value& x, const std::vector<std::int64_t>& starts, Dim dim) {
   const std::int64_t size = x.dim(wrap_dim("split_at", dim, x.rank()));
   Values parts;
   std::int64_t start = 0;
@@ -221,7 +221,7 @@ Values split_at(const Value& x, const std::vector<std::int64_t>& starts, int dim
   return parts;
 }
 
-Values unbind(const Value& x, int dim) {
+Values unbind(const Value& x, Dim dim) {
   const int axis = wrap_dim("unbind", dim, x.rank());
   Values parts;
   for (std::int64_t i = 0; i < x.dim(axis); ++i) parts.push_back(at(x, axis, i));

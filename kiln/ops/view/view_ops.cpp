@@ -157,11 +157,11 @@ void Fold::vjp(Backward& backward) const {
 
 }  // namespace op
 
-Value unfold(const Value& x, int dim, std::int64_t size, std::int64_t step, std::int64_t dilation) {
+Value unfold(const Value& x, Dim dim, std::int64_t size, std::int64_t step, std::int64_t dilation) {
   return emit(op::Unfold{wrap_dim("unfold", dim, x.rank()), size, step, dilation}, {x});
 }
 
-Value fold(const Value& windows, int dim, std::int64_t length, std::int64_t step, std::int64_t dilation) {
+Value fold(const Value& windows, Dim dim, std::int64_t length, std::int64_t step, std::int64_t dilation) {
   return emit(op::Fold{wrap_dim("fold", dim, windows.rank() - 1), length, step, dilation}, {windows});
 }
 
@@ -185,7 +185,7 @@ Value reshape(const Value& x, Shape shape) {
   return shape == x.shape() ? x : emit(op::Reshape{shape}, {x});
 }
 
-Value flatten(const Value& x, int first, int last) {
+Value flatten(const Value& x, Dim first, Dim last) {
   if (x.rank() == 0) return reshape(x, {1});
   const int from = wrap_dim("flatten", first, x.rank()), to = wrap_dim("flatten", last, x.rank());
   require<ArgumentError>(from <= to, "flatten: dimension ", first, " comes after ", last, " in ", x);
@@ -197,13 +197,13 @@ Value flatten(const Value& x, int first, int last) {
   return reshape(x, shape);
 }
 
-Value unsqueeze(const Value& x, int dim) {
+Value unsqueeze(const Value& x, Dim dim) {
   Shape shape = x.shape();
   shape.insert(wrap_dim("unsqueeze", dim, x.rank() + 1), 1);
   return reshape(x, shape);
 }
 
-Value squeeze(const Value& x, int dim) {
+Value squeeze(const Value& x, Dim dim) {
   if (is_point("squeeze", x, dim)) return x;
   const int at = wrap_dim("squeeze", dim, x.rank());
   Shape shape = x.shape();
@@ -222,7 +222,7 @@ Value permute(const Value& x, const Dims& dims) {
   return same && wrapped.size() == x.rank() ? x : emit(op::Permute{wrapped}, {x});
 }
 
-Value transpose(const Value& x, int dim1, int dim2) {
+Value transpose(const Value& x, Dim dim1, Dim dim2) {
   Dims dims;
   for (int i = 0; i < x.rank(); ++i) dims.push_back(i);
   std::swap(dims[wrap_dim("transpose", dim1, x.rank())], dims[wrap_dim("transpose", dim2, x.rank())]);
@@ -280,7 +280,7 @@ Value slice(const Value& x, std::span<const Range> ranges) {
   return is_whole(op, x.shape()) ? x : emit(op, {x});
 }
 
-Value narrow(const Value& x, int dim, std::int64_t start, std::int64_t count) {
+Value narrow(const Value& x, Dim dim, std::int64_t start, std::int64_t count) {
   const CalledAs named("narrow");
   const int at = wrap_dim("narrow", dim, x.rank());
   const std::int64_t size = x.shape()[at];
@@ -292,7 +292,7 @@ Value narrow(const Value& x, int dim, std::int64_t start, std::int64_t count) {
   return is_whole(op, x.shape()) ? x : emit(op, {x});
 }
 
-Value at(const Value& x, int dim, std::int64_t index) {
+Value at(const Value& x, Dim dim, std::int64_t index) {
   const CalledAs named("at");
   const int axis = wrap_dim("slice", dim, x.rank());
   const std::int64_t size = x.shape()[axis];

@@ -93,6 +93,9 @@ std::vector<Row> number_rows() {
       "clamp_max", {{{3, 4}}, {{4}}}, [](const Values& in) { return clamp_max(in[0], in[1]); },
       [](const Numbers& x) { return std::fmin(x[0], x[1]); });
   composed(
+      "within", {{{20}, -3, 3}}, [](const Values& in) { return within(in[0], -3, 3); },
+      [](const Numbers& x) { return x[0]; });
+  composed(
       "is_close", {{{50}, 0, 3}, {{}, 1, 2}}, [](const Values& in) { return is_close(in[0], in[1], 0.25, 0.125); },
       [](const Numbers& x) { return std::fabs(x[0] - x[1]) <= 0.125 + 0.25 * x[1] ? 1. : 0.; }, false);
   composed(

@@ -1,13 +1,14 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/core/parallel.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
 
 namespace kiln::cpu::reference {
 namespace {
 
-constexpr std::int64_t kChunk = 256;
+constexpr std::int64_t kChunk = 256, kGrain = 32768;
 
 /// z = f(operands), in chunks: f(operands' chunks, count, z's chunk), all of type C.
 template <class C, int N, class F>
@@ -120,6 +121,29 @@ void run(const op::Where&, Call call) {
       for (std::int64_t i = 0; i < count; ++i) out[i] = in[0][i] != 0 ? in[1][i] : in[2][i];
     });
   });
+}
+
+void run(const op::Within& op, Call call) {
+  const Array x = read(call.in[0]);
+  visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
+    const auto check = [&](std::int64_t at, std::int64_t step, std::int64_t all) {
+      C chunk[kChunk];
+      for (std::int64_t begin = 0; begin < all; begin += kChunk) {
+        const std::int64_t count = std::min(kChunk, all - begin);
+        load(x, at + begin * step, step, count, chunk);
+        for (std::int64_t i = 0; i < count; ++i)
+          require<DataError>(!(chunk[i] < op.low || chunk[i] > op.high), op::Within::kName, ": ", chunk[i],
+                             " is outside [", op.low, ", ", op.high, "]");
+      }
+    };
+    if (x.contiguous()) {
+      parallel_for(x.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) { check(begin, 1, end - begin); });
+    } else {
+      const Rows<1> rows(x.shape, {x.strides});
+      rows.each([&](const auto& offsets) { check(offsets[0], rows.steps()[0], rows.length()); });
+    }
+  });
+  alias(call.out[0], call.in[0], x.strides, call.in[0].node()->offset);
 }
 
 void run(const op::Cast&, Call call) {

@@ -10,6 +10,7 @@ namespace kiln::cpu::reference {
 void run(const op::Unary& op, Call call);
 void run(const op::Binary& op, Call call);
 void run(const op::Where& op, Call call);
+void run(const op::Within& op, Call call);
 void run(const op::Cast& op, Call call);
 // special.cpp
 void run(const op::Special& op, Call call);
