@@ -78,7 +78,7 @@ std::vector<Row> activation_rows() {
                         });
                         return std::vector<Array>{result};
                       }});
-  const auto normalised = [&](const char* name, Value (*function)(const Value&, int), double sign, double beside) {
+  const auto normalised = [&](const char* name, Value (*function)(const Value&, Dim), double sign, double beside) {
     for (const int dim : {0, -1})
       rows.push_back({.name = name + std::string(dim == 0 ? "_columns" : "_rows"),
                       .operands = {{{3, 4}}},

@@ -123,7 +123,7 @@ std::vector<Row> scan_rows() {
     for (const Case& c : list) {
       const bool small = numel(c.shape) < 200;
       const int dim = c.dim;
-      const auto extremes = [&](const char* name, ValueWithIndices (*function)(const Value&, int), bool largest) {
+      const auto extremes = [&](const char* name, ValueWithIndices (*function)(const Value&, Dim), bool largest) {
         rows.push_back({.name = text(name, c.suffix),
                         .operands = {{c.shape}},
                         .function =
