@@ -27,7 +27,7 @@ Tensor<kJoinedRank<Tensor<D, K>, Y>, Joined<K, KindOfOperand<Y>>> fmin(const Ten
   return Typed{fmin(x.value(), value_of(y))};
 }
 
-/// x itself, whose elements are checked: DataError names one that is outside [low, high]. A NaN passes.
+/// x itself, whose elements are checked: ArgumentError names one that is outside [low, high]. A NaN passes.
 template <int D>
 Tensor<D> within(const Tensor<D>& x, double low, double high) {
   return Typed{within(x.value(), low, high)};

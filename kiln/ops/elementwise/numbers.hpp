@@ -13,7 +13,7 @@ Value round(const Value& x, int decimals);
 /// The larger and the smaller one; where one operand is NaN, the other.
 Value fmax(const Value& x, const Value& y);
 Value fmin(const Value& x, const Value& y);
-/// x itself, whose elements are checked: DataError names one that is outside [low, high]. A NaN passes.
+/// x itself, whose elements are checked: ArgumentError names one that is outside [low, high]. A NaN passes.
 Value within(const Value& x, double low, double high);
 Value clamp_min(const Value& x, const Value& low);
 Value clamp_max(const Value& x, const Value& high);

@@ -37,7 +37,7 @@ struct BinaryCrossEntropyOptions {
   TensorOption positive_weights = {};  // of targets that are 1, broadcast to the predictions; of logits alone
   double label_smoothing = 0;          // targets are drawn that far towards 1/2
 };
-/// -(t log p + (1 - t) log(1 - p)) of probabilities; logarithms are bounded by -100. DataError for p outside [0, 1].
+/// -(t log p + (1 - t) log(1 - p)) of probabilities; logarithms are bounded by -100. ArgumentError for p outside [0, 1].
 Value binary_cross_entropy(const Value& probabilities, const Value& targets,
                            const BinaryCrossEntropyOptions& options = {}, Reduction reduction = Reduction::Mean);
 /// The same of logits, without overflow: p = sigmoid(logits).

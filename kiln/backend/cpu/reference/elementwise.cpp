@@ -132,7 +132,7 @@ void run(const op::Within& op, Call call) {
         const std::int64_t count = std::min(kChunk, all - begin);
         load(x, at + begin * step, step, count, chunk);
         for (std::int64_t i = 0; i < count; ++i)
-          require<DataError>(!(chunk[i] < op.low || chunk[i] > op.high), op::Within::kName, ": ", chunk[i],
+          require<ArgumentError>(!(chunk[i] < op.low || chunk[i] > op.high), op::Within::kName, ": ", chunk[i],
                              " is outside [", op.low, ", ", op.high, "]");
       }
     };
