@@ -1,4 +1,6 @@
 // Matrix products by oneDNN itself: what our calls of it could cost at best.
+#include <algorithm>
+
 #include "bench/suite/workload.hpp"
 #include "kiln/backend/cpu/onednn/version.hpp"
 #include "kiln/core/parallel.hpp"

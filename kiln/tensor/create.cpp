@@ -1,5 +1,7 @@
 #include "kiln/tensor/create.hpp"
 
+#include <algorithm>
+
 #include "kiln/tensor/arithmetic.hpp"
 
 namespace kiln {

@@ -1,5 +1,6 @@
 #include "kiln/tensor/window.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 

@@ -1,5 +1,6 @@
 #include "kiln/data/download.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>

@@ -1,6 +1,7 @@
 // Steps over large tensors that go by rows are run on a few rows at a time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>

@@ -1,6 +1,7 @@
 // Convolutions take along what is done to their results, as matrix products do (epilogues_test.cpp).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "kiln/core/parallel.hpp"

@@ -1,6 +1,7 @@
 // Products take along what is done to their results.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <tuple>

@@ -1,6 +1,7 @@
 // Operations run when somebody looks, and give what they would have given at once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 

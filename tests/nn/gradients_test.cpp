@@ -1,4 +1,6 @@
 // Gradients of models: against finite differences in float64, by path, and what is said where there can be none.
+#include <algorithm>
+
 #include "kiln/nn/gradients.hpp"
 
 #include <gtest/gtest.h>

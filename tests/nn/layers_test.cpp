@@ -1,5 +1,7 @@
 // Each layer against PyTorch 2.15 in float64 on the same sines (sines.hpp); its options are those of
 // torch.nn.functional.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "kiln/nn/nn.hpp"

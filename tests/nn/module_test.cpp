@@ -1,4 +1,7 @@
 // What can be done with any plain struct of modules: visiting, replacing, counting, moving, switching, printing.
+#include <algorithm>
+#include <cmath>
+
 #include "kiln/nn/module.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // What ops say of themselves (traits.hpp), against loops that count, and against what happens when one runs on rows.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/ops/functions.hpp"

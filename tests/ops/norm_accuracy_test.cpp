@@ -2,6 +2,7 @@
 // if the numbers varied by it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 

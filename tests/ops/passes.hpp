@@ -1,5 +1,6 @@
 // What a function of tensors gives forwards, in its gradients and in theirs, as bits.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

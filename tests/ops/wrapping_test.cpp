@@ -2,6 +2,7 @@
 // no double on its way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 

@@ -1,4 +1,5 @@
 // A model, its config, a training loop by hand, and back from the file.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 

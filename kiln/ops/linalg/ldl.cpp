@@ -1,4 +1,5 @@
 // Symmetric factorisation with pivots of one or two rows. The matrices are factored on the host, in float64.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "kiln/ops/loss/ctc_transducer_ops.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "kiln/ops/check.hpp"

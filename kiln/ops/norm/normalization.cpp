@@ -1,5 +1,7 @@
 #include "kiln/ops/norm/normalization.hpp"
 
+#include <algorithm>
+
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"

@@ -1,5 +1,6 @@
 #include "kiln/ops/sequence/attention_ops.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kiln/ops/special/functions.hpp"
 
 namespace kiln::special {

@@ -1,4 +1,6 @@
 // Polynomials by their recurrences of three terms (DLMF 18.9.1), upwards.
+#include <cmath>
+
 #include "kiln/ops/special/functions.hpp"
 
 namespace kiln::special {

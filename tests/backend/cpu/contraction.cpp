@@ -1,4 +1,7 @@
 // Matrix products, convolutions and pools against the definition, written out in float64.
+#include <algorithm>
+#include <cmath>
+
 #include "kiln/ops/spatial/conv_ops.hpp"
 #include "kiln/ops/spatial/pool_ops.hpp"
 

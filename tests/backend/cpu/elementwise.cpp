@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tests/backend/cpu/grid.hpp"
 
 namespace kiln {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "tests/backend/cpu/grid.hpp"
 
 namespace kiln {

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kiln/backend/cpu/simd/attention/attention.hpp"
 
 #include "tests/backend/simd/harness.hpp"

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 
 #include "tests/backend/simd/harness.hpp"

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kiln/backend/cpu/simd/random/draw.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "kiln/core/parallel.hpp"
 #include "tests/backend/simd/harness.hpp"

@@ -1,5 +1,7 @@
 // Fused programs against the same steps one by one: the same bits, whatever the shapes, operands and steps.
+#include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/core/random.hpp"

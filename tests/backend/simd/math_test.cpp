@@ -1,5 +1,7 @@
 // The vector functions against the C library in a wider type: over all exponents, and at the special values.
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "tests/backend/simd/harness.hpp"

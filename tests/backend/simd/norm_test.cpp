@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kiln/core/error/error.hpp"
 #include "tests/backend/simd/harness.hpp"
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "tests/backend/simd/harness.hpp"
 
 namespace kiln::cpu::simd {

@@ -1,4 +1,6 @@
 // Pooling, resizing and blending, on every instruction set against the plain kernels.
+#include <cmath>
+
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "tests/backend/simd/harness.hpp"
 

@@ -1,4 +1,7 @@
 // Combiners evaluated, in random trees of pairs, against the reference's reductions and scans.
+#include <algorithm>
+#include <cmath>
+
 #include "kiln/ops/expression/combiner.hpp"
 
 #include <gtest/gtest.h>

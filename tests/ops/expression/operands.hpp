@@ -1,5 +1,6 @@
 // Numbers that functions go wrong at, and random ones; and what it means that two results are the same.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>

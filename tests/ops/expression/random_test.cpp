@@ -1,4 +1,6 @@
 // The generator and what is drawn with it, evaluated as trees, against random.hpp and the reference kernels.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "kiln/core/random.hpp"

@@ -1,5 +1,7 @@
 // The tree of each row, evaluated, against what the compilers made of the same row: op::evaluate and the reference
 // kernels, in every element type.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "kiln/core/convert.hpp"

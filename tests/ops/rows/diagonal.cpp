@@ -1,5 +1,7 @@
 #include "kiln/ops/view/diagonal.hpp"
 
+#include <algorithm>
+
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {

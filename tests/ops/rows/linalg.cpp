@@ -1,6 +1,7 @@
 // Factorisations, equations and functions of matrices.
 #include "kiln/ops/linalg/linalg.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/ops/matrices.hpp"

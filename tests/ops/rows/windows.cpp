@@ -1,6 +1,7 @@
 // What convolutions read: windows as columns, deformed windows, and channels that become places.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/autodiff/backward.hpp"

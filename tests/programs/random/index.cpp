@@ -1,4 +1,5 @@
 // Reading and writing at indices.
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/ops/index/index.hpp"

@@ -1,5 +1,6 @@
 #include "tests/programs/random/program.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kiln::programs {

@@ -3,6 +3,7 @@
 // what it means, in plain loops over dual numbers. Dual numbers carry a derivative along one direction forwards, so that
 // the meaning checks Kiln's reverse-mode gradients too, without finite differences and their trouble near kinks.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 // 2,000 random programs have the values and gradients of their meaning; a wrong one is made small and printed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>

@@ -1,4 +1,5 @@
 // Functions of the elements along dimensions. A meaning gathers those elements into a list and folds it.
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/ops/reduce/order.hpp"

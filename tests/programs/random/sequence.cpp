@@ -1,4 +1,5 @@
 // Running folds, frequencies and attention: what goes along a dimension.
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/ops/norm/normalization.hpp"

@@ -1,5 +1,8 @@
 // The same elements elsewhere: a meaning is the map from an index of the result to one of the operand.
 #include "kiln/ops/view/view.hpp"
+
+#include <algorithm>
+
 #include "tests/programs/random/program.hpp"
 
 namespace kiln::programs {

@@ -1,5 +1,6 @@
 #include "tests/programs/stateful/check.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kiln/backend/cpu/lapack/batch.hpp"
 #include "kiln/backend/cpu/lapack/lapack.hpp"
 #include "kiln/backend/cpu/lapack/routines.hpp"

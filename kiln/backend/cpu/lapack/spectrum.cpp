@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "kiln/backend/cpu/lapack/batch.hpp"

@@ -1,4 +1,6 @@
 // Convolution and its two adjoints. The images of a batch, or the rows of an image, are shared out to the threads.
+#include <algorithm>
+
 #include "kiln/backend/cpu/onednn/conv_direct.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
 #include "kiln/backend/cpu/onednn/conv_product.hpp"

@@ -1,6 +1,7 @@
 // Attention backward. Shares of keys are recomputed from the logarithms of their sums. A task takes some keys of one head
 // through all queries that see them; what the queries' gradient gets from different tasks is added up at the end, in
 // the order of keys. For the gradient of a bias that several heads or batches share, one task takes them all.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 

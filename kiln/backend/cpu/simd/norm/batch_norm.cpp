@@ -1,5 +1,6 @@
 // Batch norm in single precision: a pass over x for its statistics and one for the result; backwards a pass over x and
 // its slopes for their sums and one for the result.
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/backend/cpu/rows.hpp"

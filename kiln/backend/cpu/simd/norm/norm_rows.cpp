@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kiln/backend/cpu/simd/norm/norm.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,5 +1,7 @@
 // The first few of a line in order, without sorting it: elements pass by, and those that come before the k-th so far are
 // collected until there are enough of them to find a better k-th.
+#include <algorithm>
+
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/simd/order/radix.hpp"

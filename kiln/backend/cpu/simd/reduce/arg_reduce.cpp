@@ -1,5 +1,6 @@
 // The places of extremes along a dimension. Lines are cut into pieces of fixed size, whose extremes are compared in
 // order.
+#include <algorithm>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
