@@ -49,6 +49,18 @@ TEST(OneDnnGeometries, ThatWereWrongAreRight) {
       "n=1 ic=4 oc=56 g=1 x=8x14 k=4x4 s=7x7 p=3x3 q=3x3 d=2x2",
       "n=3 ic=1 oc=32 g=1 x=7x4 k=5x6 s=1x3 p=2x2 q=2x2 d=1x1",
       "n=3 ic=7 oc=56 g=7 x=31x7 k=4x7 s=1x4 p=1x2 q=1x0 d=1x1",
+      // pixels behind the only window
+      "n=3 ic=12 oc=32 g=1 x=15x6 k=3x5 s=1x2 p=0x0 q=0x0 d=1x1",
+      "n=3 ic=33 oc=3 g=1 x=11x3 k=2x2 s=2x2 p=0x0 q=0x0 d=1x1",
+      // dilated windows that stick out on both sides
+      "n=2 ic=24 oc=48 g=1 x=2x11 k=4x7 s=1x1 p=4x11 q=4x11 d=3x5",
+      "n=1 ic=14 oc=56 g=1 x=5x2x2 k=2x2x2 s=1x1x1 p=2x2x2 q=2x2x2 d=4x4x4",
+      // a stride larger than the row; long rows with pixels behind the last window
+      "n=1 ic=29 oc=24 g=1 x=1x1 k=3x3 s=2x2 p=1x1 q=1x1 d=1x1",
+      "n=2 ic=43 oc=56 g=1 x=3x95 k=2x3 s=2x1 p=0x0 q=0x0 d=1x1",
+      "n=2 ic=48 oc=4 g=1 x=125 k=4 s=2 p=0 q=0 d=1",
+      // volumes that no window sees whole
+      "n=1 ic=64 oc=1 g=1 x=4x10x39 k=3x3x3 s=3x3x3 p=0x0x0 q=0x0x0 d=1x1x1",
       // an odd number of channels under a large kernel
       "n=1 ic=45 oc=45 g=1 x=5x5x5 k=5x5x5 s=1x1x1 p=0x0x0 q=0x0x0 d=1x1x1",
       // wide paddings and strides
