@@ -33,7 +33,7 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
     } else if constexpr (std::is_same_v<T, op::Blocked>) {
       run_blocked(*o.sequence, call);
     } else if constexpr (std::is_same_v<T, op::Horizontal>) {
-      run_together(*o.parts, call);
+      run_horizontal(*o.parts, call);
     } else if constexpr (op::Composite<T>) {
       run_expansion(*this, op, call);
     } else {

@@ -34,7 +34,7 @@ class Cpu : public LeafBackend {
   void run_kernel(const op::Op& op, Call call);
   void run_epilogue(const op::Epilogue& op, Call call);
   void run_blocked(const op::Sequence& sequence, Call call);
-  void run_together(const op::Parts& parts, Call call);
+  void run_horizontal(const op::Parts& parts, Call call);
 
   std::string name_;
   std::vector<FastKernels> fast_;

@@ -7,7 +7,7 @@
 
 namespace kiln::cpu {
 
-void Cpu::run_together(const op::Parts& parts, Call call) {
+void Cpu::run_horizontal(const op::Parts& parts, Call call) {
   constexpr std::int64_t kGrain = 1 << 15;  // elements, some 10 us
   std::int64_t elements = 0;
   for (const Value& out : call.out) elements += out.numel();
