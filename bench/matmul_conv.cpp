@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/onednn.hpp"
 #include "kiln/backend/cpu/onednn/version.hpp"
@@ -65,7 +66,7 @@ double time_ours(const Op& op, const std::vector<Value>& in) {
   return time_of([&] {
     Value out(make_ref<Node>(desc, Device{}));
     if constexpr (std::is_same_v<Op, op::Matmul>) cpu::simd::run(op, {in, {&out, 1}});
-    else cpu::onednn::run(op, {in, {&out, 1}});
+    else if (!cpu::onednn::run(op, {in, {&out, 1}})) cpu::conv::run(op, {in, {&out, 1}});
   });
 }
 

@@ -5,6 +5,7 @@
 //   simd::run(const op::Unary&, Call) -> bool        Highway; false: not this case, try the next
 //   amx::run(const op::Matmul&, Call) -> bool        Intel's tiles; likewise
 //   onednn::run(const op::Conv&, Call) -> bool       oneDNN; likewise
+//   conv::run(const op::Conv&, Call) -> bool         our own loops for convolutions; likewise
 //   lapack::run(const op::Svd&, Call) -> bool        LAPACK; likewise
 #pragma once
 #include "kiln/backend/cpu/memory/memory.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
 #include "kiln/backend/cpu/onednn/layout.hpp"
@@ -255,7 +256,7 @@ Finding check_run(Run&& run, const Geometry& g, const Truth& truth, Pass pass, D
 }  // namespace
 
 Finding check_kernel(const Geometry& g, const Truth& truth, Pass pass, DType dtype, bool with_bias, bool plain) {
-  const auto kernel = [](const auto& op, const Call& call) { return run(op, call); };
+  const auto kernel = [](const auto& op, const Call& call) { return run(op, call) || conv::run(op, call); };
   return check_run(kernel, g, truth, pass, dtype, with_bias, plain);
 }
 

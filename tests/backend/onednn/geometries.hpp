@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "kiln/backend/cpu/onednn/geometry.hpp"
+#include "kiln/backend/cpu/conv/geometry.hpp"
 
 namespace kiln::cpu::onednn {
+
+using conv::Geometry;
 
 /// Geometry number `index` of `seed`: 1 to 3 axes, sizes 1 to 40 and some up to 130, kernels 1 to 7, strides, dilations and paddings of all
 /// kinds, groups, 1 to 70 channels, 1 to 3 images. Some million multiply-adds at most.

@@ -1,7 +1,7 @@
 #include "kiln/backend/cpu/lapack/lapack.hpp"
 
+#include "kiln/backend/cpu/family.hpp"
 #include "kiln/backend/cpu/lapack/batch.hpp"
-#include "kiln/ops/op.hpp"
 
 // OpenBLAS's, where that is the library.
 extern "C" void openblas_set_num_threads(int threads) __attribute__((weak));
@@ -17,14 +17,7 @@ std::unique_lock<std::mutex> lapack::turn() {
 
 FastKernels lapack_kernels() {
   if (openblas_set_num_threads) openblas_set_num_threads(1);  // they would compete with Kiln's
-  return {.has =
-              [](const op::Op& op) {
-                return op::visit(op, []<class T>(const T& o) {
-                  return !std::is_same_v<decltype(lapack::run(o, Call{})), std::false_type>;
-                });
-              },
-          .run = [](const op::Op& op,
-                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return lapack::run(o, call); }); }};
+  return family([](const auto& op, Call call) { return lapack::run(op, call); });
 }
 
 }  // namespace kiln::cpu

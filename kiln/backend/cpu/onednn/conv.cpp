@@ -1,13 +1,15 @@
 // Convolution and its two adjoints. The images of a batch, or the rows of an image, are shared out to the threads.
 #include <algorithm>
 
-#include "kiln/backend/cpu/onednn/conv_direct.hpp"
+#include "kiln/backend/cpu/conv/conv.hpp"
+#include "kiln/backend/cpu/conv/direct.hpp"
+#include "kiln/backend/cpu/conv/weight_sum.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
-#include "kiln/backend/cpu/onednn/conv_product.hpp"
-#include "kiln/backend/cpu/onednn/conv_tiles.hpp"
-#include "kiln/backend/cpu/onednn/pieces.hpp"
-#include "kiln/backend/cpu/onednn/through_float32.hpp"
-#include "kiln/core/grain.hpp"
+#include "kiln/backend/cpu/onednn/engine.hpp"
+#include "kiln/backend/cpu/onednn/layout.hpp"
+#include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/ops/planned/epilogue.hpp"
 
 namespace kiln::cpu::onednn {
@@ -15,12 +17,16 @@ namespace {
 
 using std::int64_t;
 
-bool takes(DType dtype) { return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16; }
+using conv::Pass;
+
+/// On float32, by whoever has the fastest loops.
+template <class Op>
+bool in_float32(const Op& op, Call call) {
+  return simd::through_float32<Op>(op, call, [](const Op& o, Call c) -> bool { return run(o, c) || conv::run(o, c); });
+}
 
 /// Our own loops know float32, and with next to no channels they are ahead of oneDNN's bfloat16, copies and all.
 bool suits_float32(DType dtype, const Geometry& g, bool direct) { return dtype == DType::BF16 && direct && g.in < 8; }
-
-Spatial spatial(const Shape& shape) { return Spatial(shape.begin() + 2, shape.end()); }
 
 /// Where image `i` begins, its row `row` of the first axis.
 std::byte* at(const Array& array, int64_t i, int64_t row = 0) {
@@ -52,42 +58,18 @@ bool all_of_slabs(int64_t slabs, FunctionRef<bool(int64_t slab)> has_primitive) 
   return true;
 }
 
-/// Adds `count` arrays that lie one behind the other, the first one first.
-template <class T>
-void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
-  constexpr int64_t kBlock = 1024;
-  parallel_for(numel, 16 * kBlock, [&](int64_t begin, int64_t end) {
-    float sum[kBlock];
-    for (int64_t block = begin; block < end; block += kBlock) {
-      const int64_t size = std::min(kBlock, end - block);
-      std::copy_n(parts + block, size, sum);
-      for (int64_t part = 1; part < count; ++part)
-        for (int64_t i = 0; i < size; ++i) sum[i] += parts[part * numel + block + i];
-      for (int64_t i = 0; i < size; ++i) result[block + i] = T(sum[i]);
-    }
-  });
-}
-
 /// The convolution, its pieces given to `epilogue` where there is one; false then too where it has no pieces that could
 /// be.
-bool convolve(const op::Conv& conv, Call call, const Epilogue* epilogue) {
+bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   using Slot = op::Conv::Slot;
   const DType dtype = call.out[0].dtype();
-  const Geometry whole =
-      Geometry::of(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
-  if (!takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_forward_fits(whole, DType::F32)))
-    return !epilogue && through_float32(conv, call);
+  const Geometry whole = Geometry::of(op, call);
+  if (!conv::takes(dtype) || whole.empty()) return false;
+  if (goes_through_float32(dtype) || suits_float32(dtype, whole, conv::direct_forward_fits(whole, DType::F32)))
+    return !epilogue && in_float32(op, call);
+  if (conv::is_ahead(Pass::Forward, whole, dtype) || (epilogue && !conv::worth_finishing(call.out[0]))) return false;
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
-  const bool direct = direct_forward_fits(whole, dtype), tiles = !direct && tiles_fit(whole, dtype);
-  bool product = !direct && !tiles && product_fits(whole, dtype);
-  // A small result stays in the caches by itself.
-  constexpr int64_t kWorthFinishing = 1 << 19;
-  if (epilogue &&
-      (tiles || product || numel(call.out[0].shape()) * static_cast<int64_t>(size_of(dtype)) < kWorthFinishing))
-    return false;
-
   const int64_t wanted = pieces(whole.batch * whole.cost());
   const bool by_rows =
       whole.batch < wanted && whole.padding[0] < whole.reach(0) && whole.padding_after[0] < whole.reach(0);
@@ -98,28 +80,13 @@ bool convolve(const op::Conv& conv, Call call, const Epilogue* epilogue) {
     return by_rows ? whole.rows(row, std::min(whole.result[0], row + rows))
                    : whole.images(std::min(images, whole.batch - image));
   };
-  if (!direct && !tiles && !product && !all_of_slabs(slabs, [&](int64_t slab) {
+  if (!all_of_slabs(slabs, [&](int64_t slab) {
         return static_cast<bool>(conv_primitive(part_of(0, slab * rows), dtype, with_bias));
-      })) {
-    if (epilogue) return false;
-    if (dtype == DType::BF16) return through_float32(conv, call);
-    if (!product_can(whole, dtype)) return false;
-    product = true;
-  }
+      }))
+    return !epilogue && dtype == DType::BF16 && in_float32(op, call);
   const Operand x = Operand::channels_last(call.in[Slot::x]), plain = Operand::contiguous(call.in[Slot::weight]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
-  const Array* const start = with_bias ? &bias.array : nullptr;
-  if (product) return product_conv(whole, x, plain, start, call.out[0]);
-
-  const ConvResult y(call.out[0], epilogue);
-  if (direct) {
-    direct_conv(whole, x.array, plain, start, y);
-    return true;
-  }
-  if (tiles) {
-    tiles_conv(whole, x.array, plain, start ? start->as<float>() : nullptr, read(call.out[0]));
-    return true;
-  }
+  const conv::ConvResult y(call.out[0], epilogue);
   PackedWeight weight(plain, whole.groups);
   parallel_for(divide_up(whole.batch, images) * slabs, 1, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;
@@ -143,7 +110,7 @@ bool convolve(const op::Conv& conv, Call call, const Epilogue* epilogue) {
 
 }  // namespace
 
-bool run(const op::Conv& conv, Call call) { return convolve(conv, call, nullptr); }
+bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }
 
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
   const auto* conv = std::get_if<op::Conv>(&op.product);
@@ -153,38 +120,27 @@ bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
 bool run(const op::ConvTranspose& op, Call call) {
   using Slot = op::ConvTranspose::Slot;
   const DType dtype = call.out[0].dtype();
-  const Shape& shape = call.out[0].shape();
-  const Geometry whole = Geometry::of(op.conv, shape, call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
-  if (!takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_data_fits(whole, DType::F32)))
-    return through_float32(op, call);
+  const Geometry whole = Geometry::of(op, call);
+  if (!conv::takes(dtype) || whole.empty()) return false;
+  if (goes_through_float32(dtype) || suits_float32(dtype, whole, conv::direct_data_fits(whole, DType::F32)))
+    return in_float32(op, call);
+  if (conv::is_ahead(Pass::Data, whole, dtype)) return false;
 
   const int64_t wanted = pieces(whole.batch * whole.cost());
   const int64_t rows = divide_up(whole.sizes[0], divide_up(wanted, whole.batch)),
                 slabs = divide_up(whole.sizes[0], rows);
   const bool by_rows = slabs > 1 && rows_make_sense(whole, rows);
   const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
-  const bool direct = direct_data_fits(whole, dtype);
-  bool product = !direct && product_data_fits(whole, dtype);
   const auto part_of = [&](int64_t image, int64_t row) {
     return by_rows ? whole.rows_of_x(row, std::min(whole.sizes[0], row + rows))
                    : whole.images(std::min(images, whole.batch - image));
   };
-  if (!direct && !product && !all_of_slabs(by_rows ? slabs : 1, [&](int64_t slab) {
+  if (!all_of_slabs(by_rows ? slabs : 1, [&](int64_t slab) {
         return static_cast<bool>(conv_data_primitive(part_of(0, slab * rows), dtype));
-      })) {
-    if (dtype == DType::BF16) return through_float32(op, call);
-    if (!product_can(whole, dtype)) return false;
-    product = true;
-  }
+      }))
+    return dtype == DType::BF16 && in_float32(op, call);
   const Operand y = Operand::channels_last(call.in[Slot::y]), plain = Operand::contiguous(call.in[Slot::weight]);
-  if (product) return product_conv_data(whole, y, plain, call.out[0]);
-
-  if (direct) {
-    direct_conv_data(whole, y.array, plain, ConvResult(call.out[0], nullptr));
-    return true;
-  }
-  const Array x = allocate(call.out[0], channels_last_strides(shape));
+  const Array x = allocate(call.out[0], channels_last_strides(call.out[0].shape()));
   PackedWeight weight(plain, whole.groups);
   parallel_for(divide_up(whole.batch, images) * (by_rows ? slabs : 1), 1, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;
@@ -205,35 +161,18 @@ bool run(const op::ConvTranspose& op, Call call) {
 bool run(const op::ConvWeightGrad& op, Call call) {
   using Slot = op::ConvWeightGrad::Slot;
   const DType dtype = call.out[0].dtype();
-  const Geometry whole = Geometry::of(op.conv, call.in[Slot::x].shape(), call.in[Slot::y].shape(), op.kernel);
-  if (!takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, whole, direct_weight_fits(whole, DType::F32)))
-    return through_float32(op, call);
+  const Geometry whole = Geometry::of(op, call);
+  if (!conv::takes(dtype) || whole.empty()) return false;
+  if (goes_through_float32(dtype) || suits_float32(dtype, whole, conv::direct_weight_fits(whole, DType::F32)))
+    return in_float32(op, call);
+  if (conv::is_ahead(Pass::Weight, whole, dtype)) return false;
 
-  // Each piece sums over its images; so many pieces that their weights together stay within the cache.
-  constexpr int64_t kMostBytes = 16 << 20;
-  const Shape& shape = call.out[0].shape();
-  const int64_t numel = kiln::numel(shape), bytes = numel * static_cast<int64_t>(sizeof(float));
-  const int64_t most = std::max<int64_t>(2, kMostBytes / bytes);
-  const int64_t images = limited_grain(divide_up(whole.batch, std::min(most, pieces(whole.batch * whole.cost()))));
-  const int64_t count = divide_up(whole.batch, images);
-  const bool direct = direct_weight_fits(whole, dtype);
-  bool product = !direct && product_weight_fits(whole, dtype);
-  if (!direct && !product && !all_of_slabs(1, [&](int64_t) {
-        return static_cast<bool>(conv_weight_primitive(whole.images(images), dtype));
-      })) {
-    if (dtype == DType::BF16) return through_float32(op, call);
-    if (!product_can(whole, dtype)) return false;
-    product = true;
-  }
+  const int64_t images = conv::images_of_sum(whole, call.out[0]);
+  if (!all_of_slabs(1, [&](int64_t) { return static_cast<bool>(conv_weight_primitive(whole.images(images), dtype)); }))
+    return dtype == DType::BF16 && in_float32(op, call);
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
-  if (product) return product_conv_weight(whole, x, y, call.out[0]);
-
-  const Array weight = allocate(call.out[0]);
-  const Memory parts(static_cast<std::size_t>(count * bytes));
-  parallel_pieces(whole.batch, images, [&](int64_t begin, int64_t end) {
-    std::byte* part = parts.bytes() + begin / images * bytes;
-    if (direct) return direct_conv_weight(whole, x.array, y.array, begin, end, reinterpret_cast<float*>(part));
+  const Shape& shape = call.out[0].shape();
+  conv::sum_over_images(whole, call.out[0], [&](int64_t begin, int64_t end, float* part) {
     const OneThread one_thread;
     Primitive& primitive = conv_weight_primitive(whole.images(end - begin), dtype);
     const MemoryDesc order = primitive.desc(2);
@@ -242,12 +181,9 @@ bool run(const op::ConvWeightGrad& op, Call call) {
     primitive.place(1, at(y.array, begin));
     primitive.place(2, block.bytes());
     primitive.execute();
-    const Array plain{part, DType::F32, shape, contiguous_strides(shape)};
+    const Array plain{reinterpret_cast<std::byte*>(part), DType::F32, shape, contiguous_strides(shape)};
     reorder_weight(plain, whole.groups, block, order);
   });
-  const auto* sums = reinterpret_cast<const float*>(parts.bytes());
-  if (dtype == DType::BF16) add_up(sums, count, numel, weight.as<BF16>());
-  else add_up(sums, count, numel, weight.as<float>());
   return true;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 #include <dnnl.hpp>
 
+#include "kiln/core/dtype.hpp"
+
 namespace kiln::cpu::onednn {
 
 /// While one lives, oneDNN uses the calling thread alone: its OpenMP runtime would start threads of its own, and
@@ -23,5 +25,8 @@ const dnnl::stream& stream();
 
 /// oneDNN has more than a reference loop for bfloat16 on this processor.
 bool has_bf16();
+
+/// float16, and bfloat16 on a processor without it.
+bool goes_through_float32(DType dtype);
 
 }  // namespace kiln::cpu::onednn

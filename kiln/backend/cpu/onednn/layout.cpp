@@ -3,20 +3,13 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/memory/packing.hpp"
-#include "kiln/backend/cpu/onednn/pieces.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
 
 using dnnl::memory;
-
-bool is_channels_last(const Array& array) {
-  const Dims wanted = channels_last_strides(array.shape);
-  for (int i = 0; i < wanted.size(); ++i)
-    if (array.shape[i] != 1 && array.strides[i] != wanted[i]) return false;
-  return true;
-}
 
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
@@ -33,29 +26,6 @@ struct Reordering {
                      {DNNL_ARG_FROM, DNNL_ARG_TO});
   }
 };
-
-/// Copies image by image: oneDNN's transposing copy, or the general one where it has none (reversed, broadcast).
-void reorder(const Array& from, const Array& to) {
-  const std::int64_t batch = from.shape[0], image = from.numel() / batch;
-  const std::int64_t some = std::min(batch, divide_up(kWorthAThread / 16, image));
-  const std::int64_t bytes = static_cast<std::int64_t>(size_of(from.dtype));
-  const auto primitive = [&](std::int64_t images) -> Primitive& {
-    Shape shape = from.shape;
-    shape[0] = images;
-    return cached(Reordering{from.dtype, shape, from.strides, to.strides});
-  };
-  {
-    const OneThread one_thread;
-    if (!primitive(some)) return copy(from, to);
-  }
-  parallel_for(batch, some, [&](std::int64_t begin, std::int64_t end) {
-    const OneThread one_thread;
-    Primitive& piece = primitive(end - begin);
-    piece.place(0, from.data + begin * from.strides[0] * bytes);
-    piece.place(1, to.data + begin * to.strides[0] * bytes);
-    piece.execute();
-  });
-}
 
 /// How a weight lies, all that oneDNN says of it.
 struct Order {
@@ -85,25 +55,26 @@ memory::data_type type_of(DType dtype) {
   return dtype == DType::BF16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-Array read_channels_last(const Value& value, Value& held) {
-  const Array array = read(value);
-  if (is_channels_last(array)) return array;
-  held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
-  const Array result = allocate(held, channels_last_strides(array.shape), MemoryUse::Scratch);
-  reorder(array, result);
-  return result;
-}
-
-Operand Operand::channels_last(const Value& value) {
-  Operand operand{value, {}};
-  operand.array = read_channels_last(value, operand.value);
-  return operand;
-}
-Operand Operand::contiguous(const Value& value) {
-  Operand operand{value, {}};
-  operand.array = read_contiguous(value, operand.value);
-  operand.array.strides = contiguous_strides(operand.array.shape);
-  return operand;
+void reorder(const Array& from, const Array& to) {
+  const std::int64_t batch = from.shape[0], image = from.numel() / batch;
+  const std::int64_t some = std::min(batch, divide_up(kWorthAThread / 16, image));
+  const std::int64_t bytes = static_cast<std::int64_t>(size_of(from.dtype));
+  const auto primitive = [&](std::int64_t images) -> Primitive& {
+    Shape shape = from.shape;
+    shape[0] = images;
+    return cached(Reordering{from.dtype, shape, from.strides, to.strides});
+  };
+  {
+    const OneThread one_thread;
+    if (!primitive(some)) return copy(from, to);
+  }
+  parallel_for(batch, some, [&](std::int64_t begin, std::int64_t end) {
+    const OneThread one_thread;
+    Primitive& piece = primitive(end - begin);
+    piece.place(0, from.data + begin * from.strides[0] * bytes);
+    piece.place(1, to.data + begin * to.strides[0] * bytes);
+    piece.execute();
+  });
 }
 
 MemoryDesc channels_last(DType dtype, std::int64_t batch, std::int64_t channels, const Spatial& sizes) {

@@ -1,27 +1,18 @@
-// Channels-last: [batch, channels, sizes...] with the channels of one pixel side by side. oneDNN's convolutions are
-// fastest on it, and elementwise ops keep it, so a network reorders its input once and nothing in between.
+// Operands of convolutions as oneDNN describes them.
 #pragma once
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "kiln/backend/cpu/channels_last.hpp"
-#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/conv/operand.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 
 namespace kiln::cpu::onednn {
 
-/// An operand in channels-last order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
-Array read_channels_last(const Value& value, Value& held);
+using conv::Operand;
 
-/// A convolution's operand with the copy of it, if there had to be one.
-struct Operand {
-  Value value;
-  Array array;
-
-  static Operand channels_last(const Value& value);
-  static Operand contiguous(const Value& value);
-};
+/// Copies image by image: oneDNN's transposing copy, or the general one where it has none (reversed, broadcast).
+void reorder(const Array& from, const Array& to);
 
 /// [batch, channels, sizes...] in channels-last order.
 MemoryDesc channels_last(DType dtype, std::int64_t batch, std::int64_t channels, const Spatial& sizes);

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "kiln/backend/cpu/onednn/mistakes.hpp"
-#include "kiln/backend/cpu/onednn/pieces.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
-#include "kiln/backend/cpu/onednn/through_float32.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/product.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 
 namespace kiln::cpu::onednn {
@@ -135,7 +135,7 @@ bool run(const op::Matmul& op, Call call) {
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
   if (goes_through_float32(dtype) || product_is_mistaken(call.in[0].dim(-1)))
-    return through_float32(op, call, simd::run);
+    return simd::through_float32(op, call, simd::run);
 
   Value copies[2];
   const Product p = product_of(call, copies);

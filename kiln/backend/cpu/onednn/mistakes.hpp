@@ -3,12 +3,12 @@
 #pragma once
 #include <string_view>
 
-#include "kiln/backend/cpu/onednn/geometry.hpp"
+#include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/core/dtype.hpp"
 
 namespace kiln::cpu::onednn {
 
-enum class Pass : std::int64_t { Forward, Data, Weight };
+using conv::Geometry, conv::Pass;
 
 /// Is oneDNN's kernel of this name known to be wrong for the case, in the version that is linked?
 bool mistaken(Pass pass, const Geometry& g, DType dtype, std::string_view kernel);

@@ -1,19 +1,15 @@
 #include "kiln/backend/cpu/onednn/onednn.hpp"
 
-#include "kiln/ops/op.hpp"
+#include "kiln/backend/cpu/family.hpp"
+#include "kiln/backend/cpu/onednn/layout.hpp"
 
 namespace kiln::cpu {
 
 FastKernels onednn_kernels() {
-  return {.has =
-              [](const op::Op& op) {
-                return op::visit(op, []<class T>(const T& o) {
-                  return !std::is_same_v<decltype(onednn::run(o, Call{})), std::false_type>;
-                });
-              },
-          .run = [](const op::Op& op,
-                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return onednn::run(o, call); }); },
-          .multiply = onednn::multiply};
+  FastKernels kernels = family([](const auto& op, Call call) { return onednn::run(op, call); });
+  kernels.multiply = onednn::multiply;
+  kernels.reorder = onednn::reorder;
+  return kernels;
 }
 
 }  // namespace kiln::cpu

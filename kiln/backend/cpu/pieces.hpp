@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu {
 
 /// Floating-point operations that are worth handing to another thread: some 10 us.
 inline constexpr std::int64_t kWorthAThread = 1 << 20;
@@ -17,4 +17,4 @@ constexpr std::int64_t pieces(std::int64_t cost) {
   return std::clamp<std::int64_t>(cost >> 29, few, 64);
 }
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu

@@ -1,11 +1,10 @@
-#include "kiln/backend/cpu/onednn/through_float32.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/onednn/engine.hpp"
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/core/parallel.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::simd {
 namespace {
 
 /// Both lie in the same order without gaps.
@@ -17,8 +16,6 @@ void convert(const Array& from, const Array& to) {
 }
 
 }  // namespace
-
-bool goes_through_float32(DType dtype) { return dtype == DType::F16 || (dtype == DType::BF16 && !has_bf16()); }
 
 Value widened(const Value& value) {
   if (value.empty()) return value;
@@ -34,4 +31,4 @@ void narrow(const Value& wide, Value& result) {
   convert(from, allocate(result, from.strides));
 }
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::simd

@@ -1,9 +1,9 @@
-// Convolutions of few channels, where oneDNN's register blocks stay half empty.
+// Convolutions of few channels on loops of their own, where oneDNN's register blocks stay half empty.
 #pragma once
-#include "kiln/backend/cpu/onednn/conv_result.hpp"
-#include "kiln/backend/cpu/onednn/geometry.hpp"
+#include "kiln/backend/cpu/conv/geometry.hpp"
+#include "kiln/backend/cpu/conv/result.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 
 /// Our own loops take the case and are faster than oneDNN's.
 bool direct_forward_fits(const Geometry& g, DType dtype);
@@ -18,4 +18,4 @@ void direct_conv_data(const Geometry& g, const Array& y, const Operand& weight, 
 void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, std::int64_t begin, std::int64_t end,
                         float* weight);
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

@@ -1,14 +1,14 @@
-#include "kiln/backend/cpu/onednn/conv_tiles.hpp"
+#include "kiln/backend/cpu/conv/tiles.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "kiln/backend/cpu/memory/packing.hpp"
-#include "kiln/backend/cpu/onednn/pieces.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 namespace {
 
 using std::int64_t;
@@ -264,4 +264,4 @@ void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const 
   });
 }
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

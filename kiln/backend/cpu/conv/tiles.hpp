@@ -2,14 +2,14 @@
 // sees of one line of x lies side by side, and from one pixel of y to the next it moves by a fixed step: the windows of a
 // line of pixels are rows of a left operand that lies in memory already, overlapping itself.
 #pragma once
-#include "kiln/backend/cpu/onednn/geometry.hpp"
-#include "kiln/backend/cpu/onednn/layout.hpp"
+#include "kiln/backend/cpu/conv/geometry.hpp"
+#include "kiln/backend/cpu/conv/operand.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 
 bool tiles_fit(const Geometry& g, DType dtype);
 
 /// y, in channels-last order like x; bias [out] or null.
 void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const Array& y);
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

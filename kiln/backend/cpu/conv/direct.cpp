@@ -1,13 +1,13 @@
-#include "kiln/backend/cpu/onednn/conv_direct.hpp"
+#include "kiln/backend/cpu/conv/direct.hpp"
 
 #include <algorithm>
 
+#include "kiln/backend/cpu/conv/direct_image.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
-#include "kiln/backend/cpu/onednn/direct.hpp"
-#include "kiln/backend/cpu/onednn/pieces.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/core/parallel.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 namespace {
 
 using std::int64_t;
@@ -157,4 +157,4 @@ void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, int64
   order.each([&](int64_t plain, int64_t place) { weight[plain] = sums[static_cast<std::size_t>(place)]; });
 }
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

@@ -1,14 +1,11 @@
-// Half types that the processor does not multiply: computed in float32 on copies, rounded once at the end.
+// Half types that nobody has a kernel for: computed in float32 on copies, rounded once at the end.
 #pragma once
 #include <algorithm>
 #include <iterator>
 
-#include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/backend/cpu/kernel.hpp"
 
-namespace kiln::cpu::onednn {
-
-/// float16, and bfloat16 on a processor without it.
-bool goes_through_float32(DType dtype);
+namespace kiln::cpu::simd {
 
 /// The tensor in float32, in the same memory order where it has no gaps. An absent operand stays absent.
 Value widened(const Value& value);
@@ -17,7 +14,7 @@ void narrow(const Value& wide, Value& result);
 
 /// `kernel` runs the op on float32.
 template <class Op>
-bool through_float32(const Op& op, Call call, bool (*kernel)(const Op&, Call) = run) {
+bool through_float32(const Op& op, Call call, bool (*kernel)(const Op&, Call)) {
   Value in[3];
   KILN_CHECK(call.in.size() <= std::size(in));
   std::transform(call.in.begin(), call.in.end(), in, widened);
@@ -28,4 +25,4 @@ bool through_float32(const Op& op, Call call, bool (*kernel)(const Op&, Call) = 
   return true;
 }
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::simd

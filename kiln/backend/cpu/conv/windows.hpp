@@ -2,17 +2,17 @@
 // few pixels for many weights, what oneDNN spends on bringing the weights into its own order outweighs the work itself:
 // there the windows are gathered, and the weights are used as they lie.
 #pragma once
-#include "kiln/backend/cpu/onednn/geometry.hpp"
-#include "kiln/backend/cpu/onednn/layout.hpp"
+#include "kiln/backend/cpu/conv/geometry.hpp"
+#include "kiln/backend/cpu/conv/operand.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 
 /// The convolution, its adjoint in x or that in the weight is faster so.
-bool product_fits(const Geometry& g, DType dtype);
+bool product_forward_fits(const Geometry& g, DType dtype);
 bool product_data_fits(const Geometry& g, DType dtype);
 bool product_weight_fits(const Geometry& g, DType dtype);
 
-/// They can compute it at all, fast or not: for where oneDNN has nothing.
+/// They can compute it at all, fast or not: for where oneDNN has nothing. Of halves only what oneDNN multiplies.
 bool product_can(const Geometry& g, DType dtype);
 
 /// y from x; bias [out] or none.
@@ -22,4 +22,4 @@ bool product_conv_data(const Geometry& g, const Operand& y, const Operand& weigh
 /// The adjoint in the weight.
 bool product_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

@@ -1,9 +1,9 @@
 // Where the pieces of a convolution's result go.
 #pragma once
+#include "kiln/backend/cpu/conv/operand.hpp"
 #include "kiln/backend/cpu/epilogue.hpp"
-#include "kiln/backend/cpu/onednn/layout.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 
 /// To the result's memory; or each, while it is in a cache, to what finishes it, and the result gets no memory.
 class ConvResult {
@@ -28,4 +28,4 @@ class ConvResult {
   std::byte* data_;
 };
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

@@ -2,9 +2,13 @@
 #pragma once
 #include <algorithm>
 
+#include "kiln/ops/backend.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
+
+/// The convolution, its adjoint in x, its adjoint in the weight.
+enum class Pass : std::int64_t { Forward, Data, Weight };
 
 /// x [batch, in, sizes...], weight [out, in / groups, kernel...], y [batch, out, result...]
 struct Geometry {
@@ -17,14 +21,29 @@ struct Geometry {
             .in = x[1],
             .out = y[1],
             .groups = conv.groups,
-            .sizes = Spatial(x.begin() + 2, x.end()),
+            .sizes = spatial(x),
             .kernel = kernel,
-            .result = Spatial(y.begin() + 2, y.end()),
+            .result = spatial(y),
             .stride = conv.stride,
             .padding = conv.padding,
             .padding_after = conv.padding_after,
             .dilation = conv.dilation};
   }
+  static Geometry of(const op::Conv& conv, const Call& call) {
+    using Slot = op::Conv::Slot;
+    return of(conv, call.in[Slot::x].shape(), call.out[0].shape(), spatial(call.in[Slot::weight].shape()));
+  }
+  static Geometry of(const op::ConvTranspose& op, const Call& call) {
+    using Slot = op::ConvTranspose::Slot;
+    return of(op.conv, call.out[0].shape(), call.in[Slot::y].shape(), spatial(call.in[Slot::weight].shape()));
+  }
+  static Geometry of(const op::ConvWeightGrad& op, const Call& call) {
+    using Slot = op::ConvWeightGrad::Slot;
+    return of(op.conv, call.in[Slot::x].shape(), call.in[Slot::y].shape(), op.kernel);
+  }
+
+  /// [first, second, sizes...] -> sizes
+  static Spatial spatial(const Shape& shape) { return Spatial(shape.begin() + 2, shape.end()); }
 
   static std::int64_t product(const Spatial& list) {
     std::int64_t result = 1;
@@ -84,4 +103,4 @@ struct Geometry {
   }
 };
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

@@ -1,14 +1,13 @@
-#include "kiln/backend/cpu/onednn/conv_product.hpp"
+#include "kiln/backend/cpu/conv/windows.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "kiln/backend/cpu/onednn/onednn.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 namespace {
 
 using std::int64_t;
@@ -38,7 +37,8 @@ bool multiply(const Value& a, const Value& b, Value& product) {
   const Value in[] = {a, b};
   product = blank({a.dim(0), b.dim(1)}, a);
   const op::Matmul matmul;
-  return simd::run(matmul, {in, {&product, 1}}) || run(matmul, {in, {&product, 1}});
+  const Call call{in, {&product, 1}};
+  return simd::run(matmul, call) || (onednn_kernels && onednn_kernels().run(matmul, call));
 }
 /// a b, its memory given to `result` under `strides`.
 bool give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {
@@ -143,10 +143,11 @@ bool gathers(const Geometry& g, DType dtype) { return dtype == DType::F32 && g.g
 }  // namespace
 
 bool product_can(const Geometry& g, DType dtype) {
+  if (g.pointwise()) return dtype == DType::F32 || onednn_kernels;
   constexpr int64_t kMost = 1 << 27;  // numbers in windows, which lie in memory all at once
   return gathers(g, dtype) && pixels(g) * g.in * Geometry::product(g.kernel) <= kMost;
 }
-bool product_fits(const Geometry& g, DType dtype) { return gathers(g, dtype) && 4 * pixels(g) <= g.out; }
+bool product_forward_fits(const Geometry& g, DType dtype) { return gathers(g, dtype) && 4 * pixels(g) <= g.out; }
 bool product_data_fits(const Geometry& g, DType dtype) {
   return g.pointwise() || (gathers(g, dtype) && 2 * pixels(g) <= g.out);
 }
@@ -188,4 +189,4 @@ bool product_conv_weight(const Geometry& g, const Operand& x, const Operand& y, 
   return true;
 }
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

@@ -1,4 +1,4 @@
-#include "kiln/backend/cpu/onednn/direct.hpp"
+#include "kiln/backend/cpu/conv/direct_image.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,12 +10,12 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kiln/backend/cpu/onednn/direct.cpp"
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/conv/direct_image.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -172,11 +172,11 @@ void weight_any(const DirectShape& s, const float* x, const float* y, float* sum
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 
 HWY_EXPORT(forward_any);
 HWY_EXPORT(weight_any);
@@ -189,5 +189,5 @@ void direct_weight(const DirectShape& s, const float* x, const float* y, float* 
   HWY_DYNAMIC_DISPATCH(weight_any)(s, x, y, sums);
 }
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv
 #endif

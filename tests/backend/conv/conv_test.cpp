@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/op.hpp"
 
 #include "tests/backend/arrays.hpp"
 
@@ -71,19 +72,22 @@ void each_product(const Case& c, F&& f) {
 
 std::size_t count(const Shape& shape) { return static_cast<std::size_t>(numel(shape)); }
 
+enum class Kernels { OfTheDevice, OurOwn };
+
 template <class Op>
-Value run(const Op& op, std::vector<Value> in, bool& taken) {
+Value run(const Op& op, std::vector<Value> in, bool& taken, Kernels kernels = Kernels::OfTheDevice) {
   const Descs desc = op.infer(in);
   Value out = tensor(desc[0].shape, desc[0].dtype);
-  taken = onednn::run(op, {in, {&out, 1}});
+  const Call call{in, {&out, 1}};
+  taken = (kernels == Kernels::OfTheDevice && onednn_kernels && onednn_kernels().run(op, call)) || conv::run(op, call);
   return out;
 }
 
 template <class Op>
-Value run(const Op& op, std::vector<Value> in) {
+Value run(const Op& op, std::vector<Value> in, Kernels kernels = Kernels::OfTheDevice) {
   bool taken = false;
-  Value out = run(op, std::move(in), taken);
-  EXPECT_TRUE(taken) << "oneDNN left it to the reference";
+  Value out = run(op, std::move(in), taken, kernels);
+  EXPECT_TRUE(taken) << "it is left to the reference";
   return out;
 }
 
@@ -94,8 +98,12 @@ std::vector<int> channels_last(const Shape& shape) {
   return order;
 }
 
-class OneDnnConv : public testing::TestWithParam<Case> {
+/// The cases on the kernels that the device has, oneDNN's among them, and on ours alone.
+class Convolution : public testing::TestWithParam<std::tuple<Case, Kernels>> {
  protected:
+  const Case& c = std::get<0>(GetParam());
+  const Kernels kernels = std::get<1>(GetParam());
+
   /// The operand in the memory orders that a network may hand over.
   static std::vector<Value> in_every_order(const Shape& shape, unsigned seed) {
     std::vector<int> reversed;
@@ -118,8 +126,7 @@ class OneDnnConv : public testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(OneDnnConv, AgreesWithLoopsInFloat64) {
-  const Case& c = GetParam();
+TEST_P(Convolution, AgreesWithLoopsInFloat64) {
   const Value weight = random_tensor(c.weight(), 2), bias = random_tensor({c.out}, 3);
   const std::vector<double> w = numbers(weight), b = numbers(bias);
   std::vector<double> x, expected(count(c.y()), 0.0);
@@ -129,15 +136,14 @@ TEST_P(OneDnnConv, AgreesWithLoopsInFloat64) {
       each_product(c,
                    [&](auto i, auto j, auto k) { expected[std::size_t(k)] += x[std::size_t(i)] * w[std::size_t(j)]; });
     }
-    EXPECT_LT(distance(numbers(run(c.conv(), {operand, weight})), expected), 2e-6);
+    EXPECT_LT(distance(numbers(run(c.conv(), {operand, weight}, kernels)), expected), 2e-6);
   }
   const std::size_t pixels = count(c.y()) / static_cast<std::size_t>(c.batch * c.out);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += b[i / pixels % b.size()];
-  EXPECT_LT(distance(numbers(run(c.conv(), {random_tensor(c.x(), 1), weight, bias})), expected), 2e-6);
+  EXPECT_LT(distance(numbers(run(c.conv(), {random_tensor(c.x(), 1), weight, bias}, kernels)), expected), 2e-6);
 }
 
-TEST_P(OneDnnConv, GivesTheGradientOfItsInput) {
-  const Case& c = GetParam();
+TEST_P(Convolution, GivesTheGradientOfItsInput) {
   const Value weight = random_tensor(c.weight(), 4);
   const std::vector<double> w = numbers(weight);
   std::vector<double> y, expected(count(c.x()), 0.0);
@@ -147,71 +153,91 @@ TEST_P(OneDnnConv, GivesTheGradientOfItsInput) {
       each_product(c,
                    [&](auto i, auto j, auto k) { expected[std::size_t(i)] += y[std::size_t(k)] * w[std::size_t(j)]; });
     }
-    EXPECT_LT(distance(numbers(run(op::ConvTranspose{c.conv(), c.sizes}, {operand, weight})), expected), 2e-6);
+    EXPECT_LT(distance(numbers(run(op::ConvTranspose{c.conv(), c.sizes}, {operand, weight}, kernels)), expected), 2e-6);
   }
 }
 
-TEST_P(OneDnnConv, GivesTheGradientOfItsWeight) {
-  const Case& c = GetParam();
+TEST_P(Convolution, GivesTheGradientOfItsWeight) {
   const std::vector<Value> xs = in_every_order(c.x(), 6), ys = in_every_order(c.y(), 7);
   const std::vector<double> x = numbers(xs[0]), y = numbers(ys[0]);
   std::vector<double> expected(count(c.weight()), 0.0);
   each_product(c, [&](auto i, auto j, auto k) { expected[std::size_t(j)] += x[std::size_t(i)] * y[std::size_t(k)]; });
   for (std::size_t i = 0; i < xs.size(); ++i)
-    EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{c.conv(), c.kernel}, {xs[i], ys[i]})), expected), 2e-6);
+    EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{c.conv(), c.kernel}, {xs[i], ys[i]}, kernels)), expected), 2e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Shapes, OneDnnConv,
-    testing::Values(Case{2, 3, 5, {7}, {3}, {1}, {0}, {0}, {1}},                            // 1-d
-                    Case{3, 4, 6, {20}, {5}, {2}, {2}, {1}, {2}},                           //
-                    Case{70, 1, 8, {28, 28}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},       // the guide's
-                    Case{37, 8, 16, {26, 26}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},      //
-                    Case{1, 8, 16, {26, 26}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},       //
-                    Case{5, 2, 3, {9, 11}, {2, 4}, {1, 1}, {1, 0}, {0, 3}, {1, 1}},         // uneven padding
-                    Case{2, 16, 32, {15, 17}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},      // rows left over
-                    Case{2, 16, 32, {16, 18}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},      //
-                    Case{2, 7, 5, {12, 13}, {3, 2}, {1, 3}, {2, 1}, {2, 1}, {2, 3}},        // dilated
-                    Case{1, 64, 64, {40, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},      // cut by rows
-                    Case{1, 48, 64, {41, 30}, {4, 4}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},      //
-                    Case{1, 32, 48, {60, 20}, {5, 3}, {3, 1}, {4, 1}, {6, 1}, {2, 1}},      //
-                    Case{1, 32, 48, {61, 20}, {2, 3}, {3, 1}, {0, 1}, {0, 1}, {1, 1}},      // rows between windows
-                    Case{1, 3, 64, {64, 64}, {7, 7}, {2, 2}, {3, 3}, {3, 3}, {1, 1}},       // a stem
-                    Case{3, 24, 40, {9, 9}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},        // pointwise
-                    Case{3, 24, 40, {9, 9}, {1, 1}, {2, 2}, {0, 0}, {0, 0}, {1, 1}},        //
-                    Case{3, 6, 4, {5, 5}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},          //
-                    Case{2, 12, 18, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3},   // grouped
-                    Case{2, 32, 64, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},   //
-                    Case{2, 32, 32, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 32},  // depthwise
-                    Case{2, 6, 12, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 6},    //
-                    Case{2, 3, 4, {5, 6, 7}, {2, 3, 3}, {1, 2, 1}, {1, 1, 0}, {0, 1, 2}, {1, 1, 2}},  // 3-d
-                    Case{2, 3, 2, {4, 4}, {3, 3}, {1, 1}, {4, 5}, {5, 4}, {1, 1}},    // more padding than kernel
-                    Case{3, 3, 24, {11, 9}, {5, 3}, {2, 2}, {3, 1}, {0, 2}, {1, 1}},  // few channels
-                    Case{3, 5, 8, {13, 31}, {4, 3}, {1, 1}, {2, 1}, {3, 2}, {2, 1}},  //
-                    Case{2, 2, 32, {8, 16}, {3, 7}, {1, 1}, {5, 6}, {4, 6}, {3, 1}},  //
-                    Case{2, 8, 8, {3, 3}, {3, 3}, {1, 1}, {2, 2}, {2, 2}, {1, 1}},    //
-                    Case{2, 16, 16, {5, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  //
-                    Case{2, 1, 8, {2, 40}, {2, 2}, {3, 3}, {9, 0}, {9, 0}, {1, 1}},   //
-                    Case{1, 1, 1, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},    //
-                    Case{2, 5, 80, {4, 4}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},   // few pixels
-                    Case{2, 6, 96, {5, 3}, {3, 2}, {2, 1}, {2, 1}, {1, 1}, {2, 1}},   //
-                    Case{1, 7, 40, {9}, {4}, {3}, {1}, {2}, {2}},                     //
-                    Case{1, 4, 100, {3, 2, 4}, {2, 2, 3}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, {1, 1, 1}},   //
-                    Case{8, 24, 64, {2, 2}, {1, 1}, {2, 2}, {0, 0}, {0, 0}, {1, 1}},                     //
-                    Case{1, 20, 240, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},                    // in lines
-                    Case{1, 16, 150, {9, 11}, {3, 3}, {2, 2}, {1, 0}, {1, 2}, {1, 1}},                   //
-                    Case{1, 24, 300, {8, 9}, {3, 2}, {1, 1}, {2, 1}, {2, 1}, {2, 3}},                    //
-                    Case{2, 40, 130, {14}, {5}, {1}, {2}, {2}, {1}},                                     //
-                    Case{1, 16, 420, {3, 3, 5}, {2, 2, 3}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}},  //
-                    Case{1, 16, 241, {3, 4}, {2, 2}, {1, 1}, {4, 1}, {4, 1}, {1, 1}},                    //
-                    Case{1, 300, 160, {7, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},                   //
-                    Case{3, 900, 1100, {9, 10}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},                 //
-                    Case{4, 32, 24, {36, 36}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},                   // many pixels
-                    Case{2, 33, 20, {60, 50}, {3, 4}, {1, 2}, {2, 1}, {0, 3}, {2, 1}}));
+    Shapes, Convolution,
+    testing::Combine(
+        testing::Values(Case{2, 3, 5, {7}, {3}, {1}, {0}, {0}, {1}},                        // 1-d
+                        Case{3, 4, 6, {20}, {5}, {2}, {2}, {1}, {2}},                       //
+                        Case{70, 1, 8, {28, 28}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},   // the guide's
+                        Case{37, 8, 16, {26, 26}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  //
+                        Case{1, 8, 16, {26, 26}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},   //
+                        Case{5, 2, 3, {9, 11}, {2, 4}, {1, 1}, {1, 0}, {0, 3}, {1, 1}},     // uneven padding
+                        Case{2, 16, 32, {15, 17}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},  // rows left over
+                        Case{2, 16, 32, {16, 18}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},  //
+                        Case{2, 7, 5, {12, 13}, {3, 2}, {1, 3}, {2, 1}, {2, 1}, {2, 3}},    // dilated
+                        Case{1, 64, 64, {40, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},  // cut by rows
+                        Case{1, 48, 64, {41, 30}, {4, 4}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},  //
+                        Case{1, 32, 48, {60, 20}, {5, 3}, {3, 1}, {4, 1}, {6, 1}, {2, 1}},  //
+                        Case{1, 32, 48, {61, 20}, {2, 3}, {3, 1}, {0, 1}, {0, 1}, {1, 1}},  // rows between windows
+                        Case{1, 3, 64, {64, 64}, {7, 7}, {2, 2}, {3, 3}, {3, 3}, {1, 1}},   // a stem
+                        Case{3, 24, 40, {9, 9}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},    // pointwise
+                        Case{3, 24, 40, {9, 9}, {1, 1}, {2, 2}, {0, 0}, {0, 0}, {1, 1}},    //
+                        Case{3, 6, 4, {5, 5}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},      //
+                        Case{2, 3, 4, {5, 6, 7}, {2, 3, 3}, {1, 2, 1}, {1, 1, 0}, {0, 1, 2}, {1, 1, 2}},  // 3-d
+                        Case{2, 3, 2, {4, 4}, {3, 3}, {1, 1}, {4, 5}, {5, 4}, {1, 1}},    // more padding than kernel
+                        Case{3, 3, 24, {11, 9}, {5, 3}, {2, 2}, {3, 1}, {0, 2}, {1, 1}},  // few channels
+                        Case{3, 5, 8, {13, 31}, {4, 3}, {1, 1}, {2, 1}, {3, 2}, {2, 1}},  //
+                        Case{2, 2, 32, {8, 16}, {3, 7}, {1, 1}, {5, 6}, {4, 6}, {3, 1}},  //
+                        Case{2, 8, 8, {3, 3}, {3, 3}, {1, 1}, {2, 2}, {2, 2}, {1, 1}},    //
+                        Case{2, 16, 16, {5, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  //
+                        Case{2, 1, 8, {2, 40}, {2, 2}, {3, 3}, {9, 0}, {9, 0}, {1, 1}},   //
+                        Case{1, 1, 1, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},    //
+                        Case{2, 5, 80, {4, 4}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},   // few pixels
+                        Case{2, 6, 96, {5, 3}, {3, 2}, {2, 1}, {2, 1}, {1, 1}, {2, 1}},   //
+                        Case{1, 7, 40, {9}, {4}, {3}, {1}, {2}, {2}},                     //
+                        Case{1, 4, 100, {3, 2, 4}, {2, 2, 3}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, {1, 1, 1}},   //
+                        Case{8, 24, 64, {2, 2}, {1, 1}, {2, 2}, {0, 0}, {0, 0}, {1, 1}},                     //
+                        Case{1, 20, 240, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},                    // in lines
+                        Case{1, 16, 150, {9, 11}, {3, 3}, {2, 2}, {1, 0}, {1, 2}, {1, 1}},                   //
+                        Case{1, 24, 300, {8, 9}, {3, 2}, {1, 1}, {2, 1}, {2, 1}, {2, 3}},                    //
+                        Case{2, 40, 130, {14}, {5}, {1}, {2}, {2}, {1}},                                     //
+                        Case{1, 16, 420, {3, 3, 5}, {2, 2, 3}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}},  //
+                        Case{1, 16, 241, {3, 4}, {2, 2}, {1, 1}, {4, 1}, {4, 1}, {1, 1}},                    //
+                        Case{1, 300, 160, {7, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},                   //
+                        Case{3, 900, 1100, {9, 10}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},                 //
+                        Case{4, 32, 24, {36, 36}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},  // many pixels
+                        Case{2, 33, 20, {60, 50}, {3, 4}, {1, 2}, {2, 1}, {0, 3}, {2, 1}}   //
+                        ),
+        testing::Values(Kernels::OfTheDevice, Kernels::OurOwn)));
+
+// Without oneDNN they are the reference's.
+const std::vector<Case> kGrouped{
+    Case{2, 12, 18, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3},   // grouped
+    Case{2, 32, 64, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},   //
+    Case{2, 32, 32, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 32},  // depthwise
+    Case{2, 6, 12, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 6}     //
+};
+INSTANTIATE_TEST_SUITE_P(Groups, Convolution,
+                         testing::Combine(testing::ValuesIn(onednn_kernels ? kGrouped : std::vector<Case>()),
+                                          testing::Values(Kernels::OfTheDevice)));
+
+TEST(Convolutions, InGroupsAreNotOurs) {
+  for (const Case& c : kGrouped) {
+    const Value x = random_tensor(c.x(), 1), w = random_tensor(c.weight(), 2), y = random_tensor(c.y(), 3);
+    bool taken[3];
+    run(c.conv(), {x, w}, taken[0], Kernels::OurOwn);
+    run(op::ConvTranspose{c.conv(), c.sizes}, {y, w}, taken[1], Kernels::OurOwn);
+    run(op::ConvWeightGrad{c.conv(), c.kernel}, {x, y}, taken[2], Kernels::OurOwn);
+    for (const bool each : taken) EXPECT_FALSE(each);
+  }
+}
 
 const op::Conv kPlain{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1};
 
-TEST(OneDnnConvolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
+TEST(Convolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
   const int before = num_threads();
   struct {
     std::int64_t batch, in, out, size;
@@ -234,12 +260,12 @@ TEST(OneDnnConvolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
   set_num_threads(before);
 }
 
-TEST(OneDnnConvolutions, GiveChannelsLastResults) {
+TEST(Convolutions, GiveChannelsLastResults) {
   const Value y = run(kPlain, {random_tensor({2, 40, 6, 5}, 1), random_tensor({48, 40, 3, 3}, 2)});
   EXPECT_EQ(read(y).strides, (Dims{48 * 30, 1, 48 * 5, 48}));
 }
 
-TEST(OneDnnConvolutions, KeepPackedWeightsFromTheSecondTimeOn) {
+TEST(Convolutions, KeepPackedWeightsFromTheSecondTimeOn) {
   for (const auto& [in, out, size] : {std::array<std::int64_t, 3>{40, 48, 12}, {8, 16, 12}, {16, 256, 5}}) {
     const Value x = random_tensor({2, in, size, size}, 1), y = random_tensor({2, out, size, size}, 3);
     const auto both = [&](const Value& w) {
@@ -264,7 +290,7 @@ TEST(OneDnnConvolutions, KeepPackedWeightsFromTheSecondTimeOn) {
   }
 }
 
-TEST(OneDnnConvolutions, GiveTheBitsOfTheFirstTimeInAnyOrderOfPasses) {
+TEST(Convolutions, GiveTheBitsOfTheFirstTimeInAnyOrderOfPasses) {
   // As many channels in as out, so that the passes' packed weights differ in nothing but their order.
   for (const std::int64_t channels : {1, 3, 4, 8, 16, 17, 24, 32, 64, 256})
     for (const std::int64_t kernel : {1, 3})
@@ -285,7 +311,7 @@ TEST(OneDnnConvolutions, GiveTheBitsOfTheFirstTimeInAnyOrderOfPasses) {
       }
 }
 
-TEST(OneDnnConvolutions, ReadWeightsInAnyOrder) {
+TEST(Convolutions, ReadWeightsInAnyOrder) {
   const Value x = random_tensor({2, 40, 6, 6}, 1), rows = random_tensor({3, 3, 40, 48}, 2);
   const Value w = view_of(rows, {48, 40, 3, 3}, {1, 48, 3 * 40 * 48, 40 * 48});
   const Case c{2, 40, 48, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
@@ -295,7 +321,7 @@ TEST(OneDnnConvolutions, ReadWeightsInAnyOrder) {
   EXPECT_LT(distance(numbers(run(kPlain, {x, w})), expected), 2e-6);
 }
 
-TEST(OneDnnConvolutions, ReadReversedAndBroadcastImages) {
+TEST(Convolutions, ReadReversedAndBroadcastImages) {
   const Value line = random_tensor({1, 40, 6, 6}, 1), w = random_tensor({48, 40, 3, 3}, 2);
   const Case c{2, 40, 48, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   for (const Value& x :
@@ -307,9 +333,14 @@ TEST(OneDnnConvolutions, ReadReversedAndBroadcastImages) {
   }
 }
 
-TEST(OneDnnConvolutions, ConvolveHalfTypes) {
-  for (const DType dtype : {DType::BF16, DType::F16}) {
-    const auto half = [&](const Shape& shape, unsigned seed) { return random_tensor(shape, seed, {}, dtype); };
+TEST(Convolutions, ConvolveHalfTypes) {
+  for (const auto& [dtype, kernels] : {std::pair{DType::BF16, Kernels::OfTheDevice},
+                                       {DType::F16, Kernels::OfTheDevice},
+                                       {DType::BF16, Kernels::OurOwn},
+                                       {DType::F16, Kernels::OurOwn}}) {
+    const auto half = [&, dtype = dtype](const Shape& shape, unsigned seed) {
+      return random_tensor(shape, seed, {}, dtype);
+    };
     const Value x = half({3, 32, 9, 9}, 1), w = half({16, 32, 3, 3}, 2), y = half({3, 16, 9, 9}, 3), b = half({16}, 4);
     const Case c{3, 32, 16, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
     const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y), bs = numbers(b);
@@ -321,13 +352,13 @@ TEST(OneDnnConvolutions, ConvolveHalfTypes) {
       to_w[std::size_t(j)] += ys[std::size_t(k)] * xs[std::size_t(i)];
     });
     const double rounding = dtype == DType::BF16 ? 1.0 / 256 : 1.0 / 2048;
-    EXPECT_LT(distance(numbers(run(kPlain, {x, w, b})), to_y), rounding);
-    EXPECT_LT(distance(numbers(run(op::ConvTranspose{kPlain, {9, 9}}, {y, w})), to_x), rounding);
-    EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{kPlain, {3, 3}}, {x, y})), to_w), rounding);
+    EXPECT_LT(distance(numbers(run(kPlain, {x, w, b}, kernels)), to_y), rounding);
+    EXPECT_LT(distance(numbers(run(op::ConvTranspose{kPlain, {9, 9}}, {y, w}, kernels)), to_x), rounding);
+    EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{kPlain, {3, 3}}, {x, y}, kernels)), to_w), rounding);
   }
 }
 
-TEST(OneDnnConvolutions, LeaveEmptyBatchesAndOtherTypesToTheReference) {
+TEST(Convolutions, LeaveEmptyBatchesAndOtherTypesToTheReference) {
   bool taken = true;
   run(kPlain, {random_tensor({0, 4, 6, 6}, 1), random_tensor({8, 4, 3, 3}, 2)}, taken);
   EXPECT_FALSE(taken);
@@ -335,7 +366,7 @@ TEST(OneDnnConvolutions, LeaveEmptyBatchesAndOtherTypesToTheReference) {
   EXPECT_FALSE(taken);
 }
 
-TEST(OneDnnConvolutions, OfFewChannelsRunOnEveryInstructionSet) {
+TEST(Convolutions, OfFewChannelsRunOnEveryInstructionSet) {
   const Case c{3, 3, 24, {9, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   const Value x = random_tensor(c.x(), 1), w = random_tensor(c.weight(), 2), y = random_tensor(c.y(), 3);
   const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y);

@@ -1,4 +1,4 @@
-// The inner loops for convolutions of few channels (conv_direct.hpp), one image at a time.
+// The inner loops for convolutions of few channels (direct.hpp), one image at a time.
 //
 // In channels-last order the numbers under one row of the kernel lie side by side: kernel width x channels of them,
 // here called taps. A pixel of y is a sum of taps times vectors of output channels, and the gradient of the weight a
@@ -6,7 +6,7 @@
 #pragma once
 #include <cstdint>
 
-namespace kiln::cpu::onednn {
+namespace kiln::cpu::conv {
 
 /// Columns of x are padded in memory where they need to be; rows of padding are left out of the sums.
 struct DirectShape {
@@ -26,4 +26,4 @@ void direct_forward(const DirectShape& s, const float* x, const float* weight, c
 /// Adds the gradient of the weight to sums [kernel_rows, taps, out_padded].
 void direct_weight(const DirectShape& s, const float* x, const float* y, float* sums);
 
-}  // namespace kiln::cpu::onednn
+}  // namespace kiln::cpu::conv

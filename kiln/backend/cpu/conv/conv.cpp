@@ -1,0 +1,112 @@
+#include "kiln/backend/cpu/conv/conv.hpp"
+
+#include "kiln/backend/cpu/conv/direct.hpp"
+#include "kiln/backend/cpu/conv/tiles.hpp"
+#include "kiln/backend/cpu/conv/weight_sum.hpp"
+#include "kiln/backend/cpu/conv/windows.hpp"
+#include "kiln/backend/cpu/family.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
+#include "kiln/ops/planned/epilogue.hpp"
+
+namespace kiln::cpu {
+
+FastKernels conv_kernels() {
+  FastKernels kernels = family([](const auto& op, Call call) { return conv::run(op, call); });
+  kernels.multiply = conv::multiply;
+  return kernels;
+}
+
+namespace conv {
+namespace {
+
+bool direct_fits(Pass pass, const Geometry& g, DType dtype) {
+  return pass == Pass::Forward ? direct_forward_fits(g, dtype)
+         : pass == Pass::Data  ? direct_data_fits(g, dtype)
+                               : direct_weight_fits(g, dtype);
+}
+bool product_fits(Pass pass, const Geometry& g, DType dtype) {
+  return pass == Pass::Forward ? product_forward_fits(g, dtype)
+         : pass == Pass::Data  ? product_data_fits(g, dtype)
+                               : product_weight_fits(g, dtype);
+}
+
+/// Halves that nobody else has a kernel for, in float32.
+template <class Op>
+bool widened(const Op& op, Call call, Pass pass, const Geometry& g) {
+  return (is_ahead(pass, g, DType::F32) || product_can(g, DType::F32)) && simd::through_float32<Op>(op, call, run);
+}
+
+/// The convolution, its pieces given to `epilogue` where there is one; false then too where it has no pieces that could
+/// be.
+bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
+  using Slot = op::Conv::Slot;
+  const DType dtype = call.out[0].dtype();
+  const Geometry g = Geometry::of(op, call);
+  if (!takes(dtype) || g.empty()) return false;
+  const bool direct = direct_forward_fits(g, dtype);
+  if (epilogue && (!direct || !worth_finishing(call.out[0]))) return false;
+  if (dtype != DType::F32) return widened(op, call, Pass::Forward, g);
+  const bool tiles = !direct && tiles_fit(g, dtype);
+  if (!direct && !tiles && !product_can(g, dtype)) return false;
+
+  const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
+  const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
+  const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
+  const Array* const start = with_bias ? &bias.array : nullptr;
+  if (!direct && !tiles) return product_conv(g, x, weight, start, call.out[0]);
+  const ConvResult y(call.out[0], epilogue);
+  if (direct) direct_conv(g, x.array, weight, start, y);
+  else tiles_conv(g, x.array, weight, start ? start->as<float>() : nullptr, read(call.out[0]));
+  return true;
+}
+
+}  // namespace
+
+bool takes(DType dtype) { return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16; }
+
+bool worth_finishing(const Value& result) {
+  constexpr std::int64_t kLeastBytes = 1 << 19;
+  return numel(result.shape()) * static_cast<std::int64_t>(size_of(result.dtype())) >= kLeastBytes;
+}
+
+bool is_ahead(Pass pass, const Geometry& g, DType dtype) {
+  return direct_fits(pass, g, dtype) || (pass == Pass::Forward && tiles_fit(g, dtype)) || product_fits(pass, g, dtype);
+}
+
+bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }
+
+bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
+  const auto* const conv = std::get_if<op::Conv>(&op.product);
+  return conv && convolve(*conv, call, &epilogue);
+}
+
+bool run(const op::ConvTranspose& op, Call call) {
+  using Slot = op::ConvTranspose::Slot;
+  const DType dtype = call.out[0].dtype();
+  const Geometry g = Geometry::of(op, call);
+  if (!takes(dtype) || g.empty()) return false;
+  const bool direct = direct_data_fits(g, dtype);
+  if (!direct && !product_can(g, dtype)) return dtype != DType::F32 && widened(op, call, Pass::Data, g);
+  const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
+  if (!direct) return product_conv_data(g, y, weight, call.out[0]);
+  direct_conv_data(g, y.array, weight, ConvResult(call.out[0], nullptr));
+  return true;
+}
+
+bool run(const op::ConvWeightGrad& op, Call call) {
+  using Slot = op::ConvWeightGrad::Slot;
+  const DType dtype = call.out[0].dtype();
+  const Geometry g = Geometry::of(op, call);
+  if (!takes(dtype) || g.empty()) return false;
+  const bool direct = direct_weight_fits(g, dtype);
+  if (!direct && !product_can(g, dtype)) return dtype != DType::F32 && widened(op, call, Pass::Weight, g);
+  const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
+  if (!direct) return product_conv_weight(g, x, y, call.out[0]);
+  sum_over_images(g, call.out[0], [&](std::int64_t begin, std::int64_t end, float* part) {
+    direct_conv_weight(g, x.array, y.array, begin, end, part);
+  });
+  return true;
+}
+
+}  // namespace conv
+}  // namespace kiln::cpu

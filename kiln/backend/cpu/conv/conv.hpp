@@ -1,0 +1,32 @@
+// Convolutions on our own loops: of few channels directly, of few pixels and many weights on the tiles of matrix
+// products, and as products of matrices where that is quicker, or where nobody else has a kernel.
+#pragma once
+#include "kiln/backend/cpu/conv/geometry.hpp"
+#include "kiln/backend/cpu/fast.hpp"
+
+namespace kiln::cpu::conv {
+
+/// Every op without an overload below. Its type says at compile time that there is no kernel.
+template <class T>
+std::false_type run(const T&, Call) {
+  return {};
+}
+
+// float32, and halves by way of it, in one group. The largest go to the reference.
+bool run(const op::Conv& op, Call call);
+bool run(const op::ConvTranspose& op, Call call);
+bool run(const op::ConvWeightGrad& op, Call call);
+
+/// FastKernels::multiply.
+bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
+
+/// Are these loops ahead of oneDNN's for the case? Then oneDNN leaves it to them.
+bool is_ahead(Pass pass, const Geometry& g, DType dtype);
+
+/// Are pieces of the result worth finishing one by one? A small one stays in the caches by itself.
+bool worth_finishing(const Value& result);
+
+/// float32, or one of the halves.
+bool takes(DType dtype);
+
+}  // namespace kiln::cpu::conv
