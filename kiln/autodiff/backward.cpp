@@ -5,7 +5,7 @@
 
 #include "kiln/autodiff/rematerialisation.hpp"
 #include "kiln/ops/emit.hpp"
-#include "kiln/ops/fails_with.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln {
 namespace {

@@ -1,12 +1,12 @@
 // Gradients for less memory and more time: what lies between the inputs and the results of a function is not kept, and
 // the function runs again when its gradient is wanted (Chen et al., "Training deep nets with sublinear memory cost",
-// 2016). For what needs no function see kiln/ops/checkpointing.hpp.
+// 2016). For what needs no function see kiln/ops/scope/checkpointing.hpp.
 #pragma once
 #include <functional>
 #include <utility>
 
-#include "kiln/ops/checkpointing.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/scope/checkpointing.hpp"
 
 namespace kiln {
 

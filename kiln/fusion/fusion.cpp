@@ -9,7 +9,7 @@
 #include "kiln/fusion/part.hpp"
 #include "kiln/ops/device.hpp"
 #include "kiln/ops/expand.hpp"
-#include "kiln/ops/fails_with.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln::fusion {
 namespace {

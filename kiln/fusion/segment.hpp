@@ -6,9 +6,9 @@
 
 #include "kiln/core/error/trace.hpp"
 #include "kiln/ops/backend.hpp"
-#include "kiln/ops/fails_with.hpp"
 #include "kiln/ops/failure.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln::fusion {
 

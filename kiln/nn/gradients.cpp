@@ -1,7 +1,7 @@
 #include "kiln/nn/gradients.hpp"
 
-#include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/record.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln::nn {
 

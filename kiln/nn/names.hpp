@@ -1,7 +1,7 @@
 // Which parameter of a model an error is about.
 #pragma once
 #include "kiln/nn/module.hpp"
-#include "kiln/ops/scope.hpp"
+#include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
 

@@ -1,7 +1,7 @@
 #include "kiln/nn/norm.hpp"
 
 #include "kiln/ops/norm/normalization.hpp"
-#include "kiln/ops/scope.hpp"
+#include "kiln/ops/scope/scope.hpp"
 
 namespace kiln::nn {
 

@@ -97,7 +97,7 @@ class Backend : public RefCounted {
     seed_ = seed;
     drawn_ = 0;
   }
-  /// A key of the device's stream, or the one that it gave when the thread did the same before (ops/scope.hpp).
+  /// A key of the device's stream, or the one that it gave when the thread did the same before (ops/scope/scope.hpp).
   Key next_key();
 
  private:

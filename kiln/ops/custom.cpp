@@ -2,7 +2,7 @@
 
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {

@@ -6,7 +6,7 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/ops/backend.hpp"
-#include "kiln/ops/scope.hpp"
+#include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
 namespace {

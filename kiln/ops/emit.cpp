@@ -4,7 +4,7 @@
 
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/record.hpp"
-#include "kiln/ops/scope.hpp"
+#include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/emit.hpp"
-#include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kiln/ops/op.hpp"
-#include "kiln/ops/scope.hpp"
+#include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
 

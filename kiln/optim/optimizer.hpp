@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "kiln/nn/gradients.hpp"
-#include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/read.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

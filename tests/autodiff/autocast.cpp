@@ -1,4 +1,4 @@
-#include "kiln/ops/autocast.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 
 #include <gtest/gtest.h>
 

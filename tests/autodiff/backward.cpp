@@ -7,7 +7,7 @@
 
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/custom.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

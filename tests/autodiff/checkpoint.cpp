@@ -9,9 +9,9 @@
 #include <map>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/ops/autocast.hpp"
-#include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 #include "tests/support/forwarding.hpp"
 #include "tests/support/sentence.hpp"

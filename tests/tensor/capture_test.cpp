@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/autodiff/checkpoint.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/custom.hpp"

@@ -3,11 +3,11 @@
 #include <map>
 
 #include "kiln/backend/capture/body.hpp"
-#include "kiln/ops/checkpointing.hpp"
-#include "kiln/ops/fails_with.hpp"
 #include "kiln/ops/leaf_backend.hpp"
-#include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/record.hpp"
+#include "kiln/ops/scope/checkpointing.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

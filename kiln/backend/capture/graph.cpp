@@ -2,8 +2,8 @@
 
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/ops/emit.hpp"
-#include "kiln/ops/fails_with.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "kiln/backend/inspect/verifying.hpp"
-#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/expand.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

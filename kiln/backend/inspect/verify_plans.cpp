@@ -1,6 +1,6 @@
 // Fused and unfused side by side: each value lives twice.
 #include "kiln/backend/inspect/verifying.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 

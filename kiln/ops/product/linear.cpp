@@ -1,8 +1,8 @@
 #include "kiln/ops/product/linear.hpp"
 
-#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
-#include "kiln/ops/scope.hpp"
+#include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
 

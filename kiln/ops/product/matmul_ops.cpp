@@ -1,9 +1,9 @@
 #include "kiln/ops/product/matmul_ops.hpp"
 
-#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/view/view_ops.hpp"
 #include "kiln/ops/vjp.hpp"
 

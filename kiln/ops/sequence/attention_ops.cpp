@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "kiln/core/error/called_as.hpp"
-#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/vjp.hpp"
 

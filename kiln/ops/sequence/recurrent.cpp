@@ -4,8 +4,8 @@
 
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/custom.hpp"
-#include "kiln/ops/no_grad.hpp"
 #include "kiln/ops/product/linear.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

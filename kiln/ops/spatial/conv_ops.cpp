@@ -1,9 +1,9 @@
 #include "kiln/ops/spatial/conv_ops.hpp"
 
 #include "kiln/core/size.hpp"
-#include "kiln/ops/autocast.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/spatial/conv.hpp"
 #include "kiln/ops/vjp.hpp"
 

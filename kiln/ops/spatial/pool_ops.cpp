@@ -6,7 +6,7 @@
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/spatial/pool.hpp"
 #include "kiln/ops/vjp.hpp"
 

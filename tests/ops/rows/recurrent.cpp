@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/ops/autocast.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {

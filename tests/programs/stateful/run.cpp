@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/autocast.hpp"
-#include "kiln/ops/checkpointing.hpp"
+#include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/checkpointing.hpp"
 #include "kiln/optim/optim.hpp"
 #include "kiln/store/save.hpp"
 

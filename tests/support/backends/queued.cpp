@@ -1,9 +1,9 @@
 #include "tests/support/backends/queued.hpp"
 
 #include "kiln/ops/expand.hpp"
-#include "kiln/ops/fails_with.hpp"
 #include "kiln/ops/fusion_traits.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 #include "tests/support/backends/late_read.hpp"
 
 namespace kiln::test {

@@ -1,6 +1,6 @@
-#include "kiln/ops/scope.hpp"
+#include "kiln/ops/scope/scope.hpp"
 
-#include "kiln/ops/fails_with.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln {
 namespace {

@@ -1,10 +1,10 @@
-#include "kiln/ops/autocast.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 
 #include <algorithm>
 
 #include "kiln/ops/composite.hpp"
 #include "kiln/ops/op.hpp"
-#include "kiln/ops/scope.hpp"
+#include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
 namespace {

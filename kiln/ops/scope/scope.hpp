@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "kiln/core/random.hpp"
-#include "kiln/ops/autocast.hpp"
-#include "kiln/ops/checkpointing.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/checkpointing.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 
