@@ -6,47 +6,40 @@
 #include <hwy/foreach_target.h>
 
 #include "kiln/backend/cpu/simd/vector_rows.hpp"
+// Behind the rows.
+#include "kiln/backend/cpu/simd/elementwise/find_block.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace {
 
-template <class T, class Row>
-void zip(const T* x, std::size_t x_step, const T* y, std::size_t y_step, void* z, std::size_t n) {
-  constexpr std::size_t lanes = kLanes<T>;
-  using Result = decltype(Row::of(Vector<T>(0), Vector<T>(0)));
-  using Out = std::conditional_t<std::is_same_v<Result, Vector<T>>, T, std::uint8_t>;
-  auto* out = static_cast<Out*>(z);
-  const std::size_t x_advance = x_step * lanes, y_advance = y_step * lanes;
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes, x += x_advance, y += y_advance)
-    store(Row::of(Vector<T>::load(x), Vector<T>::load(y)), out + i);
-  if (i == n) return;
-  T last_x[lanes] = {}, last_y[lanes] = {};
-  Out results[lanes];
-  for (std::size_t k = 0; k < n - i; ++k) {
-    last_x[k] = x[k * x_step];
-    last_y[k] = y[k * y_step];
+struct Zip {
+  template <class T, class Row>
+  static void of(const T* x, std::size_t x_step, const T* y, std::size_t y_step, void* z, std::size_t n) {
+    constexpr std::size_t lanes = kLanes<T>;
+    using Result = decltype(Row::of(Vector<T>(0), Vector<T>(0)));
+    using Out = std::conditional_t<std::is_same_v<Result, Vector<T>>, T, std::uint8_t>;
+    auto* out = static_cast<Out*>(z);
+    const std::size_t x_advance = x_step * lanes, y_advance = y_step * lanes;
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes, x += x_advance, y += y_advance)
+      store(Row::of(Vector<T>::load(x), Vector<T>::load(y)), out + i);
+    if (i == n) return;
+    T last_x[lanes] = {}, last_y[lanes] = {};
+    Out results[lanes];
+    for (std::size_t k = 0; k < n - i; ++k) {
+      last_x[k] = x[k * x_step];
+      last_y[k] = y[k * y_step];
+    }
+    store(Row::of(Vector<T>::load(last_x), Vector<T>::load(last_y)), results);
+    for (std::size_t k = 0; k < n - i; ++k) out[i + k] = results[k];
   }
-  store(Row::of(Vector<T>::load(last_x), Vector<T>::load(last_y)), results);
-  for (std::size_t k = 0; k < n - i; ++k) out[i + k] = results[k];
-}
+};
 
-template <class T>
-BinaryBlock<T> find_binary(op::BinaryFn fn) {
-  switch (fn) {
-#define KILN_UNARY(...)
-#define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, ...)                                                               \
-  case op::BinaryFn::Name:                                                                   \
-    if constexpr (computes<T>(binary_rows::Name::kDomain)) return zip<T, binary_rows::Name>; \
-    else return nullptr;
-#define KILN_COMPARISON(Name, ...) KILN_BINARY(Name, )
-#include "kiln/ops/elementwise/elementwise.def"
-  }
-  return nullptr;
-}
-BinaryBlock<float> binary_float(op::BinaryFn fn) { return find_binary<float>(fn); }
-BinaryBlock<double> binary_double(op::BinaryFn fn) { return find_binary<double>(fn); }
+}  // namespace
+
+BinaryBlock<float> binary_float(op::BinaryFn fn) { return find_binary<float, Zip>(fn); }
+BinaryBlock<double> binary_double(op::BinaryFn fn) { return find_binary<double, Zip>(fn); }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -54,10 +47,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(binary_float);
-HWY_EXPORT(binary_double);
-template <> BinaryBlock<float> binary_block(op::BinaryFn fn) { return HWY_DYNAMIC_DISPATCH(binary_float)(fn); }
-template <> BinaryBlock<double> binary_block(op::BinaryFn fn) { return HWY_DYNAMIC_DISPATCH(binary_double)(fn); }
+KILN_BINARY_BLOCK(float, float)
+KILN_BINARY_BLOCK(double, double)
 
 }  // namespace kiln::cpu::simd
 #endif
