@@ -106,17 +106,8 @@ double positive_zeta(double s, double q) {
   if (!(first < kInfinity) || q == kInfinity) return q == kInfinity ? 0 : first;
   double sum = 0, a = q, term = 1;
   for (; a < 10 + s && term > kTiny * sum; a += 1) sum += term = std::pow(q / a, s);
-  double tail = 0.5 + a / (s - 1), factor = s / a;
-  int j = 1;
-  // Bernoulli's numbers over factorials, B(2j) / (2j)!
-  for (const double c : {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000,
-                         1.0 / 74724249600, -3617.0 / 10670622842880000}) {
-    tail += c * factor;
-    factor *= (s + 2 * j - 1) * (s + 2 * j) / (a * a);
-    ++j;
-  }
   const double rest = std::pow(q / a, s);
-  return first * (rest > kTiny * kTiny ? sum + rest * tail : sum);
+  return first * (rest > kTiny * kTiny ? sum + rest * zeta_tail(s, a) : sum);
 }
 
 }  // namespace

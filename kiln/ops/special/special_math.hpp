@@ -96,11 +96,9 @@ inline double digamma(double x) {
   return fit * ((x - kZero) - kZeroRest) + sum;
 }
 
-/// Gamma(s) * sum over k >= 0 of (x + k)^-s for s > 1 and x > 0: Hurwitz's zeta function by Euler's and Maclaurin's
-/// formula (Abramowitz and Stegun, 23.1.30), scaled by its first term so that nothing overflows before the result does.
-inline double gamma_zeta(double s, double x) {
-  double sum = 0, a = x;
-  for (; a < 10 + 2 * s; a += 1) sum += std::pow(x / a, s);
+/// What the sum over k >= 0 of (a + k)^-s is to its first term, for a of 10 and more than s: Euler's and Maclaurin's
+/// formula (Abramowitz and Stegun, 23.1.30; DLMF 25.11.5).
+inline double zeta_tail(double s, double a) {
   double tail = 0.5 + a / (s - 1), factor = s / a;
   int j = 1;
   // Bernoulli's numbers over factorials, B(2j) / (2j)!
@@ -110,7 +108,15 @@ inline double gamma_zeta(double s, double x) {
     factor *= (s + 2 * j - 1) * (s + 2 * j) / (a * a);
     ++j;
   }
-  sum += std::pow(x / a, s) * tail;
+  return tail;
+}
+
+/// Gamma(s) * sum over k >= 0 of (x + k)^-s for s > 1 and x > 0, Hurwitz's zeta function, scaled by its first term so
+/// that nothing overflows before the result does.
+inline double gamma_zeta(double s, double x) {
+  double sum = 0, a = x;
+  for (; a < 10 + 2 * s; a += 1) sum += std::pow(x / a, s);
+  sum += std::pow(x / a, s) * zeta_tail(s, a);
   // Gamma(s) * x^-s; in two halves, and by logarithms where one of them is out of range.
   const double gamma = std::tgamma(s), half = std::pow(x, -s / 2);
   const bool in_range = gamma < kInfinity && half > 1e-290 && half < kInfinity;

@@ -115,13 +115,8 @@ fn digamma(x: float) {
   if ((rest == 0) | is_inf(x)) { return nan; }
   return digamma_above_zero(1 - x) - 3.141592653589793 / tan(3.141592653589793 * rest);
 }
-fn gamma_zeta(s: float, x) {
-  var sum = 0;
-  var a = x;
-  while (a < 10 + 2 * s) {
-    sum = sum + pow(x / a, s);
-    a = a + 1;
-  }
+// What a sum over k of (a + k)^-s is to its first term, by Euler's and Maclaurin's formula.
+fn zeta_tail(s: float, a) {
   // Bernoulli's numbers over factorials
   let r = 1 / (a * a);
   var factor = s / a;
@@ -140,7 +135,16 @@ fn gamma_zeta(s: float, x) {
   tail = tail + factor * 1.3382536530684679e-11;
   factor = factor * (s + 13) * (s + 14) * r;
   tail = tail - factor * 3.3896802963225827e-13;
-  sum = sum + pow(x / a, s) * tail;
+  return tail;
+}
+fn gamma_zeta(s: float, x) {
+  var sum = 0;
+  var a = x;
+  while (a < 10 + 2 * s) {
+    sum = sum + pow(x / a, s);
+    a = a + 1;
+  }
+  sum = sum + pow(x / a, s) * zeta_tail(s, a);
   // Gamma(s), s whole, times x^-s: in two pieces, and by logarithms where one of them is out of range
   var gamma = 1;
   var k = 2;
