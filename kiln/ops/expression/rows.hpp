@@ -1,13 +1,21 @@
-// The rows of elementwise.def as trees, over the variables x and y.
+// The rows of elementwise.def as trees, over the variables x and y; and the functions of special.def, over x, y and w.
 #pragma once
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/expression/tree.hpp"
+#include "kiln/ops/special/special_ops.hpp"
 
 namespace kiln::expr {
 
 /// Parsed at the first call; the same tree ever after.
 const Tree& tree(op::UnaryFn fn);
 const Tree& tree(op::BinaryFn fn);
+/// Computed in floats alone.
+const Tree& tree(op::SpecialFn fn);
+/// op::Gcd, of integers.
+const Tree& greatest_common_divisor();
+
+/// Operands of a function.
+int arity(op::SpecialFn fn);
 
 /// Is a function of this domain computed for elements of `dtype`? Others are cast first.
 bool computes(op::Domain domain, DType dtype);
@@ -25,6 +33,12 @@ inline constexpr std::size_t kBinaryCount = 0
 #define KILN_BINARY(...) +1
 #define KILN_COMPARISON(...) +1
 #include "kiln/ops/elementwise/elementwise.def"
+    ;
+inline constexpr std::size_t kSpecialCount = 0
+#define KILN_SPECIAL_OF_1(...) +1
+#define KILN_SPECIAL_OF_2(...) +1
+#define KILN_SPECIAL_OF_3(...) +1
+#include "kiln/ops/special/special.def"
     ;
 
 }  // namespace kiln::expr

@@ -10,7 +10,7 @@
 namespace kiln::expr {
 namespace {
 
-std::string functions_, entries_;
+std::string functions_, entries_, special_entries_;
 
 template <class Fn>
 void print_row(Printer& printer, Fn fn, int index, std::string_view set) {
@@ -36,6 +36,27 @@ void print_row(Printer& printer, Fn fn, int index, std::string_view set) {
   }
 }
 
+void print_special(Printer& printer, op::SpecialFn fn, int index, std::string_view set) {
+  constexpr std::string_view kNames[] = {"x", "y", "w"};
+  for (const DType dtype : {DType::F64, DType::F32}) {
+    if (!supports(printer.dialect(), tree(fn), dtype)) continue;
+    const std::string names[] = {"x", "y", "w"};
+    const std::string value = printer.expression(tree(fn), dtype, names);
+    const std::string_view type = printer.dialect().type(dtype);
+    const std::string name = text("special_", index, "_", short_name(dtype));
+    functions_ +=
+        text("void ", name, "(const void* in_x, const void* in_y, const void* in_w, void* out, long count) {\n",
+             "  (void)in_y;\n  (void)in_w;\n  for (long i = 0; i < count; ++i) {\n");
+    for (int i = 0; i < arity(fn); ++i) {
+      const std::string_view operand = kNames[i];
+      functions_ += text("    const ", type, " ", operand, " = ((const ", type, "*)in_", operand, ")[i];\n");
+    }
+    functions_ += text("    ((", type, "*)out)[i] = ", value, ";\n  }\n}\n");
+    special_entries_ +=
+        text("    {\"", set, "\", ", index, ", ", static_cast<int>(dtype), ", ", set, "::", name, "},\n");
+  }
+}
+
 /// All rows, with the library that they need before them.
 void print_rows(const Dialect& dialect, std::string_view set) {
   Printer printer(dialect);
@@ -44,6 +65,8 @@ void print_rows(const Dialect& dialect, std::string_view set) {
     print_row(printer, static_cast<op::UnaryFn>(i), static_cast<int>(i), set);
   for (std::size_t i = 0; i < kBinaryCount; ++i)
     print_row(printer, static_cast<op::BinaryFn>(i), static_cast<int>(i), set);
+  for (std::size_t i = 0; i < kSpecialCount; ++i)
+    print_special(printer, static_cast<op::SpecialFn>(i), static_cast<int>(i), set);
   std::printf("namespace %s {\n%s%s}\n", std::string(set).c_str(), printer.library().c_str(), functions_.c_str());
 }
 
@@ -57,4 +80,7 @@ int main() {
   print_rows(portable(), "portable");
   std::printf("const kiln::expr::PrintedRow kiln::expr::kPrintedRows[] = {\n%s    {nullptr, 0, 0, 0, nullptr},\n};\n",
               entries_.c_str());
+  std::printf(
+      "const kiln::expr::PrintedSpecial kiln::expr::kPrintedSpecials[] = {\n%s    {nullptr, 0, 0, nullptr},\n};\n",
+      special_entries_.c_str());
 }

@@ -11,6 +11,14 @@ struct PrintedRow {
 /// Ends with one whose set is null.
 extern const PrintedRow kPrintedRows[];
 
+/// A function of special.def; operands that it does not take are not read.
+struct PrintedSpecial {
+  const char* set;
+  int fn, dtype;
+  void (*run)(const void* x, const void* y, const void* w, void* out, long count);
+};
+extern const PrintedSpecial kPrintedSpecials[];
+
 /// The kernels of a random program. Arguments are pointers to each; what is counted comes by itself.
 struct PrintedProgram {
   void (*cpp)(void* const* arguments, unsigned long long count);

@@ -1,4 +1,4 @@
-// All rows in a dialect: as a list to read, and as a shader for a compiler to accept.
+// All rows in a dialect: as a list to read, and, with the functions of special.def, as a shader for a compiler to accept.
 #pragma once
 #include "kiln/ops/expression/print.hpp"
 #include "kiln/ops/expression/rows.hpp"
@@ -37,23 +37,30 @@ inline std::string listing(const Dialect& dialect, std::span<const DType> types)
 inline std::string shader(const Dialect& dialect) {
   Printer printer(dialect);
   const bool wgsl = dialect.syntax == Dialect::Syntax::Wgsl;
-  const std::string names[] = {"x", "y"};
+  const std::string names[] = {"x", "y", "w"};
   std::string functions;
-  each_row([&](auto fn) {
-    for (const DType dtype : kComputed) {
-      if (!is_printed(dialect, fn, dtype)) continue;
-      const std::string value = printer.expression(tree(fn), dtype, names);
-      const std::string_view type = dialect.type(dtype), result = op::yields_bool(fn) ? "bool" : type;
-      const bool two = std::is_same_v<decltype(fn), op::BinaryFn>;
-      const std::string name = text("row_", op::name(fn), "_", short_name(dtype));
-      if (wgsl)
-        functions += text("fn ", name, "(x: ", type, two ? text(", y: ", type) : "", ") -> ", result, " {\n  return ",
-                          value, ";\n}\n");
-      else
-        functions += text(result, " ", name, "(", type, " x", two ? text(", ", type, " y") : "", ") {\n  return ",
-                          value, ";\n}\n");
+  const auto add = [&](std::string_view function, const Tree& tree, int operands, DType dtype) {
+    const std::string value = printer.expression(tree, dtype, names);
+    const std::string_view type = dialect.type(dtype), result = tree.root().type == Type::Bool ? "bool" : type;
+    std::string parameters;
+    for (int i = 0; i < operands; ++i) {
+      const std::string& name = names[static_cast<std::size_t>(i)];
+      parameters += text(i > 0 ? ", " : "", wgsl ? text(name, ": ", type) : text(type, " ", name));
     }
+    const std::string name = text("row_", function, "_", short_name(dtype), "(", parameters, ")");
+    functions +=
+        text(wgsl ? text("fn ", name, " -> ", result) : text(result, " ", name), " {\n  return ", value, ";\n}\n");
+  };
+  each_row([&](auto fn) {
+    for (const DType dtype : kComputed)
+      if (is_printed(dialect, fn, dtype))
+        add(op::name(fn), tree(fn), std::is_same_v<decltype(fn), op::BinaryFn> ? 2 : 1, dtype);
   });
+  for (std::size_t i = 0; i < kSpecialCount; ++i) {
+    const auto fn = static_cast<op::SpecialFn>(i);
+    if (supports(dialect, tree(fn), DType::F32)) add(op::name(fn), tree(fn), arity(fn), DType::F32);
+  }
+  add("gcd", greatest_common_divisor(), 2, DType::I32);
   const std::string_view main =
       wgsl ? "@compute @workgroup_size(1) fn main() {}\n" : "layout(local_size_x = 1) in;\nvoid main() {}\n";
   return text(dialect.preamble, printer.library(), functions, main);

@@ -7,7 +7,8 @@ namespace {
 
 std::deque<Function> read_all() {
   std::deque<Function> functions;
-  for (const std::string_view text : {kBitsText, kArithmeticText, kElementaryText, kSpecialText, kRandomText})
+  for (const std::string_view text : {kBitsText, kArithmeticText, kElementaryText, kSpecialText, kNormalText,
+                                      kIncompleteText, kBesselText, kPolynomialText, kNumbersText, kRandomText})
     parse_functions(text, functions);
   return functions;
 }

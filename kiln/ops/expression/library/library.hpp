@@ -6,6 +6,7 @@
 
 namespace kiln::expr {
 
-extern const std::string_view kBitsText, kArithmeticText, kElementaryText, kSpecialText, kRandomText;
+extern const std::string_view kBitsText, kArithmeticText, kElementaryText, kSpecialText, kNormalText, kIncompleteText, kBesselText,
+    kPolynomialText, kNumbersText, kRandomText;
 
 }  // namespace kiln::expr
