@@ -1,5 +1,6 @@
 #include "kiln/ops/expression/draw.hpp"
 
+#include "kiln/core/error/error.hpp"
 #include "kiln/ops/expression/parse.hpp"
 
 namespace kiln::expr {
@@ -20,6 +21,24 @@ const Tree* draw(op::Distribution distribution) {
     case op::Distribution::Normal: return &kNormal;
     case op::Distribution::Bernoulli: return &kBernoulli;
     case op::Distribution::Exponential: return &kExponential;
+    default: return nullptr;
+  }
+}
+
+const Tree* sample(op::Distribution distribution) {
+  static const auto of = [](std::string_view function) {
+    const Variable scope[] = {{"a"}, {"b"}, {"e", Type::Word}, {"f", Type::Word}, {"k", Type::Word}, {"l", Type::Word}};
+    return parse(text(function, "(a, b, e, f, k, l)"), scope);
+  };
+  static const Tree kTruncatedNormal = of("draw_truncated_normal"), kGamma = of("draw_gamma"), kBeta = of("draw_beta"),
+                    kPoisson = of("draw_poisson"), kInteger = of("draw_integer"), kCategorical = of("draw_below");
+  switch (distribution) {
+    case op::Distribution::TruncatedNormal: return &kTruncatedNormal;
+    case op::Distribution::Gamma: return &kGamma;
+    case op::Distribution::Beta: return &kBeta;
+    case op::Distribution::Poisson: return &kPoisson;
+    case op::Distribution::Integer: return &kInteger;
+    case op::Distribution::Categorical: return &kCategorical;
     default: return nullptr;
   }
 }

@@ -17,8 +17,24 @@ enum class Drawn : std::uint8_t {
   Odd,          // a truth: is i odd?
 };
 
-/// Element i; null for distributions that draw as many words as it takes (they are the streams of each element).
+/// Element i; null for distributions that draw as many words as it takes, from streams of each element.
 const Tree* draw(op::Distribution distribution);
+
+/// The variables of such a draw, by their places in the scope.
+enum class Sampled : std::uint8_t {
+  A,
+  B,            // the operands of op::Random
+  Element,      // the low half of i
+  ElementHigh,  // the high one
+  Key,          // the low half of the key
+  KeyHigh,      // the high one
+};
+
+/// Element i from its own stream, by rejection; null for the distributions of draw(). In float32 an element may, rarely,
+/// be rejected that the processor, which draws in float64, accepts: another draw then, of the same distribution.
+/// Of Integer numbers of uint64 that stand for the bits of int64. Of Categorical a number between 0 and A, the sum of
+/// the row's weights: the element is the first class whose running sum exceeds it, or else the last that has a weight.
+const Tree* sample(op::Distribution distribution);
 
 /// What is left of an element: of x, scale (a number), threshold (a word: Drops::threshold), word (i / 2 of the stream)
 /// and odd (a truth: is i?).

@@ -34,8 +34,9 @@ struct Group {
   std::string_view name;
   Numbers numbers;
 };
-constexpr Group kGroups[] = {{"number", kAllNumbers}, {"float", kFloats}, {"integer", kIntegers}, {"signed", kSigned},
-                             {"unsigned", kUnsigned}, {"f64", kF64},      {"f32", kF32},          {"i32", kI32}};
+constexpr Group kGroups[] = {{"number", kAllNumbers}, {"float", kFloats},      {"integer", kIntegers},
+                             {"signed", kSigned},     {"unsigned", kUnsigned}, {"f64", kF64},
+                             {"f32", kF32},           {"i32", kI32},           {"u64", kU64}};
 
 class Parser {
  public:

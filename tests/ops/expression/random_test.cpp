@@ -89,6 +89,110 @@ TEST(ExpressionRandom, DrawsWhatTheReferenceDraws) {
   expect_drawn<float>(Distribution::Exponential, 1.5, 0, 1e-6);
   expect_drawn<double>(Distribution::Exponential, 1.5, 0, 1e-15);
   EXPECT_EQ(draw(Distribution::Gamma), nullptr);
+  EXPECT_EQ(sample(Distribution::Normal), nullptr);
+}
+
+template <class T>
+T sampled(op::Distribution distribution, std::uint64_t i, T a, T b, const Dialect* dialect) {
+  const Cell<T> in[] = {{.number = a},
+                        {.number = b},
+                        {{}, static_cast<std::uint32_t>(i)},
+                        {{}, static_cast<std::uint32_t>(i >> 32)},
+                        {{}, static_cast<std::uint32_t>(kKey)},
+                        {{}, static_cast<std::uint32_t>(kKey >> 32)}};
+  return evaluate<T>(*sample(distribution), in, dialect).number;
+}
+
+/// In float64 every element is the reference's; in float32 nearly every one is near it.
+void expect_sampled(op::Distribution distribution, double a, double b) {
+  const std::int64_t count = 500;
+  const TensorData expected = emit(Device::parse("reference"), op::Random{distribution, {count}, DType::F64},
+                                   {Value(static_cast<std::int64_t>(kKey)), Value(a), Value(b)})
+                                  .data();
+  int others = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double right = expected.as<double>()[static_cast<std::size_t>(i)];
+    const auto place = static_cast<std::uint64_t>(i);
+    for (const Dialect* dialect : {static_cast<const Dialect*>(nullptr), &portable()})
+      ASSERT_LE(distance(sampled<double>(distribution, place, a, b, dialect), right, 1e-3), 1e-12)
+          << static_cast<int>(distribution) << " of " << a << ", " << b << "[" << i << "]";
+    const auto single = sampled<float>(distribution, place, static_cast<float>(a), static_cast<float>(b), &portable());
+    if (!(distance(static_cast<double>(single), right, 1e-3) <= 1e-3)) ++others;
+  }
+  EXPECT_LE(others, 2) << static_cast<int>(distribution) << " of " << a << ", " << b;
+}
+
+TEST(ExpressionRandom, SamplesWhatTheReferenceSamples) {
+  using op::Distribution;
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [a, b] : {std::pair{-1.0, 2.0},
+                             {0.5, 0.75},
+                             {1.0, infinity},
+                             {3.0, 9.0},
+                             {-infinity, -2.0},
+                             {-0.25, 0.125},
+                             {2.0, 2.0},
+                             {1.0, -1.0},
+                             {-4.0, 0.0}})
+    expect_sampled(Distribution::TruncatedNormal, a, b);
+  for (const double shape : {0.25, 1.0, 2.5, 40.0, infinity, nan}) expect_sampled(Distribution::Gamma, shape, 0);
+  for (const auto& [a, b] : {std::pair{0.5, 0.5}, {2.0, 5.0}, {1e-300, 1e-300}, {infinity, infinity}})
+    if (a == 1e-300) {
+      for (std::uint64_t i = 0; i < 20; ++i) {
+        const double drawn = sampled<double>(Distribution::Beta, i, a, b, nullptr);
+        EXPECT_TRUE(drawn == 0 || drawn == 1);
+      }
+    } else {
+      expect_sampled(Distribution::Beta, a, b);
+    }
+  for (const double rate : {0.0, 0.5, 4.0, 9.75, 10.0, 30.0, 500.0, infinity, nan})
+    expect_sampled(Distribution::Poisson, rate, 0);
+}
+
+TEST(ExpressionRandom, SamplesIntegersWithoutBias) {
+  using op::Distribution;
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [low, high] :
+       {std::pair<std::int64_t, std::int64_t>{0, 10}, {-7, 1000003}, {kLeast, kMost}, {-3, kMost}}) {
+    const TensorData expected = emit(Device::parse("reference"), op::Random{Distribution::Integer, {300}, DType::I64},
+                                     {Value(static_cast<std::int64_t>(kKey)), Value(low), Value(high)})
+                                    .data();
+    for (std::uint64_t i = 0; i < 300; ++i)
+      ASSERT_EQ(
+          static_cast<std::int64_t>(sampled<std::uint64_t>(Distribution::Integer, i, static_cast<std::uint64_t>(low),
+                                                           static_cast<std::uint64_t>(high), nullptr)),
+          expected.as<std::int64_t>()[i]);
+  }
+}
+
+TEST(ExpressionRandom, NamesTheClassByItsRunningSum) {
+  using op::Distribution;
+  const std::vector<double> weights{0.5, 0, 2, 1.25, 0.25, 0};
+  TensorData data({1, 6}, DType::F64);
+  std::copy(weights.begin(), weights.end(), data.as<double>().begin());
+  const Device device = Device::parse("reference");
+  const TensorData expected =
+      emit(op::Random{Distribution::Categorical, {1, 400}, DType::I64},
+           {Value(static_cast<std::int64_t>(kKey)), from_data(std::move(data), device), Value(0.0)})
+          .data();
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const double below = sampled<double>(Distribution::Categorical, i, 4.0, 0.0, nullptr);
+    std::int64_t place = 0;
+    for (double sum = weights[0]; sum <= below; sum += weights[static_cast<std::size_t>(place)]) ++place;
+    ASSERT_EQ(place, expected.as<std::int64_t>()[i]);
+  }
+}
+
+TEST(ExpressionRandom, SamplesOnEveryDevice) {
+  using op::Distribution;
+  for (const Distribution distribution : {Distribution::TruncatedNormal, Distribution::Gamma, Distribution::Beta,
+                                          Distribution::Poisson, Distribution::Categorical})
+    for (const Dialect* dialect : {&kCpp, &kCuda, &kHip, &kGlsl, &kWgsl})
+      EXPECT_TRUE(supports(*dialect, *sample(distribution), DType::F32)) << dialect->name;
+  // Of 64 bits, which WGSL lacks.
+  EXPECT_TRUE(supports(kCuda, *sample(Distribution::Integer), DType::U64));
+  EXPECT_FALSE(supports(kWgsl, *sample(Distribution::Integer), DType::U64));
 }
 
 TEST(ExpressionRandom, StaysBelowTheUpperEnd) {

@@ -1,5 +1,6 @@
 // All rows in a dialect: as a list to read, and, with the functions of special.def, as a shader for a compiler to accept.
 #pragma once
+#include "kiln/ops/expression/draw.hpp"
 #include "kiln/ops/expression/print.hpp"
 #include "kiln/ops/expression/rows.hpp"
 #include "tests/ops/expression/operands.hpp"
@@ -61,6 +62,15 @@ inline std::string shader(const Dialect& dialect) {
     if (supports(dialect, tree(fn), DType::F32)) add(op::name(fn), tree(fn), arity(fn), DType::F32);
   }
   add("gcd", greatest_common_divisor(), 2, DType::I32);
+  for (const auto distribution : {op::Distribution::TruncatedNormal, op::Distribution::Gamma, op::Distribution::Beta,
+                                  op::Distribution::Poisson, op::Distribution::Categorical}) {
+    const std::string words = text(dialect.word(), "(1)");
+    const std::string drawn[] = {"x", "y", words, words, words, words};
+    const std::string value = printer.expression(*sample(distribution), DType::F32, drawn);
+    const std::string name = text("sample_", static_cast<int>(distribution));
+    functions += wgsl ? text("fn ", name, "(x: f32, y: f32) -> f32 {\n  return ", value, ";\n}\n")
+                      : text("float ", name, "(float x, float y) {\n  return ", value, ";\n}\n");
+  }
   const std::string_view main =
       wgsl ? "@compute @workgroup_size(1) fn main() {}\n" : "layout(local_size_x = 1) in;\nvoid main() {}\n";
   return text(dialect.preamble, printer.library(), functions, main);

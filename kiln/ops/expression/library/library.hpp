@@ -6,7 +6,26 @@
 
 namespace kiln::expr {
 
-extern const std::string_view kBitsText, kArithmeticText, kElementaryText, kSpecialText, kNormalText, kIncompleteText, kBesselText,
-    kPolynomialText, kNumbersText, kRandomText;
+extern const std::string_view kBitsText, kArithmeticText, kElementaryText, kSpecialText, kNormalText, kIncompleteText,
+    kBesselText, kPolynomialText, kNumbersText, kRandomText, kDrawText;
+
+// Ten rounds of Philox on the variables c0 to c3, with the key k, l.
+#define KILN_PHILOX_ROUNDS                           \
+  "  var k0 = k;\n"                                  \
+  "  var k1 = l;\n"                                  \
+  "  var turn: word = 0;\n"                          \
+  "  while (turn < 10) {\n"                          \
+  "    let high0 = multiply_high(0xd2511f53, c0);\n" \
+  "    let low0 = 0xd2511f53 * c0;\n"                \
+  "    let high2 = multiply_high(0xcd9e8d57, c2);\n" \
+  "    let low2 = 0xcd9e8d57 * c2;\n"                \
+  "    c0 = high2 ^ c1 ^ k0;\n"                      \
+  "    c1 = low2;\n"                                 \
+  "    c2 = high0 ^ c3 ^ k1;\n"                      \
+  "    c3 = low0;\n"                                 \
+  "    k0 = k0 + 0x9e3779b9;\n"                      \
+  "    k1 = k1 + 0xbb67ae85;\n"                      \
+  "    turn = turn + 1;\n"                           \
+  "  }\n"
 
 }  // namespace kiln::expr

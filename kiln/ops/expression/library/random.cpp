@@ -10,23 +10,7 @@ fn philox(a: word, b: word, c: word, d: word, k: word, l: word) -> word, word, w
   var c1 = b;
   var c2 = c;
   var c3 = d;
-  var k0 = k;
-  var k1 = l;
-  var turn: word = 0;
-  while (turn < 10) {
-    let high0 = multiply_high(0xd2511f53, c0);
-    let low0 = 0xd2511f53 * c0;
-    let high2 = multiply_high(0xcd9e8d57, c2);
-    let low2 = 0xcd9e8d57 * c2;
-    c0 = high2 ^ c1 ^ k0;
-    c1 = low2;
-    c2 = high0 ^ c3 ^ k1;
-    c3 = low0;
-    k0 = k0 + 0x9e3779b9;
-    k1 = k1 + 0xbb67ae85;
-    turn = turn + 1;
-  }
-  return c0, c1, c2, c3;
+)" KILN_PHILOX_ROUNDS R"(  return c0, c1, c2, c3;
 }
 // [0, 1): from one word, or from two (v is the second) where a number holds what they say.
 fn uniform(w: word, v: word) -> f32 = to_number(w >> 8) * 5.9604644775390625e-8;
