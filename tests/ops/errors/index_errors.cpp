@@ -10,19 +10,11 @@
 #include "kiln/ops/view/assemble.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 #include "kiln/ops/view/view.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/wrong_call.hpp"
 
 namespace kiln {
 namespace {
 
-struct WrongCall {
-  const char* sentence;
-  std::function<void()> call;
-};
-
-Value floats(const Shape& shape) { return ones(shape, Device::cpu()); }
-Value integers(const Shape& shape, int value = 1) { return full(shape, value, Device::cpu(), DType::I64); }
-Value flags(const Shape& shape) { return full(shape, true, Device::cpu(), DType::Bool); }
 constexpr std::int64_t kHuge = std::int64_t{1} << 62;
 
 const WrongCall kCalls[] = {
@@ -123,9 +115,7 @@ const WrongCall kCalls[] = {
     {"ShapeError: tril_mask: needs the shape of a matrix, got [2]", [] { tril_mask({2}, Device::cpu()); }},
 };
 
-TEST(WrongCallsOfIndexing, AreAnsweredWithASentence) {
-  for (const auto& [sentence, call] : kCalls) EXPECT_EQ(sentence_of(call), sentence);
-}
+TEST(WrongCallsOfIndexing, AreAnsweredWithASentence) { expect_sentences(kCalls); }
 
 // ---- what is defined -----------------------------------------------------------------------------------------------
 

@@ -1,8 +1,6 @@
 // Wrong calls of attention, normalisations, embeddings and losses.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/index/embedding.hpp"
@@ -14,19 +12,11 @@
 #include "kiln/ops/sequence/attention_ops.hpp"
 #include "kiln/ops/sequence/position.hpp"
 #include "kiln/ops/sequence/recurrent.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/wrong_call.hpp"
 
 namespace kiln {
 namespace {
 
-struct WrongCall {
-  const char* sentence;
-  std::function<void()> call;
-};
-
-Value floats(const Shape& shape) { return ones(shape, Device::cpu()); }
-Value integers(const Shape& shape, int value = 1) { return full(shape, value, Device::cpu(), DType::I64); }
-Value flags(const Shape& shape) { return full(shape, true, Device::cpu(), DType::Bool); }
 Value four() { return floats({1, 4, 3, 2}); }
 
 const WrongCall kCalls[] = {
@@ -173,9 +163,7 @@ const WrongCall kCalls[] = {
      }},
 };
 
-TEST(WrongCallsOfLayers, AreAnsweredWithASentence) {
-  for (const auto& [sentence, call] : kCalls) EXPECT_EQ(sentence_of(call), sentence);
-}
+TEST(WrongCallsOfLayers, AreAnsweredWithASentence) { expect_sentences(kCalls); }
 
 }  // namespace
 }  // namespace kiln

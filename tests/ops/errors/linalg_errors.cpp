@@ -2,20 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
 #include "kiln/ops/linalg/linalg.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/wrong_call.hpp"
 
 namespace kiln {
 namespace {
-
-struct WrongCall {
-  const char* sentence;
-  std::function<Value()> call;
-};
-
-Value floats(const Shape& shape) { return ones(shape, Device::cpu()); }
 
 const WrongCall kCalls[] = {
     {"ShapeError: cholesky: needs square matrices, got float32 [2, 3]", [] { return cholesky(floats({2, 3})); }},
@@ -112,9 +104,7 @@ const WrongCall kCalls[] = {
     {"ArgumentError: einsum: 'i->i->i': '-' is no label", [] { return einsum("i->i->i", {floats({2})}); }},
 };
 
-TEST(LinalgErrors, AreSentences) {
-  for (const WrongCall& wrong : kCalls) EXPECT_EQ(sentence_of(wrong.call), wrong.sentence);
-}
+TEST(LinalgErrors, AreSentences) { expect_sentences(kCalls); }
 
 /// [2, 2, 2, 2]: matrices of which number [1, 0] is `odd`, the others the identity.
 Value batch_with(const std::vector<double>& odd, const Device& device, DType dtype) {

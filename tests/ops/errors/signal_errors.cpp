@@ -1,23 +1,15 @@
 // What wrong calls of transforms and windows are told.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/signal/signal.hpp"
 #include "kiln/ops/signal/signal_ops.hpp"
 #include "kiln/ops/signal/stft.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/wrong_call.hpp"
 
 namespace kiln {
 namespace {
 
-Value floats(const Shape& shape) { return ones(shape, Device::cpu()); }
-
-struct WrongCall {
-  const char* sentence;
-  std::function<void()> call;
-};
 const WrongCall kCalls[] = {
     {"ShapeError: fft: float32 [4] is not complex: that takes floats with a last dimension of size 2",
      [] { fft(floats({4})); }},
@@ -68,9 +60,7 @@ const WrongCall kCalls[] = {
      [] { emit(op::Fft{op::FftKind::RealToComplex, false, 0, 3}, {floats({3}), floats({1})}); }},
 };
 
-TEST(SignalErrors, AreSentences) {
-  for (const WrongCall& wrong : kCalls) EXPECT_EQ(sentence_of(wrong.call), wrong.sentence);
-}
+TEST(SignalErrors, AreSentences) { expect_sentences(kCalls); }
 
 }  // namespace
 }  // namespace kiln

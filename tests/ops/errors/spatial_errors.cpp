@@ -1,24 +1,14 @@
 // Wrong calls of pools, windows, resizing and sampling, and the sentences that answer them.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "kiln/ops/spatial/conv.hpp"
 #include "kiln/ops/spatial/pool.hpp"
 #include "kiln/ops/spatial/resample.hpp"
 #include "kiln/ops/spatial/sample.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/wrong_call.hpp"
 
 namespace kiln {
 namespace {
-
-struct WrongCall {
-  const char* sentence;
-  std::function<void()> call;
-};
-
-Value floats(const Shape& shape) { return ones(shape, Device::cpu()); }
-Value integers(const Shape& shape, int value = 1) { return full(shape, value, Device::cpu(), DType::I64); }
 
 const WrongCall kCalls[] = {
     // pools
@@ -120,9 +110,7 @@ const WrongCall kCalls[] = {
      [] { roi_align(floats({1, 1, 4, 4}), floats({2, 5}), {.size = {2, 2}}); }},
 };
 
-TEST(WrongSpatialCalls, AreAnsweredWithASentence) {
-  for (const auto& [sentence, call] : kCalls) EXPECT_EQ(sentence_of(call), sentence);
-}
+TEST(WrongSpatialCalls, AreAnsweredWithASentence) { expect_sentences(kCalls); }
 
 }  // namespace
 }  // namespace kiln
