@@ -41,6 +41,13 @@ To converted(Stored<From> value) {
   else return convert<To>(value);
 }
 
+void check_size(const Shape& shape, DType dtype, std::size_t bytes) {
+  std::int64_t expected = 0;
+  const bool overflow = __builtin_mul_overflow(numel(shape), static_cast<std::int64_t>(size_of(dtype)), &expected);
+  if (overflow || static_cast<std::uint64_t>(expected) != bytes)
+    fail<ShapeError>("a tensor of shape ", shape, " and type ", dtype, " does not have ", bytes, " bytes");
+}
+
 }  // namespace
 
 TensorData::TensorData(const Shape& shape, DType dtype)
@@ -48,12 +55,37 @@ TensorData::TensorData(const Shape& shape, DType dtype)
 
 TensorData::TensorData(const Shape& shape, DType dtype, std::vector<std::byte> bytes)
     : shape_(shape), dtype_(dtype), bytes_(std::move(bytes)) {
-  std::int64_t expected = 0;
-  const bool overflow = __builtin_mul_overflow(numel(), static_cast<std::int64_t>(size_of(dtype)), &expected);
-  if (overflow || static_cast<std::uint64_t>(expected) != bytes_.size())
-    fail<ShapeError>("a tensor of shape ", shape, " and type ", dtype, " does not have ", bytes_.size(), " bytes");
+  check_size(shape, dtype, bytes_.size());
   if (dtype == DType::Bool)
     for (auto& byte : bytes_) byte = std::byte{byte != std::byte{0}};
+}
+
+TensorData TensorData::lent(const Shape& shape, DType dtype, std::span<const std::byte> bytes,
+                            std::shared_ptr<const void> owner) {
+  check_size(shape, dtype, bytes.size());
+  const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(dtype) == 0;
+  TensorData data;
+  if (bytes.empty() || !aligned || dtype == DType::Bool || !owner) {
+    data = TensorData(shape, dtype);
+    if (!bytes.empty()) std::memcpy(data.bytes_.data(), bytes.data(), bytes.size());
+    if (dtype == DType::Bool)
+      for (auto& byte : data.bytes_) byte = std::byte{byte != std::byte{0}};
+    return data;
+  }
+  data.shape_ = shape;
+  data.dtype_ = dtype;
+  data.lent_ = bytes;
+  data.owner_ = std::move(owner);
+  return data;
+}
+
+std::span<std::byte> TensorData::bytes() & {
+  if (owner_) {
+    TensorData own(shape_, dtype_);
+    std::memcpy(own.bytes_.data(), lent_.data(), lent_.size());
+    *this = std::move(own);
+  }
+  return bytes_;
 }
 
 template <class T>
@@ -68,11 +100,13 @@ TensorData TensorData::of(const Shape& shape, std::span<const T> values) {
 template <class T>
 std::span<const T> TensorData::as() const& {
   require<DTypeError>(dtype_ == dtype_of<T>, "elements of type ", dtype_, " are not ", dtype_of<T>);
-  return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  const auto bytes = this->bytes();
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
 template <class T>
 std::span<T> TensorData::as() & {
+  static_cast<void>(bytes());  // a copy, where they are lent
   const auto elements = std::as_const(*this).template as<T>();
   return {const_cast<T*>(elements.data()), elements.size()};
 }

@@ -1,7 +1,8 @@
 // The contents of a tensor on the host: bytes in row-major order, a shape and an element type. What is
-// uploaded, downloaded, saved, loaded and compared in tests.
+// uploaded, downloaded, saved, loaded and compared in tests. The bytes are its own, or lent: those of a mapped file.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,13 @@ class TensorData {
   TensorData(const Shape& shape, DType dtype);
   /// Takes the bytes over. Throws ShapeError where their number is not numel(shape) * size_of(dtype).
   TensorData(const Shape& shape, DType dtype, std::vector<std::byte> bytes);
+  /// Bytes where they lie, without a copy, as long as `owner` keeps them there unchanged; whoever asks for them to write
+  /// gets a copy. What cannot be read in place is copied at once: elements that are not aligned, and booleans. Throws
+  /// ShapeError as above.
+  static TensorData lent(const Shape& shape, DType dtype, std::span<const std::byte> bytes,
+                         std::shared_ptr<const void> owner);
+  /// Whoever keeps lent bytes; null where they are the tensor's own.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
 
   /// TensorData::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})
   template <class T>
@@ -31,8 +39,8 @@ class TensorData {
   Shape shape() && { return shape_; }
   DType dtype() const { return dtype_; }
   std::int64_t numel() const { return kiln::numel(shape_); }
-  std::span<const std::byte> bytes() const& { return bytes_; }
-  std::span<std::byte> bytes() & { return bytes_; }
+  std::span<const std::byte> bytes() const& { return owner_ ? lent_ : std::span<const std::byte>(bytes_); }
+  std::span<std::byte> bytes() &;
   std::span<std::byte> bytes() && = delete;  // it would outlive its tensor: give that a name first
 
   /// The elements in place. Throws DTypeError where T is not the element type.
@@ -54,7 +62,9 @@ class TensorData {
  private:
   Shape shape_;
   DType dtype_;
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte> bytes_;  // empty while others are lent
+  std::span<const std::byte> lent_;
+  std::shared_ptr<const void> owner_;
 };
 
 struct Tolerance {

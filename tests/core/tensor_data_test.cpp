@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "kiln/core/convert.hpp"
 #include "kiln/core/scalar.hpp"
@@ -58,6 +60,36 @@ TEST(TensorData, ASizeBeyondTheAddressSpaceIsAMemoryError) {
   EXPECT_EQ(error_of<MemoryError>([] { TensorData({std::int64_t{1} << 61}, DType::F64); }),
             "MemoryError: no memory for a tensor of shape [2305843009213693952] and type float64");
   EXPECT_THROW(TensorData({std::int64_t{1} << 62}, DType::F64, {}), ShapeError);
+}
+
+TEST(TensorData, LentBytesStayWhereTheyAreUntilSomebodyWrites) {
+  const auto lender = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3});
+  TensorData data = TensorData::lent({3}, DType::F32, std::as_bytes(std::span(*lender)), lender);
+  EXPECT_EQ(lender.use_count(), 2);
+  TensorData copy = data;
+  EXPECT_EQ(std::as_const(copy).as<float>().data(), lender->data());
+  EXPECT_EQ(data.to_vector<double>(), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(data.reshaped({3, 1}).at(2), 3);
+  copy.as<float>()[0] = 7;
+  EXPECT_EQ(copy.at(0), 7);
+  EXPECT_EQ(data.at(0), 1);
+  EXPECT_EQ((*lender)[0], 1);
+  EXPECT_FALSE(copy.owner());
+  data = {};
+  copy = {};
+  EXPECT_EQ(lender.use_count(), 1);
+}
+
+TEST(TensorData, WhatCannotBeReadInPlaceIsCopiedAtOnce) {
+  const auto lender = std::make_shared<std::vector<std::byte>>(9, std::byte{2});
+  const auto bytes = std::span<const std::byte>(*lender);
+  EXPECT_FALSE(TensorData::lent({2}, DType::F32, bytes.subspan(1), lender).owner());
+  EXPECT_TRUE(TensorData::lent({2}, DType::F32, bytes.first(8), lender).owner());
+  EXPECT_EQ(TensorData::lent({0}, DType::F32, {}, lender).numel(), 0);
+  const TensorData flags = TensorData::lent({9}, DType::Bool, bytes, lender);
+  EXPECT_EQ(flags.bytes()[4], std::byte{1});
+  EXPECT_EQ(error_of<ShapeError>([&] { TensorData::lent({3}, DType::F32, bytes, lender); }),
+            "ShapeError: a tensor of shape [3] and type float32 does not have 9 bytes");
 }
 
 TEST(TensorData, BoolBytesOtherThanZeroAndOneAreTrue) {

@@ -53,6 +53,11 @@ bool Cpu::has_kernel(const op::Op& op) const {
 
 Ref<Node> Cpu::upload(TensorData data, const Device& device) {
   Value value(make_ref<Node>(Desc{data.shape(), data.dtype()}, device));
+  if (data.owner()) {
+    value.node()->storage = make_ref<Memory>(data);
+    value.node()->strides = contiguous_strides(data.shape());
+    return value.node();
+  }
   const Array array = allocate(value, MemoryUse::Upload);
   if (!data.bytes().empty()) std::memcpy(array.data, data.bytes().data(), data.bytes().size());
   return value.node();

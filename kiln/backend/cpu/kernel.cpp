@@ -46,7 +46,15 @@ Memory::Memory(std::size_t bytes, const Purpose& purpose)
   if (!bytes_) fail_out_of_memory(bytes, purpose);
 }
 
-Memory::~Memory() { give_back(bytes_, size_, use_); }
+Memory::Memory(const TensorData& lent)
+    : bytes_(const_cast<std::byte*>(lent.bytes().data())),
+      size_(lent.bytes().size()),
+      use_(MemoryUse::Upload),  // which take_memory() leaves alone
+      lender_(lent.owner()) {}
+
+Memory::~Memory() {
+  if (!lender_) give_back(bytes_, size_, use_);
+}
 
 bool Array::contiguous() const { return strided::is_contiguous(shape, strides); }
 

@@ -17,11 +17,13 @@ namespace kiln::cpu {
 using strided::alias;
 using strided::follow_order;
 
-/// A block of memory; given back to its allocator when the last value that lies in it ends.
+/// A block of memory; given back to its allocator, or whoever lent it, when the last value that lies in it ends.
 class Memory : public Storage {
  public:
   /// Throws MemoryError where there is none left.
   explicit Memory(std::size_t bytes, const Purpose& purpose = {});
+  /// What was uploaded, where it lies; the bytes are lent, and nobody writes there.
+  explicit Memory(const TensorData& lent);
   ~Memory() override;
   static void* operator new(std::size_t size) { return take_spare(size); }
   static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
@@ -37,6 +39,7 @@ class Memory : public Storage {
   std::byte* bytes_;
   std::size_t size_;
   MemoryUse use_;
+  std::shared_ptr<const void> lender_;  // null of a block of our own
   mutable PackedForms packed_forms_;
 };
 

@@ -33,6 +33,26 @@ TEST(Memory, IsCountedByWhatItIsFor) {
   EXPECT_GE(after.limit, after.reserved);
 }
 
+TEST(Memory, LentDataAreReadWhereTheyLie) {
+  for (const Device& device : {Device::cpu(), Device(make_ref<fusion::Fusion>(Device::cpu().handle()))}) {
+    const auto lender = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4});
+    const auto lent = TensorData::lent({2, 2}, DType::F32, std::as_bytes(std::span(*lender)), lender);
+    const std::int64_t uploads = device.memory().uploads;
+    Value x = from_data(lent, device);
+    EXPECT_EQ(device.memory().uploads, uploads);
+    EXPECT_EQ(lender.use_count(), 3);
+    (*lender)[3] = 5;  // nobody has a copy
+    EXPECT_EQ(x.data().to_vector<float>(), (std::vector<float>{1, 2, 3, 5}));
+    // An operation that reads it last writes elsewhere.
+    Value y = exp(x);
+    x = {};
+    EXPECT_EQ(y.data().numel(), 4);
+    EXPECT_EQ((*lender)[0], 1);
+    y = {};
+    EXPECT_EQ(lender.use_count(), 2);
+  }
+}
+
 TEST(Memory, PeakStartsAgainFromWhatIsInUse) {
   const Device device = Device::cpu();
   (void)upload({4, 1024, 1024}, device);
