@@ -1,7 +1,7 @@
 // Captured programs as records: the tensors that they closed over, and beside those the program itself, as bytes.
 #pragma once
 #include "kiln/backend/capture/graph.hpp"
-#include "kiln/store/safetensors.hpp"
+#include "kiln/store/safetensors/safetensors.hpp"
 
 namespace kiln {
 

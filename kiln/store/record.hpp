@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kiln/nn/module.hpp"
-#include "kiln/store/safetensors.hpp"
+#include "kiln/store/safetensors/safetensors.hpp"
 
 namespace kiln {
 

@@ -9,7 +9,7 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/core/file.hpp"
-#include "kiln/store/safetensors.hpp"
+#include "kiln/store/safetensors/safetensors.hpp"
 
 namespace kiln::golden {
 namespace {

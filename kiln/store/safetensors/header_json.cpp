@@ -1,4 +1,4 @@
-#include "kiln/store/header_json.hpp"
+#include "kiln/store/safetensors/header_json.hpp"
 
 #include "kiln/store/utf8.hpp"
 

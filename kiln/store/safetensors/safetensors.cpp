@@ -1,4 +1,4 @@
-#include "kiln/store/safetensors.hpp"
+#include "kiln/store/safetensors/safetensors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/store/header_json.hpp"
+#include "kiln/store/safetensors/header_json.hpp"
 #include "kiln/store/utf8.hpp"
 
 namespace kiln {
@@ -100,22 +100,11 @@ Header read_header(std::string_view text, std::string_view file) {
   return header;
 }
 
-/// The bytes that shape and dtype call for. Sizes of 0 count as 1 against overflow: strides multiply them so.
-std::int64_t byte_length(const Entry& entry, std::string_view file) {
-  auto limit = static_cast<std::int64_t>(size_of(entry.dtype));
-  bool overflow = false;
-  for (const auto size : entry.shape)
-    overflow |= __builtin_mul_overflow(limit, std::max<std::int64_t>(size, 1), &limit);
-  require<DataError>(!overflow, file, ": tensor '", shown(entry.name), "': shape ", entry.shape,
-                     " is over 2^63 - 1 bytes");
-  return numel(entry.shape) * static_cast<std::int64_t>(size_of(entry.dtype));
-}
-
 void check_extent(const Entry& entry, std::int64_t data_size, std::string_view file) {
   require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", shown(entry.name),
                      "': bytes ", entry.begin, " to ", entry.end, " do not lie within the file's ", data_size,
                      " bytes of data");
-  const std::int64_t expected = byte_length(entry, file);
+  const std::int64_t expected = checked_bytes(file, entry.name, entry.shape, entry.dtype);
   require<DataError>(entry.end - entry.begin == expected, file, ": tensor '", shown(entry.name),
                      "': ", name(entry.dtype), " ", entry.shape, " takes ", expected, " bytes, its offsets span ",
                      entry.end - entry.begin);
@@ -146,11 +135,12 @@ void check_name(std::string_view what, std::string_view name) {
   require<ArgumentError>(is_utf8(name), "write_safetensors: the ", what, " '", shown(name), "' is not UTF-8");
 }
 
-void append_entry(std::string& header, const std::string& name, const TensorData& data, std::size_t begin) {
+void append_entry(std::string& header, const std::string& name, const StoredTensor& tensor, std::int64_t begin,
+                  std::int64_t end) {
   append_json_string(header, name);
-  header += text(":{\"dtype\":\"", kDTypeNames[static_cast<std::size_t>(data.dtype())], "\",\"shape\":[");
-  for (int i = 0; i < data.shape().size(); ++i) header += text(i ? "," : "", data.shape()[i]);
-  header += text("],\"data_offsets\":[", begin, ",", begin + data.bytes().size(), "]}");
+  header += text(":{\"dtype\":\"", kDTypeNames[static_cast<std::size_t>(tensor.dtype)], "\",\"shape\":[");
+  for (int i = 0; i < tensor.shape.size(); ++i) header += text(i ? "," : "", tensor.shape[i]);
+  header += text("],\"data_offsets\":[", begin, ",", end, "]}");
 }
 
 std::string metadata_json(const Metadata& metadata) {
@@ -207,27 +197,29 @@ TensorFile read_safetensors(std::span<const std::byte> bytes, std::string_view f
   return result;
 }
 
-void write_safetensors(const TensorFile& file, FunctionRef<void(std::span<const std::byte>)> sink) {
-  using Item = std::pair<const std::string, TensorData>;
+void write_safetensors(const TensorSource& source, ByteSink sink) {
+  using Item = std::pair<const std::string, StoredTensor>;
   std::vector<const Item*> items;
-  for (const Item& item : file.tensors) {
+  for (const Item& item : source.tensors) {
     check_name("tensor name", item.first);
     require<ArgumentError>(item.first != kMetadataKey, "write_safetensors: no tensor can be named '", kMetadataKey,
                            "'");
     items.push_back(&item);
   }
   const auto place = [](const Item* item) {
-    return std::pair(-static_cast<int>(size_of(item->second.dtype())), item->first);
+    return std::pair(-static_cast<int>(size_of(item->second.dtype)), std::string_view(item->first));
   };
   std::sort(items.begin(), items.end(), [&](const Item* a, const Item* b) { return place(a) < place(b); });
 
   std::string header = "{";
-  std::size_t data_size = 0;
-  if (!file.metadata.empty()) header += metadata_json(file.metadata);
+  std::int64_t end = 0;
+  if (!source.metadata.empty()) header += metadata_json(source.metadata);
   for (const Item* item : items) {
+    const auto& [name, tensor] = *item;
     if (header.size() > 1) header += ',';
-    append_entry(header, item->first, item->second, data_size);
-    data_size += item->second.bytes().size();
+    const std::int64_t begin = end;
+    end += numel(tensor.shape) * static_cast<std::int64_t>(size_of(tensor.dtype));
+    append_entry(header, name, tensor, begin, end);
   }
   header += '}';
   header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the data begins aligned
@@ -235,14 +227,45 @@ void write_safetensors(const TensorFile& file, FunctionRef<void(std::span<const 
   const std::uint64_t length = header.size();
   sink(std::as_bytes(std::span(&length, 1)));
   sink(std::as_bytes(std::span(header)));
-  for (const Item* item : items) sink(item->second.bytes());
+  for (const Item* item : items) {
+    const TensorData data = item->second.read();
+    sink(data.bytes());
+  }
 }
+
+TensorSource source_of(const TensorFile& file) {
+  TensorSource source{.tensors = {}, .metadata = file.metadata};
+  const std::shared_ptr<const void> caller(&file, [](const void*) {});
+  for (const auto& [name, data] : file.tensors)
+    source.tensors.emplace(name, stored(FileBytes{data.bytes(), {}, caller}, 0, data.shape(), data.dtype()));
+  return source;
+}
+
+void write_safetensors(const TensorFile& file, ByteSink sink) { write_safetensors(source_of(file), sink); }
 
 std::vector<std::byte> write_safetensors(const TensorFile& file) {
   std::vector<std::byte> bytes;
   write_safetensors(file,
                     [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
   return bytes;
+}
+
+// A length that a header may have, and the header's first letter.
+bool is_safetensors(std::span<const std::byte> bytes) {
+  std::uint64_t length = 0;
+  if (bytes.size() < kLengthBytes + 1) return false;
+  std::memcpy(&length, bytes.data(), kLengthBytes);
+  return length <= kLargestHeader && bytes[kLengthBytes] == std::byte{'{'};
+}
+
+TensorSource open_safetensors(const FileBytes& file) {
+  TensorFileView view = view_safetensors(file.bytes, file.name);
+  TensorSource source{.tensors = {}, .metadata = std::move(view.metadata)};
+  for (const auto& [name, tensor] : view.tensors) {
+    const auto begin = static_cast<std::size_t>(tensor.bytes.data() - file.bytes.data());
+    source.tensors.emplace(name, stored(file, tensor.bytes.empty() ? 0 : begin, tensor.shape, tensor.dtype));
+  }
+  return source;
 }
 
 }  // namespace kiln

@@ -1,19 +1,11 @@
 // The safetensors format (huggingface.co/docs/safetensors): an 8-byte length, a JSON header of names, types, shapes
 // and byte ranges, then the tensors' bytes. Reads from memory: no files, no streams, nothing that a small build lacks.
 #pragma once
-#include <cstddef>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "kiln/core/parallel.hpp"
-#include "kiln/core/tensor_data.hpp"
+#include "kiln/store/format/source.hpp"
 
 namespace kiln {
-
-using Metadata = std::map<std::string, std::string>;
 
 /// What a file holds.
 struct TensorFile {
@@ -42,10 +34,18 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
 /// The same with the tensors copied out.
 TensorFile read_safetensors(std::span<const std::byte> bytes, std::string_view file);
 
-/// The bytes of a file, handed to `sink` piece by piece; the same for the same contents: tensors by falling element
-/// size, so that each is aligned, then by name. Throws ArgumentError for a name that is not UTF-8 or is the format's
-/// own "__metadata__".
-void write_safetensors(const TensorFile& file, FunctionRef<void(std::span<const std::byte>)> sink);
+/// The bytes of a file, handed to `sink` piece by piece, one tensor after another; the same for the same contents:
+/// tensors by falling element size, so that each is aligned, then by name. Throws ArgumentError for a name that is not
+/// UTF-8 or is the format's own "__metadata__".
+void write_safetensors(const TensorSource& source, ByteSink sink);
+void write_safetensors(const TensorFile& file, ByteSink sink);
 std::vector<std::byte> write_safetensors(const TensorFile& file);
+
+/// The row of the format's table (kiln/store/format/formats.cpp).
+bool is_safetensors(std::span<const std::byte> bytes);
+TensorSource open_safetensors(const FileBytes& file);
+
+/// The tensors of `file` as they lie there, valid as long as it is.
+TensorSource source_of(const TensorFile& file);
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
 // The safetensors format: a file from its reference implementation, round trips, and a sentence for each damage.
-#include "kiln/store/safetensors.hpp"
+#include "kiln/store/safetensors/safetensors.hpp"
 
 #include <algorithm>
 #include <cstring>

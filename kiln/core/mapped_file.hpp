@@ -1,0 +1,23 @@
+// The contents of a file where the system keeps them: opening one takes microseconds, whatever its size, and only what is
+// looked at is read from the disk.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace kiln {
+
+/// Bytes with a name for sentences, and whoever keeps them there (null: the caller does).
+struct FileBytes {
+  std::span<const std::byte> bytes;
+  std::string name;
+  std::shared_ptr<const void> owner;
+};
+
+/// The whole file; what cannot be mapped (a pipe) is read. A file that is replaced in one step, as Kiln writes, stays as
+/// it was for who has it mapped; one that somebody else shortens meanwhile ends the program with SIGBUS, as any mapped
+/// file does. Throws IoError.
+FileBytes map_file(const std::string& path);
+
+}  // namespace kiln

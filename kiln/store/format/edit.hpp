@@ -1,0 +1,45 @@
+// Other names, fewer tensors, other layouts and element types: each makes a TensorSource of another, and reads nothing.
+#pragma once
+#include <vector>
+
+#include "kiln/store/format/source.hpp"
+
+namespace kiln {
+
+/// Does the whole name fit? '?' is any letter, '*' any letters but dots, '**' any letters: "blocks.*.weight".
+bool matches_glob(std::string_view glob, std::string_view name);
+
+/// What std::regex_replace does to a name: {R"(^module\.)", ""}, {R"(layer(\d+)_)", "layers.$1."}.
+struct Rename {
+  std::string pattern, replacement;
+};
+/// Each rule in its turn, on every name. Throws ArgumentError for a pattern that is none, or where two tensors come to have
+/// one name.
+TensorSource renamed(const TensorSource& source, std::span<const Rename> rules);
+/// gamma and beta, moving_mean and moving_variance, as TensorFlow and older models call what PyTorch and Kiln call weight
+/// and bias, running_mean and running_var.
+std::span<const Rename> norm_names();
+
+/// The tensors below a key, "model" or "state.ema", by their names below it. Throws DataError where there are none.
+TensorSource under(const TensorSource& source, std::string_view key, std::string_view file);
+/// Those that fit one of `only`, if there are any, and none of `except`; globs.
+TensorSource filtered(const TensorSource& source, std::span<const std::string> only,
+                      std::span<const std::string> except);
+
+/// Dimension i of a tensor whose name fits is dimension order[i] of what the file holds. Tensors of another rank stay.
+struct Layout {
+  std::string glob;
+  Dims order;
+};
+/// Throws ArgumentError for an order that is no permutation.
+TensorSource laid_out(const TensorSource& source, const Layout& layout);
+/// The weights of linear layers [in, out], as JAX, TensorFlow and Burn have them, become [out, in], PyTorch's and Kiln's.
+Layout transposed_linear(std::string glob = "**weight");
+/// Of convolutions: [out, height, width, in] becomes [out, in, height, width]; [height, width, in, out] likewise.
+Layout from_ohwi(std::string glob = "**weight");
+Layout from_hwio(std::string glob = "**weight");
+
+/// Floats as `dtype`; integers and booleans stay.
+TensorSource with_floats(const TensorSource& source, DType dtype);
+
+}  // namespace kiln

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/file.hpp"
+#include "kiln/store/gguf/gguf.hpp"
+#include "kiln/store/numpy/numpy.hpp"
+#include "kiln/store/pickle/pytorch.hpp"
+#include "kiln/store/record/record_file.hpp"
+#include "kiln/store/safetensors/safetensors.hpp"
+#include "kiln/store/safetensors/sharded.hpp"
+#include "kiln/store/zip/zip_reader.hpp"
+
+namespace kiln {
+namespace {
+
+template <bool (*kMatches)(std::span<const std::byte>)>
+bool begins(const FileBytes& file) {
+  return kMatches(file.bytes);
+}
+bool is_zip_of_pytorch(const FileBytes& file) { return is_zip(file.bytes) && is_pytorch_zip(file); }
+bool is_zip_of_numpy(const FileBytes& file) { return is_zip(file.bytes) && is_npz(file); }
+
+constexpr std::string_view kSafetensors[] = {".safetensors"}, kRecord[] = {".kiln"}, kGguf[] = {".gguf"},
+                           kPytorch[] = {".pt", ".pth", ".bin"}, kNpy[] = {".npy"}, kNpz[] = {".npz"}, kNone[] = {""};
+
+constexpr Format kFormats[] = {
+    {"kiln record", kRecord, begins<is_record>, open_record, write_record},
+    {"gguf", kGguf, begins<is_gguf>, open_gguf, write_gguf},
+    {"npy", kNpy, begins<is_npy>, open_npy, write_npy},
+    {"safetensors", kSafetensors, begins<is_safetensors>, open_safetensors, write_safetensors},
+    {"npz", kNpz, is_zip_of_numpy, open_npz, write_npz},
+    {"pytorch", kPytorch, is_zip_of_pytorch, open_pytorch, write_pytorch},
+    {"pytorch legacy", kNone, begins<is_pytorch_legacy>, open_pytorch, nullptr},
+};
+
+bool has_extension(const Format& format, std::string_view path) {
+  return std::any_of(format.extensions.begin(), format.extensions.end(),
+                     [&](std::string_view extension) { return !extension.empty() && path.ends_with(extension); });
+}
+
+/// By its contents; or, of what is damaged from the first byte on, by its name, so that its reader says what is wrong.
+const Format& format_of(const FileBytes& file) {
+  for (const Format& format : kFormats)
+    if (format.matches(file)) return format;
+  for (const Format& format : kFormats)
+    if (has_extension(format, file.name) && format.extensions.data() != kPytorch) return format;
+  fail<DataError>(file.name,
+                  ": no file of tensors that Kiln reads: safetensors, Kiln's records, GGUF, NumPy's .npy and "
+                  ".npz, PyTorch's .pt");
+}
+
+}  // namespace
+
+std::span<const Format> formats() { return kFormats; }
+
+const Format& format_for_writing(const std::string& path) {
+  std::string known;
+  for (const Format& format : kFormats) {
+    if (format.write && has_extension(format, path)) return format;
+    if (format.write) known += text(known.empty() ? "" : ", ", format.extensions[0]);
+  }
+  fail<ArgumentError>(shown(path), ": the extension says in which format to write: ", known);
+}
+
+TensorSource open_tensors(const FileBytes& file) {
+  const Format& format = format_of(file);
+  TensorSource source = format.open(file);
+  source.format = format.name;
+  return source;
+}
+
+TensorSource open_tensors(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return open_tensors(only_model_in(path));
+  return is_shard_index(path) ? open_sharded(path) : open_tensors(map_file(path));
+}
+
+void write_tensors(const TensorSource& source, const std::string& path) {
+  const Format& format = format_for_writing(path);
+  write_file_atomically(path, [&](FileReplacement& file) {
+    format.write(source, [&](std::span<const std::byte> piece) { file.write(piece); });
+  });
+}
+
+}  // namespace kiln

@@ -1,0 +1,89 @@
+#include <charconv>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/store/format/byte_reader.hpp"
+#include "kiln/store/gguf/blocks.hpp"
+#include "kiln/store/gguf/gguf.hpp"
+#include "kiln/store/utf8.hpp"
+
+namespace kiln {
+namespace {
+
+constexpr std::uint64_t kAlignment = 32;
+constexpr std::uint32_t kVersion = 3, kBool = 7, kString = 8, kI64 = 11, kF64 = 12;
+constexpr int kMostDims = 4;  // of ggml
+
+std::uint64_t aligned(std::uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+void append_string(std::string& out, std::string_view text) {
+  require<ArgumentError>(is_utf8(text), "write_gguf: '", shown(text), "' is not UTF-8");
+  append_number(out, static_cast<std::uint64_t>(text.size()));
+  out += text;
+}
+
+/// Does the whole text read as a T? Not where it begins as no number does: "nan", "007".
+template <class T>
+bool read_number(std::string_view text, T& number) {
+  const std::string_view digits = text.substr(text.starts_with('-'));
+  if (digits.empty() || digits[0] < '0' || digits[0] > '9') return false;
+  if (digits.size() > 1 && digits[0] == '0' && digits[1] != '.') return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+void append_value(std::string& out, std::string_view text) {
+  std::int64_t whole = 0;
+  double real = 0;
+  if (text == "true" || text == "false") {
+    append_number(out, kBool);
+    append_number(out, static_cast<std::uint8_t>(text == "true"));
+  } else if (read_number(text, whole)) {
+    append_number(out, kI64);
+    append_number(out, whole);
+  } else if (read_number(text, real)) {
+    append_number(out, kF64);
+    append_number(out, real);
+  } else {
+    append_number(out, kString);
+    append_string(out, text);
+  }
+}
+
+}  // namespace
+
+void write_gguf(const TensorSource& source, ByteSink sink) {
+  Metadata metadata = source.metadata;
+  metadata.erase("general.alignment");  // ours is the usual one
+  metadata.erase("general.file_type");  // of quantised weights, which these are not
+  std::string header = "GGUF";
+  append_number(header, kVersion);
+  append_number(header, static_cast<std::uint64_t>(source.tensors.size()));
+  append_number(header, static_cast<std::uint64_t>(metadata.size()));
+  for (const auto& [key, value] : metadata) {
+    append_string(header, key);
+    append_value(header, value);
+  }
+  std::uint64_t place = 0;
+  for (const auto& [name, tensor] : source.tensors) {
+    const gguf::Encoding* const encoding = gguf::plain_encoding(tensor.dtype);
+    require<ArgumentError>(encoding != nullptr, "write_gguf: tensor '", shown(name), "': GGUF has no ", tensor.dtype);
+    require<ArgumentError>(tensor.shape.size() <= kMostDims, "write_gguf: tensor '", shown(name), "': shape ",
+                           tensor.shape, " has more than ", kMostDims, " dimensions");
+    append_string(header, name);
+    append_number(header, static_cast<std::uint32_t>(tensor.shape.size()));
+    for (int i = tensor.shape.size(); i-- > 0;) append_number(header, tensor.shape[i]);
+    append_number(header, encoding->id);
+    append_number(header, place);
+    place += aligned(static_cast<std::uint64_t>(numel(tensor.shape)) * size_of(tensor.dtype));
+  }
+  header.resize(aligned(header.size()), '\0');
+  sink(std::as_bytes(std::span(header)));
+  for (const auto& [name, tensor] : source.tensors) {
+    const TensorData data = tensor.read();
+    sink(data.bytes());
+    const std::string padding(aligned(data.bytes().size()) - data.bytes().size(), '\0');
+    sink(std::as_bytes(std::span(padding)));
+  }
+}
+
+}  // namespace kiln

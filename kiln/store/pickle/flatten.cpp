@@ -1,0 +1,81 @@
+#include "kiln/store/pickle/flatten.hpp"
+
+#include "kiln/core/error/shown.hpp"
+
+namespace kiln::pickle {
+namespace {
+
+// A pickle may hold itself, or a list twice that holds a list twice that ...
+constexpr int kDeepest = 64;
+constexpr std::size_t kMostParts = 4'000'000, kMostText = std::size_t{1} << 28;
+
+class Flattener {
+ public:
+  Flattener(std::string_view file, Metadata& metadata, FunctionRef<void(const std::string&, const Tensor&)> tensor)
+      : file_(file), metadata_(metadata), tensor_(tensor) {}
+
+  void visit(const Value& value, const std::string& path, int depth) {
+    count(path, depth);
+    if (const auto* const tensor = value.as<Tensor>()) return tensor_(path, *tensor);
+    if (const auto* const dict = value.as<Dict>()) {
+      for (const auto& [key, entry] : *dict) visit(*entry, joined(path, scalar(*key)), depth + 1);
+      return;
+    }
+    const auto* const list = value.as<List>();
+    if (list && !is_plain(*list)) {
+      for (std::size_t i = 0; i < list->size(); ++i) visit(*(*list)[i], joined(path, text(i)), depth + 1);
+      return;
+    }
+    std::string said = list ? plain_list(*list) : scalar(value);
+    text_ += said.size();
+    if (!value.as<std::nullptr_t>()) metadata_.insert_or_assign(path, std::move(said));
+  }
+
+ private:
+  void count(const std::string& path, int depth) {
+    require<DataError>(depth <= kDeepest, file_, ": pickle: nested more than ", kDeepest, " deep, or in itself");
+    text_ += path.size();
+    require<DataError>(++parts_ <= kMostParts && text_ <= kMostText, file_, ": pickle: more than ", kMostParts,
+                       " parts");
+  }
+  static std::string joined(const std::string& path, const std::string& name) {
+    return path.empty() || name.empty() ? path + name : text(path, '.', name);
+  }
+  static bool is_plain(const List& list) {
+    for (const Value* entry : list)
+      if (entry->as<List>() || entry->as<Dict>() || entry->as<Tensor>()) return false;
+    return true;
+  }
+  std::string plain_list(const List& list) {
+    std::string out = "[";
+    for (const Value* entry : list) {
+      if (out.size() > 1) out += ", ";
+      out += scalar(*entry);
+      require<DataError>(text_ + out.size() <= kMostText, file_, ": pickle: too much text");
+    }
+    return out + "]";
+  }
+  std::string scalar(const Value& value) {
+    if (const auto* const flag = value.as<bool>()) return text(*flag);
+    if (const auto* const number = value.as<std::int64_t>()) return text(*number);
+    if (const auto* const number = value.as<double>()) return text(*number);
+    if (const auto* const words = value.as<Text>()) return std::string(words->text);
+    if (const auto* const global = value.as<Global>()) return text(global->module, '.', global->name);
+    if (value.as<std::nullptr_t>()) return "None";
+    return value.as<Long>() ? "a large number" : "a storage";
+  }
+
+  std::string_view file_;
+  Metadata& metadata_;
+  FunctionRef<void(const std::string&, const Tensor&)> tensor_;
+  std::size_t parts_ = 0, text_ = 0;
+};
+
+}  // namespace
+
+void flatten(const Value& value, std::string_view file, Metadata& metadata,
+             FunctionRef<void(const std::string&, const Tensor&)> tensor) {
+  Flattener(file, metadata, tensor).visit(value, {}, 0);
+}
+
+}  // namespace kiln::pickle

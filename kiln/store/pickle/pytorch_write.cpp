@@ -1,0 +1,107 @@
+#include <array>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/store/format/byte_reader.hpp"
+#include "kiln/store/pickle/opcodes.hpp"
+#include "kiln/store/pickle/pytorch.hpp"
+#include "kiln/store/utf8.hpp"
+#include "kiln/store/zip/zip_writer.hpp"
+
+namespace kiln {
+namespace {
+
+using pickle::Op;
+
+constexpr std::string_view kFolder = "archive/";
+// In the order of DType; PyTorch has no storages of wide unsigned integers.
+constexpr std::array<std::string_view, kDTypeCount> kStorages = {"DoubleStorage",
+                                                                 "FloatStorage",
+                                                                 "HalfStorage",
+                                                                 "BFloat16Storage",
+                                                                 "LongStorage",
+                                                                 "IntStorage",
+                                                                 "ShortStorage",
+                                                                 "CharStorage",
+                                                                 "",
+                                                                 "",
+                                                                 "",
+                                                                 "ByteStorage",
+                                                                 "BoolStorage"};
+
+/// A pickle of protocol 2.
+class Pickler {
+ public:
+  Pickler& op(Op code) {
+    out_ += static_cast<char>(code);
+    return *this;
+  }
+  Pickler& string(std::string_view text) {
+    op(Op::BinUnicode);
+    append_number(out_, static_cast<std::uint32_t>(text.size()));
+    out_ += text;
+    return *this;
+  }
+  Pickler& number(std::int64_t value) {
+    op(Op::Long1);
+    append_number(out_, std::uint8_t{8});
+    append_number(out_, value);
+    return *this;
+  }
+  Pickler& global(std::string_view module, std::string_view name) {
+    op(Op::Global);
+    out_ += text(module, '\n', name, '\n');
+    return *this;
+  }
+  Pickler& tuple(const Dims& numbers) {
+    op(Op::Mark);
+    for (const std::int64_t value : numbers) number(value);
+    return op(Op::Tuple);
+  }
+  Pickler& protocol() {
+    op(Op::Proto);
+    out_ += '\x02';
+    return *this;
+  }
+  const std::string& bytes() const { return out_; }
+
+ private:
+  std::string out_;
+};
+
+void append_tensor(Pickler& out, const std::string& name, const StoredTensor& tensor, std::size_t key) {
+  const std::string_view storage = kStorages[static_cast<std::size_t>(tensor.dtype)];
+  require<ArgumentError>(is_utf8(name), "write_pytorch: the tensor name '", shown(name), "' is not UTF-8");
+  require<ArgumentError>(!storage.empty(), "write_pytorch: tensor '", shown(name), "': PyTorch has no storage of ",
+                         tensor.dtype);
+  out.string(name).global("torch._utils", "_rebuild_tensor_v2").op(Op::Mark);
+  out.op(Op::Mark)
+      .string("storage")
+      .global("torch", storage)
+      .string(text(key))
+      .string("cpu")
+      .number(numel(tensor.shape));
+  out.op(Op::Tuple).op(Op::BinPersId).number(0).tuple(tensor.shape).tuple(contiguous_strides(tensor.shape));
+  out.op(Op::NewFalse).global("collections", "OrderedDict").op(Op::EmptyTuple).op(Op::Reduce);
+  out.op(Op::Tuple).op(Op::Reduce);
+}
+
+}  // namespace
+
+void write_pytorch(const TensorSource& source, ByteSink sink) {
+  Pickler out;
+  out.protocol().op(Op::EmptyDict).op(Op::Mark);
+  for (std::size_t key = 0; const auto& [name, tensor] : source.tensors) append_tensor(out, name, tensor, key++);
+  out.op(Op::SetItems).op(Op::Stop);
+
+  ZipWriter zip(sink);
+  zip.add(text(kFolder, "data.pkl"), out.bytes());
+  zip.add(text(kFolder, "byteorder"), "little");
+  for (std::size_t key = 0; const auto& [name, tensor] : source.tensors) {
+    const TensorData data = tensor.read();
+    zip.add(text(kFolder, "data/", key++), data.bytes());
+  }
+  zip.add(text(kFolder, "version"), "3\n");
+  zip.finish();
+}
+
+}  // namespace kiln

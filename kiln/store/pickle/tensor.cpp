@@ -1,0 +1,171 @@
+#include "kiln/store/pickle/tensor.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/text.hpp"
+
+namespace kiln::pickle {
+namespace {
+
+struct NamedType {
+  std::string_view name;
+  DType dtype;
+};
+constexpr NamedType kStorages[] = {{"DoubleStorage", DType::F64}, {"FloatStorage", DType::F32},
+                                   {"HalfStorage", DType::F16},   {"BFloat16Storage", DType::BF16},
+                                   {"LongStorage", DType::I64},   {"IntStorage", DType::I32},
+                                   {"ShortStorage", DType::I16},  {"CharStorage", DType::I8},
+                                   {"ByteStorage", DType::U8},    {"BoolStorage", DType::Bool}};
+constexpr NamedType kTypes[] = {
+    {"float64", DType::F64}, {"double", DType::F64}, {"float32", DType::F32},   {"float", DType::F32},
+    {"float16", DType::F16}, {"half", DType::F16},   {"bfloat16", DType::BF16}, {"int64", DType::I64},
+    {"long", DType::I64},    {"int32", DType::I32},  {"int", DType::I32},       {"int16", DType::I16},
+    {"short", DType::I16},   {"int8", DType::I8},    {"uint64", DType::U64},    {"uint32", DType::U32},
+    {"uint16", DType::U16},  {"uint8", DType::U8},   {"bool", DType::Bool}};
+
+const NamedType* find(std::span<const NamedType> table, std::string_view name) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const NamedType& row) { return row.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+bool is_untyped(const Global& global) { return global.module == "torch.storage" && global.name == "UntypedStorage"; }
+
+bool read_dims(const Value& value, Dims& dims) {
+  const List* const list = value.as<List>();
+  if (!list || list->size() > kMaxRank) return false;
+  for (const Value* entry : *list) {
+    const auto* const number = entry->as<std::int64_t>();
+    if (!number || *number < 0) return false;
+    dims.push_back(*number);
+  }
+  return true;
+}
+
+/// The last element that a tensor shows lies in its storage, and it is not shown over and over beyond reason.
+Complaint check_extent(const Tensor& tensor) {
+  constexpr std::int64_t kMostRepeats = 1024;
+  const auto size = static_cast<std::int64_t>(size_of(tensor.dtype));
+  const std::int64_t count = tensor.storage.typed ? tensor.storage.count : tensor.storage.count / size;
+  if (tensor.storage.typed && tensor.storage.dtype != tensor.dtype) return "a tensor of another type than its storage";
+  std::int64_t last = tensor.offset, elements = 1;
+  bool overflow = tensor.offset < 0, empty = false;
+  for (int i = 0; i < tensor.shape.size(); ++i) {
+    std::int64_t step = 0;
+    empty |= tensor.shape[i] == 0;
+    const std::int64_t steps = std::max<std::int64_t>(tensor.shape[i], 1) - 1;
+    overflow |= __builtin_mul_overflow(steps, tensor.strides[i], &step) || __builtin_add_overflow(last, step, &last) ||
+                __builtin_mul_overflow(elements, steps + 1, &elements);
+  }
+  if (overflow || (!empty && (last >= count || elements / kMostRepeats > count)))
+    return text("a tensor of shape ", tensor.shape, " and strides ", tensor.strides, " from element ", tensor.offset,
+                " on goes beyond its storage of ", count, " elements");
+  if (elements > INT64_MAX / size) return text("a tensor of shape ", tensor.shape, " is over 2^63 - 1 bytes");
+  return {};
+}
+
+/// (storage, offset, size, stride, requires_grad, hooks); the untyped storage's function has the type behind these.
+Complaint rebuild(const List& arguments, bool names_type, Value& result) {
+  Tensor tensor;
+  const auto* const storage = arguments.size() > (names_type ? 6 : 3) ? arguments[0]->as<StorageRef>() : nullptr;
+  const auto* const offset = storage ? arguments[1]->as<std::int64_t>() : nullptr;
+  if (!offset || !read_dims(*arguments[2], tensor.shape) || !read_dims(*arguments[3], tensor.strides) ||
+      tensor.shape.size() != tensor.strides.size())
+    return "a tensor is not described by storage, offset, sizes and strides";
+  tensor.storage = *storage;
+  tensor.offset = *offset;
+  tensor.dtype = storage->dtype;
+  if (names_type) {
+    const auto* const global = arguments[6]->as<Global>();
+    const NamedType* const type = global ? find(kTypes, global->name) : nullptr;
+    if (!type) return "a tensor of an element type that Kiln does not have";
+    tensor.dtype = type->dtype;
+  }
+  result.is = tensor;
+  return check_extent(tensor);
+}
+
+Complaint new_dict(const List& arguments, Value& result) {
+  result.is = Dict();
+  if (arguments.empty()) return {};
+  const List* const pairs = arguments[0]->as<List>();
+  if (arguments.size() > 1 || !pairs) return "a dict of something else than pairs";
+  Dict dict;
+  for (const Value* pair : *pairs) {
+    const List* const both = pair->as<List>();
+    if (!both || both->size() != 2) return "a dict of something else than pairs";
+    dict.emplace_back((*both)[0], (*both)[1]);
+  }
+  result.is = std::move(dict);
+  return {};
+}
+
+Complaint first_argument(const List& arguments, Value& result) {
+  if (arguments.empty()) return "a call without arguments";
+  result = *arguments[0];
+  return {};
+}
+
+using Call = Complaint (*)(const List&, Value&);
+struct Function {
+  std::string_view module, name;
+  Call call;
+};
+constexpr Function kFunctions[] = {
+    {"collections", "OrderedDict", new_dict},
+    {"torch._utils", "_rebuild_tensor",
+     [](const List& arguments, Value& result) { return rebuild(arguments, false, result); }},
+    {"torch._utils", "_rebuild_tensor_v2",
+     [](const List& arguments, Value& result) { return rebuild(arguments, false, result); }},
+    {"torch._utils", "_rebuild_tensor_v3",
+     [](const List& arguments, Value& result) { return rebuild(arguments, true, result); }},
+    // A parameter is its tensor.
+    {"torch._utils", "_rebuild_parameter", first_argument},
+    {"torch._utils", "_rebuild_parameter_with_state", first_argument},
+    {"_codecs", "encode", first_argument},  // bytes, in protocol 2
+    {"torch", "Size", first_argument},
+    {"torch", "device", first_argument},
+    {"builtins", "set", first_argument},
+    {"__builtin__", "set", first_argument},
+};
+
+const Function* find_function(const Global& global) {
+  for (const Function& function : kFunctions)
+    if (function.module == global.module && function.name == global.name) return &function;
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_known(const Global& global) {
+  return find_function(global) || is_untyped(global) ||
+         (global.module == "torch" && (find(kStorages, global.name) || find(kTypes, global.name)));
+}
+
+Complaint read_storage(const Value& id, StorageRef& storage) {
+  constexpr auto kWrong = "a persistent id that is no storage of tensors";
+  const List* const parts = id.as<List>();
+  if (!parts || parts->size() < 5 || !(*parts)[0]->as<Text>() || (*parts)[0]->as<Text>()->text != "storage")
+    return kWrong;
+  const auto* const type = (*parts)[1]->as<Global>();
+  const auto* const key = (*parts)[2]->as<Text>();
+  const auto* const count = (*parts)[4]->as<std::int64_t>();
+  if (!type || !key || !count || *count < 0) return kWrong;
+  if (parts->size() > 5 && !(*parts)[5]->as<std::nullptr_t>()) return "a storage that is a view of another";
+  storage = {.key = key->text, .typed = !is_untyped(*type), .dtype = DType::U8, .count = *count};
+  if (!storage.typed) return {};
+  const NamedType* const named = type->module == "torch" ? find(kStorages, type->name) : nullptr;
+  if (!named) return text("a storage of type ", shown(type->name), ", which Kiln does not have");
+  storage.dtype = named->dtype;
+  return {};
+}
+
+Complaint call(const Global& global, const List& arguments, Value& result) {
+  const Function* const function = find_function(global);
+  if (!function)
+    return text("REDUCE calls ", shown(global.module), '.', shown(global.name), ", which is no function here");
+  return function->call(arguments, result);
+}
+
+}  // namespace kiln::pickle

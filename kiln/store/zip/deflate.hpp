@@ -1,0 +1,20 @@
+// Raw deflate (RFC 1951) and CRC-32, of pieces in memory.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace kiln {
+
+/// Deflate cannot expand further than this: 258 bytes out of two bits.
+inline constexpr std::uint64_t kMostInflation = 1032;
+
+/// `size` bytes, neither more nor fewer. Throws DataError naming `what`; memory grows with what really comes out.
+std::vector<std::byte> inflate(std::span<const std::byte> bytes, std::uint64_t size, std::string_view what);
+std::vector<std::byte> deflate(std::span<const std::byte> bytes);
+/// Of `bytes` behind others whose checksum is `before`.
+std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+}  // namespace kiln
