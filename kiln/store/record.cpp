@@ -7,7 +7,7 @@ namespace kiln::detail {
 namespace {
 
 /// Empty where the tensor can become the part; otherwise what keeps it from that.
-std::string misfit(const RecordPart& part, const TensorView& tensor, std::string_view owner) {
+std::string misfit(const RecordPart& part, const StoredTensor& tensor, std::string_view owner) {
   if (tensor.shape != part.value.shape())
     return text("tensor '", shown(part.name), "' has shape ", tensor.shape, ", the ", owner, " expects ",
                 part.value.shape());
@@ -16,7 +16,7 @@ std::string misfit(const RecordPart& part, const TensorView& tensor, std::string
   return {};
 }
 
-std::vector<std::string_view> unexpected_names(const TensorFileView& record, const std::vector<RecordPart>& parts) {
+std::vector<std::string_view> unexpected_names(const TensorSource& record, const std::vector<RecordPart>& parts) {
   std::map<std::string_view, bool> expected;
   for (const RecordPart& part : parts) expected.emplace(part.name, true);
   std::vector<std::string_view> names;
@@ -25,44 +25,93 @@ std::vector<std::string_view> unexpected_names(const TensorFileView& record, con
   return names;
 }
 
-std::vector<std::string> misfits(const TensorFileView& record, const std::vector<RecordPart>& parts,
-                                 std::string_view owner, const LoadOptions& options) {
+/// What is not allowed of `report`, in the order of the parts.
+std::vector<std::string> compare(const TensorSource& record, const std::vector<RecordPart>& parts,
+                                 std::string_view owner, const LoadOptions& options, LoadReport& report) {
   const std::vector<std::string_view> unexpected = unexpected_names(record, parts);
   std::vector<std::string> problems;
   for (const RecordPart& part : parts) {
     const auto found = record.tensors.find(part.name);
     if (found == record.tensors.end()) {
-      problems.push_back(text("'", shown(part.name), "' is missing", did_you_mean(part.name, unexpected)));
+      report.missing.push_back(text("'", shown(part.name), "' is missing", did_you_mean(part.name, unexpected)));
+      if (!options.allow_missing) problems.push_back(report.missing.back());
     } else if (std::string problem = misfit(part, found->second, owner); !problem.empty()) {
-      problems.push_back(std::move(problem));
+      if (!options.allow_mismatched) problems.push_back(problem);
+      report.mismatched.push_back(std::move(problem));
+    } else {
+      report.loaded.push_back(part.name);
     }
   }
-  if (options.allow_unexpected) return problems;
-  for (const auto name : unexpected)
-    problems.push_back(text("'", shown(name), "' is unexpected, the ", owner, " has none"));
+  for (const auto name : unexpected) {
+    report.unused.emplace_back(name);
+    if (!options.allow_unexpected)
+      problems.push_back(text("'", shown(name), "' is unexpected, the ", owner, " has none"));
+  }
   return problems;
 }
 
-Value taken_over(const TensorView& tensor, const Value& expected) {
-  TensorData data(tensor.shape, tensor.dtype, {tensor.bytes.begin(), tensor.bytes.end()});
-  if (expected.is_scalar()) return Value(data.to_vector<std::int64_t>()[0]);
-  return from_data(tensor.dtype == expected.dtype() ? std::move(data) : data.to(expected.dtype()), expected.device());
+Value taken_over(TensorData data, const Value& expected, FloatPolicy floats) {
+  if (expected.is_scalar()) {
+    if (expected.scalar().kind() == Kind::Float) return Value(data.at(0));
+    return Value(data.to_vector<std::int64_t>()[0]);
+  }
+  const bool as_it_is = data.dtype() == expected.dtype() || (floats == FloatPolicy::AsFile && is_float(data.dtype()));
+  return from_data(as_it_is ? std::move(data) : data.to(expected.dtype()), expected.device());
+}
+
+/// "NaN", "an infinity" or nothing: of the first `count` elements, all of them where that is below 0.
+std::string_view not_finite(const TensorData& data, std::int64_t count) {
+  if (count < 0 || count > data.numel()) count = data.numel();
+  std::string_view found;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double element = data.at(i);
+    if (element != element) return "NaN";
+    if (element - element != 0) found = "an infinity";
+  }
+  return found;
 }
 
 }  // namespace
 
-Values fit(const TensorFileView& record, const std::vector<RecordPart>& parts, std::string_view owner,
+Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
            std::string_view file, const LoadOptions& options) {
-  const std::vector<std::string> problems = misfits(record, parts, owner, options);
+  Fitted fitted;
+  const std::vector<std::string> problems = compare(record, parts, owner, options, fitted.report);
   if (problems.size() == 1) fail<LoadError>(file, ": ", problems[0]);
   if (!problems.empty()) {
     std::string list;
     for (const std::string& problem : problems) list += "\n  " + problem;
     fail<LoadError>(file, ": does not fit the ", owner, ":", list);
   }
-  Values values;
-  for (const RecordPart& part : parts) values.push_back(taken_over(record.tensors.at(part.name), part.value));
-  return values;
+  for (const RecordPart& part : parts) {
+    Value& value = fitted.values.emplace_back();
+    const auto found = record.tensors.find(part.name);
+    if (found == record.tensors.end() || !misfit(part, found->second, owner).empty()) continue;
+    TensorData data = found->second.read();
+    if (is_float(data.dtype()))
+      if (const auto what = not_finite(data, options.look_at); !what.empty())
+        fitted.report.warnings.push_back(text("tensor '", shown(part.name), "' holds ", what));
+    value = taken_over(std::move(data), part.value, options.floats);
+  }
+  return fitted;
+}
+
+TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& metadata) {
+  TensorSource source{.tensors = {}, .metadata = metadata};
+  for (const RecordPart& part : parts) {
+    const auto bytes = part.value.numel() * static_cast<std::int64_t>(size_of(part.value.dtype()));
+    source.tensors.emplace(part.name, StoredTensor{.shape = part.value.shape(), .dtype = part.value.dtype(),
+                                                   .stored_bytes = bytes,
+                                                   .read = [value = part.value] { return value.data(); }});
+  }
+  return source;
+}
+
+TensorSource source_of(const TensorFileView& view) {
+  TensorSource source{.tensors = {}, .metadata = view.metadata};
+  for (const auto& [name, tensor] : view.tensors)
+    source.tensors.emplace(name, stored(FileBytes{tensor.bytes, {}, nullptr}, 0, tensor.shape, tensor.dtype));
+  return source;
 }
 
 TensorFile to_tensor_file(const std::vector<RecordPart>& parts, const Metadata& metadata) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kiln/nn/module.hpp"
+#include "kiln/store/load/options.hpp"
 #include "kiln/store/safetensors/safetensors.hpp"
 
 namespace kiln {
@@ -15,18 +16,14 @@ struct RecordPart {
   Value value;
 };
 
-/// An object with a state that is no module: an optimizer. visit_state(f) calls f(name, part) for each Value or
-/// std::int64_t of it.
+/// An object with a state that is no module: an optimizer. visit_state(f) calls f(name, part) for each Value or number of
+/// it.
 template <class T>
 concept Stateful = requires(T& object) { object.visit_state([](const std::string&, auto&) {}); };
 
 /// What save() and load() take.
 template <class T>
 concept Recordable = Stateful<T> || Module<T>;
-
-struct LoadOptions {
-  bool allow_unexpected = false;  // the record may hold tensors that the object has none of
-};
 
 namespace detail {
 
@@ -43,9 +40,32 @@ std::vector<RecordPart> parts_of(const T& object) {
   return parts;
 }
 
-/// The contents of `record` for each of `parts`, on its device and in its element type.
-Values fit(const TensorFileView& record, const std::vector<RecordPart>& parts, std::string_view owner,
+/// What becomes of each of `parts`, on its device; empty where it stays as it is.
+struct Fitted {
+  Values values;
+  LoadReport report;
+};
+Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
            std::string_view file, const LoadOptions& options);
+
+/// `fitted`, in the order in which the parts were visited, into these.
+template <class T>
+void take_over(T& object, const Fitted& fitted) {
+  auto next = fitted.values.begin();
+  visit_parts(object, [&]<class P>(const std::string&, P& part) {
+    const Value& value = *next++;
+    if (value.empty()) return;
+    if constexpr (std::is_arithmetic_v<P>) part = value.scalar().template to<P>();
+    else part = value;
+  });
+}
+
+template <class T>
+constexpr std::string_view kOwner = Stateful<T> ? "optimizer" : "module";
+
+/// The object's parts, each read from its device when it is asked for.
+TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& metadata);
+TensorSource source_of(const TensorFileView& view);
 
 TensorFile to_tensor_file(const std::vector<RecordPart>& parts, const Metadata& metadata);
 
@@ -60,17 +80,12 @@ TensorFile record_of(const T& object, const Metadata& metadata = {}) {
 /// The object with the contents of `record`; parameters become fresh leaves. The object says which element types it
 /// computes in: a float tensor of the record is converted to the float type of the object's (float32 from float16 and
 /// bfloat16 exactly, the other way rounding), but no float becomes an integer nor the reverse.
-/// Throws one LoadError that names every tensor that is missing, unexpected, of another shape or another kind; its
-/// sentence begins with `file`.
+/// Throws one LoadError that names every tensor that is missing, unexpected, of another shape or another kind, unless
+/// `options` allow that; its sentence begins with `file`.
 template <Recordable T>
 T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
-  const std::string_view owner = Stateful<T> ? "optimizer" : "module";
-  const Values values = detail::fit(record, detail::parts_of(object), owner, file, options);
-  auto next = values.begin();
-  detail::visit_parts(object, [&]<class P>(const std::string&, P& part) {
-    if constexpr (std::same_as<P, std::int64_t>) part = (next++)->scalar().template to<std::int64_t>();
-    else part = *next++;
-  });
+  const auto fitted = detail::fit(detail::source_of(record), detail::parts_of(object), detail::kOwner<T>, file, options);
+  detail::take_over(object, fitted);
   return object;
 }
 

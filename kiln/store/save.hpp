@@ -1,5 +1,7 @@
-// Models and optimizers to and from safetensors files. A file is replaced in one step: whatever goes wrong while it is
-// written, the old one survives.
+// Models and optimizers to and from files. A file is replaced in one step: whatever goes wrong while it is written, the
+// old one survives. save() writes the format that the extension names (safetensors where it names none), one tensor after
+// another; load() reads any format, PyTorch's .pt among them, and lends tensors from the mapped file: a model on the
+// processor is loaded without a copy.
 #pragma once
 #include <string>
 #include <utility>
@@ -14,28 +16,43 @@ void save_tensors(const TensorFile& file, const std::string& path);
 TensorFile load_tensors(const std::string& path);
 Metadata load_metadata(const std::string& path);
 
-/// save(model, "model.safetensors", {{"epoch", "3"}}); optimizers likewise. Throws IoError.
-template <Recordable T>
-void save(const T& object, const std::string& path, const Metadata& metadata = {}) {
-  save_tensors(record_of(object, metadata), path);
-}
-
 namespace detail {
 
-/// The bytes of a file and what they hold.
+void save_source(const TensorSource& source, const std::string& path);
+/// The bytes of a safetensors file and what they hold.
 struct OpenRecord {
   explicit OpenRecord(const std::string& path);
-  std::vector<std::byte> bytes;
+  FileBytes file;
   TensorFileView view;
 };
+/// Says on the standard error stream what nobody reads in a report.
+void warn(const LoadReport& report, std::string_view file);
 
 }  // namespace detail
 
+/// save(model, "model.safetensors", {{"epoch", "3"}}); optimizers likewise. Throws IoError.
+template <Recordable T>
+void save(const T& object, const std::string& path, const Metadata& metadata = {}) {
+  detail::save_source(detail::source_of(detail::parts_of(object), metadata), path);
+}
+
+/// Takes over what the file holds: load(model, "resnet18.pth", {.under = "state_dict", .allow_unexpected = true}). See
+/// from_record() for what is converted, LoadOptions for the rest. Throws IoError, DataError, or a LoadError that names every
+/// misfit; the object is as before then.
+template <Recordable T>
+LoadReport load(T& object, const std::string& path, const LoadOptions& options = {}) {
+  const TensorSource source = edited(open_tensors(path), options, path);
+  const auto fitted = detail::fit(source, detail::parts_of(object), detail::kOwner<T>, path, options);
+  detail::take_over(object, fitted);
+  return fitted.report;
+}
+
 /// The model or optimizer with the contents of the file: auto model = load("model.safetensors", config.init(device)).
-/// See from_record() for what is converted. Throws IoError, DataError, or a LoadError that names every misfit.
+/// Warnings go to the standard error stream.
 template <Recordable T>
 T load(const std::string& path, T object, const LoadOptions& options = {}) {
-  return from_record(detail::OpenRecord(path).view, std::move(object), path, options);
+  detail::warn(load(object, path, options), path);
+  return object;
 }
 
 }  // namespace kiln

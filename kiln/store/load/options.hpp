@@ -1,0 +1,49 @@
+// How a file becomes a model that was not saved from it, and what came of that.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "kiln/store/format/edit.hpp"
+
+namespace kiln {
+
+/// Which element type a loaded float tensor has: the object's, or the file's.
+enum class FloatPolicy : std::uint8_t { AsObject, AsFile };
+
+struct LoadOptions {
+  bool allow_unexpected = false;  // the file may hold tensors that the object has none of
+  bool allow_missing = false;     // what the file lacks stays as it is in the object
+  bool allow_mismatched = false;  // likewise what has another shape or kind there
+  FloatPolicy floats = FloatPolicy::AsObject;
+
+  // What is done to the file's tensors before they are compared with the object's, in this order.
+  std::string under = {};              // only those below this key, without it: "model", "state_dict"
+  std::vector<Rename> rename = {};     // norm_names() among them
+  std::vector<std::string> only = {};  // globs of names, by then the object's
+  std::vector<std::string> except = {};
+  std::vector<Layout> layouts = {};    // transposed_linear(), from_hwio(), ...
+
+  /// So many elements of each float tensor are looked at: NaN and infinities are warned of. Looking at all (-1) reads a
+  /// mapped file whole.
+  std::int64_t look_at = 1 << 14;
+};
+
+/// What load() has done, name by name.
+struct LoadReport {
+  std::vector<std::string> loaded;      // names of the object's parts
+  std::vector<std::string> missing;     // "'head.weight' is missing (did you mean 'fc.weight'?)"
+  std::vector<std::string> mismatched;  // "tensor 'w' has shape [2, 3], the module expects [2, 4]"
+  std::vector<std::string> unused;      // names in the file, after renaming
+  std::vector<std::string> warnings;    // "tensor 'w' holds NaN"
+
+  /// All that the file and the object had was taken over.
+  bool complete() const { return missing.empty() && mismatched.empty() && unused.empty(); }
+};
+
+/// "61 loaded; 'head.weight' is missing; ...", one line each.
+void append(std::string& out, const LoadReport& report);
+
+/// The file's tensors as `options` want them; for load(). Throws ArgumentError or DataError as kiln/store/format/edit.hpp.
+TensorSource edited(TensorSource source, const LoadOptions& options, std::string_view file);
+
+}  // namespace kiln

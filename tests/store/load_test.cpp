@@ -1,0 +1,164 @@
+// Loading what was not saved from the same model: other formats, names, layouts and types, and parts of models.
+#include <cmath>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "kiln/nn/nn.hpp"
+#include "kiln/optim/optim.hpp"
+#include "kiln/store/save.hpp"
+
+#include "formats/samples.hpp"
+#include "temporary.hpp"
+
+namespace kiln {
+namespace {
+
+struct Model {
+  nn::Conv2d conv;
+  nn::BatchNorm norm;
+  nn::Linear head;
+};
+
+Model make_model(std::int64_t classes = 3) {
+  const Device device = Device::cpu();
+  return {.conv = nn::Conv2dConfig{.in = 2, .out = 4, .kernel = {3}}.init(device),
+          .norm = nn::BatchNormConfig{.channels = 4}.init(device),
+          .head = nn::LinearConfig{.in = 4, .out = classes}.init(device)};
+}
+
+TensorSource source_of(const Model& model) { return detail::source_of(detail::parts_of(model), {}); }
+
+void expect_same(const Model& actual, const Model& expected) {
+  const TensorFile a = record_of(actual), b = record_of(expected);
+  for (const auto& [name, data] : b.tensors) EXPECT_EQ(difference(a.tensors.at(name), data, {0, 0}), "") << name;
+}
+
+class AnyFormat : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(AnyFormat, BringsAModelBackWithoutACopy) {
+  const TemporaryFile file(text("model", GetParam()));
+  const Model model = make_model();
+  save(model, file.path);
+  EXPECT_EQ(open_tensors(file.path).format, format_for_writing(file.path).name);
+  Model loaded = make_model();
+  const std::int64_t uploads = Device::cpu().memory().uploads;
+  const LoadReport report = load(loaded, file.path);
+  EXPECT_EQ(Device::cpu().memory().uploads, uploads);
+  EXPECT_TRUE(report.complete());
+  EXPECT_EQ(report.loaded.size(), 8u);
+  expect_same(loaded, model);
+  std::filesystem::remove(file.path);  // the mapping stays
+  expect_same(loaded, model);
+}
+INSTANTIATE_TEST_SUITE_P(Formats, AnyFormat, testing::Values(".safetensors", ".kiln", ".gguf", ".pt", ".npz"));
+
+TEST(Load, TakesTheDotsAndNamesOfOthersApart) {
+  const TemporaryFile file("theirs.pt");
+  const Model model = make_model();
+  const std::vector<Rename> theirs = {{"^norm.weight", "norm.gamma"},  {"^norm.bias", "norm.beta"},
+                                      {"^head", "module.classifier"},  {"running_", "moving_"},
+                                      {"moving_var", "moving_variance"}, {"^", "state_dict.model."}};
+  TensorSource source = renamed(source_of(model), theirs);
+  source.tensors.emplace("optimizer.step", stored(TensorData({}, DType::I64)));
+  write_tensors(source, file.path);
+  LoadOptions options{.under = "state_dict.model", .rename = {{R"(^module\.classifier\.)", "head."}}};
+  options.rename.insert(options.rename.end(), norm_names().begin(), norm_names().end());
+  Model loaded = make_model();
+  EXPECT_TRUE(load(loaded, file.path, options).complete());
+  expect_same(loaded, model);
+}
+
+TEST(Load, LayoutsOfOtherFrameworksAreTurned) {
+  const TemporaryFile file("theirs.npz");
+  const Model model = make_model();
+  TensorSource source = source_of(model);
+  source = laid_out(source, {"head.weight", {1, 0}});         // [in, out]
+  source = laid_out(source, {"conv.weight", {2, 3, 1, 0}});   // [height, width, in, out]
+  write_tensors(source, file.path);
+  Model loaded = make_model();
+  EXPECT_THROW(load(loaded, file.path), LoadError);
+  load(loaded, file.path, {.layouts = {transposed_linear("head.weight"), from_hwio("conv.weight")}});
+  expect_same(loaded, model);
+}
+
+TEST(Load, APartOfAModelLeavesTheRest) {
+  const TemporaryFile file("model.safetensors");
+  const Model old = make_model(3), fresh = make_model(5);
+  save(old, file.path);
+  Model model = fresh;
+  EXPECT_THROW(load(model, file.path), LoadError);
+  expect_same(model, fresh);
+  const LoadReport report = load(model, file.path, {.allow_missing = true, .except = {"head.*"}});
+  EXPECT_EQ(report.missing, (std::vector<std::string>{"'head.weight' is missing", "'head.bias' is missing"}));
+  EXPECT_EQ(model.conv.weight.to_vector(), old.conv.weight.to_vector());
+  EXPECT_EQ(model.head.weight.to_vector(), fresh.head.weight.to_vector());
+
+  Model other = fresh;
+  const LoadReport mismatched = load(other, file.path, {.allow_mismatched = true});
+  EXPECT_EQ(mismatched.mismatched,
+            (std::vector<std::string>{"tensor 'head.weight' has shape [3, 4], the module expects [5, 4]",
+                                      "tensor 'head.bias' has shape [3], the module expects [5]"}));
+  EXPECT_EQ(other.head.bias.to_vector(), fresh.head.bias.to_vector());
+  EXPECT_EQ(other.norm.weight.to_vector(), old.norm.weight.to_vector());
+}
+
+TEST(Load, SaysAllThatItDid) {
+  const TemporaryFile file("model.safetensors");
+  TensorSource source = renamed(source_of(make_model()), std::vector<Rename>{{"^head", "haed"}});
+  write_tensors(source, file.path);
+  Model model = make_model();
+  const LoadReport report =
+      load(model, file.path, {.allow_unexpected = true, .allow_missing = true});
+  EXPECT_FALSE(report.complete());
+  EXPECT_EQ(text(report), "6 loaded\n"
+                          "'head.weight' is missing (did you mean 'haed.weight'?)\n"
+                          "'head.bias' is missing (did you mean 'haed.bias'?)\n"
+                          "'haed.bias' is in the file and not used\n"
+                          "'haed.weight' is in the file and not used\n");
+}
+
+TEST(Load, WarnsOfNumbersThatAreNone) {
+  const TemporaryFile file("model.safetensors");
+  Model model = make_model();
+  model.norm.bias = nn::Param<1>(Tensor<1>::of({1, NAN, 3, 4}, Device::cpu()));
+  model.head.bias = nn::Param<1>(Tensor<1>::of({1, 2, INFINITY}, Device::cpu()));
+  save(model, file.path);
+  const std::vector<std::string> warnings = {"tensor 'norm.bias' holds NaN", "tensor 'head.bias' holds an infinity"};
+  EXPECT_EQ(load(model, file.path).warnings, warnings);
+  EXPECT_TRUE(load(model, file.path, {.look_at = 1}).warnings.empty());
+  testing::internal::CaptureStderr();
+  load(file.path, make_model());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            text("kiln: ", file.path, ": ", warnings[0], "\nkiln: ", file.path, ": ", warnings[1], "\n"));
+}
+
+TEST(Load, TheFilesFloatsOrTheModels) {
+  const TemporaryFile file("half.kiln");
+  const Model model = make_model();
+  write_tensors(with_floats(source_of(model), DType::BF16), file.path);
+  Model loaded = make_model();
+  load(loaded, file.path);
+  EXPECT_EQ(loaded.conv.weight.dtype(), DType::F32);
+  load(loaded, file.path, {.floats = FloatPolicy::AsFile});
+  EXPECT_EQ(loaded.conv.weight.dtype(), DType::BF16);
+  EXPECT_EQ(loaded.conv.weight.value().data().to(DType::F32).at(5),
+            model.conv.weight.value().data().to(DType::BF16).at(5));
+}
+
+TEST(Load, ADamagedTensorLeavesTheModelAsItWas) {
+  const TemporaryFile file("model.kiln");
+  save(make_model(), file.path);
+  {
+    std::fstream damaged(file.path, std::ios::in | std::ios::out | std::ios::binary);
+    damaged.seekp(64 + 4);
+    damaged.put('\x55');
+  }
+  const Model before = make_model();
+  Model model = before;
+  EXPECT_THROW(load(model, file.path), DataError);
+  expect_same(model, before);
+}
+
+}  // namespace
+}  // namespace kiln
