@@ -13,6 +13,11 @@ void require_trainable(std::string_view function, const std::string& path, const
                          "' was assigned a tensor that is no parameter; write nn::Param(tensor)");
 }
 
+void require_any(std::string_view function, std::int64_t params, std::int64_t trained) {
+  require<AutodiffError>(params > 0, function, ": the model has no parameters");
+  require<AutodiffError>(trained > 0, function, ": all parameters of the model are frozen");
+}
+
 void require_loss(std::string_view function, const Value& loss) {
   require<AutodiffError>(grad_enabled(), function, ": NoGrad is on, so nothing is recorded");
   require<AutodiffError>(loss.tracked(), function, ": the loss does not depend on the model's parameters");

@@ -40,15 +40,18 @@ struct ValueAndGrad {
 namespace nn {
 
 void require_trainable(std::string_view function, const std::string& path, const Value& param);
-/// Throws AutodiffError unless every parameter is tracked and there is one.
+void require_any(std::string_view function, std::int64_t params, std::int64_t trained);
+/// Throws AutodiffError unless every parameter that is not frozen is tracked, and there is one.
 template <Module M>
 void require_trainable(std::string_view function, const M& model) {
-  bool any = false;
+  std::int64_t params = 0, trained = 0;
   visit_params(model, [&](const std::string& path, const auto& param) {
-    any = true;
+    ++params;
+    if (param.is_frozen()) return;
+    ++trained;
     require_trainable(function, path, param.value());
   });
-  require<AutodiffError>(any, function, ": the model has no parameters");
+  require_any(function, params, trained);
 }
 /// Throws AutodiffError where the loss cannot have gradients, or none of the model's parameters took part in it.
 void require_loss(std::string_view function, const Value& loss);
@@ -90,8 +93,9 @@ requires(std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) s
 
 }  // namespace nn
 
-/// Calls f(model), whose result is a loss of rank 0, and differentiates by the model's parameters.
-/// Throws AutodiffError where the model was not made on an autodiff device, or the loss does not depend on it.
+/// Calls f(model), whose result is a loss of rank 0, and differentiates by the model's parameters that are not frozen.
+/// Throws AutodiffError where the model was not made on an autodiff device, or the loss does not depend on it, or all of
+/// it is frozen.
 template <Module M, class F>
 auto value_and_grad(const M& model, F&& f) {
   static_assert(std::is_reference_v<typename nn::TakenAs<std::remove_cvref_t<F>, M>::type>,

@@ -13,31 +13,33 @@ namespace kiln {
 template <class T>
 concept Module = nn::Branch<std::remove_cvref_t<T>>;
 
-/// Calls f(path, param) for each parameter that is present, once if it is in several places; `param` is a Param<D>, const
-/// if the model is. What f leaves there is put into the other places.
+/// Calls f(path, param), or f(place, param), for each parameter that is present, once if it is in several places; `param`
+/// is a Param<D>, or a Param<D, Int> or Param<D, Bool>, const if the model is. What f leaves there is put into the other
+/// places. Frozen ones are visited as well.
 template <class M, class F>
 requires Module<M> void visit_params(M&& model, F&& f) {
-  nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
+  nn::walk(model, [&]<class L>(const nn::Place& place, L& leaf) {
     if constexpr (nn::ParamLike<L>) {
-      if (!leaf.empty()) f(path, leaf);
+      if (!leaf.empty()) nn::call_with_place(f, place, leaf);
     }
   });
 }
 
-/// Calls f(path, buffer) for each buffer that is present.
+/// Calls f(path, buffer), or f(place, buffer), for each buffer that is present.
 template <class M, class F>
 requires Module<M> void visit_buffers(M&& model, F&& f) {
-  nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
+  nn::walk(model, [&]<class L>(const nn::Place& place, L& leaf) {
     if constexpr (nn::BufferLike<L>) {
-      if (!leaf.empty()) f(path, leaf);
+      if (!leaf.empty()) nn::call_with_place(f, place, leaf);
     }
   });
 }
 
-/// The model with each parameter replaced by f(path, value), a Value of the same rank: a fresh leaf.
+/// The model with each parameter replaced by f(path, value), a Value of the same rank and kind: a fresh leaf, or frozen
+/// where the parameter was.
 template <Module M, class F>
 M map_params(M model, F&& f) {
-  visit_params(model, [&]<class P>(const std::string& path, P& param) { param = P(f(path, param.value())); });
+  visit_params(model, [&](const std::string& path, auto& param) { param = param.with_value(f(path, param.value())); });
   return model;
 }
 
@@ -61,18 +63,18 @@ requires Module<M> void visit_tensors(M&& model, F&& f) {
       } else {
         Value value = leaf.value();
         f(path, value);
-        if (value.node() != leaf.value().node()) leaf = L(value);
+        if (value.node() != leaf.value().node()) leaf = nn::with_value(leaf, value);
       }
     }
   });
 }
 
-/// The model with all its tensors on `device`; parameters are leaves there if it is an autodiff device.
+/// The model with all its tensors on `device`; parameters that are not frozen are leaves there if it is an autodiff device.
 template <Module M>
 M to_device(M model, const Device& device) {
   nn::walk(model, [&]<class L>(const std::string&, L& leaf) {
     if constexpr (nn::ParamLike<L> || nn::BufferLike<L>) {
-      if (!leaf.empty()) leaf = L(to_device(leaf.value(), device));
+      if (!leaf.empty()) leaf = nn::with_value(leaf, to_device(leaf.value(), device));
     } else if constexpr (nn::ConstantLike<L>) {
       if (!leaf.empty()) leaf = leaf.to_device(device);
     }

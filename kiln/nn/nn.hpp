@@ -12,6 +12,8 @@
 #include "kiln/nn/lstm.hpp"
 #include "kiln/nn/mode.hpp"
 #include "kiln/nn/module.hpp"
+#include "kiln/nn/module/freeze.hpp"
+#include "kiln/nn/module/selector.hpp"
 #include "kiln/nn/names.hpp"
 #include "kiln/nn/norm.hpp"
 #include "kiln/nn/param.hpp"

@@ -1,17 +1,13 @@
 #include "kiln/nn/summary.hpp"
 
 namespace kiln::nn {
-namespace {
 
-/// 1234567 -> "1,234,567"
 std::string grouped(std::int64_t number) {
   std::string digits = text(number);
   for (auto at = static_cast<std::int64_t>(digits.size()) - 3; at > 0; at -= 3)
     digits.insert(static_cast<std::size_t>(at), 1, ',');
   return digits;
 }
-
-}  // namespace
 
 void Tree::open(std::string_view name, std::string_view type, std::int64_t params) {
   if (!text_.empty()) text_ += '\n';
@@ -28,10 +24,12 @@ void Tree::option(std::string_view name, const std::string& value) {
   text_ += text(", ", name, name.empty() ? "" : " ", value);
 }
 
-void Tree::tensor(std::string_view name, std::string_view role, const Shape& shape) {
+void Tree::tensor(std::string_view name, std::string_view role, const Value& value) {
   text_ += '\n';
   text_.append(static_cast<std::size_t>(2 * depth_), ' ');
-  text_ += text(name, " ", shape, role.empty() ? "" : " ", role);
+  text_ += text(name, " ", value.shape());
+  if (value.dtype() != DType::F32) text_ += text(" ", value.dtype());
+  if (!role.empty()) text_ += text(" ", role);
 }
 
 }  // namespace kiln::nn

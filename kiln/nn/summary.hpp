@@ -12,12 +12,15 @@ concept Printable = requires(std::string& out, const T& value) { append(out, val
 
 namespace nn {
 
+/// 1234567 -> "1,234,567"
+std::string grouped(std::int64_t number);
+
 /// Collects the lines; `Options` are the fields that are neither modules nor tensors.
 class Tree {
  public:
   void open(std::string_view name, std::string_view type, std::int64_t params);
   void option(std::string_view name, const std::string& value);
-  void tensor(std::string_view name, std::string_view role, const Shape& shape);
+  void tensor(std::string_view name, std::string_view role, const Value& value);
   void close() { --depth_; }
   std::string take() && { return std::move(text_ += '\n'); }
 
@@ -25,12 +28,6 @@ class Tree {
   std::string text_;
   int depth_ = 0;
 };
-
-template <class T>
-constexpr std::string_view module_name() {
-  if constexpr (requires { T::kName; }) return T::kName;
-  else return reflect::type_name<T>();
-}
 
 /// Whether a module's part gets a line of its own; options stand behind their module's name.
 template <class T>
@@ -44,7 +41,10 @@ void draw_part(Tree& tree, std::string_view name, const T& part) {
   if constexpr (Branch<T>) {
     draw(tree, name, part);
   } else if constexpr (Part<T>) {
-    if (!part.empty()) tree.tensor(name, BufferLike<T> ? "buffer" : ConstantLike<T> ? "constant" : "", part.shape());
+    if (part.empty()) return;
+    std::string_view role = BufferLike<T> ? "buffer" : ConstantLike<T> ? "constant" : "";
+    if constexpr (ParamLike<T>) role = part.is_frozen() ? "frozen" : "";
+    tree.tensor(name, role, part.value());
   }
 }
 
@@ -54,7 +54,7 @@ void draw(Tree& tree, std::string_view name, const M& module) {
   if constexpr (reflect::OptionalLike<M> || reflect::VariantLike<M> || is_unique_pointer<M>) {
     for_each_child(module, [&](std::string_view, const auto& held) { draw_part(tree, name, held); });
   } else {
-    constexpr bool collects = reflect::ListLike<M> || reflect::TupleLike<M>;
+    constexpr bool collects = reflect::ListLike<M> || reflect::TupleLike<M> || NamesItsParts<M>;
     tree.open(name, collects ? std::string_view() : module_name<M>(), num_params(module));
     for_each_child(module, [&]<class T>(std::string_view child, const T& part) {
       if constexpr (!Part<T> && Printable<T>) tree.option(child, text(part));

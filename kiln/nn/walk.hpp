@@ -15,14 +15,15 @@
 
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/nn/mode.hpp"
+#include "kiln/nn/module/place.hpp"
 #include "kiln/nn/param.hpp"
 
 namespace kiln::nn {
 
 template <class T> inline constexpr bool is_param = false;
-template <int D> inline constexpr bool is_param<Param<D>> = true;
+template <int D, class K> inline constexpr bool is_param<Param<D, K>> = true;
 template <class T> inline constexpr bool is_buffer = false;
-template <int D> inline constexpr bool is_buffer<Buffer<D>> = true;
+template <int D, class K> inline constexpr bool is_buffer<Buffer<D, K>> = true;
 template <class T> inline constexpr bool is_constant = false;
 template <int D, class K> inline constexpr bool is_constant<Tensor<D, K>> = true;
 
@@ -41,6 +42,10 @@ concept Leaf = ParamLike<T> || BufferLike<T> || ConstantLike<T> || std::same_as<
 template <class T>
 concept Layered = requires(T& module) { module.layers(); };
 
+/// A class whose parts have names that are not fields: ByName. It has a for_each_part(f), as for_each_child() calls it.
+template <class T>
+concept NamesItsParts = std::remove_const_t<T>::kNamesItsParts;
+
 template <class T> inline constexpr bool is_unique_pointer = false;
 template <class T, class D> inline constexpr bool is_unique_pointer<std::unique_ptr<T, D>> = true;
 template <class T> inline constexpr bool is_function = false;
@@ -52,7 +57,7 @@ constexpr bool has_parts() {
   const auto is_part = []<class Held>(std::type_identity<Held>) { return Leaf<Held> || has_parts<Held>(); };
   if constexpr (Leaf<T> || reflect::StringLike<T>) {
     return false;
-  } else if constexpr (Layered<T> || reflect::Aggregate<T>) {
+  } else if constexpr (Layered<T> || NamesItsParts<T> || reflect::Aggregate<T>) {
     return true;
   } else if constexpr (reflect::MapLike<T>) {
     return is_part(std::type_identity<typename T::mapped_type>());
@@ -134,12 +139,21 @@ std::string key_name(const Key& key) {
   else return text(key);
 }
 
+/// The leaf with other numbers.
+template <class L>
+L with_value(const L& leaf, const Value& value) {
+  if constexpr (ParamLike<L>) return leaf.with_value(value);
+  else return L(value);
+}
+
 /// Calls f(name, child) for each direct part of a branch. An entry of a list or a tuple is named by its index, one of a
 /// map by its key, in the order of these names; what an optional, a variant or a pointer holds has no name of its own: "".
 template <class M, class F>
 void for_each_child(M& module, F&& f) {
   using T = std::remove_const_t<M>;
-  if constexpr (Layered<M>) {
+  if constexpr (NamesItsParts<M>) {
+    module.for_each_part(f);
+  } else if constexpr (Layered<M>) {
     auto&& layers = module.layers();
     for_each_child(layers, f);
   } else if constexpr (reflect::Aggregate<T>) {
@@ -173,12 +187,6 @@ void for_each_child(M& module, F&& f) {
   }
 }
 
-/// "blocks.0.mlp" + "weight"; an empty name adds nothing.
-inline std::string joined(const std::string& path, std::string_view name) {
-  if (path.empty() || name.empty()) return text(path, name);
-  return text(path, '.', name);
-}
-
 /// The parameters that a walk has met, and where.
 class Met {
  public:
@@ -197,18 +205,29 @@ class Met {
   std::map<const void*, Place> places_;
 };
 
+/// `met` is null where a parameter is to be visited in each of its places.
 template <class M, class F>
-void walk(M& module, F& f, const std::string& path, Met& met) {
+void walk(M& module, F& f, Place& place, Met* met) {
   if constexpr (ParamLike<M>) {
-    if (M* const first = module.identity() ? met.before(module) : nullptr) {
+    if (M* const first = met && module.identity() ? met->before(module) : nullptr) {
       if constexpr (!std::is_const_v<M>) module = *first;
     } else {
-      f(path, module);
+      call_with_place(f, place, module);
     }
   } else if constexpr (Leaf<M>) {
-    f(path, module);
+    call_with_place(f, place, module);
   } else if constexpr (Branch<M>) {
-    for_each_child(module, [&](std::string_view name, auto& child) { walk(child, f, joined(path, name), met); });
+    constexpr bool named = Layered<M> || reflect::Aggregate<std::remove_const_t<M>>;
+    if constexpr (named) place.types.push_back(module_name<std::remove_const_t<M>>());
+    if constexpr (named && requires { f.enter(std::as_const(place), module); }) f.enter(std::as_const(place), module);
+    for_each_child(module, [&](std::string_view name, auto& child) {
+      const std::size_t length = place.path.size();
+      place.path = joined(place.path, name);
+      walk(child, f, place, met);
+      place.path.resize(length);
+    });
+    if constexpr (named && requires { f.leave(std::as_const(place), module); }) f.leave(std::as_const(place), module);
+    if constexpr (named) place.types.pop_back();
   } else {
     static_assert(Checked<std::remove_const_t<M>>::kFits);
   }
@@ -217,10 +236,21 @@ void walk(M& module, F& f, const std::string& path, Met& met) {
 /// Calls f(path, leaf) for each Param, Buffer, constant Tensor and Mode in the module, in order of declaration. Paths
 /// are dotted: "conv1.weight", "blocks.0.mlp.weight". Absent parameters are visited too. One parameter that is in several
 /// places is visited in the first of them; what f leaves there is put into the others.
+///
+/// Where f does not take a path it is given the Place, which knows the types of the modules around the leaf as well. If it
+/// has enter(place, module) and leave(place, module), these are called around the parts of each struct and Sequential.
 template <class M, class F>
 void walk(M& module, F&& f) {
   Met met;
-  walk(module, f, {}, met);
+  Place place;
+  walk(module, f, place, &met);
+}
+
+/// The same, but a parameter is visited in each of its places.
+template <class M, class F>
+void walk_all_places(const M& module, F&& f) {
+  Place place;
+  walk(module, f, place, static_cast<Met*>(nullptr));
 }
 
 }  // namespace kiln::nn

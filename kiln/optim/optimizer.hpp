@@ -45,20 +45,22 @@ void require_gradient(std::string_view optimizer, const std::string& path, const
 template <class Rule>
 class Optimizer {
  public:
-  /// State for each parameter of `model`. Throws AutodiffError where the model was not made on an autodiff device,
+  /// State for each parameter of `model` that is not frozen; one that is unfrozen later begins without. Throws AutodiffError where the model was not made on an autodiff device,
   /// ArgumentError for options without meaning.
   template <Module M>
   Optimizer(const Rule& rule, const M& model) : rule_(rule) {
     static_assert(UpdateRule<Rule>);
     rule_.check();
     nn::require_trainable(Rule::kName, model);
-    visit_params(model,
-                 [&](const std::string& path, const auto& param) { states_[path] = state_of(path, param.value()); });
+    visit_params(model, [&](const std::string& path, const auto& param) {
+      if (!param.is_frozen()) states_[path] = state_of(path, param.value());
+    });
   }
 
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
-  /// stay as they are. Runs what was asked for so far. Where that fails (an index out of range, no memory left) this
-  /// throws, and the caller's model and the optimizer are as before, so that a program may go on with another batch.
+  /// and frozen ones stay as they are. Runs what was asked for so far. Where that fails (an index out of range, no memory
+  /// left) this throws, and the caller's model and the optimizer are as before, so that a program may go on with another
+  /// batch.
   template <class M>
   requires Module<M> std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
     require_rate(Rule::kName, rate);
@@ -71,7 +73,7 @@ class Optimizer {
     Values made;  // of all that is updated
     visit_params(std::as_const(model), [&](const std::string& path, const auto& param) {
       const Value* grad = grads.find(path);
-      if (!grad) return;
+      if (!grad || param.is_frozen()) return;
       require_gradient(Rule::kName, path, param.value(), *grad);
       Update& update = updates[path];
       update.state = state_of(path, param.value());
@@ -84,8 +86,9 @@ class Optimizer {
     run_pending(made);  // a step ends here: the device may start while the next batch is prepared
 
     std::remove_cvref_t<M> result = std::forward<M>(model);
-    visit_params(result, [&]<class P>(const std::string& path, P& param) {
-      if (const auto update = updates.find(path); update != updates.end()) param = P(update->second.param);
+    visit_params(result, [&](const std::string& path, auto& param) {
+      if (const auto update = updates.find(path); update != updates.end())
+        param = param.with_value(update->second.param);
     });
     for (auto& [path, update] : updates) states_[path] = std::move(update.state);
     return result;

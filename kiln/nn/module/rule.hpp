@@ -1,0 +1,39 @@
+// What a Selector is made of, for those who evaluate and write it.
+#pragma once
+#include <variant>
+
+#include "kiln/core/regex.hpp"
+#include "kiln/nn/module/selector.hpp"
+
+namespace kiln {
+
+struct Selector::Rule {
+  struct Glob {
+    std::string pattern;
+    Regex regex;
+  };
+  struct Pattern {
+    Regex regex;
+  };
+  struct Type {
+    std::string name;
+  };
+  struct Rank {
+    int least, most;
+  };
+  struct Where {
+    std::function<bool(const Candidate&)> predicate;
+  };
+  struct AllOf {
+    std::vector<Selector> parts;
+  };
+  struct AnyOf {
+    std::vector<Selector> parts;
+  };
+  struct Not {
+    Selector part;
+  };
+  std::variant<Glob, Pattern, Type, Rank, Where, AllOf, AnyOf, Not> is;
+};
+
+}  // namespace kiln

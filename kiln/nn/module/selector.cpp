@@ -1,0 +1,171 @@
+#include "kiln/nn/module/selector.hpp"
+
+#include <algorithm>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/suggest.hpp"
+#include "kiln/nn/module/rule.hpp"
+
+namespace kiln {
+namespace {
+
+using Rule = Selector::Rule;
+
+/// As a regular expression, which also takes what lies below the module that the pattern names.
+std::string regex_of_glob(std::string_view glob) {
+  std::string regex;
+  int braces = 0;
+  for (std::size_t at = 0; at < glob.size(); ++at) {
+    const std::string_view rest = glob.substr(at);
+    const bool begins = at == 0 || glob[at - 1] == '.';
+    if (begins && rest.starts_with("**.")) {
+      regex += "(?:[^.]+\\.)*";
+      at += 2;
+    } else if (begins && rest == "**") {
+      regex += ".+";
+      break;
+    } else if (rest[0] == '*') {
+      regex += "[^.]*";
+    } else if (rest[0] == '?') {
+      regex += "[^.]";
+    } else if (rest[0] == '[' && rest.find(']', 2) != std::string_view::npos) {
+      const std::size_t end = rest.find(']', 2);
+      regex += rest[1] == '!' ? text("[^.", rest.substr(2, end - 1)) : std::string(rest.substr(0, end + 1));
+      at += end;
+    } else if (rest[0] == '{') {
+      regex += "(?:";
+      ++braces;
+    } else if (rest[0] == '}' && braces > 0) {
+      regex += ')';
+      --braces;
+    } else if (rest[0] == ',' && braces > 0) {
+      regex += '|';
+    } else {
+      if (std::string_view("\\.^$|()[]{}*+?").find(rest[0]) != std::string_view::npos) regex += '\\';
+      regex += rest[0];
+    }
+  }
+  require<ArgumentError>(braces == 0, "Selector: '", shown(glob), "' has a { that is not closed");
+  return regex + "(?:\\..*)?";
+}
+
+struct Matches {
+  const Candidate& candidate;
+
+  template <class F>
+  bool anywhere(F&& holds) const {
+    return std::any_of(candidate.places.begin(), candidate.places.end(), holds);
+  }
+  bool operator()(const Rule::Glob& glob) const {
+    return anywhere([&](const nn::Place& place) { return glob.regex.matches(place.path); });
+  }
+  bool operator()(const Rule::Pattern& pattern) const {
+    return anywhere([&](const nn::Place& place) { return pattern.regex.matches(place.path); });
+  }
+  bool operator()(const Rule::Type& type) const {
+    return anywhere([&](const nn::Place& place) {
+      return std::find(place.types.begin(), place.types.end(), type.name) != place.types.end();
+    });
+  }
+  bool operator()(const Rule::Rank& rank) const {
+    return candidate.value && rank.least <= candidate.value.rank() && candidate.value.rank() <= rank.most;
+  }
+  bool operator()(const Rule::Where& where) const { return where.predicate(candidate); }
+  bool operator()(const Rule::AllOf& all) const {
+    return std::all_of(all.parts.begin(), all.parts.end(),
+                       [&](const Selector& part) { return part.matches(candidate); });
+  }
+  bool operator()(const Rule::AnyOf& any) const {
+    return std::any_of(any.parts.begin(), any.parts.end(),
+                       [&](const Selector& part) { return part.matches(candidate); });
+  }
+  bool operator()(const Rule::Not& negation) const { return !negation.part.matches(candidate); }
+};
+
+/// As it is written in C++.
+struct Write {
+  std::string& out;
+
+  void list(const std::vector<Selector>& parts, std::string_view between, std::string_view of_none) const {
+    if (parts.empty()) out += of_none;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      append(out, text(i ? between : i + 1 < parts.size() ? "(" : "", parts[i]));
+    if (parts.size() > 1) out += ')';
+  }
+  void operator()(const Rule::Glob& glob) const { append(out, text('\'', shown(glob.pattern), '\'')); }
+  void operator()(const Rule::Pattern& pattern) const {
+    append(out, text("regex '", shown(pattern.regex.pattern()), '\''));
+  }
+  void operator()(const Rule::Type& type) const { append(out, text("type ", shown(type.name))); }
+  void operator()(const Rule::Rank& rank) const {
+    append(out, rank.least == rank.most ? text("rank ", rank.least) : text("rank ", rank.least, " to ", rank.most));
+  }
+  void operator()(const Rule::Where&) const { out += "a function"; }
+  void operator()(const Rule::AllOf& all) const { list(all.parts, " && ", "all"); }
+  void operator()(const Rule::AnyOf& any) const { list(any.parts, " || ", "none"); }
+  void operator()(const Rule::Not& negation) const { append(out, text('!', negation.part)); }
+};
+
+}  // namespace
+
+Selector::Selector(Rule rule) : rule_(std::make_shared<const Rule>(std::move(rule))) {}
+Selector::Selector(std::string_view glob) : Selector(Rule{Rule::Glob{std::string(glob), Regex(regex_of_glob(glob))}}) {
+  require<ArgumentError>(!glob.empty(), "Selector: an empty pattern; Selector::all() selects everything");
+}
+Selector Selector::all() { return all_of({}); }
+Selector Selector::none() { return any_of({}); }
+Selector Selector::regex(std::string_view pattern) { return Selector(Rule{Rule::Pattern{Regex(pattern)}}); }
+Selector Selector::type(std::string_view name) { return Selector(Rule{Rule::Type{std::string(name)}}); }
+Selector Selector::rank(int least, int most) {
+  require<ArgumentError>(0 <= least && least <= most, "Selector: ranks from ", least, " to ", most);
+  return Selector(Rule{Rule::Rank{least, most}});
+}
+Selector Selector::where(std::function<bool(const Candidate&)> predicate) {
+  require<ArgumentError>(static_cast<bool>(predicate), "Selector: an empty function");
+  return Selector(Rule{Rule::Where{std::move(predicate)}});
+}
+Selector Selector::all_of(std::vector<Selector> parts) { return Selector(Rule{Rule::AllOf{std::move(parts)}}); }
+Selector Selector::any_of(std::vector<Selector> parts) { return Selector(Rule{Rule::AnyOf{std::move(parts)}}); }
+Selector operator!(const Selector& a) { return Selector(Rule{Rule::Not{a}}); }
+
+bool Selector::matches(const Candidate& candidate) const { return std::visit(Matches{candidate}, rule_->is); }
+bool Selector::matches(std::string_view path) const {
+  const nn::Place place{std::string(path), {}};
+  return matches(Candidate{{&place, 1}, Value()});
+}
+
+void append(std::string& out, const Selector& selector) { std::visit(Write{out}, selector.rule_->is); }
+
+namespace nn {
+namespace {
+
+/// What a pattern may name: parameters, and the modules around them.
+std::vector<std::string_view> names_in(const std::vector<PlacedParam>& params) {
+  std::set<std::string_view> names;
+  for (const PlacedParam& param : params)
+    for (const Place& place : param.places) {
+      const std::string_view path = place.path;
+      names.insert(path);
+      for (std::size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1))
+        names.insert(path.substr(0, dot));
+    }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+Paths selected(std::string_view function, const std::vector<PlacedParam>& params, const Selector& selector) {
+  Paths paths;
+  for (const PlacedParam& param : params)
+    if (selector.matches(Candidate{param.places, param.value, param.is_frozen})) paths.insert(param.places[0].path);
+  if (!paths.empty()) return paths;
+  const std::string description = text(selector);
+  if (description == text(Selector::none())) return paths;
+  std::string_view name = description;
+  if (name.starts_with('\'')) name = name.substr(1, name.size() - 2);
+  fail<ArgumentError>(function, ": ", description, " selects none of the model's parameters",
+                      did_you_mean(name, names_in(params)));
+}
+
+}  // namespace nn
+}  // namespace kiln
