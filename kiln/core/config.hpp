@@ -1,10 +1,11 @@
 // Plain structs to and from JSON: a config is a struct with defaults, and its file has a key for each field.
 //
 // Fields may be bool, integers, floats, strings, enums, std::optional, lists (std::vector, std::array, Shape),
-// std::map from strings, and structs of those. A key may be missing where the struct gives its field a default:
+// std::map from strings, structs of those, and types with a to_json() and a from_json() of their own. A key may be missing where the struct gives its field a default:
 //   - a number, bool or enum with a default member initializer, whatever its value: `int warmup = 0;`
 //   - a string, list or map that is not empty by default;
 //   - a std::optional; a struct all of whose fields have defaults, in it or from the struct around it.
+// A struct with a check() const, which throws for what has no meaning, is checked when it has been read.
 #pragma once
 #include <cstring>
 #include <limits>
@@ -18,6 +19,7 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/core/function_ref.hpp"
 #include "kiln/core/json.hpp"
 #include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
@@ -123,6 +125,9 @@ bool has_default(const reflect::FieldType<T, I>& field) {
 
 template <class T> void read(const Json& json, T& value, const Place& place, bool has_defaults = false);
 
+// Runs a struct's check(), and turns an error of it into a ConfigError with the struct's place.
+void check_at(const Place& place, FunctionRef<void()> check);
+
 template <reflect::Aggregate T>
 void read_object(const Json& json, T& value, const Place& place, bool has_defaults) {
   const auto& object = expect<Json::Object>(json, place, "an object");
@@ -145,6 +150,7 @@ void read_object(const Json& json, T& value, const Place& place, bool has_defaul
     if constexpr (reflect::Aggregate<Field>) read(Json{Json::Object()}, field, there);
     else fail<ConfigError>(place.source, ": '", there.path, "' is missing");
   });
+  if constexpr (requires { std::as_const(value).check(); }) check_at(place, [&] { std::as_const(value).check(); });
 }
 
 template <class T>
@@ -208,9 +214,18 @@ void read_list(const Json& json, T& value, const Place& place) {
   }
 }
 
+// A type that says itself what it is in JSON: Selector.
+template <class T>
+concept HasJson = requires(const T& value, const Json& json, const Place& place) {
+  { value.to_json() } -> std::same_as<Json>;
+  { T::from_json(json, place) } -> std::same_as<T>;
+};
+
 template <class T>
 void read(const Json& json, T& value, const Place& place, bool has_defaults) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (HasJson<T>) {
+    value = T::from_json(json, place);
+  } else if constexpr (std::is_same_v<T, bool>) {
     value = expect<bool>(json, place, "true or false");
   } else if constexpr (std::is_integral_v<T>) {
     read_integer(json, value, place);
@@ -239,7 +254,9 @@ void read(const Json& json, T& value, const Place& place, bool has_defaults) {
 
 template <class T>
 Json to_json(const T& value) {
-  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+  if constexpr (config::HasJson<T>) {
+    return value.to_json();
+  } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
     return {value};
   } else if constexpr (std::is_integral_v<T>) {
     if (std::in_range<std::int64_t>(value)) return {static_cast<std::int64_t>(value)};

@@ -1,0 +1,144 @@
+#include "kiln/core/arguments.hpp"
+
+#include <algorithm>
+
+namespace kiln {
+namespace config {
+namespace {
+
+/// What a value is in JSON; what is no JSON is text, which says itself that a number was expected.
+Json value_of(std::string_view value, bool is_text) {
+  if (is_text) return {std::string(value)};
+  try {
+    return parse_json(value, "command line");
+  } catch (const ConfigError&) { return {std::string(value)}; }
+}
+
+Json value_of(std::string_view value, const Option& option) {
+  if (!option.is_list || value.starts_with('[')) return value_of(value, option.is_text && !option.is_list);
+  Json::List list;
+  for (std::size_t begin = 0; begin <= value.size() && !value.empty();) {
+    const std::size_t end = std::min(value.find(',', begin), value.size());
+    list.push_back(value_of(value.substr(begin, end - begin), option.is_text));
+    begin = end + 1;
+  }
+  return {std::move(list)};
+}
+
+Json& member(Json::Object& object, std::string_view key) {
+  for (auto& [known, value] : object)
+    if (known == key) return value;
+  return object.emplace_back(std::string(key), Json{nullptr}).second;
+}
+
+void put(Json& json, std::string_view path, Json value) {
+  if (!std::holds_alternative<Json::Object>(json.is)) json = Json{Json::Object()};
+  auto& object = std::get<Json::Object>(json.is);
+  const std::size_t dot = path.find('.');
+  Json& part = member(object, path.substr(0, dot));
+  if (dot == path.npos) part = std::move(value);
+  else put(part, path.substr(dot + 1), std::move(value));
+}
+
+const Option* find(const std::vector<Option>& options, std::string_view path) {
+  const auto found = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.path == path; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+/// An option below one that takes JSON (an entry of a map, a field of a variant) is that one's affair.
+bool is_below(const std::vector<Option>& options, std::string_view path) {
+  return std::any_of(options.begin(), options.end(),
+                     [&](const Option& o) { return o.type == "JSON" && path.starts_with(o.path + '.'); });
+}
+
+[[noreturn]] void unknown(std::string_view path, const std::vector<Option>& options) {
+  std::vector<std::string_view> names{"config"};
+  for (const Option& option : options) names.push_back(option.path);
+  fail<ConfigError>("command line: unknown option '--", shown(path), '\'', did_you_mean(path, names));
+}
+
+std::string on_one_line(std::string_view json) {
+  std::string line;
+  bool indents = false;
+  for (const char letter : json) {
+    indents = letter == '\n' || (indents && letter == ' ');
+    if (!indents) line += letter;
+  }
+  return line;
+}
+
+}  // namespace
+
+Json read_arguments(int argc, const char* const* argv, const std::vector<Option>& options, std::string& source) {
+  Json json{Json::Object()};
+  std::vector<std::pair<std::string, Json>> changes;
+  source = "command line";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with("--") || argument.size() == 2)
+      fail<ConfigError>("command line: '", shown(argument), "' is no option: they are like --key=value");
+    const std::size_t equals = argument.find('=');
+    std::string_view path = argument.substr(2, equals == argument.npos ? equals : equals - 2);
+    const Option* option = find(options, path);
+    if (!option && equals == argument.npos && path.starts_with("no-")) {
+      if (const Option* const flag = find(options, path.substr(3)); flag && flag->is_flag) {
+        changes.emplace_back(flag->path, Json{false});
+        continue;
+      }
+    }
+    const bool is_config = !option && path == "config";
+    if (!option && !is_config && !is_below(options, path)) unknown(path, options);
+    std::string_view value;
+    if (equals != argument.npos) {
+      value = argument.substr(equals + 1);
+    } else if (i + 1 < argc && !std::string_view(argv[i + 1]).starts_with("--") && !(option && option->is_flag)) {
+      value = argv[++i];
+    } else if (option && option->is_flag) {
+      value = "true";
+    } else {
+      fail<ConfigError>("command line: '--", shown(path), "' has no value");
+    }
+    if (is_config) {
+      source = text(value, " and the command line");
+      json = parse_json(read_text_file(std::string(value)), value);
+    } else {
+      changes.emplace_back(std::string(path), option ? value_of(value, *option) : value_of(value, false));
+    }
+  }
+  for (auto& [path, value] : changes) put(json, path, std::move(value));
+  return json;
+}
+
+std::string help(const std::vector<Option>& options) {
+  std::vector<std::string> names;
+  std::size_t width = 0;
+  for (const Option& option : options) {
+    names.push_back(text("  --", option.path, ' ', option.type));
+    width = std::max(width, names.back().size());
+  }
+  std::string out;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    out += names[i] + std::string(width - names[i].size() + 2, ' ') +
+           (options[i].fallback.empty() ? "required" : on_one_line(options[i].fallback)) + '\n';
+  }
+  return out + "  --config FILE" + std::string(width > 15 ? width - 15 + 2 : 2, ' ') +
+         "a JSON file with any of these\n";
+}
+
+void check_at(const Place& place, FunctionRef<void()> check) {
+  try {
+    check();
+  } catch (const ConfigError&) { throw; } catch (const Error& error) {
+    const std::string subject = place.path.empty() ? std::string() : text('\'', place.path, "': ");
+    fail<ConfigError>(place.source, ": ", subject, error.message());
+  }
+}
+
+}  // namespace config
+
+bool asks_for_help(int argc, const char* const* argv) {
+  return std::any_of(argv + std::min(argc, 1), argv + argc,
+                     [](const std::string_view argument) { return argument == "--help" || argument == "-h"; });
+}
+
+}  // namespace kiln
