@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "kiln/backend/capture/graph.hpp"
+#include "kiln/backend/capture/graphviz.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
@@ -47,6 +48,8 @@ class Captured {
   const Graph& graph() const { return graph_; }
   /// The graph, one operation to a line.
   std::string text() const { return kiln::text(graph_); }
+  /// The graph as a drawing; see kiln/backend/capture/graphviz.hpp.
+  std::string graphviz(const GraphvizOptions& options = {}) const { return kiln::graphviz(graph_, options); }
 
  private:
   Graph graph_;

@@ -31,4 +31,7 @@ struct GraphBody : RefCounted {
   std::int32_t count = 0;  // of values
 };
 
+/// The operation as people call it, or a custom one's own name.
+std::string spoken_name(const GraphBody::Step& step);
+
 }  // namespace kiln

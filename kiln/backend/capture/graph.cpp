@@ -97,12 +97,12 @@ std::vector<Desc> Graph::outputs() const { return body_->output_descs; }
 std::size_t Graph::size() const { return body_->steps.size(); }
 const Values& Graph::constants() const { return body_->constants; }
 
-namespace {
-
-std::string name_of(const op::Op& op) {
-  if (const auto* custom = std::get_if<op::Custom>(&op.is)) return custom->op->name();
-  return std::string(op::spoken_name(op));
+std::string spoken_name(const GraphBody::Step& step) {
+  if (const auto* custom = std::get_if<op::Custom>(&step.op.is)) return custom->op->name();
+  return std::string(op::spoken_name(step.op));
 }
+
+namespace {
 
 void append_operand(std::string& out, const GraphBody::Operand& operand) {
   if (operand.id >= 0) out += text("%", operand.id);
@@ -137,7 +137,7 @@ void append(std::string& out, const Graph& graph) {
   for (const GraphBody::Step& step : body.steps) {
     out += "  ";
     append_list(out, step.results, [&](const Desc&) { out += text("%", id++); });
-    out += text(" = ", name_of(step.op), "(");
+    out += text(" = ", spoken_name(step), "(");
     append_list(out, step.in, [&](const auto& operand) { append_operand(out, operand); });
     if (const std::string attributes = op::attributes(step.op); !attributes.empty())
       out += text(step.in.empty() ? "" : ", ", attributes);
