@@ -1,6 +1,7 @@
 // All modules, losses and what is done with them.
 #pragma once
 #include "kiln/nn/activation.hpp"
+#include "kiln/nn/adapt/adapted.hpp"
 #include "kiln/nn/attention.hpp"
 #include "kiln/nn/conv.hpp"
 #include "kiln/nn/dropout.hpp"
@@ -12,8 +13,13 @@
 #include "kiln/nn/lstm.hpp"
 #include "kiln/nn/mode.hpp"
 #include "kiln/nn/module.hpp"
+#include "kiln/nn/module/average.hpp"
 #include "kiln/nn/module/freeze.hpp"
+#include "kiln/nn/module/functional.hpp"
+#include "kiln/nn/module/layer_table.hpp"
 #include "kiln/nn/module/selector.hpp"
+#include "kiln/nn/module/skip.hpp"
+#include "kiln/nn/module/undrawn.hpp"
 #include "kiln/nn/names.hpp"
 #include "kiln/nn/norm.hpp"
 #include "kiln/nn/param.hpp"

@@ -1,0 +1,102 @@
+// A model with adapters: fine-tuning a large model by training little.
+//
+//   Adapted<Gpt> model = adapted(std::move(gpt));                          // its own parameters are frozen
+//   model.add("style", LoraConfig{.weights = "blocks.*.attention", .rank = 8});
+//   auto [loss, grads] = value_and_grad(model, [&](const auto& m) { return loss_of(m.forward(x)); });
+//   save(model.adapters, "style.safetensors");                             // the adapters alone
+//   Gpt merged = model.merged();
+#pragma once
+#include <string>
+#include <utility>
+
+#include "kiln/nn/adapt/adapter.hpp"
+#include "kiln/nn/module/freeze.hpp"
+#include "kiln/nn/module/functional.hpp"
+#include "kiln/ops/no_grad.hpp"
+
+namespace kiln {
+
+/// Each forward pass first makes the adapted weights, in the order in which the adapters were added: what that takes is
+/// rank * (elements of the weight) for a low-rank one, and its gradient is a gradient of the whole weight before it becomes
+/// one of a and b. merged() is as fast as the model itself.
+template <Module M>
+struct Adapted {
+  M base;
+  nn::ByName<Adapter> adapters;
+
+  /// An adapter that `config` (a LoraConfig or a MagnitudeConfig) makes for the model with those that it has already.
+  /// Throws ArgumentError where the name is taken or has a dot, or nothing is selected.
+  template <class Config>
+  void add(const std::string& name, const Config& config) {
+    add_adapter(name, config.init(model()));
+  }
+  void add_adapter(const std::string& name, Adapter adapter) {
+    require<ArgumentError>(name.find('.') == name.npos, "an adapter cannot be named '", shown(name),
+                           "': names stand in dotted paths");
+    adapters.add(name, std::move(adapter));
+  }
+
+  /// Holds the selected weights as integers of eight bits from now on, a scale for each output; they leave the base, and
+  /// stay the first of what is done to these weights. Low-rank additions on top of it are QLoRA's (Dettmers, Pagnoni,
+  /// Holtzman, Zettlemoyer, "QLoRA: efficient finetuning of quantized LLMs", 2023) but for the codes, which are NF4 there.
+  /// Throws ArgumentError for a weight that is in several places of the model.
+  void quantize(const std::string& name, const Selector& weights) {
+    add_adapter(name, nn::quantized(nn::placed_params(base), weights));
+    const nn::ByName<nn::WeightPart>& parts = adapters.at(name).parts;
+    nn::walk(base, [&]<class L>(const std::string& path, L& leaf) {
+      if constexpr (nn::ParamLike<L>) {
+        if (parts.find(path)) leaf = L();
+      }
+    });
+  }
+
+  /// The model as it is without this adapter. Throws ArgumentError where there is none, or where it holds the weights
+  /// themselves.
+  void remove(const std::string& name) {
+    for (const auto& [path, part] : adapters.at(name).parts)
+      require<ArgumentError>(!std::holds_alternative<nn::Codes>(part), "remove: '", shown(name),
+                             "' holds the weights of the model as codes; merged() makes them weights again");
+    adapters.remove(name);
+  }
+
+  /// The model with the weights that the adapters make, for one use: gradients flow through them to the adapters.
+  M model() const {
+    return nn::with_computed(
+        base, [&](const std::string& path, const Value& weight) { return nn::adapted_weight(adapters, path, weight); });
+  }
+
+  /// As the model's own. What batch norms learn stays with the base.
+  template <class... Inputs>
+  auto forward(const Inputs&... inputs) const {
+    const M made = model();
+    auto result = made.forward(inputs...);
+    std::map<std::string, Value> buffers;
+    visit_buffers(made, [&](const std::string& path, const auto& buffer) { buffers.emplace(path, buffer.value()); });
+    visit_buffers(base, [&](const std::string& path, const auto& buffer) {
+      if (const Value& learned = buffers.at(path); learned.node() != buffer.value().node()) buffer.set(learned);
+    });
+    return result;
+  }
+
+  /// The model alone, with what the adapters do to its weights in these. Parameters that are frozen in the base are so here.
+  M merged() const {
+    const NoGrad pause;
+    M result = base;
+    nn::walk(result, [&]<class L>(const std::string& path, L& leaf) {
+      if constexpr (nn::ParamLike<L>) {
+        const Value weight = nn::adapted_weight(adapters, path, leaf.value());
+        if (weight.node() == leaf.value().node()) return;
+        leaf = leaf.empty() ? L(weight).with_frozen(true) : leaf.with_value(weight);
+      }
+    });
+    return result;
+  }
+};
+
+/// The model, frozen, for adapters to be added to. unfreeze(model.base, "head") trains some of it beside them.
+template <Module M>
+Adapted<M> adapted(M model) {
+  return {.base = freeze(std::move(model)), .adapters = {}};
+}
+
+}  // namespace kiln
