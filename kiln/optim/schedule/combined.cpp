@@ -1,0 +1,64 @@
+#include "kiln/optim/schedule/combined.hpp"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+void check_all(const std::vector<AnySchedule>& parts) {
+  for (const AnySchedule& part : parts) part.check();
+}
+
+}  // namespace
+
+double SequentialConfig::at(std::int64_t step) const {
+  const auto next = std::ranges::upper_bound(milestones, step);
+  const std::int64_t start = next == milestones.begin() ? 0 : *(next - 1);
+  return parts[static_cast<std::size_t>(next - milestones.begin())].at(step - start);
+}
+
+double ComposedConfig::at(std::int64_t step) const {
+  double result = by == By::Product ? 1 : 0;
+  for (const AnySchedule& part : parts) {
+    if (by == By::Product) result *= part.at(step);
+    else result += part.at(step);
+  }
+  return by == By::Mean ? result / static_cast<double>(parts.size()) : result;
+}
+
+std::vector<double> PerGroupConfig::at(std::int64_t step) const {
+  std::vector<double> rates;
+  for (const AnySchedule& group : groups) rates.push_back(group.at(step));
+  return rates;
+}
+
+void LambdaConfig::check() const { require<ArgumentError>(rate != nullptr, "LambdaConfig: there is no function"); }
+
+void SequentialConfig::check() const {
+  require<ArgumentError>(parts.size() == milestones.size() + 1, "SequentialConfig: ", parts.size(), " parts need ",
+                         parts.empty() ? "to be some" : text(parts.size() - 1, " milestones"), ", got ",
+                         milestones.size());
+  require<ArgumentError>(std::ranges::is_sorted(milestones) && (milestones.empty() || milestones[0] >= 0),
+                         "SequentialConfig: milestones must rise, from 0");
+  check_all(parts);
+}
+
+void ComposedConfig::check() const {
+  require<ArgumentError>(!parts.empty(), "ComposedConfig: there are no parts");
+  check_all(parts);
+}
+
+void PerGroupConfig::check() const {
+  require<ArgumentError>(!groups.empty(), "PerGroupConfig: there are no groups");
+  check_all(groups);
+}
+
+#define KILN_INIT(Config) \
+  Schedule<Config> Config::init() const { return check(), Schedule<Config>{*this}; }
+KILN_INIT(LambdaConfig)
+KILN_INIT(SequentialConfig)
+KILN_INIT(ComposedConfig)
+KILN_INIT(PerGroupConfig)
+#undef KILN_INIT
+
+}  // namespace kiln

@@ -1,0 +1,77 @@
+// Any schedule, and schedules made of others: one after the other, several at once, one for each group of parameters.
+#pragma once
+#include <functional>
+#include <variant>
+#include <vector>
+
+#include "kiln/optim/schedule/cycle.hpp"
+#include "kiln/optim/schedule/decay.hpp"
+
+namespace kiln {
+
+class AnySchedule;
+
+/// A function of the step. It cannot be written as JSON; its step is saved as that of any schedule.
+struct LambdaConfig {
+  static constexpr std::string_view kName = "Lambda";
+  std::function<double(std::int64_t)> rate;
+  double at(std::int64_t step) const { return rate(step); }
+  void check() const;  // there is one
+  Schedule<LambdaConfig> init() const;
+};
+
+/// The first of `parts` up to the first of `milestones`, then the second, and so on; each counts its steps from 0.
+struct SequentialConfig {
+  static constexpr std::string_view kName = "Sequential";
+  std::vector<AnySchedule> parts;
+  std::vector<std::int64_t> milestones;
+  double at(std::int64_t step) const;
+  void check() const;  // milestones rise, and there is one less than parts
+  Schedule<SequentialConfig> init() const;
+};
+
+/// All of `parts` at once.
+struct ComposedConfig {
+  static constexpr std::string_view kName = "Composed";
+  enum class By : std::uint8_t { Product, Sum, Mean };
+  std::vector<AnySchedule> parts;
+  By by = By::Product;
+  double at(std::int64_t step) const;
+  void check() const;  // there are parts
+  Schedule<ComposedConfig> init() const;
+};
+
+/// One of the schedules of Kiln, as a value.
+class AnySchedule {
+ public:
+  using Variant =
+      std::variant<ConstantConfig, LinearRateConfig, StepConfig, MultiStepConfig, ExponentialConfig, PolynomialConfig,
+                   NoamConfig, CosineConfig, CosineRestartsConfig, WarmupStableDecayConfig, OneCycleConfig,
+                   CyclicConfig, LambdaConfig, SequentialConfig, ComposedConfig>;
+  AnySchedule() = default;
+  template <class Config>
+  requires std::constructible_from<Variant, Config> AnySchedule(Config config) : config_(std::move(config)) {}
+
+  double at(std::int64_t step) const {
+    return std::visit([&](const auto& config) { return config.at(step); }, config_);
+  }
+  void check() const {
+    std::visit([](const auto& config) { config.check(); }, config_);
+  }
+  Schedule<AnySchedule> init() const { return check(), Schedule<AnySchedule>{*this}; }
+  const Variant& variant() const { return config_; }
+
+ private:
+  Variant config_;
+};
+
+/// A schedule for each group of an optimizer's parameters, first that of its own rule: what step() takes as Rates.
+struct PerGroupConfig {
+  static constexpr std::string_view kName = "PerGroup";
+  std::vector<AnySchedule> groups;
+  std::vector<double> at(std::int64_t step) const;
+  void check() const;
+  Schedule<PerGroupConfig> init() const;
+};
+
+}  // namespace kiln

@@ -1,0 +1,76 @@
+// Rates that rise first, or more than once.
+#pragma once
+#include "kiln/optim/schedule/schedule.hpp"
+
+namespace kiln {
+
+/// Up from peak / warmup in `warmup` steps, then down to `floor` along half a cosine, which it reaches after `steps`
+/// steps in all and keeps (Loshchilov, Hutter, "SGDR", 2017, without restarts).
+struct CosineConfig {
+  static constexpr std::string_view kName = "Cosine";
+  double peak = 1e-3;
+  std::int64_t warmup = 0, steps;
+  double floor = 0;
+  double at(std::int64_t step) const;
+  void check() const;  // 0 <= warmup < steps
+  Schedule<CosineConfig> init() const;
+};
+
+/// Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017: down from `peak` to `floor` along
+/// half a cosine in `period` steps, then again from `peak` in `growth` times as many, and so on.
+struct CosineRestartsConfig {
+  static constexpr std::string_view kName = "CosineRestarts";
+  double peak = 1e-3;
+  std::int64_t period, growth = 1;
+  double floor = 0;
+  double at(std::int64_t step) const;
+  void check() const;  // both are positive
+  Schedule<CosineRestartsConfig> init() const;
+};
+
+/// Up in a straight line in `warmup` steps, as CosineConfig; `stable` steps at `peak`; then `decay` steps down to
+/// `floor`, which stays (Hu et al., "MiniCPM", 2024). InverseRoot: peak - (peak - floor) sqrt(way) (Hägele et al.,
+/// "Scaling laws and compute-optimal training beyond fixed training durations", 2024).
+struct WarmupStableDecayConfig {
+  static constexpr std::string_view kName = "WarmupStableDecay";
+  enum class Shape : std::uint8_t { Linear, Cosine, InverseRoot };
+  double peak = 1e-3;
+  std::int64_t warmup = 0, stable, decay;
+  double floor = 0;
+  Shape shape = Shape::Linear;
+  double at(std::int64_t step) const;
+  void check() const;  // none is negative, and `decay` is positive
+  Schedule<WarmupStableDecayConfig> init() const;
+};
+
+/// Smith, Topin, "Super-convergence", 2018, in PyTorch's form: from peak / start_divisor up to `peak` in the first
+/// `rise` of `steps` steps, then down to peak / start_divisor / end_divisor; or, in three phases, down to where it
+/// began in as many steps as up, and from there on. Afterwards the rate stays.
+struct OneCycleConfig {
+  static constexpr std::string_view kName = "OneCycle";
+  double peak = 1e-3;
+  std::int64_t steps;
+  double rise = 0.3, start_divisor = 25, end_divisor = 1e4;
+  bool linear = false;  // in straight lines, not along cosines
+  bool three_phases = false;
+  double at(std::int64_t step) const;
+  void check() const;  // steps >= 2, `rise` lies in (0, 1), in three phases below 1/2; divisors are at least 1
+  Schedule<OneCycleConfig> init() const;
+};
+
+/// Smith, "Cyclical learning rates for training neural networks", 2017: from `floor` up to `peak` in `up` steps, down
+/// in `down` (0: as many), and again. The difference stays (Triangular), halves with each cycle (Halving), or is times
+/// factor^step (Exponential).
+struct CyclicConfig {
+  static constexpr std::string_view kName = "Cyclic";
+  enum class Mode : std::uint8_t { Triangular, Halving, Exponential };
+  double floor = 0, peak = 1e-3;
+  std::int64_t up, down = 0;
+  Mode mode = Mode::Triangular;
+  double factor = 1;
+  double at(std::int64_t step) const;
+  void check() const;  // floor <= peak, `up` is positive, `factor` lies in (0, 1]
+  Schedule<CyclicConfig> init() const;
+};
+
+}  // namespace kiln

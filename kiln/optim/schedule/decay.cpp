@@ -1,0 +1,80 @@
+#include "kiln/optim/schedule/decay.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln {
+
+using schedules::progress;
+using schedules::require_count;
+using schedules::require_rates;
+
+double ConstantConfig::at(std::int64_t) const { return rate; }
+
+double LinearRateConfig::at(std::int64_t step) const { return schedules::line(initial, final, progress(step, steps)); }
+
+double StepConfig::at(std::int64_t step) const { return initial * std::pow(factor, static_cast<double>(step / every)); }
+
+double MultiStepConfig::at(std::int64_t step) const {
+  const auto passed = std::ranges::count_if(milestones, [&](std::int64_t milestone) { return milestone <= step; });
+  return initial * std::pow(factor, static_cast<double>(passed));
+}
+
+double ExponentialConfig::at(std::int64_t step) const { return initial * std::pow(factor, static_cast<double>(step)); }
+
+double PolynomialConfig::at(std::int64_t step) const {
+  return final + (initial - final) * std::pow(1 - progress(step, steps), power);
+}
+
+double NoamConfig::at(std::int64_t step) const {
+  const double t = static_cast<double>(step) + 1;
+  return factor * std::min(1 / std::sqrt(t), t * std::pow(static_cast<double>(warmup), -1.5)) /
+         std::sqrt(static_cast<double>(width));
+}
+
+void ConstantConfig::check() const { require_rates(kName, {{"rate", rate}}); }
+
+void LinearRateConfig::check() const {
+  require_rates(kName, {{"initial", initial}, {"final", final}});
+  require_count(kName, "steps", steps);
+}
+
+void StepConfig::check() const {
+  require_rates(kName, {{"initial", initial}, {"factor", factor}});
+  require_count(kName, "every", every);
+}
+
+void MultiStepConfig::check() const {
+  require_rates(kName, {{"initial", initial}, {"factor", factor}});
+  require<ArgumentError>(std::ranges::is_sorted(milestones), "MultiStepConfig: milestones must rise");
+}
+
+void ExponentialConfig::check() const {
+  require_rates(kName, {{"initial", initial}});
+  require<ArgumentError>(factor > 0 && factor <= 1, "ExponentialConfig: factor = ", factor, " must lie in (0, 1]");
+}
+
+void PolynomialConfig::check() const {
+  require_rates(kName, {{"initial", initial}, {"final", final}});
+  require_count(kName, "steps", steps);
+  require<ArgumentError>(power > 0 && std::isfinite(power), "PolynomialConfig: power = ", power, " must be positive");
+}
+
+void NoamConfig::check() const {
+  require_rates(kName, {{"factor", factor}});
+  require_count(kName, "width", width);
+  require_count(kName, "warmup", warmup);
+}
+
+#define KILN_INIT(Config) \
+  Schedule<Config> Config::init() const { return check(), Schedule<Config>{*this}; }
+KILN_INIT(ConstantConfig)
+KILN_INIT(LinearRateConfig)
+KILN_INIT(StepConfig)
+KILN_INIT(MultiStepConfig)
+KILN_INIT(ExponentialConfig)
+KILN_INIT(PolynomialConfig)
+KILN_INIT(NoamConfig)
+#undef KILN_INIT
+
+}  // namespace kiln
