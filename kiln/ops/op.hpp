@@ -28,6 +28,7 @@
 #include "kiln/ops/reduce/reduce_ops.hpp"
 #include "kiln/ops/reduce/scan_ops.hpp"
 #include "kiln/ops/sequence/attention_ops.hpp"
+#include "kiln/ops/sequence/recurrent_ops.hpp"
 #include "kiln/ops/signal/signal_ops.hpp"
 #include "kiln/ops/spatial/blend_ops.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
@@ -93,6 +94,7 @@ struct Op {
                              BatchNorm, BatchNormGrad,                      // channel_norm
                              GroupNorm, GroupNormGrad,                      //
                              Attention, AttentionGrad,                      // attention
+                             RecurrentLayer, RecurrentLayerGrad,            // recurrent
                              CrossEntropy,                                  // loss
                              Fft,                                           // signal
                              Ctc, Rnnt,                                     // alignment

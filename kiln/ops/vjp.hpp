@@ -23,6 +23,8 @@ class Backward {
   const Desc& out_desc(int slot = 0) const;
   /// The gradient of a result; zeros where the loss does not depend on it.
   const Value& grad(int slot = 0);
+  /// The same, but empty where the loss does not depend on it.
+  const Value& grad_if_any(int slot) const { return grads_[static_cast<std::size_t>(slot)]; }
   const Device& device() const;
   bool wants(int i) const;
   /// Is operand i, as far as the tape knows, the result of an op of that name?

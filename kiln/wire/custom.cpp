@@ -3,7 +3,6 @@
 #include <atomic>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/ops/sequence/recurrent.hpp"
 
 namespace kiln::wire {
 namespace {
@@ -17,21 +16,11 @@ struct Entry {
 };
 std::atomic<const Entry*> newest{nullptr};
 
-/// Kiln's own one: a pass whose moments were recorded as one operation.
-const CustomClass& lstm() {
-  static const CustomClass lstm{.name = "kiln.lstm",
-                                .fingerprint = 1,
-                                .is = [](const CustomOp& op) { return &op == op::lstm_recurrence().get(); },
-                                .write = [](Writer&, const CustomOp&) {},
-                                .read = [](Reader&) { return op::lstm_recurrence(); }};
-  return lstm;
-}
-
 template <class Is>
 const CustomClass* find(Is is) {
   for (const Entry* entry = newest.load(std::memory_order_acquire); entry; entry = entry->next)
     if (is(entry->registered)) return &entry->registered;
-  return is(lstm()) ? &lstm() : nullptr;
+  return nullptr;
 }
 
 }  // namespace

@@ -65,9 +65,9 @@ const Rows losses({
     {"cosine_embedding_loss", [](In in) { return cosine_embedding_loss(in[0], in[1], in[2], 0.1); }},
 });
 
-Values pass(const LstmPass& made) { return {made.outputs, made.hidden, made.cell}; }
+Values pass(const RecurrentPass& made) { return {made.outputs, made.state.hidden, made.state.cell}; }
 const Rows recurrent({
-    {"lstm", [](In in) { return pass(lstm(in[0], {in[1], in[2], in[3], in[4]}, in[5], in[6])); }},
+    {"lstm", [](In in) { return pass(lstm(in[0], {in[1], in[2], in[3], in[4]}, {}, {in[5], in[6]})); }},
     {"lstm.plain", [](In in) { return pass(lstm(in[0], {in[1], in[2], {}, {}})); }},
 });
 

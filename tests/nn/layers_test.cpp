@@ -174,37 +174,6 @@ TEST(Sequential, RunsItsLayersInOrder) {
                 {1, 1, 1}, {0.46211716});  // tanh((0 + 1) / 2)
 }
 
-// torch.nn.LSTM(3, 2, batch_first=True) with weight_ih_l0 sines (8, 3) .31 .2, weight_hh_l0 sines (8, 2) .43 .6,
-// bias_ih_l0 sines (8) .8 .1, bias_hh_l0 sines (8) .6 .4; then from the state it left.
-TEST(Lstm, MatchesPyTorch) {
-  const nn::Lstm layer{.weight_ih = Param<2>(sines({8, 3}, .31, .2)),
-                       .weight_hh = Param<2>(sines({8, 2}, .43, .6)),
-                       .bias_ih = Param<1>(sines({8}, .8, .1)),
-                       .bias_hh = Param<1>(sines({8}, .6, .4))};
-  const auto x = sines_of<3>({2, 2, 3}, .9, .5);
-  const auto [outputs, state] = layer.forward(x);
-  expect_values(outputs, {2, 2, 2},
-                {-0.0733563, -0.3677405, -0.04385932, -0.02144354, -0.09473346, -0.2677509, -0.02440438, -0.0838715});
-  expect_values(state.hidden, {2, 2}, {-0.04385932, -0.02144354, -0.02440438, -0.0838715});
-  expect_values(state.cell, {2, 2}, {-0.2660986, -0.6364317, -0.228215, -1.292349});
-  expect_values(layer.forward(x, state).outputs, {2, 2, 2},
-                {-0.0884808, -0.4313324, -0.07010292, -0.02847451, -0.1151637, -0.3399788, -0.03848171, -0.08960937});
-}
-
-TEST(LstmConfig, DrawsWeightsWithinTheBoundOfPyTorch) {
-  const nn::Lstm layer = nn::LstmConfig{.in = 64, .hidden = 16}.init(Device::cpu());
-  EXPECT_EQ(layer.weight_ih.shape(), (Shape{64, 64}));
-  EXPECT_EQ(layer.weight_hh.shape(), (Shape{64, 16}));
-  EXPECT_EQ(layer.bias_hh.shape(), (Shape{64}));
-  for (const Value& weight : {layer.weight_ih.value(), layer.weight_hh.value(), layer.bias_ih.value()}) {
-    const float largest = Tensor<0>(max(abs(weight))).item();
-    EXPECT_LE(largest, 0.25f);  // 1 / sqrt(hidden)
-    EXPECT_GT(largest, 0.2f);
-  }
-  EXPECT_TRUE((nn::LstmConfig{.in = 2, .hidden = 1, .bias = false}.init(Device::cpu()).bias_ih.empty()));
-  EXPECT_THROW((nn::LstmConfig{.in = 2, .hidden = 0}.init(Device::cpu())), ArgumentError);
-}
-
 // torch.nn.MultiheadAttention(4, 2, batch_first=True) with in_proj_weight sines (12, 4) .31 .2, in_proj_bias sines (12)
 // .8 .1, out_proj.weight sines (4, 4) .43 .6, out_proj.bias sines (4) .6 .4.
 nn::MultiHeadAttention attention() {

@@ -92,8 +92,8 @@ const Use kUses[] = {
     {"linear to gates", [](const Values& w) { return linear(w[Line], w[Input]); }},
     {"lstm",
      [](const Values& w) {
-       const LstmPass pass = lstm(w[Batch], {w[Input], w[Hidden], {}, {}});
-       return pass.outputs * 2 + reshape(pass.cell, {3, 1, channels_of(w)});
+       const RecurrentPass pass = lstm(w[Batch], {w[Input], w[Hidden], {}, {}});
+       return pass.outputs * 2 + reshape(pass.state.cell, {3, 1, channels_of(w)});
      }},
     {"steps of an optimizer",
      [](const Values& w) { return (w[Square] * 0.9 - matmul(w[Square], w[Square]) * 0.1) / 2; }},

@@ -12,7 +12,7 @@
 #include "kiln/nn/adapt/adapter.hpp"
 #include "kiln/nn/module/freeze.hpp"
 #include "kiln/nn/module/functional.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 

@@ -4,7 +4,7 @@
 
 #include "kiln/nn/initializer.hpp"
 #include "kiln/ops/linalg/vector_norm.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace nn {

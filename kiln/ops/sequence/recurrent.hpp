@@ -1,28 +1,51 @@
 // Recurrent layers over [batch, time, width].
 #pragma once
-#include "kiln/ops/custom.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/sequence/recurrent_cell.hpp"
 
 namespace kiln {
 
-/// The rows are those of the input, forget, cell and output gate, one below the other, in PyTorch's order. Either both
-/// biases are there or none.
-struct LstmWeights {
-  Value input, hidden;            // [4 hidden, in], [4 hidden, hidden]
-  Value input_bias, hidden_bias;  // [4 hidden], or empty
+/// The function itself, elementwise.
+Value activate(GateActivation activation, const Value& x);
+
+/// The rows belong to an LSTM's input, forget, cell and output gate, to a GRU's reset gate, update gate and candidate, one
+/// below the other, in PyTorch's order. Either both biases are there or none. Only an LSTM may have a projection.
+struct RecurrentWeights {
+  Value input, hidden;            // [gates hidden, in], [gates hidden, out]; out is `hidden` without a projection
+  Value input_bias, hidden_bias;  // [gates hidden], or empty
+  Value projection = {};          // [out, hidden], or empty
 };
-struct LstmPass {
-  Value outputs;       // [batch, time, hidden]: the hidden state of each moment
-  Value hidden, cell;  // [batch, hidden]: after the last
+struct RecurrentState {
+  Value hidden = {}, cell = {};  // [batch, out], and of an LSTM [batch, hidden]; empty: zeros
 };
+struct RecurrentOptions {
+  GateActivation gate = GateActivation::Sigmoid;    // of an LSTM's and a GRU's gates
+  GateActivation candidate = GateActivation::Tanh;  // of what they let in; of an RNN's sums
+  GateActivation output = GateActivation::Tanh;     // of an LSTM's cell, before the output gate
+  bool reverse = false;                             // from the last moment to the first
+  bool reset_after = true;                          // of a GRU, as PyTorch has it; false: as the paper has it
+  std::optional<double> clip = {};                  // keeps an LSTM's cell, or the state of others, in [-clip, clip]
+};
+struct RecurrentPass {
+  Value outputs;         // [batch, time, out]: the hidden state of each moment
+  RecurrentState state;  // after the last
+};
+
+/// h = candidate(W x + U h + biases) at each moment (Elman, "Finding structure in time", 1990). x [batch, time, in];
+/// lengths [batch], integers, or empty: row b has the first lengths[b] moments alone (all where that is more, none where
+/// it is negative), later outputs are zeros, and the state is that after its last. Throws ShapeError, DTypeError,
+/// ArgumentError.
+RecurrentPass rnn(const Value& x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
+                  const RecurrentState& state = {}, const Value& lengths = {});
 /// Long short-term memory (Hochreiter, Schmidhuber, 1997) with a forget gate. From i, f, g, o, the quarters of
-/// input x + input_bias + hidden h + hidden_bias, each moment makes the cell sigmoid(f) c + sigmoid(i) tanh(g) and the
-/// hidden state sigmoid(o) tanh(cell). x [batch, time, in], time being at least 1; h and c are zeros at first unless
-/// given. Throws ShapeError.
-LstmPass lstm(const Value& x, const LstmWeights& weights, const Value& hidden = {}, const Value& cell = {});
-namespace op {
-/// The operation that a tracked pass is recorded as: one object for all of them, by which whoever sends it knows it.
-const Ref<const CustomOp>& lstm_recurrence();
-}  // namespace op
+/// W x + U h + biases, each moment makes the cell gate(f) c + gate(i) candidate(g) and the hidden state
+/// gate(o) output(cell), or that times the projection (Sak, Senior, Beaufays, 2014). The rest as of rnn().
+RecurrentPass lstm(const Value& x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
+                   const RecurrentState& state = {}, const Value& lengths = {});
+/// Gated recurrent unit (Cho et al., "Learning phrase representations", 2014): r = gate(.), z = gate(.) and
+/// h = (1 - z) n + z h, where n = candidate(W_n x + b_n + r (U_n h + c_n)) if reset_after, otherwise
+/// candidate(W_n x + b_n + U_n (r h) + c_n). The rest as of rnn().
+RecurrentPass gru(const Value& x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
+                  const RecurrentState& state = {}, const Value& lengths = {});
 
 }  // namespace kiln

@@ -52,6 +52,8 @@ bool run(const op::GroupNorm&, Call);
 bool run(const op::GroupNormGrad&, Call);
 bool run(const op::Attention&, Call);
 bool run(const op::AttentionGrad&, Call);
+bool run(const op::RecurrentLayer&, Call);
+bool run(const op::RecurrentLayerGrad&, Call);
 bool run(const op::Matmul&, Call);
 
 // As FastKernels has them.

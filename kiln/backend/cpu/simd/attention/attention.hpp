@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/interval.hpp"
 #include "kiln/ops/sequence/attention_ops.hpp"
 
 namespace kiln::cpu::simd {
@@ -21,12 +22,6 @@ constexpr std::int64_t padded(std::int64_t count) {
   constexpr auto lanes = static_cast<std::int64_t>(64 / sizeof(T));
   return (count + lanes - 1) / lanes * lanes;
 }
-
-/// [begin, end)
-struct Interval {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-};
 
 struct AttentionShape {
   std::int64_t batch, heads, kv_heads, queries, keys, width, value_width;

@@ -1,0 +1,153 @@
+// Recurrent layers forward: at each moment the products with the state, a panel of the weight at a time, and then what
+// the gates make of them while they are in the cache.
+#include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
+
+#include <cstring>
+
+#include "kiln/backend/cpu/simd/simd.hpp"
+#include "kiln/ops/sequence/recurrent_moments.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using op::RecurrentLayer;
+using std::int64_t;
+
+template <class T>
+class Forward {
+ public:
+  Forward(const RecurrentLayer& op, Call call)
+      : shape_(op.cell, call.in[RecurrentLayer::weight], call.in[RecurrentLayer::projection],
+               call.in[RecurrentLayer::lengths], call.in[RecurrentLayer::inputs].dim(0),
+               call.in[RecurrentLayer::inputs].dim(1)),
+        clip_(clip_of<T>(call.in[RecurrentLayer::clip])),
+        inputs_(call.in[RecurrentLayer::inputs]) {
+    const RecurrentShape& s = shape_;
+    const Value& weight = call.in[RecurrentLayer::weight];
+    const int64_t split = s.is.kind == RecurrentKind::Gru && !s.is.reset_after ? 2 : s.gates;
+    weight_ = Panels<T>(weight, {0, split, s.hidden * s.out, s.out, s.hidden, 1, s.out});
+    if (split < s.gates) then_ = Panels<T>(weight, {2 * s.hidden * s.out, 1, 0, s.out, s.hidden, 1, s.out});
+    if (s.projects) then_ = Panels<T>(call.in[RecurrentLayer::projection], {0, 1, 0, s.hidden, s.out, 1, s.hidden});
+    const int64_t panel = PanelPacker<T>::panel();
+    gate_ = weight_.panels() * panel;
+    sums_ = Lines<T>(s.batch, std::max(split * gate_, then_.panels() * panel));
+    for (Lines<T>& state : states_) state = Lines<T>(s.batch, s.out);
+    if (two_phases()) between_ = Lines<T>(s.batch, s.hidden);
+    if (const Value& bias = call.in[RecurrentLayer::candidate_bias])
+      bias_ = read_contiguous(bias, held_bias_).template as<T>();
+
+    for (std::size_t i = 0; i < call.out.size(); ++i) results_[i] = allocate(call.out[i]).template as<T>();
+    kept_width_ = op::kept_of(s.is) * s.hidden;
+    if (!op.keeps) kept_aside_ = Lines<T>(s.batch, kept_width_);
+    Value held;
+    const Array state = read_contiguous(call.in[RecurrentLayer::state], held);
+    const int64_t width = state.shape[1];
+    T* const last = results_[RecurrentLayer::last];
+    std::copy_n(state.as<T>(), s.batch * width, last);  // an LSTM's cell changes in place there
+    for (int64_t row = 0; row < s.batch; ++row) std::copy_n(state.as<T>() + row * width, s.out, states_[0].row(row));
+
+    const auto phase = [&](int index, int64_t step, Interval rows, Interval panels) { run(index, step, rows, panels); };
+    const int64_t bytes = weight.numel() * static_cast<int64_t>(sizeof(T));
+    if (two_phases()) each_moment(s, bytes, s.time, {weight_.panels(), then_.panels()}, phase);
+    else each_moment(s, bytes, s.time, {weight_.panels()}, phase);
+    for (int64_t row = 0; row < s.batch; ++row) std::copy_n(states_[s.time % 2].row(row), s.out, last + row * width);
+  }
+
+ private:
+  bool two_phases() const { return then_.panels() > 0; }
+
+  void run(int phase, int64_t step, Interval rows, Interval panels) const {
+    const RecurrentShape& s = shape_;
+    const int64_t t = s.moment(step), panel = PanelPacker<T>::panel();
+    const Lines<T>& before = states_[step % 2];
+    if (s.any_active(rows, t)) {
+      const Panels<T>& weight = phase == 0 ? weight_ : then_;
+      const Lines<T>& left = phase == 0 ? before : between_;
+      const int64_t depth = phase == 1 && s.projects ? s.hidden : s.out;
+      for (int64_t block = 0; block < (phase == 0 ? weight_.blocks() : 1); ++block)
+        for (int64_t p = panels.begin; p < panels.end; ++p)
+          weight.multiply(left.row(rows.begin), left.step(), rows.size(), block, p, {0, depth},
+                          sums_.row(rows.begin) + block * gate_ + p * panel, sums_.step(), false);
+    }
+    const bool ends = phase == 1 || !two_phases(), projected = phase == 1 && s.projects;
+    const Interval columns = columns_of<T>(panels, projected ? s.out : s.hidden);
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      const T* const old = before.row(row) + columns.begin;
+      T* const after = states_[(step + 1) % 2].row(row) + columns.begin;
+      T* const output = results_[RecurrentLayer::outputs] + (row * s.time + t) * s.out + columns.begin;
+      const auto bytes = static_cast<std::size_t>(columns.size()) * sizeof(T);
+      if (s.active(row, t)) {
+        if (projected) std::memcpy(after, sums_.row(row) + columns.begin, bytes);
+        else make(phase, row, t, columns, old, ends ? after : between_.row(row) + columns.begin);
+        if (ends) std::memcpy(output, after, bytes);
+      } else {
+        if (!projected) keep_nothing(row, t, columns);
+        if (ends) std::memcpy(after, old, bytes), std::memset(output, 0, bytes);
+      }
+    }
+  }
+
+  T* cell(int64_t row) const {
+    return results_[RecurrentLayer::last] + row * (shape_.out + shape_.hidden) + shape_.out;
+  }
+  T* kept(int64_t row, int64_t t) const {
+    T* const all = results_[RecurrentLayer::kept];
+    return all ? all + (row * shape_.time + t) * kept_width_ : kept_aside_.row(row);
+  }
+
+  void make(int phase, int64_t row, int64_t t, Interval columns, const T* before, T* after) const {
+    const int64_t i = columns.begin;
+    const bool lstm = shape_.is.kind == RecurrentKind::Lstm;
+    const Moment<T> moment{shape_.is,
+                           shape_.hidden,
+                           gate_,
+                           columns.size(),
+                           clip_,
+                           inputs_.at(row, t) + i,
+                           sums_.row(row) + i,
+                           bias_ ? bias_ + i : nullptr,
+                           before,
+                           lstm ? cell(row) + i : nullptr,
+                           kept(row, t) + i,
+                           after};
+    switch (shape_.is.kind) {
+      case RecurrentKind::Lstm: return moments_.lstm(moment);
+      case RecurrentKind::Rnn: return moments_.rnn(moment);
+      default: break;
+    }
+    if (shape_.is.reset_after) moments_.gru(moment);
+    else (phase == 0 ? moments_.gru_gates : moments_.gru_candidate)(moment);
+  }
+
+  /// Of a row without that moment: zeros, but for the cell, which stays.
+  void keep_nothing(int64_t row, int64_t t, Interval columns) const {
+    const int64_t width = shape_.hidden, count = kept_width_ / std::max<int64_t>(width, 1);
+    for (int64_t part = 0; part < count; ++part)
+      std::fill_n(kept(row, t) + part * width + columns.begin, columns.size(), T{0});
+    if (shape_.is.kind == RecurrentKind::Lstm)
+      std::copy_n(cell(row) + columns.begin, columns.size(), kept(row, t) + 4 * width + columns.begin);
+  }
+
+  const RecurrentShape shape_;
+  const Moments<T>& moments_ = moments<T>();
+  const T clip_;
+  const MomentsOf<T> inputs_;
+  Panels<T> weight_, then_;  // of the second phase: a projection, or the candidate of a GRU that resets before
+  Lines<T> sums_, states_[2], between_, kept_aside_;
+  const T* bias_ = nullptr;
+  Value held_bias_;
+  int64_t gate_ = 0, kept_width_ = 0;
+  T* results_[3] = {};
+};
+
+}  // namespace
+
+bool run(const op::RecurrentLayer& op, Call call) {
+  switch (call.in[RecurrentLayer::weight].dtype()) {
+    case DType::F32: Forward<float>(op, call); return true;
+    case DType::F64: Forward<double>(op, call); return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::cpu::simd

@@ -1,0 +1,171 @@
+// Recurrent layers going back: what reaches a moment's state is the product of the next moment's gradients with the
+// weight, what goes past the sums, and the gradient of the output there.
+#include <cstring>
+
+#include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
+#include "kiln/ops/sequence/recurrent_moments.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using std::int64_t;
+using Grad = op::RecurrentLayerGrad;
+
+template <class T>
+class Back {
+ public:
+  Back(const Grad& op, Call call)
+      : shape_(op.cell, call.in[Grad::weight], call.in[Grad::projection], call.in[Grad::lengths],
+               call.in[Grad::grad].dim(0), call.in[Grad::grad].dim(1)),
+        clip_(clip_of<T>(call.in[Grad::clip])),
+        kept_(call.in[Grad::kept]),
+        grads_(call.in[Grad::grad]) {
+    const RecurrentShape& s = shape_;
+    const Value& weight = call.in[Grad::weight];
+    const int64_t sums = s.gates * s.hidden;
+    weight_ = Panels<T>(weight, {0, 1, 0, sums, s.out, s.out, 1});
+    if (resets_before()) then_ = Panels<T>(weight, {2 * s.hidden * s.out, 1, 0, s.hidden, s.out, s.out, 1});
+    if (s.projects) then_ = Panels<T>(call.in[Grad::projection], {0, 1, 0, s.out, s.hidden, s.hidden, 1});
+    for (Lines<T>& each : sums_) each = Lines<T>(s.batch, sums);
+    direct_ = Lines<T>(s.batch, s.out);
+    grad_ = Lines<T>(s.batch, s.out);
+    if (then_.panels() > 0) then_grad_ = Lines<T>(s.batch, s.hidden);
+    if (const Value& before = call.in[Grad::before]) before_ = MomentsOf<T>(before);
+
+    for (std::size_t i = 0; i < call.out.size(); ++i) results_[i] = allocate(call.out[i]).template as<T>();
+    Value held, held_state;
+    state_width_ = call.out[1].dim(1);
+    state_ = read_contiguous(call.in[Grad::state], held_state).template as<T>();
+    if (const Value& last = call.in[Grad::grad_last])
+      std::copy_n(read_contiguous(last, held).template as<T>(), s.batch * state_width_, results_[1]);
+    else std::fill_n(results_[1], s.batch * state_width_, T{0});
+    for (int64_t row = 0; row < s.batch; ++row) std::copy_n(results_[1] + row * state_width_, s.out, direct_.row(row));
+
+    // One step more, for what reaches the first state.
+    const auto phase = [&](int index, int64_t step, Interval rows, Interval panels) {
+      if (index == 0) arrive(step, rows, panels);
+      else if (step < s.time) go_on(step, rows, panels);
+    };
+    const int64_t bytes = weight.numel() * static_cast<int64_t>(sizeof(T));
+    if (then_.panels() > 0) each_moment(s, bytes, s.time + 1, {weight_.panels(), then_.panels()}, phase);
+    else each_moment(s, bytes, s.time + 1, {weight_.panels()}, phase);
+    for (int64_t row = 0; row < s.batch; ++row) std::copy_n(direct_.row(row), s.out, results_[1] + row * state_width_);
+  }
+
+ private:
+  bool resets_before() const { return shape_.is.kind == RecurrentKind::Gru && !shape_.is.reset_after; }
+  int64_t moment(int64_t step) const { return shape_.moment(shape_.time - 1 - step); }
+
+  /// What reaches the state after a moment, and all that follows from it alone.
+  void arrive(int64_t step, Interval rows, Interval panels) const {
+    const RecurrentShape& s = shape_;
+    const int64_t panel = PanelPacker<T>::panel();
+    const Lines<T>&later = sums_[(step + 1) % 2], &sums = sums_[step % 2];
+    const Interval depths{0, (resets_before() ? 2 : s.gates) * s.hidden};
+    if (step > 0 && s.any_active(rows, moment(step - 1)))
+      for (int64_t p = panels.begin; p < panels.end; ++p)
+        weight_.multiply(later.row(rows.begin), later.step(), rows.size(), 0, p, depths,
+                         direct_.row(rows.begin) + p * panel, direct_.step(), true);
+    if (step == s.time) return;
+    const int64_t t = moment(step);
+    const Interval columns = columns_of<T>(panels, s.out);
+    const auto bytes = static_cast<std::size_t>(columns.size()) * sizeof(T);
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      T *const direct = direct_.row(row) + columns.begin, *const grad = grad_.row(row) + columns.begin;
+      T* const more = results_[2] ? results_[2] + (row * s.time + t) * s.out + columns.begin : nullptr;
+      if (!s.active(row, t)) {
+        if (more) std::memset(more, 0, bytes);
+        if (!s.projects) nothing(sums, row, t, columns);
+        continue;
+      }
+      const T* const of_output = grads_.at(row, t) + columns.begin;
+      for (int64_t i = 0; i < columns.size(); ++i) grad[i] = direct[i] + of_output[i];
+      std::memset(direct, 0, bytes);
+      if (s.projects) {
+        std::memcpy(more, grad, bytes);
+        continue;
+      }
+      make(kernel(), sums, row, step, columns, grad);
+      if (s.is.reset_after) std::memcpy(more, sums.row(row) + 2 * s.hidden + columns.begin, bytes);
+    }
+  }
+
+  /// What needs another product first: an LSTM with a projection, the reset gate that scales what goes into the product.
+  void go_on(int64_t step, Interval rows, Interval panels) const {
+    const RecurrentShape& s = shape_;
+    const int64_t t = moment(step), panel = PanelPacker<T>::panel();
+    if (!s.any_active(rows, t) && resets_before()) return;
+    const Lines<T>& sums = sums_[step % 2];
+    const T* const left = s.projects ? grad_.row(rows.begin) : sums.row(rows.begin) + 2 * s.hidden;
+    for (int64_t p = panels.begin; p < panels.end; ++p)
+      then_.multiply(left, s.projects ? grad_.step() : sums.step(), rows.size(), 0, p,
+                     {0, s.projects ? s.out : s.hidden}, then_grad_.row(rows.begin) + p * panel, then_grad_.step(),
+                     false);
+    const Interval columns = columns_of<T>(panels, s.hidden);
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      if (s.active(row, t))
+        make(s.projects ? moments_.lstm_grad : moments_.gru_reset_grad, sums, row, step, columns,
+             then_grad_.row(row) + columns.begin);
+      else if (s.projects) nothing(sums, row, t, columns);
+    }
+  }
+
+  using Kernel = void (*)(const MomentGrad<T>&);
+  Kernel kernel() const {
+    switch (shape_.is.kind) {
+      case RecurrentKind::Lstm: return moments_.lstm_grad;
+      case RecurrentKind::Rnn: return moments_.rnn_grad;
+      default: return shape_.is.reset_after ? moments_.gru_grad : moments_.gru_update_grad;
+    }
+  }
+
+  void make(Kernel kernel, const Lines<T>& sums, int64_t row, int64_t step, Interval columns, const T* grad) const {
+    const RecurrentShape& s = shape_;
+    const int64_t t = moment(step), i = columns.begin;
+    const T* before = nullptr;
+    T* cell = nullptr;
+    if (s.is.kind == RecurrentKind::Lstm) {
+      cell = results_[1] + row * state_width_ + s.out + i;
+      before =
+          step + 1 == s.time ? state_ + row * state_width_ + s.out : kept_.at(row, moment(step + 1)) + 4 * s.hidden;
+    } else if (s.is.kind == RecurrentKind::Gru) {
+      before = before_.at(row, t);
+    }
+    kernel({s.is, s.hidden, columns.size(), clip_, kept_.at(row, t) + i, before ? before + i : nullptr, grad, cell,
+            results_[0] + (row * s.time + t) * s.gates * s.hidden + i, sums.row(row) + i, direct_.row(row) + i});
+  }
+
+  /// Of a row without that moment nothing reaches inputs and weight, and the state's gradient passes by.
+  void nothing(const Lines<T>& sums, int64_t row, int64_t t, Interval columns) const {
+    for (int64_t gate = 0; gate < shape_.gates; ++gate) {
+      const int64_t at = gate * shape_.hidden + columns.begin;
+      std::fill_n(results_[0] + (row * shape_.time + t) * shape_.gates * shape_.hidden + at, columns.size(), T{0});
+      std::fill_n(sums.row(row) + at, columns.size(), T{0});
+    }
+  }
+
+  const RecurrentShape shape_;
+  const Moments<T>& moments_ = moments<T>();
+  const T clip_;
+  const MomentsOf<T> kept_, grads_;
+  MomentsOf<T> before_;
+  Panels<T> weight_, then_;
+  Lines<T> sums_[2], direct_, grad_, then_grad_;
+  const T* state_ = nullptr;
+  int64_t state_width_ = 0;
+  T* results_[3] = {};
+};
+
+}  // namespace
+
+bool run(const op::RecurrentLayerGrad& op, Call call) {
+  if (call.in[Grad::grad_kept]) return false;  // asked for by second derivatives alone
+  switch (call.in[Grad::weight].dtype()) {
+    case DType::F32: Back<float>(op, call); return true;
+    case DType::F64: Back<double>(op, call); return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::cpu::simd

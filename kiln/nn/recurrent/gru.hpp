@@ -1,0 +1,38 @@
+// Gated recurrent units.
+#pragma once
+#include "kiln/nn/recurrent/layers.hpp"
+
+namespace kiln::nn {
+
+struct GruResult {
+  Tensor<3> outputs;  // [batch, time, directions hidden]: the hidden state of the last layer at each moment
+  Tensor<3> state;    // [layers directions, batch, hidden]: of each layer and direction after its last moment
+};
+
+/// As PyTorch's, but with batch_first unless said otherwise; see gru() in ops/sequence/recurrent.hpp.
+struct Gru {
+  RecurrentLayers stack;
+
+  /// x [batch, time, in], start as GruResult::state or absent; lengths [batch] or absent: row b has its first lengths[b]
+  /// moments alone, outputs of later ones are zeros. Throws ShapeError.
+  GruResult forward(const Tensor<3>& x, const Tensor<3>& start = {}, const Tensor<1, Int>& lengths = {}) const;
+};
+
+struct GruConfig {
+  std::int64_t in, hidden, layers = 1;
+  bool bidirectional = false;
+  bool bias = true;
+  double dropout = 0;       // of what goes from a layer to the next, while training
+  bool batch_first = true;  // x is [batch, time, in]; false: [time, batch, in]
+  bool reset_after =
+      true;              // the reset gate scales the product with the state, as PyTorch has it; false: the state itself
+  bool reverse = false;  // from the last moment to the first
+  std::optional<double> clip = {};  // keeps states within [-clip, clip]
+  GateActivation gate = GateActivation::Sigmoid, candidate = GateActivation::Tanh;
+  Initializer initializer = kLayerDefault;  // of the weights; an output counts as made of the hidden state's elements
+
+  /// Throws ArgumentError where a size is below 1, or an option out of its range.
+  Gru init(const Device& device) const;
+};
+
+}  // namespace kiln::nn

@@ -1,0 +1,42 @@
+// Long short-term memory.
+#pragma once
+#include "kiln/nn/recurrent/layers.hpp"
+
+namespace kiln::nn {
+
+/// What an LSTM hands from one moment to the next; absent tensors are zeros.
+struct LstmState {
+  Tensor<3> hidden, cell;  // [layers directions, batch, out], [layers directions, batch, hidden]
+};
+
+struct LstmResult {
+  Tensor<3> outputs;  // [batch, time, directions out]: the hidden state of the last layer at each moment
+  LstmState state;    // of each layer and direction after its last moment
+};
+
+/// As PyTorch's, but with batch_first unless said otherwise; see lstm() in ops/sequence/recurrent.hpp.
+struct Lstm {
+  RecurrentLayers stack;
+
+  /// x [batch, time, in]; lengths [batch] or absent: row b has its first lengths[b] moments alone, outputs of later ones
+  /// are zeros. Throws ShapeError.
+  LstmResult forward(const Tensor<3>& x, const LstmState& start = {}, const Tensor<1, Int>& lengths = {}) const;
+};
+
+struct LstmConfig {
+  std::int64_t in, hidden, layers = 1;
+  bool bidirectional = false;
+  bool bias = true;
+  double dropout = 0;           // of what goes from a layer to the next, while training
+  bool batch_first = true;      // x is [batch, time, in]; false: [time, batch, in]
+  std::int64_t projection = 0;  // the outputs' width (Sak, Senior, Beaufays, 2014); 0: `hidden`, without a projection
+  bool reverse = false;         // from the last moment to the first
+  std::optional<double> clip = {};  // keeps cells within [-clip, clip]
+  GateActivation gate = GateActivation::Sigmoid, candidate = GateActivation::Tanh, output = GateActivation::Tanh;
+  Initializer initializer = kLayerDefault;  // of the weights; an output counts as made of the hidden state's elements
+
+  /// Throws ArgumentError where a size is below 1, the projection not below `hidden`, or an option out of its range.
+  Lstm init(const Device& device) const;
+};
+
+}  // namespace kiln::nn

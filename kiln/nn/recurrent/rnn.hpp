@@ -1,0 +1,36 @@
+// Plain recurrent layers.
+#pragma once
+#include "kiln/nn/recurrent/layers.hpp"
+
+namespace kiln::nn {
+
+struct RnnResult {
+  Tensor<3> outputs;  // [batch, time, directions hidden]: the hidden state of the last layer at each moment
+  Tensor<3> state;    // [layers directions, batch, hidden]: of each layer and direction after its last moment
+};
+
+/// As PyTorch's, but with batch_first unless said otherwise; see rnn() in ops/sequence/recurrent.hpp.
+struct Rnn {
+  RecurrentLayers stack;
+
+  /// x [batch, time, in], start as RnnResult::state or absent; lengths [batch] or absent: row b has its first lengths[b]
+  /// moments alone, outputs of later ones are zeros. Throws ShapeError.
+  RnnResult forward(const Tensor<3>& x, const Tensor<3>& start = {}, const Tensor<1, Int>& lengths = {}) const;
+};
+
+struct RnnConfig {
+  std::int64_t in, hidden, layers = 1;
+  bool bidirectional = false;
+  bool bias = true;
+  double dropout = 0;               // of what goes from a layer to the next, while training
+  bool batch_first = true;          // x is [batch, time, in]; false: [time, batch, in]
+  bool reverse = false;             // from the last moment to the first
+  std::optional<double> clip = {};  // keeps states within [-clip, clip]
+  GateActivation activation = GateActivation::Tanh;
+  Initializer initializer = kLayerDefault;  // of the weights; an output counts as made of the hidden state's elements
+
+  /// Throws ArgumentError where a size is below 1, or an option out of its range.
+  Rnn init(const Device& device) const;
+};
+
+}  // namespace kiln::nn

@@ -1,0 +1,19 @@
+// Recurrent layers moment by moment, in terms of other ops: what a backend without a kernel runs, and what is recorded
+// where a gradient is to be differentiated itself.
+#pragma once
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/sequence/recurrent_ops.hpp"
+
+namespace kiln::op {
+
+/// How many numbers a moment keeps for each element of the hidden state (RecurrentLayer's last result).
+constexpr std::int64_t kept_of(const RecurrentCell& cell) {
+  if (cell.kind == RecurrentKind::Lstm) return 5;
+  return gates_of(cell.kind) + (cell.reset_after ? 1 : 0);
+}
+
+/// The results of the ops, for operands in float32 or float64.
+Values moments_forward(const RecurrentLayer& layer, Inputs in);
+Values moments_backward(const RecurrentLayerGrad& layer, Inputs in);
+
+}  // namespace kiln::op

@@ -1,0 +1,50 @@
+// A recurrent layer in one direction, all moments of it, and its gradient, each of them one op.
+#pragma once
+#include "kiln/ops/sequence/recurrent_cell.hpp"
+#include "kiln/ops/traits.hpp"
+
+namespace kiln::op {
+
+/// What each moment's sums hold of x, `inputs` [batch, time, gates hidden], is made before; they gain the product of the
+/// state h [batch, out] with `weight` [gates hidden, out]. An LSTM (gates i, f, g, o) makes
+///   c = f c + i g within [-clip, clip], h = o output(c), or with a projection [out, hidden] h = projection o output(c);
+/// a GRU (r, z, n) n = candidate(inputs_n + weight_n (r h)), or where reset_after candidate(inputs_n + r (weight_n h +
+/// candidate_bias)), and h = n + z (h - n) within [-clip, clip]; an RNN h = candidate(sums) within [-clip, clip].
+/// i, f, o, r and z are gate(sums), g is candidate(sums). `state` is what comes before the first moment: h, and beside it
+/// an LSTM's c [batch, out + hidden]. Row b has the first lengths[b] moments alone: later ones change no state, and their
+/// outputs are 0.
+///
+/// Results: h of each moment [batch, time, out]; the state after the last; and where `keeps`, for the gradient, what each
+/// moment made, side by side: i, f, g, o, c, or r, z, n (and weight_n h + candidate_bias where reset_after), or h before
+/// it is clipped [batch, time, ...].
+struct RecurrentLayer {
+  static constexpr std::string_view kName = "recurrent_layer";
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
+  /// `clip` is a plain number; what a layer does without is absent.
+  enum Slot { inputs, weight, candidate_bias, projection, state, lengths, clip };
+  enum Result { outputs, last, kept };
+  RecurrentCell cell;
+  bool keeps = false;
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.in = keeps ? ~(1u << inputs) : ~0u, .out = keeps}; }
+  void vjp(Backward& backward) const;
+};
+
+/// The gradients of a layer's `inputs` and `state`; then of a GRU that resets after, those of weight_n h + candidate_bias
+/// [batch, time, hidden], and of an LSTM with a projection those of each moment's h. A GRU's asks for the state `before`
+/// each moment [batch, time, hidden]. `kept` is what the layer kept; the gradients of its results follow, of which all
+/// but the first may be absent.
+struct RecurrentLayerGrad {
+  static constexpr std::string_view kName = "recurrent_layer_grad";
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  double flops(Inputs in, Inputs out) const;
+  enum Slot { weight, projection, before, kept, state, lengths, clip, grad, grad_last, grad_kept };
+  RecurrentCell cell;
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  void vjp(Backward& backward) const;  // none: RecurrentLayer records the expansion where a gradient is wanted
+};
+
+}  // namespace kiln::op
