@@ -1,7 +1,7 @@
-// What this machine can do at best, as a line of JSON: rates that bench/suite.py holds the workloads against. Medians
-// of several repeats, on as many threads as Kiln uses.
+// What this machine can do at best, as a line of JSON: rates that bench/suite.py holds the workloads against. Those of
+// copies and of multiplications and additions are what KILN_PROFILE measures too; the others are medians of several
+// repeats, on as many threads as Kiln uses.
 #include <hwy/aligned_allocator.h>
-#include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +15,7 @@
 #endif
 
 #include "bench/machine/tiles.hpp"
+#include "kiln/backend/inspect/ceiling.hpp"
 #include "kiln/core/parallel.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -31,17 +32,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 using Lanes = hn::Vec<Tag>;
 
-void copy_cached(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, std::int64_t count) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag()));
-  for (std::int64_t i = 0; i < count; i += lanes) hn::Store(hn::Load(Tag(), from + i), Tag(), to + i);
-}
-
-void copy_streamed(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, std::int64_t count) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag()));
-  for (std::int64_t i = 0; i < count; i += lanes) hn::Stream(hn::Load(Tag(), from + i), Tag(), to + i);
-  hwy::FlushStream();
-}
-
 float read(const float* from, std::int64_t count) {
   const Tag tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -55,30 +45,12 @@ float read(const float* from, std::int64_t count) {
   return hn::GetLane(hn::SumOfLanes(tag, hn::Add(hn::Add(a, b), hn::Add(c, d))));
 }
 
-/// Twelve chains, enough to hide the latency of two units. The number of operations goes to `flops`.
-float multiply_add(std::int64_t rounds, double* flops) {
-  const Tag tag;
-  const Lanes x = hn::Set(tag, 0.999f), y = hn::Set(tag, 0.001f);
-  Lanes a = x, b = x, c = x, d = x, e = x, f = x, g = y, h = y, i = y, j = y, k = y, l = y;
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    a = hn::MulAdd(a, x, y), b = hn::MulAdd(b, x, y), c = hn::MulAdd(c, x, y), d = hn::MulAdd(d, x, y);
-    e = hn::MulAdd(e, x, y), f = hn::MulAdd(f, x, y), g = hn::MulAdd(g, x, y), h = hn::MulAdd(h, x, y);
-    i = hn::MulAdd(i, x, y), j = hn::MulAdd(j, x, y), k = hn::MulAdd(k, x, y), l = hn::MulAdd(l, x, y);
-  }
-  *flops = 2.0 * 12 * static_cast<double>(hn::Lanes(tag)) * static_cast<double>(rounds);
-  const Lanes sum = hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, d)), hn::Add(hn::Add(e, f), hn::Add(g, h)));
-  return hn::GetLane(hn::SumOfLanes(tag, hn::Add(sum, hn::Add(hn::Add(i, j), hn::Add(k, l)))));
-}
-
 }  // namespace bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace bench {
-HWY_EXPORT(copy_cached);
-HWY_EXPORT(copy_streamed);
 HWY_EXPORT(read);
-HWY_EXPORT(multiply_add);
 
 namespace {
 
@@ -141,32 +113,18 @@ bool amx_traps() {
 }
 
 void print() {
-  const auto from = hwy::MakeUniqueAlignedArray<float>(kCount), to = hwy::MakeUniqueAlignedArray<float>(kCount);
+  const auto from = hwy::MakeUniqueAlignedArray<float>(kCount);
   std::fill_n(from.get(), kCount, 1.0f);
-  std::fill_n(to.get(), kCount, 1.0f);
-  const auto copied = [&](auto copy) {
-    return median_seconds([&] {
-      parallel_for(kCount, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        copy(from.get() + begin, to.get() + begin, end - begin);
-      });
-    });
-  };
-  const double copy = std::min(copied([](auto... args) { HWY_DYNAMIC_DISPATCH(copy_cached)(args...); }),
-                               copied([](auto... args) { HWY_DYNAMIC_DISPATCH(copy_streamed)(args...); }));
   const double reading = median_seconds([&] {
     parallel_for(kCount, kGrain, [&](std::int64_t begin, std::int64_t end) {
       result_sink = HWY_DYNAMIC_DISPATCH(read)(from.get() + begin, end - begin);
     });
   });
-  const double fma = gflop_s_of([] {
-    double flops = 0;
-    result_sink = HWY_DYNAMIC_DISPATCH(multiply_add)(5'000'000, &flops);
-    return flops;
-  });
+  const kiln::Ceiling& ceiling = kiln::machine_ceiling();
   std::printf("{\"threads\": %d, \"handoff_ns\": %.0f, \"copy_gb_s\": %.1f, \"read_gb_s\": %.1f, ", num_threads(),
-              num_threads() > 1 ? handoff_ns() : 0.0, 8e-9 * kCount / copy, 4e-9 * kCount / reading);
-  std::printf("\"fma_gflop_s\": %.0f, \"bf16_gflop_s\": %.0f, \"amx_traps\": %s}\n", fma, gflop_s_of(multiply_tiles),
-              amx_traps() ? "true" : "false");
+              num_threads() > 1 ? handoff_ns() : 0.0, 1e-9 * ceiling.bytes_per_second, 4e-9 * kCount / reading);
+  std::printf("\"fma_gflop_s\": %.0f, \"bf16_gflop_s\": %.0f, \"amx_traps\": %s}\n", 1e-9 * ceiling.flops_per_second,
+              gflop_s_of(multiply_tiles), amx_traps() ? "true" : "false");
 }
 
 }  // namespace
