@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_lanes.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -81,18 +82,9 @@ void fold_matrix(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   else fold_wide<T, fold>(x, rows, stride, columns, results);
 }
 
-#define KILN_FOLD(name, T, fold)                                                                                    \
-  void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \
-    fold_matrix<T, fold>(x, rows, stride, columns, results);                                                        \
-  }
-KILN_FOLD(sum_float, float, Fold::Sum)
-KILN_FOLD(prod_float, float, Fold::Prod)
-KILN_FOLD(max_float, float, Fold::Max)
-KILN_FOLD(min_float, float, Fold::Min)
-KILN_FOLD(sum_double, double, Fold::Sum)
-KILN_FOLD(prod_double, double, Fold::Prod)
-KILN_FOLD(max_double, double, Fold::Max)
-KILN_FOLD(min_double, double, Fold::Min)
+#define KILN_FOLD(...) KILN_FOLD_BY(fold_matrix, __VA_ARGS__)
+KILN_FOLDS(float, float)
+KILN_FOLDS(double, double)
 #undef KILN_FOLD
 
 template <Fold fold>
@@ -139,21 +131,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_FOLD(name, T, fold)                                                                    \
-  HWY_EXPORT(name);                                                                                 \
-  template <>                                                                                       \
-  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
-                          FoldType<T, fold>* results) {                                             \
-    HWY_DYNAMIC_DISPATCH(name)(x, rows, stride, columns, results);                                  \
-  }
-KILN_FOLD(sum_float, float, Fold::Sum)
-KILN_FOLD(prod_float, float, Fold::Prod)
-KILN_FOLD(max_float, float, Fold::Max)
-KILN_FOLD(min_float, float, Fold::Min)
-KILN_FOLD(sum_double, double, Fold::Sum)
-KILN_FOLD(prod_double, double, Fold::Prod)
-KILN_FOLD(max_double, double, Fold::Max)
-KILN_FOLD(min_double, double, Fold::Min)
+#define KILN_FOLD KILN_EXPORT_FOLD
+KILN_FOLDS(float, float)
+KILN_FOLDS(double, double)
 #undef KILN_FOLD
 
 HWY_EXPORT(functions_of);

@@ -5,6 +5,7 @@
 #include "kiln/backend/cpu/simd/each_type.hpp"
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
 #include "kiln/core/wrapping.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -53,15 +54,7 @@ void fold_integers(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t stri
     for (std::int64_t i = 0; i < columns; ++i) results[i] = join<fold>(results[i], static_cast<A>(x[i]));
 }
 
-#define KILN_FOLD(name, T, fold)                                                                                    \
-  void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \
-    fold_integers<T, fold>(x, rows, stride, columns, results);                                                      \
-  }
-#define KILN_FOLDS(T, name)             \
-  KILN_FOLD(sum_##name, T, Fold::Sum)   \
-  KILN_FOLD(prod_##name, T, Fold::Prod) \
-  KILN_FOLD(max_##name, T, Fold::Max)   \
-  KILN_FOLD(min_##name, T, Fold::Min)
+#define KILN_FOLD(...) KILN_FOLD_BY(fold_integers, __VA_ARGS__)
 KILN_EACH_INTEGER(KILN_FOLDS)
 #undef KILN_FOLD
 
@@ -71,13 +64,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_FOLD(name, T, fold)                                                                    \
-  HWY_EXPORT(name);                                                                                 \
-  template <>                                                                                       \
-  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
-                          FoldType<T, fold>* results) {                                             \
-    HWY_DYNAMIC_DISPATCH(name)(x, rows, stride, columns, results);                                  \
-  }
+#define KILN_FOLD KILN_EXPORT_FOLD
 KILN_EACH_INTEGER(KILN_FOLDS)
 #undef KILN_FOLD
 
@@ -108,19 +95,15 @@ void fold_halves(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
 
 }  // namespace
 
-#define KILN_FOLD(T, fold)                                                                          \
+#define KILN_FOLD(name, T, fold)                                                                    \
   template <>                                                                                       \
   void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
                           FoldType<T, fold>* results) {                                             \
     fold_halves<T, fold>(x, rows, stride, columns, results);                                        \
   }
-#define KILN_FOLDS_OF_HALVES(T) \
-  KILN_FOLD(T, Fold::Sum)       \
-  KILN_FOLD(T, Fold::Prod)      \
-  KILN_FOLD(T, Fold::Max)       \
-  KILN_FOLD(T, Fold::Min)
-KILN_FOLDS_OF_HALVES(F16)
-KILN_FOLDS_OF_HALVES(BF16)
+KILN_FOLDS(F16, )
+KILN_FOLDS(BF16, )
+#undef KILN_FOLD
 
 }  // namespace kiln::cpu::simd
 #endif

@@ -1,0 +1,21 @@
+// The names that fold_rows has in each target, of which the preprocessor makes a function and what calls it: users define
+// KILN_FOLD(name, T, fold) as one of the following, for KILN_FOLDS(T, name).
+#pragma once
+
+#define KILN_FOLDS(T, name)             \
+  KILN_FOLD(sum_##name, T, Fold::Sum)   \
+  KILN_FOLD(prod_##name, T, Fold::Prod) \
+  KILN_FOLD(max_##name, T, Fold::Max)   \
+  KILN_FOLD(min_##name, T, Fold::Min)
+
+#define KILN_FOLD_BY(kernel, name, T, fold)                                                                         \
+  void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \
+    kernel<T, fold>(x, rows, stride, columns, results);                                                             \
+  }
+#define KILN_EXPORT_FOLD(name, T, fold)                                                             \
+  HWY_EXPORT(name);                                                                                 \
+  template <>                                                                                       \
+  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
+                          FoldType<T, fold>* results) {                                             \
+    HWY_DYNAMIC_DISPATCH(name)(x, rows, stride, columns, results);                                  \
+  }
