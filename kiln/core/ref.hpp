@@ -19,7 +19,7 @@ class RefCounted {
   void add_owner() const {
     if (!is_permanent()) count_.fetch_add(1, std::memory_order_relaxed);
   }
-  /// For an object that nobody knows yet.
+  /// For an object that no other thread can reach yet.
   void add_first_owner() const { count_.store(1, std::memory_order_relaxed); }
   /// True when that was the last owner.
   bool drop_owner() const {

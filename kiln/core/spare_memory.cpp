@@ -14,7 +14,7 @@ struct Spare {
   Spare* next;
 };
 
-/// Blocks of one size that belong to nobody.
+/// Blocks of one size that are not in use.
 struct Spares {
   ~Spares() {
     while (Spare* const spare = std::exchange(first, first ? first->next : nullptr)) ::operator delete(spare);

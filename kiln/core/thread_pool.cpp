@@ -46,7 +46,7 @@ void relax() {
 #endif
 }
 
-// The pieces of one thread that nobody has taken: the owner takes from the front, others from the back.
+// The pieces of one thread that have not been taken: the owner takes from the front, others from the back.
 class alignas(64) Range {
  public:
   void fill(std::int64_t first, std::int64_t last) { ends_.store(pack(first, last), std::memory_order_relaxed); }
@@ -121,7 +121,7 @@ class Team {
 
     drain(0);
 
-    // From here nobody enters; those who did are running their last piece.
+    // From here no thread enters; those that did are running their last piece.
     gate_.fetch_and(~kOpen);
     for (int spins = 0; gate_.load(std::memory_order_acquire) & kInsideMask; ++spins) {
       if (spins < 20000) relax();

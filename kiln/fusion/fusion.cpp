@@ -37,7 +37,7 @@ bool is_of_memory(const std::exception_ptr& error) {
   }
 }
 
-/// Which operands nobody but the list has; for Call::last_uses.
+/// Which operands have no owner but the list; for Call::last_uses.
 std::uint64_t last_uses(Inputs in) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < in.size() && i < 64; ++i)
@@ -55,7 +55,7 @@ thread_local const Fusion* running = nullptr;
 struct Fusion::Stream final : RefCounted {
   std::mutex mutex;
   Segment segment;
-  std::size_t enough;  // operations, for it to be run although nobody reads
+  std::size_t enough;  // operations, from which on it is run before anything is read
   Values in, out;      // of the step under way; kept for their memory
   // While the segment runs: which of its values have been made, but may be taken back, and which cannot be.
   std::vector<std::uint32_t> made;
@@ -69,7 +69,7 @@ struct Fusion::Stream final : RefCounted {
 };
 
 /// What the program made of what is lost, by whatever path, is lost too. The plan may have taken another: it has numbers
-/// in place of tensors that are full of them, and drops what nobody sees.
+/// in place of tensors that are full of them, and drops results that nothing reads.
 void Fusion::Stream::pass_on() {
   lost.resize(segment.values().size());
   const auto first_lost = [&](auto&& values) -> Ref<Failure> {
@@ -160,7 +160,7 @@ void Fusion::wait_for(const Value& value) {
   }
 }
 
-/// Somebody looks at what the device has done: from here on it is to have work early again.
+/// A value is read or awaited: from here on the device is to have work early again.
 void Fusion::start_anew() {
   if (!traits_.first_ops || running == this) return;
   Stream& stream = own_stream();
@@ -316,7 +316,7 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const std::except
     const Ref<Node>& node = in[i].node();
     if (!node) continue;
     values[step.in[i].index()] = node;
-    // The kernel may have begun to write a result where an operand lay that nobody else was to read.
+    // The kernel may have begun to write a result where an operand lay whose last use this was.
     if (std::ranges::any_of(out, [&](const Value& result) { return result.node()->storage == node->storage; }))
       node->storage = note(error);
   }

@@ -59,7 +59,7 @@ class Fusion final : public Decorator {
   mutable std::mutex mutex_;  // of what follows
   std::vector<Ref<Stream>> streams_;
   Statistics statistics_;
-  Ref<Failure> failure_;  // the first that nobody has been told of
+  Ref<Failure> failure_;  // the first that no caller has been told of
 };
 
 }  // namespace kiln::fusion

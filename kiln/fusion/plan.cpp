@@ -84,13 +84,13 @@ class Planner {
     }
   };
 
-  // What may fail is run although nobody reads it: an error is never lost.
+  // Operations that may fail run even if their results are not read: an error is never lost.
   bool is_needed(const Segment::Entry& entry) const {
     return may_fail(entry.op) ||
            std::ranges::any_of(simplified_.results(entry), [&](Reference result) { return needed_[result.index()]; });
   }
 
-  // A value is needed if somebody outside sees it or a needed operation reads it.
+  // A value is needed if a handle outside refers to it or a needed operation reads it.
   void find_needed() {
     for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = segment_.visible(static_cast<std::uint32_t>(i));
     for (std::size_t i = simplified_.size(); i-- > 0;) {

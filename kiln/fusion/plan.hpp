@@ -21,13 +21,13 @@ struct Plan : RefCounted {
     std::uint32_t entry;  // of the segment: the last that this step is made of
     SpareVector<Reference> in;
     SpareVector<std::uint32_t> out;      // values
-    SpareVector<std::uint32_t> release;  // values that nobody outside sees and nothing further in the plan reads
+    SpareVector<std::uint32_t> release;  // values without a handle outside that the rest of the plan does not read
   };
   std::vector<Step> steps;
   std::vector<ConstantFold> constant_folds;  // of numbers that follow the segment's own, in order
 };
 
-/// Drops what nobody will see, and makes of the rest what `traits` say that the device has kernels for.
+/// Drops values that nothing can read, and makes of the rest what `traits` say that the device has kernels for.
 Plan make_plan(const Segment& segment, const FusionTraits& traits);
 
 /// A few readable lines: each step with what it is made of.

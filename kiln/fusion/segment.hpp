@@ -66,7 +66,7 @@ class Segment {
   void guard(const FailsWith& scope);
   /// What an entry's kernel says is wrong: by the function that was called, with the calls that led to it.
   std::string placed(std::uint32_t entry, std::string_view sentence) const;
-  /// To be called once, before planning: appends to the key which values somebody outside can still see.
+  /// To be called once, before planning: appends to the key which values have handles outside the segment.
   void close();
   void clear();
 
@@ -83,7 +83,7 @@ class Segment {
   std::span<const Reference> results(const Entry& entry) const {
     return {&references_[entry.first + entry.operands], entry.results};
   }
-  /// The values, in the order in which they appeared. This is the only reference to one that nobody outside can see.
+  /// The values, in the order in which they appeared. This is the only reference to one without a handle outside.
   std::vector<Ref<Node>>& values() { return values_; }
   const std::vector<Ref<Node>>& values() const { return values_; }
   bool visible(std::uint32_t value) const { return visible_[value]; }

@@ -63,7 +63,7 @@ class Param : public Tensor<D, K> {
   Param with_value(const Value& value) const { return Param(as_parameter(value, trained_), trained_); }
   Param with_value(const Tensor<D, K>& tensor) const { return with_value(tensor.value()); }
 
-  /// A tensor is no parameter: nobody would train what it left here.
+  /// A tensor is no parameter: what it left here would not be trained.
   template <int E, class L>
   Param& operator=(const Tensor<E, L>&) {
     static_assert(E < 0, "a tensor does not become a parameter by itself: write p = nn::Param(tensor)");

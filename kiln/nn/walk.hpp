@@ -81,7 +81,7 @@ template <class T>
 concept Branch = has_parts<std::remove_const_t<T>>();
 
 /// Says of a class that reflection cannot look into that no tensors are in it: a member `static constexpr bool
-/// kHoldsNoTensors = true`, or a specialisation of this for a class of somebody else's.
+/// kHoldsNoTensors = true`, or a specialisation of this for a class of another library.
 template <class T> inline constexpr bool kHoldsNoTensors = requires { requires T::kHoldsNoTensors; };
 template <> inline constexpr bool kHoldsNoTensors<Device> = true;
 

@@ -21,7 +21,7 @@ struct FusionTraits;  // ops/fusion_traits.hpp
 struct Call {
   Inputs in;
   std::span<Value> out;
-  /// Bit i: nobody will read operand i after this call, so that a result may take its memory. Only Fusion knows; who
+  /// Bit i: operand i is not read after this call, so that a result may take its memory. Only Fusion knows; who
   /// reads operands after running a call passes it on without this.
   std::uint64_t last_uses = 0;
   bool is_last_use(std::size_t operand) const { return operand < 64 && (last_uses >> operand & 1); }

@@ -71,7 +71,7 @@ enum class Decoration : std::uint8_t { Profile, Verify, Fusion, VerifyPlans };
 /// Has every first-party device wrapped by `wrap`, which may also give back what it is given. Called while the program
 /// starts.
 void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>));
-/// `backend` as a first-party device shows it: wrapped, if somebody asked for that.
+/// `backend` as a first-party device shows it: wrapped by the decorators that are registered.
 Ref<Backend> decorated(Ref<Backend> backend);
 
 }  // namespace kiln

@@ -57,7 +57,7 @@ Inputs taken(const op::Op& op, Inputs in, Values& held) {
   return autocast_dtype() == DType::F32 ? in : autocast(op, in, held);
 }
 
-/// infer's answer, whose elements can be counted: what nobody has made yet may be of any size.
+/// infer's answer, whose elements can be counted: a result that is only described may claim any size.
 Descs results_of(const op::Op& op, Inputs in) {
   const OperandScope about(in);
   const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });

@@ -12,7 +12,7 @@ struct Failure final : Storage {
   explicit Failure(std::exception_ptr error) : error(std::move(error)) {}
   Failure* failure() override { return this; }
   const std::exception_ptr error;
-  /// Has somebody been told? sync() tells of what nobody else did.
+  /// Has the error been thrown to a caller? sync() throws those that have not.
   mutable std::atomic<bool> told{false};
 };
 
@@ -22,7 +22,7 @@ inline Ref<Failure> failure_of(const Ref<Node>& node) {
   return Ref<Failure>(storage ? storage->failure() : nullptr);
 }
 
-/// Throws the error, of which somebody has been told then.
+/// Throws the error, and notes that a caller has been told.
 [[noreturn]] void throw_failure(const Failure& failure);
 /// Throws what is known to have gone wrong with the value.
 inline void throw_if_failed(const Value& value) {

@@ -10,7 +10,7 @@ struct MemoryStatistics {
   std::int64_t in_use = 0;    // handed out
   std::int64_t reserved = 0;  // held from the system: in use, or kept for later
   std::int64_t peak = 0;      // highest in_use so far, or since reset_memory_peak()
-  std::int64_t limit = 0;     // what reserved may reach; 0: nobody knows
+  std::int64_t limit = 0;     // what reserved may reach; 0: unknown
 
   // in_use, by what it is for.
   std::int64_t uploads = 0;  // data that came from the host: batches, weights from a file

@@ -34,7 +34,7 @@ bool is_worth_running_again(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) { return T::kFacts.bound == Bound::Memory && !kChecksData<T>; });
 }
 
-/// Will nobody keep the value?
+/// May the tape leave the value out, to have it made again?
 bool is_rematerialisable(const Value& value) { return value.tracked() && value.tape()->rematerialisation.possible; }
 
 Rematerialisation rematerialisation_of(const op::Op& op, Inputs in, const Saves& saves, const Descs& results) {

@@ -41,7 +41,7 @@ enum class Bound : std::uint8_t {
 /// it), so that it can be run on some rows at a time, the same op on smaller tensors?
 enum class Rows : std::uint8_t {
   Each,          // along every dimension
-  None,          // not, or nobody has asked yet
+  None,          // not, or not looked into yet
   ByAttributes,  // the op has `bool goes_by_rows(int axis) const`
 };
 

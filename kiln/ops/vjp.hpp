@@ -29,7 +29,7 @@ class Backward {
   bool wants(int i) const;
   /// Is operand i, as far as the tape knows, the result of an op of that name?
   bool made_by(int i, std::string_view op) const;
-  /// Sets the gradient of operand i to make(), called only if somebody wants it. It may still be broadcast.
+  /// Sets the gradient of operand i to make(), called only if that gradient is needed. It may still be broadcast.
   template <class F>
   void to(int i, F&& make) {
     if (wants(i)) into_[static_cast<std::size_t>(i)] = make();

@@ -123,7 +123,7 @@ TEST(Epilogues, LeaveProductsThatOthersSee) {
                    return std::tuple(view, view + 1);
                  }),
             3);
-  // Nobody sees what else was made of it.
+  // No handle refers to what else was made of it.
   EXPECT_EQ(runs(fused,
                  [&] {
                    const Value p = multiplied();

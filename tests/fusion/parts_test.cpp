@@ -129,7 +129,7 @@ TEST(Parts, StatesAreKnownWithoutRunning) {
   EXPECT_EQ(fused.fusion->state(right), State::Arrived);
   EXPECT_EQ(fused.fusion->state(wrong), State::Failed);
   EXPECT_THROW(fused.fusion->run_pending({&wrong, 1}), IndexError);
-  fused.device.sync();  // somebody has been told
+  fused.device.sync();  // the error has been thrown once
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST(Plan, ComputesWithNumbersAsWithTensors) {
     const Value there = program(plain, Value(plain.backend().upload(x.data(), plain)));
     EXPECT_EQ(program(fused.device, x).data().to_vector<double>(), there.data().to_vector<double>()) << text(dtype);
   }
-  // Somebody may want the tensor, and the numbers may be others at the next time.
+  // The caller may keep the tensor, and its numbers may be others at the next run.
   for (const double number : {2.0, 5.0})
     EXPECT_EQ((full({2}, number, fused.device) * 3).data().to_vector<float>(),
               std::vector<float>(2, static_cast<float>(3 * number)));

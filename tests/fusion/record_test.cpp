@@ -1,4 +1,4 @@
-// Operations run when somebody looks, and give what they would have given at once.
+// Operations run when a value is read, and give what they would have given at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

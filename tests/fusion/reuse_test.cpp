@@ -1,4 +1,4 @@
-// Results take the memory of operands that nobody reads afterwards, and of no others.
+// Results take the memory of operands that are not read afterwards, and of no others.
 #include <gtest/gtest.h>
 
 #include <cmath>

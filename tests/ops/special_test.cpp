@@ -169,7 +169,7 @@ TEST(SpecialValues, AreTheStandardLibrarysForTwoOperands) {
       const TensorData found = binaries().at(name).function(tensor(x, dtype, device), tensor(y, dtype, device)).data();
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double got = found.at(static_cast<std::int64_t>(i)), wanted = f(x[i], y[i]);
-        // Which of two zeros is the larger one is nobody's promise.
+        // Which of two zeros is the larger one is not defined.
         const bool zeros = (name == "maximum" || name == "minimum") && x[i] == 0 && y[i] == 0;
         EXPECT_TRUE(zeros ? got == 0 : agree(got, wanted, dtype))
             << name << "(" << x[i] << ", " << y[i] << ") is " << got << ", expected " << wanted;

@@ -1,4 +1,4 @@
-// Operations that fail on purpose, of which nobody reads what came of them.
+// Operations that fail on purpose, whose results the test does not read.
 #pragma once
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/device.hpp"

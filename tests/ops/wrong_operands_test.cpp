@@ -81,7 +81,7 @@ TEST(WrongOperands, AreAnsweredWithASentenceByEveryOp) {
                             "blend_weight_grad", "conv_weight_grad", "group_norm_grad", "resample",
                             // told as full, frexp and max_pool_backward
                             "fill", "frexp_exponent", "max_pool_grad"})
-    names.erase(inner);  // nobody calls them
+    names.erase(inner);  // no public function calls them
   for (const std::string& name : names)
     EXPECT_TRUE(heard.contains(name)) << "no wrong call of " << name << " is answered by its name";
 }

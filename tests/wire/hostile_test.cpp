@@ -20,7 +20,7 @@ Bytes bytes_of(const Graph& graph) {
   write_graph(out, graph);
   return out.take();
 }
-/// A graph whose constants nobody has.
+/// A graph whose constants are missing.
 Graph graph_of(std::span<const std::byte> bytes) {
   Reader in("damaged", bytes);
   const Device device = Device::cpu().autodiff();
@@ -72,7 +72,7 @@ void expect_canonical(const Bytes& bytes, int& taken) {
   if (!read([&] { graph = graph_of(bytes); })) return;
   ++taken;
   Bytes again = bytes_of(*graph);
-  std::copy(bytes.begin() + 5, bytes.begin() + 13, again.begin() + 5);  // whoever wrote it may have had another table
+  std::copy(bytes.begin() + 5, bytes.begin() + 13, again.begin() + 5);  // the writer's table may have been another
   const auto apart = std::mismatch(again.begin(), again.end(), bytes.begin(), bytes.end());
   EXPECT_TRUE(again == bytes) << "from byte " << apart.first - again.begin() << " on:\n" << text(*graph);
 }

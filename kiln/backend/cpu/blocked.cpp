@@ -32,7 +32,7 @@ Dims order_of(const Value& out, const op::Sequence& sequence, Inputs in) {
   return order;
 }
 
-/// Results lie where operands do that nobody reads afterwards: neither other calls nor the step that makes the result.
+/// Results lie where operands do that are not read afterwards: neither other calls nor the step that makes the result.
 void allocate_all(const op::Sequence& sequence, Call call) {
   SpareVector<std::size_t> last_reader(call.in.size()), maker;
   for (std::size_t i = 0; i < sequence.steps.size(); ++i) {

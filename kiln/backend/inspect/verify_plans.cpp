@@ -177,7 +177,7 @@ void VerifiedPlans::compare(const Name& name) {
     unchecked_.erase(found);
   }
   if (!both) return;
-  // Nobody else writes to it now.
+  // No other thread writes to it now.
   const std::string report =
       comparison_.differ(inner_->download(both->fused), plain_->download(both->plain), true, both->rounded);
   if (!report.empty()) {

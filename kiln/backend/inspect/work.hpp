@@ -1,4 +1,4 @@
-// What a call costs at the least, whoever runs it.
+// What a call costs at the least, on any device.
 #pragma once
 #include "kiln/ops/op.hpp"
 

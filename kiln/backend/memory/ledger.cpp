@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kShown = 5;  // of the largest holders
 
-// A limit that nobody knows is the largest number.
+// A limit that is unknown is the largest number.
 std::int64_t whole(std::size_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
 std::string text_of(std::size_t bytes) { return text_of_bytes(whole(bytes)); }

@@ -1,4 +1,4 @@
-// What a block of memory is for, as who asks for it says.
+// What a block of memory is for, as the place that allocates it says.
 #pragma once
 #include "kiln/ops/backend.hpp"
 

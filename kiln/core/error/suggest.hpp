@@ -1,4 +1,4 @@
-// The name that somebody may have meant.
+// The known name that a misspelt one was probably meant for.
 #pragma once
 #include <span>
 #include <string>

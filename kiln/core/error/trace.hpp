@@ -1,4 +1,4 @@
-// The calls that led to a place in the program: noted as addresses, which is cheap, and read when somebody asks.
+// The calls that led to a place in the program: noted as addresses, which is cheap, and made text for an error alone.
 #pragma once
 #include <array>
 #include <string>

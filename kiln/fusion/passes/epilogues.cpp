@@ -32,7 +32,7 @@ class Joiner {
  private:
   const Desc& desc(Reference value) const { return segment_.values()[value.index()]->desc; }
 
-  /// The step that alone reads a value, perhaps more than once; nothing where somebody outside may see it.
+  /// The step that alone reads a value, perhaps more than once; nothing where a handle outside the segment has it.
   std::optional<std::size_t> only_reader(std::uint32_t value) const {
     const std::vector<std::size_t>& readers = readers_[value];
     if (segment_.visible(value) || readers.empty()) return std::nullopt;

@@ -190,7 +190,7 @@ op::AvgPool to_avg_pool(const PoolOptions& options, const Value& x) {
   return {to_window("avg_pool", options, x), options.count_padding, {}, options.divisor};
 }
 
-// Indices are for the gradient; where nobody will ask for it, they are not worth their memory.
+// Indices are for the gradient; where none will be taken, they are not worth their memory.
 MaxPoolResult pooled(op::MaxPool pool, const Value& x, bool with_indices) {
   op::require_images("max_pool", x);
   pool.indexed = with_indices || (x.tracked() && grad_enabled());

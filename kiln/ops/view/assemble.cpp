@@ -142,7 +142,7 @@ Value cartesian_prod(Inputs vectors) {
 
 Value combinations(const Value& x, std::int64_t count, bool again) {
   require<ShapeError>(x.rank() == 1, "combinations: needs a vector, got ", x);
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // numbers; nobody wants more
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // numbers; more is taken for a mistake
   require<ArgumentError>(1 <= count && count < kMost, "combinations: of ", count, " elements");
   // As many as choices without repetition from this many.
   const std::int64_t size = x.numel();

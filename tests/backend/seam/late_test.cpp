@@ -111,7 +111,7 @@ TEST(Queued, MarksWhatIsMadeOfAnErrorThatItFindsLate) {
     EXPECT_THROW(run_pending({&wrong, 1}), IndexError);
     EXPECT_THROW(read({&wrong, 1}), IndexError);
     EXPECT_THROW((void)(wrong + right.data().at(0)).data(), IndexError);
-    behind.device.sync();  // somebody has been told
+    behind.device.sync();  // the error has been thrown once
   }
 }
 

@@ -49,7 +49,7 @@ class Author {
       for (int k = 0; k < op::arity(step.op); ++k)
         if (const Operand from = step.in[static_cast<std::size_t>(k)]; from.from == Operand::Result)
           read[from.index] = true;
-    // What nobody reads is a result, and some of the rest.
+    // Values that no later step reads are results, and some of the others.
     for (std::size_t i = 0; i < steps; ++i)
       if (!read[i] || pick(3) == 0) program.outputs.push_back(static_cast<std::uint16_t>(i));
     if (seed_ % 5 == 0) fold();

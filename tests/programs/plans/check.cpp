@@ -30,7 +30,7 @@ Seen run(const Program& program, const Device& device, const Types& types = {}) 
     const bool is_float = kind_of(line.dtype) == Kind::Float;
     if (line.leaf && program.differentiates && is_float) values[i] = values[i].require_grad();
     if (line.reading == Reading::Early) seen.lines[static_cast<int>(i)] = values[i].data();
-    // What nobody holds need not be stored.
+    // A value without a handle need not be stored.
     for (const int operand : line.in) {
       const auto at = static_cast<std::size_t>(operand);
       const bool kept = program.lines[at].leaf || program.lines[at].reading == Reading::Late;

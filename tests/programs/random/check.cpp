@@ -61,7 +61,7 @@ std::optional<std::string> check(const Program& program, const Device& device, s
       if (!line.instruction && line.leaf.type == Type::Real) value = value.require_grad();
       values.push_back(value);
     } catch (const Error& error) { return titled(i, line) + error.what(); }
-    // What nobody holds any more need not be stored.
+    // A value whose handles are gone need not be stored.
     for (const int operand : line.in) {
       const auto j = static_cast<std::size_t>(operand);
       if (last_use[j] == i && forgotten[j]) values[j] = {};

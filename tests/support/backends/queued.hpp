@@ -18,7 +18,7 @@ class Queued final : public LeafBackend {
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override { return std::move(start_read({&value, 1})->wait()[0]); }
   Ref<PendingRead> start_read(Inputs values) override;
-  /// Throws what has gone wrong that nobody was told of.
+  /// Throws the first error that no caller was told of.
   void sync() override;
   MemoryStatistics memory() const override { return inner_->memory(); }
   /// The inner backend's, but that it wants to start early.
@@ -36,7 +36,7 @@ class Queued final : public LeafBackend {
 
   const Ref<Backend> inner_;
   std::mutex mutex_;
-  Ref<Failure> failure_;  // the first that nobody has been told of
+  Ref<Failure> failure_;  // the first that no caller has been told of
 };
 
 }  // namespace kiln::test

@@ -146,7 +146,7 @@ struct PackPanels {
   }
 };
 
-/// The panels of a weight. Kept where it is used again; otherwise a panel at a time is packed for who asks.
+/// The panels of a weight. Kept where it is used again; otherwise each piece of the work packs the panel that it reads.
 class Panels {
  public:
   Panels(const Geometry& g, const Operand& weight)

@@ -15,7 +15,7 @@ MemoryStatistics memory_statistics();
 std::string memory_report();
 void set_memory_limit(std::size_t bytes);
 void reset_memory_peak();
-/// Gives back to the system what nobody uses.
+/// Gives unused memory back to the system.
 void release_memory();
 
 }  // namespace kiln::cpu

@@ -14,7 +14,7 @@ struct PackedForms::Form {
   Form* next;
 };
 
-/// Waits by turning: portable builds have no mutex, and nobody holds it for long. One for all, and it has the list of
+/// Waits by turning: portable builds have no mutex, and it is never held for long. One for all, and it has the list of
 /// who keeps forms.
 struct PackedForms::Lock {
   Lock() {

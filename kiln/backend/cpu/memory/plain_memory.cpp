@@ -9,7 +9,7 @@
 namespace kiln::cpu {
 namespace {
 
-/// Waits by turning: portable builds have no mutex, and nobody holds it for long.
+/// Waits by turning: portable builds have no mutex, and it is never held for long.
 class Locked {
  public:
   Locked() {

@@ -238,7 +238,7 @@ template <class T> HWY_INLINE Vector<T> log1p(Vector<T> x) {
   return select(abs(x) < 1e-17, x, log_or_limit<T>(x + 1, y));
 }
 
-// Range reduction is good up to here; nobody misses the speed beyond.
+// Range reduction is good up to here; larger angles are so rare that their speed does not matter.
 inline constexpr double kTrigonometricLimit = 30000;
 template <class T> HWY_INLINE Vector<T> sin(Vector<T> x) {
   const Mask<T> inside = abs(x) < kTrigonometricLimit;

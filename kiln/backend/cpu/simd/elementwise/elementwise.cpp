@@ -40,7 +40,7 @@ struct Target {
   Array array;
   bool streams;
 };
-/// Where an operand lies that nobody reads afterwards, if there is one: what was read from there is in the caches.
+/// Where an operand lies that is not read afterwards, if there is one: what was read from there is in the caches.
 Target allocate_in_place(Call call) {
   Value& result = call.out[0];
   const Dims strides = follow_order(result.shape(), call.in);

@@ -1,4 +1,4 @@
-// Half types that nobody has a kernel for: computed in float32 on copies, rounded once at the end.
+// Half types without kernels of their own: computed in float32 on copies, rounded once at the end.
 #pragma once
 #include <algorithm>
 #include <iterator>

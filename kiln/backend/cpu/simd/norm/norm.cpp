@@ -24,7 +24,7 @@ void each_row(std::int64_t rows, std::int64_t length, F&& row) {
                });
 }
 
-/// Rows in the place of their operand's if nobody reads those afterwards: each is read before it is written.
+/// Rows in the place of their operand's if those are not read afterwards: each is read before it is written.
 float* allocate_in_place(Call call, std::size_t operand) {
   take_memory(call.out[0], contiguous_strides(call.out[0].shape()), call, operand);
   return allocate(call.out[0]).as<float>();
