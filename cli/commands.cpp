@@ -1,0 +1,138 @@
+#include "cli/commands.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/version.hpp"
+
+namespace kiln::cli {
+namespace {
+
+/// What a command leaves: text, and a status.
+struct Outcome {
+  std::string out;
+  int status = 0;
+};
+
+struct Command {
+  std::string_view name, summary;
+  void (*add)(CLI::App& app, Outcome& outcome);  // its options, and what is done with them
+};
+
+/// An App calls back once all is parsed; what it was told lives as long as it does.
+template <class Options, class Add, class Do>
+void on(CLI::App& app, Add add, Do act) {
+  const auto options = std::make_shared<Options>();
+  add(*options);
+  app.callback([options, act] { act(*options); });
+}
+
+void add_inspect(CLI::App& app, Outcome& outcome) {
+  on<InspectOptions>(
+      app,
+      [&](InspectOptions& o) {
+        app.add_option("file", o.file, "a file of tensors, an index of shards, or a directory")->required();
+        app.add_option("--only", o.only, "a glob of names: 'blocks.*.weight', '**.bias'");
+        app.add_flag("--quick", o.quick, "no statistics, for which all tensors are read");
+      },
+      [&](const InspectOptions& o) { outcome.out = inspect(o); });
+}
+
+void add_convert(CLI::App& app, Outcome& outcome) {
+  on<ConvertOptions>(
+      app,
+      [&](ConvertOptions& o) {
+        app.add_option("from", o.from, "a file of tensors")->required();
+        app.add_option("to", o.to, "the file to write, in the format of its extension")->required();
+        app.add_option("--under", o.under, "only tensors below this key: 'model', 'state_dict'");
+        app.add_option("--rename", o.rename, "'pattern=replacement', a regular expression; may be given several times");
+        app.add_option("--only", o.only, "globs of names to keep");
+        app.add_option("--except", o.except, "globs of names to leave out");
+        app.add_option("--floats", o.floats, "the element type of all floats")
+            ->check(CLI::IsMember({"float64", "float32", "float16", "bfloat16"}));
+        app.add_flag("--compress", o.compress, "compress a .kiln file");
+        app.add_option("--shards", o.shard_bytes,
+                       "several safetensors files of at most so many bytes, and their index");
+      },
+      [&](const ConvertOptions& o) { outcome.out = convert(o); });
+}
+
+void add_diff(CLI::App& app, Outcome& outcome) {
+  on<DiffOptions>(
+      app,
+      [&](DiffOptions& o) {
+        app.add_option("a", o.a, "a file of tensors")->required();
+        app.add_option("b", o.b, "another, of any format")->required();
+        app.add_option("--relative", o.relative, "by what part of b's elements a's may differ");
+        app.add_option("--absolute", o.absolute, "by how much they may differ");
+      },
+      [&](const DiffOptions& o) {
+        const Difference difference = compare(o);
+        outcome = {difference.text, difference.same ? 0 : 1};
+      });
+}
+
+void add_completion(CLI::App& app, Outcome& outcome);
+
+constexpr Command kCommands[] = {
+    {"inspect", "list a file's tensors, their types, shapes, sizes and statistics, and its metadata", add_inspect},
+    {"convert", "write a file's tensors in another format, or by other names and types", add_convert},
+    {"diff", "compare two files tensor by tensor", add_diff},
+    {"completion", "print a script that completes kiln's commands in a shell", add_completion},
+};
+
+/// The table as an App.
+void add_commands(CLI::App& app, Outcome& outcome) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", KILN_VERSION);
+  for (const Command& command : kCommands)
+    command.add(*app.add_subcommand(std::string(command.name), std::string(command.summary)), outcome);
+}
+
+std::vector<Completed> completed() {
+  Outcome ignored;
+  CLI::App app;
+  add_commands(app, ignored);
+  std::vector<Completed> list;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    Completed entry{command->get_name(), command->get_description(), {}};
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) entry.options.push_back("--" + name);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+void add_completion(CLI::App& app, Outcome& outcome) {
+  on<std::string>(
+      app, [&](std::string& shell) { app.add_option("shell", shell, "bash, zsh or fish")->required(); },
+      [&](const std::string& shell) { outcome.out = completion(shell, completed()); });
+}
+
+}  // namespace
+
+int run(std::span<const std::string> arguments, std::string& out, std::string& error) {
+  constexpr int kWrongInput = 2;
+  Outcome outcome;
+  CLI::App app("kiln: files of tensors", "kiln");
+  try {
+    add_commands(app, outcome);
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& wrong) {
+    std::ostringstream said, complained;
+    const int status = app.exit(wrong, said, complained);
+    out = said.str();
+    error = complained.str();
+    return status == 0 ? 0 : kWrongInput;
+  } catch (const Error& wrong) {
+    error = text("kiln: ", wrong.message(), '\n');
+    return kWrongInput;
+  }
+  out = std::move(outcome.out);
+  return outcome.status;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,48 @@
+// What the program `kiln` does, one row a command: commands.cpp has the table, which names each command's options; a file of
+// its own has what it does, as a plain function that tests call too.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kiln::cli {
+
+struct InspectOptions {
+  std::string file, only;
+  bool quick = false;  // without statistics, for which all tensors are read
+};
+/// A file's format, tensors and metadata, as a table.
+std::string inspect(const InspectOptions& options);
+
+struct ConvertOptions {
+  std::string from, to, under, floats;
+  std::vector<std::string> rename, only, except;  // "pattern=replacement"; globs
+  bool compress = false;
+  std::int64_t shard_bytes = 0;  // 0: one file
+};
+/// Writes the tensors of one file to another, one after the other, and says what it wrote.
+std::string convert(const ConvertOptions& options);
+
+struct DiffOptions {
+  std::string a, b;
+  double relative = 0, absolute = 0;  // by how much elements may differ
+};
+struct Difference {
+  std::string text;
+  bool same = true;
+};
+Difference compare(const DiffOptions& options);
+
+/// A command as a shell's completion knows it.
+struct Completed {
+  std::string name, summary;
+  std::vector<std::string> options;  // "--only"
+};
+/// For bash, zsh or fish; throws ArgumentError for other shells.
+std::string completion(const std::string& shell, std::span<const Completed> commands);
+
+/// The program: what it would print goes to `out` and `error`; the status is what it would exit with, 1 where `diff` finds a
+/// difference, 2 for wrong input.
+int run(std::span<const std::string> arguments, std::string& out, std::string& error);
+
+}  // namespace kiln::cli

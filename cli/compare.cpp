@@ -1,0 +1,43 @@
+#include "cli/commands.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/store/format/source.hpp"
+
+namespace kiln::cli {
+namespace {
+
+/// Empty where they agree. Floats of two types are compared as the wider one.
+std::string difference_of(const StoredTensor& a, const StoredTensor& b, const Tolerance& tolerance) {
+  if (a.shape != b.shape) return text("has shape ", a.shape, " and ", b.shape);
+  if (kind_of(a.dtype) != kind_of(b.dtype)) return text("is ", a.dtype, " and ", b.dtype);
+  const DType common = promote(a.dtype, b.dtype);
+  return difference(a.read().to(common), b.read().to(common), tolerance);
+}
+
+}  // namespace
+
+Difference compare(const DiffOptions& options) {
+  const TensorSource a = open_tensors(options.a), b = open_tensors(options.b);
+  const Tolerance tolerance{.relative = options.relative, .absolute = options.absolute};
+  Difference result;
+  std::size_t same = 0;
+  const auto note = [&](const std::string& name, std::string_view what) {
+    result.text += text(shown(name), ' ', what, what.ends_with('\n') ? "" : "\n");
+    result.same = false;
+  };
+  for (const auto& [name, tensor] : a.tensors) {
+    const auto other = b.tensors.find(name);
+    if (other == b.tensors.end()) {
+      note(name, "is only in a");
+    } else if (const std::string found = difference_of(tensor, other->second, tolerance); !found.empty()) {
+      note(name, found);
+    } else {
+      ++same;
+    }
+  }
+  for (const auto& [name, tensor] : b.tensors)
+    if (!a.tensors.contains(name)) note(name, "is only in b");
+  result.text += text(same, " tensors are the same\n");
+  return result;
+}
+
+}  // namespace kiln::cli

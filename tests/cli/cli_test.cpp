@@ -1,0 +1,116 @@
+// The program kiln, as a shell would call it.
+#include "cli/commands.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "../store/formats/samples.hpp"
+#include "../store/temporary.hpp"
+
+namespace kiln {
+namespace {
+
+struct Said {
+  int status;
+  std::string out, error;
+};
+Said kiln_says(const std::vector<std::string>& words) {
+  Said said{};
+  said.status = cli::run(words, said.out, said.error);
+  return said;
+}
+
+TEST(Cli, InspectsAFile) {
+  const TemporaryFile file("m.kiln");
+  TensorSource source;
+  source.tensors.emplace("fc.weight", stored(TensorData::of<float>({2, 2}, {1, 2, 3, NAN})));
+  source.tensors.emplace("fc.bias", stored(TensorData::of<std::int64_t>({2}, {-1, 3})));
+  source.metadata = {{"epoch", "3"}};
+  write_tensors(source, file.path);
+  const Said said = kiln_says({"inspect", file.path});
+  EXPECT_EQ(said.status, 0) << said.error;
+  EXPECT_EQ(said.out.substr(file.path.size()),
+            ": kiln record, 2 tensors, 6 elements, 32 bytes\n"
+            "tensor     type     shape   stored    least  most  mean  deviation\n"
+            "fc.bias    int64    [2]     16 bytes  -1     3     1     2\n"
+            "fc.weight  float32  [2, 2]  16 bytes  1      3     2     0.8165     1 NaN or infinite\n"
+            "epoch = 3\n");
+  EXPECT_EQ(kiln_says({"inspect", file.path, "--quick", "--only", "**bias"}).out.substr(file.path.size()),
+            ": kiln record, 1 tensors, 2 elements, 16 bytes\n"
+            "tensor   type   shape  stored\n"
+            "fc.bias  int64  [2]    16 bytes\n"
+            "epoch = 3\n");
+}
+
+TEST(Cli, ConvertsAndCompares) {
+  const TemporaryFile file("m.safetensors");
+  write_tensors(sample(), file.path);
+  const std::string pt = file.directory + "/m.pt", half = file.directory + "/h.kiln";
+  EXPECT_EQ(kiln_says({"convert", file.path, pt}).out, text(pt, ": 5 tensors\n"));
+  Said said = kiln_says({"diff", file.path, pt});
+  EXPECT_EQ(said.out, "5 tensors are the same\n");
+  EXPECT_EQ(said.status, 0);
+
+  EXPECT_EQ(kiln_says({"convert", pt, half, "--floats", "float16", "--compress", "--except", "wide", "--rename",
+                       R"(^conv(\d)=layer.$1)"})
+                .status,
+            0);
+  said = kiln_says({"diff", half, pt});
+  EXPECT_EQ(said.status, 1);
+  for (const char* line : {"layer.1.bias is only in a", "wide is only in b", "2 tensors are the same"})
+    EXPECT_NE(said.out.find(line), std::string::npos) << said.out;
+}
+
+TEST(Cli, DiffNamesWhatDiffers) {
+  const TemporaryFile a("a.npz"), b("b.npz");
+  TensorSource source = sample();
+  write_tensors(source, a.path);
+  source.tensors.at("conv1.bias") = stored(TensorData::of<F16>({2}, {F16(0.5f), F16(-7.5f)}));
+  source.tensors.at("steps") = stored(TensorData({2}, DType::I64));
+  write_tensors(source, b.path);
+  const Said said = kiln_says({"diff", a.path, b.path});
+  EXPECT_EQ(said.status, 1);
+  EXPECT_NE(said.out.find("[1]: -7, expected -7.5"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("steps has shape [1] and [2]"), std::string::npos) << said.out;
+  EXPECT_EQ(kiln_says({"diff", a.path, a.path, "--absolute", "1"}).status, 0);
+}
+
+TEST(Cli, WritesShards) {
+  const TemporaryFile file("m.pt");
+  write_tensors(sample(), file.path);
+  const std::string to = file.directory + "/out.safetensors";
+  EXPECT_EQ(kiln_says({"convert", file.path, to, "--shards", "20"}).status, 0);
+  EXPECT_EQ(kiln_says({"diff", file.path, to + ".index.json"}).status, 0);
+}
+
+TEST(Cli, WrongInputIsASentenceAndAStatus) {
+  EXPECT_EQ(kiln_says({"inspect", "/none.pt"}).error, "kiln: cannot read /none.pt: No such file or directory\n");
+  EXPECT_EQ(kiln_says({"inspect", "/none.pt"}).status, 2);
+  EXPECT_EQ(kiln_says({}).status, 2);
+  EXPECT_EQ(kiln_says({"inspekt"}).status, 2);
+  EXPECT_EQ(kiln_says({"completion", "ksh"}).error,
+            "kiln: completion: no script for 'ksh': there are bash, zsh and fish\n");
+  const Said help = kiln_says({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* command : {"inspect", "convert", "diff", "completion"})
+    EXPECT_NE(help.out.find(command), std::string::npos);
+}
+
+TEST(Cli, CompletesCommandsAndTheirOptions) {
+  const std::string bash = kiln_says({"completion", "bash"}).out;
+  EXPECT_NE(bash.find("1:*) words='inspect convert diff completion'"), std::string::npos) << bash;
+  EXPECT_NE(bash.find("diff) words='--help --relative --absolute'"), std::string::npos) << bash;
+  const TemporaryFile script("kiln.bash");
+  write_text(script.path,
+             bash +
+                 "COMP_WORDS=(kiln diff --rel); COMP_CWORD=2; _kiln; [[ ${COMPREPLY[*]} == --relative ]] && "
+                 "COMP_WORDS=(kiln in); COMP_CWORD=1 && _kiln && [[ ${COMPREPLY[*]} == inspect ]]\n");
+  EXPECT_EQ(std::system(text("bash ", script.path).c_str()), 0);
+  EXPECT_TRUE(kiln_says({"completion", "zsh"}).out.starts_with("autoload"));
+  EXPECT_NE(kiln_says({"completion", "fish"}).out.find("'__fish_seen_subcommand_from inspect' -l quick"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln
