@@ -1,9 +1,11 @@
 // What can be done with any module: visiting, replacing, counting and moving its tensors, and switching its mode.
 // A module is a value. Copies share their tensors, which never change, until one of them is updated.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kiln/nn/walk.hpp"
 
@@ -80,6 +82,20 @@ M to_device(M model, const Device& device) {
     }
   });
   return model;
+}
+
+/// The devices that its tensors are on, each once, in the order in which they are met.
+template <Module M>
+std::vector<Device> devices_of(const M& model) {
+  std::vector<Device> devices;
+  nn::walk(model, [&]<class L>(const std::string&, const L& leaf) {
+    if constexpr (nn::ParamLike<L> || nn::BufferLike<L> || nn::ConstantLike<L>) {
+      if (leaf.empty()) return;
+      const Device device = leaf.value().device();
+      if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+    }
+  });
+  return devices;
 }
 
 /// The model with every Mode in it set.

@@ -9,9 +9,15 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
-void Tree::open(std::string_view name, std::string_view type, std::int64_t params) {
+void Tree::begin_line(int depth) {
   if (!text_.empty()) text_ += '\n';
-  text_.append(static_cast<std::size_t>(2 * depth_++), ' ');
+  text_.append(static_cast<std::size_t>(options_.indentation * depth), ' ');
+}
+
+void Tree::open(std::string_view name, std::string_view type, std::int64_t params) {
+  ++depth_;
+  if (!is_shown()) return;
+  begin_line(depth_ - 1);
   text_ += name;
   if (!name.empty() && !type.empty()) text_ += ": ";
   text_ += type;
@@ -21,12 +27,12 @@ void Tree::open(std::string_view name, std::string_view type, std::int64_t param
 }
 
 void Tree::option(std::string_view name, const std::string& value) {
-  text_ += text(", ", name, name.empty() ? "" : " ", value);
+  if (options_.options && is_shown()) text_ += text(", ", name, name.empty() ? "" : " ", value);
 }
 
 void Tree::tensor(std::string_view name, std::string_view role, const Value& value) {
-  text_ += '\n';
-  text_.append(static_cast<std::size_t>(2 * depth_), ' ');
+  if (!options_.tensors || !is_shown()) return;
+  begin_line(depth_);
   text_ += text(name, " ", value.shape());
   if (value.dtype() != DType::F32) text_ += text(" ", value.dtype());
   if (!role.empty()) text_ += text(" ", role);

@@ -10,6 +10,13 @@ namespace kiln {
 template <class T>
 concept Printable = requires(std::string& out, const T& value) { append(out, value); };
 
+struct SummaryOptions {
+  int depth = -1;  // how many modules deep: 0 is the model alone, -1 all
+  int indentation = 2;
+  bool options = true;  // behind the names of their modules
+  bool tensors = true;  // a line for each parameter and buffer
+};
+
 namespace nn {
 
 /// 1234567 -> "1,234,567"
@@ -18,6 +25,8 @@ std::string grouped(std::int64_t number);
 /// Collects the lines; `Options` are the fields that are neither modules nor tensors.
 class Tree {
  public:
+  explicit Tree(const SummaryOptions& options) : options_(options) {}
+
   void open(std::string_view name, std::string_view type, std::int64_t params);
   void option(std::string_view name, const std::string& value);
   void tensor(std::string_view name, std::string_view role, const Value& value);
@@ -25,6 +34,11 @@ class Tree {
   std::string take() && { return std::move(text_ += '\n'); }
 
  private:
+  /// Does what belongs to the module that was opened last have lines?
+  bool is_shown() const { return options_.depth < 0 || depth_ - 1 <= options_.depth; }
+  void begin_line(int depth);
+
+  const SummaryOptions options_;
   std::string text_;
   int depth_ = 0;
 };
@@ -75,8 +89,8 @@ void draw(Tree& tree, std::string_view name, const M& module) {
 ///         weight [8, 1, 3, 3]
 ///         bias [8]
 template <Module M>
-std::string summary(const M& model) {
-  nn::Tree tree;
+std::string summary(const M& model, const SummaryOptions& options = {}) {
+  nn::Tree tree(options);
   nn::draw(tree, {}, model);
   return std::move(tree).take();
 }

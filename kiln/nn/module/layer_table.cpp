@@ -84,7 +84,6 @@ class Reader {
 
   /// The row above where it is the same module's.
   LayerRow& row_for(const GraphBody::Step& step, const Sources& sources) {
-    is_module_ = is_module_ && !sources.empty();
     if (sources.empty()) {
       rows_.push_back({.path = {}, .type = spoken_name(step), .output = {}});
       return rows_.back();
@@ -93,9 +92,8 @@ class Reader {
     const std::size_t dot = place.path.rfind('.');
     const std::string path = dot == std::string::npos ? std::string() : place.path.substr(0, dot);
     const std::string type(place.types.empty() ? std::string_view() : place.types.back());
-    if (rows_.empty() || !is_module_ || rows_.back().path != path || rows_.back().type != type)
+    if (rows_.empty() || rows_.back().path != path || rows_.back().type != type)
       rows_.push_back({.path = path, .type = type, .output = {}});
-    is_module_ = true;
     return rows_.back();
   }
 
@@ -104,7 +102,6 @@ class Reader {
   std::vector<Sources> sources_;
   std::vector<LayerRow> rows_;
   std::unordered_set<const nn::PlacedParam*> counted_;
-  bool is_module_ = false;  // the last row
 };
 
 /// 6230000 -> "6.23 M"

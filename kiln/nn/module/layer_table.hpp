@@ -75,7 +75,7 @@ LayerTable layer_table(const M& model, const Samples&... samples) {
 }
 
 /// The same as text.
-template <Module M, class Sample, class... Samples>
+template <Module M, Operand Sample, Operand... Samples>
 std::string summary(const M& model, const Sample& sample, const Samples&... samples) {
   return text(layer_table(model, sample, samples...));
 }

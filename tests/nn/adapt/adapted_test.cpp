@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "kiln/core/arguments.hpp"
 #include "kiln/kiln.hpp"
 
 #include "tests/nn/sines.hpp"
@@ -200,6 +202,11 @@ TEST(Adapted, HoldsABaseAsCodes) {
   const auto& codes = std::get<nn::Codes>(model.adapters.at("codes").parts.at("weight"));
   EXPECT_EQ(codes.codes.dtype(), DType::I8);
   const Doubles weight = numbers(plain.weight), found = numbers(model.model().weight), scale = numbers(codes.scale);
+  for (std::size_t o = 0; o < 4; ++o) {
+    double largest = 0;
+    for (std::size_t i = 0; i < 16; ++i) largest = std::max(largest, std::abs(weight[16 * o + i]));
+    EXPECT_NEAR(scale[o], largest / 127, 1e-7);
+  }
   for (std::size_t i = 0; i < weight.size(); ++i)
     EXPECT_NEAR(found[i], weight[i], 0.5001 * scale[i / 16]) << "the nearest of 255 numbers";
 
@@ -228,6 +235,28 @@ TEST(Adapted, SavesItsAdaptersAlone) {
   const std::vector<std::byte> bytes = write_safetensors(record);
   other.adapters = from_record(view_safetensors(bytes, "file"), std::move(other.adapters), "file");
   EXPECT_EQ(numbers(other.forward(words())), numbers(model.forward(words())));
+}
+
+struct Finetuning {
+  LoraConfig lora = {.rank = 4};
+  Selector frozen = !Selector("head");
+};
+
+TEST(Adapted, IsWhatAConfigSays) {
+  const Finetuning read =
+      from_json<Finetuning>(R"({"lora": {"weights": {"type": "Linear"}, "alpha": 2}, "frozen": "base"})", "run.json");
+  EXPECT_EQ(read.lora.rank, 4);
+  EXPECT_EQ(read.lora.alpha, 2);
+  EXPECT_EQ(text(read.lora.weights), "type Linear");
+  EXPECT_EQ(text(read.frozen), "'base'");
+  EXPECT_EQ(text(from_json<Finetuning>("{}", "run.json").frozen), "!'head'");
+  EXPECT_EQ(text(from_json<Finetuning>(to_json(read), "again").lora.weights), "type Linear");
+  const char* const arguments[] = {"program", "--lora.weights=**.query", "--frozen={\"not\": \"head\"}"};
+  const Finetuning told = from_arguments<Finetuning>(3, arguments);
+  EXPECT_EQ(text(told.lora.weights), "'**.query'");
+  EXPECT_EQ(text(told.frozen), "!'head'");
+  EXPECT_EQ(sentence_of([] { from_json<Finetuning>(R"({"lora": {"weights": 1}})", "run.json"); }).substr(0, 61),
+            "ConfigError: run.json: 'lora.weights' must be a pattern or an");
 }
 
 TEST(Adapted, SaysWhatIsWrong) {

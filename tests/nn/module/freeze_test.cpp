@@ -139,6 +139,15 @@ TEST(Freeze, IsUndoneForSomeOrAll) {
   EXPECT_EQ(numbers_of(unfreeze(net)), numbers_of(make_net()));
 }
 
+TEST(Freeze, IsSeenInTheSummary) {
+  const std::string all = summary(freeze(make_net(), "backbone.first.weight"));
+  EXPECT_NE(all.find("    first: Linear, 20 parameters\n      weight [5, 3] frozen\n      bias [5]\n"),
+            std::string::npos)
+      << all;
+  EXPECT_EQ(summary(make_net(), {.depth = 1, .indentation = 1, .tensors = false}),
+            "Net, 54 parameters\n backbone: Backbone, 44 parameters\n head: Linear, 10 parameters\n");
+}
+
 TEST(Freeze, OfAParameterIsAsked) {
   nn::Param<1> p(ones({3}, device));
   p = p.with_frozen(true);

@@ -145,6 +145,14 @@ struct Student {
   std::vector<nn::Skip<nn::Linear>> others;
 };
 
+TEST(Devices, AreThoseOfAllTensors) {
+  Net net = make_net(cpu);
+  EXPECT_EQ(devices_of(net), std::vector<Device>{cpu});
+  const Device reference = Device::parse("reference");
+  net.second = to_device(net.second, reference);
+  EXPECT_EQ(devices_of(net), (std::vector<Device>{cpu, reference}));
+}
+
 TEST(Skip, IsNoPartOfItsModule) {
   const nn::Linear linear = nn::LinearConfig{2, 2}.init(device);
   Student student{.layer = linear, .teacher = nn::LinearConfig{2, 3}.init(device), .others = {}};

@@ -60,6 +60,7 @@ TEST(Selector, TakesPatterns) {
   EXPECT_EQ(numbers("blocks.*.norm"), (Ints{1, 2, 7, 8}));
   EXPECT_EQ(numbers("**.bias"), (Ints{2, 4, 6, 8, 10, 12, 14}));
   EXPECT_EQ(numbers("*.bias"), Ints{14});
+  EXPECT_TRUE(Selector("**.bias").matches("bias"));
   EXPECT_EQ(numbers("**"), numbers(Selector::all()));
   EXPECT_EQ(numbers("blocks.**"), numbers("blocks"));
   EXPECT_EQ(numbers("blocks.**.weight"), (Ints{1, 3, 5, 7, 9, 11}));
