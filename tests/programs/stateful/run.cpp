@@ -148,6 +148,7 @@ class Runner {
   void take(const Step& step) {
     device_.seed(step.seed);
     const Checkpointing scope(step.balanced ? Checkpointing::Balanced : Checkpointing::None);
+    if (step.thaws) thaw(learner(step).network);
     switch (step.action) {
       case Action::Train: return train(step);
       case Action::TwoForwards: return two_forwards(step);
@@ -162,6 +163,13 @@ class Runner {
       case Action::Save: return save_and_load(step);
       case Action::ReadAll: return read_pending();
     }
+  }
+
+  /// Weights are always trained, so that every loss has a gradient.
+  static void thaw(Network& network) {
+    visit_params(network, [](const std::string&, auto& param) {
+      if (param.value().rank() == 1) param = param.with_frozen(!param.is_frozen());
+    });
   }
 
   void update(const Step& step, GradientsParams grads) {

@@ -58,6 +58,7 @@ Program make_program(std::uint64_t seed) {
   program.rule = static_cast<Rule>(random.below(4));
   const bool normed = std::ranges::any_of(program.recipe.layers,
                                           [](const LayerRecipe& layer) { return layer.kind == Kind::BatchNorm; });
+  Random frost(Key{seed}.split(8));
   const auto count = 3 + random.below(8);
   for (std::int64_t i = 0; i < count; ++i) {
     Step step{.action = some_action(random)};
@@ -81,6 +82,7 @@ Program make_program(std::uint64_t seed) {
     step.unrecorded = random.below(3) != 0;
     step.rate = random.below(4) == 0 ? 0.0625 : 0.015625;
     step.seed = seed * 100 + static_cast<std::uint64_t>(random.below(3));  // some batches come again
+    step.thaws = frost.below(8) == 0;
     program.steps.push_back(step);
   }
   return program;
@@ -88,7 +90,7 @@ Program make_program(std::uint64_t seed) {
 
 std::string describe(const Step& step) {
   constexpr const char* kReadings[] = {"read at once", "read later", "never read"};
-  std::string out = text(name_of(step.action), ": model ", step.learner);
+  std::string out = text(step.thaws ? "freeze or thaw, " : "", name_of(step.action), ": model ", step.learner);
   if (step.action == Action::ReadAll) return name_of(step.action);
   if (step.action == Action::Copy || step.action == Action::Blend) return text(out, " to model ", step.other);
   if (step.action == Action::Save) return text(out, step.on_disk ? " on disk" : " in memory");

@@ -34,6 +34,7 @@ struct Step {
   std::size_t split = 99;  // from this use on in a checkpoint
   bool balanced = false, clipped = false, flushed = false, on_disk = false, unrecorded = false;
   bool scaled = false;  // the loss, by a GradientScaler
+  bool thaws = false;   // before it, what has one dimension is frozen, or trained again if it was
   double rate = 0.015625;
   std::uint64_t seed = 0;  // of the batch and of dropout
 };
