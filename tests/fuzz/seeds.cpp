@@ -1,0 +1,26 @@
+// Writes sound files of each format into DIRECTORY/FORMAT, for libFuzzer to begin with, and makes DIRECTORY/FORMAT.found.
+#include <cstdio>
+#include <filesystem>
+
+#include "kiln/core/file.hpp"
+#include "kiln/store/format/source.hpp"
+
+#include "../store/formats/pickles.hpp"
+#include "../store/formats/samples.hpp"
+
+int main(int count, char** arguments) {
+  using namespace kiln;
+  if (count != 2) return std::fputs("fuzz_seeds DIRECTORY\n", stderr), 2;
+  const auto write = [&](std::string_view format, const TensorSource& source) {
+    const std::string folder = text(arguments[1], '/', format);
+    std::filesystem::create_directories(folder);
+    std::filesystem::create_directories(folder + ".found");
+    write_tensors(source, text(folder, "/sound.", format));
+  };
+  TensorSource one;
+  one.tensors.emplace("array", sample().tensors.at("conv1.weight"));
+  write("npy", one);
+  for (const char* format : {"safetensors", "kiln", "pt", "npz", "gguf"}) write(format, sample());
+  for (const int protocol : {2, 4})
+    write_file_atomically(text(arguments[1], "/pt/legacy", protocol), legacy_file(protocol));
+}
