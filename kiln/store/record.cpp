@@ -1,5 +1,6 @@
 #include "kiln/store/record.hpp"
 
+#include "kiln/core/convert.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 
@@ -62,13 +63,19 @@ Value taken_over(TensorData data, const Value& expected, FloatPolicy floats) {
 /// "NaN", "an infinity" or nothing: of the first `count` elements, all of them where that is below 0.
 std::string_view not_finite(const TensorData& data, std::int64_t count) {
   if (count < 0 || count > data.numel()) count = data.numel();
-  std::string_view found;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double element = data.at(i);
-    if (element != element) return "NaN";
-    if (element - element != 0) found = "an infinity";
-  }
-  return found;
+  return visit_dtype(data.dtype(), [&](auto tag) -> std::string_view {
+    using T = typename decltype(tag)::type;
+    bool infinite = false;
+    if constexpr (std::is_floating_point_v<T> || is_half<T>) {
+      for (const T element : data.as<T>().first(static_cast<std::size_t>(count))) {
+        const auto number = element - element;  // 0 of any other
+        if (number == 0) continue;
+        if (element != element) return "NaN";
+        infinite = true;
+      }
+    }
+    return infinite ? "an infinity" : "";
+  });
 }
 
 }  // namespace
@@ -100,7 +107,8 @@ TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& met
   TensorSource source{.tensors = {}, .metadata = metadata};
   for (const RecordPart& part : parts) {
     const auto bytes = part.value.numel() * static_cast<std::int64_t>(size_of(part.value.dtype()));
-    source.tensors.emplace(part.name, StoredTensor{.shape = part.value.shape(), .dtype = part.value.dtype(),
+    source.tensors.emplace(part.name, StoredTensor{.shape = part.value.shape(),
+                                                   .dtype = part.value.dtype(),
                                                    .stored_bytes = bytes,
                                                    .read = [value = part.value] { return value.data(); }});
   }

@@ -25,7 +25,7 @@ struct LoadOptions {
 
   /// So many elements of each float tensor are looked at: NaN and infinities are warned of. Looking at all (-1) reads a
   /// mapped file whole.
-  std::int64_t look_at = 1 << 14;
+  std::int64_t look_at = 1 << 12;
 };
 
 /// What load() has done, name by name.
