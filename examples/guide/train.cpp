@@ -12,7 +12,7 @@
 #include "kiln/core/file.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
-#include "kiln/optim/adam.hpp"
+#include "kiln/optim/rules/adam.hpp"
 #include "kiln/store/save.hpp"
 
 namespace guide {

@@ -2,27 +2,120 @@
 
 #include <cmath>
 
+#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/read.hpp"
+
 namespace kiln {
-
-ParamState fresh_state(const Value& param, std::size_t slots) {
-  ParamState state;
-  if (size_of(param.dtype()) == 2) state.master = cast(param.detach(), DType::F32);
-  const DType dtype = state.master ? DType::F32 : param.dtype();
-  for (std::size_t i = 0; i < slots; ++i) state.slots.push_back(zeros(param.shape(), param.device(), dtype));
-  return state;
-}
-
-Value current_master(const Value& master, const Value& param) {
-  return where(eq(cast(master, param.dtype()), param), master, cast(param, DType::F32));
-}
+namespace {
 
 void require_rate(std::string_view optimizer, double rate) {
   require<ArgumentError>(std::isfinite(rate) && rate >= 0, optimizer, ": a learning rate of ", rate);
 }
 
-void require_gradient(std::string_view optimizer, const std::string& path, const Value& param, const Value& grad) {
-  require<ShapeError>(grad.shape() == param.shape(), optimizer, ": the gradient of '", path, "' has shape ",
-                      grad.shape(), ", the parameter ", param.shape());
+void require_gradient(std::string_view optimizer, const NamedParam& param, const Value& grad) {
+  require<ShapeError>(grad.shape() == param.value.shape(), optimizer, ": the gradient of '", param.path, "' has shape ",
+                      grad.shape(), ", the parameter ", param.value.shape());
+}
+
+}  // namespace
+
+OptimizerState::OptimizerState(AnyRule rule, OptimizerOptions options)
+    : groups_{{.params = {}, .rule = std::move(rule)}}, clip_(options.clip) {
+  groups_.insert(groups_.end(), options.groups.begin(), options.groups.end());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].rule.check();
+    require_rate(groups_[i].rule.name(), groups_[i].rate);
+    require<ArgumentError>(i == 0 || groups_[i].params, groups_[0].rule.name(), ": group ", i,
+                           " does not say which parameters are in it");
+  }
+  clip_.check();
+}
+
+std::size_t OptimizerState::group_for(const NamedParam& param) const {
+  for (std::size_t i = 1; i < groups_.size(); ++i)
+    if (groups_[i].params(param)) return i;
+  return 0;
+}
+
+ParamState OptimizerState::fresh(const NamedParam& param, std::size_t group) const {
+  const auto say_which = [&](ErrorKind, std::string& sentence) { sentence += text(", as '", param.path, "' is"); };
+  const ErrorContext context(say_which);
+  return fresh_state(groups_[group].rule, param.value);
+}
+
+void OptimizerState::add(const NamedParam& param) {
+  const std::size_t group = group_for(param);
+  states_[param.path] = fresh(param, group);
+  group_of_[param.path] = group;
+}
+
+Rates OptimizerState::rates(double rate) const {
+  Rates all;
+  for (const ParamGroup& group : groups_) all.push_back(rate * group.rate);
+  return all;
+}
+
+OptimizerState::NewValues OptimizerState::step(const Rates& rates, const std::vector<NamedParam>& params,
+                                               GradientsParams grads) {
+  const std::string_view name = groups_[0].rule.name();
+  require<ArgumentError>(rates.size() == groups_.size(), name, ": ", rates.size(), " rates for ", groups_.size(),
+                         " groups, the optimizer's own among them");
+  for (std::size_t i = 0; i < rates.size(); ++i) require_rate(groups_[i].rule.name(), rates[i]);
+  std::map<std::string, std::size_t> groups;
+  GradientsParams taken;
+  std::map<std::string, Value> values;  // for clipping, which may look at them
+  for (const NamedParam& param : params) {
+    const auto grad = grads.by_path.find(param.path);
+    if (grad == grads.by_path.end()) continue;
+    require_gradient(name, param, grad->second);
+    const auto known = group_of_.find(param.path);
+    groups[param.path] = known != group_of_.end() ? known->second : group_for(param);
+    values[param.path] = param.value.detach();
+    taken.by_path.insert(grads.by_path.extract(grad));
+  }
+
+  const NoGrad pause;
+  taken = clip_.clipped(std::move(taken), values);
+  NewValues updates;
+  std::map<std::string, ParamState> states;
+  Values made;  // all of it
+  for (const NamedParam& param : params) {
+    const Value* const grad = taken.find(param.path);
+    if (!grad || param.value.numel() == 0) continue;
+    const std::size_t group = groups[param.path];
+    const auto known = states_.find(param.path);
+    ParamState& state = states[param.path] = known != states_.end() ? known->second : fresh(param, group);
+    made.push_back(updates[param.path] = updated(groups_[group].rule, values[param.path], *grad, rates[group], state));
+    ++state.steps;
+    for (const Value& slot : state.slots)
+      if (!slot.empty()) made.push_back(slot);
+    if (state.master) made.push_back(state.master);
+  }
+  run_pending(made);  // a step ends here: the device may start while the next batch is prepared
+
+  for (auto& [path, state] : states) states_[path] = std::move(state);
+  group_of_.merge(groups);
+  return updates;
+}
+
+Value OptimizerState::averaged(const NamedParam& param) const {
+  const auto state = states_.find(param.path);
+  if (state == states_.end() || state->second.steps == 0) return param.value;
+  const NoGrad pause;
+  const AnyRule& rule = rule_of(param.path);
+  if (!state->second.master) return rule.averaged(param.value, state->second);
+  const Value average = rule.averaged(state->second.master, state->second);
+  return average.node() == state->second.master.node() ? param.value : cast(average, param.value.dtype());
+}
+
+void OptimizerState::move_to(const Device& device) {
+  const auto move = [&](Value& value) {
+    if (!value.empty()) value = to_device(value, device);
+  };
+  for (auto& [path, state] : states_) {
+    for (Value& slot : state.slots) move(slot);
+    move(state.master);
+  }
 }
 
 }  // namespace kiln

@@ -1,138 +1,188 @@
-// The frame of every optimizer: a rule for one parameter, applied to all that have a gradient, and its state.
+// The frame of every optimizer: rules for one parameter each, applied to all that have a gradient, and their state.
+//
+//   AdamW optimizer = AdamWConfig{.weight_decay = 0.1}.init(model);
+//   model = optimizer.step(1e-3, std::move(model), grads);
+//
+// Parameters may be put into groups, each with a rule and a rate of its own, and gradients clipped before the step:
+//
+//   const auto is_no_matrix = [](const NamedParam& param) { return param.value.rank() < 2; };
+//   AnyOptimizer optimizer(MuonConfig{}, model,
+//                          {.groups = {{.params = is_no_matrix, .rule = AdamWConfig{}, .rate = 0.1}},
+//                           .clip = {.global_norm = 1.0}});
 #pragma once
+#include <functional>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "kiln/nn/gradients.hpp"
-#include "kiln/ops/read.hpp"
-#include "kiln/ops/scope/no_grad.hpp"
+#include "kiln/optim/clip.hpp"
+#include "kiln/optim/number.hpp"
+#include "kiln/optim/rule.hpp"
 
 namespace kiln {
 
-/// What a rule remembers of one parameter: how often it was updated, and tensors of its shape, zeros at first.
-///
-/// A parameter of a half type has a master, the same numbers in float32, which rules update in its place: most steps are
-/// too small to change a half. Its tensors are float32 too. The parameter is its master, rounded; an element that is not
-/// (weights were clipped, averaged or loaded since the last step) is its own master from then on.
-struct ParamState {
-  std::int64_t steps = 0;  // before the update under way
-  Values slots;
-  Value master;  // empty of a float32 or float64 parameter
+/// A parameter by its path.
+struct NamedParam {
+  std::string path;
+  Value value;
 };
 
-/// How a parameter and its gradient become a new parameter. `slot_names` says what the state's tensors are; the config
-/// of an optimizer is its rule.
-template <class R>
-concept UpdateRule = requires(const R& rule, const Value& value, double rate, ParamState& state) {
-  { R::kName } -> std::convertible_to<std::string_view>;
-  { rule.slot_names() } -> std::convertible_to<std::span<const std::string_view>>;
-  { rule.update(value, value, rate, state) } -> std::same_as<Value>;
-  rule.check();
+/// Some of a model's parameters, with a rule of their own.
+struct ParamGroup {
+  std::function<bool(const NamedParam&)> params;  // which
+  AnyRule rule;
+  double rate = 1;  // times the rate of a step
 };
 
-/// Zeros for each of `slots` tensors, and a master where there has to be one.
-ParamState fresh_state(const Value& param, std::size_t slots);
-/// The numbers that `param` stands for: those of its master, or its own where they were changed.
-Value current_master(const Value& master, const Value& param);
-/// Throws ArgumentError for a rate that is negative or no number.
-void require_rate(std::string_view optimizer, double rate);
-/// Throws ShapeError where they do not fit.
-void require_gradient(std::string_view optimizer, const std::string& path, const Value& param, const Value& grad);
+/// What every optimizer can be told besides its rule. A parameter belongs to the first group that wants it.
+struct OptimizerOptions {
+  std::vector<ParamGroup> groups{};
+  ClipOptions clip{};
+};
+
+/// A rate for each group: first that of the optimizer's own rule, then those of its groups, in order.
+using Rates = std::vector<double>;
+
+/// What an optimizer is but for the types of its model and of its rule.
+class OptimizerState {
+ public:
+  using NewValues = std::map<std::string, Value>;
+
+  /// Throws ArgumentError for options without meaning.
+  OptimizerState(AnyRule rule, OptimizerOptions options);
+  /// State for a parameter that is trained.
+  void add(const NamedParam& param);
+  /// New values of those of `params`, all that are trained, for which there is a gradient. They and the state have been
+  /// computed, or begun on a device that runs by itself; where that failed, nothing has changed.
+  NewValues step(const Rates& rates, const std::vector<NamedParam>& params, GradientsParams grads);
+  /// `rate`, times what each group has.
+  Rates rates(double rate) const;
+  Value averaged(const NamedParam& param) const;
+  void move_to(const Device& device);
+  void remove(const std::string& path) { states_.erase(path); }
+
+  const std::vector<ParamGroup>& groups() const { return groups_; }  // the first has the optimizer's own rule
+  const ClipOptions& clip() const { return clip_; }
+  const std::map<std::string, ParamState>& states() const { return states_; }
+
+  /// Calls f(name, part) for each part of the state.
+  template <class F>
+  void visit(F&& f) {
+    for (auto& [path, state] : states_) visit_part(rule_of(path), path, state, f);
+  }
+  template <class F>
+  void visit(F&& f) const {
+    for (const auto& [path, state] : states_) visit_part(rule_of(path), path, state, f);
+  }
+
+ private:
+  template <class State, class F>
+  static void visit_part(const AnyRule& rule, const std::string& path, State& state, F& f) {
+    const auto names = rule.slot_names(), numbers = rule.number_names();
+    for (std::size_t i = 0; i < state.slots.size(); ++i)
+      if (!state.slots[i].empty()) f(text(path, '.', names[i]), state.slots[i]);
+    if (state.master) f(text(path, ".master"), state.master);
+    for (std::size_t i = 0; i < state.numbers.size(); ++i)
+      visit_number(f, text(path, '.', numbers[i]), state.numbers[i]);
+    f(text(path, ".steps"), state.steps);
+  }
+
+  std::size_t group_for(const NamedParam& param) const;
+  const AnyRule& rule_of(const std::string& path) const { return groups_[group_of_.at(path)].rule; }
+  ParamState fresh(const NamedParam& param, std::size_t group) const;
+
+  std::vector<ParamGroup> groups_;
+  ClipOptions clip_;
+  std::map<std::string, ParamState> states_;
+  std::map<std::string, std::size_t> group_of_;  // of each parameter that ever had a state
+};
+
+/// Throws AutodiffError where no parameter of the model can be trained.
+template <Module M>
+std::vector<NamedParam> trained_params(std::string_view function, const M& model) {
+  nn::require_trainable(function, model);
+  std::vector<NamedParam> params;
+  visit_params(model, [&](const std::string& path, const auto& param) {
+    if (!param.is_frozen()) params.push_back({path, param.value()});
+  });
+  return params;
+}
 
 template <class Rule>
 class Optimizer {
  public:
-  /// State for each parameter of `model` that is not frozen; one that is unfrozen later begins without. Throws AutodiffError where the model was not made on an autodiff device,
-  /// ArgumentError for options without meaning.
+  /// State for each parameter of `model` that is trained; frozen ones have none and stay as they are. Throws
+  /// AutodiffError where the model was not made on an autodiff device, ArgumentError for options without meaning.
   template <Module M>
-  Optimizer(const Rule& rule, const M& model) : rule_(rule) {
-    static_assert(UpdateRule<Rule>);
-    rule_.check();
-    nn::require_trainable(Rule::kName, model);
-    visit_params(model, [&](const std::string& path, const auto& param) {
-      if (!param.is_frozen()) states_[path] = state_of(path, param.value());
-    });
+  Optimizer(const Rule& rule, const M& model, OptimizerOptions options = {})
+      : rule_(rule), state_(rule, std::move(options)) {
+    for (const NamedParam& param : trained_params(groups()[0].rule.name(), model)) state_.add(param);
   }
 
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
-  /// and frozen ones stay as they are. Runs what was asked for so far. Where that fails (an index out of range, no memory
-  /// left) this throws, and the caller's model and the optimizer are as before, so that a program may go on with another
-  /// batch.
+  /// stay as they are. Runs what was asked for so far. Where that fails (an index out of range, no memory left) this
+  /// throws, and the caller's model and the optimizer are as before, so that a program may go on with another batch.
   template <class M>
   requires Module<M> std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
-    require_rate(Rule::kName, rate);
-    const NoGrad pause;
-    struct Update {
-      Value param;
-      ParamState state;
-    };
-    std::map<std::string, Update> updates;
-    Values made;  // of all that is updated
-    visit_params(std::as_const(model), [&](const std::string& path, const auto& param) {
-      const Value* grad = grads.find(path);
-      if (!grad || param.is_frozen()) return;
-      require_gradient(Rule::kName, path, param.value(), *grad);
-      Update& update = updates[path];
-      update.state = state_of(path, param.value());
-      update.param = updated(param.value().detach(), *grad, rate, update.state);
-      ++update.state.steps;
-      made.push_back(update.param);
-      made.insert(made.end(), update.state.slots.begin(), update.state.slots.end());
-      if (update.state.master) made.push_back(update.state.master);
-    });
-    run_pending(made);  // a step ends here: the device may start while the next batch is prepared
-
+    return step(state_.rates(rate), std::forward<M>(model), grads);
+  }
+  /// The same with a rate for each group (`rate` of the groups themselves does not count). Throws ArgumentError where
+  /// there is another number of them.
+  template <class M>
+  requires Module<M> std::remove_cvref_t<M> step(const Rates& rates, M&& model, const GradientsParams& grads) {
+    const auto updates = state_.step(rates, trained_params(groups()[0].rule.name(), std::as_const(model)), grads);
     std::remove_cvref_t<M> result = std::forward<M>(model);
     visit_params(result, [&](const std::string& path, auto& param) {
-      if (const auto update = updates.find(path); update != updates.end())
-        param = param.with_value(update->second.param);
+      if (const auto update = updates.find(path); update != updates.end()) param = param.with_value(update->second);
     });
-    for (auto& [path, update] : updates) states_[path] = std::move(update.state);
     return result;
   }
 
+  /// The model as it is to be used or measured: that of the rule ScheduleFreeAdamW has the average of its parameters,
+  /// that of any other rule is the model itself. Training goes on with the model that step() gave.
+  template <Module M>
+  M averaged(M model) const {
+    visit_params(model, [&](const std::string& path, auto& param) {
+      const Value average = state_.averaged({path, param.value()});
+      if (average.node() != param.value().node()) param = param.with_value(average);
+    });
+    return model;
+  }
+
+  /// Forgets a parameter's state; where it is updated again, it begins anew.
+  void remove(const std::string& path) { state_.remove(path); }
+  /// The optimizer with its tensors on `device`: to follow a model there.
+  Optimizer to_device(const Device& device) const {
+    Optimizer moved = *this;
+    moved.state_.move_to(device);
+    return moved;
+  }
+
   const Rule& config() const { return rule_; }
-  const std::map<std::string, ParamState>& states() const { return states_; }
+  /// The first has the optimizer's own rule.
+  const std::vector<ParamGroup>& groups() const { return state_.groups(); }
+  const std::map<std::string, ParamState>& states() const { return state_.states(); }
 
   /// Calls f(name, part) for what a record of the optimizer holds: the state's tensors, as Value& under names such as
-  /// "conv1.weight.first_moment" and, of a half type's master, "conv1.weight.master", and the numbers of steps, as
-  /// std::int64_t& under "conv1.weight.steps". What f leaves there takes their place.
+  /// "conv1.weight.first_moment" and, of a half type's master, "conv1.weight.master", numbers as Value& of rank 0, and
+  /// the numbers of steps, as std::int64_t& under "conv1.weight.steps". What f leaves there takes their place. The
+  /// names and their meaning stay, so that later versions read what this one wrote.
   template <class F>
   void visit_state(F&& f) {
-    visit_state_of(*this, f);
+    state_.visit(f);
   }
   template <class F>
   void visit_state(F&& f) const {
-    visit_state_of(*this, f);
+    state_.visit(f);
   }
 
  private:
-  template <class Self, class F>
-  static void visit_state_of(Self& self, F& f) {
-    const auto names = self.rule_.slot_names();
-    for (auto& [path, state] : self.states_) {
-      for (std::size_t i = 0; i < state.slots.size(); ++i) f(text(path, '.', names[i]), state.slots[i]);
-      if (state.master) f(text(path, ".master"), state.master);
-      f(text(path, ".steps"), state.steps);
-    }
-  }
-
-  Value updated(const Value& param, const Value& grad, double rate, ParamState& state) const {
-    if (!state.master) return rule_.update(param, grad, rate, state);
-    state.master = rule_.update(current_master(state.master, param), cast(grad, DType::F32), rate, state);
-    return cast(state.master, param.dtype());
-  }
-
-  ParamState state_of(const std::string& path, const Value& param) const {
-    const auto found = states_.find(path);
-    return found != states_.end() ? found->second : fresh_state(param, rule_.slot_names().size());
-  }
-
   Rule rule_;
-  std::map<std::string, ParamState> states_;
+  OptimizerState state_;
 };
+
+/// An optimizer of any rule: what a config makes, or a list of several holds.
+using AnyOptimizer = Optimizer<AnyRule>;
 
 }  // namespace kiln

@@ -152,11 +152,11 @@ TEST(Optimizer, SaysWhatIsWrong) {
             "device.autodiff()");
   const Model model = make_model();
   EXPECT_EQ(sentence_of([&] { AdamConfig{.beta1 = 1}.init(model); }),
-            "ArgumentError: AdamConfig: beta1 = 1 and beta2 = 0.999 must lie in [0, 1)");
+            "ArgumentError: AdamConfig: beta1 = 1 must lie in [0, 1)");
   EXPECT_EQ(sentence_of([&] { AdamWConfig{.epsilon = -1}.init(model); }),
-            "ArgumentError: AdamWConfig: epsilon = -1 and weight_decay = 0.01 must not be negative");
+            "ArgumentError: AdamWConfig: epsilon = -1 must not be negative");
   EXPECT_EQ(sentence_of([&] { SgdConfig{.momentum = -1}.init(model); }),
-            "ArgumentError: SgdConfig: momentum = -1 and weight_decay = 0 must not be negative");
+            "ArgumentError: SgdConfig: momentum = -1 must not be negative");
   EXPECT_EQ(sentence_of([&] { SgdConfig{.nesterov = true}.init(model); }),
             "ArgumentError: SgdConfig: Nesterov's form needs a momentum and no dampening");
   auto optimizer = SgdConfig{}.init(model);

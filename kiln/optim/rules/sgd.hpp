@@ -12,8 +12,8 @@ struct SgdConfig {
   bool nesterov = false;
 
   template <Module M>
-  Optimizer<SgdConfig> init(const M& model) const {
-    return {*this, model};
+  Optimizer<SgdConfig> init(const M& model, OptimizerOptions options = {}) const {
+    return {*this, model, std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

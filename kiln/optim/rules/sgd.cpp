@@ -1,4 +1,4 @@
-#include "kiln/optim/sgd.hpp"
+#include "kiln/optim/rules/sgd.hpp"
 
 namespace kiln {
 
@@ -8,8 +8,7 @@ std::span<const std::string_view> SgdConfig::slot_names() const {
 }
 
 void SgdConfig::check() const {
-  require<ArgumentError>(momentum >= 0 && weight_decay >= 0, "SgdConfig: momentum = ", momentum,
-                         " and weight_decay = ", weight_decay, " must not be negative");
+  rules::require_not_negative(kName, {{"momentum", momentum}, {"weight_decay", weight_decay}});
   require<ArgumentError>(!nesterov || (momentum > 0 && dampening == 0),
                          "SgdConfig: Nesterov's form needs a momentum and no dampening");
 }

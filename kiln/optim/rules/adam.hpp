@@ -5,14 +5,16 @@
 namespace kiln {
 
 /// Kingma, Ba, "Adam: a method for stochastic optimization", 2015. Weight decay adds weight_decay * parameter to the
-/// gradient.
+/// gradient. With `amsgrad` the second moment counts as the largest that it has been (Reddi, Kale, Kumar, "On the
+/// convergence of Adam and beyond", 2018).
 struct AdamConfig {
   static constexpr std::string_view kName = "Adam";
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  bool amsgrad = false;
 
   template <Module M>
-  Optimizer<AdamConfig> init(const M& model) const {
-    return {*this, model};
+  Optimizer<AdamConfig> init(const M& model, OptimizerOptions options = {}) const {
+    return {*this, model, std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;
@@ -23,13 +25,18 @@ using Adam = Optimizer<AdamConfig>;
 
 /// Loshchilov, Hutter, "Decoupled weight decay regularization", 2019: the parameter itself shrinks by
 /// rate * weight_decay, whatever its gradient.
+///
+/// `cautious` leaves out elements of a step that go up the gradient at hand, and makes the others larger by as much
+/// (Liang, Chen, Liu, Liu, "Cautious optimizers: improving training with one line of code", 2024); `cautious_decay`
+/// shrinks only elements that the step brings nearer to zero as well (Chen et al., "Cautious weight decay", 2025).
 struct AdamWConfig {
   static constexpr std::string_view kName = "AdamW";
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
+  bool amsgrad = false, cautious = false, cautious_decay = false;
 
   template <Module M>
-  Optimizer<AdamWConfig> init(const M& model) const {
-    return {*this, model};
+  Optimizer<AdamWConfig> init(const M& model, OptimizerOptions options = {}) const {
+    return {*this, model, std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

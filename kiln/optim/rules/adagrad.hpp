@@ -1,0 +1,26 @@
+// AdaGrad.
+#pragma once
+#include "kiln/optim/optimizer.hpp"
+
+namespace kiln {
+
+/// Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011: each
+/// element's rate falls with the root of the sum of its squared gradients, which begins with `initial`. As in PyTorch,
+/// the rate itself falls as 1 / (1 + rate_decay * steps).
+struct AdaGradConfig {
+  static constexpr std::string_view kName = "AdaGrad";
+  double rate_decay = 0, weight_decay = 0, initial = 0, epsilon = 1e-10;
+
+  template <Module M>
+  Optimizer<AdaGradConfig> init(const M& model, OptimizerOptions options = {}) const {
+    return {*this, model, std::move(options)};
+  }
+
+  std::span<const std::string_view> slot_names() const;
+  Values fresh_slots(const Value& param) const;
+  Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
+  void check() const;
+};
+using AdaGrad = Optimizer<AdaGradConfig>;
+
+}  // namespace kiln

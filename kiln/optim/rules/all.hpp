@@ -1,0 +1,31 @@
+// The list of all rules: what a config may name, and what tests go through. A new rule is a file and a line here.
+#pragma once
+#include <variant>
+
+#include "kiln/optim/rules/adadelta.hpp"
+#include "kiln/optim/rules/adafactor.hpp"
+#include "kiln/optim/rules/adagrad.hpp"
+#include "kiln/optim/rules/adam.hpp"
+#include "kiln/optim/rules/adan.hpp"
+#include "kiln/optim/rules/lamb.hpp"
+#include "kiln/optim/rules/lion.hpp"
+#include "kiln/optim/rules/muon.hpp"
+#include "kiln/optim/rules/nadam.hpp"
+#include "kiln/optim/rules/radam.hpp"
+#include "kiln/optim/rules/rmsprop.hpp"
+#include "kiln/optim/rules/schedule_free.hpp"
+#include "kiln/optim/rules/sgd.hpp"
+#include "kiln/optim/rules/soap.hpp"
+
+namespace kiln {
+
+/// One of Kiln's own rules, as data.
+using RuleConfig = std::variant<AdamWConfig, SgdConfig, AdamConfig, AdaGradConfig, AdaDeltaConfig, RmsPropConfig,
+                                AdanConfig, MuonConfig, LionConfig, AdafactorConfig, LambConfig, NAdamConfig,
+                                RAdamConfig, ScheduleFreeAdamWConfig, SoapConfig>;
+
+inline AnyRule any_rule(const RuleConfig& config) {
+  return std::visit([](const auto& rule) { return AnyRule(rule); }, config);
+}
+
+}  // namespace kiln

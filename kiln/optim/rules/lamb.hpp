@@ -1,0 +1,24 @@
+// LAMB.
+#pragma once
+#include "kiln/optim/optimizer.hpp"
+
+namespace kiln {
+
+/// You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", 2020: Adam's step with
+/// weight_decay * parameter added, made as long as the parameter's norm. A norm of zero leaves the length.
+struct LambConfig {
+  static constexpr std::string_view kName = "Lamb";
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0.01;
+
+  template <Module M>
+  Optimizer<LambConfig> init(const M& model, OptimizerOptions options = {}) const {
+    return {*this, model, std::move(options)};
+  }
+
+  std::span<const std::string_view> slot_names() const;
+  Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
+  void check() const;
+};
+using Lamb = Optimizer<LambConfig>;
+
+}  // namespace kiln

@@ -1,0 +1,24 @@
+// Lion.
+#pragma once
+#include "kiln/optim/optimizer.hpp"
+
+namespace kiln {
+
+/// Chen et al., "Symbolic discovery of optimization algorithms", 2023: steps of one size, up or down. Weight decay as
+/// AdamW's; rates a tenth of AdamW's, and a decay ten times as large, do as much.
+struct LionConfig {
+  static constexpr std::string_view kName = "Lion";
+  double beta1 = 0.9, beta2 = 0.99, weight_decay = 0;
+
+  template <Module M>
+  Optimizer<LionConfig> init(const M& model, OptimizerOptions options = {}) const {
+    return {*this, model, std::move(options)};
+  }
+
+  std::span<const std::string_view> slot_names() const;
+  Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
+  void check() const;
+};
+using Lion = Optimizer<LionConfig>;
+
+}  // namespace kiln

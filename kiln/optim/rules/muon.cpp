@@ -1,0 +1,59 @@
+#include "kiln/optim/rules/muon.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln {
+namespace {
+
+/// x, its singular values brought near 1: x (a + b xᵀx + c (xᵀx)²), some times over.
+Value orthogonalised(const MuonConfig& config, const Value& matrix) {
+  const auto [a, b, c] = config.coefficients;
+  const bool tall = matrix.dim(0) > matrix.dim(1);  // the smaller product costs less
+  Value x = tall ? transpose(matrix) : matrix;
+  x = x / maximum(rules::norm(x), config.epsilon);
+  for (std::int64_t i = 0; i < config.iterations; ++i) {
+    const Value gram = matmul(x, transpose(x));
+    x = x * a + matmul(gram * b + matmul(gram, gram) * c, x);
+  }
+  return tall ? transpose(x) : x;
+}
+
+double scale_of(MuonConfig::Scale scale, double rows, double columns) {
+  switch (scale) {
+    case MuonConfig::Scale::Original: return std::sqrt(std::max(1.0, rows / columns));
+    case MuonConfig::Scale::MatchAdamW: return 0.2 * std::sqrt(std::max(rows, columns));
+    case MuonConfig::Scale::Spectral: return std::sqrt(rows / columns);
+  }
+  return 1;
+}
+
+}  // namespace
+
+std::span<const std::string_view> MuonConfig::slot_names() const {
+  static constexpr std::string_view kNames[] = {"first_moment"};
+  return kNames;
+}
+
+Values MuonConfig::fresh_slots(const Value& param) const {
+  rules::as_matrix(kName, param);  // or throws
+  return {zeros_like(param)};
+}
+
+void MuonConfig::check() const {
+  rules::require_shares(kName, {{"momentum", momentum}});
+  rules::require_not_negative(kName, {{"weight_decay", weight_decay}, {"epsilon", epsilon}});
+  require<ArgumentError>(iterations >= 1 && iterations < 100, "MuonConfig: iterations = ", iterations,
+                         " must lie in [1, 99]");
+}
+
+Value MuonConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {
+  Value& m = state.slots[0];
+  m = rules::moving_average(m, grad, momentum);
+  const Value matrix = rules::as_matrix(kName, nesterov ? rules::moving_average(m, grad, momentum) : m);
+  const double factor = rate * scale_of(scale, static_cast<double>(matrix.dim(0)), static_cast<double>(matrix.dim(1)));
+  const Value step = reshape(orthogonalised(*this, matrix), param.shape()) * factor;
+  return (weight_decay != 0 ? param * (1 - rate * weight_decay) : param) - step;
+}
+
+}  // namespace kiln

@@ -1,0 +1,26 @@
+// RAdam.
+#pragma once
+#include "kiln/optim/optimizer.hpp"
+
+namespace kiln {
+
+/// Liu et al., "On the variance of the adaptive learning rate and beyond", 2020: Adam's step where enough steps have
+/// been for its variance to be known, times what corrects it; before that, momentum's. Weight decay adds to the
+/// gradient, or, `decoupled`, shrinks the parameter as AdamW's.
+struct RAdamConfig {
+  static constexpr std::string_view kName = "RAdam";
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  bool decoupled = false;
+
+  template <Module M>
+  Optimizer<RAdamConfig> init(const M& model, OptimizerOptions options = {}) const {
+    return {*this, model, std::move(options)};
+  }
+
+  std::span<const std::string_view> slot_names() const;
+  Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
+  void check() const;
+};
+using RAdam = Optimizer<RAdamConfig>;
+
+}  // namespace kiln

@@ -1,0 +1,29 @@
+// Schedule-free AdamW.
+#pragma once
+#include "kiln/optim/optimizer.hpp"
+
+namespace kiln {
+
+/// Defazio et al., "The road less scheduled", 2024: no schedule of rates but a warm-up of `warmup` steps; what a model
+/// is used with is an average of all its parameters, optimizer.averaged(model). Step t counts (t^step_power) * (largest
+/// rate so far)^ rate_power in it. Weight decay adds weight_decay * parameter to the normalised gradient.
+struct ScheduleFreeAdamWConfig {
+  static constexpr std::string_view kName = "ScheduleFreeAdamW";
+  static constexpr std::string_view kNumbers[] = {"weight_sum", "largest_rate"};
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  std::int64_t warmup = 0;
+  double step_power = 0, rate_power = 2;
+
+  template <Module M>
+  Optimizer<ScheduleFreeAdamWConfig> init(const M& model, OptimizerOptions options = {}) const {
+    return {*this, model, std::move(options)};
+  }
+
+  std::span<const std::string_view> slot_names() const;
+  Value averaged(const Value& param, const ParamState& state) const;
+  Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
+  void check() const;
+};
+using ScheduleFreeAdamW = Optimizer<ScheduleFreeAdamWConfig>;
+
+}  // namespace kiln
