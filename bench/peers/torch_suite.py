@@ -173,6 +173,33 @@ workload("mnist_guide_infer_b1")(functools.partial(inference, models.Guide, (1, 
 workload("resnet50_infer_b1_224px_f32")(functools.partial(inference, models.resnet50, (1, 3, 224, 224)))
 
 
+# ---- steps of optimizers: in one kernel where PyTorch has one for the processor, else one operation for all parameters
+def steps(make, matrices, compiled):
+    params = [p for p in models.Gpt().parameters() if p.dim() == 2 or not matrices]
+    optimizer = make(params)
+    for p in params:
+        p.grad = random(*p.shape)
+    return optimizer.step
+
+
+def stepped(name, make, matrices=False):
+    workload(f"step_{name}")(functools.partial(steps, make, matrices))
+
+
+o = torch.optim
+stepped("sgd", lambda p: o.SGD(p, lr=1e-4, momentum=0.9, fused=True))
+stepped("adam", lambda p: o.Adam(p, lr=1e-4, fused=True))
+stepped("adamw", lambda p: o.AdamW(p, lr=1e-4, fused=True))
+stepped("adamw_amsgrad", lambda p: o.AdamW(p, lr=1e-4, amsgrad=True, fused=True))
+stepped("adagrad", lambda p: o.Adagrad(p, lr=1e-4, fused=True))
+stepped("adadelta", lambda p: o.Adadelta(p, lr=1e-4, foreach=True))
+stepped("rmsprop_centered", lambda p: o.RMSprop(p, lr=1e-4, momentum=0.9, centered=True, foreach=True))
+stepped("nadam", lambda p: o.NAdam(p, lr=1e-4, foreach=True))
+stepped("radam", lambda p: o.RAdam(p, lr=1e-4, foreach=True))
+stepped("adafactor", lambda p: o.Adafactor(p, lr=1e-4, foreach=True))
+stepped("muon", lambda p: o.Muon(p, lr=1e-4), matrices=True)
+
+
 # ---- measuring
 @functools.lru_cache(maxsize=1)  # the bursts of one workload follow each other
 def ready(name, compiled):

@@ -1,4 +1,5 @@
-// Groups of parameters with rules and rates of their own, clipping as an option, gradients of several batches and devices.
+// Groups of parameters with rules and rates of their own, clipping as an option, gradients of several batches and
+// devices.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -111,7 +112,8 @@ TEST(ScheduleFree, HasAnAverageToUse) {
   EXPECT_NEAR(weight(model)[0], 2.125, 1e-5);
 }
 
-// ---- clipping --------------------------------------------------------------------------------------------------------
+// ---- clipping
+// --------------------------------------------------------------------------------------------------------
 
 Model clipped(const ClipOptions& clip) {
   const Model model = make_model();
@@ -156,7 +158,8 @@ TEST(Clipping, LeavesSmallNormsAlone) {
             "ArgumentError: clip_by_norm: a limit of 0 is not positive");
 }
 
-// ---- several batches, several devices --------------------------------------------------------------------------------
+// ---- several batches, several devices
+// --------------------------------------------------------------------------------
 
 TEST(Accumulation, GivesSumOrMeanOfWhatWasAdded) {
   GradientsAccumulator accumulator;

@@ -124,7 +124,8 @@ inline MakeStep adafactor(double exponent, double least, double threshold, doubl
   };
 }
 
-// ---- small matrices ----------------------------------------------------------------------------------------------------
+// ---- small matrices
+// ----------------------------------------------------------------------------------------------------
 
 inline Numbers zeros(int rows, int columns) {
   return {std::vector<double>(static_cast<std::size_t>(rows * columns)), rows, columns};
@@ -150,7 +151,8 @@ inline Numbers mixed(const Numbers& a, double share, const Numbers& b, double ot
   return c;
 }
 
-/// Jordan et al.: five steps of the iteration x (a + b xᵀx + c (xᵀx)²) on a matrix of norm 1, without looking at its shape.
+/// Jordan et al.: five steps of the iteration x (a + b xᵀx + c (xᵀx)²) on a matrix of norm 1, without looking at its
+/// shape.
 inline MakeStep muon(double momentum, bool nesterov, double decay, double (*scale)(double rows, double columns)) {
   return [=] {
     return [=, m = Numbers()](Numbers& x, const Numbers& g, double rate, int t) mutable {

@@ -1,5 +1,5 @@
-// All rules, a row each: how it is set, what it means, and what PyTorch makes of the same steps. Tests go through the table;
-// a new rule has a row here.
+// All rules, a row each: how it is set, what it means, and what PyTorch makes of the same steps. Tests go through the
+// table; a new rule has a row here.
 #pragma once
 #include <span>
 #include <string>

@@ -1,5 +1,5 @@
-// What holds of every rule, for each row of rows.cpp: it follows its paper's formula and PyTorch's figures, learns, goes on
-// from a record as if nothing had been, keeps masters of halves, and does with odd parameters what it should.
+// What holds of every rule, for each row of rows.cpp: it follows its paper's formula and PyTorch's figures, learns,
+// goes on from a record as if nothing had been, keeps masters of halves, and does with odd parameters what it should.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -168,8 +168,7 @@ TEST_P(Rules, LeaveEmptyParametersAlone) {
   EXPECT_LT(net.some.data().at(0), 1);
 }
 
-// A gradient that is no number is seen in its own parameter, and in no other. SOAP, which cannot have eigenvectors of it,
-// throws; then nothing has changed.
+// A gradient that is no number is seen in its own parameter, and in no other.
 TEST_P(Rules, ShowNaNWhereItCameFrom) {
   const RuleRow& row = GetParam();
   Net net = make_net(row, DType::F32);

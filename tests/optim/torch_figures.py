@@ -37,6 +37,25 @@ def final(make, shapes):
     return [x for p in params for x in p.detach().flatten().tolist()]
 
 
+def lbfgs(steps, **options):
+    """A valley that bends, of a matrix and a vector; all elements after each step."""
+    a, b = (torch.tensor([math.cos(1.7 * i + k) for i in range(n)], dtype=torch.float64) for k, n in ((0, 6), (2, 3)))
+    a, b = a.reshape(2, 3).requires_grad_(), b.requires_grad_()
+    optimizer, found = torch.optim.LBFGS([a, b], **options), []
+
+    def closure():
+        optimizer.zero_grad()
+        valley = (10 * (b[1:] - b[:-1] ** 2) ** 2 + (1 - b[:-1]) ** 2).sum()
+        loss = valley + ((a + 0.3 * b) ** 2).sum() + 0.1 * (a ** 4).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(steps):
+        optimizer.step(closure)
+        found += a.detach().flatten().tolist() + b.detach().tolist()
+    return found
+
+
 o = torch.optim
 RULES = {
     "Sgd": lambda p: o.SGD(p, lr=0.05, weight_decay=0.1),
@@ -126,6 +145,9 @@ print(f"// What torch_figures.py found with PyTorch {torch.__version__}. Do not 
       "// clang-format off\n#pragma once\n\nnamespace kiln {\n")
 for name, make in RULES.items():
     print(literal(name, final(make, SHAPES[:2] if name.startswith("Muon") else SHAPES)))
+print()
+print(literal("LbfgsSearch", lbfgs(6, max_iter=3, history_size=3, line_search_fn="strong_wolfe")))
+print(literal("LbfgsFixed", lbfgs(6, lr=0.3, max_iter=2, history_size=10)))
 print()
 for name, make in SCHEDULES.items():
     print(literal(name, make()))

@@ -14,8 +14,9 @@ void LionConfig::check() const {
 
 Value LionConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {
   Value& m = state.slots[0];
-  const Value step = sign(rules::moving_average(m, grad, beta1)) * rate;
-  m = rules::moving_average(m, grad, beta2);
+  const Value change = grad - m;  // which both averages share, so that they are made in one pass
+  const Value step = sign(m + change * (1 - beta1)) * rate;
+  m = m + change * (1 - beta2);
   return (weight_decay != 0 ? param * (1 - rate * weight_decay) : param) - step;
 }
 

@@ -1,0 +1,66 @@
+// Steps of optimizers alone: the parameters of the GPT of models.cpp, 5.3 million in tensors large and small, down random
+// gradients.
+#include <memory>
+
+#include "bench/models/gpt.hpp"
+#include "bench/suite/workload.hpp"
+
+namespace bench {
+namespace {
+
+using Kept = std::function<bool(const NamedParam&)>;
+
+/// The gradients of the parameters that `kept` wants; the others stay as they are.
+template <class Config>
+Sample steps(const Config& config, const Kept& kept) {
+  struct State {
+    models::Gpt model;
+    AnyOptimizer optimizer;
+    GradientsParams grads{};
+  };
+  models::Gpt model = models::GptConfig{.vocabulary = 8192, .context = 128}.init(cpu().autodiff());
+  const auto others = [kept](const NamedParam& param) { return !kept(param); };
+  AnyOptimizer optimizer(config, model, {.groups = {{.params = others, .rule = SgdConfig{}}}});
+  const auto state = std::make_shared<State>(State{std::move(model), std::move(optimizer)});
+  visit_params(state->model, [&](const std::string& path, const auto& param) {
+    if (kept({path, param.value()})) state->grads.by_path[path] = normals(param.shape());
+  });
+  cpu().sync();
+  return timed(cpu(), [state] {
+    state->model = state->optimizer.step(1e-4, std::move(state->model), state->grads);
+    return Values{};
+  });
+}
+
+bool any(const NamedParam&) { return true; }
+bool is_matrix(const NamedParam& param) { return param.value.rank() == 2; }
+
+template <class Config>
+Workload of(std::string name, const Config& config, const Kept& kept = any) {
+  return {.name = std::move(name), .work = {}, .make = [=] { return steps(config, kept); }};
+}
+
+}  // namespace
+
+// Muon and SOAP take products of matrices, so that bytes alone say nothing of them.
+std::vector<Workload> optimizer_workloads() {
+  return {
+      of("step_sgd", SgdConfig{.momentum = 0.9}),
+      of("step_adam", AdamConfig{}),
+      of("step_adamw", AdamWConfig{}),
+      of("step_adamw_amsgrad", AdamWConfig{.amsgrad = true}),
+      of("step_adagrad", AdaGradConfig{}),
+      of("step_adadelta", AdaDeltaConfig{}),
+      of("step_rmsprop_centered", RmsPropConfig{.momentum = 0.9, .centered = true}),
+      of("step_nadam", NAdamConfig{}),
+      of("step_radam", RAdamConfig{}),
+      of("step_adafactor", AdafactorConfig{}),
+      of("step_muon", MuonConfig{}, is_matrix),
+      of("step_lion", LionConfig{}),
+      of("step_lamb", LambConfig{}),
+      of("step_adan", AdanConfig{}),
+      of("step_schedule_free", ScheduleFreeAdamWConfig{}),
+  };
+}
+
+}  // namespace bench
