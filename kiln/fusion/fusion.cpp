@@ -14,27 +14,12 @@
 namespace kiln::fusion {
 namespace {
 
-/// The same error with another sentence.
-std::exception_ptr with_sentence(const Error& error, const std::string& sentence) {
-  try {
-    raise(error.kind(), sentence);
-  } catch (...) { return std::current_exception(); }
-}
-
 bool logs() {
   static const bool wanted = [] {
     const char* topics = std::getenv("KILN_LOG");
     return topics && std::string_view(topics).find("fusion") != std::string_view::npos;
   }();
   return wanted;
-}
-
-bool is_of_memory(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const MemoryError&) { return true; } catch (...) {
-    return false;
-  }
 }
 
 /// Which operands have no owner but the list; for Call::last_uses.
@@ -53,7 +38,7 @@ thread_local const Fusion* running = nullptr;
 
 /// What one thread has asked for. Another one takes the lock when it needs a value of it.
 struct Fusion::Stream final : RefCounted {
-  std::mutex mutex;
+  Mutex mutex;
   Segment segment;
   std::size_t enough;  // operations, from which on it is run before anything is read
   Values in, out;      // of the step under way; kept for their memory
@@ -136,12 +121,8 @@ void Fusion::run(const op::Op& op, Call call) {
       foreign = segment.find_foreign(each->causes());
     return foreign;
   };
-  std::unique_lock lock(stream.mutex);
-  while (const Value* foreign = find_foreign()) {
-    lock.unlock();
-    wait_for(*foreign);
-    lock.lock();
-  }
+  while (const Value* foreign = find_foreign()) wait_for(*foreign);
+  const std::lock_guard lock(stream.mutex);
   segment.append(op, call);
   if (scope) segment.guard(*scope);
   if (segment.size() < stream.enough && segment.bytes() < traits_.most_bytes) return;
@@ -226,11 +207,8 @@ void Fusion::run_segment(Stream& stream) {
   Segment& segment = stream.segment;
   if (segment.empty()) return;
   const Fusion* const before = std::exchange(running, this);
-  try {
-    run_plan(stream);
-  } catch (...) {
-    // There was no memory to plan with.
-    const Ref<Failure> failure = note(std::current_exception());
+  if (const Ref<Failure> failure = attempt([&] { run_plan(stream); })) {
+    note(failure);  // there was no memory to plan with
     for (std::uint32_t i = 0; i < segment.values().size(); ++i)
       if (const Ref<Node>& node = segment.values()[i]; node && !node->storage) {
         stream.lose(i, failure);
@@ -287,18 +265,17 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   for (const std::uint32_t result : step.out) out.emplace_back(values[result]);
   stream.made.insert(stream.made.end(), step.out.begin(), step.out.end());
   for (const std::uint32_t value : step.release) values[value] = nullptr;
-  std::exception_ptr error;
-  if (!failure) {
-    try {
-      run_or_expand(*inner_, step.op, {in, out, last_uses(in)});
-    } catch (const Error& wrong) {
-      error = with_sentence(wrong, segment.placed(step.entry, wrong.message()));
-    } catch (...) { error = std::current_exception(); }
-  }
-  if (has_parts(step) && (failure || (error && is_of_memory(error)))) {
+  Ref<Failure> error;
+  if (!failure)
+    error = attempt([&] { run_or_expand(*inner_, step.op, {in, out, last_uses(in)}); },
+                    [&](std::string_view sentence) { return segment.placed(step.entry, sentence); });
+  if (has_parts(step) && (failure || (error && is_of_memory(*error)))) {
     run_parts(stream, step, error);
   } else if (failure || error) {
-    if (error) failure = note(error);
+    if (error) {
+      failure = error;
+      note(error);
+    }
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i].node()->storage = failure;
       stream.lose(step.out[i], failure);
@@ -309,7 +286,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
 }
 
 /// Makes what can be had of a step that failed: what is not made of what failed, and what there is memory for.
-void Fusion::run_parts(Stream& stream, const Plan::Step& step, const std::exception_ptr& error) {
+void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& error) {
   std::vector<Ref<Node>>& values = stream.segment.values();
   const Values in = std::move(stream.in), out = std::move(stream.out);
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -317,8 +294,10 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const std::except
     if (!node) continue;
     values[step.in[i].index()] = node;
     // The kernel may have begun to write a result where an operand lay whose last use this was.
-    if (std::ranges::any_of(out, [&](const Value& result) { return result.node()->storage == node->storage; }))
-      node->storage = note(error);
+    if (std::ranges::any_of(out, [&](const Value& result) { return result.node()->storage == node->storage; })) {
+      note(error);
+      node->storage = error;
+    }
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i].node()->storage = nullptr;
@@ -328,11 +307,10 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const std::except
   for (const std::uint32_t value : step.release) values[value] = nullptr;
 }
 
-Ref<Failure> Fusion::note(std::exception_ptr error) {
-  const auto failure = make_ref<Failure>(std::move(error));
+/// For sync(), which tells of it where nobody else does.
+void Fusion::note(const Ref<Failure>& failure) {
   const std::lock_guard lock(mutex_);
   if (!failure_ || failure_->told) failure_ = failure;
-  return failure;
 }
 
 /// Lets others see what has been made since the last time.

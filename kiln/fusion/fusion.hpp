@@ -3,10 +3,7 @@
 // plan that the inner backend runs. Plans are kept by the segment's structure, so that a training loop is planned once.
 // Operations that wait keep their device alive: flush one that is to go away.
 #pragma once
-#include <atomic>
-#include <exception>
-#include <mutex>
-
+#include "kiln/core/mutex.hpp"
 #include "kiln/fusion/plan_cache.hpp"
 #include "kiln/ops/decorator.hpp"
 #include "kiln/ops/failure.hpp"
@@ -49,14 +46,14 @@ class Fusion final : public Decorator {
   void run_segment(Stream& stream);
   void run_plan(Stream& stream);
   void run_step(Stream& stream, const Plan::Step& step);
-  void run_parts(Stream& stream, const Plan::Step& step, const std::exception_ptr& error);
-  Ref<Failure> note(std::exception_ptr error);
+  void run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& error);
+  void note(const Ref<Failure>& failure);
   static void deliver(Stream& stream);
 
   const FusionTraits traits_;
   PlanCache plans_;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable Mutex mutex_;  // of what follows
   std::vector<Ref<Stream>> streams_;
   Statistics statistics_;
   Ref<Failure> failure_;  // the first that no caller has been told of

@@ -1,9 +1,9 @@
 // Plans by the structure of the segments that they are for; those used last stay.
 #pragma once
 #include <list>
-#include <mutex>
 #include <unordered_map>
 
+#include "kiln/core/mutex.hpp"
 #include "kiln/fusion/plan.hpp"
 
 namespace kiln::fusion {
@@ -25,7 +25,7 @@ class PlanCache {
     std::vector<op::Op> named;  // whose addresses are in the key: while it is known, nothing else has them
   };
   const FusionTraits& traits_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::list<Entry> plans_;  // the one used last is first
   std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;
 };

@@ -31,4 +31,11 @@ inline void throw_if_failed(const Value& value) {
 /// In answer to start_read(): throws where the data are waited for.
 Ref<PendingRead> failed_read(Ref<Failure> failure);
 
+/// Calls `body`, and gives what it throws; null if it throws nothing. A build without exceptions ends with the first error.
+Ref<Failure> attempt(FunctionRef<void()> body);
+/// The same, where an Error says what `retell` makes of its sentence, on its way to error handlers as well.
+Ref<Failure> attempt(FunctionRef<void()> body, FunctionRef<std::string(std::string_view)> retell);
+/// Was there too little memory?
+bool is_of_memory(const Failure& failure);
+
 }  // namespace kiln

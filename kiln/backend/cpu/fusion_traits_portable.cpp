@@ -1,0 +1,16 @@
+// What a planner may make where there are no fast kernels and little memory. The reference runs elementwise steps one by
+// one, so that groups would gain nothing; rows in blocks need less memory for what lies between steps.
+#include "kiln/backend/cpu/cpu.hpp"
+#include "kiln/ops/fusion_traits.hpp"
+
+namespace kiln::cpu {
+
+FusionTraits Cpu::fusion_traits() const {
+  return {
+      .most_ops = 256,
+      .most_bytes = std::int64_t{1} << 20,
+      .blocks = FusionTraits::Blocks{.least = 1 << 12, .block = 1 << 10, .longest_row = 1 << 10},
+  };
+}
+
+}  // namespace kiln::cpu
