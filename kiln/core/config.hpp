@@ -1,10 +1,13 @@
 // Plain structs to and from JSON: a config is a struct with defaults, and its file has a key for each field.
 //
 // Fields may be bool, integers, floats, strings, enums, std::optional, lists (std::vector, std::array, Shape),
-// std::map from strings, structs of those, and types with a to_json() and a from_json() of their own. A key may be missing where the struct gives its field a default:
+// std::map from strings, structs of those, types with a to_json() and a from_json() of their own, and std::variant of
+// structs: {"Adam": {"beta1": 0.8}}, the name being that of the struct without "Config", or "Adam" where it is to have its
+// defaults. A key may be missing where the struct gives its field a default:
 //   - a number, bool or enum with a default member initializer, whatever its value: `int warmup = 0;`
 //   - a string, list or map that is not empty by default;
-//   - a std::optional; a struct all of whose fields have defaults, in it or from the struct around it.
+//   - a std::optional; a std::variant, which is then what it is by default;
+//   - a struct all of whose fields have defaults, in it or from the struct around it.
 // A struct with a check() const, which throws for what has no meaning, is checked when it has been read.
 #pragma once
 #include <cstring>
@@ -13,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
@@ -23,6 +27,7 @@
 #include "kiln/core/json.hpp"
 #include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
+#include "kiln/core/shape.hpp"
 
 namespace kiln {
 
@@ -193,6 +198,39 @@ void read_enum(const Json& json, T& value, const Place& place) {
                     did_you_mean(wish, names));
 }
 
+// "Adam" of AdamConfig: how JSON names an alternative of a variant.
+template <class T>
+constexpr std::string_view alternative_name() {
+  constexpr std::string_view name = reflect::type_name<T>(), suffix = "Config";
+  return name.size() > suffix.size() && name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
+}
+
+template <class T>
+void read_variant(const Json& json, T& value, const Place& place) {
+  const auto* wish = std::get_if<std::string>(&json.is);
+  const auto* const object = std::get_if<Json::Object>(&json.is);
+  const Json defaults{Json::Object()}, *fields = &defaults;
+  if (object && object->size() == 1) {
+    wish = &object->front().first;
+    fields = &object->front().second;
+  }
+  bool found = false;
+  std::vector<std::string_view> names;
+  reflect::detail::for_each_index<std::variant_size_v<T>>([&](auto i) {
+    using Alternative = std::variant_alternative_t<i, T>;
+    names.push_back(alternative_name<Alternative>());
+    if (!wish || *wish != names.back()) return;
+    found = true;
+    read(*fields, value.template emplace<i>(Alternative{}), place.field(names.back()));
+  });
+  if (found) return;
+  std::string list;
+  for (const auto name : names) list += text(list.empty() ? "" : ", ", '"', name, '"');
+  if (!wish) wrong(place, json, "one of ", list, ", or an object with one of them for its key");
+  fail<ConfigError>(place.source, ": '", place.path, "' must be one of ", list, ", got \"", shown(*wish), '"',
+                    did_you_mean(*wish, names));
+}
+
 template <class T>
 void read_list(const Json& json, T& value, const Place& place) {
   const auto& list = expect<Json::List>(json, place, "a list");
@@ -229,12 +267,18 @@ void read(const Json& json, T& value, const Place& place, bool has_defaults) {
     value = expect<bool>(json, place, "true or false");
   } else if constexpr (std::is_integral_v<T>) {
     read_integer(json, value, place);
+  } else if constexpr (std::is_same_v<T, Dim>) {
+    int dim = 0;
+    read_integer(json, dim, place);
+    value = dim;
   } else if constexpr (std::is_floating_point_v<T>) {
     read_float(json, value, place);
   } else if constexpr (std::is_same_v<T, std::string>) {
     value = expect<std::string>(json, place, "a string");
   } else if constexpr (std::is_enum_v<T>) {
     read_enum(json, value, place);
+  } else if constexpr (reflect::VariantLike<T>) {
+    read_variant(json, value, place);
   } else if constexpr (reflect::OptionalLike<T>) {
     if (std::holds_alternative<std::nullptr_t>(json.is)) value.reset();
     else read(json, value.emplace(), place);
@@ -261,12 +305,22 @@ Json to_json(const T& value) {
   } else if constexpr (std::is_integral_v<T>) {
     if (std::in_range<std::int64_t>(value)) return {static_cast<std::int64_t>(value)};
     return {static_cast<std::uint64_t>(value)};
+  } else if constexpr (std::is_same_v<T, Dim>) {
+    return {std::int64_t{value}};
   } else if constexpr (std::is_floating_point_v<T>) {
     return {static_cast<double>(value)};
   } else if constexpr (std::is_enum_v<T>) {
     for (const auto& [enumerator, name] : reflect::enumerators<T>())
       if (enumerator == value) return {std::string(name)};
     fail<ConfigError>(reflect::type_name<T>(), " has no name for ", static_cast<std::int64_t>(value));
+  } else if constexpr (reflect::VariantLike<T>) {
+    return std::visit(
+        []<class Held>(const Held& held) -> Json {
+          const std::string name(config::alternative_name<Held>());
+          if constexpr (reflect::field_count<Held> == 0) return {name};
+          else return {Json::Object{{name, to_json(held)}}};
+        },
+        value);
   } else if constexpr (reflect::OptionalLike<T>) {
     return value ? to_json(*value) : Json{nullptr};
   } else if constexpr (reflect::MapLike<T>) {

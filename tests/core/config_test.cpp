@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <variant>
 
 #include "kiln/core/dtype.hpp"
 #include "kiln/core/random.hpp"
@@ -60,6 +61,16 @@ std::string error_of(std::string_view json) {
   } catch (const ConfigError& error) { return error.what(); }
   return "no error";
 }
+
+struct None {};
+struct StepConfig {
+  int every;
+  double factor = 0.1;
+};
+struct Chosen {
+  std::variant<None, StepConfig, Adam> rule = StepConfig{.every = 3};
+  Dim dim = -1;
+};
 
 TEST(Config, KeepsTheDefaultsOfKeysThatAreMissing) {
   const auto gpt = from_json<Gpt>(R"({"vocabulary": 100, "optimizer": {"beta1": 0.8}})", "gpt.json");
@@ -274,6 +285,34 @@ TEST(Suggest, FindsTheNearestName) {
   EXPECT_EQ(nearest_name(std::string(1000000, 'w'), names), "");
   EXPECT_EQ(did_you_mean("widht", names), " (did you mean 'width'?)");
   EXPECT_EQ(did_you_mean("momentum", names), "");
+}
+
+TEST(Config, ReadsOneOfSeveralStructsByItsName) {
+  const auto read = [](std::string_view json) { return from_json<Chosen>(json, "gpt.json"); };
+  EXPECT_EQ(std::get<StepConfig>(read("{}").rule).every, 3);
+  EXPECT_EQ(read(R"({"rule": "None"})").rule.index(), 0u);
+  EXPECT_EQ(read(R"({"rule": {"None": {}}})").rule.index(), 0u);
+  EXPECT_EQ(std::get<StepConfig>(read(R"({"rule": {"Step": {"every": 7}}})").rule).every, 7);
+  EXPECT_EQ(std::get<Adam>(read(R"({"rule": {"Adam": {"lr": 1, "beta1": 0.5}}})").rule), (Adam{1, 0.5, false}));
+  EXPECT_EQ(static_cast<int>(read(R"({"dim": 2})").dim), 2);
+  for (const char* json : {R"({"rule":"None","dim":-1})", R"({"rule":{"Step":{"every":5,"factor":0.5}},"dim":0})"})
+    EXPECT_EQ(write_json(to_json(from_json<Chosen>(to_json(read(json)), "again"))), write_json(to_json(read(json))));
+}
+
+TEST(Config, SaysWhichStructsThereAre) {
+  EXPECT_EQ(error_of<Chosen>(R"({"rule": "Setp"})"),
+            "gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", got \"Setp\" (did you mean 'Step'?)");
+  EXPECT_EQ(
+      error_of<Chosen>(R"({"rule": 3})"),
+      "gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", or an object with one of them for its key, got 3");
+  EXPECT_EQ(
+      error_of<Chosen>(R"({"rule": {"None": {}, "Step": {"every": 1}}})"),
+      "gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", or an object with one of them for its key, got an "
+      "object");
+  EXPECT_EQ(error_of<Chosen>(R"({"rule": "Step"})"), "gpt.json: 'rule.Step.every' is missing");
+  EXPECT_EQ(error_of<Chosen>(R"({"rule": {"Step": {"every": "x"}}})"),
+            "gpt.json: 'rule.Step.every' must be an integer, got \"x\"");
+  EXPECT_EQ(error_of<Chosen>(R"({"dim": true})"), "gpt.json: 'dim' must be an integer, got true");
 }
 
 }  // namespace
