@@ -24,8 +24,9 @@ void run(const op::Unfold& op, Call call) { strided::run(op, call); }
 
 void run(const op::SliceAssign& op, Call call) {
   const Array x = read(call.in[op::SliceAssign::x]), value = read(call.in[op::SliceAssign::value]);
+  const bool in_place = take_memory(call.out[0], contiguous_strides(x.shape), call, op::SliceAssign::x);
   const Array z = allocate(call.out[0]);
-  copy(x, z);
+  if (!in_place) copy(x, z);
   const std::int64_t offset =
       strided::slice_offset(z.strides, op.begin, value.shape) * static_cast<std::int64_t>(size_of(z.dtype));
   copy(value, {.data = z.data + offset,
