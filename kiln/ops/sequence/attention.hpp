@@ -11,6 +11,7 @@ struct AttentionOptions {
   std::optional<std::int64_t> window = {};  // a query sees keys less than this far from its own position alone
   double dropout = 0;                       // the probability with which a share is dropped; then all scores are held
   std::optional<Key> key = {};              // what is dropped is drawn from; the device's stream where left out
+  bool quiet = false;                       // quiet_softmax(): a query may look at nothing
 };
 
 /// softmax(scale q k^T + bias) v: q [batch, heads, queries, width], k [batch, kv_heads, keys, width],

@@ -116,7 +116,8 @@ Value with_dropout(const Attention& op, Inputs in, const AttentionOptions& optio
   }
   if (in[Attention::k].dim(2) == 0) return zeros(descs[0].shape, in[Attention::q].device(), dtype);
   const Value scores = scores_of(op, in).scores;
-  const Value powers = exp(scores - finite_shift(max(scores, {3}, true).detach())), total = sum(powers, {3}, true);
+  const Value shift = finite_shift(max(scores, {3}, true).detach()), powers = exp(scores - shift);
+  const Value total = options.quiet ? sum(powers, {3}, true) + exp(neg(shift)) : sum(powers, {3}, true);
   const Value shares = powers / where(eq(total, 0), 1.0, total);
   return multiply(dropout(shares, options.dropout, options.key), in[Attention::v]);
 }
@@ -219,7 +220,11 @@ Value attention(const Value& q, const Value& k, const Value& v, const AttentionO
                   bias ? cast(bias, dtype) : bias,
                   scale,
                   options.softcap > 0 ? Value(options.softcap) : Value()};
-  return options.dropout == 0 ? emit_all(op, in)[0] : op::with_dropout(op, in, options);
+  if (options.dropout > 0) return op::with_dropout(op, in, options);
+  const Values out = emit_all(op, in);
+  if (!options.quiet) return out[0];
+  // A score of 0 beside the others leaves them exp(log_sum) / (1 + exp(log_sum)) of their shares.
+  return out[0] * cast(unsqueeze(sigmoid(out[1]), 3), out[0].dtype());
 }
 
 Value window_mask(const Shape& sizes, std::int64_t window, bool causal, const Device& device) {

@@ -38,10 +38,12 @@ Array attend(const Case& c, const Array& q, const Array& k, const Array& v, cons
       if (c.options.window && std::abs(position - j) >= *c.options.window) seen = false;
       scores.push_back(seen ? score : -std::numeric_limits<double>::infinity());
     }
-    double best = -std::numeric_limits<double>::infinity(), total = 0;
+    // Quiet: beside a score of 0 whose share nobody has.
+    double best = c.options.quiet ? 0 : -std::numeric_limits<double>::infinity(), total = 0;
     for (const double score : scores) best = std::max(best, score);
     if (std::isinf(best)) return;
     for (const double score : scores) total += std::exp(score - best);
+    if (c.options.quiet) total += std::exp(-best);
     for (std::int64_t j = 0; j < keys; ++j)
       for (std::int64_t p = 0; p < c.value_width; ++p)
         result({b, h, i, p}) += std::exp(scores[static_cast<std::size_t>(j)] - best) / total * v({b, h / group, j, p});
@@ -92,6 +94,8 @@ std::vector<Row> attention_rows() {
                                              {.causal = true, .scale = 0.7, .softcap = 2, .window = 4},
                                              {5, 6},
                                              {4, 5, 6}}),
+      attention_row("attention_quiet", {{2, 2, 3, 4}, {2, 1, 5, 4}, 3, {.quiet = true}, {3, 5}, {2, 3, 5}}),
+      attention_row("attention_quiet_causal", {{1, 1, 4, 3}, {1, 1, 4, 3}, 3, {.causal = true, .quiet = true}}),
       attention_row("attention_one_query", {{1, 2, 1, 4}, {1, 2, 7, 4}, 4, causal}),
       attention_row("attention_of_nothing", {{0, 2, 3, 4}, {0, 2, 3, 4}, 4}),
       attention_row("attention_of_no_keys", {{1, 2, 3, 4}, {1, 2, 0, 4}, 4}),
