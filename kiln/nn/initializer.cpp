@@ -2,11 +2,62 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "kiln/ops/create/random.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
+#include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/view/diagonal.hpp"
 
 #include "kiln/nn/module/undrawn.hpp"
 
 namespace kiln::nn {
 namespace {
+
+/// Of the smaller of both sizes; the signs make the draw uniform among all such matrices (Mezzadri, 2007).
+Value orthogonal(const Shape& shape, double gain, const Device& device) {
+  require<ShapeError>(shape.size() >= 2, "Orthogonal: a weight has two dimensions or more, got ", shape);
+  const std::int64_t count = numel(shape), rows = shape[0], columns = rows ? count / rows : 0;
+  if (count == 0) return zeros(shape, device);
+  const bool tall = rows > columns;
+  const auto [q, r] = qr(normal({std::max(rows, columns), std::min(rows, columns)}, 0, 1, device));
+  const Value signs = where(lt(diagonal(r), 0), -1.0, ones_like(diagonal(r)));
+  const Value matrix = q * signs;
+  return reshape(tall ? matrix : transpose(matrix), shape) * gain;
+}
+
+/// The places of each column are drawn: those of its least of as many uniform numbers.
+Value sparse(const Shape& shape, const init::Sparse& options, const Device& device) {
+  require<ShapeError>(shape.size() == 2, "Sparse: a weight is a matrix, got ", shape);
+  require<ArgumentError>(options.sparsity >= 0 && options.sparsity <= 1, "Sparse: a sparsity of ", options.sparsity,
+                         " is not between 0 and 1");
+  const auto zeros_each = static_cast<std::int64_t>(std::ceil(options.sparsity * static_cast<double>(shape[0])));
+  const Value drawn = normal(shape, 0, options.deviation, device);
+  if (zeros_each == 0 || numel(shape) == 0) return drawn;
+  const Value rank = argsort(argsort(uniform(shape, 0, 1, device), 0), 0);
+  return where(lt(rank, zeros_each), 0.0, drawn);
+}
+
+Value dirac(const Shape& shape, std::int64_t groups, const Device& device) {
+  require<ShapeError>(shape.size() >= 3 && shape.size() <= 5, "Dirac: a weight is [out, in / groups, kernel...], got ",
+                      shape);
+  require<ArgumentError>(groups > 0 && shape[0] % groups == 0, "Dirac: ", groups, " groups do not divide ", shape[0],
+                         " channels");
+  TensorData weight(shape, DType::F32);
+  const auto elements = weight.as<float>();
+  std::fill(elements.begin(), elements.end(), 0.0f);
+  std::int64_t window = 1, middle = 0;
+  for (int i = 2; i < shape.size(); ++i) {
+    window *= shape[i];
+    middle = middle * shape[i] + shape[i] / 2;
+  }
+  if (window == 0) return from_data(std::move(weight), device);
+  const std::int64_t out = shape[0] / groups;
+  for (std::int64_t group = 0; group < groups; ++group)
+    for (std::int64_t i = 0; i < std::min(out, shape[1]); ++i)
+      elements[static_cast<std::size_t>(((group * out + i) * shape[1] + i) * window + middle)] = 1;
+  return from_data(std::move(weight), device);
+}
 
 /// Draws with a standard deviation that the fans give. A fan of 0 belongs to a weight without elements.
 struct Draw {
@@ -31,6 +82,14 @@ struct Draw {
   Value operator()(const init::Constant& c) const { return full(shape, c.value, device); }
   Value operator()(const init::Uniform& u) const { return uniform(shape, u.low, u.high, device); }
   Value operator()(const init::Normal& n) const { return normal(shape, n.mean, n.deviation, device); }
+  Value operator()(const init::LecunUniform&) const { return uniform_of(kaiming(1, false)); }
+  Value operator()(const init::LecunNormal&) const { return normal_of(kaiming(1, false)); }
+  Value operator()(const init::TruncatedNormal& t) const {
+    return truncated_normal(shape, t.mean, t.deviation, t.low, t.high, device);
+  }
+  Value operator()(const init::Orthogonal& o) const { return orthogonal(shape, o.gain, device); }
+  Value operator()(const init::Sparse& s) const { return sparse(shape, s, device); }
+  Value operator()(const init::Dirac& d) const { return dirac(shape, d.groups, device); }
   Value operator()(const init::KaimingUniform& k) const { return uniform_of(kaiming(k.gain, k.fan_out)); }
   Value operator()(const init::KaimingNormal& k) const { return normal_of(kaiming(k.gain, k.fan_out)); }
   Value operator()(const init::XavierUniform& x) const { return uniform_of(xavier(x.gain)); }

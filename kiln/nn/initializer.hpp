@@ -47,15 +47,42 @@ struct XavierNormal {
   double gain = 1;
 };
 
+/// LeCun, Bottou, Orr, Müller, "Efficient backprop", 1998, which suits Selu: variance 1 / fan_in.
+struct LecunUniform {};
+struct LecunNormal {};
+/// N(mean, deviation^2) within [low, high].
+struct TruncatedNormal {
+  double mean = 0, deviation = 1;
+  double low = -2, high = 2;
+};
+/// Rows of a weight, seen as a matrix [dimension 0, all others], that are orthogonal to one another and `gain` long, or
+/// its columns where there are more rows (Saxe, McClelland, Ganguli, "Exact solutions", 2014).
+struct Orthogonal {
+  double gain = 1;
+};
+/// N(0, deviation^2), and in each column of a matrix so many of its rows 0 (Martens, "Deep learning via Hessian-free
+/// optimization", 2010).
+struct Sparse {
+  double sparsity = 0.1;
+  double deviation = 0.01;
+};
+/// Of a convolution that hands on its channels, as many as fit, in each group: ones in the middle of its windows.
+struct Dirac {
+  std::int64_t groups = 1;
+};
+
 }  // namespace init
 
-using Initializer = std::variant<init::KaimingUniform, init::KaimingNormal, init::XavierUniform, init::XavierNormal,
-                                 init::Uniform, init::Normal, init::Constant, init::Zeros, init::Ones>;
+using Initializer =
+    std::variant<init::KaimingUniform, init::KaimingNormal, init::XavierUniform, init::XavierNormal, init::LecunUniform,
+                 init::LecunNormal, init::Uniform, init::Normal, init::TruncatedNormal, init::Orthogonal, init::Sparse,
+                 init::Dirac, init::Constant, init::Zeros, init::Ones>;
 
 /// U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)): what PyTorch gives linear and convolutional layers, biases included.
 inline constexpr init::KaimingUniform kLayerDefault{.gain = 0.5773502691896258};
 
-/// A fresh float32 tensor on `device`.
+/// A fresh float32 tensor on `device`. Throws ArgumentError for numbers that make no sense, ShapeError where the initializer
+/// is of matrices (Orthogonal, Sparse) or of convolutions (Dirac) and the shape is not.
 Value initialize(const Initializer& initializer, const Shape& shape, const Fans& fans, const Device& device);
 
 }  // namespace kiln::nn

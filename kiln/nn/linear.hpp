@@ -1,4 +1,4 @@
-// The fully connected layer.
+// The fully connected layer, and that of two inputs.
 #pragma once
 #include "kiln/nn/initializer.hpp"
 #include "kiln/nn/param.hpp"
@@ -14,7 +14,12 @@ struct Linear {
   /// x [..., in] -> [..., out]. Throws ShapeError.
   template <int D>
   requires(D >= 1) Tensor<D> forward(const Tensor<D>& x) const {
-    return Typed{kiln::linear(x.value(), weight.value(), bias.value())};
+    return forward_with(weight, x);
+  }
+  /// The same with another weight of that shape.
+  template <int D>
+  requires(D >= 1) Tensor<D> forward_with(const Tensor<2>& other, const Tensor<D>& x) const {
+    return Typed{kiln::linear(x.value(), other.value(), bias.value())};
   }
 };
 
@@ -25,6 +30,26 @@ struct LinearConfig {
 
   /// Throws ArgumentError where a size is below 1.
   Linear init(const Device& device) const;
+};
+
+/// y_k = a^T W_k b + bias_k
+struct Bilinear {
+  Param<3> weight;  // [out, in_a, in_b]
+  Param<1> bias;    // [out], or absent
+
+  /// a [..., in_a], b [..., in_b] -> [..., out]; leading dimensions are the same. Throws ShapeError.
+  template <int D>
+  requires(D >= 1) Tensor<D> forward(const Tensor<D>& a, const Tensor<D>& b) const {
+    return Typed{apply(a.value(), b.value())};
+  }
+  Value apply(const Value& a, const Value& b) const;
+};
+
+struct BilinearConfig {
+  std::int64_t in_a, in_b, out;
+  bool bias = true;
+  Initializer initializer = kLayerDefault;  // an output counts as made of in_a numbers, as PyTorch's
+  Bilinear init(const Device& device) const;
 };
 
 }  // namespace kiln::nn

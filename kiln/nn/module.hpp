@@ -106,6 +106,27 @@ M with_mode(M model, nn::Mode mode) {
   });
   return model;
 }
+namespace nn {
+template <class... Layers, class M>
+void set_mode_of(M& module, Mode mode) {
+  if constexpr ((std::same_as<M, Layers> || ...)) {
+    walk(module, [&]<class L>(const std::string&, L& leaf) {
+      if constexpr (std::same_as<L, Mode>) leaf = mode;
+    });
+  } else if constexpr (Branch<M>) {
+    for_each_child(module, [&](std::string_view, auto& child) { set_mode_of<Layers...>(child, mode); });
+  }
+}
+}  // namespace nn
+
+/// The model with the Mode of these modules in it set, wherever they are. Monte-Carlo dropout:
+/// with_mode<nn::Dropout>(valid(model), nn::Mode::Train); a batch norm that is frozen while the rest is trained:
+/// with_mode<nn::BatchNorm>(train(model), nn::Mode::Valid).
+template <class Layer, class... Layers, Module M>
+M with_mode(M model, nn::Mode mode) {
+  nn::set_mode_of<Layer, Layers...>(model, mode);
+  return model;
+}
 /// Dropout drops, batch norm uses the batch's statistics.
 template <Module M>
 M train(M model) {

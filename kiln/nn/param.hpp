@@ -20,7 +20,7 @@ Backend::State state_of(const Value& value);
 Value as_parameter(const Value& value, bool trained);
 
 /// What copies of a parameter have in common and no other parameter has.
-struct Identity final : RefCounted {};
+struct ParamIdentity final : RefCounted {};
 
 /// A tensor that training updates. It is what its tensor is, wherever a Tensor<D> is expected. Made on
 /// `device.autodiff()` it requires a gradient, made on a plain device it cannot. A default-constructed one is absent: a
@@ -48,7 +48,7 @@ class Param : public Tensor<D, K> {
   static Param computed(const Value& value) { return Param(value, true); }
 
   /// Null of an absent one.
-  const Ref<Identity>& identity() const { return identity_; }
+  const Ref<ParamIdentity>& identity() const { return identity_; }
 
   /// Never updated: it was frozen, or has no gradients because it holds no floats.
   bool is_frozen() const { return !trained_ || K::kKind != Kind::Float; }
@@ -71,9 +71,10 @@ class Param : public Tensor<D, K> {
   }
 
  private:
-  Param(const Value& value, bool trained) : Tensor<D, K>(value), identity_(make_ref<Identity>()), trained_(trained) {}
+  Param(const Value& value, bool trained)
+      : Tensor<D, K>(value), identity_(make_ref<ParamIdentity>()), trained_(trained) {}
 
-  Ref<Identity> identity_;
+  Ref<ParamIdentity> identity_;
   bool trained_ = true;
 };
 template <int D, class K>

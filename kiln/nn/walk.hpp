@@ -199,7 +199,7 @@ class Met {
 
  private:
   struct Place {
-    Ref<Identity> held;  // so that no other comes to have its address
+    Ref<ParamIdentity> held;  // so that no other comes to have its address
     const void* param;
   };
   std::map<const void*, Place> places_;

@@ -1,6 +1,6 @@
 #include "kiln/optim/gradients.hpp"
 
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/read.hpp"
 
 namespace kiln {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/read.hpp"
 
 namespace kiln {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/ops/no_grad.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

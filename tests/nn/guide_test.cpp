@@ -3,13 +3,13 @@
 
 #include <cmath>
 
-#include "kiln/nn/activation.hpp"
-#include "kiln/nn/conv.hpp"
-#include "kiln/nn/dropout.hpp"
+#include "kiln/nn/activation/activation.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/nn/linear.hpp"
-#include "kiln/nn/loss.hpp"
-#include "kiln/nn/pool.hpp"
+#include "kiln/nn/loss/loss.hpp"
+#include "kiln/nn/regularization/dropout.hpp"
+#include "kiln/nn/spatial/conv.hpp"
+#include "kiln/nn/spatial/pool.hpp"
 #include "kiln/nn/summary.hpp"
 #include "kiln/tensor/create.hpp"
 #include "tests/support/cross_entropy.hpp"

@@ -1,5 +1,5 @@
 // Losses against PyTorch 2.15 in float64: F.cross_entropy and F.mse_loss on the same sines.
-#include "kiln/nn/loss.hpp"
+#include "kiln/nn/loss/loss.hpp"
 
 #include <cmath>
 

@@ -10,7 +10,7 @@
 #include "kiln/autodiff/checkpoint.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/nn/linear.hpp"
-#include "kiln/nn/norm.hpp"
+#include "kiln/nn/norm/norm.hpp"
 #include "kiln/ops/create/create.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/linalg/linalg.hpp"

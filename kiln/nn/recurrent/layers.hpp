@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "kiln/nn/dropout.hpp"
+#include "kiln/nn/regularization/dropout.hpp"
 #include "kiln/nn/initializer.hpp"
 #include "kiln/nn/param.hpp"
 #include "kiln/ops/sequence/recurrent.hpp"

@@ -1,0 +1,138 @@
+#include "kiln/nn/attention/position.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace kiln::nn {
+namespace {
+
+constexpr double kTurn = 2 * std::numbers::pi;
+
+/// `count` rows of a table from `start` on.
+Value rows_of(std::string_view layer, const Value& table, std::int64_t start, std::int64_t count) {
+  require<ShapeError>(start >= 0 && count <= table.dim(0) - start, layer, ": positions ", start, " to ",
+                      start + count - 1, " are not all in the table, which has ", table.dim(0));
+  return narrow(table, 0, start, count);
+}
+
+void require_positive(std::string_view name, std::initializer_list<double> numbers) {
+  for (const double number : numbers)
+    require<ArgumentError>(number > 0, "RotaryScaling: ", name, " has an option that is not positive: ", number);
+}
+
+struct Scale {
+  double base;
+  RotaryFrequencies& of;
+
+  double width() const { return 2 * static_cast<double>(of.speeds.size()); }
+  void operator()(const scaling::None&) const {}
+  void operator()(const scaling::Linear& s) const {
+    require_positive("Linear", {s.factor});
+    for (double& speed : of.speeds) speed /= s.factor;
+  }
+  void operator()(const scaling::Ntk& s) const {
+    require_positive("Ntk", {s.factor});
+    if (of.speeds.size() == 1) return;  // a single frequency is the highest
+    const double other = base * std::pow(s.factor, width() / (width() - 2));
+    for (std::size_t i = 0; i < of.speeds.size(); ++i)
+      of.speeds[i] = std::pow(other, -2 * static_cast<double>(i) / width());
+  }
+  void operator()(const scaling::Yarn& s) const {
+    const auto original = static_cast<double>(s.original_length);
+    require_positive("Yarn", {s.factor, original, s.beta_fast, s.beta_slow});
+    // The place of the frequency whose wave turns so many times within the original length.
+    const auto place = [&](double turns) {
+      return width() * std::log(original / (turns * kTurn)) / (2 * std::log(base));
+    };
+    const double first = std::max(std::floor(place(s.beta_fast)), 0.0);
+    const double last = std::max(std::min(std::ceil(place(s.beta_slow)), width() - 1), first + 0.001);
+    for (std::size_t i = 0; i < of.speeds.size(); ++i) {
+      const double slow = std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);
+      of.speeds[i] *= slow / s.factor + (1 - slow);
+    }
+    of.amplitude = s.attention.value_or(s.factor > 1 ? 0.1 * std::log(s.factor) + 1 : 1);
+  }
+  void operator()(const scaling::Llama3& s) const {
+    const auto original = static_cast<double>(s.original_length);
+    require_positive("Llama3", {s.factor, s.low, s.high, original});
+    require<ArgumentError>(s.low < s.high, "RotaryScaling: Llama3 needs low = ", s.low, " below high = ", s.high);
+    for (double& speed : of.speeds) {
+      const double turns = original * speed / kTurn;
+      const double kept = std::clamp((turns - s.low) / (s.high - s.low), 0.0, 1.0);
+      speed *= kept + (1 - kept) / s.factor;
+    }
+  }
+};
+
+}  // namespace
+
+Tensor<3> PositionalEncoding::forward(const Tensor<3>& x, std::int64_t start) const {
+  return dropout.forward(
+      Tensor<3>(x.value() + cast(rows_of("PositionalEncoding", table.value(), start, x.dim(1)), x.dtype())));
+}
+
+PositionalEncoding PositionalEncodingConfig::init(const Device& device) const {
+  require<ArgumentError>(width > 0 && length > 0, "PositionalEncodingConfig: width = ", width, " and length = ", length,
+                         " must be positive");
+  return {.table = Tensor<2>(sinusoidal_positions({length, width}, device, base).detach()),
+          .dropout = {.probability = dropout}};
+}
+
+Tensor<3> LearnedPositions::forward(const Tensor<3>& x, std::int64_t start) const {
+  return Tensor<3>(x.value() + rows_of("LearnedPositions", weight.value(), start, x.dim(1)));
+}
+
+LearnedPositions LearnedPositionsConfig::init(const Device& device) const {
+  require<ArgumentError>(width > 0 && length > 0, "LearnedPositionsConfig: width = ", width, " and length = ", length,
+                         " must be positive");
+  return {Param<2>(initialize(initializer, {length, width}, {.in = length, .out = width}, device))};
+}
+
+RotaryFrequencies rotary_frequencies(std::int64_t width, double base, const RotaryScaling& scaling) {
+  require<ArgumentError>(width > 0 && width % 2 == 0, "RotaryEncoding: the width must be positive and even, got ",
+                         width);
+  require<ArgumentError>(base > 1, "RotaryEncoding: the base must be above 1, got ", base);
+  RotaryFrequencies result;
+  for (std::int64_t i = 0; i < width / 2; ++i)
+    result.speeds.push_back(std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width)));
+  std::visit(Scale{base, result}, scaling);
+  return result;
+}
+
+Value RotaryEncoding::apply(const Value& x, std::int64_t start) const {
+  const std::int64_t time = x.dim(-2), turned = 2 * cosine.dim(1);
+  const Value c = rows_of("RotaryEncoding", cosine.value(), start, time);
+  const Value s = rows_of("RotaryEncoding", sine.value(), start, time);
+  if (x.dim(-1) <= turned) return rotary(x, c, s, pairs);
+  return cat(Values{rotary(narrow(x, -1, 0, turned), c, s, pairs), narrow(x, -1, turned, x.dim(-1) - turned)}, -1);
+}
+
+Tensor<4> RotaryEncoding::forward(const Tensor<4>& x, const Tensor<2, Int>& positions) const {
+  const auto table = [&](const Tensor<2>& of) { return unsqueeze(select(of.value(), 0, positions.value()), 1); };
+  const std::int64_t turned = 2 * cosine.dim(1);
+  if (x.dim(3) <= turned) return Typed{rotary(x.value(), table(cosine), table(sine), pairs)};
+  return Typed{cat(Values{rotary(narrow(x.value(), -1, 0, turned), table(cosine), table(sine), pairs),
+                          narrow(x.value(), -1, turned, x.dim(3) - turned)},
+                   -1)};
+}
+
+RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
+  require<ArgumentError>(length > 0, "RotaryEncodingConfig: length = ", length, " must be positive");
+  const RotaryFrequencies frequencies = rotary_frequencies(width, base, scaling);
+  const Shape shape{length, width / 2};
+  TensorData cosine(shape, DType::F32), sine(shape, DType::F32);
+  // In double precision: a position of some thousand leaves float32 few digits behind the point.
+  float *c = cosine.as<float>().data(), *s = sine.as<float>().data();
+  for (std::int64_t position = 0; position < length; ++position)
+    for (const double speed : frequencies.speeds) {
+      const double angle = static_cast<double>(position) * speed;
+      *c++ = static_cast<float>(frequencies.amplitude * std::cos(angle));
+      *s++ = static_cast<float>(frequencies.amplitude * std::sin(angle));
+    }
+  return {.cosine = Tensor<2>(from_data(std::move(cosine), device)),
+          .sine = Tensor<2>(from_data(std::move(sine), device)),
+          .pairs = pairs};
+}
+
+}  // namespace kiln::nn

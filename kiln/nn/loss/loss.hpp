@@ -1,0 +1,6 @@
+// All losses.
+#pragma once
+#include "kiln/nn/loss/of_classes.hpp"
+#include "kiln/nn/loss/of_numbers.hpp"
+#include "kiln/nn/loss/of_pairs.hpp"
+#include "kiln/nn/loss/of_sequences.hpp"

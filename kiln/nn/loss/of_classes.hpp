@@ -1,0 +1,85 @@
+// Losses of predicted classes. What each one is says the function of its name in kiln/ops/loss/loss.hpp.
+#pragma once
+#include <optional>
+
+#include "kiln/nn/loss/reduced.hpp"
+
+namespace kiln::nn {
+
+/// -log softmax(logits)[target], as PyTorch's CrossEntropyLoss.
+struct CrossEntropyLoss {
+  double label_smoothing = 0;               // how much of the target is spread evenly over all classes
+  Tensor<1> class_weights = {};             // [classes], or none; the mean is then weighted by them
+  std::optional<std::int64_t> ignore = {};  // targets with this class count for nothing; the mean of nothing is NaN
+  Reduction reduction = Reduction::Mean;
+
+  /// forward(logits [batch, classes, sizes...], targets [batch, sizes...] of classes, or probabilities of the shape of
+  /// logits) -> scalar. forward_each(...) -> [batch, sizes...], each weighted by its class, 0 where ignored. Throws
+  /// ShapeError, IndexError for a class that is none, ArgumentError for Reduction::None in forward().
+  KILN_LOSS(CrossEntropyLoss, cross_entropy, CrossEntropyOptions{class_weights, ignore, label_smoothing})
+};
+
+/// -log_probabilities[target]: cross entropy after log_softmax.
+struct NllLoss {
+  Tensor<1> class_weights = {};
+  std::optional<std::int64_t> ignore = {};
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(NllLoss, nll_loss, NllOptions{class_weights, ignore})
+};
+
+/// -(t log p + (1 - t) log(1 - p)) of probabilities and targets of one shape, which may be booleans or integers.
+struct BinaryCrossEntropyLoss {
+  double label_smoothing = 0;  // targets are drawn that far towards 1/2
+  Tensor<1> weights = {};      // broadcast to the predictions, or none
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(BinaryCrossEntropyLoss, binary_cross_entropy,
+            BinaryCrossEntropyOptions{.weights = weights, .label_smoothing = label_smoothing})
+};
+
+/// The same of logits, without overflow.
+struct BinaryCrossEntropyWithLogitsLoss {
+  double label_smoothing = 0;
+  Tensor<1> weights = {};
+  Tensor<1> positive_weights = {};  // of targets that are 1, broadcast to the predictions
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(BinaryCrossEntropyWithLogitsLoss, binary_cross_entropy_with_logits,
+            BinaryCrossEntropyOptions{weights, positive_weights, label_smoothing})
+};
+
+/// Binary cross entropy of logits that counts what is known already for little (Lin et al., 2017).
+struct FocalLoss {
+  double alpha = 0.25;  // the weight of targets that are 1; negative: none
+  double gamma = 2;
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(FocalLoss, sigmoid_focal_loss, alpha, gamma)
+};
+
+/// 1 - (2 sum(p t) + smooth) / (sum(p) + sum(t) + smooth) of each example (Milletari et al., 2016).
+struct DiceLoss {
+  double smooth = 1;
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(DiceLoss, dice_loss, smooth)
+};
+
+/// sum over j != t of max(0, margin - x_t + x_j)^power / classes: x [batch, classes], targets [batch].
+struct MultiMarginLoss {
+  double margin = 1, power = 1;
+  Tensor<1> class_weights = {};
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(MultiMarginLoss, multi_margin_loss, MultiMarginOptions{margin, power, class_weights})
+};
+
+/// Of examples with several classes: targets are the classes that an example has, and then -1.
+struct MultilabelMarginLoss {
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(MultilabelMarginLoss, multilabel_margin_loss)
+};
+
+/// Of examples with several classes: the mean over classes of binary cross entropy of logits.
+struct MultilabelSoftMarginLoss {
+  Tensor<1> class_weights = {};
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(MultilabelSoftMarginLoss, multilabel_soft_margin_loss, class_weights)
+};
+
+}  // namespace kiln::nn

@@ -1,0 +1,71 @@
+// Losses of predicted numbers and distributions. Predictions x and targets have one shape (a loss that broadcasts is
+// nearly always a mistake: ShapeError). What each one is says the function of its name in kiln/ops/loss/loss.hpp.
+#pragma once
+#include "kiln/nn/loss/reduced.hpp"
+
+namespace kiln::nn {
+
+/// (x - target)^2
+struct MseLoss {
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(MseLoss, mse_loss)
+};
+
+/// |x - target|
+struct L1Loss {
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(L1Loss, l1_loss)
+};
+
+/// |x - target|^p
+struct LpLoss {
+  double p = 2;
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(LpLoss, lp_loss, p)
+};
+
+/// Squared within `beta`, linear beyond: |d| - beta / 2.
+struct SmoothL1Loss {
+  double beta = 1;
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(SmoothL1Loss, smooth_l1_loss, beta)
+};
+
+/// d^2 / 2 within `delta`, linear beyond.
+struct HuberLoss {
+  double delta = 1;
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(HuberLoss, huber_loss, delta)
+};
+
+/// target (log target - x) for logarithms of probabilities x. The sum by the number of samples, which is the divergence.
+struct KlDivLoss {
+  bool log_target = false;  // the target is a logarithm too
+  Reduction reduction = Reduction::BatchMean;
+  KILN_LOSS(KlDivLoss, kl_div, log_target)
+};
+
+/// Of counts: exp(x) - target x.
+struct PoissonNllLoss {
+  bool log_input = true;  // x is the logarithm of the rate
+  bool full = false;      // with Stirling's approximation of log(target!)
+  double epsilon = 1e-8;  // added to a rate before its logarithm
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(PoissonNllLoss, poisson_nll_loss, PoissonNllOptions{log_input, full, epsilon})
+};
+
+/// forward(x, target, variance): (log variance + (x - target)^2 / variance) / 2; the variance broadcasts to x.
+struct GaussianNllLoss {
+  bool full = false;      // with the constant log(2 pi) / 2
+  double epsilon = 1e-6;  // the least variance
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(GaussianNllLoss, gaussian_nll_loss, GaussianNllOptions{full, epsilon})
+};
+
+/// The squared difference of Gram matrices of x and target [batch, channels, sizes...]: of style.
+struct GramMatrixLoss {
+  Reduction reduction = Reduction::Mean;
+  KILN_LOSS(GramMatrixLoss, gram_matrix_loss)
+};
+
+}  // namespace kiln::nn

@@ -1,0 +1,35 @@
+// What losses as modules have in common: forward() gives one number, as the loss's Reduction says; forward_each() leaves
+// them apart.
+#pragma once
+#include <string_view>
+
+#include "kiln/tensor/loss.hpp"
+
+namespace kiln::nn {
+
+/// The reduction of a loss's forward(). Throws ArgumentError for Reduction::None.
+inline Reduction to_one_number(std::string_view loss, Reduction reduction) {
+  require<ArgumentError>(reduction != Reduction::None, loss,
+                         ": forward() gives one number; with Reduction::None call forward_each()");
+  return reduction;
+}
+
+/// The two members of a loss that is a function of kiln/tensor/loss.hpp: what they take is what the function takes before
+/// its options, which are given last.
+#define KILN_LOSS(Name, function, ...)                                                                                \
+  template <class... Operands>                                                                                        \
+  auto forward_each(const Operands&... operands) const                                                                \
+      -> decltype(kiln::function<Reduction::None>(operands... __VA_OPT__(, ) __VA_ARGS__)) {                          \
+    return kiln::function<Reduction::None>(operands... __VA_OPT__(, ) __VA_ARGS__);                                   \
+  }                                                                                                                   \
+  template <class... Operands>                                                                                        \
+  auto forward(const Operands&... operands) const                                                                     \
+      -> decltype(kiln::function<Reduction::Mean>(operands... __VA_OPT__(, ) __VA_ARGS__)) {                          \
+    switch (to_one_number(#Name, reduction)) {                                                                        \
+      case Reduction::Sum: return kiln::function<Reduction::Sum>(operands... __VA_OPT__(, ) __VA_ARGS__);             \
+      case Reduction::BatchMean: return kiln::function<Reduction::BatchMean>(operands... __VA_OPT__(, ) __VA_ARGS__); \
+      default: return kiln::function<Reduction::Mean>(operands... __VA_OPT__(, ) __VA_ARGS__);                        \
+    }                                                                                                                 \
+  }
+
+}  // namespace kiln::nn

@@ -1,0 +1,35 @@
+#include "kiln/nn/norm/batch_norm.hpp"
+
+#include "kiln/ops/norm/normalization.hpp"
+#include "kiln/ops/scope/scope.hpp"
+
+namespace kiln::nn {
+
+Value BatchNorm::apply(const Value& x) const {
+  require_of<ShapeError>({&weight.value()}, x.dim(1) == running_mean.shape()[0], "BatchNorm: dimension 1 of ",
+                         x.shape(), " is not the layer's ", running_mean.shape()[0], " channels");
+  if (mode == Mode::Valid)
+    return batch_norm(x, running_mean.value(), running_var.value(), weight.value(), bias.value(), epsilon);
+  const BatchNormResult result = batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(),
+                                                     bias.value(), {.momentum = momentum, .epsilon = epsilon});
+  if (KeyScope::repeats()) return result.output;  // run again for its gradient: this batch has been counted
+  running_mean.set(result.running_mean);
+  running_var.set(result.running_variance);
+  return result.output;
+}
+
+BatchNorm BatchNormConfig::init(const Device& device) const {
+  require<ArgumentError>(channels > 0, "BatchNormConfig: channels = ", channels, " must be positive");
+  BatchNorm norm;
+  norm.running_mean = Buffer<1>(zeros({channels}, device));
+  norm.running_var = Buffer<1>(ones({channels}, device));
+  norm.momentum = momentum;
+  norm.epsilon = epsilon;
+  if (affine) {
+    norm.weight = Param<1>(ones({channels}, device));
+    norm.bias = Param<1>(zeros({channels}, device));
+  }
+  return norm;
+}
+
+}  // namespace kiln::nn

@@ -1,0 +1,36 @@
+// Normalisation by what a batch and those before it looked like.
+#pragma once
+#include "kiln/nn/mode.hpp"
+#include "kiln/nn/param.hpp"
+
+namespace kiln::nn {
+
+struct BatchNormConfig;
+
+/// Over each channel of [batch, channels, sizes...]: in Mode::Train by the batch's own mean and variance, which also
+/// move the running ones; in Mode::Valid by the running ones (Ioffe, Szegedy, "Batch normalization", 2015).
+struct BatchNorm {
+  using Config = BatchNormConfig;
+  Param<1> weight, bias;                // [channels], or absent
+  Buffer<1> running_mean, running_var;  // [channels]; the variance divides by count - 1, as PyTorch's
+  double momentum = 0.1;                // the share of the new batch in the running statistics
+  double epsilon = 1e-5;
+  Mode mode = Mode::Train;
+
+  /// x [batch, channels, sizes...], sizes being 0 to 3 dimensions. Throws ShapeError; in training also where a channel
+  /// has less than two elements.
+  template <int D>
+  requires(2 <= D && D <= 5) Tensor<D> forward(const Tensor<D>& x) const {
+    return Typed{apply(x.value())};
+  }
+  Value apply(const Value& x) const;
+};
+
+struct BatchNormConfig {
+  std::int64_t channels = 0;
+  double momentum = 0.1, epsilon = 1e-5;
+  bool affine = true;  // with a weight and a bias
+  BatchNorm init(const Device& device) const;
+};
+
+}  // namespace kiln::nn

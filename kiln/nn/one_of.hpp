@@ -1,0 +1,60 @@
+// One of several modules, chosen when a program runs: what Activation and Normalization are.
+#pragma once
+#include <concepts>
+#include <utility>
+#include <variant>
+
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln::nn {
+
+/// What describes a module: its Config, or the module itself where it has no parameters and says of none.
+template <class Module>
+struct Description {
+  using type = Module;
+};
+template <class Module>
+requires requires { typename Module::Config; } struct Description<Module> {
+  using type = typename Module::Config;
+};
+
+/// Holds one of the modules; each of them has a `Value apply(const Value&) const` that keeps the rank. What it holds takes
+/// its place in paths: "blocks.0.activation.weight". By default the first, as it is by default.
+template <class... Modules>
+class OneOf {
+ public:
+  /// One of their descriptions: a field of a config. In JSON it is a name, {"LeakyRelu": {"slope": 0.2}} or "LeakyRelu".
+  using Config = std::variant<typename Description<Modules>::type...>;
+  static OneOf from(const Config& config, const Device& device) {
+    return std::visit(
+        [&](const auto& described) -> OneOf {
+          if constexpr (requires { described.init(device); }) return described.init(device);
+          else return described;
+        },
+        config);
+  }
+
+  OneOf() = default;
+  template <class M>
+  requires(std::same_as<M, Modules> || ...) OneOf(M module) : held_(std::move(module)) {}
+
+  Value apply(const Value& x) const {
+    return std::visit([&](const auto& module) { return module.apply(x); }, held_);
+  }
+  template <int D>
+  Tensor<D> forward(const Tensor<D>& x) const {
+    return Typed{apply(x.value())};
+  }
+  /// Null where it holds another module.
+  template <class M>
+  const M* get() const {
+    return std::get_if<M>(&held_);
+  }
+  std::variant<Modules...>& layers() { return held_; }
+  const std::variant<Modules...>& layers() const { return held_; }
+
+ private:
+  std::variant<Modules...> held_;
+};
+
+}  // namespace kiln::nn
