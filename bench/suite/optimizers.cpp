@@ -8,22 +8,21 @@
 namespace bench {
 namespace {
 
-using Kept = std::function<bool(const NamedParam&)>;
-
-/// The gradients of the parameters that `kept` wants; the others stay as they are.
+/// The gradients of the parameters that are selected; the others stay as they are.
 template <class Config>
-Sample steps(const Config& config, const Kept& kept) {
+Sample steps(const Config& config, const Selector& kept) {
   struct State {
     models::Gpt model;
     AnyOptimizer optimizer;
     GradientsParams grads{};
   };
   models::Gpt model = models::GptConfig{.vocabulary = 8192, .context = 128}.init(cpu().autodiff());
-  const auto others = [kept](const NamedParam& param) { return !kept(param); };
-  AnyOptimizer optimizer(config, model, {.groups = {{.params = others, .rule = SgdConfig{}}}});
+  const nn::Paths paths = selected_params(model, kept);
+  visit_params(model, [&](const std::string& path, auto& param) { param = param.with_frozen(!paths.contains(path)); });
+  AnyOptimizer optimizer(config, model);
   const auto state = std::make_shared<State>(State{std::move(model), std::move(optimizer)});
   visit_params(state->model, [&](const std::string& path, const auto& param) {
-    if (kept({path, param.value()})) state->grads.by_path[path] = normals(param.shape());
+    if (paths.contains(path)) state->grads.by_path[path] = normals(param.shape());
   });
   cpu().sync();
   return timed(cpu(), [state] {
@@ -32,11 +31,8 @@ Sample steps(const Config& config, const Kept& kept) {
   });
 }
 
-bool any(const NamedParam&) { return true; }
-bool is_matrix(const NamedParam& param) { return param.value.rank() == 2; }
-
 template <class Config>
-Workload of(std::string name, const Config& config, const Kept& kept = any) {
+Workload of(std::string name, const Config& config, const Selector& kept = Selector::all()) {
   return {.name = std::move(name), .work = {}, .make = [=] { return steps(config, kept); }};
 }
 
@@ -55,7 +51,7 @@ std::vector<Workload> optimizer_workloads() {
       of("step_nadam", NAdamConfig{}),
       of("step_radam", RAdamConfig{}),
       of("step_adafactor", AdafactorConfig{}),
-      of("step_muon", MuonConfig{}, is_matrix),
+      of("step_muon", MuonConfig{}, Selector::rank(2)),
       of("step_lion", LionConfig{}),
       of("step_lamb", LambConfig{}),
       of("step_adan", AdanConfig{}),

@@ -55,7 +55,7 @@ class Lbfgs {
     };
     const auto evaluate = [&](const Values& values) {
       auto [found, grads] = value_and_grad(with(values), loss);
-      return std::pair(found.item(), std::move(grads));
+      return std::pair(found.value().item(), std::move(grads));
     };
     const double before = minimise(rate, trained_params("Lbfgs", model), evaluate);
     return {with(values_), before};

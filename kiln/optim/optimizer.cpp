@@ -1,6 +1,7 @@
 #include "kiln/optim/optimizer.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/read.hpp"
@@ -20,20 +21,18 @@ void require_gradient(std::string_view optimizer, const NamedParam& param, const
 }  // namespace
 
 OptimizerState::OptimizerState(AnyRule rule, OptimizerOptions options)
-    : groups_{{.params = {}, .rule = std::move(rule)}}, clip_(options.clip) {
+    : groups_{{.params = Selector::all(), .rule = std::move(rule)}}, clip_(options.clip) {
   groups_.insert(groups_.end(), options.groups.begin(), options.groups.end());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     groups_[i].rule.check();
     require_rate(groups_[i].rule.name(), groups_[i].rate);
-    require<ArgumentError>(i == 0 || groups_[i].params, groups_[0].rule.name(), ": group ", i,
-                           " does not say which parameters are in it");
   }
   clip_.check();
 }
 
 std::size_t OptimizerState::group_for(const NamedParam& param) const {
   for (std::size_t i = 1; i < groups_.size(); ++i)
-    if (groups_[i].params(param)) return i;
+    if (groups_[i].params.matches(param.path)) return i;
   return 0;
 }
 
@@ -43,10 +42,15 @@ ParamState OptimizerState::fresh(const NamedParam& param, std::size_t group) con
   return fresh_state(groups_[group].rule, param.value);
 }
 
-void OptimizerState::add(const NamedParam& param) {
-  const std::size_t group = group_for(param);
-  states_[param.path] = fresh(param, group);
-  group_of_[param.path] = group;
+void OptimizerState::add(const std::vector<nn::PlacedParam>& params) {
+  for (std::size_t i = 1; i < groups_.size(); ++i)
+    for (const std::string& path : nn::selected(groups_[0].rule.name(), params, groups_[i].params))
+      group_of_.try_emplace(path, i);
+  for (const nn::PlacedParam& param : params) {
+    const std::string& path = param.places[0].path;
+    const std::size_t group = group_of_.try_emplace(path, 0).first->second;
+    if (!param.is_frozen) states_[path] = fresh({path, param.value}, group);
+  }
 }
 
 Rates OptimizerState::rates(double rate) const {
@@ -62,9 +66,11 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, const std::ve
                          " groups, the optimizer's own among them");
   for (std::size_t i = 0; i < rates.size(); ++i) require_rate(groups_[i].rule.name(), rates[i]);
   std::map<std::string, std::size_t> groups;
+  std::set<std::string_view> trained;
   GradientsParams taken;
   std::map<std::string, Value> values;  // for clipping, which may look at them
   for (const NamedParam& param : params) {
+    trained.insert(param.path);
     const auto grad = grads.by_path.find(param.path);
     if (grad == grads.by_path.end()) continue;
     require_gradient(name, param, grad->second);
@@ -93,6 +99,7 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, const std::ve
   }
   run_pending(made);  // a step ends here: the device may start while the next batch is prepared
 
+  std::erase_if(states_, [&](const auto& entry) { return !trained.contains(entry.first); });
   for (auto& [path, state] : states) states_[path] = std::move(state);
   group_of_.merge(groups);
   return updates;

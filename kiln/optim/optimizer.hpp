@@ -5,17 +5,16 @@
 //
 // Parameters may be put into groups, each with a rule and a rate of its own, and gradients clipped before the step:
 //
-//   const auto is_no_matrix = [](const NamedParam& param) { return param.value.rank() < 2; };
 //   AnyOptimizer optimizer(MuonConfig{}, model,
-//                          {.groups = {{.params = is_no_matrix, .rule = AdamWConfig{}, .rate = 0.1}},
+//                          {.groups = {{.params = Selector::rank(0, 1), .rule = AdamWConfig{}, .rate = 0.1}},
 //                           .clip = {.global_norm = 1.0}});
 #pragma once
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "kiln/nn/module/selector.hpp"
 #include "kiln/optim/clip.hpp"
 #include "kiln/optim/number.hpp"
 #include "kiln/optim/rule.hpp"
@@ -30,7 +29,7 @@ struct NamedParam {
 
 /// Some of a model's parameters, with a rule of their own.
 struct ParamGroup {
-  std::function<bool(const NamedParam&)> params;  // which
+  Selector params;
   AnyRule rule;
   double rate = 1;  // times the rate of a step
 };
@@ -51,10 +50,12 @@ class OptimizerState {
 
   /// Throws ArgumentError for options without meaning.
   OptimizerState(AnyRule rule, OptimizerOptions options);
-  /// State for a parameter that is trained.
-  void add(const NamedParam& param);
-  /// New values of those of `params`, all that are trained, for which there is a gradient. They and the state have been
-  /// computed, or begun on a device that runs by itself; where that failed, nothing has changed.
+  /// Puts each of a model's parameters into its group, and makes the state of those that are trained. Throws
+  /// ArgumentError where a group selects none.
+  void add(const std::vector<nn::PlacedParam>& params);
+  /// New values of those of `params`, all that are trained, for which there is a gradient; what is no longer trained
+  /// loses its state. They and the state have been computed, or begun on a device that runs by itself; where that
+  /// failed, nothing has changed.
   NewValues step(const Rates& rates, const std::vector<NamedParam>& params, GradientsParams grads);
   /// `rate`, times what each group has.
   Rates rates(double rate) const;
@@ -88,6 +89,7 @@ class OptimizerState {
     f(text(path, ".steps"), state.steps);
   }
 
+  /// By its name alone, of a parameter that the model did not have before.
   std::size_t group_for(const NamedParam& param) const;
   const AnyRule& rule_of(const std::string& path) const { return groups_[group_of_.at(path)].rule; }
   ParamState fresh(const NamedParam& param, std::size_t group) const;
@@ -117,7 +119,8 @@ class Optimizer {
   template <Module M>
   Optimizer(const Rule& rule, const M& model, OptimizerOptions options = {})
       : rule_(rule), state_(rule, std::move(options)) {
-    for (const NamedParam& param : trained_params(groups()[0].rule.name(), model)) state_.add(param);
+    nn::require_trainable(groups()[0].rule.name(), model);
+    state_.add(nn::placed_params(model));
   }
 
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters

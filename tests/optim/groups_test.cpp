@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kiln/nn/module/freeze.hpp"
 #include "kiln/optim/optim.hpp"
 #include "tests/support/sentence.hpp"
 
@@ -25,7 +26,7 @@ GradientsParams gradients(double scale = 1, const Device& where = device()) {
   grads.by_path["bias"] = Tensor<1>::of({12 * scale, 0}, where).value();
   return grads;
 }
-bool is_vector(const NamedParam& param) { return param.value.rank() < 2; }
+const Selector is_vector = Selector::rank(0, 1);
 using Numbers = std::vector<float>;
 Numbers weight(const Model& model) { return model.weight.to_vector(); }
 Numbers bias(const Model& model) { return model.bias.to_vector(); }
@@ -48,7 +49,7 @@ TEST(Groups, TakeARateEach) {
 
 TEST(Groups, TheFirstThatWantsAParameterHasIt) {
   const Model model = make_model();
-  const auto any = [](const NamedParam&) { return true; };
+  const Selector any = Selector::all();
   AnyOptimizer optimizer(
       AdamConfig{}, model,
       {.groups = {{.params = is_vector, .rule = LionConfig{}}, {.params = any, .rule = SgdConfig{}}}});
@@ -72,19 +73,37 @@ TEST(Groups, AreWhatMuonNeeds) {
 
 TEST(Groups, SayWhatIsWrong) {
   const Model model = make_model();
-  EXPECT_EQ(sentence_of([&] { AnyOptimizer(SgdConfig{}, model, {.groups = {{.params = {}, .rule = LionConfig{}}}}); }),
-            "ArgumentError: Sgd: group 1 does not say which parameters are in it");
+  EXPECT_EQ(
+      sentence_of([&] { AnyOptimizer(SgdConfig{}, model, {.groups = {{.params = "head", .rule = LionConfig{}}}}); }),
+      "ArgumentError: Sgd: 'head' selects none of the model's parameters");
   EXPECT_EQ(sentence_of([&] {
               AnyOptimizer(SgdConfig{}, model, {.groups = {{.params = is_vector, .rule = LionConfig{.beta1 = 2}}}});
             }),
             "ArgumentError: LionConfig: beta1 = 2 must lie in [0, 1)");
   auto optimizer = SgdConfig{}.init(model, {.groups = {{.params = is_vector, .rule = LionConfig{}}}});
-  EXPECT_EQ(sentence_of([&] { optimizer.step({0.1}, model, gradients()); }),
+  EXPECT_EQ(sentence_of([&] { optimizer.step(Rates{0.1}, model, gradients()); }),
             "ArgumentError: Sgd: 1 rates for 2 groups, the optimizer's own among them");
   EXPECT_EQ(sentence_of([&] { optimizer.step({0.1, -1}, model, gradients()); }),
             "ArgumentError: Lion: a learning rate of -1");
   EXPECT_EQ(sentence_of([&] { SgdConfig{}.init(model, {.clip = {.norm = 0}}); }),
             "ArgumentError: ClipOptions: a limit of 0 is not positive");
+}
+
+TEST(Frozen, ParametersHaveNoStateAndStay) {
+  Model model = freeze(make_model(), "bias");
+  AnyOptimizer optimizer(AdamConfig{}, model, {.groups = {{.params = "bias", .rule = LionConfig{}}}});
+  EXPECT_FALSE(optimizer.states().contains("bias"));
+  model = optimizer.step(0.1, std::move(model), gradients());
+  EXPECT_EQ(bias(model), (Numbers{1, 1}));
+  EXPECT_LT(weight(model)[0], 3);
+  EXPECT_FALSE(optimizer.states().contains("bias"));
+  model = unfreeze(std::move(model), "bias");  // from here on its group's rule moves it
+  model = optimizer.step(0.5, std::move(model), gradients());
+  EXPECT_EQ(bias(model), (Numbers{0.5, 1}));
+  EXPECT_EQ(optimizer.states().at("bias").steps, 1);
+  model = optimizer.step(0.5, freeze(std::move(model), "weight"), gradients());
+  EXPECT_FALSE(optimizer.states().contains("weight"));  // nor does one that was trained before
+  EXPECT_EQ(optimizer.states().at("bias").steps, 2);
 }
 
 TEST(Optimizer, BeginsAnewWithAParameterThatWasRemoved) {

@@ -39,7 +39,6 @@ std::vector<double> numbers(const Valley& v) {
   return all;
 }
 
-// The search takes a root of a difference, so that the last digit of a loss is the seventh of a length.
 template <std::size_t N>
 void expect_follows(const LbfgsConfig& config, double rate, const double (&expected)[N]) {
   Valley valley = make_valley();
@@ -47,7 +46,7 @@ void expect_follows(const LbfgsConfig& config, double rate, const double (&expec
   for (std::size_t step = 0; step < N / 9; ++step) {
     valley = lbfgs.step(rate, valley, loss_of).model;
     const auto found = numbers(valley);
-    for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(found[i], expected[9 * step + i], 1e-6) << i << ", step " << step;
+    for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(found[i], expected[9 * step + i], 1e-9) << i << ", step " << step;
   }
 }
 TEST(Lbfgs, FollowsPyTorchAlongAValley) {
