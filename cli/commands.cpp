@@ -75,12 +75,25 @@ void add_diff(CLI::App& app, Outcome& outcome) {
       });
 }
 
+void add_plot_schedule(CLI::App& app, Outcome& outcome) {
+  on<PlotScheduleOptions>(
+      app,
+      [&](PlotScheduleOptions& o) {
+        app.add_option("config", o.file, R"(JSON: {"schedule": "Cosine", "peak": 0.1, "steps": 1000})")->required();
+        app.add_option("--steps", o.steps, "how many steps to show");
+        app.add_option("--width", o.width, "letters");
+        app.add_option("--height", o.height, "lines");
+      },
+      [&](const PlotScheduleOptions& o) { outcome.out = plot_schedule(o); });
+}
+
 void add_completion(CLI::App& app, Outcome& outcome);
 
 constexpr Command kCommands[] = {
     {"inspect", "list a file's tensors, their types, shapes, sizes and statistics, and its metadata", add_inspect},
     {"convert", "write a file's tensors in another format, or by other names and types", add_convert},
     {"diff", "compare two files tensor by tensor", add_diff},
+    {"plot-schedule", "draw the learning rates of a schedule", add_plot_schedule},
     {"completion", "print a script that completes kiln's commands in a shell", add_completion},
 };
 
@@ -117,7 +130,7 @@ void add_completion(CLI::App& app, Outcome& outcome) {
 int run(std::span<const std::string> arguments, std::string& out, std::string& error) {
   constexpr int kWrongInput = 2;
   Outcome outcome;
-  CLI::App app("kiln: files of tensors", "kiln");
+  CLI::App app("kiln: files of tensors, and learning rates", "kiln");
   try {
     add_commands(app, outcome);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -33,6 +33,14 @@ struct Difference {
 };
 Difference compare(const DiffOptions& options);
 
+struct PlotScheduleOptions {
+  std::string file;  // {"schedule": "Cosine", "peak": 0.1, "warmup": 100, "steps": 1000}
+  std::int64_t steps = 1000;
+  int width = 72, height = 12;
+};
+/// The learning rates of a schedule as a picture of letters. Throws ConfigError, ArgumentError.
+std::string plot_schedule(const PlotScheduleOptions& options);
+
 /// A command as a shell's completion knows it.
 struct Completed {
   std::string name, summary;

@@ -84,6 +84,26 @@ TEST(Cli, WritesShards) {
   EXPECT_EQ(kiln_says({"diff", file.path, to + ".index.json"}).status, 0);
 }
 
+TEST(Cli, PlotsASchedule) {
+  const TemporaryFile file("rate.json");
+  const auto plotted = [&](std::string_view json) {
+    write_text(file.path, json);
+    return kiln_says({"plot-schedule", file.path, "--steps", "5", "--width", "5", "--height", "5"});
+  };
+  const std::string line = R"({"schedule": "LinearRate", "initial": 4, "final": 0, "steps": 4})";
+  EXPECT_EQ(plotted(line).error, "");
+  EXPECT_EQ(plotted(line).out, "4 |*\n  | *\n  |  *\n  |   *\n0 |    *\n  +-----\n   0   4 step\n");
+  EXPECT_EQ(plotted(R"({"schedule": "Sequential", "milestones": [9], "parts": [)" + line + "," + line + "]}").out,
+            plotted(line).out);
+  EXPECT_EQ(plotted(R"({"schedule": "LinearRat"})").error,
+            text("kiln: ", file.path, ": there is no schedule 'LinearRat' (did you mean 'LinearRate'?)\n"));
+  EXPECT_EQ(plotted(R"({"schedule": "LinearRate", "steps": "x"})").error,
+            text("kiln: ", file.path, ": 'steps' must be an integer, got \"x\"\n"));
+  EXPECT_EQ(plotted(R"({"schedule": "LinearRate", "steps": 4, "pace": 1})").error,
+            text("kiln: ", file.path, ": unknown key 'pace'\n"));
+  EXPECT_EQ(plotted("[]").status, 2);
+}
+
 TEST(Cli, WrongInputIsASentenceAndAStatus) {
   EXPECT_EQ(kiln_says({"inspect", "/none.pt"}).error, "kiln: cannot read /none.pt: No such file or directory\n");
   EXPECT_EQ(kiln_says({"inspect", "/none.pt"}).status, 2);
@@ -93,13 +113,13 @@ TEST(Cli, WrongInputIsASentenceAndAStatus) {
             "kiln: completion: no script for 'ksh': there are bash, zsh and fish\n");
   const Said help = kiln_says({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"inspect", "convert", "diff", "completion"})
+  for (const char* command : {"inspect", "convert", "diff", "plot-schedule", "completion"})
     EXPECT_NE(help.out.find(command), std::string::npos);
 }
 
 TEST(Cli, CompletesCommandsAndTheirOptions) {
   const std::string bash = kiln_says({"completion", "bash"}).out;
-  EXPECT_NE(bash.find("1:*) words='inspect convert diff completion'"), std::string::npos) << bash;
+  EXPECT_NE(bash.find("1:*) words='inspect convert diff plot-schedule completion'"), std::string::npos) << bash;
   EXPECT_NE(bash.find("diff) words='--help --relative --absolute'"), std::string::npos) << bash;
   const TemporaryFile script("kiln.bash");
   write_text(script.path,
