@@ -6,9 +6,9 @@
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/device.hpp"
 
-/// Linked into every program by name (CMakeLists.txt), and this file with it.
+/// Linked into every program by name (CMakeLists.txt), and this file with it; wasm-ld leaves out what is not "used".
 extern "C" const char kiln_fusion_devices[];
-const char kiln_fusion_devices[] = "fusion";
+[[gnu::used]] const char kiln_fusion_devices[] = "fusion";
 
 namespace kiln::fusion {
 namespace {

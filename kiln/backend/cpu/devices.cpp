@@ -1,9 +1,9 @@
 // The devices "cpu" and "reference", one of each to a program.
 #include "kiln/backend/cpu/cpu.hpp"
 
-/// Linked into every program by name (CMakeLists.txt), and this file with it.
+/// Linked into every program by name (CMakeLists.txt), and this file with it; wasm-ld leaves out what is not "used".
 extern "C" const char kiln_cpu_devices[];
-const char kiln_cpu_devices[] = "cpu, reference";
+[[gnu::used]] const char kiln_cpu_devices[] = "cpu, reference";
 
 namespace kiln {
 namespace {
