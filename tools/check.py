@@ -59,10 +59,14 @@ def check_headers():
     return of_each(listed("kiln/*.hpp"), "header", " ".join(FLAGS), compiles)
 
 
-def check_warnings(every_file):
-    """Sources compile without a warning, with the flags of the release build; what a user builds only prints them."""
-    built = ROOT / "build" / "release"
-    error = "" if (built / "compile_commands.json").exists() else output_of(["cmake", "--preset", "release"])
+def configured(preset):
+    """The folder of a preset's build, and what went wrong on the way to it."""
+    return ROOT / "build" / preset, output_of(["cmake", "--preset", preset])
+
+
+def check_warnings(preset, every_file):
+    """Sources compile without a warning, with the flags of a build; what a user builds only prints them."""
+    built, error = configured(preset)
     if error:
         return error
     commands = {entry["file"]: entry for entry in json.loads((built / "compile_commands.json").read_text())}
@@ -74,14 +78,18 @@ def check_warnings(every_file):
         return output_of([*words[:words.index("-o")], "-Werror", "-o", os.devnull, "-c", entry["file"]])
 
     paths = [path for path in chosen(every_file, "*.cpp") if str(ROOT / path) in commands]
-    return of_each(paths, "warnings", " ".join(FLAGS), compiles)
+    return of_each(paths, f"warnings-{preset}", " ".join(FLAGS), compiles)
 
 
 def check_portable(preset):
-    """The libraries for places without exceptions, RTTI, threads and files compile."""
-    directory = ROOT / "build" / preset
-    configured = "" if (directory / "build.ninja").exists() else output_of(["cmake", "--preset", preset])
-    return configured or output_of(["ninja", "-C", str(directory), "-k", "0", "--quiet"])
+    """The libraries for places without exceptions, RTTI, threads and files compile, and programs with them."""
+    directory, error = configured(preset)
+    return error or output_of(["ninja", "-C", str(directory), "-k", "0", "--quiet"])
+
+
+def check_programs(preset):
+    """What was built for another machine does what it should."""
+    return output_of(["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--no-tests=error"])
 
 
 def check_tidy(every_file):
@@ -114,8 +122,9 @@ def main():
         "format": check_format,
         "layering": check_layering,
         "headers": check_headers,
-        "warnings": lambda: check_warnings(every_file),
-        "wasm": lambda: check_portable("wasm"),
+        "g++": lambda: check_warnings("release", every_file),
+        "clang": lambda: check_warnings("clang", every_file),
+        "wasm": lambda: check_portable("wasm") or check_programs("wasm"),
         "cortex-m7": lambda: check_portable("cortex-m7"),
         "clang-tidy": lambda: check_tidy(every_file),
     }
