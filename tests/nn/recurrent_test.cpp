@@ -24,9 +24,9 @@ void each_param(nn::RecurrentLayer& layer, F f) {
 }
 template <class Module, class F>
 void each_param(Module& module, F f) {
-  for (std::size_t i = 0; i < module.stack.layers.size(); ++i) {
-    each_param(module.stack.layers[i], f);
-    if (!module.stack.reversed.empty()) each_param(module.stack.reversed[i], f);
+  for (std::size_t i = 0; i < module.layers.size(); ++i) {
+    each_param(module.layers[i], f);
+    if (!module.reversed.empty()) each_param(module.reversed[i], f);
   }
 }
 
@@ -202,7 +202,7 @@ TEST(RecurrentCells, MatchPyTorch) {
 
 TEST(RecurrentCells, GoThroughASequenceAsTheLayerDoes) {
   const nn::Lstm layer = nn::LstmConfig{.in = 3, .hidden = 5, .projection = 2}.init(Device::cpu());
-  const nn::LstmCell cell{layer.stack.layers[0], {}};
+  const nn::LstmCell cell{layer.layers[0], {}};
   const Tensor<3> sequence = sines_of<3>({2, 4, 3});
   nn::LstmCellState state;
   for (int t = 0; t < 4; ++t) state = cell.forward(sequence.at(1, t), state);
@@ -237,12 +237,12 @@ TEST(Lstm, HandsOnItsState) {
 TEST(Lstm, DropsWhatGoesFromALayerToTheNextWhileItTrains) {
   const Device device = Device::cpu();
   const nn::Lstm layer = nn::LstmConfig{.in = 3, .hidden = 4, .layers = 2, .dropout = 1}.init(device);
-  const nn::Lstm upper{{.layers = {layer.stack.layers[1]}}};
+  const nn::Lstm upper{.layers = {layer.layers[1]}};
   const Tensor<3> x = sines_of<3>({2, 3, 3});
   EXPECT_EQ(train(layer).forward(x).outputs.to_vector(),
             upper.forward(Tensor<3>(zeros({2, 3, 4}, device))).outputs.to_vector())
       << "all of the first layer's outputs are dropped, none of the second's";
-  const nn::Lstm lower{{.layers = {layer.stack.layers[0]}}};
+  const nn::Lstm lower{.layers = {layer.layers[0]}};
   EXPECT_EQ(valid(layer).forward(x).outputs.to_vector(), upper.forward(lower.forward(x).outputs).outputs.to_vector());
 }
 
@@ -260,7 +260,7 @@ TEST(Gru, ReversedIsTheSameOfTheReversedSequence) {
   nn::Gru layer = config.init(Device::cpu());
   const Tensor<3> x = sines_of<3>({2, 5, 3});
   const Value forward = layer.forward(Tensor<3>(flip(x.value(), {1}))).outputs.value();
-  layer.stack.options.reverse = true;
+  layer.options.reverse = true;
   EXPECT_EQ(difference(layer.forward(x).outputs.data(), flip(forward, {1}).data(), {1e-6, 1e-6}), "");
 }
 
@@ -276,7 +276,7 @@ TEST(Gru, KeepsItsTypeInHalves) {
 }
 
 TEST(LstmConfig, DrawsWeightsWithinTheBoundOfPyTorch) {
-  const nn::RecurrentLayer layer = nn::LstmConfig{.in = 64, .hidden = 16}.init(Device::cpu()).stack.layers[0];
+  const nn::RecurrentLayer layer = nn::LstmConfig{.in = 64, .hidden = 16}.init(Device::cpu()).layers[0];
   EXPECT_EQ(layer.weight_ih.shape(), (Shape{64, 64}));
   EXPECT_EQ(layer.weight_hh.shape(), (Shape{64, 16}));
   EXPECT_EQ(layer.bias_hh.shape(), (Shape{64}));
@@ -285,19 +285,18 @@ TEST(LstmConfig, DrawsWeightsWithinTheBoundOfPyTorch) {
     EXPECT_LE(largest, 0.25f);  // 1 / sqrt(hidden)
     EXPECT_GT(largest, 0.2f);
   }
-  EXPECT_TRUE(
-      (nn::LstmConfig{.in = 2, .hidden = 1, .bias = false}.init(Device::cpu()).stack.layers[0].bias_ih.empty()));
+  EXPECT_TRUE((nn::LstmConfig{.in = 2, .hidden = 1, .bias = false}.init(Device::cpu()).layers[0].bias_ih.empty()));
 }
 
 TEST(LstmConfig, MakesLayersAsWideAsThoseBelow) {
   const nn::Lstm deep =
       nn::LstmConfig{.in = 5, .hidden = 4, .layers = 3, .bidirectional = true, .projection = 3}.init(Device::cpu());
-  ASSERT_EQ(deep.stack.layers.size(), 3u);
-  ASSERT_EQ(deep.stack.reversed.size(), 3u);
-  EXPECT_EQ(deep.stack.layers[0].weight_ih.shape(), (Shape{16, 5}));
-  EXPECT_EQ(deep.stack.reversed[2].weight_ih.shape(), (Shape{16, 6}));
-  EXPECT_EQ(deep.stack.layers[1].weight_hh.shape(), (Shape{16, 3}));
-  EXPECT_EQ(deep.stack.layers[1].weight_hr.shape(), (Shape{3, 4}));
+  ASSERT_EQ(deep.layers.size(), 3u);
+  ASSERT_EQ(deep.reversed.size(), 3u);
+  EXPECT_EQ(deep.layers[0].weight_ih.shape(), (Shape{16, 5}));
+  EXPECT_EQ(deep.reversed[2].weight_ih.shape(), (Shape{16, 6}));
+  EXPECT_EQ(deep.layers[1].weight_hh.shape(), (Shape{16, 3}));
+  EXPECT_EQ(deep.layers[1].weight_hr.shape(), (Shape{3, 4}));
 }
 
 template <class F>

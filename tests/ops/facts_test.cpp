@@ -72,6 +72,8 @@ TEST(Flops, OfProductsCountEachPair) {
   EXPECT_EQ(flops(op::Matmul{}, {zeros({2, 3, 5}), zeros({2, 5, 7})}, {zeros({2, 3, 7})}), 2 * 2 * 3 * 5 * 7);
   EXPECT_EQ(flops(op::Attention{}, {zeros({2, 4, 3, 8}), zeros({2, 4, 5, 8}), zeros({2, 4, 5, 6})}),
             2 * (2 * 4) * (3 * 5) * (8 + 6));
+  EXPECT_EQ(flops(op::RecurrentLayer{}, {zeros({2, 3, 20}), zeros({20, 4}), {}, zeros({4, 5})}),
+            2 * (2 * 3) * (20 * 4 + 4 * 5));
   EXPECT_EQ(flops(op::Unary{op::UnaryFn::Exp}, {zeros({9})}, {zeros({9})}), 0) << "what memory bounds has none";
 }
 

@@ -7,8 +7,9 @@ namespace {
 Value moment(const Tensor<2>& x) { return unsqueeze(x.value(), 1); }
 
 RecurrentLayer init_cell(RecurrentKind kind, std::string_view config, std::int64_t in, std::int64_t hidden,
-                         std::int64_t projection, bool bias, const Initializer& initializer, const Device& device) {
-  return init_layer(kind, {config, in, hidden, 1, projection, false, bias, 0}, initializer, device);
+                         std::int64_t projection, bool bias, const RecurrentOptions& options,
+                         const Initializer& initializer, const Device& device) {
+  return init_layer(kind, {config, in, hidden, 1, projection, false, bias, 0}, options, initializer, device);
 }
 
 }  // namespace
@@ -25,13 +26,14 @@ Tensor<2> RnnCell::forward(const Tensor<2>& x, const Tensor<2>& state) const {
 }
 
 LstmCell LstmCellConfig::init(const Device& device) const {
-  return {init_cell(RecurrentKind::Lstm, "LstmCellConfig", in, hidden, projection, bias, initializer, device), options};
+  return {init_cell(RecurrentKind::Lstm, "LstmCellConfig", in, hidden, projection, bias, options, initializer, device),
+          options};
 }
 GruCell GruCellConfig::init(const Device& device) const {
-  return {init_cell(RecurrentKind::Gru, "GruCellConfig", in, hidden, 0, bias, initializer, device), options};
+  return {init_cell(RecurrentKind::Gru, "GruCellConfig", in, hidden, 0, bias, options, initializer, device), options};
 }
 RnnCell RnnCellConfig::init(const Device& device) const {
-  return {init_cell(RecurrentKind::Rnn, "RnnCellConfig", in, hidden, 0, bias, initializer, device), options};
+  return {init_cell(RecurrentKind::Rnn, "RnnCellConfig", in, hidden, 0, bias, options, initializer, device), options};
 }
 
 Tensor<2> GateController::forward(const Tensor<2>& x, const Tensor<2>& h) const {

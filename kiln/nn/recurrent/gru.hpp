@@ -11,7 +11,11 @@ struct GruResult {
 
 /// As PyTorch's, but with batch_first unless said otherwise; see gru() in ops/sequence/recurrent.hpp.
 struct Gru {
-  RecurrentLayers stack;
+  std::vector<RecurrentLayer> layers;         // of the first direction
+  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs stand behind the first's; or none
+  Dropout dropout = {.probability = 0};       // of what goes from a layer to the next
+  RecurrentOptions options = {};
+  bool batch_first = true;  // x and outputs are [batch, time, width]; false: [time, batch, width]
 
   /// x [batch, time, in], start as GruResult::state or absent; lengths [batch] or absent: row b has its first lengths[b]
   /// moments alone, outputs of later ones are zeros. Throws ShapeError.

@@ -13,8 +13,9 @@ Function function_of(RecurrentKind kind) {
 
 }  // namespace
 
-RecurrentLayers::Pass RecurrentLayers::forward(RecurrentKind kind, const Value& x, const Value& hidden,
-                                               const Value& cell, const Value& lengths) const {
+RecurrentOutputs forward_layers(RecurrentKind kind, const RecurrentFields& fields, const Value& x, const Value& hidden,
+                                const Value& cell, const Value& lengths) {
+  const auto& [layers, reversed, dropout, options, batch_first] = fields;
   const std::string_view name = kind == RecurrentKind::Lstm ? "Lstm" : kind == RecurrentKind::Gru ? "Gru" : "Rnn";
   const auto count = static_cast<std::int64_t>(layers.size()), directions = std::int64_t{reversed.empty() ? 1 : 2};
   require<ArgumentError>(count > 0 && (reversed.empty() || reversed.size() == layers.size()), name, ": has ", count,
@@ -44,14 +45,16 @@ RecurrentLayers::Pass RecurrentLayers::forward(RecurrentKind kind, const Value& 
   return {batch_first ? below : transpose(below, 0, 1), stack(hiddens, 0), cells.empty() ? Value() : stack(cells, 0)};
 }
 
-RecurrentLayer init_layer(RecurrentKind kind, const RecurrentSizes& sizes, const Initializer& initializer,
-                          const Device& device) {
+RecurrentLayer init_layer(RecurrentKind kind, const RecurrentSizes& sizes, const RecurrentOptions& options,
+                          const Initializer& initializer, const Device& device) {
   const auto& [config, in, hidden, layers, projection, bidirectional, with_bias, dropout] = sizes;
   require<ArgumentError>(in > 0 && hidden > 0 && layers > 0, config, ": in = ", in, ", hidden = ", hidden,
                          " and layers = ", layers, " must be positive");
   require<ArgumentError>(projection >= 0 && projection < hidden, config, ": a projection to ", projection,
                          " is not below hidden = ", hidden);
   require<ArgumentError>(dropout >= 0 && dropout <= 1, config, ": a dropout of ", dropout, " is not between 0 and 1");
+  require<ArgumentError>(!options.clip || *options.clip > 0, config, ": clip must be positive, got ",
+                         options.clip.value_or(0));
   const std::int64_t rows = gates_of(kind) * hidden, out = projection > 0 ? projection : hidden;
   const Fans fans{hidden, rows};  // an output counts as made of the hidden state's elements
   RecurrentLayer layer;
@@ -63,24 +66,6 @@ RecurrentLayer init_layer(RecurrentKind kind, const RecurrentSizes& sizes, const
   }
   if (projection > 0) layer.weight_hr = Param<2>(initialize(initializer, {projection, hidden}, fans, device));
   return layer;
-}
-
-RecurrentLayers init_layers(RecurrentKind kind, const RecurrentSizes& sizes, const RecurrentOptions& options,
-                            bool batch_first, const Initializer& initializer, const Device& device) {
-  require<ArgumentError>(!options.clip || *options.clip > 0, sizes.config, ": clip must be positive, got ",
-                         options.clip.value_or(0));
-  RecurrentLayers all{.layers = {},
-                      .reversed = {},
-                      .dropout = {.probability = sizes.dropout},
-                      .options = options,
-                      .batch_first = batch_first};
-  RecurrentSizes own = sizes;
-  for (std::int64_t layer = 0; layer < std::max<std::int64_t>(sizes.layers, 1); ++layer) {
-    all.layers.push_back(init_layer(kind, own, initializer, device));
-    if (sizes.bidirectional) all.reversed.push_back(init_layer(kind, own, initializer, device));
-    own.in = (sizes.projection > 0 ? sizes.projection : sizes.hidden) * (sizes.bidirectional ? 2 : 1);
-  }
-  return all;
 }
 
 PaddedSequences pad_sequences(const std::vector<Tensor<2>>& sequences) {

@@ -2,9 +2,9 @@
 #pragma once
 #include <vector>
 
-#include "kiln/nn/regularization/dropout.hpp"
 #include "kiln/nn/initializer.hpp"
 #include "kiln/nn/param.hpp"
+#include "kiln/nn/regularization/dropout.hpp"
 #include "kiln/ops/sequence/recurrent.hpp"
 
 namespace kiln::nn {
@@ -21,21 +21,20 @@ struct RecurrentLayer {
   }
 };
 
-/// Layers, each of which reads the outputs of the one below, after dropout.
-struct RecurrentLayers {
-  std::vector<RecurrentLayer> layers;  // of the first direction
-  std::vector<RecurrentLayer> reversed =
-      {};                             // of the other, whose outputs stand behind the first's; none in one direction
-  Dropout dropout{.probability = 0};  // of what goes from a layer to the next
-  RecurrentOptions options = {};
-  bool batch_first = true;  // x and outputs are [batch, time, width]; false: [time, batch, width]
-
-  struct Pass {
-    Value outputs, hidden, cell;
-  };
-  /// `hidden` and `cell` [layers directions, batch, ...], the directions of a layer side by side.
-  Pass forward(RecurrentKind kind, const Value& x, const Value& hidden, const Value& cell, const Value& lengths) const;
+/// The fields of Rnn, Lstm and Gru: layers, each of which reads the outputs of the one below, after dropout.
+struct RecurrentFields {
+  const std::vector<RecurrentLayer>&layers, &reversed;
+  const Dropout& dropout;
+  const RecurrentOptions& options;
+  bool batch_first;
 };
+struct RecurrentOutputs {
+  Value outputs, hidden, cell;
+};
+/// `hidden` and `cell` [layers directions, batch, ...], the directions of a layer side by side; lengths [batch]. Any of them
+/// may be empty.
+RecurrentOutputs forward_layers(RecurrentKind kind, const RecurrentFields& fields, const Value& x, const Value& hidden,
+                                const Value& cell, const Value& lengths);
 
 /// What configs have in common.
 struct RecurrentSizes {
@@ -44,11 +43,27 @@ struct RecurrentSizes {
   bool bidirectional, bias;
   double dropout;
 };
-RecurrentLayers init_layers(RecurrentKind kind, const RecurrentSizes& sizes, const RecurrentOptions& options,
-                            bool batch_first, const Initializer& initializer, const Device& device);
 /// Throws ArgumentError where a size is below 1, dropout not in [0, 1], or clip not positive.
-RecurrentLayer init_layer(RecurrentKind kind, const RecurrentSizes& sizes, const Initializer& initializer,
-                          const Device& device);
+RecurrentLayer init_layer(RecurrentKind kind, const RecurrentSizes& sizes, const RecurrentOptions& options,
+                          const Initializer& initializer, const Device& device);
+
+/// The layers of an Rnn, Lstm or Gru. Throws as init_layer().
+template <class Module>
+Module init_layers(RecurrentKind kind, const RecurrentSizes& sizes, const RecurrentOptions& options, bool batch_first,
+                   const Initializer& initializer, const Device& device) {
+  Module all{.layers = {},
+             .reversed = {},
+             .dropout = {.probability = sizes.dropout},
+             .options = options,
+             .batch_first = batch_first};
+  RecurrentSizes own = sizes;
+  do {
+    all.layers.push_back(init_layer(kind, own, options, initializer, device));
+    if (sizes.bidirectional) all.reversed.push_back(init_layer(kind, own, options, initializer, device));
+    own.in = (sizes.projection > 0 ? sizes.projection : sizes.hidden) * (sizes.bidirectional ? 2 : 1);
+  } while (static_cast<std::int64_t>(all.layers.size()) < sizes.layers);
+  return all;
+}
 
 /// Sequences of different lengths in one tensor.
 struct PaddedSequences {

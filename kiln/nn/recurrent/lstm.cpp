@@ -4,7 +4,8 @@ namespace kiln::nn {
 
 LstmResult Lstm::forward(const Tensor<3>& x, const LstmState& start, const Tensor<1, Int>& lengths) const {
   const auto [outputs, hidden, cell] =
-      stack.forward(RecurrentKind::Lstm, x.value(), start.hidden.value(), start.cell.value(), lengths.value());
+      forward_layers(RecurrentKind::Lstm, {layers, reversed, dropout, options, batch_first}, x.value(),
+                     start.hidden.value(), start.cell.value(), lengths.value());
   return {Typed{outputs}, {Typed{hidden}, Typed{cell}}};
 }
 
@@ -12,7 +13,7 @@ Lstm LstmConfig::init(const Device& device) const {
   const RecurrentSizes sizes{"LstmConfig", in, hidden, layers, projection, bidirectional, bias, dropout};
   const RecurrentOptions options{
       .gate = gate, .candidate = candidate, .output = output, .reverse = reverse, .clip = clip};
-  return {init_layers(RecurrentKind::Lstm, sizes, options, batch_first, initializer, device)};
+  return init_layers<Lstm>(RecurrentKind::Lstm, sizes, options, batch_first, initializer, device);
 }
 
 }  // namespace kiln::nn

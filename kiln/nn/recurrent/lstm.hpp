@@ -16,7 +16,11 @@ struct LstmResult {
 
 /// As PyTorch's, but with batch_first unless said otherwise; see lstm() in ops/sequence/recurrent.hpp.
 struct Lstm {
-  RecurrentLayers stack;
+  std::vector<RecurrentLayer> layers;         // of the first direction
+  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs stand behind the first's; or none
+  Dropout dropout = {.probability = 0};       // of what goes from a layer to the next
+  RecurrentOptions options = {};
+  bool batch_first = true;  // x and outputs are [batch, time, width]; false: [time, batch, width]
 
   /// x [batch, time, in]; lengths [batch] or absent: row b has its first lengths[b] moments alone, outputs of later ones
   /// are zeros. Throws ShapeError.

@@ -234,8 +234,9 @@ Values moments_backward(const RecurrentLayerGrad& layer, Inputs in) {
     const Active active(in[Slot::lengths], t);
     Value cell;
     if (lstm)
-      cell = step == 0 ? narrow(state, 1, out, width)
-                       : narrow(kept[static_cast<std::size_t>(moment(layer.cell, step - 1, time))], 1, 4 * width, width);
+      cell = step == 0
+                 ? narrow(state, 1, out, width)
+                 : narrow(kept[static_cast<std::size_t>(moment(layer.cell, step - 1, time))], 1, 4 * width, width);
     Arrived here = to;
     here.hidden = to.hidden + each[place];
     if (in[Slot::projection]) more[place] = active.or_zero(here.hidden);

@@ -121,12 +121,13 @@ void RecurrentLayer::vjp(Backward& backward) const {
   const Value &w = backward.in(weight), &first = backward.in(state), &lengths_in = backward.in_if_any(lengths);
   const std::int64_t outs = out[outputs].dim(2), hidden = w.dim(0) / gates_of(cell.kind);
   const bool gru = cell.kind == RecurrentKind::Gru;
-  const Value before =
-      gru || backward.wants(weight) ? states_before(cell, out[outputs], narrow(first, 1, 0, outs), lengths_in) : Value();
+  const Value before = gru || backward.wants(weight)
+                           ? states_before(cell, out[outputs], narrow(first, 1, 0, outs), lengths_in)
+                           : Value();
   const Values grads = emit_differentiable(
       RecurrentLayerGrad{cell}, Values{w, backward.in_if_any(projection), gru ? before : Value(), out[kept], first,
-                                     lengths_in, backward.in_if_any(clip), backward.grad(outputs),
-                                     backward.grad_if_any(last), keeps ? backward.grad_if_any(kept) : Value()});
+                                       lengths_in, backward.in_if_any(clip), backward.grad(outputs),
+                                       backward.grad_if_any(last), keeps ? backward.grad_if_any(kept) : Value()});
   backward.to(inputs, [&] { return grads[0]; });
   backward.to(state, [&] { return grads[1]; });
   backward.to(weight, [&] { return weight_gradient(cell, grads, before, out[kept]); });
@@ -155,7 +156,9 @@ Descs RecurrentLayerGrad::infer(Inputs in) const {
   const std::int64_t width = multiply_sizes(kName, kept_of(cell), sizes.hidden);
   require_like(kName, in[kept], {sizes.batch, sizes.time, width}, dtype);
   require_like(kName, in[state], {sizes.batch, sizes.state(cell)}, dtype);
-  if (cell.kind == RecurrentKind::Gru) require_like(kName, in[before], in[grad].shape(), dtype);
+  const bool gru = cell.kind == RecurrentKind::Gru;
+  require<ArgumentError>(gru || in[before].empty(), kName, ": only a GRU asks for the states before");
+  if (gru) require_like(kName, in[before], in[grad].shape(), dtype);
   if (in[grad_last]) require_like(kName, in[grad_last], in[state].shape(), dtype);
   if (in[grad_kept]) require_like(kName, in[grad_kept], in[kept].shape(), dtype);
   require_lengths_and_clip(kName, in[lengths], in[clip], sizes.batch);

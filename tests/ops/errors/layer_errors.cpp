@@ -12,6 +12,7 @@
 #include "kiln/ops/sequence/attention_ops.hpp"
 #include "kiln/ops/sequence/position.hpp"
 #include "kiln/ops/sequence/recurrent.hpp"
+#include "kiln/ops/sequence/recurrent_ops.hpp"
 #include "tests/support/wrong_call.hpp"
 
 namespace kiln {
@@ -64,6 +65,24 @@ const WrongCall kCalls[] = {
      [] { lstm(floats({2, 1, 3}), {floats({8, 3}), floats({8, 2}), floats({8}), {}}); }},
     {"ShapeError: lstm: a state must be [2, 2], got float32 [2, 3]",
      [] { lstm(floats({2, 1, 3}), {floats({8, 3}), floats({8, 2}), {}, {}}, {}, {.hidden = floats({2, 3})}); }},
+    {"ShapeError: lstm: the hidden weights [7, 2] are not [4 hidden, out]",
+     [] { lstm(floats({2, 1, 3}), {floats({7, 3}), floats({7, 2}), {}, {}, floats({2, 2})}); }},
+    {"ShapeError: lstm: the projection float32 [2, 2] is not [1, 2]",
+     [] { lstm(floats({2, 1, 3}), {floats({8, 3}), floats({8, 1}), {}, {}, floats({2, 2})}); }},
+    {"ShapeError: gru: the hidden weights [8, 2] are not [3 hidden, hidden]",
+     [] { gru(floats({2, 1, 3}), {floats({8, 3}), floats({8, 2}), {}, {}}); }},
+    {"ArgumentError: gru: only an LSTM has a projection",
+     [] { gru(floats({2, 1, 3}), {floats({6, 3}), floats({6, 2}), {}, {}, floats({2, 2})}); }},
+    {"ArgumentError: rnn: only an LSTM has a cell",
+     [] { rnn(floats({2, 1, 3}), {floats({2, 3}), floats({2, 2}), {}, {}}, {}, {{}, floats({2, 2})}); }},
+    {"ShapeError: rnn: the hidden weights [3, 2] are not [hidden, hidden]",
+     [] { rnn(floats({2, 1, 3}), {floats({3, 3}), floats({3, 2}), {}, {}}); }},
+    {"ArgumentError: rnn: clip must be positive, got 0",
+     [] { rnn(floats({2, 1, 3}), {floats({2, 3}), floats({2, 2}), {}, {}}, {.clip = 0}); }},
+    {"ShapeError: rnn: lengths must be [2], got int64 [3]",
+     [] { rnn(floats({2, 1, 3}), {floats({2, 3}), floats({2, 2}), {}, {}}, {}, {}, integers({3})); }},
+    {"DTypeError: rnn: indices must be an integer tensor, got float32 [2]",
+     [] { rnn(floats({2, 1, 3}), {floats({2, 3}), floats({2, 2}), {}, {}}, {}, {}, floats({2})); }},
     // positions
     {"ShapeError: rotary: x must be [..., time, width] with an even width, got [2, 3]",
      [] { rotary(floats({2, 3}), floats({2, 1}), floats({2, 1})); }},
@@ -148,6 +167,12 @@ const WrongCall kCalls[] = {
        const Value q = ones({1, 1, 1, 1}, Device::cpu().autodiff()).require_grad();
        const Value rows = ones({1, 1, 1}, Device::cpu());
        backward(sum(emit_all(op::AttentionGrad{}, {q, q, q, {}, {}, 1.0, {}, q, rows, rows})[0]));
+     }},
+    {"AutodiffError: recurrent_layer_grad: has no gradient; differentiate the layer with create_graph",
+     [] {
+       const Value x = ones({1, 1, 1}, Device::cpu().autodiff()).require_grad(), weight = ones({1, 1}, Device::cpu());
+       const op::RecurrentLayerGrad grad{{.kind = RecurrentKind::Rnn}};
+       backward(sum(emit_all(grad, {weight, {}, {}, x, weight, {}, {}, x, {}, {}})[0]));
      }},
     {"AutodiffError: group_norm_grad: has no gradient; differentiate group_norm with create_graph",
      [] {

@@ -7,6 +7,8 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/op.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "tests/ops/harness.hpp"
 
@@ -151,6 +153,29 @@ Row row_of(std::string name, const Case& c, bool gradient = true) {
   return row;
 }
 
+Row activations() {
+  static constexpr GateActivation kAll[] = {GateActivation::Sigmoid,  GateActivation::Tanh,
+                                            GateActivation::Relu,     GateActivation::HardSigmoid,
+                                            GateActivation::Softsign, GateActivation::Identity};
+  return {.name = "gate_activations",
+          .operands = {{{7, 11}, -4, 4}},
+          .function =
+              [](const Values& in) {
+                Values results;
+                for (const GateActivation each : kAll) results.push_back(activate(each, in[0]));
+                return results;
+              },
+          .meaning =
+              [](const std::vector<Array>& in) {
+                std::vector<Array> results;
+                for (const GateActivation each : kAll) {
+                  results.push_back(in[0]);
+                  for (double& value : results.back().v) value = activated(each, value);
+                }
+                return results;
+              }};
+}
+
 constexpr auto kLstm = RecurrentKind::Lstm, kGru = RecurrentKind::Gru, kRnn = RecurrentKind::Rnn;
 
 std::vector<Row> recurrent_rows() {
@@ -160,6 +185,7 @@ std::vector<Row> recurrent_rows() {
              .output = GateActivation::Identity},
       relu{.candidate = GateActivation::Relu}, identity{.candidate = GateActivation::Identity};
   return {
+      activations(),
       row_of("lstm", {kLstm, 2, 3, 2, 2}),
       row_of("lstm_from_zeros", {.kind = kLstm, .batch = 2, .time = 3, .in = 2, .hidden = 2, .state = false}),
       row_of("lstm_without_bias", {.kind = kLstm, .batch = 1, .time = 4, .in = 3, .hidden = 1, .bias = false}),
@@ -246,6 +272,23 @@ TEST(Lstm, LearnsUnderAutocast) {
     EXPECT_EQ(found[i].dtype(), DType::F32);
     EXPECT_EQ(difference(found[i].data(), expected[i].data(), {0.1, 0.05}), "") << i;
   }
+}
+
+// What was captured without a gradient keeps nothing for one: going back it runs once more.
+TEST(RecurrentLayers, AreDifferentiatedWithoutWhatTheyKeep) {
+  const Device device = Device::cpu().autodiff();
+  const Values leaves{numbers({2, 3, 6}, 1, DType::F64, device).require_grad(),
+                      numbers({6, 2}, 2, DType::F64, device).require_grad(),
+                      numbers({2, 2}, 3, DType::F64, device).require_grad()};
+  const RecurrentCell cell{.kind = RecurrentKind::Gru, .reset_after = true};
+  const auto gradients = [&](bool keeps) {
+    const Values in{leaves[0], leaves[1], {}, {}, leaves[2], {}, {}};
+    const Value outputs = emit_all(op::RecurrentLayer{cell, keeps}, in)[0];
+    return grad(sum(outputs * outputs), leaves);
+  };
+  const Values expected = gradients(true), found = gradients(false);
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    EXPECT_EQ(difference(found[i].data(), expected[i].data(), {1e-14, 1e-14}), "") << i;
 }
 
 // Weights too large for one thread's cache are shared by panels, few rows as well: the bits are those of one thread.
