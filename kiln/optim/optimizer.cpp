@@ -1,10 +1,9 @@
 #include "kiln/optim/optimizer.hpp"
 
 #include <cmath>
-#include <set>
 
-#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/read.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {
@@ -66,11 +65,9 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, const std::ve
                          " groups, the optimizer's own among them");
   for (std::size_t i = 0; i < rates.size(); ++i) require_rate(groups_[i].rule.name(), rates[i]);
   std::map<std::string, std::size_t> groups;
-  std::set<std::string_view> trained;
   GradientsParams taken;
   std::map<std::string, Value> values;  // for clipping, which may look at them
   for (const NamedParam& param : params) {
-    trained.insert(param.path);
     const auto grad = grads.by_path.find(param.path);
     if (grad == grads.by_path.end()) continue;
     require_gradient(name, param, grad->second);
@@ -99,7 +96,6 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, const std::ve
   }
   run_pending(made);  // a step ends here: the device may start while the next batch is prepared
 
-  std::erase_if(states_, [&](const auto& entry) { return !trained.contains(entry.first); });
   for (auto& [path, state] : states) states_[path] = std::move(state);
   group_of_.merge(groups);
   return updates;

@@ -53,9 +53,8 @@ class OptimizerState {
   /// Puts each of a model's parameters into its group, and makes the state of those that are trained. Throws
   /// ArgumentError where a group selects none.
   void add(const std::vector<nn::PlacedParam>& params);
-  /// New values of those of `params`, all that are trained, for which there is a gradient; what is no longer trained
-  /// loses its state. They and the state have been computed, or begun on a device that runs by itself; where that
-  /// failed, nothing has changed.
+  /// New values of those of `params`, all that are trained, for which there is a gradient. They and the state have been
+  /// computed, or begun on a device that runs by itself; where that failed, nothing has changed.
   NewValues step(const Rates& rates, const std::vector<NamedParam>& params, GradientsParams grads);
   /// `rate`, times what each group has.
   Rates rates(double rate) const;
