@@ -1,6 +1,7 @@
 // All optimizers, schedules and clipping.
 #pragma once
 #include "kiln/optim/clip.hpp"
+#include "kiln/optim/config.hpp"
 #include "kiln/optim/gradients.hpp"
 #include "kiln/optim/lbfgs.hpp"
 #include "kiln/optim/optimizer.hpp"

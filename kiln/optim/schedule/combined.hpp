@@ -4,19 +4,26 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/optim/one_of.hpp"
 #include "kiln/optim/schedule/cycle.hpp"
 #include "kiln/optim/schedule/decay.hpp"
 
 namespace kiln {
 
 class AnySchedule;
+struct Json;
+namespace config {
+struct Place;
+}
 
 /// A function of the step. It cannot be written as JSON; its step is saved as that of any schedule.
 struct LambdaConfig {
   static constexpr std::string_view kName = "Lambda";
   std::function<double(std::int64_t)> rate;
   double at(std::int64_t step) const { return rate(step); }
-  void check() const;  // there is one
+  void check() const;    // there is one
+  Json to_json() const;  // both throw ConfigError
+  static LambdaConfig from_json(const Json& json, const config::Place& place);
   Schedule<LambdaConfig> init() const;
 };
 
@@ -41,7 +48,7 @@ struct ComposedConfig {
   Schedule<ComposedConfig> init() const;
 };
 
-/// One of the schedules of Kiln, as a value.
+/// One of the schedules of Kiln, as a value; in JSON by its name: {"Cosine": {"peak": 0.001, "steps": 1000}}.
 class AnySchedule {
  public:
   using Variant =
@@ -50,7 +57,7 @@ class AnySchedule {
                    CyclicConfig, LambdaConfig, SequentialConfig, ComposedConfig>;
   AnySchedule() = default;
   template <class Config>
-  requires std::constructible_from<Variant, Config> AnySchedule(Config config) : config_(std::move(config)) {}
+  requires kIsOneOf<Config, Variant> AnySchedule(Config config) : config_(std::move(config)) {}
 
   double at(std::int64_t step) const {
     return std::visit([&](const auto& config) { return config.at(step); }, config_);
@@ -60,6 +67,10 @@ class AnySchedule {
   }
   Schedule<AnySchedule> init() const { return check(), Schedule<AnySchedule>{*this}; }
   const Variant& variant() const { return config_; }
+  /// Throws ConfigError for one that is, or is made of, a function.
+  Json to_json() const;
+  /// Throws ConfigError, with the value's place.
+  static AnySchedule from_json(const Json& json, const config::Place& place);
 
  private:
   Variant config_;

@@ -1,0 +1,35 @@
+// An optimizer as data: what a JSON file says of it.
+//
+//   {"rule": {"AdamW": {"weight_decay": 0.1}}, "clip": {"global_norm": 1},
+//    "groups": [{"params": {"rank": [0, 1]}, "rule": {"Sgd": {"momentum": 0.9}}, "rate": 0.1}]}
+//
+//   AnyOptimizer optimizer = load_config<OptimizerConfig>("optimizer.json").init(model);
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "kiln/optim/rules/all.hpp"
+
+namespace kiln {
+
+/// A ParamGroup.
+struct GroupConfig {
+  Selector params = Selector::all();
+  RuleConfig rule{};
+  double rate = 1;
+};
+
+struct OptimizerConfig {
+  RuleConfig rule{};  // AdamW
+  std::optional<std::vector<GroupConfig>> groups{};
+  ClipOptions clip{};
+
+  /// Throws what the constructor of an Optimizer does.
+  template <Module M>
+  AnyOptimizer init(const M& model) const {
+    return {any_rule(rule), model, options()};
+  }
+  OptimizerOptions options() const;
+};
+
+}  // namespace kiln
