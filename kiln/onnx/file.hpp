@@ -1,0 +1,180 @@
+// What an .onnx file says, as plain structs with the names of the format (onnx.proto): ModelProto, GraphProto, ...
+// Bytes of tensors are not copied: they are spans of the file, which is mapped, and of the files that hold external
+// data.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kiln/onnx/element.hpp"
+
+namespace kiln::onnx {
+
+using Bytes = std::span<const std::byte>;
+
+/// A file's contents in memory, mapped where the system can do so.
+class MappedFile {
+ public:
+  /// Throws IoError.
+  explicit MappedFile(const std::string& path);
+  MappedFile(const MappedFile&) = delete;
+  ~MappedFile();
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  Bytes bytes_;
+};
+
+/// A dimension of a declared type: a size, a name, or neither.
+struct DimProto {
+  std::optional<std::int64_t> value;
+  std::string param;
+};
+
+struct TypeProto {
+  enum class Kind : std::uint8_t { None, Tensor, Sequence, Map, Optional, SparseTensor };
+  Kind kind = Kind::None;
+  Element element = Element::Undefined;        // of a tensor; of a map, its keys
+  std::optional<std::vector<DimProto>> shape;  // absent: any rank
+  std::shared_ptr<const TypeProto> inner;      // of a sequence, an optional or a map's values
+};
+
+struct ValueInfoProto {
+  std::string name;
+  TypeProto type;
+};
+
+struct TensorProto {
+  std::string name;
+  std::vector<std::int64_t> dims;
+  Element element = Element::Undefined;
+  std::optional<Bytes> raw_data;
+  std::vector<float> float_data;
+  std::vector<double> double_data;
+  std::vector<std::int32_t> int32_data;
+  std::vector<std::int64_t> int64_data;
+  std::vector<std::uint64_t> uint64_data;
+  std::vector<std::string> string_data;
+  bool external = false;
+  std::vector<std::pair<std::string, std::string>> external_data;
+};
+
+struct SparseTensorProto {
+  TensorProto values, indices;
+  std::vector<std::int64_t> dims;
+};
+
+struct GraphProto;
+
+struct AttributeProto {
+  enum class Type : std::int32_t {
+    Undefined,
+    Float,
+    Int,
+    String,
+    Tensor,
+    Graph,
+    Floats,
+    Ints,
+    Strings,
+    Tensors,
+    Graphs,
+    SparseTensor,
+    SparseTensors,
+    Type,
+    Types,
+  };
+  std::string name, ref_attr_name;
+  Type type = Type::Undefined;
+  float f = 0;
+  std::int64_t i = 0;
+  std::string s;
+  std::vector<float> floats;
+  std::vector<std::int64_t> ints;
+  std::vector<std::string> strings;
+  std::vector<TensorProto> tensors;                       // one for a TENSOR
+  std::vector<SparseTensorProto> sparse_tensors;          // one for a SPARSE_TENSOR
+  std::vector<std::shared_ptr<const GraphProto>> graphs;  // one for a GRAPH
+  std::vector<TypeProto> types;                           // one for a TYPE_PROTO
+};
+
+struct NodeProto {
+  std::string name, op_type, domain, overload;
+  std::vector<std::string> input, output;
+  std::vector<AttributeProto> attribute;
+};
+
+struct GraphProto {
+  std::string name;
+  std::vector<NodeProto> node;
+  std::vector<TensorProto> initializer;
+  std::vector<SparseTensorProto> sparse_initializer;
+  std::vector<ValueInfoProto> input, output, value_info;
+};
+
+struct OperatorSetId {
+  std::string domain;
+  std::int64_t version = 0;
+};
+
+struct FunctionProto {
+  std::string name, domain, overload;
+  std::vector<std::string> input, output, attribute;
+  std::vector<AttributeProto> attribute_proto;  // those with defaults
+  std::vector<NodeProto> node;
+  std::vector<OperatorSetId> opset_import;
+};
+
+struct ModelProto {
+  std::int64_t ir_version = 0;
+  std::string producer_name, producer_version;
+  std::vector<OperatorSetId> opset_import;
+  GraphProto graph;
+  std::vector<FunctionProto> functions;
+};
+
+/// What the .pb files of backend tests hold: a tensor, or lists of such things.
+struct SequenceProto {
+  std::string name;
+  std::int32_t elem_type = 0;  // 1 tensors, 2 sparse tensors, 3 sequences, 4 maps, 5 optionals
+  std::vector<TensorProto> tensors;
+  std::vector<SequenceProto> sequences;
+  std::vector<struct OptionalProto> optionals;
+};
+struct OptionalProto {
+  std::string name;
+  std::int32_t elem_type = 0;       // 0: empty
+  std::vector<TensorProto> tensor;  // at most one, as the others
+  std::vector<SequenceProto> sequence;
+};
+
+/// Parses a whole message. Throws DataError, whose sentence begins with `file` and says at which byte what is wrong: a
+/// length beyond the end, an unfinished number, a wire type that the field does not have, graphs nested more than 64
+/// deep.
+ModelProto parse_model(Bytes bytes, const std::string& file);
+TensorProto parse_tensor(Bytes bytes, const std::string& file);
+SequenceProto parse_sequence(Bytes bytes, const std::string& file);
+OptionalProto parse_optional(Bytes bytes, const std::string& file);
+
+/// A tensor's contents; what is external is read from a file below `directory`. Throws DataError that begins with
+/// `file`.
+class TensorReader {
+ public:
+  TensorReader(std::string file, std::string directory) : file_(std::move(file)), directory_(std::move(directory)) {}
+  TensorData read(const TensorProto& tensor);
+  /// The strings of a string tensor, as many as its shape says.
+  std::vector<std::string> strings(const TensorProto& tensor) const;
+  Shape shape(const TensorProto& tensor) const;
+  const std::string& file() const { return file_; }
+
+ private:
+  Bytes external(const TensorProto& tensor);
+
+  std::string file_, directory_;
+  std::vector<std::pair<std::string, std::unique_ptr<MappedFile>>> mapped_;
+};
+
+}  // namespace kiln::onnx
