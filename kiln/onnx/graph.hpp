@@ -1,0 +1,90 @@
+// Graph: an ONNX graph as data. Values are numbers into a list; nodes stand in an order in which they can run; each
+// node knows the row of the operator table that runs it, or the graph of the function that it calls. A sub-graph (the
+// body of a Loop, a branch of an If) has values of its own, and says which of them are values of the graph around it.
+//
+//   load    bytes -> ModelProto (parse.cpp) -> Graph (build.cpp) -> simplify(graph) (simplify.cpp)
+//   run     Frame{a Datum for each value}; for each node: row.run(Call{...}) (interpreter.cpp)
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/onnx/datum.hpp"
+
+namespace kiln::onnx {
+
+struct Graph;
+struct Row;
+
+inline constexpr int kAbsent = -1;
+
+/// What a node is told besides its inputs; the field of the type is set.
+struct Attribute {
+  AttributeProto::Type type = AttributeProto::Type::Undefined;
+  float f = 0;
+  std::int64_t i = 0;
+  std::string s;
+  std::vector<float> floats;
+  std::vector<std::int64_t> ints;
+  Strings strings;
+  std::vector<Datum> tensors;
+  std::vector<std::shared_ptr<const Graph>> graphs;
+  std::vector<TypeProto> types;
+};
+
+struct Node {
+  std::string name, op, domain;
+  std::int64_t version = 0;          // of the operator set that it is from
+  std::vector<int> inputs, outputs;  // values, or kAbsent
+  std::map<std::string, Attribute, std::less<>> attributes;
+  const Row* row = nullptr;
+  std::shared_ptr<const Graph> function;  // what a call of a function runs, in place of a row
+  std::vector<int> last_uses;             // values that no later node reads
+};
+
+struct ValueInfo {
+  std::string name;
+  TypeProto type;  // as declared; Kind::None where the file says nothing
+};
+
+struct Graph {
+  struct Capture {
+    int outer, inner;
+  };
+  std::string name;
+  std::vector<ValueInfo> values;
+  std::vector<int> inputs, outputs;
+  std::map<int, Datum> constants;  // initializers, and what was folded
+  std::vector<int> replaceable;    // constants that are inputs as well: a caller may give others
+  std::vector<Capture> captures;
+  std::vector<Node> nodes;
+
+  int add_value(std::string name, TypeProto type = {});
+};
+
+/// "node 'conv1', operator Conv" (with the domain where it is not ai.onnx).
+std::string described(const Node& node);
+
+/// "ai.onnx" and "" are one domain: "".
+std::string_view domain_of(std::string_view domain);
+
+struct BuildOptions {
+  std::string file;       // for sentences
+  std::string directory;  // of external data
+  std::int64_t most_nodes =
+      1'000'000;  // functions called by functions included: what a few lines can ask for is bounded
+};
+
+/// The graph of a model, checked: every input is made by something before it, no name is given twice, no function calls
+/// itself, every operator is known. Throws LoadError with the file, the node, the operator and the reason; one that
+/// names all unknown operators with their nodes.
+Graph build(const ModelProto& model, const BuildOptions& options, const Device& device);
+
+/// The operators of a model that no row runs: "ai.onnx 17 Frobnicate (nodes 'a', 'b')". Empty where all are known.
+Strings unsupported_operators(const ModelProto& model, const BuildOptions& options, const Device& device);
+
+/// Finds again which values are used last where. After a change of nodes.
+void find_last_uses(Graph& graph);
+
+}  // namespace kiln::onnx

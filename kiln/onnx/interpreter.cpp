@@ -1,0 +1,153 @@
+#include <cmath>
+
+#include "kiln/core/error/called_as.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/onnx/call.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+std::string type_name(AttributeProto::Type type) {
+  static constexpr const char* kNames[] = {"nothing", "a float",         "an integer",     "a string", "a tensor",
+                                           "a graph", "floats",          "integers",       "strings",  "tensors",
+                                           "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
+  const auto number = static_cast<std::size_t>(type);
+  return number < std::size(kNames) ? kNames[number] : text("something of type ", number);
+}
+
+}  // namespace
+
+bool Call::wants(int i) const {
+  return i < static_cast<int>(node.outputs.size()) && node.outputs[static_cast<std::size_t>(i)] != kAbsent;
+}
+const Datum& Call::datum(int i) const {
+  check(has(i), "input ", i, " is missing");
+  return in[static_cast<std::size_t>(i)];
+}
+Values Call::rest(int first) const {
+  Values list;
+  for (int i = first; i < inputs(); ++i) list.push_back((*this)[i]);
+  return list;
+}
+Ints Call::ints(int i) const {
+  if (!has(i)) return {};
+  const Value& value = (*this)[i];
+  check(is_integer(value.dtype()) || value.dtype() == DType::Bool, "input ", i, " is ", datum(i), ", not integers");
+  return value.data().to_vector<std::int64_t>();
+}
+std::int64_t Call::integer(int i) const {
+  const Ints list = ints(i);
+  check(list.size() == 1, "input ", i, " has ", list.size(), " elements, not one");
+  return list.front();
+}
+double Call::number(int i) const {
+  check((*this)[i].numel() == 1, "input ", i, " is ", datum(i), ", not one number");
+  return (*this)[i].data().at(0);
+}
+Datum Call::like(int i, const Value& value) const {
+  const Datum& from = datum(i);
+  return from.is_string() ? Datum(value, from.string_list()) : Datum(value, from.element());
+}
+
+const Attribute* Call::attribute(std::string_view name, AttributeProto::Type type) const {
+  const auto found = node.attributes.find(name);
+  if (found == node.attributes.end()) return nullptr;
+  check(found->second.type == type, "attribute '", name, "' is ", type_name(found->second.type), ", not ",
+        type_name(type));
+  return &found->second;
+}
+std::int64_t Call::i(std::string_view name, std::int64_t otherwise) const {
+  const Attribute* found = attribute(name, AttributeProto::Type::Int);
+  return found ? found->i : otherwise;
+}
+double Call::f(std::string_view name, double otherwise) const {
+  const Attribute* found = attribute(name, AttributeProto::Type::Float);
+  return found ? static_cast<double>(found->f) : otherwise;
+}
+std::string Call::s(std::string_view name, std::string_view otherwise) const {
+  const Attribute* found = attribute(name, AttributeProto::Type::String);
+  return found ? found->s : std::string(otherwise);
+}
+Ints Call::ints(std::string_view name) const {
+  const Attribute* found = attribute(name, AttributeProto::Type::Ints);
+  return found ? found->ints : Ints();
+}
+std::vector<float> Call::floats(std::string_view name) const {
+  const Attribute* found = attribute(name, AttributeProto::Type::Floats);
+  return found ? found->floats : std::vector<float>();
+}
+Strings Call::strings(std::string_view name) const {
+  const Attribute* found = attribute(name, AttributeProto::Type::Strings);
+  return found ? found->strings : Strings();
+}
+const Datum* Call::tensor(std::string_view name) const {
+  const Attribute* found = attribute(name, AttributeProto::Type::Tensor);
+  return found ? &found->tensors.at(0) : nullptr;
+}
+const Graph& Call::subgraph(std::string_view name) const {
+  const Attribute* found = attribute(name, AttributeProto::Type::Graph);
+  check(found != nullptr, "attribute '", name, "' is missing");
+  return *found->graphs.at(0);
+}
+Element Call::element(std::string_view name, Element otherwise) const {
+  return static_cast<Element>(i(name, static_cast<std::int64_t>(otherwise)));
+}
+std::vector<Datum> Call::run(const Graph& subgraph, std::vector<Datum> inputs) const {
+  return run_graph(subgraph, std::move(inputs), &frame, context);
+}
+
+void run_node(const Node& node, const Graph& graph, Frame& frame, const RunContext& context) {
+  const auto describe = [&](ErrorKind, std::string& out) {
+    out += text(" (", shown(context.file), ": ", described(node), ")");
+  };
+  const ErrorContext scope(describe);
+  const CalledAs unnamed(nullptr);
+  std::vector<Datum> in;
+  in.reserve(node.inputs.size());
+  for (const int input : node.inputs) in.push_back(input == kAbsent ? Datum() : frame[static_cast<std::size_t>(input)]);
+  std::vector<Datum> out;
+  if (node.function) {
+    in.resize(node.function->inputs.size());
+    out = run_graph(*node.function, std::move(in), nullptr, context);
+  } else {
+    Call call{node, graph, frame, context, std::move(in)};
+    out = node.row->run(call).list;
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == kAbsent) continue;
+    require<ArgumentError>(i < out.size(), node.op, ": there is no output ", i);
+    frame[static_cast<std::size_t>(node.outputs[i])] = std::move(out[i]);
+  }
+}
+
+std::vector<Datum> run_graph(const Graph& graph, std::vector<Datum> inputs, const Frame* outer,
+                             const RunContext& context, const std::map<int, Datum>* given) {
+  require<ArgumentError>(inputs.size() == graph.inputs.size(), "the graph '", shown(graph.name), "' takes ",
+                         graph.inputs.size(), " inputs, not ", inputs.size());
+  Frame frame(graph.values.size());
+  for (const auto& [value, constant] : graph.constants) frame[static_cast<std::size_t>(value)] = constant;
+  if (given)
+    for (const auto& [value, datum] : *given) frame[static_cast<std::size_t>(value)] = datum;
+  if (outer)
+    for (const auto& [from, to] : graph.captures)
+      frame[static_cast<std::size_t>(to)] = (*outer)[static_cast<std::size_t>(from)];
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    frame[static_cast<std::size_t>(graph.inputs[i])] = std::move(inputs[i]);
+  for (const Node& node : graph.nodes) {
+    run_node(node, graph, frame, context);
+    for (const int value : node.last_uses) frame[static_cast<std::size_t>(value)] = {};
+  }
+  std::vector<Datum> out;
+  for (const int output : graph.outputs)
+    out.push_back(output == kAbsent ? Datum() : frame[static_cast<std::size_t>(output)]);
+  return out;
+}
+
+Dims to_dims(const Ints& list) { return Dims(list.begin(), list.end()); }
+Shape to_shape(const Ints& list) { return Shape(list.begin(), list.end()); }
+Ints to_ints(const Shape& shape) { return Ints(shape.begin(), shape.end()); }
+Value from_ints(const Ints& list, const Device& device) {
+  return from_data(TensorData::of<std::int64_t>({static_cast<std::int64_t>(list.size())}, list), device);
+}
+
+}  // namespace kiln::onnx

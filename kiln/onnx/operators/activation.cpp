@@ -1,0 +1,94 @@
+// Activation functions.
+#include "kiln/ops/elementwise/activation.hpp"
+#include "kiln/onnx/operators/broadcast.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+template <Value (*function)(const Value&)>
+Results unary(Call& c) {
+  return function(c[0]);
+}
+
+// Up to version 12 x is taken as a matrix: the dimensions before `axis`, and the others, which the function runs over.
+template <class F>
+Value along_axis(const Call& c, F&& function) {
+  const Value& x = c[0];
+  const bool as_matrix = c.version() < 13;
+  const int axis = c.dim(c.i("axis", as_matrix ? 1 : -1), x.rank());
+  if (!as_matrix) return function(x, axis);
+  std::int64_t rows = 1, columns = 1;
+  for (int d = 0; d < x.rank(); ++d) (d < axis ? rows : columns) *= x.dim(d);
+  return reshape(function(reshape(x, {rows, columns}), 1), x.shape());
+}
+
+Value hardmax(const Value& x, int dim) {
+  Shape line = Shape::filled(x.rank(), 1);
+  line[dim] = x.dim(dim);
+  const Value places = reshape(arange(0, x.dim(dim), 1, x.device()), line);
+  return cast(eq(argmax(x, dim, true), places), x.dtype());
+}
+
+Results prelu_of(Call& c) {
+  const auto& [x, slope] = std::pair<const Value&, const Value&>(c[0], c[1]);
+  Value weight = slope;
+  if (c.version() < 7 && slope.rank() == 1 && slope.numel() > 1 && x.rank() > 2) {
+    Shape shape = Shape::filled(x.rank(), 1);
+    shape[1] = slope.numel();
+    weight = reshape(slope, shape);
+  }
+  return of_type(where(lt(x, 0), weight * x, x), x.dtype());
+}
+
+Results gelu_of(Call& c) {
+  const std::string how = c.s("approximate", "none");
+  c.check(how == "none" || how == "tanh", "approximate '", how, "' is neither none nor tanh");
+  return how == "tanh" ? gelu_tanh(c[0]) : gelu(c[0]);
+}
+
+Results selu_of(Call& c) {
+  const Value& x = c[0];
+  const double alpha = c.f("alpha", c.version() < 6 ? 1.6732 : 1.67326319217681884765625);
+  const double gamma = c.f("gamma", c.version() < 6 ? 1.0507 : 1.05070102214813232421875);
+  return where(gt(x, 0), x, expm1(x) * alpha) * gamma;
+}
+
+Results shrink_of(Call& c) {
+  const Value& x = c[0];
+  const double bound = c.f("lambd", 0.5), bias = c.f("bias", 0);
+  return of_type(where(lt(x, -bound), x + bias, where(gt(x, bound), x - bias, zeros_like(x))), x.dtype());
+}
+
+Value swish(const Value& x, double alpha) { return alpha == 1 ? silu(x) : x * sigmoid(x * alpha); }
+
+constexpr Row kRows[] = {
+    {"Celu", 12, [](Call& c) -> Results { return celu(c[0], c.f("alpha", 1)); }},
+    {"Elu", 1, [](Call& c) -> Results { return elu(c[0], c.f("alpha", 1)); }},
+    {"Gelu", 20, gelu_of},
+    {"HardSigmoid", 1, [](Call& c) -> Results { return hard_sigmoid(c[0], c.f("alpha", 0.2f), c.f("beta", 0.5)); }},
+    {"HardSwish", 14, unary<hard_swish>},
+    {"Hardmax", 1, [](Call& c) -> Results { return along_axis(c, hardmax); }},
+    {"LeakyRelu", 1, [](Call& c) -> Results { return leaky_relu(c[0], c.f("alpha", 0.01f)); }},
+    {"LogSoftmax", 1,
+     [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return log_softmax(x, d); }); }},
+    {"Mish", 18, unary<mish>},
+    {"PRelu", 1, prelu_of},
+    {"Relu", 1, unary<relu>},
+    {"Selu", 1, selu_of},
+    {"Shrink", 9, shrink_of},
+    {"Sigmoid", 1, unary<sigmoid>},
+    {"Softmax", 1,
+     [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return softmax(x, d); }); }},
+    {"Softplus", 1, unary<softplus>},
+    {"Softsign", 1, unary<softsign>},
+    {"SwiGLU", 28, [](Call& c) -> Results { return swish(c[0], c.f("alpha", 1)) * c[1]; }},
+    {"Swish", 24, [](Call& c) -> Results { return swish(c[0], c.f("alpha", 1)); }},
+    {"Tanh", 1, unary<tanh>},
+    {"ThresholdedRelu", 10, [](Call& c) -> Results { return thresholded_relu(c[0], c.f("alpha", 1)); }},
+};
+
+}  // namespace
+
+std::span<const Row> activation_rows() { return kRows; }
+
+}  // namespace kiln::onnx

@@ -1,0 +1,19 @@
+// How two operands broadcast, in all versions of the operator set.
+#pragma once
+#include "kiln/onnx/call.hpp"
+
+namespace kiln::onnx {
+
+/// The first two inputs. Before version 7 the second one broadcasts if `broadcast` says so, from dimension `axis` on.
+inline std::pair<Value, Value> operands(const Call& c) {
+  const Value &a = c[0], &b = c[1];
+  if (c.version() >= 7 || !c.i("broadcast", 0) || !c.given("axis") || b.rank() == 0) return {a, b};
+  const int first = c.dim(c.i("axis", 0), a.rank());
+  Shape shape = b.shape();
+  while (first + shape.size() < a.rank()) shape.push_back(1);
+  return {a, reshape(b, shape)};
+}
+
+inline Value of_type(const Value& x, DType type) { return x.dtype() == type ? x : cast(x, type); }
+
+}  // namespace kiln::onnx

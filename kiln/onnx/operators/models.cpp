@@ -1,0 +1,224 @@
+// ai.onnx.ml: linear models and support vector machines.
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/onnx/operators/scores.hpp"
+#include "kiln/ops/special/special.hpp"
+
+namespace kiln::onnx {
+
+Value post_transform(const Call& c, const Value& scores, const std::string& how) {
+  if (how == "NONE") return scores;
+  if (how == "SOFTMAX") return softmax(scores, -1);
+  if (how == "LOGISTIC") return sigmoid(scores);
+  if (how == "PROBIT") return of_type(erfinv(scores * 2 - 1) * 1.4142135623730951, scores.dtype());
+  c.check(how == "SOFTMAX_ZERO", "post_transform '", how, "' is unknown");
+  const Value zero = eq(scores, 0), top = max(scores, {scores.rank() - 1}, true);
+  const Value powers = where(zero, 0, exp(scores - top)), all = sum(powers, {scores.rank() - 1}, true);
+  return where(eq(all, 0), 0, powers / all);
+}
+
+Datum labels_of_rows(const Call& c, const Value& scores, std::string_view integers) {
+  const Strings words = c.strings("classlabels_strings");
+  const Ints numbers = c.ints(integers);
+  const auto count = static_cast<std::int64_t>(words.empty() ? numbers.size() : words.size());
+  c.check(count > 0 && (scores.dim(1) <= count || scores.dim(1) == 1), scores.dim(1), " scores and ", count, " labels");
+  Value place = scores.dim(1) > 1 ? argmax(scores, 1) : cast(gt(reshape(scores, {scores.dim(0)}), 0), DType::I64);
+  if (scores.dim(1) == 1 && count == 1) place = zeros_like(place);
+  if (!words.empty()) return {place, std::make_shared<Strings>(words)};
+  return select(from_ints(numbers, c.device()), 0, place);
+}
+
+namespace {
+
+Value vector_of(const Call& c, const std::vector<float>& list) {
+  return from_data(TensorData::of<float>({static_cast<std::int64_t>(list.size())}, list), c.device());
+}
+Value rows_of(const Call& c) {
+  const Value x = of_type(c[0], DType::F32);
+  return x.rank() == 1 ? unsqueeze(x, 0) : x;
+}
+
+// x [rows, features] times coefficients [outputs, features], plus intercepts.
+Value linear_scores(const Call& c, const Value& x, std::int64_t outputs) {
+  const std::vector<float> weights = c.floats("coefficients"), biases = c.floats("intercepts");
+  c.check(outputs > 0 && static_cast<std::int64_t>(weights.size()) == outputs * x.dim(1), weights.size(),
+          " coefficients for ", outputs, " outputs of ", x.dim(1), " features");
+  Value scores = matmul(x, transpose(reshape(vector_of(c, weights), {outputs, x.dim(1)})));
+  c.check(biases.empty() || static_cast<std::int64_t>(biases.size()) == outputs || biases.size() == 1, biases.size(),
+          " intercepts");
+  if (!biases.empty()) scores = scores + vector_of(c, biases);
+  return scores;
+}
+
+Results linear_regressor(Call& c) {
+  return post_transform(c, linear_scores(c, rows_of(c), c.i("targets", 1)), c.s("post_transform", "NONE"));
+}
+
+Results linear_classifier(Call& c) {
+  const Value x = rows_of(c);
+  c.check(x.dim(1) > 0, "x has no features");
+  const std::string how = c.s("post_transform", "NONE");
+  Value scores = linear_scores(c, x, static_cast<std::int64_t>(c.floats("coefficients").size()) / x.dim(1));
+  const Datum labels = labels_of_rows(c, scores, "classlabels_ints");
+  const std::size_t count = c.strings("classlabels_strings").size() + c.ints("classlabels_ints").size();
+  if (scores.dim(1) == 1 && count == 2) {  // one score tells two classes apart
+    const Value yes = how == "LOGISTIC" ? sigmoid(scores) : scores, no = how == "LOGISTIC" ? 1 - yes : neg(yes);
+    const Value both[] = {no, yes};
+    const Value pair = cat(both, 1);
+    return {labels, how == "LOGISTIC" ? pair : post_transform(c, pair, how)};
+  }
+  return {labels, post_transform(c, scores, how)};
+}
+
+// The kernel of every row of x with every support vector: [rows, vectors].
+Value kernels(const Call& c, const Value& x, const Value& vectors) {
+  const std::vector<float> params = c.floats("kernel_params");
+  const auto param = [&](std::size_t i) { return i < params.size() ? static_cast<double>(params[i]) : 0.0; };
+  const std::string kind = c.s("kernel_type", "LINEAR");
+  const Value products = matmul(x, transpose(vectors));
+  if (kind == "LINEAR") return products;
+  if (kind == "POLY") return pow(products * param(0) + param(1), param(2));
+  if (kind == "SIGMOID") return tanh(products * param(0) + param(1));
+  c.check(kind == "RBF", "kernel_type '", kind, "' is unknown");
+  const Value apart = sum(square(unsqueeze(x, 1) - unsqueeze(vectors, 0)), {2});
+  return exp(apart * -param(0));
+}
+
+Results svm_regressor(Call& c) {
+  const Value x = rows_of(c);
+  const std::vector<float> weights = c.floats("coefficients"), rho = c.floats("rho"),
+                           vectors = c.floats("support_vectors");
+  const std::int64_t count = c.i("n_supports", 0);
+  c.check(!rho.empty(), "rho is missing");
+  Value scores;
+  if (count > 0) {
+    c.check(static_cast<std::int64_t>(vectors.size()) == count * x.dim(1) &&
+                static_cast<std::int64_t>(weights.size()) == count,
+            vectors.size(), " numbers in ", count, " support vectors of ", x.dim(1));
+    const Value k = kernels(c, x, reshape(vector_of(c, vectors), {count, x.dim(1)}));
+    scores = matmul(k, reshape(vector_of(c, weights), {count, 1}));
+  } else {
+    c.check(static_cast<std::int64_t>(weights.size()) == x.dim(1), weights.size(), " coefficients for ", x.dim(1),
+            " features");
+    scores = kernels(c, x, reshape(vector_of(c, weights), {1, x.dim(1)}));
+  }
+  scores = scores + static_cast<double>(rho[0]);
+  if (c.i("one_class", 0)) return where(gt(scores, 0), 1.0, -1.0) * ones_like(scores);
+  return post_transform(c, scores, c.s("post_transform", "NONE"));
+}
+
+// Probabilities of classes from those of pairs, by T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability estimates for
+// multi-class classification by pairwise coupling", 2004, algorithm 2.
+std::vector<double> couple(const std::vector<double>& pairs, std::size_t n) {
+  std::vector<double> q(n * n), p(n, 1.0 / static_cast<double>(n)), qp(n);
+  for (std::size_t t = 0; t < n; ++t)
+    for (std::size_t j = 0; j < n; ++j)
+      if (j != t) {
+        q[t * n + t] += pairs[j * n + t] * pairs[j * n + t];
+        q[t * n + j] = -pairs[j * n + t] * pairs[t * n + j];
+      }
+  for (int round = 0; round < 100; ++round) {
+    double pqp = 0, worst = 0;
+    for (std::size_t t = 0; t < n; ++t) {
+      qp[t] = 0;
+      for (std::size_t j = 0; j < n; ++j) qp[t] += q[t * n + j] * p[j];
+      pqp += p[t] * qp[t];
+    }
+    for (const double each : qp) worst = std::max(worst, std::abs(each - pqp));
+    if (worst < 0.005 / static_cast<double>(n)) break;
+    for (std::size_t t = 0; t < n; ++t) {
+      const double change = (pqp - qp[t]) / q[t * n + t];
+      p[t] += change;
+      pqp = (pqp + change * (change * q[t * n + t] + 2 * qp[t])) / ((1 + change) * (1 + change));
+      for (std::size_t j = 0; j < n; ++j) {
+        qp[j] = (qp[j] + change * q[t * n + j]) / (1 + change);
+        p[j] /= 1 + change;
+      }
+    }
+  }
+  return p;
+}
+
+Results svm_classifier(Call& c) {
+  const Value x = rows_of(c);
+  const std::vector<float> weights = c.floats("coefficients"), rho = c.floats("rho"),
+                           vectors = c.floats("support_vectors"), a = c.floats("prob_a"), b = c.floats("prob_b");
+  const Ints per_class = c.ints("vectors_per_class");
+  const std::size_t classes = c.strings("classlabels_strings").size() + c.ints("classlabels_ints").size();
+  const std::string how = c.s("post_transform", "NONE");
+  if (vectors.empty()) {  // a linear model
+    const Value scores =
+        linear_scores(c, x, static_cast<std::int64_t>(classes)) + (rho.empty() ? 0.0 : static_cast<double>(rho[0]));
+    return {labels_of_rows(c, scores, "classlabels_ints"), post_transform(c, scores, how)};
+  }
+  std::int64_t count = 0;
+  for (const std::int64_t each : per_class) {
+    c.check(each >= 0 && each <= static_cast<std::int64_t>(vectors.size()), "a class has ", each, " support vectors");
+    count += each;
+  }
+  const std::size_t pairs = classes * (classes - 1) / 2;
+  c.check(per_class.size() == classes && classes >= 2 &&
+              static_cast<std::int64_t>(vectors.size()) == count * x.dim(1) &&
+              weights.size() == static_cast<std::size_t>(count) * (classes - 1) && rho.size() >= pairs,
+          vectors.size(), " numbers in ", count, " support vectors, ", weights.size(), " coefficients, ", rho.size(),
+          " values of rho for ", classes, " classes");
+  const TensorData k = kernels(c, x, reshape(vector_of(c, vectors), {count, x.dim(1)})).data();
+  const std::int64_t rows = x.dim(0);
+  const bool probabilities = a.size() >= pairs && b.size() >= pairs && pairs > 0 && !a.empty();
+  std::vector<float> scores;
+  Ints best;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    // One against one: pair (i, j) has the coefficients of i's vectors in row j - 1 and of j's in row i.
+    std::vector<double> decisions, votes(classes), chances(classes * classes);
+    std::size_t pair = 0;
+    std::int64_t start_i = 0;
+    for (std::size_t i = 0; i < classes; start_i += per_class[i++]) {
+      std::int64_t start_j = start_i + per_class[i];
+      for (std::size_t j = i + 1; j < classes; start_j += per_class[j++], ++pair) {
+        double sum = static_cast<double>(rho[pair]);
+        const auto add = [&](std::int64_t from, std::int64_t number, std::size_t line) {
+          for (std::int64_t v = from; v < from + number; ++v)
+            sum += k.at(row * count + v) *
+                   static_cast<double>(weights[line * static_cast<std::size_t>(count) + static_cast<std::size_t>(v)]);
+        };
+        add(start_i, per_class[i], j - 1);
+        add(start_j, per_class[j], i);
+        decisions.push_back(sum);
+        ++votes[sum > 0 ? i : j];
+        if (probabilities) {
+          const double f = static_cast<double>(a[pair]) * sum + static_cast<double>(b[pair]);
+          const double chance =
+              std::clamp(f >= 0 ? std::exp(-f) / (1 + std::exp(-f)) : 1 / (1 + std::exp(f)), 1e-7, 1 - 1e-7);
+          chances[i * classes + j] = chance;
+          chances[j * classes + i] = 1 - chance;
+        }
+      }
+    }
+    const std::vector<double> result = probabilities ? couple(chances, classes) : decisions;
+    const std::vector<double>& decides = probabilities ? result : votes;
+    best.push_back(std::max_element(decides.begin(), decides.end()) - decides.begin());
+    if (!probabilities && classes == 2) scores.push_back(static_cast<float>(-result[0]));
+    for (const double each : result) scores.push_back(static_cast<float>(each));
+  }
+  const auto columns = static_cast<std::int64_t>(rows ? scores.size() / static_cast<std::size_t>(rows) : classes);
+  const Value all = from_data(TensorData::of<float>({rows, columns}, scores), c.device()),
+              place = from_ints(best, c.device());
+  const Strings words = c.strings("classlabels_strings");
+  const Datum labels = words.empty() ? Datum(select(from_ints(c.ints("classlabels_ints"), c.device()), 0, place))
+                                     : Datum(place, std::make_shared<Strings>(words));
+  return {labels, post_transform(c, all, how)};
+}
+
+constexpr Row kRows[] = {
+    {"LinearClassifier", 1, linear_classifier},
+    {"LinearRegressor", 1, linear_regressor},
+    {"SVMClassifier", 1, svm_classifier},
+    {"SVMRegressor", 1, svm_regressor},
+};
+
+}  // namespace
+
+std::span<const Row> models_rows() { return kRows; }
+
+}  // namespace kiln::onnx

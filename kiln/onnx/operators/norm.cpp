@@ -1,0 +1,141 @@
+// Normalisations.
+#include <algorithm>
+
+#include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/ops/linalg/vector_norm.hpp"
+#include "kiln/ops/norm/normalization.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
+#include "kiln/ops/view/view.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+// Half types are normalised in float32.
+DType wide_type(DType type) { return type == DType::F64 ? DType::F64 : DType::F32; }
+Value wide(const Value& x) { return of_type(x, wide_type(x.dtype())); }
+
+// [channels] so that it broadcasts to [batch, channels, sizes...].
+Value by_channel(const Value& x, int rank) {
+  if (x.rank() != 1) return x;
+  Shape shape = Shape::filled(rank, 1);
+  shape[1] = x.dim(0);
+  return reshape(x, shape);
+}
+
+Results batch_normalization(Call& c) {
+  const Value& x = c[0];
+  const double epsilon = c.f("epsilon", 1e-5f), momentum = c.f("momentum", 0.9f);
+  const bool training = c.version() >= 14  ? c.i("training_mode", 0) != 0
+                        : c.version() >= 7 ? c.wants(1)
+                                           : c.i("is_test", 0) == 0 && c.wants(1);
+  const bool each_activation = c.version() < 9 && c.i("spatial", 1) == 0;
+  const Value input = wide(x), scale = wide(c[1]), bias = wide(c[2]);
+  Value mean_of = wide(c[3]), variance_of = wide(c[4]);
+  std::vector<Datum> statistics;
+  if (training) {
+    Dims dims;
+    for (int d = 0; d < x.rank(); ++d)
+      if (d == 0 || (d > 1 && !each_activation)) dims.push_back(d);
+    const VarianceAndMean now = variance_and_mean(input, dims, 0);
+    for (const auto& [running, current, like] :
+         {std::tuple(mean_of, now.mean, c[3]), std::tuple(variance_of, now.variance, c[4])})
+      statistics.emplace_back(of_type(running * momentum + current * (1 - momentum), like.dtype()));
+    for (const auto& [current, like] : {std::pair(now.mean, c[3]), std::pair(now.variance, c[4])})
+      statistics.emplace_back(of_type(current, like.dtype()));
+    mean_of = now.mean, variance_of = now.variance;
+  }
+  const auto spread = [&](const Value& v) { return each_activation ? v : by_channel(v, x.rank()); };
+  const Value normal = (input - spread(mean_of)) * rsqrt(spread(variance_of) + epsilon);
+  std::vector<Datum> out{Datum(of_type(normal * spread(scale) + spread(bias), x.dtype()))};
+  out.insert(out.end(), statistics.begin(), statistics.end());
+  return Results(std::move(out));
+}
+
+Results instance_normalization(Call& c) {
+  const Value& x = c[0];
+  return of_type(instance_norm(wide(x), wide(c[1]), wide(c[2]), c.f("epsilon", 1e-5f)), x.dtype());
+}
+
+Dims trailing(const Call& c, const Value& x) {
+  Dims dims;
+  for (int d = c.dim(c.i("axis", -1), x.rank()); d < x.rank(); ++d) dims.push_back(d);
+  return dims;
+}
+
+Results layer_normalization(Call& c) {
+  const Value& x = c[0];
+  const Dims dims = trailing(c, x);
+  const Value input = c.i("stash_type", 1) == 1 ? of_type(x, x.dtype() == DType::F64 ? DType::F64 : DType::F32) : x;
+  const VarianceAndMean of = variance_and_mean(input, dims, 0, true);
+  const Value inverse = rsqrt(of.variance + c.f("epsilon", 1e-5f));
+  Value result = of_type((input - of.mean) * inverse, x.dtype()) * c[1];
+  if (c.has(2)) result = result + c[2];
+  return {of_type(result, x.dtype()), of_type(of.mean, input.dtype()), of_type(inverse, input.dtype())};
+}
+
+Results rms_normalization(Call& c) {
+  const Value& x = c[0];
+  const Value input = c.i("stash_type", 1) == 1 ? of_type(x, x.dtype() == DType::F64 ? DType::F64 : DType::F32) : x;
+  const Value inverse = rsqrt(mean(square(input), trailing(c, x), true) + c.f("epsilon", 1e-5f));
+  return of_type(of_type(input * inverse, x.dtype()) * c[1], c[1].dtype());
+}
+
+Results group_normalization(Call& c) {
+  const Value& x = c[0];
+  const std::int64_t groups = c.i("num_groups", 0);
+  c.check(groups > 0 && x.rank() >= 2 && x.dim(1) % groups == 0, groups, " groups of the channels of ", x.shape());
+  const Value normal = group_norm(wide(x), groups, {}, {}, c.f("epsilon", 1e-5f));
+  const auto spread = [&](const Value& v) {  // up to version 20 there is one number for each group
+    const Value all = c.version() < 21 ? repeat_interleave(v, x.dim(1) / groups, 0) : v;
+    return by_channel(wide(all), x.rank());
+  };
+  return of_type(normal * spread(c[1]) + spread(c[2]), x.dtype());
+}
+
+Results local_response(Call& c) {
+  const Value& x = c[0];
+  const std::int64_t size = c.i("size", 1);
+  c.check(size > 0 && x.rank() >= 2, "size ", size, " for ", x.shape());
+  Dims before = Dims::filled(x.rank(), 0), after = before;
+  before[1] = (size - 1) / 2;
+  after[1] = size - 1 - before[1];
+  const Value squares = sum(unfold(pad(square(wide(x)), before, after), 1, size, 1), {-1});
+  const double alpha = c.f("alpha", 1e-4f) / static_cast<double>(size);
+  return of_type(wide(x) * pow(squares * alpha + c.f("bias", 1), -c.f("beta", 0.75)), x.dtype());
+}
+
+Results lp_normalization(Call& c) {
+  const Value& x = c[0];
+  const int axis = c.dim(c.i("axis", -1), x.rank());
+  const std::int64_t p = c.i("p", 2);
+  c.check(p == 1 || p == 2, "p is ", p, ", not 1 or 2");
+  const Value norm = vector_norm(wide(x), static_cast<double>(p), {axis}, true);
+  return of_type(where(eq(norm, 0), 0, wide(x) / norm), x.dtype());
+}
+
+Results mean_variance_normalization(Call& c) {
+  const Value& x = c[0];
+  Ints axes = c.ints("axes");
+  if (!c.given("axes")) axes = {0, 2, 3};
+  Dims dims;
+  for (const std::int64_t axis : axes) dims.push_back(c.dim(axis, x.rank()));
+  const VarianceAndMean of = variance_and_mean(wide(x), dims, 0, true);
+  return of_type((wide(x) - of.mean) / (sqrt(of.variance) + 1e-9), x.dtype());
+}
+
+constexpr Row kRows[] = {
+    {"BatchNormalization", 1, batch_normalization},
+    {"GroupNormalization", 18, group_normalization},
+    {"InstanceNormalization", 1, instance_normalization},
+    {"LRN", 1, local_response},
+    {"LayerNormalization", 17, layer_normalization},
+    {"LpNormalization", 1, lp_normalization},
+    {"MeanVarianceNormalization", 9, mean_variance_normalization},
+    {"RMSNormalization", 23, rms_normalization},
+};
+
+}  // namespace
+
+std::span<const Row> norm_rows() { return kRows; }
+
+}  // namespace kiln::onnx

@@ -1,0 +1,168 @@
+// Quantisation: integers (or narrow floats) with a scale and a zero point, of a whole tensor, along an axis or by
+// blocks.
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/windows.hpp"
+#include "kiln/ops/view/view.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+// A scale or a zero point as it meets each element of x.
+Value spread(const Call& c, const Value& parameter, const Value& x) {
+  if (parameter.numel() == 1 && parameter.rank() <= 1) return reshape(parameter, {});
+  const int axis = c.dim(c.i("axis", 1), x.rank());
+  if (parameter.rank() == 1) {
+    Shape shape = Shape::filled(x.rank(), 1);
+    shape[axis] = parameter.numel();
+    return reshape(parameter, shape);
+  }
+  const std::int64_t given = c.i("block_size", 0), blocks = parameter.dim(axis);
+  c.check(parameter.rank() == x.rank() && blocks > 0 && given >= 0, "a scale of shape ", parameter.shape(), " for ",
+          x.shape());
+  const std::int64_t block = given ? given : (x.dim(axis) + blocks - 1) / blocks;
+  return narrow(repeat_interleave(parameter, block, axis), axis, 0, x.dim(axis));
+}
+
+struct Limits {
+  double low, high;
+};
+Limits limits_of(Element type) {
+  switch (type) {
+    case Element::Uint8: return {0, 255};
+    case Element::Int8: return {-128, 127};
+    case Element::Uint16: return {0, 65535};
+    case Element::Int16: return {-32768, 32767};
+    case Element::Uint4: return {0, 15};
+    case Element::Int4: return {-8, 7};
+    case Element::Uint2: return {0, 3};
+    case Element::Int2: return {-2, 1};
+    default: return {-2147483648.0, 2147483647};
+  }
+}
+
+// round(x / scale) + zero, brought into the range of `type`.
+Datum quantized(const Value& x, const Value& scale, const Value& zero, Element type, bool saturate) {
+  const Value ratio = x / scale;
+  if (is_narrow_float(type)) return cast_to(Datum(of_type(ratio, DType::F32)), type, {.saturate = saturate});
+  const Limits limits = limits_of(type);
+  const DType wide = ratio.dtype() == DType::F64 || type == Element::Int32 ? DType::F64 : DType::F32;
+  Value steps = round(of_type(ratio, wide));
+  if (!zero.empty()) steps = steps + of_type(zero, wide);
+  return {cast(clamp(steps, limits.low, limits.high), dtype_of(type)), type};
+}
+
+Results quantize_linear(Call& c) {
+  const Value& x = c[0];
+  const Element type = c.has(2) ? c.datum(2).element() : c.element("output_dtype", Element::Uint8);
+  const Element wanted = type == Element::Undefined ? Element::Uint8 : type;
+  const Element precision = c.element("precision", Element::Undefined);
+  const DType division = precision == Element::Undefined ? c[1].dtype() : dtype_of(precision);
+  const Value scale = of_type(spread(c, c[1], x), is_float(division) ? division : DType::F32);
+  const Value zero = c.has(2) ? spread(c, c[2], x) : Value();
+  return quantized(of_type(x, scale.dtype()), scale, zero, wanted, c.i("saturate", 1) != 0);
+}
+
+Results dequantize_linear(Call& c) {
+  const Value& x = c[0];
+  const Element asked = c.element("output_dtype", Element::Undefined);
+  const DType type = asked == Element::Undefined ? c[1].dtype() : dtype_of(asked);
+  const bool whole = is_integer(x.dtype());
+  const DType wide = whole ? DType::I32 : x.dtype();
+  Value steps = of_type(x, wide);
+  if (c.has(2)) steps = steps - of_type(spread(c, c[2], x), wide);
+  const DType exact = type == DType::F64 ? DType::F64 : DType::F32;
+  return of_type(of_type(steps, exact) * of_type(spread(c, c[1], x), exact), type);
+}
+
+Results dynamic_quantize(Call& c) {
+  const Value& x = c[0];
+  const Value low = minimum(min(x), 0.0), high = maximum(max(x), 0.0);
+  const Value range = (high - low) / 255.0;
+  const Value scale = where(eq(range, 0), ones_like(range), range);
+  const Value zero = clamp(round(neg(low) / scale), 0, 255);
+  return {quantized(x, scale, zero, Element::Uint8, true), scale, Datum(cast(zero, DType::U8))};
+}
+
+// Zero points of a matrix or a filter: one for all, or one for each row or column.
+Value zero_of(const Call& c, int i, int rank, int dim) {
+  if (!c.has(i)) return full({}, 0, c.device(), DType::I32);
+  const Value zero = cast(c[i], DType::I32);
+  if (zero.numel() == 1) return reshape(zero, {});
+  if (zero.rank() != 1) return zero;
+  Shape shape = Shape::filled(rank, 1);
+  shape[dim < 0 ? dim + rank : dim] = zero.numel();
+  return reshape(zero, shape);
+}
+
+Value whole_product(const Value& a, const Value& b) {
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  Value result = matmul(row ? unsqueeze(a, 0) : a, column ? unsqueeze(b, 1) : b);
+  if (column) result = squeeze(result, -1);
+  return row ? squeeze(result, column ? -1 : -2) : result;
+}
+
+Results matmul_integer(Call& c) {
+  const Value a = cast(c[0], DType::I32) - zero_of(c, 2, c[0].rank(), std::max(-2, -c[0].rank()));
+  const Value b = cast(c[1], DType::I32) - zero_of(c, 3, c[1].rank(), -1);
+  return cast(whole_product(a, b), DType::I32);
+}
+
+Results qlinear_matmul(Call& c) {
+  const auto scale_of = [&](int i, int rank, int dim) {
+    const Value scale = of_type(c[i], DType::F32);
+    if (scale.numel() == 1) return reshape(scale, {});
+    if (scale.rank() != 1) return scale;
+    Shape shape = Shape::filled(rank, 1);
+    shape[dim + rank] = scale.numel();
+    return reshape(scale, shape);
+  };
+  const int rows = std::max(-2, -c[0].rank());
+  const Value a = cast(c[0], DType::I32) - zero_of(c, 2, c[0].rank(), rows);
+  const Value b = cast(c[3], DType::I32) - zero_of(c, 5, c[3].rank(), -1);
+  const Value product = whole_product(a, b);
+  const Value real = of_type(product, DType::F32) * scale_of(1, c[0].rank(), rows) * scale_of(4, c[3].rank(), -1);
+  const Value zero = zero_of(c, 7, product.rank(), std::max(-2, -product.rank()));
+  return quantized(real, scale_of(6, product.rank(), std::max(-2, -product.rank())), zero, c.datum(7).element(), true);
+}
+
+// Sums of products of 8-bit integers are exact in float64.
+Value whole_convolution(const Call& c, const Value& x, const Value& x_zero, const Value& weight,
+                        const Value& weight_zero) {
+  const Value shifted = cast(cast(x, DType::I32) - x_zero, DType::F64);
+  return convolution_of(c, shifted, cast(cast(weight, DType::I32) - weight_zero, DType::F64));
+}
+
+Results conv_integer(Call& c) {
+  return cast(whole_convolution(c, c[0], zero_of(c, 2, 4, 1), c[1], zero_of(c, 3, c[1].rank(), 0)), DType::I32);
+}
+
+Results qlinear_conv(Call& c) {
+  const Value &x = c[0], &weight = c[3];
+  Value sums = whole_convolution(c, x, zero_of(c, 2, x.rank(), 1), weight, zero_of(c, 5, weight.rank(), 0));
+  Shape channels = Shape::filled(x.rank(), 1);
+  channels[1] = weight.dim(0);
+  const auto by_channel = [&](const Value& v) { return v.numel() == 1 ? reshape(v, {}) : reshape(v, channels); };
+  if (c.has(8)) sums = sums + by_channel(cast(c[8], DType::F64));
+  const Value scale = cast(c[1], DType::F64) * by_channel(cast(c[4], DType::F64)) / cast(c[6], DType::F64);
+  return quantized(sums * scale, full({}, 1, c.device(), DType::F64), zero_of(c, 7, x.rank(), 1), c.datum(7).element(),
+                   true);
+}
+
+constexpr Row kRows[] = {
+    {"ConvInteger", 10, conv_integer},
+    {"DequantizeLinear", 10, dequantize_linear},
+    {"DynamicQuantizeLinear", 11, dynamic_quantize},
+    {"MatMulInteger", 10, matmul_integer},
+    {"QLinearConv", 10, qlinear_conv},
+    {"QLinearMatMul", 10, qlinear_matmul},
+    {"QuantizeLinear", 10, quantize_linear},
+};
+
+}  // namespace
+
+std::span<const Row> quantize_rows() { return kRows; }
+
+}  // namespace kiln::onnx

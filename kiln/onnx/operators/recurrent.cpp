@@ -1,0 +1,187 @@
+// RNN, GRU and LSTM: step by step, in either direction or both, with sequences of any length in a batch.
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/onnx/operators/broadcast.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+struct Activation {
+  std::string name;
+  double alpha = 0, beta = 0;
+};
+
+Value apply(const Call& c, const Activation& f, const Value& x) {
+  if (f.name == "sigmoid") return sigmoid(x);
+  if (f.name == "tanh") return tanh(x);
+  if (f.name == "relu") return relu(x);
+  if (f.name == "affine") return x * f.alpha + f.beta;
+  if (f.name == "leakyrelu") return leaky_relu(x, f.alpha);
+  if (f.name == "thresholdedrelu") return thresholded_relu(x, f.alpha);
+  if (f.name == "scaledtanh") return tanh(x * f.beta) * f.alpha;
+  if (f.name == "hardsigmoid") return clamp(x * f.alpha + f.beta, 0, 1);
+  if (f.name == "elu") return elu(x, f.alpha);
+  if (f.name == "softsign") return softsign(x);
+  if (f.name == "softplus") return softplus(x);
+  c.wrong("activation '", f.name, "' is unknown");
+}
+
+Strings lower(Strings names) {
+  for (std::string& name : names)
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char l) { return l >= 'A' && l <= 'Z' ? char(l + 32) : l; });
+  return names;
+}
+
+// The functions of all directions; options go to those that take some, in order.
+std::vector<Activation> activations_of(const Call& c, Strings names, int directions) {
+  if (c.given("activations")) names = lower(c.strings("activations"));
+  else if (const Strings one = names; directions == 2) names.insert(names.end(), one.begin(), one.end());
+  const std::vector<float> alphas = c.floats("activation_alpha"), betas = c.floats("activation_beta");
+  std::vector<Activation> list;
+  std::size_t alpha = 0, beta = 0;
+  for (const std::string& name : names) {
+    Activation f{name};
+    const bool has_beta = name == "affine" || name == "scaledtanh" || name == "hardsigmoid";
+    const bool has_alpha = has_beta || name == "leakyrelu" || name == "thresholdedrelu" || name == "elu";
+    const double usual = name == "leakyrelu" ? 0.01 : name == "hardsigmoid" ? 0.2 : 1;
+    if (has_alpha) f.alpha = alpha < alphas.size() ? static_cast<double>(alphas[alpha]) : usual;
+    if (has_beta)
+      f.beta = beta < betas.size()     ? static_cast<double>(betas[beta])
+               : name == "hardsigmoid" ? 0.5
+               : name == "affine"      ? 0
+                                       : 1;
+    alpha += has_alpha, beta += has_beta;
+    list.push_back(std::move(f));
+  }
+  return list;
+}
+
+// One step of one direction: the states after it. `gates` are input and recurrence weights applied by `step`.
+struct Pass {
+  const Call& c;
+  int gates;  // of the weights' rows
+  std::vector<Value> (*step)(const Pass& pass, const Value& x, const std::vector<Value>& states);
+  Value w, r, wb, rb, peephole;  // of one direction
+  std::vector<Activation> f;
+  double clip = 0;
+  std::int64_t hidden = 0;
+
+  Value clipped(const Value& x) const { return clip > 0 ? clamp(x, -clip, clip) : x; }
+  Value activate(std::size_t i, const Value& x) const { return apply(c, f.at(i), clipped(x)); }
+  /// Rows of gate `i` of x * weight^T + bias.
+  Value part(const Value& all, int i) const { return narrow(all, 1, i * hidden, hidden); }
+  Value input(const Value& x) const { return matmul(x, transpose(w)) + wb; }
+  Value recurrence(const Value& h) const { return matmul(h, transpose(r)) + rb; }
+};
+
+std::vector<Value> rnn_step(const Pass& p, const Value& x, const std::vector<Value>& s) {
+  return {p.activate(0, p.input(x) + p.recurrence(s[0]))};
+}
+
+std::vector<Value> gru_step(const Pass& p, const Value& x, const std::vector<Value>& s) {
+  const Value &h = s[0], in = p.input(x);
+  const bool linear_first = p.c.i("linear_before_reset", 0) != 0;
+  const Value back = p.recurrence(h);
+  const Value update = p.activate(0, p.part(in, 0) + p.part(back, 0)),
+              reset = p.activate(0, p.part(in, 1) + p.part(back, 1));
+  Value candidate;
+  if (linear_first) {
+    candidate = reset * p.part(back, 2);
+  } else {
+    const Value rows = narrow(p.r, 0, 2 * p.hidden, p.hidden);
+    candidate = matmul(reset * h, transpose(rows)) + narrow(p.rb, 0, 2 * p.hidden, p.hidden);
+  }
+  candidate = p.activate(1, p.part(in, 2) + candidate);
+  return {(1 - update) * candidate + update * h};
+}
+
+std::vector<Value> lstm_step(const Pass& p, const Value& x, const std::vector<Value>& s) {
+  const Value all = p.input(x) + p.recurrence(s[0]);  // rows: input, output, forget, cell
+  const Value& cell = s[1];
+  const auto peep = [&](int i, const Value& of) {
+    return p.peephole.empty() ? Value() : narrow(p.peephole, 0, i * p.hidden, p.hidden) * of;
+  };
+  const auto gate = [&](int row, int peephole, const Value& of) {
+    const Value extra = peep(peephole, of);
+    return p.activate(0, extra.empty() ? p.part(all, row) : p.part(all, row) + extra);
+  };
+  const Value input = gate(0, 0, cell);
+  const Value forget = p.c.i("input_forget", 0) ? 1 - input : gate(2, 2, cell);
+  const Value next = forget * cell + input * p.activate(1, p.part(all, 3));
+  return {gate(1, 1, next) * apply(p.c, p.f.at(2), next), next};
+}
+
+Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::step) step) {
+  const bool batch_first = c.i("layout", 0) != 0;
+  const Value x = batch_first ? permute(c[0], {1, 0, 2}) : c[0];
+  const Value &w = c[1], &r = c[2];
+  const std::string direction = c.s("direction", "forward");
+  const int directions = direction == "bidirectional" ? 2 : 1;
+  c.check(directions == 2 || direction == "forward" || direction == "foward" || direction == "reverse", "direction '",
+          direction, "' is unknown");
+  c.check(x.rank() == 3 && w.rank() == 3 && r.rank() == 3 && r.dim(0) == directions && w.dim(0) == directions &&
+              w.dim(1) == r.dim(1) && r.dim(1) == gates * r.dim(2) && w.dim(2) == x.dim(2),
+          "x ", x.shape(), ", W ", w.shape(), " and R ", r.shape(), " do not fit");
+  const std::int64_t time = x.dim(0), batch = x.dim(1), hidden = r.dim(2);
+  const std::vector<Activation> functions = activations_of(c, usual, directions);
+  c.check(functions.size() == usual.size() * static_cast<std::size_t>(directions), "there are ", functions.size(),
+          " activations, not ", usual.size() * static_cast<std::size_t>(directions));
+  const Ints lengths = c.ints(4);
+  c.check(lengths.empty() || static_cast<std::int64_t>(lengths.size()) == batch, lengths.size(),
+          " lengths for a batch of ", batch);
+  for (const std::int64_t length : lengths)
+    c.check(length >= 0 && length <= time, "a length is ", length, " of ", time);
+  std::vector<Value> outputs, last[2];
+  for (int d = 0; d < directions; ++d) {
+    const auto of = [&](const Value& all) { return at(all, 0, d); };
+    Pass pass{c, gates, step, of(w), of(r), {}, {}, {}, {}, c.f("clip", 0), hidden};
+    const Value bias = c.has(3) ? of(c[3]) : zeros({2 * gates * hidden}, c.device(), x.dtype());
+    pass.wb = narrow(bias, 0, 0, gates * hidden);
+    pass.rb = narrow(bias, 0, gates * hidden, gates * hidden);
+    if (c.has(7)) pass.peephole = of(c[7]);
+    pass.f.assign(functions.begin() + d * static_cast<int>(usual.size()),
+                  functions.begin() + (d + 1) * static_cast<int>(usual.size()));
+    std::vector<Value> state;
+    for (int s = 0; s < states; ++s) {
+      Value initial = c.get(5 + s);
+      if (!initial.empty() && batch_first) initial = permute(initial, {1, 0, 2});
+      state.push_back(initial.empty() ? zeros({batch, hidden}, c.device(), x.dtype()) : of(initial));
+    }
+    const bool backwards = direction == "reverse" || d == 1;
+    std::vector<Value> steps(static_cast<std::size_t>(time));
+    for (std::int64_t i = 0; i < time; ++i) {
+      const std::int64_t t = backwards ? time - 1 - i : i;
+      std::vector<Value> next = step(pass, at(x, 0, t), state);
+      Value seen = next[0];
+      if (!lengths.empty()) {  // beyond its end a sequence keeps its state, and gives zeros
+        std::vector<std::uint8_t> inside;
+        for (const std::int64_t length : lengths) inside.push_back(t < length);
+        const Value mask = cast(from_data(TensorData::of<std::uint8_t>({batch, 1}, inside), c.device()), DType::Bool);
+        for (std::size_t s = 0; s < next.size(); ++s) next[s] = where(mask, next[s], state[s]);
+        seen = where(mask, seen, zeros_like(seen));
+      }
+      state = std::move(next);
+      steps[static_cast<std::size_t>(t)] = seen;
+    }
+    outputs.push_back(time ? stack(steps, 0) : zeros({0, batch, hidden}, c.device(), x.dtype()));
+    for (int s = 0; s < states; ++s) last[s].push_back(state[static_cast<std::size_t>(s)]);
+  }
+  std::vector<Datum> out{Datum(stack(outputs, batch_first ? 2 : 1))};  // [time, directions, batch, hidden]
+  if (batch_first) out[0] = Datum(permute(out[0].value(), {1, 0, 2, 3}));
+  for (int s = 0; s < states; ++s) out.emplace_back(stack(last[s], batch_first ? 1 : 0));
+  return Results(std::move(out));
+}
+
+constexpr Row kRows[] = {
+    {"GRU", 1, [](Call& c) { return recurrent(c, 3, 1, {"sigmoid", "tanh"}, gru_step); }},
+    {"LSTM", 1, [](Call& c) { return recurrent(c, 4, 2, {"sigmoid", "tanh", "tanh"}, lstm_step); }},
+    {"RNN", 1, [](Call& c) { return recurrent(c, 1, 1, {"tanh"}, rnn_step); }},
+};
+
+}  // namespace
+
+std::span<const Row> recurrent_rows() { return kRows; }
+
+}  // namespace kiln::onnx

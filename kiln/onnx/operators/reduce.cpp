@@ -1,0 +1,140 @@
+// Reductions, extremes and running sums.
+#include <algorithm>
+#include <limits>
+
+#include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+struct Axes {
+  Dims dims;
+  bool keep;
+};
+
+// The dimensions to reduce: an attribute, or from version `since` on an input.
+Axes axes_of(const Call& c, int since) {
+  const Value& x = c[0];
+  const Ints listed = c.version() >= since ? c.ints(1) : c.ints("axes");
+  Axes axes{{}, c.i("keepdims", 1) != 0};
+  for (const std::int64_t axis : listed) axes.dims.push_back(c.dim(axis, x.rank()));
+  const bool none = listed.empty() && c.i("noop_with_empty_axes", 0) != 0;
+  if (listed.empty() && !none)
+    for (int d = 0; d < x.rank(); ++d) axes.dims.push_back(d);
+  return axes;
+}
+
+using Reduction = Value (*)(const Value& x, const Dims& dims, bool keep);
+
+// A reduction over no dimension changes no element, but what is done to elements before and after it is done.
+Value over(const Value& x, const Axes& axes, Reduction reduce) {
+  return axes.dims.empty() ? x : reduce(x, axes.dims, axes.keep);
+}
+Value sum_over(const Value& x, const Axes& axes) {
+  return over(x, axes, [](const Value& y, const Dims& d, bool keep) { return sum(y, d, keep); });
+}
+
+Shape reduced_shape(const Value& x, const Axes& axes) {
+  Shape shape;
+  for (int d = 0; d < x.rank(); ++d) {
+    const bool gone = std::find(axes.dims.begin(), axes.dims.end(), d) != axes.dims.end();
+    if (!gone) shape.push_back(x.dim(d));
+    else if (axes.keep) shape.push_back(1);
+  }
+  return shape;
+}
+
+template <bool largest>
+Results extreme(Call& c) {
+  const Axes axes = axes_of(c, 18);
+  const Value& x = c[0];
+  if (axes.dims.empty()) return x;
+  if (x.dtype() == DType::Bool) return largest ? any(x, axes.dims, axes.keep) : all(x, axes.dims, axes.keep);
+  if (x.numel() == 0) {  // of nothing: the limit that every element would replace
+    Scalar limit = largest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+    if (is_integer(x.dtype()))
+      visit_dtype(x.dtype(), [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (std::is_integral_v<T>)
+          limit = Scalar(largest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+      });
+    return full(reduced_shape(x, axes), limit, c.device(), x.dtype());
+  }
+  return largest ? max(x, axes.dims, axes.keep) : min(x, axes.dims, axes.keep);
+}
+
+Results reduce_sum(Call& c) { return of_type(sum_over(c[0], axes_of(c, 13)), c[0].dtype()); }
+Results reduce_mean(Call& c) {
+  const Reduction mean_over = [](const Value& y, const Dims& d, bool keep) { return mean(y, d, keep); };
+  return of_type(over(c[0], axes_of(c, 18), mean_over), c[0].dtype());
+}
+Results reduce_prod(Call& c) {
+  const Reduction prod_over = [](const Value& y, const Dims& d, bool keep) { return prod(y, d, keep); };
+  return of_type(over(c[0], axes_of(c, 18), prod_over), c[0].dtype());
+}
+// Half types are summed in float32, so that squares do not overflow before the root is taken.
+Value wide(const Value& x) { return x.dtype() == DType::F16 || x.dtype() == DType::BF16 ? cast(x, DType::F32) : x; }
+
+Results reduce_l1(Call& c) { return of_type(sum_over(abs(c[0]), axes_of(c, 18)), c[0].dtype()); }
+Results reduce_l2(Call& c) { return of_type(sqrt(sum_over(square(wide(c[0])), axes_of(c, 18))), c[0].dtype()); }
+Results reduce_sum_square(Call& c) { return of_type(sum_over(square(wide(c[0])), axes_of(c, 18)), c[0].dtype()); }
+Results reduce_log_sum(Call& c) { return of_type(log(sum_over(wide(c[0]), axes_of(c, 18))), c[0].dtype()); }
+Results reduce_log_sum_exp(Call& c) {
+  const Axes axes = axes_of(c, 18);
+  const Value x = is_float(c[0].dtype()) ? c[0] : cast(c[0], DType::F64);
+  const Reduction reduce = [](const Value& y, const Dims& d, bool keep) { return logsumexp(y, d, keep); };
+  return of_type(over(x, axes, reduce), c[0].dtype());
+}
+
+template <bool largest>
+Results arg_extreme(Call& c) {
+  const Value& x = c[0];
+  const int axis = c.dim(c.i("axis", 0), x.rank());
+  const bool keep = c.i("keepdims", 1) != 0, last = c.i("select_last_index", 0) != 0;
+  const Value from = last ? flip(x, {axis}) : x;
+  const Value index = largest ? argmax(from, axis, keep) : argmin(from, axis, keep);
+  return last ? x.dim(axis) - 1 - index : index;
+}
+
+template <bool product>
+Results running(Call& c) {
+  const Value& x = c[0];
+  const int axis = c.dim(c.integer(1), x.rank());
+  const ScanOptions options{c.i("exclusive", 0) != 0, c.i("reverse", 0) != 0};
+  return of_type(product ? cumprod(x, axis, options) : cumsum(x, axis, options), x.dtype());
+}
+
+Results top_k(Call& c) {
+  const Value& x = c[0];
+  const int axis = c.dim(c.i("axis", -1), x.rank());
+  const std::int64_t k = c.version() < 10 ? c.i("k", 0) : c.integer(1);
+  const ValueWithIndices found = topk(x, k, axis, c.i("largest", 1) != 0);
+  return {found.values, found.indices};
+}
+
+constexpr Row kRows[] = {
+    {"ArgMax", 1, arg_extreme<true>},
+    {"ArgMin", 1, arg_extreme<false>},
+    {"CumProd", 26, running<true>},
+    {"CumSum", 11, running<false>},
+    {"ReduceL1", 1, reduce_l1},
+    {"ReduceL2", 1, reduce_l2},
+    {"ReduceLogSum", 1, reduce_log_sum},
+    {"ReduceLogSumExp", 1, reduce_log_sum_exp},
+    {"ReduceMax", 1, extreme<true>},
+    {"ReduceMean", 1, reduce_mean},
+    {"ReduceMin", 1, extreme<false>},
+    {"ReduceProd", 1, reduce_prod},
+    {"ReduceSum", 1, reduce_sum},
+    {"ReduceSumSquare", 1, reduce_sum_square},
+    {"TopK", 1, top_k},
+};
+
+}  // namespace
+
+std::span<const Row> reduce_rows() { return kRows; }
+
+}  // namespace kiln::onnx

@@ -1,0 +1,14 @@
+// What becomes of the scores of classical models.
+#pragma once
+#include "kiln/onnx/operators/broadcast.hpp"
+
+namespace kiln::onnx {
+
+/// NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO (softmax of what is not 0) or PROBIT, along the last dimension.
+Value post_transform(const Call& c, const Value& scores, const std::string& how);
+
+/// The label of each row's largest score: attributes classlabels_strings and `integers`; of one column, whose score
+/// says yes or no, the second label where it is positive.
+Datum labels_of_rows(const Call& c, const Value& scores, std::string_view integers);
+
+}  // namespace kiln::onnx

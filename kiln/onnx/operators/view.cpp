@@ -1,0 +1,308 @@
+// The same elements in other places: shapes, slices, joins, padding. Whatever type an element has, strings included.
+#include "kiln/ops/view/view.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "kiln/core/size.hpp"
+#include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/ops/view/diagonal.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+// ---- shapes -------------------------------------------------------------------------------------------------------
+Results reshape_to(Call& c) {
+  const Value& x = c[0];
+  Ints sizes = c.version() < 5 ? c.ints("shape") : c.ints(1);
+  const bool zeros_stay = c.i("allowzero", 0) != 0;
+  c.check(sizes.size() <= kMaxRank, "a shape of ", sizes.size(), " dimensions; Kiln's tensors have at most ", kMaxRank);
+  std::int64_t known = 1;
+  int open = -1;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0 && !zeros_stay) {
+      c.check(static_cast<int>(d) < x.rank(), "size 0 of dimension ", d, " stands for that of the operand, ",
+              x.shape());
+      sizes[d] = x.dim(static_cast<int>(d));
+    }
+    if (sizes[d] == -1) {
+      c.check(open < 0, "more than one size is -1 in ", to_shape(sizes));
+      open = static_cast<int>(d);
+    } else {
+      c.check(sizes[d] >= 0 && !__builtin_mul_overflow(known, sizes[d], &known), "no shape is ", to_shape(sizes));
+    }
+  }
+  if (open >= 0) {
+    c.check(known > 0 ? x.numel() % known == 0 : x.numel() == 0, x.shape(), " does not become ", to_shape(sizes));
+    sizes[static_cast<std::size_t>(open)] = known > 0 ? x.numel() / known : 0;
+  }
+  return c.like(0, reshape(x, to_shape(sizes)));
+}
+
+Results flatten_to_matrix(Call& c) {
+  const Value& x = c[0];
+  std::int64_t axis = c.i("axis", 1);
+  if (axis < 0) axis += x.rank();
+  c.check(axis >= 0 && axis <= x.rank(), "axis ", axis, " is out of range for rank ", x.rank());
+  std::int64_t rows = 1, columns = 1;
+  for (int d = 0; d < x.rank(); ++d) (d < axis ? rows : columns) *= x.dim(d);
+  return c.like(0, reshape(x, {rows, columns}));
+}
+
+Results squeeze_dims(Call& c) {
+  const Value& x = c[0];
+  const Ints axes = c.version() < 13 ? c.ints("axes") : c.ints(1);
+  std::vector<bool> gone(static_cast<std::size_t>(x.rank()));
+  for (const std::int64_t axis : axes) gone[static_cast<std::size_t>(c.dim(axis, x.rank()))] = true;
+  Shape shape;
+  for (int d = 0; d < x.rank(); ++d) {
+    const bool drop = axes.empty() ? x.dim(d) == 1 : gone[static_cast<std::size_t>(d)];
+    c.check(!drop || x.dim(d) == 1, "dimension ", d, " of ", x.shape(), " has not the size 1");
+    if (!drop) shape.push_back(x.dim(d));
+  }
+  return c.like(0, reshape(x, shape));
+}
+
+Results unsqueeze_dims(Call& c) {
+  const Value& x = c[0];
+  const Ints axes = c.version() < 13 ? c.ints("axes") : c.ints(1);
+  const int rank = x.rank() + static_cast<int>(axes.size());
+  c.check(axes.size() <= kMaxRank && rank <= kMaxRank, "the result would have ", rank, " dimensions");
+  std::vector<bool> fresh(static_cast<std::size_t>(rank));
+  for (const std::int64_t axis : axes) {
+    const auto place = static_cast<std::size_t>(c.dim(axis, rank));
+    c.check(!fresh[place], "axis ", axis, " is there twice");
+    fresh[place] = true;
+  }
+  Shape shape;
+  for (int d = 0, from = 0; d < rank; ++d) shape.push_back(fresh[static_cast<std::size_t>(d)] ? 1 : x.dim(from++));
+  return c.like(0, reshape(x, shape));
+}
+
+Results transpose_dims(Call& c) {
+  const Value& x = c[0];
+  Ints order = c.ints("perm");
+  if (order.empty())
+    for (int d = x.rank(); d-- > 0;) order.push_back(d);
+  c.check(static_cast<int>(order.size()) == x.rank(), "perm has ", order.size(), " entries for ", x.shape());
+  return c.like(0, permute(x, to_dims(order)));
+}
+
+Results shape_of(Call& c) {
+  const Shape& shape = c[0].shape();
+  const auto place = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + shape.size() : at, 0, shape.size());
+  };
+  const std::int64_t from = place(c.i("start", 0)), to = place(c.i("end", shape.size()));
+  return from_ints(from < to ? Ints(shape.begin() + from, shape.begin() + to) : Ints(), c.device());
+}
+
+Results size_of_all(Call& c) { return from_data(TensorData::of<std::int64_t>({}, {c[0].numel()}), c.device()); }
+
+Results expand_to(Call& c) {
+  const Value& x = c[0];
+  return c.like(0, expand(x, broadcast("Expand", x.shape(), to_shape(c.ints(1)))));
+}
+
+Results tile_of(Call& c) {
+  const Value& x = c[0];
+  if (c.version() >= 6) return c.like(0, repeat(x, to_dims(c.ints(1))));
+  Dims times = Dims::filled(x.rank(), 1);
+  times[c.dim(c.integer(2), x.rank())] = c.integer(1);
+  return c.like(0, repeat(x, times));
+}
+
+// ---- joins and cuts -----------------------------------------------------------------------------------------------
+Results concat(Call& c) {
+  const std::vector<Datum> parts = with_one_list(c.in);
+  c.check(!parts.empty(), "there is nothing to join");
+  Values values;
+  for (const Datum& part : parts) values.push_back(part.value());
+  const Value joined = cat(values, c.dim(c.i("axis", 1), values[0].rank()));
+  return parts[0].is_string() ? Datum(joined, parts[0].string_list()) : Datum(joined, parts[0].element());
+}
+
+Results split_parts(Call& c) {
+  const Value& x = c[0];
+  const int axis = c.dim(c.i("axis", 0), x.rank());
+  Ints sizes = c.version() >= 13 || (c.version() < 2 && c.has(1)) ? c.ints(1) : c.ints("split");
+  if (sizes.empty()) {
+    const std::int64_t parts = c.i("num_outputs", static_cast<std::int64_t>(c.node.outputs.size()));
+    c.check(parts > 0, "num_outputs is ", parts);
+    const std::int64_t size = (x.dim(axis) + parts - 1) / parts;
+    for (std::int64_t i = 0, left = x.dim(axis); i < parts; ++i, left -= size)
+      sizes.push_back(std::clamp<std::int64_t>(left, 0, size));
+  }
+  std::int64_t at = 0;
+  std::vector<Datum> parts;
+  for (const std::int64_t size : sizes) {
+    parts.push_back(c.like(0, narrow(x, axis, at, size)));
+    at += size;
+  }
+  c.check(at == x.dim(axis), "the parts have ", at, " elements of dimension ", axis, " of ", x.shape());
+  return Results(std::move(parts));
+}
+
+// Python's slice: what lies outside is cut off, before the first element where it goes backwards.
+Range range_of(std::int64_t from, std::int64_t to, std::int64_t step, std::int64_t size) {
+  const std::int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+  const auto place = [&](std::int64_t at) {
+    return std::clamp(at < 0 && at >= -size ? at + size : at < 0 ? low : at, low, high);
+  };
+  from = place(from), to = place(to);
+  if (step > 0 ? from >= to : from <= to) return {0, 0, 1};
+  return {from, to < 0 ? std::optional<std::int64_t>() : to, step};
+}
+
+Results slice_dims(Call& c) {
+  const Value& x = c[0];
+  const bool old = c.version() < 10;
+  const Ints starts = old ? c.ints("starts") : c.ints(1), ends = old ? c.ints("ends") : c.ints(2);
+  Ints axes = old ? c.ints("axes") : c.ints(3), steps = old ? Ints() : c.ints(4);
+  if (axes.empty())
+    for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  if (steps.empty()) steps.assign(starts.size(), 1);
+  c.check(ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(), starts.size(),
+          " starts, ", ends.size(), " ends, ", axes.size(), " axes and ", steps.size(), " steps");
+  std::vector<Range> ranges(static_cast<std::size_t>(x.rank()));
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    c.check(steps[i] != 0, "a step is 0");
+    const int axis = c.dim(axes[i], x.rank());
+    ranges[static_cast<std::size_t>(axis)] = range_of(starts[i], ends[i], steps[i], x.dim(axis));
+  }
+  return c.like(0, slice(x, ranges));
+}
+
+// ---- padding ------------------------------------------------------------------------------------------------------
+// Which element stands at each place of a line of `size` that is continued at both ends.
+Value continued(const Call& c, std::int64_t size, std::int64_t before, std::int64_t after, const std::string& mode) {
+  const std::int64_t end = add_sizes("Pad", size, after);
+  c.check(size > 0 || add_sizes("Pad", end, before) <= 0, "nothing continues a dimension of size 0");
+  c.check(before > std::numeric_limits<std::int64_t>::min() && end >= -before, "pads of ", before, " and ", after,
+          " take away more than ", size, " elements");
+  const Value place = arange(-before, end, 1, c.device());
+  if (mode == "edge") return clamp(place, 0, size - 1);
+  if (mode == "wrap") return remainder(place, size);
+  const std::int64_t period = size > 1 ? 2 * (size - 1) : 1;
+  const Value turn = remainder(place, period);
+  return where(lt(turn, size), turn, period - turn);
+}
+
+Results pad_ends(Call& c) {
+  const std::string mode = c.s("mode", "constant");
+  const bool old = c.version() < 11;
+  const Ints pads = old ? c.ints(c.version() < 2 ? "paddings" : "pads") : c.ints(1);
+  Datum datum = c.datum(0);
+  const int rank = datum.value().rank();
+  Ints axes = c.ints(3);
+  if (axes.empty())
+    for (int d = 0; d < rank; ++d) axes.push_back(d);
+  c.check(pads.size() == 2 * axes.size(), "there are ", pads.size(), " pads for ", axes.size(), " axes");
+  Dims before = Dims::filled(rank, 0), after = before;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const int axis = c.dim(axes[i], rank);
+    before[axis] = pads[i];
+    after[axis] = pads[i + axes.size()];
+  }
+  if (mode != "constant") {
+    c.check(mode == "reflect" || mode == "edge" || mode == "wrap", "mode '", mode, "' is unknown");
+    Value x = datum.value();
+    for (int d = 0; d < rank; ++d)
+      if (before[d] || after[d]) x = select(x, d, continued(c, x.dim(d), before[d], after[d], mode));
+    return c.like(0, x);
+  }
+  if (datum.is_string()) {
+    const Datum filler = c.has(2) ? c.datum(2) : Datum::of_strings({}, {""}, c.device());
+    const std::vector<Datum> both = with_one_list({datum, filler});
+    const Scalar number = both[1].value().data().to_vector<std::int64_t>()[0];
+    return Datum(pad(both[0].value(), before, after, number), both[0].string_list());
+  }
+  Scalar filler = old ? Scalar(c.f("value", 0)) : Scalar(0);
+  if (c.has(2)) {
+    c.check(c[2].numel() == 1, "the constant value is ", c.datum(2), ", not one number");
+    const TensorData data = c[2].data();
+    filler = is_float(data.dtype()) ? Scalar(data.at(0)) : Scalar(data.to_vector<std::int64_t>()[0]);
+  }
+  const Value& x = datum.value();
+  if (x.dtype() == DType::Bool) return of_type(pad(cast(x, DType::U8), before, after, filler), DType::Bool);
+  return c.like(0, pad(x, before, after, filler));
+}
+
+// x brought to the sizes given, from its middle: cut where it is larger, zeros round it where it is smaller.
+Results center_crop_pad(Call& c) {
+  Value x = c[0];
+  const Ints sizes = c.ints(1);
+  Ints axes = c.ints("axes");
+  if (axes.empty())
+    for (int d = 0; d < x.rank(); ++d) axes.push_back(d);
+  c.check(axes.size() == sizes.size(), sizes.size(), " sizes for ", axes.size(), " axes");
+  Dims before = Dims::filled(x.rank(), 0), after = before;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const int axis = c.dim(axes[i], x.rank());
+    const std::int64_t more = sizes[i] - x.dim(axis);
+    c.check(sizes[i] >= 0, "a size is ", sizes[i]);
+    before[axis] = more < 0 ? -((-more) / 2) : more / 2;
+    after[axis] = more - before[axis];
+  }
+  return c.like(0, pad(x, before, after, 0));
+}
+
+// ---- blocks -------------------------------------------------------------------------------------------------------
+Results depth_to_space(Call& c) {
+  const Value& x = c[0];
+  const std::int64_t block = c.i("blocksize", 0);
+  const std::string mode = c.s("mode", "DCR");
+  c.check(x.rank() == 4 && block > 0 && x.dim(1) % (block * block) == 0, "a block of ", block, " does not fit ",
+          x.shape());
+  const std::int64_t n = x.dim(0), depth = x.dim(1) / (block * block), h = x.dim(2), w = x.dim(3);
+  const Value parts = mode == "CRD" ? permute(reshape(x, {n, depth, block, block, h, w}), {0, 1, 4, 2, 5, 3})
+                                    : permute(reshape(x, {n, block, block, depth, h, w}), {0, 3, 4, 1, 5, 2});
+  return c.like(0, reshape(parts, {n, depth, h * block, w * block}));
+}
+
+Results space_to_depth(Call& c) {
+  const Value& x = c[0];
+  const std::int64_t block = c.i("blocksize", 0);
+  c.check(x.rank() == 4 && block > 0 && x.dim(2) % block == 0 && x.dim(3) % block == 0, "a block of ", block,
+          " does not fit ", x.shape());
+  const std::int64_t n = x.dim(0), depth = x.dim(1), h = x.dim(2) / block, w = x.dim(3) / block;
+  const Value parts = reshape(x, {n, depth, h, block, w, block});
+  const Dims order = c.s("mode", "DCR") == "CRD" ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4};
+  return c.like(0, reshape(permute(parts, order), {n, depth * block * block, h, w}));
+}
+
+Results trilu(Call& c) {
+  const Value& x = c[0];
+  c.check(x.rank() >= 2, "a matrix is needed, not ", x.shape());
+  const std::int64_t k = c.has(1) ? c.integer(1) : 0;
+  const Shape matrix{x.dim(-2), x.dim(-1)};
+  const Value mask = c.i("upper", 1) ? triu_mask(matrix, c.device(), k) : tril_mask(matrix, c.device(), k);
+  return of_type(where(mask, x, zeros_like(x)), x.dtype());
+}
+
+constexpr Row kRows[] = {
+    {"CenterCropPad", 18, center_crop_pad},
+    {"Concat", 1, concat},
+    {"DepthToSpace", 1, depth_to_space},
+    {"Expand", 8, expand_to},
+    {"Flatten", 1, flatten_to_matrix},
+    {"Identity", 1, [](Call& c) -> Results { return c.in.empty() ? Results(Datum()) : Results(c.in[0]); }},
+    {"Pad", 1, pad_ends},
+    {"Reshape", 1, reshape_to},
+    {"Shape", 1, shape_of},
+    {"Size", 1, size_of_all},
+    {"Slice", 1, slice_dims},
+    {"SpaceToDepth", 1, space_to_depth},
+    {"Split", 1, split_parts},
+    {"Squeeze", 1, squeeze_dims},
+    {"Tile", 1, tile_of},
+    {"Transpose", 1, transpose_dims},
+    {"Trilu", 14, trilu},
+    {"Unsqueeze", 1, unsqueeze_dims},
+};
+
+}  // namespace
+
+std::span<const Row> view_rows() { return kRows; }
+
+}  // namespace kiln::onnx

@@ -1,0 +1,24 @@
+// The windows of convolutions and pools: attributes kernel_shape, strides, dilations, pads and auto_pad.
+#pragma once
+#include "kiln/onnx/call.hpp"
+
+namespace kiln::onnx {
+
+struct Windows {
+  Spatial kernel, stride, dilation, before, after;
+  int dims() const { return kernel.size(); }
+  /// From the first to the last element of a window.
+  std::int64_t reach(int d) const { return (kernel[d] - 1) * dilation[d] + 1; }
+};
+
+/// Of an operand [batch, channels, sizes...]; `kernel` where the attribute does not say it. Throws ArgumentError where
+/// there are more than three sizes, or attributes of another number.
+Windows windows_of(const Call& c, const Shape& x, const Ints& kernel);
+
+/// Integers as spatial sizes, `otherwise` for each where there are none.
+Spatial spatial_of(const Call& c, const Ints& list, int dims, std::int64_t otherwise, std::string_view what);
+
+/// Conv of x and a weight as the node's attributes say, without a bias.
+Value convolution_of(const Call& c, const Value& x, const Value& weight);
+
+}  // namespace kiln::onnx
