@@ -1,6 +1,8 @@
 // What is alike for all formats: what is written is read again, from a mapped file, without a copy where that is possible.
 #include "kiln/store/format/source.hpp"
 
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "kiln/core/config.hpp"
@@ -12,6 +14,7 @@
 #include "kiln/store/safetensors/sharded.hpp"
 #include "kiln/store/zip/deflate.hpp"
 #include "kiln/store/zip/zip_reader.hpp"
+#include "kiln/store/zip/zip_writer.hpp"
 
 #include "../temporary.hpp"
 #include "samples.hpp"
@@ -236,6 +239,20 @@ TEST(Zip, ABombIsRefusedBeforeItGrows) {
   const FileBytes lying = in_memory(deflated_zip(zeros, 1000), "b.npz");
   EXPECT_EQ(error_of([&] { zip_contents(lying, "a.npy", read_zip(lying).at("a.npy")); }),
             "DataError: b.npz: 'a.npy': inflates to more than the 1000 bytes that it should have");
+}
+
+TEST(Zip, EntriesDoNotShareBytes) {
+  std::vector<std::byte> bytes;
+  const auto sink = [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); };
+  ZipWriter zip(sink);
+  zip.add("a", "contents");
+  zip.add("b", "contents");
+  zip.finish();
+  EXPECT_EQ(read_zip(in_memory(bytes, "o.zip")).size(), 2u);
+  constexpr std::size_t kEnd = 22, kPlace = 42, kEntry = 46;
+  std::memset(bytes.data() + bytes.size() - kEnd - kEntry - 1 + kPlace, 0, 4);  // b begins where a does
+  EXPECT_EQ(error_of([&] { read_zip(in_memory(bytes, "o.zip")); }),
+            "DataError: o.zip: two entries of the zip archive overlap");
 }
 
 TEST(Edit, GlobsTakeLettersUpToADotOrBeyond) {
