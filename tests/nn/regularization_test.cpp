@@ -42,7 +42,9 @@ TEST(ChannelDropout, DropsWholeChannels) {
   for (std::size_t channel = 0; channel < 2000; ++channel) {
     const float first = y[channel * 6];
     dropped += first == 0;
-    if (first != 0) EXPECT_FLOAT_EQ(first, 4.0f / 3);
+    if (first != 0) {
+      EXPECT_FLOAT_EQ(first, 4.0f / 3);
+    }
     for (std::size_t i = 1; i < 6; ++i) EXPECT_EQ(y[channel * 6 + i], first);
   }
   EXPECT_NEAR(dropped / 2000.0, 0.25, 0.04);
