@@ -300,19 +300,20 @@ TEST(Config, ReadsOneOfSeveralStructsByItsName) {
 }
 
 TEST(Config, SaysWhichStructsThereAre) {
-  EXPECT_EQ(error_of<Chosen>(R"({"rule": "Setp"})"),
-            "gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", got \"Setp\" (did you mean 'Step'?)");
   EXPECT_EQ(
-      error_of<Chosen>(R"({"rule": 3})"),
-      "gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", or an object with one of them for its key, got 3");
-  EXPECT_EQ(
-      error_of<Chosen>(R"({"rule": {"None": {}, "Step": {"every": 1}}})"),
-      "gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", or an object with one of them for its key, got an "
-      "object");
-  EXPECT_EQ(error_of<Chosen>(R"({"rule": "Step"})"), "gpt.json: 'rule.Step.every' is missing");
+      error_of<Chosen>(R"({"rule": "Setp"})"),
+      "ConfigError: gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", got \"Setp\" (did you mean 'Step'?)");
+  EXPECT_EQ(error_of<Chosen>(R"({"rule": 3})"),
+            "ConfigError: gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", or an object with one of them "
+            "for its key, got 3");
+  EXPECT_EQ(error_of<Chosen>(R"({"rule": {"None": {}, "Step": {"every": 1}}})"),
+            "ConfigError: gpt.json: 'rule' must be one of \"None\", \"Step\", \"Adam\", or an object with one of them "
+            "for its key, got an "
+            "object");
+  EXPECT_EQ(error_of<Chosen>(R"({"rule": "Step"})"), "ConfigError: gpt.json: 'rule.Step.every' is missing");
   EXPECT_EQ(error_of<Chosen>(R"({"rule": {"Step": {"every": "x"}}})"),
-            "gpt.json: 'rule.Step.every' must be an integer, got \"x\"");
-  EXPECT_EQ(error_of<Chosen>(R"({"dim": true})"), "gpt.json: 'dim' must be an integer, got true");
+            "ConfigError: gpt.json: 'rule.Step.every' must be an integer, got \"x\"");
+  EXPECT_EQ(error_of<Chosen>(R"({"dim": true})"), "ConfigError: gpt.json: 'dim' must be an integer, got true");
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ TEST(TransformerDecoder, TokenByTokenIsTheWholeSequence) {
   cache.truncate(2);
   cache.reorder(Tensor<1, Int>::of({1, 1}, cpu));
   options.cross.padding = Tensor<2, Bool>::of({{true, true, false}, {true, true, false}}, cpu);
-  const auto next = m.forward(x.narrow(1, 2, 1).narrow(0, 1, 1).expand({2, 1, 8}), cache, options);
+  const auto next = m.forward(x.narrow(1, 2, 1).narrow(0, 1, 1).expand(2, 1, 8), cache, options);
   expect_near(next.narrow(0, 0, 1), doubles(whole.narrow(0, 1, 1).narrow(1, 2, 1)));
   expect_near(next.narrow(0, 1, 1), doubles(whole.narrow(0, 1, 1).narrow(1, 2, 1)));
 }
