@@ -84,7 +84,7 @@ def value_functions():
     """{header: names} of the functions over Value."""
     chapters = [header for header in sorted((ROOT / "kiln/ops").glob("*/*.hpp"))
                 if not header.stem.endswith("_ops") and header.stem not in PARTS
-                and header.parent.name not in ("planned", "expression")]
+                and header.parent.name not in ("planned", "expression", "scope")]
     headers = [ROOT / "kiln/ops/functions.hpp", *chapters]
     names = {str(header.relative_to(ROOT)): declared(header) for header in headers}
     names["kiln/ops/functions.hpp"] += elementwise()

@@ -27,6 +27,7 @@ void Tree::open(std::string_view name, std::string_view type, std::int64_t param
 }
 
 void Tree::option(std::string_view name, const std::string& value) {
+  if (value == "[]") return;  // an option that was not given
   if (options_.options && is_shown()) text_ += text(", ", name, name.empty() ? "" : " ", value);
 }
 

@@ -247,7 +247,7 @@ TEST(Lstm, DropsWhatGoesFromALayerToTheNextWhileItTrains) {
 }
 
 TEST(Lstm, KeepsCellsWithinItsClip) {
-  nn::LstmConfig config{.in = 1, .hidden = 3, .clip = 0.25};
+  nn::LstmConfig config{.in = 1, .hidden = 3, .clip = 0.25, .initializer = nn::init::Constant{1}};
   const nn::Lstm layer = config.init(Device::cpu());
   const Tensor<3> large = Tensor<3>(full({2, 6, 1}, 50.0, Device::cpu()));
   EXPECT_LE(max(abs(layer.forward(large).state.cell.value())).item(), 0.25);
