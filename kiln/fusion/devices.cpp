@@ -27,7 +27,8 @@ Ref<Backend> fuse(Ref<Backend> inner) {
   return choice("KILN_FUSION", "0", "1") == "0" ? inner : Ref<Backend>(make_ref<Fusion>(std::move(inner)));
 }
 
-[[maybe_unused]] const bool registered = (decorate_devices(Decoration::Fusion, &fuse), true);
+// Before the objects of programs are made, among which may be devices.
+[[gnu::constructor(200)]] void decorate() { decorate_devices(Decoration::Fusion, &fuse); }
 
 }  // namespace
 }  // namespace kiln::fusion

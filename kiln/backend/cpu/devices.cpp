@@ -27,8 +27,11 @@ std::vector<cpu::FastKernels> linked_families() {
   return families;
 }
 
-[[maybe_unused]] const bool registered =
-    (register_device("cpu", 1, &Device::cpu), register_device("reference", 0, &reference_device), true);
+// Before the objects of programs are made, which may ask for devices by name.
+[[gnu::constructor(200)]] void register_devices() {
+  register_device("cpu", 1, &Device::cpu);
+  register_device("reference", 0, &reference_device);
+}
 
 }  // namespace
 

@@ -61,9 +61,12 @@ Ref<Backend> verify_plans(Ref<Backend> whole) {
   return make_ref<VerifiedPlans>(std::move(whole), std::move(core), Comparison{});
 }
 
-[[maybe_unused]] const bool registered =
-    (decorate_devices(Decoration::Profile, &profile), decorate_devices(Decoration::Verify, &verify),
-     decorate_devices(Decoration::VerifyPlans, &verify_plans), true);
+// Before the objects of programs are made, among which may be devices.
+[[gnu::constructor(200)]] void decorate() {
+  decorate_devices(Decoration::Profile, &profile);
+  decorate_devices(Decoration::Verify, &verify);
+  decorate_devices(Decoration::VerifyPlans, &verify_plans);
+}
 
 }  // namespace
 }  // namespace kiln

@@ -41,6 +41,13 @@ class Answering final : public Backend {
   void asked(const char* question) const { questions.emplace_back(question); }
 };
 
+/// Made while the program starts.
+const Device at_start = Device::cpu();
+
+TEST(Decorator, IsAroundDevicesThatAreMadeBeforeMain) {
+  EXPECT_TRUE(dynamic_cast<fusion::Fusion*>(at_start.handle().get()));
+}
+
 TEST(Decorator, PassesOnEveryQuestionAndItsAnswer) {
   const auto inner = make_ref<Answering>();
   const Ref<Backend> outer = make_ref<test::Forwarding>(inner);
