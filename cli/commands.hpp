@@ -1,6 +1,7 @@
 // What the program `kiln` does, one row a command: commands.cpp has the table, which names each command's options; a file of
 // its own has what it does, as a plain function that tests call too.
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

@@ -24,7 +24,8 @@ Json take(Json::Object& object, std::string_view key) {
 std::vector<AnySchedule> parts_of(Json::Object& object, const std::string& source, int depth) {
   const Json parts = take(object, kParts);
   std::vector<AnySchedule> schedules;
-  for (const Json& part : config::expect<Json::List>(parts, {source, std::string(kParts)}, "a list of schedules"))
+  const config::Place place{source, std::string(kParts)};
+  for (const Json& part : config::expect<Json::List>(parts, place, "a list of schedules"))
     schedules.push_back(schedule_of(part, source, depth + 1));
   return schedules;
 }
@@ -57,7 +58,7 @@ AnySchedule schedule_of(const Json& json, const std::string& source, int depth) 
   require<ConfigError>(depth <= kDeepest, source, ": schedules nested more than ", kDeepest, " deep");
   Json::Object object = config::expect<Json::Object>(json, {source, ""}, "an object");
   const Json wanted = take(object, kName);
-  const std::string& name = config::expect<std::string>(wanted, {source, std::string(kName)}, "the name of a schedule");
+  const std::string name = config::expect<std::string>(wanted, {source, std::string(kName)}, "the name of a schedule");
   std::vector<std::string_view> names;
   AnySchedule found;
   bool known = false;
