@@ -8,7 +8,7 @@
 #include "kiln/nn/nn.hpp"
 #include "kiln/ops/index/embedding.hpp"
 #include "kiln/ops/op.hpp"
-#include "kiln/optim/sgd.hpp"
+#include "kiln/optim/rules/sgd.hpp"
 #include "tests/portable/expect.hpp"
 
 namespace kiln::test {
