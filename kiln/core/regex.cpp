@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+
 namespace kiln {
 namespace {
 
@@ -140,6 +143,43 @@ std::string Regex::replace(std::string_view text, std::string_view with) const {
   }
   if (at < text.size()) result += text.substr(at);
   return result;
+}
+
+Regex Regex::glob(std::string_view glob) {
+  std::string regex;
+  int braces = 0;
+  for (std::size_t at = 0; at < glob.size(); ++at) {
+    const std::string_view rest = glob.substr(at);
+    const bool begins = at == 0 || glob[at - 1] == '.';
+    if (begins && rest.starts_with("**.")) {
+      regex += "(?:[^.]+\\.)*";
+      at += 2;
+    } else if (begins && rest == "**") {
+      regex += ".+";
+      break;
+    } else if (rest[0] == '*') {
+      regex += "[^.]*";
+    } else if (rest[0] == '?') {
+      regex += "[^.]";
+    } else if (rest[0] == '[' && rest.find(']', 2) != std::string_view::npos) {
+      const std::size_t end = rest.find(']', 2);
+      regex += rest[1] == '!' ? text("[^.", rest.substr(2, end - 1)) : std::string(rest.substr(0, end + 1));
+      at += end;
+    } else if (rest[0] == '{') {
+      regex += "(?:";
+      ++braces;
+    } else if (rest[0] == '}' && braces > 0) {
+      regex += ')';
+      --braces;
+    } else if (rest[0] == ',' && braces > 0) {
+      regex += '|';
+    } else {
+      if (std::string_view("\\.^$|()[]{}*+?").find(rest[0]) != std::string_view::npos) regex += '\\';
+      regex += rest[0];
+    }
+  }
+  require<ArgumentError>(braces == 0, "the pattern '", shown(glob), "' has a { that is not closed");
+  return Regex(regex + "(?:\\..*)?");
 }
 
 }  // namespace kiln

@@ -18,6 +18,10 @@ class Regex {
  public:
   /// Throws ArgumentError, which says where the pattern is wrong.
   explicit Regex(std::string_view pattern);
+  /// A pattern of dotted paths: * stands for letters other than dots, ? for one such letter, ** for any number of names,
+  /// [abc] and {weight,bias} for one of these. It describes what it names, and all that lies below: "blocks.*" matches
+  /// "blocks.0.weight". Throws ArgumentError.
+  static Regex glob(std::string_view glob);
 
   /// Does the pattern describe the whole text?
   bool matches(std::string_view text) const { return match(text).has_value(); }

@@ -103,6 +103,24 @@ TEST(Regex, TakesNoLongerForHostilePatterns) {
   EXPECT_TRUE(Regex("(a?){50}a{50}").matches(std::string(50, 'a')));
 }
 
+TEST(Regex, GlobsTakeNamesAndWhatLiesBelow) {
+  const auto matches = [](std::string_view glob, std::string_view path) { return Regex::glob(glob).matches(path); };
+  EXPECT_TRUE(matches("conv1.weight", "conv1.weight"));
+  EXPECT_TRUE(matches("conv1", "conv1.weight"));
+  EXPECT_FALSE(matches("conv", "conv1.weight"));
+  EXPECT_TRUE(matches("conv?.*", "conv1.weight"));
+  EXPECT_FALSE(matches("*.*", "conv1"));
+  EXPECT_TRUE(matches("**", "blocks.0.conv1.weight"));
+  EXPECT_TRUE(matches("**.weight", "blocks.0.conv1.weight"));
+  EXPECT_TRUE(matches("**.weight", "weight"));
+  EXPECT_FALSE(matches("**.weight", "blocks.0.weights"));
+  EXPECT_TRUE(matches("blocks.*.weight", "blocks.10.weight"));
+  EXPECT_FALSE(matches("blocks.*.weight", "blocks.1.0.weight"));
+  EXPECT_TRUE(matches("blocks.[!1-3].{weight,bias}", "blocks.4.bias"));
+  EXPECT_FALSE(matches("blocks.[!1-3].{weight,bias}", "blocks.2.bias"));
+  EXPECT_FALSE(matches("", "a"));
+}
+
 TEST(Regex, SaysWhatIsWrong) {
   const auto sentence = [](const std::string& pattern) -> std::string {
     try {

@@ -11,44 +11,6 @@ namespace {
 
 using Rule = Selector::Rule;
 
-/// As a regular expression, which also takes what lies below the module that the pattern names.
-std::string regex_of_glob(std::string_view glob) {
-  std::string regex;
-  int braces = 0;
-  for (std::size_t at = 0; at < glob.size(); ++at) {
-    const std::string_view rest = glob.substr(at);
-    const bool begins = at == 0 || glob[at - 1] == '.';
-    if (begins && rest.starts_with("**.")) {
-      regex += "(?:[^.]+\\.)*";
-      at += 2;
-    } else if (begins && rest == "**") {
-      regex += ".+";
-      break;
-    } else if (rest[0] == '*') {
-      regex += "[^.]*";
-    } else if (rest[0] == '?') {
-      regex += "[^.]";
-    } else if (rest[0] == '[' && rest.find(']', 2) != std::string_view::npos) {
-      const std::size_t end = rest.find(']', 2);
-      regex += rest[1] == '!' ? text("[^.", rest.substr(2, end - 1)) : std::string(rest.substr(0, end + 1));
-      at += end;
-    } else if (rest[0] == '{') {
-      regex += "(?:";
-      ++braces;
-    } else if (rest[0] == '}' && braces > 0) {
-      regex += ')';
-      --braces;
-    } else if (rest[0] == ',' && braces > 0) {
-      regex += '|';
-    } else {
-      if (std::string_view("\\.^$|()[]{}*+?").find(rest[0]) != std::string_view::npos) regex += '\\';
-      regex += rest[0];
-    }
-  }
-  require<ArgumentError>(braces == 0, "Selector: '", shown(glob), "' has a { that is not closed");
-  return regex + "(?:\\..*)?";
-}
-
 struct Matches {
   const Candidate& candidate;
 
@@ -109,7 +71,7 @@ struct Write {
 }  // namespace
 
 Selector::Selector(Rule rule) : rule_(std::make_shared<const Rule>(std::move(rule))) {}
-Selector::Selector(std::string_view glob) : Selector(Rule{Rule::Glob{std::string(glob), Regex(regex_of_glob(glob))}}) {
+Selector::Selector(std::string_view glob) : Selector(Rule{Rule::Glob{std::string(glob), Regex::glob(glob)}}) {
   require<ArgumentError>(!glob.empty(), "Selector: an empty pattern; Selector::all() selects everything");
 }
 Selector Selector::all() { return all_of({}); }

@@ -33,8 +33,7 @@ struct Candidate {
 
 class Selector {
  public:
-  /// A pattern of paths: * stands for letters other than dots, ? for one such letter, ** for any number of names, [abc] and
-  /// {weight,bias} for one of these. It selects what it names, and where that is a module all that is in it.
+  /// A pattern of paths (Regex::glob). It selects what it names, and where that is a module all that is in it.
   Selector(std::string_view glob);
   Selector(const char* glob) : Selector(std::string_view(glob)) {}
   Selector(const std::string& glob) : Selector(std::string_view(glob)) {}

@@ -1,17 +1,14 @@
 #include "kiln/store/format/edit.hpp"
 
 #include <algorithm>
-#include <regex>
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/regex.hpp"
 #include "kiln/store/format/strided.hpp"
 
 namespace kiln {
 namespace {
-
-// The standard library's expressions recurse for each letter of a name; no model has names like that.
-constexpr std::size_t kLongestName = 4096;
 
 void put(TensorSource& onto, std::string name, const std::string& before, const StoredTensor& tensor) {
   const auto [place, fresh] = onto.tensors.emplace(std::move(name), tensor);
@@ -25,37 +22,13 @@ TensorSource empty_like(const TensorSource& source) {
 
 }  // namespace
 
-// Where '*' has taken too little, it takes one letter more.
-bool matches_glob(std::string_view glob, std::string_view name) {
-  while (!glob.empty() && glob[0] != '*') {
-    if (name.empty() || (glob[0] != '?' && glob[0] != name[0])) return false;
-    glob.remove_prefix(1);
-    name.remove_prefix(1);
-  }
-  if (glob.empty()) return name.empty();
-  const bool crosses_dots = glob.starts_with("**");
-  glob.remove_prefix(crosses_dots ? 2 : 1);
-  for (;;) {
-    if (matches_glob(glob, name)) return true;
-    if (name.empty() || (!crosses_dots && name[0] == '.')) return false;
-    name.remove_prefix(1);
-  }
-}
-
 TensorSource renamed(const TensorSource& source, std::span<const Rename> rules) {
-  std::vector<std::pair<std::regex, std::string>> compiled;
-  for (const Rename& rule : rules) {
-    try {
-      compiled.emplace_back(std::regex(rule.pattern), rule.replacement);
-    } catch (const std::regex_error& error) {
-      fail<ArgumentError>("rename: '", shown(rule.pattern), "' is no regular expression: ", error.what());
-    }
-  }
+  std::vector<std::pair<Regex, std::string_view>> compiled;
+  for (const Rename& rule : rules) compiled.emplace_back(Regex(rule.pattern), rule.replacement);
   TensorSource result = empty_like(source);
   for (const auto& [before, tensor] : source.tensors) {
     std::string name = before;
-    for (const auto& [pattern, replacement] : compiled)
-      if (name.size() <= kLongestName) name = std::regex_replace(name, pattern, replacement);
+    for (const auto& [pattern, replacement] : compiled) name = pattern.replace(name, replacement);
     put(result, std::move(name), before, tensor);
   }
   return result;
@@ -80,12 +53,18 @@ TensorSource under(const TensorSource& source, std::string_view key, std::string
 
 TensorSource filtered(const TensorSource& source, std::span<const std::string> only,
                       std::span<const std::string> except) {
-  const auto fits = [](std::span<const std::string> globs, std::string_view name) {
-    return std::any_of(globs.begin(), globs.end(), [&](const auto& glob) { return matches_glob(glob, name); });
+  const auto globs = [](std::span<const std::string> patterns) {
+    std::vector<Regex> compiled;
+    for (const std::string& pattern : patterns) compiled.push_back(Regex::glob(pattern));
+    return compiled;
   };
+  const auto fits = [](const std::vector<Regex>& any_of, std::string_view name) {
+    return std::any_of(any_of.begin(), any_of.end(), [&](const Regex& glob) { return glob.matches(name); });
+  };
+  const std::vector<Regex> wanted = globs(only), unwanted = globs(except);
   TensorSource result = source;
   std::erase_if(result.tensors, [&](const auto& entry) {
-    return (!only.empty() && !fits(only, entry.first)) || fits(except, entry.first);
+    return (!only.empty() && !fits(wanted, entry.first)) || fits(unwanted, entry.first);
   });
   return result;
 }
@@ -95,9 +74,10 @@ TensorSource laid_out(const TensorSource& source, const Layout& layout) {
   for (int i = 0; i < rank; ++i)
     require<ArgumentError>(std::count(layout.order.begin(), layout.order.end(), i) == 1, "layout of '",
                            shown(layout.glob), "': ", layout.order, " is no order of ", rank, " dimensions");
+  const Regex glob = Regex::glob(layout.glob);
   TensorSource result = source;
   for (auto& [name, tensor] : result.tensors) {
-    if (tensor.shape.size() != rank || !matches_glob(layout.glob, name)) continue;
+    if (tensor.shape.size() != rank || !glob.matches(name)) continue;
     const Dims from = contiguous_strides(tensor.shape);
     Shape shape;
     Dims strides;

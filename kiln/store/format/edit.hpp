@@ -6,10 +6,7 @@
 
 namespace kiln {
 
-/// Does the whole name fit? '?' is any letter, '*' any letters but dots, '**' any letters: "blocks.*.weight".
-bool matches_glob(std::string_view glob, std::string_view name);
-
-/// What std::regex_replace does to a name: {R"(^module\.)", ""}, {R"(layer(\d+)_)", "layers.$1."}.
+/// What Regex::replace does to a name: {R"(^module\.)", ""}, {R"(layer(\d+)_)", "layers.$1."}.
 struct Rename {
   std::string pattern, replacement;
 };
@@ -22,7 +19,7 @@ std::span<const Rename> norm_names();
 
 /// The tensors below a key, "model" or "state.ema", by their names below it. Throws DataError where there are none.
 TensorSource under(const TensorSource& source, std::string_view key, std::string_view file);
-/// Those that fit one of `only`, if there are any, and none of `except`; globs.
+/// Those that fit one of `only`, if there are any, and none of `except`: globs (Regex::glob), as a Selector takes them.
 TensorSource filtered(const TensorSource& source, std::span<const std::string> only,
                       std::span<const std::string> except);
 
@@ -34,10 +31,10 @@ struct Layout {
 /// Throws ArgumentError for an order that is no permutation.
 TensorSource laid_out(const TensorSource& source, const Layout& layout);
 /// The weights of linear layers [in, out], as JAX, TensorFlow and Burn have them, become [out, in], PyTorch's and Kiln's.
-Layout transposed_linear(std::string glob = "**weight");
+Layout transposed_linear(std::string glob = "**.weight");
 /// Of convolutions: [out, height, width, in] becomes [out, in, height, width]; [height, width, in, out] likewise.
-Layout from_ohwi(std::string glob = "**weight");
-Layout from_hwio(std::string glob = "**weight");
+Layout from_ohwi(std::string glob = "**.weight");
+Layout from_hwio(std::string glob = "**.weight");
 
 /// Floats as `dtype`; integers and booleans stay.
 TensorSource with_floats(const TensorSource& source, DType dtype);

@@ -131,7 +131,7 @@ TEST(Selector, SaysThatANameIsWrong) {
   EXPECT_EQ(sentence_of([] { selected_params(net(), "blocks.0.expnad"); }),
             "ArgumentError: selected_params: 'blocks.0.expnad' selects none of the model's parameters (did you mean "
             "'blocks.0.expand'?)");
-  EXPECT_EQ(sentence_of([] { Selector("{a,b"); }), "ArgumentError: Selector: '{a,b' has a { that is not closed");
+  EXPECT_EQ(sentence_of([] { Selector("{a,b"); }), "ArgumentError: the pattern '{a,b' has a { that is not closed");
 }
 
 struct Visitor {

@@ -75,7 +75,8 @@ TEST(PrintedRows, AreWhatTheirTreesSay) {
 
 template <class T>
 bool is_small(T x) {
-  return x < std::numeric_limits<T>::min() && x > -std::numeric_limits<T>::min();
+  if constexpr (std::is_floating_point_v<T>) return std::abs(x) < std::numeric_limits<T>::min();
+  return false;
 }
 
 /// What the errors of a row are measured by where that is larger than its value: what it takes from each other.

@@ -255,18 +255,6 @@ TEST(Zip, EntriesDoNotShareBytes) {
             "DataError: o.zip: two entries of the zip archive overlap");
 }
 
-TEST(Edit, GlobsTakeLettersUpToADotOrBeyond) {
-  EXPECT_TRUE(matches_glob("conv1.weight", "conv1.weight"));
-  EXPECT_TRUE(matches_glob("conv?.*", "conv1.weight"));
-  EXPECT_FALSE(matches_glob("*", "conv1.weight"));
-  EXPECT_TRUE(matches_glob("**", "conv1.weight"));
-  EXPECT_TRUE(matches_glob("**weight", "blocks.0.conv1.weight"));
-  EXPECT_TRUE(matches_glob("blocks.*.weight", "blocks.10.weight"));
-  EXPECT_FALSE(matches_glob("blocks.*.weight", "blocks.1.0.weight"));
-  EXPECT_FALSE(matches_glob("conv1", "conv1.weight"));
-  EXPECT_FALSE(matches_glob("", "a"));
-}
-
 std::vector<std::string> names(const TensorSource& source) {
   std::vector<std::string> result;
   for (const auto& [name, tensor] : source.tensors) result.push_back(name);
@@ -281,7 +269,7 @@ TEST(Edit, RenamesByRulesInTheirOrder) {
   EXPECT_EQ(error_of([&] { renamed(sample(), clash); }),
             "ArgumentError: rename: 'steps' and another tensor come to be 'small'");
   const std::vector<Rename> broken = {{"(", ""}};
-  EXPECT_TRUE(error_of([&] { renamed(sample(), broken); }).starts_with("ArgumentError: rename: '(' is no regular"));
+  EXPECT_TRUE(error_of([&] { renamed(sample(), broken); }).starts_with("ArgumentError: the pattern '(' has"));
   TensorSource norm;
   for (const char* name : {"bn.gamma", "bn.beta", "bn.moving_mean", "bn.moving_variance", "gammas"})
     norm.tensors.emplace(name, stored(TensorData({1}, DType::F32)));
@@ -290,7 +278,7 @@ TEST(Edit, RenamesByRulesInTheirOrder) {
 }
 
 TEST(Edit, FiltersAndLooksUnderAKey) {
-  const std::vector<std::string> only = {"conv1.*", "s*"}, except = {"small"};
+  const std::vector<std::string> only = {"conv1", "s*"}, except = {"small"};
   EXPECT_EQ(names(filtered(sample(), only, except)), (std::vector<std::string>{"conv1.bias", "conv1.weight", "steps"}));
   EXPECT_EQ(names(under(sample(), "conv1", "m.pt")), (std::vector<std::string>{"bias", "weight"}));
   EXPECT_EQ(error_of([] { under(sample(), "model", "m.pt"); }), "DataError: m.pt: no tensor lies under 'model'");
