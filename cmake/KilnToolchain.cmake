@@ -21,8 +21,8 @@ if(PROJECT_IS_TOP_LEVEL)
   if(KILN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${KILN_CCACHE})
   endif()
-  # A precompiled header saves a third of a test's time; ccache saves nearly all of it, but shares nothing made with one.
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Precompiled headers save a third of the time; ccache saves nearly all of it, but shares nothing made with one.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT KILN_PORTABLE)
     set(KILN_PRECOMPILE ON)
   endif()
   find_program(KILN_MOLD mold)
