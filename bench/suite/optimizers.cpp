@@ -18,7 +18,7 @@ Sample steps(const Config& config, const Selector& kept) {
   };
   models::Gpt model = models::GptConfig{.vocabulary = 8192, .context = 128}.init(cpu().autodiff());
   const nn::Paths paths = selected_params(model, kept);
-  visit_params(model, [&](const std::string& path, auto& param) { param = param.with_frozen(!paths.contains(path)); });
+  visit_params(model, [&](const std::string& path, nn::AnyLeaf& param) { param.set_frozen(!paths.contains(path)); });
   AnyOptimizer optimizer(config, model);
   const auto state = std::make_shared<State>(State{std::move(model), std::move(optimizer)});
   visit_params(state->model, [&](const std::string& path, const auto& param) {

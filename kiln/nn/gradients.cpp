@@ -3,9 +3,20 @@
 #include "kiln/ops/record.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
-namespace kiln::nn {
+namespace kiln {
 
-void require_trainable(std::string_view function, const std::string& path, const Value& param) {
+GradientsParams GradientsParams::from(const Gradients& gradients, const nn::ModuleView& model) {
+  GradientsParams result;
+  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
+    if (auto found = gradients.find(param.value())) result.by_path.emplace(path, found->detach());
+  });
+  return result;
+}
+
+namespace nn {
+namespace {
+
+void require_leaf(std::string_view function, const std::string& path, const Value& param) {
   const Device device = param.device();
   require<AutodiffError>(device.is_autodiff(), function, ": parameter '", path, "' was made on the plain device ",
                          device, "; make the model on device.autodiff()");
@@ -13,7 +24,16 @@ void require_trainable(std::string_view function, const std::string& path, const
                          "' was assigned a tensor that is no parameter; write nn::Param(tensor)");
 }
 
-void require_any(std::string_view function, std::int64_t params, std::int64_t trained) {
+}  // namespace
+
+void require_trainable(std::string_view function, const ModuleView& model) {
+  std::int64_t params = 0, trained = 0;
+  visit_params(model, [&](const std::string& path, const AnyLeaf& param) {
+    ++params;
+    if (param.is_frozen()) return;
+    ++trained;
+    require_leaf(function, path, param.value());
+  });
   require<AutodiffError>(params > 0, function, ": the model has no parameters");
   require<AutodiffError>(trained > 0, function, ": all parameters of the model are frozen");
 }
@@ -28,4 +48,5 @@ void require_any(std::string_view function, const GradientsParams& grads) {
                          ": the loss does not depend on the model's parameters, though on others");
 }
 
-}  // namespace kiln::nn
+}  // namespace nn
+}  // namespace kiln

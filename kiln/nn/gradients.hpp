@@ -14,14 +14,7 @@ struct GradientsParams {
   std::map<std::string, Value, std::less<>> by_path;
 
   /// Parameters that took no part are left out.
-  template <Module M>
-  static GradientsParams from(const Gradients& gradients, const M& model) {
-    GradientsParams result;
-    visit_params(model, [&](const std::string& path, const auto& param) {
-      if (auto found = gradients.find(param.value())) result.by_path.emplace(path, found->detach());
-    });
-    return result;
-  }
+  static GradientsParams from(const Gradients& gradients, const nn::ModuleView& model);
   /// Null where the parameter took no part.
   const Value* find(std::string_view path) const& {
     const auto found = by_path.find(path);
@@ -39,20 +32,8 @@ struct ValueAndGrad {
 
 namespace nn {
 
-void require_trainable(std::string_view function, const std::string& path, const Value& param);
-void require_any(std::string_view function, std::int64_t params, std::int64_t trained);
 /// Throws AutodiffError unless every parameter that is not frozen is tracked, and there is one.
-template <Module M>
-void require_trainable(std::string_view function, const M& model) {
-  std::int64_t params = 0, trained = 0;
-  visit_params(model, [&](const std::string& path, const auto& param) {
-    ++params;
-    if (param.is_frozen()) return;
-    ++trained;
-    require_trainable(function, path, param.value());
-  });
-  require_any(function, params, trained);
-}
+void require_trainable(std::string_view function, const ModuleView& model);
 /// Throws AutodiffError where the loss cannot have gradients, or none of the model's parameters took part in it.
 void require_loss(std::string_view function, const Value& loss);
 void require_any(std::string_view function, const GradientsParams& grads);

@@ -25,22 +25,18 @@ class OneOf {
  public:
   /// One of their descriptions: a field of a config. In JSON it is a name, {"LeakyRelu": {"slope": 0.2}} or "LeakyRelu".
   using Config = std::variant<typename Description<Modules>::type...>;
-  static OneOf from(const Config& config, const Device& device) {
-    return std::visit(
-        [&](const auto& described) -> OneOf {
-          if constexpr (requires { described.init(device); }) return described.init(device);
-          else return described;
-        },
-        config);
-  }
+  static OneOf from(const Config& config, const Device& device);
 
-  OneOf() = default;
+  OneOf();
+  OneOf(const OneOf&);
+  OneOf(OneOf&&) noexcept;
+  OneOf& operator=(const OneOf&);
+  OneOf& operator=(OneOf&&) noexcept;
+  ~OneOf();
   template <class M>
   requires(std::same_as<M, Modules> || ...) OneOf(M module) : held_(std::move(module)) {}
 
-  Value apply(const Value& x) const {
-    return std::visit([&](const auto& module) { return module.apply(x); }, held_);
-  }
+  Value apply(const Value& x) const;
   template <int D>
   Tensor<D> forward(const Tensor<D>& x) const {
     return Typed{apply(x.value())};
@@ -56,5 +52,28 @@ class OneOf {
  private:
   std::variant<Modules...> held_;
 };
+
+// Outside the class, so that they are compiled where a choice says `template class` of itself, and nowhere else.
+template <class... Modules> OneOf<Modules...>::OneOf() = default;
+template <class... Modules> OneOf<Modules...>::OneOf(const OneOf&) = default;
+template <class... Modules> OneOf<Modules...>::OneOf(OneOf&&) noexcept = default;
+template <class... Modules> OneOf<Modules...>& OneOf<Modules...>::operator=(const OneOf&) = default;
+template <class... Modules> OneOf<Modules...>& OneOf<Modules...>::operator=(OneOf&&) noexcept = default;
+template <class... Modules> OneOf<Modules...>::~OneOf() = default;
+
+template <class... Modules>
+OneOf<Modules...> OneOf<Modules...>::from(const Config& config, const Device& device) {
+  return std::visit(
+      [&](const auto& described) -> OneOf {
+        if constexpr (requires { described.init(device); }) return described.init(device);
+        else return described;
+      },
+      config);
+}
+
+template <class... Modules>
+Value OneOf<Modules...>::apply(const Value& x) const {
+  return std::visit([&](const auto& module) { return module.apply(x); }, held_);
+}
 
 }  // namespace kiln::nn

@@ -1,201 +1,18 @@
-// The parts of a module, found by reflection: a module is any plain struct of parameters, buffers, options and other
-// modules, on their own or in lists, maps, arrays, optionals, variants, pairs, tuples, unique_ptr and Sequential. What
-// may hold tensors and cannot be looked into is refused when a module that has it is compiled.
+// Visiting the parts of a module, whatever its type.
 #pragma once
-#include <algorithm>
 #include <concepts>
-#include <functional>
 #include <map>
-#include <memory>
-#include <string>
-#include <tuple>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "kiln/core/reflect/reflect_values.hpp"
-#include "kiln/nn/mode.hpp"
-#include "kiln/nn/module/place.hpp"
-#include "kiln/nn/param.hpp"
+#include "kiln/nn/module/part_type.hpp"
 
 namespace kiln::nn {
-
-template <class T> inline constexpr bool is_param = false;
-template <int D, class K> inline constexpr bool is_param<Param<D, K>> = true;
-template <class T> inline constexpr bool is_buffer = false;
-template <int D, class K> inline constexpr bool is_buffer<Buffer<D, K>> = true;
-template <class T> inline constexpr bool is_constant = false;
-template <int D, class K> inline constexpr bool is_constant<Tensor<D, K>> = true;
-
-template <class T>
-concept ParamLike = is_param<std::remove_const_t<T>>;
-template <class T>
-concept BufferLike = is_buffer<std::remove_const_t<T>>;
-/// A plain tensor in a module: moved with it, neither trained nor saved.
-template <class T>
-concept ConstantLike = is_constant<std::remove_const_t<T>>;
-template <class T>
-concept Leaf = ParamLike<T> || BufferLike<T> || ConstantLike<T> || std::same_as<std::remove_const_t<T>, Mode>;
-
-/// A class that stands for its tuple of layers: Sequential. A class with private fields may return std::tie of them, in a
-/// layers() and a layers() const.
-template <class T>
-concept Layered = requires(T& module) { module.layers(); };
-
-/// A class whose parts have names that are not fields: ByName. It has a for_each_part(f), as for_each_child() calls it.
-template <class T>
-concept NamesItsParts = std::remove_const_t<T>::kNamesItsParts;
-
-template <class T> inline constexpr bool is_unique_pointer = false;
-template <class T, class D> inline constexpr bool is_unique_pointer<std::unique_ptr<T, D>> = true;
-template <class T> inline constexpr bool is_function = false;
-template <class T> inline constexpr bool is_function<std::function<T>> = true;
-
-/// What walk() enters: structs, and whatever holds structs or leaves. Anything else is a leaf or an option.
-template <class T>
-constexpr bool has_parts() {
-  const auto is_part = []<class Held>(std::type_identity<Held>) { return Leaf<Held> || has_parts<Held>(); };
-  if constexpr (Leaf<T> || reflect::StringLike<T>) {
-    return false;
-  } else if constexpr (Layered<T> || NamesItsParts<T> || reflect::Aggregate<T>) {
-    return true;
-  } else if constexpr (reflect::MapLike<T>) {
-    return is_part(std::type_identity<typename T::mapped_type>());
-  } else if constexpr (reflect::ListLike<T> || reflect::OptionalLike<T>) {
-    return is_part(std::type_identity<typename T::value_type>());
-  } else if constexpr (is_unique_pointer<T>) {
-    return is_part(std::type_identity<typename T::element_type>());
-  } else if constexpr (reflect::TupleLike<T>) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return (is_part(std::type_identity<std::remove_const_t<std::tuple_element_t<I, T>>>()) || ...);
-    }(std::make_index_sequence<std::tuple_size_v<T>>());
-  } else if constexpr (reflect::VariantLike<T>) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return (is_part(std::type_identity<std::variant_alternative_t<I, T>>()) || ...);
-    }(std::make_index_sequence<std::variant_size_v<T>>());
-  } else {
-    return false;
-  }
-}
-template <class T>
-concept Branch = has_parts<std::remove_const_t<T>>();
-
-/// Says of a class that reflection cannot look into that no tensors are in it: a member `static constexpr bool
-/// kHoldsNoTensors = true`, or a specialisation of this for a class of another library.
-template <class T> inline constexpr bool kHoldsNoTensors = requires { requires T::kHoldsNoTensors; };
-template <> inline constexpr bool kHoldsNoTensors<Device> = true;
-
-/// Is T a template over something that may hold tensors?
-template <class T> inline constexpr bool is_about_parts = false;
-template <template <class...> class Template, class... Ts>
-inline constexpr bool is_about_parts<Template<Ts...>> =
-    ((!std::is_empty_v<Ts> && (Leaf<Ts> || Branch<Ts> || is_about_parts<Ts>)) || ...);
-
-/// An option: numbers, enums, strings, functions, and collections of such. Whatever is copied as plain bytes owns no
-/// tensor; of a pointer and the like the parts of what it points to would be another model's too.
-template <class T>
-constexpr bool is_option() {
-  if constexpr (kHoldsNoTensors<T> || is_function<T> || std::is_empty_v<T>) return true;
-  else if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>)
-    return !requires { sizeof(std::remove_pointer_t<T>); } || is_option<std::remove_cv_t<std::remove_pointer_t<T>>>();
-  else if constexpr (Leaf<T> || Branch<T> || is_about_parts<T>) return false;
-  else if constexpr (std::is_trivially_copyable_v<T> || std::is_convertible_v<const T&, std::string>) return true;
-  else if constexpr (reflect::MapLike<T>)
-    return is_option<typename T::key_type>() && is_option<typename T::mapped_type>();
-  else if constexpr (reflect::ListLike<T> || reflect::OptionalLike<T>) return is_option<typename T::value_type>();
-  else if constexpr (reflect::SmartPointer<T>) return is_option<std::remove_cv_t<typename T::element_type>>();
-  else if constexpr (reflect::TupleLike<T>)
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (is_option<std::remove_const_t<std::tuple_element_t<I, T>>>() && ...);
-    }(std::make_index_sequence<std::tuple_size_v<T>>());
-  else if constexpr (reflect::VariantLike<T>)
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (is_option<std::variant_alternative_t<I, T>>() && ...);
-    }(std::make_index_sequence<std::variant_size_v<T>>());
-  else return false;
-}
-
-/// Does not compile for a type that a module cannot have; the compiler names it.
-template <class Member>
-struct Checked {
-  static constexpr bool kShared = reflect::SmartPointer<Member> && !is_unique_pointer<Member>;
-  static_assert(
-      !kShared || is_option<Member>(),
-      "copies of a module would share what this pointer points to: hold the module itself or a unique_ptr, or "
-      "say kHoldsNoTensors of what it points to");
-  static_assert(kShared || is_option<Member>(),
-                "a module has a member that may hold tensors and cannot be looked into, so that they would be neither "
-                "trained nor saved: make it a plain struct without constructors and private fields, give it a layers() "
-                "that returns std::tie of its parts, or say kHoldsNoTensors of it");
-  static constexpr bool kFits = true;
-};
-
-/// An entry of a map is named by its key.
-template <class Key>
-std::string key_name(const Key& key) {
-  static_assert(std::is_integral_v<Key> || std::is_enum_v<Key> || reflect::StringLike<Key>,
-                "the modules of a map are named by strings, integers or enums");
-  if constexpr (std::is_enum_v<Key>) return reflect::to_text(key);
-  else return text(key);
-}
-
-/// The leaf with other numbers.
-template <class L>
-L with_value(const L& leaf, const Value& value) {
-  if constexpr (ParamLike<L>) return leaf.with_value(value);
-  else return L(value);
-}
-
-/// Calls f(name, child) for each direct part of a branch. An entry of a list or a tuple is named by its index, one of a
-/// map by its key, in the order of these names; what an optional, a variant or a pointer holds has no name of its own: "".
-template <class M, class F>
-void for_each_child(M& module, F&& f) {
-  using T = std::remove_const_t<M>;
-  if constexpr (NamesItsParts<M>) {
-    module.for_each_part(f);
-  } else if constexpr (Layered<M>) {
-    auto&& layers = module.layers();
-    for_each_child(layers, f);
-  } else if constexpr (reflect::Aggregate<T>) {
-    reflect::for_each_field(module, f);
-  } else if constexpr (reflect::MapLike<T>) {
-    std::map<std::string, decltype(&module.begin()->second)> sorted;
-    for (auto& [key, entry] : module) {
-      const auto [place, fresh] = sorted.emplace(key_name(key), &entry);
-      const std::string& name = place->first;
-      require<ArgumentError>(fresh && !name.empty() && name.find('.') == name.npos, "a module's part cannot be named '",
-                             name, "': names stand in dotted paths, each once");
-    }
-    for (const auto& [name, entry] : sorted) f(std::string_view(name), *entry);
-  } else if constexpr (reflect::ListLike<T>) {
-    std::int64_t index = 0;
-    for (auto& entry : module) f(std::string_view(text(index++)), entry);
-  } else if constexpr (reflect::OptionalLike<T>) {
-    if (module) f(std::string_view(), *module);
-  } else if constexpr (is_unique_pointer<T>) {
-    using Held = typename T::element_type;
-    if (module) f(std::string_view(), static_cast<std::conditional_t<std::is_const_v<M>, const Held, Held>&>(*module));
-  } else if constexpr (reflect::VariantLike<T>) {
-    std::visit([&](auto& held) { f(std::string_view(), held); }, module);
-  } else {
-    std::apply(
-        [&](auto&... entries) {
-          std::int64_t index = 0;
-          (f(std::string_view(text(index++)), entries), ...);
-        },
-        module);
-  }
-}
 
 /// The parameters that a walk has met, and where.
 class Met {
  public:
-  /// The place where this parameter was met first; null where that is here.
-  template <class P>
-  P* before(P& param) {
-    const auto [entry, fresh] = places_.try_emplace(param.identity().get(), Place{param.identity(), &param});
-    return fresh ? nullptr : static_cast<P*>(const_cast<void*>(entry->second.param));
-  }
+  /// The place where this parameter was met first; null where that is here, or the parameter is absent.
+  const void* before(const Ref<ParamIdentity>& identity, const void* param);
 
  private:
   struct Place {
@@ -205,52 +22,42 @@ class Met {
   std::map<const void*, Place> places_;
 };
 
-/// `met` is null where a parameter is to be visited in each of its places.
-template <class M, class F>
-void walk(M& module, F& f, Place& place, Met* met) {
-  if constexpr (ParamLike<M>) {
-    if (M* const first = met && module.identity() ? met->before(module) : nullptr) {
-      if constexpr (!std::is_const_v<M>) module = *first;
-    } else {
-      call_with_place(f, place, module);
-    }
-  } else if constexpr (Leaf<M>) {
-    call_with_place(f, place, module);
-  } else if constexpr (Branch<M>) {
-    constexpr bool named = Layered<M> || reflect::Aggregate<std::remove_const_t<M>>;
-    if constexpr (named) place.types.push_back(module_name<std::remove_const_t<M>>());
-    if constexpr (named && requires { f.enter(std::as_const(place), module); }) f.enter(std::as_const(place), module);
-    for_each_child(module, [&](std::string_view name, auto& child) {
-      const std::size_t length = place.path.size();
-      place.path = joined(place.path, name);
-      walk(child, f, place, met);
-      place.path.resize(length);
-    });
-    if constexpr (named && requires { f.leave(std::as_const(place), module); }) f.leave(std::as_const(place), module);
-    if constexpr (named) place.types.pop_back();
-  } else {
-    static_assert(Checked<std::remove_const_t<M>>::kFits);
-  }
-}
+/// What walk() takes.
+template <class M>
+concept Walkable = Leaf<M> || Branch<std::remove_const_t<M>> || std::derived_from<M, ModuleView>;
+template <class M>
+inline constexpr bool is_const_part =
+    std::derived_from<M, ModuleView> ? !std::derived_from<M, ModuleRef> : std::is_const_v<M>;
+/// A leaf of M, which may be a reference: const if M is.
+template <class M>
+using LeafOf = std::conditional_t<is_const_part<std::remove_reference_t<M>>, const AnyLeaf, AnyLeaf>;
 
-/// Calls f(path, leaf) for each Param, Buffer, constant Tensor and Mode in the module, in order of declaration. Paths
-/// are dotted: "conv1.weight", "blocks.0.mlp.weight". Absent parameters are visited too. One parameter that is in several
-/// places is visited in the first of them; what f leaves there is put into the others.
+/// What a walk calls.
+struct Visitor {
+  FunctionRef<void(const Place&, AnyLeaf&)> leaf;
+  FunctionRef<void(const Place&, const ModuleView&)> enter, leave;
+};
+enum class Visits : std::uint8_t { Once, InEachPlace };  // of a parameter that is in several places
+/// Nothing is written where the part `is_const`.
+void walk(const ModuleView& part, const Visitor& visitor, Visits visits, bool is_const);
+
+/// Calls f(place, leaf) for each Param, Buffer, constant Tensor and Mode in the module, in order of declaration; the leaf
+/// is an AnyLeaf, const if the module is. A place has the types of the modules around it, and its path where a
+/// std::string is taken: "conv1.weight", "blocks.0.mlp.weight". Absent parameters are visited too. One parameter that is
+/// in several places is visited in the first of them; what f leaves there is put into the others.
 ///
-/// Where f does not take a path it is given the Place, which knows the types of the modules around the leaf as well. If it
-/// has enter(place, module) and leave(place, module), these are called around the parts of each struct and Sequential.
+/// If f has enter(place, module) and leave(place, module), these are called around the parts of each struct and Sequential,
+/// with a ModuleView.
 template <class M, class F>
-void walk(M& module, F&& f) {
-  Met met;
-  Place place;
-  walk(module, f, place, &met);
-}
-
-/// The same, but a parameter is visited in each of its places.
-template <class M, class F>
-void walk_all_places(const M& module, F&& f) {
-  Place place;
-  walk(module, f, place, static_cast<Met*>(nullptr));
+requires Walkable<std::remove_reference_t<M>> void walk(M&& module, F&& f, Visits visits = Visits::Once) {
+  const auto leaf = [&](const Place& place, LeafOf<M>& visited) { f(place, visited); };
+  const auto enter = [&](const Place& place, const ModuleView& entered) {
+    if constexpr (requires { f.enter(place, entered); }) f.enter(place, entered);
+  };
+  const auto leave = [&](const Place& place, const ModuleView& left) {
+    if constexpr (requires { f.leave(place, left); }) f.leave(place, left);
+  };
+  walk(view_of(module), Visitor{leaf, enter, leave}, visits, is_const_part<std::remove_reference_t<M>>);
 }
 
 }  // namespace kiln::nn

@@ -41,6 +41,8 @@ void LbfgsConfig::check() const {
                               {{"gradient_tolerance", gradient_tolerance}, {"change_tolerance", change_tolerance}});
 }
 
+Lbfgs LbfgsConfig::init(const nn::ModuleView& model) const { return Lbfgs(*this, trained_params("Lbfgs", model)); }
+
 Lbfgs::Lbfgs(const LbfgsConfig& config, const std::vector<NamedParam>& params) : config_(config) {
   config_.check();
   for (const NamedParam& param : params) {

@@ -25,8 +25,7 @@ struct LbfgsConfig {
   LineSearch line_search = LineSearch::StrongWolfe;
 
   void check() const;  // throws ArgumentError for options without meaning
-  template <Module M>
-  Lbfgs init(const M& model) const;
+  Lbfgs init(const nn::ModuleView& model) const;
 };
 
 template <class M>
@@ -48,8 +47,8 @@ class Lbfgs {
     const auto with = [&](const Values& values) {
       M changed = model;
       std::size_t next = 0;
-      visit_params(changed, [&](const std::string&, auto& param) {
-        if (!param.is_frozen()) param = param.with_value(values[next++]);
+      visit_params(changed, [&](const nn::Place&, nn::AnyLeaf& param) {
+        if (!param.is_frozen()) param.set(values[next++]);
       });
       return changed;
     };
@@ -129,10 +128,5 @@ class Lbfgs {
   Device device_;
   bool halves_ = false;
 };
-
-template <Module M>
-Lbfgs LbfgsConfig::init(const M& model) const {
-  return Lbfgs(*this, trained_params("Lbfgs", model));
-}
 
 }  // namespace kiln

@@ -41,7 +41,18 @@ ParamState OptimizerState::fresh(const NamedParam& param, std::size_t group) con
   return fresh_state(groups_[group].rule, param.value);
 }
 
-void OptimizerState::add(const std::vector<nn::PlacedParam>& params) {
+std::vector<NamedParam> trained_params(std::string_view function, const nn::ModuleView& model) {
+  nn::require_trainable(function, model);
+  std::vector<NamedParam> params;
+  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
+    if (!param.is_frozen()) params.push_back({path, param.value()});
+  });
+  return params;
+}
+
+void OptimizerState::add(const nn::ModuleView& model) {
+  nn::require_trainable(groups_[0].rule.name(), model);
+  const std::vector<nn::PlacedParam> params = nn::placed_params(model);
   for (std::size_t i = 1; i < groups_.size(); ++i)
     for (const std::string& path : nn::selected(groups_[0].rule.name(), params, groups_[i].params))
       group_of_.try_emplace(path, i);
@@ -119,6 +130,19 @@ void OptimizerState::move_to(const Device& device) {
     for (Value& slot : state.slots) move(slot);
     move(state.master);
   }
+}
+
+void OptimizerState::put(const nn::ModuleRef& model, const NewValues& updates) {
+  visit_params(model, [&](const std::string& path, nn::AnyLeaf& param) {
+    if (const auto update = updates.find(path); update != updates.end()) param.set(update->second);
+  });
+}
+
+void OptimizerState::put_averages(const nn::ModuleRef& model) const {
+  visit_params(model, [&](const std::string& path, nn::AnyLeaf& param) {
+    const Value average = averaged({path, param.value()});
+    if (average.node() != param.value().node()) param.set(average);
+  });
 }
 
 }  // namespace kiln

@@ -51,14 +51,15 @@ class OptimizerState {
   /// Throws ArgumentError for options without meaning.
   OptimizerState(AnyRule rule, OptimizerOptions options);
   /// Puts each of a model's parameters into its group, and makes the state of those that are trained. Throws
-  /// ArgumentError where a group selects none.
-  void add(const std::vector<nn::PlacedParam>& params);
+  /// AutodiffError where none can be, ArgumentError where a group selects none.
+  void add(const nn::ModuleView& model);
   /// New values of those of `params`, all that are trained, for which there is a gradient. They and the state have been
   /// computed, or begun on a device that runs by itself; where that failed, nothing has changed.
   NewValues step(const Rates& rates, const std::vector<NamedParam>& params, GradientsParams grads);
   /// `rate`, times what each group has.
   Rates rates(double rate) const;
-  Value averaged(const NamedParam& param) const;
+  static void put(const nn::ModuleRef& model, const NewValues& updates);
+  void put_averages(const nn::ModuleRef& model) const;
   void move_to(const Device& device);
   void remove(const std::string& path) { states_.erase(path); }
 
@@ -92,6 +93,7 @@ class OptimizerState {
   std::size_t group_for(const NamedParam& param) const;
   const AnyRule& rule_of(const std::string& path) const { return groups_[group_of_.at(path)].rule; }
   ParamState fresh(const NamedParam& param, std::size_t group) const;
+  Value averaged(const NamedParam& param) const;
 
   std::vector<ParamGroup> groups_;
   ClipOptions clip_;
@@ -100,26 +102,16 @@ class OptimizerState {
 };
 
 /// Throws AutodiffError where no parameter of the model can be trained.
-template <Module M>
-std::vector<NamedParam> trained_params(std::string_view function, const M& model) {
-  nn::require_trainable(function, model);
-  std::vector<NamedParam> params;
-  visit_params(model, [&](const std::string& path, const auto& param) {
-    if (!param.is_frozen()) params.push_back({path, param.value()});
-  });
-  return params;
-}
+std::vector<NamedParam> trained_params(std::string_view function, const nn::ModuleView& model);
 
 template <class Rule>
 class Optimizer {
  public:
   /// State for each parameter of `model` that is trained; frozen ones have none and stay as they are. Throws
   /// AutodiffError where the model was not made on an autodiff device, ArgumentError for options without meaning.
-  template <Module M>
-  Optimizer(const Rule& rule, const M& model, OptimizerOptions options = {})
+  Optimizer(const Rule& rule, const nn::ModuleView& model, OptimizerOptions options = {})
       : rule_(rule), state_(rule, std::move(options)) {
-    nn::require_trainable(groups()[0].rule.name(), model);
-    state_.add(nn::placed_params(model));
+    state_.add(model);
   }
 
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
@@ -133,11 +125,9 @@ class Optimizer {
   /// there is another number of them.
   template <class M>
   requires Module<M> std::remove_cvref_t<M> step(const Rates& rates, M&& model, const GradientsParams& grads) {
-    const auto updates = state_.step(rates, trained_params(groups()[0].rule.name(), std::as_const(model)), grads);
+    const OptimizerState::NewValues updates = state_.step(rates, trained_params(groups()[0].rule.name(), model), grads);
     std::remove_cvref_t<M> result = std::forward<M>(model);
-    visit_params(result, [&](const std::string& path, auto& param) {
-      if (const auto update = updates.find(path); update != updates.end()) param = param.with_value(update->second);
-    });
+    OptimizerState::put(result, updates);
     return result;
   }
 
@@ -145,10 +135,7 @@ class Optimizer {
   /// that of any other rule is the model itself. Training goes on with the model that step() gave.
   template <Module M>
   M averaged(M model) const {
-    visit_params(model, [&](const std::string& path, auto& param) {
-      const Value average = state_.averaged({path, param.value()});
-      if (average.node() != param.value().node()) param = param.with_value(average);
-    });
+    state_.put_averages(model);
     return model;
   }
 

@@ -80,6 +80,19 @@ std::string_view not_finite(const TensorData& data, std::int64_t count) {
 
 }  // namespace
 
+std::vector<RecordPart> parts_of(const nn::ModuleView& model) {
+  std::vector<RecordPart> parts;
+  visit_tensors(model, [&](const std::string& path, const Value& value) { parts.push_back({path, value}); });
+  return parts;
+}
+
+void take_over(const nn::ModuleRef& model, const Fitted& fitted) {
+  auto next = fitted.values.begin();
+  visit_tensors(model, [&](const std::string&, Value& part) {
+    if (const Value& value = *next++; !value.empty()) part = value;
+  });
+}
+
 Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
            std::string_view file, const LoadOptions& options) {
   Fitted fitted;

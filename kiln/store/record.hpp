@@ -27,18 +27,13 @@ concept Recordable = Stateful<T> || Module<T>;
 
 namespace detail {
 
-template <class T, class F>
-void visit_parts(T& object, F&& f) {
-  if constexpr (Stateful<T>) object.visit_state(f);
-  else visit_tensors(object, f);
-}
-
-template <class T>
+template <Stateful T>
 std::vector<RecordPart> parts_of(const T& object) {
   std::vector<RecordPart> parts;
-  visit_parts(object, [&](const std::string& name, const auto& part) { parts.push_back({name, part}); });
+  object.visit_state([&](const std::string& name, const auto& part) { parts.push_back({name, part}); });
   return parts;
 }
+std::vector<RecordPart> parts_of(const nn::ModuleView& model);
 
 /// What becomes of each of `parts`, on its device; empty where it stays as it is.
 struct Fitted {
@@ -49,16 +44,17 @@ Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std
            std::string_view file, const LoadOptions& options);
 
 /// `fitted`, in the order in which the parts were visited, into these.
-template <class T>
+template <Stateful T>
 void take_over(T& object, const Fitted& fitted) {
   auto next = fitted.values.begin();
-  visit_parts(object, [&]<class P>(const std::string&, P& part) {
+  object.visit_state([&]<class P>(const std::string&, P& part) {
     const Value& value = *next++;
     if (value.empty()) return;
     if constexpr (std::is_arithmetic_v<P>) part = value.scalar().template to<P>();
     else part = value;
   });
 }
+void take_over(const nn::ModuleRef& model, const Fitted& fitted);
 
 template <class T>
 constexpr std::string_view kOwner = Stateful<T> ? "optimizer" : "module";

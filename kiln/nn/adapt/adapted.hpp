@@ -43,10 +43,8 @@ struct Adapted {
   void quantize(const std::string& name, const Selector& weights) {
     add_adapter(name, nn::quantized(nn::placed_params(base), weights));
     const nn::ByName<nn::WeightPart>& parts = adapters.at(name).parts;
-    nn::walk(base, [&]<class L>(const std::string& path, L& leaf) {
-      if constexpr (nn::ParamLike<L>) {
-        if (parts.find(path)) leaf = L();
-      }
+    visit_params(base, [&](const std::string& path, nn::AnyLeaf& param) {
+      if (parts.find(path)) param.clear();
     });
   }
 
@@ -71,9 +69,9 @@ struct Adapted {
     const M made = model();
     auto result = made.forward(inputs...);
     std::map<std::string, Value> buffers;
-    visit_buffers(made, [&](const std::string& path, const auto& buffer) { buffers.emplace(path, buffer.value()); });
-    visit_buffers(base, [&](const std::string& path, const auto& buffer) {
-      if (const Value& learned = buffers.at(path); learned.node() != buffer.value().node()) buffer.set(learned);
+    visit_buffers(made, [&](const std::string& path, const nn::AnyLeaf& buffer) { buffers.emplace(path, buffer.value()); });
+    visit_buffers(base, [&](const std::string& path, const nn::AnyLeaf& buffer) {
+      if (const Value& learned = buffers.at(path); learned.node() != buffer.value().node()) buffer.learn(learned);
     });
     return result;
   }
@@ -82,12 +80,13 @@ struct Adapted {
   M merged() const {
     const NoGrad pause;
     M result = base;
-    nn::walk(result, [&]<class L>(const std::string& path, L& leaf) {
-      if constexpr (nn::ParamLike<L>) {
-        const Value weight = nn::adapted_weight(adapters, path, leaf.value());
-        if (weight.node() == leaf.value().node()) return;
-        leaf = leaf.empty() ? L(weight).with_frozen(true) : leaf.with_value(weight);
-      }
+    nn::walk(result, [&](const std::string& path, nn::AnyLeaf& leaf) {
+      if (!leaf.is_param()) return;
+      const Value weight = nn::adapted_weight(adapters, path, leaf.value());
+      if (weight.node() == leaf.value().node()) return;
+      const bool absent = leaf.empty();
+      leaf.set(weight);
+      if (absent) leaf.set_frozen(true);
     });
     return result;
   }

@@ -81,9 +81,9 @@ Value adapted_weight(const ByName<Adapter>& adapters, const std::string& path, c
 
 }  // namespace nn
 
-Adapter LoraConfig::init_for(const std::vector<nn::PlacedParam>& params) const {
+Adapter LoraConfig::init(const nn::ModuleView& model) const {
   require<ArgumentError>(rank >= 1, "LoraConfig: rank = ", rank, " must be positive");
-  return nn::adapter_of("LoraConfig", params, weights, [&](const nn::PlacedParam& param) -> nn::WeightPart {
+  return nn::adapter_of("LoraConfig", nn::placed_params(model), weights, [&](const nn::PlacedParam& param) -> nn::WeightPart {
     const Device device = nn::trained_on(param.value);
     const std::int64_t out = param.value.dim(0), in = param.value.numel() / std::max<std::int64_t>(out, 1);
     const auto size = static_cast<double>(rank);
@@ -94,9 +94,9 @@ Adapter LoraConfig::init_for(const std::vector<nn::PlacedParam>& params) const {
   });
 }
 
-Adapter MagnitudeConfig::init_for(const std::vector<nn::PlacedParam>& params) const {
+Adapter MagnitudeConfig::init(const nn::ModuleView& model) const {
   const NoGrad pause;
-  return nn::adapter_of("MagnitudeConfig", params, weights, [](const nn::PlacedParam& param) -> nn::WeightPart {
+  return nn::adapter_of("MagnitudeConfig", nn::placed_params(model), weights, [](const nn::PlacedParam& param) -> nn::WeightPart {
     const Value weight = to_device(cast(param.value.detach(), DType::F32), nn::trained_on(param.value));
     return nn::Magnitude{nn::Param<1>(nn::lengths(nn::as_matrix(weight)))};
   });

@@ -57,26 +57,14 @@ struct LoraConfig {
 
   /// Drawn from the device's stream, a as a layer's weight, b zeros. Throws ArgumentError for a rank below 1, or where no
   /// weight is selected.
-  template <Module M>
-  Adapter init(const M& model) const {
-    return init_for(nn::placed_params(model));
-  }
-
- private:
-  Adapter init_for(const std::vector<nn::PlacedParam>& params) const;
+  Adapter init(const nn::ModuleView& model) const;
 };
 
 /// The lengths of weights apart from their directions; those that the weights have, at first.
 struct MagnitudeConfig {
   Selector weights = Selector::all();
 
-  template <Module M>
-  Adapter init(const M& model) const {
-    return init_for(nn::placed_params(model));
-  }
-
- private:
-  Adapter init_for(const std::vector<nn::PlacedParam>& params) const;
+  Adapter init(const nn::ModuleView& model) const;
 };
 
 namespace nn {

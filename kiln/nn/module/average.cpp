@@ -13,16 +13,45 @@ Value in_full(const Value& value) {
   return size_of(data.dtype()) == 2 ? cast(data, DType::F32) : data;
 }
 
-}  // namespace
-
-Value WeightAverage::rounded(const Value& average, const Value& like) {
+Value like(const Value& weight, const Value& average) {
   const NoGrad pause;
-  return to_device(cast(average, like.dtype()), like.device());
+  return to_device(cast(average, weight.dtype()), weight.device());
 }
 
-void WeightAverage::start(const Values& values) {
+}  // namespace
+
+WeightAverage EmaConfig::init(const nn::ModuleView& model) const {
+  require<ArgumentError>(decay >= 0 && decay <= 1, "EmaConfig: decay = ", decay, " must lie in [0, 1]");
+  return {WeightAverage::Rule{.equal = false, .ema = *this}, model};
+}
+WeightAverage SwaConfig::init(const nn::ModuleView& model) const {
+  return {WeightAverage::Rule{.equal = true, .ema = {.buffers = buffers}}, model};
+}
+
+WeightAverage::WeightAverage(const Rule& rule, const nn::ModuleView& model) : rule_(rule) {
   const NoGrad pause;
-  for (const auto& [path, value] : values) averages_.emplace(path, in_full(value));
+  for (const auto& [path, value] : current(model)) averages_.emplace(path, in_full(value));
+}
+
+bool WeightAverage::is_averaged(const nn::AnyLeaf& leaf) const {
+  if (leaf.empty() || !is_float(leaf.dtype())) return false;
+  return leaf.is_param() ? !leaf.is_frozen() : leaf.is_buffer() && rule_.ema.buffers;
+}
+
+WeightAverage::Values WeightAverage::current(const nn::ModuleView& model) const {
+  Values values;
+  nn::walk(model, [&](const std::string& path, const nn::AnyLeaf& leaf) {
+    if (is_averaged(leaf)) values.emplace(path, leaf.value());
+  });
+  return values;
+}
+
+void WeightAverage::put_averages(const nn::ModuleRef& model) const {
+  nn::walk(model, [&](const std::string& path, nn::AnyLeaf& leaf) {
+    const auto found = averages_.find(path);
+    if (found == averages_.end() || !is_averaged(leaf)) return;
+    leaf.set(like(leaf.value(), found->second));
+  });
 }
 
 double WeightAverage::share() const {

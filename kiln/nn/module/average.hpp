@@ -26,8 +26,7 @@ struct EmaConfig {
   bool buffers = false;  // averages buffers of floats as well; otherwise they are the model's
 
   /// Throws ArgumentError for a decay outside [0, 1].
-  template <Module M>
-  WeightAverage init(const M& model) const;
+  WeightAverage init(const nn::ModuleView& model) const;
 };
 
 /// The plain mean of the weights at all updates (Izmailov, Podoprikhin, Garipov, Vetrov, Wilson, "Averaging weights leads
@@ -36,8 +35,7 @@ struct EmaConfig {
 struct SwaConfig {
   bool buffers = false;
 
-  template <Module M>
-  WeightAverage init(const M& model) const;
+  WeightAverage init(const nn::ModuleView& model) const;
 };
 
 /// Starts as the weights of the model that it is made for. Averages of halves are kept in float32. Frozen parameters and
@@ -45,18 +43,12 @@ struct SwaConfig {
 class WeightAverage {
  public:
   /// Takes the model's weights into the average. Runs what was asked for so far; where that fails the average is as before.
-  template <Module M>
-  void update(const M& model) {
-    update_with(current(model));
-  }
+  void update(const nn::ModuleView& model) { update_with(current(model)); }
 
   /// The model with the averages in the places of its weights.
   template <Module M>
   M apply(M model) const {
-    visit_averaged(model, [&](const std::string& path, auto& leaf) {
-      if (const auto found = averages_.find(path); found != averages_.end())
-        leaf = nn::with_value(leaf, rounded(found->second, leaf.value()));
-    });
+    put_averages(model);
     return model;
   }
 
@@ -81,31 +73,11 @@ class WeightAverage {
     bool equal = false;
     EmaConfig ema;
   };
-  template <Module M>
-  WeightAverage(const Rule& rule, const M& model) : rule_(rule) {
-    start(current(model));
-  }
+  WeightAverage(const Rule& rule, const nn::ModuleView& model);
 
-  template <class M, class F>
-  void visit_averaged(M& model, F&& f) const {
-    nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
-      if constexpr (nn::ParamLike<L> || nn::BufferLike<L>) {
-        if (leaf.empty() || !is_float(leaf.value().dtype())) return;
-        if constexpr (nn::ParamLike<L>) {
-          if (leaf.is_frozen()) return;
-        } else if (!rule_.ema.buffers) {
-          return;
-        }
-        f(path, leaf);
-      }
-    });
-  }
-  template <Module M>
-  Values current(const M& model) const {
-    Values values;
-    visit_averaged(model, [&](const std::string& path, const auto& leaf) { values.emplace(path, leaf.value()); });
-    return values;
-  }
+  bool is_averaged(const nn::AnyLeaf& leaf) const;
+  Values current(const nn::ModuleView& model) const;
+  void put_averages(const nn::ModuleRef& model) const;
 
   template <class Self, class F>
   static void visit_state_of(Self& self, F& f) {
@@ -113,8 +85,6 @@ class WeightAverage {
     f(std::string("updates"), self.updates_);
   }
 
-  static Value rounded(const Value& average, const Value& like);
-  void start(const Values& values);
   void update_with(const Values& values);
   double share() const;  // of the next weights
 
@@ -122,15 +92,5 @@ class WeightAverage {
   Values averages_;
   std::int64_t updates_ = 0;
 };
-
-template <Module M>
-WeightAverage EmaConfig::init(const M& model) const {
-  require<ArgumentError>(decay >= 0 && decay <= 1, "EmaConfig: decay = ", decay, " must lie in [0, 1]");
-  return {WeightAverage::Rule{.equal = false, .ema = *this}, model};
-}
-template <Module M>
-WeightAverage SwaConfig::init(const M& model) const {
-  return {WeightAverage::Rule{.equal = true, .ema = {.buffers = buffers}}, model};
-}
 
 }  // namespace kiln

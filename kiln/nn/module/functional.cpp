@@ -3,8 +3,10 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 
-namespace kiln::nn {
+namespace kiln {
+namespace {
 
+/// Throws ArgumentError for a path that `known` has not, ShapeError for a value of another shape.
 void require_known(std::string_view function, const ParamValues& known, const ParamValues& values) {
   std::vector<std::string_view> names;
   for (const auto& [path, value] : known) names.push_back(path);
@@ -17,4 +19,22 @@ void require_known(std::string_view function, const ParamValues& known, const Pa
   }
 }
 
-}  // namespace kiln::nn
+}  // namespace
+
+ParamValues values_of(const nn::ModuleView& model) {
+  ParamValues values;
+  visit_tensors(model, [&](const std::string& path, const Value& value) { values.emplace(path, value); });
+  return values;
+}
+
+void nn::put_values(const ModuleRef& model, const ParamValues& values) {
+  require_known("with_values", values_of(model), values);
+  walk(model, [&](const std::string& path, AnyLeaf& leaf) {
+    const auto found = values.find(path);
+    if (found == values.end()) return;
+    if (leaf.is_param()) leaf.set_computed(found->second);
+    else if (leaf.is_buffer()) leaf.set(found->second);
+  });
+}
+
+}  // namespace kiln

@@ -17,27 +17,20 @@ namespace nn {
 /// through it to what it was made of. Absent parameters are asked for as well, by an empty value.
 template <Module M, class F>
 M with_computed(M model, F&& f) {
-  walk(model, [&]<class L>(const std::string& path, L& leaf) {
-    if constexpr (ParamLike<L>) {
-      const Value value = f(path, leaf.value());
-      if (value.node() != leaf.value().node() || value.tape() != leaf.value().tape()) leaf = L::computed(value);
-    }
+  walk(model, [&](const std::string& path, AnyLeaf& leaf) {
+    if (!leaf.is_param()) return;
+    const Value value = f(path, leaf.value());
+    if (value.node() != leaf.value().node() || value.tape() != leaf.value().tape()) leaf.set_computed(value);
   });
   return model;
 }
 
-/// Throws ArgumentError for a path that `known` has not, ShapeError for a value of another shape.
-void require_known(std::string_view function, const ParamValues& known, const ParamValues& values);
+void put_values(const ModuleRef& model, const ParamValues& values);
 
 }  // namespace nn
 
 /// The model's parameters and buffers.
-template <Module M>
-ParamValues values_of(const M& model) {
-  ParamValues values;
-  visit_tensors(model, [&](const std::string& path, const Value& value) { values.emplace(path, value); });
-  return values;
-}
+ParamValues values_of(const nn::ModuleView& model);
 
 /// The model with these tensors in the places of its own parameters and buffers; the others stay. They are what they are:
 /// leaves of somebody else's graph, or computed from such, through which gradients flow, so an update can be part of a
@@ -46,15 +39,7 @@ ParamValues values_of(const M& model) {
 /// Throws ArgumentError for a path that the model has not, ShapeError or DTypeError where a tensor is another.
 template <Module M>
 M with_values(M model, const ParamValues& values) {
-  nn::require_known("with_values", values_of(model), values);
-  nn::walk(model, [&]<class L>(const std::string& path, L& leaf) {
-    if constexpr (nn::ParamLike<L> || nn::BufferLike<L>) {
-      const auto found = values.find(path);
-      if (found == values.end()) return;
-      if constexpr (nn::ParamLike<L>) leaf = L::computed(found->second);
-      else leaf = L(found->second);
-    }
-  });
+  nn::put_values(model, values);
   return model;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kiln/backend/capture/graph.hpp"
-#include "kiln/nn/module/selector.hpp"
+#include "kiln/nn/module/freeze.hpp"
 #include "kiln/nn/summary.hpp"
 
 namespace kiln {
@@ -51,26 +51,23 @@ template <Module M, class... Samples>
 LayerTable layer_table(const M& model, const Samples&... samples) {
   // On an autodiff device, with gradients for all, views of a parameter are known to be views of it.
   M used = valid(model);
-  visit_params(used, [&](const std::string&, auto& param) {
-    param = param.with_value(to_device(param.value(), param.device().autodiff())).with_frozen(false);
+  visit_params(used, [&](const nn::Place&, nn::AnyLeaf& param) {
+    param.set(to_device(param.value(), param.device().autodiff()));
+    param.set_frozen(false);
   });
   const auto forward = [&](const Values& in) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       Values results;
       const auto result = std::as_const(used).forward(Samples(in[I])...);
-      nn::walk(result, [&]<class L>(const std::string&, const L& leaf) {
-        if constexpr (nn::ConstantLike<L>) {
-          if (!leaf.empty()) results.push_back(leaf.value());
-        }
+      nn::walk(result, [&](const nn::Place&, const nn::AnyLeaf& leaf) {
+        if (leaf.is_constant() && !leaf.empty()) results.push_back(leaf.value());
       });
       return results;
     }(std::index_sequence_for<Samples...>());
   };
   std::vector<nn::PlacedParam> params = nn::placed_params(used);
   LayerTable table = nn::layer_table(params, capture_graph(forward, Values{samples.value()...}));
-  table.trained = 0;
-  visit_params(model,
-               [&](const std::string&, const auto& param) { table.trained += param.is_frozen() ? 0 : param.numel(); });
+  table.trained = num_trained_params(model);
   return table;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "kiln/core/reflect/reflect.hpp"
@@ -12,6 +11,8 @@ namespace kiln::nn {
 struct Place {
   std::string path;                     // "blocks.0.attention.query.weight"
   std::vector<std::string_view> types;  // from the outside in: "Gpt", "Block", "MultiHeadAttention", "Linear"
+
+  operator const std::string&() const { return path; }
 };
 
 /// "Linear": what a module's struct is called, or what its kName says.
@@ -25,13 +26,6 @@ constexpr std::string_view module_name() {
 inline std::string joined(const std::string& path, std::string_view name) {
   if (path.empty() || name.empty()) return text(path, name);
   return text(path, '.', name);
-}
-
-/// Calls f(path, part), or f(place, part) where that is what f takes.
-template <class F, class T>
-void call_with_place(F& f, const Place& place, T& part) {
-  if constexpr (std::is_invocable_v<F&, const std::string&, T&>) f(place.path, part);
-  else f(place, part);
 }
 
 }  // namespace kiln::nn

@@ -1,6 +1,7 @@
 #include "kiln/nn/module/selector.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
@@ -99,6 +100,20 @@ bool Selector::matches(std::string_view path) const {
 void append(std::string& out, const Selector& selector) { std::visit(Write{out}, selector.rule_->is); }
 
 namespace nn {
+
+std::vector<PlacedParam> placed_params(const ModuleView& model) {
+  std::vector<PlacedParam> params;
+  std::map<const void*, std::size_t> known;
+  const auto place_it = [&](const Place& place, const AnyLeaf& leaf) {
+    if (!leaf.is_param() || leaf.empty()) return;
+    const auto [found, fresh] = known.emplace(leaf.identity().get(), params.size());
+    if (fresh) params.push_back({{}, leaf.value(), leaf.is_frozen()});
+    params[found->second].places.push_back(place);
+  };
+  walk(model, place_it, Visits::InEachPlace);
+  return params;
+}
+
 namespace {
 
 /// What a pattern may name: parameters, and the modules around them.
@@ -130,4 +145,9 @@ Paths selected(std::string_view function, const std::vector<PlacedParam>& params
 }
 
 }  // namespace nn
+
+nn::Paths selected_params(const nn::ModuleView& model, const Selector& selector) {
+  return nn::selected("selected_params", nn::placed_params(model), selector);
+}
+
 }  // namespace kiln

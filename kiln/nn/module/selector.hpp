@@ -83,20 +83,7 @@ struct PlacedParam {
   Value value;
   bool is_frozen;
 };
-template <Module M>
-std::vector<PlacedParam> placed_params(const M& model) {
-  std::vector<PlacedParam> params;
-  std::map<const void*, std::size_t> known;
-  walk_all_places(model, [&]<class L>(const Place& place, const L& leaf) {
-    if constexpr (ParamLike<L>) {
-      if (leaf.empty()) return;
-      const auto [found, fresh] = known.emplace(leaf.identity().get(), params.size());
-      if (fresh) params.push_back({{}, leaf.value(), leaf.is_frozen()});
-      params[found->second].places.push_back(place);
-    }
-  });
-  return params;
-}
+std::vector<PlacedParam> placed_params(const ModuleView& model);
 
 /// Paths as visit_params() gives them.
 using Paths = std::set<std::string, std::less<>>;
@@ -108,9 +95,6 @@ Paths selected(std::string_view function, const std::vector<PlacedParam>& params
 
 /// The paths of the parameters that `selector` selects, those by which visit_params() visits them. Throws ArgumentError
 /// where there are none: a name may be wrong.
-template <Module M>
-nn::Paths selected_params(const M& model, const Selector& selector) {
-  return nn::selected("selected_params", nn::placed_params(model), selector);
-}
+nn::Paths selected_params(const nn::ModuleView& model, const Selector& selector);
 
 }  // namespace kiln

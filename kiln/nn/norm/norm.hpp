@@ -2,6 +2,7 @@
 // JSON "norm": {"GroupNorm": {"groups": 8, "channels": 64}}.
 #pragma once
 #include "kiln/nn/identity.hpp"
+#include "kiln/nn/module/part_type.hpp"
 #include "kiln/nn/norm/batch_norm.hpp"
 #include "kiln/nn/norm/group_norm.hpp"
 #include "kiln/nn/norm/layer_norm.hpp"
@@ -9,7 +10,9 @@
 
 namespace kiln::nn {
 
-using Normalization = OneOf<BatchNorm, GroupNorm, InstanceNorm, LayerNorm, LocalResponseNorm, RmsNorm, Identity>;
+#define KILN_NORMALIZATIONS BatchNorm, GroupNorm, InstanceNorm, LayerNorm, LocalResponseNorm, RmsNorm, Identity
+
+using Normalization = OneOf<KILN_NORMALIZATIONS>;
 using NormalizationConfig = Normalization::Config;
 
 /// The config with `features` for the size or the channels where it leaves them out.
@@ -27,5 +30,11 @@ std::variant<Configs...> with_features(std::variant<Configs...> config, std::int
 
 /// What a transformer's blocks may have: over the last dimension.
 using SequenceNorm = OneOf<LayerNorm, RmsNorm>;
+
+// Compiled in choices.cpp.
+extern template class OneOf<KILN_NORMALIZATIONS>;
+extern template class OneOf<LayerNorm, RmsNorm>;
+extern template void each_part<Normalization>(void*, PartType::Visit);
+extern template void each_part<SequenceNorm>(void*, PartType::Visit);
 
 }  // namespace kiln::nn

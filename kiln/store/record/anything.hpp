@@ -62,8 +62,8 @@ void visit_record(T& object, const std::string& path, Visitor& visitor, nn::Met&
   } else if constexpr (std::is_same_v<Plain, Value>) {
     visitor.tensor(path, object);
   } else if constexpr (nn::ParamLike<Plain>) {
-    if (Plain* const first = object.identity() ? met.before(const_cast<Plain&>(object)) : nullptr) {
-      if constexpr (!std::is_const_v<T>) object = *first;
+    if (const void* const first = met.before(object.identity(), &object)) {
+      if constexpr (!std::is_const_v<T>) object = *static_cast<const Plain*>(first);
     } else {
       visitor.leaf(path, object);
     }

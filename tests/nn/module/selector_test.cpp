@@ -137,16 +137,12 @@ TEST(Selector, SaysThatANameIsWrong) {
 struct Visitor {
   std::vector<std::string>& lines;
 
-  template <class M>
-  void enter(const nn::Place& place, const M&) {
+  void enter(const nn::Place& place, const nn::ModuleView& module) {
     lines.push_back(text("enter ", place.path, " ", place.types.back()));
+    if (const auto* norm = module.get<nn::LayerNorm>()) lines.push_back(text("epsilon ", norm->epsilon));
   }
-  template <class M>
-  void leave(const nn::Place& place, const M&) {
-    lines.push_back(text("leave ", place.path));
-  }
-  template <class L>
-  void operator()(const nn::Place& place, const L&) {
+  void leave(const nn::Place& place, const nn::ModuleView&) { lines.push_back(text("leave ", place.path)); }
+  void operator()(const nn::Place& place, const nn::AnyLeaf&) {
     std::string types;
     for (const auto type : place.types) types += text('/', type);
     lines.push_back(text(place.path, ' ', types));
@@ -162,6 +158,7 @@ TEST(Walk, KnowsTheTypesOfTheModulesAround) {
   nn::walk(small, Visitor{lines});
   EXPECT_EQ(lines, (std::vector<std::string>{
                        "enter  Small", "enter parts.one Sequential", "enter parts.one.0 LayerNorm",
+                       "epsilon 1e-05",
                        "parts.one.0.weight /Small/Sequential/LayerNorm", "parts.one.0.bias /Small/Sequential/LayerNorm",
                        "leave parts.one.0", "leave parts.one", "leave "}));
 }

@@ -163,15 +163,15 @@ Network make(const Recipe& recipe, const Device& device, DType dtype, Key key, d
   Network network;
   for (const LayerRecipe& layer : recipe.layers) network.layers.push_back(init(layer, device));
   std::uint64_t index = 0;
-  visit_params(network, [&]<class P>(const std::string& path, P& param) {
+  visit_params(network, [&](const std::string& path, nn::AnyLeaf& param) {
     const Shape& shape = param.shape();
     const bool vector = shape.size() == 1;
     const double scale = vector ? 0.125 : 1 / std::sqrt(static_cast<double>(numel(shape) / shape[0]));
     const double centre = vector && path.ends_with("weight") ? 1 : 0;  // of a norm
-    param = P(from_data(exact_numbers(shape, centre, scale, key.split(index++), perturbation).to(dtype), device));
+    param.set(from_data(exact_numbers(shape, centre, scale, key.split(index++), perturbation).to(dtype), device));
   });
   if (dtype == DType::F64)
-    visit_buffers(network, [&]<class B>(const std::string&, B& buffer) { buffer = B(cast(buffer.value(), dtype)); });
+    visit_buffers(network, [&](const std::string&, nn::AnyLeaf& buffer) { buffer.set(cast(buffer.value(), dtype)); });
   return network;
 }
 

@@ -168,7 +168,7 @@ class Runner {
   /// Weights are always trained, so that every loss has a gradient.
   static void thaw(Network& network) {
     visit_params(network, [](const std::string&, auto& param) {
-      if (param.value().rank() == 1) param = param.with_frozen(!param.is_frozen());
+      if (param.value().rank() == 1) param.set_frozen(!param.is_frozen());
     });
   }
 
