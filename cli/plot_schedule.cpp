@@ -1,5 +1,5 @@
 #include "cli/commands.hpp"
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/optim/schedule/plot.hpp"
 
 namespace kiln::cli {

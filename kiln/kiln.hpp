@@ -3,7 +3,7 @@
 #pragma once
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/autodiff/checkpoint.hpp"
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/nn/nn.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/no_grad.hpp"

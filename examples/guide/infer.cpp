@@ -7,7 +7,7 @@
 
 #include "examples/guide/picture.hpp"
 #include "examples/guide/source.hpp"
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/store/save.hpp"
 
 namespace guide {

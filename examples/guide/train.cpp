@@ -8,7 +8,7 @@
 
 #include "examples/guide/progress.hpp"
 #include "examples/guide/source.hpp"
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"

@@ -44,8 +44,7 @@ void Tree::draw(std::string_view name, const ModuleView& part) {
   const PartType& type = part.type();
   if (type.tensor) {
     const nn::AnyLeaf leaf(part.object(), type);
-    if (!leaf.empty())
-      tensor(name, role_of(leaf), leaf.value());
+    if (!leaf.empty()) tensor(name, role_of(leaf), leaf.value());
   }
   if (!type.each_part) return;
   if (type.sort == PartType::Sort::Holder)  // what it holds takes its name

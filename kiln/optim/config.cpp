@@ -1,6 +1,6 @@
 #include "kiln/optim/config.hpp"
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/optim/schedule/combined.hpp"
 
 namespace kiln {

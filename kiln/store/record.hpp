@@ -80,7 +80,8 @@ TensorFile record_of(const T& object, const Metadata& metadata = {}) {
 /// `options` allow that; its sentence begins with `file`.
 template <Recordable T>
 T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
-  const auto fitted = detail::fit(detail::source_of(record), detail::parts_of(object), detail::kOwner<T>, file, options);
+  const auto fitted =
+      detail::fit(detail::source_of(record), detail::parts_of(object), detail::kOwner<T>, file, options);
   detail::take_over(object, fitted);
   return object;
 }

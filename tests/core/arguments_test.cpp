@@ -1,5 +1,5 @@
 // Configs from the command line.
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -14,7 +14,7 @@
 #include "examples/guide/infer.hpp"
 #include "examples/guide/picture.hpp"
 #include "examples/guide/train.hpp"
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/data/digits.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/nn/module.hpp"
 #include "kiln/nn/sequential.hpp"
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/nn/module.hpp"
 

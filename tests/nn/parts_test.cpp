@@ -100,7 +100,8 @@ TEST(Parts, OfEveryCollectionAreTrainedAndSaved) {
   const auto before = record_of(model);
   auto [loss, grads] = value_and_grad(model, [](const Collections& m) {
     Tensor<0> total = m.scaled.forward(ones({1, 2}, device)).sum();
-    visit_params(m, [&](const std::string&, const nn::AnyLeaf& p) { total = total + Tensor<0>(sum(square(p.value()))); });
+    visit_params(m,
+                 [&](const std::string&, const nn::AnyLeaf& p) { total = total + Tensor<0>(sum(square(p.value()))); });
     return total;
   });
   EXPECT_EQ(grads.by_path.size(), parts);

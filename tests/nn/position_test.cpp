@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/nn/module.hpp"
 
 #include "differences.hpp"

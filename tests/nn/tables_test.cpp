@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/nn/embedding/embedding.hpp"
 #include "kiln/nn/identity.hpp"
 #include "kiln/nn/linear.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/optim/optim.hpp"
 #include "tests/support/sentence.hpp"
 

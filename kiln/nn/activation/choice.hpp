@@ -9,9 +9,9 @@
 
 namespace kiln::nn {
 
-#define KILN_ACTIVATIONS                                                                                              \
-  Relu, Relu6, SquaredRelu, LeakyRelu, ThresholdedRelu, Threshold, Elu, Celu, Selu, Gelu, QuickGelu, Silu, Mish,      \
-      Softplus, Sigmoid, LogSigmoid, HardSigmoid, HardSwish, Tanh, Hardtanh, Softsign, Tanhshrink, HardShrink,        \
+#define KILN_ACTIVATIONS                                                                                         \
+  Relu, Relu6, SquaredRelu, LeakyRelu, ThresholdedRelu, Threshold, Elu, Celu, Selu, Gelu, QuickGelu, Silu, Mish, \
+      Softplus, Sigmoid, LogSigmoid, HardSigmoid, HardSwish, Tanh, Hardtanh, Softsign, Tanhshrink, HardShrink,   \
       SoftShrink, Shrink, Softmax, Softmin, QuietSoftmax, LogSoftmax, Glu, PRelu, RRelu, SwiGlu, Identity
 
 using Activation = OneOf<KILN_ACTIVATIONS>;

@@ -69,7 +69,8 @@ struct Adapted {
     const M made = model();
     auto result = made.forward(inputs...);
     std::map<std::string, Value> buffers;
-    visit_buffers(made, [&](const std::string& path, const nn::AnyLeaf& buffer) { buffers.emplace(path, buffer.value()); });
+    visit_buffers(made,
+                  [&](const std::string& path, const nn::AnyLeaf& buffer) { buffers.emplace(path, buffer.value()); });
     visit_buffers(base, [&](const std::string& path, const nn::AnyLeaf& buffer) {
       if (const Value& learned = buffers.at(path); learned.node() != buffer.value().node()) buffer.learn(learned);
     });

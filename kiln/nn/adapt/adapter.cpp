@@ -83,23 +83,25 @@ Value adapted_weight(const ByName<Adapter>& adapters, const std::string& path, c
 
 Adapter LoraConfig::init(const nn::ModuleView& model) const {
   require<ArgumentError>(rank >= 1, "LoraConfig: rank = ", rank, " must be positive");
-  return nn::adapter_of("LoraConfig", nn::placed_params(model), weights, [&](const nn::PlacedParam& param) -> nn::WeightPart {
-    const Device device = nn::trained_on(param.value);
-    const std::int64_t out = param.value.dim(0), in = param.value.numel() / std::max<std::int64_t>(out, 1);
-    const auto size = static_cast<double>(rank);
-    return nn::LowRank{
-        .a = nn::Param<2>(nn::initialize(nn::kLayerDefault, {rank, in}, {.in = in, .out = rank}, device)),
-        .b = nn::Param<2>(zeros({out, rank}, device)),
-        .scale = alpha / (rank_stabilized ? std::sqrt(size) : size)};
-  });
+  return nn::adapter_of(
+      "LoraConfig", nn::placed_params(model), weights, [&](const nn::PlacedParam& param) -> nn::WeightPart {
+        const Device device = nn::trained_on(param.value);
+        const std::int64_t out = param.value.dim(0), in = param.value.numel() / std::max<std::int64_t>(out, 1);
+        const auto size = static_cast<double>(rank);
+        return nn::LowRank{
+            .a = nn::Param<2>(nn::initialize(nn::kLayerDefault, {rank, in}, {.in = in, .out = rank}, device)),
+            .b = nn::Param<2>(zeros({out, rank}, device)),
+            .scale = alpha / (rank_stabilized ? std::sqrt(size) : size)};
+      });
 }
 
 Adapter MagnitudeConfig::init(const nn::ModuleView& model) const {
   const NoGrad pause;
-  return nn::adapter_of("MagnitudeConfig", nn::placed_params(model), weights, [](const nn::PlacedParam& param) -> nn::WeightPart {
-    const Value weight = to_device(cast(param.value.detach(), DType::F32), nn::trained_on(param.value));
-    return nn::Magnitude{nn::Param<1>(nn::lengths(nn::as_matrix(weight)))};
-  });
+  return nn::adapter_of(
+      "MagnitudeConfig", nn::placed_params(model), weights, [](const nn::PlacedParam& param) -> nn::WeightPart {
+        const Value weight = to_device(cast(param.value.detach(), DType::F32), nn::trained_on(param.value));
+        return nn::Magnitude{nn::Param<1>(nn::lengths(nn::as_matrix(weight)))};
+      });
 }
 
 }  // namespace kiln

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/read.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

@@ -1,5 +1,5 @@
 // Selectors in configs.
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/nn/module/rule.hpp"
 
 namespace kiln {

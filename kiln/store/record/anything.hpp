@@ -17,15 +17,16 @@
 #pragma once
 #include <optional>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/store/save.hpp"
 
 namespace kiln {
 
 struct RecordOptions {
-  std::optional<DType> floats = {};  // all float tensors in this type, DType::F16 or BF16 for half the size; or as they are
-  bool compress = false;             // of a .kiln file: tensors that get smaller by it
-  Metadata metadata = {};            // beside the values; its keys do not begin with "value."
+  std::optional<DType> floats =
+      {};                  // all float tensors in this type, DType::F16 or BF16 for half the size; or as they are
+  bool compress = false;   // of a .kiln file: tensors that get smaller by it
+  Metadata metadata = {};  // beside the values; its keys do not begin with "value."
 };
 
 namespace detail {
@@ -58,7 +59,8 @@ template <class T, class Visitor>
 void visit_record(T& object, const std::string& path, Visitor& visitor, nn::Met& met) {
   using Plain = std::remove_const_t<T>;
   if constexpr (Stateful<Plain>) {
-    object.visit_state([&](const std::string& name, auto& part) { visit_record(part, nn::joined(path, name), visitor, met); });
+    object.visit_state(
+        [&](const std::string& name, auto& part) { visit_record(part, nn::joined(path, name), visitor, met); });
   } else if constexpr (std::is_same_v<Plain, Value>) {
     visitor.tensor(path, object);
   } else if constexpr (nn::ParamLike<Plain>) {
@@ -75,12 +77,12 @@ void visit_record(T& object, const std::string& path, Visitor& visitor, nn::Met&
     if constexpr (!std::is_same_v<Plain, nn::Mode>) visitor.value(path, object);
   } else if constexpr (nn::has_parts<Plain>() || reflect::ListLike<Plain> || reflect::OptionalLike<Plain> ||
                        reflect::VariantLike<Plain> || reflect::TupleLike<Plain> || nn::is_unique_pointer<Plain>) {
-    nn::for_each_child(object, [&](std::string_view name, auto& child) {
-      visit_record(child, nn::joined(path, name), visitor, met);
-    });
+    nn::for_each_child(
+        object, [&](std::string_view name, auto& child) { visit_record(child, nn::joined(path, name), visitor, met); });
   } else {
-    static_assert(nn::is_option<Plain>(), "a record cannot hold a member of this type: make it a plain struct, or give it a "
-                                          "visit_state(f)");
+    static_assert(nn::is_option<Plain>(),
+                  "a record cannot hold a member of this type: make it a plain struct, or give it a "
+                  "visit_state(f)");
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/store/format/byte_reader.hpp"
 #include "kiln/store/utf8.hpp"
 #include "kiln/store/zip/deflate.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 
 namespace kiln {
 namespace {

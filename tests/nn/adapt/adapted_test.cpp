@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
 
 #include "tests/nn/sines.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/kiln.hpp"
 
 #include "tests/support/sentence.hpp"
@@ -157,8 +157,7 @@ TEST(Walk, KnowsTheTypesOfTheModulesAround) {
   const Small small{{{"one", nn::Sequential(nn::LayerNormConfig{2}.init(device))}}};
   nn::walk(small, Visitor{lines});
   EXPECT_EQ(lines, (std::vector<std::string>{
-                       "enter  Small", "enter parts.one Sequential", "enter parts.one.0 LayerNorm",
-                       "epsilon 1e-05",
+                       "enter  Small", "enter parts.one Sequential", "enter parts.one.0 LayerNorm", "epsilon 1e-05",
                        "parts.one.0.weight /Small/Sequential/LayerNorm", "parts.one.0.bias /Small/Sequential/LayerNorm",
                        "leave parts.one.0", "leave parts.one", "leave "}));
 }

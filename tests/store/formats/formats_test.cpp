@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/store/format/byte_reader.hpp"
 #include "kiln/store/format/edit.hpp"
 #include "kiln/store/numpy/numpy.hpp"

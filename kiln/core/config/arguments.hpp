@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 
 namespace kiln {
 

@@ -19,12 +19,12 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/function_ref.hpp"
-#include "kiln/core/json.hpp"
 #include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/core/shape.hpp"

@@ -1,4 +1,4 @@
-#include "kiln/core/json.hpp"
+#include "kiln/core/config/json.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 
 #include <algorithm>
 
