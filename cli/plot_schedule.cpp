@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "kiln/core/config/config.hpp"
+#include "kiln/core/error/suggest.hpp"
 #include "kiln/optim/schedule/plot.hpp"
 
 namespace kiln::cli {

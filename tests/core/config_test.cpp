@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "kiln/core/dtype.hpp"
+#include "kiln/core/error/suggest.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/core/shape.hpp"
 

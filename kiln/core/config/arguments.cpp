@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/core/error/suggest.hpp"
+
 namespace kiln {
 namespace config {
 namespace {
@@ -67,7 +69,60 @@ std::string on_one_line(std::string_view json) {
   return line;
 }
 
+void describe(const Type& type, Option& option) {
+  using enum Type::Kind;
+  option.is_flag = type.kind == Bool;
+  option.is_text = type.kind == Text || type.kind == Enum;
+  switch (type.kind) {
+    case Bool: option.type = "true|false"; break;
+    case Integer: option.type = "INTEGER"; break;
+    case Float: option.type = "NUMBER"; break;
+    case Text: option.type = "TEXT"; break;
+    case Enum:
+      for (const std::string_view name : type.names()) option.type += text(option.type.empty() ? "" : "|", name);
+      break;
+    case Optional:
+      describe(*type.element, option);
+      option.is_text = false;  // it may be null
+      break;
+    case List:
+      describe(*type.element, option);
+      option.type += ",...";
+      option.is_flag = false;
+      option.is_list = true;
+      break;
+    case Map:
+    case Variant:
+    case Struct:
+    case Own: option.type = "JSON"; break;
+  }
+}
+
+void append_options(std::vector<Option>& options, const Type& type, const void* object, const std::string& prefix,
+                    bool has_defaults) {
+  const std::vector<Field> fields = type.fields(object);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Field& field = fields[i];
+    const std::string path = prefix + std::string(field.name);
+    const bool defaulted = has_defaults || has_default(type, i, field);
+    if (field.type->kind == Type::Kind::Struct) {
+      append_options(options, *field.type, field.at, path + '.', defaulted);
+      continue;
+    }
+    Option option{.path = path};
+    describe(*field.type, option);
+    if (defaulted) option.fallback = write_json(field.type->write(field.at));
+    options.push_back(std::move(option));
+  }
+}
+
 }  // namespace
+
+std::vector<Option> options_for(const Type& type, const void* defaults) {
+  std::vector<Option> options;
+  append_options(options, type, defaults, "", false);
+  return options;
+}
 
 Json read_arguments(int argc, const char* const* argv, const std::vector<Option>& options, std::string& source) {
   Json json{Json::Object()};
@@ -123,15 +178,6 @@ std::string help(const std::vector<Option>& options) {
   }
   return out + "  --config FILE" + std::string(width > 15 ? width - 15 + 2 : 2, ' ') +
          "a JSON file with any of these\n";
-}
-
-void check_at(const Place& place, FunctionRef<void()> check) {
-  try {
-    check();
-  } catch (const ConfigError&) { throw; } catch (const Error& error) {
-    const std::string subject = place.path.empty() ? std::string() : text('\'', place.path, "': ");
-    fail<ConfigError>(place.source, ": ", subject, error.message());
-  }
 }
 
 }  // namespace config

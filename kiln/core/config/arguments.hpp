@@ -22,64 +22,17 @@ struct Option {
   bool is_flag = false;    // may stand without a value
   bool is_list = false;    // commas stand between its elements
 };
+/// Those of a struct, as `defaults` has them.
+std::vector<Option> options_for(const Type& type, const void* defaults);
 
-template <class T>
-void describe_type(Option& option) {
-  if constexpr (std::is_same_v<T, bool>) {
-    option.type = "true|false";
-    option.is_flag = true;
-  } else if constexpr (std::is_integral_v<T>) {
-    option.type = "INTEGER";
-  } else if constexpr (std::is_floating_point_v<T>) {
-    option.type = "NUMBER";
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    option.type = "TEXT";
-    option.is_text = true;
-  } else if constexpr (std::is_enum_v<T>) {
-    for (const auto& [enumerator, name] : reflect::enumerators<T>())
-      option.type += text(option.type.empty() ? "" : "|", name);
-    option.is_text = true;
-  } else if constexpr (reflect::OptionalLike<T>) {
-    describe_type<typename T::value_type>(option);
-    option.is_text = false;  // it may be null
-  } else if constexpr (reflect::ListLike<T> && !reflect::MapLike<T>) {
-    using Element = std::remove_cvref_t<typename T::value_type>;
-    describe_type<Element>(option);
-    option.type += ",...";
-    option.is_flag = false;
-    option.is_list = true;
-  } else {
-    option.type = "JSON";
-  }
-}
-
-template <reflect::Aggregate T>
-void append_options(std::vector<Option>& options, const T& value, const std::string& prefix, bool has_defaults) {
-  reflect::detail::for_each_index<reflect::field_count<T>>([&](auto i) {
-    const auto& field = std::get<i>(reflect::fields(value));
-    using Field = reflect::FieldType<T, i>;
-    const std::string path = prefix + std::string(reflect::field_names<T>()[i]);
-    const bool defaulted = has_defaults || has_default<T, i>(field);
-    if constexpr (reflect::Aggregate<Field> && !HasJson<Field>) {
-      append_options(options, field, path + '.', defaulted);
-    } else {
-      Option option{.path = path};
-      describe_type<Field>(option);
-      if (defaulted) option.fallback = write_json(to_json(field));
-      options.push_back(std::move(option));
-    }
-  });
-}
-
-// The options of T as words for a terminal, and what the arguments say as JSON: `defaults` with their values put in.
+// The options as words for a terminal, and what the arguments say as JSON: the defaults with their values put in.
 std::string help(const std::vector<Option>& options);
 Json read_arguments(int argc, const char* const* argv, const std::vector<Option>& options, std::string& source);
 
 template <class T>
 std::vector<Option> options_for() {
-  std::vector<Option> options;
-  append_options(options, T{}, "", false);
-  return options;
+  const T defaults{};
+  return options_for(kType<T>, &defaults);
 }
 
 }  // namespace config

@@ -1,5 +1,6 @@
 // Selectors in configs.
 #include "kiln/core/config/config.hpp"
+#include "kiln/core/error/suggest.hpp"
 #include "kiln/nn/module/rule.hpp"
 
 namespace kiln {

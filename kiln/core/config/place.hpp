@@ -1,0 +1,36 @@
+// Where a value of a config stands, and sentences about what is wrong with it.
+#pragma once
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "kiln/core/config/json.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+
+namespace kiln::config {
+
+/// For sentences: "gpt.json: 'optimizer.beta1'".
+struct Place {
+  std::string_view source;
+  std::string path;
+
+  Place field(std::string_view name) const {
+    return {source, path.empty() ? shown(name) : text(path, '.', shown(name))};
+  }
+  Place element(std::size_t index) const { return {source, text(path, '[', index, ']')}; }
+};
+
+[[noreturn]] void fail_wrong(const Place& place, const Json& got, const std::string& expected);
+template <class... Expected>
+[[noreturn]] void wrong(const Place& place, const Json& got, const Expected&... expected) {
+  fail_wrong(place, got, text(expected...));
+}
+
+template <class T>
+const T& expect(const Json& json, const Place& place, std::string_view expected) {
+  if (const auto* const value = std::get_if<T>(&json.is)) return *value;
+  fail_wrong(place, json, std::string(expected));
+}
+
+}  // namespace kiln::config
