@@ -5,6 +5,10 @@
 
 namespace kiln {
 
+AnyRule any_rule(const RuleConfig& config) {
+  return std::visit([](const auto& rule) { return AnyRule(rule); }, config);
+}
+
 OptimizerOptions OptimizerConfig::options() const {
   OptimizerOptions options{.groups = {}, .clip = clip};
   if (!groups) return options;

@@ -24,8 +24,6 @@ using RuleConfig = std::variant<AdamWConfig, SgdConfig, AdamConfig, AdaGradConfi
                                 AdanConfig, MuonConfig, LionConfig, AdafactorConfig, LambConfig, NAdamConfig,
                                 RAdamConfig, ScheduleFreeAdamWConfig, SoapConfig>;
 
-inline AnyRule any_rule(const RuleConfig& config) {
-  return std::visit([](const auto& rule) { return AnyRule(rule); }, config);
-}
+AnyRule any_rule(const RuleConfig& config);
 
 }  // namespace kiln

@@ -11,6 +11,20 @@ void check_all(const std::vector<AnySchedule>& parts) {
 
 }  // namespace
 
+AnySchedule::AnySchedule() = default;
+AnySchedule::AnySchedule(const AnySchedule&) = default;
+AnySchedule::AnySchedule(AnySchedule&&) noexcept = default;
+AnySchedule& AnySchedule::operator=(const AnySchedule&) = default;
+AnySchedule& AnySchedule::operator=(AnySchedule&&) noexcept = default;
+AnySchedule::~AnySchedule() = default;
+
+double AnySchedule::at(std::int64_t step) const {
+  return std::visit([&](const auto& config) { return config.at(step); }, config_);
+}
+void AnySchedule::check() const {
+  std::visit([](const auto& config) { config.check(); }, config_);
+}
+
 double SequentialConfig::at(std::int64_t step) const {
   const auto next = std::ranges::upper_bound(milestones, step);
   const std::int64_t start = next == milestones.begin() ? 0 : *(next - 1);

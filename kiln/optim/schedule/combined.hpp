@@ -55,16 +55,17 @@ class AnySchedule {
       std::variant<ConstantConfig, LinearRateConfig, StepConfig, MultiStepConfig, ExponentialConfig, PolynomialConfig,
                    NoamConfig, CosineConfig, CosineRestartsConfig, WarmupStableDecayConfig, OneCycleConfig,
                    CyclicConfig, LambdaConfig, SequentialConfig, ComposedConfig>;
-  AnySchedule() = default;
+  AnySchedule();
+  AnySchedule(const AnySchedule&);
+  AnySchedule(AnySchedule&&) noexcept;
+  AnySchedule& operator=(const AnySchedule&);
+  AnySchedule& operator=(AnySchedule&&) noexcept;
+  ~AnySchedule();
   template <class Config>
   requires kIsOneOf<Config, Variant> AnySchedule(Config config) : config_(std::move(config)) {}
 
-  double at(std::int64_t step) const {
-    return std::visit([&](const auto& config) { return config.at(step); }, config_);
-  }
-  void check() const {
-    std::visit([](const auto& config) { config.check(); }, config_);
-  }
+  double at(std::int64_t step) const;
+  void check() const;
   Schedule<AnySchedule> init() const { return check(), Schedule<AnySchedule>{*this}; }
   const Variant& variant() const { return config_; }
   /// Throws ConfigError for one that is, or is made of, a function.
