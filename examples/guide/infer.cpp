@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "examples/guide/model.hpp"
 #include "examples/guide/picture.hpp"
 #include "examples/guide/source.hpp"
 #include "kiln/core/config/config.hpp"

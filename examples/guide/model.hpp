@@ -3,6 +3,8 @@
 #include <kiln/kiln.hpp>
 #include <kiln/nn/nn.hpp>
 
+#include "examples/guide/settings.hpp"
+
 namespace guide {
 
 using namespace kiln;
@@ -16,14 +18,6 @@ struct Model {
 
   /// images [batch, height, width] -> logits [batch, classes]
   Tensor<2> forward(const Tensor<3>& images) const;
-};
-
-struct ModelConfig {
-  std::int64_t num_classes = 10;
-  std::int64_t hidden_size = 512;
-  double dropout = 0.5;
-
-  Model init(const Device& device) const;
 };
 
 }  // namespace guide

@@ -1,11 +1,24 @@
 // What a training is told, and what it leaves behind: artifacts/config.json names the settings and the last checkpoint.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
-#include "examples/guide/model.hpp"
+#include "kiln/ops/device.hpp"
 
 namespace guide {
+
+using namespace kiln;
+
+struct Model;
+
+struct ModelConfig {
+  std::int64_t num_classes = 10;
+  std::int64_t hidden_size = 512;
+  double dropout = 0.5;
+
+  Model init(const Device& device) const;
+};
 
 struct Settings {
   ModelConfig model = {};

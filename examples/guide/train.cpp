@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "examples/guide/model.hpp"
 #include "examples/guide/progress.hpp"
 #include "examples/guide/source.hpp"
 #include "kiln/core/config/config.hpp"

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "examples/guide/infer.hpp"
+#include "examples/guide/model.hpp"
 #include "examples/guide/picture.hpp"
 #include "examples/guide/train.hpp"
 #include "kiln/core/config/config.hpp"
