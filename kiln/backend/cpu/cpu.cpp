@@ -8,6 +8,7 @@
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/ops/expand.hpp"
+#include "kiln/ops/op.hpp"
 
 namespace kiln::cpu {
 namespace {

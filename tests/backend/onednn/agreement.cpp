@@ -12,6 +12,7 @@
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/core/half.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/op.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {

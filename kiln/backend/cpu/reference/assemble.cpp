@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
-#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::reference {
 
+template <>
 void run(const op::Cat& op, Call call) {
   constexpr std::int64_t kGrain = 65536;  // elements worth a thread's while
   const Array z = allocate(call.out[0]);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 
 namespace kiln::cpu::reference {
 namespace {
@@ -37,6 +37,7 @@ void finish(const std::vector<double>& sums, Result<C>& result) {
 
 }  // namespace
 
+template <>
 void run(const op::Blend&, Call call) {
   const Array x = read(call.in[op::Blend::x]), index = read(call.in[op::Blend::index]);
   visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
@@ -51,6 +52,7 @@ void run(const op::Blend&, Call call) {
   });
 }
 
+template <>
 void run(const op::BlendTranspose&, Call call) {
   const Array y = read(call.in[op::BlendTranspose::y]), index = read(call.in[op::BlendTranspose::index]);
   visit_float(y.dtype, [&]<class C>(TypeTag<C>) {
@@ -66,6 +68,7 @@ void run(const op::BlendTranspose&, Call call) {
   });
 }
 
+template <>
 void run(const op::BlendWeightGrad&, Call call) {
   const Array x = read(call.in[op::BlendWeightGrad::x]), index = read(call.in[op::BlendWeightGrad::index]);
   visit_float(x.dtype, [&]<class C>(TypeTag<C>) {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/reference/window.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
 
@@ -34,6 +34,7 @@ void write(const std::vector<double>& sums, C* to) {
 
 // All three walk over the same products x * weight -> y, and differ in which of the three they sum into.
 
+template <>
 void run(const op::Conv& op, Call call) {
   const Array x = read(call.in[op::Conv::x]), weight = read(call.in[op::Conv::weight]);
   const bool has_bias = call.in.size() > op::Conv::bias && !call.in[op::Conv::bias].empty();
@@ -64,6 +65,7 @@ void run(const op::Conv& op, Call call) {
   });
 }
 
+template <>
 void run(const op::ConvTranspose& op, Call call) {
   const Array y = read(call.in[op::ConvTranspose::y]), weight = read(call.in[op::ConvTranspose::weight]);
   const Shape& shape = call.out[0].shape();
@@ -89,6 +91,7 @@ void run(const op::ConvTranspose& op, Call call) {
   });
 }
 
+template <>
 void run(const op::ConvWeightGrad& op, Call call) {
   const Array x = read(call.in[op::ConvWeightGrad::x]), y = read(call.in[op::ConvWeightGrad::y]);
   const Axes axes = make_axes(op.conv, x.shape, y.shape, op.kernel);

@@ -2,8 +2,8 @@
 #include <limits>
 #include <numbers>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/samples.hpp"
 #include "kiln/core/wrapping.hpp"
 #include "kiln/ops/create/create_ops.hpp"
@@ -73,12 +73,14 @@ double standard_normal(Words& words, std::int64_t i) {
 
 }  // namespace
 
+template <>
 void run(const op::Fill&, Call call) {
   const Array z = allocate(call.out[0]);
   const Operand number(call.in[op::Fill::value], z.dtype, z.shape);
   copy(number.array(), z);
 }
 
+template <>
 void run(const op::Arange&, Call call) {
   const Array z = allocate(call.out[0]);
   const Scalar &start = call.in[op::Arange::start].scalar(), &step = call.in[op::Arange::step].scalar();
@@ -94,6 +96,7 @@ void run(const op::Arange&, Call call) {
   else count_as(TypeTag<double>{});
 }
 
+template <>
 void run(const op::Random& op, Call call) {
   const Array z = allocate(call.out[0]);
   const std::int64_t count = z.numel();
@@ -117,6 +120,7 @@ void run(const op::Random& op, Call call) {
   });
 }
 
+template <>
 void run(const op::Dropout&, Call call) {
   const Array x = read(call.in[op::Dropout::x]);
   const Drops drops(call.in[op::Dropout::probability].scalar().to<double>());

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
@@ -92,6 +93,7 @@ Array allocate_like_operands(Call call) { return allocate(call.out[0], follow_or
 
 }  // namespace
 
+template <>
 void run(const op::Unary& op, Call call) {
   const Array x = read(call.in[0]), z = allocate_like_operands(call);
   // The complement of a boolean has one bit, not 64.
@@ -102,6 +104,7 @@ void run(const op::Unary& op, Call call) {
   });
 }
 
+template <>
 void run(const op::Binary& op, Call call) {
   const Array z = allocate_like_operands(call);
   const DType dtype = (call.in[0].is_scalar() ? call.in[1] : call.in[0]).dtype();
@@ -112,6 +115,7 @@ void run(const op::Binary& op, Call call) {
   });
 }
 
+template <>
 void run(const op::Where&, Call call) {
   const Array z = allocate_like_operands(call);
   const Operand condition(call.in[op::Where::condition], DType::Bool, z.shape),
@@ -123,6 +127,7 @@ void run(const op::Where&, Call call) {
   });
 }
 
+template <>
 void run(const op::Within& op, Call call) {
   const Array x = read(call.in[0]);
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
@@ -133,7 +138,7 @@ void run(const op::Within& op, Call call) {
         load(x, at + begin * step, step, count, chunk);
         for (std::int64_t i = 0; i < count; ++i)
           require<ArgumentError>(!(chunk[i] < op.low || chunk[i] > op.high), op::Within::kName, ": ", chunk[i],
-                             " is outside [", op.low, ", ", op.high, "]");
+                                 " is outside [", op.low, ", ", op.high, "]");
       }
     };
     if (x.contiguous()) {
@@ -146,6 +151,7 @@ void run(const op::Within& op, Call call) {
   alias(call.out[0], call.in[0], x.strides, call.in[0].node()->offset);
 }
 
+template <>
 void run(const op::Cast&, Call call) {
   const Array x = read(call.in[0]), z = allocate_like_operands(call);
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {

@@ -1,3 +1,4 @@
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/ops/linalg/factor_ops.hpp"
 
 #include <algorithm>
@@ -71,6 +72,7 @@ double factor_lu(const Matrix& a, std::int64_t* permutation) {
   return sign;
 }
 
+template <>
 void run(const op::Cholesky&, Call call) {
   const RowMajor<double> a(read(call.in[0]));
   Result<double> l(call.out[0]);
@@ -83,6 +85,7 @@ void run(const op::Cholesky&, Call call) {
   l.store();
 }
 
+template <>
 void run(const op::Lu&, Call call) {
   const RowMajor<double> a(read(call.in[0]));
   Result<double> packed(call.out[op::Lu::packed]), sign(call.out[op::Lu::sign]);
@@ -97,6 +100,7 @@ void run(const op::Lu&, Call call) {
   sign.store();
 }
 
+template <>
 void run(const op::Qr& op, Call call) {
   const RowMajor<double> a(read(call.in[0]));
   Result<double> q(call.out[op::Qr::q]), r(call.out[op::Qr::r]);

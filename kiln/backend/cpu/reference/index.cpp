@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/core/wrapping.hpp"
 #include "kiln/ops/index/index_ops.hpp"
 
@@ -85,6 +85,7 @@ void update(const Op& op, Call call, EachPair each_pair) {
 
 }  // namespace
 
+template <>
 void run(const op::Gather& op, Call call) {
   const Array x = read(call.in[op::Gather::x]), index = read(call.in[op::Gather::index]), z = allocate(call.out[0]);
   const int dim = wrap_dim(op::Gather::kName, op.dim, x.shape.size());
@@ -96,6 +97,7 @@ void run(const op::Gather& op, Call call) {
   }
 }
 
+template <>
 void run(const op::Scatter& op, Call call) {
   const Array index = read(call.in[op::Scatter::index]);
   const Shape& shape = call.in[op::Scatter::x].shape();
@@ -103,6 +105,7 @@ void run(const op::Scatter& op, Call call) {
   update(op, call, [&](auto f) { each_place(op.spoken(), index, shape, contiguous_strides(shape), dim, f); });
 }
 
+template <>
 void run(const op::Select& op, Call call) {
   Value held;
   const Array x = read_contiguous(call.in[op::Select::x], held), z = allocate(call.out[0]);
@@ -114,6 +117,7 @@ void run(const op::Select& op, Call call) {
   });
 }
 
+template <>
 void run(const op::SelectUpdate& op, Call call) {
   const Array index = read(call.in[op::SelectUpdate::index]);
   const Shape& shape = call.in[op::SelectUpdate::x].shape();
@@ -126,6 +130,7 @@ void run(const op::SelectUpdate& op, Call call) {
   });
 }
 
+template <>
 void run(const op::RavelIndex& op, Call call) {
   const Array z = allocate(call.out[0]);
   const std::int64_t count = z.numel();
@@ -142,6 +147,7 @@ void run(const op::RavelIndex& op, Call call) {
   }
 }
 
+template <>
 void run(const op::Nonzero& op, Call call) {
   Value held;
   const Array x = read_contiguous(call.in[0], held), z = allocate(call.out[0]);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/core/wrapping.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
 
@@ -39,6 +39,7 @@ Dims batch_strides(const Shape& operand, const Shape& batch) {
 
 }  // namespace
 
+template <>
 void run(const op::Matmul&, Call call) {
   const Array a = read(call.in[0]), b = read(call.in[1]);
   const Shape &shape = call.out[0].shape(), batch(shape.begin(), shape.end() - 2);

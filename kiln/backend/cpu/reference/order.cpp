@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 
 namespace kiln::cpu::reference {
 namespace {
@@ -43,16 +43,19 @@ void ordered(const Array& array, std::span<Value> out, int dim, std::int64_t cou
 
 }  // namespace
 
+template <>
 void run(const op::Sort& op, Call call) {
   const Array x = read(call.in[0]);
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) { ordered<C>(x, call.out, op.dim, x.shape[op.dim], op.descending); });
 }
 
+template <>
 void run(const op::TopK& op, Call call) {
   const Array x = read(call.in[0]);
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) { ordered<C>(x, call.out, op.dim, op.k, op.largest); });
 }
 
+template <>
 void run(const op::SearchSorted& op, Call call) {
   using op::SearchSorted;
   const Array lines = read(call.in[SearchSorted::sorted]), wanted = read(call.in[SearchSorted::values]);

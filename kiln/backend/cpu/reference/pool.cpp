@@ -2,8 +2,8 @@
 #include <array>
 #include <limits>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/ops/spatial/pool_ops.hpp"
 
 namespace kiln::cpu::reference {
@@ -63,6 +63,7 @@ double divisor(const Part& z, const Part& y, const Part& x) {
 
 }  // namespace
 
+template <>
 void run(const op::MaxPool& op, Call call) {
   const Array x = read(call.in[0]);
   Value& values = call.out[op::MaxPool::values];
@@ -97,6 +98,7 @@ void run(const op::MaxPool& op, Call call) {
   });
 }
 
+template <>
 void run(const op::MaxPoolGrad& op, Call call) {
   const Array y = read(call.in[op::MaxPoolGrad::y]);
   const std::int64_t planes = y.shape[0] * y.shape[1];
@@ -120,6 +122,7 @@ void run(const op::MaxPoolGrad& op, Call call) {
   });
 }
 
+template <>
 void run(const op::AvgPool& op, Call call) {
   const Array x = read(call.in[0]);
   const Parts parts(op, x.shape, call.out[0].shape());
@@ -137,6 +140,7 @@ void run(const op::AvgPool& op, Call call) {
   });
 }
 
+template <>
 void run(const op::AvgPoolGrad& op, Call call) {
   const Array y = read(call.in[0]);
   const Shape& shape = call.out[0].shape();

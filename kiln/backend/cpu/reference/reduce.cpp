@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/core/wrapping.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
@@ -83,12 +83,14 @@ bool beats(op::ArgFn fn, C x, C best) {
 
 }  // namespace
 
+template <>
 void run(const op::Reduce& op, Call call) {
   const Array x = read(call.in[0]), z = allocate(call.out[0]);
   if (z.numel() == 0) return;  // sizes beside a 0 may multiply to anything
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) { reduce<C>(op, x, z); });
 }
 
+template <>
 void run(const op::ArgReduce& op, Call call) {
   const Array x = read(call.in[0]), z = allocate(call.out[0]);
   const int dim = wrap_dim(name(op.fn), op.dim, x.shape.size());

@@ -1,10 +1,11 @@
 #include "kiln/ops/spatial/resample_ops.hpp"
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 
 namespace kiln::cpu::reference {
 
+template <>
 void run(const op::Resample& op, Call call) {
   const Array x = read(call.in[0]);
   const Shape& shape = call.out[0].shape();

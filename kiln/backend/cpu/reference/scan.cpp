@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/core/wrapping.hpp"
 
 namespace kiln::cpu::reference {
@@ -81,6 +81,7 @@ double add_exps(double a, double b) {
 
 }  // namespace
 
+template <>
 void run(const op::Scan& op, Call call) {
   const Array x = read(call.in[0]);
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
@@ -98,6 +99,7 @@ void run(const op::Scan& op, Call call) {
   });
 }
 
+template <>
 void run(const op::Recurrence& op, Call call) {
   const Shape& shape = call.in[0].shape();
   visit_float(call.in[0].dtype(), [&]<class C>(TypeTag<C>) {

@@ -1,3 +1,4 @@
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/ops/signal/signal_ops.hpp"
 
 #include <cmath>
@@ -105,6 +106,7 @@ void fft(const op::Fft& op, Call call) {
 
 }  // namespace
 
+template <>
 void run(const op::Fft& op, Call call) {
   visit_float(call.out[0].dtype(), [&]<class C>(TypeTag<C>) { fft<C>(op, call); });
 }

@@ -1,3 +1,4 @@
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/ops/linalg/solve_ops.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ void substitute(const Matrix& t, const Matrix& x, bool upper, bool unit) {
   }
 }
 
+template <>
 void run(const op::Solve& op, Call call) {
   const Value& operand = call.in[op::Solve::a];
   const bool invert = call.in[op::Solve::b].empty();
@@ -41,6 +43,7 @@ void run(const op::Solve& op, Call call) {
   x.store();
 }
 
+template <>
 void run(const op::TriangularSolve& op, Call call) {
   const Value& operand = call.in[op::TriangularSolve::a];
   const RowMajor<double> a(read(operand)), b(read(call.in[op::TriangularSolve::b]));

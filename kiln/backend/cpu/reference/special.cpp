@@ -37,6 +37,7 @@ std::uint64_t magnitude(C x) {
 
 }  // namespace
 
+template <>
 void run(const op::Special& op, Call call) {
   const op::SpecialFunction function = op::function_of(op.fn);
   const auto in = broadcast_operands<double>(call);
@@ -44,6 +45,7 @@ void run(const op::Special& op, Call call) {
   each_element<double>(call, [&](std::int64_t i) { return function(operand(0, i), operand(1, i), operand(2, i)); });
 }
 
+template <>
 void run(const op::Gcd&, Call call) {
   visit_compute(call.out[0].dtype(), [&]<class C>(TypeTag<C>) {
     if constexpr (std::is_integral_v<C>) {

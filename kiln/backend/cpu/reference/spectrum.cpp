@@ -1,3 +1,4 @@
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/ops/linalg/spectrum_ops.hpp"
 
 #include <algorithm>
@@ -192,6 +193,7 @@ void complete_basis(const Matrix& q, std::int64_t known) {
   }
 }
 
+template <>
 void run(const op::Eigh& op, Call call) {
   const Shape& shape = call.in[0].shape();
   const RowMajor<double> from(read(call.in[0]));
@@ -224,6 +226,7 @@ void run(const op::Eigh& op, Call call) {
   w.store();
 }
 
+template <>
 void run(const op::Svd& op, Call call) {
   const Shape& shape = call.in[0].shape();
   const RowMajor<double> from(read(call.in[0]));

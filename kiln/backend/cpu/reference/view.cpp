@@ -1,13 +1,14 @@
 #include <algorithm>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/strided/views.hpp"
 #include "kiln/core/wrapping.hpp"
 
 namespace kiln::cpu::reference {
 
+template <>
 void run(const op::Reshape& op, Call call) {
   if (strided::run(op, call)) return;
   const Array x = read(call.in[0]);
@@ -17,11 +18,24 @@ void run(const op::Reshape& op, Call call) {
   copy(x, z);
 }
 
-void run(const op::Permute& op, Call call) { strided::run(op, call); }
-void run(const op::Expand& op, Call call) { strided::run(op, call); }
-void run(const op::Slice& op, Call call) { strided::run(op, call); }
-void run(const op::Unfold& op, Call call) { strided::run(op, call); }
+template <>
+void run(const op::Permute& op, Call call) {
+  strided::run(op, call);
+}
+template <>
+void run(const op::Expand& op, Call call) {
+  strided::run(op, call);
+}
+template <>
+void run(const op::Slice& op, Call call) {
+  strided::run(op, call);
+}
+template <>
+void run(const op::Unfold& op, Call call) {
+  strided::run(op, call);
+}
 
+template <>
 void run(const op::SliceAssign& op, Call call) {
   const Array x = read(call.in[op::SliceAssign::x]), value = read(call.in[op::SliceAssign::value]);
   const bool in_place = take_memory(call.out[0], contiguous_strides(x.shape), call, op::SliceAssign::x);
@@ -35,6 +49,7 @@ void run(const op::SliceAssign& op, Call call) {
                .strides = strided::stepped_strides(z.strides, op.step)});
 }
 
+template <>
 void run(const op::Fold& op, Call call) {
   const Array x = read(call.in[0]);
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
