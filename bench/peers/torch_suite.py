@@ -85,6 +85,71 @@ def gather_rows(compiled):
     return lambda: called(x, rows)
 
 
+# ---- calls in shapes and element types beside those that models are made of
+def summed(name, shape, dims):
+    of_tensors(name, lambda x: x.sum(dims), shape)
+
+
+summed("sum_rows_of_16", (65536, 16), 1)
+summed("sum_rows_of_96", (10000, 96), 1)
+summed("sum_rows_of_200", (5000, 200), 1)
+summed("sum_first_of_3", (2**18, 3), 0)
+summed("sum_first_of_16", (65536, 16), 0)
+summed("sum_middle", (100, 100, 100), 1)
+summed("sum_outer_dims", (100, 100, 100), (0, 2))
+summed("sum_channels_last", (32, 28, 28, 64), (0, 1, 2))
+of_tensors("max_rows_of_96", lambda x: x.amax(1), (10000, 96))
+of_tensors("global_average_7x7", lambda x: x.mean((2, 3)), (32, 512, 7, 7))
+of_tensors("norm_rows_of_96", lambda x: x.norm(dim=1), (10000, 96))
+of_tensors("zeros_4mb", lambda: torch.zeros(2**20))
+of_tensors("outer_product_1024", lambda x, y: x * y, (1024, 1), (1, 1024))
+
+
+def whole_numbers(dtype):
+    return torch.empty(2**20).uniform_(-100, 100).to(torch.int32).to(dtype)
+
+
+def cast(name, before, after):
+    def make(compiled):
+        x = whole_numbers(before)
+        return lambda: x.to(after)
+    workload(name)(make)
+
+
+cast("cast_f64_f16", torch.float64, torch.float16)
+cast("cast_f64_f32", torch.float64, torch.float32)
+cast("cast_f32_bf16", torch.float32, torch.bfloat16)
+cast("cast_f32_i32", torch.float32, torch.int32)
+cast("cast_i32_bf16", torch.int32, torch.bfloat16)
+cast("cast_i64_f16", torch.int64, torch.float16)
+cast("cast_bool_f16", torch.bool, torch.float16)
+cast("cast_f16_i32", torch.float16, torch.int32)
+
+
+@workload("clamp_i8")
+def clamp_i8(compiled):
+    x = whole_numbers(torch.int8)
+    return lambda: x.clamp(-20, 20)
+
+
+@workload("add_i16")
+def add_i16(compiled):
+    x = whole_numbers(torch.int16)
+    y = x + 1
+    return lambda: x + y
+
+
+def permuted(name, shape, order):
+    of_tensors(name, lambda x: x.permute(order).contiguous(), shape)
+
+
+permuted("permute_3_channels_last", (8, 3, 224, 224), (0, 2, 3, 1))
+permuted("permute_3_channels_first", (8, 224, 224, 3), (0, 3, 1, 2))
+permuted("permute_16_channels_last", (32, 16, 56, 56), (0, 2, 3, 1))
+permuted("permute_16_channels_first", (32, 56, 56, 16), (0, 3, 1, 2))
+permuted("permute_heads", (8, 128, 8, 32), (0, 2, 1, 3))
+
+
 # ---- overhead
 def chain(t):
     y = t

@@ -45,6 +45,7 @@ Value normals(const Shape& shape, DType dtype = DType::F32, const Device& device
 std::vector<Workload> matmul_workloads();
 std::vector<Workload> elementwise_workloads();
 std::vector<Workload> reduce_workloads();
+std::vector<Workload> everyday_workloads();
 std::vector<Workload> overhead_workloads();
 std::vector<Workload> attention_workloads();
 std::vector<Workload> model_workloads();
