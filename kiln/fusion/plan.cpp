@@ -8,6 +8,7 @@
 
 #include "kiln/fusion/passes/blocks.hpp"
 #include "kiln/fusion/passes/epilogues.hpp"
+#include "kiln/fusion/passes/farewells.hpp"
 #include "kiln/fusion/passes/horizontal.hpp"
 #include "kiln/fusion/simplification.hpp"
 #include "kiln/ops/planned/sequence.hpp"
@@ -61,6 +62,7 @@ class Planner {
     }
     close_all();
     if (traits_.epilogues) join_epilogues(plan_, segment_, *traits_.epilogues);
+    if (traits_.most_cached) mark_farewells(plan_, segment_, *traits_.most_cached);
     if (traits_.blocks) group_into_blocks(plan_, segment_, *traits_.blocks);
     if (traits_.horizontal) fuse_horizontally(plan_, segment_, *traits_.horizontal);
     note_releases();

@@ -31,6 +31,10 @@ struct FusionTraits {
   };
   std::optional<Groups> groups{};
 
+  /// Where a plan leaves more than so many bytes to who comes later, the elementwise steps that make them are told that
+  /// no cache will hold them (op::Fused::passes_caches).
+  std::optional<std::int64_t> most_cached{};
+
   /// A product or convolution and the elementwise step that alone reads it become one op::Epilogue, from so many
   /// elements on.
   struct Epilogues {

@@ -17,6 +17,7 @@ FusionTraits Cpu::fusion_traits() const {
                                      .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min},
                                      .reduced_types = {DType::F32},
                                      .least_reduced = 128},
+      .most_cached = std::int64_t{32} << 20,
       // Products with fewer elements stay in the cache anyway, and are made too quickly.
       .epilogues =
           FusionTraits::Epilogues{

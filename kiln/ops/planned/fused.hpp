@@ -76,6 +76,7 @@ struct Fused {
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::ByAttributes};
   bool goes_by_rows(int axis) const;
   std::shared_ptr<const Program> program;
+  bool passes_caches = false;  // its results have left the caches before anybody reads them
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   void vjp(Backward& backward) const;

@@ -127,6 +127,29 @@ TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
   }
 }
 
+TEST(Traits, SayHowMuchStaysInCaches) {
+  constexpr std::int64_t kBytes = 2 * 16 * 4;  // of y and z, which nobody reads again
+  for (const std::int64_t most : {kBytes, kBytes - 1}) {
+    FusionTraits traits = of_cpu();
+    traits.horizontal.reset();
+    traits.most_cached = most;
+    const Wished wished(traits);
+    const Value x = numbers({4, 4}, wished.device);
+    wished.device.flush();
+    wished.backend->ran.clear();
+    const Value read = exp(x) * 2, product = matmul(read, read), y = x * 3 + 1, z = exp(product) + 1;
+    wished.device.flush();
+    std::vector<bool> passing;
+    for (const op::Op& op : wished.backend->ran)
+      if (const auto* fused = std::get_if<op::Fused>(&op.is)) passing.push_back(fused->passes_caches);
+    ASSERT_EQ(passing.size(), 3u);
+    EXPECT_FALSE(passing[0]);
+    EXPECT_EQ(passing[1], most < kBytes);
+    EXPECT_EQ(passing[2], most < kBytes);
+    EXPECT_EQ(y.data().at(0), 1);
+  }
+}
+
 TEST(Traits, SayHowMuchIsGathered) {
   FusionTraits traits = of_cpu();
   traits.most_ops = 10;

@@ -14,6 +14,8 @@
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
+#include <hwy/cache_control.h>
+
 #include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
 #include "kiln/backend/cpu/simd/vector_rows.hpp"
 
@@ -246,9 +248,18 @@ struct LinksOf<std::index_sequence<k...>> {
 
   static void end(const Link*, const Place*, std::size_t, Part<k>...) {}
 
-  static void run(std::span<const Link* const> parts, const Place* places, std::size_t count) {
+  /// Links are shared by all operands: processors that learn from an instruction where it reads next learn nothing here.
+  static HWY_INLINE void fetch(const Place* places, std::size_t inputs, std::size_t at) {
+    constexpr std::size_t kAhead = 4 * kWidth * sizeof(float);
+    for (const Place* place = places + 1; place <= places + inputs; ++place)
+      if (place->fetches && place->moves) (hwy::Prefetch(place->data + at + kAhead + k * sizeof(Lanes)), ...);
+  }
+
+  static void run(std::span<const Link* const> parts, const Place* places, std::size_t inputs, std::size_t count) {
+    const bool fetches = std::any_of(places + 1, places + 1 + inputs, [](const Place& place) { return place.fetches; });
     for (std::size_t at = 0; at < count; at += kWidth) {
       const std::size_t begin = std::min(at, count - kWidth);
+      if (fetches) fetch(places, inputs, begin * sizeof(float));
       for (const Link* part : parts) start(part, places, begin * sizeof(float));
     }
   }

@@ -27,6 +27,7 @@ struct Place {
   bool uniform = false;   // a number, again and again
   bool inverted = false;  // it holds one by a divisor
   bool streams = false;   // results go past the caches
+  bool fetches = false;   // operands come from beyond the nearest caches: a run is asked for some blocks ahead
   Reciprocal reciprocal;  // of a number
 };
 
@@ -52,9 +53,10 @@ struct Links {
   Link (*fold)(op::ReduceFn);  // into FoldLanes, which lie where its place says
   Link (*end)();
   void (*fill)(float* block, float number);
-  /// Runs the parts of a chain on `count` elements, at least a block. Where the last elements fill no block, it takes
-  /// some that were done before once more: whose results lie where operands do must leave them out.
-  void (*run)(std::span<const Link* const> parts, const Place* places, std::size_t count);
+  /// Runs the parts of a chain on `count` elements, at least a block. The operands have places[1] to places[inputs].
+  /// Where the last elements fill no block, it takes some that were done before once more: whose results lie where
+  /// operands do must leave them out.
+  void (*run)(std::span<const Link* const> parts, const Place* places, std::size_t inputs, std::size_t count);
 };
 const Links& links();
 

@@ -57,17 +57,20 @@ bool take_operand(const Prepared& prepared, const op::Program& program, const Di
   return false;
 }
 
-/// Does it move so much that the first results are gone from the caches when the last are made? A result may be part of
-/// a larger one that is made bit by bit.
-bool fills_caches(Inputs in, std::span<const Value> out, const Shape& shape) {
+/// Bytes that a program moves. A result may be part of a larger one that is made bit by bit.
+std::int64_t moved_bytes(Inputs in, std::span<const Value> out, const Shape& shape) {
   const std::int64_t count = numel(shape);
   std::int64_t bytes = 0;
   for (const Value& value : in)
     if (value.node() && value.numel() == count) bytes += count * static_cast<std::int64_t>(size_of(value.dtype()));
   for (const Value& value : out)
     bytes += static_cast<std::int64_t>(static_cast<const Memory&>(*value.node()->storage).size());
-  return bytes >= kStreamedBytes;
+  return bytes;
 }
+/// Are the first results gone from the caches when the last are made?
+bool fills_caches(std::int64_t bytes) { return bytes >= kStreamedBytes; }
+/// Do operands come from beyond the second-level cache?
+bool is_far(std::int64_t bytes) { return bytes > 1 << 20; }
 
 /// Sums are taken in the order of memory, and where operands of one shape lie in several orders, a program's results may
 /// lie in another than those of its operations.
@@ -91,7 +94,7 @@ class ChainEpilogue final : public Epilogue {
         in_(op.inputs(call.in, Value())),
         call_{.program = *op.program, .in = in_, .whole = {.shape = op.program->shape, .strides = order_of(op)}} {
     for (Value& out : call.out) call_.results.push_back({allocate(out, call_.whole.strides)});
-    call_.streams = fills_caches(in_, call.out, op.program->shape);
+    call_.streams = fills_caches(moved_bytes(in_, call.out, op.program->shape));
     operands_ = ChainProgram::operands_of(call_);
   }
   void finish(const ProductPiece& piece) const override { chain_.finish(call_, operands_, piece, dtype_); }
@@ -141,7 +144,9 @@ bool run(const op::Fused& op, Call call) {
   SpareVector<Array> folded;
   for (Value& out : call.out.subspan(program.outputs.size())) folded.push_back(allocate(out));
   memory.succeed();
-  fused.streams = fills_caches(call.in, call.out.first(program.outputs.size()), program.shape);
+  const std::int64_t bytes = moved_bytes(call.in, call.out.first(program.outputs.size()), program.shape);
+  fused.streams = op.passes_caches || fills_caches(bytes);
+  fused.fetches = is_far(bytes);
   if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
   else prepared.tiles->run(fused, prepared.grain);
   for (std::size_t i = 0; i < folded.size(); ++i) folding->store(i, folded[i]);

@@ -36,6 +36,7 @@ struct FusedCall {
   SpareVector<FusedResult> results{};  // the program's outputs
   Folding* folding = nullptr;          // what folds at its end, if anything does
   bool streams = false;                // results go past the caches, unless they lie where operands do
+  bool fetches = false;                // operands come from beyond the nearest caches
 
   /// Computes all elements in pieces of about `grain`: make_worker() gives a thread what it calls with
   /// (begin, end, lanes), which are those of the program's folds; null where nothing is folded.

@@ -201,7 +201,10 @@ class ChainWorker {
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
       if (call.in[i].is_scalar()) set_number(i);
       else if (call.in[i].empty()) piece_place_ = 1 + i;
-      else new (&tensors_[tensor]) Tensor{Feed<float>(operands[tensor]), 1 + i}, ++tensor;
+      else {
+        places_[1 + i].fetches = call.fetches && operands[tensor].access() == Operand::Access::Dense;
+        new (&tensors_[tensor]) Tensor{Feed<float>(operands[tensor]), 1 + i}, ++tensor;
+      }
     }
   }
 
@@ -281,7 +284,7 @@ class ChainWorker {
       place.data = fills_blocks ? result(i, at) : block(results_ + i);
     }
     for (FoldLanes& lanes : lanes_) lanes.next = 0, lanes.end = count;
-    chain_.links_.run(chain_.parts_, places_, static_cast<std::size_t>(std::max(count, width_)));
+    chain_.links_.run(chain_.parts_, places_, call_.in.size(), static_cast<std::size_t>(std::max(count, width_)));
     if (!fills_blocks)
       for (std::size_t i = 0; i < call_.results.size(); ++i)
         std::copy_n(block(results_ + i), count * size_of(call_.results[i].array.dtype), result(i, at));
