@@ -1,0 +1,51 @@
+// How many items are classified right.
+#pragma once
+#include "kiln/train/metric/labels.hpp"
+#include "kiln/train/metric/metric.hpp"
+
+namespace kiln::metric {
+
+/// The share of items whose class is the right one; of several labels, of those items all of whose labels are.
+struct Accuracy {
+  LabelOptions options{};
+  Total right{}, count{};
+
+  /// Throws ShapeError, DataError.
+  template <int S, int T, class K>
+  requires LabelRanks<S, T> void update(const Tensor<S>& scores, const Tensor<T, K>& targets) {
+    add(scores.value(), targets.value());
+  }
+  double value() const { return mean("accuracy", right, count); }
+  void add(const Value& scores, const Value& targets);
+};
+
+/// The share of items whose right class is among those of the `k` largest scores. Of equal scores the class that comes
+/// first counts as larger.
+struct TopKAccuracy {
+  std::int64_t k = 5;
+  LabelOptions options{};
+  Total right{}, count{};
+
+  /// scores [batch, classes], targets [batch]. Throws ShapeError, DataError, ArgumentError where there are not k classes.
+  template <class K>
+  void update(const Tensor<2>& scores, const Tensor<1, K>& targets) {
+    add(scores.value(), targets.value());
+  }
+  double value() const { return mean("top-k accuracy", right, count); }
+  void add(const Value& scores, const Value& targets);
+};
+
+/// The share of all labels of all items that are right: 1 - the Hamming loss.
+struct HammingScore {
+  LabelOptions options{};
+  Total right{}, count{};
+
+  template <int S, int T, class K>
+  requires LabelRanks<S, T> void update(const Tensor<S>& scores, const Tensor<T, K>& targets) {
+    add(scores.value(), targets.value());
+  }
+  double value() const { return mean("hamming score", right, count); }
+  void add(const Value& scores, const Value& targets);
+};
+
+}  // namespace kiln::metric

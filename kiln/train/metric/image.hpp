@@ -1,0 +1,40 @@
+// How alike images are: [batch, channels, height, width].
+#pragma once
+#include "kiln/tensor/tensor.hpp"
+#include "kiln/train/metric/metric.hpp"
+
+namespace kiln::metric {
+
+/// Peak signal to noise ratio in decibels, over all elements of all images: 10 log10(range^2 / mean squared error).
+struct Psnr {
+  double range = 1;  // of the elements: 1, or 255
+  Total squares{}, count{};
+
+  /// Throws ShapeError.
+  void update(const Tensor<4>& images, const Tensor<4>& targets);
+  /// Infinity where all images are the same.
+  double value() const;
+};
+
+/// The mean over images of their structural similarity (Wang, Bovik, Sheikh, Simoncelli, "Image quality assessment: from
+/// error visibility to structural similarity", 2004): windows of 11 x 11 with a deviation of 1.5, those that lie within.
+struct Ssim {
+  double range = 1;
+  Total sum{}, count{};
+
+  /// Throws ShapeError, also where an image is smaller than a window.
+  void update(const Tensor<4>& images, const Tensor<4>& targets);
+  double value() const { return mean("ssim", sum, count); }
+};
+
+/// The same at five sizes, each half the one before (Wang, Simoncelli, Bovik, "Multiscale structural similarity for image
+/// quality assessment", 2003). Images have at least 161 x 161 elements; what is unlike at some size counts as 0 there.
+struct MsSsim {
+  double range = 1;
+  Total sum{}, count{};
+
+  void update(const Tensor<4>& images, const Tensor<4>& targets);
+  double value() const { return mean("ms-ssim", sum, count); }
+};
+
+}  // namespace kiln::metric

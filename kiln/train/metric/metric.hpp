@@ -1,0 +1,75 @@
+// A metric is a plain struct: options, fields that are states (state.hpp), an update() of one batch, and a value() of all
+// that it has seen. Reflection finds the states, so that any metric can be merged with one of other data, begun anew and
+// saved with a checkpoint:
+//
+//   struct Bias {                                       // a metric of one's own
+//     metric::Total off, count;
+//     void update(const Tensor<1>& predictions, const Tensor<1>& targets) {
+//       off += (predictions - targets).sum().item();
+//       count += static_cast<double>(targets.numel());
+//     }
+//     double value() const { return metric::mean("bias", off, count); }
+//   };
+#pragma once
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/reflect/reflect_values.hpp"
+#include "kiln/train/metric/state.hpp"
+
+namespace kiln {
+
+template <class M>
+concept Metric = reflect::Aggregate<M> && std::copyable<M> && requires(const M& metric) {
+  { metric.value() } -> std::convertible_to<double>;
+};
+
+namespace metric {
+
+/// A mean, or an ArgumentError that says of nothing: "accuracy: nothing was measured".
+double mean(std::string_view name, double sum, double count);
+
+/// "mean_absolute_error" of MeanAbsoluteError.
+std::string name_from(std::string_view type);
+template <class M>
+std::string name_of() {
+  if constexpr (requires { M::kName; }) return std::string(M::kName);
+  else return name_from(reflect::type_name<M>());
+}
+
+/// Calls f(state, state of the other) for each state of two metrics of a kind; returns how many there are.
+template <class M, class Other, class F>
+int for_each_state(M& metric, Other& other, F&& f) {
+  int states = 0;
+  reflect::detail::for_each_index<reflect::field_count<M>>([&](auto i) {
+    auto& field = std::get<i>(reflect::fields(metric));
+    auto& others = std::get<i>(reflect::fields(other));
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (State<Field>) {
+      f(field, others);
+      ++states;
+    } else if constexpr (reflect::Aggregate<Field>) {
+      states += for_each_state(field, others, f);
+    }
+  });
+  return states;
+}
+
+/// Adds to a metric what another one, of other data and with the same options, has seen.
+template <Metric M>
+void merge(M& metric, const M& other) {
+  for_each_state(metric, other, [](auto& state, const auto& more) { state.merge(more); });
+}
+
+/// A metric with the same options that has seen nothing.
+template <Metric M>
+M fresh(M metric) {
+  for_each_state(metric, metric, []<class S>(S& state, const S&) { state = S{}; });
+  return metric;
+}
+
+}  // namespace metric
+}  // namespace kiln

@@ -1,0 +1,155 @@
+// Metrics that are made of four counts for each class: how often it was predicted, how often it was right, how often both.
+// Each is a row: a function of the counts of one class.
+#pragma once
+#include <span>
+#include <string>
+
+#include "kiln/train/metric/labels.hpp"
+#include "kiln/train/metric/metric.hpp"
+
+namespace kiln::metric {
+
+struct ClassCounts {
+  double hits = 0, predicted = 0, actual = 0, all = 0;
+};
+
+/// a / b, and 0 where that is nothing of nothing, as scikit-learn has it.
+inline double share(double a, double b) { return b > 0 ? a / b : 0; }
+
+namespace ratio {
+
+struct Precision {
+  static constexpr std::string_view kName = "precision";
+  double operator()(const ClassCounts& c) const { return share(c.hits, c.predicted); }
+};
+struct Recall {
+  static constexpr std::string_view kName = "recall";
+  double operator()(const ClassCounts& c) const { return share(c.hits, c.actual); }
+};
+struct Specificity {
+  static constexpr std::string_view kName = "specificity";
+  double operator()(const ClassCounts& c) const {
+    return share(c.all - c.actual - c.predicted + c.hits, c.all - c.actual);
+  }
+};
+/// The harmonic mean of precision and recall, in which recall weighs beta^2 times as much (van Rijsbergen 1979).
+struct FBeta {
+  static constexpr std::string_view kName = "f_beta";
+  double beta = 1;
+  double operator()(const ClassCounts& c) const {
+    const double weight = beta * beta;
+    return share((1 + weight) * c.hits, weight * c.actual + c.predicted);
+  }
+};
+/// Intersection over union, or Jaccard's index.
+struct Iou {
+  static constexpr std::string_view kName = "iou";
+  double operator()(const ClassCounts& c) const { return share(c.hits, c.actual + c.predicted - c.hits); }
+};
+struct Dice {
+  static constexpr std::string_view kName = "dice";
+  double operator()(const ClassCounts& c) const { return share(2 * c.hits, c.actual + c.predicted); }
+};
+
+}  // namespace ratio
+
+enum class Average {
+  Macro,     // the mean over classes that were predicted or right at least once
+  Micro,     // of the counts of all classes together
+  Weighted,  // the mean over classes by how often each was right
+};
+
+/// The counts of all classes.
+struct LabelCounts {
+  Totals hits{}, predicted{}, actual{};
+  Total all{};  // items
+
+  void add(std::string_view name, const Value& scores, const Value& targets, const LabelOptions& options);
+  std::int64_t classes() const;
+  ClassCounts of(std::int64_t label) const;
+  double average(std::string_view name, Average average, FunctionRef<double(const ClassCounts&)> ratio) const;
+};
+
+/// Yes or no is one class: the yes. Where nothing was measured value() throws ArgumentError.
+template <class Ratio>
+struct RatioMetric {
+  static constexpr std::string_view kName = Ratio::kName;
+  Average average = Average::Macro;
+  Ratio ratio{};
+  LabelOptions options{};
+  LabelCounts counts{};
+
+  /// Throws ShapeError, DataError.
+  template <int S, int T, class K>
+  requires LabelRanks<S, T> void update(const Tensor<S>& scores, const Tensor<T, K>& targets) {
+    counts.add(kName, scores.value(), targets.value(), options);
+  }
+  double value() const { return counts.average(kName, average, ratio); }
+  /// Of one class alone.
+  double of(std::int64_t label) const { return ratio(counts.of(label)); }
+};
+
+using Precision = RatioMetric<ratio::Precision>;
+using Recall = RatioMetric<ratio::Recall>;  // its macro average is also called balanced accuracy
+using Specificity = RatioMetric<ratio::Specificity>;
+using FBeta = RatioMetric<ratio::FBeta>;
+using Iou = RatioMetric<ratio::Iou>;
+using Dice = RatioMetric<ratio::Dice>;
+
+/// How far prediction and truth agree beyond chance, from -1 to 1: a function of the counts of all classes.
+namespace agreement {
+
+/// Cohen, "A coefficient of agreement for nominal scales", 1960.
+struct CohenKappa {
+  static constexpr std::string_view kName = "cohen_kappa";
+  double operator()(const LabelCounts& counts) const;
+};
+/// Matthews 1975; of several classes Gorodkin, "Comparing two K-category assignments by a K-category correlation
+/// coefficient", 2004.
+struct MatthewsCorrelation {
+  static constexpr std::string_view kName = "matthews_correlation";
+  double operator()(const LabelCounts& counts) const;
+};
+
+}  // namespace agreement
+
+/// Of one class of several; yes and no are two.
+template <class Agreement>
+struct AgreementMetric {
+  static constexpr std::string_view kName = Agreement::kName;
+  LabelOptions options{};
+  LabelCounts counts{};
+
+  /// scores [batch, classes, ...], targets [batch, ...]. Throws ShapeError, DataError.
+  template <int S, class K>
+  requires(S >= 2) void update(const Tensor<S>& scores, const Tensor<S - 1, K>& targets) {
+    counts.add(kName, scores.value(), targets.value(), options);
+  }
+  double value() const {
+    mean(kName, 0, counts.all);
+    return Agreement{}(counts);
+  }
+};
+
+using CohenKappa = AgreementMetric<agreement::CohenKappa>;
+using MatthewsCorrelation = AgreementMetric<agreement::MatthewsCorrelation>;
+
+/// How often each class (row) was taken for each (column).
+struct ConfusionMatrix {
+  std::int64_t classes;
+  LabelOptions options{};
+  Totals cells{};  // [classes, classes]
+
+  template <int S, class K>
+  requires(S >= 2) void update(const Tensor<S>& scores, const Tensor<S - 1, K>& targets) {
+    add(scores.value(), targets.value());
+  }
+  void add(const Value& scores, const Value& targets);
+  double of(std::int64_t actual, std::int64_t predicted) const { return cells.at(actual * classes + predicted); }
+  /// The share that lies on the diagonal.
+  double value() const;
+  /// A table; `names` of the classes, or their numbers.
+  std::string table(std::span<const std::string> names = {}) const;
+};
+
+}  // namespace kiln::metric

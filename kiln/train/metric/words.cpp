@@ -1,0 +1,155 @@
+#include "kiln/train/metric/words.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+
+namespace kiln::metric {
+namespace {
+
+using Tokens = std::vector<std::string_view>;
+using Runs = std::map<std::vector<std::string_view>, std::int64_t>;
+
+/// How often each run of n words is there.
+Runs runs_of(const Tokens& words, std::int64_t n) {
+  Runs runs;
+  for (auto first = words.begin(); words.end() - first >= n; ++first) ++runs[{first, first + n}];
+  return runs;
+}
+
+double f_measure(double common, double said, double right) {
+  return said + right > 0 ? 2 * common / (said + right) : 0;
+}
+
+/// The number of words that both texts have in the same order.
+std::int64_t common_subsequence(const Tokens& a, const Tokens& b) {
+  std::vector<std::int64_t> row(b.size() + 1);
+  for (const auto& word : a) {
+    std::int64_t diagonal = 0;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::int64_t above = row[j + 1];
+      row[j + 1] = word == b[j] ? diagonal + 1 : std::max(above, row[j]);
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::int64_t edit_distance(std::span<const std::string_view> a, std::span<const std::string_view> b) {
+  std::vector<std::int64_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::int64_t{0});
+  for (const auto& item : a) {
+    std::int64_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::int64_t above = row[j + 1];
+      row[j + 1] = std::min({diagonal + (item != b[j]), above + 1, row[j] + 1});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\r\f\v";
+  Tokens words;
+  for (std::size_t begin = text.find_first_not_of(kSpace); begin != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(kSpace, end);
+  }
+  return words;
+}
+
+std::vector<std::string_view> characters_of(std::string_view text) {
+  const auto follows = [&](std::size_t i) { return i < text.size() && (text[i] & 0xC0) == 0x80; };
+  Tokens characters;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[begin]);
+    const std::size_t wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+    std::size_t end = begin + 1;
+    while (end < begin + wanted && follows(end)) ++end;
+    if (end - begin < wanted) end = begin + 1;
+    characters.push_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return characters;
+}
+
+void CharErrorRate::update(std::string_view said, std::string_view right) {
+  const auto reference = characters_of(right);
+  edits += static_cast<double>(edit_distance(characters_of(said), reference));
+  length += static_cast<double>(reference.size());
+}
+
+void WordErrorRate::update(std::string_view said, std::string_view right) {
+  const auto reference = words_of(right);
+  edits += static_cast<double>(edit_distance(words_of(said), reference));
+  length += static_cast<double>(reference.size());
+}
+
+void Bleu::update(std::string_view said, std::span<const std::string_view> references) {
+  require<ArgumentError>(!references.empty(), "bleu: a text without a reference");
+  require<ArgumentError>(n >= 1, "bleu: n is ", n, ", it must be at least 1");
+  const Tokens words = words_of(said);
+  std::vector<Tokens> rights;
+  for (const auto reference : references) rights.push_back(words_of(reference));
+
+  const auto distance = [&](const Tokens& right) {
+    return std::pair(std::abs(static_cast<std::int64_t>(right.size()) - static_cast<std::int64_t>(words.size())),
+                     right.size());
+  };
+  const auto nearest = std::min_element(rights.begin(), rights.end(),
+                                        [&](const Tokens& a, const Tokens& b) { return distance(a) < distance(b); });
+  said_length += static_cast<double>(words.size());
+  right_length += static_cast<double>(nearest->size());
+
+  for (std::int64_t length = 1; length <= n; ++length) {
+    Runs most;  // that any reference has
+    for (const auto& right : rights)
+      for (const auto& [run, count] : runs_of(right, length)) most[run] = std::max(most[run], count);
+    for (const auto& [run, count] : runs_of(words, length)) {
+      const auto found = most.find(run);
+      matches.add(length - 1, found == most.end() ? 0 : static_cast<double>(std::min(count, found->second)));
+      possible.add(length - 1, static_cast<double>(count));
+    }
+  }
+}
+
+double Bleu::value() const {
+  mean("bleu", 0, right_length);
+  double logs = 0;
+  for (std::int64_t length = 0; length < n; ++length) {
+    if (matches.at(length) == 0) return 0;
+    logs += std::log(matches.at(length) / possible.at(length));
+  }
+  const double brevity = said_length < right_length ? std::exp(1 - right_length / said_length) : 1;
+  return brevity * std::exp(logs / static_cast<double>(n));
+}
+
+void RougeN::update(std::string_view said, std::string_view right) {
+  require<ArgumentError>(n >= 1, "rouge: n is ", n, ", it must be at least 1");
+  const Tokens a = words_of(said), b = words_of(right);
+  const Runs runs = runs_of(b, n);
+  double common = 0;
+  for (const auto& [run, times] : runs_of(a, n))
+    if (const auto found = runs.find(run); found != runs.end())
+      common += static_cast<double>(std::min(times, found->second));
+  const auto total = [&](const Tokens& words) {
+    return static_cast<double>(std::max<std::int64_t>(static_cast<std::int64_t>(words.size()) - n + 1, 0));
+  };
+  sum += f_measure(common, total(a), total(b));
+  count += 1;
+}
+
+void RougeL::update(std::string_view said, std::string_view right) {
+  const Tokens a = words_of(said), b = words_of(right);
+  sum += f_measure(static_cast<double>(common_subsequence(a, b)), static_cast<double>(a.size()),
+                   static_cast<double>(b.size()));
+  count += 1;
+}
+
+}  // namespace kiln::metric

@@ -1,0 +1,65 @@
+// Metrics of texts: how far what was said is from what should have been. Of UTF-8; words stand between white space.
+#pragma once
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/train/metric/metric.hpp"
+
+namespace kiln::metric {
+
+/// The fewest insertions, deletions and substitutions that make one of the other (Levenshtein 1966).
+std::int64_t edit_distance(std::span<const std::string_view> a, std::span<const std::string_view> b);
+std::vector<std::string_view> words_of(std::string_view text);
+/// Code points; a byte that is no UTF-8 is one by itself.
+std::vector<std::string_view> characters_of(std::string_view text);
+
+/// Edits of all texts, divided by the characters there should have been.
+struct CharErrorRate {
+  Total edits{}, length{};
+  void update(std::string_view said, std::string_view right);
+  double value() const { return mean("char error rate", edits, length); }
+};
+
+/// The same of words.
+struct WordErrorRate {
+  Total edits{}, length{};
+  void update(std::string_view said, std::string_view right);
+  double value() const { return mean("word error rate", edits, length); }
+};
+
+/// The BLEU of a corpus, not a mean of sentences (Papineni, Roukos, Ward, Zhu, "BLEU: a method for automatic evaluation
+/// of machine translation", 2002), from 0 to 1, without smoothing. Of several references the one whose length is nearest
+/// counts; of two that are, the shorter.
+struct Bleu {
+  std::int64_t n = 4;            // the longest run of words
+  Totals matches{}, possible{};  // of runs of 1, 2, ... words
+  Total said_length{}, right_length{};
+
+  /// Throws ArgumentError where there is no reference.
+  void update(std::string_view said, std::span<const std::string_view> references);
+  void update(std::string_view said, std::initializer_list<std::string_view> references) {
+    update(said, std::span(references.begin(), references.size()));
+  }
+  double value() const;
+};
+
+/// The mean over texts of ROUGE-N: the F measure of runs of `n` words that both texts have (Lin, "ROUGE: a package for
+/// automatic evaluation of summaries", 2004).
+struct RougeN {
+  std::int64_t n = 1;
+  Total sum{}, count{};
+  void update(std::string_view said, std::string_view right);
+  double value() const { return mean("rouge", sum, count); }
+};
+
+/// The mean over texts of ROUGE-L: the F measure of their longest common subsequence of words.
+struct RougeL {
+  Total sum{}, count{};
+  void update(std::string_view said, std::string_view right);
+  double value() const { return mean("rouge", sum, count); }
+};
+
+}  // namespace kiln::metric

@@ -1,0 +1,9 @@
+// All of kiln/train.
+#pragma once
+#include "kiln/train/metric/accuracy.hpp"
+#include "kiln/train/metric/detection.hpp"
+#include "kiln/train/metric/image.hpp"
+#include "kiln/train/metric/ranking.hpp"
+#include "kiln/train/metric/ratio.hpp"
+#include "kiln/train/metric/regression.hpp"
+#include "kiln/train/metric/words.hpp"

@@ -1,0 +1,181 @@
+// Metrics of classification against scikit-learn, and what they say of wrong data.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "kiln/train/metric/accuracy.hpp"
+#include "kiln/train/metric/ranking.hpp"
+#include "kiln/train/metric/ratio.hpp"
+#include "tests/support/sentence.hpp"
+#include "tests/train/metric_data.hpp"
+
+namespace kiln {
+namespace {
+
+using metric::Average;
+
+struct Data {
+  std::vector<double> classes =
+      map_each(noise(2, kItems), [](double x, std::size_t) { return std::floor(x * kClasses); });
+  std::vector<double> scores = map_each(noise(1, kItems* kClasses), [&](double x, std::size_t i) {
+    return x + (static_cast<double>(i % kClasses) == classes[i / kClasses] ? 0.25 : 0);
+  });
+  std::vector<double> coarse =
+      map_each(noise(3, kItems), [](double x, std::size_t) { return std::floor(x * 16) / 16; });
+  std::vector<double> yes =
+      map_each(noise(4, kItems), [&](double x, std::size_t i) { return x < 0.25 + coarse[i] / 2; });
+  std::vector<double> labels = map_each(noise(5, kItems* kClasses), [](double x, std::size_t) { return x < 0.3; });
+  std::vector<double> chances = map_each(scores, [&](double x, std::size_t i) {
+    double sum = 0;
+    for (std::size_t c = 0; c < kClasses; ++c) sum += scores[i / kClasses * kClasses + c];
+    return x / sum;
+  });
+};
+const Data& data() {
+  static const Data made;
+  return made;
+}
+
+template <class M>
+void expect_of_classes(double expected, const M& metric) {
+  expect_metric(expected, metric, kItems, [](M& m, std::int64_t begin, std::int64_t end) {
+    m.update(rows<2>(data().scores, {kItems, kClasses}, begin, end), int_rows<1>(data().classes, {kItems}, begin, end));
+  });
+}
+template <class M>
+void expect_of_labels(double expected, const M& metric) {
+  expect_metric(expected, metric, kItems, [](M& m, std::int64_t begin, std::int64_t end) {
+    m.update(rows<2>(data().scores, {kItems, kClasses}, begin, end),
+             int_rows<2>(data().labels, {kItems, kClasses}, begin, end).to_bool());
+  });
+}
+template <class M>
+void expect_of_yes(double expected, const M& metric) {
+  expect_metric(expected, metric, kItems, [](M& m, std::int64_t begin, std::int64_t end) {
+    m.update(rows<1>(data().coarse, {kItems}, begin, end), int_rows<1>(data().yes, {kItems}, begin, end));
+  });
+}
+
+TEST(Classification, SharesAreScikitLearns) {
+  expect_of_classes(kFoundAccuracy, metric::Accuracy{});
+  expect_of_labels(kFoundExactMatch, metric::Accuracy{});
+  expect_of_classes(kFoundTopKAccuracy, metric::TopKAccuracy{.k = 2});
+  expect_of_labels(kFoundHammingScore, metric::HammingScore{});
+}
+
+TEST(Classification, RatiosAreScikitLearns) {
+  expect_of_classes(kFoundMacroPrecision, metric::Precision{});
+  expect_of_classes(kFoundMicroPrecision, metric::Precision{.average = Average::Micro});
+  expect_of_classes(kFoundWeightedPrecision, metric::Precision{.average = Average::Weighted});
+  expect_of_classes(kFoundMacroRecall, metric::Recall{});
+  expect_of_classes(kFoundMicroRecall, metric::Recall{.average = Average::Micro});
+  expect_of_classes(kFoundWeightedRecall, metric::Recall{.average = Average::Weighted});
+  expect_of_classes(kFoundMacroFBeta, metric::FBeta{.ratio = {.beta = 2}});
+  expect_of_classes(kFoundMicroFBeta, metric::FBeta{.average = Average::Micro, .ratio = {.beta = 2}});
+  expect_of_classes(kFoundWeightedFBeta, metric::FBeta{.average = Average::Weighted, .ratio = {.beta = 2}});
+  expect_of_classes(kFoundMacroIou, metric::Iou{});
+  expect_of_classes(kFoundMicroIou, metric::Iou{.average = Average::Micro});
+  expect_of_classes(kFoundWeightedIou, metric::Iou{.average = Average::Weighted});
+  expect_of_labels(kFoundMacroDice, metric::Dice{});
+  expect_of_labels(kFoundMicroDice, metric::Dice{.average = Average::Micro});
+  expect_of_labels(kFoundWeightedDice, metric::Dice{.average = Average::Weighted});
+  expect_of_yes(kFoundBinaryPrecision, metric::Precision{});
+  expect_of_yes(kFoundBinaryRecall, metric::Recall{});
+  expect_of_yes(kFoundBinarySpecificity, metric::Specificity{});
+}
+
+TEST(Classification, AgreementIsScikitLearns) {
+  expect_of_classes(kFoundCohenKappa, metric::CohenKappa{});
+  expect_of_classes(kFoundMatthewsCorrelation, metric::MatthewsCorrelation{});
+  expect_of_classes(kFoundAccuracy, metric::ConfusionMatrix{.classes = kClasses});
+}
+
+TEST(Classification, RankingsAreScikitLearns) {
+  expect_of_yes(kFoundBinaryAuroc, metric::Auroc{});
+  expect_of_labels(kFoundWeightedAuroc, metric::Auroc{.average = Average::Weighted});
+  expect_of_labels(kFoundMicroAuroc, metric::Auroc{.average = Average::Micro});
+  expect_of_yes(kFoundBinaryAveragePrecision, metric::AveragePrecision{});
+  expect_of_classes(kFoundMacroAveragePrecision, metric::AveragePrecision{});
+  expect_of_labels(kFoundWeightedAveragePrecision, metric::AveragePrecision{.average = Average::Weighted});
+  expect_of_labels(kFoundMicroAveragePrecision, metric::AveragePrecision{.average = Average::Micro});
+  const auto of_chances = [](auto& m, std::int64_t begin, std::int64_t end) {
+    m.update(rows<2>(data().chances, {kItems, kClasses}, begin, end),
+             int_rows<1>(data().classes, {kItems}, begin, end));
+  };
+  expect_metric(kFoundMacroAuroc, metric::Auroc{}, kItems, of_chances);
+  expect_metric(kFoundCalibrationError, metric::CalibrationError{}, kItems, of_chances);
+}
+
+TEST(Classification, PixelsAreItemsAndPaddingIsLeftOut) {
+  const Device cpu = Device::cpu();
+  // Two classes of four pixels: predicted 0 1 1 1, right 0 1 0 and one that does not count.
+  const auto scores = Tensor<4>::of(std::vector<double>{1, 0, 0, 0, 0, 1, 1, 1}, {1, 2, 2, 2}, cpu);
+  const auto targets = Tensor<3, Int>::of(std::vector<std::int64_t>{0, 1, 0, -100}, {1, 2, 2}, cpu);
+  metric::Iou iou{.options = {.ignore = -100}};
+  iou.update(scores, targets);
+  EXPECT_DOUBLE_EQ(iou.of(0), 1.0 / 2);
+  EXPECT_DOUBLE_EQ(iou.of(1), 1.0 / 2);
+  metric::Accuracy accuracy{.options = {.ignore = -100}};
+  accuracy.update(scores, targets);
+  EXPECT_DOUBLE_EQ(accuracy.value(), 2.0 / 3);
+  metric::ConfusionMatrix matrix{.classes = 2, .options = {.ignore = -100}};
+  matrix.update(scores, targets);
+  EXPECT_EQ(matrix.table(), "actual       0       1\n     0       1       1\n     1       0       1\n");
+}
+
+TEST(Classification, WrongDataGetSentences) {
+  const Device cpu = Device::cpu();
+  const auto scores = Tensor<2>::of({{0.1, 0.9}, {0.8, 0.2}}, cpu);
+  const auto targets = [&](std::initializer_list<std::int64_t> labels) {
+    return Tensor<1, Int>::of(std::vector<std::int64_t>(labels), {static_cast<std::int64_t>(labels.size())}, cpu);
+  };
+  metric::Accuracy accuracy;
+  EXPECT_EQ(sentence_of([&] { return accuracy.value(); }), "ArgumentError: accuracy: nothing was measured");
+  EXPECT_EQ(sentence_of([&] {
+              accuracy.update(scores, targets({0, 2}));
+              return 0;
+            }),
+            "DataError: accuracy: target 2 of 2 classes does not exist");
+  EXPECT_EQ(sentence_of([&] {
+              accuracy.update(scores, targets({0, 1, 1}));
+              return 0;
+            }),
+            "ShapeError: accuracy: scores [2, 2] and targets [3] do not fit: either [batch, classes, ...] and "
+            "[batch, ...], or the same");
+  EXPECT_EQ(accuracy.count, 0);  // and nothing was counted
+
+  metric::TopKAccuracy five;
+  EXPECT_EQ(sentence_of([&] {
+              five.update(scores, targets({0, 1}));
+              return 0;
+            }),
+            "ArgumentError: top-k accuracy: k = 5 of 2 classes");
+  EXPECT_EQ(sentence_of([&] { return metric::Recall{}.value(); }), "ArgumentError: recall: nothing was measured");
+  EXPECT_EQ(sentence_of([&] { return metric::CohenKappa{}.value(); }),
+            "ArgumentError: cohen_kappa: nothing was measured");
+
+  metric::Auroc auroc;
+  EXPECT_EQ(sentence_of([&] { return auroc.value(); }), "ArgumentError: auroc: nothing was measured");
+  auroc.update(Tensor<1>::of({0.5f, 0.25f}, cpu), targets({1, 1}));
+  EXPECT_EQ(sentence_of([&] { return auroc.value(); }),
+            "ArgumentError: auroc: a class has 2 items, and 0 are of others; there must be both");
+  EXPECT_EQ(sentence_of([&] {
+              auroc.update(scores, targets({0, 1}));
+              return 0;
+            }),
+            "ShapeError: auroc: scores of 2 classes after scores of 1");
+  EXPECT_EQ(sentence_of([&] {
+              auroc.update(Tensor<1>::of({0.0f / 0.0f}, cpu), targets({1}));
+              return 0;
+            }),
+            "DataError: auroc: a score is no number");
+  metric::CalibrationError calibration;
+  EXPECT_EQ(sentence_of([&] {
+              calibration.update(scores * 3, targets({0, 1}));
+              return 0;
+            }),
+            "DataError: calibration error: 2.69999981 is no probability");
+}
+
+}  // namespace
+}  // namespace kiln
