@@ -1,5 +1,8 @@
 // All of kiln/train.
 #pragma once
+#include "kiln/train/early_stopping.hpp"
+#include "kiln/train/evaluator.hpp"
+#include "kiln/train/learner.hpp"
 #include "kiln/train/metric/accuracy.hpp"
 #include "kiln/train/metric/detection.hpp"
 #include "kiln/train/metric/image.hpp"

@@ -40,23 +40,28 @@ std::string name_of() {
   else return name_from(reflect::type_name<M>());
 }
 
-/// Calls f(state, state of the other) for each state of two metrics of a kind; returns how many there are.
+/// Calls f(state, state of the other) for each state of two metrics of a kind.
 template <class M, class Other, class F>
-int for_each_state(M& metric, Other& other, F&& f) {
-  int states = 0;
+void for_each_state(M& metric, Other& other, F&& f) {
   reflect::detail::for_each_index<reflect::field_count<M>>([&](auto i) {
     auto& field = std::get<i>(reflect::fields(metric));
     auto& others = std::get<i>(reflect::fields(other));
     using Field = std::remove_cvref_t<decltype(field)>;
-    if constexpr (State<Field>) {
-      f(field, others);
-      ++states;
-    } else if constexpr (reflect::Aggregate<Field>) {
-      states += for_each_state(field, others, f);
-    }
+    if constexpr (State<Field>) f(field, others);
+    else if constexpr (reflect::Aggregate<Field>) for_each_state(field, others, f);
   });
-  return states;
 }
+
+template <class M>
+constexpr bool has_state() {
+  if constexpr (State<M>) return true;
+  else if constexpr (reflect::Aggregate<M>)
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (has_state<reflect::FieldType<M, I>>() || ...);
+    }(std::make_index_sequence<reflect::field_count<M>>());
+  else return false;
+}
+template <class M> inline constexpr bool kHasState = has_state<M>();
 
 /// Adds to a metric what another one, of other data and with the same options, has seen.
 template <Metric M>

@@ -1,0 +1,59 @@
+// Measures a model on data that it was not trained with:
+//
+//   Evaluator evaluator(learner.result(), step);
+//   evaluator.metric(metric::Accuracy{});
+//   for (const Reading& reading : evaluator.measure("easy", easy_loader).readings) ...
+#pragma once
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/train/steps.hpp"
+#include "kiln/train/still.hpp"
+
+namespace kiln {
+
+template <Module M, class F>
+class Evaluator {
+  static_assert(!training::SignatureOf<F>::kByHand, "a step that measures takes (const Model&, Batch)");
+
+ public:
+  using Output = typename training::SignatureOf<F>::Output;
+
+  Evaluator(M model, F step) : model_(still(std::move(model))), step_(std::move(step)) {}
+
+  template <Metric T>
+  Evaluator& metric(T metric, const std::string& name = metric::name_of<T>()) {
+    metrics_.add(std::move(metric), name, [](T& m, const Output& output) { metric::feed(m, output); });
+    return *this;
+  }
+  /// What listens to the evaluations, as callbacks of a Learner do.
+  template <class Callback>
+  Evaluator& add(Callback callback) {
+    static_assert(training::kListens<Callback, M>,
+                  "a callback has an on(event) for some event of kiln/train/events.hpp");
+    listeners_.push_back([this, callback = std::move(callback)](const training::Event& event) mutable {
+      training::tell(callback, event, model_, control_);
+    });
+    return *this;
+  }
+
+  /// The loss and the metrics over all of a data set, which is called `name`.
+  template <class Data>
+  training::Evaluation measure(const std::string& name, Data&& data) {
+    training::measure(model_, step_, data, metrics_);
+    training::Evaluation evaluation{{}, name, metrics_.readings()};
+    for (const auto& listener : listeners_) listener(evaluation);
+    return evaluation;
+  }
+
+ private:
+  M model_;
+  F step_;
+  MetricSet<Output> metrics_;
+  std::vector<std::function<void(const training::Event&)>> listeners_;
+  Interrupter control_;
+};
+
+}  // namespace kiln

@@ -1,0 +1,289 @@
+// A training loop: the user writes the model and one step, the loop does the rest.
+//
+//   const auto step = [&](const Model& m, ImageBatch batch) -> ClassificationOutput {
+//     const auto [images, targets] = to_tensors(std::move(batch), device);
+//     const Tensor<2> scores = m.forward(images);
+//     return {nn::CrossEntropyLoss{}.forward(scores, targets), scores, targets};
+//   };
+//   Learner learner(train(config.init(device)), AdamConfig{}.init(model), step, {.epochs = 10});
+//   learner.rate(1e-3).metric(metric::Accuracy{});
+//   learner.add(EarlyStopping{.metric = "accuracy", .rising = true, .patience = 3}).add(ProgressLines{});
+//   learner.fit(train_loader, valid_loader);
+//   save(learner.model(), "model.safetensors");
+//
+// The step is called with the model as it is trained, and for validation with one in Mode::Valid whose parameters are no
+// leaves, where nothing is recorded (still.hpp): it cannot forget to say so. A step that does more than the gradients of
+// one loss is written by hand, and may have several optimizers, which are the fields of a struct:
+//
+//   [](Gan& m, Optimizers& optimizers, const StepContext& context, Batch batch) -> GanOutput { ... }
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kiln/nn/module/average.hpp"
+#include "kiln/ops/scope/autocast.hpp"
+#include "kiln/optim/gradients.hpp"
+#include "kiln/optim/schedule/plateau.hpp"
+#include "kiln/train/steps.hpp"
+#include "kiln/train/still.hpp"
+
+namespace kiln {
+
+/// How often a schedule moves on.
+enum class Every { Step, Epoch };
+
+/// A metric of an evaluation: "loss" of "valid".
+struct MetricName {
+  std::string metric = "loss", split = "valid";
+};
+
+template <Module M, class O, class F>
+class Learner {
+  using Signature = training::SignatureOf<F>;
+  static constexpr bool kByHand = Signature::kByHand;
+
+ public:
+  using Batch = typename Signature::Batch;
+  using Output = typename Signature::Output;
+
+  /// Throws ArgumentError for a configuration without meaning.
+  Learner(M model, O optimizer, F step, const LearnerConfig& config)
+      : run_(config), model_(std::move(model)), optimizer_(std::move(optimizer)), step_(std::move(step)) {
+    if (config.scaler || config.autocast == DType::F16) scaler_ = config.scaler.value_or(GradientScalerConfig{}).init();
+    if constexpr (kByHand)
+      require<ArgumentError>(
+          config.accumulate == 1 && !config.autocast && !scaler_ && config.not_finite != NotFinite::Skip,
+          "training: a step that is written by hand accumulates, casts, scales and skips by itself");
+    rate(1e-3);
+  }
+  Learner(const Learner&) = delete;
+  Learner& operator=(const Learner&) = delete;
+
+  Learner& rate(double rate) {
+    rates_ = [rate](const training::Position&) { return std::vector<double>{rate}; };
+    return *this;
+  }
+  /// A config of kiln/optim/schedule.hpp, whose rate, or rates, are those of the step or the epoch, from 0.
+  template <class Schedule>
+  Learner& schedule(const Schedule& schedule, Every every = Every::Step) {
+    rates_ = [schedule, every](const training::Position& at) {
+      const auto now = schedule.at(every == Every::Step ? at.step : at.epoch);
+      if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(now)>>) return std::vector<double>{now};
+      else return std::vector<double>(now.begin(), now.end());
+    };
+    return *this;
+  }
+  /// A rate that falls where a metric no longer gets better.
+  Learner& plateau(const ReduceOnPlateauConfig& config, MetricName name = {}) {
+    plateau_ = config.init();
+    rates_ = [this](const training::Position&) { return std::vector<double>{plateau_->rate()}; };
+    run_.listen([this, name = std::move(name)](const training::Event& event) {
+      const auto* const e = std::get_if<training::Evaluation>(&event);
+      if (!e || !e->complete || e->split != name.split) return;
+      if (const Reading* const reading = e->find(name.metric)) plateau_->observe(reading->value);
+    });
+    return *this;
+  }
+
+  /// Of the data that are learned from and of those for validation.
+  template <Metric T>
+  Learner& metric(const T& metric, const std::string& name = metric::name_of<T>()) {
+    return train_metric(metric, name).valid_metric(metric, name);
+  }
+  template <Metric T>
+  Learner& train_metric(T metric, const std::string& name = metric::name_of<T>()) {
+    train_metrics_.add(std::move(metric), name, [](T& m, const Output& output) { metric::feed(m, output); });
+    return *this;
+  }
+  template <Metric T>
+  Learner& valid_metric(T metric, const std::string& name = metric::name_of<T>()) {
+    valid_metrics_.add(std::move(metric), name, [](T& m, const Output& output) { metric::feed(m, output); });
+    return *this;
+  }
+  /// feed(metric, output) calls the metric's update with what it wants of an output.
+  template <Metric T, class Feed>
+  requires std::invocable<Feed&, T&, const Output&>
+  Learner& metric(const T& metric, const std::string& name, Feed feed) {
+    train_metrics_.add(metric, name, feed);
+    valid_metrics_.add(metric, name, std::move(feed));
+    return *this;
+  }
+
+  /// An average of the weights over the steps, which validation measures: EmaConfig{} or SwaConfig{}.
+  template <class Config>
+  Learner& average(const Config& config) {
+    average_ = config.init(model_);
+    return *this;
+  }
+  /// What validation does with a batch, where that is not what training does: (const Model&, Batch) -> Output.
+  template <class V>
+  Learner& valid_step(V step) {
+    static_assert(std::is_same_v<typename training::SignatureOf<V>::Output, Output>,
+                  "the step of validation returns what the step of training does");
+    valid_step_ = [step = std::move(step)](const M& model, Batch& batch) mutable {
+      return step(model, static_cast<typename training::SignatureOf<V>::BatchArg>(batch));
+    };
+    return *this;
+  }
+  /// A callback: see events.hpp.
+  template <class Callback>
+  Learner& add(Callback callback) {
+    static_assert(training::kListens<Callback, M>,
+                  "a callback has an on(event) for some event of kiln/train/events.hpp");
+    auto held = std::make_shared<Callback>(std::move(callback));
+    if constexpr (requires { held->state; }) objects_.add(text("callbacks.", callbacks_), held->state);
+    ++callbacks_;
+    run_.listen([this, held](const training::Event& event) { training::tell(*held, event, model_, run_.control()); });
+    return *this;
+  }
+
+  /// Trains until a limit is reached or somebody asks to stop; may be called again. What a step throws comes out, with
+  /// the model as the last whole step left it.
+  template <class Train, class Valid>
+  training::Ending fit(Train&& train, Valid&& valid) {
+    return loop(train, [&] { validate(valid); });
+  }
+  template <class Train>
+  training::Ending fit(Train&& train) {
+    return loop(train, [] {});
+  }
+
+  const M& model() const { return model_; }
+  /// The model as it is to be used: the average, if there is one, in Mode::Valid.
+  M result() const { return still(averaged()); }
+  const O& optimizer() const { return optimizer_; }
+  const training::Position& position() const { return run_.at; }
+  Interrupter interrupter() { return run_.control(); }
+
+ private:
+  M averaged() const {
+    if (average_) return average_->apply(model_);
+    if constexpr (requires { optimizer_.averaged(model_); }) return optimizer_.averaged(model_);
+    else return model_;
+  }
+
+  template <class Train, class Validate>
+  training::Ending loop(Train& train, const Validate& validate) {
+    const SignalScope signals;
+    run_.begin(static_cast<std::int64_t>(train.size()), num_params(model_));
+    while (!run_.done()) {
+      std::int64_t skipped = 0;
+      if constexpr (training::LoaderLike<Train>) train.set_epoch(run_.at.epoch, run_.at.batch);
+      else skipped = run_.at.batch;
+      for (auto&& batch : train) {
+        if (skipped-- > 0) continue;
+        if (!learn<Train>(batch)) continue;
+        step_ended(validate);
+        if (run_.done()) break;
+      }
+    }
+    const training::Ending ending{run_.at, run_.reason()};
+    run_.tell(ending);
+    return ending;
+  }
+
+  /// One batch; whether it was the last of its step.
+  template <class Train, class B>
+  bool learn(B& batch) {
+    const Key key = run_.batch_key();
+    for (const Device& device : devices_of(model_)) device.seed(key.bits);
+    const std::vector<double> rates = rates_(run_.at);
+    std::optional<Output> output;
+    double loss = 0;
+    bool accepted = true;
+    if constexpr (kByHand) {
+      output.emplace(step_(model_, optimizer_, StepContext{rates, run_.at}, handed<Train>(batch)));
+      loss = static_cast<double>(training::loss_of(*output).item());
+      accepted = run_.accepts(loss);
+    } else {
+      const LearnerConfig& config = run_.config();
+      GradientsParams grads = value_and_grad(model_, [&](const M& model) {
+                                std::optional<Autocast> half;
+                                if (config.autocast) half.emplace(*config.autocast);
+                                output.emplace(step_(model, handed<Train>(batch)));
+                                const Tensor<0> plain = training::loss_of(*output);
+                                return scaler_ ? scaler_->scale(plain) : plain;
+                              }).grads;
+      loss = static_cast<double>(training::loss_of(*output).item());
+      accepted = run_.accepts(loss);
+      if (!accepted) grads = {};
+      else if (config.accumulate > 1) gather(grads, items_of(*output));
+      if (run_.completes_step()) update(rates, config.accumulate > 1 ? gathered() : std::move(grads));
+    }
+    if (accepted) {
+      const NoGrad pause;
+      train_metrics_.update(*output, loss);
+    }
+    if (!run_.batch_done(loss, accepted ? items_of(*output) : 0)) return false;
+    run_.step_done(rates);
+    return true;
+  }
+  template <class Train, class B>
+  static decltype(auto) handed(B& batch) {
+    return training::handed_over<typename Signature::BatchArg, Train>(batch);
+  }
+
+  // Gradients of the mean over a step are those of its batches, each as often as it has items.
+  void gather(const GradientsParams& grads, std::int64_t items) {
+    gradients_.add(scaled(grads, static_cast<double>(items)));
+    gathered_items_ += items;
+  }
+  GradientsParams gathered() {
+    const std::int64_t items = std::exchange(gathered_items_, 0);
+    if (gradients_.count() == 0) return {};  // all were left out
+    return scaled(gradients_.sum(), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
+  }
+
+  void update(const std::vector<double>& rates, GradientsParams grads) {
+    if (grads.by_path.empty()) return;
+    if (scaler_) grads = scaler_->unscale(std::move(grads));
+    if (rates.size() == 1) model_ = optimizer_.step(rates[0], std::move(model_), grads);
+    else model_ = optimizer_.step(rates, std::move(model_), grads);
+    if (average_) average_->update(model_);
+  }
+
+  template <class Validate>
+  void step_ended(const Validate& validate) {
+    const bool ended = run_.epoch_ended();
+    if (run_.metrics_due()) run_.tell(training::Evaluation{run_.at, "train", train_metrics_.readings(), ended});
+    if (run_.validation_due()) validate();
+    if (!ended) return;
+    train_metrics_.clear();
+    run_.next_epoch();
+  }
+
+  template <class Valid>
+  void validate(Valid& valid) {
+    if constexpr (kByHand)
+      require<ArgumentError>(static_cast<bool>(valid_step_),
+                             "training: a step that is written by hand does not say how "
+                             "to validate: give valid_step()");
+    const auto measured = [this](const M& model, Batch& batch) -> Output {
+      if constexpr (!kByHand)
+        if (!valid_step_) return step_(model, static_cast<typename Signature::BatchArg>(batch));
+      return valid_step_(model, batch);
+    };
+    training::measure(result(), measured, valid, valid_metrics_);
+    run_.tell(training::Evaluation{run_.at, "valid", valid_metrics_.readings()});
+  }
+
+  TrainingRun run_;
+  M model_;
+  O optimizer_;
+  F step_;
+  std::function<Output(const M&, Batch&)> valid_step_;
+  std::function<std::vector<double>(const training::Position&)> rates_;
+  std::optional<ReduceOnPlateau> plateau_;
+  std::optional<GradientScaler> scaler_;
+  std::optional<WeightAverage> average_;
+  GradientsAccumulator gradients_;
+  std::int64_t gathered_items_ = 0;
+  MetricSet<Output> train_metrics_, valid_metrics_;
+  RecordedObjects objects_;
+  int callbacks_ = 0;
+};
+
+}  // namespace kiln

@@ -1,0 +1,38 @@
+#include "kiln/train/metric_set.hpp"
+
+#include <limits>
+
+namespace kiln {
+
+void MetricList::add(Entry entry) {
+  require<ArgumentError>(entry.name != "loss", "training: the metric 'loss' is there already");
+  for (const Entry& other : entries_)
+    require<ArgumentError>(other.name != entry.name, "training: there are two metrics called '", entry.name, '\'');
+  entries_.push_back(std::move(entry));
+}
+
+void MetricList::clear() {
+  loss_ = {};
+  for (const Entry& entry : entries_) entry.clear();
+}
+
+std::vector<Reading> MetricList::readings() const {
+  std::vector<Reading> readings;
+  const auto read = [&](const std::string& name, const auto& value) {
+    try {
+      readings.push_back({name, value()});
+    } catch (const Error& error) {
+      readings.push_back({name, std::numeric_limits<double>::quiet_NaN(), std::string(error.message())});
+    }
+  };
+  read("loss", [&] { return loss_.value(); });
+  for (const Entry& entry : entries_) read(entry.name, entry.value);
+  return readings;
+}
+
+void MetricList::record(RecordedObjects& objects, const std::string& path) {
+  objects.add(path + ".loss", loss_);
+  for (const Entry& entry : entries_) entry.record(objects, text(path, '.', entry.name));
+}
+
+}  // namespace kiln

@@ -1,0 +1,105 @@
+#include "kiln/train/run.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+const Reading* training::Evaluation::find(std::string_view name) const {
+  const auto found = std::find_if(readings.begin(), readings.end(), [&](const Reading& r) { return r.name == name; });
+  return found == readings.end() ? nullptr : &*found;
+}
+
+void LearnerConfig::check() const {
+  require<ArgumentError>(epochs || steps || seconds, "training: say how long, by epochs, steps or seconds");
+  const auto positive = [](std::string_view name, const auto& value) {
+    require<ArgumentError>(!value || *value > 0, "training: ", name, " is ", value.value_or(0),
+                           ", it must be positive");
+  };
+  positive("epochs", epochs);
+  positive("steps", steps);
+  positive("seconds", seconds);
+  positive("validate_every", validate_every);
+  positive("accumulate", std::optional(accumulate));
+  positive("log_every", std::optional(log_every));
+}
+
+TrainingRun::TrainingRun(const LearnerConfig& config) : config_(config) { config_.check(); }
+
+void TrainingRun::tell(const training::Event& event) const {
+  for (const Listener& listener : listeners_) listener(event);
+}
+
+void TrainingRun::begin(std::int64_t batches, std::int64_t parameters) {
+  require<DataError>(batches > 0, "training: the training data have no batches");
+  require<DataError>(at.batch <= batches, "training: the checkpoint is at batch ", at.batch, " of an epoch of ",
+                     batches, ": the training data, or the size of a batch, are not what they were");
+  batches_ = batches;
+  reason_.clear();
+  tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_});
+  step_began_ = Clock::now();
+}
+
+Key TrainingRun::batch_key() const {
+  return Key{config_.seed}.split(static_cast<std::uint64_t>(at.epoch)).split(static_cast<std::uint64_t>(at.batch));
+}
+
+bool TrainingRun::completes_step() const { return pending_ + 1 == config_.accumulate || at.batch + 1 == batches_; }
+
+bool TrainingRun::batch_done(double loss, std::int64_t items) {
+  const bool complete = completes_step();
+  ++at.batch;
+  ++pending_;
+  if (items > 0) loss_ += loss * static_cast<double>(items);
+  items_ += items;
+  return complete;
+}
+
+void TrainingRun::step_done(const std::vector<double>& rates) {
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - step_began_).count();
+  step_began_ = now;
+  ++at.step;
+  at.items += items_;
+  at.seconds += seconds;
+  const double loss = loss_ / static_cast<double>(items_);  // NaN where all batches were left out
+  tell(training::Step{at, loss, rates, items_, seconds});
+  loss_ = 0;
+  items_ = pending_ = 0;
+}
+
+bool TrainingRun::accepts(double loss) {
+  if (std::isfinite(loss) || config_.not_finite == NotFinite::Ignore) return true;
+  require<DataError>(config_.not_finite == NotFinite::Skip, "training: the loss of step ", at.step + 1, " is ", loss,
+                     " (epoch ", at.epoch + 1, ", batch ", at.batch + 1, ")");
+  tell(training::Note{text("step ", at.step + 1, " is left out: its loss is ", loss)});
+  return false;
+}
+
+bool TrainingRun::validation_due() const {
+  return config_.validate_every ? at.step % *config_.validate_every == 0 : epoch_ended();
+}
+
+void TrainingRun::next_epoch() {
+  ++at.epoch;
+  at.batch = 0;
+  tell(training::EpochEnd{at});
+}
+
+bool TrainingRun::done() {
+  if (config_.epochs && at.epoch >= *config_.epochs) reason_ = text("all ", *config_.epochs, " epochs are done");
+  else if (config_.steps && at.step >= *config_.steps) reason_ = text("all ", *config_.steps, " steps are done");
+  else if (config_.seconds && at.seconds >= *config_.seconds)
+    reason_ = text("the time of ", *config_.seconds, " s is over");
+  else if (control_.should_stop()) reason_ = control_.reason();
+  return !reason_.empty();
+}
+
+GradientsParams scaled(GradientsParams grads, double factor) {
+  for (auto& [path, grad] : grads.by_path) grad = grad * factor;
+  return grads;
+}
+
+}  // namespace kiln
