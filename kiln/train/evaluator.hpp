@@ -19,6 +19,7 @@ class Evaluator {
   static_assert(!training::SignatureOf<F>::kByHand, "a step that measures takes (const Model&, Batch)");
 
  public:
+  using Batch = typename training::SignatureOf<F>::Batch;
   using Output = typename training::SignatureOf<F>::Output;
 
   Evaluator(M model, F step) : model_(still(std::move(model))), step_(std::move(step)) {}
@@ -42,7 +43,12 @@ class Evaluator {
   /// The loss and the metrics over all of a data set, which is called `name`.
   template <class Data>
   training::Evaluation measure(const std::string& name, Data&& data) {
-    training::measure(model_, step_, data, metrics_);
+    training::measure<M, Output, Batch>(
+        model_,
+        [this](const M& model, Batch& batch, bool owned) -> Output {
+          return training::call_step<typename training::SignatureOf<F>::BatchArg>(step_, batch, owned, model);
+        },
+        training::batches_of<Batch>(data), metrics_);
     training::Evaluation evaluation{{}, name, metrics_.readings()};
     for (const auto& listener : listeners_) listener(evaluation);
     return evaluation;

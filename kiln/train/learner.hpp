@@ -43,6 +43,7 @@ struct MetricName {
 template <Module M, class O, class F>
 class Learner {
   using Signature = training::SignatureOf<F>;
+  using BatchArg = typename Signature::BatchArg;
   static constexpr bool kByHand = Signature::kByHand;
 
  public:
@@ -123,8 +124,8 @@ class Learner {
   Learner& valid_step(V step) {
     static_assert(std::is_same_v<typename training::SignatureOf<V>::Output, Output>,
                   "the step of validation returns what the step of training does");
-    valid_step_ = [step = std::move(step)](const M& model, Batch& batch) mutable {
-      return step(model, static_cast<typename training::SignatureOf<V>::BatchArg>(batch));
+    valid_step_ = [step = std::move(step)](const M& model, Batch& batch, bool owned) mutable {
+      return training::call_step<typename training::SignatureOf<V>::BatchArg>(step, batch, owned, model);
     };
     return *this;
   }
@@ -144,11 +145,12 @@ class Learner {
   /// the model as the last whole step left it.
   template <class Train, class Valid>
   training::Ending fit(Train&& train, Valid&& valid) {
-    return loop(train, [&] { validate(valid); });
+    const auto batches = training::batches_of<Batch>(valid);
+    return loop(training::batches_of<Batch>(train), &batches);
   }
   template <class Train>
   training::Ending fit(Train&& train) {
-    return loop(train, [] {});
+    return loop(training::batches_of<Batch>(train), nullptr);
   }
 
   const M& model() const { return model_; }
@@ -165,29 +167,22 @@ class Learner {
     else return model_;
   }
 
-  template <class Train, class Validate>
-  training::Ending loop(Train& train, const Validate& validate) {
+  training::Ending loop(const training::Batches<Batch>& train, const training::Batches<Batch>* valid) {
     const SignalScope signals;
-    run_.begin(static_cast<std::int64_t>(train.size()), num_params(model_));
-    while (!run_.done()) {
-      std::int64_t skipped = 0;
-      if constexpr (training::LoaderLike<Train>) train.set_epoch(run_.at.epoch, run_.at.batch);
-      else skipped = run_.at.batch;
-      for (auto&& batch : train) {
-        if (skipped-- > 0) continue;
-        if (!learn<Train>(batch)) continue;
-        step_ended(validate);
-        if (run_.done()) break;
-      }
-    }
+    run_.begin(train.size, num_params(model_));
+    while (!run_.done())
+      train.each(run_.at.epoch, run_.at.batch, [&](Batch& batch, bool owned) {
+        if (!learn(batch, owned)) return true;
+        step_ended(valid);
+        return !run_.done();
+      });
     const training::Ending ending{run_.at, run_.reason()};
     run_.tell(ending);
     return ending;
   }
 
   /// One batch; whether it was the last of its step.
-  template <class Train, class B>
-  bool learn(B& batch) {
+  bool learn(Batch& batch, bool owned) {
     const Key key = run_.batch_key();
     for (const Device& device : devices_of(model_)) device.seed(key.bits);
     const std::vector<double> rates = rates_(run_.at);
@@ -195,7 +190,8 @@ class Learner {
     double loss = 0;
     bool accepted = true;
     if constexpr (kByHand) {
-      output.emplace(step_(model_, optimizer_, StepContext{rates, run_.at}, handed<Train>(batch)));
+      const StepContext context{rates, run_.at};
+      output.emplace(training::call_step<BatchArg>(step_, batch, owned, model_, optimizer_, context));
       loss = static_cast<double>(training::loss_of(*output).item());
       accepted = run_.accepts(loss);
     } else {
@@ -203,7 +199,7 @@ class Learner {
       GradientsParams grads = value_and_grad(model_, [&](const M& model) {
                                 std::optional<Autocast> half;
                                 if (config.autocast) half.emplace(*config.autocast);
-                                output.emplace(step_(model, handed<Train>(batch)));
+                                output.emplace(training::call_step<BatchArg>(step_, batch, owned, model));
                                 const Tensor<0> plain = training::loss_of(*output);
                                 return scaler_ ? scaler_->scale(plain) : plain;
                               }).grads;
@@ -221,11 +217,6 @@ class Learner {
     run_.step_done(rates);
     return true;
   }
-  template <class Train, class B>
-  static decltype(auto) handed(B& batch) {
-    return training::handed_over<typename Signature::BatchArg, Train>(batch);
-  }
-
   // Gradients of the mean over a step are those of its batches, each as often as it has items.
   void gather(const GradientsParams& grads, std::int64_t items) {
     gradients_.add(scaled(grads, static_cast<double>(items)));
@@ -245,28 +236,28 @@ class Learner {
     if (average_) average_->update(model_);
   }
 
-  template <class Validate>
-  void step_ended(const Validate& validate) {
+  void step_ended(const training::Batches<Batch>* valid) {
     const bool ended = run_.epoch_ended();
     if (run_.metrics_due()) run_.tell(training::Evaluation{run_.at, "train", train_metrics_.readings(), ended});
-    if (run_.validation_due()) validate();
+    if (valid && run_.validation_due()) validate(*valid);
     if (!ended) return;
     train_metrics_.clear();
     run_.next_epoch();
   }
 
-  template <class Valid>
-  void validate(Valid& valid) {
+  void validate(const training::Batches<Batch>& valid) {
     if constexpr (kByHand)
       require<ArgumentError>(static_cast<bool>(valid_step_),
                              "training: a step that is written by hand does not say how "
                              "to validate: give valid_step()");
-    const auto measured = [this](const M& model, Batch& batch) -> Output {
-      if constexpr (!kByHand)
-        if (!valid_step_) return step_(model, static_cast<typename Signature::BatchArg>(batch));
-      return valid_step_(model, batch);
-    };
-    training::measure(result(), measured, valid, valid_metrics_);
+    training::measure<M, Output, Batch>(
+        result(),
+        [this](const M& model, Batch& batch, bool owned) -> Output {
+          if constexpr (!kByHand)
+            if (!valid_step_) return training::call_step<BatchArg>(step_, batch, owned, model);
+          return valid_step_(model, batch, owned);
+        },
+        valid, valid_metrics_);
     run_.tell(training::Evaluation{run_.at, "valid", valid_metrics_.readings()});
   }
 
@@ -274,7 +265,7 @@ class Learner {
   M model_;
   O optimizer_;
   F step_;
-  std::function<Output(const M&, Batch&)> valid_step_;
+  std::function<Output(const M&, Batch&, bool owned)> valid_step_;
   std::function<std::vector<double>(const training::Position&)> rates_;
   std::optional<ReduceOnPlateau> plateau_;
   std::optional<GradientScaler> scaler_;

@@ -1,6 +1,7 @@
 // What a function that is a step of training or of validation takes and gives.
 #pragma once
 #include <concepts>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -50,27 +51,50 @@ Tensor<0> loss_of(const Output& output) {
   else return output.loss;
 }
 
-/// Whether the data go on from where they are told to, and make each batch anew: a DataLoader, not a vector of batches.
-template <class Data>
-concept LoaderLike = requires(Data& data) { data.set_epoch(std::int64_t{0}, std::int64_t{0}); };
+/// Data of any type as what a loop asks of them, so that the loop is compiled once: a DataLoader, or a container of batches.
+template <class Batch>
+struct Batches {
+  std::int64_t size = 0;  // batches of an epoch
+  /// Calls f(batch, whether the batch may be moved from) for those of an epoch from `first` on, until it returns false.
+  std::function<void(std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool owned)> f)> each;
+};
 
-/// A batch as a step takes it: what a loader made is moved where the step takes it by value, anything else copied.
-template <class BatchArg, class Data, class Batch>
-decltype(auto) handed_over(Batch& batch) {
-  if constexpr (LoaderLike<Data> && !std::is_reference_v<BatchArg>) return std::move(batch);
-  else return static_cast<BatchArg>(batch);
+template <class Batch, class Data>
+Batches<Batch> batches_of(Data& data) {
+  return {static_cast<std::int64_t>(data.size()),
+          [&data](std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool)> f) {
+            constexpr bool kLoader = requires { data.set_epoch(epoch, first); };
+            if constexpr (kLoader) data.set_epoch(epoch, std::exchange(first, 0));
+            for (auto&& batch : data) {
+              if (first-- > 0) continue;
+              if constexpr (std::is_const_v<std::remove_reference_t<decltype(batch)>>) {
+                Batch copy = batch;
+                if (!f(copy, true)) return;
+              } else {
+                if (!f(batch, kLoader)) return;
+              }
+            }
+          }};
 }
 
-/// Measures a model: calls step(model, batch) for each batch, where nothing can record gradients.
-template <Module M, class Step, class Loader>
-void measure(const M& model, Step& step, Loader& loader, MetricSet<typename SignatureOf<Step>::Output>& metrics) {
+/// step(first..., batch), where the batch is taken by value, by reference, or as what may be moved from.
+template <class BatchArg, class F, class Batch, class... First>
+decltype(auto) call_step(F& step, Batch& batch, bool owned, First&... first) {
+  if constexpr (std::is_lvalue_reference_v<BatchArg>) return step(first..., batch);
+  else return step(first..., owned ? std::move(batch) : Batch(batch));
+}
+
+/// Measures a model: calls step(model, batch, owned) for each batch, where nothing can record gradients.
+template <Module M, class Output, class Batch>
+void measure(const M& model, FunctionRef<Output(const M&, Batch&, bool owned)> step, const Batches<Batch>& data,
+             MetricSet<Output>& metrics) {
   const NoGrad pause;
   metrics.clear();
-  if constexpr (LoaderLike<Loader>) loader.set_epoch(0);  // the same batches each time
-  for (auto&& batch : loader) {
-    const auto output = step(model, handed_over<typename SignatureOf<Step>::BatchArg, Loader>(batch));
+  data.each(0, 0, [&](Batch& batch, bool owned) {  // the same batches each time
+    const Output output = step(model, batch, owned);
     metrics.update(output, static_cast<double>(loss_of(output).item()));
-  }
+    return true;
+  });
 }
 
 }  // namespace training

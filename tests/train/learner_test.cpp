@@ -1,7 +1,9 @@
 // A Learner does what a loop by hand does, and tells of it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
+#include <memory>
 
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/optim/schedule/decay.hpp"
@@ -14,12 +16,7 @@
 namespace kiln {
 namespace {
 
-using LineLearner = Learner<Line, Adam, RegressionOutput (*)(const Line&, Points)>;
 constexpr LoaderConfig kShuffled = {.batch_size = 8, .shuffle = true, .seed = 5};
-
-LineLearner learner(const LearnerConfig& config, double dropout = 0) {
-  return LineLearner(line(dropout), AdamConfig{}.init(line()), fit_points, config);
-}
 
 /// Notes what it is told, also of copies.
 struct Heard {
@@ -47,7 +44,7 @@ TEST(Learner, DoesWhatALoopByHandDoes) {
       model = optimizer.step(0.1, std::move(model), grads);
     }
   }
-  auto trained = learner({.epochs = 3, .seed = 7}, 0.25);
+  auto trained = line_learner({.epochs = 3, .seed = 7}, 0.25);
   auto same = loader(45, kShuffled);
   const auto ending = trained.rate(0.1).fit(same);
   EXPECT_EQ(weights(trained.model()), weights(model));
@@ -58,7 +55,7 @@ TEST(Learner, DoesWhatALoopByHandDoes) {
 
 TEST(Learner, AccumulatesBatchesOfAnySizeToTheGradientOfAll) {
   auto one = loader(45, {.batch_size = 45}), several = loader(45, {.batch_size = 16});  // 16, 16, 13
-  auto whole = learner({.epochs = 4}), parts = learner({.epochs = 4, .accumulate = 3});
+  auto whole = line_learner({.epochs = 4}), parts = line_learner({.epochs = 4, .accumulate = 3});
   Heard heard;
   whole.rate(0.1).fit(one);
   parts.rate(0.1).add(heard).fit(several);
@@ -67,13 +64,13 @@ TEST(Learner, AccumulatesBatchesOfAnySizeToTheGradientOfAll) {
   ASSERT_EQ(heard.of<training::Step>().size(), 4u);
   EXPECT_EQ(heard.of<training::Step>()[0].items, 45);
 
-  auto rest = learner({.epochs = 2, .accumulate = 2});  // the last step of an epoch has one batch
+  auto rest = line_learner({.epochs = 2, .accumulate = 2});  // the last step of an epoch has one batch
   EXPECT_EQ(rest.fit(several).at.step, 4);
 }
 
 TEST(Learner, TellsOfStepsAndEvaluations) {
   auto train = loader(20, {.batch_size = 8}), valid = loader(11, {.batch_size = 4});
-  auto trained = learner({.epochs = 2, .log_every = 2});
+  auto trained = line_learner({.epochs = 2, .log_every = 2});
   Heard heard;
   trained.metric(metric::MeanAbsoluteError{}).add(heard);
   trained.schedule(ExponentialConfig{.initial = 0.1, .factor = 0.5}).fit(train, valid);
@@ -91,7 +88,7 @@ TEST(Learner, TellsOfStepsAndEvaluations) {
   const auto last = heard.of<training::Evaluation>()[2];
 
   // Of the model after three steps, over 11 items in three batches.
-  auto stopped = learner({.steps = 3});
+  auto stopped = line_learner({.steps = 3});
   stopped.schedule(ExponentialConfig{.initial = 0.1, .factor = 0.5}).fit(train);
   double squares = 0, off = 0;
   const auto w = weights(stopped.model());
@@ -108,7 +105,7 @@ TEST(Learner, TellsOfStepsAndEvaluations) {
 
 TEST(Learner, ValidatesWhereNothingCanBeRecorded) {
   auto train = loader(16, {.batch_size = 8}), valid = loader(16, {.batch_size = 8});
-  auto trained = learner({.steps = 2, .validate_every = 1}, 0.5);
+  auto trained = line_learner({.steps = 2, .validate_every = 1}, 0.5);
   int calls = 0;
   trained.valid_step([&](const Line& m, const Points& batch) {
     ++calls;
@@ -127,10 +124,10 @@ TEST(Learner, ValidatesWhereNothingCanBeRecorded) {
 
 TEST(Learner, KeepsAnAverageAndMeasuresIt) {
   auto train = loader(16, {.batch_size = 8}), valid = loader(16, {.batch_size = 16});
-  auto trained = learner({.steps = 2});
+  auto trained = line_learner({.steps = 2});
   Heard heard;
   trained.rate(0.1).average(EmaConfig{.decay = 0.75}).add(heard).fit(train, valid);
-  auto first = learner({.steps = 1});
+  auto first = line_learner({.steps = 1});
   first.rate(0.1).fit(train);
   const auto w0 = weights(line()), w1 = weights(first.model()), w2 = weights(trained.model());
   const Line average = trained.result();
@@ -144,10 +141,10 @@ TEST(Learner, KeepsAnAverageAndMeasuresIt) {
 
 TEST(Learner, StopsAtTheFirstLimit) {
   auto train = loader(16, {.batch_size = 4});
-  EXPECT_EQ(learner({.epochs = 9, .steps = 6}).fit(train).reason, "all 6 steps are done");
-  auto timed = learner({.seconds = 1e-9});
+  EXPECT_EQ(line_learner({.epochs = 9, .steps = 6}).fit(train).reason, "all 6 steps are done");
+  auto timed = line_learner({.seconds = 1e-9});
   EXPECT_EQ(timed.fit(train).at.step, 1);
-  auto stopped = learner({.epochs = 9});
+  auto stopped = line_learner({.epochs = 9});
   struct StopAt {
     void on(const training::Step& step, Interrupter& control) {
       if (step.at.step == 5) control.stop("enough");
@@ -159,14 +156,14 @@ TEST(Learner, StopsAtTheFirstLimit) {
   EXPECT_EQ(ending.at.batch, 1);
   stopped.interrupter().reset();
   EXPECT_EQ(stopped.fit(train).reason, "all 9 epochs are done");  // going on where it was
-  auto through = learner({.epochs = 9});
+  auto through = line_learner({.epochs = 9});
   through.fit(train);
   EXPECT_EQ(weights(stopped.model()), weights(through.model()));
 }
 
 TEST(Learner, EndsAfterTheStepOnAnInterrupt) {
   auto train = loader(16, {.batch_size = 4});
-  auto interrupted = learner({.epochs = 9});
+  auto interrupted = line_learner({.epochs = 9});
   struct Press {
     void on(const training::Step& step) {
       if (step.at.step == 3) std::raise(SIGINT);
@@ -175,6 +172,7 @@ TEST(Learner, EndsAfterTheStepOnAnInterrupt) {
   const auto ending = interrupted.add(Press{}).fit(train);
   EXPECT_EQ(ending.reason, "interrupted");
   EXPECT_EQ(ending.at.step, 3);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         const SignalScope signals;
@@ -186,11 +184,11 @@ TEST(Learner, EndsAfterTheStepOnAnInterrupt) {
 
 TEST(Learner, DoesWithLossesThatAreNoNumbersWhatItIsTold) {
   std::vector<Points> batches = {{{1}, {1}}, {{0.0f / 0.0f}, {1}}, {{0}, {2}}};
-  const auto sentence = sentence_of([&] { return learner({.epochs = 1}).fit(batches).at.step; });
+  const auto sentence = sentence_of([&] { return line_learner({.epochs = 1}).fit(batches).at.step; });
   EXPECT_EQ(sentence, "DataError: training: the loss of step 2 is nan (epoch 1, batch 2)");
 
   std::vector<Points> without = {batches[0], batches[2]};
-  auto skips = learner({.epochs = 1, .not_finite = NotFinite::Skip}), clean = learner({.epochs = 1});
+  auto skips = line_learner({.epochs = 1, .not_finite = NotFinite::Skip}), clean = line_learner({.epochs = 1});
   Heard heard;
   EXPECT_EQ(skips.add(heard).fit(batches).at.items, 2);
   clean.fit(without);
@@ -198,7 +196,7 @@ TEST(Learner, DoesWithLossesThatAreNoNumbersWhatItIsTold) {
   EXPECT_EQ(heard.of<training::Note>()[0].text, "step 2 is left out: its loss is nan");
   EXPECT_TRUE(std::isfinite(heard.of<training::Evaluation>()[0].readings[0].value));
 
-  auto goes_on = learner({.epochs = 1, .not_finite = NotFinite::Ignore});
+  auto goes_on = line_learner({.epochs = 1, .not_finite = NotFinite::Ignore});
   goes_on.fit(batches);
   EXPECT_TRUE(std::isnan(weights(goes_on.model())[0]));
 }
@@ -215,17 +213,17 @@ TEST(Learner, ScalesLossesInHalfPrecision) {
     });
     model = optimizer.step(0.1, std::move(model), scaler.unscale(std::move(grads)));
   }
-  auto trained = learner({.epochs = 1, .autocast = DType::F16, .scaler = GradientScalerConfig{.exponent = 126}});
+  auto trained = line_learner({.epochs = 1, .autocast = DType::F16, .scaler = GradientScalerConfig{.exponent = 126}});
   trained.rate(0.1).fit(same);
   EXPECT_EQ(weights(trained.model()), weights(model));
-  auto full = learner({.epochs = 1});
+  auto full = line_learner({.epochs = 1});
   full.rate(0.1).fit(same);
   EXPECT_NE(weights(full.model()), weights(model));
 }
 
 TEST(Learner, LetsRatesFallOnAPlateau) {
   auto train = loader(8, {.batch_size = 8}), valid = loader(8, {.batch_size = 8});
-  auto trained = learner({.epochs = 5});
+  auto trained = line_learner({.epochs = 5});
   Heard heard;
   trained.plateau({.initial = 0.5, .factor = 0.5, .patience = 0, .threshold = 1e9, .absolute = true}).add(heard);
   trained.fit(train, valid);
@@ -256,7 +254,7 @@ TEST(Learner, TakesStepsByHandWithSeveralOptimizers) {
                   {.steps = 3});
   auto train = loader(24, {.batch_size = 8});
   learner.rate(0.1).fit(train);
-  auto slow = kiln::learner({.steps = 3}), fast = kiln::learner({.steps = 3});
+  auto slow = line_learner({.steps = 3}), fast = line_learner({.steps = 3});
   slow.rate(0.1).fit(train);
   fast.rate(0.2).fit(train);
   EXPECT_EQ(weights(learner.model().first), weights(slow.model()));
@@ -265,14 +263,14 @@ TEST(Learner, TakesStepsByHandWithSeveralOptimizers) {
 }
 
 TEST(Learner, SaysWhatAConfigurationLacks) {
-  EXPECT_EQ(sentence_of([] { return learner({}).position().step; }),
+  EXPECT_EQ(sentence_of([] { return line_learner({}).position().step; }),
             "ArgumentError: training: say how long, by epochs, steps or seconds");
-  EXPECT_EQ(sentence_of([] { return learner({.epochs = 1, .accumulate = 0}).position().step; }),
+  EXPECT_EQ(sentence_of([] { return line_learner({.epochs = 1, .accumulate = 0}).position().step; }),
             "ArgumentError: training: accumulate is 0, it must be positive");
   auto none = loader(0, {});
-  EXPECT_EQ(sentence_of([&] { return learner({.epochs = 1}).fit(none).at.step; }),
+  EXPECT_EQ(sentence_of([&] { return line_learner({.epochs = 1}).fit(none).at.step; }),
             "DataError: training: the training data have no batches");
-  auto twice = learner({.epochs = 1});
+  auto twice = line_learner({.epochs = 1});
   twice.metric(metric::R2{});
   EXPECT_EQ(sentence_of([&] { return &twice.metric(metric::R2{}); }),
             "ArgumentError: training: there are two metrics called 'r2'");
