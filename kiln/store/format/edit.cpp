@@ -16,6 +16,20 @@ void put(TensorSource& onto, std::string name, const std::string& before, const 
                          "'");
 }
 
+/// Part `index` of `count` along `dim`.
+StoredTensor part_of(const StoredTensor& whole, int dim, std::int64_t index, std::int64_t count) {
+  StoredTensor part = whole;
+  part.shape[dim] /= count;
+  part.stored_bytes /= count;
+  const Dims strides = contiguous_strides(whole.shape);
+  const std::int64_t offset = index * part.shape[dim] * strides[dim];
+  part.read = [=, shape = part.shape, read = whole.read, dtype = whole.dtype] {
+    const TensorData data = read();
+    return gather(data.bytes(), shape, dtype, strides, offset);
+  };
+  return part;
+}
+
 TensorSource empty_like(const TensorSource& source) {
   return {.tensors = {}, .metadata = source.metadata, .format = source.format};
 }
@@ -66,6 +80,29 @@ TensorSource filtered(const TensorSource& source, std::span<const std::string> o
   std::erase_if(result.tensors, [&](const auto& entry) {
     return (!only.empty() && !fits(wanted, entry.first)) || fits(unwanted, entry.first);
   });
+  return result;
+}
+
+TensorSource split(const TensorSource& source, std::span<const SplitTensor> rules, std::string_view file) {
+  TensorSource result = source;
+  for (const SplitTensor& rule : rules) {
+    const Regex pattern(rule.pattern);
+    const auto count = static_cast<std::int64_t>(rule.replacements.size());
+    TensorSource parts = empty_like(result);
+    for (const auto& [name, tensor] : result.tensors) {
+      if (!pattern.search(name)) {
+        put(parts, name, name, tensor);
+        continue;
+      }
+      const int rank = tensor.shape.size(), dim = rank ? wrap_dim("split", rule.dim, rank) : 0;
+      require<DataError>(rank && count && tensor.shape[dim] % count == 0, file, ": tensor '", shown(name), "' of shape ",
+                         tensor.shape, " is not ", count, " equal parts along dimension ", rule.dim);
+      for (std::int64_t i = 0; i < count; ++i)
+        put(parts, pattern.replace(name, rule.replacements[static_cast<std::size_t>(i)]), name,
+            part_of(tensor, dim, i, count));
+    }
+    result = std::move(parts);
+  }
   return result;
 }
 

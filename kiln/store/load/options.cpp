@@ -12,6 +12,7 @@ void append(std::string& out, const LoadReport& report) {
 
 TensorSource edited(TensorSource source, const LoadOptions& options, std::string_view file) {
   if (!options.under.empty()) source = under(source, options.under, file);
+  if (!options.split.empty()) source = split(source, options.split, file);
   if (!options.rename.empty()) source = renamed(source, options.rename);
   if (!options.only.empty() || !options.except.empty()) source = filtered(source, options.only, options.except);
   for (const Layout& layout : options.layouts) source = laid_out(source, layout);
