@@ -1,0 +1,97 @@
+#include "models/torchvision.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "kiln/store/save.hpp"
+
+namespace kiln::models {
+namespace {
+
+std::vector<Rename> resnet_names() {
+  return {{R"(^conv1\.)", "stem.conv."},
+          {R"(^bn1\.)", "stem.norm."},
+          {R"(^layer1\.)", "stages.0."},
+          {R"(^layer2\.)", "stages.1."},
+          {R"(^layer3\.)", "stages.2."},
+          {R"(^layer4\.)", "stages.3."},
+          {R"(\.conv(\d)\.)", ".conv$1.conv."},
+          {R"(\.bn(\d)\.)", ".conv$1.norm."},
+          {R"(\.downsample\.0\.)", ".shortcut.conv."},
+          {R"(\.downsample\.1\.)", ".shortcut.norm."},
+          {R"(^fc\.)", "head."}};
+}
+
+/// torchvision numbers the stem and the last convolution with the blocks, and does not name the parts of a block.
+std::vector<Rename> mobilenet_v2_names(const std::vector<InvertedResidual>& blocks) {
+  std::vector<Rename> names = {{R"(^features\.0\.)", "stem."},
+                               {text(R"(^features\.)", blocks.size() + 1, R"(\.)"), "last."},
+                               {R"(^classifier\.1\.)", "head."}};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::string theirs = text(R"(^features\.)", i + 1, R"(\.conv\.)"), ours = text("blocks.", i, '.');
+    int part = 0;
+    if (blocks[i].expand) names.push_back({text(theirs, part++, R"(\.(\d)\.)"), ours + "expand.$1."});
+    names.push_back({text(theirs, part++, R"(\.(\d)\.)"), ours + "depthwise.$1."});
+    names.push_back({text(theirs, part++, R"(\.)"), ours + "project.0."});
+    names.push_back({text(theirs, part, R"(\.)"), ours + "project.1."});
+  }
+  names.push_back({R"(\.0\.(\w+)$)", ".conv.$1"});
+  names.push_back({R"(\.1\.(\w+)$)", ".norm.$1"});
+  return names;
+}
+
+std::vector<SplitTensor> vision_transformer_parts() {
+  return {{R"(self_attention\.in_proj_)", {"attention.query.", "attention.key.", "attention.value."}},
+          {R"(\.attn\.qkv\.)", {".attention.query.", ".attention.key.", ".attention.value."}}};
+}
+
+std::vector<Rename> vision_transformer_names() {
+  return {{R"(^class_token$)", "token"},
+          {R"(^conv_proj\.)", "patches."},
+          {R"(^encoder\.pos_embedding$)", "positions"},
+          {R"(^encoder\.layers\.encoder_layer_)", "encoder.blocks."},
+          {R"(^encoder\.ln\.)", "encoder.norm."},
+          {R"(\.ln_1\.)", ".attention_norm."},
+          {R"(\.ln_2\.)", ".feed_forward_norm."},
+          {R"(\.self_attention\.out_proj\.)", ".attention.output."},
+          {R"(\.mlp\.(0|linear_1)\.)", ".feed_forward.inner."},
+          {R"(\.mlp\.(3|linear_2)\.)", ".feed_forward.outer."},
+          {R"(^heads\.head\.)", "head."},
+          // timm's
+          {R"(^cls_token$)", "token"},
+          {R"(^patch_embed\.proj\.)", "patches."},
+          {R"(^pos_embed$)", "positions"},
+          {R"(^blocks\.)", "encoder.blocks."},
+          {R"(^norm\.)", "encoder.norm."},
+          {R"(\.norm1\.)", ".attention_norm."},
+          {R"(\.norm2\.)", ".feed_forward_norm."},
+          {R"(\.attn\.proj\.)", ".attention.output."},
+          {R"(\.mlp\.fc1\.)", ".feed_forward.inner."},
+          {R"(\.mlp\.fc2\.)", ".feed_forward.outer."}};
+}
+
+template <class Model>
+LoadReport load_renamed(Model& model, const std::string& path, std::vector<Rename> names, LoadOptions& options) {
+  options.rename.insert(options.rename.begin(), std::make_move_iterator(names.begin()),
+                        std::make_move_iterator(names.end()));
+  options.except.emplace_back("**.num_batches_tracked");  // which PyTorch's batch norms count
+  return load(model, path, options);
+}
+
+}  // namespace
+
+LoadReport load_torchvision(ResNet& model, const std::string& path, LoadOptions options) {
+  return load_renamed(model, path, resnet_names(), options);
+}
+
+LoadReport load_torchvision(MobileNetV2& model, const std::string& path, LoadOptions options) {
+  return load_renamed(model, path, mobilenet_v2_names(model.blocks), options);
+}
+
+LoadReport load_torchvision(VisionTransformer& model, const std::string& path, LoadOptions options) {
+  const std::vector<SplitTensor> parts = vision_transformer_parts();
+  options.split.insert(options.split.begin(), parts.begin(), parts.end());
+  return load_renamed(model, path, vision_transformer_names(), options);
+}
+
+}  // namespace kiln::models
