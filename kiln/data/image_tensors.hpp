@@ -1,6 +1,7 @@
 // A batch of images on a device: the one header of kiln/data that knows tensors.
 #pragma once
 #include <utility>
+#include <vector>
 
 #include "kiln/data/image.hpp"
 #include "kiln/tensor/tensor.hpp"
@@ -16,6 +17,16 @@ struct ImageTensors {
 inline ImageTensors to_tensors(ImageBatch batch, const Device& device) {
   return {Tensor<3>::from_data(std::move(batch.images), device),
           Tensor<1, Int>::from_data(std::move(batch.targets), device)};
+}
+
+/// The other way, to be looked at (kiln/data/png.hpp): x [batch, height, width] of numbers from 0 to 1.
+inline std::vector<Image> to_images(const Tensor<3>& x) {
+  const auto [batch, height, width] = x.dims();
+  const std::vector<float> pixels = x.to_vector();
+  std::vector<Image> images;
+  for (auto begin = pixels.begin(); static_cast<std::int64_t>(images.size()) < batch; begin += height * width)
+    images.push_back({.pixels = {begin, begin + height * width}, .height = height, .width = width});
+  return images;
 }
 
 }  // namespace kiln

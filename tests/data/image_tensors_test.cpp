@@ -19,5 +19,13 @@ TEST(ImageTensors, HoldTheBatchOnADevice) {
   }
 }
 
+TEST(ImageTensors, BecomeImagesAgain) {
+  const auto images = to_images(Tensor<3>::of({{{0, 1, 2}, {3, 4, 5}}, {{6, 7, 8}, {9, 10, 11}}}, Device::cpu()));
+  ASSERT_EQ(images.size(), 2u);
+  EXPECT_EQ(images[1].pixels, (std::vector<float>{6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(images[1].height, 2);
+  EXPECT_EQ(images[1].width, 3);
+}
+
 }  // namespace
 }  // namespace kiln
