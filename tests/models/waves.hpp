@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/tensor_data.hpp"
-#include "kiln/nn/gradients.hpp"
+#include "kiln/nn/module.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 
 namespace kiln {
@@ -49,15 +49,16 @@ M filled(M model) {
   return model;
 }
 
-/// A step of gradient descent at torch_figures.py's rate; the loss before it.
+/// A step of gradient descent at torch_figures.py's rate; the loss before it. value_and_grad() would take longer to compile.
 template <class M, class F>
 double step(M& model, F loss) {
-  const auto [value, grads] = value_and_grad(model, loss);
-  model = map_params(std::move(model), [&grads = grads](const std::string& path, const Value& param) {
-    const Value* const grad = grads.find(path);
+  const Tensor<0> value = loss(model);
+  const Gradients grads = value.backward();
+  model = map_params(std::move(model), [&](const std::string&, const Value& param) {
+    const auto grad = grads.find(param);
     return grad ? param.detach() - *grad * 0.01 : param;
   });
-  return value.template item<double>();
+  return value.item<double>();
 }
 
 inline void expect_figures(const std::vector<double>& actual, std::span<const double> right, double tolerance = 1e-4) {

@@ -1,0 +1,111 @@
+// A diffusion model learns to draw the digit that it is told; how many of them a classifier that learned from the same images
+// reads as that, and a picture: a row for each digit.
+//
+//   diffusion [--data digits] [--epochs N] [--draw.guidance X] [--picture FILE.png] ...; --help lists all
+#include <cstdio>
+#include <exception>
+
+#include "examples/guide/model.hpp"
+#include "examples/guide/source.hpp"
+#include "examples/guide/train.hpp"
+#include "kiln/core/arguments.hpp"
+#include "kiln/data/image_tensors.hpp"
+#include "kiln/data/loader.hpp"
+#include "kiln/data/png.hpp"
+#include "kiln/kiln.hpp"
+#include "models/diffusion.hpp"
+
+namespace {
+
+using namespace kiln;
+using models::Denoiser;
+
+struct Run {
+  std::string data = "digits";  // or mnist, or a directory with its files
+  models::DenoiserConfig model = {};
+  std::int64_t epochs = 10, batch = 64;
+  double rate = 2e-3;
+  double untold = 0.1;  // the share of images whose class the model is not told
+  models::DrawOptions draw = {.guidance = 1};
+  std::uint64_t seed = 1;
+  std::string picture = "diffusion.png";
+};
+
+/// Reads digits; a second or two of the guide.
+guide::Model trained_reader(const DatasetPtr<Image>& images, const Device& device) {
+  guide::Model reader = guide::ModelConfig{.hidden_size = 128, .dropout = 0.2}.init(device);
+  Adam adam = AdamConfig{}.init(reader);
+  for (ImageBatch& host : DataLoader(images, ImageBatcher::normalized(), {.batch_size = 64, .shuffle = true})) {
+    const auto batch = to_tensors(std::move(host), device);
+    auto [loss, grads] = value_and_grad(
+        reader, [&](const guide::Model& m) { return cross_entropy(m.forward(batch.images), batch.targets); });
+    reader = adam.step(2e-3, std::move(reader), grads);
+  }
+  return reader;
+}
+
+/// Numbers from 0 to 1 as the model has them, from -1 to 1, and back.
+Tensor<4> to_model(const Tensor<3>& images) { return images.unsqueeze(1) * 2 - 1; }
+Tensor<3> from_model(const Tensor<4>& x) { return ((x + 1) * 0.5).clamp(0.0, 1.0).squeeze(1); }
+
+Denoiser learn(const Run& run, const guide::Source& source, const Device& device) {
+  Denoiser model = run.model.init(device);
+  Adam adam = AdamConfig{}.init(model);
+  WeightAverage average = EmaConfig{.decay = 0.998, .warmup = true}.init(model);
+  DataLoader loader(source.train, ImageBatcher{},
+                    {.batch_size = run.batch, .shuffle = true, .seed = run.seed, .workers = 1, .drop_last = true});
+  const CosineConfig rates{.peak = run.rate, .warmup = 100, .steps = run.epochs * loader.size()};
+  auto schedule = rates.init();
+  for (std::int64_t epoch = 1; epoch <= run.epochs; ++epoch) {
+    double total = 0;
+    for (ImageBatch& host : loader) {
+      const auto batch = to_tensors(std::move(host), device);
+      const Tensor<4> images = to_model(batch.images);
+      const Tensor<1, Int> labels =
+          batch.targets.mask_fill(rand({run.batch}, device).lt(run.untold), model.any_class());
+      const Tensor<1, Int> steps = randint({run.batch}, 0, run.model.steps, device);
+      const Tensor<4> noise = randn_like(images);
+      auto [loss, grads] =
+          value_and_grad(model, [&](const Denoiser& m) { return m.loss(images, steps, labels, noise); });
+      model = adam.step(schedule.next(), std::move(model), grads);
+      average.update(model);
+      total += loss.item<double>();
+    }
+    print("epoch {}: mean square error of the noise {:.4f}\n", epoch, total / static_cast<double>(loader.size()));
+    std::fflush(stdout);
+  }
+  return average.apply(std::move(model));
+}
+
+void learn_and_draw(const Run& run) {
+  const guide::Source source = guide::open_source(run.data);
+  const Device device = Device::best().autodiff();
+  device.seed(run.seed);
+  const guide::Model reader = trained_reader(source.train, device);
+  const Denoiser model = learn(run, source, device);
+
+  const NoGrad pause;
+  const Image like = source.test->get(0);
+  const Tensor<1, Int> labels = arange(100, device).floor_divide(10);
+  const Tensor<4> noise = randn({100, 1, like.height, like.width}, device);
+  std::vector<Image> drawn = to_images(from_model(denoised(model, noise, labels, run.draw)));
+  const std::vector<std::int64_t> told = labels.to_vector();
+  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i].label = told[i];
+  write_png(grid_of(drawn, 10, 3), run.picture);
+  print("drawn: {}\n", run.picture);
+
+  print("a classifier reads {:.1f} % of them as told, and {:.1f} % of the test images\n",
+        guide::accuracy(reader, in_memory(std::move(drawn)), device), guide::accuracy(reader, source.test, device));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (asks_for_help(argc, argv)) return std::fputs(options_of<Run>().c_str(), stdout), 0;
+    learn_and_draw(from_arguments<Run>(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
