@@ -28,7 +28,7 @@ struct Denoiser {
     nn::Conv2d conv2;
     std::optional<nn::Conv2d> shortcut;  // where the number of channels changes
 
-    /// x [batch, in, height, width], context [batch, width] -> [batch, out, height, width]
+    /// x [batch, in, height, width], about [batch, 4 * the first width] -> [batch, out, height, width]
     Tensor<4> forward(const Tensor<4>& x, const Tensor<2>& about) const;
   };
 

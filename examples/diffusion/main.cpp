@@ -1,14 +1,15 @@
 // A diffusion model learns to draw the digit that it is told; how many of them a classifier that learned from the same images
 // reads as that, and a picture: a row for each digit.
 //
-//   diffusion [--data digits] [--epochs N] [--draw.guidance X] [--picture FILE.png] ...; --help lists all
+//   diffusion [--side N] [--epochs N] [--draw.guidance X] [--picture FILE.png] ...; --help lists all
 #include <cstdio>
 #include <exception>
 
 #include "examples/guide/model.hpp"
-#include "examples/guide/source.hpp"
 #include "examples/guide/train.hpp"
 #include "kiln/core/arguments.hpp"
+#include "kiln/core/file.hpp"
+#include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/data/png.hpp"
@@ -21,14 +22,19 @@ using namespace kiln;
 using models::Denoiser;
 
 struct Run {
-  std::string data = "digits";  // or mnist, or a directory with its files
-  models::DenoiserConfig model = {};
+  std::int64_t digits = 10'000, side = 16;
+  models::DenoiserConfig model = {.widths = {24, 48, 48}};
   std::int64_t epochs = 10, batch = 64;
   double rate = 2e-3;
   double untold = 0.1;  // the share of images whose class the model is not told
   models::DrawOptions draw = {.guidance = 1};
   std::uint64_t seed = 1;
   std::string picture = "diffusion.png";
+
+  void check() const {
+    require<ArgumentError>(draw.steps > 0 && draw.steps <= model.steps, "images cannot be drawn in ", draw.steps,
+                           " steps of a schedule that has ", model.steps);
+  }
 };
 
 /// Reads digits; a second or two of the guide.
@@ -48,11 +54,11 @@ guide::Model trained_reader(const DatasetPtr<Image>& images, const Device& devic
 Tensor<4> to_model(const Tensor<3>& images) { return images.unsqueeze(1) * 2 - 1; }
 Tensor<3> from_model(const Tensor<4>& x) { return ((x + 1) * 0.5).clamp(0.0, 1.0).squeeze(1); }
 
-Denoiser learn(const Run& run, const guide::Source& source, const Device& device) {
+Denoiser learn(const Run& run, const DatasetPtr<Image>& digits, const Device& device) {
   Denoiser model = run.model.init(device);
   Adam adam = AdamConfig{}.init(model);
   WeightAverage average = EmaConfig{.decay = 0.998, .warmup = true}.init(model);
-  DataLoader loader(source.train, ImageBatcher{},
+  DataLoader loader(digits, ImageBatcher{},
                     {.batch_size = run.batch, .shuffle = true, .seed = run.seed, .workers = 1, .drop_last = true});
   const CosineConfig rates{.peak = run.rate, .warmup = 100, .steps = run.epochs * loader.size()};
   auto schedule = rates.init();
@@ -78,24 +84,27 @@ Denoiser learn(const Run& run, const guide::Source& source, const Device& device
 }
 
 void learn_and_draw(const Run& run) {
-  const guide::Source source = guide::open_source(run.data);
+  FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
+  const auto digits = [&](std::int64_t count, std::uint64_t seed) {
+    return share(Digits({.count = count, .seed = seed, .side = run.side}));
+  };
+  const DatasetPtr<Image> train = digits(run.digits, 2 * run.seed), test = digits(2000, 2 * run.seed + 1);
   const Device device = Device::best().autodiff();
   device.seed(run.seed);
-  const guide::Model reader = trained_reader(source.train, device);
-  const Denoiser model = learn(run, source, device);
+  const guide::Model reader = trained_reader(train, device);
+  const Denoiser model = learn(run, train, device);
 
   const NoGrad pause;
-  const Image like = source.test->get(0);
   const Tensor<1, Int> labels = arange(100, device).floor_divide(10);
-  const Tensor<4> noise = randn({100, 1, like.height, like.width}, device);
+  const Tensor<4> noise = randn({100, 1, run.side, run.side}, device);
   std::vector<Image> drawn = to_images(from_model(denoised(model, noise, labels, run.draw)));
   const std::vector<std::int64_t> told = labels.to_vector();
   for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i].label = told[i];
-  write_png(grid_of(drawn, 10, 3), run.picture);
+  write_png(grid_of(drawn, 10, 4), run.picture);
   print("drawn: {}\n", run.picture);
 
   print("a classifier reads {:.1f} % of them as told, and {:.1f} % of the test images\n",
-        guide::accuracy(reader, in_memory(std::move(drawn)), device), guide::accuracy(reader, source.test, device));
+        guide::accuracy(reader, in_memory(std::move(drawn)), device), guide::accuracy(reader, test, device));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A U-Net learns which pixels of noisy pictures belong to discs, and which to squares; how well its regions and the true ones
+// A U-Net learns which pixels of noisy pictures belong to discs, and which to triangles; how well its regions and the true ones
 // overlap, and a picture: scenes, truth and what it sees.
 //
 //   segment [--epochs N] [--model.width N] [--picture FILE.png] ...; --help lists all
@@ -7,6 +7,7 @@
 
 #include "examples/segment/scene.hpp"
 #include "kiln/core/arguments.hpp"
+#include "kiln/core/file.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/png.hpp"
 #include "kiln/kiln.hpp"
@@ -21,10 +22,15 @@ using segment::Scenes;
 struct Run {
   models::UNetConfig model = {.classes = segment::kClasses, .width = 8, .depth = 3};
   std::int64_t scenes = 1600, side = 64;
-  std::int64_t epochs = 8, batch = 16;
+  std::int64_t epochs = 8, batch = 8;
   double rate = 3e-3;
   std::uint64_t seed = 1;
   std::string picture = "segment.png";
+
+  void check() const {
+    require<ArgumentError>(batch > 0 && batch <= scenes, "batches of ", batch, " cannot be made of ", scenes,
+                           " scenes");
+  }
 };
 
 Tensor<3, Int> segmented(const UNet& model, const Tensor<4>& images) {
@@ -53,6 +59,7 @@ void draw(const Scenes& scenes, const Tensor<3, Int>& found, const std::string& 
 }
 
 void learn(const Run& run) {
+  FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
   const Device device = Device::best().autodiff();
   device.seed(run.seed);
   const Scenes train = segment::scenes(run.scenes, run.side, run.seed, device);

@@ -1,7 +1,7 @@
 #include "examples/segment/scene.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "kiln/core/random.hpp"
@@ -16,8 +16,11 @@ struct Shown {
   bool covers(double px, double py) const {
     const double dx = px - x, dy = py - y;
     if (kind == 1) return dx * dx + dy * dy < radius * radius;
-    const double across = dx * std::cos(turn) + dy * std::sin(turn), down = dy * std::cos(turn) - dx * std::sin(turn);
-    return std::max(std::abs(across), std::abs(down)) < radius * 0.886;  // of the same area as the disc
+    constexpr double kThird = 2 * std::numbers::pi / 3, kInner = 0.7776;  // whose triangle has the disc's area
+    bool inside = true;
+    for (int side = 0; side < 3; ++side)
+      inside = inside && dx * std::cos(turn + side * kThird) + dy * std::sin(turn + side * kThird) < kInner * radius;
+    return inside;
   }
 };
 
@@ -29,8 +32,8 @@ void paint(Random random, std::int64_t side, float* pixels, std::int64_t* classe
     Shown thing{};
     thing.x = random.uniform(0.1, 0.9) * size;
     thing.y = random.uniform(0.1, 0.9) * size;
-    thing.radius = random.uniform(0.08, 0.2) * size;
-    thing.turn = random.uniform(0, 1.6);
+    thing.radius = random.uniform(0.1, 0.2) * size;
+    thing.turn = random.uniform(0, 2.1);
     thing.bright = random.uniform(0.4, 0.9);
     thing.kind = random.uniform(0, 1) < 0.5 ? 1 : 2;
     things.push_back(thing);

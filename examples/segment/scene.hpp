@@ -1,4 +1,4 @@
-// Pictures to be segmented: discs and squares that cover each other, under uneven light and noise.
+// Pictures to be segmented: discs and triangles that cover each other, under uneven light and noise.
 #pragma once
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace segment {
 using namespace kiln;
 
 /// What a pixel belongs to.
-inline constexpr std::int64_t kClasses = 3;  // background, disc, square
+inline constexpr std::int64_t kClasses = 3;  // background, disc, triangle
 
 struct Scenes {
   Tensor<4> images;        // [count, 1, side, side]

@@ -7,6 +7,7 @@
 
 #include "examples/guide/source.hpp"
 #include "kiln/core/arguments.hpp"
+#include "kiln/core/file.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/data/png.hpp"
@@ -21,7 +22,7 @@ using models::Vae;
 struct Run {
   std::string data = "mnist";  // or digits, or a directory with MNIST's files
   models::VaeConfig model = {};
-  std::int64_t epochs = 20, batch = 128;
+  std::int64_t epochs = 12, batch = 128;
   double rate = 2e-3;
   std::uint64_t seed = 1;
   std::string picture = "vae.png";
@@ -48,6 +49,7 @@ void draw(const Vae& model, const DatasetPtr<Image>& test, const Device& device,
 }
 
 void learn(const Run& run) {
+  FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
   const guide::Source source = guide::open_source(run.data);
   const Device device = Device::best().autodiff();
   device.seed(run.seed);

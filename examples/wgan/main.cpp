@@ -8,6 +8,7 @@
 
 #include "examples/guide/source.hpp"
 #include "kiln/core/arguments.hpp"
+#include "kiln/core/file.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/data/png.hpp"
@@ -24,7 +25,7 @@ struct Run {
   std::string data = "mnist";  // or digits, or a directory with MNIST's files
   models::GeneratorConfig generator = {.width = 32};
   models::CriticConfig critic = {.width = 32};
-  std::int64_t steps = 3000, critic_steps = 3, batch = 64;
+  std::int64_t steps = 2000, critic_steps = 3, batch = 64;
   double rate = 2e-4, penalty = 10;
   std::uint64_t seed = 1;
   std::string picture = "wgan.png";
@@ -40,6 +41,7 @@ class Stream {
 
   Tensor<4> next() {
     if (!at_ || *at_ == loader_.end()) at_.emplace(loader_.begin());
+    require<ArgumentError>(*at_ != loader_.end(), "there are fewer images than a batch has");
     const Tensor<3> images = to_tensors(std::move(**at_), device_).images;
     ++*at_;
     return images.unsqueeze(1);
@@ -57,6 +59,7 @@ void draw(const Generator& generator, const Device& device, const std::string& p
 }
 
 void learn(const Run& run) {
+  FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
   const guide::Source source = guide::open_source(run.data);
   const Device device = Device::best().autodiff();
   device.seed(run.seed);
