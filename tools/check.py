@@ -56,7 +56,7 @@ def check_headers():
     def compiles(path):
         return output_of(["g++", *FLAGS, "-fsyntax-only", "-x", "c++", "-"], input=f'#include "{path}"\n')
 
-    return of_each(listed("kiln/*.hpp"), "header", " ".join(FLAGS), compiles)
+    return of_each(listed("kiln/*.hpp", "models/*.hpp"), "header", " ".join(FLAGS), compiles)
 
 
 def configured(preset):

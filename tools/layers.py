@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Dependencies between the folders of kiln/ point one way; prints each include that points another."""
+"""Dependencies between the folders of kiln/, and of models/ on it, point one way; prints each include that points another."""
 import pathlib
 import sys
 
@@ -41,6 +41,14 @@ def wrong_includes():
                 yield f"{path}:{line}: {own} does not include {other} ({target}): it stands beside or below it"
 
 
+def wrong_includes_of_models():
+    """models/ stands on all of kiln/, and below whatever uses it."""
+    for path in listed("models/*.hpp", "models/*.cpp"):
+        for line, target in includes(path):
+            if target.parts[0] not in ("kiln", "models"):
+                yield f"{path}:{line}: models/ does not include {target}"
+
+
 def way(start, goal):
     """The chain of includes that leads from one file to another."""
     for _, included in includes(start):
@@ -52,6 +60,7 @@ def way(start, goal):
 
 def errors():
     yield from wrong_includes()
+    yield from wrong_includes_of_models()
     if listed(str(FACADE)) and OP_TABLE in reachable(FACADE):
         yield f"{FACADE} reaches the op table: " + " > ".join(map(str, way(FACADE, OP_TABLE)))
 
