@@ -1,6 +1,6 @@
 #include "bench/models/gpt.hpp"
 
-namespace models {
+namespace kiln::models {
 
 Tensor<3> GptBlock::forward(const Tensor<3>& x) const {
   const auto [batch, time, width] = x.dims();
@@ -33,4 +33,4 @@ Gpt GptConfig::init(const Device& device) const {
   return gpt;
 }
 
-}  // namespace models
+}  // namespace kiln::models

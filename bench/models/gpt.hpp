@@ -2,9 +2,7 @@
 #pragma once
 #include <kiln/kiln.hpp>
 
-namespace models {
-
-using namespace kiln;
+namespace kiln::models {
 
 struct GptBlock {
   nn::LayerNorm norm1, norm2;
@@ -32,4 +30,4 @@ struct GptConfig {
   Gpt init(const Device& device) const;
 };
 
-}  // namespace models
+}  // namespace kiln::models

@@ -2,9 +2,7 @@
 #pragma once
 #include <kiln/kiln.hpp>
 
-namespace models {
-
-using namespace kiln;
+namespace kiln::models {
 
 struct SequenceClassifier {
   nn::Lstm lstm;
@@ -25,4 +23,4 @@ struct SequenceClassifierConfig {
   }
 };
 
-}  // namespace models
+}  // namespace kiln::models

@@ -3,9 +3,9 @@
 
 #include "bench/models/gpt.hpp"
 #include "bench/models/lstm.hpp"
-#include "bench/models/resnet.hpp"
 #include "bench/suite/workload.hpp"
 #include "examples/guide/model.hpp"
+#include "models/resnet.hpp"
 
 namespace bench {
 namespace {
@@ -74,12 +74,12 @@ std::vector<Workload> model_workloads() {
        .make =
            [] {
              const auto images = randn({8, 3, 64, 64}, cpu());
-             return training(models::ResNet50Config{}.init(cpu().autodiff()), classes(8, 1000),
+             return training(models::resnet(50).init(cpu().autodiff()), classes(8, 1000),
                              [=](const models::ResNet& model) { return model.forward(images); });
            }},
       {.name = "resnet50_infer_b1_224px_f32",
        .work = {.flops = kResNet},
-       .make = [] { return inference(models::ResNet50Config{}.init(cpu()), randn({1, 3, 224, 224}, cpu())); }},
+       .make = [] { return inference(models::resnet(50).init(cpu()), randn({1, 3, 224, 224}, cpu())); }},
       {.name = "lstm_train",
        .work = {.flops = 3 * 32 * kLstm},
        .make =

@@ -3,16 +3,14 @@
 
 #include "bench/models/gpt.hpp"
 #include "bench/models/lstm.hpp"
-#include "bench/models/resnet.hpp"
 
-namespace models {
+namespace kiln::models {
 namespace {
 
 // Of bench/peers/torch_models.py, as PyTorch counts them.
 TEST(Models, HaveAsManyParametersAsTheirPeers) {
   const Device device = Device::cpu();
   EXPECT_EQ(num_params(GptConfig{}.init(device)), 7'386'624);
-  EXPECT_EQ(num_params(ResNet50Config{}.init(device)), 25'557'032);
   EXPECT_EQ(num_params(SequenceClassifierConfig{}.init(device)), 397'834);
 }
 
@@ -56,18 +54,5 @@ TEST(SequenceClassifier, RemembersHowASequenceBegan) {
   EXPECT_LT(after, 0.1);
 }
 
-TEST(ResNet, HasHalfAsManyPixelsAfterEachStage) {
-  const Device device = Device::cpu();
-  const ResNet net = valid(ResNet50Config{.classes = 7}.init(device));
-  Tensor<4> x = net.pool.forward(net.stem.forward(randn({1, 3, 64, 64}, device)).relu());
-  std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < net.blocks.size(); ++i) {
-    x = net.blocks[i].forward(x);
-    if (i == 2 || i == 6 || i == 12 || i == 15) shapes.push_back(x.shape());
-  }
-  EXPECT_EQ(shapes, (std::vector<Shape>{{1, 256, 16, 16}, {1, 512, 8, 8}, {1, 1024, 4, 4}, {1, 2048, 2, 2}}));
-  EXPECT_EQ(net.head.forward(net.average.forward(x).flatten<1>()).shape(), (Shape{1, 7}));
-}
-
 }  // namespace
-}  // namespace models
+}  // namespace kiln::models
