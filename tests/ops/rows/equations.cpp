@@ -57,16 +57,16 @@ std::vector<Row> equation_rows() {
        .tolerance = 16,
        .halves = false});
   rows.push_back({.name = "tensorsolve",
-                  .operands = {{{2, 3, 6}}, {{2, 3}}},
+                  .operands = {{{2, 2, 4}}, {{2, 2}}},
                   .function =
                       [](const Values& in) {
-                        return Values{tensorsolve(in[0] + reshape(eye({6, 6}, in[0].device()) * 5, {2, 3, 6}), in[1])};
+                        return Values{tensorsolve(in[0] + reshape(eye({4, 4}, in[0].device()) * 5, {2, 2, 4}), in[1])};
                       },
                   .meaning =
                       [](const std::vector<Array>& in) {
-                        Array a = reshaped(in[0], {6, 6});
-                        for (std::int64_t i = 0; i < 6; ++i) a({i, i}) += 5;
-                        return std::vector<Array>{reshaped(solved(a, reshaped(in[1], {6, 1})), {6})};
+                        Array a = reshaped(in[0], {4, 4});
+                        for (std::int64_t i = 0; i < 4; ++i) a({i, i}) += 5;
+                        return std::vector<Array>{reshaped(solved(a, reshaped(in[1], {4, 1})), {4})};
                       },
                   .tolerance = 16,
                   .halves = false});

@@ -249,8 +249,8 @@ std::vector<Row> pool_rows() {
       max_row("max_pool2d_dilated", {1, 1, 6, 6}, {.kernel = {2, 2}, .stride = {1, 1}, .dilation = {2, 3}}),
       max_row("max_pool2d_ceil", {1, 1, 5, 6}, {.kernel = {2, 3}, .stride = {2, 2}, .padding = {0, 1}, .ceil = true}),
       max_row("max_pool3d", {1, 1, 3, 4, 4}, {.kernel = {2, 2, 2}, .stride = {1, 2, 2}}),
-      max_row("max_pool2d_many_channels", {2, 21, 6, 6}, {.kernel = {2, 2}}),
-      max_row("max_pool2d_wide", {2, 3, 9, 75}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}),
+      max_row("max_pool2d_many_channels", {1, 21, 6, 6}, {.kernel = {2, 2}}),
+      max_row("max_pool2d_wide", {2, 1, 5, 75}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}),
       max_row("max_pool2d_wide_dilated", {1, 2, 7, 44}, {.kernel = {2, 3}, .stride = {1, 1}, .dilation = {3, 2}}),
       max_row("max_pool2d_wide_stride3", {1, 2, 7, 60}, {.kernel = {2, 4}, .stride = {2, 3}, .ceil = true}),
       max_row("max_pool2d_padded_unevenly", {1, 2, 4, 5},
@@ -259,7 +259,7 @@ std::vector<Row> pool_rows() {
       adaptive_max_row("adaptive_max_pool1d", {2, 2, 9}, {4}),
       adaptive_max_row("adaptive_max_pool2d", {2, 3, 6, 5}, {3, 2}),
       adaptive_max_row("adaptive_max_pool2d_larger", {1, 2, 3, 4}, {5, 4}),
-      adaptive_max_row("adaptive_max_pool2d_many_channels", {2, 19, 5, 7}, {2, 3}),
+      adaptive_max_row("adaptive_max_pool2d_many_channels", {1, 19, 5, 7}, {2, 3}),
       adaptive_max_row("adaptive_max_pool3d", {1, 2, 3, 4, 5}, {2, 2, 3}),
       unpool_row("max_unpool1d", {2, 2, 3}, {7}),
       unpool_row("max_unpool2d", {2, 3, 2, 3}, {4, 6}),
@@ -288,7 +288,7 @@ std::vector<Row> pool_rows() {
       adaptive_row("adaptive_avg_pool2d_uneven", {1, 2, 7, 5}, {3, 4}),
       adaptive_row("adaptive_avg_pool1d", {1, 2, 9}, {4}),
       adaptive_row("adaptive_avg_pool3d", {1, 1, 4, 3, 5}, {2, 2, 2}),
-      adaptive_row("adaptive_avg_pool2d_many_channels", {2, 19, 12, 12}, {4, 4})};
+      adaptive_row("adaptive_avg_pool2d_many_channels", {1, 19, 6, 6}, {2, 2})};
 }
 
 const Family pool(&pool_rows);

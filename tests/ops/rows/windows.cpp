@@ -184,7 +184,7 @@ std::vector<Row> window_rows() {
       deform_row("deform_conv2d", {.x = {2, 2, 4, 5}, .weight = {3, 2, 2, 3}}),
       deform_row("deform_conv2d_mask",
                  {.x = {1, 3, 4, 4}, .weight = {2, 3, 2, 2}, .padding = {1, 0}, .mask = true, .bias = true}),
-      deform_row("deform_conv2d_parts", {.x = {2, 4, 5, 5},
+      deform_row("deform_conv2d_parts", {.x = {1, 4, 5, 4},
                                          .weight = {4, 2, 3, 2},
                                          .stride = {2, 1},
                                          .padding = {1, 1},
