@@ -96,6 +96,7 @@ TEST(Cli, PlotsASchedule) {
   EXPECT_EQ(plotted(R"({"Sequential": {"milestones": [9], "parts": [)" + line + "," + line + "]}}").out,
             plotted(line).out);
   const auto complaint = [&](std::string_view json) { return plotted(json).error.substr(file.path.size() + 6); };
+  EXPECT_TRUE(complaint(R"({"LinearRat": {}})").starts_with(": the config must be one of \"Constant\""));
   EXPECT_TRUE(complaint(R"({"LinearRat": {}})").ends_with("got \"LinearRat\" (did you mean 'LinearRate'?)\n"));
   EXPECT_EQ(complaint(R"({"LinearRate": {"steps": "x"}})"), ": 'LinearRate.steps' must be an integer, got \"x\"\n");
   EXPECT_EQ(complaint(R"({"LinearRate": {"steps": 4, "pace": 1}})"), ": unknown key 'LinearRate.pace'\n");

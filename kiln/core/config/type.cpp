@@ -16,8 +16,13 @@ std::string quoted(std::span<const std::string_view> names) {
   return list;
 }
 
+/// What a sentence is about.
+std::string subject(const Place& place) {
+  return place.path.empty() ? std::string("the config") : text('\'', place.path, '\'');
+}
+
 [[noreturn]] void fail_none_of(const Place& place, std::string_view wish, std::span<const std::string_view> names) {
-  fail<ConfigError>(place.source, ": '", place.path, "' must be one of ", quoted(names), ", got \"", shown(wish), '"',
+  fail<ConfigError>(place.source, ": ", subject(place), " must be one of ", quoted(names), ", got \"", shown(wish), '"',
                     did_you_mean(wish, names));
 }
 
@@ -26,8 +31,8 @@ void check_at(const Place& place, const Type& type, const void* object) {
   try {
     type.check(object);
   } catch (const ConfigError&) { throw; } catch (const Error& error) {
-    const std::string subject = place.path.empty() ? std::string() : text('\'', place.path, "': ");
-    fail<ConfigError>(place.source, ": ", subject, error.message());
+    const std::string where = place.path.empty() ? std::string() : text(subject(place), ": ");
+    fail<ConfigError>(place.source, ": ", where, error.message());
   }
 }
 
@@ -59,8 +64,7 @@ bool is_filled(const Type& type, const void* value) {
 }  // namespace
 
 void fail_wrong(const Place& place, const Json& got, const std::string& expected) {
-  const auto subject = place.path.empty() ? std::string("the config") : text('\'', place.path, '\'');
-  fail<ConfigError>(place.source, ": ", subject, " must be ", expected, ", got ", describe(got));
+  fail<ConfigError>(place.source, ": ", subject(place), " must be ", expected, ", got ", describe(got));
 }
 
 std::uint64_t read_integer(const Json& json, const Place& place, std::int64_t least, std::uint64_t most) {
@@ -95,9 +99,9 @@ const Json::List& read_elements(const Json& json, const Place& place, const std:
                                 std::int64_t capacity) {
   const auto& list = expect<Json::List>(json, place, "a list");
   if (length && list.size() != *length)
-    fail<ConfigError>(place.source, ": '", place.path, "' must have ", *length, " elements, got ", list.size());
+    fail<ConfigError>(place.source, ": ", subject(place), " must have ", *length, " elements, got ", list.size());
   if (std::cmp_greater(list.size(), capacity))
-    fail<ConfigError>(place.source, ": '", place.path, "' must have at most ", capacity, " elements, got ",
+    fail<ConfigError>(place.source, ": ", subject(place), " must have at most ", capacity, " elements, got ",
                       list.size());
   return list;
 }
