@@ -7,7 +7,7 @@
 
 #include "examples/guide/model.hpp"
 #include "examples/guide/train.hpp"
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"

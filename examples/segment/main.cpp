@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "examples/segment/scene.hpp"
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/png.hpp"
