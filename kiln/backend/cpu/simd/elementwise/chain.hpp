@@ -6,19 +6,12 @@
 #include <cstdint>
 #include <span>
 
+#include "kiln/backend/cpu/simd/elementwise/reciprocal.hpp"
 #include "kiln/core/dtype.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
 namespace kiln::cpu::simd {
-
-/// One by a number as the sum of two floats of its sign, such that x * high + x * low, rounded where a fused multiply-add
-/// rounds, is the float nearest to the quotient for all |x| from `least` on. `high` is 0 where no such two are known.
-struct Reciprocal {
-  float high = 0, low = 0, least = 0;
-  Reciprocal() = default;
-  explicit Reciprocal(float number);
-};
 
 /// What links find or leave elsewhere than at hand.
 struct Place {
