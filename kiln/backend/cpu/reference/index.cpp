@@ -83,6 +83,21 @@ void update(const Op& op, Call call, EachPair each_pair) {
   });
 }
 
+/// In place where it can be, as caches need it.
+void assign_slices(const op::SelectUpdate& op, Call call, const Slices& slices, const Array& index, int dim) {
+  using op::SelectUpdate;
+  Value held;
+  const Array x = read(call.in[SelectUpdate::x]), source = read_contiguous(call.in[SelectUpdate::source], held);
+  const bool in_place = take_memory(call.out[0], contiguous_strides(x.shape), call, SelectUpdate::x);
+  const Array z = allocate(call.out[0]);
+  if (!in_place) copy(x, z);
+  const std::size_t bytes = static_cast<std::size_t>(slices.inner) * size_of(x.dtype);
+  each_slice(op.spoken(), slices, index, dim, [&](std::int64_t to, std::int64_t from) {
+    std::memcpy(z.data + static_cast<std::size_t>(to) * bytes, source.data + static_cast<std::size_t>(from) * bytes,
+                bytes);
+  });
+}
+
 }  // namespace
 
 template <>
@@ -123,6 +138,7 @@ void run(const op::SelectUpdate& op, Call call) {
   const Shape& shape = call.in[op::SelectUpdate::x].shape();
   const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
   const Slices slices(shape, dim);
+  if (op.update == Update::Assign) return assign_slices(op, call, slices, index, dim);
   update(op, call, [&](auto f) {
     each_slice(op.spoken(), slices, index, dim, [&](std::int64_t to, std::int64_t from) {
       for (std::int64_t i = 0; i < slices.inner; ++i) f(from * slices.inner + i, to * slices.inner + i);

@@ -305,10 +305,11 @@ bool run(const op::SelectUpdate& op, Call call) {
   if (!takes(op.update, call.in[SelectUpdate::x].dtype())) return false;
   const Slices slices(shape, dim);
 
-  const Array z = allocate(call.out[0]);
-  copy(read(call.in[SelectUpdate::x]), z);
   const Indices index(call.in[SelectUpdate::index]);
   index.check(op.spoken(), dim, slices.size);
+  const bool in_place = take_memory(call.out[0], contiguous_strides(shape), call, SelectUpdate::x);
+  const Array z = allocate(call.out[0]);
+  if (!in_place) copy(read(call.in[SelectUpdate::x]), z);
   if (index.count() == 0 || z.numel() == 0) return true;
   Value held;
   const Array source = read_contiguous(call.in[SelectUpdate::source], held);
