@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
@@ -96,6 +97,26 @@ void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Inte
               kUnseen);
   }
 }
+
+template <class T>
+void ScoreBlocks<T>::compute_row(int64_t batch, int64_t head, int64_t query, Interval keys, const T* q,
+                                 T* scores) const {
+  const AttentionBlocks<T> blocks = attention_blocks<T>();
+  constexpr T kUnseen = -std::numeric_limits<T>::infinity();
+  const int64_t count = keys.size(), lanes = padded<T>(count);
+  blocks.row_scores(q, k.at(batch, head / shape.group(), keys.begin), k.row(), scores, count, shape.width);
+  if (shape.softcap > 0) blocks.cap(scores, nullptr, 1, lanes, static_cast<T>(shape.softcap));
+  if (bias.data) {
+    const T* add = reinterpret_cast<const T*>(bias.data) + bias.offset(batch, head, query, keys.begin);
+    for (int64_t i = 0; i < count; ++i) scores[i] += add[i * bias.strides[3]];
+  }
+  if (mask.data) {
+    const std::byte* seen = mask.data + mask.offset(batch, head, query, keys.begin);
+    for (int64_t i = 0; i < count; ++i)
+      if (seen[i * mask.strides[3]] == std::byte{0}) scores[i] = kUnseen;
+  }
+  std::fill(scores + count, scores + lanes, kUnseen);
+}
 template struct ScoreBlocks<float>;
 template struct ScoreBlocks<double>;
 
@@ -114,7 +135,36 @@ struct Forward {
     return (numbers + 8 * padded<T>(1)) * static_cast<int64_t>(sizeof(T));
   }
 
+  /// A single query: its keys go through the lanes, where others have their queries.
+  void run_row(int64_t batch, int64_t head, int64_t query, Workspace workspace) const {
+    const AttentionBlocks<T> blocks = attention_blocks<T>();
+    const int64_t wide = padded<T>(shape.value_width), place = (batch * shape.heads + head) * shape.queries + query;
+    T *scaled = workspace.take<T>(shape.width), *block = workspace.take<T>(kBlockOfKeys),
+      *sums = workspace.take<T>(wide), largest = -std::numeric_limits<T>::infinity(), total = 0;
+    const T *from = q.at(batch, head, query), scale = static_cast<T>(shape.scale);
+    for (int64_t j = 0; j < shape.width; ++j) scaled[j] = from[j] * scale;
+    std::fill_n(sums, wide, T{0});
+    const Interval seen = shape.keys_of({query, query + 1});
+    for (int64_t key = seen.begin; key < seen.end; key += kBlockOfKeys) {
+      const Interval keys{key, std::min(key + kBlockOfKeys, seen.end)};
+      scores.compute_row(batch, head, query, keys, scaled, block);
+      const T rescale = blocks.row_softmax(block, padded<T>(keys.size()), largest, total);
+      blocks.scale_rows(sums, 1, wide, &rescale);
+      blocks.product({block, 0, 1}, v.at(batch, head / shape.group(), key), v.row(), sums, wide, 1, wide, keys.size(),
+                     true);
+    }
+    finish(place, sums, largest, total);
+  }
+
+  void finish(int64_t place, const T* sums, T largest, T total) const {
+    const T share = total == 0 ? T{0} : 1 / total;
+    T* to = output + place * shape.value_width;
+    for (int64_t j = 0; j < shape.value_width; ++j) to[j] = sums[j] * share;
+    log_sums[place] = total == 0 ? -std::numeric_limits<T>::infinity() : largest + std::log(total);
+  }
+
   void run(int64_t batch, int64_t head, Interval queries, Workspace workspace) const {
+    if (queries.size() == 1) return run_row(batch, head, queries.begin, std::move(workspace));
     const AttentionBlocks<T> blocks = attention_blocks<T>();
     const int64_t wide = padded<T>(shape.value_width), lanes = padded<T>(queries.size());
     T* turned = workspace.take<T>(kBlockOfQueries * shape.width);
@@ -139,12 +189,7 @@ struct Forward {
     }
 
     const int64_t first = (batch * shape.heads + head) * shape.queries + queries.begin;
-    for (int64_t i = 0; i < queries.size(); ++i) {
-      const T share = total[i] == 0 ? T{0} : 1 / total[i];
-      T* to = output + (first + i) * shape.value_width;
-      for (int64_t j = 0; j < shape.value_width; ++j) to[j] = sums[i * wide + j] * share;
-      log_sums[first + i] = total[i] == 0 ? -std::numeric_limits<T>::infinity() : largest[i] + std::log(total[i]);
-    }
+    for (int64_t i = 0; i < queries.size(); ++i) finish(first + i, sums + i * wide, largest[i], total[i]);
   }
 };
 

@@ -117,6 +117,9 @@ struct ScoreBlocks {
   /// derivative of the softcap where `slopes` is given. `turned` holds the queries, scaled.
   void compute(std::int64_t batch, std::int64_t head, Interval queries, Interval keys, const T* turned, T* scores,
                T* slopes) const;
+  /// The same of a single query, which is scaled but not turned: scores[j - keys.begin], and -inf up to whole vectors.
+  void compute_row(std::int64_t batch, std::int64_t head, std::int64_t query, Interval keys, const T* q,
+                   T* scores) const;
 };
 
 // ---- vectors (attention_blocks.cpp); lanes are whole vectors, a block has kBlockOfQueries lanes a row -----------------
@@ -144,6 +147,10 @@ struct AttentionBlocks {
   void (*score_gradient)(const T* shares, T* g, std::int64_t rows, std::int64_t lanes, const T* delta);
   /// x *= y
   void (*multiply)(T* x, const T* y, std::int64_t rows, std::int64_t lanes);
+  /// scores[i] = q . row i of keys [count, width], for i < count: of a single query, whose scores lie side by side.
+  void (*row_scores)(const T* q, const T* keys, std::int64_t row, T* scores, std::int64_t count, std::int64_t width);
+  /// `softmax` of a single query's scores, which are whole vectors; returns its `rescale`.
+  T (*row_softmax)(T* scores, std::int64_t count, T& largest, T& total);
   /// Row i of x [rows, lanes], without gaps, times factors[i].
   void (*scale_rows)(T* x, std::int64_t rows, std::int64_t lanes, const T* factors);
 };

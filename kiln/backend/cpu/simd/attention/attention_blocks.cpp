@@ -100,6 +100,45 @@ void softmax(T* scores, int64_t rows, int64_t lanes, T* largest, T* total, T* re
   }
 }
 
+/// Sums of `Rows` rows, each in the lanes of a vector.
+template <class T, std::size_t... I>
+HWY_INLINE void dot_rows(const T* q, const T* keys, int64_t row, T* scores, int64_t width, std::index_sequence<I...>) {
+  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
+  int64_t j = 0;
+  for (; j + kWidth<T> <= width; j += kWidth<T>)
+    ((sums[I] = fma(Vector<T>::load(q + j), Vector<T>::load(keys + static_cast<int64_t>(I) * row + j), sums[I])), ...);
+  ((scores[I] = hn::GetLane(hn::SumOfLanes(typename Vector<T>::Tag(), sums[I].lanes))), ...);
+  for (; j < width; ++j) ((scores[I] += q[j] * keys[static_cast<int64_t>(I) * row + j]), ...);
+}
+
+template <class T>
+void row_scores(const T* q, const T* keys, int64_t row, T* scores, int64_t count, int64_t width) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) dot_rows(q, keys + i * row, row, scores + i, width, std::make_index_sequence<8>());
+  for (; i < count; ++i) dot_rows(q, keys + i * row, row, scores + i, width, std::make_index_sequence<1>());
+}
+
+template <class T>
+T row_softmax(T* scores, int64_t count, T& largest, T& total) {
+  const typename Vector<T>::Tag tag;
+  Vector<T> best = largest, sum = 0;
+  for (int64_t i = 0; i < count; i += kWidth<T>) best = max(best, Vector<T>::load(scores + i));
+  const T before = largest;
+  for (std::size_t lane = 0; lane < kLanes<T>; ++lane) {
+    const T score = hn::ExtractLane(best.lanes, lane);
+    if (!(score <= largest)) largest = score;  // NaN too
+  }
+  const T shift = largest == -kInfinity<T> ? T{0} : largest;
+  for (int64_t i = 0; i < count; i += kWidth<T>) {
+    const Vector<T> share = exp(Vector<T>::load(scores + i) - Vector<T>(shift));
+    store(share, scores + i);
+    sum = sum + share;
+  }
+  const T rescale = hn::GetLane(exp(Vector<T>(before - shift)).lanes);
+  total = total * rescale + hn::GetLane(hn::SumOfLanes(tag, sum.lanes));
+  return rescale;
+}
+
 template <class T>
 void exponentiate(T* scores, int64_t rows, int64_t lanes, const T* shift) {
   each_vector<T>(rows, lanes, [&](int64_t at, int64_t lane) {
@@ -134,7 +173,8 @@ void scale_each_row(T* x, int64_t rows, int64_t lanes, const T* factors) {
 
 template <class T>
 AttentionBlocks<T> blocks() {
-  return {product<T>, cap<T>, softmax<T>, exponentiate<T>, score_gradient<T>, multiply<T>, scale_each_row<T>};
+  return {product<T>,  cap<T>,        softmax<T>,     exponentiate<T>,  score_gradient<T>,
+          multiply<T>, row_scores<T>, row_softmax<T>, scale_each_row<T>};
 }
 AttentionBlocks<float> attention_float() { return blocks<float>(); }
 AttentionBlocks<double> attention_double() { return blocks<double>(); }
