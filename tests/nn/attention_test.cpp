@@ -126,6 +126,38 @@ TEST(MultiHeadAttention, TokenByTokenWithACacheIsTheWholeSequence) {
   }
 }
 
+TEST(MultiHeadAttention, LooksBackOnMoreThanAStrideOfItsCache) {
+  cpu.seed(7);
+  MultiHeadAttentionConfig config{.width = 8, .heads = 4};
+  config.kv_heads = 2;
+  config.rotary = nn::RotaryEncodingConfig{};
+  const MultiHeadAttention m = config.init(cpu);
+  const std::int64_t stride = nn::TensorCache<4>::kStride, time = stride + 3;
+  const Tensor<3> x = sequence(2, time), whole = m.forward(x, {.causal = true});
+  for (const std::int64_t capacity : {time, 2 * stride + 5}) {
+    nn::KvCache cache = m.cache(2, capacity);
+    std::vector<Value> parts = {m.forward(x.narrow(1, 0, stride - 2), cache).value()};
+    for (std::int64_t at = stride - 2; at < time; ++at) parts.push_back(m.forward(x.narrow(1, at, 1), cache).value());
+    expect_near(Tensor<3>(cat(parts, 1)), doubles(whole));
+  }
+}
+
+TEST(MultiHeadAttention, PlansOneMomentForThoseThatFollow) {
+  const auto fusion = make_ref<fusion::Fusion>(Device::parse("reference").handle());
+  const Device device(fusion);
+  MultiHeadAttentionConfig config{.width = 8, .heads = 2};
+  config.rotary = nn::RotaryEncodingConfig{};
+  const MultiHeadAttention m = config.init(device);
+  nn::KvCache cache = m.cache(1, nn::TensorCache<4>::kStride);
+  const auto planned_in = [&](int moments) {
+    const std::int64_t before = fusion->statistics().planned;
+    for (int i = 0; i < moments; ++i) m.forward(Tensor<3>(sines({1, 1, 8}, 0.37, i, device)), cache).to_vector();
+    return fusion->statistics().planned - before;
+  };
+  EXPECT_GT(planned_in(3), 0);
+  EXPECT_EQ(planned_in(50), 0);
+}
+
 TEST(MultiHeadAttention, KeepsGradientsThroughACache) {
   const MultiHeadAttention model =
       MultiHeadAttentionConfig{.width = 4, .heads = 2, .quiet = true, .rotary = nn::RotaryEncodingConfig{.length = 8}}
@@ -170,8 +202,7 @@ TEST(MultiHeadAttention, DropsSharesWhileItIsTrainedAlone) {
   expect_near(valid(m).forward(x), attended(m, x, x, everything, {}));
 }
 
-TEST(KvCache, WritesWhatIsNewAndNothingElse) {
-  const Device device(make_ref<fusion::Fusion>(Device::parse("reference").handle()));
+void expect_appends_in_place(const Device& device) {
   const Tensor<4> x(sines({1, 2, 1, 64}, 0.37, 0, device));
   auto cache = nn::TensorCache<4>::with_capacity({1, 2, 4096, 64}, 2, device);
   for (int i = 0; i < 3; ++i) cache.append(x).sum().item();
@@ -183,6 +214,11 @@ TEST(KvCache, WritesWhatIsNewAndNothingElse) {
   const auto all = cache.all();
   EXPECT_EQ(all.shape(), (Shape{1, 2, 11, 64}));
   for (std::int64_t i = 0; i < 11; ++i) EXPECT_EQ(all.narrow(2, i, 1).to_vector(), x.to_vector());
+}
+
+TEST(KvCache, WritesWhatIsNewAndNothingElse) {
+  expect_appends_in_place(Device(make_ref<fusion::Fusion>(Device::parse("reference").handle())));
+  expect_appends_in_place(Device::cpu());
 }
 
 TEST(KvCache, CopiesAreOfTheirOwn) {

@@ -62,8 +62,14 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, KvCache& cache, const 
   const Value q = turned(split_heads(query.forward(x), heads));
   const Value k = turned(split_heads(key.forward(x), kv_heads)), v = split_heads(value.forward(x), kv_heads);
   if (cache.keys.memory.empty()) return attend(q, k, v, options);
-  const Tensor<4> all_keys = cache.keys.append(Tensor<4>(k)), all_values = cache.values.append(Tensor<4>(v));
-  return attend(q, all_keys.value(), all_values.value(), options);
+  cache.keys.add(Tensor<4>(k));
+  cache.values.add(Tensor<4>(v));
+  if (k.dim(2) > 1 || alibi || window || !options.padding.empty() || options.mask || options.bias)
+    return attend(q, cache.keys.all().value(), cache.values.all().value(), options);
+  // One moment sees all before it, wherever it stands: a mask says how many these are, and shapes are those of others.
+  const Value keys = cache.keys.all_and_more().value(), values = cache.values.all_and_more().value();
+  const Value places = arange(0, keys.dim(2), 1, q.device().inner());
+  return attend(q, keys, values, {.mask = le(places, index_of(start, q.device()))});
 }
 
 Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& context,

@@ -2,7 +2,13 @@
 
 #include <array>
 
+#include "kiln/ops/index/index.hpp"
+
 namespace kiln::nn {
+
+Value index_of(std::int64_t moment, const Device& device) {
+  return from_data(TensorData::of<std::int64_t>({1}, {&moment, 1}), device.inner());
+}
 
 Value append_to(const Value& memory, int dim, std::int64_t length, const Value& x) {
   const std::int64_t count = x.dim(dim), capacity = memory.dim(dim);
@@ -12,6 +18,7 @@ Value append_to(const Value& memory, int dim, std::int64_t length, const Value& 
                       " that grows along dimension ", dim);
   require<ShapeError>(count <= capacity - length, "append: ", count, " more do not fit: ", length, " of ", capacity,
                       " are taken");
+  if (count == 1) return select_assign(memory, dim, index_of(length, memory.device()), cast(x, memory.dtype()));
   std::array<Range, kMaxRank> ranges;
   ranges[static_cast<std::size_t>(dim)] = {length, length + count};
   return slice_assign(memory, {ranges.data(), static_cast<std::size_t>(dim) + 1}, cast(x, memory.dtype()));

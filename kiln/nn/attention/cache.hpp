@@ -2,13 +2,19 @@
 //
 // An append costs as much as what is appended, whatever the cache holds, as long as nobody else has the memory: the device
 // knows that (Fusion does), and writes in place. A copy of a cache shares the memory until one of the two is appended to.
+//
+// One moment after the other is the same program, in which a tensor says where the moment stands: what was planned for one
+// serves the next ones.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln::nn {
 
+/// Where a moment stands, as an index [1].
+Value index_of(std::int64_t moment, const Device& device);
 /// memory with x written to places [length, ...) of `dim`. Throws ShapeError where x does not fit.
 Value append_to(const Value& memory, int dim, std::int64_t length, const Value& x);
 
@@ -27,12 +33,21 @@ struct TensorCache {
   /// Adds x, and returns all there is. x becomes the cache's element type. Throws ShapeError where x has another shape
   /// beside `dim`, or there is no room left for it.
   Tensor<D> append(const Tensor<D>& x) {
+    add(x);
+    return all();
+  }
+  /// The same, and returns nothing.
+  void add(const Tensor<D>& x) {
     memory = Tensor<D>(append_to(memory.value(), dim, length, x.value()));
     length += x.dim(dim);
-    return all();
   }
   /// What was appended, a view.
   Tensor<D> all() const { return memory.narrow(dim, 0, length); }
+  /// The same and what lies behind it, up to a multiple of kStride or the capacity: a shape that seldom changes.
+  Tensor<D> all_and_more() const {
+    return memory.narrow(dim, 0, std::min(capacity(), (length + kStride - 1) / kStride * kStride));
+  }
+  static constexpr std::int64_t kStride = 64;
 };
 
 /// Keys and values of one attention layer.

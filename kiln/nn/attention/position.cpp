@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "kiln/nn/attention/cache.hpp"
+
 namespace kiln::nn {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr double kTurn = 2 * std::numbers::pi;
 Value rows_of(std::string_view layer, const Value& table, std::int64_t start, std::int64_t count) {
   require<ShapeError>(start >= 0 && count <= table.dim(0) - start, layer, ": positions ", start, " to ",
                       start + count - 1, " are not all in the table, which has ", table.dim(0));
-  return narrow(table, 0, start, count);
+  return count == 1 ? select(table, 0, index_of(start, table.device())) : narrow(table, 0, start, count);
 }
 
 void require_positive(std::string_view name, std::initializer_list<double> numbers) {
