@@ -1,0 +1,124 @@
+#include "models/vocabulary.hpp"
+
+#include <algorithm>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/file.hpp"
+
+namespace kiln::models {
+namespace {
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         (static_cast<unsigned char>(c) > 127);
+}
+
+}  // namespace
+
+Characters::Characters(std::string_view text) : letters_(text) {
+  std::ranges::sort(letters_);
+  letters_.erase(std::unique(letters_.begin(), letters_.end()), letters_.end());
+}
+
+std::vector<std::int64_t> Characters::encode(std::string_view text) const {
+  std::vector<std::int64_t> ids;
+  for (const char c : text) {
+    const auto place = std::ranges::lower_bound(letters_, c);
+    require<DataError>(place != letters_.end() && *place == c, "the letter '", shown(std::string_view(&c, 1)),
+                       "' is none of the ", letters_.size(), " that the model knows");
+    ids.push_back(place - letters_.begin());
+  }
+  return ids;
+}
+
+std::string Characters::decode(std::span<const std::int64_t> ids) const {
+  std::string text;
+  for (const std::int64_t id : ids) {
+    require<IndexError>(id >= 0 && id < size(), "token ", id, " is none of ", size(), " letters");
+    text += letters_[static_cast<std::size_t>(id)];
+  }
+  return text;
+}
+
+Vocabulary::Vocabulary(std::span<const std::vector<std::string>> texts, std::int64_t least, std::int64_t most) {
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& text : texts)
+    for (const std::string& word : text) ++counts[word];
+  std::vector<std::pair<std::string, std::int64_t>> found(counts.begin(), counts.end());
+  std::erase_if(found, [&](const auto& entry) { return entry.second < least; });
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (static_cast<std::int64_t>(found.size()) > most) found.resize(static_cast<std::size_t>(most));
+  for (const auto& entry : found) ids_.emplace(entry.first, size());
+}
+
+std::int64_t Vocabulary::id(const std::string& word) const {
+  const auto place = ids_.find(word);
+  return place == ids_.end() ? kUnknown : place->second;
+}
+
+std::vector<std::int64_t> Vocabulary::encode(std::span<const std::string> words) const {
+  std::vector<std::int64_t> ids;
+  for (const std::string& word : words) ids.push_back(id(word));
+  return ids;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  bool inside = false;
+  for (const char c : text) {
+    if (is_letter(c) && inside) words.back() += c;
+    else if (static_cast<unsigned char>(c) > ' ') words.emplace_back(1, c);
+    inside = is_letter(c);
+  }
+  return words;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+PaddedRows padded(std::span<const std::vector<std::int64_t>> rows, std::int64_t longest, std::int64_t padding,
+                  const Device& device) {
+  std::vector<std::int64_t> lengths;
+  for (const auto& row : rows) lengths.push_back(std::min(static_cast<std::int64_t>(row.size()), longest));
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const std::int64_t width = lengths.empty() ? 0 : *std::ranges::max_element(lengths);
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(count * width), padding);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(rows[i].begin(), lengths[i], ids.begin() + static_cast<std::ptrdiff_t>(i) * width);
+  return {Tensor<2, Int>::of(ids, {count, width}, device), Tensor<1, Int>::of(lengths, device)};
+}
+
+std::vector<std::vector<std::string>> read_csv(const std::string& file) {
+  const std::string text = read_text_file(file);
+  std::vector<std::vector<std::string>> records;
+  std::vector<std::string> record(1);
+  const auto end_record = [&] {
+    if (record.size() == 1 && record[0].empty()) return;  // an empty line
+    require<DataError>(records.empty() || record.size() == records[0].size(), file, ": record ", records.size() + 1,
+                       " has ", record.size(), " fields, the first has ", records.empty() ? 0 : records[0].size());
+    records.push_back(std::exchange(record, std::vector<std::string>(1)));
+  };
+  bool quoted = false;  // a quote within quotes stands there twice, and so ends and begins them
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      if (!quoted && i > 0 && text[i - 1] == '"') record.back() += c;
+      quoted = !quoted;
+    } else if (!quoted && c == ',') {
+      record.emplace_back();
+    } else if (!quoted && c == '\n') {
+      end_record();
+    } else if (quoted || c != '\r') {
+      record.back() += c;
+    }
+  }
+  require<DataError>(!quoted, file, ": record ", records.size() + 1, " has a quote that does not end");
+  end_record();
+  return records;
+}
+
+}  // namespace kiln::models
