@@ -82,3 +82,47 @@ class SequenceClassifier(nn.Module):
 
     def forward(self, sequences):
         return self.head(self.lstm(sequences)[0][:, -1])
+
+
+class Gpt2Block(nn.Module):
+    """A block of GPT-2 that looks back on a static cache: keys and values of all places, of which a mask shows those that
+    are taken."""
+
+    def __init__(self, width, heads, capacity):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        for name in ("keys", "values"):
+            self.register_buffer(name, torch.zeros(1, heads, capacity, width // heads))
+
+    def forward(self, x, places, mask):
+        batch, time, width = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, time, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        self.keys.index_copy_(2, places, k)
+        self.values.index_copy_(2, places, v)
+        mixed = F.scaled_dot_product_attention(q, self.keys, self.values, attn_mask=mask)
+        x = x + self.output(mixed.transpose(1, 2).reshape(batch, time, width))
+        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt2(nn.Module):
+    """GPT-2 124M with a static cache."""
+
+    def __init__(self, capacity, vocabulary=50257, context=1024, width=768, heads=12, layers=12):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
+        self.blocks = nn.ModuleList([Gpt2Block(width, heads, capacity) for _ in range(layers)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+        self.head.weight = self.tokens.weight
+        nn.init.normal_(self.tokens.weight, std=0.02)
+        self.register_buffer("every", torch.arange(capacity))
+
+    def forward(self, ids, places):
+        """The likeliest next token [batch, 1]."""
+        mask = self.every <= places[:, None]
+        x = self.tokens(ids) + self.positions(places)
+        for block in self.blocks:
+            x = block(x, places, mask)
+        return self.head(self.norm(x[:, -1])).argmax(-1, keepdim=True)

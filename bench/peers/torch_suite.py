@@ -238,6 +238,29 @@ workload("mnist_guide_infer_b1")(functools.partial(inference, models.Guide, (1, 
 workload("resnet50_infer_b1_224px_f32")(functools.partial(inference, models.resnet50, (1, 3, 224, 224)))
 
 
+# ---- decoding with a static cache: 32 tokens after a prompt of 32
+def decoding(dtype, compiled):
+    prompt, count = 32, 32
+    model = models.Gpt2(prompt + count).eval().to(dtype)
+    called = torch.compile(model) if compiled else model
+    with torch.inference_mode():
+        places = [torch.tensor([place]) for place in range(prompt + count)]
+        first = model(torch.randint(0, 50257, (1, prompt)), torch.arange(prompt))
+
+    def run():
+        with torch.inference_mode():
+            token = first
+            for place in places[prompt:]:
+                token = called(token, place)
+                token.item()
+
+    return run
+
+
+for dtype, name in ((torch.float32, "gpt2_124M_decode"), (torch.bfloat16, "gpt2_124M_decode_bf16")):
+    workload(name, compiles=True)(functools.partial(decoding, dtype))
+
+
 # ---- steps of optimizers: in one kernel where PyTorch has one for the processor, else one operation for all parameters
 def steps(make, matrices, compiled):
     params = [p for p in models.Gpt().parameters() if p.dim() == 2 or not matrices]

@@ -59,8 +59,9 @@ constexpr std::size_t kFewest = 3, kMost = 2000;  // samples of a burst
 
 std::vector<Workload> all_workloads() {
   std::vector<Workload> all;
-  for (const auto& family : {matmul_workloads, elementwise_workloads, reduce_workloads, everyday_workloads,
-                             overhead_workloads, attention_workloads, model_workloads, optimizer_workloads})
+  for (const auto& family :
+       {matmul_workloads, elementwise_workloads, reduce_workloads, everyday_workloads, overhead_workloads,
+        attention_workloads, model_workloads, decode_workloads, optimizer_workloads})
     for (Workload& workload : family()) all.push_back(std::move(workload));
   return all;
 }

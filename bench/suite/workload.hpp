@@ -49,6 +49,7 @@ std::vector<Workload> everyday_workloads();
 std::vector<Workload> overhead_workloads();
 std::vector<Workload> attention_workloads();
 std::vector<Workload> model_workloads();
+std::vector<Workload> decode_workloads();
 std::vector<Workload> optimizer_workloads();
 
 /// a [m, k] x b [k, n] by oneDNN called directly: primitive made, result allocated, its own threads. Empty in a build
