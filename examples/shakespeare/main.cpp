@@ -1,0 +1,115 @@
+// A small GPT-2 learns to write as Shakespeare did, letter by letter, and goes on from a prompt.
+//
+//   shakespeare --data tinyshakespeare/input.txt [--steps N] [--prompt TEXT] [--sampling.temperature T] ...; --help lists all
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+#include "kiln/core/arguments.hpp"
+#include "kiln/core/file.hpp"
+#include "kiln/kiln.hpp"
+#include "models/gpt2.hpp"
+#include "models/sampling.hpp"
+#include "models/vocabulary.hpp"
+
+namespace {
+
+using namespace kiln;
+
+struct Run {
+  std::string data = "input.txt";
+  models::Gpt2Config model = {.vocabulary = 0, .context = 128, .width = 160, .heads = 5, .layers = 4, .dropout = 0.05};
+  std::int64_t steps = 700, batch = 32;
+  double rate = 0.02;  // of matrices, by Muon; a tenth of it by AdamW for all others
+  std::uint64_t seed = 1;
+  std::string prompt = "ROMEO:";
+  std::int64_t letters = 500;
+  models::Sampling sampling = {.temperature = 0.8, .top_k = 0, .top_p = 0.95};
+};
+
+/// Windows of a text, and the same one letter later.
+struct Windows {
+  Tensor<1, Int> text;
+  std::int64_t length;
+
+  /// Those that begin at `starts` [batch]: [batch, length].
+  std::pair<Tensor<2, Int>, Tensor<2, Int>> at(const Tensor<1, Int>& starts) const {
+    const Tensor<2, Int> places = starts.unsqueeze(1) + arange(length, text.device()).unsqueeze(0);
+    return {text.select(0, places), text.select(0, places + 1)};
+  }
+  std::int64_t starts() const { return text.numel() - length; }
+};
+
+/// The mean over all windows that follow each other.
+double loss_over(const models::CausalLm& model, const Windows& windows) {
+  const NoGrad pause;
+  const models::CausalLm quiet = valid(model);
+  const Tensor<1, Int> all = arange(windows.starts() / windows.length, windows.text.device()) * windows.length;
+  double sum = 0;
+  for (std::int64_t first = 0; first < all.numel(); first += 64) {
+    const std::int64_t count = std::min<std::int64_t>(64, all.numel() - first);
+    const auto [ids, targets] = windows.at(all.narrow(0, first, count));
+    sum += static_cast<double>(quiet.loss(ids, targets).item()) * static_cast<double>(count);
+  }
+  return sum / static_cast<double>(all.numel());
+}
+
+models::CausalLm trained(const Run& run, const Windows& windows, const Windows& held_out, const Device& device) {
+  models::CausalLm model = train(run.model.init(device.autodiff()));
+  AnyOptimizer optimizer(MuonConfig{}, model,
+                         {.groups = {{.params = Selector::rank(0, 1) || "tokens" || "positions",
+                                      .rule = AdamWConfig{.beta2 = 0.99},
+                                      .rate = 0.1}},
+                          .clip = {.global_norm = 1}});
+  const CosineConfig rates{.peak = run.rate, .warmup = run.steps / 20, .steps = run.steps, .floor = run.rate / 20};
+  auto schedule = rates.init();
+  Generator keys(run.seed);
+  const auto start = std::chrono::steady_clock::now();
+  for (std::int64_t step = 1; step <= run.steps; ++step) {
+    const auto [ids, targets] = windows.at(randint({run.batch}, 0, windows.starts(), device, keys));
+    auto [loss, grads] = value_and_grad(model, [&](const models::CausalLm& m) { return m.loss(ids, targets); });
+    model = optimizer.step(schedule.next(), std::move(model), grads);
+    if (step % 100 && step != run.steps) continue;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    std::printf("step %lld, %.0f s: loss %.3f, validation loss %.4f\n", static_cast<long long>(step), seconds.count(),
+                static_cast<double>(loss.item()), loss_over(model, held_out));
+    std::fflush(stdout);
+  }
+  return valid(std::move(model));
+}
+
+void write_and_learn(Run run) {
+  const std::string text = read_text_file(run.data);
+  const models::Characters letters(text);
+  const auto cut = static_cast<std::ptrdiff_t>(text.size() * 9 / 10);
+  const Device device = Device::best();
+  device.seed(run.seed);
+  const std::vector<std::int64_t> ids = letters.encode(text);
+  const auto windows = [&](auto begin, auto end) {
+    return Windows{Tensor<1, Int>::of(std::vector<std::int64_t>(begin, end), device), run.model.context};
+  };
+  run.model.vocabulary = letters.size();
+  const auto model =
+      trained(run, windows(ids.begin(), ids.begin() + cut), windows(ids.begin() + cut, ids.end()), device);
+  std::printf("\n%s", run.prompt.c_str());
+  const auto prompt = letters.encode(run.prompt);
+  models::generate(model, Tensor<2, Int>::of(prompt, {1, static_cast<std::int64_t>(prompt.size())}, device),
+                   {.tokens = std::min(run.letters, run.model.context - static_cast<std::int64_t>(prompt.size())),
+                    .sampling = run.sampling,
+                    .seed = run.seed,
+                    .on_token = [&](std::int64_t id) { std::fputs(letters.decode({&id, 1}).c_str(), stdout); }});
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (asks_for_help(argc, argv)) return std::fputs(options_of<Run>().c_str(), stdout), 0;
+    write_and_learn(from_arguments<Run>(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

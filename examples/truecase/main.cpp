@@ -1,0 +1,138 @@
+// A tagger gives news in small letters their capitals back (Lita et al., "tRuEcasIng", 2003): whether a word is all small, has
+// a capital first, or is something else. Beside it what each word is most often by itself.
+//
+//   truecase --data ag_news/test.csv [--epochs N] [--rate X] ...; --help lists all
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kiln/core/arguments.hpp"
+#include "kiln/kiln.hpp"
+#include "models/tagger.hpp"
+#include "models/vocabulary.hpp"
+
+namespace {
+
+using namespace kiln;
+
+struct Run {
+  std::string data = "test.csv";
+  models::TaggerConfig model = {.vocabulary = 0, .tags = 3, .width = 64, .hidden = 64};
+  std::int64_t epochs = 5, batch = 32, longest = 64;
+  double rate = 5e-3;
+  std::uint64_t seed = 1;
+};
+
+constexpr std::size_t kTags = 3;
+
+/// 0: no capital, 1: the first letter alone, 2: others.
+std::int64_t tag_of(const std::string& word) {
+  const std::string lower = models::lower_case(word);
+  if (word == lower) return 0;
+  return word[0] != lower[0] && word.substr(1) == lower.substr(1) ? 1 : 2;
+}
+
+/// Texts in small letters, as tensors and as words.
+struct Tagged {
+  std::vector<std::vector<std::string>> words;
+  std::vector<std::vector<std::int64_t>> tags;
+};
+
+/// What each word is most often, and the share of `test` that this says right, in percent.
+double most_frequent(const Tagged& training, const Tagged& test) {
+  std::map<std::string, std::array<std::int64_t, kTags>> counts;
+  for (std::size_t i = 0; i < training.words.size(); ++i)
+    for (std::size_t j = 0; j < training.words[i].size(); ++j)
+      ++counts[training.words[i][j]][static_cast<std::size_t>(training.tags[i][j])];
+  std::int64_t right = 0, all = 0;
+  for (std::size_t i = 0; i < test.words.size(); ++i)
+    for (std::size_t j = 0; j < test.words[i].size(); ++j) {
+      const auto& seen = counts[test.words[i][j]];
+      right += std::ranges::max_element(seen) - seen.begin() == test.tags[i][j];
+      ++all;
+    }
+  return 100.0 * static_cast<double>(right) / static_cast<double>(all);
+}
+
+struct Batch {
+  Tensor<2, Int> ids, tags;
+  Tensor<1, Int> lengths;
+};
+
+void learn(Run run) {
+  Tagged parts[2];  // every fifth is held out
+  const auto records = models::read_csv(run.data);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    require<DataError>(records[i].size() == 3, run.data, ": record ", i + 1, " is not a class, a title and a text");
+    auto words = models::words_of(records[i][2]);
+    words.resize(std::min(words.size(), static_cast<std::size_t>(run.longest)));
+    if (words.empty()) continue;
+    std::vector<std::int64_t> tags;
+    for (std::string& word : words) {
+      tags.push_back(tag_of(word));
+      word = models::lower_case(word);
+    }
+    parts[i % 5 == 4].words.push_back(std::move(words));
+    parts[i % 5 == 4].tags.push_back(std::move(tags));
+  }
+  require<DataError>(!parts[0].words.empty() && !parts[1].words.empty(), run.data, ": holds too few texts");
+  std::printf("each word by itself: %.2f %% of the words that were held out\n", most_frequent(parts[0], parts[1]));
+
+  const models::Vocabulary vocabulary(parts[0].words, 2, 20'000);
+  const Device device = Device::best();
+  device.seed(run.seed);
+  const auto batch = [&](const Tagged& of, std::span<const std::int64_t> rows) {
+    std::vector<std::vector<std::int64_t>> ids, tags;
+    for (const std::int64_t row : rows) {
+      ids.push_back(vocabulary.encode(of.words[static_cast<std::size_t>(row)]));
+      tags.push_back(of.tags[static_cast<std::size_t>(row)]);
+    }
+    const auto words = models::padded(ids, run.longest, models::Vocabulary::kPadding, device);
+    return Batch{words.ids, models::padded(tags, run.longest, -1, device).ids, words.lengths};
+  };
+  run.model.vocabulary = vocabulary.size();
+  models::Tagger model = train(run.model.init(device.autodiff()));
+  Adam optimizer = AdamConfig{}.init(model, {.clip = {.global_norm = 1}});
+  const auto count = static_cast<std::int64_t>(parts[0].words.size());
+  auto schedule = CosineConfig{.peak = run.rate, .steps = run.epochs * (count / run.batch)}.init();
+  Generator keys(run.seed);
+  for (std::int64_t epoch = 1; epoch <= run.epochs; ++epoch) {
+    const std::vector<std::int64_t> order = randperm(count, device, keys.next()).to_vector();
+    for (std::int64_t first = 0; first + run.batch <= count; first += run.batch) {
+      const Batch b = batch(
+          parts[0], std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(run.batch)));
+      auto [loss, grads] =
+          value_and_grad(model, [&](const models::Tagger& m) { return m.loss(b.ids, b.lengths, b.tags); });
+      model = optimizer.step(schedule.next(), std::move(model), grads);
+    }
+    const NoGrad pause;
+    const models::Tagger quiet = valid(model);
+    std::vector<std::int64_t> rows(parts[1].words.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(i);
+    std::int64_t right = 0, all = 0;
+    for (std::size_t first = 0; first < rows.size(); first += 64) {
+      const Batch b = batch(parts[1], std::span(rows).subspan(first, std::min<std::size_t>(64, rows.size() - first)));
+      right += quiet.forward(b.ids, b.lengths).argmax(2).eq(b.tags).to_int().sum().item();
+      all += b.lengths.sum().item();
+    }
+    std::printf("epoch %lld: %.2f %%\n", static_cast<long long>(epoch),
+                100.0 * static_cast<double>(right) / static_cast<double>(all));
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (asks_for_help(argc, argv)) return std::fputs(options_of<Run>().c_str(), stdout), 0;
+    learn(from_arguments<Run>(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
