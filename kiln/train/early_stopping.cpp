@@ -6,21 +6,33 @@
 
 namespace kiln {
 
+namespace {
+
+void stop_if_over(const EarlyStopping& rule, Interrupter& control) {
+  const EarlyStopping::State& state = rule.state;
+  if (state.met) control.stop(text(rule.split, ' ', rule.metric, " is what was asked for"));
+  if (state.worse >= rule.patience)
+    control.stop(text(rule.split, ' ', rule.metric, " has not been better than ", state.best, " for ", state.worse,
+                      " evaluations"));
+}
+
+}  // namespace
+
+void EarlyStopping::on(const training::Begin&, Interrupter& control) { stop_if_over(*this, control); }
+
 void EarlyStopping::on(const training::Evaluation& evaluation, Interrupter& control) {
   if (!evaluation.complete || evaluation.split != split) return;
   const Reading* const reading = evaluation.find(metric);
   require<ArgumentError>(reading, "early stopping: the evaluation '", split, "' has no metric '", metric, '\'');
   const double value = reading->value;
-  if (when && when(value)) control.stop(text(split, ' ', metric, " is ", value));
-  if (++state.seen <= warmup) return;
-  const bool first = state.seen == warmup + 1 || std::isnan(state.best);
-  if (first || (rising ? value > state.best + least_change : value < state.best - least_change)) {
-    state.best = value;
-    state.worse = 0;
-  } else if (++state.worse >= patience) {
-    control.stop(
-        text(split, ' ', metric, " has not been better than ", state.best, " for ", state.worse, " evaluations"));
+  state.met = state.met || (when && when(value));
+  if (++state.seen > warmup) {
+    const bool first = state.seen == warmup + 1 || std::isnan(state.best);
+    const bool better = rising ? value > state.best + least_change : value < state.best - least_change;
+    if (first || better) state.best = value;
+    state.worse = first || better ? 0 : state.worse + 1;
   }
+  stop_if_over(*this, control);
 }
 
 }  // namespace kiln

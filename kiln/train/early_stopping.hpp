@@ -20,9 +20,12 @@ struct EarlyStopping {
   struct State {
     double best = 0;
     std::int64_t seen = 0, worse = 0;  // evaluations; since the best
+    bool met = false;                  // `when` was true
   };
   State state{};
 
+  /// A training that had ended so ends at once when it is resumed.
+  void on(const training::Begin& begin, Interrupter& control);
   /// Throws ArgumentError where the evaluation has no such metric. A value that is no number is no better than any.
   void on(const training::Evaluation& evaluation, Interrupter& control);
 };

@@ -27,6 +27,7 @@
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/optim/gradients.hpp"
 #include "kiln/optim/schedule/plateau.hpp"
+#include "kiln/train/checkpointer.hpp"
 #include "kiln/train/steps.hpp"
 #include "kiln/train/still.hpp"
 
@@ -141,6 +142,18 @@ class Learner {
     return *this;
   }
 
+  /// Has the training saved to `directory` by these rules, and when it ends. fit() goes on where the newest checkpoint
+  /// there was, to the same bits as a training that was never interrupted, or, unless `resume`, begins anew. Where the
+  /// directory belongs to another configuration (`configuration` is the user's own), fit() throws ConfigError.
+  Learner& checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules = {}, bool resume = true,
+                       Json configuration = {}) {
+    checkpointer_ = std::make_unique<Checkpointer>(directory, rules, run_.configuration(std::move(configuration)));
+    objects_.add("model", model_);
+    objects_.add("optimizer", optimizer_);
+    resume_ = resume;
+    return *this;
+  }
+
   /// Trains until a limit is reached or somebody asks to stop; may be called again. What a step throws comes out, with
   /// the model as the last whole step left it.
   template <class Train, class Valid>
@@ -169,6 +182,9 @@ class Learner {
 
   training::Ending loop(const training::Batches<Batch>& train, const training::Batches<Batch>* valid) {
     const SignalScope signals;
+    if (checkpointer_) open_checkpoints();
+    gradients_ = {};
+    gathered_items_ = 0;
     run_.begin(train.size, num_params(model_));
     while (!run_.done())
       train.each(run_.at.epoch, run_.at.batch, [&](Batch& batch, bool owned) {
@@ -176,6 +192,10 @@ class Learner {
         step_ended(valid);
         return !run_.done();
       });
+    if (checkpointer_) {
+      if (saved_at_ != run_.at.step) save();
+      checkpointer_->finish();
+    }
     const training::Ending ending{run_.at, run_.reason()};
     run_.tell(ending);
     return ending;
@@ -196,6 +216,8 @@ class Learner {
       accepted = run_.accepts(loss);
     } else {
       const LearnerConfig& config = run_.config();
+      std::optional<M> before;  // as batch norm learns from a batch that is then left out
+      if (config.not_finite == NotFinite::Skip) before = model_;
       GradientsParams grads = value_and_grad(model_, [&](const M& model) {
                                 std::optional<Autocast> half;
                                 if (config.autocast) half.emplace(*config.autocast);
@@ -205,8 +227,12 @@ class Learner {
                               }).grads;
       loss = static_cast<double>(training::loss_of(*output).item());
       accepted = run_.accepts(loss);
-      if (!accepted) grads = {};
-      else if (config.accumulate > 1) gather(grads, items_of(*output));
+      if (!accepted) {
+        grads = {};
+        model_ = *std::move(before);
+      } else if (config.accumulate > 1) {
+        gather(grads, items_of(*output));
+      }
       if (run_.completes_step()) update(rates, config.accumulate > 1 ? gathered() : std::move(grads));
     }
     if (accepted) {
@@ -217,6 +243,7 @@ class Learner {
     run_.step_done(rates);
     return true;
   }
+
   // Gradients of the mean over a step are those of its batches, each as often as it has items.
   void gather(const GradientsParams& grads, std::int64_t items) {
     gradients_.add(scaled(grads, static_cast<double>(items)));
@@ -240,9 +267,37 @@ class Learner {
     const bool ended = run_.epoch_ended();
     if (run_.metrics_due()) run_.tell(training::Evaluation{run_.at, "train", train_metrics_.readings(), ended});
     if (valid && run_.validation_due()) validate(*valid);
-    if (!ended) return;
-    train_metrics_.clear();
-    run_.next_epoch();
+    if (ended) {
+      train_metrics_.clear();
+      run_.next_epoch();
+    }
+    const bool asked = run_.control().take_save();
+    if (checkpointer_ && (asked || checkpointer_->due(run_.at, ended))) save();
+  }
+
+  void open_checkpoints() {
+    if (std::exchange(opened_, true)) return;
+    objects_.add("at", run_.at);
+    if (scaler_) objects_.add("scaler", *scaler_);
+    if (average_) objects_.add("average", *average_);
+    if (plateau_) objects_.add("plateau", *plateau_);
+    train_metrics_.record(objects_, "metrics");
+    run_.listen([this](const training::Event& event) {
+      if (const auto* const e = std::get_if<training::Evaluation>(&event)) checkpointer_->observe(*e);
+    });
+    const auto file = checkpointer_->latest();
+    if (file && resume_) {
+      checkpointer_->restore(objects_, *file);
+      saved_at_ = run_.at.step;
+      run_.tell(training::Note{text("going on from ", *file)});
+    } else {
+      checkpointer_->begin_anew();
+    }
+  }
+  void save() {
+    run_.tell(training::Saved{run_.at, checkpointer_->save(objects_, run_.at)});
+    if (const auto trouble = checkpointer_->trouble()) run_.tell(training::Note{*trouble});
+    saved_at_ = run_.at.step;
   }
 
   void validate(const training::Batches<Batch>& valid) {
@@ -273,8 +328,11 @@ class Learner {
   GradientsAccumulator gradients_;
   std::int64_t gathered_items_ = 0;
   MetricSet<Output> train_metrics_, valid_metrics_;
-  RecordedObjects objects_;
   int callbacks_ = 0;
+  RecordedObjects objects_;
+  std::unique_ptr<Checkpointer> checkpointer_;  // last, as its thread reads the rest
+  bool resume_ = true, opened_ = false;
+  std::int64_t saved_at_ = -1;  // step
 };
 
 }  // namespace kiln

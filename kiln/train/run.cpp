@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "kiln/core/config/config.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln {
@@ -28,6 +30,14 @@ void LearnerConfig::check() const {
 
 TrainingRun::TrainingRun(const LearnerConfig& config) : config_(config) { config_.check(); }
 
+Json TrainingRun::configuration(Json own) const {
+  LearnerConfig fixed = config_;
+  fixed.epochs = fixed.steps = fixed.validate_every = std::nullopt;
+  fixed.seconds = std::nullopt;
+  fixed.log_every = 1;
+  return {Json::Object{{"learner", to_json(fixed)}, {"own", std::move(own)}}};
+}
+
 void TrainingRun::tell(const training::Event& event) const {
   for (const Listener& listener : listeners_) listener(event);
 }
@@ -38,6 +48,9 @@ void TrainingRun::begin(std::int64_t batches, std::int64_t parameters) {
                      batches, ": the training data, or the size of a batch, are not what they were");
   batches_ = batches;
   reason_.clear();
+  at.batch -= std::exchange(pending_, 0);  // of a step that an error ended
+  loss_ = 0;
+  items_ = 0;
   tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_});
   step_began_ = Clock::now();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/core/dtype.hpp"
+#include "kiln/core/config/json.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/optim/scaler.hpp"
 #include "kiln/train/events.hpp"
@@ -47,6 +48,8 @@ class TrainingRun {
   training::Position at;
 
   const LearnerConfig& config() const { return config_; }
+  /// What a resumed training must have as it was: all but the limits and what is looked at, and `own`, the user's.
+  Json configuration(Json own) const;
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
   void tell(const training::Event& event) const;
   Interrupter& control() { return control_; }

@@ -1,5 +1,6 @@
 // All of kiln/train.
 #pragma once
+#include "kiln/train/checkpointer.hpp"
 #include "kiln/train/early_stopping.hpp"
 #include "kiln/train/evaluator.hpp"
 #include "kiln/train/learner.hpp"
