@@ -31,7 +31,7 @@ enum class Network { resnet, mobilenet, transformer };
 struct Run {
   Network model = Network::resnet;
   std::string data = "mnist";  // or digits, or a directory with MNIST's files
-  std::int64_t epochs = 2, batch = 64;
+  std::int64_t epochs = 1, batch = 64;
   double rate = 2e-3;
   std::uint64_t seed = 1;
 };
