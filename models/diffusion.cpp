@@ -39,7 +39,7 @@ Tensor<4> as_factor(const Tensor<1>& x) { return x.reshape(-1, 1, 1, 1); }
 }  // namespace
 
 std::vector<double> cosine_schedule(std::int64_t steps) {
-  require_positive("cosine_schedule", "steps", steps);
+  require_size("cosine_schedule", "steps", steps);
   constexpr double kOffset = 0.008, kLeast = 1e-5;  // the latter so that something is left to divide by
   const auto left = [&](double t) {
     return std::pow(std::cos((t + kOffset) / (1 + kOffset) * std::numbers::pi / 2), 2);
@@ -84,11 +84,13 @@ Tensor<0> Denoiser::loss(const Tensor<4>& images, const Tensor<1, Int>& steps, c
 }
 
 Denoiser DenoiserConfig::init(const Device& device) const {
-  require_positive("DenoiserConfig", "channels", channels);
-  require_positive("DenoiserConfig", "classes", classes);
+  require_size("DenoiserConfig", "channels", channels);
+  require_size("DenoiserConfig", "classes", classes);
   require<ArgumentError>(!widths.empty(), "DenoiserConfig: widths must not be empty");
-  for (const std::int64_t width : widths)
-    require<ArgumentError>(width > 0 && width % 8 == 0, "DenoiserConfig: width ", width, " must be a multiple of 8");
+  for (const std::int64_t width : widths) {
+    require_size("DenoiserConfig", "width", width);
+    require<ArgumentError>(width % 8 == 0, "DenoiserConfig: width = ", width, " must be a multiple of 8");
+  }
   const std::int64_t first = widths.front(), last = widths.back(), context = 4 * first;
   const std::vector<double> schedule = cosine_schedule(steps);
   Denoiser net;

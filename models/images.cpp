@@ -26,8 +26,9 @@ void require_images(std::string_view model, const Tensor<4>& x, std::int64_t cha
                       ": images must be [batch, ", channels, ", height, width], got ", x);
 }
 
-void require_positive(std::string_view config, std::string_view field, std::int64_t value) {
-  require<ArgumentError>(value > 0, config, ": ", field, " = ", value, " must be positive");
+void require_size(std::string_view config, std::string_view field, std::int64_t value) {
+  require<ArgumentError>(value > 0 && value <= 1'000'000, config, ": ", field, " = ", value,
+                         " must lie between 1 and 1000000");
 }
 
 }  // namespace kiln::models

@@ -44,15 +44,16 @@ Tensor<2> MobileNetV2::forward(const Tensor<4>& images) const {
 MobileNetV2 MobileNetV2Config::init(const Device& device) const {
   require<ArgumentError>(std::isfinite(width) && width > 0 && width <= 64, "MobileNetV2Config: width = ", width,
                          " must lie between 0 and 64");
-  require_positive("MobileNetV2Config", "classes", classes);
-  require_positive("MobileNetV2Config", "channels", channels);
+  require_size("MobileNetV2Config", "classes", classes);
+  require_size("MobileNetV2Config", "channels", channels);
   MobileNetV2 net;
   std::int64_t in = rounded(32, width);
   net.stem = NormedConvConfig{.in = channels, .out = in, .stride = 2}.init(device);
   for (const Stage& stage : stages) {
-    require_positive("MobileNetV2Config", "a stage's expansion", stage.expansion);
-    require_positive("MobileNetV2Config", "a stage's channels", stage.channels);
-    require_positive("MobileNetV2Config", "a stage's stride", stage.stride);
+    require_size("MobileNetV2Config", "a stage's expansion", stage.expansion);
+    require_size("MobileNetV2Config", "a stage's channels", stage.channels);
+    require_size("MobileNetV2Config", "a stage's blocks", stage.blocks);
+    require_size("MobileNetV2Config", "a stage's stride", stage.stride);
     const std::int64_t out = rounded(stage.channels, width);
     for (std::int64_t i = 0; i < stage.blocks; ++i) {
       net.blocks.push_back(block_of(in, out, stage.expansion, i == 0 ? stage.stride : 1, device));

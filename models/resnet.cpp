@@ -47,15 +47,16 @@ Tensor<4> ResNet::features(const Tensor<4>& images) const {
 Tensor<2> ResNet::forward(const Tensor<4>& images) const { return head.forward(features(images).mean(2, 3)); }
 
 ResNet ResNetConfig::init(const Device& device) const {
-  require_positive("ResNetConfig", "classes", classes);
-  require_positive("ResNetConfig", "channels", channels);
-  require_positive("ResNetConfig", "width", width);
-  require<ArgumentError>(!blocks.empty(), "ResNetConfig: blocks must name at least one stage");
+  require_size("ResNetConfig", "classes", classes);
+  require_size("ResNetConfig", "channels", channels);
+  require_size("ResNetConfig", "width", width);
+  require<ArgumentError>(!blocks.empty() && blocks.size() <= 16, "ResNetConfig: ", blocks.size(),
+                         " stages of blocks; there must be 1 to 16");
   ResNet net;
   net.stem = NormedConvConfig{.in = channels, .out = width, .kernel = 7, .stride = 2}.init(device);
   BlockConfig block{.in = width, .width = width, .stride = 1, .bottleneck = bottleneck};
   for (const std::int64_t count : blocks) {
-    require_positive("ResNetConfig", "blocks of a stage", count);
+    require_size("ResNetConfig", "blocks of a stage", count);
     auto& stage = net.stages.emplace_back();
     for (std::int64_t i = 0; i < count; ++i) {
       stage.push_back(block.init(device));

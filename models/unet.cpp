@@ -32,9 +32,9 @@ Tensor<4> UNet::forward(const Tensor<4>& images) const {
 }
 
 UNet UNetConfig::init(const Device& device) const {
-  require_positive("UNetConfig", "channels", channels);
-  require_positive("UNetConfig", "classes", classes);
-  require_positive("UNetConfig", "width", width);
+  require_size("UNetConfig", "channels", channels);
+  require_size("UNetConfig", "classes", classes);
+  require_size("UNetConfig", "width", width);
   require<ArgumentError>(depth > 0 && depth <= 10, "UNetConfig: depth = ", depth, " must lie between 1 and 10");
   UNet net;
   net.down.push_back(block_of(channels, width, device));

@@ -30,10 +30,10 @@ Tensor<1> Vae::bound(const Tensor<3>& images, const Tensor<2>& noise) const {
 }
 
 Vae VaeConfig::init(const Device& device) const {
-  require_positive("VaeConfig", "height", height);
-  require_positive("VaeConfig", "width", width);
-  require_positive("VaeConfig", "hidden", hidden);
-  require_positive("VaeConfig", "latent", latent);
+  require_size("VaeConfig", "height", height);
+  require_size("VaeConfig", "width", width);
+  require_size("VaeConfig", "hidden", hidden);
+  require_size("VaeConfig", "latent", latent);
   const auto layer = [&](std::int64_t in, std::int64_t out) {
     return nn::LinearConfig{.in = in, .out = out}.init(device);
   };

@@ -16,14 +16,14 @@ Tensor<2> VisionTransformer::forward(const Tensor<4>& images) const {
 }
 
 VisionTransformer VisionTransformerConfig::init(const Device& device) const {
-  const auto positive = [](std::string_view field, std::int64_t value) {
-    require_positive("VisionTransformerConfig", field, value);
+  const auto size = [](std::string_view field, std::int64_t value) {
+    require_size("VisionTransformerConfig", field, value);
   };
-  positive("image", image);
-  positive("patch", patch);
-  positive("channels", channels);
-  positive("width", width);
-  positive("classes", classes);
+  size("image", image);
+  size("patch", patch);
+  size("channels", channels);
+  size("width", width);
+  size("classes", classes);
   require<ArgumentError>(image % patch == 0, "VisionTransformerConfig: an image of ", image, " x ", image,
                          " is not cut into whole patches of ", patch, " x ", patch);
   const std::int64_t count = (image / patch) * (image / patch);

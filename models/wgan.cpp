@@ -11,7 +11,8 @@ namespace {
 constexpr nn::LeakyRelu kLeaky{.slope = 0.2};
 
 void require_side(std::string_view config, std::int64_t side) {
-  require<ArgumentError>(side > 0 && side % 4 == 0, config, ": side = ", side, " must be a multiple of 4");
+  require_size(config, "side", side);
+  require<ArgumentError>(side % 4 == 0, config, ": side = ", side, " must be a multiple of 4");
 }
 
 }  // namespace
@@ -24,8 +25,8 @@ Tensor<4> Generator::forward(const Tensor<2>& noise) const {
 
 Generator GeneratorConfig::init(const Device& device) const {
   require_side("GeneratorConfig", side);
-  require_positive("GeneratorConfig", "latent", latent);
-  require_positive("GeneratorConfig", "width", width);
+  require_size("GeneratorConfig", "latent", latent);
+  require_size("GeneratorConfig", "width", width);
   const auto grow = [&](std::int64_t in, std::int64_t out) {
     return nn::ConvTranspose2dConfig{.in = in, .out = out, .kernel = {4}, .stride = {2}, .padding = {1}}.init(device);
   };
@@ -47,7 +48,7 @@ Tensor<1> Critic::forward(const Tensor<4>& images) const {
 
 Critic CriticConfig::init(const Device& device) const {
   require_side("CriticConfig", side);
-  require_positive("CriticConfig", "width", width);
+  require_size("CriticConfig", "width", width);
   const auto shrink = [&](std::int64_t in, std::int64_t out) {
     return nn::Conv2dConfig{.in = in, .out = out, .kernel = {4}, .stride = {2}, .padding = {1}}.init(device);
   };

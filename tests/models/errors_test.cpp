@@ -57,27 +57,31 @@ TEST(Models, SayWhatConfigsMeanNothing) {
   EXPECT_EQ(sentence_of([] { return resnet(20); }),
             "ArgumentError: resnet: there is no ResNet-20 here; there are ResNet-18, -34 and -50");
   EXPECT_EQ(sentence_of([] { return ResNetConfig{.classes = 0}.init(device); }),
-            "ArgumentError: ResNetConfig: classes = 0 must be positive");
+            "ArgumentError: ResNetConfig: classes = 0 must lie between 1 and 1000000");
   EXPECT_EQ(sentence_of([] { return ResNetConfig{.blocks = {2, -1}}.init(device); }),
-            "ArgumentError: ResNetConfig: blocks of a stage = -1 must be positive");
+            "ArgumentError: ResNetConfig: blocks of a stage = -1 must lie between 1 and 1000000");
   EXPECT_EQ(sentence_of([] { return MobileNetV2Config{.width = 0}.init(device); }),
             "ArgumentError: MobileNetV2Config: width = 0 must lie between 0 and 64");
   EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = 30}.init(device); }),
             "ArgumentError: VisionTransformerConfig: an image of 30 x 30 is not cut into whole patches of 16 x 16");
   EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.heads = 7}.init(device); }),
             "ArgumentError: MultiHeadAttentionConfig: 7 heads do not divide a width of 768");
+  EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = std::int64_t{1} << 40}.init(device); }),
+            "ArgumentError: VisionTransformerConfig: image = 1099511627776 must lie between 1 and 1000000");
+  EXPECT_EQ(sentence_of([] { return ResNetConfig{.blocks = std::vector<std::int64_t>(64, 1)}.init(device); }),
+            "ArgumentError: ResNetConfig: 64 stages of blocks; there must be 1 to 16");
   EXPECT_EQ(sentence_of([] { return UNetConfig{.depth = 11}.init(device); }),
             "ArgumentError: UNetConfig: depth = 11 must lie between 1 and 10");
   EXPECT_EQ(sentence_of([] { return GeneratorConfig{.side = 30}.init(device); }),
             "ArgumentError: GeneratorConfig: side = 30 must be a multiple of 4");
   EXPECT_EQ(sentence_of([] { return CriticConfig{.width = 0}.init(device); }),
-            "ArgumentError: CriticConfig: width = 0 must be positive");
+            "ArgumentError: CriticConfig: width = 0 must lie between 1 and 1000000");
   EXPECT_EQ(sentence_of([] { return VaeConfig{.latent = 0}.init(device); }),
-            "ArgumentError: VaeConfig: latent = 0 must be positive");
+            "ArgumentError: VaeConfig: latent = 0 must lie between 1 and 1000000");
   EXPECT_EQ(sentence_of([] { return DenoiserConfig{.widths = {8, 12}}.init(device); }),
-            "ArgumentError: DenoiserConfig: width 12 must be a multiple of 8");
+            "ArgumentError: DenoiserConfig: width = 12 must be a multiple of 8");
   EXPECT_EQ(sentence_of([] { return cosine_schedule(0); }),
-            "ArgumentError: cosine_schedule: steps = 0 must be positive");
+            "ArgumentError: cosine_schedule: steps = 0 must lie between 1 and 1000000");
 }
 
 }  // namespace

@@ -37,12 +37,14 @@ TEST(Torchvision, FilesOfAnotherModelAreRefusedAndChangeNothing) {
   EXPECT_EQ(model.head.weight.to_vector(), before);
 }
 
-TEST(Models, HaveAsManyParametersAsThePapersNetworks) {
+TEST(Torchvision, CountsAsManyParameters) {
   const auto empty = [](const auto& config) { return undrawn(config, Device::cpu()); };
   EXPECT_EQ(num_params(empty(resnet(18))), 11'689'512);
   EXPECT_EQ(num_params(empty(resnet(34))), 21'797'672);
   EXPECT_EQ(num_params(empty(resnet(50))), 25'557'032);
-  EXPECT_EQ(num_params(empty(MobileNetV2Config{})), 3'504'872);
+  const std::pair<double, std::int64_t> widths[] = {
+      {0.35, 1'677'128}, {0.75, 2'636'424}, {1, 3'504'872}, {1.4, 6'108'776}};
+  for (const auto& [width, count] : widths) EXPECT_EQ(num_params(empty(MobileNetV2Config{.width = width})), count);
 }
 
 }  // namespace
