@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kiln/core/config.hpp"
+#include "kiln/core/config/config.hpp"
 
 namespace kiln::models {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
 #include "models/text_classifier.hpp"
 #include "models/vocabulary.hpp"

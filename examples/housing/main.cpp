@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
 #include "models/regressor.hpp"
 #include "models/vocabulary.hpp"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/kiln.hpp"
 #include "models/gpt2.hpp"

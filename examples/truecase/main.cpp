@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/core/arguments.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
 #include "models/tagger.hpp"
 #include "models/vocabulary.hpp"
