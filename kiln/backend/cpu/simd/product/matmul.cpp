@@ -218,11 +218,10 @@ bool multiply_halves(Call call) {
   if (numel(call.out[0].shape()) > kMostHalfRows * call.out[0].shape().back()) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
+  if (call.in[0].dim(-1) % half_rows_multiple()) return false;
   Value copies[2];
   const Product p = product_of(call, copies);
-  if (p.empty() || !p.batch.empty() || !p.a.by_rows() || p.b.row != 1 || p.b.column < p.k || !p.c.by_rows() ||
-      p.k % half_rows_multiple())
-    return false;
+  if (p.empty() || !p.batch.empty() || !p.a.by_rows() || p.b.row != 1 || p.b.column < p.k || !p.c.by_rows()) return false;
 
   constexpr int64_t kBytesOfAPiece = 1 << 17;  // some 4 us
   const auto bytes = static_cast<int64_t>(size_of(dtype));
