@@ -75,19 +75,14 @@ void learn(const Config& config, const Run& run) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  try {
-    if (asks_for_help(argc, argv)) return std::fputs(options_of<Run>().c_str(), stdout), 0;
-    const Run run = from_arguments<Run>(argc, argv);
-    switch (run.model) {
-      case Network::resnet: learn(small_resnet(), run); break;
-      case Network::mobilenet: learn(small_mobilenet(), run); break;
-      case Network::transformer: learn(small_transformer(), run); break;
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
+void learn_with_any(const Run& run) {
+  switch (run.model) {
+    case Network::resnet: return learn(small_resnet(), run);
+    case Network::mobilenet: return learn(small_mobilenet(), run);
+    case Network::transformer: return learn(small_transformer(), run);
   }
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return run_main(argc, argv, learn_with_any); }

@@ -109,12 +109,4 @@ void learn_and_draw(const Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    if (asks_for_help(argc, argv)) return std::fputs(options_of<Run>().c_str(), stdout), 0;
-    learn_and_draw(from_arguments<Run>(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return run_main(argc, argv, learn_and_draw); }

@@ -104,12 +104,4 @@ void write_and_learn(Run run) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    if (asks_for_help(argc, argv)) return std::fputs(options_of<Run>().c_str(), stdout), 0;
-    write_and_learn(from_arguments<Run>(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return run_main(argc, argv, write_and_learn); }

@@ -127,5 +127,24 @@ TEST(Arguments, AreListed) {
   EXPECT_FALSE(asks_for_help(0, help));
 }
 
+struct Job {
+  int steps = 3;
+};
+void work(const Job& job) { require<DataError>(job.steps < 5, "work: ", job.steps, " steps are too many"); }
+
+TEST(Arguments, MakeAMain) {
+  const auto outcome = [](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "program");
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = run_main(static_cast<int>(arguments.size()), arguments.data(), work);
+    return text(status, " ", testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr());
+  };
+  EXPECT_EQ(outcome({}), "0 ");
+  EXPECT_EQ(outcome({"--help"}), "0 " + options_of<Job>());
+  EXPECT_EQ(outcome({"--steps=7"}), "1 DataError: work: 7 steps are too many\n");
+  EXPECT_EQ(outcome({"--step=7"}), "1 ConfigError: command line: unknown option '--step' (did you mean 'steps'?)\n");
+}
+
 }  // namespace
 }  // namespace kiln

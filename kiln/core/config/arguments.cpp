@@ -1,6 +1,8 @@
 #include "kiln/core/config/arguments.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 
 #include "kiln/core/error/suggest.hpp"
 
@@ -178,6 +180,18 @@ std::string help(const std::vector<Option>& options) {
   }
   return out + "  --config FILE" + std::string(width > 15 ? width - 15 + 2 : 2, ' ') +
          "a JSON file with any of these\n";
+}
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+int guarded(FunctionRef<void()> program) {
+  try {
+    program();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
 }
 
 }  // namespace config

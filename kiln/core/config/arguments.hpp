@@ -1,13 +1,19 @@
 // A config from the command line: --optimizer.beta1=0.8 --epochs 10 --shuffle --no-augment --sizes=64,32 --config run.json
 //
+//   int main(int argc, char** argv) { return run_main(argc, argv, learn); }    // void learn(const Run&)
+//
+// or, by hand,
+//
 //   if (asks_for_help(argc, argv)) return print(options_of<Run>()), 0;
 //   const Run run = from_arguments<Run>(argc, argv);
 #pragma once
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kiln/core/config/config.hpp"
+#include "kiln/core/function_ref.hpp"
 
 namespace kiln {
 
@@ -28,6 +34,10 @@ std::vector<Option> options_for(const Type& type, const void* defaults);
 // The options as words for a terminal, and what the arguments say as JSON: the defaults with their values put in.
 std::string help(const std::vector<Option>& options);
 Json read_arguments(int argc, const char* const* argv, const std::vector<Option>& options, std::string& source);
+
+void print(const std::string& text);
+/// 0, or 1 where a program throws an error, which is printed.
+int guarded(FunctionRef<void()> program);
 
 template <class T>
 std::vector<Option> options_for() {
@@ -55,6 +65,17 @@ T from_arguments(int argc, const char* const* argv) {
   std::string source;
   const Json json = config::read_arguments(argc, argv, config::options_for<T>(), source);
   return from_json<T>(json, source);
+}
+
+/// A program's main(): its options where they are asked for, else run() with the config that the arguments say. An error
+/// of either is printed as a sentence, and makes the status 1.
+template <class T>
+int run_main(int argc, const char* const* argv, void (*run)(T)) {
+  using Config = std::remove_cvref_t<T>;
+  return config::guarded([&] {
+    if (asks_for_help(argc, argv)) config::print(options_of<Config>());
+    else run(from_arguments<Config>(argc, argv));
+  });
 }
 
 }  // namespace kiln
