@@ -1,7 +1,7 @@
 #include "kiln/optim/gradients.hpp"
 
-#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/read.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
 namespace {

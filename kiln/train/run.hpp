@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kiln/core/dtype.hpp"
 #include "kiln/core/config/json.hpp"
+#include "kiln/core/dtype.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/optim/scaler.hpp"
 #include "kiln/train/events.hpp"

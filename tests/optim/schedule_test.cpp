@@ -123,12 +123,8 @@ TEST_P(Schedules, HaveTheirRates) {
   auto schedule = row.schedule.init();
   for (int64_t t = 0; t < 40; ++t) {
     const double rate = schedule.next();
-    if (row.closed) {
-      EXPECT_NEAR(rate, row.closed(t), 1e-12) << t;
-    }
-    if (!row.torch.empty()) {
-      EXPECT_NEAR(rate, row.torch[static_cast<std::size_t>(t)], 1e-12) << t;
-    }
+    if (row.closed) { EXPECT_NEAR(rate, row.closed(t), 1e-12) << t; }
+    if (!row.torch.empty()) { EXPECT_NEAR(rate, row.torch[static_cast<std::size_t>(t)], 1e-12) << t; }
   }
   EXPECT_GE(row.schedule.at(1'000'000), 0);
   EXPECT_LE(row.schedule.at(1'000'000), 1);

@@ -37,14 +37,16 @@ const Device kDevice = Device::cpu().autodiff();
 Training make_training(std::int64_t in = 3) {
   nn::Linear model = nn::LinearConfig{.in = in, .out = 2}.init(kDevice);
   AdamW optimizer = AdamWConfig{}.init(model);
-  return {.model = model, .optimizer = optimizer,
+  return {.model = model,
+          .optimizer = optimizer,
           .schedule = CosineConfig{.peak = 0.1, .warmup = 2, .steps = 10}.init(),
           .histogram = Tensor<1>::of({0, 0}, kDevice.inner())};
 }
 
 /// One step.
 void train(Training& run) {
-  const auto [loss, grads] = value_and_grad(run.model, [](const nn::Linear& m) { return m.weight.sum() + m.bias.square().sum(); });
+  const auto [loss, grads] =
+      value_and_grad(run.model, [](const nn::Linear& m) { return m.weight.sum() + m.bias.square().sum(); });
   run.model = run.optimizer.step(run.schedule.next(), run.model, grads);
   run.losses.push_back(static_cast<float>(loss.item()));
   ++run.loader.batch;
@@ -97,8 +99,7 @@ TEST(RecordOfAnything, HalvesAndCompressionMakeItSmall) {
   Training again = make_training(4000);
   load_record(again, small.path);
   EXPECT_EQ(again.model.weight.dtype(), DType::F32);
-  EXPECT_EQ(again.model.weight.to_vector()[7],
-            static_cast<float>(F16(run.model.weight.to_vector()[7])));
+  EXPECT_EQ(again.model.weight.to_vector()[7], static_cast<float>(F16(run.model.weight.to_vector()[7])));
 }
 
 template <class T>

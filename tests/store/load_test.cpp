@@ -56,8 +56,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, AnyFormat, testing::Values(".safetensors", ".k
 TEST(Load, TakesTheDotsAndNamesOfOthersApart) {
   const TemporaryFile file("theirs.pt");
   const Model model = make_model();
-  const std::vector<Rename> theirs = {{"^norm.weight", "norm.gamma"},  {"^norm.bias", "norm.beta"},
-                                      {"^head", "module.classifier"},  {"running_", "moving_"},
+  const std::vector<Rename> theirs = {{"^norm.weight", "norm.gamma"},    {"^norm.bias", "norm.beta"},
+                                      {"^head", "module.classifier"},    {"running_", "moving_"},
                                       {"moving_var", "moving_variance"}, {"^", "state_dict.model."}};
   TensorSource source = renamed(source_of(model), theirs);
   source.tensors.emplace("optimizer.step", stored(TensorData({}, DType::I64)));
@@ -73,8 +73,8 @@ TEST(Load, LayoutsOfOtherFrameworksAreTurned) {
   const TemporaryFile file("theirs.npz");
   const Model model = make_model();
   TensorSource source = source_of(model);
-  source = laid_out(source, {"head.weight", {1, 0}});         // [in, out]
-  source = laid_out(source, {"conv.weight", {2, 3, 1, 0}});   // [height, width, in, out]
+  source = laid_out(source, {"head.weight", {1, 0}});        // [in, out]
+  source = laid_out(source, {"conv.weight", {2, 3, 1, 0}});  // [height, width, in, out]
   write_tensors(source, file.path);
   Model loaded = make_model();
   EXPECT_THROW(load(loaded, file.path), LoadError);
@@ -108,14 +108,14 @@ TEST(Load, SaysAllThatItDid) {
   TensorSource source = renamed(source_of(make_model()), std::vector<Rename>{{"^head", "haed"}});
   write_tensors(source, file.path);
   Model model = make_model();
-  const LoadReport report =
-      load(model, file.path, {.allow_unexpected = true, .allow_missing = true});
+  const LoadReport report = load(model, file.path, {.allow_unexpected = true, .allow_missing = true});
   EXPECT_FALSE(report.complete());
-  EXPECT_EQ(text(report), "6 loaded\n"
-                          "'head.weight' is missing (did you mean 'haed.weight'?)\n"
-                          "'head.bias' is missing (did you mean 'haed.bias'?)\n"
-                          "'haed.bias' is in the file and not used\n"
-                          "'haed.weight' is in the file and not used\n");
+  EXPECT_EQ(text(report),
+            "6 loaded\n"
+            "'head.weight' is missing (did you mean 'haed.weight'?)\n"
+            "'head.bias' is missing (did you mean 'haed.bias'?)\n"
+            "'haed.bias' is in the file and not used\n"
+            "'haed.weight' is in the file and not used\n");
 }
 
 TEST(Load, WarnsOfNumbersThatAreNone) {

@@ -26,7 +26,9 @@ struct Classifier {
     const auto conv = [&](std::int64_t in, std::int64_t out) {
       return nn::Conv2dConfig{.in = in, .out = out, .kernel = {3}}.init(device);
     };
-    return {.conv1 = conv(1, 8), .conv2 = conv(8, 16), .conv3 = conv(16, 24),
+    return {.conv1 = conv(1, 8),
+            .conv2 = conv(8, 16),
+            .conv3 = conv(16, 24),
             .norm1 = nn::BatchNormConfig{.channels = 24}.init(device),
             .fc1 = nn::LinearConfig{.in = 24 * 22 * 22, .out = 32}.init(device),
             .fc2 = nn::LinearConfig{.in = 32, .out = 10}.init(device),
@@ -70,9 +72,7 @@ TEST_P(TrainedElsewhere, ReadsMnistAsWell) {
   }
   // PyTorch 2.15 with the same weights reads 9915 of the 10,000.
   EXPECT_GE(static_cast<double>(right) / static_cast<double>(count), 0.98);
-  if (count == 10'000) {
-    EXPECT_NEAR(static_cast<double>(right), 9915, 2);
-  }
+  if (count == 10'000) { EXPECT_NEAR(static_cast<double>(right), 9915, 2); }
 }
 INSTANTIATE_TEST_SUITE_P(Files, TrainedElsewhere, testing::Values("mnist.pt", "mnist.safetensors"));
 

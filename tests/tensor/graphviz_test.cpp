@@ -50,11 +50,10 @@ TEST(Graphviz, DrawsWhatEachOperationReads) {
   EXPECT_EQ(drawn.labels.at("step1"), "mul 2\\nfloat32 [2, 4]");
   EXPECT_EQ(drawn.labels.at("step2"), "relu\\nfloat32 [2, 4]");
   EXPECT_EQ(drawn.labels.at("output0"), "output 0");
-  EXPECT_EQ(drawn.arrows, (std::multiset<std::pair<std::string, std::string>>{{"value0", "step0"},
-                                                                              {"value1", "step0"},
-                                                                              {"step0", "step1"},
-                                                                              {"step1", "step2"},
-                                                                              {"step2", "output0"}}));
+  EXPECT_EQ(
+      drawn.arrows,
+      (std::multiset<std::pair<std::string, std::string>>{
+          {"value0", "step0"}, {"value1", "step0"}, {"step0", "step1"}, {"step1", "step2"}, {"step2", "output0"}}));
 }
 
 TEST(Graphviz, TellsResultsOfOneOperationApart) {

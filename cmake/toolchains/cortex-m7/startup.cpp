@@ -10,8 +10,8 @@ void initialise_monitor_handles();
 void __libc_init_array();
 int main();
 void* __dso_handle = nullptr;  // what destructors of this program are registered under
-void _init() {}  // which newlib calls before constructors,
-void _fini() {}  // and after destructors
+void _init() {}                // which newlib calls before constructors,
+void _fini() {}                // and after destructors
 
 namespace {
 

@@ -44,9 +44,8 @@ Results non_max_suppression(Call& c) {
       Ints order;
       for (std::int64_t i = 0; i < n; ++i)
         if (score(i) > least) order.push_back(i);
-      std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-        return score(a) > score(b) || (score(a) == score(b) && a < b);
-      });
+      std::sort(order.begin(), order.end(),
+                [&](std::int64_t a, std::int64_t b) { return score(a) > score(b) || (score(a) == score(b) && a < b); });
       Ints kept;
       for (const std::int64_t i : order) {
         if (static_cast<std::int64_t>(kept.size()) >= most) break;

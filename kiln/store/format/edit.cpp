@@ -95,8 +95,8 @@ TensorSource split(const TensorSource& source, std::span<const SplitTensor> rule
         continue;
       }
       const int rank = tensor.shape.size(), dim = rank ? wrap_dim("split", rule.dim, rank) : 0;
-      require<DataError>(rank && count && tensor.shape[dim] % count == 0, file, ": tensor '", shown(name), "' of shape ",
-                         tensor.shape, " is not ", count, " equal parts along dimension ", rule.dim);
+      require<DataError>(rank && count && tensor.shape[dim] % count == 0, file, ": tensor '", shown(name),
+                         "' of shape ", tensor.shape, " is not ", count, " equal parts along dimension ", rule.dim);
       for (std::int64_t i = 0; i < count; ++i)
         put(parts, pattern.replace(name, rule.replacements[static_cast<std::size_t>(i)]), name,
             part_of(tensor, dim, i, count));

@@ -17,12 +17,12 @@ struct LoadOptions {
   FloatPolicy floats = FloatPolicy::AsObject;
 
   // What is done to the file's tensors before they are compared with the object's, in this order.
-  std::string under = {};              // only those below this key, without it: "model", "state_dict"
-  std::vector<SplitTensor> split = {};       // one tensor that is several of the object's
-  std::vector<Rename> rename = {};     // norm_names() among them
-  std::vector<std::string> only = {};  // globs of names, by then the object's
+  std::string under = {};               // only those below this key, without it: "model", "state_dict"
+  std::vector<SplitTensor> split = {};  // one tensor that is several of the object's
+  std::vector<Rename> rename = {};      // norm_names() among them
+  std::vector<std::string> only = {};   // globs of names, by then the object's
   std::vector<std::string> except = {};
-  std::vector<Layout> layouts = {};    // transposed_linear(), from_hwio(), ...
+  std::vector<Layout> layouts = {};  // transposed_linear(), from_hwio(), ...
 
   /// So many elements of each float tensor are looked at: NaN and infinities are warned of. Looking at all (-1) reads a
   /// mapped file whole.

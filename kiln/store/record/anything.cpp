@@ -27,7 +27,8 @@ const std::string* RecordReader::find(const std::string& path) {
 void RecordReader::check_list(const std::string& path) {
   const auto found = record.tensors.find(path);
   if (found == record.tensors.end()) return problems.push_back(text("list '", shown(path), "' is missing"));
-  require<LoadError>(found->second.shape.size() == 1, file, ": list '", shown(path), "' has shape ", found->second.shape);
+  require<LoadError>(found->second.shape.size() == 1, file, ": list '", shown(path), "' has shape ",
+                     found->second.shape);
   static_cast<void>(found->second.read());  // which fails now, if it is damaged
 }
 

@@ -7,8 +7,9 @@ namespace {
 
 std::deque<Function> read_all() {
   std::deque<Function> functions;
-  for (const std::string_view text : {kBitsText, kArithmeticText, kElementaryText, kSpecialText, kNormalText,
-                                      kIncompleteText, kBesselText, kPolynomialText, kNumbersText, kRandomText, kDrawText})
+  for (const std::string_view text :
+       {kBitsText, kArithmeticText, kElementaryText, kSpecialText, kNormalText, kIncompleteText, kBesselText,
+        kPolynomialText, kNumbersText, kRandomText, kDrawText})
     parse_functions(text, functions);
   return functions;
 }

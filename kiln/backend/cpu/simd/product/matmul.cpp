@@ -221,7 +221,8 @@ bool multiply_halves(Call call) {
   if (call.in[0].dim(-1) % half_rows_multiple()) return false;
   Value copies[2];
   const Product p = product_of(call, copies);
-  if (p.empty() || !p.batch.empty() || !p.a.by_rows() || p.b.row != 1 || p.b.column < p.k || !p.c.by_rows()) return false;
+  if (p.empty() || !p.batch.empty() || !p.a.by_rows() || p.b.row != 1 || p.b.column < p.k || !p.c.by_rows())
+    return false;
 
   constexpr int64_t kBytesOfAPiece = 1 << 17;  // some 4 us
   const auto bytes = static_cast<int64_t>(size_of(dtype));
