@@ -82,6 +82,40 @@ TEST(Load, LayoutsOfOtherFrameworksAreTurned) {
   expect_same(loaded, model);
 }
 
+TEST(Load, OneTensorMayBeSeveralOfTheModels) {
+  struct Parts {
+    nn::Param<2> query, key;
+    nn::Param<1> first, second;
+  };
+  const TemporaryFile file("joined.safetensors");
+  TensorSource source;
+  source.tensors.emplace("qk.w", stored(TensorData::of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})));
+  source.tensors.emplace("fs.b", stored(TensorData::of<float>({4}, {1, 2, 3, 4})));
+  write_tensors(source, file.path);
+  const auto empty = [] { return Tensor<2>::zeros({2, 2}, Device::cpu()); };
+  Parts parts{nn::Param(empty()), nn::Param(empty()), nn::Param(empty()(0)), nn::Param(empty()(0))};
+  const Parts before = parts;
+  const LoadOptions options{.split = {{"^qk\\.w$", {"query", "key"}, -1}, {"^fs\\.b$", {"first", "second"}}}};
+  EXPECT_TRUE(load(parts, file.path, options).complete());
+  EXPECT_EQ(parts.query.to_vector(), (std::vector<float>{1, 2, 5, 6}));
+  EXPECT_EQ(parts.key.to_vector(), (std::vector<float>{3, 4, 7, 8}));
+  EXPECT_EQ(parts.second.to_vector(), (std::vector<float>{3, 4}));
+
+  parts = before;
+  const auto refusal = [&](const SplitTensor& rule) -> std::string {
+    try {
+      load(parts, file.path, {.split = {rule}});
+    } catch (const Error& error) { return std::string(error.message()); }
+    return "";
+  };
+  EXPECT_EQ(refusal({"w", {"a", "b", "c"}}),
+            file.path + ": tensor 'qk.w' of shape [2, 4] is not 3 equal parts along dimension 0");
+  EXPECT_EQ(refusal({"w", {}}), file.path + ": tensor 'qk.w' of shape [2, 4] is not 0 equal parts along dimension 0");
+  EXPECT_EQ(refusal({"w", {"same", "same"}}), "rename: 'qk.w' and another tensor come to be 'qk.same'");
+  EXPECT_NE(refusal({"(", {"a"}}).find("the pattern"), std::string::npos);
+  EXPECT_NE(refusal({"w", {"a", "b"}, 2}).find("dimension 2"), std::string::npos);
+}
+
 TEST(Load, APartOfAModelLeavesTheRest) {
   const TemporaryFile file("model.safetensors");
   const Model old = make_model(3), fresh = make_model(5);
