@@ -184,6 +184,26 @@ TEST(SimdBinary, WrapsIntegersAndDefinesDivisionByZero) {
   });
 }
 
+TEST(SimdBinary, WrapsNarrowIntegersInTheirOwnType) {
+  for_each_target([] {
+    const auto bytes = [](const std::vector<double>& x) { return tensor(DType::I8, {std::ssize(x)}, x); };
+    const Value x = bytes({127, -128, 100, -1, 0}), y = bytes({1, -1, 100, -128, 5});
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Add}, {x, y})), (std::vector<double>{-128, 127, -56, 127, 5}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Mul}, {x, y})), (std::vector<double>{127, -128, 16, -128, 0}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::FloorDivide}, {x, y})), (std::vector<double>{127, -128, 1, 0, 0}));
+    EXPECT_EQ(numbers(run_op(op::Unary{UnaryFn::Neg}, {x})), (std::vector<double>{-127, -128, -100, 1, 0}));
+    // Beside bytes, 300 is 44; beside unsigned words of 16 bits, -1 is 65535.
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Minimum}, {x, Value(300)})),
+              (std::vector<double>{44, -128, 44, -1, 0}));
+    const Value words = tensor(DType::U16, {3}, {0, 7, 65535}), wide = tensor(DType::U32, {3}, {0, 7, 4294967295.0});
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Maximum}, {words, Value(-1)})), (std::vector<double>(3, 65535)));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Sub}, {words, Value(1)})), (std::vector<double>{65535, 6, 65534}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Add}, {wide, Value(1)})), (std::vector<double>{1, 8, 0}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::ShiftRight}, {wide, Value(31)})), (std::vector<double>{0, 0, 1}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Less}, {wide, Value(8)})), (std::vector<double>{1, 1, 0}));
+  });
+}
+
 TEST(SimdWhere, ChoosesForEveryElementTypeAndPattern) {
   for_each_target([] {
     const auto c = whole_numbers(12 * 300, 3), x = whole_numbers(12 * 300, 4), y = whole_numbers(300, 5);
@@ -229,6 +249,72 @@ TEST(SimdCast, RoundsHalvesToNearestEven) {
       expect_close(numbers(narrow), rounded(half, x), 0);
       expect_close(numbers(run_op(op::Cast{DType::F32}, {narrow})), rounded(half, x), 0);
     }
+  });
+}
+
+/// The numbers of a half type, from 0 to the largest, and what lies in the middle of each and the next.
+std::vector<double> halves_of(DType half, std::uint16_t step) {
+  std::vector<double> all;
+  for (std::uint32_t bits = 0; bits < (half == DType::F16 ? 0x7c00u : 0x7f80u); bits += step) {
+    const auto word = static_cast<std::uint16_t>(bits);
+    all.push_back(half == DType::F16 ? static_cast<float>(F16::from_bits(word))
+                                     : static_cast<float>(BF16::from_bits(word)));
+  }
+  return all;
+}
+
+TEST(SimdCast, RoundsOnceToHalvesFromEveryType) {
+  for_each_target([] {
+    for (const DType half : {DType::F16, DType::BF16})
+      for (const DType from : {DType::F64, DType::I64, DType::U64, DType::I32, DType::U32}) {
+        SCOPED_TRACE(text(from, " to ", half));
+        const double largest = from == DType::I32 ? 0x1p31 : from == DType::U32 ? 0x1p32 : 0x1p63;
+        std::vector<double> x, expected;
+        const std::vector<double> halves = halves_of(half, 1);
+        for (std::size_t i = 0; i + 1 < halves.size(); ++i) {
+          const double low = halves[i], high = halves[i + 1], middle = low + (high - low) / 2;
+          if (from != DType::F64 && (middle != std::floor(middle) || high >= largest)) continue;
+          const bool whole = from != DType::F64 && middle < 0x1p53;
+          const double below = whole ? middle - 1 : std::nextafter(middle, 0.0),
+                       above = whole ? middle + 1 : std::nextafter(middle, INFINITY);
+          x.insert(x.end(), {below, middle, above});
+          expected.insert(expected.end(), {low, i % 2 == 0 ? low : high, high});
+        }
+        if (is_float(from) || from == DType::I32 || from == DType::I64)
+          for (std::size_t i = 0, count = x.size(); i < count; ++i)
+            x.push_back(-x[i]), expected.push_back(-expected[i]);
+        ASSERT_GT(x.size(), 1000u);
+        const Value narrow = run_op(op::Cast{half}, {tensor(from, {std::ssize(x)}, x)});
+        EXPECT_EQ(numbers(narrow), expected);
+      }
+    // Numbers that a double does not hold.
+    std::vector<std::int64_t> large;
+    std::vector<double> expected;
+    for (int exponent = 54; exponent < 63; ++exponent) {
+      const std::int64_t low = std::int64_t{1} << exponent, middle = low + (low >> 8);
+      const auto next = static_cast<double>(low + (low >> 7)), least = static_cast<double>(low);
+      large.insert(large.end(), {middle - 1, middle, middle + 1, -middle + 1, -middle, -middle - 1});
+      expected.insert(expected.end(), {least, least, next, -least, -least, -next});
+    }
+    Value x(make_ref<Node>(Desc{{std::ssize(large)}, DType::I64}, Device{}));
+    std::ranges::copy(large, allocate(x).as<std::int64_t>());
+    EXPECT_EQ(numbers(run_op(op::Cast{DType::BF16}, {x})), expected);
+  });
+}
+
+TEST(SimdCast, TellsTheLimitsOfWholeNumbers) {
+  for_each_target([] {
+    const std::vector<double> x{NAN, INFINITY, -INFINITY, 3e9, -3e9, 2147483520, -2147483648.0, 1.9, -1.9, 0};
+    const std::vector<double> expected{
+        0, 2147483647, -2147483648.0, 2147483647, -2147483648.0, 2147483520, -2147483648.0, 1, -1, 0};
+    for (std::size_t count = 1; count <= x.size(); ++count) {
+      const auto some = static_cast<std::int64_t>(count);
+      const std::vector<double> first(x.begin(), x.begin() + some), wanted(expected.begin(), expected.begin() + some);
+      EXPECT_EQ(numbers(run_op(op::Cast{DType::I32}, {tensor(DType::F32, {some}, first)})), wanted);
+    }
+    const std::vector<double> wide{1e39, -1e39, 0x1.ffffffp127, 0x1.fffffefp127, 1e-50, -1e-50};
+    EXPECT_EQ(numbers(run_op(op::Cast{DType::F32}, {tensor(DType::F64, {6}, wide)})),
+              (std::vector<double>{INFINITY, -INFINITY, INFINITY, 0x1.fffffep127, 0, 0}));
   });
 }
 

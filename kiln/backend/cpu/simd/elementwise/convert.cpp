@@ -1,5 +1,6 @@
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "kiln/core/convert.hpp"
@@ -16,44 +17,138 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // The compiler makes vector code of this for the target at hand.
 template <class From, class To>
-void convert_each(const void* x, void* z, std::int64_t count) {
-  const auto* HWY_RESTRICT from = static_cast<const From*>(x);
-  auto* HWY_RESTRICT to = static_cast<To*>(z);
+void convert_each(const From* HWY_RESTRICT from, To* HWY_RESTRICT to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = kiln::convert<To>(from[i]);
 }
+/// Floats whose rounding to a half is that of the numbers.
+template <class From>
+void round_to_odd_each(const From* HWY_RESTRICT from, float* HWY_RESTRICT to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = round_to_odd(from[i]);
+}
 
-// Where the machine converts half precision itself; Highway's replacement for others does not round to nearest.
+// Where the machine converts like IEEE 754. Highway's replacements for others do not round to nearest, and clamp.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
-template <>
-void convert_each<F16, float>(const void* x, void* z, std::int64_t count) {
-  const hn::ScalableTag<float> tag;
-  const hn::Rebind<hwy::float16_t, decltype(tag)> halves;
-  const auto* from = static_cast<const hwy::float16_t*>(x);
-  auto* to = static_cast<float*>(z);
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+/// A vector at a time, and what is left in a vector of its own.
+template <class From, class To, class Tag, class Step>
+HWY_INLINE void each_vector(const From* from, To* to, std::int64_t count, Tag, Step&& step) {
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(hn::PromoteTo(tag, hn::LoadU(halves, from + i)), tag, to + i);
-  for (; i < count; ++i) to[i] = static_cast<const F16*>(x)[i];
+  for (; i + lanes <= count; i += lanes) step(from + i, to + i);
+  if (i == count) return;
+  From last[lanes] = {};
+  To made[lanes];
+  std::copy_n(from + i, count - i, last);
+  step(last, made);
+  std::copy_n(made, count - i, to + i);
+}
+
+constexpr hn::ScalableTag<float> kFloats{};
+constexpr hn::Rebind<hwy::float16_t, decltype(kFloats)> kHalves{};
+constexpr hn::ScalableTag<double> kDoubles{};
+constexpr hn::Rebind<float, decltype(kDoubles)> kDemoted{};
+constexpr hn::RebindToSigned<decltype(kFloats)> kWords{};
+
+template <>
+void convert_each<F16, float>(const F16* from, float* to, std::int64_t count) {
+  each_vector(from, to, count, kFloats, [](const F16* x, float* z) HWY_ATTR {
+    hn::StoreU(hn::PromoteTo(kFloats, hn::LoadU(kHalves, reinterpret_cast<const hwy::float16_t*>(x))), kFloats, z);
+  });
 }
 template <>
-void convert_each<float, F16>(const void* x, void* z, std::int64_t count) {
-  const hn::ScalableTag<float> tag;
-  const hn::Rebind<hwy::float16_t, decltype(tag)> halves;
-  const auto* from = static_cast<const float*>(x);
-  auto* to = static_cast<hwy::float16_t*>(z);
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(hn::DemoteTo(halves, hn::LoadU(tag, from + i)), halves, to + i);
-  for (; i < count; ++i) static_cast<F16*>(z)[i] = F16(from[i]);
+void convert_each<float, F16>(const float* from, F16* to, std::int64_t count) {
+  each_vector(from, to, count, kFloats, [](const float* x, F16* z) HWY_ATTR {
+    hn::StoreU(hn::DemoteTo(kHalves, hn::LoadU(kFloats, x)), kHalves, reinterpret_cast<hwy::float16_t*>(z));
+  });
+}
+template <>
+void convert_each<double, float>(const double* from, float* to, std::int64_t count) {
+  each_vector(from, to, count, kDoubles, [](const double* x, float* z) HWY_ATTR {
+    hn::StoreU(hn::DemoteTo(kDemoted, hn::LoadU(kDoubles, x)), kDemoted, z);
+  });
+}
+template <>
+void convert_each<float, std::int32_t>(const float* from, std::int32_t* to, std::int64_t count) {
+  each_vector(from, to, count, kFloats, [](const float* x, std::int32_t* z) HWY_ATTR {
+    const auto number = hn::LoadU(kFloats, x);
+    const auto whole = hn::ConvertTo(kWords, number);  // saturates
+    hn::StoreU(hn::IfThenZeroElse(hn::RebindMask(kWords, hn::IsNaN(number)), whole), kWords, z);
+  });
+}
+/// The neighbour on the other side of a number that lies between two floats, where the nearest one is even.
+template <>
+void round_to_odd_each(const double* from, float* to, std::int64_t count) {
+  each_vector(from, to, count, kDoubles, [](const double* x, float* z) HWY_ATTR {
+    const hn::RebindToUnsigned<decltype(kDemoted)> bits;
+    const auto number = hn::LoadU(kDoubles, x);
+    const auto nearest = hn::DemoteTo(kDemoted, number);
+    const auto size = hn::Abs(number), rounded = hn::Abs(hn::PromoteTo(kDoubles, nearest));
+    const auto one = hn::Set(kDoubles, 1.0);
+    // As numbers of 32 bits: what to add to the bits of the float, were they even.
+    const hn::RebindToSigned<decltype(bits)> words;
+    const auto step = hn::DemoteTo(
+        words, hn::Sub(hn::IfThenElseZero(hn::Lt(rounded, size), one), hn::IfThenElseZero(hn::Gt(rounded, size), one)));
+    const auto pattern = hn::BitCast(bits, nearest);
+    const auto odd = hn::Set(bits, 1);
+    const auto even = hn::Sub(hn::And(pattern, odd), odd);  // all ones where it is
+    hn::StoreU(hn::BitCast(kDemoted, hn::Add(pattern, hn::And(hn::BitCast(bits, step), even))), kDemoted, z);
+  });
 }
 #endif
 
-void convert_dense(DType from, const void* x, DType to, void* z, std::int64_t count) {
+/// Whole numbers as doubles, exactly; those that are too large for that with their last bit set where digits were lost.
+template <class From>
+void widen_each(const From* HWY_RESTRICT from, double* HWY_RESTRICT to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if constexpr (sizeof(From) == 8) {
+      constexpr From kLargest = From{1} << 53;
+      const From number = from[i], odd = ((number >> 11) | From{(number & 2047) != 0}) << 11;
+      const bool is_large = number > kLargest || (std::is_signed_v<From> && number < From{0} - kLargest);
+      to[i] = static_cast<double>(is_large ? odd : number);
+    } else {
+      to[i] = static_cast<double>(from[i]);
+    }
+  }
+}
+
+/// Halves become other types, and other types halves, as floats, a block at a time.
+template <class From, class To>
+void convert_dense(const From* from, To* to, std::int64_t count) {
+  constexpr std::int64_t kBlock = 256;
+  if constexpr (is_half<From> && !std::is_same_v<To, float>) {
+    alignas(64) float block[kBlock];
+    for (std::int64_t at = 0; at < count; at += kBlock) {
+      const std::int64_t some = std::min(kBlock, count - at);
+      convert_each(from + at, block, some);
+      convert_each(block, to + at, some);
+    }
+  } else if constexpr (is_half<To> && !std::is_same_v<From, float>) {
+    // Floats hold whole numbers as far as float16 goes.
+    constexpr bool kHolds = std::is_integral_v<From> && (sizeof(From) <= 2 || std::is_same_v<To, F16>);
+    alignas(64) float block[kBlock];
+    for (std::int64_t at = 0; at < count; at += kBlock) {
+      const std::int64_t some = std::min(kBlock, count - at);
+      if constexpr (kHolds) {
+        convert_each(from + at, block, some);
+      } else if constexpr (std::is_integral_v<From>) {
+        alignas(64) double wide[kBlock];
+        widen_each(from + at, wide, some);
+        round_to_odd_each(wide, block, some);
+      } else {
+        round_to_odd_each(from + at, block, some);
+      }
+      convert_each(block, to + at, some);
+    }
+  } else {
+    convert_each(from, to, count);
+  }
+}
+
+void convert_types(DType from, const void* x, DType to, void* z, std::int64_t count) {
   visit_dtype(from, [&](auto from_tag) {
     visit_dtype(to, [&](auto to_tag) {
       using From = typename decltype(from_tag)::type;
       using To = typename decltype(to_tag)::type;
-      if constexpr (!std::is_same_v<From, To>) convert_each<From, To>(x, z, count);
+      if constexpr (!std::is_same_v<From, To>) convert_dense(static_cast<const From*>(x), static_cast<To*>(z), count);
     });
   });
 }
@@ -64,12 +159,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(convert_dense);
+HWY_EXPORT(convert_types);
 
 void convert(DType from, const void* x, DType to, void* z, std::int64_t count) {
   if (count == 0) return;  // of nothing, there may be no memory
   if (from == to) std::memcpy(z, x, static_cast<std::size_t>(count) * size_of(from));
-  else HWY_DYNAMIC_DISPATCH(convert_dense)(from, x, to, z, count);
+  else HWY_DYNAMIC_DISPATCH(convert_types)(from, x, to, z, count);
 }
 
 }  // namespace kiln::cpu::simd

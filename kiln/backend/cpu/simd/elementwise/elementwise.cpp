@@ -60,6 +60,11 @@ bool visit_computed(DType dtype, F&& f) {
     case DType::BF16: f(TypeTag<float>{}, DType::F32); return true;
     case DType::I64: f(TypeTag<std::int64_t>{}, dtype); return true;
     case DType::I32: f(TypeTag<std::int32_t>{}, dtype); return true;
+    // What they wrap around to are the low bits of the wider result.
+    case DType::I16:
+    case DType::I8:
+    case DType::U16: f(TypeTag<std::int32_t>{}, DType::I32); return true;
+    case DType::U32: f(TypeTag<std::int64_t>{}, DType::I64); return true;
     case DType::U8:
     case DType::Bool: f(TypeTag<std::uint8_t>{}, dtype); return true;
     default: return false;
@@ -74,7 +79,7 @@ void each_block(const Target& goal, DType computed, std::int64_t begin, std::int
   const auto& [result, streams] = goal;
   const bool rounds = result.dtype != computed && result.dtype != DType::Bool;
   const auto size = static_cast<std::int64_t>(size_of(result.dtype));
-  alignas(kVectorBytes) std::byte made[kBlock * 8], rounded[kBlock * 2];
+  alignas(kVectorBytes) std::byte made[kBlock * 8], rounded[kBlock * 4];
   for (std::int64_t at = begin; at < end;) {
     const std::int64_t count = limit(at, rounds || streams ? std::min(end - at, kBlock) : end - at);
     std::byte* const target = result.data + at * size;
@@ -171,6 +176,16 @@ void visit_word(DType dtype, F&& f) {
   KILN_CHECK(false);
 }
 
+/// A whole number beside integers that are computed in a wider type: what it is in theirs.
+Value in_type_of(DType dtype, const Value& value) {
+  if (!value.is_scalar() || !is_integer(dtype)) return value;
+  return visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
+    if constexpr (std::is_integral_v<T> && sizeof(T) < 8)
+      return Value(static_cast<std::int64_t>(value.scalar().to<T>()));
+    else return value;
+  });
+}
+
 // A float beside an integer tensor would lose its fraction.
 bool fits(const Value& number, DType dtype) {
   return !number.is_scalar() || number.scalar().kind() != Kind::Float || is_float(dtype);
@@ -194,7 +209,9 @@ bool run(const op::Binary& op, Call call) {
       return run(op::Binary{op::BinaryFn::Mul}, {in, call.out, call.last_uses});
     }
   bool done = false;
-  visit_computed(dtype, [&]<class T>(TypeTag<T>, DType computed) { done = run_binary<T>(op.fn, call, computed); });
+  const Value in[] = {in_type_of(dtype, call.in[0]), in_type_of(dtype, call.in[1])};
+  const Call wider{call.in[0].is_scalar() || call.in[1].is_scalar() ? Inputs(in) : call.in, call.out, call.last_uses};
+  visit_computed(dtype, [&]<class T>(TypeTag<T>, DType computed) { done = run_binary<T>(op.fn, wider, computed); });
   return done;
 }
 
