@@ -49,11 +49,14 @@ void expect_reduction(const Shape& shape, const Dims& dims, const Dims& order = 
 
 TEST(SimdReduce, FoldsAnyDimensions) {
   for_each_target([] {
-    for (const std::int64_t size : {1, 3, 15, 16, 17, 31, 64, 127, 1000}) {
+    for (const std::int64_t size : {1, 3, 15, 16, 17, 31, 49, 64, 96, 127, 1000}) {
       expect_reduction({size}, {0});
       expect_reduction({size, 5}, {0});
       expect_reduction({5, size}, {1});
+      expect_reduction({37, size}, {1});  // many lines together
+      expect_reduction({3, size, 19}, {0, 2});
     }
+    for (const std::int64_t columns : {2, 3, 7, 8, 13, 16, 24, 50, 63, 100}) expect_reduction({400, columns}, {0});
     for (const Dims& dims : {Dims{0}, Dims{1}, Dims{2}, Dims{0, 1}, Dims{0, 2}, Dims{1, 2}, Dims{0, 1, 2}, Dims{}})
       for (const Dims& order : {Dims{0, 1, 2}, Dims{0, 2, 1}, Dims{2, 1, 0}, Dims{1, 2, 0}}) {
         expect_reduction({7, 8, 21}, dims, order);

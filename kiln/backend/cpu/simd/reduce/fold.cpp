@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
+#include "kiln/backend/cpu/transpose.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -31,24 +32,69 @@ HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns,
   store(b, partial + lanes);
   store(c, partial + 2 * lanes);
   store(d, partial + 3 * lanes);
+  const auto join = [&](const auto* numbers, std::int64_t end) {
+    for (std::int64_t i = 0; i < end; i += columns)
+      for (std::int64_t j = 0; j < columns; ++j) results[j] = step<fold>(results[j], static_cast<A>(numbers[i + j]));
+  };
+  join(partial, width);
+  join(x, count);
+}
+
+/// Rows that follow one another without gaps, of any few columns: as many vectors as there are columns hold a whole
+/// number of them.
+template <class T, Fold fold, class A>
+HWY_INLINE void fold_few(const T* x, std::int64_t count, std::int64_t columns, A* results) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
+  const std::int64_t width = columns * lanes;
+  A partial[2 * lanes * lanes];
+  std::fill_n(partial, width, fold_start<T, fold>());
+  for (; count >= width; count -= width)
+    for (A* sums = partial; sums < partial + width; sums += lanes, x += lanes)
+      store(step<fold>(Vector<A>::load(sums), load_as<A>(x)), sums);
   for (std::int64_t i = 0; i < width; ++i) results[i % columns] = step<fold>(results[i % columns], partial[i]);
   for (std::int64_t i = 0; i < count; ++i)
     results[i % columns] = step<fold>(results[i % columns], static_cast<A>(x[i]));
 }
 
-/// Few columns: the results stay in a register while the rows go by.
+/// Some vectors of columns, of which the last has `last` numbers: results stay in registers while the rows go by.
+template <class T, Fold fold, std::size_t Vectors, class A>
+void fold_vectors(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t last, A* results) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>), whole = static_cast<std::int64_t>(Vectors) - 1;
+  Vector<A> sums[Vectors];
+  for (std::int64_t i = 0; i < whole; ++i) sums[i] = Vector<A>::load(results + i * lanes);
+  sums[whole] = load_first_as<A>(results + whole * lanes, last);
+  for (std::int64_t row = 0; row < rows; ++row, x += stride) {
+    for (std::int64_t i = 0; i < whole; ++i) sums[i] = step<fold>(sums[i], load_as<A>(x + i * lanes));
+    sums[whole] = step<fold>(sums[whole], load_first_as<A>(x + whole * lanes, last));
+  }
+  for (std::int64_t i = 0; i < whole; ++i) store(sums[i], results + i * lanes);
+  A numbers[lanes];
+  store(sums[whole], numbers);
+  std::copy_n(numbers, last, results + whole * lanes);
+}
+
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_narrow(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* results) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
-  std::int64_t column = 0;
-  for (; column + lanes <= columns; column += lanes) {
-    Vector<A> a = Vector<A>::load(results + column);
-    for (std::int64_t row = 0; row < rows; ++row) a = step<fold>(a, load_as<A>(x + row * stride + column));
-    store(a, results + column);
+  if (columns == 1) {
+    A so_far = *results;
+    for (std::int64_t row = 0; row < rows; ++row) so_far = step<fold>(so_far, static_cast<A>(x[row * stride]));
+    *results = so_far;
+    return;
   }
-  for (; column < columns; ++column)
-    for (std::int64_t row = 0; row < rows; ++row)
-      results[column] = step<fold>(results[column], static_cast<A>(x[row * stride + column]));
+  for (std::int64_t column = 0; column < columns;) {
+    const auto next = [&]<std::size_t vectors>(std::integral_constant<std::size_t, vectors>) {
+      const auto most = static_cast<std::int64_t>(vectors) * lanes, count = std::min(columns - column, most);
+      fold_vectors<T, fold, vectors>(x + column, rows, stride, count - most + lanes, results + column);
+      column += count;
+    };
+    switch (std::min<std::int64_t>((columns - column + lanes - 1) / lanes, 4)) {
+      case 1: next(std::integral_constant<std::size_t, 1>()); break;
+      case 2: next(std::integral_constant<std::size_t, 2>()); break;
+      case 3: next(std::integral_constant<std::size_t, 3>()); break;
+      default: next(std::integral_constant<std::size_t, 4>());
+    }
+  }
 }
 
 /// Many columns: four rows at a time, read from end to end.
@@ -78,11 +124,34 @@ void fold_matrix(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
     *results = FoldLine<T, fold>::whole(x, rows, *results);
   else if (stride == columns && columns > 1 && width % columns == 0 && rows * columns >= 2 * width)
     fold_dense<T, fold>(x, rows * columns, columns, results);
+  else if (stride == columns && columns > 1 && columns < width / 2 && rows * columns >= width * columns)
+    fold_few<T, fold>(x, rows * columns, columns, results);
   else if (columns < 64) fold_narrow<T, fold>(x, rows, stride, columns, results);
   else fold_wide<T, fold>(x, rows, stride, columns, results);
 }
 
-#define KILN_FOLD(...) KILN_FOLD_BY(fold_matrix, __VA_ARGS__)
+/// Short lines are folded several at a time, so that none waits for its own last sum.
+template <class T, Fold fold>
+void fold_each_line(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count,
+                    FoldType<T, fold>* results) {
+  using Line = FoldLine<T, fold>;
+  using A = FoldType<T, fold>;
+  if (count >= Line::kLeast) {
+    for (std::int64_t i = 0; i < lines; ++i) results[i] = Line::whole(x + i * stride, count, results[i]);
+    return;
+  }
+  constexpr auto kTogether = static_cast<std::int64_t>(2 * kLanes<A>);
+  alignas(64) T turned[Line::kLeast * kTogether];
+  for (; lines >= kTogether; lines -= kTogether, x += kTogether * stride, results += kTogether) {
+    Transposer<T>::run(x, stride, turned, kTogether, kTogether, count);
+    fold_vectors<T, fold, 2>(turned, count, kTogether, kTogether / 2, results);
+  }
+  for (std::int64_t i = 0; i < lines; ++i) fold_narrow<T, fold>(x + i * stride, count, 1, 1, results + i);
+}
+
+#define KILN_FOLD(name, T, fold)           \
+  KILN_FOLD_BY(fold_matrix, name, T, fold) \
+  KILN_FOLD_BY(fold_each_line, lines_##name, T, fold)
 KILN_FOLDS(float, float)
 KILN_FOLDS(double, double)
 #undef KILN_FOLD
@@ -131,7 +200,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_FOLD KILN_EXPORT_FOLD
+#define KILN_FOLD(name, T, fold)             \
+  KILN_EXPORT_FOLD(fold_rows, name, T, fold) \
+  KILN_EXPORT_FOLD(fold_lines, lines_##name, T, fold)
 KILN_FOLDS(float, float)
 KILN_FOLDS(double, double)
 #undef KILN_FOLD

@@ -32,5 +32,9 @@ constexpr FoldType<T, fold> fold_start() {
 /// is folded as uint8.
 template <class T, Fold fold>
 void fold_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results);
+/// results[i] = results[i] (+) x[i * stride + k] for all i < lines and k < count: to the bit what fold_rows gives of each
+/// line as a column.
+template <class T, Fold fold>
+void fold_lines(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count, FoldType<T, fold>* results);
 
 }  // namespace kiln::cpu::simd

@@ -1,4 +1,4 @@
-// The names that fold_rows has in each target, of which the preprocessor makes a function and what calls it: users define
+// The names that fold_rows and fold_lines have in each target, of which the preprocessor makes a function and what calls it: users define
 // KILN_FOLD(name, T, fold) as one of the following, for KILN_FOLDS(T, name).
 #pragma once
 
@@ -12,10 +12,10 @@
   void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \
     kernel<T, fold>(x, rows, stride, columns, results);                                                             \
   }
-#define KILN_EXPORT_FOLD(name, T, fold)                                                             \
-  HWY_EXPORT(name);                                                                                 \
-  template <>                                                                                       \
-  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
-                          FoldType<T, fold>* results) {                                             \
-    HWY_DYNAMIC_DISPATCH(name)(x, rows, stride, columns, results);                                  \
+#define KILN_EXPORT_FOLD(function, name, T, fold)                                         \
+  HWY_EXPORT(name);                                                                       \
+  template <>                                                                             \
+  void function<T, fold>(const T* x, std::int64_t a, std::int64_t stride, std::int64_t b, \
+                         FoldType<T, fold>* results) {                                    \
+    HWY_DYNAMIC_DISPATCH(name)(x, a, stride, b, results);                                 \
   }

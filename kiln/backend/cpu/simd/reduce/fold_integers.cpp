@@ -64,7 +64,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_FOLD KILN_EXPORT_FOLD
+#define KILN_FOLD(...) KILN_EXPORT_FOLD(fold_rows, __VA_ARGS__)
+KILN_EACH_INTEGER(KILN_FOLDS)
+#undef KILN_FOLD
+#define KILN_FOLD(name, T, fold)                                                                           \
+  template <>                                                                                              \
+  void fold_lines<T, fold>(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count,        \
+                           FoldType<T, fold>* results) {                                                   \
+    for (std::int64_t i = 0; i < lines; ++i) fold_rows<T, fold>(x + i * stride, count, 1, 1, results + i); \
+  }
 KILN_EACH_INTEGER(KILN_FOLDS)
 #undef KILN_FOLD
 
@@ -93,6 +101,24 @@ void fold_halves(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   }
 }
 
+/// Lines without gaps are converted many at a time.
+template <class T, Fold fold>
+void fold_half_lines(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count,
+                     FoldType<T, fold>* results) {
+  constexpr std::int64_t kBlock = 4096;
+  alignas(64) float block[kBlock];
+  const std::int64_t together = stride == count && count > 0 ? kBlock / count : 0;
+  for (std::int64_t i = 0; i < lines; i += std::max<std::int64_t>(together, 1)) {
+    const std::int64_t some = std::min(lines - i, together);
+    if (some > 0) {
+      convert(dtype_of<T>, x + i * stride, DType::F32, block, some * count);
+      fold_lines<float, fold>(block, some, count, count, results + i);
+    } else {
+      fold_halves<T, fold>(x + i * stride, count, 1, 1, results + i);
+    }
+  }
+}
+
 }  // namespace
 
 #define KILN_FOLD(name, T, fold)                                                                    \
@@ -100,6 +126,11 @@ void fold_halves(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
                           FoldType<T, fold>* results) {                                             \
     fold_halves<T, fold>(x, rows, stride, columns, results);                                        \
+  }                                                                                                 \
+  template <>                                                                                       \
+  void fold_lines<T, fold>(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count, \
+                           FoldType<T, fold>* results) {                                            \
+    fold_half_lines<T, fold>(x, lines, stride, count, results);                                     \
   }
 KILN_FOLDS(F16, )
 KILN_FOLDS(BF16, )

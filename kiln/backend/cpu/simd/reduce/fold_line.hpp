@@ -24,6 +24,38 @@ HWY_INLINE Vector<A> load_as(const T* from) {
   else return hn::PromoteTo(tag, hn::LoadU(hn::Rebind<T, decltype(tag)>(), from));
 }
 
+// Loads that leave out lanes touch no memory there, where the machine has such.
+inline constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= 32;
+/// A vector with `start` in its first `missing` lanes, where nothing is read.
+template <class T>
+HWY_INLINE Vector<T> load_behind(const T* from, std::int64_t missing, T start) {
+  if constexpr (kHasMasks) {
+    const hn::ScalableTag<T> tag;
+    const auto there = hn::Not(hn::FirstN(tag, static_cast<std::size_t>(missing)));
+    return hn::IfThenElse(there, hn::MaskedLoad(there, tag, from), hn::Set(tag, start));
+  } else {
+    T lanes[kLanes<T>];
+    std::fill_n(lanes, missing, start);
+    std::copy(from + missing, from + kLanes<T>, lanes + missing);
+    return Vector<T>::load(lanes);
+  }
+}
+/// The first `count` lanes, and zeros.
+template <class A, class T>
+HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
+  const hn::ScalableTag<A> tag;
+  const hn::Rebind<T, decltype(tag)> narrow;
+  if constexpr (kHasMasks) {
+    const auto number = hn::MaskedLoad(hn::FirstN(narrow, static_cast<std::size_t>(count)), narrow, from);
+    if constexpr (std::is_same_v<A, T>) return number;
+    else return hn::PromoteTo(tag, number);
+  } else {
+    T lanes[kLanes<A>] = {};
+    std::copy_n(from, count, lanes);
+    return load_as<A>(lanes);
+  }
+}
+
 template <Fold fold, class V>
 HWY_INLINE V step(V a, V b) {
   using scalar_math::max, scalar_math::min;
@@ -77,10 +109,59 @@ struct FoldLine {
       for (std::int64_t i = 0; i < width; ++i) lanes[i] = step<fold>(lanes[i], lanes[i + width]);
     return step<fold>(so_far, lanes[0]);
   }
+  /// All of it at once: the same bits, and what changes nothing is left out.
   static HWY_INLINE A whole(const T* x, std::int64_t count, A so_far) {
-    A lanes[kWidth];
-    std::fill_n(lanes, kWidth, fold_start<T, fold>());
-    return finish(x, count, lanes, so_far);
+    constexpr A start = fold_start<T, fold>();
+    constexpr std::int64_t kParts = kWidth / kVector;
+    Vector<A> lanes[kParts];
+    for (Vector<A>& part : lanes) part = Vector<A>(start);
+    std::int64_t left = count;
+    for (; left >= kBlock; left -= kBlock, x += kBlock)
+      for (std::int64_t part = 0; part < kParts; ++part)
+        lanes[part] = step<fold>(
+            lanes[part], tree(8, [&](std::int64_t k) HWY_ATTR { return load_as<A>(x + k * kWidth + part * kVector); }));
+    if (left > 0) {
+      const std::int64_t vectors = (left + kWidth - 1) / kWidth, missing = vectors * kWidth - left;
+      alignas(64) T first[kWidth];
+      store(load_behind(x - missing, missing, static_cast<T>(start)), first);
+      for (std::int64_t part = 0; part < kParts; ++part)
+        lanes[part] = step<fold>(lanes[part], tree(vectors, [&](std::int64_t k) HWY_ATTR {
+                                   const T* const vector =
+                                       k == 8 - vectors ? first : x - missing + (k + vectors - 8) * kWidth;
+                                   return load_as<A>(vector + part * kVector);
+                                 }));
+    }
+    for (std::int64_t parts = kParts / 2; parts > 0; parts /= 2)
+      for (std::int64_t i = 0; i < parts; ++i) lanes[i] = step<fold>(lanes[i], lanes[i + parts]);
+    A last[kVector];
+    store(lanes[0], last);
+    for (std::int64_t width = kVector / 2; width > 0; width /= 2)
+      for (std::int64_t i = 0; i < width; ++i) last[i] = step<fold>(last[i], last[i + width]);
+    return step<fold>(so_far, last[0]);
+  }
+
+ private:
+  /// The last `count` of the eight vectors of a block, in pairs.
+  template <class F>
+  static HWY_INLINE Vector<A> tree(std::int64_t count, F&& vector) {
+    Vector<A> last = vector(7);
+    if (count > 1) last = step<fold>(vector(6), last);
+    if (count > 2) {
+      Vector<A> third = vector(5);
+      if (count > 3) third = step<fold>(vector(4), third);
+      last = step<fold>(third, last);
+    }
+    if (count > 4) {
+      Vector<A> second = vector(3);
+      if (count > 5) second = step<fold>(vector(2), second);
+      if (count > 6) {
+        Vector<A> first = vector(1);
+        if (count > 7) first = step<fold>(vector(0), first);
+        second = step<fold>(first, second);
+      }
+      last = step<fold>(second, last);
+    }
+    return last;
   }
 };
 

@@ -27,9 +27,13 @@ class Reduction {
     count_ = folded_.count() * folded_.length();
     side_by_side_ = kept_.steps()[1] == 1 && folded_.steps()[0] != 1;
     columns_ = side_by_side_ ? std::min(kept_.length(), kColumns) : 1;
-    groups_per_row_ = kept_.length() > 0 ? (kept_.length() + columns_ - 1) / columns_ : 0;
     rows_per_piece_ = limited_grain(std::max<std::int64_t>(64, kFoldedPiece / columns_));
     pieces_ = std::max<std::int64_t>(1, (count_ + rows_per_piece_ - 1) / rows_per_piece_);
+    // Lines of their own may be folded in any company.
+    if (!side_by_side_ && folded_.steps()[0] == 1 && pieces_ == 1 && count_ > 0)
+      columns_ =
+          std::clamp<std::int64_t>(kFoldedPiece / 2 / count_, 1, std::clamp<std::int64_t>(kept_.length(), 1, kColumns));
+    groups_per_row_ = kept_.length() > 0 ? (kept_.length() + columns_ - 1) / columns_ : 0;
   }
 
   void run() const {
@@ -88,7 +92,9 @@ class Reduction {
     std::int64_t at = begin;
     folded_.each(begin / length, (end + length - 1) / length, [&](const auto& offsets) {
       const std::int64_t first = at % length, rows = std::min(length - first, end - at);
-      fold_rows<T, fold>(x_.as<T>() + x + offsets[0] + first * step, rows, step, columns, results);
+      const T* const from = x_.as<T>() + x + offsets[0] + first * step;
+      if (side_by_side_ || columns == 1) fold_rows<T, fold>(from, rows, step, columns, results);
+      else fold_lines<T, fold>(from, columns, kept_.steps()[1], rows, results);
       at += rows;
     });
   }
