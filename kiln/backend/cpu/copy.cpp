@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include "kiln/backend/cpu/rows.hpp"
@@ -11,10 +13,27 @@ namespace {
 constexpr std::int64_t kGrain = 65536;             // elements worth a thread's while
 constexpr std::int64_t kStreamedBytes = 16 << 20;  // of results that leave the caches anyway
 
+/// The same word again and again, sixteen bytes at a time.
+template <class Word>
+void fill(Word* to, std::int64_t count, Word word) {
+  const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(Word)>>(word);
+  if (std::ranges::all_of(bytes, [&](unsigned char byte) { return byte == bytes[0]; })) {
+    std::memset(to, bytes[0], static_cast<std::size_t>(count) * sizeof(Word));
+    return;
+  }
+  constexpr std::int64_t kWords = 16 / sizeof(Word);
+  Word pattern[kWords];
+  std::fill_n(pattern, kWords, word);
+  std::int64_t at = 0;
+  for (; at + 4 * kWords <= count; at += 4 * kWords)
+    for (int i = 0; i < 4; ++i) std::memcpy(to + at + i * kWords, pattern, sizeof(pattern));
+  std::fill_n(to + at, count - at, word);
+}
+
 template <class Word>
 void copy_row(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t count) {
   if (to_step == 1 && from_step == 1) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
-  else if (to_step == 1 && from_step == 0) std::fill_n(to, count, *from);
+  else if (to_step == 1 && from_step == 0) fill(to, count, *from);
   else
     for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
 }
@@ -54,7 +73,10 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
   bool streams = kCanStream && to.numel() * static_cast<std::int64_t>(sizeof(Word)) >= kStreamedBytes &&
                  reinterpret_cast<std::uintptr_t>(to.data) % 64 == 0 && to_step % Transposer::kLine == 0;
   for (const std::int64_t stride : strides[0]) streams = streams && stride % Transposer::kLine == 0;
-  const std::int64_t strip = streams ? Transposer::kStreamedStrip : Transposer::kStrip;
+  // Short rows lie together: what a thread takes of them should be worth finding its beginning.
+  constexpr std::int64_t kWords = 4096;
+  const std::int64_t together = kWords / rows.length() / Transposer::kStrip * Transposer::kStrip;
+  const std::int64_t strip = streams ? Transposer::kStreamedStrip : std::max(Transposer::kStrip, together);
   const std::int64_t strips = (columns + strip - 1) / strip, plane_count = planes.count() * planes.length();
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (strip * rows.length()));
   parallel_for(plane_count * strips, grain, [&](std::int64_t begin, std::int64_t end) {

@@ -20,6 +20,7 @@ struct Transposer {
   /// to[column * to_step + row] = from[row * from_step + column]
   static void run(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                   std::int64_t columns) {
+    if (turn_few(from, from_step, to, to_step, rows, columns)) return;
     for (std::int64_t row = 0; row < rows; row += kStrip)
       turn(from + row * from_step, from_step, to + row, to_step, std::min(kStrip, rows - row), columns);
   }
@@ -64,6 +65,29 @@ struct Transposer {
       std::copy_n(next, kSide, rows);
     }
     for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(Vector));
+  }
+
+  template <int kFew>
+  static void turn_rows(const Word* __restrict from, std::int64_t from_step, Word* __restrict to, std::int64_t to_step,
+                        std::int64_t columns) {
+    for (std::int64_t column = 0; column < columns; ++column)
+      for (int row = 0; row < kFew; ++row) to[column * to_step + row] = from[row * from_step + column];
+  }
+  template <int kFew>
+  static void turn_columns(const Word* __restrict from, std::int64_t from_step, Word* __restrict to,
+                           std::int64_t to_step, std::int64_t rows) {
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (int column = 0; column < kFew; ++column) to[column * to_step + row] = from[row * from_step + column];
+  }
+  /// Two or three rows or columns, as images have channels: no square fits, but the compiler knows how many there are.
+  static bool turn_few(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
+                       std::int64_t columns) {
+    if (rows == 2) turn_rows<2>(from, from_step, to, to_step, columns);
+    else if (rows == 3) turn_rows<3>(from, from_step, to, to_step, columns);
+    else if (columns == 2) turn_columns<2>(from, from_step, to, to_step, rows);
+    else if (columns == 3) turn_columns<3>(from, from_step, to, to_step, rows);
+    else return false;
+    return true;
   }
 
   static void turn(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
