@@ -48,6 +48,13 @@ struct LinksOf<std::index_sequence<k...>> {
     return reinterpret_cast<float*>(place.data + (at & place.moves));
   }
   static HWY_INLINE Lanes load(const float* block, std::size_t i) { return Lanes::load(block + i * kLanes<float>); }
+  /// The block of an operand. Links are shared by all operands, so that processors which learn from an instruction where
+  /// it reads next learn nothing here: one that lies far away is asked for some blocks ahead.
+  static HWY_INLINE const float* read_block(const Place& place, std::size_t at) {
+    const float* const block = block_of(place, at);
+    if (place.fetches) (hwy::Prefetch(block + (4 * sizeof...(k) + k) * kLanes<float>), ...);
+    return block;
+  }
   static HWY_INLINE void store_block(float* block, Part<k>... x) { (store(x, block + k * kLanes<float>), ...); }
 
   // Rows in registers.
@@ -63,7 +70,7 @@ struct LinksOf<std::index_sequence<k...>> {
   template <class Row, AtHand hand>
   static void binary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     const Place& place = places[link->in[0]];
-    const float* other = block_of(place, at);
+    const float* other = read_block(place, at);
     if (place.uniform) {
       const Lanes number = *other;
       go_on(link, places, at, meet<Row, hand>(x, number)...);
@@ -126,7 +133,7 @@ struct LinksOf<std::index_sequence<k...>> {
 
   // To and from memory.
   static void load_link(const Link* link, const Place* places, std::size_t at, Part<k>...) {
-    const float* block = block_of(places[link->in[0]], at);
+    const float* block = read_block(places[link->in[0]], at);
     go_on(link, places, at, load(block, k)...);
   }
   static void store_floats(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
@@ -198,18 +205,9 @@ struct LinksOf<std::index_sequence<k...>> {
 
   static void end(const Link*, const Place*, std::size_t, Part<k>...) {}
 
-  /// Links are shared by all operands: processors that learn from an instruction where it reads next learn nothing here.
-  static HWY_INLINE void fetch(const Place* places, std::size_t inputs, std::size_t at) {
-    constexpr std::size_t kAhead = 4 * kWidth * sizeof(float);
-    for (const Place* place = places + 1; place <= places + inputs; ++place)
-      if (place->fetches && place->moves) (hwy::Prefetch(place->data + at + kAhead + k * sizeof(Lanes)), ...);
-  }
-
-  static void run(std::span<const Link* const> parts, const Place* places, std::size_t inputs, std::size_t count) {
-    const bool fetches = std::any_of(places + 1, places + 1 + inputs, [](const Place& place) { return place.fetches; });
+  static void run(std::span<const Link* const> parts, const Place* places, std::size_t count) {
     for (std::size_t at = 0; at < count; at += kWidth) {
       const std::size_t begin = std::min(at, count - kWidth);
-      if (fetches) fetch(places, inputs, begin * sizeof(float));
       for (const Link* part : parts) start(part, places, begin * sizeof(float));
     }
   }

@@ -46,10 +46,9 @@ struct Links {
   Link (*fold)(op::ReduceFn);  // into FoldLanes, which lie where its place says
   Link (*end)();
   void (*fill)(float* block, float number);
-  /// Runs the parts of a chain on `count` elements, at least a block. The operands have places[1] to places[inputs].
-  /// Where the last elements fill no block, it takes some that were done before once more: whose results lie where
-  /// operands do must leave them out.
-  void (*run)(std::span<const Link* const> parts, const Place* places, std::size_t inputs, std::size_t count);
+  /// Runs the parts of a chain on `count` elements, at least a block. Where the last elements fill no block, it takes
+  /// some that were done before once more: whose results lie where operands do must leave them out.
+  void (*run)(std::span<const Link* const> parts, const Place* places, std::size_t count);
 };
 const Links& links();
 

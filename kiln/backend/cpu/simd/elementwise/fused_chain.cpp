@@ -284,7 +284,7 @@ class ChainWorker {
       place.data = fills_blocks ? result(i, at) : block(results_ + i);
     }
     for (FoldLanes& lanes : lanes_) lanes.next = 0, lanes.end = count;
-    chain_.links_.run(chain_.parts_, places_, call_.in.size(), static_cast<std::size_t>(std::max(count, width_)));
+    chain_.links_.run(chain_.parts_, places_, static_cast<std::size_t>(std::max(count, width_)));
     if (!fills_blocks)
       for (std::size_t i = 0; i < call_.results.size(); ++i)
         std::copy_n(block(results_ + i), count * size_of(call_.results[i].array.dtype), result(i, at));
