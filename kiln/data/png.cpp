@@ -73,7 +73,7 @@ Image grid_of(std::span<const Image> images, std::int64_t columns, std::int64_t 
   return grid;
 }
 
-void write_png(const Image& image, const std::string& path) {
+std::vector<std::byte> encode_png(const Image& image) {
   require_sound(image);
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 2;
   require<MemoryError>(image.height < kMost && image.width < kMost && image.height * (image.width + 1) < kMost,
@@ -95,7 +95,10 @@ void write_png(const Image& image, const std::string& path) {
   append_chunk(file, "IHDR", header);
   append_chunk(file, "IDAT", pixels);
   append_chunk(file, "IEND", {});
-  write_file_atomically(path, std::as_bytes(std::span(file)));
+  const auto bytes = std::as_bytes(std::span(file));
+  return {bytes.begin(), bytes.end()};
 }
+
+void write_png(const Image& image, const std::string& path) { write_file_atomically(path, encode_png(image)); }
 
 }  // namespace kiln

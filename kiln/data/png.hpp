@@ -1,7 +1,9 @@
 // Pictures for people to look at: grey images to PNG files (ISO/IEC 15948), one or many side by side.
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kiln/data/image.hpp"
 
@@ -12,9 +14,11 @@ namespace kiln {
 /// or not all of the same size.
 Image grid_of(std::span<const Image> images, std::int64_t columns, std::int64_t scale = 1);
 
-/// Pixels from 0, black, to 1, white; what lies outside becomes the nearer one, and NaN black. Replaces the file in one step.
-/// Throws IoError, ShapeError where the image is empty or has another number of pixels than its size, or MemoryError where
-/// it is greater than a PNG can be.
+/// The bytes of a PNG file. Pixels from 0, black, to 1, white; what lies outside becomes the nearer one, and NaN black. Throws
+/// ShapeError where the image is empty or has another number of pixels than its size, or MemoryError where it is greater
+/// than a PNG can be.
+std::vector<std::byte> encode_png(const Image& image);
+/// Replaces the file in one step. Throws IoError as well.
 void write_png(const Image& image, const std::string& path);
 
 }  // namespace kiln

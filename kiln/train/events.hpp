@@ -39,14 +39,14 @@ struct Position {
 };
 
 struct Begin {
-  Position at;
+  Position at{};
   std::int64_t batches = 0;                       // of an epoch
   std::optional<std::int64_t> epochs{}, steps{};  // how far it shall go
   std::int64_t parameters = 0;
   Interrupter control{};
 };
 struct Step {
-  Position at;  // after it
+  Position at{};  // after it
   double loss = 0;
   std::vector<double> rates{};  // of the optimizer's groups
   std::int64_t items = 0;       // of this step
@@ -54,7 +54,7 @@ struct Step {
 };
 /// Metrics of the training data, so far in the epoch or of all of it (`complete`), or of a data set that is not trained on.
 struct Evaluation {
-  Position at;
+  Position at{};
   std::string split;  // "train", "valid", or the name of a test set
   std::vector<Reading> readings{};
   bool complete = true;
@@ -64,17 +64,17 @@ struct Evaluation {
 };
 /// The end of an epoch, after its evaluations.
 struct EpochEnd {
-  Position at;
+  Position at{};
 };
 struct Saved {
-  Position at;
+  Position at{};
   std::string path;
 };
 struct Note {
   std::string text;  // something to be told to who watches
 };
 struct Ending {
-  Position at;
+  Position at{};
   std::string reason;
 };
 

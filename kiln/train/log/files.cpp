@@ -1,0 +1,115 @@
+#include "kiln/train/log/files.hpp"
+
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/file.hpp"
+
+namespace kiln {
+namespace {
+
+std::string head(const training::Position& at, std::string_view event) {
+  return text("{\"step\":", at.step, ",\"event\":", json_text(event), ",\"epoch\":", at.epoch);
+}
+
+/// A cell of a CSV file (RFC 4180).
+std::string cell(std::string_view word) {
+  if (word.find_first_of(",\"\r\n") == word.npos) return std::string(word);
+  std::string quoted = "\"";
+  for (const char letter : word) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return quoted += '"';
+}
+
+}  // namespace
+
+void JsonLines::on(const training::Step& step) {
+  std::string rates;
+  for (const double rate : step.rates) rates += text(rates.empty() ? "" : ",", json_number(rate));
+  log_.write(text(head(step.at, "step"), ",\"loss\":", json_number(step.loss), ",\"rates\":[", rates,
+                  "],\"items\":", step.items, ",\"seconds\":", json_number(step.seconds), '}'));
+}
+
+void JsonLines::on(const training::Evaluation& evaluation) {
+  std::string metrics;
+  for (const Reading& reading : evaluation.readings)
+    metrics += text(metrics.empty() ? "" : ",", json_text(reading.name), ':', json_number(reading.value));
+  log_.write(text(head(evaluation.at, evaluation.split), ",\"complete\":", evaluation.complete, ",\"metrics\":{",
+                  metrics, "}}"));
+}
+
+void JsonLines::on(const training::Saved& saved) {
+  log_.write(text(head(saved.at, "saved"), ",\"file\":", json_text(saved.path), '}'));
+}
+
+void JsonLines::on(const training::Ending& ending) {
+  log_.write(text(head(ending.at, "end"), ",\"reason\":", json_text(ending.reason), '}'));
+}
+
+void Csv::on(const training::Step& step) {
+  row(step.at, "step", "loss", step.loss);
+  if (!step.rates.empty()) row(step.at, "step", "rate", step.rates[0]);
+}
+
+void Csv::on(const training::Evaluation& evaluation) {
+  for (const Reading& reading : evaluation.readings) row(evaluation.at, evaluation.split, reading.name, reading.value);
+}
+
+void Csv::row(const training::Position& at, std::string_view split, std::string_view metric, double value) {
+  const std::string number = json_number(value);
+  log_.write(text(at.step, ',', at.epoch, ',', cell(split), ',', cell(metric), ',', number == "null" ? "" : number));
+}
+
+RunDirectory::RunDirectory(std::filesystem::path directory, Json configuration)
+    : directory_(std::move(directory)), configuration_(std::move(configuration)) {}
+
+void RunDirectory::on(const training::Begin& begin) {
+  std::error_code error;
+  std::filesystem::create_directories(directory_, error);
+  require<IoError>(!error, "cannot write to ", directory_.string(), ": ", error.message());
+  begun_at_ = begin.at.step;
+  if (!std::holds_alternative<std::nullptr_t>(configuration_.is))
+    write_file_atomically((directory_ / "config.json").string(), write_json(configuration_));
+  say(begin.at.step > 0 ? text("goes on after step ", begin.at.step)
+                        : text("begins: ", begin.parameters, " parameters, ", begin.batches, " batches an epoch"));
+}
+
+void RunDirectory::on(const training::Evaluation& evaluation) {
+  if (std::exchange(epoch_, evaluation.at.epoch) != evaluation.at.epoch) logs_.clear();
+  const auto folder = directory_ / file_name_of(evaluation.split) / text("epoch-", evaluation.at.epoch + 1);
+  for (const Reading& reading : evaluation.readings) {
+    const auto path = folder / (file_name_of(reading.name) + ".log");
+    auto found = logs_.find(path);
+    if (found == logs_.end()) {
+      found = logs_.emplace(path, LineLog(path)).first;
+      found->second.begin(begun_at_);
+    }
+    found->second.write(text(evaluation.at.step, ' ', json_number(reading.value)));
+    if (!reading.problem.empty() && evaluation.complete) say(text(evaluation.split, ": ", reading.problem));
+  }
+  if (evaluation.complete) say(text("step ", evaluation.at.step, ", ", sentence_of(evaluation)));
+}
+
+void RunDirectory::on(const training::Saved& saved) { say(text("saves ", saved.path)); }
+void RunDirectory::on(const training::Note& note) { say(note.text); }
+void RunDirectory::on(const training::Ending& ending) {
+  say(text("ends after step ", ending.at.step, ": ", ending.reason));
+}
+
+void RunDirectory::say(std::string_view sentence) {
+  std::error_code ignored;
+  std::filesystem::create_directories(directory_, ignored);
+  std::ofstream file(directory_ / "experiment.log", std::ios::app);
+  file << time_stamp() << ' ' << sentence << '\n' << std::flush;
+  require<IoError>(file.good(), "cannot write ", (directory_ / "experiment.log").string());
+}
+
+std::string sentence_of(const training::Evaluation& evaluation) {
+  std::string sentence = evaluation.split + ':';
+  for (const Reading& reading : evaluation.readings)
+    sentence += text(sentence.back() == ':' ? " " : ", ", reading.name, ' ', reading.value);
+  return sentence;
+}
+
+}  // namespace kiln

@@ -1,0 +1,101 @@
+#include "kiln/train/log/line_log.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <system_error>
+
+#include "kiln/core/config/json.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/file.hpp"
+
+namespace kiln {
+namespace {
+
+/// The first number of a line; -1 where there is none.
+std::int64_t step_of(std::string_view line) {
+  const std::size_t begin = line.find_first_of("0123456789");
+  std::int64_t step = -1;
+  if (begin != line.npos) std::from_chars(line.data() + begin, line.data() + line.size(), step);
+  return step;
+}
+
+std::string lines_up_to(std::int64_t step, std::string_view contents) {
+  std::string kept;
+  while (!contents.empty()) {
+    const std::size_t end = contents.find('\n');
+    if (end == contents.npos) break;  // a line that was cut off
+    const std::string_view line = contents.substr(0, end + 1);
+    if (const std::int64_t at = step_of(line); at >= 0 && at <= step) kept += line;
+    contents.remove_prefix(end + 1);
+  }
+  return kept;
+}
+
+}  // namespace
+
+LineLog::LineLog(std::filesystem::path path, std::string header) : path_(std::move(path)), header_(std::move(header)) {}
+
+void LineLog::begin(std::int64_t step) {
+  std::string contents;
+  if (step > 0 && std::filesystem::exists(path_)) contents = lines_up_to(step, read_text_file(path_.string()));
+  open(contents);
+}
+
+void LineLog::open(std::string_view contents) {
+  std::error_code ignored;
+  std::filesystem::create_directories(path_.parent_path(), ignored);
+  file_.close();
+  file_.clear();
+  file_.open(path_, std::ios::binary | std::ios::trunc);
+  if (!header_.empty()) file_ << header_ << '\n';
+  file_ << contents << std::flush;
+  require<IoError>(file_.good(), "cannot write ", path_.string(), ": ", std::strerror(errno));
+}
+
+void LineLog::write(std::string_view line) {
+  if (!file_.is_open()) begin(0);
+  file_ << line << '\n' << std::flush;
+  require<IoError>(file_.good(), "cannot write ", path_.string(), ": ", std::strerror(errno));
+}
+
+std::string json_number(double number) {
+  if (!std::isfinite(number)) return "null";
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  return {digits, end};
+}
+
+std::string json_text(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (letter == '"' || letter == '\\') (out += '\\') += letter;
+    else if (byte < 0x20 || byte >= 0x7f) ((out += "\\u00") += kHex[byte >> 4]) += kHex[byte & 15];
+    else out += letter;
+  }
+  return out += '"';
+}
+
+std::string file_name_of(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    out += plain ? c : '_';
+  }
+  return out.empty() || out[0] == '.' ? "_" + out : out;
+}
+
+std::string time_stamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)};
+}
+
+}  // namespace kiln

@@ -1,0 +1,79 @@
+// How far a training is, for whoever shows it; and the plainest of these, lines of text.
+#pragma once
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "kiln/train/events.hpp"
+
+namespace kiln {
+
+/// What there is to show, kept up to date by the events of a training.
+class Progress {
+ public:
+  /// A metric of a split: its last value, and the least and the greatest of complete evaluations.
+  struct Row {
+    std::string split, metric;
+    double last = 0, least = 0, greatest = 0;
+    bool measured = false;  // a complete evaluation had it
+  };
+
+  void on(const training::Begin& begin);
+  void on(const training::Step& step);
+  void on(const training::Evaluation& evaluation);
+  void on(const training::EpochEnd& end) { at_ = end.at; }
+
+  const training::Position& at() const { return at_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  double loss() const { return loss_; }  // of the last step
+  double rate() const { return rate_; }
+  double items_per_second() const { return speed_; }  // over the last seconds
+  double epoch_share() const;                         // done, 0 to 1
+  /// Of the training, by the first limit that it will reach; 0 where none is in steps or epochs.
+  double share() const;
+  double seconds_left() const;
+  std::string epoch_text() const;  // "2/10"
+
+ private:
+  training::Begin begin_;
+  training::Position at_;
+  std::vector<Row> rows_;
+  double loss_ = 0, rate_ = 0, speed_ = 0, steps_per_second_ = 0;
+};
+
+/// A bar of `cells` letters, in eighths of a letter; in '#' where `plain`.
+std::string bar(double share, int cells, bool plain = false);
+/// "1:02:03", "2:03".
+std::string duration_text(double seconds);
+
+/// A callback that prints progress: on a terminal a line that rewrites itself, elsewhere, or where TERM is "dumb", a line
+/// every ten seconds; and a line for each evaluation, note and the end.
+class ProgressLines {
+ public:
+  explicit ProgressLines(std::FILE* out = stdout);
+  ~ProgressLines();
+  ProgressLines(ProgressLines&& other) noexcept;
+
+  void on(const training::Begin& begin);
+  void on(const training::Step& step);
+  void on(const training::Evaluation& evaluation);
+  void on(const training::EpochEnd& end) { progress_.on(end); }
+  void on(const training::Note& note) { print(note.text); }
+  void on(const training::Ending& ending);
+
+ private:
+  void print(std::string_view line);
+  void draw();
+  void clear();
+
+  std::FILE* out_;
+  bool terminal_, drawn_ = false;
+  Progress progress_;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+/// Whether letters can be moved about on the screen: a terminal whose TERM is not "dumb".
+bool is_screen(std::FILE* file);
+
+}  // namespace kiln

@@ -1,0 +1,167 @@
+#include "kiln/train/log/tensorboard.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <system_error>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/data/png.hpp"
+
+namespace kiln {
+namespace {
+
+template <class T>
+std::string little_endian(T number) {
+  std::string bytes;
+  for (std::size_t i = 0; i < sizeof number; ++i) bytes += static_cast<char>(number >> 8 * i & 0xff);
+  return bytes;
+}
+
+// Protocol buffers: a field is its number and kind, then a varint, eight or four bytes, or bytes behind their length.
+std::string varint(std::uint64_t number) {
+  std::string bytes;
+  for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
+  return bytes += static_cast<char>(number);
+}
+std::string field(int number, std::uint64_t value) {
+  return varint(static_cast<std::uint64_t>(number) << 3) + varint(value);
+}
+std::string field(int number, double value) {
+  return varint(static_cast<std::uint64_t>(number) << 3 | 1) + little_endian(std::bit_cast<std::uint64_t>(value));
+}
+std::string field(int number, float value) {
+  return varint(static_cast<std::uint64_t>(number) << 3 | 5) + little_endian(std::bit_cast<std::uint32_t>(value));
+}
+std::string field(int number, std::string_view bytes) {
+  std::string out = varint(static_cast<std::uint64_t>(number) << 3 | 2) + varint(bytes.size());
+  return out += bytes;
+}
+std::string packed(int number, const std::vector<double>& values) {
+  std::string bytes;
+  for (const double value : values) bytes += little_endian(std::bit_cast<std::uint64_t>(value));
+  return field(number, bytes);
+}
+
+std::uint32_t masked(std::uint32_t crc) { return std::rotr(crc, 15) + 0xa282ead8u; }
+
+}  // namespace
+
+std::uint32_t crc32c(std::string_view bytes) {
+  static const auto table = [] {
+    std::array<std::uint32_t, 256> made{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      std::uint32_t crc = i;
+      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
+      made[i] = crc;
+    }
+    return made;
+  }();
+  std::uint32_t crc = 0xffff'ffffu;
+  for (const char byte : bytes) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 0xff] ^ crc >> 8;
+  return ~crc;
+}
+
+EventFile::EventFile(const std::filesystem::path& directory, std::int64_t step) {
+  static std::atomic<int> number{0};
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const auto now = std::chrono::system_clock::now().time_since_epoch() / std::chrono::seconds(1);
+  path_ = directory / kiln::text("events.out.tfevents.", now, '.', host, '.', ::getpid(), '.', number++);
+  file_.open(path_, std::ios::binary | std::ios::trunc);
+  require<IoError>(file_.is_open(), "cannot write ", path_.string(), ": ", std::strerror(errno));
+  event(0, field(3, std::string_view("brain.Event:2")));
+  event(step, field(7, field(1, std::uint64_t{1})));  // a session starts
+}
+
+void EventFile::event(std::int64_t step, std::string_view part) {
+  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::string data = field(1, now) + field(2, static_cast<std::uint64_t>(step)) + std::string(part);
+  const std::string length = little_endian(static_cast<std::uint64_t>(data.size()));
+  file_ << length << little_endian(masked(crc32c(length))) << data << little_endian(masked(crc32c(data))) << std::flush;
+  require<IoError>(file_.good(), "cannot write ", path_.string(), ": ", std::strerror(errno));
+}
+
+void EventFile::summary(std::string_view value, std::int64_t step) { event(step, field(5, field(1, value))); }
+
+void EventFile::scalar(std::string_view tag, double value, std::int64_t step) {
+  summary(field(1, tag) + field(2, static_cast<float>(value)), step);
+}
+
+void EventFile::text(std::string_view tag, std::string_view words, std::int64_t step) {
+  constexpr std::uint64_t kString = 7;
+  const std::string tensor = field(1, kString) + field(2, field(2, field(1, std::uint64_t{1}))) + field(8, words);
+  summary(field(1, tag) + field(8, tensor) + field(9, field(1, field(1, std::string_view("text")))), step);
+}
+
+void EventFile::histogram(std::string_view tag, std::span<const float> values, std::int64_t step, int buckets) {
+  require<ArgumentError>(buckets >= 1, "event file: a histogram of ", buckets, " buckets");
+  std::vector<double> finite;
+  for (const float value : values)
+    if (std::isfinite(value)) finite.push_back(value);
+  if (finite.empty()) return;
+  const auto [least, most] = std::minmax_element(finite.begin(), finite.end());
+  const double width = std::max((*most - *least) / buckets, 1e-12);
+  std::vector<double> limits, counts(static_cast<std::size_t>(buckets));
+  for (int i = 1; i <= buckets; ++i)
+    limits.push_back(i < buckets ? *least + i * width : std::max(*most, *least + i * width));
+  double sum = 0, squares = 0;
+  for (const double value : finite) {
+    const auto bucket = std::min(static_cast<int>((value - *least) / width), buckets - 1);
+    ++counts[static_cast<std::size_t>(bucket)];
+    sum += value;
+    squares += value * value;
+  }
+  const std::string histogram = field(1, *least) + field(2, *most) + field(3, static_cast<double>(finite.size())) +
+                                field(4, sum) + field(5, squares) + packed(6, limits) + packed(7, counts);
+  summary(field(1, tag) + field(5, histogram), step);
+}
+
+void EventFile::image(std::string_view tag, const Image& image, std::int64_t step) {
+  const std::vector<std::byte> png = encode_png(image);
+  const std::string_view bytes(reinterpret_cast<const char*>(png.data()), png.size());
+  const std::string part = field(1, static_cast<std::uint64_t>(image.height)) +
+                           field(2, static_cast<std::uint64_t>(image.width)) + field(3, std::uint64_t{1}) +
+                           field(4, bytes);
+  summary(field(1, tag) + field(4, part), step);
+}
+
+TensorBoard::TensorBoard(std::filesystem::path directory, std::string configuration, std::int64_t every)
+    : directory_(std::move(directory)), configuration_(std::move(configuration)), every_(every) {
+  require<ArgumentError>(every >= 1, "tensorboard: every is ", every, ", it must be at least 1");
+}
+
+void TensorBoard::on(const training::Begin& begin) {
+  step_ = begin.at.step;
+  file_.emplace(directory_, step_ + 1);
+  if (!configuration_.empty() && step_ == 0) file_->text("configuration", "```\n" + configuration_ + "\n```", 0);
+}
+
+void TensorBoard::on(const training::Step& step) {
+  step_ = step.at.step;
+  if (!file_ || step_ % every_ != 0) return;
+  file_->scalar("step/loss", step.loss, step_);
+  for (std::size_t i = 0; i < step.rates.size(); ++i)
+    file_->scalar(i == 0 ? "step/rate" : kiln::text("step/rate of group ", i), step.rates[i], step_);
+}
+
+void TensorBoard::on(const training::Evaluation& evaluation) {
+  if (!file_) file_.emplace(directory_, 0);
+  for (const Reading& reading : evaluation.readings)
+    file_->scalar(evaluation.split + '/' + reading.name, reading.value, evaluation.at.step);
+}
+
+void TensorBoard::on(const training::Note& note) {
+  if (file_) file_->text("notes", note.text, step_);
+}
+
+}  // namespace kiln

@@ -1,0 +1,234 @@
+// What loggers write, and take back where a training is resumed.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include <unistd.h>
+
+#include "kiln/core/file.hpp"
+#include "kiln/train/log/files.hpp"
+#include "kiln/train/log/progress.hpp"
+#include "kiln/train/log/tensorboard.hpp"
+#include "tests/support/sentence.hpp"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+using training::Begin, training::Ending, training::Evaluation, training::Note, training::Saved, training::Step;
+
+fs::path fresh_directory(const std::string& name) {
+  const fs::path path = fs::temp_directory_path() / text("kiln-logs-", ::getpid()) / name;
+  fs::remove_all(path);
+  return path;
+}
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Steps (from, to], an evaluation after each second one.
+template <class Logger>
+void run(Logger logger, std::int64_t from, std::int64_t to) {
+  const auto tell = [&](const auto& event) {
+    if constexpr (requires { logger.on(event); }) logger.on(event);
+  };
+  tell(Begin{.at = {.step = from}, .batches = 4, .epochs = 2, .parameters = 7});
+  for (std::int64_t step = from + 1; step <= to; ++step) {
+    const training::Position at{
+        .epoch = (step - 1) / 4, .batch = step - (step - 1) / 4 * 4, .step = step, .items = 8 * step};
+    tell(Step{at, 1.0 / static_cast<double>(step), {0.5}, 8, 0.25});
+    if (step % 2 == 0) tell(Evaluation{at, "valid", {{"loss", 0.5}, {"a/b \"c\"", kNan, "nothing was measured"}}});
+  }
+  tell(Saved{{.step = to}, "run/step.kiln"});
+  tell(Ending{{.epoch = 1, .step = to}, "all \"done\""});
+}
+
+TEST(Logs, AreLinesOfJson) {
+  const fs::path path = fresh_directory("json") / "log.jsonl";
+  run(JsonLines(path), 0, 2);
+  EXPECT_EQ(read_text_file(path.string()),
+            R"({"step":1,"event":"step","epoch":0,"loss":1,"rates":[0.5],"items":8,"seconds":0.25}
+{"step":2,"event":"step","epoch":0,"loss":0.5,"rates":[0.5],"items":8,"seconds":0.25}
+{"step":2,"event":"valid","epoch":0,"complete":true,"metrics":{"loss":0.5,"a/b \"c\"":null}}
+{"step":2,"event":"saved","epoch":0,"file":"run/step.kiln"}
+{"step":2,"event":"end","epoch":1,"reason":"all \"done\""}
+)");
+  std::string line;
+  for (std::ifstream file(path); std::getline(file, line);) EXPECT_NO_THROW(parse_json(line, "log"));
+  EXPECT_EQ(json_text("a\nb\xff"), R"("a\u000ab\u00ff")");
+}
+
+TEST(Logs, AreTheSameWhereATrainingWasKilledAndResumed) {
+  const fs::path whole = fresh_directory("whole"), killed = fresh_directory("killed");
+  const auto log_to = [](const fs::path& directory, std::int64_t from, std::int64_t to) {
+    run(Csv(directory / "log.csv"), from, to);
+    run(RunDirectory(directory), from, to);
+  };
+  log_to(whole, 0, 8);
+  log_to(killed, 0, 7);
+  std::ofstream(killed / "log.csv", std::ios::app) << "8,1,st";  // in the middle of a line
+  log_to(killed, 3, 8);                                          // from the checkpoint of step 3
+  for (const char* name : {"log.csv", "valid/epoch-1/loss.log", "valid/epoch-2/a_b__c_.log"})
+    EXPECT_EQ(read_text_file((killed / name).string()), read_text_file((whole / name).string())) << name;
+  EXPECT_EQ(read_text_file((whole / "valid/epoch-1/loss.log").string()), "2 0.5\n4 0.5\n");
+  log_to(killed, 0, 1);  // another training in its place
+  EXPECT_EQ(read_text_file((killed / "log.csv").string()),
+            "step,epoch,split,metric,value\n1,0,step,loss,1\n1,0,step,rate,0.5\n");
+}
+
+TEST(Logs, AreADirectoryForPeople) {
+  const fs::path path = fresh_directory("people");
+  run(RunDirectory(path, parse_json(R"({"width": 3})", "test")), 0, 2);
+  EXPECT_EQ(read_text_file((path / "config.json").string()), "{\n  \"width\": 3\n}\n");
+  std::string sentences, line;
+  for (std::ifstream file(path / "experiment.log"); std::getline(file, line);) sentences += line.substr(20) + '\n';
+  EXPECT_EQ(sentences,
+            "begins: 7 parameters, 4 batches an epoch\nvalid: nothing was measured\n"
+            "step 2, valid: loss 0.5, a/b \"c\" nan\nsaves run/step.kiln\nends after step 2: all \"done\"\n");
+  EXPECT_NE(sentence_of([] {
+              run(Csv("/proc/none/log.csv"), 0, 1);
+              return 0;
+            }),
+            "");
+}
+
+// A reader of TensorBoard's files, for what is written there: fields by number, of records whose checksums are right.
+struct Field {
+  int number = 0;
+  std::uint64_t value = 0;
+  std::string bytes = {};
+  double as_double() const { return std::bit_cast<double>(value); }
+};
+std::vector<Field> fields(std::string_view bytes) {
+  std::size_t at = 0;
+  const auto varint = [&] {
+    std::uint64_t number = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes.at(at++));
+      number |= std::uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return number;
+    }
+  };
+  const auto fixed = [&](std::size_t size) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, bytes.substr(at, size).data(), size);
+    at += size;
+    return number;
+  };
+  std::vector<Field> found;
+  while (at < bytes.size()) {
+    const std::uint64_t key = varint();
+    Field field{static_cast<int>(key >> 3)};
+    switch (key & 7) {
+      case 0: field.value = varint(); break;
+      case 1: field.value = fixed(8); break;
+      case 5: field.value = fixed(4); break;
+      default: {
+        const std::uint64_t size = varint();
+        field.bytes = bytes.substr(at, size);
+        at += size;
+      }
+    }
+    found.push_back(field);
+  }
+  return found;
+}
+std::uint32_t slow_crc32c(std::string_view bytes) {
+  std::uint64_t crc = 0xffffffff;
+  for (const char byte : bytes)
+    for (int bit = 0; bit < 8; ++bit) {
+      const bool one = (crc ^ static_cast<unsigned char>(byte) >> bit) & 1;
+      crc = crc >> 1 ^ (one ? 0x82f63b78 : 0);
+    }
+  return ~static_cast<std::uint32_t>(crc);
+}
+std::vector<std::string> records(const fs::path& file) {
+  const std::string bytes = read_text_file(file.string());
+  const auto number = [&](std::size_t at, std::size_t size) {
+    std::uint64_t n = 0;
+    std::memcpy(&n, bytes.data() + at, size);
+    return n;
+  };
+  const auto masked = [](std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; };
+  std::vector<std::string> found;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::uint64_t size = number(at, 8);
+    EXPECT_EQ(number(at + 8, 4), masked(slow_crc32c(bytes.substr(at, 8))));
+    found.push_back(bytes.substr(at + 12, size));
+    EXPECT_EQ(number(at + 12 + size, 4), masked(slow_crc32c(found.back())));
+    at += 16 + size;
+  }
+  return found;
+}
+
+TEST(TensorBoard, IsGivenRecordsWithChecksums) {
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);            // the check value of the CRC's catalogues
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aau);  // RFC 3720, B.4
+  EventFile file(fresh_directory("events"), 5);
+  file.scalar("valid/loss", 0.375, 300);
+  file.histogram("weights", std::vector<float>{0, 0.25f, 1, 1, std::numeric_limits<float>::infinity()}, 6, 2);
+  file.image("picture", {.pixels = {0, 1}, .height = 1, .width = 2}, 7);
+  file.text("note", "words", 8);
+
+  const auto found = records(file.path());
+  ASSERT_EQ(found.size(), 6u);
+  EXPECT_EQ(fields(found[0]).at(2).bytes, "brain.Event:2");
+  EXPECT_EQ(fields(found[1]).at(1).value, 5u);
+  EXPECT_EQ(fields(found[1]).at(2).number, 7);  // a session log
+  const auto scalar = fields(found[2]);
+  EXPECT_GT(scalar.at(0).as_double(), 1.6e9);
+  EXPECT_EQ(scalar.at(1).value, 300u);
+  const auto value = fields(fields(scalar.at(2).bytes).at(0).bytes);
+  EXPECT_EQ(value.at(0).bytes, "valid/loss");
+  EXPECT_EQ(std::bit_cast<float>(static_cast<std::uint32_t>(value.at(1).value)), 0.375f);
+  const auto histogram = fields(fields(fields(fields(found[3]).at(2).bytes).at(0).bytes).at(1).bytes);
+  EXPECT_EQ(histogram.at(2).as_double(), 4);     // the finite ones
+  EXPECT_EQ(histogram.at(3).as_double(), 2.25);  // their sum
+  double counts[2];
+  std::memcpy(counts, histogram.at(6).bytes.data(), sizeof counts);
+  EXPECT_EQ(counts[0], 2);
+  EXPECT_EQ(counts[1], 2);
+  const auto image = fields(fields(fields(fields(found[4]).at(2).bytes).at(0).bytes).at(1).bytes);
+  EXPECT_EQ(image.at(1).value, 2u);
+  EXPECT_EQ(image.at(3).bytes.substr(1, 3), "PNG");
+}
+
+std::string printed(const auto& use) {
+  std::FILE* const file = std::tmpfile();
+  use(file);
+  std::rewind(file);
+  std::string out(1 << 12, '\0');
+  out.resize(std::fread(out.data(), 1, out.size(), file));
+  std::fclose(file);
+  return out;
+}
+
+TEST(ProgressLines, ArePlainWhereThereIsNoTerminal) {
+  EXPECT_EQ(printed([](std::FILE* file) { run(ProgressLines(file), 0, 4); }),
+            "epoch 1/2, step 2, valid: loss 0.5, a/b \"c\" nan\nepoch 1/2, step 4, valid: loss 0.5, a/b \"c\" nan\n"
+            "ends after step 4, 0:00: all \"done\"\n");
+  EXPECT_EQ(bar(0.5, 4, true), "##  ");
+  EXPECT_EQ(bar(0.375, 2), "▊ ");
+  EXPECT_EQ(duration_text(3725), "1:02:05");
+}
+
+TEST(Progress, KnowsWhatIsLeft) {
+  Progress progress;
+  progress.on(Begin{.batches = 10, .epochs = 4});
+  for (std::int64_t step = 1; step <= 15; ++step)
+    progress.on(Step{{.epoch = step / 10, .batch = step % 10, .step = step}, 0.1, {0.5}, 32, 0.5});
+  EXPECT_DOUBLE_EQ(progress.share(), 15.0 / 40);
+  EXPECT_NEAR(progress.seconds_left(), 12.5, 1e-9);
+  EXPECT_NEAR(progress.items_per_second(), 64, 1e-9);
+  EXPECT_EQ(progress.epoch_text(), "2/4");
+  for (const double loss : {3.0, 1.0, 2.0}) progress.on(Evaluation{{}, "valid", {{"loss", loss}}});
+  EXPECT_EQ(progress.rows().at(0).least, 1);
+  EXPECT_EQ(progress.rows().at(0).greatest, 3);
+  EXPECT_EQ(progress.rows().at(0).last, 2);
+}
+
+}  // namespace
+}  // namespace kiln
