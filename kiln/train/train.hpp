@@ -14,3 +14,4 @@
 #include "kiln/train/metric/ratio.hpp"
 #include "kiln/train/metric/regression.hpp"
 #include "kiln/train/metric/words.hpp"
+#include "kiln/train/show/dashboard.hpp"

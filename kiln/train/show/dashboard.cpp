@@ -1,0 +1,188 @@
+#include "kiln/train/show/dashboard.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "kiln/core/text.hpp"
+#include "kiln/train/log/line_log.hpp"
+
+namespace kiln {
+namespace {
+
+constexpr std::size_t kSaid = 200;
+constexpr int kPause = 100;  // milliseconds between frames
+
+std::string row_text(const Progress::Row& row) {
+  char words[160];
+  std::snprintf(words, sizeof words, "%-8.8s %-24.24s %12.6g", row.split.c_str(), row.metric.c_str(), row.last);
+  std::string out = words;
+  if (row.measured) {
+    std::snprintf(words, sizeof words, " %12.6g %12.6g", row.least, row.greatest);
+    out += words;
+  }
+  return out;
+}
+
+std::string heading() {
+  char words[96];
+  std::snprintf(words, sizeof words, "%-8s %-24s %12s %12s %12s", "split", "metric", "last", "least", "greatest");
+  return words;
+}
+
+}  // namespace
+
+void Board::say(std::string sentence) {
+  said.push_back(std::move(sentence));
+  if (said.size() > kSaid) said.pop_front();
+}
+
+void Board::press(Key key) {
+  const std::size_t metrics = std::max<std::size_t>(histories.metrics().size(), 1);
+  if (key == Key::Right) metric = (metric + 1) % metrics;
+  if (key == Key::Left) metric = (metric + metrics - 1) % metrics;
+  if (key == Key::Up) zoom = std::min(zoom + 1, 10);
+  if (key == Key::Down) zoom = std::max(zoom - 1, 0);
+}
+
+std::vector<std::string> screen_of(const Board& board, ScreenSize size, bool colours) {
+  const Progress& progress = board.progress;
+  const auto styled = [&](std::string_view style, const std::string& words) {
+    return colours ? text("\x1b[", style, 'm', words, "\x1b[0m") : words;
+  };
+  const int cells = std::clamp(size.width / 4, 8, 40);
+  char words[200];
+  std::vector<std::string> lines;
+  std::snprintf(words, sizeof words, "epoch %s  step %lld  loss %.5g  rate %.3g  %.0f items/s",
+                progress.epoch_text().c_str(), static_cast<long long>(progress.at().step), progress.loss(),
+                progress.rate(), progress.items_per_second());
+  lines.push_back(styled("1", words));
+  lines.push_back(text("epoch ▕", bar(progress.epoch_share(), cells), "▏  all ▕", bar(progress.share(), cells), "▏  ",
+                       duration_text(progress.at().seconds), ", ", duration_text(progress.seconds_left()), " left"));
+
+  const auto metrics = board.histories.metrics();
+  const std::size_t chosen = metrics.empty() ? 0 : board.metric % metrics.size();
+  std::string tabs;
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    tabs += i == chosen ? styled("7", text(' ', metrics[i], ' ')) : text(' ', metrics[i], ' ');
+  lines.push_back(tabs);
+
+  const auto rows = progress.rows();
+  const int table = rows.empty() ? 0 : static_cast<int>(rows.size()) + 1;
+  const int said = std::clamp(size.height / 5, 1, 6);
+  const int height = std::max(size.height - 4 - table - said - 1, 3);
+  if (!metrics.empty()) {
+    const auto series = board.histories.of(metrics[chosen]);
+    const double last = static_cast<double>(progress.at().step);
+    for (auto& line : plot(series, size.width, height, last - last / (1 << board.zoom), colours))
+      lines.push_back(std::move(line));
+    std::string legend(11, ' ');
+    for (const Series* const s : series) legend += styled(text(colour_of(s->split)), "━ " + s->split) + "  ";
+    lines.push_back(legend);
+  }
+  if (table > 0) lines.push_back(styled("1", heading()));
+  for (const auto& row : rows) lines.push_back(row_text(row));
+  const auto first =
+      board.said.size() > static_cast<std::size_t>(said) ? board.said.size() - static_cast<std::size_t>(said) : 0;
+  for (std::size_t i = first; i < board.said.size(); ++i) lines.push_back(styled("2", board.said[i]));
+  lines.resize(static_cast<std::size_t>(std::max(size.height - 1, 0)));
+  lines.push_back(styled("2", "left, right: metric   up, down: zoom   s: save   q: stop   Ctrl-C twice: end at once"));
+  return lines;
+}
+
+struct Dashboard::Shown {
+  std::optional<ProgressLines> plain;
+  std::mutex mutex;
+  Board board;
+  Interrupter control;
+  std::optional<Terminal> terminal;
+  std::jthread thread;  // last, so that it ends before what it uses
+
+  void begin(const training::Begin& begin) {
+    if (!Terminal::available()) {
+      plain.emplace();
+      return plain->on(begin);
+    }
+    control = begin.control;
+    board.progress.on(begin);
+    terminal.emplace();
+    thread = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) show(terminal->key(kPause));
+    });
+  }
+  void show(Key key) {
+    if (key == Key::Stop) control.stop("stopped by the key q");
+    if (key == Key::Save) control.save();
+    std::vector<std::string> lines;
+    {
+      const std::lock_guard lock(mutex);
+      if (key == Key::Stop) board.say("stops after this step");
+      board.press(key);
+      lines = screen_of(board, terminal->size());
+    }
+    terminal->draw(std::move(lines));
+    std::this_thread::sleep_for(std::chrono::milliseconds(key == Key::None ? 0 : kPause));
+  }
+  void end() {
+    if (!terminal) return;
+    thread = {};
+    terminal.reset();
+    if (!board.progress.rows().empty()) std::printf("%s\n", heading().c_str());
+    for (const auto& row : board.progress.rows()) std::printf("%s\n", row_text(row).c_str());
+    std::fflush(stdout);
+  }
+  template <class Event, class F>
+  void tell(const Event& event, F&& take) {
+    if (plain) {
+      if constexpr (requires { plain->on(event); }) plain->on(event);
+      return;
+    }
+    const std::lock_guard lock(mutex);
+    take();
+  }
+};
+
+Dashboard::Dashboard() : shown_(std::make_unique<Shown>()) {}
+Dashboard::Dashboard(Dashboard&&) noexcept = default;
+Dashboard::~Dashboard() {
+  if (shown_) shown_->end();
+}
+
+void Dashboard::on(const training::Begin& begin) {
+  shown_->end();
+  shown_->begin(begin);
+}
+void Dashboard::on(const training::Step& step) {
+  shown_->tell(step, [&] {
+    shown_->board.progress.on(step);
+    shown_->board.histories.on(step);
+  });
+}
+void Dashboard::on(const training::Evaluation& evaluation) {
+  shown_->tell(evaluation, [&] {
+    shown_->board.progress.on(evaluation);
+    shown_->board.histories.on(evaluation);
+  });
+}
+void Dashboard::on(const training::EpochEnd& end) {
+  shown_->tell(end, [&] { shown_->board.progress.on(end); });
+}
+void Dashboard::on(const training::Saved& saved) {
+  shown_->tell(saved, [&] { shown_->board.say(text(time_stamp(), " saves ", saved.path)); });
+}
+void Dashboard::on(const training::Note& note) {
+  shown_->tell(note, [&] { shown_->board.say(text(time_stamp(), ' ', note.text)); });
+}
+void Dashboard::on(const training::Ending& ending) {
+  shown_->tell(ending, [] {});
+  if (shown_->plain) return;
+  shown_->end();
+  std::printf("ends after step %lld, %s: %s\n", static_cast<long long>(ending.at.step),
+              duration_text(ending.at.seconds).c_str(), ending.reason.c_str());
+}
+
+}  // namespace kiln

@@ -1,0 +1,151 @@
+#include "kiln/train/show/plot.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+#include "kiln/core/text.hpp"
+
+namespace kiln {
+namespace {
+
+constexpr int kAxis = 11;  // letters of the range
+
+/// Dots in cells of two by four, and which series drew last in a cell.
+class Dots {
+ public:
+  Dots(int width, int height)
+      : width_(width), height_(height), bits_(static_cast<std::size_t>(width * height)), owner_(bits_.size()) {}
+
+  int columns() const { return 2 * width_; }
+  int rows() const { return 4 * height_; }
+
+  /// Bresenham's line.
+  void line(int x0, int y0, int x1, int y1, int owner) {
+    const int dx = std::abs(x1 - x0), dy = -std::abs(y1 - y0), sx = x0 < x1 ? 1 : -1, sy = y0 < y1 ? 1 : -1;
+    for (int error = dx + dy;;) {
+      set(x0, y0, owner);
+      if (x0 == x1 && y0 == y1) return;
+      const int twice = 2 * error;
+      if (twice >= dy) error += dy, x0 += sx;
+      if (twice <= dx) error += dx, y0 += sy;
+    }
+  }
+
+  /// A line of letters; `colour` of a series, or none where that is 0.
+  template <class F>
+  std::string letters(int row, F&& colour) const {
+    std::string out;
+    int now = 0;
+    for (int x = 0; x < width_; ++x) {
+      const auto cell = static_cast<std::size_t>(row * width_ + x);
+      const int wanted = bits_[cell] ? colour(owner_[cell]) : 0;
+      if (wanted != now) out += wanted ? text("\x1b[", wanted, 'm') : "\x1b[39m";
+      now = wanted;
+      if (!bits_[cell]) out += ' ';
+      else
+        (out += "\xe2") += {static_cast<char>(0xa0 | bits_[cell] >> 6), static_cast<char>(0x80 | (bits_[cell] & 0x3f))};
+    }
+    return now ? out + "\x1b[39m" : out;
+  }
+
+ private:
+  void set(int x, int y, int owner) {
+    static constexpr unsigned char kBits[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
+    const auto cell = static_cast<std::size_t>(y / 4 * width_ + x / 2);
+    bits_[cell] |= kBits[x % 2][y % 4];
+    owner_[cell] = owner;
+  }
+
+  int width_, height_;
+  std::vector<unsigned char> bits_;
+  std::vector<int> owner_;
+};
+
+}  // namespace
+
+void Series::add(double step, double value) {
+  if (!std::isfinite(value) || seen++ % every != 0) return;
+  points.push_back({step, value});
+  if (points.size() < kMost) return;
+  for (std::size_t i = 0; i < points.size() / 2; ++i) points[i] = points[2 * i];
+  points.resize(points.size() / 2);
+  every *= 2;
+}
+
+Series& Histories::series(const std::string& split, const std::string& metric) {
+  const auto found =
+      std::find_if(all_.begin(), all_.end(), [&](const Series& s) { return s.split == split && s.metric == metric; });
+  return found != all_.end() ? *found : all_.emplace_back(Series{split, metric});
+}
+
+void Histories::on(const training::Step& step) {
+  series("step", "loss").add(static_cast<double>(step.at.step), step.loss);
+  if (!step.rates.empty()) series("step", "rate").add(static_cast<double>(step.at.step), step.rates[0]);
+}
+
+void Histories::on(const training::Evaluation& evaluation) {
+  for (const Reading& reading : evaluation.readings)
+    series(evaluation.split, reading.name).add(static_cast<double>(evaluation.at.step), reading.value);
+}
+
+std::vector<std::string> Histories::metrics() const {
+  std::vector<std::string> names;
+  for (const Series& s : all_)
+    if (std::find(names.begin(), names.end(), s.metric) == names.end()) names.push_back(s.metric);
+  return names;
+}
+
+std::vector<const Series*> Histories::of(const std::string& metric) const {
+  std::vector<const Series*> found;
+  for (const Series& s : all_)
+    if (s.metric == metric) found.push_back(&s);
+  return found;
+}
+
+int colour_of(const std::string& split) {
+  if (split == "train") return 31;
+  if (split == "valid") return 34;
+  return split == "step" ? 90 : 32;
+}
+
+std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, double from, bool colours) {
+  width = std::max(width - kAxis, 1);
+  height = std::max(height, 1);
+  double least = std::numeric_limits<double>::infinity(), most = -least, last = from + 1;
+  for (const Series* const s : series)
+    for (const auto [step, value] : s->points) {
+      if (step < from) continue;
+      least = std::min(least, value);
+      most = std::max(most, value);
+      last = std::max(last, step);
+    }
+  Dots dots(width, height);
+  const bool any = least <= most;
+  const double range = any && most > least ? most - least : 1;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    int x0 = -1, y0 = 0;
+    for (const auto [step, value] : series[i]->points) {
+      if (step < from) continue;
+      const int x = static_cast<int>((step - from) / (last - from) * (dots.columns() - 1) + 0.5);
+      const int y = static_cast<int>((most - value) / range * (dots.rows() - 1) + 0.5);
+      dots.line(x0 < 0 ? x : x0, x0 < 0 ? y : y0, x, y, static_cast<int>(i));
+      x0 = x, y0 = y;
+    }
+  }
+  std::vector<std::string> lines;
+  for (int row = 0; row < height; ++row) {
+    char label[32] = "";
+    if (any && (row == 0 || row == height - 1)) std::snprintf(label, sizeof label, "%.4g", row == 0 ? most : least);
+    char padded[40];
+    std::snprintf(padded, sizeof padded, "%*s ", kAxis - 1, label);
+    lines.push_back(padded + dots.letters(row, [&](int owner) {
+      return colours ? colour_of(series[static_cast<std::size_t>(owner)]->split) : 0;
+    }));
+  }
+  return lines;
+}
+
+}  // namespace kiln

@@ -1,0 +1,48 @@
+// Curves of metrics, in letters: each letter is two by four dots of braille.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kiln/train/events.hpp"
+
+namespace kiln {
+
+/// What a metric of a split was at each step at which it was measured; of very many every second, fourth, ... one.
+struct Series {
+  struct Point {
+    double step = 0, value = 0;
+  };
+  std::string split, metric;
+  std::vector<Point> points{};
+  std::int64_t every = 1, seen = 0;
+
+  static constexpr std::size_t kMost = 4096;
+  /// What is no finite number is left out.
+  void add(double step, double value);
+};
+
+/// All series of a training, in the order in which they are met.
+class Histories {
+ public:
+  void on(const training::Step& step);
+  void on(const training::Evaluation& evaluation);
+  const std::vector<Series>& all() const { return all_; }
+  /// The names of metrics, each once.
+  std::vector<std::string> metrics() const;
+  std::vector<const Series*> of(const std::string& metric) const;
+
+ private:
+  Series& series(const std::string& split, const std::string& metric);
+  std::vector<Series> all_;
+};
+
+/// `height` lines of `width` letters, the values' range on the left; curves of steps from `from` on. `colours`: each series
+/// in its own, by ANSI sequences.
+std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, double from, bool colours);
+
+/// The colour of a split: red, blue, green, ... as a number of ANSI's foregrounds.
+int colour_of(const std::string& split);
+
+}  // namespace kiln

@@ -1,0 +1,209 @@
+// What is drawn of a training, and that a terminal is left as it was, whatever ends the program.
+#include <gtest/gtest.h>
+
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+#include <utmp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+
+#include "kiln/train/show/dashboard.hpp"
+
+namespace kiln {
+namespace {
+
+Series series(const std::string& split, const std::vector<double>& values) {
+  Series made{split, "loss"};
+  for (std::size_t i = 0; i < values.size(); ++i) made.add(static_cast<double>(i), values[i]);
+  return made;
+}
+
+std::vector<std::string> plotted(const std::vector<Series>& all, int width, int height, double from = 0) {
+  std::vector<const Series*> pointers;
+  for (const Series& s : all) pointers.push_back(&s);
+  return plot(pointers, width, height, from, false);
+}
+
+TEST(Plot, DrawsCurvesInDots) {
+  // Four dots across and eight down, of which a line takes two in each column: in each cell the upper two on the left and
+  // the lower two on the right, which is U+28A3.
+  const auto falls = plotted({series("train", {7, 0})}, 13, 2);
+  EXPECT_EQ(falls, (std::vector<std::string>{"         7 ⢣ ", "         0  ⢣"}));
+  const auto level = plotted({series("train", {2, 2, 2})}, 14, 1);
+  EXPECT_EQ(level[0].substr(0, 11), "         2 ");
+  EXPECT_EQ(plotted({}, 20, 3).size(), 3u);
+  EXPECT_EQ(plotted({series("train", {std::nan(""), 1})}, 12, 1)[0].substr(0, 11), "         1 ");
+}
+
+TEST(Plot, KeepsEverySecondPointOfTooMany) {
+  Series many{"train", "loss"};
+  for (int i = 0; i < 20'000; ++i) many.add(i, i);
+  EXPECT_LE(many.points.size(), Series::kMost);
+  EXPECT_GE(many.points.size(), Series::kMost / 2);
+  EXPECT_EQ(many.every, 8);
+  for (std::size_t i = 0; i < many.points.size(); ++i) ASSERT_EQ(many.points[i].step, 8.0 * static_cast<double>(i));
+}
+
+/// How many letters a line has on the screen.
+int letters(const std::string& line) {
+  int count = 0;
+  for (int width = 1; clipped(line, width) != line; ++width) count = width;
+  return count + 1;
+}
+
+Board board() {
+  Board made;
+  made.progress.on(training::Begin{.batches = 10, .epochs = 4});
+  for (std::int64_t step = 1; step <= 25; ++step) {
+    const training::Step event{
+        {.epoch = step / 10, .batch = step % 10, .step = step}, 1.0 / static_cast<double>(step), {0.5}, 8, 0.1};
+    made.progress.on(event);
+    made.histories.on(event);
+  }
+  const training::Evaluation valid{{.step = 20}, "valid", {{"loss", 0.25}, {"accuracy", 0.75}}};
+  made.progress.on(valid);
+  made.histories.on(valid);
+  made.say("a sentence");
+  return made;
+}
+
+TEST(Dashboard, FitsScreensOfAnySize) {
+  const Board made = board();
+  for (const ScreenSize size : {ScreenSize{80, 24}, {200, 60}, {20, 5}, {1, 1}}) {
+    const auto lines = screen_of(made, size);
+    EXPECT_GE(static_cast<int>(lines.size()), std::min(size.height, 2));
+    for (const auto& line : lines) EXPECT_LE(letters(clipped(line, size.width)), size.width) << line;
+  }
+  const auto lines = screen_of(made, {80, 24}, false);
+  EXPECT_EQ(lines.size(), 24u);
+  EXPECT_EQ(lines[0], "epoch 3/4  step 25  loss 0.04  rate 0.5  80 items/s");
+  const auto has = [&](const std::string& words) {
+    return std::any_of(lines.begin(), lines.end(), [&](const auto& line) { return line.find(words) != line.npos; });
+  };
+  EXPECT_TRUE(has("valid    accuracy                         0.75         0.75         0.75"));
+  EXPECT_TRUE(has("a sentence"));
+}
+
+TEST(Dashboard, ChoosesMetricsAndZooms) {
+  Board made = board();
+  EXPECT_EQ(made.histories.metrics(), (std::vector<std::string>{"loss", "rate", "accuracy"}));
+  made.press(Key::Left);
+  EXPECT_EQ(made.metric, 2u);
+  made.press(Key::Right);
+  EXPECT_EQ(made.metric, 0u);
+  made.press(Key::Down);
+  EXPECT_EQ(made.zoom, 0);
+  made.press(Key::Up);
+  EXPECT_EQ(made.zoom, 1);
+}
+
+TEST(Terminal, CutsLinesByLettersNotBytes) {
+  EXPECT_EQ(clipped("\x1b[31mäöü\x1b[0m", 2), "\x1b[31mäö");
+  EXPECT_EQ(clipped("ab", 5), "ab");
+  EXPECT_EQ(clipped("ab\x1b[", 5), "ab\x1b[");
+}
+
+struct Seen {
+  std::string bytes;
+  int status = 0;
+  bool canonical = false;  // how the terminal was left
+};
+
+/// What `use` sends to a terminal of its own, where `keys` are pressed once it has drawn.
+Seen on_terminal(const std::string& keys, void (*use)()) {
+  int master = -1, slave = -1;
+  const winsize size{24, 80, 0, 0};
+  if (::openpty(&master, &slave, nullptr, nullptr, &size) != 0) return {};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("TERM", "xterm", 1);
+    ::login_tty(slave);
+    use();
+    std::exit(0);
+  }
+  Seen seen;
+  char bytes[4096];
+  bool pressed = false;
+  for (;;) {
+    fd_set ready;
+    FD_ZERO(&ready);
+    FD_SET(master, &ready);
+    timeval wait{0, 50'000};
+    if (::select(master + 1, &ready, nullptr, nullptr, &wait) > 0) {
+      const ssize_t count = ::read(master, bytes, sizeof bytes);
+      if (count > 0) seen.bytes.append(bytes, static_cast<std::size_t>(count));
+    } else if (::waitpid(child, &seen.status, WNOHANG) == child) {
+      break;
+    }
+    if (!pressed && seen.bytes.find("q: stop") != std::string::npos) {
+      pressed = ::write(master, keys.data(), keys.size()) >= 0;
+    }
+  }
+  termios left{};
+  ::tcgetattr(slave, &left);
+  seen.canonical = (left.c_lflag & ICANON) && (left.c_lflag & ECHO);
+  ::close(master);
+  ::close(slave);
+  return seen;
+}
+
+/// Trains nothing until the dashboard says stop.
+void watch_until_stopped() {
+  training::Begin begin{.batches = 1};
+  Dashboard dashboard;
+  dashboard.on(begin);
+  for (std::int64_t step = 1; !begin.control.should_stop() && step < 2000; ++step) {
+    dashboard.on(training::Step{{.step = step}, 0.5, {0.1}, 1, 0.005});
+    ::usleep(5000);
+  }
+  dashboard.on(training::Ending{{.step = 7}, begin.control.reason()});
+}
+
+TEST(Dashboard, IsStoppedByAKeyAndLeavesTheScreen) {
+  const Seen seen = on_terminal("q", watch_until_stopped);
+  EXPECT_EQ(seen.status, 0);
+  EXPECT_NE(seen.bytes.find("\x1b[?1049h"), std::string::npos);
+  const std::size_t left = seen.bytes.rfind("\x1b[?1049l");
+  ASSERT_NE(left, std::string::npos);
+  EXPECT_NE(seen.bytes.find("stopped by the key q", left), std::string::npos);
+  EXPECT_TRUE(seen.canonical);
+}
+
+TEST(Dashboard, LeavesTheScreenWhereTheProgramCrashes) {
+  const Seen crashed = on_terminal("", [] {
+    Dashboard dashboard;
+    dashboard.on(training::Begin{.batches = 1});
+    ::usleep(250'000);
+    std::raise(SIGSEGV);
+  });
+  EXPECT_TRUE(WIFSIGNALED(crashed.status));
+  EXPECT_TRUE(crashed.canonical);
+  EXPECT_NE(crashed.bytes.rfind("\x1b[?1049l"), std::string::npos);
+  const Seen left = on_terminal("", [] {
+    static Dashboard dashboard;
+    dashboard.on(training::Begin{.batches = 1});
+    std::exit(3);
+  });
+  EXPECT_EQ(WEXITSTATUS(left.status), 3);
+  EXPECT_TRUE(left.canonical);
+}
+
+TEST(Dashboard, IsPlainLinesOnADumbTerminal) {
+  const Seen seen = on_terminal("", [] {
+    ::setenv("TERM", "dumb", 1);
+    Dashboard dashboard;
+    dashboard.on(training::Begin{.batches = 1});
+    dashboard.on(training::Evaluation{{.step = 1}, "valid", {{"loss", 0.5}}});
+  });
+  EXPECT_EQ(seen.bytes.find('\x1b'), std::string::npos);
+  EXPECT_NE(seen.bytes.find("valid: loss 0.5"), std::string::npos) << seen.bytes;
+}
+
+}  // namespace
+}  // namespace kiln
