@@ -40,7 +40,7 @@ std::vector<Rename> mobilenet_v2_names(const std::vector<InvertedResidual>& bloc
   return names;
 }
 
-std::vector<SplitTensor> vision_transformer_parts() {
+std::vector<TensorSplit> vision_transformer_parts() {
   return {{R"(self_attention\.in_proj_)", {"attention.query.", "attention.key.", "attention.value."}},
           {R"(\.attn\.qkv\.)", {".attention.query.", ".attention.key.", ".attention.value."}}};
 }
@@ -89,7 +89,7 @@ LoadReport load_torchvision(MobileNetV2& model, const std::string& path, LoadOpt
 }
 
 LoadReport load_torchvision(VisionTransformer& model, const std::string& path, LoadOptions options) {
-  const std::vector<SplitTensor> parts = vision_transformer_parts();
+  const std::vector<TensorSplit> parts = vision_transformer_parts();
   options.split.insert(options.split.begin(), parts.begin(), parts.end());
   return load_renamed(model, path, vision_transformer_names(), options);
 }

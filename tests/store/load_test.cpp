@@ -102,7 +102,7 @@ TEST(Load, OneTensorMayBeSeveralOfTheModels) {
   EXPECT_EQ(parts.second.to_vector(), (std::vector<float>{3, 4}));
 
   parts = before;
-  const auto refusal = [&](const SplitTensor& rule) -> std::string {
+  const auto refusal = [&](const TensorSplit& rule) -> std::string {
     try {
       load(parts, file.path, {.split = {rule}});
     } catch (const Error& error) { return std::string(error.message()); }

@@ -83,9 +83,9 @@ TensorSource filtered(const TensorSource& source, std::span<const std::string> o
   return result;
 }
 
-TensorSource split(const TensorSource& source, std::span<const SplitTensor> rules, std::string_view file) {
+TensorSource split(const TensorSource& source, std::span<const TensorSplit> rules, std::string_view file) {
   TensorSource result = source;
-  for (const SplitTensor& rule : rules) {
+  for (const TensorSplit& rule : rules) {
     const Regex pattern(rule.pattern);
     const auto count = static_cast<std::int64_t>(rule.replacements.size());
     TensorSource parts = empty_like(result);

@@ -25,13 +25,13 @@ TensorSource filtered(const TensorSource& source, std::span<const std::string> o
 
 /// A tensor whose name the pattern finds becomes equal parts of it along `dim`, one for each replacement: the queries, keys
 /// and values that some transformers keep as one, {R"(\.c_attn\.)", {".query.", ".key.", ".value."}, -1}.
-struct SplitTensor {
+struct TensorSplit {
   std::string pattern;
   std::vector<std::string> replacements;
   Dim dim = 0;
 };
 /// Each rule in its turn. Throws as renamed(), and for sizes that are no multiple of the number of parts, a DataError.
-TensorSource split(const TensorSource& source, std::span<const SplitTensor> rules, std::string_view file);
+TensorSource split(const TensorSource& source, std::span<const TensorSplit> rules, std::string_view file);
 
 /// Dimension i of a tensor whose name fits is dimension order[i] of what the file holds. Tensors of another rank stay.
 struct Layout {

@@ -18,7 +18,7 @@ struct LoadOptions {
 
   // What is done to the file's tensors before they are compared with the object's, in this order.
   std::string under = {};               // only those below this key, without it: "model", "state_dict"
-  std::vector<SplitTensor> split = {};  // one tensor that is several of the object's
+  std::vector<TensorSplit> split = {};  // one tensor that is several of the object's
   std::vector<Rename> rename = {};      // norm_names() among them
   std::vector<std::string> only = {};   // globs of names, by then the object's
   std::vector<std::string> except = {};
