@@ -1,5 +1,7 @@
 #include "kiln/store/record.hpp"
 
+#include <charconv>
+
 #include "kiln/core/convert.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
@@ -78,6 +80,19 @@ std::string_view not_finite(const TensorData& data, std::int64_t count) {
   });
 }
 
+/// Records from before there was a version have the first.
+void require_known_version(const Metadata& metadata, std::string_view file) {
+  const auto found = metadata.find(std::string(kOptimizerVersion));
+  if (found == metadata.end()) return;
+  const std::string& said = found->second;
+  int version = 0;
+  const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), version);
+  require<LoadError>(error == std::errc() && end == said.data() + said.size() && version >= 1, file,
+                     ": the version of an optimizer's record is a number from 1 on, not '", shown(said), "'");
+  require<LoadError>(version <= kLatestOptimizerVersion, file, ": an optimizer's record of version ", version,
+                     ", which a later Kiln wrote; this one reads up to version ", kLatestOptimizerVersion);
+}
+
 }  // namespace
 
 std::vector<RecordPart> parts_of(const nn::ModuleView& model) {
@@ -96,6 +111,7 @@ void take_over(const nn::ModuleRef& model, const Fitted& fitted) {
 Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
            std::string_view file, const LoadOptions& options) {
   Fitted fitted;
+  if (owner == "optimizer") require_known_version(record.metadata, file);
   const std::vector<std::string> problems = compare(record, parts, owner, options, fitted.report);
   if (problems.size() == 1) fail<LoadError>(file, ": ", problems[0]);
   if (!problems.empty()) {

@@ -59,6 +59,15 @@ void take_over(const nn::ModuleRef& model, const Fitted& fitted);
 template <class T>
 constexpr std::string_view kOwner = Stateful<T> ? "optimizer" : "module";
 
+/// Of what the parts of an optimizer's record mean; it stands in the metadata.
+inline constexpr std::string_view kOptimizerVersion = "optimizer_version";
+inline constexpr int kLatestOptimizerVersion = 1;
+template <class T>
+Metadata with_version(Metadata metadata) {
+  if constexpr (Stateful<T>) metadata[std::string(kOptimizerVersion)] = std::to_string(kLatestOptimizerVersion);
+  return metadata;
+}
+
 /// The object's parts, each read from its device when it is asked for.
 TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& metadata);
 TensorSource source_of(const TensorFileView& view);
@@ -67,17 +76,18 @@ TensorFile to_tensor_file(const std::vector<RecordPart>& parts, const Metadata& 
 
 }  // namespace detail
 
-/// The object's record, read from its device.
+/// The object's record, read from its device. That of an optimizer has a version of its own in its metadata.
 template <Recordable T>
 TensorFile record_of(const T& object, const Metadata& metadata = {}) {
-  return detail::to_tensor_file(detail::parts_of(object), metadata);
+  return detail::to_tensor_file(detail::parts_of(object), detail::with_version<T>(metadata));
 }
 
 /// The object with the contents of `record`; parameters become fresh leaves. The object says which element types it
 /// computes in: a float tensor of the record is converted to the float type of the object's (float32 from float16 and
 /// bfloat16 exactly, the other way rounding), but no float becomes an integer nor the reverse.
 /// Throws one LoadError that names every tensor that is missing, unexpected, of another shape or another kind, unless
-/// `options` allow that; its sentence begins with `file`.
+/// `options` allow that; its sentence begins with `file`. So does that of an optimizer's record which a later Kiln wrote in
+/// a way that this one does not know.
 template <Recordable T>
 T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
   const auto fitted =

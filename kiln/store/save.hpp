@@ -33,7 +33,7 @@ void warn(const LoadReport& report, std::string_view file);
 /// save(model, "model.safetensors", {{"epoch", "3"}}); optimizers likewise. Throws IoError.
 template <Recordable T>
 void save(const T& object, const std::string& path, const Metadata& metadata = {}) {
-  detail::save_source(detail::source_of(detail::parts_of(object), metadata), path);
+  detail::save_source(detail::source_of(detail::parts_of(object), detail::with_version<T>(metadata)), path);
 }
 
 /// Takes over what the file holds: load(model, "resnet18.pth", {.under = "state_dict", .allow_unexpected = true}). See

@@ -165,6 +165,23 @@ TEST(Record, AnOptimizersStateMustFitToo) {
       "  'bias.velocity' is unexpected, the optimizer has none");
 }
 
+TEST(Record, AnOptimizersHasAVersionOfItsOwn) {
+  const auto optimizer = AdamConfig{}.init(nn::LinearConfig{3, 2}.init(Device::cpu().autodiff()));
+  TensorFile record = record_of(optimizer, {{"epoch", "3"}});
+  EXPECT_EQ(record.metadata, (Metadata{{"epoch", "3"}, {"optimizer_version", "1"}}));
+  record.metadata["optimizer_version"] = "2";
+  EXPECT_EQ(
+      load_error(record, optimizer),
+      "m.safetensors: an optimizer's record of version 2, which a later Kiln wrote; this one reads up to version 1");
+  for (const char* damaged : {"", "0", "-1", "1x", "99999999999999999999"}) {
+    record.metadata["optimizer_version"] = damaged;
+    EXPECT_EQ(load_error(record, optimizer),
+              text("m.safetensors: the version of an optimizer's record is a number from 1 on, not '", damaged, "'"));
+  }
+  record.metadata.erase("optimizer_version");  // from before there was one
+  EXPECT_EQ(load_error(record, optimizer), "no error");
+}
+
 TEST(Record, AFileThatIsNoneOrDamagedIsNamed) {
   const TemporaryFile file("damaged.safetensors");
   EXPECT_THROW(load(file.path, make_model(Device::cpu())), IoError);
