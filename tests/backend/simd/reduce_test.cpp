@@ -76,6 +76,25 @@ TEST(SimdReduce, FoldsManyElementsIntoFewResults) {
   });
 }
 
+TEST(SimdReduce, FoldsLinesOfHalves) {
+  for_each_target([] {
+    for (const DType half : {DType::F16, DType::BF16})
+      for (const Shape& shape : {Shape{37, 49}, Shape{300, 20}, Shape{3, 5000}})
+        for (const ReduceFn fn : {ReduceFn::Sum, ReduceFn::Max}) {
+          SCOPED_TRACE(text(op::name(fn), " of ", half, " ", shape));
+          std::vector<double> x, spread;
+          for (std::int64_t i = 0; i < numel(shape); ++i) {
+            x.push_back(static_cast<double>(i * 7 % 11 - 5) / 4);
+            spread.insert(spread.end(), {x.back(), 99});
+          }
+          const Value all = tensor(half, shape, x), odd = every(2, tensor(half, {shape[0], 2 * shape[1]}, spread));
+          const std::vector<double> expected = expected_of(fn, x, shape, {1});
+          EXPECT_EQ(numbers(run_op(op::Reduce{fn, {1}}, {all})), rounded(half, expected));
+          EXPECT_EQ(numbers(run_op(op::Reduce{fn, {1}}, {odd})), rounded(half, expected));
+        }
+  });
+}
+
 TEST(SimdReduce, KeepsTheMemoryOrderOfItsOperand) {
   const Value x = tensor(DType::F32, {2, 3, 4, 4}, random_numbers(96, 0, 1), {0, 2, 3, 1});
   const Value z = run_op(op::Reduce{ReduceFn::Sum, {0}}, {x});

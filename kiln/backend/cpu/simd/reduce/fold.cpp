@@ -16,6 +16,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
+/// Rows that follow one another without gaps, one element after the other.
+template <Fold fold, class T, class A>
+HWY_INLINE void fold_in_order(const T* x, std::int64_t count, std::int64_t columns, A* results) {
+  for (std::int64_t i = 0; i < count; i += columns)
+    for (std::int64_t j = 0; j < columns; ++j) results[j] = step<fold>(results[j], static_cast<A>(x[i + j]));
+}
+
 /// Rows that follow one another without gaps, and of which four vectors hold a whole number.
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns, A* results) {
@@ -32,12 +39,8 @@ HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns,
   store(b, partial + lanes);
   store(c, partial + 2 * lanes);
   store(d, partial + 3 * lanes);
-  const auto join = [&](const auto* numbers, std::int64_t end) {
-    for (std::int64_t i = 0; i < end; i += columns)
-      for (std::int64_t j = 0; j < columns; ++j) results[j] = step<fold>(results[j], static_cast<A>(numbers[i + j]));
-  };
-  join(partial, width);
-  join(x, count);
+  fold_in_order<fold>(partial, width, columns, results);
+  fold_in_order<fold>(x, count, columns, results);
 }
 
 /// Rows that follow one another without gaps, of any few columns: as many vectors as there are columns hold a whole
@@ -51,9 +54,8 @@ HWY_INLINE void fold_few(const T* x, std::int64_t count, std::int64_t columns, A
   for (; count >= width; count -= width)
     for (A* sums = partial; sums < partial + width; sums += lanes, x += lanes)
       store(step<fold>(Vector<A>::load(sums), load_as<A>(x)), sums);
-  for (std::int64_t i = 0; i < width; ++i) results[i % columns] = step<fold>(results[i % columns], partial[i]);
-  for (std::int64_t i = 0; i < count; ++i)
-    results[i % columns] = step<fold>(results[i % columns], static_cast<A>(x[i]));
+  fold_in_order<fold>(partial, width, columns, results);
+  fold_in_order<fold>(x, count, columns, results);
 }
 
 /// Some vectors of columns, of which the last has `last` numbers: results stay in registers while the rows go by.
