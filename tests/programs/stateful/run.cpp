@@ -15,8 +15,6 @@
 namespace kiln::stateful {
 namespace {
 
-using AnyOptimizer = std::variant<Sgd, Adam, AdamW>;
-
 struct Learner {
   Network network;
   AnyOptimizer optimizer;
@@ -55,15 +53,16 @@ class Runner {
     const Key key = Key{program_.seed}.split(index);
     Network network = make(program_.recipe, device_, setting_.dtype, key, setting_.perturbation);
     // Epsilons as large as gradients: steps of Adam are to be no matter of signs of rounding errors.
-    const auto optimizer = [&]() -> AnyOptimizer {
+    const auto rule = [&]() -> AnyRule {
       switch (program_.rule) {
-        case Rule::Sgd: return SgdConfig{.weight_decay = 0.01}.init(network);
-        case Rule::Momentum: return SgdConfig{.momentum = 0.9, .nesterov = program_.seed % 2 == 0}.init(network);
-        case Rule::Adam: return AdamConfig{.epsilon = 0.02, .weight_decay = 0.01}.init(network);
-        default: return AdamWConfig{.epsilon = 0.02}.init(network);
+        case Rule::Sgd: return SgdConfig{.weight_decay = 0.01};
+        case Rule::Momentum: return SgdConfig{.momentum = 0.9, .nesterov = program_.seed % 2 == 0};
+        case Rule::Adam: return AdamConfig{.epsilon = 0.02, .weight_decay = 0.01};
+        default: return AdamWConfig{.epsilon = 0.02};
       }
-    }();
-    return {std::move(network), optimizer};
+    };
+    AnyOptimizer optimizer(rule(), network);
+    return {std::move(network), std::move(optimizer)};
   }
 
   Learner& learner(const Step& step) { return learners_[static_cast<std::size_t>(step.learner)]; }
@@ -131,15 +130,11 @@ class Runner {
       visit_tensors(std::as_const(learners_[i].network), [&](const std::string& path, const Value& value) {
         read({now_, text("model ", i, ": ", path), value});
       });
-      std::visit(
-          [&](const auto& optimizer) {
-            optimizer.visit_state([&]<class P>(const std::string& name, const P& part) {
-              // Masters of halves, which float64 lacks, are what the parameters are.
-              if constexpr (std::is_same_v<P, Value>)
-                if (!name.ends_with(".master")) read({now_, text("optimizer ", i, ": ", name), part});
-            });
-          },
-          learners_[i].optimizer);
+      std::as_const(learners_[i].optimizer).visit_state([&]<class P>(const std::string& name, const P& part) {
+        // Masters of halves, which float64 lacks, are what the parameters are.
+        if constexpr (std::is_same_v<P, Value>)
+          if (!name.ends_with(".master")) read({now_, text("optimizer ", i, ": ", name), part});
+      });
     }
   }
 
@@ -176,8 +171,7 @@ class Runner {
     observe(step, grads);
     if (step.clipped) grads = clip_by_global_norm(std::move(grads), 0.25);
     Learner& mine = learner(step);
-    std::visit([&](auto& optimizer) { mine.network = optimizer.step(step.rate, std::move(mine.network), grads); },
-               mine.optimizer);
+    mine.network = mine.optimizer.step(step.rate, std::move(mine.network), grads);
     if (step.flushed) device_.sync();
   }
 
@@ -294,11 +288,7 @@ class Runner {
       return result;
     };
     mine.network = through(mine.network, std::move(fresh.network));
-    mine.optimizer = std::visit(
-        [&]<class O>(const O& optimizer) -> AnyOptimizer {
-          return through(optimizer, std::get<O>(std::move(fresh.optimizer)));
-        },
-        mine.optimizer);
+    mine.optimizer = through(mine.optimizer, std::move(fresh.optimizer));
   }
 
   const Program& program_;
