@@ -1,6 +1,6 @@
-// Denoising diffusion (Ho, Jain, Abbeel, "Denoising diffusion probabilistic models", 2020) of small images of known classes:
-// images lose themselves in noise step by step, a U-Net learns which noise that was, and new images are found by taking it
-// away again. Steps are counted from 0, where hardly anything was added.
+// Denoising diffusion (Ho, Jain, Abbeel, "Denoising diffusion probabilistic models", 2020) of small images of known
+// classes: images lose themselves in noise step by step, a U-Net learns which noise that was, and new images are found
+// by taking it away again. Steps are counted from 0, where hardly anything was added.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace kiln::models {
 
-/// [steps] how much of an image's variance is left after each step: 1 - the noise's. The cosine schedule of Nichol, Dhariwal,
-/// "Improved denoising diffusion probabilistic models", 2021. Throws ArgumentError for less than 1 step.
+/// [steps] how much of an image's variance is left after each step: 1 - the noise's. The cosine schedule of Nichol,
+/// Dhariwal, "Improved denoising diffusion probabilistic models", 2021. Throws ArgumentError for less than 1 step.
 std::vector<double> cosine_schedule(std::int64_t steps);
 
 /// Predicts the noise in an image from the step and the class.
@@ -45,10 +45,11 @@ struct Denoiser {
   Tensor<1> kept;   // cosine_schedule(): a constant
   Tensor<2> waves;  // [steps, width] sines and cosines of the steps: likewise
 
-  /// x [batch, channels, height, width] of which `steps` [batch] say how noisy they are, and `labels` [batch] what they are,
-  /// any_class() if that is not told -> the noise, of x's shape. Throws ShapeError, IndexError.
+  /// x [batch, channels, height, width] of which `steps` [batch] say how noisy they are, and `labels` [batch] what they
+  /// are, any_class() if that is not told -> the noise, of x's shape. Throws ShapeError, IndexError.
   Tensor<4> forward(const Tensor<4>& x, const Tensor<1, Int>& steps, const Tensor<1, Int>& labels) const;
-  /// The mean square error of the noise that is predicted. images of numbers from -1 to 1; noise of their shape from N(0, 1).
+  /// The mean square error of the noise that is predicted. images of numbers from -1 to 1; noise of their shape from
+  /// N(0, 1).
   Tensor<0> loss(const Tensor<4>& images, const Tensor<1, Int>& steps, const Tensor<1, Int>& labels,
                  const Tensor<4>& noise) const;
 
@@ -74,8 +75,8 @@ struct DrawOptions {
 /// What a predictor of noise says of x at a step.
 using NoiseAt = std::function<Tensor<4>(const Tensor<4>& x, std::int64_t step)>;
 
-/// The images that `noise` from N(0, 1) becomes: the way is determined by the noise (Song, Meng, Ermon, "Denoising diffusion
-/// implicit models", 2021). Throws ArgumentError for less than 1 step, or more than the schedule has.
+/// The images that `noise` from N(0, 1) becomes: the way is determined by the noise (Song, Meng, Ermon, "Denoising
+/// diffusion implicit models", 2021). Throws ArgumentError for less than 1 step, or more than the schedule has.
 Tensor<4> denoised(const Tensor<4>& noise, const std::vector<double>& kept, const NoiseAt& predict,
                    const DrawOptions& options = {});
 /// The same by a model: noise [batch, channels, height, width], labels [batch] -> images of numbers from -1 to 1.

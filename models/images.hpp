@@ -29,8 +29,8 @@ struct NormedConvConfig {
 /// channels, or sizes that are below 1.
 void require_images(std::string_view model, const Tensor<4>& x, std::int64_t channels);
 
-/// Throws ArgumentError, "ResNetConfig: classes = 0 must lie between 1 and 1000000"; products of sizes that it lets pass can be
-/// counted.
+/// Throws ArgumentError, "ResNetConfig: classes = 0 must lie between 1 and 1000000"; products of sizes that it lets
+/// pass can be counted.
 void require_size(std::string_view config, std::string_view field, std::int64_t value);
 
 }  // namespace kiln::models

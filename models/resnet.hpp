@@ -24,7 +24,8 @@ struct ResNet {
   std::vector<std::vector<ResNetBlock>> stages;
   nn::Linear head;
 
-  /// images [batch, channels, height, width] -> [batch, features, height / 32, width / 32], rounded up. Throws ShapeError.
+  /// images [batch, channels, height, width] -> [batch, features, height / 32, width / 32], rounded up. Throws
+  /// ShapeError.
   Tensor<4> features(const Tensor<4>& images) const;
   /// images [batch, channels, height, width] -> logits [batch, classes]. Throws ShapeError.
   Tensor<2> forward(const Tensor<4>& images) const;

@@ -1,5 +1,5 @@
-// U-Net (Ronneberger, Fischer, Brox, "Convolutional networks for biomedical image segmentation", 2015), padded so that the
-// result has the image's size, and with batch norm.
+// U-Net (Ronneberger, Fischer, Brox, "Convolutional networks for biomedical image segmentation", 2015), padded so that
+// the result has the image's size, and with batch norm.
 #pragma once
 #include <vector>
 

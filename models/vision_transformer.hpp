@@ -1,5 +1,5 @@
-// ViT (Dosovitskiy et al., "An image is worth 16x16 words", 2021): an image cut into patches, which a transformer's encoder
-// reads as a sequence, behind a learned token whose place in the result says the class.
+// ViT (Dosovitskiy et al., "An image is worth 16x16 words", 2021): an image cut into patches, which a transformer's
+// encoder reads as a sequence, behind a learned token whose place in the result says the class.
 #pragma once
 #include "kiln/nn/spatial/conv.hpp"
 #include "kiln/nn/transformer/transformer.hpp"
@@ -28,8 +28,8 @@ struct VisionTransformerConfig {
   std::int64_t classes = 1000;
   double dropout = 0;
 
-  /// Throws ArgumentError for a size below 1, an image that is not cut into whole patches, or heads that do not divide the
-  /// width.
+  /// Throws ArgumentError for a size below 1, an image that is not cut into whole patches, or heads that do not divide
+  /// the width.
   VisionTransformer init(const Device& device) const;
 };
 

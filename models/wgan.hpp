@@ -1,5 +1,6 @@
-// Wasserstein GAN with gradient penalty (Gulrajani, Ahmed, Arjovsky, Dumoulin, Courville, "Improved training of Wasserstein
-// GANs", 2017): a critic whose slope is held near 1 says how far what a generator makes lies from real images.
+// Wasserstein GAN with gradient penalty (Gulrajani, Ahmed, Arjovsky, Dumoulin, Courville, "Improved training of
+// Wasserstein GANs", 2017): a critic whose slope is held near 1 says how far what a generator makes lies from real
+// images.
 #pragma once
 #include "kiln/nn/linear.hpp"
 #include "kiln/nn/norm/batch_norm.hpp"
@@ -47,13 +48,13 @@ struct CriticConfig {
   Critic init(const Device& device) const;
 };
 
-/// How far the critic holds the two apart, which grows as it learns, at most to the Wasserstein distance: the mean of what it
-/// says of `real` less that of `fake`.
+/// How far the critic holds the two apart, which grows as it learns, at most to the Wasserstein distance: the mean of
+/// what it says of `real` less that of `fake`.
 Tensor<0> critic_gap(const Critic& critic, const Tensor<4>& real, const Tensor<4>& fake);
 
-/// The mean square of |slope| - 1, the slope being the critic's gradient by the image at a point between a real and a made
-/// one, `share` [batch] of the way from the made one to the real one. Differentiable in the critic's parameters. The images
-/// must be of an autodiff device: AutodiffError.
+/// The mean square of |slope| - 1, the slope being the critic's gradient by the image at a point between a real and a
+/// made one, `share` [batch] of the way from the made one to the real one. Differentiable in the critic's parameters.
+/// The images must be of an autodiff device: AutodiffError.
 Tensor<0> gradient_penalty(const Critic& critic, const Tensor<4>& real, const Tensor<4>& fake, const Tensor<1>& share);
 
 }  // namespace kiln::models

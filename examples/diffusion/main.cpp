@@ -1,5 +1,5 @@
-// A diffusion model learns to draw the digit that it is told; how many of them a classifier that learned from the same images
-// reads as that, and a picture: a row for each digit.
+// A diffusion model learns to draw the digit that it is told; how many of them a classifier that learned from the same
+// images reads as that, and a picture: a row for each digit.
 //
 //   diffusion [--side N] [--epochs N] [--draw.guidance X] [--picture FILE.png] ...; --help lists all
 #include <cstdio>

@@ -1,5 +1,5 @@
-// A U-Net learns which pixels of noisy pictures belong to discs, and which to triangles; how well its regions and the true ones
-// overlap, and a picture: scenes, truth and what it sees.
+// A U-Net learns which pixels of noisy pictures belong to discs, and which to triangles; how well its regions and the
+// true ones overlap, and a picture: scenes, truth and what it sees.
 //
 //   segment [--epochs N] [--model.width N] [--picture FILE.png] ...; --help lists all
 #include <cstdio>

@@ -1,5 +1,5 @@
-// A variational autoencoder learns digits; the bound of images that it never saw, and a picture: some of them, what it makes of
-// them, and digits of its own.
+// A variational autoencoder learns digits; the bound of images that it never saw, and a picture: some of them, what it
+// makes of them, and digits of its own.
 //
 //   vae [--data mnist] [--epochs N] [--model.latent N] [--picture FILE.png] ...; --help lists all
 #include <cstdio>

@@ -1,5 +1,5 @@
-// A generator learns to make digits that a critic cannot tell from real ones; how far the critic holds them from images that
-// neither has seen, and a picture of a hundred.
+// A generator learns to make digits that a critic cannot tell from real ones; how far the critic holds them from images
+// that neither has seen, and a picture of a hundred.
 //
 //   wgan [--data mnist] [--steps N] [--generator.width N] [--picture FILE.png] ...; --help lists all
 #include <cstdio>

@@ -1,6 +1,7 @@
 #include "kiln/data/png.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -35,7 +36,7 @@ Bytes rows_of(const Image& image) {
     rows.push_back(0);
     for (std::int64_t x = 0; x < image.width; ++x) {
       const float bright = *pixel++;
-      rows.push_back(bright > 0 ? static_cast<unsigned char>(std::min(bright, 1.0f) * 255 + 0.5f) : 0);
+      rows.push_back(bright > 0 ? static_cast<unsigned char>(std::lround(std::min(bright, 1.0f) * 255)) : 0);
     }
   }
   return rows;

@@ -1,5 +1,5 @@
-// A file as torchvision writes it, loaded, used and trained for a step, against stored figures of PyTorch's (torch_figures.py).
-// exchange.py compares the models in full size where Python has torchvision.
+// A file as torchvision writes it, loaded, used and trained for a step, against stored figures of PyTorch's
+// (torch_figures.py). exchange.py compares the models in full size where Python has torchvision.
 #pragma once
 #include <sstream>
 

@@ -11,20 +11,20 @@
 namespace kiln::models {
 namespace {
 
-const Device device = Device::cpu().autodiff();
+const Device kDevice = Device::cpu().autodiff();
 
 TEST(Diffusion, LearnsAsInPyTorch) {
-  auto model = filled(DenoiserConfig{.classes = 3, .widths = {8, 16}, .steps = 20}.init(device));
+  auto model = filled(DenoiserConfig{.classes = 3, .widths = {8, 16}, .steps = 20}.init(kDevice));
   const Tensor<4> images = wave_tensor<4>("images", {3, 1, 4, 6}), noise = wave_tensor<4>("noise", {3, 1, 4, 6});
-  const Tensor<1, Int> steps = Tensor<1, Int>::of({0, 7, 19}, device), labels = Tensor<1, Int>::of({2, 0, 3}, device);
+  const Tensor<1, Int> steps = Tensor<1, Int>::of({0, 7, 19}, kDevice), labels = Tensor<1, Int>::of({2, 0, 3}, kDevice);
   const auto loss = [&](const Denoiser& m) { return m.loss(images, steps, labels, noise); };
   const double first = step(model, loss), second = step(model, loss);
   expect_figures({first, second}, kDenoiser);
 }
 
-// Of images from N(m, s^2), what is the noise is known: the expectation of one of two normal variables, given their sum.
-// Following it along the whole schedule turns N(0, 1) into N(m, s^2), in small steps without changing any order: x becomes
-// m + s x.
+// Of images from N(m, s^2), what is the noise is known: the expectation of one of two normal variables, given their
+// sum. Following it along the whole schedule turns N(0, 1) into N(m, s^2), in small steps without changing any order: x
+// becomes m + s x.
 TEST(Diffusion, TakesNoiseBackToTheDistributionThatThePredictorKnows) {
   constexpr double kMean = 0.4, kDeviation = 0.25;
   const std::vector<double> kept = cosine_schedule(1000);

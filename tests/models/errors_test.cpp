@@ -14,40 +14,42 @@
 namespace kiln::models {
 namespace {
 
-const Device device = Device::cpu();
+const Device kDevice = Device::cpu();
 
 TEST(Models, SayWhichImagesTheyTake) {
-  const auto images = [](std::int64_t channels, std::int64_t size) { return zeros({1, channels, size, size}, device); };
-  const ResNet resnet = ResNetConfig{.blocks = {1}, .width = 8}.init(device);
+  const auto images = [](std::int64_t channels, std::int64_t size) {
+    return zeros({1, channels, size, size}, kDevice);
+  };
+  const ResNet resnet = ResNetConfig{.blocks = {1}, .width = 8}.init(kDevice);
   EXPECT_EQ(sentence_of([&] { return resnet.forward(images(1, 32)); }),
             "ShapeError: ResNet: images must be [batch, 3, height, width], got float32 [1, 1, 32, 32]");
   EXPECT_EQ(sentence_of([&] { return resnet.forward(images(3, 0)); }),
             "ShapeError: ResNet: images must be [batch, 3, height, width], got float32 [1, 3, 0, 0]");
-  const MobileNetV2 mobile = MobileNetV2Config{.stages = {{1, 8, 1, 1}}, .width = 0.1}.init(device);
+  const MobileNetV2 mobile = MobileNetV2Config{.stages = {{1, 8, 1, 1}}, .width = 0.1}.init(kDevice);
   EXPECT_EQ(sentence_of([&] { return mobile.forward(images(4, 32)); }),
             "ShapeError: MobileNetV2: images must be [batch, 3, height, width], got float32 [1, 4, 32, 32]");
-  const VisionTransformer vit = VisionTransformerConfig{.image = 32, .width = 8, .layers = 1, .heads = 1}.init(device);
+  const VisionTransformer vit = VisionTransformerConfig{.image = 32, .width = 8, .layers = 1, .heads = 1}.init(kDevice);
   EXPECT_EQ(sentence_of([&] { return vit.forward(images(3, 40)); }),
             "ShapeError: VisionTransformer: images must be 32 x 32, got float32 [1, 3, 40, 40]");
-  const UNet unet = UNetConfig{.width = 4, .depth = 2}.init(device);
+  const UNet unet = UNetConfig{.width = 4, .depth = 2}.init(kDevice);
   EXPECT_EQ(sentence_of([&] { return unet.forward(images(1, 30)); }),
             "ShapeError: UNet: height and width of float32 [1, 1, 30, 30] must be multiples of 4, as they are halved 2 "
             "times");
-  const Critic critic = CriticConfig{.width = 2}.init(device);
+  const Critic critic = CriticConfig{.width = 2}.init(kDevice);
   EXPECT_EQ(sentence_of([&] { return critic.forward(images(1, 32)); }),
             "ShapeError: Critic: images must be 28 x 28, got float32 [1, 1, 32, 32]");
-  const Vae vae = VaeConfig{.hidden = 4}.init(device);
-  EXPECT_EQ(sentence_of([&] { return vae.encode(zeros({2, 28, 27}, device)); }),
+  const Vae vae = VaeConfig{.hidden = 4}.init(kDevice);
+  EXPECT_EQ(sentence_of([&] { return vae.encode(zeros({2, 28, 27}, kDevice)); }),
             "ShapeError: Vae: images must be [batch, 28, 28], got float32 [2, 28, 27]");
-  const Denoiser denoiser = DenoiserConfig{.widths = {8, 8}}.init(device);
-  const Tensor<1, Int> zero = zeros<Int>({1}, device);
+  const Denoiser denoiser = DenoiserConfig{.widths = {8, 8}}.init(kDevice);
+  const Tensor<1, Int> zero = zeros<Int>({1}, kDevice);
   EXPECT_EQ(
       sentence_of([&] { return denoiser.forward(images(1, 7), zero, zero); }),
       "ShapeError: Denoiser: height and width of float32 [1, 1, 7, 7] must be multiples of 2, as they are halved 1 "
       "times");
-  EXPECT_EQ(sentence_of([&] { return denoiser.forward(images(1, 8), zero, full<Int>({1}, 11, device)); }),
+  EXPECT_EQ(sentence_of([&] { return denoiser.forward(images(1, 8), zero, full<Int>({1}, 11, kDevice)); }),
             "IndexError: embedding: index 11 is out of range for dimension 0 of size 11");
-  EXPECT_EQ(sentence_of([&] { return denoiser.forward(images(1, 8), full<Int>({1}, 1000, device), zero); }),
+  EXPECT_EQ(sentence_of([&] { return denoiser.forward(images(1, 8), full<Int>({1}, 1000, kDevice), zero); }),
             "IndexError: select: index 1000 is out of range for dimension 0 of size 1000");
   EXPECT_EQ(sentence_of([&] { return denoised(denoiser, images(1, 8), zero, {.steps = 1001}); }),
             "ArgumentError: denoised: 1001 steps of a schedule that has 1000");
@@ -56,29 +58,29 @@ TEST(Models, SayWhichImagesTheyTake) {
 TEST(Models, SayWhatConfigsMeanNothing) {
   EXPECT_EQ(sentence_of([] { return resnet(20); }),
             "ArgumentError: resnet: there is no ResNet-20 here; there are ResNet-18, -34 and -50");
-  EXPECT_EQ(sentence_of([] { return ResNetConfig{.classes = 0}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return ResNetConfig{.classes = 0}.init(kDevice); }),
             "ArgumentError: ResNetConfig: classes = 0 must lie between 1 and 1000000");
-  EXPECT_EQ(sentence_of([] { return ResNetConfig{.blocks = {2, -1}}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return ResNetConfig{.blocks = {2, -1}}.init(kDevice); }),
             "ArgumentError: ResNetConfig: blocks of a stage = -1 must lie between 1 and 1000000");
-  EXPECT_EQ(sentence_of([] { return MobileNetV2Config{.width = 0}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return MobileNetV2Config{.width = 0}.init(kDevice); }),
             "ArgumentError: MobileNetV2Config: width = 0 must lie between 0 and 64");
-  EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = 30}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = 30}.init(kDevice); }),
             "ArgumentError: VisionTransformerConfig: an image of 30 x 30 is not cut into whole patches of 16 x 16");
-  EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.heads = 7}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.heads = 7}.init(kDevice); }),
             "ArgumentError: MultiHeadAttentionConfig: 7 heads do not divide a width of 768");
-  EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = std::int64_t{1} << 40}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = std::int64_t{1} << 40}.init(kDevice); }),
             "ArgumentError: VisionTransformerConfig: image = 1099511627776 must lie between 1 and 1000000");
-  EXPECT_EQ(sentence_of([] { return ResNetConfig{.blocks = std::vector<std::int64_t>(64, 1)}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return ResNetConfig{.blocks = std::vector<std::int64_t>(64, 1)}.init(kDevice); }),
             "ArgumentError: ResNetConfig: 64 stages of blocks; there must be 1 to 16");
-  EXPECT_EQ(sentence_of([] { return UNetConfig{.depth = 11}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return UNetConfig{.depth = 11}.init(kDevice); }),
             "ArgumentError: UNetConfig: depth = 11 must lie between 1 and 10");
-  EXPECT_EQ(sentence_of([] { return GeneratorConfig{.side = 30}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return GeneratorConfig{.side = 30}.init(kDevice); }),
             "ArgumentError: GeneratorConfig: side = 30 must be a multiple of 4");
-  EXPECT_EQ(sentence_of([] { return CriticConfig{.width = 0}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return CriticConfig{.width = 0}.init(kDevice); }),
             "ArgumentError: CriticConfig: width = 0 must lie between 1 and 1000000");
-  EXPECT_EQ(sentence_of([] { return VaeConfig{.latent = 0}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return VaeConfig{.latent = 0}.init(kDevice); }),
             "ArgumentError: VaeConfig: latent = 0 must lie between 1 and 1000000");
-  EXPECT_EQ(sentence_of([] { return DenoiserConfig{.widths = {8, 12}}.init(device); }),
+  EXPECT_EQ(sentence_of([] { return DenoiserConfig{.widths = {8, 12}}.init(kDevice); }),
             "ArgumentError: DenoiserConfig: width = 12 must be a multiple of 8");
   EXPECT_EQ(sentence_of([] { return cosine_schedule(0); }),
             "ArgumentError: cosine_schedule: steps = 0 must lie between 1 and 1000000");

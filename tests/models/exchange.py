@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Files that torchvision's models save, loaded into Kiln's of the same name: the logits agree. exchange.py PROGRAM, which is
-torchvision_logits.
+"""Files that torchvision's models save, loaded into Kiln's of the same name: the logits agree. exchange.py PROGRAM,
+which is torchvision_logits.
 
 Exits with 77, which ctest shows as skipped, where Python lacks torch, torchvision or safetensors."""
 import pathlib
@@ -47,9 +47,9 @@ with tempfile.TemporaryDirectory() as name:
         torch.save(model.state_dict(), folder / "weights.pt")
         save_file(model.state_dict(), folder / "weights.safetensors")
         for weights in ("weights.pt", "weights.safetensors"):
-            subprocess.run([PROGRAM, name, folder / weights, folder / "images.safetensors", folder / "logits.safetensors"],
-                           check=True)
-            logits = load_file(folder / "logits.safetensors")["logits"]
+            output = folder / "logits.safetensors"
+            subprocess.run([PROGRAM, name, folder / weights, folder / "images.safetensors", output], check=True)
+            logits = load_file(output)["logits"]
             worst, largest = (logits - expected).abs().max().item(), expected.abs().max().item()
             print(f"{name}, {weights}: off by {worst:.1e} of {largest:.2f}")
             assert logits.shape == expected.shape and worst <= 1e-4 * max(1, largest), name

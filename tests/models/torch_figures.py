@@ -14,7 +14,7 @@ RATE = 0.01
 
 
 def wave(name, shape):
-    """The sines of a name: sines.hpp has the same."""
+    """A wave of each name: waves.hpp has the same."""
     count = torch.arange(math.prod(shape), dtype=torch.float64)
     return torch.sin(0.7 * count * count + sum(name.encode())).reshape(shape)
 
@@ -213,8 +213,9 @@ print("// clang-format off\n#pragma once\n#include <string_view>\n\nnamespace ki
 models = torchvision.models
 classifier("ResNetBasic", models.ResNet(models.resnet.BasicBlock, [1, 1, 1, 1], num_classes=3), 64)
 classifier("ResNetBottleneck", models.ResNet(models.resnet.Bottleneck, [1, 1, 1, 1], num_classes=3), 64)
+stages = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 1, 1]]
 classifier("MobileNetV2", models.MobileNetV2(
-    num_classes=3, width_mult=0.25, dropout=0, inverted_residual_setting=[[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 1, 1]]), 32)
+    num_classes=3, width_mult=0.25, dropout=0, inverted_residual_setting=stages), 32)
 classifier("VisionTransformer", models.VisionTransformer(
     image_size=32, patch_size=8, num_layers=2, num_heads=4, hidden_dim=32, mlp_dim=64, num_classes=3), 32)
 unet()

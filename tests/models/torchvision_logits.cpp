@@ -1,5 +1,5 @@
-// What a model says with weights of torchvision's: torchvision_logits MODEL WEIGHTS IMAGES LOGITS, of which IMAGES is a file
-// with a tensor `images`, and LOGITS one to be written. exchange.py compares.
+// What a model says with weights of torchvision's: torchvision_logits MODEL WEIGHTS IMAGES LOGITS, of which IMAGES is a
+// file with a tensor `images`, and LOGITS one to be written. exchange.py compares.
 #include <cstdio>
 #include <exception>
 #include <string>

@@ -8,27 +8,27 @@
 namespace kiln::models {
 namespace {
 
-const Device device = Device::cpu().autodiff();
+const Device kDevice = Device::cpu().autodiff();
 
 TEST(Torchvision, ResNetsOfBothKindsOfBlocksAgree) {
-  expect_agreement(ResNetConfig{.blocks = {1, 1, 1, 1}, .classes = 3}.init(device), 64,
+  expect_agreement(ResNetConfig{.blocks = {1, 1, 1, 1}, .classes = 3}.init(kDevice), 64,
                    {kResNetBasicState, kResNetBasicLogits, kResNetBasicLoss, kResNetBasicLogitsAfterStep});
   expect_agreement(
-      ResNetConfig{.blocks = {1, 1, 1, 1}, .bottleneck = true, .classes = 3}.init(device), 64,
+      ResNetConfig{.blocks = {1, 1, 1, 1}, .bottleneck = true, .classes = 3}.init(kDevice), 64,
       {kResNetBottleneckState, kResNetBottleneckLogits, kResNetBottleneckLoss, kResNetBottleneckLogitsAfterStep});
 }
 
 TEST(Torchvision, MobileNetV2Agrees) {
   const MobileNetV2Config config{
       .stages = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 1, 1}}, .width = 0.25, .classes = 3, .dropout = 0};
-  expect_agreement(config.init(device), 32,
+  expect_agreement(config.init(kDevice), 32,
                    {kMobileNetV2State, kMobileNetV2Logits, kMobileNetV2Loss, kMobileNetV2LogitsAfterStep});
 }
 
 TEST(Torchvision, FilesOfAnotherModelAreRefusedAndChangeNothing) {
   const TemporaryFile file("theirs.safetensors");
   write_tensors(state_dict(kMobileNetV2State), file.path);
-  ResNet model = ResNetConfig{.blocks = {1}, .width = 8}.init(device);
+  ResNet model = ResNetConfig{.blocks = {1}, .width = 8}.init(kDevice);
   const std::vector<float> before = model.head.weight.to_vector();
   const std::string said = sentence_of([&] { return load_torchvision(model, file.path); });
   EXPECT_TRUE(said.starts_with("LoadError: " + file.path + ": does not fit the module:\n")) << said;

@@ -26,8 +26,8 @@ Numbers rectified(Numbers x) {
   return x;
 }
 
-/// Kingma and Welling's bound, term by term: -log p(image | latent) by Bernoulli distributions, and the divergence of normal
-/// distributions (their appendix B), both in float64.
+/// Kingma and Welling's bound, term by term: -log p(image | latent) by Bernoulli distributions, and the divergence of
+/// normal distributions (their appendix B), both in float64.
 double bound(const Vae& model, const Numbers& image, const Numbers& noise) {
   const Numbers hidden = rectified(linear(model.encoder, image));
   const Numbers mean = linear(model.mean, hidden), log_variance = linear(model.log_variance, hidden);

@@ -7,14 +7,14 @@
 namespace kiln::models {
 namespace {
 
-const Device device = Device::cpu().autodiff();
+const Device kDevice = Device::cpu().autodiff();
 
 const VisionTransformerConfig kSmall{
     .image = 32, .patch = 8, .width = 32, .layers = 2, .heads = 4, .hidden = 64, .classes = 3};
 
 TEST(Torchvision, VisionTransformerAgrees) {
   expect_agreement(
-      kSmall.init(device), 32,
+      kSmall.init(kDevice), 32,
       {kVisionTransformerState, kVisionTransformerLogits, kVisionTransformerLoss, kVisionTransformerLogitsAfterStep});
 }
 
@@ -32,7 +32,7 @@ TEST(Torchvision, VisionTransformerTakesTheNamesOfTimm) {
                          {"^heads\\.head", "head"}};
   const TemporaryFile file("theirs.pt");
   write_tensors(renamed(state_dict(kVisionTransformerState), timm), file.path);
-  VisionTransformer model = kSmall.init(device);
+  VisionTransformer model = kSmall.init(kDevice);
   EXPECT_TRUE(load_torchvision(model, file.path).complete());
   expect_figures(model.forward(wave_tensor<4>("images", {4, 3, 32, 32})).to_vector<double>(), kVisionTransformerLogits);
 }
@@ -42,7 +42,7 @@ TEST(Torchvision, AHeadForOtherClassesStays) {
   write_tensors(state_dict(kVisionTransformerState), file.path);
   auto config = kSmall;
   config.classes = 7;
-  VisionTransformer model = config.init(device);
+  VisionTransformer model = config.init(kDevice);
   EXPECT_EQ(sentence_of([&] { return load_torchvision(model, file.path); }),
             "LoadError: " + file.path +
                 ": does not fit the module:\n"

@@ -49,7 +49,8 @@ M filled(M model) {
   return model;
 }
 
-/// A step of gradient descent at torch_figures.py's rate; the loss before it. value_and_grad() would take longer to compile.
+/// A step of gradient descent at torch_figures.py's rate; the loss before it. value_and_grad() would take longer to
+/// compile.
 template <class M, class F>
 double step(M& model, F loss) {
   const Tensor<0> value = loss(model);
