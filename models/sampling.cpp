@@ -21,6 +21,12 @@ void Sampling::check() const {
   require<ArgumentError>(top_p > 0 && top_p <= 1, "Sampling: top_p must be above 0 and at most 1, got ", top_p);
 }
 
+void Generation::check() const {
+  sampling.check();
+  require<ArgumentError>(tokens >= 0 && tokens <= std::numeric_limits<std::int32_t>::max(), "Generation: ", tokens,
+                         " tokens cannot be made");
+}
+
 Tensor<2> keep_top_k(const Tensor<2>& logits, std::int64_t k) {
   require<ArgumentError>(k > 0, "keep_top_k: k must be positive, got ", k);
   if (k >= logits.dim(1)) return logits;
@@ -47,7 +53,6 @@ Tensor<1, Int> sample(const Tensor<2>& logits, const Sampling& sampling, RandomK
 
 std::vector<std::vector<std::int64_t>> detail::generate(const Tensor<2, Int>& prompt, const Generation& how,
                                                         FunctionRef<Tensor<2>(const Tensor<2, Int>&)> next) {
-  how.sampling.check();
   require<ArgumentError>(prompt.dim(0) > 0 && prompt.dim(1) > 0, "generate: a prompt of shape ", prompt.shape(),
                          " has no tokens to go on from");
   Generator keys(how.seed);

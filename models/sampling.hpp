@@ -36,6 +36,8 @@ struct Generation {
   std::uint64_t seed = 0;                                      // of what is drawn
   std::optional<std::int64_t> stop = {};                       // a row ends with this token
   std::function<void(std::int64_t token)> on_token = nullptr;  // of the first row, as soon as it is known
+  /// Throws ArgumentError for numbers out of their ranges.
+  void check() const;
 };
 
 namespace detail {
@@ -50,6 +52,7 @@ std::vector<std::vector<std::int64_t>> generate(const Tensor<2, Int>& prompt, co
 template <class Model>
 std::vector<std::vector<std::int64_t>> generate(const Model& model, const Tensor<2, Int>& prompt,
                                                 const Generation& how = {}) {
+  how.check();
   const NoGrad pause;
   nn::TransformerCache cache = model.cache(prompt.dim(0), prompt.dim(1) + how.tokens);
   return detail::generate(prompt, how, [&](const Tensor<2, Int>& tokens) { return model.next(tokens, cache); });

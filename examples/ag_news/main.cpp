@@ -20,8 +20,8 @@ struct Run {
   std::string data = "test.csv";
   models::TextClassifierConfig model = {
       .vocabulary = 0, .classes = 4, .context = 64, .width = 64, .heads = 4, .layers = 1, .dropout = 0.4};
-  std::int64_t epochs = 12, batch = 32;
-  double rate = 1e-3;
+  std::int64_t epochs = 6, batch = 32;
+  double rate = 4e-3;
   std::uint64_t seed = 1;
 };
 

@@ -20,8 +20,8 @@ using namespace kiln;
 
 struct Run {
   std::string data = "housing.csv";
-  std::int64_t epochs = 40, batch = 256;
-  double rate = 3e-3;
+  std::int64_t epochs = 150, batch = 256;
+  double rate = 5e-3;
   std::uint64_t seed = 1;
 };
 

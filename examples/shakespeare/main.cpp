@@ -20,7 +20,7 @@ using namespace kiln;
 struct Run {
   std::string data = "input.txt";
   models::Gpt2Config model = {.vocabulary = 0, .context = 128, .width = 160, .heads = 5, .layers = 4, .dropout = 0.05};
-  std::int64_t steps = 700, batch = 32;
+  std::int64_t steps = 1200, batch = 32;
   double rate = 0.02;  // of matrices, by Muon; a tenth of it by AdamW for all others
   std::uint64_t seed = 1;
   std::string prompt = "ROMEO:";

@@ -22,7 +22,7 @@ using namespace kiln;
 struct Run {
   std::string data = "test.csv";
   models::TaggerConfig model = {.vocabulary = 0, .tags = 3, .width = 64, .hidden = 64};
-  std::int64_t epochs = 5, batch = 32, longest = 64;
+  std::int64_t epochs = 3, batch = 32, longest = 64;
   double rate = 5e-3;
   std::uint64_t seed = 1;
 };

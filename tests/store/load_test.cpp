@@ -82,11 +82,12 @@ TEST(Load, LayoutsOfOtherFrameworksAreTurned) {
   expect_same(loaded, model);
 }
 
+struct Parts {
+  nn::Param<2> query, key;
+  nn::Param<1> first, second;
+};
+
 TEST(Load, OneTensorMayBeSeveralOfTheModels) {
-  struct Parts {
-    nn::Param<2> query, key;
-    nn::Param<1> first, second;
-  };
   const TemporaryFile file("joined.safetensors");
   TensorSource source;
   source.tensors.emplace("qk.w", stored(TensorData::of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})));

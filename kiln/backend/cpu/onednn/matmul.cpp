@@ -134,7 +134,6 @@ bool run(const op::Matmul& op, Call call) {
   if (dtype != DType::BF16 && dtype != DType::F16) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
-  if (simd::run(op, call)) return true;  // few rows
   if (goes_through_float32(dtype) || product_is_mistaken(call.in[0].dim(-1)))
     return simd::through_float32(op, call, simd::run);
 

@@ -1,4 +1,4 @@
-// Products of float32 and float64 matrices, and of few rows of half types.
+// Products of float32 and float64 matrices.
 //
 // The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
 // its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "kiln/backend/cpu/product.hpp"
-#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
-#include "kiln/backend/cpu/simd/product/half_rows.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
@@ -211,40 +209,9 @@ bool multiply(Call call, const Epilogue* epilogue) {
   return dtype == DType::F32 ? multiply<float>(p, epilogue) : multiply<double>(p, epilogue);
 }
 
-/// Few rows of a half type: the right operand, whose columns lie in one piece each, is read once.
-bool multiply_halves(Call call) {
-  const DType dtype = call.out[0].dtype();
-  if (dtype != DType::F16 && dtype != DType::BF16) return false;
-  if (numel(call.out[0].shape()) > kMostHalfRows * call.out[0].shape().back()) return false;
-  for (const Value& operand : call.in)
-    if (operand.dtype() != dtype || operand.rank() < 2) return false;
-  if (call.in[0].dim(-1) % half_rows_multiple()) return false;
-  Value copies[2];
-  const Product p = product_of(call, copies);
-  if (p.empty() || !p.batch.empty() || !p.a.by_rows() || p.b.row != 1 || p.b.column < p.k || !p.c.by_rows())
-    return false;
-
-  constexpr int64_t kBytesOfAPiece = 1 << 17;  // some 4 us
-  const auto bytes = static_cast<int64_t>(size_of(dtype));
-  const int64_t columns = std::clamp<int64_t>(kBytesOfAPiece / (bytes * p.k) / 8 * 8, 8, 1024);
-  const Ref<Memory> memory = make_ref<Memory>(static_cast<std::size_t>(p.m * p.k) * sizeof(float));
-  float* const left = reinterpret_cast<float*>(memory->bytes());
-  for (int64_t i = 0; i < p.m; ++i) convert(dtype, p.a.data + i * p.a.row * bytes, DType::F32, left + i * p.k, p.k);
-  parallel_for(divide_up(p.n, columns), 1, [&](int64_t begin, int64_t end) {
-    float sums[kMostHalfRows * 1024];
-    for (int64_t part = begin; part < end; ++part) {
-      const int64_t from = part * columns, count = std::min(columns, p.n - from);
-      multiply_half_rows({left, p.m, p.k, count, p.b.column, count}, dtype, p.b.data + from * p.b.column * bytes, sums);
-      for (int64_t i = 0; i < p.m; ++i)
-        convert(DType::F32, sums + i * count, dtype, p.c.data + (i * p.c.row + from) * bytes, count);
-    }
-  });
-  return true;
-}
-
 }  // namespace
 
-bool run(const op::Matmul&, Call call) { return multiply(call, nullptr) || multiply_halves(call); }
+bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
 
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
   return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &epilogue);
