@@ -93,13 +93,13 @@ TEST(Dashboard, FitsScreensOfAnySize) {
 TEST(Dashboard, ChoosesMetricsAndZooms) {
   Board made = board();
   EXPECT_EQ(made.histories.metrics(), (std::vector<std::string>{"loss", "rate", "accuracy"}));
-  made.press(Key::Left);
+  made.press(Press::Left);
   EXPECT_EQ(made.metric, 2u);
-  made.press(Key::Right);
+  made.press(Press::Right);
   EXPECT_EQ(made.metric, 0u);
-  made.press(Key::Down);
+  made.press(Press::Down);
   EXPECT_EQ(made.zoom, 0);
-  made.press(Key::Up);
+  made.press(Press::Up);
   EXPECT_EQ(made.zoom, 1);
 }
 

@@ -41,12 +41,12 @@ void Board::say(std::string sentence) {
   if (said.size() > kSaid) said.pop_front();
 }
 
-void Board::press(Key key) {
+void Board::press(Press key) {
   const std::size_t metrics = std::max<std::size_t>(histories.metrics().size(), 1);
-  if (key == Key::Right) metric = (metric + 1) % metrics;
-  if (key == Key::Left) metric = (metric + metrics - 1) % metrics;
-  if (key == Key::Up) zoom = std::min(zoom + 1, 10);
-  if (key == Key::Down) zoom = std::max(zoom - 1, 0);
+  if (key == Press::Right) metric = (metric + 1) % metrics;
+  if (key == Press::Left) metric = (metric + metrics - 1) % metrics;
+  if (key == Press::Up) zoom = std::min(zoom + 1, 10);
+  if (key == Press::Down) zoom = std::max(zoom - 1, 0);
 }
 
 std::vector<std::string> screen_of(const Board& board, ScreenSize size, bool colours) {
@@ -114,18 +114,18 @@ struct Dashboard::Shown {
       while (!stop.stop_requested()) show(terminal->key(kPause));
     });
   }
-  void show(Key key) {
-    if (key == Key::Stop) control.stop("stopped by the key q");
-    if (key == Key::Save) control.save();
+  void show(Press key) {
+    if (key == Press::Stop) control.stop("stopped by the key q");
+    if (key == Press::Save) control.save();
     std::vector<std::string> lines;
     {
       const std::lock_guard lock(mutex);
-      if (key == Key::Stop) board.say("stops after this step");
+      if (key == Press::Stop) board.say("stops after this step");
       board.press(key);
       lines = screen_of(board, terminal->size());
     }
     terminal->draw(std::move(lines));
-    std::this_thread::sleep_for(std::chrono::milliseconds(key == Key::None ? 0 : kPause));
+    std::this_thread::sleep_for(std::chrono::milliseconds(key == Press::None ? 0 : kPause));
   }
   void end() {
     if (!terminal) return;

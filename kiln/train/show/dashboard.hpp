@@ -20,7 +20,7 @@ struct Board {
   int zoom = 0;                  // the last 1/2^zoom of the steps
 
   void say(std::string sentence);
-  void press(Key key);
+  void press(Press key);
 };
 
 /// The lines of a screen of this size.

@@ -97,22 +97,22 @@ void Terminal::draw(std::vector<std::string> lines) {
   if (active) send(bytes);
 }
 
-Key Terminal::key(int milliseconds) {
+Press Terminal::key(int milliseconds) {
   pollfd wait{STDIN_FILENO, POLLIN, 0};
-  if (::poll(&wait, 1, milliseconds) <= 0) return Key::None;
+  if (::poll(&wait, 1, milliseconds) <= 0) return Press::None;
   char bytes[16];
   const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
   if (count <= 0) {
     ::poll(nullptr, 0, milliseconds);  // closed: not again at once
-    return Key::None;
+    return Press::None;
   }
   const std::string_view pressed(bytes, static_cast<std::size_t>(count));
-  if (pressed == "\x1b[A" || pressed == "\x1bOA") return Key::Up;
-  if (pressed == "\x1b[B" || pressed == "\x1bOB") return Key::Down;
-  if (pressed == "\x1b[C" || pressed == "\x1bOC" || pressed == "\t") return Key::Right;
-  if (pressed == "\x1b[D" || pressed == "\x1bOD") return Key::Left;
-  if (pressed[0] == 'q') return Key::Stop;
-  return pressed[0] == 's' ? Key::Save : Key::Other;
+  if (pressed == "\x1b[A" || pressed == "\x1bOA") return Press::Up;
+  if (pressed == "\x1b[B" || pressed == "\x1bOB") return Press::Down;
+  if (pressed == "\x1b[C" || pressed == "\x1bOC" || pressed == "\t") return Press::Right;
+  if (pressed == "\x1b[D" || pressed == "\x1bOD") return Press::Left;
+  if (pressed[0] == 'q') return Press::Stop;
+  return pressed[0] == 's' ? Press::Save : Press::Other;
 }
 
 std::string clipped(const std::string& line, int width) {

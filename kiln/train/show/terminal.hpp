@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-enum class Key { None, Left, Right, Up, Down, Stop, Save, Other };
+enum class Press { None, Left, Right, Up, Down, Stop, Save, Other };
 
 struct ScreenSize {
   int width = 80, height = 24;
@@ -29,7 +29,7 @@ class Terminal {
   /// left out.
   void draw(std::vector<std::string> lines);
   /// Waits for a key, at most so long.
-  Key key(int milliseconds);
+  Press key(int milliseconds);
 
  private:
   std::vector<std::string> shown_;
