@@ -10,12 +10,14 @@
 #include "examples/guide/source.hpp"
 #include "kiln/core/config/config.hpp"
 #include "kiln/store/save.hpp"
+#include "kiln/train/checkpointer.hpp"
 
 namespace guide {
 
 std::int64_t infer(const InferOptions& options, const Device& device) {
-  const auto [settings, checkpoint] = load_config<Artifacts>(config_file(options.artifacts));
-  const Model model = valid(load((options.artifacts / checkpoint.model).string(), settings.model.init(device.inner())));
+  const std::string checkpoint = latest_checkpoint(checkpoints_of(options.artifacts));
+  const auto settings = from_json<Settings>(checkpoint_configuration(checkpoint), checkpoint);
+  const Model model = valid(load(checkpoint, settings.model.init(device.inner()), {.under = "model"}));
 
   const Image image =
       options.image ? read_picture(*options.image) : open_source(settings.data).test->get(options.index);

@@ -1,6 +1,7 @@
 // The guide: train a model to read digits, save it, and use it.
 //
-//   guide [train] [--data DIR] [--epochs N] [--batch-size N] [--lr X] [--seed N] [--artifacts DIR] [--device D] [--resume]
+//   guide [train] [--data DIR] [--epochs N] [--batch-size N] [--lr X] [--seed N] [--artifacts DIR] [--device D]
+//         [--resume] [--plain]
 //   guide infer [--artifacts DIR] [--image FILE.png | --index N] [--device D]
 #include <CLI/CLI.hpp>
 
@@ -42,8 +43,9 @@ int main(int argc, char** argv) {
     command.add_option("--workers", training.workers, "threads that prepare batches")
         ->check(CLI::Range(0, 256))
         ->capture_default_str();
+    command.add_flag("--plain", training.plain, "lines of progress rather than a dashboard on the terminal");
     command.add_option("--device", device, "cpu, reference; the best one by default");
-    command.add_flag("--resume", training.resume, "go on after the last epoch saved in the artifacts");
+    command.add_flag("--resume", training.resume, "go on where the newest checkpoint of the artifacts is");
   };
   add_training(app);
   CLI::App* train = app.add_subcommand("train", "train and save a model (what happens without a command)");
