@@ -10,8 +10,30 @@ void initialise_monitor_handles();
 void __libc_init_array();
 int main();
 void* __dso_handle = nullptr;  // what destructors of this program are registered under
-void _init() {}                // which newlib calls before constructors,
-void _fini() {}                // and after destructors
+
+// thread_local, of the one thread that there is: its variables lie where the linker puts them.
+extern char kiln_thread_begin[];
+struct ThreadLocal {
+  std::uint32_t module, offset;
+};
+void* __tls_get_addr(const ThreadLocal* variable) { return kiln_thread_begin + variable->offset; }
+
+// Atomics of eight bytes, for which the processor has no instructions: there is one thread, and no interrupts.
+unsigned long long __atomic_load_8(const volatile void* at, int) {
+  return *static_cast<const volatile std::uint64_t*>(at);
+}
+void __atomic_store_8(volatile void* at, unsigned long long value, int) {
+  *static_cast<volatile std::uint64_t*>(at) = value;
+}
+unsigned long long __atomic_fetch_add_8(volatile void* at, unsigned long long value, int) {
+  auto* const number = static_cast<volatile std::uint64_t*>(at);
+  const std::uint64_t before = *number;
+  *number = before + value;
+  return before;
+}
+
+void _init() {}  // which newlib calls before constructors,
+void _fini() {}  // and after destructors
 
 namespace {
 
