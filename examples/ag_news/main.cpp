@@ -3,7 +3,6 @@
 //
 //   ag_news --data ag_news/test.csv [--epochs N] [--rate X] ...; --help lists all
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 //
 //   classify [--model resnet|mobilenet|transformer] [--data mnist] [--epochs N] ...; --help lists all
 #include <cstdio>
-#include <exception>
 
 #include "examples/guide/source.hpp"
 #include "kiln/core/config/arguments.hpp"

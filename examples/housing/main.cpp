@@ -4,7 +4,6 @@
 //   housing --data housing.csv [--epochs N] [--rate X] ...; --help lists all
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <map>
 #include <string>
 #include <vector>

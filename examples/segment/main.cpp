@@ -3,7 +3,6 @@
 //
 //   segment [--epochs N] [--model.width N] [--picture FILE.png] ...; --help lists all
 #include <cstdio>
-#include <exception>
 
 #include "examples/segment/scene.hpp"
 #include "kiln/core/config/arguments.hpp"

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"

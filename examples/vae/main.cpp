@@ -3,7 +3,6 @@
 //
 //   vae [--data mnist] [--epochs N] [--model.latent N] [--picture FILE.png] ...; --help lists all
 #include <cstdio>
-#include <exception>
 
 #include "examples/guide/source.hpp"
 #include "kiln/core/config/arguments.hpp"

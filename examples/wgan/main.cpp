@@ -3,7 +3,6 @@
 //
 //   wgan [--data mnist] [--steps N] [--generator.width N] [--picture FILE.png] ...; --help lists all
 #include <cstdio>
-#include <exception>
 #include <optional>
 
 #include "examples/guide/source.hpp"
