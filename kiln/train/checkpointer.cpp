@@ -74,6 +74,7 @@ Checkpointer::Checkpointer(std::filesystem::path directory, CheckpointRules rule
                    error ? error.message() : "it is no directory");
   remove_abandoned(directory_.string());
   kept_ = read_index(directory_);
+  if (!kept_.empty()) remove_unkept();  // what a process that was killed had no time for
 }
 
 Checkpointer::~Checkpointer() { wait(); }
@@ -146,6 +147,10 @@ void Checkpointer::write(const TensorSource& snapshot, const KeptCheckpoint& che
   kept_.push_back(checkpoint);
   keep_by_rules();
   save_config(Index{kept_}, (directory_ / "index.json").string());
+  remove_unkept();
+}
+
+void Checkpointer::remove_unkept() const {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
     const std::string name = entry.path().filename().string();

@@ -83,6 +83,7 @@ class Checkpointer {
   void wait();
   void write(const TensorSource& snapshot, const KeptCheckpoint& checkpoint);
   void keep_by_rules();
+  void remove_unkept() const;
 
   std::filesystem::path directory_;
   CheckpointRules rules_;

@@ -160,6 +160,24 @@ TEST(Checkpoints, AreKeptByRules) {
   EXPECT_TRUE(due.due({.step = 9, .seconds = 600}, false));
 }
 
+// A process that was killed between writing its index and removing what that no longer names.
+TEST(Checkpoints, ThatNoIndexNamesAreRemovedByTheNextProcess) {
+  const fs::path directory = fresh_directory("stray");
+  {
+    Checkpointer first(directory, {.last = 1});
+    Counted counted;
+    for (int i = 0; i < 3; ++i) counted.step(first);
+  }
+  fs::copy_file(directory / "step-3.kiln", directory / "step-2.kiln");
+  Checkpointer next(directory, {.last = 1});
+  EXPECT_FALSE(fs::exists(directory / "step-2.kiln"));
+  EXPECT_EQ(names(next), "3");
+  fs::remove(directory / "index.json");  // nobody knows then which are wanted
+  EXPECT_EQ(names(next), "3");
+  const Checkpointer without(directory, {.last = 1});
+  EXPECT_TRUE(fs::exists(directory / "step-3.kiln"));
+}
+
 TEST(Checkpoints, HoldWhatWasThereWhenTheyWereTaken) {
   const fs::path directory = fresh_directory("snapshot");
   Line model = line();
