@@ -1,5 +1,7 @@
 // The rows of elementwise.def for integers and booleans: plain loops that the compiler makes vectors of, once per
 // target.
+#include <type_traits>
+
 #include "kiln/backend/cpu/simd/blocks.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,6 +19,7 @@ namespace unary_rows {
 
 using namespace scalar_math;
 
+// C is what a row is computed in, whatever the type of the numbers that it is called with.
 #define KILN_INTEGER_ROW(Name, domain, parameters, value, Result) \
   struct Name {                                                   \
     static constexpr op::Domain kDomain = op::Domain::domain;     \
@@ -26,8 +29,10 @@ using namespace scalar_math;
       return static_cast<Result>(value);                          \
     }                                                             \
   };
-#define KILN_UNARY(Name, function, domain, value, gradient) KILN_INTEGER_ROW(Name, domain, (C x), value, T)
-#define KILN_PREDICATE(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (C x), value, bool)
+#define KILN_UNARY(Name, function, domain, value, gradient) \
+  KILN_INTEGER_ROW(Name, domain, (std::type_identity_t<C> x), value, T)
+#define KILN_PREDICATE(Name, function, domain, value) \
+  KILN_INTEGER_ROW(Name, domain, (std::type_identity_t<C> x), value, bool)
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
 #include "kiln/ops/elementwise/elementwise.def"
@@ -39,8 +44,10 @@ using namespace scalar_math;
 
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) KILN_INTEGER_ROW(Name, domain, (C x, C y), value, T)
-#define KILN_COMPARISON(Name, function, domain, value) KILN_INTEGER_ROW(Name, domain, (C x, C y), value, bool)
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
+  KILN_INTEGER_ROW(Name, domain, (std::type_identity_t<C> x, std::type_identity_t<C> y), value, T)
+#define KILN_COMPARISON(Name, function, domain, value) \
+  KILN_INTEGER_ROW(Name, domain, (std::type_identity_t<C> x, std::type_identity_t<C> y), value, bool)
 #include "kiln/ops/elementwise/elementwise.def"
 #undef KILN_INTEGER_ROW
 
