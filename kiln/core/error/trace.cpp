@@ -17,7 +17,8 @@ using detail::Frame;
 
 /// Is it one of Kiln's sources, wherever they lie?
 bool is_source(std::string_view file) {
-  for (const auto folder : {"core", "ops", "autodiff", "fusion", "backend", "tensor", "nn", "optim", "data", "store"})
+  for (const auto folder : {"core", "ops", "wire", "autodiff", "fusion", "backend", "tensor", "nn", "optim", "data",
+                            "onnx", "store", "train"})
     if (file.find(text("kiln/", folder, '/')) != file.npos) return true;
   return false;
 }
@@ -31,8 +32,9 @@ bool is_in(std::string_view function, std::string_view name_space) {
   return function.starts_with(name_space);
 }
 
-/// Functions of Kiln, and what it calls them through.
+/// Functions of Kiln, and what it calls them through; under a sanitizer, its function around backtrace().
 bool is_inner(const Frame& frame) {
+  if (frame.function.starts_with("__interceptor_")) return true;
   if (is_in(frame.function, "St") || is_in(frame.function, "9__gnu_cxx")) return true;
   return is_in(frame.function, "4kiln") && (frame.file.empty() || is_source(frame.file));
 }
