@@ -17,7 +17,7 @@ using std::int64_t;
 Interval AttentionShape::keys_of(Interval block) const {
   const int64_t first = keys - queries + block.begin, last = keys - queries + block.end - 1;  // their positions
   Interval seen{0, keys};
-  if (window > 0) seen = {first - window + 1, last + window};
+  if (window > 0) seen = {first - reach() + 1, last + reach()};
   if (causal) seen.end = last + 1;
   const int64_t begin = std::clamp<int64_t>(seen.begin, 0, keys);
   return {begin, std::clamp(seen.end, begin, keys)};
@@ -26,7 +26,7 @@ Interval AttentionShape::keys_of(Interval block) const {
 Interval AttentionShape::queries_of(int64_t key) const {
   const int64_t beside = key - (keys - queries);  // the query at the key's position
   Interval seen{0, queries};
-  if (window > 0) seen = {beside - window + 1, beside + window};
+  if (window > 0) seen = {beside - reach() + 1, beside + reach()};
   if (causal) seen.begin = beside;
   const int64_t begin = std::clamp<int64_t>(seen.begin, 0, queries);
   return {begin, std::clamp(seen.end, begin, queries)};

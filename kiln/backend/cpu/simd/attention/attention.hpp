@@ -47,6 +47,8 @@ struct AttentionShape {
 
   /// How many heads of q share one of k.
   std::int64_t group() const { return heads / kv_heads; }
+  /// The window; where it is larger than all that there is, as much as that.
+  std::int64_t reach() const { return std::min(window, keys + queries); }
   /// The keys that some of these queries may see, as far as causal and window go.
   Interval keys_of(Interval block) const;
   /// The queries that may see a key.
