@@ -34,12 +34,14 @@ Spatial window_counts(std::string_view name, const Window& window, const Shape& 
                                window.padding[i] >= 0 && window.padding_after[i] >= 0,
                            name, ": kernel ", window.kernel, ", stride ", window.stride, " and dilation ",
                            window.dilation, " must be positive, padding ", window.padding, " not negative");
-    const std::int64_t most = (window.dilation[i] * (window.kernel[i] - 1) + 1) / 2;
+    const std::int64_t span = add_sizes(name, multiply_sizes(name, window.dilation[i], window.kernel[i] - 1), 1);
+    const std::int64_t most = span / 2;
     require<ArgumentError>(window.padding[i] <= most && window.padding_after[i] <= most, name, ": padding ",
                            window.padding[i] <= most ? window.padding_after : window.padding,
                            " is more than half of kernel ", window.kernel);
-    const std::int64_t padded = add_sizes(name, shape[i + 2], window.padding[i] + window.padding_after[i]);
-    const std::int64_t room = padded - window.dilation[i] * (window.kernel[i] - 1) - 1;
+    const std::int64_t padded =
+        add_sizes(name, add_sizes(name, shape[i + 2], window.padding[i]), window.padding_after[i]);
+    const std::int64_t room = padded - span;
     require<ShapeError>(room >= 0, name, ": a window of ", window.kernel, " does not fit into ", shape,
                         " with padding ", window.padding);
     // Rounded up, the last window must still begin before the padding behind the tensor.
