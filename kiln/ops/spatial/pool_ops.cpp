@@ -41,9 +41,9 @@ Spatial window_counts(std::string_view name, const Window& window, const Shape& 
                            " is more than half of kernel ", window.kernel);
     const std::int64_t padded =
         add_sizes(name, add_sizes(name, shape[i + 2], window.padding[i]), window.padding_after[i]);
-    const std::int64_t room = padded - span;
-    require<ShapeError>(room >= 0, name, ": a window of ", window.kernel, " does not fit into ", shape,
+    require<ShapeError>(padded >= span, name, ": a window of ", window.kernel, " does not fit into ", shape,
                         " with padding ", window.padding);
+    const std::int64_t room = padded - span;
     // Rounded up, the last window must still begin before the padding behind the tensor.
     const std::int64_t rest = room % window.stride[i];
     const bool more = window.ceil && rest != 0 && room - rest < shape[i + 2] + window.padding[i] - window.stride[i];
