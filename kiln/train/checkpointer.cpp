@@ -8,6 +8,7 @@
 #include "kiln/core/config/config.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/record/record_file.hpp"
+#include "kiln/train/positive.hpp"
 
 namespace kiln {
 namespace {
@@ -54,8 +55,7 @@ void require_same(const Json& here, const Json& there, const std::string& path, 
 
 void CheckpointRules::check() const {
   const auto positive = [](std::string_view name, const auto& value) {
-    require<ArgumentError>(!value || *value > 0, "checkpoints: ", name, " is ", value.value_or(0),
-                           ", it must be positive");
+    training::require_positive("checkpoints", name, value);
   };
   positive("every_steps", every_steps);
   positive("every_epochs", every_epochs);

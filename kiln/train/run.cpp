@@ -6,6 +6,7 @@
 
 #include "kiln/core/config/config.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/train/positive.hpp"
 
 namespace kiln {
 
@@ -17,8 +18,7 @@ const Reading* training::Evaluation::find(std::string_view name) const {
 void LearnerConfig::check() const {
   require<ArgumentError>(epochs || steps || seconds, "training: say how long, by epochs, steps or seconds");
   const auto positive = [](std::string_view name, const auto& value) {
-    require<ArgumentError>(!value || *value > 0, "training: ", name, " is ", value.value_or(0),
-                           ", it must be positive");
+    training::require_positive("training", name, value);
   };
   positive("epochs", epochs);
   positive("steps", steps);
