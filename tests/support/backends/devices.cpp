@@ -1,6 +1,7 @@
 #include "tests/support/backends/devices.hpp"
 
 #include <cstdlib>
+#include <memory>
 #include <sstream>
 
 #include "kiln/backend/inspect/profile.hpp"
@@ -18,6 +19,13 @@ Ref<Backend> backend_named(const std::string& name) {
   if (name == "late") return make_ref<LateReads>(plain_cpu());
   if (name == "queued") return make_ref<Queued>(plain_cpu());
   return Device::parse(name).handle();
+}
+
+// Until the process ends.
+template <class Decorator>
+Device kept(std::unique_ptr<Decorator> decorator) {
+  static auto& all = *new std::vector<std::unique_ptr<Decorator>>();
+  return all.emplace_back(std::move(decorator))->device();
 }
 
 }  // namespace
@@ -38,8 +46,8 @@ Device device_named(const std::string& name) {
   }
   const std::string decorator = name.substr(0, space);
   const Device fused(make_ref<fusion::Fusion>(device_named(name.substr(space + 1)).handle()));
-  if (decorator == "profiled") return (new Profile(fused, {.most_events = 1000}))->device();
-  if (decorator == "verified") return (new Verify(fused))->device();
+  if (decorator == "profiled") return kept(std::make_unique<Profile>(fused, ProfileOptions{.most_events = 1000}));
+  if (decorator == "verified") return kept(std::make_unique<Verify>(fused));
   require<ArgumentError>(decorator == "fused", "no decorator '", decorator, "'");
   fused.handle()->make_permanent();
   return fused;

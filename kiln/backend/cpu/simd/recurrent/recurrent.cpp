@@ -24,15 +24,15 @@ class Forward {
         inputs_(call.in[RecurrentLayer::inputs]) {
     const RecurrentShape& s = shape_;
     const Value& weight = call.in[RecurrentLayer::weight];
-    const int64_t split = s.is.kind == RecurrentKind::Gru && !s.is.reset_after ? 2 : s.gates;
+    const int64_t split = s.resets_before() ? 2 : s.gates;
     weight_ = Panels<T>(weight, {0, split, s.hidden * s.out, s.out, s.hidden, 1, s.out});
-    if (split < s.gates) then_ = Panels<T>(weight, {2 * s.hidden * s.out, 1, 0, s.out, s.hidden, 1, s.out});
+    if (s.resets_before()) then_ = Panels<T>(weight, {2 * s.hidden * s.out, 1, 0, s.out, s.hidden, 1, s.out});
     if (s.projects) then_ = Panels<T>(call.in[RecurrentLayer::projection], {0, 1, 0, s.hidden, s.out, 1, s.hidden});
     const int64_t panel = PanelPacker<T>::panel();
     gate_ = weight_.panels() * panel;
     sums_ = Lines<T>(s.batch, std::max(split * gate_, then_.panels() * panel));
     for (Lines<T>& state : states_) state = Lines<T>(s.batch, s.out);
-    if (two_phases()) between_ = Lines<T>(s.batch, s.hidden);
+    if (shape_.two_phases()) between_ = Lines<T>(s.batch, s.hidden);
     if (const Value& bias = call.in[RecurrentLayer::candidate_bias])
       bias_ = read_contiguous(bias, held_bias_).template as<T>();
 
@@ -48,14 +48,12 @@ class Forward {
 
     const auto phase = [&](int index, int64_t step, Interval rows, Interval panels) { run(index, step, rows, panels); };
     const int64_t bytes = weight.numel() * static_cast<int64_t>(sizeof(T));
-    if (two_phases()) each_moment(s, bytes, s.time, {weight_.panels(), then_.panels()}, phase);
+    if (shape_.two_phases()) each_moment(s, bytes, s.time, {weight_.panels(), then_.panels()}, phase);
     else each_moment(s, bytes, s.time, {weight_.panels()}, phase);
     for (int64_t row = 0; row < s.batch; ++row) std::copy_n(states_[s.time % 2].row(row), s.out, last + row * width);
   }
 
  private:
-  bool two_phases() const { return then_.panels() > 0; }
-
   void run(int phase, int64_t step, Interval rows, Interval panels) const {
     const RecurrentShape& s = shape_;
     const int64_t t = s.moment(step), panel = PanelPacker<T>::panel();
@@ -69,7 +67,7 @@ class Forward {
           weight.multiply(left.row(rows.begin), left.step(), rows.size(), block, p, {0, depth},
                           sums_.row(rows.begin) + block * gate_ + p * panel, sums_.step(), false);
     }
-    const bool ends = phase == 1 || !two_phases(), projected = phase == 1 && s.projects;
+    const bool ends = phase == 1 || !shape_.two_phases(), projected = phase == 1 && s.projects;
     const Interval columns = columns_of<T>(panels, projected ? s.out : s.hidden);
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       const T* const old = before.row(row) + columns.begin;

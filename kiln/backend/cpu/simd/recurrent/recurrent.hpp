@@ -116,6 +116,9 @@ struct RecurrentShape {
 
   RecurrentShape(const RecurrentCell& cell, const Value& weight, const Value& projection, const Value& lengths,
                  std::int64_t batch, std::int64_t time);
+  bool resets_before() const { return is.kind == RecurrentKind::Gru && !is.reset_after; }
+  /// Needs a moment a second product? By what the cell is, also where that product has no columns.
+  bool two_phases() const { return projects || resets_before(); }
   std::int64_t moment(std::int64_t step) const { return is.reverse ? time - 1 - step : step; }
   bool active(std::int64_t row, std::int64_t t) const { return t < lengths[static_cast<std::size_t>(row)]; }
   /// Has any of the rows a moment t?

@@ -25,12 +25,12 @@ class Back {
     const Value& weight = call.in[Grad::weight];
     const int64_t sums = s.gates * s.hidden;
     weight_ = Panels<T>(weight, {0, 1, 0, sums, s.out, s.out, 1});
-    if (resets_before()) then_ = Panels<T>(weight, {2 * s.hidden * s.out, 1, 0, s.hidden, s.out, s.out, 1});
+    if (s.resets_before()) then_ = Panels<T>(weight, {2 * s.hidden * s.out, 1, 0, s.hidden, s.out, s.out, 1});
     if (s.projects) then_ = Panels<T>(call.in[Grad::projection], {0, 1, 0, s.out, s.hidden, s.hidden, 1});
     for (Lines<T>& each : sums_) each = Lines<T>(s.batch, sums);
     direct_ = Lines<T>(s.batch, s.out);
     grad_ = Lines<T>(s.batch, s.out);
-    if (then_.panels() > 0) then_grad_ = Lines<T>(s.batch, s.hidden);
+    if (s.two_phases()) then_grad_ = Lines<T>(s.batch, s.hidden);
     if (const Value& before = call.in[Grad::before]) before_ = MomentsOf<T>(before);
 
     for (std::size_t i = 0; i < call.out.size(); ++i) results_[i] = allocate(call.out[i]).template as<T>();
@@ -48,13 +48,12 @@ class Back {
       else if (step < s.time) go_on(step, rows, panels);
     };
     const int64_t bytes = weight.numel() * static_cast<int64_t>(sizeof(T));
-    if (then_.panels() > 0) each_moment(s, bytes, s.time + 1, {weight_.panels(), then_.panels()}, phase);
+    if (s.two_phases()) each_moment(s, bytes, s.time + 1, {weight_.panels(), then_.panels()}, phase);
     else each_moment(s, bytes, s.time + 1, {weight_.panels()}, phase);
     for (int64_t row = 0; row < s.batch; ++row) std::copy_n(direct_.row(row), s.out, results_[1] + row * state_width_);
   }
 
  private:
-  bool resets_before() const { return shape_.is.kind == RecurrentKind::Gru && !shape_.is.reset_after; }
   int64_t moment(int64_t step) const { return shape_.moment(shape_.time - 1 - step); }
 
   /// What reaches the state after a moment, and all that follows from it alone.
@@ -62,7 +61,7 @@ class Back {
     const RecurrentShape& s = shape_;
     const int64_t panel = PanelPacker<T>::panel();
     const Lines<T>&later = sums_[(step + 1) % 2], &sums = sums_[step % 2];
-    const Interval depths{0, (resets_before() ? 2 : s.gates) * s.hidden};
+    const Interval depths{0, (s.resets_before() ? 2 : s.gates) * s.hidden};
     if (step > 0 && s.any_active(rows, moment(step - 1)))
       for (int64_t p = panels.begin; p < panels.end; ++p)
         weight_.multiply(later.row(rows.begin), later.step(), rows.size(), 0, p, depths,
@@ -95,7 +94,7 @@ class Back {
   void go_on(int64_t step, Interval rows, Interval panels) const {
     const RecurrentShape& s = shape_;
     const int64_t t = moment(step), panel = PanelPacker<T>::panel();
-    if (!s.any_active(rows, t) && resets_before()) return;
+    if (!s.any_active(rows, t) && s.resets_before()) return;
     const Lines<T>& sums = sums_[step % 2];
     const T* const left = s.projects ? grad_.row(rows.begin) : sums.row(rows.begin) + 2 * s.hidden;
     for (int64_t p = panels.begin; p < panels.end; ++p)
