@@ -18,6 +18,19 @@ long double sinc(long double x) {
   return (std::fmod(whole, 2.0L) == 0 ? sine : -sine) / (pi * x);
 }
 long double logit(long double x) { return std::log(x) - std::log1p(-x); }
+/// Winitzki's approximation, refined by Newton's method on erf, or near the ends on erfc.
+long double erfinv(long double x) {
+  const long double size = std::abs(x);
+  if (!(size < 1)) return size == 1 ? std::copysign(std::numeric_limits<long double>::infinity(), x) : std::nan("");
+  if (size < 1e-15L) return x / M_2_SQRTPIl;
+  const long double log = std::log1p(-x * x), b = 4.33L + log / 2;
+  long double y = std::sqrt(std::sqrt(b * b - log / 0.147L) - b);
+  for (int step = 0; step < 6; ++step) {
+    const long double error = size < 0.5L ? std::erf(y) - size : 1 - size - std::erfc(y);
+    y -= error * std::exp(y * y) / M_2_SQRTPIl;
+  }
+  return std::copysign(y, x);
+}
 
 struct MathCase {
   UnaryFn fn;
@@ -45,7 +58,8 @@ const MathCase kMath[] = {
     {UnaryFn::Acosh, std::acosh},
     {UnaryFn::Atanh, std::atanh},
     {UnaryFn::Erf, std::erf},
-    {UnaryFn::Erfc, std::erfc},
+    {UnaryFn::Erfc, std::erfc, 8},
+    {UnaryFn::Erfinv, erfinv, 6},
     {UnaryFn::Lgamma, std::lgamma, 8},
     {UnaryFn::Sinc, sinc},
     {UnaryFn::Logit, logit},
@@ -97,6 +111,7 @@ std::vector<double> arguments(std::int64_t count) {
   for (const double u : random_numbers(count, -decades, decades, 8)) x.push_back(-std::pow(10.0, u));
   for (const double u : random_numbers(count, -4, 4, 9)) x.push_back(u);
   for (const double u : random_numbers(count, -110, 110, 10)) x.push_back(u);
+  for (const double u : random_numbers(count, 0, 13, 11)) x.push_back(1 - std::pow(10.0, -u));
   return rounded(dtype_of<T>, x);
 }
 
