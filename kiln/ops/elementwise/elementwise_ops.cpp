@@ -256,11 +256,24 @@ Value unary(op::UnaryFn fn, const Value& x) {
   return emit(op::Unary{fn}, Borrowed(as(op::computed_in(op::row(fn), x.dtype()), x, held)));
 }
 
+/// x of floats to a power that needs no logarithm; empty for others. Halves go through float32, to be rounded once.
+Value power_by_arithmetic(const Value& x, double exponent) {
+  if (exponent == 2) return square(x);
+  if (exponent == -1) return recip(x);
+  if (exponent == 0.5) return sqrt(x);
+  if (exponent == -0.5) return rsqrt(x);
+  if (exponent != 3 && exponent != -2) return {};
+  if (size_of(x.dtype()) < 4) return cast(power_by_arithmetic(cast(x, DType::F32), exponent), x.dtype());
+  return exponent == 3 ? square(x) * x : square(recip(x));
+}
+
 Value binary(op::BinaryFn fn, const Value& x, const Value& y) {
   if (x.node() && y.node() && x.dtype() == y.dtype() && op::computed_in(op::row(fn), x.dtype()) == x.dtype())
     return emit(op::Binary{fn}, Borrowed(x, y));
   require<ArgumentError>(!x.empty() && !y.empty(), op::name(fn), ": an operand is empty");
   if (x.is_scalar() && y.is_scalar()) return evaluate(fn, x.scalar(), y.scalar());
+  if (fn == op::BinaryFn::Pow && y.is_scalar() && is_float(x.dtype()))
+    if (Value power = power_by_arithmetic(x, y.scalar().to<double>())) return power;
   const DType promoted = x.is_scalar()   ? promote_scalar(y.dtype(), x.scalar().kind())
                          : y.is_scalar() ? promote_scalar(x.dtype(), y.scalar().kind())
                                          : promote(x.dtype(), y.dtype());

@@ -164,6 +164,32 @@ TEST(Numbers, SpecialFunctionsHaveTheirLimitsAtPolesAndInfinity) {
     }
 }
 
+TEST(Numbers, PowersByPlainNumbersAreThoseOfTheCLibrary) {
+  const std::vector<double> given{0, -0., 1, -1, 0.3, -2.5, 1e-30, 3e19, -7e11, kInf, -kInf, kNan};
+  for (const char* device : {"cpu", "reference"})
+    for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
+      for (const double exponent : {2.0, 3.0, -1.0, -2.0, 0.5, -0.5, 2.5, 0.0, 1.0}) {
+        const Value x = of(given, dtype, device);
+        const Numbers at = elements(x);
+        Numbers expected;
+        for (const double a : at) expected.push_back(std::pow(a, exponent));
+        if (std::abs(exponent) == 0.5)  // roots: of -0 and -infinity
+          for (std::size_t i = 0; i < at.size(); ++i)
+            if (std::signbit(at[i])) expected[i] = at[i] == 0 ? std::pow(at[i], 2 * exponent) : kNan;
+        const Numbers rounded = elements(of(expected, dtype, device)), found = elements(pow(x, exponent));
+        const double ulps = dtype == DType::F64 ? 4e-16 : dtype == DType::F32 ? 2e-7 : 0;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          if (std::isnan(rounded[i])) EXPECT_TRUE(std::isnan(found[i])) << at[i] << " to the " << exponent;
+          else if (std::isinf(rounded[i]) || rounded[i] == 0) {
+            EXPECT_EQ(found[i], rounded[i]) << at[i] << " to the " << exponent;
+            EXPECT_EQ(std::signbit(found[i]), std::signbit(rounded[i])) << at[i] << " to the " << exponent;
+          } else {
+            EXPECT_NEAR(found[i], rounded[i], ulps * std::abs(rounded[i])) << at[i] << " to the " << exponent;
+          }
+        }
+      }
+}
+
 // Figures from mpmath with 30 digits.
 TEST(Numbers, SpecialFunctionsKeepTheirDigitsInDoublePrecision) {
   struct Case {
