@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/core/convert.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/special/special_math.hpp"
 
@@ -16,6 +17,17 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline double open_uniform(std::uint32_t word) { return (word + 0.5) * 0x1p-32; }
 inline double open_uniform(std::uint32_t high, std::uint32_t low) {
   return (static_cast<double>(static_cast<std::uint64_t>(high) << 20 | low >> 12) + 0.5) * 0x1p-52;
+}
+
+/// The next T towards minus infinity; `number` may be infinite, but not downwards.
+template <class T>
+T next_below(T number) {
+  if constexpr (is_half<T>) {
+    if (number == 0) return T::from_bits(0x8001u);
+    return T::from_bits(static_cast<std::uint16_t>(number > 0 ? number.bits - 1 : number.bits + 1));
+  } else {
+    return std::nextafter(number, -std::numeric_limits<T>::infinity());
+  }
 }
 
 class Stream {

@@ -28,17 +28,6 @@ class Words {
   PhiloxWords words_{};
 };
 
-/// The next T towards minus infinity; `number` is finite.
-template <class T>
-T next_below(T number) {
-  if constexpr (is_half<T>) {
-    if (number == 0) return T::from_bits(0x8001u);
-    return T::from_bits(static_cast<std::uint16_t>(number > 0 ? number.bits - 1 : number.bits + 1));
-  } else {
-    return std::nextafter(number, -std::numeric_limits<T>::infinity());
-  }
-}
-
 /// [0, 1), from word i, or from words 2i and 2i + 1 for a T that holds what they say.
 template <class T>
 double unit(Words& words, std::int64_t i) {
@@ -58,7 +47,7 @@ double open_unit(Words& words, std::int64_t i) {
 template <class T>
 T between(double low, double high, double unit) {
   const T number = convert<T>(low + unit * (high - low));
-  return high > low && static_cast<double>(number) >= high ? next_below(number) : number;
+  return high > low && static_cast<double>(number) >= high ? sample::next_below(number) : number;
 }
 
 /// Box and Muller: two uniform numbers give a distance and an angle, whose cosine makes element 2i and whose sine

@@ -1,4 +1,5 @@
 // Random tensors and dropout in single precision, by blocks of words: an element's word depends on its place alone.
+// Halves are those numbers rounded.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -6,9 +7,11 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/samples.hpp"
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/backend/cpu/simd/random/draw.hpp"
 #include "kiln/core/grain.hpp"
 #include "kiln/ops/create/create_ops.hpp"
+#include "kiln/ops/create/draws.hpp"
 
 namespace kiln::cpu::simd {
 namespace {
@@ -42,12 +45,18 @@ static_assert(std::endian::native == std::endian::little, "the first half of a w
 constexpr std::int64_t kHalves = 2 * kDrawn;  // of the words in a block
 
 void drop_row_major(Key key, const Array& x, const Array& z, const Drops& drops) {
+  const bool single = x.dtype == DType::F32;
+  const auto bytes = static_cast<std::int64_t>(size_of(x.dtype));
   parallel_pieces(x.numel(), limited_grain(8 * kHalves, kHalves), [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::uint16_t halves[kHalves];
+    alignas(64) float widened[kHalves];
     for (std::int64_t at = begin; at < end; at += kHalves) {
+      const std::int64_t count = std::min(kHalves, end - at);
       draw_halves(key, static_cast<std::uint64_t>(at / kHalves), halves);
-      drop(x.as<float>() + at, halves, drops.threshold, static_cast<float>(drops.scale), z.as<float>() + at,
-           std::min(kHalves, end - at));
+      if (!single) convert(x.dtype, x.data + at * bytes, DType::F32, widened, count);
+      drop(single ? x.as<float>() + at : widened, halves, drops.threshold, static_cast<float>(drops.scale),
+           single ? z.as<float>() + at : widened, count);
+      if (!single) convert(DType::F32, widened, z.dtype, z.data + at * bytes, count);
     }
   });
 }
@@ -79,6 +88,15 @@ void drop_permuted(Key key, const Array& x, const Array& z, const Drops& drops) 
   });
 }
 
+/// The largest number of a half type below `limit`, where uniform numbers end that would be rounded to `limit`.
+float largest_below(double limit, DType dtype) {
+  return visit_dtype(dtype, [limit]<class T>(TypeTag<T>) {
+    const T rounded(static_cast<T>(limit));
+    if constexpr (is_half<T>) return static_cast<float>(rounded < limit ? rounded : sample::next_below(rounded));
+    else return 0.0f;
+  });
+}
+
 }  // namespace
 
 bool run(const op::Random& op, Call call) {
@@ -88,31 +106,43 @@ bool run(const op::Random& op, Call call) {
     parallel_for(z.numel(), kSampleGrain, [&](std::int64_t begin, std::int64_t end) { samples.fill(z, begin, end); });
     return true;
   }
-  if (op.dtype != DType::F32) return false;
+  if (!is_float(op.dtype) || op.dtype == DType::F64) return false;
   const Array z = allocate(call.out[0]);
   const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
+  const bool single = op.dtype == DType::F32;
+  const float most = single ? 0 : largest_below(b, op.dtype);
   each_draw(key_of(call.in[op::Random::key]), z.numel(),
             [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
-              float* numbers = z.as<float>() + at;
+              float wide[kDrawn];
+              float* const numbers = single ? z.as<float>() + at : wide;
               switch (op.distribution) {
-                case op::Distribution::Uniform: draw_uniform(words, a, b, numbers, count); return;
-                case op::Distribution::Bernoulli: draw_bernoulli(words, uniform_threshold(a), numbers, count); return;
+                case op::Distribution::Uniform:
+                  draw_uniform(words, a, b, numbers, count);
+                  if (!single && b > a)
+                    for (std::int64_t i = 0; i < count; ++i) wide[i] = std::min(wide[i], most);
+                  break;
+                case op::Distribution::Bernoulli: draw_bernoulli(words, uniform_threshold(a), numbers, count); break;
                 case op::Distribution::Exponential:
-                  return whole_block(numbers, count, [&](float* block) { draw_exponential(words, a, block); });
+                  whole_block(numbers, count, [&](float* block) { draw_exponential(words, a, block); });
+                  break;
                 case op::Distribution::Normal:
-                  return whole_block(numbers, count, [&](float* block) { draw_normal(words, a, b, block); });
+                  whole_block(numbers, count, [&](float* block) { draw_normal(words, a, b, block); });
+                  break;
                 default: KILN_CHECK(false);
               }
+              if (!single)
+                convert(DType::F32, wide, op.dtype, z.data + at * static_cast<std::int64_t>(size_of(op.dtype)), count);
             });
   return true;
 }
 
 bool run(const op::Dropout&, Call call) {
   const Value& operand = call.in[op::Dropout::x];
-  if (operand.dtype() != DType::F32) return false;
+  if (!is_float(operand.dtype()) || operand.dtype() == DType::F64) return false;
   const Array x = read(operand);
   const Dims strides = follow_order(x.shape, call.in.first(1));
   const bool row_major = x.contiguous();
+  if (!row_major && operand.dtype() != DType::F32) return false;
   if (!row_major && (strides != x.strides || strides[0] * x.shape[0] != x.numel())) return false;
 
   const Drops drops(call.in[op::Dropout::probability].scalar().to<double>());
