@@ -38,6 +38,7 @@ bool run(const op::Resample&, Call);
 bool run(const op::Blend&, Call);
 bool run(const op::BlendTranspose&, Call);
 bool run(const op::BlendWeightGrad&, Call);
+bool run(const op::Arange&, Call);
 bool run(const op::Random&, Call);
 bool run(const op::Dropout&, Call);
 bool run(const op::Fft&, Call);

@@ -1,0 +1,40 @@
+// Numbers in equal steps, a block at a time: counted in the type that they are exact in, then converted.
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
+#include "kiln/backend/cpu/simd/simd.hpp"
+#include "kiln/core/grain.hpp"
+#include "kiln/core/wrapping.hpp"
+#include "kiln/ops/create/create_ops.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+constexpr std::int64_t kBlock = 1024;
+
+template <class C>
+void count_as(const Array& z, C first, C pace) {
+  const auto bytes = static_cast<std::int64_t>(size_of(z.dtype));
+  parallel_pieces(z.numel(), limited_grain(64 * kBlock, kBlock), [&](std::int64_t begin, std::int64_t end) {
+    C numbers[kBlock];
+    for (std::int64_t at = begin; at < end; at += kBlock) {
+      const std::int64_t count = std::min(kBlock, end - at);
+      C* const block = z.dtype == dtype_of<C> ? z.as<C>() + at : numbers;
+      for (std::int64_t i = 0; i < count; ++i)
+        block[i] = wrapping_add(first, wrapping_multiply(static_cast<C>(at + i), pace));
+      if (block == numbers) convert(dtype_of<C>, numbers, z.dtype, z.data + at * bytes, count);
+    }
+  });
+}
+
+}  // namespace
+
+bool run(const op::Arange&, Call call) {
+  const Array z = allocate(call.out[0]);
+  const Scalar &start = call.in[op::Arange::start].scalar(), &step = call.in[op::Arange::step].scalar();
+  const bool whole = start.kind() != Kind::Float && step.kind() != Kind::Float;
+  if (whole) count_as(z, start.to<std::int64_t>(), step.to<std::int64_t>());
+  else count_as(z, start.to<double>(), step.to<double>());
+  return true;
+}
+
+}  // namespace kiln::cpu::simd
