@@ -1,6 +1,5 @@
 #include "kiln/ops/create/create.hpp"
 
-
 #include "kiln/core/size.hpp"
 
 namespace kiln {
