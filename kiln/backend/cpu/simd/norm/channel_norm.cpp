@@ -1,5 +1,7 @@
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
 
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
+
 namespace kiln::cpu::simd {
 
 using std::int64_t;
@@ -38,9 +40,9 @@ void add_products(const float* g, Coefficients a, const float* x, float mean, in
 std::vector<float> per_channel(const Value& value, std::int64_t channels, float missing) {
   std::vector<float> numbers(static_cast<std::size_t>(channels), missing);
   if (value.empty()) return numbers;
-  const Array array = read(value);
-  for (int64_t i = 0; i < channels; ++i)
-    numbers[static_cast<std::size_t>(i)] = array.as<const float>()[i * array.strides[0]];
+  Value held;
+  const Array array = read_contiguous(value, held);
+  convert(array.dtype, array.data, DType::F32, numbers.data(), channels);
   return numbers;
 }
 

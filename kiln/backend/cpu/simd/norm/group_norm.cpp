@@ -1,7 +1,8 @@
-// Group norm in single precision, forwards and backwards: each group in one go while it is in the cache.
+// Group norm in single precision, of halves too, and its gradient: each group in one go while it is in the cache.
 #include <cmath>
 
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
+#include "kiln/backend/cpu/simd/norm/float_rows.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 
 namespace kiln::cpu::simd {
@@ -33,32 +34,30 @@ double inverse_deviation(const Groups& s, const Moments& m) { return 1 / std::sq
 
 bool run(const op::GroupNorm& op, Call call) {
   using op::GroupNorm;
-  if (call.in[GroupNorm::x].dtype() != DType::F32) return false;
+  if (!is_single_or_half(call.in[GroupNorm::x].dtype())) return false;
   const Groups s = groups_of(op, call);
   if (!s.fit()) return false;
   Value held;
-  const float* x = read_contiguous(call.in[GroupNorm::x], held).as<const float>();
+  const Array x = read_contiguous(call.in[GroupNorm::x], held);
   const std::vector<float> weight = per_channel(call.in[GroupNorm::weight], s.channels),
                            bias = per_channel(call.in[GroupNorm::bias], s.channels, 0);
-  float* z = allocate(call.out[0]).as<float>();
+  const FloatRows all(x, allocate(call.out[0]), s.length());
   Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const float* from = x + row * s.length();
-      float* to = z + row * s.length();
-      const int64_t first = row % s.groups * s.own();
-      const Moments m = moments_of(from, s.length(), s.centred);
-      const ConstantCentre mean(m.mean);
-      const auto inverse = static_cast<float>(inverse_deviation(s, m));
-      if (s.inner == 1) {
-        norm_rows().affine(from, mean, inverse, {weight.data() + first, 1}, {bias.data() + first, 1}, to, s.length());
-        continue;
-      }
-      for (int64_t c = 0; c < s.own(); ++c) {
-        const auto channel = static_cast<std::size_t>(first + c);
-        norm_rows().affine(from + c * s.inner, mean, inverse, Constant(weight[channel]), Constant(bias[channel]),
-                           to + c * s.inner, s.inner);
-      }
-    }
+    for (int64_t row = begin; row < end; ++row)
+      all.row(row, [&](const float* from, float* to) {
+        const int64_t first = row % s.groups * s.own();
+        const Moments m = moments_of(from, s.length(), s.centred);
+        const ConstantCentre mean(m.mean);
+        const auto inverse = static_cast<float>(inverse_deviation(s, m));
+        if (s.inner == 1)
+          return norm_rows().affine(from, mean, inverse, {weight.data() + first, 1}, {bias.data() + first, 1}, to,
+                                    s.length());
+        for (int64_t c = 0; c < s.own(); ++c) {
+          const auto channel = static_cast<std::size_t>(first + c);
+          norm_rows().affine(from + c * s.inner, mean, inverse, Constant(weight[channel]), Constant(bias[channel]),
+                             to + c * s.inner, s.inner);
+        }
+      });
   });
   return true;
 }

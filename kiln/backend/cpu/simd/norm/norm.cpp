@@ -1,11 +1,11 @@
-// Softmax, layer norm and cross entropy, computed in single precision, each row in one go.
+// Softmax, layer norm and cross entropy of floats and halves, computed in single precision, each row in one go.
 #include "kiln/backend/cpu/simd/norm/norm.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
+#include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
+#include "kiln/backend/cpu/simd/norm/float_rows.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/loss/loss_ops.hpp"
 #include "kiln/ops/norm/norm_ops.hpp"
@@ -25,36 +25,40 @@ void each_row(std::int64_t rows, std::int64_t length, F&& row) {
 }
 
 /// Rows in the place of their operand's if those are not read afterwards: each is read before it is written.
-float* allocate_in_place(Call call, std::size_t operand) {
+Array allocate_in_place(Call call, std::size_t operand) {
   take_memory(call.out[0], contiguous_strides(call.out[0].shape()), call, operand);
-  return allocate(call.out[0]).as<float>();
+  return allocate(call.out[0]);
 }
 
 }  // namespace
 
 bool run(const op::Softmax& op, Call call) {
   const Shape& shape = call.in[0].shape();
-  if (call.in[0].dtype() != DType::F32 || op.dim != shape.size() - 1) return false;
+  if (!is_single_or_half(call.in[0].dtype()) || op.dim != shape.size() - 1) return false;
   Value held;
-  const float* x = read_contiguous(call.in[0], held).as<const float>();
-  float* z = allocate_in_place(call, 0);
+  const Array x = read_contiguous(call.in[0], held);
   const std::int64_t length = shape.back(), rows = length ? numel(shape) / length : 0;
-  each_row(rows, length, [&](std::int64_t i) { softmax_row(x + i * length, z + i * length, length, op.log); });
+  const FloatRows all(x, allocate_in_place(call, 0), length);
+  each_row(rows, length, [&](std::int64_t i) {
+    all.row(i, [&](const float* from, float* to) { softmax_row(from, to, length, op.log); });
+  });
   return true;
 }
 
 bool run(const op::LayerNorm&, Call call) {
   using op::LayerNorm;
-  if (call.in[LayerNorm::x].dtype() != DType::F32) return false;
-  Value held[3];
-  const Array x = read_contiguous(call.in[LayerNorm::x], held[0]);
-  const Array weight = read_contiguous(call.in[LayerNorm::weight], held[1]);
-  const Array bias = read_contiguous(call.in[LayerNorm::bias], held[2]);
+  if (!is_single_or_half(call.in[LayerNorm::x].dtype())) return false;
+  Value held;
+  const Array x = read_contiguous(call.in[LayerNorm::x], held);
+  const std::int64_t length = call.in[LayerNorm::weight].numel(), rows = length ? x.numel() / length : 0;
+  const std::vector<float> weight = per_channel(call.in[LayerNorm::weight], length),
+                           bias = per_channel(call.in[LayerNorm::bias], length);
   const auto epsilon = call.in[LayerNorm::epsilon].scalar().to<float>();
-  float* z = allocate_in_place(call, LayerNorm::x);
-  const std::int64_t length = weight.numel(), rows = length ? x.numel() / length : 0;
+  const FloatRows all(x, allocate_in_place(call, LayerNorm::x), length);
   each_row(rows, length, [&](std::int64_t i) {
-    layer_norm_row(x.as<float>() + i * length, weight.as<float>(), bias.as<float>(), epsilon, z + i * length, length);
+    all.row(i, [&](const float* from, float* to) {
+      layer_norm_row(from, weight.data(), bias.data(), epsilon, to, length);
+    });
   });
   return true;
 }
@@ -62,7 +66,7 @@ bool run(const op::LayerNorm&, Call call) {
 bool run(const op::CrossEntropy&, Call call) {
   using op::CrossEntropy;
   const DType dtype = call.out[0].dtype();
-  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) return false;
+  if (!is_single_or_half(dtype)) return false;
   Value held[2];
   const Array logits = read_contiguous(call.in[CrossEntropy::logits], held[0]);
   const Array indices = read_contiguous(call.in[CrossEntropy::targets], held[1]);
