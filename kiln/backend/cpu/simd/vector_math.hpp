@@ -234,7 +234,10 @@ template <class T> HWY_INLINE Vector<T> hypot(Vector<T> x, Vector<T> y) {
     const Vector<T> z = in_double([](auto a, auto b) HWY_ATTR { return sqrt(a * a + b * b); }, x, y);
     return within(is_finite(x) & is_finite(y), z, [&]() HWY_ATTR { return hypot_lanes(x, y); });
   } else {
-    return hypot_lanes(x, y);
+    // Where no square leaves the range of normal numbers, nor both are as small as to lose digits.
+    const Vector<T> most = max(abs(x), abs(y));
+    const Vector<T> z = sqrt(fma(x, x, y * y));
+    return within((most < 1e150) & (most > 1e-140), z, [&]() HWY_ATTR { return hypot_lanes(x, y); });
   }
 }
 template <class T> HWY_INLINE Vector<T> atan2(Vector<T> x, Vector<T> y) {
@@ -271,6 +274,12 @@ template <class T> HWY_INLINE Vector<T> fmod(Vector<T> x, Vector<T> y) {
   if constexpr (kSingle<T>) {
     const Vector<T> z = with_sign_of(in_double([](auto a, auto b) HWY_ATTR { return a - trunc(a / b) * b; }, x, y), x);
     return within((abs(x) < abs(y) * 0x1p26) & is_finite(x) & is_finite(y), z,
+                  [&]() HWY_ATTR { return fmod_lanes(x, y); });
+  } else if constexpr (HWY_NATIVE_FMA) {
+    // The quotient may be rounded up to the next whole number; what it leaves is exact all the same.
+    const Vector<T> size = abs(x), by = abs(y), left = fma(-trunc(size / by), by, size);
+    const Vector<T> rest = select(left < 0, left + by, left);
+    return within((size < by * 0x1p52) & is_finite(x) & is_finite(y), with_sign_of(rest, x),
                   [&]() HWY_ATTR { return fmod_lanes(x, y); });
   } else {
     return fmod_lanes(x, y);
