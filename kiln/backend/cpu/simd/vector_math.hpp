@@ -233,11 +233,12 @@ template <class T> HWY_INLINE Vector<T> hypot(Vector<T> x, Vector<T> y) {
   if constexpr (kSingle<T>) {
     const Vector<T> z = in_double([](auto a, auto b) HWY_ATTR { return sqrt(a * a + b * b); }, x, y);
     return within(is_finite(x) & is_finite(y), z, [&]() HWY_ATTR { return hypot_lanes(x, y); });
-  } else {
+  } else if constexpr (HWY_NATIVE_FMA) {
     // Where no square leaves the range of normal numbers, nor both are as small as to lose digits.
-    const Vector<T> most = max(abs(x), abs(y));
-    const Vector<T> z = sqrt(fma(x, x, y * y));
+    const Vector<T> most = max(abs(x), abs(y)), z = sqrt(fma(x, x, y * y));
     return within((most < 1e150) & (most > 1e-140), z, [&]() HWY_ATTR { return hypot_lanes(x, y); });
+  } else {
+    return hypot_lanes(x, y);
   }
 }
 template <class T> HWY_INLINE Vector<T> atan2(Vector<T> x, Vector<T> y) {
