@@ -11,7 +11,6 @@
 #include "kiln/fusion/passes/farewells.hpp"
 #include "kiln/fusion/passes/horizontal.hpp"
 #include "kiln/fusion/simplification.hpp"
-#include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -33,6 +32,17 @@ std::optional<int> kept_by(const op::Reduce& op, const Desc& operand, const Fusi
   return kept;
 }
 
+/// A program of one operation becomes that operation, for which devices have kernels that are quicker.
+void unwrap(Plan::Step& step) {
+  const auto* fused = std::get_if<op::Fused>(&step.op.is);
+  if (!fused || fused->program->steps.size() > 1 || !fused->program->folds.empty()) return;
+  const op::Program::Step only = fused->program->steps[0];
+  SpareVector<Reference> in;
+  for (int i = 0; i < op::arity(only.op); ++i) in.push_back(step.in[only.in[static_cast<std::size_t>(i)].index]);
+  step.op = std::visit([](const auto& op) { return op::Op(op); }, only.op);
+  step.in = std::move(in);
+}
+
 class Planner {
  public:
   Planner(const Segment& segment, const FusionTraits& traits)
@@ -51,8 +61,9 @@ class Planner {
     for (std::uint32_t i = 0; i < simplified_.size(); ++i) {
       const Segment::Entry& entry = simplified_.entries()[i];
       if (!is_needed(entry)) continue;
-      if (traits_.groups && elementwise(entry.op)) {
+      if (elementwise(entry.op)) {
         join(i);
+        if (!traits_.groups) close_all();
       } else if (!fold(i)) {
         for (const Reference operand : simplified_.operands(entry)) settle(operand);
         // A user's kernel may read whatever the user could when asking for it.
@@ -62,6 +73,7 @@ class Planner {
     }
     close_all();
     if (traits_.epilogues) join_epilogues(plan_, segment_, *traits_.epilogues);
+    std::ranges::for_each(plan_.steps, unwrap);
     if (traits_.most_cached) mark_farewells(plan_, segment_, *traits_.most_cached);
     if (traits_.blocks) group_into_blocks(plan_, segment_, *traits_.blocks);
     if (traits_.horizontal) fuse_horizontally(plan_, segment_, *traits_.horizontal);
@@ -192,8 +204,7 @@ class Planner {
     Group& group = groups_[index];
     if (!group.open) return;
     group.open = false;
-    if (group.entries.size() == 1 && group.folds.empty()) emit(group.entries[0]);
-    else emit_group(index);
+    emit_group(index);
   }
 
   void close_all() {
@@ -305,51 +316,5 @@ class Planner {
 }  // namespace
 
 Plan make_plan(const Segment& segment, const FusionTraits& traits) { return Planner(segment, traits).make(); }
-
-namespace {
-
-std::string described(const op::Program& program) {
-  std::string line;
-  for (const op::Program::Step& step : program.steps)
-    line += text(line.empty() ? "" : " ", std::visit([](const auto& o) { return op::spoken_name(o); }, step.op));
-  for (const op::Program::Fold& fold : program.folds) line += text(" ", op::name(fold.fn));
-  return line;
-}
-
-std::string described(const op::Op& op) {
-  std::string line;
-  if (const auto* fused = std::get_if<op::Fused>(&op.is)) {
-    line = described(*fused->program);
-  } else if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is)) {
-    line = text(std::visit([](const auto& product) { return text(op::Op(product)); }, epilogue->product), ", then ",
-                described(*epilogue->program));
-  } else if (const auto* blocked = std::get_if<op::Blocked>(&op.is)) {
-    line = text("by ", blocked->sequence->block, " rows:");
-    for (const op::Sequence::Step& step : blocked->sequence->steps)
-      line += text(&step == blocked->sequence->steps.data() ? " " : "; ", described(step.whole));
-  } else if (const auto* horizontal = std::get_if<op::Horizontal>(&op.is)) {
-    line = "side by side:";
-    for (const op::Parts::Part& part : horizontal->parts->all)
-      line += text(&part == horizontal->parts->all.data() ? " " : "; ", described(part.op));
-  } else {
-    line = text(op);
-  }
-  return line;
-}
-
-}  // namespace
-
-std::string describe(const Plan& plan, const Segment& segment) {
-  std::string lines;
-  for (const Plan::Step& step : plan.steps) {
-    lines += text("  ", described(step.op));
-    for (const std::uint32_t out : step.out) {
-      const Desc& desc = segment.values()[out]->desc;
-      lines += text(" -> ", desc.dtype, " ", desc.shape);
-    }
-    lines += "\n";
-  }
-  return lines;
-}
 
 }  // namespace kiln::fusion

@@ -1,8 +1,6 @@
 // An error names the function that was called, not what it is made of.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "kiln/ops/index/embedding.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/sequence/attention.hpp"
@@ -11,21 +9,19 @@
 #include "kiln/ops/spatial/sample.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 #include "kiln/ops/view/view.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/wrong_call.hpp"
 
 namespace kiln {
 namespace {
 
 Device cpu() { return Device::cpu(); }
-Value floats(const Shape& shape) { return ones(shape, cpu()); }
-Value far(const Shape& shape) { return full(shape, 99, cpu(), DType::I64); }
-Value flags(const Shape& shape) { return full(shape, true, cpu(), DType::Bool); }
+Value far(const Shape& shape) { return integers(shape, 99); }
 
-struct WrongCall {
+struct Misnamed {
   const char* function;
   std::function<Value()> call;  // what it returns is read
 };
-const WrongCall kCalls[] = {
+const Misnamed kCalls[] = {
     {"take", [] { return take(floats({2, 3}), far({2})); }},
     {"index_select", [] { return index_select(floats({2, 3}), 0, far({2})); }},
     {"index_add", [] { return index_add(floats({2, 3}), 0, far({2}), floats({2, 3})); }},
@@ -57,7 +53,7 @@ const WrongCall kCalls[] = {
 };
 
 TEST(WrongCalls, AreToldByTheNameThatWasCalled) {
-  for (const WrongCall& wrong : kCalls) {
+  for (const Misnamed& wrong : kCalls) {
     const std::string said = sentence_of([&] { return wrong.call().data(); });
     EXPECT_NE(said.find(text("Error: ", wrong.function, ": ")), std::string::npos) << wrong.function << ": " << said;
   }

@@ -6,8 +6,6 @@
 namespace kiln::fusion {
 namespace {
 
-using Program = op::Program;
-
 class Joiner {
  public:
   Joiner(Plan& plan, const Segment& segment, const FusionTraits::Epilogues& traits)
@@ -58,14 +56,14 @@ class Joiner {
     if (!reader) return;
     const Reference result = Reference::value(value);
     Plan::Step& step = plan_.steps[*reader];
-    SpareVector<Reference> inputs = step.in;
-    const std::shared_ptr<const Program> program = program_of(step, inputs);
-    if (!program || !program->folds.empty() || program->shape != desc(result).shape) return;
+    const auto* fused = std::get_if<op::Fused>(&step.op.is);
+    if (!fused || !fused->program->folds.empty() || fused->program->shape != desc(result).shape) return;
 
     Plan::Step& first = plan_.steps[product];
+    SpareVector<Reference> inputs = step.in;
     const auto input = std::ranges::find(inputs, result);
     const op::Epilogue epilogue{.product = op,
-                                .program = program,
+                                .program = fused->program,
                                 .result = desc(Reference::value(first.out[0])),
                                 .operands = static_cast<std::uint16_t>(first.in.size()),
                                 .input = static_cast<std::uint16_t>(input - inputs.begin())};
@@ -76,40 +74,6 @@ class Joiner {
     for (const Reference operand : first.in)
       if (operand.is_value()) std::ranges::replace(readers_[operand.index()], product, *reader);
     for (const std::size_t gone : joined) gone_[gone] = true;
-  }
-
-  /// What an elementwise step computes, from `inputs`, each of them once; null where it is another kind of step.
-  std::shared_ptr<const Program> program_of(const Plan::Step& step, SpareVector<Reference>& inputs) const {
-    return op::visit(step.op, [&]<class T>(const T& o) -> std::shared_ptr<const Program> {
-      if constexpr (std::is_same_v<T, op::Fused>) {
-        return o.program;
-      } else if constexpr (op::is_elementwise<T>) {
-        const Desc& made = desc(Reference::value(step.out[0]));
-        auto program = std::make_shared<Program>();
-        program->shape = made.shape;
-        Program::Step only{o, {}, made.dtype};
-        inputs.clear();
-        for (std::size_t i = 0; i < step.in.size(); ++i) {
-          const auto known = step.in[i].is_value() ? std::ranges::find(inputs, step.in[i]) : inputs.end();
-          only.in[i] = {Program::Operand::Input, static_cast<std::uint16_t>(known - inputs.begin())};
-          if (known != inputs.end()) continue;
-          inputs.push_back(step.in[i]);
-          program->inputs.push_back(read_as(step, i));
-        }
-        program->steps.push_back(only);
-        program->outputs.push_back(0);
-        return program;
-      } else {
-        return nullptr;
-      }
-    });
-  }
-
-  /// A tensor is read as its own type, a number as its neighbour's.
-  DType read_as(const Plan::Step& step, std::size_t i) const {
-    if (step.in[i].is_value()) return desc(step.in[i]).dtype;
-    if (!std::holds_alternative<op::Where>(step.op.is)) return desc(step.in[1 - i]).dtype;
-    return i == 0 ? DType::Bool : desc(Reference::value(step.out[0])).dtype;
   }
 
   Plan& plan_;

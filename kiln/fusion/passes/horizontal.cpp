@@ -8,7 +8,7 @@ namespace kiln::fusion {
 namespace {
 
 /// What may fail stays alone, so that its error has a place and takes nothing else along.
-bool is_elementwise(const op::Op& op) {
+bool goes_with_others(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
     return std::is_same_v<T, op::Fused> || (T::kFacts.pattern == Pattern::Elementwise && !kChecksData<T>);
   });
@@ -45,7 +45,7 @@ class Joiner {
     for (; end < plan_.steps.size(); ++end) {
       const Plan::Step& step = plan_.steps[end];
       const std::int64_t count = elements(step);
-      if (!is_elementwise(step.op) || count > traits_.most_each || all + count > traits_.most_in_all) break;
+      if (!goes_with_others(step.op) || count > traits_.most_each || all + count > traits_.most_in_all) break;
       if (std::ranges::any_of(
               step.in, [&](Reference operand) { return operand.is_value() && made_by_[operand.index()] == run; }))
         break;

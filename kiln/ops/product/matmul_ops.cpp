@@ -3,6 +3,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/linalg/matrix.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/view/view_ops.hpp"
 #include "kiln/ops/vjp.hpp"
@@ -10,8 +11,6 @@
 namespace kiln {
 namespace op {
 namespace {
-
-Shape batch_of(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
 
 // x^T g, the gradient of a right operand. Where that is a transposed view, as the weights of a layer are, it is made as
 // (g^T x)^T: undoing the view then leaves a gradient that lies in memory as the weight does.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/functions.hpp"
@@ -125,6 +126,18 @@ TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
     EXPECT_NEAR(sum(z, {1}).data().at(63), 1, 1e-5);
     EXPECT_EQ(count<op::Blocked>(*wished.backend), blocks ? 1 : 0);
   }
+}
+
+TEST(Traits, HaveProductsTakeALoneOpWhereNothingIsGrouped) {
+  FusionTraits traits;
+  traits.epilogues = of_cpu().epilogues;
+  traits.epilogues->least_product = 1;
+  const Wished wished(traits);
+  const Value x = from_data(TensorData({4, 4}, DType::F32), wished.device);
+  const Value y = matmul(x, x) + 1, z = exp(y) * 2;
+  EXPECT_NEAR(z.data().at(0), 2 * std::exp(1.0), 1e-6);
+  EXPECT_EQ(count<op::Epilogue>(*wished.backend), 1);
+  EXPECT_EQ(count<op::Unary>(*wished.backend) + count<op::Binary>(*wished.backend), 2);
 }
 
 TEST(Traits, SayHowMuchStaysInCaches) {

@@ -1,0 +1,52 @@
+// What KILN_LOG=fusion prints of a plan.
+#include "kiln/fusion/plan.hpp"
+#include "kiln/ops/planned/sequence.hpp"
+
+namespace kiln::fusion {
+namespace {
+
+std::string described(const op::Program& program) {
+  std::string line;
+  for (const op::Program::Step& step : program.steps)
+    line += text(line.empty() ? "" : " ", std::visit([](const auto& o) { return op::spoken_name(o); }, step.op));
+  for (const op::Program::Fold& fold : program.folds) line += text(" ", op::name(fold.fn));
+  return line;
+}
+
+std::string described(const op::Op& op) {
+  std::string line;
+  if (const auto* fused = std::get_if<op::Fused>(&op.is)) {
+    line = described(*fused->program);
+  } else if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is)) {
+    line = text(std::visit([](const auto& product) { return text(op::Op(product)); }, epilogue->product), ", then ",
+                described(*epilogue->program));
+  } else if (const auto* blocked = std::get_if<op::Blocked>(&op.is)) {
+    line = text("by ", blocked->sequence->block, " rows:");
+    for (const op::Sequence::Step& step : blocked->sequence->steps)
+      line += text(&step == blocked->sequence->steps.data() ? " " : "; ", described(step.whole));
+  } else if (const auto* horizontal = std::get_if<op::Horizontal>(&op.is)) {
+    line = "side by side:";
+    for (const op::Parts::Part& part : horizontal->parts->all)
+      line += text(&part == horizontal->parts->all.data() ? " " : "; ", described(part.op));
+  } else {
+    line = text(op);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string describe(const Plan& plan, const Segment& segment) {
+  std::string lines;
+  for (const Plan::Step& step : plan.steps) {
+    lines += text("  ", described(step.op));
+    for (const std::uint32_t out : step.out) {
+      const Desc& desc = segment.values()[out]->desc;
+      lines += text(" -> ", desc.dtype, " ", desc.shape);
+    }
+    lines += "\n";
+  }
+  return lines;
+}
+
+}  // namespace kiln::fusion
