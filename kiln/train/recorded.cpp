@@ -8,20 +8,27 @@ void RecordedObjects::add(Part part) {
   parts_.push_back(std::move(part));
 }
 
+void RecordedObjects::visit(detail::RecordVisitor& visitor) const {
+  for (const Part& part : parts_) {
+    nn::Met met;
+    part.visit(part.object, part.path, visitor, met);
+  }
+}
+
 TensorSource RecordedObjects::snapshot(Metadata metadata) const {
   TensorSource record;
   record.metadata = std::move(metadata);
-  detail::RecordWriter writer{record};
-  for (const Part& part : parts_) part.write(writer);
+  detail::RecordWriter writer(record);
+  visit(writer);
   return record;
 }
 
 void RecordedObjects::restore(const TensorSource& record, std::string_view file) {
   detail::RecordReader reader(record, file);
-  for (const Part& part : parts_) part.read(reader);
-  const detail::Fitted fitted = detail::fit_record(reader, {});
-  detail::RecordTaker taker{record, file, fitted.values};
-  for (const Part& part : parts_) part.take(taker);
+  visit(reader);
+  const detail::Fitted fitted = reader.fit({});
+  detail::RecordTaker taker(record, file, fitted.values);
+  visit(taker);
 }
 
 }  // namespace kiln

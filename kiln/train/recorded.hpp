@@ -1,7 +1,6 @@
 // A record that is put together at run time: objects that live elsewhere, each under its path. For checkpoints, whose parts
 // are a model, optimizers, metrics and whatever callbacks there are.
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,11 @@ class RecordedObjects {
  public:
   /// The object has to live as long. Throws ArgumentError where the path is taken.
   template <class T>
-  void add(const std::string& path, T& object) {
-    add(Part{path, [&object, path](detail::RecordWriter& writer) { visit(std::as_const(object), path, writer); },
-             [&object, path](detail::RecordReader& reader) { visit(std::as_const(object), path, reader); },
-             [&object, path](detail::RecordTaker& taker) { visit(object, path, taker); }});
+  requires(!std::is_const_v<T>) void add(const std::string& path, T& object) {
+    add(Part{path, &object,
+             [](const void* part, const std::string& its_path, detail::RecordVisitor& visitor, nn::Met& met) {
+               detail::visit_record(*static_cast<const T*>(part), its_path, visitor, met);
+             }});
   }
 
   /// What save_record() writes. It holds the values as they are now, whatever becomes of the objects: values never
@@ -28,16 +28,11 @@ class RecordedObjects {
  private:
   struct Part {
     std::string path;
-    std::function<void(detail::RecordWriter&)> write;
-    std::function<void(detail::RecordReader&)> read;
-    std::function<void(detail::RecordTaker&)> take;
+    const void* object;
+    void (*visit)(const void* object, const std::string& path, detail::RecordVisitor& visitor, nn::Met& met);
   };
-  template <class T, class Visitor>
-  static void visit(T& object, const std::string& path, Visitor& visitor) {
-    nn::Met met;
-    detail::visit_record(object, path, visitor, met);
-  }
   void add(Part part);
+  void visit(detail::RecordVisitor& visitor) const;
 
   std::vector<Part> parts_;
 };

@@ -150,6 +150,26 @@ TEST(RecordOfAnything, AValueOfAnotherTypeIsNamedAndNothingChanges) {
   EXPECT_EQ(kept.epoch, 3);
 }
 
+TEST(RecordOfAnything, NumbersThatJsonLacksComeBackAndAreNoIntegers) {
+  struct Numbers {
+    double highest = 0, lowest = 0;
+    float none = 0;
+  };
+  const TemporaryFile file("numbers.kiln");
+  save_record(Numbers{INFINITY, -INFINITY, NAN}, file.path);
+  Numbers loaded;
+  load_record(loaded, file.path);
+  EXPECT_EQ(loaded.highest, INFINITY);
+  EXPECT_EQ(loaded.lowest, -INFINITY);
+  EXPECT_TRUE(std::isnan(loaded.none));
+  struct Integers {
+    std::int64_t highest = 1, lowest = 2, none = 3;
+  };
+  Integers kept;
+  EXPECT_THROW(load_record(kept, file.path), Error);
+  EXPECT_EQ(kept.highest, 1);
+}
+
 TEST(RecordOfAnything, ATiedParameterIsStoredOnceAndStaysTied) {
   struct Tied {
     nn::Linear first, second;

@@ -1,35 +1,106 @@
 #include "kiln/store/record/anything.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "kiln/store/record/record_file.hpp"
 
 namespace kiln::detail {
 namespace {
+
 constexpr std::string_view kValue = "value.";
+
+/// What stands for a value; of a float also a word for a number that JSON does not know.
+Json parse_value(const std::string& said, const ValueAccess& access, std::string_view file) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (access.is_float && said == "nan") return {std::numeric_limits<double>::quiet_NaN()};
+  if (access.is_float && said == "inf") return {kInfinity};
+  if (access.is_float && said == "-inf") return {-kInfinity};
+  return parse_json(said, file);
 }
+std::string write_value(const Json& json, bool is_float) {
+  const double* const number = is_float ? std::get_if<double>(&json.is) : nullptr;
+  if (!number || std::isfinite(*number)) return write_json(json);
+  return std::isnan(*number) ? "nan" : *number > 0 ? "inf" : "-inf";
+}
+
+}  // namespace
 
 void RecordWriter::tensor(const std::string& path, const Value& value) {
-  record.tensors.merge(source_of({{path, value}}, {}).tensors);
+  record_.tensors.merge(source_of({{path, value}}, {}).tensors);
 }
 
-RecordReader::RecordReader(const TensorSource& source, std::string_view name) : record(source), file(name) {
+void RecordWriter::leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) {
+  if (const Value& value = access.value(leaf); !value.empty()) tensor(path, value);
+}
+
+void RecordWriter::list(const std::string& path, const void* list, const ListAccess& access) {
+  record_.tensors.emplace(path, stored(access.numbers(list)));
+}
+
+void RecordWriter::value(const std::string& path, const void* value, const ValueAccess& access) {
+  record_.metadata[text(kValue, path)] = write_value(access.write(value), access.is_float);
+}
+
+RecordReader::RecordReader(const TensorSource& record, std::string_view file) : record_(record), file_(file) {
   for (const auto& [key, value] : record.metadata)
-    if (key.starts_with(kValue)) values_left.emplace(key.substr(kValue.size()), value);
+    if (key.starts_with(kValue)) values_left_.emplace(key.substr(kValue.size()), value);
 }
 
-const std::string* RecordReader::find(const std::string& path) {
-  values_left.erase(path);
-  const auto found = record.metadata.find(text(kValue, path));
-  if (found != record.metadata.end()) return &found->second;
-  problems.push_back(text("value '", shown(path), "' is missing"));
-  return nullptr;
+void RecordReader::leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) {
+  if (const Value& value = access.value(leaf); !value.empty()) tensor(path, value);
 }
 
-void RecordReader::check_list(const std::string& path) {
-  const auto found = record.tensors.find(path);
-  if (found == record.tensors.end()) return problems.push_back(text("list '", shown(path), "' is missing"));
-  require<LoadError>(found->second.shape.size() == 1, file, ": list '", shown(path), "' has shape ",
+void RecordReader::list(const std::string& path, const void*, const ListAccess&) {
+  lists_.insert(path);
+  const auto found = record_.tensors.find(path);
+  if (found == record_.tensors.end()) return problems_.push_back(text("list '", shown(path), "' is missing"));
+  require<LoadError>(found->second.shape.size() == 1, file_, ": list '", shown(path), "' has shape ",
                      found->second.shape);
   static_cast<void>(found->second.read());  // which fails now, if it is damaged
+}
+
+void RecordReader::value(const std::string& path, const void* value, const ValueAccess& access) {
+  values_left_.erase(path);
+  const auto found = record_.metadata.find(text(kValue, path));
+  if (found == record_.metadata.end()) problems_.push_back(text("value '", shown(path), "' is missing"));
+  else access.read(parse_value(found->second, access, file_), value, {file_, path}, false);
+}
+
+Fitted RecordReader::fit(const LoadOptions& options) {
+  if (!options.allow_unexpected)
+    for (const auto& [path, value] : values_left_) problems_.push_back(text("value '", shown(path), "' is unexpected"));
+  for (const std::string& problem : problems_)
+    require<LoadError>(options.allow_missing && problem.ends_with("missing"), file_, ": ", problem);
+  TensorSource tensors{.tensors = record_.tensors, .metadata = {}};
+  std::erase_if(tensors.tensors, [&](const auto& entry) { return lists_.contains(entry.first); });
+  Fitted fitted = detail::fit(tensors, parts_, "object", file_, options);
+  fitted.report.missing.insert(fitted.report.missing.end(), problems_.begin(), problems_.end());
+  for (const auto& [path, value] : values_left_) fitted.report.unused.push_back(path);
+  return fitted;
+}
+
+void RecordTaker::tensor(const std::string&, const Value& part) {
+  if (const Value& value = values_[next_++]; !value.empty()) const_cast<Value&>(part) = value;
+}
+
+void RecordTaker::leaf(const std::string&, const void* leaf, const nn::TensorAccess& access) {
+  if (access.value(leaf).empty()) return;
+  if (const Value& value = values_[next_++]; !value.empty()) access.set(const_cast<void*>(leaf), value);
+}
+
+void RecordTaker::tied(const void* param, const void* first, const nn::TensorAccess& access) {
+  access.tie(const_cast<void*>(param), first);
+}
+
+void RecordTaker::list(const std::string& path, const void* list, const ListAccess& access) {
+  if (const auto found = record_.tensors.find(path); found != record_.tensors.end())
+    access.take(list, found->second.read());
+}
+
+void RecordTaker::value(const std::string& path, const void* value, const ValueAccess& access) {
+  if (const auto found = record_.metadata.find(text(kValue, path)); found != record_.metadata.end())
+    access.read(parse_value(found->second, access, file_), value, {file_, path}, true);
 }
 
 void write_record_of(const TensorSource& record, const std::string& path, const RecordOptions& options) {
@@ -44,20 +115,6 @@ void write_record_of(const TensorSource& record, const std::string& path, const 
   write_file_atomically(path, [&](FileReplacement& file) {
     write_record(source, [&](std::span<const std::byte> piece) { file.write(piece); }, {.compress = options.compress});
   });
-}
-
-Fitted fit_record(RecordReader& reader, const LoadOptions& options) {
-  if (!options.allow_unexpected)
-    for (const auto& [path, value] : reader.values_left)
-      reader.problems.push_back(text("value '", shown(path), "' is unexpected"));
-  for (const std::string& problem : reader.problems)
-    require<LoadError>(options.allow_missing && problem.ends_with("missing"), reader.file, ": ", problem);
-  TensorSource tensors{.tensors = reader.record.tensors, .metadata = {}};
-  std::erase_if(tensors.tensors, [&](const auto& entry) { return reader.lists.contains(entry.first); });
-  Fitted fitted = fit(tensors, reader.parts, "object", reader.file, options);
-  fitted.report.missing.insert(fitted.report.missing.end(), reader.problems.begin(), reader.problems.end());
-  for (const auto& [path, value] : reader.values_left) fitted.report.unused.push_back(path);
-  return fitted;
 }
 
 }  // namespace kiln::detail

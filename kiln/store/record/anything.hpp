@@ -15,7 +15,9 @@
 // under theirs, in the metadata of the file as "value.schedule.step"; lists of numbers are tensors. A module's options are
 // such values, and come back too. Functions, devices and modes are not stored.
 #pragma once
+#include <map>
 #include <optional>
+#include <set>
 
 #include "kiln/core/config/config.hpp"
 #include "kiln/store/save.hpp"
@@ -53,140 +55,155 @@ template <class T> inline constexpr bool is_number_list = false;
 template <class T>
 inline constexpr bool is_number_list<std::vector<T>> = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
-/// Calls tensor(path, Value&) and value(path, T&) for all that a record holds of `object`; list(path, std::vector<T>&) for
-/// its lists of numbers.
-template <class T, class Visitor>
-void visit_record(T& object, const std::string& path, Visitor& visitor, nn::Met& met) {
-  using Plain = std::remove_const_t<T>;
-  if constexpr (Stateful<Plain>) {
-    object.visit_state(
-        [&](const std::string& name, auto& part) { visit_record(part, nn::joined(path, name), visitor, met); });
-  } else if constexpr (std::is_same_v<Plain, Value>) {
+/// How a record reaches what JSON holds, of whatever type.
+struct ValueAccess {
+  bool is_float;  // JSON does not know all of its numbers
+  Json (*write)(const void* value);
+  /// Throws ConfigError where the JSON is of another type. The value changes only if it `takes` that.
+  void (*read)(const Json& json, const void* value, const config::Place& place, bool takes);
+};
+template <class T>
+inline constexpr ValueAccess kValueAccess{
+    std::is_floating_point_v<T>, [](const void* value) { return to_json(*static_cast<const T*>(value)); },
+    [](const Json& json, const void* value, const config::Place& place, bool takes) {
+      T read = *static_cast<const T*>(value);
+      if constexpr (std::is_floating_point_v<T>)
+        if (const double* number = std::get_if<double>(&json.is); number && *number - *number != 0) {
+          if (takes) *static_cast<T*>(const_cast<void*>(value)) = static_cast<T>(*number);
+          return;
+        }
+      config::read(json, read, place);
+      if (takes) *static_cast<T*>(const_cast<void*>(value)) = std::move(read);
+    }};
+
+/// The same of a list of numbers.
+struct ListAccess {
+  TensorData (*numbers)(const void* list);
+  void (*take)(const void* list, const TensorData& numbers);
+};
+template <class T>
+inline constexpr ListAccess kListAccess{
+    [](const void* list) {
+      const auto& numbers = *static_cast<const std::vector<T>*>(list);
+      return TensorData::of<T>({static_cast<std::int64_t>(numbers.size())}, numbers);
+    },
+    [](const void* list, const TensorData& numbers) {
+      *static_cast<std::vector<T>*>(const_cast<void*>(list)) = numbers.to_vector<T>();
+    }};
+
+/// Is called for all that a record holds of an object, part by part, in the same order each time. One that takes() is only
+/// given what may be changed.
+class RecordVisitor {
+ public:
+  virtual bool takes() const { return false; }
+  virtual void tensor(const std::string& path, const Value& value) = 0;
+  virtual void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) = 0;
+  /// A parameter that was met before.
+  virtual void tied(const void* /*param*/, const void* /*first*/, const nn::TensorAccess&) {}
+  virtual void list(const std::string& path, const void* list, const ListAccess& access) = 0;
+  virtual void value(const std::string& path, const void* value, const ValueAccess& access) = 0;
+
+ protected:
+  ~RecordVisitor() = default;
+};
+
+template <class T> void visit_record(const T& object, const std::string& path, RecordVisitor& visitor, nn::Met& met);
+
+/// Visits the parts of an object under their names.
+struct PartVisitor {
+  const std::string& path;
+  RecordVisitor& visitor;
+  nn::Met& met;
+
+  template <class T>
+  void operator()(std::string_view name, const T& part) const {
+    visit_record(part, nn::joined(path, name), visitor, met);
+  }
+};
+
+/// One function for each type that a record holds, whoever visits.
+template <class T>
+void visit_record(const T& object, const std::string& path, RecordVisitor& visitor, nn::Met& met) {
+  const PartVisitor parts{path, visitor, met};
+  if constexpr (Stateful<T>) {
+    if (visitor.takes()) const_cast<T&>(object).visit_state(parts);
+    else object.visit_state(parts);
+  } else if constexpr (std::is_same_v<T, Value>) {
     visitor.tensor(path, object);
-  } else if constexpr (nn::ParamLike<Plain>) {
-    if (const void* const first = met.before(object.identity(), &object)) {
-      if constexpr (!std::is_const_v<T>) object = *static_cast<const Plain*>(first);
-    } else {
-      visitor.leaf(path, object);
-    }
-  } else if constexpr (nn::BufferLike<Plain> || nn::ConstantLike<Plain>) {
-    visitor.leaf(path, object);
-  } else if constexpr (is_number_list<Plain>) {
-    visitor.list(path, object);
-  } else if constexpr (is_json<Plain>() && !(reflect::Aggregate<Plain> && !reflect::ListLike<Plain>)) {
-    if constexpr (!std::is_same_v<Plain, nn::Mode>) visitor.value(path, object);
-  } else if constexpr (nn::has_parts<Plain>() || reflect::ListLike<Plain> || reflect::OptionalLike<Plain> ||
-                       reflect::VariantLike<Plain> || reflect::TupleLike<Plain> || nn::is_unique_pointer<Plain>) {
-    nn::for_each_child(
-        object, [&](std::string_view name, auto& child) { visit_record(child, nn::joined(path, name), visitor, met); });
+  } else if constexpr (nn::ParamLike<T>) {
+    if (const void* const first = met.before(object.identity(), &object))
+      visitor.tied(&object, first, nn::kTensorAccess<T>);
+    else visitor.leaf(path, &object, nn::kTensorAccess<T>);
+  } else if constexpr (nn::BufferLike<T> || nn::ConstantLike<T>) {
+    visitor.leaf(path, &object, nn::kTensorAccess<T>);
+  } else if constexpr (is_number_list<T>) {
+    visitor.list(path, &object, kListAccess<typename T::value_type>);
+  } else if constexpr (is_json<T>() && !(reflect::Aggregate<T> && !reflect::ListLike<T>)) {
+    if constexpr (!std::is_same_v<T, nn::Mode>) visitor.value(path, &object, kValueAccess<T>);
+  } else if constexpr (nn::has_parts<T>() || reflect::ListLike<T> || reflect::OptionalLike<T> ||
+                       reflect::VariantLike<T> || reflect::TupleLike<T> || nn::is_unique_pointer<T>) {
+    nn::for_each_child(object, parts);
   } else {
-    static_assert(nn::is_option<Plain>(),
+    static_assert(nn::is_option<T>(),
                   "a record cannot hold a member of this type: make it a plain struct, or give it a "
                   "visit_state(f)");
   }
 }
 
 /// Collects what a record holds.
-struct RecordWriter {
-  TensorSource& record;
-
-  void tensor(const std::string& path, const Value& value);
-  template <class L>
-  void leaf(const std::string& path, const L& leaf) {
-    if (!leaf.empty()) tensor(path, leaf.value());
-  }
-  template <class T>
-  void list(const std::string& path, const std::vector<T>& numbers) {
-    record.tensors.emplace(path, stored(TensorData::of<T>({static_cast<std::int64_t>(numbers.size())}, numbers)));
-  }
-  template <class T>
-  void value(const std::string& path, const T& value) {
-    record.metadata[text("value.", path)] = write_value(value);
-  }
+class RecordWriter final : public RecordVisitor {
+ public:
+  explicit RecordWriter(TensorSource& record) : record_(record) {}
+  void tensor(const std::string& path, const Value& value) override;
+  void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) override;
+  void list(const std::string& path, const void* list, const ListAccess& access) override;
   /// JSON; a number that it does not know as a word.
-  template <class T>
-  static std::string write_value(const T& value) {
-    if constexpr (std::is_floating_point_v<T>)
-      if (value - value != 0) return value != value ? "nan" : value > 0 ? "inf" : "-inf";
-    return write_json(to_json(value));
-  }
+  void value(const std::string& path, const void* value, const ValueAccess& access) override;
+
+ private:
+  TensorSource& record_;
 };
 
 /// Finds out what of a record belongs to whom, and complains of what does not; nothing changes yet.
-struct RecordReader {
-  const TensorSource& record;
-  std::string_view file;
-  std::vector<RecordPart> parts;  // tensors, for fit()
-  std::vector<std::string> problems;
-  std::map<std::string, std::string> values_left;  // in the record
-  std::map<std::string, bool> lists;
-
+class RecordReader final : public RecordVisitor {
+ public:
   RecordReader(const TensorSource& record, std::string_view file);
-  void tensor(const std::string& path, const Value& value) { parts.push_back({path, value}); }
-  template <class L>
-  void leaf(const std::string& path, const L& leaf) {
-    if (!leaf.empty()) tensor(path, leaf.value());
-  }
-  template <class T>
-  void list(const std::string& path, const std::vector<T>&) {
-    lists[path] = true;
-    check_list(path);
-  }
-  template <class T>
-  void value(const std::string& path, const T& value) {
-    const std::string* const said = find(path);
-    if (!said) return;
-    T copy = value;
-    read_value(*said, copy, {file, path});
-  }
-  const std::string* find(const std::string& path);
-  void check_list(const std::string& path);
+  void tensor(const std::string& path, const Value& value) override { parts_.push_back({path, value}); }
+  void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) override;
+  void list(const std::string& path, const void* list, const ListAccess& access) override;
+  void value(const std::string& path, const void* value, const ValueAccess& access) override;
+  /// What becomes of the tensors. Throws LoadError where anything does not fit.
+  Fitted fit(const LoadOptions& options);
 
-  template <class T>
-  static void read_value(const std::string& said, T& value, const config::Place& place) {
-    if constexpr (std::is_floating_point_v<T>) {
-      using Limits = std::numeric_limits<T>;
-      if (said == "nan" || said == "inf" || said == "-inf") {
-        value = said == "nan" ? Limits::quiet_NaN() : said == "inf" ? Limits::infinity() : -Limits::infinity();
-        return;
-      }
-    }
-    config::read(parse_json(said, place.source), value, place);
-  }
+ private:
+  const TensorSource& record_;
+  std::string_view file_;
+  std::vector<RecordPart> parts_;  // tensors
+  std::vector<std::string> problems_;
+  std::map<std::string, std::string> values_left_;  // in the record
+  std::set<std::string> lists_;
 };
 
 /// Puts into the object what was found to fit.
-struct RecordTaker {
-  const TensorSource& record;
-  std::string_view file;
-  const Values& values;
-  std::size_t next = 0;
+class RecordTaker final : public RecordVisitor {
+ public:
+  RecordTaker(const TensorSource& record, std::string_view file, const Values& values)
+      : record_(record), file_(file), values_(values) {}
+  bool takes() const override { return true; }
+  void tensor(const std::string& path, const Value& value) override;
+  void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) override;
+  void tied(const void* param, const void* first, const nn::TensorAccess& access) override;
+  void list(const std::string& path, const void* list, const ListAccess& access) override;
+  void value(const std::string& path, const void* value, const ValueAccess& access) override;
 
-  void tensor(const std::string&, Value& part) {
-    if (const Value& value = values[next++]; !value.empty()) part = value;
-  }
-  template <class L>
-  void leaf(const std::string&, L& leaf) {
-    if (leaf.empty()) return;
-    const Value& value = values[next++];
-    if (value.empty()) return;
-    if constexpr (requires { leaf.with_value(value); }) leaf = leaf.with_value(value);
-    else leaf = L(value);
-  }
-  template <class T>
-  void list(const std::string& path, std::vector<T>& numbers) {
-    const auto found = record.tensors.find(path);
-    if (found != record.tensors.end()) numbers = found->second.read().template to_vector<T>();
-  }
-  template <class T>
-  void value(const std::string& path, T& value) {
-    if (const auto found = record.metadata.find(text("value.", path)); found != record.metadata.end())
-      RecordReader::read_value(found->second, value, {file, path});
-  }
+ private:
+  const TensorSource& record_;
+  std::string_view file_;
+  const Values& values_;
+  std::size_t next_ = 0;
 };
 
 void write_record_of(const TensorSource& record, const std::string& path, const RecordOptions& options);
-Fitted fit_record(RecordReader& reader, const LoadOptions& options);
 
 }  // namespace detail
 
@@ -196,7 +213,7 @@ template <class T>
 void save_record(const T& object, const std::string& path, const RecordOptions& options = {}) {
   TensorSource record;
   record.metadata = options.metadata;
-  detail::RecordWriter writer{record};
+  detail::RecordWriter writer(record);
   nn::Met met;
   detail::visit_record(object, "", writer, met);
   detail::write_record_of(record, path, options);
@@ -206,17 +223,18 @@ void save_record(const T& object, const std::string& path, const RecordOptions& 
 /// value of another type, or a LoadError that names what is missing, unexpected or misshapen, unless `options` allow it:
 /// who reads a record of an older program, which had fewer fields, allows what is missing.
 template <class T>
+requires(!std::is_const_v<T>)
 LoadReport load_record(T& object, const std::string& path, const LoadOptions& options = {}) {
   const TensorSource record = edited(open_tensors(path), options, path);
-  detail::RecordReader reader(record, path);
-  {
+  const auto visit = [&](detail::RecordVisitor& visitor) {
     nn::Met met;
-    detail::visit_record(std::as_const(object), "", reader, met);
-  }
-  const detail::Fitted fitted = detail::fit_record(reader, options);
-  detail::RecordTaker taker{record, path, fitted.values};
-  nn::Met met;
-  detail::visit_record(object, "", taker, met);
+    detail::visit_record(object, "", visitor, met);
+  };
+  detail::RecordReader reader(record, path);
+  visit(reader);
+  const detail::Fitted fitted = reader.fit(options);
+  detail::RecordTaker taker(record, path, fitted.values);
+  visit(taker);
   return fitted.report;
 }
 
