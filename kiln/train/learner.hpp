@@ -23,11 +23,9 @@
 #include <string>
 #include <utility>
 
-#include "kiln/nn/module/average.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/optim/gradients.hpp"
-#include "kiln/optim/schedule/plateau.hpp"
-#include "kiln/train/checkpointer.hpp"
+#include "kiln/train/checkpoints.hpp"
 #include "kiln/train/steps.hpp"
 #include "kiln/train/still.hpp"
 
@@ -54,10 +52,11 @@ class Learner {
   /// Throws ArgumentError for a configuration without meaning.
   Learner(M model, O optimizer, F step, const LearnerConfig& config)
       : run_(config), model_(std::move(model)), optimizer_(std::move(optimizer)), step_(std::move(step)) {
-    if (config.scaler || config.autocast == DType::F16) scaler_ = config.scaler.value_or(GradientScalerConfig{}).init();
+    if (config.scaler || config.autocast == DType::F16)
+      extras_.scaler = config.scaler.value_or(GradientScalerConfig{}).init();
     if constexpr (kByHand)
       require<ArgumentError>(
-          config.accumulate == 1 && !config.autocast && !scaler_ && config.not_finite != NotFinite::Skip,
+          config.accumulate == 1 && !config.autocast && !extras_.scaler && config.not_finite != NotFinite::Skip,
           "training: a step that is written by hand accumulates, casts, scales and skips by itself");
     rate(1e-3);
   }
@@ -80,12 +79,12 @@ class Learner {
   }
   /// A rate that falls where a metric no longer gets better.
   Learner& plateau(const ReduceOnPlateauConfig& config, MetricName name = {}) {
-    plateau_ = config.init();
-    rates_ = [this](const training::Position&) { return std::vector<double>{plateau_->rate()}; };
+    extras_.plateau = config.init();
+    rates_ = [this](const training::Position&) { return std::vector<double>{extras_.plateau->rate()}; };
     run_.listen([this, name = std::move(name)](const training::Event& event) {
       const auto* const e = std::get_if<training::Evaluation>(&event);
       if (!e || !e->complete || e->split != name.split) return;
-      if (const Reading* const reading = e->find(name.metric)) plateau_->observe(reading->value);
+      if (const Reading* const reading = e->find(name.metric)) extras_.plateau->observe(reading->value);
     });
     return *this;
   }
@@ -117,7 +116,7 @@ class Learner {
   /// An average of the weights over the steps, which validation measures: EmaConfig{} or SwaConfig{}.
   template <class Config>
   Learner& average(const Config& config) {
-    average_ = config.init(model_);
+    extras_.average = config.init(model_);
     return *this;
   }
   /// What validation does with a batch, where that is not what training does: (const Model&, Batch) -> Output.
@@ -136,7 +135,7 @@ class Learner {
     static_assert(training::kListens<Callback, M>,
                   "a callback has an on(event) for some event of kiln/train/events.hpp");
     auto held = std::make_shared<Callback>(std::move(callback));
-    if constexpr (requires { held->state; }) objects_.add(text("callbacks.", callbacks_), held->state);
+    if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_), held->state);
     ++callbacks_;
     run_.listen([this, held](const training::Event& event) { training::tell(*held, event, model_, run_.control()); });
     return *this;
@@ -147,10 +146,9 @@ class Learner {
   /// directory belongs to another configuration (`configuration` is the user's own), fit() throws ConfigError.
   Learner& checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules = {}, bool resume = true,
                        Json configuration = {}) {
-    checkpointer_ = std::make_unique<Checkpointer>(directory, rules, run_.configuration(std::move(configuration)));
-    objects_.add("model", model_);
-    objects_.add("optimizer", optimizer_);
-    resume_ = resume;
+    checkpoints_.keep(directory, rules, resume, run_.configuration(std::move(configuration)));
+    checkpoints_.objects().add("model", model_);
+    checkpoints_.objects().add("optimizer", optimizer_);
     return *this;
   }
 
@@ -175,14 +173,14 @@ class Learner {
 
  private:
   M averaged() const {
-    if (average_) return average_->apply(model_);
+    if (extras_.average) return extras_.average->apply(model_);
     if constexpr (requires { optimizer_.averaged(model_); }) return optimizer_.averaged(model_);
     else return model_;
   }
 
   training::Ending loop(const training::Batches<Batch>& train, const training::Batches<Batch>* valid) {
     const SignalScope signals;
-    if (checkpointer_) open_checkpoints();
+    checkpoints_.open(run_, extras_, train_metrics_);
     gradients_ = {};
     gathered_items_ = 0;
     run_.begin(train.size, num_params(model_));
@@ -192,10 +190,7 @@ class Learner {
         step_ended(valid);
         return !run_.done();
       });
-    if (checkpointer_) {
-      if (saved_at_ != run_.at.step) save();
-      checkpointer_->finish();
-    }
+    checkpoints_.finish(run_);
     const training::Ending ending{run_.at, run_.reason()};
     run_.tell(ending);
     return ending;
@@ -223,7 +218,7 @@ class Learner {
                                 if (config.autocast) half.emplace(*config.autocast);
                                 output.emplace(training::call_step<BatchArg>(step_, batch, owned, model));
                                 const Tensor<0> plain = training::loss_of(*output);
-                                return scaler_ ? scaler_->scale(plain) : plain;
+                                return extras_.scaler ? extras_.scaler->scale(plain) : plain;
                               }).grads;
       loss = static_cast<double>(training::loss_of(*output).item());
       accepted = run_.accepts(loss);
@@ -257,10 +252,10 @@ class Learner {
 
   void update(const std::vector<double>& rates, GradientsParams grads) {
     if (grads.by_path.empty()) return;
-    if (scaler_) grads = scaler_->unscale(std::move(grads));
+    if (extras_.scaler) grads = extras_.scaler->unscale(std::move(grads));
     if (rates.size() == 1) model_ = optimizer_.step(rates[0], std::move(model_), grads);
     else model_ = optimizer_.step(rates, std::move(model_), grads);
-    if (average_) average_->update(model_);
+    if (extras_.average) extras_.average->update(model_);
   }
 
   void step_ended(const training::Batches<Batch>* valid) {
@@ -271,33 +266,7 @@ class Learner {
       train_metrics_.clear();
       run_.next_epoch();
     }
-    const bool asked = run_.control().take_save();
-    if (checkpointer_ && (asked || checkpointer_->due(run_.at, ended))) save();
-  }
-
-  void open_checkpoints() {
-    if (std::exchange(opened_, true)) return;
-    objects_.add("at", run_.at);
-    if (scaler_) objects_.add("scaler", *scaler_);
-    if (average_) objects_.add("average", *average_);
-    if (plateau_) objects_.add("plateau", *plateau_);
-    train_metrics_.record(objects_, "metrics");
-    run_.listen([this](const training::Event& event) {
-      if (const auto* const e = std::get_if<training::Evaluation>(&event)) checkpointer_->observe(*e);
-    });
-    const auto file = checkpointer_->latest();
-    if (file && resume_) {
-      checkpointer_->restore(objects_, *file);
-      saved_at_ = run_.at.step;
-      run_.tell(training::Note{text("going on from ", *file)});
-    } else {
-      checkpointer_->begin_anew();
-    }
-  }
-  void save() {
-    run_.tell(training::Saved{run_.at, checkpointer_->save(objects_, run_.at)});
-    if (const auto trouble = checkpointer_->trouble()) run_.tell(training::Note{*trouble});
-    saved_at_ = run_.at.step;
+    checkpoints_.step_ended(run_, ended);
   }
 
   void validate(const training::Batches<Batch>& valid) {
@@ -322,17 +291,12 @@ class Learner {
   F step_;
   std::function<Output(const M&, Batch&, bool owned)> valid_step_;
   std::function<std::vector<double>(const training::Position&)> rates_;
-  std::optional<ReduceOnPlateau> plateau_;
-  std::optional<GradientScaler> scaler_;
-  std::optional<WeightAverage> average_;
+  training::Extras extras_;
   GradientsAccumulator gradients_;
   std::int64_t gathered_items_ = 0;
   MetricSet<Output> train_metrics_, valid_metrics_;
   int callbacks_ = 0;
-  RecordedObjects objects_;
-  std::unique_ptr<Checkpointer> checkpointer_;  // last, as its thread reads the rest
-  bool resume_ = true, opened_ = false;
-  std::int64_t saved_at_ = -1;  // step
+  training::Checkpoints checkpoints_;  // last, as its thread reads the rest
 };
 
 }  // namespace kiln

@@ -1,0 +1,45 @@
+// What a Learner does about checkpoints; compiled once, whatever its model, optimizer and step are.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "kiln/nn/module/average.hpp"
+#include "kiln/optim/scaler.hpp"
+#include "kiln/optim/schedule/plateau.hpp"
+#include "kiln/train/checkpointer.hpp"
+#include "kiln/train/metric_set.hpp"
+#include "kiln/train/run.hpp"
+
+namespace kiln::training {
+
+/// What a training has, or not, beside its model and optimizer.
+struct Extras {
+  std::optional<ReduceOnPlateau> plateau{};
+  std::optional<GradientScaler> scaler{};
+  std::optional<WeightAverage> average{};
+};
+
+class Checkpoints {
+ public:
+  /// Where they lie, by what rules; whether to go on from what is there. `configuration` is the user's own.
+  void keep(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json configuration);
+  RecordedObjects& objects() { return objects_; }
+
+  /// Once, before the first batch: goes on where the newest checkpoint was, or forgets what there is.
+  void open(TrainingRun& run, Extras& extras, MetricList& metrics);
+  /// Writes one if that is due, or was asked for.
+  void step_ended(TrainingRun& run, bool epoch_ended);
+  /// The end of a training is kept too; waits until it is written.
+  void finish(TrainingRun& run);
+
+ private:
+  void save(TrainingRun& run);
+
+  RecordedObjects objects_;
+  std::unique_ptr<Checkpointer> checkpointer_;  // null where none are kept; its thread reads the rest
+  bool resume_ = true, opened_ = false;
+  std::int64_t saved_at_ = -1;  // step
+};
+
+}  // namespace kiln::training
