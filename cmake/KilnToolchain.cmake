@@ -26,7 +26,7 @@ if(PROJECT_IS_TOP_LEVEL)
     set(KILN_PRECOMPILE ON)
   endif()
   find_program(KILN_MOLD mold)
-  if(KILN_MOLD AND NOT KILN_PORTABLE)
+  if(KILN_MOLD AND NOT KILN_PORTABLE AND NOT CMAKE_CROSSCOMPILING)  # whose compiler does not find it
     add_link_options(-fuse-ld=mold)
   endif()
 endif()

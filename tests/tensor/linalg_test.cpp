@@ -183,7 +183,7 @@ TEST(Linalg, SignsOfVectorsAreChosen) {
   const auto a = Tensor<2>::of({{2, -1}, {-1, 2}}, device());
   EXPECT_EQ(to_text(eigh(a).v.sign()), "[[ 1.  1.]\n [ 1. -1.]]") << "of equal magnitudes the first";
   EXPECT_EQ(to_text(qr(-eye(2, device())).r), "[[1. 0.]\n [0. 1.]]");
-  EXPECT_EQ(to_text(svd(Tensor<2>::of({{-3, 0}, {0, 2}}, device())).u), "[[1. 0.]\n [0. 1.]]");
+  EXPECT_EQ(apart(svd(Tensor<2>::of({{-3, 0}, {0, 2}}, device())).u, eye(2, device())), 0);
 }
 
 TEST(Linalg, TheDeterminantHasItsGradientAtSingularMatrices) {
