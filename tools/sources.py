@@ -52,3 +52,11 @@ def fingerprint(path, salt):
     for file in sorted(reachable(path)):
         digest.update(str(file).encode() + b"\0" + (ROOT / file).read_bytes())
     return digest.hexdigest()
+
+
+def contents(*patterns):
+    """Changes when a file of these patterns does."""
+    digest = hashlib.sha256()
+    for file in listed(*patterns):
+        digest.update(str(file).encode() + b"\0" + (ROOT / file).read_bytes())
+    return digest.hexdigest()

@@ -12,7 +12,8 @@ namespace kiln::golden {
 struct Row {
   std::string name;
   std::function<Values(const Values&)> function;
-  double tolerance = 1;  // multiplies that of the element type
+  double tolerance = 1;    // multiplies that of the element type
+  bool needs_case = true;  // false: nothing may be stored for it
 
   /// f gives a Value or Values.
   template <class F>

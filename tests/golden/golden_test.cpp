@@ -119,7 +119,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, Golden, testing::ValuesIn(cases()), [](const aut
 TEST(GoldenRows, EachHasACase) {
   const std::vector<std::string> names = cases();
   for (const auto& [name, row] : rows())
-    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), name)) << "nothing is stored for " << name;
+    EXPECT_TRUE(!row.needs_case || std::binary_search(names.begin(), names.end(), name))
+        << "nothing is stored for " << name;
 }
 
 }  // namespace
