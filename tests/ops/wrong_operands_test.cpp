@@ -80,8 +80,8 @@ TEST(WrongOperands, AreAnsweredWithASentenceByEveryOp) {
   for (const char* inner :
        {"attention_grad", "avg_pool_grad", "batch_norm_grad", "blend_transpose", "blend_weight_grad",
         "conv_weight_grad", "group_norm_grad", "recurrent_layer_grad", "resample",
-        // told as full, frexp and max_pool_backward
-        "fill", "frexp_exponent", "max_pool_grad"})
+        // told as full, frexp, max_pool_backward and the draw in question
+        "fill", "frexp_exponent", "max_pool_grad", "random"})
     names.erase(inner);  // no public function calls them
   for (const std::string& name : names)
     EXPECT_TRUE(heard.contains(name)) << "no wrong call of " << name << " is answered by its name";

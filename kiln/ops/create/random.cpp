@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kiln/ops/check.hpp"
 #include "kiln/ops/create/create_ops.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/reduce/order.hpp"
@@ -157,18 +158,23 @@ Value randperm(const Scalar& count, const Device& device, DType dtype, RandomKey
 }
 
 Value uniform_like(const Value& x, double low, double high, RandomKey key) {
+  op::require_tensor("uniform_like", x);
   return uniform(x.shape(), low, high, x.device(), x.dtype(), key);
 }
 Value normal_like(const Value& x, double mean, double deviation, RandomKey key) {
+  op::require_tensor("normal_like", x);
   return normal(x.shape(), mean, deviation, x.device(), x.dtype(), key);
 }
 Value bernoulli_like(const Value& x, double probability, RandomKey key) {
+  op::require_tensor("bernoulli_like", x);
   return bernoulli(x.shape(), probability, x.device(), x.dtype(), key);
 }
 Value exponential_like(const Value& x, double rate, RandomKey key) {
+  op::require_tensor("exponential_like", x);
   return exponential(x.shape(), rate, x.device(), x.dtype(), key);
 }
 Value randint_like(const Value& x, std::int64_t low, std::int64_t high, RandomKey key) {
+  op::require_tensor("randint_like", x);
   return randint(x.shape(), low, high, x.device(), x.dtype(), key);
 }
 

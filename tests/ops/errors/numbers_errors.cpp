@@ -46,6 +46,11 @@ const WrongCall kCalls[] = {
     {"ShapeError: eye: makes matrices, not [2, 2, 2]", [] { eye({2, 2, 2}, cpu()); }},
     {"ArgumentError: eye: the size must not be negative, got -2", [] { eye({3, -2}, cpu()); }},
     // random
+    {"ArgumentError: uniform_like: needs a tensor, got nothing", [] { uniform_like(Value()); }},
+    {"ArgumentError: normal_like: needs a tensor, got 3", [] { normal_like(3); }},
+    {"ArgumentError: bernoulli_like: needs a tensor, got 3", [] { bernoulli_like(3, 0.5); }},
+    {"ArgumentError: exponential_like: needs a tensor, got 3", [] { exponential_like(3); }},
+    {"ArgumentError: randint_like: needs a tensor, got 3", [] { randint_like(3, 0, 2); }},
     {"ArgumentError: uniform: the range from nan to 1 is empty", [] { uniform({2}, kNan, 1, cpu()); }},
     {"ArgumentError: uniform: the range from 0 to inf is not finite", [] { uniform({2}, 0, kInf, cpu()); }},
     {"DTypeError: uniform: int64 cannot hold numbers between others", [] { uniform({2}, 0, 1, cpu(), DType::I64); }},
