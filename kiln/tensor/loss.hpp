@@ -1,6 +1,7 @@
 // Losses. The reduction is part of the type: mse_loss(x, t) is the mean, a Tensor<0>; mse_loss<Reduction::Sum>(x, t) the
 // sum; mse_loss<Reduction::None>(x, t) leaves a loss for each element. What each means: ops/loss/loss.hpp.
 #pragma once
+#include "kiln/ops/loss/boxes.hpp"
 #include "kiln/ops/loss/loss.hpp"
 #include "kiln/tensor/tensor.hpp"
 
@@ -132,6 +133,19 @@ template <Reduction R = Reduction::Mean, class K>
 Tensor<kLossRank<R, 1>> cosine_embedding_loss(const Tensor<2>& a, const Tensor<2>& b, const Tensor<1, K>& y,
                                               double margin = 0) {
   return Typed{cosine_embedding_loss(a.value(), b.value(), y.value(), margin, R)};
+}
+
+// ---- of boxes [x1, y1, x2, y2] ---------------------------------------------------------------------------------------
+
+/// a [n, 4], b [m, 4] -> [n, m]: how far each box of a lies over each of b
+inline Tensor<2> box_iou(const Tensor<2>& a, const Tensor<2>& b, BoxOverlap kind = BoxOverlap::Iou) {
+  return Typed{box_iou(a.value(), b.value(), kind)};
+}
+/// x, target [..., 4]: 1 - overlap of each pair
+template <Reduction R = Reduction::Mean, int D>
+requires(D >= 1) Tensor<kLossRank<R, D - 1>> box_iou_loss(const Tensor<D>& x, const Tensor<D>& target,
+                                                          BoxOverlap kind = BoxOverlap::Giou) {
+  return Typed{box_iou_loss(x.value(), target.value(), kind, R)};
 }
 
 // ---- of style --------------------------------------------------------------------------------------------------------

@@ -7,38 +7,18 @@
 #include "kiln/nn/loss/loss.hpp"
 
 #include "differences.hpp"
+#include "expect_loss.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
 const Device cpu = Device::cpu();
-constexpr std::size_t kRows = 3, kColumns = 4;
+constexpr std::size_t kColumns = 4;
 
-using Doubles = std::vector<double>;
 Tensor<2> numbers(double step, double start) { return Tensor<2>(sines({3, 4}, step, start, cpu, DType::F64)); }
 Tensor<2> shares(double step, double start) { return numbers(step, start) * 0.4 + 0.5; }
 Tensor<2> signs() { return numbers(1.7, 0.3).gt(0.0).to_float(DType::F64) * 2.0 - 1.0; }
-
-/// forward() with each reduction, and forward_each(), are those of `each`.
-template <class Loss, class... Operands>
-void expect_loss(Loss loss, const Doubles& each, const Operands&... operands) {
-  const auto found = loss.forward_each(operands...).template to_vector<double>();
-  ASSERT_EQ(found.size(), each.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < each.size(); ++i) {
-    EXPECT_NEAR(found[i], each[i], 1e-9 * std::max(1.0, std::abs(each[i]))) << i;
-    sum += each[i];
-  }
-  const auto value = [&](Reduction reduction) {
-    loss.reduction = reduction;
-    return loss.forward(operands...).template item<double>();
-  };
-  EXPECT_NEAR(value(Reduction::Sum), sum, 1e-8);
-  EXPECT_NEAR(value(Reduction::Mean), sum / static_cast<double>(each.size()), 1e-8);
-  EXPECT_NEAR(value(Reduction::BatchMean), sum / static_cast<double>(kRows), 1e-8);
-  EXPECT_THROW(value(Reduction::None), ArgumentError);
-}
 
 /// f(x, t) of each element.
 Doubles each_of(const Tensor<2>& x, const Tensor<2>& t, const std::function<double(double, double)>& f) {
@@ -242,21 +222,6 @@ TEST(InfoNceLoss, LetsEachQueryFindItsKey) {
             "ShapeError: InfoNceLoss: queries [3, 4] and keys [2, 4] differ");
   EXPECT_EQ(sentence_of([&] { return nn::InfoNceLoss{.temperature = 0}.forward(queries, keys); }),
             "ArgumentError: InfoNceLoss: the temperature must be positive, got 0");
-}
-
-TEST(DpoLoss, PrefersWhatWasChosenMoreThanTheReferenceDoes) {
-  const auto column = [](double start) { return Tensor<1>(sines({3}, 0.8, start, cpu, DType::F64)) * 20.0; };
-  const nn::Preferences p{column(0.1), column(0.9), column(1.7), column(2.3)};
-  const auto c = p.chosen.to_vector<double>(), r = p.rejected.to_vector<double>(),
-             rc = p.reference_chosen.to_vector<double>(), rr = p.reference_rejected.to_vector<double>();
-  for (const double smoothing : {0.0, 0.25}) {
-    Doubles each;
-    for (std::size_t i = 0; i < 3; ++i) {
-      const double margin = 0.3 * ((c[i] - rc[i]) - (r[i] - rr[i]));
-      each.push_back((1 - smoothing) * std::log1p(std::exp(-margin)) + smoothing * std::log1p(std::exp(margin)));
-    }
-    expect_loss(nn::DpoLoss{.beta = 0.3, .label_smoothing = smoothing}, each, p);
-  }
 }
 
 TEST(GramMatrixLoss, ComparesHowChannelsGoTogether) {

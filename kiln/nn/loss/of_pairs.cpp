@@ -5,10 +5,6 @@
 namespace kiln::nn {
 namespace {
 
-Value reduced(const Value& losses, Reduction reduction) {
-  return reduction == Reduction::Sum ? sum(losses) : mean(losses);
-}
-
 Value contrast(const InfoNceLoss& loss, const Value& queries, const Value& keys) {
   require<ShapeError>(queries.shape() == keys.shape(), "InfoNceLoss: queries ", queries.shape(), " and keys ",
                       keys.shape(), " differ");
@@ -19,21 +15,6 @@ Value contrast(const InfoNceLoss& loss, const Value& queries, const Value& keys)
   return loss.symmetric ? (each + cross_entropy_each(transpose(cosines), places)) / 2 : each;
 }
 
-Value prefer(const DpoLoss& loss, const Preferences& p) {
-  for (const Tensor<1>* other : {&p.rejected, &p.reference_chosen, &p.reference_rejected})
-    require<ShapeError>(other->shape() == p.chosen.shape(), "DpoLoss: ", other->shape(), " and ", p.chosen.shape(),
-                        " differ");
-  require<ArgumentError>(loss.label_smoothing >= 0 && loss.label_smoothing <= 1,
-                         "DpoLoss: label_smoothing must lie between 0 and 1, got ", loss.label_smoothing);
-  const Value margin =
-      ((p.chosen.value() - p.reference_chosen.value()) - (p.rejected.value() - p.reference_rejected.value())) *
-      loss.beta;
-  const Value right = neg(log_sigmoid(margin));
-  return loss.label_smoothing == 0
-             ? right
-             : right * (1 - loss.label_smoothing) - log_sigmoid(neg(margin)) * loss.label_smoothing;
-}
-
 }  // namespace
 
 Tensor<1> InfoNceLoss::forward_each(const Tensor<2>& queries, const Tensor<2>& keys) const {
@@ -41,11 +22,6 @@ Tensor<1> InfoNceLoss::forward_each(const Tensor<2>& queries, const Tensor<2>& k
 }
 Tensor<0> InfoNceLoss::forward(const Tensor<2>& queries, const Tensor<2>& keys) const {
   return Typed{reduced(contrast(*this, queries.value(), keys.value()), to_one_number("InfoNceLoss", reduction))};
-}
-
-Tensor<1> DpoLoss::forward_each(const Preferences& preferences) const { return Typed{prefer(*this, preferences)}; }
-Tensor<0> DpoLoss::forward(const Preferences& preferences) const {
-  return Typed{reduced(prefer(*this, preferences), to_one_number("DpoLoss", reduction))};
 }
 
 }  // namespace kiln::nn

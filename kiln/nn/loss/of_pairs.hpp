@@ -1,4 +1,5 @@
-// Losses of what is alike and what is not, of which is better, and of vectors that find each other. Targets y are 1 or -1.
+// Losses of what is alike and what is not, of which is larger, and of vectors that find each other. Targets y are 1 or
+// -1.
 #pragma once
 #include "kiln/nn/loss/reduced.hpp"
 
@@ -50,21 +51,6 @@ struct InfoNceLoss {
   /// queries, keys [batch, width] -> scalar. Throws ShapeError, ArgumentError unless the temperature is positive.
   Tensor<0> forward(const Tensor<2>& queries, const Tensor<2>& keys) const;
   Tensor<1> forward_each(const Tensor<2>& queries, const Tensor<2>& keys) const;
-};
-
-/// Logarithms of what a policy and a reference give to a chosen and a rejected answer, [batch] each.
-struct Preferences {
-  Tensor<1> chosen, rejected, reference_chosen, reference_rejected;
-};
-/// -log sigmoid(beta ((chosen - reference) - (rejected - reference))) (Rafailov et al., "Direct preference optimization",
-/// 2023).
-struct DpoLoss {
-  double beta = 0.1;
-  double label_smoothing = 0;  // the probability that a preference was noted the wrong way round
-  Reduction reduction = Reduction::Mean;
-
-  Tensor<0> forward(const Preferences& preferences) const;
-  Tensor<1> forward_each(const Preferences& preferences) const;
 };
 
 }  // namespace kiln::nn

@@ -30,16 +30,6 @@ Value within(const Value& targets, const Value& sizes, std::int64_t blank) {
   return where(lt(place, unsqueeze(cast(sizes, DType::I64), 1)), index, blank);
 }
 
-Value reduced(const Value& losses, Reduction reduction) {
-  switch (reduction) {
-    case Reduction::None: return losses;
-    case Reduction::Mean:
-    case Reduction::BatchMean: return mean(losses);
-    case Reduction::Sum: return sum(losses);
-  }
-  return losses;
-}
-
 }  // namespace
 
 Value ctc_loss(const Value& log_probs, const Value& targets, const Value& input_lengths, const Value& target_lengths,

@@ -13,9 +13,7 @@
 
 namespace kiln {
 
-namespace {
-
-Value reduce(const Value& losses, Reduction reduction) {
+Value reduced(const Value& losses, Reduction reduction) {
   switch (reduction) {
     case Reduction::None: return losses;
     case Reduction::Mean: return mean(losses);
@@ -24,6 +22,8 @@ Value reduce(const Value& losses, Reduction reduction) {
   }
   return {};
 }
+
+namespace {
 
 void require_alike(std::string_view name, const Value& x, const Value& target) {
   op::require_float(name, x);
@@ -95,7 +95,7 @@ Weighing weigh(std::string_view name, const Value& x, const Value& targets, cons
 /// The mean of weighted losses divides by their weights.
 Value reduce_weighted(const Value& losses, const Value& weights, const Shape& shape, Reduction reduction) {
   if (reduction == Reduction::Mean && weights) return sum(losses) / sum(weights);
-  return reduce(reshape(losses, shape), reduction);
+  return reduced(reshape(losses, shape), reduction);
 }
 
 /// `share` of -weights log_probabilities comes from all classes evenly: [targets, classes] -> [targets]
@@ -118,7 +118,7 @@ Value cross_entropy_of_shares(const Value& logits, const Value& targets, const C
                         options.weights.shape(), " do not fit the ", logits.dim(1), " classes of ", logits.shape());
     shares = shares * options.weights;
   }
-  return reduce(reshape(neg(sum(logs * shares, {1})), shape), reduction);
+  return reduced(reshape(neg(sum(logs * shares, {1})), shape), reduction);
 }
 
 }  // namespace
@@ -184,7 +184,7 @@ Value binary_cross_entropy(const Value& probabilities, const Value& targets, con
   const CalledAs named("binary_cross_entropy");
   const Value p = within(probabilities, 0, 1);
   const Value losses = neg(t * bounded_log(p) + (1 - t) * bounded_log(1 - p));
-  return reduce(options.weights ? losses * options.weights : losses, reduction);
+  return reduced(options.weights ? losses * options.weights : losses, reduction);
 }
 
 Value binary_cross_entropy_with_logits(const Value& logits, const Value& targets,
@@ -194,7 +194,7 @@ Value binary_cross_entropy_with_logits(const Value& logits, const Value& targets
   const Value negative = softplus(neg(logits));  // -log sigmoid(x); -log(1 - sigmoid(x)) is that plus x
   const Value weighted = options.positive_weights ? negative * ((options.positive_weights - 1) * t + 1) : negative;
   const Value losses = (1 - t) * logits + weighted;
-  return reduce(options.weights ? losses * options.weights : losses, reduction);
+  return reduced(options.weights ? losses * options.weights : losses, reduction);
 }
 
 Value sigmoid_focal_loss(const Value& logits, const Value& targets, double alpha, double gamma, Reduction reduction) {
@@ -205,7 +205,7 @@ Value sigmoid_focal_loss(const Value& logits, const Value& targets, double alpha
   Value losses = binary_cross_entropy_with_logits(logits, t, {}, Reduction::None);
   if (gamma != 0) losses = losses * power_of_size(missed, gamma);
   if (alpha >= 0) losses = losses * (t * alpha + (1 - t) * (1 - alpha));
-  return reduce(losses, reduction);
+  return reduced(losses, reduction);
 }
 
 Value multi_margin_loss(const Value& x, const Value& targets, const MultiMarginOptions& options, Reduction reduction) {
@@ -220,7 +220,7 @@ Value multi_margin_loss(const Value& x, const Value& targets, const MultiMarginO
   const Value powers = p == 1 ? excess : p == 2 ? square(excess) : power_of_size(excess, p);
   Value losses = sum(where(is_own, 0.0, powers), {1}) / static_cast<double>(x.dim(1));
   if (weighing.weights) losses = losses * weighing.weights;
-  return reduce(losses, reduction);
+  return reduced(losses, reduction);
 }
 
 Value multilabel_margin_loss(const Value& x, const Value& targets, Reduction reduction) {
@@ -229,7 +229,7 @@ Value multilabel_margin_loss(const Value& x, const Value& targets, Reduction red
   op::require_index(name, targets);
   require<ShapeError>(x.rank() == 1 || x.rank() == 2, name, ": x must be [batch, classes] or [classes], got ", x);
   if (x.rank() == 1)
-    return reduce(multilabel_margin_loss(unsqueeze(x, 0), unsqueeze(targets, 0), Reduction::Sum), reduction);
+    return reduced(multilabel_margin_loss(unsqueeze(x, 0), unsqueeze(targets, 0), Reduction::Sum), reduction);
   const std::int64_t classes = x.dim(1);
   // What follows the first number below 0 is not looked at. Those who are no class have place 0 and count for nothing.
   const Value valid = gt(cumprod(cast(ge(targets, 0), DType::I64), 1), 0), place = where(valid, targets, 0);
@@ -237,7 +237,7 @@ Value multilabel_margin_loss(const Value& x, const Value& targets, Reduction red
   const Value own = unsqueeze(gather(x, 1, place), 2), others = unsqueeze(x, 1);
   const Value counts = logical_and(unsqueeze(valid, 2), unsqueeze(eq(taken, 0), 1));
   const Value losses = sum(where(counts, hinge(1 - own + others), 0.0), {1, 2});
-  return reduce(losses / static_cast<double>(std::max<std::int64_t>(classes, 1)), reduction);
+  return reduced(losses / static_cast<double>(std::max<std::int64_t>(classes, 1)), reduction);
 }
 
 Value multilabel_soft_margin_loss(const Value& logits, const Value& targets, const Value& weights,
@@ -245,7 +245,7 @@ Value multilabel_soft_margin_loss(const Value& logits, const Value& targets, con
   require_alike("multilabel_soft_margin_loss", logits, targets);
   require<ShapeError>(logits.rank() >= 1, "multilabel_soft_margin_loss: needs classes, got ", logits);
   const Value each = binary_cross_entropy_with_logits(logits, targets, {.weights = weights}, Reduction::None);
-  return reduce(mean(each, {-1}), reduction);
+  return reduced(mean(each, {-1}), reduction);
 }
 
 Value dice_loss(const Value& probabilities, const Value& targets, double smooth, Reduction reduction) {
@@ -255,19 +255,19 @@ Value dice_loss(const Value& probabilities, const Value& targets, double smooth,
   Dims dims;
   for (int i = 1; i < t.rank(); ++i) dims.push_back(i);
   const Value common = sum(probabilities * t, dims), all = sum(probabilities, dims) + sum(t, dims);
-  return reduce(1 - (common * 2 + smooth) / (all + smooth), reduction);
+  return reduced(1 - (common * 2 + smooth) / (all + smooth), reduction);
 }
 
 // ---- numbers -----------------------------------------------------------------------------------------------------------
 
 Value mse_loss(const Value& x, const Value& target, Reduction reduction) {
   require_alike("mse_loss", x, target);
-  return reduce(square(x - target), reduction);
+  return reduced(square(x - target), reduction);
 }
 
 Value l1_loss(const Value& x, const Value& target, Reduction reduction) {
   require_alike("l1_loss", x, target);
-  return reduce(abs(x - target), reduction);
+  return reduced(abs(x - target), reduction);
 }
 
 Value lp_loss(const Value& x, const Value& target, double p, Reduction reduction) {
@@ -275,16 +275,16 @@ Value lp_loss(const Value& x, const Value& target, double p, Reduction reduction
   require<ArgumentError>(p > 0, "lp_loss: p must be positive, got ", p);
   if (p == 1) return l1_loss(x, target, reduction);
   if (p == 2) return mse_loss(x, target, reduction);
-  return reduce(power_of_size(x - target, p), reduction);
+  return reduced(power_of_size(x - target, p), reduction);
 }
 
 Value smooth_l1_loss(const Value& x, const Value& target, double beta, Reduction reduction) {
   require_alike("smooth_l1_loss", x, target);
   require_not_negative("smooth_l1_loss", "beta", beta);
   const Value distance = abs(x - target);
-  if (beta == 0) return reduce(distance, reduction);
+  if (beta == 0) return reduced(distance, reduction);
   const Value near = minimum(distance, beta);  // so that what is not chosen is finite
-  return reduce(where(lt(distance, beta), square(near) * (0.5 / beta), distance - beta / 2), reduction);
+  return reduced(where(lt(distance, beta), square(near) * (0.5 / beta), distance - beta / 2), reduction);
 }
 
 Value huber_loss(const Value& x, const Value& target, double delta, Reduction reduction) {
@@ -292,17 +292,17 @@ Value huber_loss(const Value& x, const Value& target, double delta, Reduction re
   require<ArgumentError>(delta > 0, "huber_loss: delta must be positive, got ", delta);
   const Value distance = abs(x - target);
   const Value near = minimum(distance, delta);
-  return reduce(where(lt(distance, delta), square(near) * 0.5, (distance - delta / 2) * delta), reduction);
+  return reduced(where(lt(distance, delta), square(near) * 0.5, (distance - delta / 2) * delta), reduction);
 }
 
 // ---- distributions -----------------------------------------------------------------------------------------------------
 
 Value kl_div(const Value& log_probabilities, const Value& target, bool log_target, Reduction reduction) {
   require_alike("kl_div", log_probabilities, target);
-  if (log_target) return reduce(exp(target) * (target - log_probabilities), reduction);
+  if (log_target) return reduced(exp(target) * (target - log_probabilities), reduction);
   const Value none = eq(target, 0);  // 0 log 0 = 0
   const Value entropy = where(none, 0.0, target * log(where(none, 1.0, target)));
-  return reduce(entropy - target * log_probabilities, reduction);
+  return reduced(entropy - target * log_probabilities, reduction);
 }
 
 Value poisson_nll_loss(const Value& x, const Value& target, const PoissonNllOptions& options, Reduction reduction) {
@@ -313,7 +313,7 @@ Value poisson_nll_loss(const Value& x, const Value& target, const PoissonNllOpti
     const Value many = gt(t, 1), safe = where(many, t, 1.0);
     losses = losses + where(many, safe * log(safe) - safe + log(safe * (2 * std::numbers::pi)) * 0.5, 0.0);
   }
-  return reduce(losses, reduction);
+  return reduced(losses, reduction);
 }
 
 Value gaussian_nll_loss(const Value& x, const Value& target, const Value& variance, const GaussianNllOptions& options,
@@ -324,25 +324,25 @@ Value gaussian_nll_loss(const Value& x, const Value& target, const Value& varian
                       "gaussian_nll_loss: variance ", variance.shape(), " does not broadcast to ", x.shape());
   const Value bounded = maximum(variance, options.epsilon);
   const Value losses = (log(bounded) + square(x - target) / bounded) * 0.5;
-  return reduce(options.full ? losses + 0.5 * std::log(2 * std::numbers::pi) : losses, reduction);
+  return reduced(options.full ? losses + 0.5 * std::log(2 * std::numbers::pi) : losses, reduction);
 }
 
 // ---- similarity --------------------------------------------------------------------------------------------------------
 
 Value hinge_embedding_loss(const Value& x, const Value& y, double margin, Reduction reduction) {
   require_alike("hinge_embedding_loss", x, y);
-  return reduce(where(gt(y, 0), x, hinge(margin - x)), reduction);
+  return reduced(where(gt(y, 0), x, hinge(margin - x)), reduction);
 }
 
 Value margin_ranking_loss(const Value& a, const Value& b, const Value& y, double margin, Reduction reduction) {
   require_alike("margin_ranking_loss", a, b);
   require_alike("margin_ranking_loss", a, y);
-  return reduce(hinge(margin - cast(y, a.dtype()) * (a - b)), reduction);
+  return reduced(hinge(margin - cast(y, a.dtype()) * (a - b)), reduction);
 }
 
 Value soft_margin_loss(const Value& x, const Value& y, Reduction reduction) {
   require_alike("soft_margin_loss", x, y);
-  return reduce(softplus(neg(cast(y, x.dtype()) * x)), reduction);
+  return reduced(softplus(neg(cast(y, x.dtype()) * x)), reduction);
 }
 
 Value triplet_margin_loss(const Value& anchor, const Value& positive, const Value& negative,
@@ -357,7 +357,7 @@ Value triplet_margin_loss(const Value& anchor, const Value& positive, const Valu
   };
   Value far = distance(anchor, negative);
   if (options.swap) far = minimum(far, distance(positive, negative));
-  return reduce(hinge(distance(anchor, positive) - far + options.margin), reduction);
+  return reduced(hinge(distance(anchor, positive) - far + options.margin), reduction);
 }
 
 Value cosine_embedding_loss(const Value& a, const Value& b, const Value& y, double margin, Reduction reduction) {
@@ -369,7 +369,7 @@ Value cosine_embedding_loss(const Value& a, const Value& b, const Value& y, doub
   constexpr double epsilon = 1e-12;  // a vector of zeros is at a right angle to all
   const Value lengths = (sum(square(a), {1}) + epsilon) * (sum(square(b), {1}) + epsilon);
   const Value cosine = sum(a * b, {1}) * rsqrt(lengths);
-  return reduce(where(gt(y, 0), 1 - cosine, hinge(cosine - margin)), reduction);
+  return reduced(where(gt(y, 0), 1 - cosine, hinge(cosine - margin)), reduction);
 }
 
 // ---- style -------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,9 @@ enum class Reduction : std::uint8_t {
   BatchMean,  // the sum divided by the size of the first dimension
 };
 
+/// Losses of any shape, reduced: for losses of one's own.
+Value reduced(const Value& losses, Reduction reduction);
+
 // ---- of classes ----------------------------------------------------------------------------------------------------
 struct CrossEntropyOptions {
   TensorOption weights = {};                // [classes]; the mean is then weighted by those of the targets

@@ -4,6 +4,7 @@
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/index/embedding.hpp"
+#include "kiln/ops/loss/boxes.hpp"
 #include "kiln/ops/loss/loss.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 #include "kiln/ops/norm/normalization.hpp"
@@ -161,6 +162,11 @@ const WrongCall kCalls[] = {
     {"ShapeError: cosine_embedding_loss: needs a and b [batch, width] and y [batch], got [2, 3] and [3]",
      [] { cosine_embedding_loss(floats({2, 3}), floats({2, 3}), floats({3})); }},
     {"ShapeError: gram_matrix: needs [batch, channels, sizes...], got [2]", [] { gram_matrix(floats({2})); }},
+    {"ShapeError: box_iou: boxes must be [n, 4], got [2, 3]", [] { box_iou(floats({2, 4}), floats({2, 3})); }},
+    {"ShapeError: box_iou_loss: boxes must be [..., 4], got [4, 2]",
+     [] { box_iou_loss(floats({4, 2}), floats({4, 2})); }},
+    {"ShapeError: box_iou_loss: [2, 4] and [1, 4] differ", [] { box_iou_loss(floats({2, 4}), floats({1, 4})); }},
+    {"DTypeError: box_iou: needs a float tensor, got int64 [2, 4]", [] { box_iou(floats({2, 4}), integers({2, 4})); }},
     // gradients that have none
     {"AutodiffError: attention_grad: has no gradient; differentiate attention with create_graph",
      [] {
