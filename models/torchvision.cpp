@@ -40,6 +40,16 @@ std::vector<Rename> mobilenet_v2_names(const std::vector<InvertedResidual>& bloc
   return names;
 }
 
+/// torchvision counts convolutions, relus and poolings in one list: `theirs` is what stands before its number.
+std::vector<Rename> vgg_names(const VggFeatures& features, std::string_view theirs, std::string_view ours) {
+  std::vector<Rename> names;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < features.stages.size(); ++i, ++place)
+    for (std::size_t j = 0; j < features.stages[i].size(); ++j, place += 2)
+      names.push_back({text('^', theirs, place, R"(\.)"), text(ours, "stages.", i, '.', j, '.')});
+  return names;
+}
+
 std::vector<TensorSplit> vision_transformer_parts() {
   return {{R"(self_attention\.in_proj_)", {"attention.query.", "attention.key.", "attention.value."}},
           {R"(\.attn\.qkv\.)", {".attention.query.", ".attention.key.", ".attention.value."}}};
@@ -86,6 +96,19 @@ LoadReport load_torchvision(ResNet& model, const std::string& path, LoadOptions 
 
 LoadReport load_torchvision(MobileNetV2& model, const std::string& path, LoadOptions options) {
   return load_renamed(model, path, mobilenet_v2_names(model.blocks), options);
+}
+
+LoadReport load_torchvision(Vgg& model, const std::string& path, LoadOptions options) {
+  std::vector<Rename> names = vgg_names(model.features, R"(features\.)", "features.");
+  names.push_back({R"(^classifier\.0\.)", "hidden1."});
+  names.push_back({R"(^classifier\.3\.)", "hidden2."});
+  names.push_back({R"(^classifier\.6\.)", "head."});
+  return load_renamed(model, path, std::move(names), options);
+}
+
+LoadReport load_torchvision(VggFeatures& model, const std::string& path, LoadOptions options) {
+  options.under += options.under.empty() ? "features" : ".features";
+  return load_renamed(model, path, vgg_names(model, "", ""), options);
 }
 
 LoadReport load_torchvision(VisionTransformer& model, const std::string& path, LoadOptions options) {

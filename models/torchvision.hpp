@@ -5,6 +5,7 @@
 #include "kiln/store/load/options.hpp"
 #include "models/mobilenet_v2.hpp"
 #include "models/resnet.hpp"
+#include "models/vgg.hpp"
 #include "models/vision_transformer.hpp"
 
 namespace kiln::models {
@@ -18,6 +19,10 @@ namespace kiln::models {
 LoadReport load_torchvision(ResNet& model, const std::string& path, LoadOptions options = {});
 /// torchvision.models.mobilenet_v2
 LoadReport load_torchvision(MobileNetV2& model, const std::string& path, LoadOptions options = {});
+/// torchvision.models.vgg19 and others of its kind, those with batch norm left aside.
+LoadReport load_torchvision(Vgg& model, const std::string& path, LoadOptions options = {});
+/// Its convolutions alone.
+LoadReport load_torchvision(VggFeatures& model, const std::string& path, LoadOptions options = {});
 /// torchvision.models.vit_b_16 and others of its kind; those of timm, vit_base_patch16_224, as well.
 LoadReport load_torchvision(VisionTransformer& model, const std::string& path, LoadOptions options = {});
 

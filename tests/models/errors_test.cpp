@@ -4,6 +4,7 @@
 #include "kiln/tensor/create.hpp"
 #include "models/diffusion.hpp"
 #include "models/mobilenet_v2.hpp"
+#include "models/perceptual.hpp"
 #include "models/resnet.hpp"
 #include "models/unet.hpp"
 #include "models/vae.hpp"
@@ -28,6 +29,11 @@ TEST(Models, SayWhichImagesTheyTake) {
   const MobileNetV2 mobile = MobileNetV2Config{.stages = {{1, 8, 1, 1}}, .width = 0.1}.init(kDevice);
   EXPECT_EQ(sentence_of([&] { return mobile.forward(images(4, 32)); }),
             "ShapeError: MobileNetV2: images must be [batch, 3, height, width], got float32 [1, 4, 32, 32]");
+  const VggFeatures vgg = VggFeaturesConfig{.convolutions = {1, 1}, .width = 2}.init(kDevice);
+  EXPECT_EQ(sentence_of([&] { return vgg.forward(images(1, 8)); }),
+            "ShapeError: Vgg: images must be [batch, 3, height, width], got float32 [1, 1, 8, 8]");
+  EXPECT_EQ(sentence_of([&] { return vgg.forward(images(3, 3)); }),
+            "ShapeError: Vgg: the images are too small, as float32 [1, 4, 1, 1] is to be halved once more");
   const VisionTransformer vit = VisionTransformerConfig{.image = 32, .width = 8, .layers = 1, .heads = 1}.init(kDevice);
   EXPECT_EQ(sentence_of([&] { return vit.forward(images(3, 40)); }),
             "ShapeError: VisionTransformer: images must be 32 x 32, got float32 [1, 3, 40, 40]");
@@ -62,6 +68,14 @@ TEST(Models, SayWhatConfigsMeanNothing) {
             "ArgumentError: ResNetConfig: classes = 0 must lie between 1 and 1000000");
   EXPECT_EQ(sentence_of([] { return ResNetConfig{.blocks = {2, -1}}.init(kDevice); }),
             "ArgumentError: ResNetConfig: blocks of a stage = -1 must lie between 1 and 1000000");
+  EXPECT_EQ(sentence_of([] { return vgg(20); }),
+            "ArgumentError: vgg: there is no VGG-20; there are VGG-11, -13, -16 and -19");
+  EXPECT_EQ(sentence_of([] { return VggConfig{.features = {.convolutions = {}}}.init(kDevice); }),
+            "ArgumentError: VggFeaturesConfig: 0 stages of convolutions; there must be 1 to 16");
+  EXPECT_EQ(sentence_of([] { return VggConfig{.features = {.convolutions = {1, 0}}}.init(kDevice); }),
+            "ArgumentError: VggFeaturesConfig: convolutions of a stage = 0 must lie between 1 and 1000000");
+  EXPECT_EQ(sentence_of([] { return VggConfig{.hidden = 0}.init(kDevice); }),
+            "ArgumentError: VggConfig: hidden = 0 must lie between 1 and 1000000");
   EXPECT_EQ(sentence_of([] { return MobileNetV2Config{.width = 0}.init(kDevice); }),
             "ArgumentError: MobileNetV2Config: width = 0 must lie between 0 and 64");
   EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = 30}.init(kDevice); }),

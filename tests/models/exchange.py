@@ -17,7 +17,8 @@ except (ImportError, OSError) as error:
     sys.exit(77)
 
 PROGRAM = sys.argv[1]
-MODELS = {"resnet18": 96, "resnet34": 64, "resnet50": 224, "mobilenet_v2": 160, "vit_b_16": 224}  # and the images' size
+MODELS = {"resnet18": 96, "resnet34": 64, "resnet50": 224, "mobilenet_v2": 160, "vit_b_16": 224,
+          "vgg19": 64}  # and the images' size
 
 
 def random_model(name):

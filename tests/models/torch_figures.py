@@ -207,6 +207,45 @@ def denoiser():
     numbers("Denoiser", torch.stack(losses))
 
 
+def small_vgg():
+    """torchvision's with stages of 4 and 8 features, one and two convolutions, and a head of 16."""
+    net = torchvision.models.VGG(torchvision.models.vgg.make_layers([4, "M", 8, 8, "M"]), num_classes=3, init_weights=False)
+    net.classifier = nn.Sequential(nn.Linear(8 * 49, 16), nn.ReLU(), nn.Dropout(0), nn.Linear(16, 16), nn.ReLU(),
+                                   nn.Dropout(0), nn.Linear(16, 3))
+    return net
+
+
+def perceptual():
+    """0.5 relu2_1 of content, 2 relu1_1 and 1 relu2_2 of style."""
+    features = filled(small_vgg()).features
+    mean, deviation = torch.tensor([0.4, 0.5, 0.6])[:, None, None], torch.tensor([0.2, 0.25, 0.3])[:, None, None]
+
+    def layers(images):
+        x, found = (images - mean) / deviation, []
+        for part in features:
+            x = part(x)
+            if isinstance(part, nn.ReLU):
+                found.append(x)
+        return found
+
+    def gram(x):
+        rows = x.flatten(2)
+        return rows @ rows.transpose(1, 2) / (rows.shape[1] * rows.shape[2])
+
+    def squared(a, b):
+        return ((a - b) ** 2).flatten(1).mean(1)
+
+    x, content = (0.5 + 0.4 * wave(name, (2, 3, 8, 12)) for name in ("x", "content"))
+    style = 0.5 + 0.4 * wave("style", (2, 3, 16, 8))
+    x.requires_grad_()
+    own, shown, painted = layers(x), layers(content), layers(style)
+    each = (0.5 * squared(own[1], shown[1]) + 2 * squared(gram(own[0]), gram(painted[0]))
+            + squared(gram(own[2]), gram(painted[2])))
+    numbers("PerceptualLosses", each)
+    each.mean().backward()
+    numbers("PerceptualSlopes", x.grad[:, :, 3, 5])
+
+
 print(f"// What torch_figures.py found with PyTorch {torch.__version__.split('+')[0]} and torchvision "
       f"{torchvision.__version__.split('+')[0]}. Do not edit.")
 print("// clang-format off\n#pragma once\n#include <string_view>\n\nnamespace kiln {\n")
@@ -218,6 +257,8 @@ classifier("MobileNetV2", models.MobileNetV2(
     num_classes=3, width_mult=0.25, dropout=0, inverted_residual_setting=stages), 32)
 classifier("VisionTransformer", models.VisionTransformer(
     image_size=32, patch_size=8, num_layers=2, num_heads=4, hidden_dim=32, mlp_dim=64, num_classes=3), 32)
+classifier("Vgg", small_vgg(), 32)
+perceptual()
 unet()
 wgan()
 denoiser()

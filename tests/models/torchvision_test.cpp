@@ -25,6 +25,25 @@ TEST(Torchvision, MobileNetV2Agrees) {
                    {kMobileNetV2State, kMobileNetV2Logits, kMobileNetV2Loss, kMobileNetV2LogitsAfterStep});
 }
 
+VggConfig small_vgg() {
+  return {.features = {.convolutions = {1, 2}, .width = 4}, .hidden = 16, .classes = 3, .dropout = 0};
+}
+
+TEST(Torchvision, VggAgrees) {
+  expect_agreement(small_vgg().init(kDevice), 32, {kVggState, kVggLogits, kVggLoss, kVggLogitsAfterStep});
+}
+
+TEST(Torchvision, ConvolutionsOfAVggAreLoadedAlone) {
+  const TemporaryFile file("vgg.safetensors");
+  write_tensors(state_dict(kVggState), file.path);
+  Vgg whole = small_vgg().init(kDevice);
+  VggFeatures part = small_vgg().features.init(kDevice);
+  load_torchvision(whole, file.path);
+  const LoadReport report = load_torchvision(part, file.path);
+  EXPECT_EQ(report.loaded.size(), 6);
+  EXPECT_EQ(part.stages[1][1].weight.to_vector(), whole.features.stages[1][1].weight.to_vector());
+}
+
 TEST(Torchvision, FilesOfAnotherModelAreRefusedAndChangeNothing) {
   const TemporaryFile file("theirs.safetensors");
   write_tensors(state_dict(kMobileNetV2State), file.path);
@@ -42,6 +61,10 @@ TEST(Torchvision, CountsAsManyParameters) {
   EXPECT_EQ(num_params(empty(resnet(18))), 11'689'512);
   EXPECT_EQ(num_params(empty(resnet(34))), 21'797'672);
   EXPECT_EQ(num_params(empty(resnet(50))), 25'557'032);
+  EXPECT_EQ(num_params(empty(vgg(11))), 132'863'336);
+  EXPECT_EQ(num_params(empty(vgg(13))), 133'047'848);
+  EXPECT_EQ(num_params(empty(vgg(16))), 138'357'544);
+  EXPECT_EQ(num_params(empty(vgg(19))), 143'667'240);
   const std::pair<double, std::int64_t> widths[] = {
       {0.35, 1'677'128}, {0.75, 2'636'424}, {1, 3'504'872}, {1.4, 6'108'776}};
   for (const auto& [width, count] : widths) EXPECT_EQ(num_params(empty(MobileNetV2Config{.width = width})), count);
