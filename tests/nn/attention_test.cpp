@@ -142,20 +142,120 @@ TEST(MultiHeadAttention, LooksBackOnMoreThanAStrideOfItsCache) {
   }
 }
 
+TEST(MultiHeadAttention, KeepsAWindowInARing) {
+  cpu.seed(11);
+  for (MultiHeadAttentionConfig config : kinds()) {
+    if (!config.window) config.window = 5;
+    if (config.rotary) config.rotary->length = 200;
+    const MultiHeadAttention m = config.init(cpu);
+    SCOPED_TRACE(write_json(to_json(config)));
+    const std::int64_t places = *config.window + nn::TensorCache<4>::kStride, time = 2 * places + 7;
+    const Tensor<3> x = sequence(2, time), whole = m.forward(x, {.causal = true});
+    nn::KvCache cache = m.cache(2, 4 * places);
+    EXPECT_EQ(cache.keys.places(), places);
+    EXPECT_EQ(cache.capacity(), 4 * places);
+    std::vector<Value> parts;
+    std::int64_t at = 0;
+    while (at < time) {  // a prompt longer than the ring, then moments and pieces
+      const std::int64_t count = at == 0 ? places + 3 : at % 9 == 4 ? std::min<std::int64_t>(4, time - at) : 1;
+      parts.push_back(m.forward(x.narrow(1, at, count), cache).value());
+      at += count;
+    }
+    EXPECT_EQ(cache.length(), time);
+    EXPECT_EQ(cache.keys.all().dim(2), places);
+    expect_near(Tensor<3>(cat(parts, 1)), doubles(whole));
+  }
+}
+
+TEST(MultiHeadAttention, LooksBehindPaddingInARing) {
+  cpu.seed(12);
+  MultiHeadAttentionConfig config{.width = 8, .heads = 2};
+  config.window = 4;
+  const MultiHeadAttention m = config.init(cpu);
+  const std::int64_t time = nn::TensorCache<4>::kStride + 12;
+  const Tensor<3> x = sequence(1, time);
+  const auto padding = Tensor<2, Bool>(ne(remainder(unsqueeze(arange(0, time, 1, cpu), 0), 3), 1));
+  const Tensor<3> whole = m.forward(x, {.causal = true, .padding = padding});
+  nn::KvCache cache = m.cache(1, 2 * time);
+  m.forward(x.narrow(1, 0, time - 1), cache, {.causal = true, .padding = padding.narrow(1, 0, time - 1)});
+  EXPECT_EQ(sentence_of([&] {
+              nn::KvCache copy = cache;
+              return m.forward(x.narrow(1, time - 1, 1), copy, {.causal = true, .padding = padding.narrow(1, 0, 4)});
+            }),
+            "ShapeError: MultiHeadAttention: the last dimension of padding, mask or bias [1, 4] must be the 76 keys, "
+            "those of the cache among them");
+  const Tensor<3> last = m.forward(x.narrow(1, time - 1, 1), cache, {.causal = true, .padding = padding});
+  expect_near(last, doubles(whole.narrow(1, time - 1, 1)));
+}
+
+TEST(MultiHeadAttention, TakesBackFromARingAsFarAsItRemembers) {
+  cpu.seed(13);
+  MultiHeadAttentionConfig config{.width = 8, .heads = 2};
+  config.window = 4;
+  config.rotary = nn::RotaryEncodingConfig{};
+  const MultiHeadAttention m = config.init(cpu);
+  const Tensor<3> x = sequence(1, 110), draft = sequence(1, 30, 8, 0.9);
+  nn::KvCache cache = m.cache(1, 200);
+  m.forward(x.narrow(1, 0, 100), cache);
+  m.forward(draft, cache);
+  cache.truncate(100);
+  const Tensor<3> whole = m.forward(x, {.causal = true});
+  for (std::int64_t i = 100; i < 110; ++i)
+    expect_near(m.forward(x.narrow(1, i, 1), cache), doubles(whole.narrow(1, i, 1)));
+  EXPECT_EQ(
+      sentence_of([&] { cache.truncate(60); }),
+      "ArgumentError: truncate: to 60 of 110 moments: the next looks back on those from 57 on, and those before 62 "
+      "were written over");
+  EXPECT_EQ(cache.length(), 110);
+  EXPECT_EQ(sentence_of([&] { return m.forward(sequence(1, 91), cache); }),
+            "ShapeError: append: 91 more do not fit: 110 of 200 are taken");
+  MultiHeadAttention other = m;
+  other.window.reset();
+  EXPECT_EQ(
+      sentence_of([&] { return other.forward(sequence(1, 1), cache); }),
+      "ArgumentError: MultiHeadAttention: the cache's ring holds 3 moments before the next, fewer than the module "
+      "looks back on; make it with cache()");
+}
+
+TEST(MultiHeadAttention, TurnsCachedKeysAnewAsTheSequenceGrows) {
+  cpu.seed(14);
+  for (const std::optional<std::int64_t> window : {std::optional<std::int64_t>(), std::optional<std::int64_t>(5)}) {
+    MultiHeadAttentionConfig config{.width = 8, .heads = 2};
+    config.window = window;
+    config.rotary = nn::RotaryEncodingConfig{.length = 6, .scaling = nn::scaling::DynamicNtk{.factor = 2}};
+    const MultiHeadAttention m = config.init(cpu);
+    const std::int64_t time = nn::TensorCache<4>::kStride + 10;
+    const Tensor<3> x = sequence(2, time);
+    nn::KvCache cache = m.cache(2, 2 * time);
+    EXPECT_EQ(cache.keys.is_ring(), window.has_value());
+    for (std::int64_t at = 0; at < time; ++at) {
+      // At each length it is the sequence so far, whose frequencies are those of its length.
+      const Tensor<3> now = m.forward(x.narrow(1, at, 1), cache);
+      if (at % 7 != 0 && at != time - 1) continue;
+      const Tensor<3> whole = m.forward(x.narrow(1, 0, at + 1), {.causal = true});
+      expect_near(now, doubles(whole.narrow(1, at, 1)));
+    }
+  }
+}
+
 TEST(MultiHeadAttention, PlansOneMomentForThoseThatFollow) {
   const auto fusion = make_ref<fusion::Fusion>(Device::parse("reference").handle());
   const Device device(fusion);
   MultiHeadAttentionConfig config{.width = 8, .heads = 2};
   config.rotary = nn::RotaryEncodingConfig{};
-  const MultiHeadAttention m = config.init(device);
-  nn::KvCache cache = m.cache(1, nn::TensorCache<4>::kStride);
-  const auto planned_in = [&](int moments) {
-    const std::int64_t before = fusion->statistics().planned;
-    for (int i = 0; i < moments; ++i) m.forward(Tensor<3>(sines({1, 1, 8}, 0.37, i, device)), cache).to_vector();
-    return fusion->statistics().planned - before;
-  };
-  EXPECT_GT(planned_in(3), 0);
-  EXPECT_EQ(planned_in(50), 0);
+  for (const std::int64_t capacity : {64, 500}) {  // of which the second has a ring
+    const MultiHeadAttention m = config.init(device);
+    nn::KvCache cache = m.cache(1, capacity);
+    const auto planned_in = [&](int moments) {
+      const std::int64_t before = fusion->statistics().planned;
+      for (int i = 0; i < moments; ++i) m.forward(Tensor<3>(sines({1, 1, 8}, 0.37, i, device)), cache).to_vector();
+      return fusion->statistics().planned - before;
+    };
+    EXPECT_GT(planned_in(3), 0);
+    EXPECT_EQ(planned_in(50), 0);
+    if (cache.keys.is_ring()) { EXPECT_EQ(planned_in(100), 0); }
+    config.window = 8;
+  }
 }
 
 TEST(MultiHeadAttention, KeepsGradientsThroughACache) {

@@ -119,6 +119,35 @@ TEST(RotaryScaling, ReachesTheTables) {
   EXPECT_EQ(std::get<scaling::Llama3>(config.scaling).factor, 32);
 }
 
+TEST(RotaryScaling, GrowsWithTheSequence) {
+  const nn::RotaryEncoding rotary =
+      nn::RotaryEncodingConfig{.width = 6, .length = 4, .scaling = scaling::DynamicNtk{.factor = 2}}.init(cpu);
+  const auto x = sines_of<4>({1, 1, 10, 6});
+  const auto in = x.to_vector<double>();
+  // Within the table nothing changes; at 10 moments of 4 the base is 10000 (2 * 10 / 4 - 1)^(6 / 4).
+  const nn::RotaryEncoding plain = nn::RotaryEncodingConfig{.width = 6, .length = 4}.init(cpu);
+  EXPECT_EQ(rotary.forward(x.narrow(2, 0, 4)).to_vector(), plain.forward(x.narrow(2, 0, 4)).to_vector());
+  const double base = 10000 * std::pow(4.0, 1.5);
+  const std::vector<double> speeds{1, std::pow(base, -1.0 / 3), std::pow(base, -2.0 / 3)};
+  const auto expect_row = [&](const Tensor<4>& found, std::size_t row, std::size_t position) {
+    const auto out = found.to_vector<double>();
+    const std::vector<double> head(in.begin() + static_cast<std::ptrdiff_t>(6 * position),
+                                   in.begin() + static_cast<std::ptrdiff_t>(6 * position + 6));
+    const auto right = turned(head, speeds, static_cast<double>(position), RotaryPairs::Halves);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(out[6 * row + i], right[i], 1e-6) << position << ' ' << i;
+  };
+  for (std::size_t position = 0; position < 10; ++position) expect_row(rotary.forward(x), position, position);
+  for (std::size_t row = 0; row < 3; ++row) expect_row(rotary.forward(x.narrow(2, 7, 3), 7), row, row + 7);
+  expect_row(rotary.forward(x.narrow(2, 1, 1), 1, 10), 0, 1);
+  EXPECT_EQ(sentence_of([&] { return rotary.forward(x, Tensor<2, Int>::of({{0}}, cpu)); }),
+            "ArgumentError: RotaryEncoding: positions do not say how long a sequence is, as DynamicNtk needs");
+  EXPECT_EQ(sentence_of([&] { return rotary.forward(x, -1); }),
+            "ShapeError: RotaryEncoding: positions begin at 0, got -1");
+  EXPECT_EQ(
+      sentence_of([] { nn::RotaryEncodingConfig{.width = 6, .scaling = scaling::DynamicNtk{.factor = 0}}.init(cpu); }),
+      "ArgumentError: RotaryScaling: DynamicNtk has an option that is not positive: 0");
+}
+
 TEST(RotaryEncoding, SaysWhatIsWrong) {
   EXPECT_EQ(sentence_of([] { nn::RotaryEncodingConfig{.width = 3}.init(cpu); }),
             "ArgumentError: RotaryEncoding: the width must be positive and even, got 3");

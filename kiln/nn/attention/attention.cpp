@@ -31,16 +31,31 @@ Value mask_of(const AttentionOptions& options, std::int64_t batch, std::int64_t 
   return both(reshape(options.padding.value(), {batch, 1, 1, keys}), options.mask);
 }
 
+/// What options say of all keys of a sequence of `length`, of the last `count` alone.
+AttentionOptions last_keys(AttentionOptions options, std::int64_t count, std::int64_t length) {
+  if (count == length) return options;
+  const auto last = [&](const Value& of) {
+    if (of.empty() || of.rank() == 0 || of.dim(-1) == 1) return of;
+    require<ShapeError>(of.dim(-1) == length, "MultiHeadAttention: the last dimension of padding, mask or bias ",
+                        of.shape(), " must be the ", length, " keys, those of the cache among them");
+    return narrow(of, -1, length - count, count);
+  };
+  if (!options.padding.empty()) options.padding = Tensor<2, Bool>(last(options.padding.value()));
+  options.mask = last(options.mask);
+  options.bias = last(options.bias);
+  return options;
+}
+
 }  // namespace
 
-Tensor<3> MultiHeadAttention::attend(const Value& q, const Value& k, const Value& v,
-                                     const AttentionOptions& options) const {
+Tensor<3> MultiHeadAttention::attend(const Value& q, const Value& k, const Value& v, const AttentionOptions& options,
+                                     std::optional<std::int64_t> seen) const {
   const std::int64_t batch = q.dim(0), queries = q.dim(2), keys = k.dim(2);
   const Value distance = alibi ? alibi_bias({heads, queries, keys}, q.device()) : Value();
   const Value mixed = attention(q, k, v,
                                 {.causal = options.causal,
                                  .softcap = softcap,
-                                 .window = window,
+                                 .window = seen,
                                  .dropout = dropout.mode == Mode::Train ? dropout.probability : 0,
                                  .quiet = quiet},
                                 mask_of(options, batch, keys), sum_of(distance, options.bias));
@@ -53,23 +68,45 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const AttentionOptions
 }
 
 Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, KvCache& cache, const AttentionOptions& options) const {
-  const std::int64_t kv_heads = kv_heads_of(*this), start = cache.length();
-  const auto turned = [&](const Value& y) {
+  const std::int64_t kv_heads = kv_heads_of(*this), start = cache.length(), time = x.dim(1), length = start + time;
+  const auto turned = [&](const Value& y, std::int64_t first) {
     if (!rotary) return y;
-    return options.positions.empty() ? rotary->apply(y, start)
+    return options.positions.empty() ? rotary->apply(y, first, length)
                                      : rotary->forward(Tensor<4>(y), options.positions).value();
   };
-  const Value q = turned(split_heads(query.forward(x), heads));
-  const Value k = turned(split_heads(key.forward(x), kv_heads)), v = split_heads(value.forward(x), kv_heads);
-  if (cache.keys.memory.empty()) return attend(q, k, v, options);
-  cache.keys.add(Tensor<4>(k));
-  cache.values.add(Tensor<4>(v));
-  if (k.dim(2) > 1 || alibi || window || !options.padding.empty() || options.mask || options.bias)
-    return attend(q, cache.keys.all().value(), cache.values.all().value(), options);
-  // One moment sees all before it, wherever it stands: a mask says how many these are, and shapes are those of others.
-  const Value keys = cache.keys.all_and_more().value(), values = cache.values.all_and_more().value();
-  const Value places = arange(0, keys.dim(2), 1, q.device().inner());
-  return attend(q, keys, values, {.mask = le(places, index_of(start, q.device()))});
+  const Value q = turned(split_heads(query.forward(x), heads), start);
+  const Value k = split_heads(key.forward(x), kv_heads), v = split_heads(value.forward(x), kv_heads);
+  if (cache.keys.memory.empty()) return attend(q, turned(k, start), v, options, window);
+  require<ArgumentError>(!cache.keys.is_ring() || (window && *window <= cache.reach.value_or(0) + 1),
+                         "MultiHeadAttention: the cache's ring holds ", cache.reach.value_or(0),
+                         " moments before the next, fewer than the module looks back on; make it with cache()");
+  const bool turned_late = rotary && rotary->growth;
+  const Tensor<4> new_keys(turned_late ? k : turned(k, start)), new_values(v);
+  const bool told = alibi || !options.padding.empty() || options.mask || options.bias;
+  if (time > 1 || told || (turned_late && cache.keys.is_ring())) {
+    // What the first of them looks back on, and the new ones: with a window that is less than all.
+    const std::int64_t past = window ? std::min(start, *window - 1) : start;
+    const auto with_past = [&](TensorCache<4>& of, const Tensor<4>& now) {
+      if (!of.is_ring()) return of.add(now), of.last(past + time).value();
+      const Value both = past ? cat(Values{of.last(past).value(), cast(now.value(), of.memory.dtype())}, 2)
+                              : cast(now.value(), of.memory.dtype());
+      return of.add(now), both;
+    };
+    const Value keys = with_past(cache.keys, new_keys), values = with_past(cache.values, new_values);
+    return attend(q, turned_late ? turned(keys, start - past) : keys, values, last_keys(options, past + time, length),
+                  window);
+  }
+  cache.keys.add(new_keys);
+  cache.values.add(new_values);
+  // One moment sees all before it, wherever it stands: a mask says which these are, and shapes are those of others.
+  const auto lasting = [](const TensorCache<4>& of) { return (of.is_ring() ? of.memory : of.all_and_more()).value(); };
+  const Value keys = lasting(cache.keys);
+  const Device device = q.device().inner();
+  const Value places = arange(0, keys.dim(2), 1, device), now = index_of(start % keys.dim(2), device);
+  const std::int64_t seen = window ? std::min(length, *window) : length;
+  // How long ago a place was written, as if all memory were a ring: what was never written is older than all that was.
+  const Value mask = window ? lt(remainder(now - places, keys.dim(2)), index_of(seen, device)) : le(places, now);
+  return attend(q, turned_late ? turned(keys, 0) : keys, lasting(cache.values), {.mask = mask}, {});
 }
 
 Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& context,
@@ -79,13 +116,19 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& conte
 
 KvCache MultiHeadAttention::cache(std::int64_t batch, std::int64_t capacity) const {
   const std::int64_t kv_heads = kv_heads_of(*this);
+  require<ArgumentError>(batch > 0 && capacity > 0, "MultiHeadAttention: a cache for a batch of ", batch, " and ",
+                         capacity, " moments");
+  const std::int64_t stride = TensorCache<4>::kStride;
+  const bool ring = window && *window < capacity - stride;  // whose spare places are for drafts, see truncate()
   const auto made = [&](const Param<2>& weight) {
-    require<ArgumentError>(batch > 0 && capacity > 0, "MultiHeadAttention: a cache for a batch of ", batch, " and ",
-                           capacity, " moments");
-    return TensorCache<4>::with_capacity({batch, kv_heads, capacity, weight.dim(0) / kv_heads}, 2,
-                                         weight.device().inner(), weight.dtype());
+    const Shape shape{batch, kv_heads, capacity, weight.dim(0) / kv_heads};
+    const Device device = weight.device().inner();
+    return ring ? TensorCache<4>::ring(shape, 2, *window + stride, device, weight.dtype())
+                : TensorCache<4>::with_capacity(shape, 2, device, weight.dtype());
   };
-  return {made(key.weight), made(value.weight)};
+  KvCache cache{made(key.weight), made(value.weight)};
+  if (window) cache.reach = *window - 1;
+  return cache;
 }
 
 KvCache MultiHeadAttention::remember(const Tensor<3>& context) const {
@@ -97,7 +140,8 @@ KvCache MultiHeadAttention::remember(const Tensor<3>& context) const {
 }
 
 Tensor<3> MultiHeadAttention::recall(const Tensor<3>& x, const KvCache& memory, const AttentionOptions& options) const {
-  return attend(split_heads(query.forward(x), heads), memory.keys.all().value(), memory.values.all().value(), options);
+  return attend(split_heads(query.forward(x), heads), memory.keys.all().value(), memory.values.all().value(), options,
+                window);
 }
 
 MultiHeadAttention MultiHeadAttentionConfig::init(const Device& device) const {

@@ -48,14 +48,16 @@ struct MultiHeadAttention {
   /// with rotary encoding or ALiBi: positions in two sequences have no distance.
   Tensor<3> forward(const Tensor<3>& x, const Tensor<3>& context, const AttentionOptions& options = {}) const;
 
-  /// An empty cache for so many moments.
+  /// An empty cache for so many moments. With a window shorter than that it is a ring, which has memory for the window and
+  /// TensorCache::kStride moments more.
   KvCache cache(std::int64_t batch, std::int64_t capacity) const;
   /// A context's keys and values, to be asked many times: recall(x, remember(context)) is forward(x, context).
   KvCache remember(const Tensor<3>& context) const;
   Tensor<3> recall(const Tensor<3>& x, const KvCache& memory, const AttentionOptions& options = {}) const;
 
  private:
-  Tensor<3> attend(const Value& q, const Value& k, const Value& v, const AttentionOptions& options) const;
+  Tensor<3> attend(const Value& q, const Value& k, const Value& v, const AttentionOptions& options,
+                   std::optional<std::int64_t> seen) const;
 };
 
 struct MultiHeadAttentionConfig {

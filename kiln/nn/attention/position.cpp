@@ -40,6 +40,7 @@ struct Scale {
     for (std::size_t i = 0; i < of.speeds.size(); ++i)
       of.speeds[i] = std::pow(other, -2 * static_cast<double>(i) / width());
   }
+  void operator()(const scaling::DynamicNtk& s) const { require_positive("DynamicNtk", {s.factor}); }
   void operator()(const scaling::Yarn& s) const {
     const auto original = static_cast<double>(s.original_length);
     require_positive("Yarn", {s.factor, original, s.beta_fast, s.beta_slow});
@@ -102,21 +103,38 @@ RotaryFrequencies rotary_frequencies(std::int64_t width, double base, const Rota
   return result;
 }
 
-Value RotaryEncoding::apply(const Value& x, std::int64_t start) const {
-  const std::int64_t time = x.dim(-2), turned = 2 * cosine.dim(1);
-  const Value c = rows_of("RotaryEncoding", cosine.value(), start, time);
-  const Value s = rows_of("RotaryEncoding", sine.value(), start, time);
-  if (x.dim(-1) <= turned) return rotary(x, c, s, pairs);
-  return cat(Values{rotary(narrow(x, -1, 0, turned), c, s, pairs), narrow(x, -1, turned, x.dim(-1) - turned)}, -1);
+RotaryEncoding::Table RotaryEncoding::table(std::int64_t start, std::int64_t count, std::int64_t length) const {
+  const std::int64_t known = cosine.dim(0);
+  if (!growth || (length <= known && start + count <= known))
+    return {rows_of("RotaryEncoding", cosine.value(), start, count),
+            rows_of("RotaryEncoding", sine.value(), start, count)};
+  require<ShapeError>(start >= 0, "RotaryEncoding: positions begin at 0, got ", start);
+  const double ratio = static_cast<double>(std::max(length, known)) / static_cast<double>(known);
+  const auto [speeds, amplitude] =
+      rotary_frequencies(2 * cosine.dim(1), growth->base, scaling::Ntk{growth->factor * (ratio - 1) + 1});
+  const Device device = cosine.device().inner();
+  const Value position = cast(arange(0, count, 1, device) + index_of(start, device), DType::F64);
+  const Value angle = unsqueeze(position, 1) *
+                      from_data(TensorData::of<double>({static_cast<std::int64_t>(speeds.size())}, speeds), device);
+  return {cast(cos(angle), DType::F32), cast(sin(angle), DType::F32)};
+}
+
+Value RotaryEncoding::turned(const Value& x, const Table& table) const {
+  const std::int64_t width = 2 * cosine.dim(1);
+  if (x.dim(-1) <= width) return rotary(x, table.cosine, table.sine, pairs);
+  return cat(
+      Values{rotary(narrow(x, -1, 0, width), table.cosine, table.sine, pairs), narrow(x, -1, width, x.dim(-1) - width)},
+      -1);
+}
+
+Value RotaryEncoding::apply(const Value& x, std::int64_t start, std::int64_t length) const {
+  return turned(x, table(start, x.dim(-2), length ? length : start + x.dim(-2)));
 }
 
 Tensor<4> RotaryEncoding::forward(const Tensor<4>& x, const Tensor<2, Int>& positions) const {
-  const auto table = [&](const Tensor<2>& of) { return unsqueeze(select(of.value(), 0, positions.value()), 1); };
-  const std::int64_t turned = 2 * cosine.dim(1);
-  if (x.dim(3) <= turned) return Typed{rotary(x.value(), table(cosine), table(sine), pairs)};
-  return Typed{cat(Values{rotary(narrow(x.value(), -1, 0, turned), table(cosine), table(sine), pairs),
-                          narrow(x.value(), -1, turned, x.dim(3) - turned)},
-                   -1)};
+  require<ArgumentError>(!growth, "RotaryEncoding: positions do not say how long a sequence is, as DynamicNtk needs");
+  const auto at = [&](const Tensor<2>& of) { return unsqueeze(select(of.value(), 0, positions.value()), 1); };
+  return Typed{turned(x.value(), {at(cosine), at(sine)})};
 }
 
 RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
@@ -132,9 +150,11 @@ RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
       *c++ = static_cast<float>(frequencies.amplitude * std::cos(angle));
       *s++ = static_cast<float>(frequencies.amplitude * std::sin(angle));
     }
-  return {.cosine = Tensor<2>(from_data(std::move(cosine), device)),
-          .sine = Tensor<2>(from_data(std::move(sine), device)),
-          .pairs = pairs};
+  RotaryEncoding encoding{.cosine = Tensor<2>(from_data(std::move(cosine), device)),
+                          .sine = Tensor<2>(from_data(std::move(sine), device)),
+                          .pairs = pairs};
+  if (const auto* dynamic = std::get_if<scaling::DynamicNtk>(&scaling)) encoding.growth = {base, dynamic->factor};
+  return encoding;
 }
 
 }  // namespace kiln::nn

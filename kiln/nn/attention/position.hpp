@@ -54,6 +54,13 @@ struct Linear {
 struct Ntk {
   double factor = 1;
 };
+/// None as long as a sequence is no longer than the table, whose length is that of training; for a longer one Ntk, whose
+/// factor is factor * length / table's length - (factor - 1) (emozilla, "Dynamically scaled RoPE", 2023). Frequencies
+/// change with every moment, so that caches hold keys that are not turned yet (Peng et al., "YaRN", 2023, section 3.3),
+/// and each call turns all of them.
+struct DynamicNtk {
+  double factor = 1;
+};
 /// f where a wave turns more than beta_fast times within the original length, f / factor where it turns less than beta_slow
 /// times, a mixture in between; and cosine and sine times `attention`, 0.1 log(factor) + 1 where left out (Peng et al.,
 /// "YaRN", 2023).
@@ -73,36 +80,52 @@ struct Llama3 {
 
 }  // namespace scaling
 
-using RotaryScaling = std::variant<scaling::None, scaling::Linear, scaling::Ntk, scaling::Yarn, scaling::Llama3>;
+using RotaryScaling =
+    std::variant<scaling::None, scaling::Linear, scaling::Ntk, scaling::DynamicNtk, scaling::Yarn, scaling::Llama3>;
 
 /// [width / 2] frequencies, in double precision, and what cosine and sine are multiplied by.
 struct RotaryFrequencies {
   std::vector<double> speeds;
   double amplitude = 1;
 };
-/// Throws ArgumentError for an odd width, or options that are not positive.
+/// Of DynamicNtk: those within the table. Throws ArgumentError for an odd width, or options that are not positive.
 RotaryFrequencies rotary_frequencies(std::int64_t width, double base, const RotaryScaling& scaling = {});
+
+/// Of DynamicNtk: the base within the table, and the factor.
+struct RotaryGrowth {
+  double base = 10000, factor = 1;
+};
 
 /// Turns pairs of elements by angles that grow with the position, so that products of queries and keys depend on their
 /// distance (Su et al., "RoFormer", 2021).
 struct RotaryEncoding {
   Tensor<2> cosine, sine;  // [length, width / 2]: moved with its module, neither trained nor saved
   RotaryPairs pairs = RotaryPairs::Halves;
+  std::optional<RotaryGrowth> growth = {};
 
   /// x [..., time, width or more], of which the first `width` elements are turned, and whose first moment stands at
-  /// `start`. Throws ShapeError beyond the table's length.
+  /// `start`, as part of a sequence of `length`, which DynamicNtk asks for; 0: of one that ends with x. Throws ShapeError
+  /// beyond the table's length, unless the encoding grows.
   template <int D>
-  requires(D >= 2) Tensor<D> forward(const Tensor<D>& x, std::int64_t start = 0) const {
-    return Typed{apply(x.value(), start)};
+  requires(D >= 2) Tensor<D> forward(const Tensor<D>& x, std::int64_t start = 0, std::int64_t length = 0) const {
+    return Typed{apply(x.value(), start, length)};
   }
-  /// x [batch, heads, time, width] whose moments stand at `positions` [batch, time]. Throws IndexError.
+  /// x [batch, heads, time, width] whose moments stand at `positions` [batch, time]. Throws IndexError, and ArgumentError
+  /// where the encoding grows: positions do not say how long a sequence is.
   Tensor<4> forward(const Tensor<4>& x, const Tensor<2, Int>& positions) const;
-  Value apply(const Value& x, std::int64_t start) const;
+  Value apply(const Value& x, std::int64_t start, std::int64_t length = 0) const;
+
+ private:
+  struct Table {
+    Value cosine, sine;
+  };
+  Table table(std::int64_t start, std::int64_t count, std::int64_t length) const;
+  Value turned(const Value& x, const Table& table) const;
 };
 
 struct RotaryEncodingConfig {
   std::int64_t width = 0;      // of the part of a head that is turned; attention's config fills in the head's
-  std::int64_t length = 4096;  // the most positions
+  std::int64_t length = 4096;  // the most positions, or those that a model was trained with under DynamicNtk
   double base = 10000;
   RotaryPairs pairs = RotaryPairs::Halves;
   RotaryScaling scaling = {};
