@@ -1,7 +1,7 @@
 #include "kiln/data/loader.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
 
 namespace kiln {
 
@@ -13,6 +13,8 @@ LoaderConfig checked(const LoaderConfig& config) {
                          config.workers, ", it must be 0 to ", kMaxWorkers);
   require<ArgumentError>(config.prefetch >= 1 && config.prefetch <= kMaxWorkers, "data loader: prefetch is ",
                          config.prefetch, ", it must be 1 to ", kMaxWorkers);
+  require<ArgumentError>(!config.shuffle || !config.sampler,
+                         "data loader: a sampler says the order, or shuffle, not both");
   return config;
 }
 
@@ -22,20 +24,42 @@ std::int64_t batch_count(const LoaderConfig& config, std::int64_t items) {
 }
 
 EpochPlan::EpochPlan(const LoaderConfig& config, std::int64_t items, std::int64_t epoch)
-    : batch_size_(config.batch_size), batches_(batch_count(config, items)) {
+    : batch_size_(config.batch_size), cut_(config.batches != nullptr) {
   const Key key = Key{config.seed}.split(static_cast<std::uint64_t>(epoch));
   items_key_ = key.split(0);
-  if (config.shuffle) {
-    order_ = permutation(items, key.split(1));
-  } else {
-    order_.resize(static_cast<std::size_t>(items));
-    std::iota(order_.begin(), order_.end(), std::int64_t{0});
+  order_ = (config.sampler ? config.sampler : config.shuffle ? in_random_order() : in_order())(items, key.split(1));
+  if (cut_) {
+    BatchList list = config.batches(std::move(order_), key.split(2));
+    order_ = std::move(list.order);
+    ends_ = std::move(list.ends);
+    std::int64_t begin = 0;
+    for (const auto end : ends_) {
+      require<ArgumentError>(end > begin && end <= std::ssize(order_), "data loader: a batch cannot be the items ",
+                             begin, " to ", end, " of ", order_.size());
+      begin = end;
+    }
   }
+  batches_ = cut_ ? std::ssize(ends_) : batch_count(config, std::ssize(order_));
+  if (!config.sampler && !cut_) return;
+  for (const auto index : order_)
+    require<IndexError>(index >= 0 && index < items, "data loader: the sampler chose item ", index, " of ", items);
 }
 
 std::span<const std::int64_t> EpochPlan::indices(std::int64_t batch) const {
-  const auto all = std::span(order_).subspan(static_cast<std::size_t>(batch * batch_size_));
-  return all.first(std::min(all.size(), static_cast<std::size_t>(batch_size_)));
+  const std::span<const std::int64_t> all(order_);
+  if (cut_) {
+    const auto at = static_cast<std::size_t>(batch);
+    const std::int64_t begin = at == 0 ? 0 : ends_[at - 1];
+    return all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(ends_[at] - begin));
+  }
+  const auto rest = all.subspan(static_cast<std::size_t>(batch * batch_size_));
+  return rest.first(std::min(rest.size(), static_cast<std::size_t>(batch_size_)));
+}
+
+void naming_item(std::int64_t index, FunctionRef<void()> get) {
+  try {
+    get();
+  } catch (const Error& error) { raise(error.kind(), text(error.message(), " (item ", index, " of the data set)")); }
 }
 
 }  // namespace kiln

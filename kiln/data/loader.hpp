@@ -20,6 +20,7 @@
 
 #include "kiln/data/dataset.hpp"
 #include "kiln/data/prefetch.hpp"
+#include "kiln/data/sampler.hpp"
 
 namespace kiln {
 
@@ -30,17 +31,20 @@ struct LoaderConfig {
   int workers = 0;         // threads that prepare batches; with none, the loop's own thread does
   int prefetch = 4;        // batches prepared ahead of the one in use, at least one for each worker
   bool drop_last = false;  // leave out a last batch that is smaller than the others
+  Sampler sampler = {};    // an order of another kind, in place of `shuffle`
+  BatchRule batches = {};  // batches of another kind, in place of `batch_size` and `drop_last`
 };
 
 /// The configuration itself. Throws ArgumentError where it makes no sense.
 LoaderConfig checked(const LoaderConfig& config);
 
-/// Batches in an epoch of `items` items.
+/// Batches in an epoch of `items` items; there is neither a sampler nor a rule of batches.
 std::int64_t batch_count(const LoaderConfig& config, std::int64_t items);
 
 /// Which items one epoch visits, batch by batch, and the random keys that belong to them.
 class EpochPlan {
  public:
+  /// Throws IndexError for an item of the sampler's that does not exist, ArgumentError for batches that are none.
   EpochPlan(const LoaderConfig& config, std::int64_t items, std::int64_t epoch);
 
   std::int64_t batches() const { return batches_; }
@@ -50,10 +54,14 @@ class EpochPlan {
   Key item_key(std::int64_t index) const { return items_key_.split(static_cast<std::uint64_t>(index)); }
 
  private:
-  std::int64_t batch_size_, batches_;
+  std::int64_t batch_size_, batches_ = 0;
+  bool cut_;  // whether `ends_` says where batches end
   Key items_key_;
-  std::vector<std::int64_t> order_;
+  std::vector<std::int64_t> order_, ends_;
 };
+
+/// Calls `get`; an error of Kiln's that comes out of it ends with which item of the data set it was about.
+void naming_item(std::int64_t index, FunctionRef<void()> get);
 
 /// Makes a batch from its items, or from its items and one random key for each (for augmentation).
 /// Called from several threads at once.
@@ -66,7 +74,7 @@ concept Batcher = PlainBatcher<B, Item> || KeyedBatcher<B, Item>;
 
 /// Batches of a data set, an input range. An empty data set gives an empty range, and so does one smaller
 /// than a batch under drop_last. An error of the data set or the batcher comes out of the loop at the batch
-/// it belongs to. Leaving the loop early stops the workers.
+/// it belongs to; that of an item says which. Leaving the loop early stops the workers.
 template <class Batch>
 class DataLoader {
  public:
@@ -78,8 +86,12 @@ class DataLoader {
     make_ = maker(shared, std::move(batcher));
   }
 
-  /// Batches in each epoch.
-  std::int64_t size() const { return batch_count(config_, items_); }
+  /// Batches in the epoch that the next loop goes through; in each, where neither sampler nor rule of batches decides.
+  std::int64_t size() const {
+    if (!config_.sampler && !config_.batches) return batch_count(config_, items_);
+    if (!batches_ || batches_->first != epoch_) batches_.emplace(epoch_, EpochPlan(config_, items_, epoch_).batches());
+    return batches_->second;
+  }
   /// The number of the epoch that the next loop goes through; the first is 0.
   std::int64_t epoch() const { return epoch_; }
   /// Lets the next loop be epoch `epoch`, from batch `first_batch` on: a stopped training goes on where it was.
@@ -129,7 +141,7 @@ class DataLoader {
       std::vector<Item> items;
       std::vector<Key> keys;
       for (const auto index : plan.indices(batch)) {
-        items.push_back(dataset->get(index));
+        naming_item(index, [&] { items.push_back(dataset->get(index)); });
         keys.push_back(plan.item_key(index));
       }
       if constexpr (KeyedBatcher<B, Item>) return batcher(std::span<const Item>(items), std::span<const Key>(keys));
@@ -139,6 +151,7 @@ class DataLoader {
 
   LoaderConfig config_;
   std::int64_t items_ = 0, epoch_ = 0, first_batch_ = 0;
+  mutable std::optional<std::pair<std::int64_t, std::int64_t>> batches_;  // of an epoch, once asked for
   std::function<Batch(const EpochPlan&, std::int64_t batch)> make_;
 };
 

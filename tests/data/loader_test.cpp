@@ -144,7 +144,7 @@ TEST(Loader, RaisesAWorkersErrorAtItsBatch) {
     EXPECT_EQ(raised<DataError>([&] {
                 for (auto& batch : loader) seen.push_back(batch);
               }),
-              "item 22 is damaged");
+              "item 22 is damaged (item 22 of the data set)");
     EXPECT_EQ(seen.size(), 5u) << workers;
     EXPECT_EQ(seen.back(), (std::vector<int>{16, 17, 18, 19}));
   }

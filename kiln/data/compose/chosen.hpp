@@ -1,0 +1,87 @@
+// Data sets of items that are drawn, or picked by what they are.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "kiln/data/dataset.hpp"
+
+namespace kiln {
+
+/// `count` of the numbers below `items`, in a random order: each at most once, or, with `replacement`, each draw among all of
+/// them. Throws ArgumentError for more than there are.
+std::vector<std::int64_t> draw(std::int64_t items, std::int64_t count, bool replacement, Key key);
+
+/// `count` independent draws of 0 to weights.size() - 1, each as likely as its share of the weights' sum. Throws
+/// ArgumentError for weights that are negative or not finite, or all 0.
+std::vector<std::int64_t> draw_weighted(std::span<const double> weights, std::int64_t count, Key key);
+
+/// So many items, drawn once: the same at every pass. A loader's Sampler draws anew in each epoch.
+template <DatasetLike D>
+DatasetPtr<ItemOf<D>> sampled(D dataset, std::int64_t count, std::uint64_t seed, bool replacement = false) {
+  const auto shared = share(std::move(dataset));
+  return subset(shared, draw(shared->size(), count, replacement, Key{seed}));
+}
+
+/// The items for which `predicate` holds; asks it of every item at once.
+template <DatasetLike D, class Predicate>
+DatasetPtr<ItemOf<D>> filtered(D dataset, Predicate predicate) {
+  const auto shared = share(std::move(dataset));
+  std::vector<std::int64_t> kept;
+  for (std::int64_t i = 0; i < shared->size(); ++i)
+    if (std::invoke(predicate, shared->get(i))) kept.push_back(i);
+  return subset(shared, std::move(kept));
+}
+
+/// Items of two data sets side by side.
+template <class A, class B>
+class Zipped final : public Dataset<std::pair<A, B>> {
+ public:
+  /// Throws ArgumentError where they have not as many items.
+  Zipped(DatasetPtr<A> first, DatasetPtr<B> second) : first_(std::move(first)), second_(std::move(second)) {
+    require<ArgumentError>(first_->size() == second_->size(), "zipped: data sets of ", first_->size(), " and ",
+                           second_->size(), " items");
+  }
+  std::int64_t size() const override { return first_->size(); }
+
+ private:
+  std::pair<A, B> item(std::int64_t index) const override { return {first_->get(index), second_->get(index)}; }
+  DatasetPtr<A> first_;
+  DatasetPtr<B> second_;
+};
+
+template <DatasetLike A, DatasetLike B>
+auto zipped(A first, B second) {
+  return share(Zipped<ItemOf<A>, ItemOf<B>>(share(std::move(first)), share(std::move(second))));
+}
+
+/// Items that a function makes of random numbers, for tests and benchmarks: item i is function(key of i).
+template <class Function>
+class Generated final : public Dataset<std::invoke_result_t<const Function&, Key>> {
+ public:
+  using Item = std::invoke_result_t<const Function&, Key>;
+  /// Throws ArgumentError for a negative count.
+  Generated(std::int64_t count, std::uint64_t seed, Function function)
+      : size_(count), key_{seed}, function_(std::move(function)) {
+    require<ArgumentError>(count >= 0, "generated: a data set cannot have ", count, " items");
+  }
+  std::int64_t size() const override { return size_; }
+
+ private:
+  Item item(std::int64_t index) const override {
+    return std::invoke(function_, key_.split(static_cast<std::uint64_t>(index)));
+  }
+  std::int64_t size_;
+  Key key_;
+  Function function_;
+};
+
+/// generated(1000, 7, [](Key key) { ... }).
+template <class Function>
+auto generated(std::int64_t count, std::uint64_t seed, Function function) {
+  return share(Generated<Function>(count, seed, std::move(function)));
+}
+
+}  // namespace kiln

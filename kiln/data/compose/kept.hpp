@@ -1,0 +1,52 @@
+// Data sets whose items, once made, are kept in memory.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kiln/data/dataset.hpp"
+
+namespace kiln {
+
+/// All items at once: what reads a file when asked reads all of it here, and tells now what is wrong with it.
+template <DatasetLike D>
+DatasetPtr<ItemOf<D>> collected(D dataset) {
+  const auto shared = share(std::move(dataset));
+  std::vector<ItemOf<D>> items;
+  items.reserve(static_cast<std::size_t>(shared->size()));
+  for (std::int64_t i = 0; i < shared->size(); ++i) items.push_back(shared->get(i));
+  return in_memory(std::move(items));
+}
+
+/// Makes each item when it is first asked for. An item that could not be made is tried again at the next call.
+template <class T>
+class Cached final : public Dataset<T> {
+ public:
+  explicit Cached(DatasetPtr<T> from) : from_(std::move(from)), slots_(static_cast<std::size_t>(from_->size())) {}
+  std::int64_t size() const override { return from_->size(); }
+
+ private:
+  struct Slot {
+    std::mutex mutex;
+    std::optional<T> item;
+  };
+  T item(std::int64_t index) const override {
+    Slot& slot = slots_[static_cast<std::size_t>(index)];
+    const std::lock_guard lock(slot.mutex);
+    if (!slot.item) slot.item = from_->get(index);
+    return *slot.item;
+  }
+  DatasetPtr<T> from_;
+  mutable std::vector<Slot> slots_;
+};
+
+/// For items that cost more to make than to keep: decoded images, texts as tokens.
+template <DatasetLike D>
+DatasetPtr<ItemOf<D>> cached(D dataset) {
+  return std::make_shared<const Cached<ItemOf<D>>>(share(std::move(dataset)));
+}
+
+}  // namespace kiln

@@ -1,0 +1,83 @@
+// Parts of a data set that lie together: a range, equal chunks, and windows that slide over it.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "kiln/data/dataset.hpp"
+
+namespace kiln {
+
+/// `count` items from `first` on.
+template <class T>
+class Range final : public Dataset<T> {
+ public:
+  /// Throws IndexError where there are not so many.
+  Range(DatasetPtr<T> from, std::int64_t first, std::int64_t count)
+      : from_(std::move(from)), first_(first), size_(count) {
+    require<IndexError>(first >= 0 && count >= 0 && first <= from_->size() && count <= from_->size() - first,
+                        "range: ", count, " items from item ", first, " on do not lie in a data set of ",
+                        from_->size());
+  }
+  std::int64_t size() const override { return size_; }
+
+ private:
+  T item(std::int64_t index) const override { return from_->get(first_ + index); }
+  DatasetPtr<T> from_;
+  std::int64_t first_, size_;
+};
+
+struct WindowConfig {
+  std::int64_t size = 1;
+  std::int64_t stride = 1;  // from the beginning of a window to that of the next
+  bool keep_rest = false;   // a last window that is smaller, where items are left that no window has
+};
+
+/// Throws ArgumentError.
+std::int64_t window_count(const WindowConfig& config, std::int64_t items);
+
+/// Lists of items that follow each other.
+template <class T>
+class Windows final : public Dataset<std::vector<T>> {
+ public:
+  Windows(DatasetPtr<T> from, const WindowConfig& config)
+      : from_(std::move(from)), config_(config), size_(window_count(config, from_->size())) {}
+  std::int64_t size() const override { return size_; }
+
+ private:
+  std::vector<T> item(std::int64_t index) const override {
+    std::vector<T> window;
+    const std::int64_t first = index * config_.stride, count = std::min(config_.size, from_->size() - first);
+    for (std::int64_t i = 0; i < count; ++i) window.push_back(from_->get(first + i));
+    return window;
+  }
+  DatasetPtr<T> from_;
+  WindowConfig config_;
+  std::int64_t size_;
+};
+
+template <DatasetLike D>
+DatasetPtr<ItemOf<D>> range(D dataset, std::int64_t first, std::int64_t count) {
+  return share(Range<ItemOf<D>>(share(std::move(dataset)), first, count));
+}
+
+/// The data set in `count` parts, one behind the other, of sizes that differ by one at most. Throws ArgumentError.
+template <DatasetLike D>
+std::vector<DatasetPtr<ItemOf<D>>> chunks(D dataset, std::int64_t count) {
+  require<ArgumentError>(count >= 1, "chunks: a data set cannot be cut into ", count, " parts");
+  const auto shared = share(std::move(dataset));
+  const std::int64_t each = shared->size() / count, larger = shared->size() % count;
+  std::vector<DatasetPtr<ItemOf<D>>> parts;
+  for (std::int64_t i = 0; i < count; ++i)
+    parts.push_back(range(shared, i * each + std::min(i, larger), each + (i < larger)));
+  return parts;
+}
+
+/// windows(prices, {.size = 24}): each run of 24 items. With a stride of its size, no item comes twice.
+template <DatasetLike D>
+DatasetPtr<std::vector<ItemOf<D>>> windows(D dataset, const WindowConfig& config) {
+  return share(Windows<ItemOf<D>>(share(std::move(dataset)), config));
+}
+
+}  // namespace kiln

@@ -1,0 +1,126 @@
+#include "kiln/data/table/csv.hpp"
+
+#include <algorithm>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/suggest.hpp"
+
+namespace kiln {
+namespace {
+
+struct Scanned {
+  std::size_t end = 0, fields = 0;  // behind the record's line; how many it has
+  std::string problem{};
+};
+
+/// Goes through the record at `at`, and appends its fields to `fields` if there is such a list.
+Scanned scan_record(std::string_view text, std::size_t at, char delimiter, std::vector<std::string>* fields) {
+  const char ends[] = {delimiter, '\n'};
+  for (Scanned scanned{.end = at};;) {
+    std::string* field = fields ? &fields->emplace_back() : nullptr;
+    ++scanned.fields;
+    const bool quoted = at < text.size() && text[at] == '"';
+    while (quoted) {  // a quote within quotes stands there twice
+      const std::size_t close = text.find('"', at + 1);
+      if (close == std::string_view::npos) return scanned.problem = "has a quote that does not end", scanned;
+      if (field) field->append(text.substr(at + 1, close - at - 1));
+      at = close + 1;
+      if (at == text.size() || text[at] != '"') break;
+      if (field) *field += '"';
+    }
+    const std::size_t end = std::min(text.find_first_of(std::string_view(ends, 2), at), text.size());
+    std::string_view rest = text.substr(at, end - at);
+    if (rest.ends_with('\r') && (end == text.size() || text[end] == '\n')) rest.remove_suffix(1);
+    if (quoted && !rest.empty())
+      return scanned.problem = kiln::text("field ", scanned.fields, " has '", shown(rest), "' behind its quotes"),
+             scanned;
+    if (field) field->append(rest);
+    at = std::min(end + 1, text.size());
+    if (end < text.size() && text[end] == delimiter) {
+      if (at < text.size()) continue;
+      ++scanned.fields;  // a delimiter ends the file: one more field, which is empty
+      if (fields) fields->emplace_back();
+    }
+    scanned.end = at;
+    return scanned;
+  }
+}
+
+bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+}  // namespace
+
+CsvFile::CsvFile(FileBytes file, const CsvFormat& format) : format_(format), records_({}, {}) {
+  require<ArgumentError>(format.delimiter != '"' && !is_line_end(format.delimiter),
+                         "CSV: quotes and ends of lines cannot be delimiters");
+  const std::string_view text = text_of(file);
+  std::vector<std::uint64_t> begins;
+  bool named = !format.header;
+  for (std::size_t at = behind_byte_order_mark(text); at < text.size();) {
+    if (is_line_end(text[at])) {
+      ++at;
+      continue;
+    }
+    const Scanned scanned = scan_record(text, at, format.delimiter, named ? nullptr : &columns_);
+    if (!scanned.problem.empty()) fail<DataError>(place_in(file.name, text, at), ": ", scanned.problem);
+    if (width_ == 0) width_ = scanned.fields;
+    if (scanned.fields != width_)
+      fail<DataError>(place_in(file.name, text, at), ": has ", scanned.fields, " fields, the first record has ",
+                      width_);
+    if (named) begins.push_back(at);
+    named = true;
+    at = scanned.end;
+  }
+  require<DataError>(named, file.name, ": holds no header with the names of its columns");
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
+        columns_.begin() + static_cast<std::ptrdiff_t>(i))
+      fail<DataError>(file.name, ": two columns are named '", shown(columns_[i]), "'");
+  records_ = Records(std::move(file), std::move(begins));
+}
+
+std::size_t CsvFile::column(std::string_view name) const {
+  const auto place = std::ranges::find(columns_, name);
+  if (place != columns_.end()) return static_cast<std::size_t>(place - columns_.begin());
+  const std::vector<std::string_view> names(columns_.begin(), columns_.end());
+  fail<DataError>(records_.name(), ": has no column '", shown(name), "'", did_you_mean(name, names));
+}
+
+std::vector<std::string> CsvFile::item(std::int64_t index) const {
+  std::vector<std::string> fields;
+  fields.reserve(width_);
+  scan_record(records_.at(index), 0, format_.delimiter, &fields);
+  return fields;
+}
+
+namespace csv {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+bool read_flag(std::string_view text, bool& value) {
+  value = text == "true" || text == "True" || text == "1";
+  return value || text == "false" || text == "False" || text == "0";
+}
+
+void fail_cell(const CsvFile& file, std::int64_t row, std::size_t column, std::string_view text,
+               std::string_view problem) {
+  const std::string where =
+      file.columns().empty() ? kiln::text(column + 1) : '\'' + shown(file.columns()[column]) + '\'';
+  fail<DataError>(file.place(row), ": column ", where, ": '", shown(text), "' ", problem);
+}
+
+std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::string_view> fields) {
+  std::vector<std::size_t> columns;
+  require<DataError>(!file.columns().empty() || file.size() == 0 || file.width() == fields.size(), file.name(),
+                     ": has ", file.width(), " columns without names, not the ", fields.size(),
+                     " that are read from it");
+  for (const auto field : fields) columns.push_back(file.columns().empty() ? columns.size() : file.column(field));
+  return columns;
+}
+
+}  // namespace csv
+}  // namespace kiln

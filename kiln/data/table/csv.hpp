@@ -1,0 +1,127 @@
+// Comma-separated values (RFC 4180) as data sets: of lists of texts, or of structs whose fields the columns are.
+//
+//   struct District { double median_income = 0; std::optional<double> total_bedrooms; std::string ocean_proximity; };
+//   const auto districts = csv_rows<District>(CsvFile("housing.csv"));
+#pragma once
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "kiln/core/reflect/reflect_enum.hpp"
+#include "kiln/core/reflect/reflect_values.hpp"
+#include "kiln/data/dataset.hpp"
+#include "kiln/data/table/records.hpp"
+
+namespace kiln {
+
+struct CsvFormat {
+  char delimiter = ',';
+  bool header = true;  // the first record names the columns
+};
+
+/// The records of a file, each as its fields. Lines that are empty count for none.
+class CsvFile final : public Dataset<std::vector<std::string>> {
+ public:
+  /// Looks at the whole file once. Throws IoError; ArgumentError for a delimiter that is a quote or ends lines; DataError
+  /// with file and line for a quote that does not end or has more than a delimiter behind it, a record that has not as
+  /// many fields as the first, a column named twice, and a file without the header that it should have.
+  explicit CsvFile(const std::string& path, const CsvFormat& format = {}) : CsvFile(map_file(path), format) {}
+  explicit CsvFile(FileBytes file, const CsvFormat& format = {});
+
+  std::int64_t size() const override { return records_.size(); }
+  /// Their names; none where there is no header.
+  const std::vector<std::string>& columns() const { return columns_; }
+  /// Fields of a record; 0 where there is none.
+  std::size_t width() const { return width_; }
+  /// The column of that name. Throws DataError.
+  std::size_t column(std::string_view name) const;
+  /// For sentences: "housing.csv:17".
+  std::string place(std::int64_t index) const { return records_.place(index); }
+  const std::string& name() const { return records_.name(); }
+
+ private:
+  std::vector<std::string> item(std::int64_t index) const override;
+
+  CsvFormat format_;
+  std::vector<std::string> columns_;
+  std::size_t width_ = 0;
+  Records records_;
+};
+
+namespace csv {
+
+/// Spaces on both sides.
+std::string_view trimmed(std::string_view text);
+bool read_flag(std::string_view text, bool& value);
+
+/// What is wrong with the text as a T; empty where nothing is.
+template <class T>
+std::string read_cell(std::string_view text, T& value) {
+  if constexpr (reflect::OptionalLike<T>) {
+    value.reset();
+    return trimmed(text).empty() ? "" : read_cell(text, value.emplace());
+  } else if constexpr (std::same_as<T, std::string>) {
+    value = text;
+    return "";
+  } else if constexpr (std::same_as<T, bool>) {
+    return read_flag(trimmed(text), value) ? "" : "is neither true nor false";
+  } else if constexpr (reflect::ScopedEnum<T>) {
+    for (const auto& [enumerator, name] : reflect::enumerators<T>())
+      if (name == trimmed(text)) return value = enumerator, "";
+    return kiln::text("is no ", reflect::type_name<T>());
+  } else {
+    static_assert(std::integral<T> || std::floating_point<T>, "a column is not read as this type");
+    std::string_view digits = trimmed(text);
+    if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (problem == std::errc::result_out_of_range) return "is too large or too small a number";
+    if (problem == std::errc() && end == digits.data() + digits.size()) return "";
+    return std::integral<T> ? "is no whole number" : "is no number";
+  }
+}
+
+[[noreturn]] void fail_cell(const CsvFile& file, std::int64_t row, std::size_t column, std::string_view text,
+                            std::string_view problem);
+/// Of each field its column: that of its name, or without a header that of its place. Throws DataError.
+std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::string_view> fields);
+
+}  // namespace csv
+
+/// Each record as a Row, whose fields are texts, numbers, bool, enums and optionals of those (an empty field is nothing).
+template <class Row>
+class CsvRows final : public Dataset<Row> {
+ public:
+  /// Columns that Row has no field for are left out. Throws DataError where one is missing.
+  explicit CsvRows(CsvFile file)
+      : file_(std::move(file)), columns_(csv::columns_of(file_, reflect::field_names<Row>())) {}
+  std::int64_t size() const override { return file_.size(); }
+
+ private:
+  Row item(std::int64_t index) const override {
+    const std::vector<std::string> record = file_.get(index);
+    Row row{};
+    std::size_t field = 0;
+    reflect::for_each_field(row, [&](std::string_view, auto& value) {
+      const std::size_t column = columns_[field++];
+      if (const std::string problem = csv::read_cell(record[column], value); !problem.empty())
+        csv::fail_cell(file_, index, column, record[column], problem);
+    });
+    return row;
+  }
+  CsvFile file_;
+  std::vector<std::size_t> columns_;
+};
+
+/// Rows that are read when asked for; what is no Row throws a DataError there, with file, line and column.
+template <class Row>
+DatasetPtr<Row> csv_rows(CsvFile file) {
+  return share(CsvRows<Row>(std::move(file)));
+}
+
+}  // namespace kiln
