@@ -15,8 +15,10 @@ class Kiln(ConanFile):
     description = "A tensor library and deep-learning framework"
     license = "MIT OR Apache-2.0"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "curl": [True, False], "lapack": [True, False], "onednn": [True, False]}
-    default_options = {"shared": False, "curl": False, "lapack": True, "onednn": False}
+    options = {"shared": [True, False], "curl": [True, False], "lapack": [True, False], "onednn": [True, False],
+               "pictures": [True, False]}
+    default_options = {"shared": False, "curl": False, "lapack": True, "onednn": False,
+                       "pictures": False}
 
     def set_version(self):
         self.version = re.search(r'KILN_VERSION "([\d.]+)"', (ROOT / "kiln/version.hpp").read_text())[1]
@@ -36,6 +38,9 @@ class Kiln(ConanFile):
             self.requires("openblas/[>=0.3.20 <1]", options={"build_lapack": True})
         if self.options.onednn:
             self.requires("onednn/[>=2.6 <4]")
+        if self.options.pictures:
+            self.requires("libjpeg-turbo/[>=2.1 <4]")
+            self.requires("libpng/[>=1.6 <2]")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -49,7 +54,7 @@ class Kiln(ConanFile):
         packages.set_property("highway::hwy", "cmake_target_name", "hwy::hwy")
         packages.generate()
         toolchain = CMakeToolchain(self)
-        for library in ("curl", "lapack", "onednn"):
+        for library in ("curl", "lapack", "onednn", "pictures"):
             toolchain.cache_variables[f"KILN_{library.upper()}"] = bool(self.options.get_safe(library))
         for part in ("TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"KILN_{part}"] = False

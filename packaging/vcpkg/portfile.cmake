@@ -4,7 +4,8 @@ get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../.." ABSOLUTE)
 vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
   curl KILN_CURL
   lapack KILN_LAPACK
-  onednn KILN_ONEDNN)
+  onednn KILN_ONEDNN
+  pictures KILN_PICTURES)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS ${features} -DKILN_TESTS=OFF -DKILN_EXAMPLES=OFF -DKILN_BENCH=OFF)
 vcpkg_cmake_install()
