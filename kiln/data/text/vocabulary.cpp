@@ -1,0 +1,118 @@
+#include "kiln/data/text/vocabulary.hpp"
+
+#include <queue>
+#include <tuple>
+
+#include "kiln/data/text/unicode.hpp"
+
+namespace kiln {
+
+void BytePairs::add_merge(std::int64_t a, std::int64_t b, std::int64_t joined) {
+  merges_.insert_or_assign({a, b}, Merge{static_cast<std::int64_t>(merges_.size()), joined});
+}
+
+void BytePairs::encode(std::string_view word, std::vector<std::int64_t>& tokens) const {
+  if (whole_words) {
+    if (const auto whole = ids.find(word); whole != ids.end()) return tokens.push_back(whole->second);
+  }
+  std::vector<std::int64_t> letters;
+  bool after_unknown = false;
+  for (std::size_t at = 0; at < word.size();) {
+    const std::string_view letter = word.substr(at, unicode::decode(word, at).bytes);
+    at += letter.size();
+    const bool was_unknown = std::exchange(after_unknown, false);
+    if (const auto known = ids.find(letter); known != ids.end()) {
+      letters.push_back(known->second);
+      continue;
+    }
+    if (byte_fallback) {
+      std::vector<std::int64_t> bytes;
+      for (const char byte : letter) {
+        constexpr char kDigits[] = "0123456789ABCDEF";
+        const auto number = static_cast<unsigned char>(byte);
+        const char name[] = {'<', '0', 'x', kDigits[number >> 4], kDigits[number & 15], '>'};
+        if (const auto known = ids.find(std::string_view(name, sizeof name)); known != ids.end())
+          bytes.push_back(known->second);
+      }
+      if (bytes.size() == letter.size()) {
+        letters.insert(letters.end(), bytes.begin(), bytes.end());
+        continue;
+      }
+    }
+    if (!unknown) continue;
+    if (!(was_unknown && fuse_unknown)) letters.push_back(*unknown);
+    after_unknown = true;
+  }
+  join(letters);
+  tokens.insert(tokens.end(), letters.begin(), letters.end());
+}
+
+void BytePairs::join(std::vector<std::int64_t>& letters) const {
+  constexpr std::int64_t kGone = -1;
+  struct Neighbours {
+    std::int64_t before, after;
+  };
+  const auto count = std::ssize(letters);
+  std::vector<Neighbours> neighbours;
+  for (std::int64_t i = 0; i < count; ++i) neighbours.push_back({i - 1, i + 1});
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+
+  // The earliest merge first, of equal ones the leftmost; what is joined in the meantime is seen when it comes.
+  using Candidate = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // rank, place, what it becomes
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
+  const auto consider = [&](std::int64_t left) {
+    if (left < 0 || neighbours[at(left)].after >= count) return;
+    const auto merge = merges_.find({letters[at(left)], letters[at(neighbours[at(left)].after)]});
+    if (merge != merges_.end()) queue.emplace(merge->second.rank, left, merge->second.joined);
+  };
+  for (std::int64_t i = 0; i + 1 < count; ++i) consider(i);
+  while (!queue.empty()) {
+    const auto [rank, left, joined] = queue.top();
+    queue.pop();
+    const std::int64_t right = neighbours[at(left)].after;
+    if (letters[at(left)] == kGone || right >= count) continue;
+    const auto merge = merges_.find({letters[at(left)], letters[at(right)]});
+    if (merge == merges_.end() || merge->second.rank != rank) continue;
+    letters[at(left)] = joined;
+    letters[at(right)] = kGone;
+    const std::int64_t after = neighbours[at(right)].after;
+    neighbours[at(left)].after = after;
+    if (after < count) neighbours[at(after)].before = left;
+    consider(neighbours[at(left)].before);
+    consider(left);
+  }
+  std::erase(letters, kGone);
+}
+
+void WordPieces::encode(std::string_view word, std::vector<std::int64_t>& tokens) const {
+  std::vector<std::size_t> ends;  // of the word's points
+  for (std::size_t at = 0; at < word.size() && ends.size() <= longest;)
+    ends.push_back(at += unicode::decode(word, at).bytes);
+  if (ends.size() > longest) return tokens.push_back(unknown);
+  const std::size_t before = tokens.size();
+  std::string piece;
+  for (std::size_t begin = 0, first = 0; begin < word.size();) {
+    std::size_t last = ends.size();  // the piece ends with point last - 1
+    for (; last > first; --last) {
+      piece = begin == 0 ? "" : prefix;
+      piece += word.substr(begin, ends[last - 1] - begin);
+      if (const auto known = ids.find(piece); known != ids.end()) {
+        tokens.push_back(known->second);
+        break;
+      }
+    }
+    if (last == first) {
+      tokens.resize(before);
+      return tokens.push_back(unknown);
+    }
+    begin = ends[last - 1];
+    first = last;
+  }
+}
+
+void WholeWords::encode(std::string_view word, std::vector<std::int64_t>& tokens) const {
+  if (const auto known = ids.find(word); known != ids.end()) tokens.push_back(known->second);
+  else if (unknown) tokens.push_back(*unknown);
+}
+
+}  // namespace kiln
