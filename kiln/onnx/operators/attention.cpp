@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
@@ -54,6 +55,18 @@ Value softmax_or_zeros(const Value& scores) {
 
 DType wide_type(DType type) { return type == DType::F64 ? DType::F64 : DType::F32; }
 
+// Is it the attention that Kiln has a kernel for? Nobody asks for the scores, and what a query sees is said by a mask of
+// all keys, or by its place.
+bool is_plain(const Call& c, const Value& q, std::int64_t keys, std::int64_t past) {
+  const bool windowed = c.i("left_window_size", -1) >= 0 || c.i("right_window_size", -1) >= 0;
+  const bool side_by_side = c.i("is_causal", 0) == 0 || q.dim(2) == keys - past;
+  const bool masked = !c.has(3) || (c[3].rank() > 0 && (c[3].dim(-1) == keys || c[3].dim(-1) == 1) &&
+                                    (c[3].dtype() == DType::Bool || c[3].dtype() == q.dtype()));
+  const bool precise = c.element("softmax_precision", Element::Float) == Element::Float;
+  return (q.dtype() == DType::F32 || q.dtype() == DType::F64) && !c.wants(3) && !c.has(6) && !windowed &&
+         side_by_side && masked && precise;
+}
+
 Results attention_of(Call& c) {
   const Value &q_in = c[0], &k_in = c[1], &v_in = c[2];
   const bool flat = q_in.rank() == 3;
@@ -71,6 +84,14 @@ Results attention_of(Call& c) {
     k = cat(keys, 2), v = cat(values, 2);
   }
   const double scale = c.f("scale", 1 / std::sqrt(static_cast<double>(q.dim(3)))), root = std::sqrt(scale);
+  if (is_plain(c, q, k.dim(2), past)) {
+    const Value mask = c.get(3);
+    const bool flags = c.has(3) && mask.dtype() == DType::Bool;
+    const AttentionOptions options{
+        .causal = c.i("is_causal", 0) != 0, .scale = scale, .softcap = c.f("softcap", 0)};
+    const Value y = attention(q, k, v, options, flags ? mask : Value(), flags ? Value() : mask);
+    return {flat ? heads_together(y) : y, k, v};
+  }
   const DType wide = wide_type(type);
   const Value all_k = for_each_head(c, of_type(k, wide), q_heads), all_v = for_each_head(c, of_type(v, wide), q_heads);
   Value scores = matmul(of_type(q, wide) * root, transpose(all_k * root));

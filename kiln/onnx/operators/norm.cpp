@@ -62,9 +62,18 @@ Dims trailing(const Call& c, const Value& x) {
   return dims;
 }
 
+// Do parameters lie as Kiln's own norms have them: one for each element of the dimensions that are normalised, in the type
+// of x, which is a single one?
+bool covers(const Value& parameter, const Value& x, const Dims& dims) {
+  const Shape shape(x.shape().end() - dims.size(), x.shape().end());
+  return parameter.dtype() == x.dtype() && wide_type(x.dtype()) == x.dtype() && parameter.shape() == shape;
+}
+
 Results layer_normalization(Call& c) {
   const Value& x = c[0];
   const Dims dims = trailing(c, x);
+  if (!c.wants(1) && !c.wants(2) && covers(c[1], x, dims) && (!c.has(2) || covers(c[2], x, dims)))
+    return layer_norm(x, c[1], c.has(2) ? c[2] : zeros_like(c[1]), c.f("epsilon", 1e-5f));
   const Value input = c.i("stash_type", 1) == 1 ? of_type(x, x.dtype() == DType::F64 ? DType::F64 : DType::F32) : x;
   const VarianceAndMean of = variance_and_mean(input, dims, 0, true);
   const Value inverse = rsqrt(of.variance + c.f("epsilon", 1e-5f));
@@ -75,6 +84,7 @@ Results layer_normalization(Call& c) {
 
 Results rms_normalization(Call& c) {
   const Value& x = c[0];
+  if (covers(c[1], x, trailing(c, x))) return rms_norm(x, c[1], c.f("epsilon", 1e-5f));
   const Value input = c.i("stash_type", 1) == 1 ? of_type(x, x.dtype() == DType::F64 ? DType::F64 : DType::F32) : x;
   const Value inverse = rsqrt(mean(square(input), trailing(c, x), true) + c.f("epsilon", 1e-5f));
   return of_type(of_type(input * inverse, x.dtype()) * c[1], c[1].dtype());
@@ -84,6 +94,8 @@ Results group_normalization(Call& c) {
   const Value& x = c[0];
   const std::int64_t groups = c.i("num_groups", 0);
   c.check(groups > 0 && x.rank() >= 2 && x.dim(1) % groups == 0, groups, " groups of the channels of ", x.shape());
+  if (c.version() >= 21 && wide_type(x.dtype()) == x.dtype() && c[1].dtype() == x.dtype())
+    return group_norm(x, groups, c[1], c[2], c.f("epsilon", 1e-5f));
   const Value normal = group_norm(wide(x), groups, {}, {}, c.f("epsilon", 1e-5f));
   const auto spread = [&](const Value& v) {  // up to version 20 there is one number for each group
     const Value all = c.version() < 21 ? repeat_interleave(v, x.dim(1) / groups, 0) : v;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/ops/sequence/recurrent.hpp"
 
 namespace kiln::onnx {
 namespace {
@@ -113,6 +114,54 @@ std::vector<Value> lstm_step(const Pass& p, const Value& x, const std::vector<Va
   return {gate(1, 1, next) * apply(p.c, p.f.at(2), next), next};
 }
 
+// ---- as a layer of Kiln, all moments at once ----------------------------------------------------------------------
+std::optional<GateActivation> gate_activation(const Activation& f) {
+  if (f.name == "sigmoid") return GateActivation::Sigmoid;
+  if (f.name == "tanh") return GateActivation::Tanh;
+  if (f.name == "relu") return GateActivation::Relu;
+  if (f.name == "softsign") return GateActivation::Softsign;
+  return {};
+}
+
+// The options of a layer of Kiln, where it is one: no peepholes, and nothing is clipped, which ONNX does to what goes
+// into activations.
+std::optional<RecurrentOptions> layer_options(const Call& c, const std::vector<Activation>& f) {
+  if (c.has(7) || c.i("input_forget", 0) || c.f("clip", 0) > 0) return {};
+  std::vector<GateActivation> known;
+  for (const Activation& each : f) {
+    const std::optional<GateActivation> found = gate_activation(each);
+    if (!found) return {};
+    known.push_back(*found);
+  }
+  RecurrentOptions options;
+  options.gate = known.front();
+  options.candidate = known[known.size() > 1 ? 1 : 0];
+  if (known.size() > 2) options.output = known[2];
+  options.reset_after = c.i("linear_before_reset", 0) != 0;
+  return options;
+}
+
+// Rows of gates in Kiln's order: an LSTM's i, o, f, g as i, f, g, o; a GRU's z, r, n as r, z, n.
+Value in_kiln_order(const Value& rows, int gates) {
+  if (gates == 1) return rows;
+  const std::int64_t hidden = rows.dim(0) / gates;
+  Values parts;
+  for (const std::int64_t gate : gates == 4 ? Ints{0, 2, 3, 1} : Ints{1, 0, 2})
+    parts.push_back(narrow(rows, 0, gate * hidden, hidden));
+  return cat(parts, 0);
+}
+
+// One direction; x is [time, batch, in], as are its outputs, and the states are those after the last moment.
+std::vector<Value> layer(const Pass& pass, const Value& x, const std::vector<Value>& state, const Value& lengths,
+                         const RecurrentOptions& options) {
+  const auto order = [&](const Value& rows) { return in_kiln_order(rows, pass.gates); };
+  const RecurrentWeights weights{order(pass.w), order(pass.r), order(pass.wb), order(pass.rb)};
+  const RecurrentState start{state[0], state.size() > 1 ? state[1] : Value()};
+  const auto run = pass.gates == 4 ? lstm : pass.gates == 3 ? gru : rnn;
+  const RecurrentPass made = run(permute(x, {1, 0, 2}), weights, options, start, lengths);
+  return {permute(made.outputs, {1, 0, 2}), made.state.hidden, made.state.cell};
+}
+
 Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::step) step) {
   const bool batch_first = c.i("layout", 0) != 0;
   const Value x = batch_first ? permute(c[0], {1, 0, 2}) : c[0];
@@ -134,6 +183,12 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
   for (const std::int64_t length : lengths)
     c.check(length >= 0 && length <= time, "a length is ", length, " of ", time);
   std::vector<Value> outputs, last[2];
+  std::optional<RecurrentOptions> options = x.dtype() == DType::F32 || x.dtype() == DType::F64
+                                                ? layer_options(c, functions)
+                                                : std::optional<RecurrentOptions>();
+  // Kiln's layers have one set of functions for both directions.
+  for (std::size_t i = usual.size(); i < functions.size(); ++i)
+    if (functions[i].name != functions[i - usual.size()].name) options.reset();
   for (int d = 0; d < directions; ++d) {
     const auto of = [&](const Value& all) { return at(all, 0, d); };
     Pass pass{c, gates, step, of(w), of(r), {}, {}, {}, {}, c.f("clip", 0), hidden};
@@ -150,6 +205,13 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
       state.push_back(initial.empty() ? zeros({batch, hidden}, c.device(), x.dtype()) : of(initial));
     }
     const bool backwards = direction == "reverse" || d == 1;
+    if (options) {
+      options->reverse = backwards;
+      const std::vector<Value> made = layer(pass, x, state, lengths.empty() ? Value() : of_type(c[4], DType::I64), *options);
+      outputs.push_back(made[0]);
+      for (int s = 0; s < states; ++s) last[s].push_back(made[static_cast<std::size_t>(s) + 1]);
+      continue;
+    }
     std::vector<Value> steps(static_cast<std::size_t>(time));
     for (std::int64_t i = 0; i < time; ++i) {
       const std::int64_t t = backwards ? time - 1 - i : i;

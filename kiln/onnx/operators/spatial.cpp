@@ -94,6 +94,13 @@ Results transposed(Call& c) {
   options.stride = w.stride;
   options.dilation = w.dilation;
   options.groups = c.i("group", 1);
+  bool plain = true;  // as Kiln's own has it: what is cut off is no less than nothing, what is added less than a step
+  for (int d = 0; d < dims; ++d) plain = plain && w.before[d] >= 0 && w.after[d] >= 0 && more[d] < w.stride[d];
+  if (plain) {
+    options.padding = w.before;
+    options.padding_after = w.after;
+    return conv_transpose(x, weight, bias, options, more);
+  }
   Value result = conv_transpose(x, weight, {}, options);
   Dims before{0, 0}, after{0, 0};
   for (int d = 0; d < dims; ++d) before.push_back(-w.before[d]), after.push_back(more[d] - w.after[d]);

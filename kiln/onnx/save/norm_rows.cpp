@@ -1,0 +1,49 @@
+// Normalisations.
+#include "kiln/onnx/save/rows.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+AttributeProto epsilon_of(const Step& s, int i) { return attribute("epsilon", s.value(i)); }
+
+std::string filled(const Step& s, std::int64_t count, double value) {
+  const std::vector<float> numbers(static_cast<std::size_t>(count), static_cast<float>(value));
+  return s.out.constant(TensorData::of<float>({count}, std::span(numbers)).to(s.result_desc().dtype),
+                        value == 0 ? "zeros" : "ones");
+}
+
+void layer_norm_row(const op::LayerNorm&, const Step& s) {
+  s.result(s.one("LayerNormalization", {s.in(0), s.in(1), s.get(2)},
+                 {attribute("axis", std::int64_t{-s.rank(1)}), epsilon_of(s, 3)}));
+}
+
+// Rows of one group that keep their mean are an RMS norm.
+void group_norm_row(const op::GroupNorm& op, const Step& s) {
+  const std::int64_t channels = s.desc(0).shape[1];
+  const std::string weight = s.has(1) ? s.in(1) : filled(s, channels, 1);
+  if (!op.centred) return s.result(s.one("RMSNormalization", {s.in(0), weight}, {epsilon_of(s, 3)}));
+  const std::string bias = s.has(2) ? s.in(2) : filled(s, channels, 0);
+  const bool each = s.out.opset() < 21;  // where GroupNormalization has a weight a group, not a channel
+  Attributes attributes{epsilon_of(s, 3)};
+  if (!each) attributes.push_back(attribute("num_groups", op.groups));
+  s.result(s.one(each ? "InstanceNormalization" : "GroupNormalization", {s.in(0), weight, bias}, attributes));
+}
+std::string group_norm_refused(const op::GroupNorm& op, const Program& p, const Program::Line& line, int opset) {
+  const Shape& x = p.desc(line.in[0]).shape;
+  if (!op.centred) {
+    const bool rows = x.size() == 2 && op.groups == 1 && !line.has(2);
+    return rows && opset >= 23 ? "" : "as what it is made of";
+  }
+  return opset >= 21 || (op.groups == x[1] && x.size() > 2) ? "" : "as what it is made of";
+}
+
+constexpr SaveRow kRows[] = {
+    save_row<op::LayerNorm, layer_norm_row>(),
+    save_row<op::GroupNorm, group_norm_row, group_norm_refused>(),
+};
+
+}  // namespace
+
+std::span<const SaveRow> norm_save_rows() { return kRows; }
+
+}  // namespace kiln::onnx

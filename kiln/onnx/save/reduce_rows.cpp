@@ -1,0 +1,83 @@
+// Reductions, orders and running sums.
+#include "kiln/onnx/save/rows.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+std::string_view reduction(op::ReduceFn fn) {
+  using enum op::ReduceFn;
+  switch (fn) {
+    case Sum: return "ReduceSum";
+    case Mean: return "ReduceMean";
+    case Prod: return "ReduceProd";
+    case Max:
+    case Any: return "ReduceMax";
+    case Min:
+    case All: return "ReduceMin";
+  }
+  return {};
+}
+
+// From version 18 on the axes are an input, those of sums before.
+std::string reduced(const Step& s, std::string_view name, const std::string& x, const Dims& dims) {
+  const Ints axes(dims.begin(), dims.end());
+  if (s.out.opset() >= 18 || name == "ReduceSum") return s.one(name, {x, s.out.ints(axes)});
+  return s.one(name, {x}, {attribute("axes", axes)});
+}
+
+void reduce_row(const op::Reduce& op, const Step& s) {
+  const DType from = s.desc(0).dtype, to = s.result_desc().dtype;
+  if (op.dims.empty()) return s.result(cast_name(s.out, s.in(0), from, to));
+  const bool truths = from == DType::Bool && to == DType::Bool;
+  const DType within = truths ? DType::I32 : to;
+  const std::string x = cast_name(s.out, s.in(0), from, within);
+  s.result(cast_name(s.out, reduced(s, reduction(op.fn), x, op.dims), within, to));
+}
+
+void arg_reduce_row(const op::ArgReduce& op, const Step& s) {
+  s.result(s.one(op.fn == op::ArgFn::ArgMax ? "ArgMax" : "ArgMin", {s.in(0)},
+                 {attribute("axis", std::int64_t{op.dim}), attribute("keepdims", std::int64_t{1})}));
+}
+
+void scan_row(const op::Scan& op, const Step& s) {
+  const std::string x = cast_name(s.out, s.in(0), s.desc(0).dtype, s.result_desc().dtype);
+  const std::string axis = s.out.number(std::int64_t{op.dim}, DType::I64);
+  s.result(s.one(op.fn == op::ScanFn::Sum ? "CumSum" : "CumProd", {x, axis},
+                 {attribute("exclusive", std::int64_t{op.exclusive}), attribute("reverse", std::int64_t{op.reverse})}));
+}
+std::string scan_refused(const op::Scan& op, const Program&, const Program::Line&, int opset) {
+  if (op.fn == op::ScanFn::Sum) return "";
+  if (op.fn == op::ScanFn::Prod) return opset >= 26 ? "" : "ONNX has running products from operator set 26 on";
+  return "ONNX has running sums and products alone";
+}
+
+void write_top(const Step& s, const Size& k, int dim, bool largest) {
+  const Strings found = s.out.node("TopK", {s.in(0), s.out.sizes({k})},
+                                   {attribute("axis", std::int64_t{dim}), attribute("largest", std::int64_t{largest})}, 2);
+  s.result(found[0], 0);
+  s.result(found[1], 1);
+}
+void sort_row(const op::Sort& op, const Step& s) {
+  write_top(s, s.result_sizes()[static_cast<std::size_t>(op.dim)], op.dim, op.descending);
+}
+void topk_row(const op::TopK& op, const Step& s) {
+  write_top(s, s.size<op::TopK>([](const op::TopK& o) { return o.k; }), op.dim, op.largest);
+}
+
+void softmax_row(const op::Softmax& op, const Step& s) {
+  s.result(s.one(op.log ? "LogSoftmax" : "Softmax", {s.in(0)}, {attribute("axis", std::int64_t{op.dim})}));
+}
+
+void det_row(const op::Det&, const Step& s) { s.result(s.one("Det", {s.in(0)})); }
+
+constexpr SaveRow kRows[] = {
+    save_row<op::Reduce, reduce_row>(), save_row<op::ArgReduce, arg_reduce_row>(),
+    save_row<op::Scan, scan_row, scan_refused>(), save_row<op::Sort, sort_row>(),
+    save_row<op::TopK, topk_row>(), save_row<op::Softmax, softmax_row>(), save_row<op::Det, det_row>(),
+};
+
+}  // namespace
+
+std::span<const SaveRow> reduce_save_rows() { return kRows; }
+
+}  // namespace kiln::onnx
