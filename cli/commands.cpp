@@ -87,12 +87,57 @@ void add_plot_schedule(CLI::App& app, Outcome& outcome) {
       [&](const PlotScheduleOptions& o) { outcome.out = plot_schedule(o); });
 }
 
+void add_onnx(CLI::App& app, Outcome& outcome) {
+  CLI::App* const test = app.add_subcommand("test", "run directories of the ONNX standard's tests");
+  on<OnnxTestOptions>(
+      *test,
+      [&](OnnxTestOptions& o) {
+        test->add_option("directories", o.directories, "with model.onnx and test_data_set_0, or above such")
+            ->required();
+        test->add_option("--device", o.device, "where to run");
+        test->add_flag("--plain", o.plain, "graphs as they stand, not simplified");
+      },
+      [&](const OnnxTestOptions& o) {
+        const Difference difference = test_onnx(o);
+        outcome = {difference.text, difference.same ? 0 : 1};
+      });
+  on<std::string>(
+      app, [&](std::string& file) { app.add_option("file", file, "an .onnx file"); },
+      [test, &outcome](const std::string& file) {
+        if (test->parsed()) return;
+        if (file.empty()) throw CLI::RequiredError("file");
+        outcome.out = describe_onnx(file);
+      });
+}
+
+void add_run(CLI::App& app, Outcome& outcome) {
+  on<RunOptions>(
+      app,
+      [&](RunOptions& o) {
+        app.add_option("file", o.file, "an .onnx file")->required();
+        app.add_option("--input", o.inputs, "a file of one tensor, or 'name=file'; random numbers where there is none");
+        app.add_option("--size", o.sizes, "'name=number': a free size of random inputs, 1 where left out");
+        app.add_option("--output", o.outputs, "a file to write an output to, or 'name=file'");
+        app.add_option("--compare", o.compare, "a file to compare an output with, or 'name=file'");
+        app.add_option("--relative", o.relative, "by what part of the expected elements they may differ");
+        app.add_option("--absolute", o.absolute, "by how much they may differ");
+        app.add_option("--repeat", o.repeat, "so many timed runs");
+        app.add_option("--device", o.device, "where to run");
+      },
+      [&](const RunOptions& o) {
+        const Difference difference = run_onnx(o);
+        outcome = {difference.text, difference.same ? 0 : 1};
+      });
+}
+
 void add_completion(CLI::App& app, Outcome& outcome);
 
 constexpr Command kCommands[] = {
     {"inspect", "list a file's tensors, their types, shapes, sizes and statistics, and its metadata", add_inspect},
     {"convert", "write a file's tensors in another format, or by other names and types", add_convert},
     {"diff", "compare two files tensor by tensor", add_diff},
+    {"onnx", "say what an .onnx file holds, or run the standard's tests", add_onnx},
+    {"run", "run an .onnx file on tensors of files or on random ones", add_run},
     {"plot-schedule", "draw the learning rates of a schedule", add_plot_schedule},
     {"completion", "print a script that completes kiln's commands in a shell", add_completion},
 };
@@ -111,9 +156,10 @@ std::vector<Completed> completed() {
   add_commands(app, ignored);
   std::vector<Completed> list;
   for (const CLI::App* command : app.get_subcommands({})) {
-    Completed entry{command->get_name(), command->get_description(), {}};
+    Completed entry{command->get_name(), command->get_description(), {}, {}};
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames()) entry.options.push_back("--" + name);
+    for (const CLI::App* inner : command->get_subcommands({})) entry.words.push_back(inner->get_name());
     list.push_back(std::move(entry));
   }
   return list;

@@ -42,16 +42,38 @@ struct PlotScheduleOptions {
 /// The learning rates of a schedule as a picture of letters. Throws ConfigError, ArgumentError.
 std::string plot_schedule(const PlotScheduleOptions& options);
 
+/// What an .onnx file holds: inputs, outputs, operators by count, parameters, FLOPs, and what Kiln lacks to run it.
+std::string describe_onnx(const std::string& file);
+
+struct OnnxTestOptions {
+  std::vector<std::string> directories;  // of the standard's form, or such that have some below them
+  std::string device = "cpu";
+  bool plain = false;  // graphs as they stand, not simplified
+};
+/// A line for each test; `same` where all pass.
+Difference test_onnx(const OnnxTestOptions& options);
+
+struct RunOptions {
+  std::string file, device = "cpu";
+  std::vector<std::string> inputs, outputs, compare;  // "name=file", or files by position
+  std::vector<std::string> sizes;                     // "batch=8", of inputs that are not given
+  int repeat = 0;                                     // timed runs
+  double relative = 1e-3, absolute = 1e-7;            // by how much compared elements may differ
+};
+/// Runs an .onnx file on tensors of files, or on random ones, and says what comes out.
+Difference run_onnx(const RunOptions& options);
+
 /// A command as a shell's completion knows it.
 struct Completed {
   std::string name, summary;
   std::vector<std::string> options;  // "--only"
+  std::vector<std::string> words;    // what may stand behind it: "test"
 };
 /// For bash, zsh or fish; throws ArgumentError for other shells.
 std::string completion(const std::string& shell, std::span<const Completed> commands);
 
-/// The program: what it would print goes to `out` and `error`; the status is what it would exit with, 1 where `diff` finds a
-/// difference, 2 for wrong input.
+/// The program: what it would print goes to `out` and `error`; the status is what it would exit with, 1 where `diff`,
+/// `run --compare` or a test finds a difference, 2 for wrong input.
 int run(std::span<const std::string> arguments, std::string& out, std::string& error);
 
 }  // namespace kiln::cli

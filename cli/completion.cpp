@@ -15,7 +15,8 @@ std::string for_bash(std::span<const Completed> commands) {
   std::string names, cases;
   for (const Completed& command : commands) {
     names += (names.empty() ? "" : " ") + command.name;
-    cases += text("    ", command.name, ") words='", joined(command.options), "' ;;\n");
+    cases += text("    ", command.name, ") words='", joined(command.words), command.words.empty() ? "" : " ",
+                  joined(command.options), "' ;;\n");
   }
   return text(
       "_kiln() {\n"
@@ -37,10 +38,12 @@ std::string for_bash(std::span<const Completed> commands) {
 
 std::string for_fish(std::span<const Completed> commands) {
   std::string out;
-  for (const auto& [name, summary, options] : commands) {
+  for (const auto& [name, summary, options, words] : commands) {
     std::string quoted;
     for (const char letter : summary) quoted += letter == '\'' ? std::string("\\'") : std::string(1, letter);
     out += text("complete -c kiln -n __fish_use_subcommand -f -a ", name, " -d '", quoted, "'\n");
+    for (const std::string& word : words)
+      out += text("complete -c kiln -n '__fish_seen_subcommand_from ", name, "' -a ", word, '\n');
     for (const std::string& option : options)
       out += text("complete -c kiln -n '__fish_seen_subcommand_from ", name, "' -l ", option.substr(2), '\n');
   }

@@ -28,9 +28,7 @@ class WireWriter {
     varint(value.size());
     bytes_ += value;
   }
-  void bytes(int field, Bytes value) {
-    text(field, {reinterpret_cast<const char*>(value.data()), value.size()});
-  }
+  void bytes(int field, Bytes value) { text(field, {reinterpret_cast<const char*>(value.data()), value.size()}); }
   void message(int field, const WireWriter& inner) { text(field, inner.bytes_); }
   /// Repeated numbers, packed; nothing where there are none.
   template <class List>

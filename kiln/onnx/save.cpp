@@ -29,7 +29,8 @@ const std::vector<SaveRow>& rows() {
 // Why an operation is not written; empty where it is.
 std::string refusal(const Program& program, const Program::Line& line, int opset) {
   const SaveRow* const row = find_save_row(line.op);
-  if (!row) return op::name(line.op) == "random" || op::name(line.op) == "dropout" ? "its numbers are random" : "no operator";
+  if (!row)
+    return op::name(line.op) == "random" || op::name(line.op) == "dropout" ? "its numbers are random" : "no operator";
   return row->refuses ? row->refuses(line.op, program, line, opset) : "";
 }
 
@@ -57,7 +58,8 @@ void move_beside(ModelProto& model, const std::string& path) {
 }  // namespace
 
 const SaveRow* find_save_row(const op::Op& op) {
-  const auto found = std::find_if(rows().begin(), rows().end(), [&](const SaveRow& row) { return row.op == op::name(op); });
+  const auto found =
+      std::find_if(rows().begin(), rows().end(), [&](const SaveRow& row) { return row.op == op::name(op); });
   return found == rows().end() ? nullptr : &*found;
 }
 
@@ -69,9 +71,10 @@ void save(FunctionRef<Values(const Values&)> function, const Values& examples, c
   const Symbols symbols(options.free, examples);
   std::vector<Program> captures;
   for (const Values& each : symbols.captures(examples))
-    captures.push_back(program_of(capture_graph(function, each), [&](const Program& program, const Program::Line& line) {
-      return refusal(program, line, options.opset).empty();
-    }));
+    captures.push_back(
+        program_of(capture_graph(function, each), [&](const Program& program, const Program::Line& line) {
+          return refusal(program, line, options.opset).empty();
+        }));
   const std::size_t results = captures.front().outputs.size();
   require<ArgumentError>(options.inputs.size() <= examples.size() && options.outputs.size() <= results,
                          "onnx::save: there are more names than the ", examples.size(), " inputs and ", results,
@@ -86,7 +89,6 @@ void save(FunctionRef<Values(const Values&)> function, const Values& examples, c
       continue;
     }
     find_save_row(line.op)->write(line.op, {out, line, i});
-    for (int k = 0; k < line.results.size(); ++k) out.name_of(line.first + k);
   }
   ModelProto model = out.finish();
   std::int64_t bytes = 0;

@@ -27,10 +27,10 @@ enum class Weights : std::uint8_t {
 };
 
 struct SaveOptions {
-  Strings inputs = {}, outputs = {};     // their names; "input", "input_1", ... and "output", ... where left out
+  Strings inputs = {}, outputs = {};  // their names; "input", "input_1", ... and "output", ... where left out
   std::vector<FreeDim> free = {};
   std::optional<nn::ModuleView> model = {};  // whose parameters give their paths to weights and nodes
-  int opset = 23;                        // from 17 to kNewestOpset; attention and RMS norms are one node from 23 on
+  int opset = 23;                            // from 17 to kNewestOpset; attention and RMS norms are one node from 23 on
   Weights weights = Weights::Inside;
 };
 
@@ -67,9 +67,8 @@ void save_typed(const F& function, const std::string& path, const SaveOptions& o
 
 /// Of a function of tensors, which gives a tensor or a std::tuple of them; its examples in a std::tuple.
 template <class F, detail::TypedTensor... Args>
-requires std::invocable<const F&, const Args&...>
-void save(const F& function, const std::tuple<Args...>& examples, const std::string& path,
-          const SaveOptions& options = {}) {
+requires std::invocable<const F&, const Args&...> void save(const F& function, const std::tuple<Args...>& examples,
+                                                            const std::string& path, const SaveOptions& options = {}) {
   std::apply([&](const Args&... each) { detail::save_typed(function, path, options, each...); }, examples);
 }
 template <class F, detail::TypedTensor Arg>

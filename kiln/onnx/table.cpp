@@ -10,11 +10,12 @@ namespace kiln::onnx {
 #define KILN_ONNX_FAMILIES(X)                                                                                        \
   X("", elementwise)                                                                                                 \
   X("", logic)                                                                                                       \
-  X("", activation) X("", reduce) X("", view) X("", index) X("", product) X("", spatial) X("", pool) X("", resample) \
-      X("", sample) X("", create) X("", random) X("", norm) X("", recurrent) X("", attention) X("", loss)            \
-          X("", signal) X("", quantize) X("", cast) X("", text) X("", containers) X("", control) X("", detection)    \
-              X("", image) X("ai.onnx.ml", encoders) X("ai.onnx.ml", models) X("ai.onnx.ml", trees)                  \
-                  X("ai.onnx.preview", preview) X("ai.onnx.preview.training", training)
+  X("", activation)                                                                                                  \
+  X("", reduce) X("", view) X("", index) X("", product) X("", spatial) X("", pool) X("", resample) X("", sample)     \
+      X("", create) X("", random) X("", norm) X("", recurrent) X("", attention) X("", loss) X("", signal)            \
+          X("", quantize) X("", cast) X("", text) X("", containers) X("", control) X("", detection) X("", image)     \
+              X("ai.onnx.ml", encoders) X("ai.onnx.ml", models) X("ai.onnx.ml", trees) X("ai.onnx.preview", preview) \
+                  X("ai.onnx.preview.training", training)
 
 #define KILN_ONNX_ROWS(domain, family) std::span<const Row> family##_rows();
 KILN_ONNX_FAMILIES(KILN_ONNX_ROWS)

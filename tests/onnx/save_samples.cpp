@@ -20,7 +20,8 @@ const std::vector<FreeDim> kBatch = {{"batch", 0, 0}};
 template <int D, class M, class F>
 Sample model_sample(std::string name, M model, Value example, Value other, F forward) {
   const auto kept = std::make_shared<M>(std::move(model));
-  Sample sample{std::move(name), [kept, forward](const Values& in) { return forward(*kept, Tensor<D>(in[0])); },
+  Sample sample{std::move(name),
+                [kept, forward](const Values& in) { return forward(*kept, Tensor<D>(in[0])); },
                 {std::move(example)}};
   sample.options.model = nn::view_of(*kept);
   if (!other.empty()) {
@@ -51,10 +52,9 @@ struct ConvNet {
 void add_models(std::vector<Sample>& list, const Device& d) {
   d.seed(7);
   const auto forward = [](const auto& model, const auto& x) { return Values{model.forward(x).value()}; };
-  list.push_back(model_sample<2>("mlp",
-                                 Mlp{nn::LinearConfig{.in = 6, .out = 16}.init(d),
-                                     nn::LinearConfig{.in = 16, .out = 3}.init(d)},
-                                 noise({4, 6}, d), noise({7, 6}, d, 2), forward));
+  list.push_back(model_sample<2>(
+      "mlp", Mlp{nn::LinearConfig{.in = 6, .out = 16}.init(d), nn::LinearConfig{.in = 16, .out = 3}.init(d)},
+      noise({4, 6}, d), noise({7, 6}, d, 2), forward));
   ConvNet net{nn::Conv2dConfig{.in = 1, .out = 8, .kernel = {3, 3}, .padding = {1, 1}}.init(d),
               nn::Conv2dConfig{.in = 8, .out = 12, .kernel = {3, 3}, .stride = {2, 2}, .groups = 2}.init(d),
               nn::BatchNormConfig{.channels = 8}.init(d), nn::LinearConfig{.in = 12, .out = 5}.init(d)};
@@ -67,19 +67,23 @@ void add_models(std::vector<Sample>& list, const Device& d) {
       noise({2, 5, 16}, d), noise({3, 5, 16}, d, 2), forward));
   list.push_back(model_sample<3>(
       "causal_transformer",
-      kiln::valid(nn::TransformerEncoderLayerConfig{.width = 16, .heads = 4, .norm_first = true,
-                                                  .norm = nn::RmsNormConfig{}, .activation = nn::Silu{}, .gated = true,
-                                                  .kv_heads = 2}
-                    .init(d)),
+      kiln::valid(nn::TransformerEncoderLayerConfig{.width = 16,
+                                                    .heads = 4,
+                                                    .norm_first = true,
+                                                    .norm = nn::RmsNormConfig{},
+                                                    .activation = nn::Silu{},
+                                                    .gated = true,
+                                                    .kv_heads = 2}
+                      .init(d)),
       noise({2, 5, 16}, d), noise({4, 5, 16}, d, 2),
       [](const auto& model, const Tensor<3>& x) { return Values{model.forward(x, {.causal = true}).value()}; }));
   const auto recurrent = [](const auto& model, const Tensor<3>& x) {
     const auto result = model.forward(x);
     return Values{result.outputs.value()};
   };
-  list.push_back(model_sample<3>("lstm",
-                                 kiln::valid(nn::LstmConfig{.in = 5, .hidden = 7, .layers = 2, .bidirectional = true}.init(d)),
-                                 noise({2, 6, 5}, d), noise({3, 6, 5}, d, 2), recurrent));
+  list.push_back(model_sample<3>(
+      "lstm", kiln::valid(nn::LstmConfig{.in = 5, .hidden = 7, .layers = 2, .bidirectional = true}.init(d)),
+      noise({2, 6, 5}, d), noise({3, 6, 5}, d, 2), recurrent));
   list.push_back(model_sample<3>("gru", kiln::valid(nn::GruConfig{.in = 5, .hidden = 7}.init(d)), noise({2, 6, 5}, d),
                                  noise({3, 6, 5}, d, 2), recurrent));
   list.push_back(model_sample<3>("rnn", kiln::valid(nn::RnnConfig{.in = 5, .hidden = 7}.init(d)), noise({2, 6, 5}, d),
@@ -96,17 +100,24 @@ void add_programs(std::vector<Sample>& list, const Device& d) {
   add("views",
       [](const Values& in) {
         const Value& v = in[0];
-        return Values{narrow(v, 1, 1, 2), flip(v, {2}), slice(v, std::vector<Range>{{}, {2, {}, -2}, {1, 4, 2}}),
-                      expand(unsqueeze(v, 1), {2, 5, 3, 4}), pad(v, {0, 1, 0}, {0, 2, 1}, 0.5),
-                      unfold(v, 2, 2, 1), stack(Values{v, v * 2}, 1), permute(v, {2, 0, 1}),
-                      slice_assign(v, std::vector<Range>{{}, {0, 3, 2}}, v.shape().empty() ? v : narrow(v, 1, 0, 2) * 3)};
+        return Values{
+            narrow(v, 1, 1, 2),
+            flip(v, {2}),
+            slice(v, std::vector<Range>{{}, {2, {}, -2}, {1, 4, 2}}),
+            expand(unsqueeze(v, 1), {2, 5, 3, 4}),
+            pad(v, {0, 1, 0}, {0, 2, 1}, 0.5),
+            unfold(v, 2, 2, 1),
+            stack(Values{v, v * 2}, 1),
+            permute(v, {2, 0, 1}),
+            slice_assign(v, std::vector<Range>{{}, {0, 3, 2}}, v.shape().empty() ? v : narrow(v, 1, 0, 2) * 3)};
       },
       {x});
   add("reductions",
       [](const Values& in) {
         const Value& v = in[0];
-        return Values{sum(v, {1}),  mean(v),        max(v, {0, 2}), prod(v, {2}), argmax(v, 2), cumsum(v, 1),
-                      any(gt(v, 0), {1}), softmax(v, 1), log_softmax(v, -1), variance(v, {2})};
+        return Values{sum(v, {1}),        mean(v),         max(v, {0, 2}),     prod(v, {2}),
+                      argmax(v, 2),       cumsum(v, 1),    any(gt(v, 0), {1}), softmax(v, 1),
+                      log_softmax(v, -1), variance(v, {2})};
       },
       {x});
   add("indexing",
@@ -115,7 +126,8 @@ void add_programs(std::vector<Sample>& list, const Device& d) {
                       select_add(in[0], 1, at(in[1], 0, 0), narrow(in[0], 1, 0, 2) * 2), one_hot(in[1], 3)};
       },
       {x, index});
-  add("orders", [](const Values& in) {
+  add("orders",
+      [](const Values& in) {
         const auto [values, places] = topk(in[0], 2, 1, true);
         return Values{values, places};
       },
@@ -146,10 +158,12 @@ void add_programs(std::vector<Sample>& list, const Device& d) {
   add("integers",
       [](const Values& in) {
         const Value i = in[0];
-        return Values{floor_divide(i, 2), remainder(i, 3), maximum(i, 1), cast(i, DType::F32) / 3, where(gt(i, 0), i, -1)};
+        return Values{floor_divide(i, 2), remainder(i, 3), maximum(i, 1), cast(i, DType::F32) / 3,
+                      where(gt(i, 0), i, -1)};
       },
       {index});
-  add("constants", [](const Values& in) {
+  add("constants",
+      [](const Values& in) {
         return Values{in[0] + arange(0, 4, 1, in[0].device(), DType::F32), full({2, 3}, 7, in[0].device()), in[0]};
       },
       {x});

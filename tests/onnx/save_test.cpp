@@ -160,10 +160,12 @@ std::string error_of(const std::function<Values(const Values&)>& function, const
 
 TEST(Save, WhatHasNoFormIsToldAllAtOnce) {
   const Value x = ones({4, 4}, kDevice);
-  const std::string error =
-      error_of([](const Values& in) { return Values{dropout(erfinv(in[0]), 0.5), shift_left(cast(in[0], DType::I32), 1)}; }, {x});
+  const std::string error = error_of(
+      [](const Values& in) { return Values{dropout(erfinv(in[0]), 0.5), shift_left(cast(in[0], DType::I32), 1)}; },
+      {x});
   EXPECT_NE(error.find("onnx::save: these operations have no form in ONNX"), std::string::npos) << error;
-  for (const char* part : {"dropout: its numbers are random", "erfinv", "shift_left: ONNX shifts unsigned integers alone"})
+  for (const char* part :
+       {"dropout: its numbers are random", "erfinv", "shift_left: ONNX shifts unsigned integers alone"})
     EXPECT_NE(error.find(part), std::string::npos) << error;
 }
 
@@ -171,13 +173,17 @@ TEST(Save, OptionsThatDoNotFitAreRefused) {
   const auto twice = [](const Values& in) { return Values{in[0] * 2}; };
   const Value x = ones({2, 3}, kDevice);
   EXPECT_NE(error_of(twice, {x}, {.opset = 16}).find("operator set 16 is none of 17 to"), std::string::npos);
-  EXPECT_NE(error_of(twice, {x}, {.free = {{"n", 1, 0}}}).find("dimension of input 1, but there are 1"), std::string::npos);
+  EXPECT_NE(error_of(twice, {x}, {.free = {{"n", 1, 0}}}).find("dimension of input 1, but there are 1"),
+            std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.free = {{"n", 0, 0}, {"n", 0, 1}}}).find("'n' is 2 in one place, and 3"),
             std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.inputs = {"a", "b"}}).find("more names than the 1 inputs"), std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.outputs = {""}}).find("'' of output 0 is empty"), std::string::npos);
-  EXPECT_NE(error_of([&](const Values& in) { return Values{reshape(in[0], {-1}) + arange(0, 2 * in[0].dim(0) * 3 / 2, 1, kDevice, DType::F32) * 2}; },
-                     {x}, {.free = {{"n", 0, 0}}})
+  EXPECT_NE(error_of(
+                [&](const Values& in) {
+                  return Values{reshape(in[0], {-1}) + arange(0, 2 * in[0].dim(0) * 3 / 2, 1, kDevice, DType::F32) * 2};
+                },
+                {x}, {.free = {{"n", 0, 0}}})
                 .find("other sizes where free dimensions do"),
             std::string::npos);
   EXPECT_NE(error_of([](const Values& in) { return in[0].dim(0) > 2 ? Values{in[0] * 2} : Values{exp(in[0])}; }, {x},

@@ -27,7 +27,8 @@ void write_sample(const std::string& directory, const kiln::onnx::test::Sample& 
     const std::string set = directory + kiln::text("/test_data_set_", number++, "/");
     std::filesystem::create_directories(set);
     const kiln::Values outputs = sample.function(inputs);
-    for (std::size_t i = 0; i < inputs.size(); ++i) write_tensor(set + kiln::text("input_", i, ".pb"), inputs[i].data());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      write_tensor(set + kiln::text("input_", i, ".pb"), inputs[i].data());
     for (std::size_t i = 0; i < outputs.size(); ++i)
       write_tensor(set + kiln::text("output_", i, ".pb"), outputs[i].data());
   }
@@ -41,5 +42,6 @@ int main(int count, char** words) {
     return 2;
   }
   for (const auto& sample : kiln::onnx::test::samples(kiln::Device::cpu()))
-    for (const int opset : {17, 20, 23}) write_sample(kiln::text(words[1], "/", sample.name, "_", opset), sample, opset);
+    for (const int opset : {17, 20, 23})
+      write_sample(kiln::text(words[1], "/", sample.name, "_", opset), sample, opset);
 }

@@ -87,8 +87,7 @@ Results attention_of(Call& c) {
   if (is_plain(c, q, k.dim(2), past)) {
     const Value mask = c.get(3);
     const bool flags = c.has(3) && mask.dtype() == DType::Bool;
-    const AttentionOptions options{
-        .causal = c.i("is_causal", 0) != 0, .scale = scale, .softcap = c.f("softcap", 0)};
+    const AttentionOptions options{.causal = c.i("is_causal", 0) != 0, .scale = scale, .softcap = c.f("softcap", 0)};
     const Value y = attention(q, k, v, options, flags ? mask : Value(), flags ? Value() : mask);
     return {flat ? heads_together(y) : y, k, v};
   }

@@ -207,7 +207,8 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
     const bool backwards = direction == "reverse" || d == 1;
     if (options) {
       options->reverse = backwards;
-      const std::vector<Value> made = layer(pass, x, state, lengths.empty() ? Value() : of_type(c[4], DType::I64), *options);
+      const std::vector<Value> made =
+          layer(pass, x, state, lengths.empty() ? Value() : of_type(c[4], DType::I64), *options);
       outputs.push_back(made[0]);
       for (int s = 0; s < states; ++s) last[s].push_back(made[static_cast<std::size_t>(s) + 1]);
       continue;

@@ -15,11 +15,12 @@ struct Native {
 };
 // Functions of scalar_math.hpp that are an operator.
 constexpr Native kNative[] = {
-    {"abs", "Abs"},     {"sign", "Sign"},   {"sqrt", "Sqrt"}, {"exp", "Exp"},     {"log", "Log"},     {"sin", "Sin"},
-    {"cos", "Cos"},     {"tan", "Tan"},     {"asin", "Asin"}, {"acos", "Acos"},   {"atan", "Atan"},   {"sinh", "Sinh"},
-    {"cosh", "Cosh"},   {"tanh", "Tanh"},   {"asinh", "Asinh"}, {"acosh", "Acosh"}, {"atanh", "Atanh"}, {"erf", "Erf"},
-    {"floor", "Floor"}, {"ceil", "Ceil"},   {"round", "Round"}, {"is_nan", "IsNaN"}, {"is_inf", "IsInf"}, {"max", "Max"},
-    {"min", "Min"},     {"pow", "Pow"},
+    {"abs", "Abs"},     {"sign", "Sign"},    {"sqrt", "Sqrt"},    {"exp", "Exp"},     {"log", "Log"},
+    {"sin", "Sin"},     {"cos", "Cos"},      {"tan", "Tan"},      {"asin", "Asin"},   {"acos", "Acos"},
+    {"atan", "Atan"},   {"sinh", "Sinh"},    {"cosh", "Cosh"},    {"tanh", "Tanh"},   {"asinh", "Asinh"},
+    {"acosh", "Acosh"}, {"atanh", "Atanh"},  {"erf", "Erf"},      {"floor", "Floor"}, {"ceil", "Ceil"},
+    {"round", "Round"}, {"is_nan", "IsNaN"}, {"is_inf", "IsInf"}, {"max", "Max"},     {"min", "Min"},
+    {"pow", "Pow"},
 };
 const Native* native(std::string_view function) {
   const auto found = std::find_if(std::begin(kNative), std::end(kNative),
@@ -35,25 +36,18 @@ struct ComposedRow {
 };
 constexpr ComposedRow kComposed[] = {
     {"exp2", [](Writing& w, const Strings& x, DType t) { return w.one("Pow", {w.number(2.0, t), x[0]}); }},
-    {"log2",
-     [](Writing& w, const Strings& x, DType t) {
-       return w.one("Mul", {w.one("Log", x), w.number(1.4426950408889634, t)});
-     }},
-    {"log10",
-     [](Writing& w, const Strings& x, DType t) {
-       return w.one("Mul", {w.one("Log", x), w.number(0.43429448190325182, t)});
-     }},
+    {"log2", [](Writing& w, const Strings& x,
+                DType t) { return w.one("Mul", {w.one("Log", x), w.number(1.4426950408889634, t)}); }},
+    {"log10", [](Writing& w, const Strings& x,
+                 DType t) { return w.one("Mul", {w.one("Log", x), w.number(0.43429448190325182, t)}); }},
     {"expm1", [](Writing& w, const Strings& x, DType t) { return w.one("Sub", {w.one("Exp", x), w.number(1.0, t)}); }},
-    {"log1p", [](Writing& w, const Strings& x, DType t) { return w.one("Log", {w.one("Add", {x[0], w.number(1.0, t)})}); }},
+    {"log1p",
+     [](Writing& w, const Strings& x, DType t) { return w.one("Log", {w.one("Add", {x[0], w.number(1.0, t)})}); }},
     {"erfc", [](Writing& w, const Strings& x, DType t) { return w.one("Sub", {w.number(1.0, t), w.one("Erf", x)}); }},
-    {"trunc",
-     [](Writing& w, const Strings& x, DType) {
-       return w.one("Mul", {w.one("Sign", x), w.one("Floor", {w.one("Abs", x)})});
-     }},
-    {"is_finite",
-     [](Writing& w, const Strings& x, DType) {
-       return w.one("Not", {w.one("Or", {w.one("IsNaN", x), w.one("IsInf", x)})});
-     }},
+    {"trunc", [](Writing& w, const Strings& x,
+                 DType) { return w.one("Mul", {w.one("Sign", x), w.one("Floor", {w.one("Abs", x)})}); }},
+    {"is_finite", [](Writing& w, const Strings& x,
+                     DType) { return w.one("Not", {w.one("Or", {w.one("IsNaN", x), w.one("IsInf", x)})}); }},
     {"hypot",
      [](Writing& w, const Strings& x, DType) {
        return w.one("Sqrt", {w.one("Add", {w.one("Mul", {x[0], x[0]}), w.one("Mul", {x[1], x[1]})})});
@@ -61,7 +55,8 @@ constexpr ComposedRow kComposed[] = {
     {"sinc",
      [](Writing& w, const Strings& x, DType t) {
        const std::string turn = w.one("Mul", {x[0], w.number(3.141592653589793, t)}), zero = w.number(0.0, t);
-       return w.one("Where", {w.one("Equal", {turn, zero}), w.number(1.0, t), w.one("Div", {w.one("Sin", {turn}), turn})});
+       return w.one("Where",
+                    {w.one("Equal", {turn, zero}), w.number(1.0, t), w.one("Div", {w.one("Sin", {turn}), turn})});
      }},
     {"fmod", [](Writing& w, const Strings& x, DType) { return w.one("Mod", x, {attribute("fmod", std::int64_t{1})}); }},
     {"remainder",

@@ -56,8 +56,8 @@ void select_update_row(const op::SelectUpdate& op, const Step& s) {
   const bool first = op.dim == 0;
   const std::string x = first ? s.in(0) : transposed(s.out, s.in(0), to_front);
   const std::string source = first ? s.in(2) : transposed(s.out, s.in(2), source_front);
-  const std::string index = s.one("Unsqueeze", {cast_name(s.out, s.in(1), s.desc(1).dtype, DType::I64),
-                                                s.out.ints({-1})});
+  const std::string index =
+      s.one("Unsqueeze", {cast_name(s.out, s.in(1), s.desc(1).dtype, DType::I64), s.out.ints({-1})});
   const std::string made = s.one("ScatterND", {x, index, source}, {attribute("reduction", reduction(op.update))});
   s.result(first ? made : transposed(s.out, made, back));
 }
@@ -72,7 +72,8 @@ void ravel_row(const op::RavelIndex& op, const Step& s) {
   for (int d = op.shape.size(); d-- > 0;) {
     if (!s.size<op::RavelIndex>([d](const op::RavelIndex& o) { return o.shape[d]; }).is_fixed())
       return s.complain("a size depends on a free dimension");
-    const std::string i = cast_name(s.out, s.in(d, DType::I64), s.is_number(d) ? DType::I64 : s.desc(d).dtype, DType::I64);
+    const std::string i =
+        cast_name(s.out, s.in(d, DType::I64), s.is_number(d) ? DType::I64 : s.desc(d).dtype, DType::I64);
     const std::string zero = s.out.number(0, DType::I64), size = s.out.number(op.shape[d], DType::I64);
     const std::string place = s.one("Where", {s.one("Less", {i, zero}), s.one("Add", {i, size}), i});
     const std::string part = step == 1 ? place : s.one("Mul", {place, s.out.number(step, DType::I64)});

@@ -86,9 +86,9 @@ class Flattening {
           Values in;
           std::size_t next = 0;
           for (const Operand& operand : line.in)
-            in.push_back(operand.id >= 0                     ? given[next++]
+            in.push_back(operand.id >= 0                  ? given[next++]
                          : operand.id == Operand::kNumber ? Value(operand.number)
-                                                             : Value());
+                                                          : Value());
           return expansion_of(line.op, in);
         },
         examples);
@@ -148,9 +148,9 @@ Symbols::Symbols(const std::vector<FreeDim>& dims, const Values& examples) : dim
       names_.push_back(dim.name);
       sizes_.push_back(size);
     } else {
-      require<ArgumentError>(sizes_[static_cast<std::size_t>(known)] == size, "onnx::save: '", shown(dim.name),
-                             "' is ", sizes_[static_cast<std::size_t>(known)], " in one place, and ", size,
-                             " in dimension ", dim.dim, " of input ", dim.input);
+      require<ArgumentError>(sizes_[static_cast<std::size_t>(known)] == size, "onnx::save: '", shown(dim.name), "' is ",
+                             sizes_[static_cast<std::size_t>(known)], " in one place, and ", size, " in dimension ",
+                             dim.dim, " of input ", dim.input);
     }
   }
 }
@@ -192,8 +192,8 @@ std::optional<Size> Symbols::fit(const std::vector<std::int64_t>& values) const 
   if (names_.empty()) return size;
   if (size.symbols) {
     const bool one = std::has_single_bit(size.symbols);
-    const std::int64_t change = one ? values[static_cast<std::size_t>(std::countr_zero(size.symbols)) + 1] - values[0]
-                                    : values[0];
+    const std::int64_t change =
+        one ? values[static_cast<std::size_t>(std::countr_zero(size.symbols)) + 1] - values[0] : values[0];
     if (change % product) return {};
     size.factor = change / product;
     size.offset = values[0] - size.factor * product;

@@ -29,7 +29,7 @@ struct Program {
   std::map<std::int32_t, Value> constants;
   std::vector<Line> lines;
   std::vector<Operand> outputs;
-  std::map<std::int32_t, Desc> descs;        // of every value
+  std::map<std::int32_t, Desc> descs;            // of every value
   std::map<std::int32_t, std::size_t> lines_of;  // the line that makes a value
 
   const Desc& desc(const Operand& operand) const { return descs.at(operand.id); }

@@ -52,8 +52,9 @@ std::string scan_refused(const op::Scan& op, const Program&, const Program::Line
 }
 
 void write_top(const Step& s, const Size& k, int dim, bool largest) {
-  const Strings found = s.out.node("TopK", {s.in(0), s.out.sizes({k})},
-                                   {attribute("axis", std::int64_t{dim}), attribute("largest", std::int64_t{largest})}, 2);
+  const Strings found =
+      s.out.node("TopK", {s.in(0), s.out.sizes({k})},
+                 {attribute("axis", std::int64_t{dim}), attribute("largest", std::int64_t{largest})}, 2);
   s.result(found[0], 0);
   s.result(found[1], 1);
 }
@@ -71,9 +72,13 @@ void softmax_row(const op::Softmax& op, const Step& s) {
 void det_row(const op::Det&, const Step& s) { s.result(s.one("Det", {s.in(0)})); }
 
 constexpr SaveRow kRows[] = {
-    save_row<op::Reduce, reduce_row>(), save_row<op::ArgReduce, arg_reduce_row>(),
-    save_row<op::Scan, scan_row, scan_refused>(), save_row<op::Sort, sort_row>(),
-    save_row<op::TopK, topk_row>(), save_row<op::Softmax, softmax_row>(), save_row<op::Det, det_row>(),
+    save_row<op::Reduce, reduce_row>(),
+    save_row<op::ArgReduce, arg_reduce_row>(),
+    save_row<op::Scan, scan_row, scan_refused>(),
+    save_row<op::Sort, sort_row>(),
+    save_row<op::TopK, topk_row>(),
+    save_row<op::Softmax, softmax_row>(),
+    save_row<op::Det, det_row>(),
 };
 
 }  // namespace

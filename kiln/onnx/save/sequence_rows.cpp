@@ -102,9 +102,11 @@ void recurrent_row(const op::RecurrentLayer& op, const Step& s) {
   const Sums sums = *sums_of(p, s.operand(L::inputs));
   const RecurrentKind kind = op.cell.kind;
   const auto constant = [&](const Program::Operand& operand) { return p.constants.at(operand.id); };
-  const Value input = in_onnx_order(transpose(constant(sums.weight)), kind), hidden = in_onnx_order(constant(s.operand(L::weight)), kind);
+  const Value input = in_onnx_order(transpose(constant(sums.weight)), kind),
+              hidden = in_onnx_order(constant(s.operand(L::weight)), kind);
   const std::int64_t out = hidden.dim(1), rows = hidden.dim(0);
-  const std::string w = s.out.constant(unsqueeze(input, 0).data(), "W"), r = s.out.constant(unsqueeze(hidden, 0).data(), "R");
+  const std::string w = s.out.constant(unsqueeze(input, 0).data(), "W"),
+                    r = s.out.constant(unsqueeze(hidden, 0).data(), "R");
   std::string bias;
   if (sums.bias) {
     Value candidate = zeros({rows}, input.device(), input.dtype());
@@ -112,7 +114,8 @@ void recurrent_row(const op::RecurrentLayer& op, const Step& s) {
       const Value of = constant(s.operand(L::candidate_bias));
       candidate = pad(of, {rows - of.dim(0)}, {0});
     }
-    bias = s.out.constant(unsqueeze(cat(Values{in_onnx_order(constant(*sums.bias), kind), candidate}, 0), 0).data(), "B");
+    bias =
+        s.out.constant(unsqueeze(cat(Values{in_onnx_order(constant(*sums.bias), kind), candidate}, 0), 0).data(), "B");
   }
   std::string lengths;
   if (s.has(L::lengths)) lengths = cast_name(s.out, s.in(L::lengths), s.desc(L::lengths).dtype, DType::I32);
@@ -125,12 +128,15 @@ void recurrent_row(const op::RecurrentLayer& op, const Step& s) {
   };
   Attributes attributes{attribute("hidden_size", out), attribute("activations", activations(op.cell))};
   if (op.cell.reverse) attributes.push_back(attribute("direction", std::string_view("reverse")));
-  if (kind == RecurrentKind::Gru) attributes.push_back(attribute("linear_before_reset", std::int64_t{op.cell.reset_after}));
+  if (kind == RecurrentKind::Gru)
+    attributes.push_back(attribute("linear_before_reset", std::int64_t{op.cell.reset_after}));
   const bool lstm = kind == RecurrentKind::Lstm;
   const std::string x = transposed(s.out, s.out.name_of(sums.x.id), {1, 0, 2});
-  const Strings made = s.out.node(lstm ? "LSTM" : kind == RecurrentKind::Gru ? "GRU" : "RNN",
-                                  {x, w, r, bias, lengths, part(0, out), lstm ? part(out, 2 * out) : ""}, attributes,
-                                  lstm ? 3 : 2);
+  const Strings made =
+      s.out.node(lstm                         ? "LSTM"
+                 : kind == RecurrentKind::Gru ? "GRU"
+                                              : "RNN",
+                 {x, w, r, bias, lengths, part(0, out), lstm ? part(out, 2 * out) : ""}, attributes, lstm ? 3 : 2);
   const auto flat = [&](const std::string& y, std::int64_t dim) { return s.one("Squeeze", {y, s.out.ints({dim})}); };
   s.result(transposed(s.out, flat(made[0], 1), {1, 0, 2}), L::outputs);
   s.result(lstm ? s.one("Concat", {flat(made[1], 0), flat(made[2], 0)}, {attribute("axis", std::int64_t{1})})
@@ -139,7 +145,9 @@ void recurrent_row(const op::RecurrentLayer& op, const Step& s) {
 }
 std::string recurrent_refused(const op::RecurrentLayer& op, const Program& p, const Program::Line& line, int) {
   using L = op::RecurrentLayer;
-  const auto constant = [&](int i) { return !line.has(i) || p.constants.count(line.in[static_cast<std::size_t>(i)].id); };
+  const auto constant = [&](int i) {
+    return !line.has(i) || p.constants.count(line.in[static_cast<std::size_t>(i)].id);
+  };
   const RecurrentCell& cell = op.cell;
   const bool known = [&] {
     for (const GateActivation f : {cell.gate, cell.candidate, cell.output})

@@ -14,10 +14,8 @@ Ints both(const Spatial& before, const Spatial& after) {
 }
 
 Attributes conv_attributes(const op::Conv& op, const Shape& weight) {
-  return {attribute("kernel_shape", Ints(weight.begin() + 2, weight.end())),
-          attribute("strides", ints_of(op.stride)),
-          attribute("dilations", ints_of(op.dilation)),
-          attribute("pads", both(op.padding, op.padding_after)),
+  return {attribute("kernel_shape", Ints(weight.begin() + 2, weight.end())), attribute("strides", ints_of(op.stride)),
+          attribute("dilations", ints_of(op.dilation)), attribute("pads", both(op.padding, op.padding_after)),
           attribute("group", op.groups)};
 }
 
@@ -70,7 +68,8 @@ bool spatially_free(const Step& s) {
 }
 
 void max_pool_row(const op::MaxPool& op, const Step& s) {
-  if (!op.adaptive.empty() && spatially_free(s)) return s.complain("an adaptive pool's operand has a free spatial size");
+  if (!op.adaptive.empty() && spatially_free(s))
+    return s.complain("an adaptive pool's operand has a free spatial size");
   const op::Window w = window_of(op.window, op.adaptive, s.desc(0).shape);
   Attributes attributes = window_attributes(w);
   attributes.push_back(attribute("dilations", ints_of(w.dilation)));
@@ -88,15 +87,16 @@ std::string max_pool_refused(const op::MaxPool& op, const Program& p, const Prog
 }
 
 void avg_pool_row(const op::AvgPool& op, const Step& s) {
-  if (!op.adaptive.empty() && spatially_free(s)) return s.complain("an adaptive pool's operand has a free spatial size");
+  if (!op.adaptive.empty() && spatially_free(s))
+    return s.complain("an adaptive pool's operand has a free spatial size");
   Attributes attributes = window_attributes(window_of(op.window, op.adaptive, s.desc(0).shape));
   attributes.push_back(attribute("count_include_pad", std::int64_t{op.count_padding}));
   s.result(s.one("AveragePool", {s.in(0)}, attributes));
 }
 std::string avg_pool_refused(const op::AvgPool& op, const Program& p, const Program::Line& line, int opset) {
   if (op.divisor) return "ONNX has no divisor of averages";
-  const bool dilated =
-      op.adaptive.empty() && std::any_of(op.window.dilation.begin(), op.window.dilation.end(), [](auto d) { return d > 1; });
+  const bool dilated = op.adaptive.empty() &&
+                       std::any_of(op.window.dilation.begin(), op.window.dilation.end(), [](auto d) { return d > 1; });
   if (dilated && opset < 19) return "ONNX averages over dilated windows from operator set 19 on";
   return is_even(op.adaptive, p.desc(line.in[0]).shape) ? "" : kUneven;
 }
@@ -121,7 +121,8 @@ void resample_row(const op::Resample& op, const Step& s) {
 std::string resample_refused(const op::Resample& op, const Program&, const Program::Line&, int opset) {
   using enum Interpolation;
   if (op.transposed) return "ONNX has no adjoint of resizing";
-  if (op.mode == Lanczos3 || op.mode == Area) return "ONNX resizes to the nearest element, linearly and cubically alone";
+  if (op.mode == Lanczos3 || op.mode == Area)
+    return "ONNX resizes to the nearest element, linearly and cubically alone";
   if (op.step != 0) return "a scale that is not that of the sizes";
   return op.antialias && opset < 18 ? "ONNX resizes with antialiasing from operator set 18 on" : "";
 }

@@ -88,8 +88,8 @@ void slice_assign_row(const op::SliceAssign& op, const Step& s) {
   const Value places = slice(reshape(arange(0, numel(shape), 1, device), shape), ranges);
   const std::string all = s.out.ints({-1});
   const std::string index = s.out.constant(reshape(places, {places.numel()}).data(), "places");
-  const std::string flat = s.one("ScatterElements", {s.one("Reshape", {s.in(0), all}), index,
-                                                     s.one("Reshape", {s.in(1), all})});
+  const std::string flat =
+      s.one("ScatterElements", {s.one("Reshape", {s.in(0), all}), index, s.one("Reshape", {s.in(1), all})});
   s.result(s.one("Reshape", {flat, s.out.ints(to_ints(shape))}));
 }
 
@@ -100,8 +100,8 @@ void unfold_row(const op::Unfold& op, const Step& s) {
   const Device device = Device::cpu();
   const Value first = reshape(arange(0, windows.offset, 1, device) * op.step, {windows.offset, 1});
   const Value index = first + reshape(arange(0, op.size, 1, device) * op.dilation, {1, op.size});
-  const std::string found = s.one("Gather", {s.in(0), s.out.constant(index.data(), "places")},
-                                  {attribute("axis", std::int64_t{op.dim})});
+  const std::string found =
+      s.one("Gather", {s.in(0), s.out.constant(index.data(), "places")}, {attribute("axis", std::int64_t{op.dim})});
   Dims order;
   for (int d = 0; d <= s.rank(0); ++d)
     if (d != op.dim + 1) order.push_back(d);
@@ -118,10 +118,14 @@ void cat_row(const op::Cat& op, const Step& s) {
 void matmul_row(const op::Matmul&, const Step& s) { s.result(s.one("MatMul", {s.in(0), s.in(1)})); }
 
 constexpr SaveRow kRows[] = {
-    save_row<op::Reshape, reshape_row>(),         save_row<op::Permute, permute_row>(),
-    save_row<op::Expand, expand_row>(),           save_row<op::Slice, slice_row>(),
-    save_row<op::SliceAssign, slice_assign_row>(), save_row<op::Unfold, unfold_row>(),
-    save_row<op::Cat, cat_row>(),                 save_row<op::Matmul, matmul_row>(),
+    save_row<op::Reshape, reshape_row>(),
+    save_row<op::Permute, permute_row>(),
+    save_row<op::Expand, expand_row>(),
+    save_row<op::Slice, slice_row>(),
+    save_row<op::SliceAssign, slice_assign_row>(),
+    save_row<op::Unfold, unfold_row>(),
+    save_row<op::Cat, cat_row>(),
+    save_row<op::Matmul, matmul_row>(),
 };
 
 }  // namespace

@@ -94,8 +94,9 @@ void Writing::check_same_structure() const {
       same = a.op.is.index() == b.op.is.index() && a.in.size() == b.in.size() && a.first == b.first;
       for (std::size_t k = 0; same && k < a.in.size(); ++k) same = a.in[k].id == b.in[k].id;
     }
-    require<ArgumentError>(same, "onnx::save: with other sizes of the free dimensions the function does other "
-                                 "operations; leave them fixed");
+    require<ArgumentError>(same,
+                           "onnx::save: with other sizes of the free dimensions the function does other "
+                           "operations; leave them fixed");
   }
 }
 
@@ -128,7 +129,11 @@ Strings Writing::node(std::string_view op, Strings inputs, Attributes attributes
 const std::string& Writing::name_of(std::int32_t value) {
   const auto known = names_.find(value);
   if (known != names_.end()) return known->second;
-  return names_[value] = program().constants.count(value) ? add_constant(value) : std::string("?");
+  if (program().constants.count(value)) return names_[value] = add_constant(value);
+  const auto line = program().lines_of.find(value);
+  if (line != program().lines_of.end())
+    complain(line->second, text("result ", value - program().lines[line->second].first, " of it is read"));
+  return names_[value] = "?";
 }
 
 // ---- constants ----------------------------------------------------------------------------------------------------
@@ -199,8 +204,7 @@ std::string Writing::add_constant(std::int32_t id) {
       return other.shape().size() == 1;
     };
     if (data.numel() > 1 && same_in_all(counts)) {
-      const std::string range =
-          one("Range", {number(0, DType::I64), scalar(shape[0]), number(1, DType::I64)});
+      const std::string range = one("Range", {number(0, DType::I64), scalar(shape[0]), number(1, DType::I64)});
       return cast_name(*this, range, DType::I64, data.dtype());
     }
     complain("constant", text("a tensor that the function closes over, ", value,
@@ -282,7 +286,8 @@ std::string Writing::sizes(const std::vector<Size>& list) {
       continue;
     }
     flush();
-    if (size.symbols == ~0u) complain("shape", "a size depends on free dimensions otherwise than as a multiple and an offset");
+    if (size.symbols == ~0u)
+      complain("shape", "a size depends on free dimensions otherwise than as a multiple and an offset");
     std::string product;
     for (std::size_t k = 0; k < symbols_.names().size(); ++k) {
       if (!(size.symbols >> k & 1u)) continue;

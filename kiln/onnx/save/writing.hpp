@@ -77,9 +77,9 @@ class Writing {
   GraphProto graph_;
   std::map<std::int32_t, std::string> names_;
   std::set<std::string> taken_;
-  std::map<std::string, std::string> scopes_;           // of initializers that are parameters, by name
-  std::map<const Storage*, std::string> parameters_;    // paths, by their memory
-  std::map<std::string, std::string> shared_;           // constants by their contents or place
+  std::map<std::string, std::string> scopes_;         // of initializers that are parameters, by name
+  std::map<const Storage*, std::string> parameters_;  // paths, by their memory
+  std::map<std::string, std::string> shared_;         // constants by their contents or place
   std::map<int, std::string> symbol_names_;
   std::map<std::string, std::set<std::string>> complaints_;
   std::deque<TensorData> data_;  // what raw_data points to
