@@ -16,7 +16,7 @@
 namespace kiln {
 namespace {
 
-constexpr LoaderConfig kShuffled = {.batch_size = 8, .shuffle = true, .seed = 5};
+const LoaderConfig kShuffled = {.batch_size = 8, .shuffle = true, .seed = 5};
 
 /// Notes what it is told, also of copies.
 struct Heard {
