@@ -1,9 +1,13 @@
 #include "kiln/autodiff/backward.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
+#include <set>
+#include <string>
 
 #include "kiln/autodiff/rematerialisation.hpp"
+#include "kiln/core/setting.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 
@@ -86,6 +90,43 @@ void require_tracked(const Value& loss) {
       "backward: nothing here is tracked; make the parameters on device.autodiff() or call require_grad() on a leaf");
 }
 
+/// What KILN_LOG=autodiff prints of a walk: each operation that it comes to with its results, as "  matmul: float32 [2, 4]",
+/// the latest first, and how much they hold.
+class WalkLog {
+ public:
+  explicit WalkLog(const Value& loss) : wanted_(is_logged("autodiff")) {
+    if (wanted_) text_ = text("backward of ", loss, ":\n");
+  }
+  ~WalkLog() {
+    if (!wanted_) return;
+    std::fputs(text(text_, "  ", operations_, " operations, ", leaves_, " leaves; ", held_, " bytes of ", saved_.size(),
+                    " tensors were kept for it\n")
+                   .c_str(),
+               stderr);
+  }
+  void visit(const Record& record) {
+    if (!wanted_) return;
+    ++(record.is_leaf() ? leaves_ : operations_);
+    text_ += text("  ", record.op ? op::spoken_name(*record.op) : record.is_leaf() ? "leaf" : "checkpoint");
+    for (std::size_t i = 0; i < record.results.size(); ++i)
+      text_ += text(i ? ", " : ": ", record.results[i].dtype, ' ', record.results[i].shape);
+    text_ += '\n';
+    for (const Value& value : record.in) keep(value);
+    for (const Value& value : record.out) keep(value);
+  }
+
+ private:
+  void keep(const Value& value) {
+    if (!value.node() || !value.node()->storage || !saved_.insert(value.node()->storage.get()).second) return;
+    held_ += value.numel() * static_cast<std::int64_t>(size_of(value.dtype()));
+  }
+
+  bool wanted_;
+  std::string text_;
+  std::set<const Storage*> saved_;
+  std::int64_t operations_ = 0, leaves_ = 0, held_ = 0;
+};
+
 bool before(const Gradients::Entry& entry, const Record* leaf) { return entry.leaf->order < leaf->order; }
 
 template <class Entries>
@@ -118,6 +159,12 @@ void Gradients::set(const Value& leaf, Value grad) {
   entry->grad = std::move(grad);
 }
 
+Value Gradients::pop(const Value& leaf) {
+  Value grad = of(leaf);
+  entries_.erase(find_entry(entries_, leaf));
+  return grad;
+}
+
 Gradients backward(const Value& loss, const BackwardOptions& options) {
   require_tracked(loss);
   const NoGrad pause(!options.create_graph);
@@ -126,7 +173,9 @@ Gradients backward(const Value& loss, const BackwardOptions& options) {
   Gradients result;
   Pass pass;
   pass.add(loss, ones_like(loss));
+  WalkLog log(loss);
   pass.run([&](Pending& at) {
+    log.visit(*at.record);
     if (!at.record->is_leaf()) pass.pull_back(at);
     else result.entries().push_back({at.record, std::move(at.grads[0])});
   });

@@ -24,6 +24,12 @@ class Gradients {
     const std::optional<Value> grad = find(leaf.value());
     return grad ? std::optional<T>(T(*grad)) : std::nullopt;
   }
+  /// of(leaf), which is taken out: what is read afterwards lets its memory go. Throws AutodiffError where it took no part.
+  Value pop(const Value& leaf);
+  template <class T>
+  requires requires(const T& leaf) { T(leaf.value()); } T pop(const T& leaf) {
+    return T(pop(leaf.value()));
+  }
   /// Puts another gradient in its place (clipping, averaging over replicas).
   void set(const Value& leaf, Value grad);
   template <class T>

@@ -23,6 +23,7 @@
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/grain.hpp"
+#include "kiln/core/setting.hpp"
 
 namespace kiln {
 namespace {
@@ -218,8 +219,8 @@ Pool& shared_pool() {
 }
 
 int threads_at_start() {
-  const char* const wish = std::getenv("KILN_THREADS");
-  if (!wish || !*wish) {
+  const char* const wish = setting("KILN_THREADS");
+  if (!wish) {
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
     return cores < 1 ? 1 : cores > kMostThreads ? kMostThreads : cores;
   }

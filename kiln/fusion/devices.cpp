@@ -1,8 +1,8 @@
 // First-party devices fuse, unless the environment says KILN_FUSION=0.
-#include <cstdlib>
 #include <string_view>
 
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/setting.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/device.hpp"
 
@@ -13,18 +13,12 @@ extern "C" const char kiln_fusion_devices[];
 namespace kiln::fusion {
 namespace {
 
-/// What the environment says, "" where it says nothing. Throws ArgumentError for what is none of `known`.
-std::string_view choice(const char* name, std::string_view a, std::string_view b) {
-  const char* const text = std::getenv(name);
-  const std::string_view said = text ? text : "";
-  require<ArgumentError>(said.empty() || said == a || said == b, name, " must be ", a, b.empty() ? "" : " or ", b,
-                         ", got '", shown(said), "'");
-  return said;
-}
-
 Ref<Backend> fuse(Ref<Backend> inner) {
-  choice("KILN_LOG", "fusion", "");
-  return choice("KILN_FUSION", "0", "1") == "0" ? inner : Ref<Backend>(make_ref<Fusion>(std::move(inner)));
+  (void)is_logged("fusion");  // KILN_LOG may name what there is not
+  const char* const text = setting("KILN_FUSION");
+  const std::string_view said = text ? text : "1";
+  require<ArgumentError>(said == "0" || said == "1", "KILN_FUSION must be 0 or 1, got '", shown(said), "'");
+  return said == "0" ? inner : Ref<Backend>(make_ref<Fusion>(std::move(inner)));
 }
 
 // Before the objects of programs are made, among which may be devices.

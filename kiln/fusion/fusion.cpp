@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kiln/core/error/called_as.hpp"
+#include "kiln/core/setting.hpp"
 #include "kiln/fusion/part.hpp"
 #include "kiln/ops/device.hpp"
 #include "kiln/ops/expand.hpp"
@@ -15,10 +16,7 @@ namespace kiln::fusion {
 namespace {
 
 bool logs() {
-  static const bool wanted = [] {
-    const char* topics = std::getenv("KILN_LOG");
-    return topics && std::string_view(topics).find("fusion") != std::string_view::npos;
-  }();
+  static const bool wanted = is_logged("fusion");
   return wanted;
 }
 

@@ -1,11 +1,13 @@
 #include "kiln/ops/device.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <vector>
 
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/setting.hpp"
 #include "kiln/ops/backend.hpp"
+#include "kiln/ops/devices.hpp"
 #include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
@@ -57,12 +59,27 @@ Device Device::parse(std::string_view name) {
 }
 
 Device Device::best() {
-  if (const char* wanted = std::getenv("KILN_DEVICE"); wanted && *wanted) return parse(wanted);
+  if (const char* const wanted = setting("KILN_DEVICE")) return parse(wanted);
   const Entry* best = nullptr;
   for (const Entry& entry : registry())
     if (!best || entry.priority > best->priority) best = &entry;
   require<DeviceError>(best != nullptr, "this program was linked without any device");
   return best->make();
+}
+
+std::vector<std::string> device_names() {
+  std::vector<Entry> entries = registry();
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.priority > b.priority; });
+  std::vector<std::string> names;
+  for (Entry& entry : entries) names.push_back(std::move(entry.name));
+  return names;
+}
+
+std::vector<Device> devices() {
+  std::vector<Device> found;
+  for (const std::string& name : device_names()) found.push_back(Device::parse(name));
+  return found;
 }
 
 void Device::seed(std::uint64_t seed) const { backend().seed(seed); }

@@ -22,6 +22,18 @@ auto var_mean(const Tensor<D>& x, Dim... dims) {
   return var_mean(x, Correction{}, dims...);
 }
 
+/// The variance about a mean that is given and broadcasts to x: var_about(x, x.mean(keep, 1), biased, 1).
+template <int D, int E, Integer... Dim>
+auto var_about(const Tensor<D>& x, const Tensor<E>& mean, Correction correction, Dim... dims)
+    -> Tensor<sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim))> {
+  static_assert(E <= D, "var_about: the mean broadcasts to x");
+  return Typed{variance_about(x.value(), mean.value(), dims_or_all({dims...}, D), correction.less)};
+}
+template <int D, int E, Integer... Dim>
+auto var_about(const Tensor<D>& x, const Tensor<E>& mean, Dim... dims) {
+  return var_about(x, mean, Correction{}, dims...);
+}
+
 /// auto [least, most] = aminmax(x, 1);
 template <int D, class K>
 struct TensorExtremes {

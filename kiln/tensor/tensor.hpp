@@ -221,6 +221,8 @@ class Tensor {
   /// The same data as the leaf of a new graph. Throws AutodiffError on a device without autodiff.
   Tensor require_grad() const requires Has<K>::Float { return Typed{value_.require_grad()}; }
   Tensor detach() const { return Typed{value_.detach()}; }
+  /// require_grad() or detach().
+  Tensor set_require_grad(bool wanted) const requires Has<K>::Float { return wanted ? require_grad() : detach(); }
   bool tracked() const { return value_.tracked(); }
   /// The gradients with respect to the leaves that this depends on, as a value: grads.of(leaf) is a tensor like the
   /// leaf. Throws AutodiffError where nothing tracked led here. {.create_graph = true} makes them differentiable again.
@@ -398,6 +400,16 @@ class Tensor {
   template <Integer... Dim>
   Tensor<D - static_cast<int>(sizeof...(Dim)), K> squeeze(Dim... dims) const requires(sizeof...(Dim) > 0) {
     return Typed{kiln::squeeze(value_, Dims{dims...})};
+  }
+  /// Drops all dimensions of size 1, which leaves R: x.squeeze<1>(). Throws ShapeError where it leaves another number.
+  template <int R>
+  Tensor<R, K> squeeze() const requires(0 <= R && R <= D) {
+    Dims dims;
+    for (int i = 0; i < D; ++i)
+      if (value_.dim(i) == 1) dims.push_back(i);
+    require<ShapeError>(dims.size() == D - R, "squeeze: ", shape(), " without its dimensions of size 1 has ",
+                        D - dims.size(), " dimensions, not ", R);
+    return Typed{kiln::squeeze(value_, dims)};
   }
   /// Dimension i of the result is dimension dims[i] of this.
   template <Integer... Dim>

@@ -190,6 +190,34 @@ TEST(Max, SharesItsGradientAmongEqualElements) {
   EXPECT_EQ(numbers(gradients.of(b)), (std::vector<double>{0.5}));
 }
 
+TEST(Gradients, LetOneGo) {
+  const Value a = leaf({1, 2}), b = leaf({3, 4});
+  Gradients gradients = backward(sum(a * b));
+  EXPECT_EQ(numbers(gradients.pop(a)), (std::vector<double>{3, 4}));
+  EXPECT_EQ(gradients.size(), 1u);
+  EXPECT_FALSE(gradients.find(a));
+  EXPECT_THROW(gradients.pop(a), AutodiffError);
+  EXPECT_EQ(numbers(gradients.pop(b)), (std::vector<double>{1, 2}));
+  EXPECT_EQ(gradients.size(), 0u);
+}
+
+TEST(Backward, PrintsItsWalkIfAsked) {
+  const Value x = leaf({1, 2});
+  const Value loss = sum(exp(x) * x);
+  const auto printed = [&] {
+    testing::internal::CaptureStderr();
+    backward(loss);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(printed(), "");
+  ::setenv("KILN_LOG", "autodiff", 1);
+  const std::string said = printed();
+  ::unsetenv("KILN_LOG");
+  EXPECT_EQ(said,
+            "backward of float64 []:\n  reshape: float64 []\n  sum: float64 [1]\n  mul: float64 [2]\n  exp: float64 [2]\n"
+            "  leaf: float64 [2]\n  4 operations, 1 leaves; 32 bytes of 2 tensors were kept for it\n");
+}
+
 TEST(Pow, HasAGradientAtZero) {
   const Value x = leaf({0, 2});
   EXPECT_EQ(numbers(backward(pow(x, 2.0)).of(x)), (std::vector<double>{0, 4}));

@@ -18,6 +18,14 @@ TEST(Grad, IsATensorLikeTheOneThatItIsTakenBy) {
   EXPECT_EQ(slope.to_vector(), (std::vector<float>{4, 8, 12}));
 }
 
+TEST(Grad, IsWantedOrNot) {
+  const auto x = Tensor<1>::of({2}, Device::cpu().autodiff());
+  const auto leaf = x.set_require_grad(true);
+  EXPECT_TRUE(leaf.tracked());
+  EXPECT_EQ((leaf * leaf).sum().backward().of(leaf).to_vector(), (std::vector<float>{4}));
+  EXPECT_FALSE(leaf.set_require_grad(false).tracked());
+}
+
 TEST(Grad, OfATensorIsThatOfItsSum) {
   const Tensor<1> x = Tensor<1>::of({1, 2, 3}, device).require_grad();
   EXPECT_EQ(grad(x.square(), x).to_vector(), (std::vector<float>{2, 4, 6}));

@@ -27,6 +27,16 @@ TEST(Statistics, VarianceDividesByWhatItIsTold) {
   EXPECT_EQ(var_mean(x).mean.item(), 3);
 }
 
+TEST(Statistics, VarianceAboutAMeanThatIsGiven) {
+  const auto x = Tensor<2>::of({{1, 2, 6}, {4, 4, 4}}, Device::cpu());
+  EXPECT_EQ(var_about(x, x.mean(keep, 1), 1).to_vector(), (std::vector<float>{7, 0}));
+  EXPECT_EQ(var_about(x, Tensor<0>::of(4, Device::cpu()), biased, 1).to_vector(), (std::vector<float>{17.0f / 3, 0}));
+  EXPECT_EQ(var_about(x, Tensor<1>::of({1, 2, 4}, Device::cpu())).item(), (4 + 9 + 4) / 5.0f);
+  const auto wide = Tensor<1>::of({300, -300}, Device::cpu()).to(DType::F16);  // whose squares are beyond float16
+  EXPECT_EQ(var_about(wide, Tensor<1>::of({200}, Device::cpu()).to(DType::F16)).dtype(), DType::F16);
+  EXPECT_THROW(var_about(x, Tensor<2>::of({{1}, {1}, {1}}, Device::cpu()), 1), ShapeError);
+}
+
 TEST(Statistics, LeaveNanOutIfAsked) {
   const auto x = Tensor<2>::of({{1, NAN, 3}, {NAN, NAN, 4}}, device());
   EXPECT_EQ(to_text(x.nansum(1)) + to_text(x.nanmean(1)), "[4. 4.][2. 4.]");

@@ -34,6 +34,13 @@ TEST(Views, DimensionsComeGoAndMove) {
   EXPECT_EQ(shown(a) + shown(b), "[[1 1 1]\n [1 1 1]][[0. 1. 2.]\n [0. 1. 2.]]");
 }
 
+TEST(Views, DropAllDimensionsOfSizeOne) {
+  const auto x = Tensor<4>::of({{{{1, 2}}}}, Device::cpu());
+  EXPECT_EQ(x.squeeze<1>().to_vector(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(Tensor<2>::of({{3}}, Device::cpu()).squeeze<0>().item(), 3);
+  EXPECT_THROW(x.squeeze<2>(), ShapeError);
+}
+
 TEST(Views, TurnAndRepeat) {
   const auto x = counted();
   EXPECT_EQ(shown(x.fliplr()), "[[2. 1. 0.]\n [5. 4. 3.]]");

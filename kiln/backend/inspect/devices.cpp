@@ -1,10 +1,10 @@
 // First-party devices are profiled where the environment has KILN_PROFILE, and verified where it has KILN_VERIFY.
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "kiln/backend/inspect/profiled.hpp"
 #include "kiln/backend/inspect/verifying.hpp"
+#include "kiln/core/setting.hpp"
 
 /// Linked into every program by name (CMakeLists.txt), and this file with it.
 extern "C" const char kiln_inspect_devices[];
@@ -15,7 +15,7 @@ namespace {
 
 /// What the environment says; empty where it says "0" or nothing.
 std::string_view choice(const char* name) {
-  const char* const text = std::getenv(name);
+  const char* const text = setting(name);
   return text && std::string_view(text) != "0" ? text : "";
 }
 

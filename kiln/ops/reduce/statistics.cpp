@@ -66,6 +66,17 @@ VarianceAndMean variance_and_mean(const Value& x, const Dims& dims, int correcti
   return {variance(x, dims, correction, keep), mean(x, dims, keep)};
 }
 
+Value variance_about(const Value& x, const Value& mean, const Dims& dims, int correction, bool keep) {
+  const op::Precision precision("variance_about", {x});
+  const Value wide = precision.enter(x);
+  const Value apart = wide - mean;
+  require<ShapeError>(apart.shape() == x.shape(), "variance_about: a mean ", mean.shape(), " does not broadcast to ",
+                      x);
+  const Value total = sum(square(apart), dims, keep);
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(total.numel(), 1));
+  return cast(total / std::max(count - correction, 0.0), precision.outside);
+}
+
 Value average(const Value& x, const Value& weights, const Dims& dims, bool keep) {
   const Value weighted = as_float(x) * weights;
   require<ShapeError>(weighted.shape() == x.shape(), "average: weights ", weights.shape(), " do not broadcast to ", x);

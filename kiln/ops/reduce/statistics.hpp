@@ -15,6 +15,8 @@ struct VarianceAndMean {
   Value variance, mean;
 };
 VarianceAndMean variance_and_mean(const Value& x, const Dims& dims, int correction = 1, bool keep = false);
+/// The mean squared distance from `mean`, which broadcasts to x: from one that is known, or was found before with `keep`.
+Value variance_about(const Value& x, const Value& mean, const Dims& dims, int correction = 1, bool keep = false);
 /// Weighted by `weights`, which broadcast to x. The gradient reaches both.
 Value average(const Value& x, const Value& weights, const Dims& dims, bool keep = false);
 

@@ -9,6 +9,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/setting.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -21,8 +22,8 @@ std::size_t physical_memory() {
 }  // namespace
 
 std::size_t memory_limit_at_start() {
-  const char* const wish = std::getenv("KILN_MEMORY_LIMIT");
-  if (!wish || !*wish) return physical_memory();
+  const char* const wish = setting("KILN_MEMORY_LIMIT");
+  if (!wish) return physical_memory();
   char* end = nullptr;
   errno = 0;
   unsigned long long bytes = '0' <= *wish && *wish <= '9' ? std::strtoull(wish, &end, 10) : 0;
@@ -38,7 +39,7 @@ std::size_t memory_limit_at_start() {
 }
 
 bool memory_is_poisoned() {
-  const char* const wish = std::getenv("KILN_POISON");
+  const char* const wish = setting("KILN_POISON");
   const std::string_view text = wish ? wish : "";
   require<ArgumentError>(text.empty() || text == "0" || text == "1", "KILN_POISON must be 0 or 1, got '", text, "'");
   return text == "1";

@@ -1,0 +1,13 @@
+// Settings where there may be no files.
+#include <cstdlib>
+
+#include "kiln/core/setting.hpp"
+
+namespace kiln {
+
+const char* setting(const char* name) {
+  const char* const said = std::getenv(name);
+  return said && *said ? said : nullptr;
+}
+
+}  // namespace kiln
