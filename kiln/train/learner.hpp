@@ -183,13 +183,17 @@ class Learner {
     checkpoints_.open(run_, extras_, train_metrics_);
     gradients_ = {};
     gathered_items_ = 0;
-    run_.begin(train.size, num_params(model_));
-    while (!run_.done())
-      train.each(run_.at.epoch, run_.at.batch, [&](Batch& batch, bool owned) {
+    run_.begin(train.size(run_.at.epoch), num_params(model_));
+    while (!run_.done()) {
+      const std::int64_t epoch = run_.at.epoch;
+      run_.expect(train.size(epoch));
+      train.each(epoch, run_.at.batch, [&](Batch& batch, bool owned) {
         if (!learn(batch, owned)) return true;
         step_ended(valid);
         return !run_.done();
       });
+      run_.require_past(epoch);
+    }
     checkpoints_.finish(run_);
     const training::Ending ending{run_.at, run_.reason()};
     run_.tell(ending);

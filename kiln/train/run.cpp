@@ -42,11 +42,20 @@ void TrainingRun::tell(const training::Event& event) const {
   for (const Listener& listener : listeners_) listener(event);
 }
 
-void TrainingRun::begin(std::int64_t batches, std::int64_t parameters) {
+void TrainingRun::expect(std::int64_t batches) {
   require<DataError>(batches > 0, "training: the training data have no batches");
+  batches_ = batches;
+}
+
+void TrainingRun::require_past(std::int64_t epoch) {
+  require<DataError>(at.epoch > epoch || done(), "training: the data of epoch ", epoch + 1, " ended after ", at.batch,
+                     " of ", batches_, " batches");
+}
+
+void TrainingRun::begin(std::int64_t batches, std::int64_t parameters) {
+  expect(batches);
   require<DataError>(at.batch <= batches, "training: the checkpoint is at batch ", at.batch, " of an epoch of ",
                      batches, ": the training data, or the size of a batch, are not what they were");
-  batches_ = batches;
   reason_.clear();
   at.batch -= std::exchange(pending_, 0);  // of a step that an error ended
   loss_ = 0;

@@ -56,6 +56,10 @@ class TrainingRun {
 
   /// An epoch has so many batches; the clock starts. Throws DataError where there are none.
   void begin(std::int64_t batches, std::int64_t parameters);
+  /// The next epoch has so many batches. Throws DataError where there are none.
+  void expect(std::int64_t batches);
+  /// Throws DataError where the data ended before the epoch did.
+  void require_past(std::int64_t epoch);
   /// The key of the random numbers of the batch that comes next.
   Key batch_key() const;
   /// A batch was learned from, `items` of it, with this loss. Whether its step is complete then: it has config().accumulate

@@ -54,16 +54,19 @@ Tensor<0> loss_of(const Output& output) {
 /// Data of any type as what a loop asks of them, so that the loop is compiled once: a DataLoader, or a container of batches.
 template <class Batch>
 struct Batches {
-  std::int64_t size = 0;  // batches of an epoch
+  std::function<std::int64_t(std::int64_t epoch)> size;  // batches of an epoch
   /// Calls f(batch, whether the batch may be moved from) for those of an epoch from `first` on, until it returns false.
   std::function<void(std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool owned)> f)> each;
 };
 
 template <class Batch, class Data>
 Batches<Batch> batches_of(Data& data) {
-  return {static_cast<std::int64_t>(data.size()),
+  constexpr bool kLoader = requires { data.set_epoch(0, 0); };
+  return {[&data](std::int64_t epoch) {
+            if constexpr (kLoader) data.set_epoch(epoch);
+            return static_cast<std::int64_t>(data.size());
+          },
           [&data](std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool)> f) {
-            constexpr bool kLoader = requires { data.set_epoch(epoch, first); };
             if constexpr (kLoader) data.set_epoch(epoch, std::exchange(first, 0));
             for (auto&& batch : data) {
               if (first-- > 0) continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <memory>
+#include <set>
 
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/optim/schedule/decay.hpp"
@@ -51,6 +52,26 @@ TEST(Learner, DoesWhatALoopByHandDoes) {
   EXPECT_EQ(ending.reason, "all 3 epochs are done");
   EXPECT_EQ(ending.at.step, 18);
   EXPECT_EQ(ending.at.items, 135);
+}
+
+TEST(Learner, GoesThroughEpochsOfUnequalNumbersOfBatches) {
+  // In some epochs two items to a batch, in others one.
+  const BatchRule rule = [](std::vector<std::int64_t> order, Key key) {
+    const auto each = static_cast<std::int64_t>(1 + key.bits % 2);
+    BatchList list{std::move(order), {}};
+    for (std::int64_t end = each; end <= 10; end += each) list.ends.push_back(end);
+    return list;
+  };
+  auto data = loader(10, {.seed = 4, .batches = rule});
+  std::int64_t batches = 0;
+  std::set<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < 6; ++i) {
+    data.set_epoch(i);
+    batches += data.size();
+    sizes.insert(data.size());
+  }
+  ASSERT_EQ(sizes, (std::set<std::int64_t>{5, 10}));
+  EXPECT_EQ(line_learner({.epochs = 6}).fit(data).at.step, batches);
 }
 
 TEST(Learner, AccumulatesBatchesOfAnySizeToTheGradientOfAll) {
