@@ -130,6 +130,22 @@ void add_run(CLI::App& app, Outcome& outcome) {
       });
 }
 
+void add_runs(CLI::App& app, Outcome& outcome) {
+  on<RunsOptions>(
+      app,
+      [&](RunsOptions& o) {
+        app.add_option("directory", o.directory, "a directory of runs, or one run")->required();
+        app.add_option("--metric", o.metrics, "a metric to show, 'valid/accuracy'; may be given several times");
+        app.add_option("--where", o.where, "'valid/accuracy>0.9', 'optimizer.beta1=0.8'; may be given several times");
+        app.add_option("--sort", o.sort, "the metric to sort by, the least first");
+        app.add_option("--plot", o.plot, "the metric to draw");
+        app.add_option("--width", o.width, "letters")->check(CLI::Range(20, 1000));
+        app.add_option("--height", o.height, "lines")->check(CLI::Range(3, 1000));
+        app.add_flag("--colours", o.colours, "a colour for each run");
+      },
+      [&](const RunsOptions& o) { outcome.out = runs(o); });
+}
+
 void add_completion(CLI::App& app, Outcome& outcome);
 
 constexpr Command kCommands[] = {
@@ -139,6 +155,7 @@ constexpr Command kCommands[] = {
     {"onnx", "say what an .onnx file holds, or run the standard's tests", add_onnx},
     {"run", "run an .onnx file on tensors of files or on random ones", add_run},
     {"plot-schedule", "draw the learning rates of a schedule", add_plot_schedule},
+    {"runs", "list trainings, compare their configurations and metrics, and draw these", add_runs},
     {"completion", "print a script that completes kiln's commands in a shell", add_completion},
 };
 

@@ -63,6 +63,15 @@ struct RunOptions {
 /// Runs an .onnx file on tensors of files, or on random ones, and says what comes out.
 Difference run_onnx(const RunOptions& options);
 
+struct RunsOptions {
+  std::string directory, sort, plot;        // metrics, as "valid/accuracy"
+  std::vector<std::string> metrics, where;  // all of them by default; "valid/accuracy>0.9"
+  int width = 72, height = 12;
+  bool colours = false;
+};
+/// Runs that RunDirectory wrote below a directory, as a table. Throws IoError, DataError, ArgumentError.
+std::string runs(const RunsOptions& options);
+
 /// A command as a shell's completion knows it.
 struct Completed {
   std::string name, summary;

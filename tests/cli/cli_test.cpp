@@ -1,9 +1,15 @@
 // The program kiln, as a shell would call it.
 #include "cli/commands.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
 
 #include <gtest/gtest.h>
+
+#include "kiln/core/file.hpp"
+#include "kiln/core/text.hpp"
 
 #include "../store/formats/samples.hpp"
 #include "../store/temporary.hpp"
@@ -113,13 +119,13 @@ TEST(Cli, WrongInputIsASentenceAndAStatus) {
             "kiln: completion: no script for 'ksh': there are bash, zsh and fish\n");
   const Said help = kiln_says({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"inspect", "convert", "diff", "plot-schedule", "completion"})
+  for (const char* command : {"inspect", "convert", "diff", "plot-schedule", "runs", "completion"})
     EXPECT_NE(help.out.find(command), std::string::npos);
 }
 
 TEST(Cli, CompletesCommandsAndTheirOptions) {
   const std::string bash = kiln_says({"completion", "bash"}).out;
-  EXPECT_NE(bash.find("1:*) words='inspect convert diff plot-schedule completion'"), std::string::npos) << bash;
+  EXPECT_NE(bash.find("1:*) words='inspect convert diff plot-schedule runs completion'"), std::string::npos) << bash;
   EXPECT_NE(bash.find("diff) words='--help --relative --absolute'"), std::string::npos) << bash;
   const TemporaryFile script("kiln.bash");
   write_text(script.path,
@@ -130,6 +136,51 @@ TEST(Cli, CompletesCommandsAndTheirOptions) {
   EXPECT_TRUE(kiln_says({"completion", "zsh"}).out.starts_with("autoload"));
   EXPECT_NE(kiln_says({"completion", "fish"}).out.find("'__fish_seen_subcommand_from inspect' -l quick"),
             std::string::npos);
+}
+
+TEST(Cli, ListsRuns) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / text("kiln-cli-runs-", ::getpid());
+  const auto write = [&](const std::string& name, const std::string& contents) {
+    fs::create_directories((root / name).parent_path());
+    write_file_atomically((root / name).string(), std::string_view(contents));
+  };
+  write("a/experiment.log",
+        "2026-11-23 01:15:00 begins\n2026-11-23 01:16:00 ends after step 20: all 2 epochs are done\n");
+  write("a/config.json", R"({"rate": 0.1, "seed": 1, "optimizer": {"beta1": 0.9}})");
+  write("a/valid/epoch-1/accuracy.log", "10 0.5\n");
+  write("a/valid/epoch-2/accuracy.log", "20 0.75\n");
+  write("b/experiment.log", "2026-11-23 01:15:00 begins: 3 parameters\n");
+  write("b/config.json", R"({"rate": 0.01, "seed": 1, "optimizer": {"beta1": 0.9}})");
+  write("b/valid/epoch-1/accuracy.log", "10 0.8\n11 0.");  // killed as it wrote
+  write("notes/readme.md", "no run");
+  const std::string directory = root.string();
+  EXPECT_EQ(kiln_says({"runs", directory}).out,
+            "run  steps  rate  valid/accuracy  state\n"
+            "a    20     0.1   0.75            all 2 epochs are done\n"
+            "b    10     0.01  0.8             runs, or was killed\n");
+  EXPECT_EQ(kiln_says({"runs", directory, "--where", "valid/accuracy>0.77"}).out,
+            "run  steps  valid/accuracy  state\nb    10     0.8             runs, or was killed\n");
+  EXPECT_EQ(kiln_says({"runs", directory, "--where", "rate=0.10", "--where", "optimizer.beta1!=0.8"}).out,
+            "run  steps  valid/accuracy  state\na    20     0.75            all 2 epochs are done\n");
+  EXPECT_EQ(kiln_says({"runs", directory, "--where", "rate>1"}).out, "no run fulfils these conditions\n");
+  const std::string sorted = kiln_says({"runs", directory, "--sort", "valid/accuracy", "--plot", "valid/accuracy"}).out;
+  EXPECT_LT(sorted.find("\na "), sorted.find("\nb "));
+  EXPECT_NE(sorted.find("\nvalid/accuracy\n"), std::string::npos);
+  const auto complaint = [](const std::vector<std::string>& words) {
+    const Said said = kiln_says(words);
+    EXPECT_EQ(said.status, 2);
+    return said.error;
+  };
+  EXPECT_NE(complaint({"runs", directory, "--sort", "valid/acuracy"})
+                .find("runs: no run has a metric 'valid/acuracy' (did you mean 'valid/accuracy'?)"),
+            std::string::npos);
+  EXPECT_NE(complaint({"runs", directory, "--where", "rate"}).find("runs: 'rate' is no condition"), std::string::npos);
+  EXPECT_NE(complaint({"runs", directory, "--where", "rate<x"}).find("compares with what is no number"),
+            std::string::npos);
+  EXPECT_NE(complaint({"runs", (root / "notes").string()}).find("holds no run"), std::string::npos);
+  EXPECT_NE(complaint({"runs", (root / "none").string()}).find("cannot read"), std::string::npos);
+  fs::remove_all(root);
 }
 
 }  // namespace

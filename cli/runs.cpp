@@ -1,0 +1,210 @@
+// Directories that RunDirectory (kiln/train/log/files.hpp) wrote: a row for each run, what its configuration says where runs
+// differ, and the last value of each metric.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "cli/commands.hpp"
+#include "cli/statistics.hpp"
+#include "cli/table.hpp"
+#include "kiln/core/config/json.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/suggest.hpp"
+#include "kiln/core/file.hpp"
+#include "kiln/train/show/plot.hpp"
+
+namespace kiln::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "valid/accuracy" and the values at their steps, in all epochs.
+using Curves = std::map<std::string, Series>;
+
+struct TrainedRun {
+  std::string name, state;
+  std::map<std::string, std::string> config;  // "optimizer.beta1": "0.9"
+  Curves curves;
+  double steps = 0;
+};
+
+std::vector<fs::path> directories_in(const fs::path& directory) {
+  std::error_code problem;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
+    if (std::error_code ignored; at->is_directory(ignored)) found.push_back(at->path());
+  require<IoError>(!problem, "cannot read ", shown(directory.string()), ": ", problem.message());
+  std::ranges::sort(found);
+  return found;
+}
+
+bool is_run(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::is_regular_file(directory / "experiment.log", ignored);
+}
+
+void flatten(const Json& json, const std::string& path, std::map<std::string, std::string>& out) {
+  if (const auto* const object = std::get_if<Json::Object>(&json.is)) {
+    for (const auto& [key, value] : *object) flatten(value, path.empty() ? key : path + '.' + key, out);
+  } else if (const auto* const word = std::get_if<std::string>(&json.is)) {
+    out[path] = *word;
+  } else {
+    std::string written = write_json(json);
+    std::erase(written, '\n');
+    out[path] = written;
+  }
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Lines of step and value; a line that a killed run did not finish is no measurement.
+void read_curve(const fs::path& file, Series& series) {
+  const std::string contents = read_text_file(file.string());
+  for (std::size_t at = 0, end; (end = contents.find('\n', at)) != std::string::npos; at = end + 1) {
+    const std::string_view line = std::string_view(contents).substr(at, end - at);
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos) continue;
+    const auto step = number_in(line.substr(0, space)), value = number_in(line.substr(space + 1));
+    if (step && value) series.add(*step, *value);
+  }
+}
+
+/// What experiment.log says last, without its time.
+std::string last_sentence(const fs::path& log) {
+  std::string contents = read_text_file(log.string());
+  while (contents.ends_with('\n')) contents.pop_back();
+  const std::string line = contents.substr(contents.rfind('\n') + 1);
+  constexpr std::size_t kTime = std::string_view("2026-11-23 01:15:00 ").size();
+  return line.size() > kTime ? line.substr(kTime) : line;
+}
+
+TrainedRun read_run(const fs::path& directory, const std::string& name) {
+  TrainedRun run{name, last_sentence(directory / "experiment.log"), {}, {}, 0};
+  constexpr std::string_view kEnds = "ends after step ";
+  if (run.state.starts_with(kEnds)) run.state = run.state.substr(run.state.find(": ") + 2);
+  else run.state = "runs, or was killed";
+  if (const fs::path config = directory / "config.json"; fs::exists(config))
+    flatten(parse_json(read_text_file(config.string()), config.string()), "", run.config);
+  for (const fs::path& split : directories_in(directory)) {
+    std::map<std::int64_t, fs::path> epochs;
+    for (const fs::path& folder : directories_in(split)) {
+      const std::string epoch = folder.filename().string();
+      if (const auto number = epoch.starts_with("epoch-") ? number_in(std::string_view(epoch).substr(6)) : std::nullopt)
+        epochs.emplace(static_cast<std::int64_t>(*number), folder);
+    }
+    for (const auto& [epoch, folder] : epochs) {
+      for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.path().extension() != ".log") continue;
+        const std::string metric = split.filename().string() + '/' + entry.path().stem().string();
+        auto& series = run.curves.try_emplace(metric, Series{name, metric}).first->second;
+        read_curve(entry.path(), series);
+        if (!series.points.empty()) run.steps = std::max(run.steps, series.points.back().step);
+      }
+    }
+  }
+  return run;
+}
+
+std::optional<std::string> value_of(const TrainedRun& run, const std::string& key) {
+  if (const auto found = run.config.find(key); found != run.config.end()) return found->second;
+  const auto curve = run.curves.find(key);
+  if (curve == run.curves.end() || curve->second.points.empty()) return std::nullopt;
+  return short_number(curve->second.points.back().value);
+}
+
+/// "valid/accuracy>0.9", "optimizer.beta1=0.8".
+bool holds(const TrainedRun& run, const std::string& condition) {
+  const std::size_t at = condition.find_first_of("=<>!");
+  require<ArgumentError>(at != std::string::npos && at > 0, "runs: '", shown(condition),
+                         "' is no condition, such as valid/accuracy>0.9 or optimizer.beta1=0.8");
+  std::size_t end = at;
+  while (end < condition.size() && std::string_view("=<>!").find(condition[end]) != std::string_view::npos) ++end;
+  const std::string sign = condition.substr(at, end - at), wanted = condition.substr(end);
+  const auto value = value_of(run, condition.substr(0, at));
+  if (!value) return false;
+  if (sign == "=" || sign == "==")
+    return *value == wanted || (number_in(*value) && number_in(*value) == number_in(wanted));
+  if (sign == "!=") return !holds(run, condition.substr(0, at) + '=' + wanted);
+  const auto a = number_in(*value), b = number_in(wanted);
+  require<ArgumentError>(b && (sign == "<" || sign == ">" || sign == "<=" || sign == ">="), "runs: '", shown(condition),
+                         "' compares with what is no number");
+  if (!a) return false;
+  return sign == "<" ? *a < *b : sign == ">" ? *a > *b : sign == "<=" ? *a <= *b : *a >= *b;
+}
+
+/// Keys of configurations whose values are not the same in all runs.
+std::vector<std::string> differing(const std::vector<TrainedRun>& runs) {
+  std::set<std::string> keys;
+  for (const TrainedRun& run : runs)
+    for (const auto& [key, value] : run.config)
+      for (const TrainedRun& other : runs)
+        if (const auto found = other.config.find(key); found == other.config.end() || found->second != value)
+          keys.insert(key);
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace
+
+std::string runs(const RunsOptions& options) {
+  std::vector<TrainedRun> found;
+  std::set<std::string> metrics;
+  const fs::path root = options.directory;
+  for (const fs::path& directory : is_run(root) ? std::vector{root} : directories_in(root))
+    if (is_run(directory)) found.push_back(read_run(directory, directory.filename().string()));
+  require<DataError>(!found.empty(), shown(options.directory), ": holds no run, whose directory has an experiment.log");
+  for (const TrainedRun& run : found)
+    for (const auto& [metric, series] : run.curves) metrics.insert(metric);
+  const auto require_metric = [&](const std::string& metric) {
+    const std::vector<std::string_view> names(metrics.begin(), metrics.end());
+    require<ArgumentError>(metrics.contains(metric), "runs: no run has a metric '", shown(metric), "'",
+                           did_you_mean(metric, names));
+  };
+  for (const std::string& condition : options.where)
+    std::erase_if(found, [&](const auto& run) { return !holds(run, condition); });
+  if (found.empty()) return "no run fulfils these conditions\n";
+  if (!options.metrics.empty()) metrics = {options.metrics.begin(), options.metrics.end()};
+  for (const std::string& metric : options.metrics) require_metric(metric);
+
+  if (!options.sort.empty()) {
+    require_metric(options.sort);
+    std::ranges::stable_sort(found, {}, [&](const TrainedRun& run) {
+      const auto curve = run.curves.find(options.sort);  // those without it come last
+      return curve == run.curves.end() || curve->second.points.empty() ? std::numeric_limits<double>::infinity()
+                                                                       : curve->second.points.back().value;
+    });
+  }
+  const std::vector<std::string> keys = differing(found);
+  std::vector<Row> rows = {{"run", "steps"}};
+  rows[0].insert(rows[0].end(), keys.begin(), keys.end());
+  rows[0].insert(rows[0].end(), metrics.begin(), metrics.end());
+  rows[0].emplace_back("state");
+  for (const TrainedRun& run : found) {
+    Row& row = rows.emplace_back(Row{shown(run.name), short_number(run.steps)});
+    for (const auto& key : keys) row.push_back(shown(value_of(run, key).value_or("")));
+    for (const auto& metric : metrics) row.push_back(value_of(run, metric).value_or(""));
+    row.push_back(shown(run.state));
+  }
+  std::string out = table(rows);
+  if (!options.plot.empty()) {
+    require_metric(options.plot);
+    std::vector<const Series*> curves;
+    for (const TrainedRun& run : found)
+      if (const auto curve = run.curves.find(options.plot); curve != run.curves.end()) curves.push_back(&curve->second);
+    out += '\n' + options.plot + '\n';
+    for (const std::string& line : plot(curves, options.width, options.height, 0, options.colours)) out += line + '\n';
+  }
+  return out;
+}
+
+}  // namespace kiln::cli
