@@ -2,7 +2,7 @@
 // node knows the row of the operator table that runs it, or the graph of the function that it calls. A sub-graph (the
 // body of a Loop, a branch of an If) has values of its own, and says which of them are values of the graph around it.
 //
-//   load    bytes -> ModelProto (parse.cpp) -> Graph (build.cpp) -> simplify(graph) (simplify.cpp)
+//   load    bytes -> ModelProto (parse.cpp) -> Graph (build.cpp) -> simplify(graph) (passes/)
 //   run     Frame{a Datum for each value}; for each node: row.run(Call{...}) (interpreter.cpp)
 #pragma once
 #include <map>

@@ -5,7 +5,7 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
-#include "kiln/onnx/simplify.hpp"
+#include "kiln/onnx/passes/passes.hpp"
 
 namespace kiln::onnx {
 namespace {

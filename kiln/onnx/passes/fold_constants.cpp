@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "kiln/onnx/passes/rewrite.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+constexpr std::int64_t kMostFolded = 1 << 24;  // elements that a folded node may make
+
+// May the node make more than a multiple of what it reads? Then it is left to who runs the model.
+bool makes_much(const Node& node, const Graph& graph) {
+  static constexpr std::string_view kGrowing[] = {"Tile",
+                                                  "Range",
+                                                  "OneHot",
+                                                  "Pad",
+                                                  "Resize",
+                                                  "Upsample",
+                                                  "EyeLike",
+                                                  "Col2Im",
+                                                  "MaxUnpool",
+                                                  "HannWindow",
+                                                  "HammingWindow",
+                                                  "BlackmanWindow",
+                                                  "MelWeightMatrix",
+                                                  "ConvTranspose",
+                                                  "CenterCropPad",
+                                                  "AffineGrid",
+                                                  "ImageDecoder",
+                                                  "DFT",
+                                                  "STFT",
+                                                  "Einsum",
+                                                  "TfIdfVectorizer",
+                                                  "SequenceInsert"};
+  if (std::find(std::begin(kGrowing), std::end(kGrowing), node.op) != std::end(kGrowing)) return true;
+  const bool by_shape = node.op == "ConstantOfShape" || node.op == "Expand" || node.op == "Reshape";
+  std::int64_t elements = 1;
+  if (by_shape && !node.inputs.empty()) {
+    const Datum* const shape = constant_of(graph, node.inputs.back());
+    if (!shape || !shape->is_tensor() || !is_integer(shape->value().dtype())) return true;
+    for (const std::int64_t size : shape->value().data().to_vector<std::int64_t>())
+      if (__builtin_mul_overflow(elements, std::max<std::int64_t>(size, 1), &elements)) return true;
+    if (elements > kMostFolded) return true;
+  }
+  // What broadcasts may be as large as the product of its operands.
+  std::int64_t product = 1;
+  for (const int input : node.inputs)
+    if (const Datum* const constant = input == kAbsent ? nullptr : constant_of(graph, input);
+        constant && constant->is_tensor())
+      if (__builtin_mul_overflow(product, std::max<std::int64_t>(constant->value().numel(), 1), &product)) return true;
+  return product > (std::int64_t{1} << 40);
+}
+
+}  // namespace
+
+void fold_constants(Graph& graph, const RunContext& context) {
+  const NoGrad no_grad;
+  Frame frame(graph.values.size());
+  std::vector<Node> kept;
+  for (Node& node : graph.nodes) {
+    bool constant = !node.row || !node.row->random;
+    constant = constant && node.row && !has_subgraphs(node) && node.op != "Gradient";
+    for (const int input : node.inputs) constant = constant && (input == kAbsent || constant_of(graph, input));
+    if (constant && !makes_much(node, graph)) {
+      for (const int input : node.inputs)
+        if (input != kAbsent) frame[static_cast<std::size_t>(input)] = *constant_of(graph, input);
+      run_node(node, graph, frame, context);
+      for (const int input : node.inputs)
+        if (input != kAbsent) frame[static_cast<std::size_t>(input)] = {};
+      for (const int output : node.outputs)
+        if (output != kAbsent) graph.constants[output] = std::move(frame[static_cast<std::size_t>(output)]);
+      continue;
+    }
+    kept.push_back(std::move(node));
+  }
+  graph.nodes = std::move(kept);
+}
+
+}  // namespace kiln::onnx

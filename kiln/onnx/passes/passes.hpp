@@ -1,0 +1,32 @@
+// Passes that make a graph smaller without changing what it gives in inference; each is a file of its own.
+#pragma once
+#include "kiln/onnx/call.hpp"
+
+namespace kiln::onnx {
+
+/// Nodes of constants alone become constants, unless they draw random numbers, have sub-graphs, or may make much of
+/// little.
+void fold_constants(Graph& graph, const RunContext& context);
+/// Identity, Concat of one tensor, and Dropout where it does nothing: who reads the result reads the operand.
+void remove_identities(Graph& graph);
+/// Sizes that are known whatever the free ones are become constants, and what is computed of those alone.
+void fold_shapes(Graph& graph, const RunContext& context);
+/// A transposition moves behind functions of single elements, so that two of them meet and become one or none.
+void join_transposes(Graph& graph);
+/// y = BatchNormalization(Conv(x)) with constant weights is a convolution with other weights.
+void fold_batch_norms(Graph& graph);
+/// What older files spell out: x / 2 (1 + erf(x / sqrt(2))), and the same with tanh.
+void find_gelus(Graph& graph);
+/// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * weight + bias over the last dimension.
+void find_layer_norms(Graph& graph);
+/// x / sqrt(mean(x^2) + epsilon) * weight over the last dimension.
+void find_rms_norms(Graph& graph);
+/// softmax(scale q k^T + mask) v of four dimensions.
+void find_attention(Graph& graph);
+/// Nodes whose results nobody reads.
+void remove_unread(Graph& graph);
+
+/// All of them. Sub-graphs stay as they are.
+void simplify(Graph& graph, const RunContext& context);
+
+}  // namespace kiln::onnx
