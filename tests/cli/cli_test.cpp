@@ -13,6 +13,7 @@
 
 #include "../store/formats/samples.hpp"
 #include "../store/temporary.hpp"
+#include "kiln/onnx/save.hpp"
 
 namespace kiln {
 namespace {
@@ -110,6 +111,64 @@ TEST(Cli, PlotsASchedule) {
   EXPECT_EQ(plotted("[]").status, 2);
 }
 
+// y = relu(x w), with a free batch.
+std::string write_onnx(const std::string& path) {
+  const Value w = from_data(TensorData::of<float>({2, 1}, {1, -1}), Device::cpu());
+  onnx::save([w](const Values& in) { return Values{relu(matmul(in[0], w))}; }, {ones({3, 2}, Device::cpu())}, path,
+             {.inputs = {"x"}, .outputs = {"y"}, .free = {{"batch", 0, 0}}});
+  return path;
+}
+void write_tensor(const std::string& path, const TensorData& data) {
+  TensorSource source;
+  source.tensors.emplace("array", stored(data));
+  write_tensors(source, path);
+}
+
+TEST(Cli, SaysWhatAnOnnxFileHolds) {
+  const TemporaryFile file("m.onnx");
+  EXPECT_EQ(kiln_says({"onnx", write_onnx(file.path)}).out,
+            file.path +
+                ": ONNX, ai.onnx 23, by kiln\n"
+                "2 nodes, 2 parameters (8 bytes), 4 FLOPs where free sizes are 1\n"
+                "input   x  float [batch, 2]\n"
+                "output  y  float [batch, 1]\n"
+                "operator  nodes\n"
+                "MatMul    1\n"
+                "Relu      1\n");
+  EXPECT_EQ(kiln_says({"onnx"}).status, 2);
+  EXPECT_EQ(kiln_says({"onnx", "/none.onnx"}).error, "kiln: cannot read /none.onnx: No such file or directory\n");
+}
+
+TEST(Cli, RunsAnOnnxFileAndCompares) {
+  const TemporaryFile file("m.onnx");
+  write_onnx(file.path);
+  const std::string x = file.directory + "/x.npy", y = file.directory + "/y.npy";
+  write_tensor(x, TensorData::of<float>({2, 2}, {3, 1, 1, 3}));
+  write_tensor(y, TensorData::of<float>({2, 1}, {2, 0}));
+  Said said = kiln_says({"run", file.path, "--input", x, "--compare", "y=" + y, "--repeat", "2"});
+  EXPECT_EQ(said.status, 0) << said.error;
+  for (const char* part : {"y       float  [2, 1]  0      2     1     1", "y is the same as ", "2 runs: "})
+    EXPECT_NE(said.out.find(part), std::string::npos) << said.out;
+  write_tensor(y, TensorData::of<float>({2, 1}, {2, 0.5}));
+  said = kiln_says({"run", file.path, "--input", "x=" + x, "--compare", y});
+  EXPECT_EQ(said.status, 1);
+  EXPECT_NE(said.out.find("[1, 0]: 0, expected 0.5"), std::string::npos) << said.out;
+  EXPECT_EQ(kiln_says({"run", file.path, "--size", "batch=4", "--output", y}).status, 0);
+  EXPECT_NE(kiln_says({"inspect", y, "--quick"}).out.find("[4, 1]"), std::string::npos);
+  EXPECT_EQ(kiln_says({"run", file.path, "--size", "batch"}).error,
+            "kiln: run: --size takes 'name=number', got 'batch'\n");
+  EXPECT_EQ(kiln_says({"run", file.path, "--input", x, "--input", x}).error,
+            text("kiln: run: the model has 1 inputs, and no place for '", x, "'\n"));
+}
+
+TEST(Cli, RunsTheStandardsTests) {
+  const TemporaryFile file("model.onnx");
+  write_onnx(file.path);
+  const Said said = kiln_says({"onnx", "test", file.directory});
+  EXPECT_EQ(said.status, 1);
+  EXPECT_EQ(said.out, text("failed ", file.directory, ": there is no test_data_set_0\npassed 0 of 1\n"));
+}
+
 TEST(Cli, WrongInputIsASentenceAndAStatus) {
   EXPECT_EQ(kiln_says({"inspect", "/none.pt"}).error, "kiln: cannot read /none.pt: No such file or directory\n");
   EXPECT_EQ(kiln_says({"inspect", "/none.pt"}).status, 2);
@@ -119,14 +178,16 @@ TEST(Cli, WrongInputIsASentenceAndAStatus) {
             "kiln: completion: no script for 'ksh': there are bash, zsh and fish\n");
   const Said help = kiln_says({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"inspect", "convert", "diff", "plot-schedule", "runs", "completion"})
+  for (const char* command : {"inspect", "convert", "diff", "onnx", "run", "plot-schedule", "runs", "completion"})
     EXPECT_NE(help.out.find(command), std::string::npos);
 }
 
 TEST(Cli, CompletesCommandsAndTheirOptions) {
   const std::string bash = kiln_says({"completion", "bash"}).out;
-  EXPECT_NE(bash.find("1:*) words='inspect convert diff plot-schedule runs completion'"), std::string::npos) << bash;
+  EXPECT_NE(bash.find("1:*) words='inspect convert diff onnx run plot-schedule runs completion'"), std::string::npos)
+      << bash;
   EXPECT_NE(bash.find("diff) words='--help --relative --absolute'"), std::string::npos) << bash;
+  EXPECT_NE(bash.find("onnx) words='test --help'"), std::string::npos) << bash;
   const TemporaryFile script("kiln.bash");
   write_text(script.path,
              bash +
