@@ -93,7 +93,7 @@ Image Mnist::item(std::int64_t index) const {
 
 fs::path find_mnist(const std::optional<fs::path>& given, const Progress& progress) {
   if (given) return *given;
-  if (const auto directory = setting("KILN_DATA")) return *directory;
+  if (const char* const directory = setting("KILN_DATA")) return directory;
   const fs::path cache = cache_directory();
   download_mnist(cache, progress);
   return cache;

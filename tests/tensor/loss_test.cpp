@@ -35,6 +35,18 @@ TEST(LossTensors, AreScalarsUnlessUnreduced) {
   EXPECT_EQ(each.to_vector(), (std::vector<float>{0, 1, 4}));
 }
 
+TEST(LossTensors, CompareBoxes) {
+  // Squares of side 2: the same, one that shares a quarter, and one that touches at a corner within a square of side 4.
+  const auto boxes = Tensor<2>::of({{0, 0, 2, 2}, {1, 1, 3, 3}, {2, 2, 4, 4}}, device());
+  const Tensor<2> overlaps = box_iou(boxes, boxes);
+  EXPECT_NEAR(overlaps.to_vector()[1], 1.0 / 7, 1e-6);
+  EXPECT_EQ(overlaps.to_vector()[2], 0);
+  const Tensor<1> each = box_iou_loss<Reduction::None>(boxes, boxes.flip(0));
+  EXPECT_NEAR(each.to_vector()[0], 1 + 8.0 / 16, 1e-6);  // generalised: the half of the hull that no box covers counts
+  EXPECT_EQ(each.to_vector()[1], 0);
+  EXPECT_NEAR(box_iou_loss(boxes, boxes.flip(0)).item(), 1, 1e-6);
+}
+
 TEST(LossTensors, CompareNumbers) {
   const auto x = row({0, 3}), t = row({0.5, 0});
   EXPECT_NEAR(l1_loss(x, t).item(), 1.75, 1e-6);

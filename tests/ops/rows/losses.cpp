@@ -46,6 +46,9 @@ std::vector<Row> rows_of_numbers() {
           "huber_loss", Reduction::Mean,
           [](const Value& x, const Value& t, Reduction r) { return huber_loss(x, t, 0.7, r); },
           [](double d) { return std::abs(d) <= 0.7 ? d * d / 2 : 0.7 * (std::abs(d) - 0.35); }),
+      elementwise_row(
+          "reduced", {{s}}, Reduction::BatchMean, [](const Values& in) { return reduced(in[0], Reduction::BatchMean); },
+          [](const std::vector<Array>& in, const Dims& i) { return in[0](i); }),
   };
 }
 
