@@ -22,6 +22,10 @@ struct Extras {
 
 class Checkpoints {
  public:
+  Checkpoints() = default;
+  Checkpoints(const Checkpoints&) = delete;  // it listens to the run
+  Checkpoints& operator=(const Checkpoints&) = delete;
+
   /// Where they lie, by what rules; whether to go on from what is there. `configuration` is the user's own.
   void keep(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json configuration);
   RecordedObjects& objects() { return objects_; }
