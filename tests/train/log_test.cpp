@@ -196,6 +196,38 @@ TEST(TensorBoard, IsGivenRecordsWithChecksums) {
   EXPECT_EQ(image.at(3).bytes.substr(1, 3), "PNG");
 }
 
+TEST(TensorBoard, IsGivenHyperParameters) {
+  EventFile file(fresh_directory("hparams"), 0);
+  const std::vector<std::string> metrics = {"valid/loss"};
+  file.hyper_parameters(
+      parse_json(R"({"rate": 0.5, "seed": 7, "name": "adam", "sizes": [1, 2], "o": {"on": true}})", "x"), metrics);
+  file.ended(true, 9);
+  const auto found = records(file.path());
+  ASSERT_EQ(found.size(), 5u);
+  // The message that the plugin is given, beside the tag of its summary.
+  const auto message = [&](std::size_t record, const std::string& tag) {
+    const auto value = fields(fields(fields(found[record]).at(2).bytes).at(0).bytes);
+    EXPECT_EQ(value.at(0).bytes, tag);
+    const auto plugin = fields(fields(value.at(2).bytes).at(0).bytes);
+    EXPECT_EQ(plugin.at(0).bytes, "hparams");
+    return fields(fields(plugin.at(1).bytes).at(0).bytes);
+  };
+  const auto experiment = message(2, "_hparams_/experiment");
+  ASSERT_EQ(experiment.size(), 6u);
+  EXPECT_EQ(fields(experiment[0].bytes).at(0).bytes, "rate");
+  EXPECT_EQ(fields(experiment[4].bytes).at(0).bytes, "o.on");
+  EXPECT_EQ(fields(fields(experiment[5].bytes).at(0).bytes).at(0).bytes, "valid/loss");
+  const auto start = message(3, "_hparams_/session_start_info");
+  const auto value = [&](std::size_t i) { return fields(fields(start.at(i).bytes).at(1).bytes).at(0); };
+  EXPECT_EQ(value(0).as_double(), 0.5);
+  EXPECT_EQ(value(1).as_double(), 7);
+  EXPECT_EQ(value(2).bytes, "adam");
+  EXPECT_EQ(value(3).bytes, "[  1,  2]");
+  EXPECT_EQ(value(4).number, 4);
+  EXPECT_GT(start.at(5).as_double(), 1.6e9);
+  EXPECT_EQ(message(4, "_hparams_/session_end_info").at(0).value, 1u);
+}
+
 std::string printed(const auto& use) {
   std::FILE* const file = std::tmpfile();
   use(file);

@@ -135,15 +135,74 @@ void EventFile::image(std::string_view tag, const Image& image, std::int64_t ste
   summary(field(1, tag) + field(4, part), step);
 }
 
+namespace {
+
+/// google.protobuf.Value; a list as its JSON, since that has no lists of hyper-parameters.
+std::string value_of(const Json& json) {
+  if (std::holds_alternative<std::nullptr_t>(json.is)) return field(1, std::uint64_t{0});
+  if (const auto* const flag = std::get_if<bool>(&json.is)) return field(4, static_cast<std::uint64_t>(*flag));
+  if (const auto* const number = std::get_if<double>(&json.is)) return field(2, *number);
+  if (const auto* const number = std::get_if<std::int64_t>(&json.is)) return field(2, static_cast<double>(*number));
+  if (const auto* const number = std::get_if<std::uint64_t>(&json.is)) return field(2, static_cast<double>(*number));
+  if (const auto* const word = std::get_if<std::string>(&json.is)) return field(3, *word);
+  std::string written = write_json(json);
+  std::erase(written, '\n');
+  return field(3, written);
+}
+
+/// Calls use(path, value) for what is no object.
+template <class Use>
+void for_each_leaf(const Json& json, const std::string& path, Use use) {
+  const auto* const object = std::get_if<Json::Object>(&json.is);
+  if (!object) return use(path, json);
+  for (const auto& [key, value] : *object) for_each_leaf(value, path.empty() ? key : path + '.' + key, use);
+}
+
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+// Messages of tensorboard/plugins/hparams (plugin_data.proto, api.proto), each in a summary that has a tensor of nothing.
+void EventFile::hyper_parameter_event(std::string_view tag, std::string_view content, std::int64_t step) {
+  constexpr std::uint64_t kFloat = 1, kTensors = 2;
+  const std::string plugin = field(1, std::string_view("hparams")) + field(2, content);
+  const std::string nothing =
+      field(1, kFloat) + field(2, std::string_view()) + field(5, little_endian(std::uint32_t{0}));
+  summary(field(1, tag) + field(8, nothing) + field(9, field(1, plugin) + field(4, kTensors)), step);
+}
+
+void EventFile::hyper_parameters(const Json& configuration, std::span<const std::string> metrics) {
+  std::string infos, values;
+  for_each_leaf(configuration, "", [&](const std::string& path, const Json& value) {
+    infos += field(4, field(1, path));
+    values += field(1, field(1, path) + field(2, value_of(value)));
+  });
+  for (const std::string& metric : metrics) infos += field(5, field(1, field(2, metric)));
+  hyper_parameter_event("_hparams_/experiment", field(2, infos), 0);
+  hyper_parameter_event("_hparams_/session_start_info", field(3, values + field(5, now())), 0);
+}
+
+void EventFile::ended(bool success, std::int64_t step) {
+  const std::uint64_t status = success ? 1 : 2;  // STATUS_SUCCESS, STATUS_FAILURE
+  hyper_parameter_event("_hparams_/session_end_info", field(4, field(1, status) + field(2, now())), step);
+}
+
 TensorBoard::TensorBoard(std::filesystem::path directory, std::string configuration, std::int64_t every)
     : directory_(std::move(directory)), configuration_(std::move(configuration)), every_(every) {
   require<ArgumentError>(every >= 1, "tensorboard: every is ", every, ", it must be at least 1");
+}
+
+TensorBoard& TensorBoard::hyper_parameters(Json configuration, std::vector<std::string> metrics) {
+  hyper_parameters_ = std::move(configuration);
+  compared_ = std::move(metrics);
+  return *this;
 }
 
 void TensorBoard::on(const training::Begin& begin) {
   step_ = begin.at.step;
   file_.emplace(directory_, step_ + 1);
   if (!configuration_.empty() && step_ == 0) file_->text("configuration", "```\n" + configuration_ + "\n```", 0);
+  if (hyper_parameters_ && step_ == 0) file_->hyper_parameters(*hyper_parameters_, compared_);
 }
 
 void TensorBoard::on(const training::Step& step) {
@@ -162,6 +221,10 @@ void TensorBoard::on(const training::Evaluation& evaluation) {
 
 void TensorBoard::on(const training::Note& note) {
   if (file_) file_->text("notes", note.text, step_);
+}
+
+void TensorBoard::on(const training::Ending& ending) {
+  if (file_ && hyper_parameters_) file_->ended(true, ending.at.step);
 }
 
 }  // namespace kiln

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/core/config/json.hpp"
 #include "kiln/data/image.hpp"
 #include "kiln/train/events.hpp"
 
@@ -30,9 +31,16 @@ class EventFile {
   /// Throws what encode_png() does.
   void image(std::string_view tag, const Image& image, std::int64_t step);
 
+  /// What the "HParams" page shows of a run: its configuration, of which nested keys are joined by dots and lists are texts.
+  /// Metrics are scalars of these tags.
+  void hyper_parameters(const Json& configuration, std::span<const std::string> metrics);
+  /// The run's end, for the same page.
+  void ended(bool success, std::int64_t step);
+
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  void hyper_parameter_event(std::string_view tag, std::string_view content, std::int64_t step);
   void event(std::int64_t step, std::string_view part);
   void summary(std::string_view value, std::int64_t step);
 
@@ -45,14 +53,19 @@ class TensorBoard {
  public:
   /// `configuration`, as text, is shown among the texts.
   explicit TensorBoard(std::filesystem::path directory, std::string configuration = "", std::int64_t every = 1);
+  /// Hyper-parameters, by which runs are compared, with these of the metrics: "valid/accuracy".
+  TensorBoard& hyper_parameters(Json configuration, std::vector<std::string> metrics = {"valid/loss"});
   void on(const training::Begin& begin);
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
   void on(const training::Note& note);
+  void on(const training::Ending& ending);
 
  private:
   std::filesystem::path directory_;
   std::string configuration_;
+  std::optional<Json> hyper_parameters_;
+  std::vector<std::string> compared_;
   std::int64_t every_, step_ = 0;
   std::optional<EventFile> file_;
 };
