@@ -1,0 +1,180 @@
+// The page of a training, asked for by a plain client.
+#include "kiln/train/show/web.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "kiln/core/config/json.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/train/show/http.hpp"
+
+namespace kiln {
+namespace {
+
+int port_of(const WebDashboard& web) {
+  const std::string address = web.address();
+  return std::stoi(address.substr(address.rfind(':') + 1));
+}
+
+class Connection {
+ public:
+  explicit Connection(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{20, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() { ::close(socket_); }
+
+  void send(const std::string& bytes) {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
+  }
+  /// All up to `end` and it, of what was not read yet; to the connection's end where that does not come.
+  std::string read_to(const std::string& end) {
+    char buffer[4096];
+    for (std::size_t at; (at = left_.find(end)) == std::string::npos;) {
+      const auto got = ::recv(socket_, buffer, sizeof buffer, 0);
+      if (got <= 0) return std::exchange(left_, {});
+      left_.append(buffer, static_cast<std::size_t>(got));
+    }
+    const std::size_t size = left_.find(end) + end.size();
+    const std::string part = left_.substr(0, size);
+    left_.erase(0, size);
+    return part;
+  }
+  std::string read_all() { return read_to("\1 never"); }
+
+ private:
+  int socket_;
+  std::string left_;
+};
+
+std::string asked(int port, const std::string& line, const std::string& headers = "Host: localhost\r\n") {
+  Connection connection(port);
+  connection.send(line + " HTTP/1.1\r\n" + headers + "\r\n");
+  return connection.read_all();
+}
+
+/// The next event's data as a value.
+Json::Object news(Connection& connection) {
+  EXPECT_EQ(connection.read_to("data: "), "event: news\ndata: ");
+  return std::get<Json::Object>(parse_json(connection.read_to("\n\n"), "news").is);
+}
+const Json& member(const Json::Object& object, std::string_view key) {
+  for (const auto& [name, value] : object)
+    if (name == key) return value;
+  ADD_FAILURE() << "no " << key;
+  return object.front().second;
+}
+std::size_t length(const Json& list) { return std::get<Json::List>(list.is).size(); }
+
+training::Step step(std::int64_t number, double loss) {
+  return {
+      .at = {.epoch = 0, .batch = number, .step = number}, .loss = loss, .rates = {0.1}, .items = 8, .seconds = 0.01};
+}
+
+TEST(WebDashboard, ServesItsPage) {
+  const WebDashboard web;
+  const std::string page = asked(port_of(web), "GET /");
+  EXPECT_EQ(page.find("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"), 0u);
+  EXPECT_NE(page.find("new EventSource(\"/events\")"), std::string::npos);
+  EXPECT_EQ(page.find("http://"), std::string::npos);  // nothing from elsewhere
+  EXPECT_EQ(page.find("https://"), std::string::npos);
+  EXPECT_NE(page.find("Content-Security-Policy: default-src 'none'"), std::string::npos);
+  EXPECT_EQ(asked(port_of(web), "GET /other").find("HTTP/1.1 404"), 0u);
+}
+
+TEST(WebDashboard, SendsWhatHappens) {
+  WebDashboard web;
+  training::Begin begin{.batches = 10, .epochs = 2, .parameters = 3};
+  web.on(begin);
+  web.on(step(1, 0.5));
+  Connection page(port_of(web));
+  page.send("GET /events HTTP/1.1\r\nhost: 127.0.0.1:80\r\n\r\n");
+  EXPECT_NE(page.read_to("\r\n\r\n").find("Content-Type: text/event-stream"), std::string::npos);
+  const Json::Object all = news(page);
+  EXPECT_EQ(length(member(all, "points")), 2u);  // loss and rate
+  EXPECT_EQ(length(member(all, "said")), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(member(all, "step").is), 1);
+
+  web.on(step(2, 0.25));
+  web.on(training::Evaluation{.at = {.step = 2}, .split = "valid", .readings = {{"accuracy", 0.75}, {"f1", NAN}}});
+  std::size_t points = 0;
+  while (points < 4) points += length(member(news(page), "points"));
+  EXPECT_EQ(points, 4u);
+  web.on(training::Ending{.at = {.step = 2}, .reason = "done \"so\""});
+  EXPECT_EQ(std::get<std::string>(member(news(page), "ended").is), "done \"so\"");
+  // One that comes later is told everything, once.
+  Connection other(port_of(web));
+  other.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  other.read_to("\r\n\r\n");
+  EXPECT_EQ(length(member(news(other), "points")), 5u);  // two steps and the accuracy; NaN is no point
+}
+
+TEST(WebDashboard, SendsTenTimesASecondAtMost) {
+  WebDashboard web;
+  web.on(training::Begin{.batches = 100'000});
+  Connection page(port_of(web));
+  page.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  page.read_to("\r\n\r\n");
+  news(page);
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread training([&] {
+    for (int i = 1; i <= 500; ++i) {
+      web.on(step(i, 1.0 / i));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  std::size_t points = 0, messages = 0;
+  for (; points < 1000; ++messages) points += length(member(news(page), "points"));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_EQ(points, 1000u);
+  EXPECT_LE(static_cast<double>(messages), seconds * 10 + 2);
+}
+
+TEST(WebDashboard, StopsAndSavesForThisMachineAlone) {
+  WebDashboard web;
+  training::Begin begin{.batches = 10};
+  web.on(begin);
+  const int port = port_of(web);
+  // A name that somebody else has lead here, another page's script, a link.
+  EXPECT_EQ(asked(port, "POST /stop", "Host: evil.example\r\n").find("HTTP/1.1 403"), 0u);
+  EXPECT_EQ(asked(port, "POST /stop", "Host: localhost\r\nOrigin: http://evil.example\r\n").find("HTTP/1.1 403"), 0u);
+  EXPECT_EQ(asked(port, "POST /stop", "").find("HTTP/1.1 403"), 0u);
+  EXPECT_EQ(asked(port, "GET /stop").find("HTTP/1.1 405"), 0u);
+  EXPECT_FALSE(begin.control.should_stop());
+  EXPECT_EQ(asked(port, "POST /save").find("HTTP/1.1 200"), 0u);
+  EXPECT_TRUE(begin.control.take_save());
+  EXPECT_EQ(asked(port, "POST /stop", "Host: localhost:1\r\nOrigin: http://localhost:1\r\n").find("HTTP/1.1 200"), 0u);
+  EXPECT_EQ(begin.control.reason(), "stopped by the web page");
+}
+
+TEST(WebDashboard, OutlivesBadClients) {
+  WebDashboard web;
+  const int port = port_of(web);
+  EXPECT_EQ(asked(port, std::string(20'000, 'x')).find("HTTP/1.1 400"), 0u);
+  EXPECT_EQ(asked(port, "nonsense\r\n").find("HTTP/1.1 400"), 0u);
+  for (int i = 0; i < 100; ++i) Connection(port).send("GET");  // and goes
+  Connection silent(port);
+  EXPECT_EQ(asked(port, "GET /").find("HTTP/1.1 200"), 0u);
+  EXPECT_THROW(WebDashboard({.port = port}), IoError);
+  EXPECT_THROW(WebDashboard({.port = 70'000}), ArgumentError);
+}
+
+}  // namespace
+}  // namespace kiln
