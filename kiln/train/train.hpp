@@ -10,6 +10,7 @@
 #include "kiln/train/metric/accuracy.hpp"
 #include "kiln/train/metric/detection.hpp"
 #include "kiln/train/metric/image.hpp"
+#include "kiln/train/metric/machine.hpp"
 #include "kiln/train/metric/ranking.hpp"
 #include "kiln/train/metric/ratio.hpp"
 #include "kiln/train/metric/regression.hpp"
