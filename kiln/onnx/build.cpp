@@ -2,51 +2,14 @@
 // function's graph. All that a hostile file can get wrong is found here.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/onnx/graph.hpp"
+#include "kiln/onnx/order.hpp"
 #include "kiln/onnx/table.hpp"
 
 namespace kiln::onnx {
-
-std::string_view domain_of(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
-
-std::string described(const Node& node) {
-  const std::string where = node.domain.empty() ? "" : text(shown(node.domain), ".");
-  return text("node '", shown(node.name), "', operator ", where, shown(node.op));
-}
-
-int Graph::add_value(std::string value_name, TypeProto type) {
-  values.push_back({std::move(value_name), std::move(type)});
-  return static_cast<int>(values.size()) - 1;
-}
-
-void find_last_uses(Graph& graph) {
-  std::vector<int> last(graph.values.size(), -1);
-  const auto use = [&](int value, std::size_t node) {
-    if (value != kAbsent) last[static_cast<std::size_t>(value)] = static_cast<int>(node);
-  };
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    Node& node = graph.nodes[n];
-    node.last_uses.clear();
-    if (node.op == "Gradient") {  // goes through the graph again
-      for (Node& other : graph.nodes) other.last_uses.clear();
-      return;
-    }
-    for (const int input : node.inputs) use(input, n);
-    for (const int output : node.outputs) use(output, n);
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs)
-        for (const auto& [from, to] : inner->captures) use(from, n);
-  }
-  for (const int output : graph.outputs)
-    if (output != kAbsent) last[static_cast<std::size_t>(output)] = -1;
-  for (std::size_t value = 0; value < last.size(); ++value)
-    if (last[value] >= 0)
-      graph.nodes[static_cast<std::size_t>(last[value])].last_uses.push_back(static_cast<int>(value));
-}
 
 namespace {
 
@@ -205,69 +168,10 @@ class Builder {
   }
 
   // ---- nodes ------------------------------------------------------------------------------------------------------
-  // The names that a node reads: its inputs, and what its sub-graphs read of graphs around them.
-  static void add_reads(const NodeProto& node, std::set<std::string_view>& reads) {
-    for (const std::string& input : node.input) reads.insert(input);
-    for (const AttributeProto& attribute : node.attribute)
-      for (const auto& graph : attribute.graphs) {
-        std::set<std::string_view> inner;
-        for (const NodeProto& each : graph->node) add_reads(each, inner);
-        for (const ValueInfoProto& output : graph->output) inner.insert(output.name);
-        for (const NodeProto& each : graph->node)
-          for (const std::string& made : each.output) inner.erase(made);
-        for (const ValueInfoProto& input : graph->input) inner.erase(input.name);
-        for (const TensorProto& constant : graph->initializer) inner.erase(constant.name);
-        reads.insert(inner.begin(), inner.end());
-      }
-  }
-
-  // An order in which nodes can run: as they stand where that is one, else each as soon as its inputs are there.
-  std::vector<std::size_t> order_of(const std::vector<NodeProto>& nodes, const Scope& scope) const {
-    std::map<std::string_view, std::size_t> makers;
-    for (std::size_t n = 0; n < nodes.size(); ++n)
-      for (const std::string& output : nodes[n].output)
-        if (!output.empty() && !makers.emplace(output, n).second)
-          wrong("the value '", shown(output), "' is made twice: by nodes '", shown(nodes[makers[output]].name),
-                "' and '", shown(nodes[n].name), "'");
-    std::vector<std::vector<std::size_t>> readers(nodes.size());
-    std::vector<std::size_t> missing(nodes.size());
-    bool sorted = true;
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
-      std::set<std::string_view> reads;
-      add_reads(nodes[n], reads);
-      for (const std::string_view name : reads) {
-        const auto maker = makers.find(name);
-        if (maker == makers.end() || scope.names.find(name) != scope.names.end()) continue;
-        readers[maker->second].push_back(n);
-        ++missing[n];
-        sorted = sorted && maker->second < n;
-      }
-    }
-    std::vector<std::size_t> order;
-    if (sorted) {
-      for (std::size_t n = 0; n < nodes.size(); ++n) order.push_back(n);
-      return order;
-    }
-    std::set<std::size_t> ready;
-    for (std::size_t n = 0; n < nodes.size(); ++n)
-      if (!missing[n]) ready.insert(n);
-    while (!ready.empty()) {
-      const std::size_t n = *ready.begin();
-      ready.erase(ready.begin());
-      order.push_back(n);
-      for (const std::size_t reader : readers[n])
-        if (--missing[reader] == 0) ready.insert(reader);
-    }
-    for (std::size_t n = 0; n < nodes.size(); ++n)
-      if (missing[n])
-        wrong("node '", shown(nodes[n].name), "', operator ", shown(nodes[n].op_type),
-              ", needs what is made of its own result: the graph '", shown(scope.graph->name), "' has a cycle");
-    return order;
-  }
-
   void add_nodes(Scope& scope, const std::vector<NodeProto>& nodes, const Versions& versions, const Bindings* bindings,
                  const std::map<std::string_view, const TypeProto*>& types) {
-    for (const std::size_t n : order_of(nodes, scope)) {
+    const auto is_there = [&](std::string_view name) { return scope.names.find(name) != scope.names.end(); };
+    for (const std::size_t n : order_of(nodes, is_there, scope.graph->name, options_.file)) {
       const NodeProto& proto = nodes[n];
       if (++count_ > options_.most_nodes)
         wrong("more than ", options_.most_nodes, " nodes, those of functions counted once for each call");

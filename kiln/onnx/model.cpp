@@ -55,6 +55,32 @@ void check_input(const Datum& datum, const ValueInfo& info, const std::string& f
   }
 }
 
+void choose_outputs(Graph& graph, const Strings& names, const std::string& file) {
+  std::map<std::string_view, int> values;
+  for (const int input : graph.inputs) values[graph.values[static_cast<std::size_t>(input)].name] = input;
+  for (const Node& node : graph.nodes)
+    for (const int output : node.outputs)
+      if (output != kAbsent) values[graph.values[static_cast<std::size_t>(output)].name] = output;
+  std::vector<std::string_view> known;
+  for (const auto& [name, value] : values) known.push_back(name);
+  graph.outputs.clear();
+  for (const std::string& name : names) {
+    const auto found = values.find(name);
+    require<ArgumentError>(found != values.end(), shown(file), ": no node makes '", shown(name), "'",
+                           did_you_mean(name, known));
+    graph.outputs.push_back(found->second);
+  }
+  remove_unread(graph);
+  find_last_uses(graph);
+}
+
+void free_first_dimensions(Graph& graph) {
+  for (const int input : graph.inputs) {
+    TypeProto& type = graph.values[static_cast<std::size_t>(input)].type;
+    if (type.kind == TypeProto::Kind::Tensor && type.shape && !type.shape->empty()) type.shape->front() = {{}, "batch"};
+  }
+}
+
 }  // namespace
 
 const Datum& Outputs::operator[](std::string_view name) const {
@@ -138,6 +164,8 @@ Model load(Bytes bytes, const std::string& file, const std::string& directory, c
            const LoadOptions& options) {
   const ModelProto model = parse_model(bytes, file);
   Graph graph = build(model, {.file = file, .directory = directory}, device.inner());
+  if (!options.outputs.empty()) choose_outputs(graph, options.outputs, file);
+  if (options.free_batch) free_first_dimensions(graph);
   if (options.simplify) simplify(graph, {device.inner(), file});
   return {std::make_shared<Graph>(std::move(graph)), device, file};
 }

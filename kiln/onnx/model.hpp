@@ -72,11 +72,18 @@ class Model {
 };
 
 struct LoadOptions {
-  bool simplify = true;  // for inference: constants folded, identities removed, batch norms merged into convolutions
+  bool simplify = true;  // for inference: see kiln/onnx/passes/passes.hpp
+  /// In place of the file's outputs: values by the names that the file gives them. What they do not need is left out, so
+  /// that a model can go on from there with a head of its own.
+  Strings outputs = {};
+  /// The first dimension of every input is free, though the file says a size: for files that were made with one example
+  /// and whose nodes do not rely on it.
+  bool free_batch = false;
 };
 
 /// Throws IoError where there is no such file, DataError where it is damaged, LoadError where it says what cannot be:
-/// the sentence names the file, the node, the operator and the reason, and all operators that Kiln does not have.
+/// the sentence names the file, the node, the operator and the reason, and all operators that Kiln does not have. Throws
+/// ArgumentError where no value has the name of an output that is asked for.
 Model load(const std::string& path, const Device& device, const LoadOptions& options = {});
 /// The same of bytes in memory; `file` is what sentences call it. External data lie in `directory`.
 Model load(Bytes bytes, const std::string& file, const std::string& directory, const Device& device,

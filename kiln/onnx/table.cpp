@@ -7,15 +7,16 @@
 namespace kiln::onnx {
 
 // One for each file in operators/: domain, name.
-#define KILN_ONNX_FAMILIES(X)                                                                                        \
-  X("", elementwise)                                                                                                 \
-  X("", logic)                                                                                                       \
-  X("", activation)                                                                                                  \
-  X("", reduce) X("", view) X("", index) X("", product) X("", spatial) X("", pool) X("", resample) X("", sample)     \
-      X("", create) X("", random) X("", norm) X("", recurrent) X("", attention) X("", loss) X("", signal)            \
-          X("", quantize) X("", cast) X("", text) X("", containers) X("", control) X("", detection) X("", image)     \
-              X("ai.onnx.ml", encoders) X("ai.onnx.ml", models) X("ai.onnx.ml", trees) X("ai.onnx.preview", preview) \
-                  X("ai.onnx.preview.training", training)
+// clang-format off
+#define KILN_ONNX_FAMILIES(X)                                                                                    \
+  X("", elementwise) X("", logic) X("", activation) X("", reduce) X("", view) X("", index) X("", product)        \
+  X("", spatial) X("", pool) X("", resample) X("", sample) X("", create) X("", random) X("", norm)               \
+  X("", recurrent) X("", attention) X("", loss) X("", signal) X("", quantize) X("", cast) X("", text)            \
+  X("", containers) X("", control) X("", detection) X("", image)                                                 \
+  X("ai.onnx.ml", encoders) X("ai.onnx.ml", models) X("ai.onnx.ml", trees)                                       \
+  X("com.microsoft", fused) X("com.microsoft", fused_attention) X("com.microsoft", quantized)                    \
+  X("ai.onnx.preview", preview) X("ai.onnx.preview.training", training)
+// clang-format on
 
 #define KILN_ONNX_ROWS(domain, family) std::span<const Row> family##_rows();
 KILN_ONNX_FAMILIES(KILN_ONNX_ROWS)
@@ -56,7 +57,7 @@ const Row* find_row(std::string_view domain, std::string_view op, std::int64_t v
 int newest_version(std::string_view domain) {
   if (domain.empty()) return kNewestOpset;
   if (domain == "ai.onnx.ml") return 5;
-  if (domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training") return 1;
+  if (domain == "com.microsoft" || domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training") return 1;
   return 0;
 }
 

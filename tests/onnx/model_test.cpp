@@ -77,6 +77,22 @@ TEST(Model, ErrorsOfANodeNameIt) {
             std::string::npos);
 }
 
+TEST(Model, GivesTheValuesThatAreAskedFor) {
+  const std::string bytes = model(graph(
+      {{node("Exp", {"x"}, {"inner"}), node("Neg", {"inner"}, {"y"})}, {}, {value("x", {"1"})}, {value("y", {"1"})}}));
+  const Model cut = loaded(bytes, kDevice, {.outputs = {"inner"}});
+  EXPECT_EQ(cut.graph().nodes.size(), 1u);
+  EXPECT_EQ(floats_of(cut.run({{"x", vector_of({0})}})["inner"]), (std::vector<float>{1}));
+  EXPECT_THROW(loaded(bytes, kDevice, {.outputs = {"iner"}}), ArgumentError);
+}
+
+TEST(Model, ABatchMayBeFreed) {
+  const std::string bytes = model(graph({{node("Neg", {"x"}, {"y"})}, {}, {value("x", {"1"})}, {value("y", {"1"})}}));
+  EXPECT_THROW(loaded(bytes).run({Datum(vector_of({1, 2}))}), ShapeError);
+  const Model freed = loaded(bytes, kDevice, {.free_batch = true});
+  EXPECT_EQ(floats_of(freed.run({Datum(vector_of({1, 2}))})[0]), (std::vector<float>{-1, -2}));
+}
+
 TEST(Model, ADefaultMayBeReplaced) {
   const Model sum = loaded(model(graph({{node("Add", {"x", "w"}, {"y"})},
                                         {tensor("w", {1}, std::vector<float>{5})},

@@ -1,8 +1,6 @@
 #include "kiln/onnx/save/writing.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 
 #include "kiln/core/error/shown.hpp"
 
@@ -14,27 +12,6 @@ AttributeProto attribute_of(std::string_view name, AttributeProto::Type type) {
   made.name = name;
   made.type = type;
   return made;
-}
-
-bool is_uniform(const TensorData& data) {
-  const std::size_t size = size_of(data.dtype());
-  const auto bytes = data.bytes();
-  for (std::size_t i = size; i < bytes.size(); ++i)
-    if (bytes[i] != bytes[i - size]) return false;
-  return true;
-}
-
-/// The dimensions from those whose elements lie farthest apart in memory to those that lie side by side; empty where
-/// that is the order of the shape, or not known.
-Dims order_of(const Value& x) {
-  const kiln::Node& node = *x.node();
-  const int rank = x.rank();
-  if (node.strides.size() != rank) return {};
-  Dims order;
-  for (int d = 0; d < rank; ++d) order.push_back(d);
-  const auto apart = [&](std::int64_t dim) { return std::abs(node.strides[static_cast<int>(dim)]); };
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return apart(a) > apart(b); });
-  return std::is_sorted(order.begin(), order.end()) ? Dims{} : order;
 }
 
 }  // namespace
@@ -62,6 +39,11 @@ AttributeProto attribute(std::string_view name, const Ints& values) {
 AttributeProto attribute(std::string_view name, const Strings& values) {
   AttributeProto made = attribute_of(name, AttributeProto::Type::Strings);
   made.strings = values;
+  return made;
+}
+AttributeProto attribute(std::string_view name, TensorProto value) {
+  AttributeProto made = attribute_of(name, AttributeProto::Type::Tensor);
+  made.tensors.push_back(std::move(value));
   return made;
 }
 
@@ -134,178 +116,6 @@ const std::string& Writing::name_of(std::int32_t value) {
   if (line != program().lines_of.end())
     complain(line->second, text("result ", value - program().lines[line->second].first, " of it is read"));
   return names_[value] = "?";
-}
-
-// ---- constants ----------------------------------------------------------------------------------------------------
-std::string Writing::add_initializer(TensorData data, std::string name) {
-  TensorProto tensor;
-  tensor.name = fresh(name);
-  tensor.element = element_of(data.dtype());
-  tensor.dims.assign(data.shape().begin(), data.shape().end());
-  data_.push_back(std::move(data));
-  tensor.raw_data = std::as_const(data_.back()).bytes();
-  graph_.initializer.push_back(std::move(tensor));
-  return graph_.initializer.back().name;
-}
-
-std::string Writing::constant(TensorData data, std::string_view name) {
-  std::string key = text(kiln::name(data.dtype()), data.shape(), ":");
-  key.append(reinterpret_cast<const char*>(data.bytes().data()), data.bytes().size());
-  const auto [entry, is_new] = shared_.try_emplace(std::move(key));
-  if (is_new) entry->second = add_initializer(std::move(data), std::string(name));
-  return entry->second;
-}
-
-std::string Writing::number(const Scalar& number, DType dtype) {
-  TensorData data({}, DType::F64);
-  if (is_float(dtype)) {
-    data = TensorData::of<double>({}, {number.to<double>()}).to(dtype);
-  } else {
-    data = TensorData::of<std::int64_t>({}, {number.to<std::int64_t>()}).to(dtype);
-  }
-  return constant(std::move(data), text("number_", number));
-}
-
-std::string Writing::ints(const Ints& list) {
-  return constant(TensorData::of<std::int64_t>({static_cast<std::int64_t>(list.size())}, std::span(list)), "sizes");
-}
-
-// A tensor that the program closed over. One that has other sizes in other captures is made anew: filled with its
-// number, or counted from 0.
-std::string Writing::add_constant(std::int32_t id) {
-  const Value& value = program().constants.at(id);
-  std::vector<Size> shape;
-  bool fixed = true;
-  for (int d = 0; d < value.rank(); ++d) shape.push_back(dim_of(id, d)), fixed = fixed && shape.back().is_fixed();
-  const TensorData data = value.data();
-  const auto path = parameters_.find(value.node()->storage.get());
-  const bool is_parameter = path != parameters_.end();
-  if (!fixed || (!is_parameter && data.numel() >= 64 && is_uniform(data))) {
-    const auto same_in_all = [&](auto&& holds) {
-      return std::all_of(captures_.begin(), captures_.end(), [&](const Program& p) {
-        const TensorData other = p.constants.at(id).data();
-        return holds(other) && (other.numel() == 0 || data.numel() == 0 || other.at(0) == data.at(0));
-      });
-    };
-    if (data.numel() > 0 && same_in_all(is_uniform)) {
-      AttributeProto fill = attribute_of("value", AttributeProto::Type::Tensor);
-      TensorProto tensor;
-      tensor.element = element_of(data.dtype());
-      tensor.dims = {1};
-      data_.emplace_back(Shape{1}, data.dtype(),
-                         std::vector<std::byte>(data.bytes().begin(), data.bytes().begin() + size_of(data.dtype())));
-      tensor.raw_data = std::as_const(data_.back()).bytes();
-      fill.tensors.push_back(tensor);
-      return one("ConstantOfShape", {sizes(shape)}, {fill});
-    }
-    const auto counts = [](const TensorData& other) {
-      for (std::int64_t i = 0; i < other.numel(); ++i)
-        if (other.at(i) != static_cast<double>(i)) return false;
-      return other.shape().size() == 1;
-    };
-    if (data.numel() > 1 && same_in_all(counts)) {
-      const std::string range = one("Range", {number(0, DType::I64), scalar(shape[0]), number(1, DType::I64)});
-      return cast_name(*this, range, DType::I64, data.dtype());
-    }
-    complain("constant", text("a tensor that the function closes over, ", value,
-                              ", has other sizes where free dimensions do; make it of the function's inputs"));
-    return "?";
-  }
-  for (const Program& other : captures_) {  // the same numbers, whatever the sizes
-    const Value& theirs = other.constants.at(id);
-    if (theirs.node() == value.node()) continue;
-    const TensorData mine = theirs.data();
-    if (!std::equal(mine.bytes().begin(), mine.bytes().end(), data.bytes().begin(), data.bytes().end()))
-      complain("constant", text("a tensor that the function closes over, ", value,
-                                ", has other elements where free dimensions have other sizes"));
-  }
-  const Dims order = order_of(value);
-  Dims inverse = order;
-  for (int i = 0; i < order.size(); ++i) inverse[static_cast<int>(order[i])] = i;
-  std::string name = is_parameter ? path->second : "constant";
-  const std::string place = is_parameter ? text(name, value.node()->offset, value.shape(), value.node()->strides) : "";
-  if (const auto found = shared_.find(place); is_parameter && found != shared_.end()) return found->second;
-  TensorData stored = order.empty() ? data : permute(value, order).data();
-  std::string made = is_parameter ? add_initializer(std::move(stored), name) : constant(std::move(stored), name);
-  if (is_parameter) {
-    const std::size_t dot = name.rfind('.');
-    std::string scope = dot == std::string::npos ? "/" : text("/", name.substr(0, dot), "/");
-    std::replace(scope.begin(), scope.end(), '.', '/');
-    scopes_[made] = scope;
-    if (!order.empty()) {
-      const std::string turned = transposed(*this, made, inverse);
-      scopes_[turned] = scope;
-      made = turned;
-    }
-    shared_[place] = made;
-  } else if (!order.empty()) {
-    made = transposed(*this, made, inverse);
-  }
-  return made;
-}
-
-// ---- sizes --------------------------------------------------------------------------------------------------------
-Size Writing::size(std::size_t line, FunctionRef<std::int64_t(const Program&, const Program::Line&)> read) {
-  std::vector<std::int64_t> values;
-  for (const Program& capture : captures_) values.push_back(read(capture, capture.lines[line]));
-  if (const std::optional<Size> found = symbols_.fit(values)) return *found;
-  complain(line, text("a size of it is ", values[0], " and ", values.back(),
-                      ", no multiple of the free dimensions and an offset"));
-  return {values[0], 0, 0, values[0]};
-}
-
-Size Writing::dim_of(std::int32_t value, int dim) {
-  std::vector<std::int64_t> values;
-  for (const Program& capture : captures_) values.push_back(capture.descs.at(value).shape[dim]);
-  if (const std::optional<Size> found = symbols_.fit(values)) return *found;
-  return {values[0], 0, ~0u, values[0]};  // some other function: nobody may ask for it as a number
-}
-
-std::string Writing::symbol(int number) {
-  std::string& name = symbol_names_[number];
-  if (!name.empty()) return name;
-  for (const FreeDim& dim : symbols_.dims())
-    if (symbols_.number_of(dim.name) == number) {
-      name = one("Shape", {name_of(static_cast<std::int32_t>(dim.input))},
-                 {attribute("start", std::int64_t{dim.dim}), attribute("end", std::int64_t{dim.dim + 1})});
-      break;
-    }
-  return name;
-}
-
-std::string Writing::sizes(const std::vector<Size>& list) {
-  Strings parts;
-  Ints known;
-  const auto flush = [&] {
-    if (!known.empty()) parts.push_back(ints(known));
-    known.clear();
-  };
-  for (const Size& size : list) {
-    if (size.is_fixed()) {
-      known.push_back(size.offset);
-      continue;
-    }
-    flush();
-    if (size.symbols == ~0u)
-      complain("shape", "a size depends on free dimensions otherwise than as a multiple and an offset");
-    std::string product;
-    for (std::size_t k = 0; k < symbols_.names().size(); ++k) {
-      if (!(size.symbols >> k & 1u)) continue;
-      const std::string next = symbol(static_cast<int>(k));
-      product = product.empty() ? next : one("Mul", {product, next});
-    }
-    if (size.factor != 1) product = one("Mul", {product, ints({size.factor})});
-    if (size.offset != 0) product = one("Add", {product, ints({size.offset})});
-    parts.push_back(product);
-  }
-  flush();
-  if (parts.empty()) return ints({});
-  return parts.size() == 1 ? parts[0] : one("Concat", parts, {attribute("axis", std::int64_t{0})});
-}
-
-std::string Writing::scalar(const Size& size) {
-  if (size.is_fixed()) return number(size.offset, DType::I64);
-  return one("Squeeze", {sizes({size}), ints({0})});
 }
 
 // ---- the end ------------------------------------------------------------------------------------------------------

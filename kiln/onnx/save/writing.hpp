@@ -14,6 +14,7 @@ AttributeProto attribute(std::string_view name, double value);
 AttributeProto attribute(std::string_view name, std::string_view value);
 AttributeProto attribute(std::string_view name, const Ints& values);
 AttributeProto attribute(std::string_view name, const Strings& values);
+AttributeProto attribute(std::string_view name, TensorProto value);
 using Attributes = std::vector<AttributeProto>;
 
 /// The file while it is written.

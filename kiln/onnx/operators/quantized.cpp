@@ -1,0 +1,114 @@
+// com.microsoft: weights of few bits, and functions of quantised tensors.
+#include "kiln/core/size.hpp"
+#include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/standard.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+// Numbers of 2, 4 or 8 bits in bytes, from the low bits on: [..., bytes] -> [..., bytes * 8 / bits], int32.
+Value unpacked(const Value& bytes, std::int64_t bits) {
+  const Value whole = cast(bytes, DType::I32);
+  if (bits == 8) return whole;
+  const std::int64_t radix = std::int64_t{1} << bits;
+  Values parts;
+  for (std::int64_t at = 0; at < 8; at += bits)
+    parts.push_back(remainder(floor_divide(whole, std::int64_t{1} << at), radix));
+  Shape shape = whole.shape();
+  shape.back() *= 8 / bits;
+  return reshape(stack(parts, -1), shape);
+}
+
+// a w^T, where blocks of w's rows have a scale and a zero point each.
+Results matmul_n_bits(Call& c) {
+  const Value &a = c[0], &packed = c[1];
+  const std::int64_t in = c.i("K", 0), out = c.i("N", 0), bits = c.i("bits", 4), block = c.i("block_size", 32);
+  c.check(bits == 2 || bits == 4 || bits == 8, "bits is ", bits, ", not 2, 4 or 8");
+  c.check(in > 0 && out > 0 && block >= 16 && block <= (1 << 20) && in <= (std::int64_t{1} << 40), "K ", in, ", N ",
+          out, " and block_size ", block);
+  c.check(!c.has(4), "g_idx, another order of rows, is not there");
+  const std::int64_t blocks = (in + block - 1) / block;
+  c.check(a.rank() >= 1 && a.dim(-1) == in, "A is ", a.shape(), ", whose rows do not have ", in, " elements");
+  c.check(
+      packed.dtype() == DType::U8 && packed.numel() == multiply_sizes("MatMulNBits", out, blocks * block * bits / 8),
+      "B is ", c.datum(1), " for ", out, " rows of ", blocks, " blocks of ", block, " times ", bits, " bits");
+  c.check(c[2].numel() == out * blocks, "there are ", c[2].numel(), " scales for ", out * blocks, " blocks");
+  const Value codes = reshape(unpacked(reshape(packed, {out, blocks, block * bits / 8}), bits), {out, blocks, block});
+  Value zero = full({1, 1, 1}, std::int64_t{1} << (bits - 1), c.device(), DType::F32);
+  if (c.has(3)) {
+    const bool whole = c[3].dtype() == DType::U8;
+    const std::int64_t row = whole ? (blocks * bits + 7) / 8 : blocks;
+    c.check(c[3].numel() == out * row, "there are ", c[3].numel(), " zero points for ", out * blocks, " blocks");
+    const Value rows = reshape(c[3], {out, row});
+    zero = unsqueeze(of_type(whole ? narrow(unpacked(rows, bits), 1, 0, blocks) : rows, DType::F32), 2);
+  }
+  const Value scale = reshape(of_type(c[2], DType::F32), {out, blocks, 1});
+  const Value weight = narrow(reshape((cast(codes, DType::F32) - zero) * scale, {out, blocks * block}), 1, 0, in);
+  const Value product = matmul(a.rank() == 1 ? unsqueeze(a, 0) : a, transpose(of_type(weight, a.dtype())));
+  const Value y = a.rank() == 1 ? squeeze(product, 0) : product;
+  return c.has(5) ? y + c[5] : y;
+}
+
+// ---- functions of quantised tensors: of the numbers that they stand for, quantised again --------------------------
+Value real(const Call& c, int x) {
+  const Value scale = reshape(of_type(c[x + 1], DType::F32), {});
+  Value steps = cast(c[x], DType::F32);
+  if (c.has(x + 2)) steps = steps - reshape(cast(c[x + 2], DType::F32), {});
+  return steps * scale;
+}
+Datum quantised(const Call& c, const Value& x, int scale) {
+  const Datum zero = c.has(scale + 1) ? c.datum(scale + 1) : Datum(zeros({}, c.device(), c[0].dtype()));
+  return standard(c, "QuantizeLinear", 13, {Datum(x), c.datum(scale), zero});
+}
+
+template <Value (*function)(const Value&, const Value&)>
+Results of_two(Call& c) {
+  return quantised(c, function(real(c, 0), real(c, 3)), 6);
+}
+Results sigmoid_of(Call& c) { return quantised(c, sigmoid(real(c, 0)), 3); }
+Results leaky_relu_of(Call& c) { return quantised(c, leaky_relu(real(c, 0), c.f("alpha", 0.01f)), 3); }
+
+Results softmax_of(Call& c) {
+  const int version = static_cast<int>(c.i("opset", 13));
+  c.check(version >= 1 && version <= kNewestOpset, "opset is ", version);
+  return quantised(c, standard(c, "Softmax", version, {Datum(real(c, 0))}).value(), 3);
+}
+
+// Pools of [batch, channels, sizes...], or with the channels last.
+Results pool(Call& c, std::string_view op) {
+  Value x = real(c, 0);
+  const int rank = x.rank();
+  const bool last = c.i("channels_last", 0) != 0;
+  c.check(rank >= 3, "an operand of shape ", x.shape());
+  Dims to_front{0, rank - 1}, back{0};
+  for (int d = 1; d < rank - 1; ++d) to_front.push_back(d), back.push_back(d + 1);
+  back.push_back(1);
+  if (last) x = permute(x, to_front);
+  const Value y = standard(c, op, 22, {Datum(x)}).value();
+  return quantised(c, last ? permute(y, back) : y, 3);
+}
+
+Results concat(Call& c) {
+  c.check(c.inputs() >= 5 && (c.inputs() - 2) % 3 == 0, "there are ", c.inputs(), " inputs");
+  Values parts;
+  for (int i = 2; i < c.inputs(); i += 3) parts.push_back(real(c, i));
+  return quantised(c, cat(parts, c.dim(c.i("axis", 0), parts[0].rank())), 0);
+}
+
+constexpr Row kRows[] = {
+    {"MatMulNBits", 1, matmul_n_bits},
+    {"QLinearAdd", 1, of_two<add>},
+    {"QLinearAveragePool", 1, [](Call& c) { return pool(c, "AveragePool"); }},
+    {"QLinearConcat", 1, concat},
+    {"QLinearGlobalAveragePool", 1, [](Call& c) { return pool(c, "GlobalAveragePool"); }},
+    {"QLinearLeakyRelu", 1, leaky_relu_of},
+    {"QLinearMul", 1, of_two<mul>},
+    {"QLinearSigmoid", 1, sigmoid_of},
+    {"QLinearSoftmax", 1, softmax_of},
+};
+
+}  // namespace
+
+std::span<const Row> quantized_rows() { return kRows; }
+
+}  // namespace kiln::onnx

@@ -1,0 +1,17 @@
+// Operators that are made of those of ai.onnx.
+#pragma once
+#include "kiln/onnx/call.hpp"
+
+namespace kiln::onnx {
+
+/// What `op` of ai.onnx, as `version` has it, gives for other inputs, with this node's attributes.
+inline Datum standard(const Call& c, std::string_view op, int version, std::vector<Datum> inputs,
+                      std::map<std::string, Attribute, std::less<>> more = {}) {
+  Node node = c.node;
+  node.version = version;
+  for (auto& [name, attribute] : more) node.attributes[name] = std::move(attribute);
+  Call call{node, c.graph, c.frame, c.context, std::move(inputs)};
+  return find_row("", op, version)->run(call).list.at(0);
+}
+
+}  // namespace kiln::onnx
