@@ -69,6 +69,17 @@ std::vector<T> widened(const std::vector<E>& values) {
 
 constexpr double kClose = 1e-5;
 
+/// Element i of `expected`, as its type holds `found`.
+template <class T>
+void expect_element(T found, const TensorData& expected, std::size_t i, const std::string& what) {
+  double held = 0, reference = 0;
+  visit_dtype(expected.dtype(), [&]<class R>(TypeTag<R>) {
+    held = static_cast<double>(static_cast<R>(found));
+    reference = static_cast<double>(expected.as<R>()[i]);
+  });
+  EXPECT_LE(distance(held, reference, 1.0), is_float(expected.dtype()) ? kClose : 0) << what << '[' << i << ']';
+}
+
 template <class E>
 void expect_reduced(op::ReduceFn fn, unsigned seed) {
   const std::vector<E> values = elements<E>(seed, seed % 2 == 1);
@@ -77,13 +88,7 @@ void expect_reduced(op::ReduceFn fn, unsigned seed) {
   visit_computed(accumulator(fn, dtype_of<E>), [&]<class T>(TypeTag<T>) {
     const Combiner& by = combiner(fn);
     const T found = of<T>(by.finish, {fold<T>(by, widened<T>(values), engine), static_cast<T>(values.size())});
-    visit_dtype(expected.dtype(), [&]<class R>(TypeTag<R>) {
-      if constexpr (!is_half<R>) {
-        EXPECT_LE(distance(static_cast<double>(static_cast<R>(found)), static_cast<double>(expected.as<R>()[0]), 1.0),
-                  std::is_integral_v<R> ? 0 : kClose)
-            << op::name(fn) << " of " << name(dtype_of<E>) << ", seed " << seed;
-      }
-    });
+    expect_element(found, expected, 0, text(op::name(fn), " of ", dtype_of<E>, ", seed ", seed));
   });
 }
 
@@ -132,13 +137,7 @@ void expect_scanned(op::ScanFn fn, unsigned seed) {
     const std::vector<T> wide = widened<T>(values);
     for (std::size_t i = 0; i < wide.size(); ++i) {
       const T found = fold<T>(combiner(fn), std::span(wide).first(i + 1), engine);
-      visit_dtype(expected.dtype(), [&]<class R>(TypeTag<R>) {
-        if constexpr (!is_half<R>) {
-          EXPECT_LE(distance(static_cast<double>(static_cast<R>(found)), static_cast<double>(expected.as<R>()[i]), 1.0),
-                    std::is_integral_v<R> ? 0 : kClose)
-              << op::name(fn) << " of " << name(dtype_of<E>) << "[" << i << "], seed " << seed;
-        }
-      });
+      expect_element(found, expected, i, text(op::name(fn), " of ", dtype_of<E>, ", seed ", seed));
     }
   });
 }
