@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/core/file.hpp"
 
 namespace kiln::models {
 namespace {
@@ -90,35 +89,6 @@ PaddedRows padded(std::span<const std::vector<std::int64_t>> rows, std::int64_t 
   for (std::size_t i = 0; i < rows.size(); ++i)
     std::copy_n(rows[i].begin(), lengths[i], ids.begin() + static_cast<std::ptrdiff_t>(i) * width);
   return {Tensor<2, Int>::of(ids, {count, width}, device), Tensor<1, Int>::of(lengths, device)};
-}
-
-std::vector<std::vector<std::string>> read_csv(const std::string& file) {
-  const std::string text = read_text_file(file);
-  std::vector<std::vector<std::string>> records;
-  std::vector<std::string> record(1);
-  const auto end_record = [&] {
-    if (record.size() == 1 && record[0].empty()) return;  // an empty line
-    require<DataError>(records.empty() || record.size() == records[0].size(), file, ": record ", records.size() + 1,
-                       " has ", record.size(), " fields, the first has ", records.empty() ? 0 : records[0].size());
-    records.push_back(std::exchange(record, std::vector<std::string>(1)));
-  };
-  bool quoted = false;  // a quote within quotes stands there twice, and so ends and begins them
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') {
-      if (!quoted && i > 0 && text[i - 1] == '"') record.back() += c;
-      quoted = !quoted;
-    } else if (!quoted && c == ',') {
-      record.emplace_back();
-    } else if (!quoted && c == '\n') {
-      end_record();
-    } else if (quoted || c != '\r') {
-      record.back() += c;
-    }
-  }
-  require<DataError>(!quoted, file, ": record ", records.size() + 1, " has a quote that does not end");
-  end_record();
-  return records;
 }
 
 }  // namespace kiln::models

@@ -52,8 +52,4 @@ struct PaddedRows {
 PaddedRows padded(std::span<const std::vector<std::int64_t>> rows, std::int64_t longest, std::int64_t padding,
                   const Device& device);
 
-/// The records of comma-separated values, fields in quotes among them (RFC 4180). Throws IoError, or DataError for a quote
-/// that does not end, or a record that has not as many fields as the first.
-std::vector<std::vector<std::string>> read_csv(const std::string& file);
-
 }  // namespace kiln::models

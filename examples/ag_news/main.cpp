@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/core/config/arguments.hpp"
+#include "kiln/data/table/csv.hpp"
 #include "kiln/kiln.hpp"
 #include "models/text_classifier.hpp"
 #include "models/vocabulary.hpp"
@@ -24,6 +25,12 @@ struct Run {
   std::uint64_t seed = 1;
 };
 
+/// A row of the file.
+struct Record {
+  std::int64_t topic = 0;
+  std::string title, text;
+};
+
 /// The file's news, of which every fifth is held out.
 struct News {
   std::vector<std::vector<std::string>> texts[2];
@@ -32,13 +39,13 @@ struct News {
 
 News read_news(const std::string& file) {
   News news;
-  const auto records = models::read_csv(file);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    require<DataError>(
-        records[i].size() == 3 && records[i][0].size() == 1 && records[i][0] >= "1" && records[i][0] <= "4", file,
-        ": record ", i + 1, " is not a class from 1 to 4, a title and a text");
-    news.texts[i % 5 == 4].push_back(models::words_of(models::lower_case(records[i][1] + " " + records[i][2])));
-    news.topics[i % 5 == 4].push_back(records[i][0][0] - '1');
+  const auto records = csv_rows<Record>(CsvFile(file, {.header = false}));
+  for (std::int64_t i = 0; i < records->size(); ++i) {
+    const Record record = records->get(i);
+    require<DataError>(record.topic >= 1 && record.topic <= 4, file, ": record ", i + 1, " has the class ",
+                       record.topic, ", not 1 to 4");
+    news.texts[i % 5 == 4].push_back(models::words_of(models::lower_case(record.title + " " + record.text)));
+    news.topics[i % 5 == 4].push_back(record.topic - 1);
   }
   require<DataError>(!news.topics[0].empty() && !news.topics[1].empty(), file, ": holds too few news");
   return news;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kiln/core/config/arguments.hpp"
+#include "kiln/data/table/csv.hpp"
 #include "kiln/kiln.hpp"
 #include "models/tagger.hpp"
 #include "models/vocabulary.hpp"
@@ -64,10 +65,10 @@ struct Batch {
 
 void learn(Run run) {
   Tagged parts[2];  // every fifth is held out
-  const auto records = models::read_csv(run.data);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    require<DataError>(records[i].size() == 3, run.data, ": record ", i + 1, " is not a class, a title and a text");
-    auto words = models::words_of(records[i][2]);
+  const CsvFile records(run.data, {.header = false});
+  require<DataError>(records.width() == 3, run.data, ": its records are not a class, a title and a text");
+  for (std::int64_t i = 0; i < records.size(); ++i) {
+    auto words = models::words_of(records.get(i)[2]);
     words.resize(std::min(words.size(), static_cast<std::size_t>(run.longest)));
     if (words.empty()) continue;
     std::vector<std::int64_t> tags;

@@ -1,4 +1,4 @@
-// Texts and tables as numbers, and the smaller models that read them.
+// Texts as numbers, and the smaller models that read them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,6 @@
 #include "models/text_classifier.hpp"
 #include "models/vocabulary.hpp"
 #include "tests/data/raised.hpp"
-#include "tests/store/temporary.hpp"
 
 namespace kiln::models {
 namespace {
@@ -52,19 +51,6 @@ TEST(Rows, AreCutOffAndFilledUp) {
   EXPECT_EQ(result.ids.shape(), (Shape{3, 3}));
   EXPECT_THAT(result.ids.to_vector(), ElementsAre(1, 2, 3, 9, 9, 9, 5, 9, 9));
   EXPECT_THAT(result.lengths.to_vector(), ElementsAre(3, 0, 1));
-}
-
-TEST(Csv, HasFieldsInQuotes) {
-  const TemporaryFile file("table.csv");
-  const auto read = [&](std::string_view text) {
-    write_text(file.path, text);
-    return read_csv(file.path);
-  };
-  EXPECT_THAT(read("a,b\r\n1,\n\n"), ElementsAre(ElementsAre("a", "b"), ElementsAre("1", "")));
-  EXPECT_THAT(read("\"a,\nb\",\"say \"\"x\"\"\",\"\""), ElementsAre(ElementsAre("a,\nb", "say \"x\"", "")));
-  EXPECT_THAT(read(""), ElementsAre());
-  EXPECT_THAT(raised<DataError>([&] { read("a,b\nc"); }), HasSubstr("record 2 has 1 fields, the first has 2"));
-  EXPECT_THAT(raised<DataError>([&] { read("a,\"b"); }), HasSubstr("record 1 has a quote that does not end"));
 }
 
 TEST(TextClassifier, SeesNoPadding) {
