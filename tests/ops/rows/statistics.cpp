@@ -85,6 +85,18 @@ std::vector<Row> statistics_rows() {
                                                   of_line(in[0], 1, average_of)};
                       },
                   .tolerance = 4});
+  rows.push_back({.name = "variance_about",
+                  .operands = {{{2, 5}}, {{1}, -1, 1}},
+                  .function = [](const Values& in) { return Values{variance_about(in[0], in[1], {1})}; },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        return std::vector<Array>{of_line(in[0], 1, [&](const Line& v) {
+                          double t = 0;
+                          for (const double x : v) t += (x - in[1].v[0]) * (x - in[1].v[0]);
+                          return t / static_cast<double>(v.size() - 1);
+                        })};
+                      },
+                  .tolerance = 4});
   rows.push_back({.name = "average",
                   .operands = {{{2, 5}}, {{5}, 0.5, 2}},
                   .function = [](const Values& in) { return Values{average(in[0], in[1], {1})}; },
