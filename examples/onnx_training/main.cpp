@@ -78,7 +78,7 @@ void learn(const Run& run) {
   report("with a head that has learnt", scores);
   model = trained(unfreeze(std::move(model)), run, source, device);
   report("all of it", scores);
-  onnx::save(model, Tensor<4>::ones({2, 1, 28, 28}, device), run.to,
+  onnx::save(model, Tensor<4>(ones({2, 1, 28, 28}, device)), run.to,
              {.inputs = {"images"}, .outputs = {"scores"}, .free = {{"batch", 0, 0}}});
   const onnx::Model written = onnx::load(run.to, device);
   report(run.to, [&](const Tensor<4>& images) { return Tensor<2>(written.run({onnx::Datum(images)})[0].value()); });

@@ -7,6 +7,7 @@
 
 #include "../store/formats/pickles.hpp"
 #include "../store/formats/samples.hpp"
+#include "tests/onnx/small_models.hpp"
 
 int main(int count, char** arguments) {
   using namespace kiln;
@@ -23,4 +24,8 @@ int main(int count, char** arguments) {
   for (const char* format : {"safetensors", "kiln", "pt", "npz", "gguf"}) write(format, sample());
   for (const int protocol : {2, 4})
     write_file_atomically(text(arguments[1], "/pt/legacy", protocol), legacy_file(protocol));
+  std::filesystem::create_directories(text(arguments[1], "/onnx"));
+  std::filesystem::create_directories(text(arguments[1], "/onnx.found"));
+  for (int number = 0; const std::string& model : onnx::test::small_models())
+    write_file_atomically(text(arguments[1], "/onnx/", number++, ".onnx"), model);
 }
