@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
@@ -55,6 +56,15 @@ void check_input(const Datum& datum, const ValueInfo& info, const std::string& f
   }
 }
 
+/// Running means and variances: they are learnt from batches, not by gradients, which would make variances negative.
+std::set<int> statistics_of(const Graph& graph) {
+  std::set<int> values;
+  for (const Node& node : graph.nodes)
+    if (node.row && node.domain.empty() && node.op == "BatchNormalization" && node.inputs.size() == 5)
+      values.insert({node.inputs[3], node.inputs[4]});
+  return values;
+}
+
 void choose_outputs(Graph& graph, const Strings& names, const std::string& file) {
   std::map<std::string_view, int> values;
   for (const int input : graph.inputs) values[graph.values[static_cast<std::size_t>(input)].name] = input;
@@ -92,7 +102,9 @@ const Datum& Outputs::operator[](std::string_view name) const {
 
 Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::string file)
     : graph_(std::move(graph)), device_(device), file_(std::move(file)) {
+  const std::set<int> statistics = statistics_of(*graph_);
   for (const auto& [number, constant] : graph_->constants) {
+    if (statistics.count(number)) continue;
     if (!constant.is_tensor() || !is_float(constant.value().dtype()) || is_narrow(constant.element())) continue;
     if (constant.value().rank() < 1) continue;
     std::string name = graph_->values[static_cast<std::size_t>(number)].name;

@@ -154,6 +154,17 @@ TEST(Model, SimplifyingMergesBatchNormsAndRemovesWhatDoesNothing) {
             "");
 }
 
+TEST(Model, RunningStatisticsAreNotTrained) {
+  const Model norm =
+      loaded(model(graph({{node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"})},
+                          {tensor("s", {2}, std::vector<float>{2, 0.5}), tensor("b", {2}, std::vector<float>{1, -1}),
+                           tensor("m", {2}, std::vector<float>{3, -4}), tensor("v", {2}, std::vector<float>{4, 9})},
+                          {value("x", {"n", "2"})},
+                          {value("y", {"n", "2"})}})));
+  EXPECT_EQ(norm.parameters().size(), 2u);
+  EXPECT_EQ(norm.parameters().count("s") + norm.parameters().count("b"), 2u);
+}
+
 TEST(Model, ConstantsAreFolded) {
   const Model folded =
       loaded(model(graph({{node("Add", {"a", "b"}, {"c"}), node("Mul", {"x", "c"}, {"y"})},
