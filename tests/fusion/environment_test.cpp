@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/devices.hpp"
 #include "kiln/ops/reduce/order.hpp"
 #include "tests/fusion/fused_device.hpp"
 #include "tests/support/sentence.hpp"
@@ -43,6 +45,12 @@ TEST(Environment, ChoosesWhetherOperationsAreFused) {
   EXPECT_FALSE(fuses());
 }
 
+TEST(Devices, AreNamedTheFastestFirst) {
+  EXPECT_EQ(device_names(), (std::vector<std::string>{"cpu", "reference"}));
+  ASSERT_EQ(devices().size(), 2u);
+  EXPECT_EQ(devices()[0], Device::parse("cpu"));
+}
+
 TEST(Environment, IsToldWhatItMaySay) {
   {
     const Variable variable("KILN_FUSION", "off");
@@ -50,7 +58,8 @@ TEST(Environment, IsToldWhatItMaySay) {
   }
   {
     const Variable variable("KILN_LOG", "fusoin\x1b[2J");
-    EXPECT_EQ(sentence_of(&fuses), "ArgumentError: KILN_LOG must be fusion, autodiff or both with a comma between, got 'fusoin\\x1b[2J'");
+    EXPECT_EQ(sentence_of(&fuses),
+              "ArgumentError: KILN_LOG must be fusion, autodiff or both with a comma between, got 'fusoin\\x1b[2J'");
   }
 }
 

@@ -15,8 +15,9 @@ const std::int64_t kSizes[] = {0, 1, 7, 8, 15, 16, 17, 31, 33, 255, 1000, 1024, 
 TEST(SimdUnary, TakesEveryLength) {
   for_each_target([] {
     for (const std::int64_t size : kSizes) {
-      for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::U8}) {
-        const auto x = rounded(dtype, random_numbers(size, 1, 12));
+      for (const DType dtype :
+           {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::I8, DType::U8}) {
+        const auto x = rounded(dtype, random_numbers(size, 1, 11));
         std::vector<double> expected;
         for (const double v : x) expected.push_back(v * v);
         expect_close(numbers(run_op(op::Unary{UnaryFn::Square}, {tensor(dtype, {size}, x)})), rounded(dtype, expected),
@@ -220,6 +221,46 @@ TEST(SimdWhere, ChoosesForEveryElementTypeAndPattern) {
     const Value number =
         run_op(op::Where{}, {tensor(DType::Bool, {3}, {1, 0, 1}), tensor(DType::F32, {3}, {1, 2, 3}), Value(0)});
     EXPECT_EQ(numbers(number), (std::vector<double>{1, 0, 3}));
+  });
+}
+
+/// To the nearest number of eight digits, and of two the even one.
+double nearest_bfloat16(double x) {
+  if (x == 0) return 0;
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  const double step = std::ldexp(1, exponent - 8);
+  return std::nearbyint(x / step) * step;
+}
+
+TEST(SimdCast, RoundsWholeNumbersToBfloat16Once) {
+  std::vector<double> words{0, 1, 2147483647, 16777215, 16777216, 16777217};
+  // Beside the middle between two neighbours, by less than a float tells.
+  for (int exponent = 7; exponent < 31; ++exponent)
+    for (const double digits : {128, 129, 254, 255})
+      for (const double beside : {-2, -1, 0, 1, 2}) {
+        const double number = std::floor(std::ldexp(digits + 0.5, exponent - 7)) + beside;
+        if (number < 2147483648.0) words.push_back(number);
+      }
+  std::vector<double> expected;
+  for (const double word : words) expected.push_back(nearest_bfloat16(word));
+  std::vector<double> negative = words, negative_expected = expected;
+  for (double& x : negative) x = -x;
+  for (double& x : negative_expected) x = -x;
+  std::vector<double> large, large_expected;
+  for (const double word : words) {
+    large.push_back(4294967295.0 - word);
+    large_expected.push_back(nearest_bfloat16(large.back()));
+  }
+  const std::int64_t count = std::ssize(words);
+  for_each_target([&] {
+    const auto cast = [&](DType from, const std::vector<double>& x) {
+      return numbers(run_op(op::Cast{DType::BF16}, {tensor(from, {count}, x)}));
+    };
+    EXPECT_EQ(cast(DType::I32, words), expected);
+    EXPECT_EQ(cast(DType::I32, negative), negative_expected);
+    EXPECT_EQ(cast(DType::U32, words), expected);
+    EXPECT_EQ(cast(DType::U32, large), large_expected);
   });
 }
 

@@ -17,7 +17,7 @@ template <class T>
 using BinaryBlock = void (*)(const T* x, std::size_t x_step, const T* y, std::size_t y_step, void* z, std::size_t n);
 
 /// The function for the machine at hand; null where the row is not computed in T (float, double and the integers
-/// int32, int64 and uint8, which stands for booleans too).
+/// int32, int64, int8 and uint8, which stands for booleans too).
 template <class T> UnaryBlock<T> unary_block(op::UnaryFn fn);
 template <class T> BinaryBlock<T> binary_block(op::BinaryFn fn);
 

@@ -110,6 +110,20 @@ void widen_each(const From* HWY_RESTRICT from, double* HWY_RESTRICT to, std::int
   }
 }
 
+/// Whole numbers of 32 bits as floats whose rounding to bfloat16 is theirs: those that a float does not hold lose their last
+/// eight bits, and where these were not 0, the next one is set.
+template <class From>
+void shorten_each(const From* HWY_RESTRICT from, float* HWY_RESTRICT to, std::int64_t count) {
+  static_assert(sizeof(From) == 4);
+  for (std::int64_t i = 0; i < count; ++i) {
+    constexpr std::uint32_t kHeld = 1u << 24;
+    const auto bits = static_cast<std::uint32_t>(from[i]);
+    const std::uint32_t odd = (bits & ~255u) | (((bits & 255u) + 255u) & 256u);
+    const std::uint32_t large = std::is_signed_v<From> ? bits + kHeld > 2 * kHeld : bits > kHeld;
+    to[i] = static_cast<float>(static_cast<From>(bits ^ ((bits ^ odd) & (0u - large))));  // compilers see no branch
+  }
+}
+
 /// Halves become other types, and other types halves, as floats, a block at a time.
 template <class From, class To>
 void convert_dense(const From* from, To* to, std::int64_t count) {
@@ -129,6 +143,8 @@ void convert_dense(const From* from, To* to, std::int64_t count) {
       const std::int64_t some = std::min(kBlock, count - at);
       if constexpr (kHolds) {
         convert_each(from + at, block, some);
+      } else if constexpr (std::is_integral_v<From> && sizeof(From) == 4) {
+        shorten_each(from + at, block, some);
       } else if constexpr (std::is_integral_v<From>) {
         alignas(64) double wide[kBlock];
         widen_each(from + at, wide, some);

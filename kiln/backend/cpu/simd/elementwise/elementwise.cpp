@@ -62,9 +62,9 @@ bool visit_computed(DType dtype, F&& f) {
     case DType::I32: f(TypeTag<std::int32_t>{}, dtype); return true;
     // What they wrap around to are the low bits of the wider result.
     case DType::I16:
-    case DType::I8:
     case DType::U16: f(TypeTag<std::int32_t>{}, DType::I32); return true;
     case DType::U32: f(TypeTag<std::int64_t>{}, DType::I64); return true;
+    case DType::I8: f(TypeTag<std::int8_t>{}, dtype); return true;
     case DType::U8:
     case DType::Bool: f(TypeTag<std::uint8_t>{}, dtype); return true;
     default: return false;
