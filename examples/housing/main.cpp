@@ -1,17 +1,21 @@
 // Prices of Californian districts from what a census knows of them (Pace, Barry, "Sparse spatial autoregressions", 1997): least
-// squares, and a small network beside it.
+// squares, and a small network beside it, trained by a Learner.
 //
-//   housing --data housing.csv [--epochs N] [--rate X] ...; --help lists all
+//   housing --data housing.csv [--run DIRECTORY] [--plain] [--web PORT] [--epochs N] [--rate X] ...; --help lists all
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kiln/core/config/arguments.hpp"
+#include "kiln/data/compose/kept.hpp"
+#include "kiln/data/loader.hpp"
+#include "kiln/data/table/csv.hpp"
 #include "kiln/kiln.hpp"
+#include "kiln/train/train.hpp"
 #include "models/regressor.hpp"
-#include "models/vocabulary.hpp"
 
 namespace {
 
@@ -19,87 +23,128 @@ using namespace kiln;
 
 struct Run {
   std::string data = "housing.csv";
+  std::optional<std::string> run;  // a directory for logs and checkpoints, in which a training that was stopped goes on
+  bool plain = false;              // lines in place of the dashboard
+  std::optional<std::uint16_t> web;  // a port: the dashboard as a page for a browser; 0: any port that is free
   std::int64_t epochs = 150, batch = 256;
   double rate = 5e-3;
   std::uint64_t seed = 1;
 };
 
-/// What is known of the districts, each column of mean 0 and variance 1, and their prices in 100,000 dollars.
+/// A row of the file.
+struct District {
+  double longitude = 0, latitude = 0, housing_median_age = 0, total_rooms = 0;
+  std::optional<double> total_bedrooms;
+  double population = 0, households = 0, median_income = 0, median_house_value = 0;
+  std::string ocean_proximity;
+};
+
+/// What a model learns of a district.
+struct Example {
+  std::vector<float> features;
+  float price = 0;  // in 100,000 dollars
+};
+
+/// The columns that count things as logarithms, rooms and people for each household beside them, and a column for each kind
+/// of `ocean_proximity`.
+std::vector<Example> read_examples(const std::string& file) {
+  const auto districts = collected(csv_rows<District>(CsvFile(file)));
+  require<DataError>(districts->size() >= 10, file, ": holds too few districts");
+  std::map<std::string, std::size_t> kinds;
+  for (std::int64_t i = 0; i < districts->size(); ++i) kinds.emplace(districts->get(i).ocean_proximity, kinds.size());
+  std::vector<Example> examples;
+  for (std::int64_t i = 0; i < districts->size(); ++i) {
+    const District d = districts->get(i);
+    const double bedrooms = d.total_bedrooms.value_or(d.total_rooms / 5);  // some districts do not say
+    Example example;
+    for (const double x : {d.longitude, d.latitude, d.housing_median_age, std::log(d.total_rooms), std::log(bedrooms),
+                           std::log(d.population), std::log(d.households), d.median_income,
+                           std::log(d.total_rooms / d.households), std::log(d.population / d.households)}) {
+      require<DataError>(std::isfinite(x), file, ": district ", i + 1, " counts no rooms, people or households");
+      example.features.push_back(static_cast<float>(x));
+    }
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind)
+      example.features.push_back(kinds.at(d.ocean_proximity) == kind);
+    example.price = static_cast<float>(d.median_house_value / 1e5);
+    examples.push_back(std::move(example));
+  }
+  return examples;
+}
+
 struct Districts {
   Tensor<2> features;
   Tensor<1> prices;
 };
 
-/// The columns that count things as logarithms, rooms and people for each household beside them, and a column for each kind
-/// of `ocean_proximity`.
-Districts read_districts(const std::string& file, const Device& device) {
-  const auto records = models::read_csv(file);
-  require<DataError>(records.size() > 1 && records[0].size() == 10, file,
-                     ": is not the table of Californian districts");
-  std::map<std::string, std::size_t> kinds;
-  for (std::size_t i = 1; i < records.size(); ++i) kinds.emplace(records[i][9], kinds.size());
+Districts to_tensors(std::span<const Example> examples, const Device& device) {
   std::vector<float> features, prices;
-  for (std::size_t i = 1; i < records.size(); ++i) {
-    const auto number = [&](std::size_t column, double missing = std::nan("")) {
-      const std::string& field = records[i][column];
-      char* end = nullptr;
-      const double x = field.empty() ? missing : std::strtod(field.c_str(), &end);
-      require<DataError>(!std::isnan(x) && (!end || *end == 0), file, ": record ", i + 1, ": '", field,
-                         "' is no number");
-      return x;
-    };
-    const double rooms = number(3), people = number(5), households = number(6);
-    const double bedrooms = number(4, rooms / 5);  // some districts do not say
-    for (const double x :
-         {number(0), number(1), number(2), std::log(rooms), std::log(bedrooms), std::log(people), std::log(households),
-          number(7), std::log(rooms / households), std::log(people / households)})
-      features.push_back(static_cast<float>(x));
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) features.push_back(kinds.at(records[i][9]) == kind);
-    prices.push_back(static_cast<float>(number(8) / 1e5));
+  for (const Example& example : examples) {
+    features.insert(features.end(), example.features.begin(), example.features.end());
+    prices.push_back(example.price);
   }
-  const auto count = static_cast<std::int64_t>(prices.size());
-  const auto x = Tensor<2>::of(features, {count, static_cast<std::int64_t>(features.size()) / count}, device);
-  return {(x - x.mean(keep, 0)) / (x.std(keep, 0) + 1e-6), Tensor<1>::of(prices, device)};
+  const auto count = std::ssize(examples);
+  return {Tensor<2>::of(features, {count, std::ssize(features) / count}, device), Tensor<1>::of(prices, device)};
 }
 
-double root_mean_square(const Tensor<1>& guesses, const Tensor<1>& prices) {
-  return 1e5 * std::sqrt(static_cast<double>(mse_loss(guesses, prices).item()));
+Districts all_of(const DatasetPtr<Example>& examples, const Device& device) {
+  std::vector<Example> list;
+  for (std::int64_t i = 0; i < examples->size(); ++i) list.push_back(examples->get(i));
+  return to_tensors(list, device);
+}
+
+/// Root mean square of the residuals of a plane through the training districts, in dollars.
+double least_squares(const Districts& train, const Districts& test) {
+  const auto with_ones = [](const Tensor<2>& x) { return cat({x, Tensor<2>::ones({x.dim(0), 1}, x.device())}, 1); };
+  const Tensor<2> plane = lstsq(with_ones(train.features), train.prices.unsqueeze(1));
+  const Tensor<1> guesses = with_ones(test.features).matmul(plane).squeeze(1);
+  return 1e5 * std::sqrt(static_cast<double>(mse_loss(guesses, test.prices).item()));
 }
 
 void compare(const Run& run) {
   const Device device = Device::best();
   device.seed(run.seed);
-  const Districts all = read_districts(run.data, device);
-  const Tensor<1, Int> order = randperm(all.prices.numel(), device, Key{run.seed});
-  const std::int64_t held_out = order.numel() / 5, rest = order.numel() - held_out;
-  const auto part = [&](const Tensor<1, Int>& rows) {
-    return Districts{all.features.select(0, rows), all.prices.select(0, rows)};
-  };
-  const Districts train_part = part(order.narrow(0, 0, rest)), test_part = part(order.narrow(0, rest, held_out));
+  const auto examples = in_memory(read_examples(run.data));
+  const std::int64_t held_out = examples->size() / 5;
+  const auto [train_part, test_part] = split(examples, {examples->size() - held_out, held_out}, run.seed);
 
-  const auto with_ones = [](const Tensor<2>& x) { return cat({x, Tensor<2>::ones({x.dim(0), 1}, x.device())}, 1); };
-  const Tensor<2> line = lstsq(with_ones(train_part.features), train_part.prices.unsqueeze(1));
-  const Tensor<1> straight = with_ones(test_part.features).matmul(line).squeeze(1);
+  // Each column gets mean 0 and variance 1, by the districts that are learned from.
+  const Districts known = all_of(train_part, device);
+  const Tensor<2> mean = known.features.mean(keep, 0), deviation = known.features.std(keep, 0) + 1e-6;
+  const auto scaled = [=](const Districts& d) { return Districts{(d.features - mean) / deviation, d.prices}; };
   std::printf("least squares: off by %.0f dollars (root mean square over %lld districts that were held out)\n",
-              root_mean_square(straight, test_part.prices), static_cast<long long>(held_out));
+              least_squares(scaled(known), scaled(all_of(test_part, device))), static_cast<long long>(held_out));
 
-  models::Regressor model = train(models::RegressorConfig{.features = all.features.dim(1)}.init(device.autodiff()));
-  Adam optimizer = AdamConfig{}.init(model);
-  const std::int64_t steps = rest / run.batch;
-  auto schedule = CosineConfig{.peak = run.rate, .steps = run.epochs * steps}.init();
-  Generator keys(run.seed);
-  for (std::int64_t epoch = 0; epoch < run.epochs; ++epoch) {
-    const Tensor<1, Int> shuffled = randperm(rest, device, keys.next());
-    for (std::int64_t step = 0; step < steps; ++step) {
-      const Tensor<1, Int> rows = shuffled.narrow(0, step * run.batch, run.batch);
-      const Tensor<2> x = train_part.features.select(0, rows);
-      const Tensor<1> y = train_part.prices.select(0, rows);
-      auto [loss, grads] = value_and_grad(model, [&](const models::Regressor& m) { return mse_loss(m.forward(x), y); });
-      model = optimizer.step(schedule.next(), std::move(model), grads);
-    }
+  const auto batcher = [](std::span<const Example> batch) { return std::vector<Example>(batch.begin(), batch.end()); };
+  DataLoader train_loader(train_part, batcher,
+                          {.batch_size = run.batch, .shuffle = true, .seed = run.seed, .drop_last = true});
+  DataLoader test_loader(test_part, batcher, {.batch_size = 1024});
+
+  using models::Regressor;
+  const Regressor model = models::RegressorConfig{.features = known.features.dim(1)}.init(device.autodiff());
+  const auto step = [=](const Regressor& m, const std::vector<Example>& batch) -> RegressionOutput {
+    const Districts d = scaled(to_tensors(batch, device));
+    const Tensor<1> guesses = m.forward(d.features);
+    return {mse_loss(guesses, d.prices), guesses.unsqueeze(1), d.prices.unsqueeze(1)};
+  };
+  Learner learner(train(model), AdamConfig{}.init(model), step, {.epochs = run.epochs, .seed = run.seed});
+  learner.schedule(CosineConfig{.peak = run.rate, .steps = run.epochs * train_loader.size()});
+  learner.metric(metric::RootMeanSquaredError{}).metric(metric::MeanAbsoluteError{}).metric(metric::R2{});
+  learner.train_metric(metric::ItemsPerSecond{}).train_metric(metric::CpuUse{}).train_metric(metric::CpuMemory{});
+  if (run.web) learner.add(WebDashboard({.port = *run.web}));
+  if (run.plain || run.web) learner.add(ProgressLines());
+  else learner.add(Dashboard());
+  if (run.run) {
+    const std::filesystem::path directory = *run.run;
+    learner.add(RunDirectory(directory, to_json(run)));
+    learner.checkpoints(directory / "checkpoint", {.every_epochs = 10, .last = 2}, true, to_json(run));
   }
-  const Tensor<1> guesses = valid(model).forward(test_part.features).detach();
-  std::printf("network: off by %.0f dollars\n", root_mean_square(guesses, test_part.prices));
+  learner.fit(train_loader, test_loader);
+
+  const NoGrad pause;
+  const Districts test = scaled(all_of(test_part, device));
+  const Tensor<1> guesses = learner.result().forward(test.features);
+  std::printf("network: off by %.0f dollars\n",
+              1e5 * std::sqrt(static_cast<double>(mse_loss(guesses, test.prices).item())));
 }
 
 }  // namespace

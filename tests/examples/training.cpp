@@ -58,5 +58,35 @@ TEST(CustomMetric, IsLoggedAsAnyOther) {
   EXPECT_NE(said.find(", confident_mistakes 0.0"), std::string::npos) << said;
 }
 
+/// Districts whose price is a plane of what is known of them.
+std::string districts(int count) {
+  std::string table =
+      "longitude,latitude,housing_median_age,total_rooms,total_bedrooms,population,households,median_income,"
+      "median_house_value,ocean_proximity\n";
+  for (int i = 0; i < count; ++i) {
+    const int age = 1 + i * 7 % 50, income = 1 + i * 13 % 11;
+    table += text("-122.", i % 9, ",37.", i % 7, ',', age, ".0,", 500 + i * 31 % 400, ',', i % 5 ? "90.0" : "",
+                  ",300,100,", income, ',', 20'000 * income + 500 * age, ',', i % 2 ? "INLAND" : "NEAR BAY", '\n');
+  }
+  return table;
+}
+
+TEST(Housing, TrainsAndGoesOnWhereItWas) {
+  const fs::path folder = fs::temp_directory_path() / text("kiln-housing-", ::getpid());
+  fs::create_directories(folder);
+  const std::string table = (folder / "housing.csv").string();
+  write_file_atomically(table, std::string_view(districts(400)));
+  const std::string program = text(HOUSING_PROGRAM, " --plain --batch 40 --epochs 20 --data ", table, " --run ");
+  const std::string said = output_of(program + (folder / "run").string());
+  EXPECT_NE(said.find("least squares: off by "), std::string::npos) << said;
+  EXPECT_NE(said.find("epoch 20/20, step 160, valid: loss "), std::string::npos) << said;
+  EXPECT_TRUE(fs::exists(folder / "run/valid/epoch-20/r2.log"));
+  // What has been done is not done again, and ends in the same model.
+  const std::string again = output_of(program + (folder / "run").string());
+  EXPECT_EQ(again.find("valid: loss"), std::string::npos) << again;
+  EXPECT_EQ(again.substr(again.find("network: ")), said.substr(said.find("network: ")));
+  fs::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace kiln

@@ -178,8 +178,8 @@ TEST(PictureBatcher, PutsChannelsFirst) {
   const auto values = batch.images.as<float>();
   const double means[] = {0.485, 0.456, 0.406}, deviations[] = {0.229, 0.224, 0.225};
   for (std::size_t c = 0; c < 3; ++c)
-    EXPECT_NEAR(values[((3 + c) * 5 + 2) * 7 + 1],
-                (items[1].picture.at(2, 1)[c] / 255.0 - means[c]) / deviations[c], 1e-6);
+    EXPECT_NEAR(values[((3 + c) * 5 + 2) * 7 + 1], (items[1].picture.at(2, 1)[c] / 255.0 - means[c]) / deviations[c],
+                1e-6);
   EXPECT_EQ(raised<ShapeError>([] { PictureBatcher{}({}); }), "picture batch: a batch needs at least one picture");
   const std::vector<LabelledPicture> unequal = {{pattern(), 0}, {pattern(5, 6), 0}};
   EXPECT_EQ(raised<ShapeError>([&] { PictureBatcher{}(unequal); }),
