@@ -76,6 +76,7 @@ void save(FunctionRef<Values(const Values&)> function, const Values& examples, c
           return refusal(program, line, options.opset).empty();
         }));
   const std::size_t results = captures.front().outputs.size();
+  require<ArgumentError>(results > 0, "onnx::save: the function gives nothing");
   require<ArgumentError>(options.inputs.size() <= examples.size() && options.outputs.size() <= results,
                          "onnx::save: there are more names than the ", examples.size(), " inputs and ", results,
                          " outputs");

@@ -178,6 +178,10 @@ TEST(Save, OptionsThatDoNotFitAreRefused) {
   EXPECT_NE(error_of(twice, {x}, {.free = {{"n", 0, 0}, {"n", 0, 1}}}).find("'n' is 2 in one place, and 3"),
             std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.inputs = {"a", "b"}}).find("more names than the 1 inputs"), std::string::npos);
+  EXPECT_NE(error_of(twice, {x}, {.inputs = {"a"}, .outputs = {"a"}}).find("'a' of output 0 is there twice"),
+            std::string::npos);
+  EXPECT_NE(error_of([](const Values&) { return Values{}; }, {x}).find("the function gives nothing"),
+            std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.outputs = {""}}).find("'' of output 0 is empty"), std::string::npos);
   EXPECT_NE(error_of(
                 [&](const Values& in) {

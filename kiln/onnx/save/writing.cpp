@@ -148,6 +148,7 @@ void Writing::name_outputs() {
   for (const NodeProto& node : graph_.node) made.insert(node.output.begin(), node.output.end());
   std::map<std::string, std::string> renamed;
   std::set<std::string> outputs;
+  for (const ValueInfoProto& input : graph_.input) outputs.insert(input.name);
   for (std::size_t i = 0; i < program().outputs.size(); ++i) {
     const bool named = i < options_.outputs.size();
     const std::string wanted = named ? options_.outputs[i] : fresh(i ? text("output_", i) : "output");
