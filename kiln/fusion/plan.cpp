@@ -235,7 +235,7 @@ class Planner {
         made_step.in[i] = operand_of(*program, step, index, operands[i], type_of(entry, i));
       step_of_[result] = static_cast<std::uint16_t>(made.size());
       made.push_back(result);
-      program->steps.push_back(std::move(made_step));
+      program->steps.push_back(made_step);
     }
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (!seen_beyond(made[i], index)) continue;

@@ -24,7 +24,7 @@ struct Case {
   ConvOptions options() const { return {.stride = {stride, stride}, .padding = {padding, padding}}; }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const Case& c, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest calls it
   *out << text("x ", c.x(), ", weight ", c.weight(), ", stride ", c.stride, ", padding ", c.padding);
 }
 

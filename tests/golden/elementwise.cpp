@@ -28,8 +28,8 @@ std::vector<Row> table() {
   return rows;
 }
 
-const Rows elementwise(table());
-const Rows options({
+const Rows kElementwise(table());
+const Rows kOptions({
     {"pow.negative_base", [](In in) { return pow(in[0], 3); }},
     {"leaky_relu", [](In in) { return leaky_relu(in[0], 0.1); }},
     {"elu", [](In in) { return elu(in[0], 0.7); }},

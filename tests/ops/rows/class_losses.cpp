@@ -239,7 +239,7 @@ std::vector<Row> binary_rows() {
   };
 }
 
-const Family classes(&rows_of_classes), binary(&binary_rows);
+const Family kClasses(&rows_of_classes), kBinary(&binary_rows);
 
 // ---- where formulas break --------------------------------------------------------------------------------------------
 

@@ -195,7 +195,7 @@ std::vector<Row> rows_of_similarity() {
 
 // ---- classes ---------------------------------------------------------------------------------------------------------
 
-const Family numbers_family(&rows_of_numbers), distributions(&rows_of_distributions), similarity(&rows_of_similarity);
+const Family kNumbers(&rows_of_numbers), kDistributions(&rows_of_distributions), kSimilarity(&rows_of_similarity);
 
 }  // namespace
 }  // namespace kiln::test

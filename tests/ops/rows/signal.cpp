@@ -304,7 +304,7 @@ std::vector<Row> signal_rows() {
   return rows;
 }
 
-const Family signal(&signal_rows);
+const Family kSignal(&signal_rows);
 
 }  // namespace
 }  // namespace kiln::test

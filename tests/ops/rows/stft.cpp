@@ -143,7 +143,7 @@ std::vector<Row> stft_rows() {
   return rows;
 }
 
-const Family stft_family(&stft_rows);
+const Family kStft(&stft_rows);
 
 }  // namespace
 }  // namespace kiln::test
