@@ -83,6 +83,7 @@ Instruction visit_tile_type(DType dtype, F&& f) {
     case DType::F32: return f(TypeTag<float>{});
     case DType::I64: return f(TypeTag<std::int64_t>{});
     case DType::I32: return f(TypeTag<std::int32_t>{});
+    case DType::I8: return f(TypeTag<std::int8_t>{});
     case DType::U8:
     case DType::Bool: return f(TypeTag<std::uint8_t>{});
     default: return {};
