@@ -23,7 +23,8 @@ Dims order_of(const Value& x) {
   Dims order;
   for (int d = 0; d < rank; ++d) order.push_back(d);
   const auto apart = [&](std::int64_t dim) { return std::abs(node.strides[static_cast<int>(dim)]); };
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return apart(a) > apart(b); });
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return apart(a) != apart(b) ? apart(a) > apart(b) : a < b; });
   return std::is_sorted(order.begin(), order.end()) ? Dims{} : order;
 }
 
