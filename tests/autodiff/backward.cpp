@@ -213,9 +213,10 @@ TEST(Backward, PrintsItsWalkIfAsked) {
   ::setenv("KILN_LOG", "autodiff", 1);
   const std::string said = printed();
   ::unsetenv("KILN_LOG");
-  EXPECT_EQ(said,
-            "backward of float64 []:\n  reshape: float64 []\n  sum: float64 [1]\n  mul: float64 [2]\n  exp: float64 [2]\n"
-            "  leaf: float64 [2]\n  4 operations, 1 leaves; 32 bytes of 2 tensors were kept for it\n");
+  EXPECT_EQ(
+      said,
+      "backward of float64 []:\n  reshape: float64 []\n  sum: float64 [1]\n  mul: float64 [2]\n  exp: float64 [2]\n"
+      "  leaf: float64 [2]\n  4 operations, 1 leaves; 32 bytes of 2 tensors were kept for it\n");
 }
 
 TEST(Pow, HasAGradientAtZero) {

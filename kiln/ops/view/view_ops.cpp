@@ -72,9 +72,9 @@ void require_slice(std::string_view op, const Shape& shape, const Dims& begin, c
     std::int64_t last = 0;
     const bool counted = size[i] > 0 && !__builtin_mul_overflow(size[i] - 1, step[i], &last) &&
                          !__builtin_add_overflow(begin[i], last, &last);
-    require<IndexError>(
-        counted && begin[i] >= 0 && begin[i] < shape[i] && last >= 0 && last < shape[i], op,
-        ": elements from ", begin[i], " in steps of ", step[i], " leave dimension ", i, " of size ", shape[i]);
+    require<IndexError>(counted && begin[i] >= 0 && begin[i] < shape[i] && last >= 0 && last < shape[i], op,
+                        ": elements from ", begin[i], " in steps of ", step[i], " leave dimension ", i, " of size ",
+                        shape[i]);
   }
 }
 

@@ -166,7 +166,8 @@ const WrongCall kCalls[] = {
     {"ShapeError: box_iou_loss: boxes must be [..., 4], got [4, 2]",
      [] { box_iou_loss(floats({4, 2}), floats({4, 2})); }},
     {"ShapeError: box_iou_loss: [2, 4] and [1, 4] differ", [] { box_iou_loss(floats({2, 4}), floats({1, 4})); }},
-    {"DTypeError: box_iou: needs a tensor of floats, got int64 [2, 4]", [] { box_iou(floats({2, 4}), integers({2, 4})); }},
+    {"DTypeError: box_iou: needs a tensor of floats, got int64 [2, 4]",
+     [] { box_iou(floats({2, 4}), integers({2, 4})); }},
     // gradients that have none
     {"AutodiffError: attention_grad: has no gradient; differentiate attention with create_graph",
      [] {

@@ -332,8 +332,13 @@ TEST(RecurrentLayers, HaveTheSameBitsHoweverTheyAreShared) {
 // What h has no numbers of is still a layer: its cells go on. No panel of a projection says so then.
 TEST(RecurrentLayers, ProjectToNoColumns) {
   const auto results = [](const Device& device) {
-    const Values in{numbers({2, 3, 20}, 1, DType::F64, device), numbers({20, 0}, 2, DType::F64, device), {},
-                    numbers({0, 5}, 3, DType::F64, device), numbers({2, 5}, 4, DType::F64, device), {}, {}};
+    const Values in{numbers({2, 3, 20}, 1, DType::F64, device),
+                    numbers({20, 0}, 2, DType::F64, device),
+                    {},
+                    numbers({0, 5}, 3, DType::F64, device),
+                    numbers({2, 5}, 4, DType::F64, device),
+                    {},
+                    {}};
     Values all = emit_all(op::RecurrentLayer{{.kind = kLstm}, true}, in);
     const Values grads = emit_all(op::RecurrentLayerGrad{{.kind = kLstm}},
                                   {in[1], in[3], {}, all[2], in[4], {}, {}, all[0], all[1], {}});
