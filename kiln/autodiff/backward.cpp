@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kiln/autodiff/rematerialisation.hpp"
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kiln/core/file.hpp"
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 
 namespace kiln {
 namespace {

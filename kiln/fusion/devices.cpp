@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/device.hpp"
 

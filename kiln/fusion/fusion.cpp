@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "kiln/core/error/called_as.hpp"
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 #include "kiln/fusion/part.hpp"
 #include "kiln/ops/device.hpp"
 #include "kiln/ops/expand.hpp"

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/trimmed.hpp"
 
 namespace kiln::onnx {
 
@@ -140,9 +141,8 @@ Datum datum_of(const OptionalProto& optional, TensorReader& reader, const Device
 namespace {
 
 double number_in(const std::string& word) {
-  const std::size_t first = word.find_first_not_of(" \t\n\r"), last = word.find_last_not_of(" \t\n\r");
-  std::string digits = first == word.npos ? "" : word.substr(first, last - first + 1);
-  if (!digits.empty() && digits.front() == '+') digits.erase(0, 1);
+  std::string_view digits = trimmed(word, " \t\n\r");
+  if (digits.starts_with('+')) digits.remove_prefix(1);
   double number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   require<DataError>(error == std::errc() && end == digits.data() + digits.size() && !digits.empty(), "'", shown(word),

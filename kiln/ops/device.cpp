@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/scope/scope.hpp"

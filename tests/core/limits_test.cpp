@@ -2,21 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/sentence.hpp"
 #include <limits>
 #include <string>
 
-#include "kiln/core/error/error.hpp"
-
 namespace kiln {
 namespace {
-
-template <class F>
-std::string sentence_of(F call) {
-  try {
-    (void)call();
-  } catch (const Error& error) { return error.what(); }
-  return "";
-}
 
 template <class T>
 void expect_limits(const FloatLimits& found) {

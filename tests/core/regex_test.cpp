@@ -1,5 +1,5 @@
 // Regular expressions, beside those of the standard library.
-#include "kiln/core/regex.hpp"
+#include "kiln/core/regex/regex.hpp"
 
 #include <gtest/gtest.h>
 

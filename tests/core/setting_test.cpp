@@ -1,23 +1,15 @@
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
 
-#include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
+#include "tests/core/sentence.hpp"
 
 namespace kiln {
 namespace {
-
-template <class F>
-std::string sentence_of(F call) {
-  try {
-    (void)call();
-  } catch (const Error& error) { return error.what(); }
-  return "";
-}
 
 TEST(Settings, AreStringsWholeNumbersAndBooleans) {
   const auto found = read_settings(

@@ -4,7 +4,7 @@
 
 #include "kiln/backend/inspect/profiled.hpp"
 #include "kiln/backend/inspect/verifying.hpp"
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 
 /// Linked into every program by name (CMakeLists.txt), and this file with it.
 extern "C" const char kiln_inspect_devices[];

@@ -5,6 +5,7 @@
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
+#include "kiln/core/trimmed.hpp"
 
 namespace kiln {
 namespace {
@@ -96,10 +97,7 @@ std::vector<std::string> CsvFile::item(std::int64_t index) const {
 
 namespace csv {
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
-}
+std::string_view trimmed(std::string_view text) { return kiln::trimmed(text, " \t"); }
 
 bool read_flag(std::string_view text, bool& value) {
   value = text == "true" || text == "True" || text == "1";

@@ -2,7 +2,7 @@
 #pragma once
 #include <variant>
 
-#include "kiln/core/regex.hpp"
+#include "kiln/core/regex/regex.hpp"
 #include "kiln/nn/module/selector.hpp"
 
 namespace kiln {

@@ -40,7 +40,7 @@ class Selector {
 
   static Selector all();
   static Selector none();
-  /// The path as a whole is what the regular expression says (kiln/core/regex.hpp). Throws ArgumentError.
+  /// The path as a whole is what the regular expression says (kiln/core/regex/regex.hpp). Throws ArgumentError.
   static Selector regex(std::string_view pattern);
   /// In a module of this type, at any depth: "LayerNorm".
   static Selector type(std::string_view name);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/core/regex.hpp"
+#include "kiln/core/regex/regex.hpp"
 #include "kiln/store/format/strided.hpp"
 
 namespace kiln {

@@ -37,17 +37,19 @@ Frames frames_of(const StftOptions& o, const Array& window) {
   return f;
 }
 
+std::vector<Operand> operands_of(const Shape& shape, const StftOptions& options) {
+  return {{shape}, {{options.win_length ? options.win_length : options.n_fft}, 0.5, 1.5}};
+}
+StftOptions with_window(StftOptions options, const Value& window) {
+  options.window = window;
+  return options;
+}
+
 /// Operands: signal [batch, time], window.
 Row stft_row(std::string name, const Shape& shape, StftOptions options) {
-  const std::int64_t win = options.win_length ? options.win_length : options.n_fft;
   return {.name = std::move(name),
-          .operands = {{shape}, {{win}, 0.5, 1.5}},
-          .function =
-              [=](const Values& in) {
-                StftOptions o = options;
-                o.window = in[1];
-                return Values{stft(in[0], o)};
-              },
+          .operands = operands_of(shape, options),
+          .function = [=](const Values& in) { return Values{stft(in[0], with_window(options, in[1]))}; },
           .meaning =
               [=](const std::vector<Array>& in) {
                 const Frames f = frames_of(options, in[1]);
@@ -75,15 +77,9 @@ Row stft_row(std::string name, const Shape& shape, StftOptions options) {
 
 /// Operands: spectra [batch, frequencies, frames, 2], window.
 Row istft_row(std::string name, const Shape& shape, StftOptions options) {
-  const std::int64_t win = options.win_length ? options.win_length : options.n_fft;
   return {.name = std::move(name),
-          .operands = {{shape}, {{win}, 0.5, 1.5}},
-          .function =
-              [=](const Values& in) {
-                StftOptions o = options;
-                o.window = in[1];
-                return Values{istft(in[0], o)};
-              },
+          .operands = operands_of(shape, options),
+          .function = [=](const Values& in) { return Values{istft(in[0], with_window(options, in[1]))}; },
           .meaning =
               [=](const std::vector<Array>& in) {
                 const Frames f = frames_of(options, in[1]);

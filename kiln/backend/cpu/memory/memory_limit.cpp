@@ -9,7 +9,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "kiln/core/regex.hpp"
+#include "kiln/core/regex/regex.hpp"
 
 #include <utility>
 

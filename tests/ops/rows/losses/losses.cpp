@@ -1,5 +1,5 @@
 // Losses of numbers, of distributions, and of how alike two things are.
-#include "tests/ops/rows/losses.hpp"
+#include "tests/ops/rows/losses/losses.hpp"
 
 #include <algorithm>
 #include <cmath>

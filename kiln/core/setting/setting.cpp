@@ -1,4 +1,4 @@
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -10,6 +10,7 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/core/trimmed.hpp"
 
 namespace kiln {
 namespace {
@@ -18,25 +19,21 @@ constexpr std::string_view kNames[] = {"data",   "device",  "fusion",  "log",   
                                        "poison", "profile", "threads", "verify"};
 constexpr std::string_view kBlank = " \t\r";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
 /// A line of the file: `name = value  # why`, of TOML's values strings, whole numbers and booleans.
 class Line {
  public:
   Line(std::string_view file, int number, std::string_view text) : file_(file), number_(number), text_(text) {}
 
   void read_into(std::map<std::string, std::string, std::less<>>& settings) const {
-    const std::string_view text = trimmed(text_);
+    const std::string_view text = trimmed(text_, kBlank);
     if (text.empty() || text.front() == '#') return;
     const std::size_t sign = text.find('=');
     check(sign != text.npos && text.front() != '[', "a setting is written name = value, got '", shown(text), "'");
-    const std::string_view name = trimmed(text.substr(0, sign));
+    const std::string_view name = trimmed(text.substr(0, sign), kBlank);
     check(std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames), "there is no setting '",
           shown(name), "'", did_you_mean(name, kNames));
-    check(settings.emplace(name, value_of(trimmed(text.substr(sign + 1)))).second, "'", name, "' stands there twice");
+    check(settings.emplace(name, value_of(trimmed(text.substr(sign + 1), kBlank))).second, "'", name,
+          "' stands there twice");
   }
 
  private:
@@ -62,7 +59,7 @@ class Line {
     return std::string(word);
   }
   void require_end(std::string_view rest) const {
-    rest = trimmed(rest);
+    rest = trimmed(rest, kBlank);
     check(rest.empty() || rest.front() == '#', "'", shown(rest), "' stands behind the value");
   }
   template <class... Parts>

@@ -1,7 +1,7 @@
 // Patterns become programs: recursive descent; each piece of the pattern becomes steps that stand on their own.
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
-#include "kiln/core/regex.hpp"
+#include "kiln/core/regex/regex.hpp"
 
 namespace kiln {
 namespace {

@@ -1,7 +1,7 @@
 // Settings where there may be no files.
 #include <cstdlib>
 
-#include "kiln/core/setting.hpp"
+#include "kiln/core/setting/setting.hpp"
 
 namespace kiln {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kiln/autodiff/backward.hpp"
-#include "tests/ops/rows/losses.hpp"
+#include "tests/ops/rows/losses/losses.hpp"
 
 namespace kiln::test {
 namespace {
@@ -41,13 +41,20 @@ std::vector<Array> weighted_mean(const ClassCase& c, const std::function<double(
   return {Array({}, total / weights)};
 }
 
-Row cross_entropy_row(std::string name, const ClassCase& c) {
+/// Of logits, targets and, where there are some, weights; without function and meaning.
+Row row_of(std::string name, const ClassCase& c) {
   const std::int64_t classes = c.logits[1];
   Row row{.name = std::move(name),
           .operands = {{c.logits}, {targets_of(c.logits), 0, static_cast<double>(classes), Operand::Index}},
           .function = {},
           .meaning = {}};
   if (c.weighted) row.operands.push_back({{classes}, 0.5, 2});
+  return row;
+}
+
+Row cross_entropy_row(std::string name, const ClassCase& c) {
+  const std::int64_t classes = c.logits[1];
+  Row row = row_of(std::move(name), c);
   row.function = [=](const Values& in) {
     return Values{cross_entropy(
         in[0], in[1], {.weights = c.weighted ? in[2] : Value(), .ignore = c.ignore, .label_smoothing = c.smoothing},
@@ -97,12 +104,7 @@ Row soft_cross_entropy_row(std::string name, const ClassCase& c) {
 }
 
 Row nll_row(std::string name, const ClassCase& c) {
-  const std::int64_t classes = c.logits[1];
-  Row row{.name = std::move(name),
-          .operands = {{c.logits}, {targets_of(c.logits), 0, static_cast<double>(classes), Operand::Index}},
-          .function = {},
-          .meaning = {}};
-  if (c.weighted) row.operands.push_back({{classes}, 0.5, 2});
+  Row row = row_of(std::move(name), c);
   row.function = [=](const Values& in) {
     return Values{nll_loss(in[0], in[1], {.weights = c.weighted ? in[2] : Value(), .ignore = c.ignore}, c.reduction)};
   };
