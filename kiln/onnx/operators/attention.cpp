@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/heads.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/view/view.hpp"
 
@@ -11,15 +12,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// [batch, time, heads * width] -> [batch, heads, time, width]
-Value heads_apart(const Call& c, const Value& x, std::int64_t heads) {
-  if (x.rank() == 4) return x;
-  c.check(x.rank() == 3 && heads > 0 && x.dim(2) % heads == 0, heads, " heads of ", x.shape());
-  return permute(reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}), {0, 2, 1, 3});
-}
-Value heads_together(const Value& x) {
-  return reshape(permute(x, {0, 2, 1, 3}), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
-}
 Value for_each_head(const Call& c, const Value& x, std::int64_t heads) {
   c.check(x.dim(1) > 0 && heads % x.dim(1) == 0, heads, " heads of queries share ", x.dim(1), " of keys");
   return x.dim(1) == heads ? x : repeat_interleave(x, heads / x.dim(1), 1);

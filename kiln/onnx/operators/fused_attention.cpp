@@ -2,21 +2,12 @@
 #include <cmath>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/heads.hpp"
 #include "kiln/onnx/operators/standard.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 
 namespace kiln::onnx {
 namespace {
-
-// [batch, time, heads * width] -> [batch, heads, time, width]
-Value heads_apart(const Call& c, const Value& x, std::int64_t heads) {
-  if (x.rank() == 4) return x;
-  c.check(x.rank() == 3 && heads > 0 && x.dim(2) % heads == 0, heads, " heads of ", x.shape());
-  return permute(reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}), {0, 2, 1, 3});
-}
-Value heads_together(const Value& x) {
-  return reshape(permute(x, {0, 2, 1, 3}), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
-}
 
 // What is added to scores: a large negative number where a key is masked. [batch]: so many keys are there; [batch, keys]
 // and [batch, queries, keys]: those that are not 0.

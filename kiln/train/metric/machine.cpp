@@ -104,6 +104,22 @@ std::optional<double> cpu_temperature(const fs::path& sys) {
   return hottest;
 }
 
+namespace {
+
+/// What `reading` says of the machine, where it is time for another look and it says something.
+template <class Reading>
+void add_reading(Total& sum, Total& looks, Look& last, Reading reading) {
+  const double now = seconds_now();
+  if (!is_due(last, now)) return;
+  last.take(now);
+  if (const auto seen = reading()) {
+    sum += *seen;
+    looks += 1;
+  }
+}
+
+}  // namespace
+
 void CpuUse::look() {
   const double now = seconds_now();
   if (!is_due(last, now)) return;
@@ -121,25 +137,13 @@ void CpuUse::look() {
 double CpuUse::value() const { return 100 * mean("cpu use", busy, all); }
 
 void CpuMemory::look() {
-  const double moment = seconds_now();
-  if (!is_due(last, moment)) return;
-  last.take(moment);
-  if (const auto now = resident_bytes()) {
-    bytes += *now;
-    looks += 1;
-  }
+  add_reading(bytes, looks, last, [] { return resident_bytes(); });
 }
 
 double CpuMemory::value() const { return mean("cpu memory", bytes, looks) / (1 << 30); }
 
 void CpuTemperature::look() {
-  const double moment = seconds_now();
-  if (!is_due(last, moment)) return;
-  last.take(moment);
-  if (const auto now = cpu_temperature()) {
-    degrees += *now;
-    looks += 1;
-  }
+  add_reading(degrees, looks, last, [] { return cpu_temperature(); });
 }
 
 double CpuTemperature::value() const {

@@ -12,6 +12,7 @@
 #include "kiln/data/compose/on_disk.hpp"
 #include "kiln/data/compose/sections.hpp"
 
+#include "tests/data/damaged.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/data/temporary_directory.hpp"
 
@@ -193,10 +194,7 @@ TEST(OnDisk, RefusesDamage) {
   int read = 0, refused = 0;
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
     Random random(seed);
-    std::string bytes = sound;
-    for (std::int64_t changes = 1 + random.below(3); changes > 0; --changes)
-      bytes[static_cast<std::size_t>(random.below(std::ssize(bytes)))] = static_cast<char>(random.below(256));
-    if (random.below(4) == 0) bytes.resize(static_cast<std::size_t>(random.below(std::ssize(bytes))));
+    const std::string bytes = test::damaged(sound, random);
     try {
       ItemFile file({std::as_bytes(std::span(bytes)), "damaged", nullptr});
       // What is read is what was written, or another data set's.

@@ -8,6 +8,7 @@
 #include "kiln/data/picture/decode.hpp"
 #include "kiln/data/picture/folder.hpp"
 
+#include "tests/data/damaged.hpp"
 #include "tests/data/picture/figures.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/data/temporary_directory.hpp"
@@ -60,10 +61,7 @@ TEST(Decode, EndsInDataErrorsWhateverTheBytes) {
     int read = 0, refused = 0;
     for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
       Random random(seed);
-      Values file(sound.begin(), sound.end());
-      for (std::int64_t changes = 1 + random.below(3); changes > 0; --changes)
-        file[static_cast<std::size_t>(random.below(std::ssize(file)))] = static_cast<std::uint8_t>(random.below(256));
-      if (random.below(4) == 0) file.resize(static_cast<std::size_t>(random.below(std::ssize(file))));
+      const auto file = test::damaged(Values(sound.begin(), sound.end()), random);
       try {
         const Picture picture = decoded(file, {.most_pixels = 1 << 16});
         require_sound("decoded", picture);

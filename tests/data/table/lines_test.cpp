@@ -5,6 +5,7 @@
 #include "kiln/core/random.hpp"
 #include "kiln/data/compose/kept.hpp"
 
+#include "tests/data/damaged.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/data/temporary_directory.hpp"
 
@@ -72,9 +73,7 @@ TEST(JsonLines, EndInDataErrorsWhateverTheBytes) {
   int read = 0, refused = 0;
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
     Random random(seed);
-    std::string text = sound;
-    for (std::int64_t changes = 1 + random.below(3); changes > 0; --changes)
-      text[static_cast<std::size_t>(random.below(std::ssize(text)))] = static_cast<char>(random.below(256));
+    const std::string text = test::changed(sound, random);
     try {
       collected(share(JsonRows<Review>(JsonLines(file_of(text)))));
       ++read;
