@@ -82,12 +82,9 @@ struct Call {
   }
 
   void operator()() const {
-    Values results = function(operands);
-    if (!leaves.empty()) {
-      const Values gradients = grad({results.data(), 1}, seeds, leaves);
-      operands[0].device().sync();
-      return;
-    }
+    const Values results = function(operands);
+    Values gradients;
+    if (!leaves.empty()) gradients = grad({results.data(), 1}, seeds, leaves);
     operands[0].device().sync();
   }
 };

@@ -5,7 +5,6 @@ Calls all over the library beside PyTorch, eager, on one thread and by processor
 
 import argparse
 import json
-import math
 import os
 import pathlib
 import statistics
@@ -56,10 +55,9 @@ def main():
     options = arguments()
     words = tuple(word for word in options.only.split(",") if word)
     env = {"KILN_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    peer_env = dict(env)
     commands = {
         "kiln": ([options.programs / "bench_sweep"], env),
-        "torch": ([peers_python(), "-B", ROOT / "bench" / "peers" / "torch_sweep.py"], peer_env),
+        "torch": ([peers_python(), "-B", ROOT / "bench" / "peers" / "torch_sweep.py"], env),
     }
     sides = {title: ([Server(*command)], *command) for title, command in commands.items()}
     found, failed = [], []
@@ -80,7 +78,7 @@ def main():
         print(f"not measured: {row['call']}: {row['failed']}: {row['error']}")
     if found:
         ratios = [row["ratio"] for row in found]
-        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        mean = statistics.geometric_mean(ratios)
         below = [sum(ratio < limit for ratio in ratios) for limit in (0.9, 0.5)]
         print(
             f"{len(found)} calls, load {os.getloadavg()[0]:.1f}: Kiln is {mean:.2f} times as fast (geometric mean); "

@@ -7,10 +7,6 @@
 
 namespace kiln::cpu::simd {
 
-inline bool is_single_or_half(DType dtype) {
-  return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16;
-}
-
 /// Rows of `length` elements, row-major, from x to z, which has x's type.
 class FloatRows {
  public:

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/backend/cpu/simd/norm/float_rows.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/loss/loss_ops.hpp"
@@ -48,17 +48,20 @@ bool run(const op::Softmax& op, Call call) {
 bool run(const op::LayerNorm&, Call call) {
   using op::LayerNorm;
   if (!is_single_or_half(call.in[LayerNorm::x].dtype())) return false;
-  Value held;
-  const Array x = read_contiguous(call.in[LayerNorm::x], held);
+  Value held[3], wide[2];
+  // Each of the two is read by every row: in single precision once.
+  const auto floats = [&](std::size_t slot, std::size_t k) {
+    const Value& given = call.in[slot];
+    const bool single = given.dtype() == DType::F32;
+    return read_contiguous(single ? given : wide[k] = widened(given), held[k]).as<const float>();
+  };
+  const float *const weight = floats(LayerNorm::weight, 0), *const bias = floats(LayerNorm::bias, 1);
+  const Array x = read_contiguous(call.in[LayerNorm::x], held[2]);
   const std::int64_t length = call.in[LayerNorm::weight].numel(), rows = length ? x.numel() / length : 0;
-  const std::vector<float> weight = per_channel(call.in[LayerNorm::weight], length),
-                           bias = per_channel(call.in[LayerNorm::bias], length);
   const auto epsilon = call.in[LayerNorm::epsilon].scalar().to<float>();
   const FloatRows all(x, allocate_in_place(call, LayerNorm::x), length);
   each_row(rows, length, [&](std::int64_t i) {
-    all.row(i, [&](const float* from, float* to) {
-      layer_norm_row(from, weight.data(), bias.data(), epsilon, to, length);
-    });
+    all.row(i, [&](const float* from, float* to) { layer_norm_row(from, weight, bias, epsilon, to, length); });
   });
   return true;
 }

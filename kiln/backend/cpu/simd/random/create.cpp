@@ -88,13 +88,11 @@ void drop_permuted(Key key, const Array& x, const Array& z, const Drops& drops) 
   });
 }
 
-/// The largest number of a half type below `limit`, where uniform numbers end that would be rounded to `limit`.
-float largest_below(double limit, DType dtype) {
-  return visit_dtype(dtype, [limit]<class T>(TypeTag<T>) {
-    const T rounded(static_cast<T>(limit));
-    if constexpr (is_half<T>) return static_cast<float>(rounded < limit ? rounded : sample::next_below(rounded));
-    else return 0.0f;
-  });
+/// The largest half below `limit`, where uniform numbers end that would be rounded to `limit`.
+template <class Half>
+float largest_below(double limit) {
+  const Half rounded(limit);
+  return rounded < limit ? rounded : sample::next_below(rounded);
 }
 
 }  // namespace
@@ -106,11 +104,11 @@ bool run(const op::Random& op, Call call) {
     parallel_for(z.numel(), kSampleGrain, [&](std::int64_t begin, std::int64_t end) { samples.fill(z, begin, end); });
     return true;
   }
-  if (!is_float(op.dtype) || op.dtype == DType::F64) return false;
+  if (!is_single_or_half(op.dtype)) return false;
   const Array z = allocate(call.out[0]);
   const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
   const bool single = op.dtype == DType::F32;
-  const float most = single ? 0 : largest_below(b, op.dtype);
+  const float most = op.dtype == DType::F16 ? largest_below<F16>(b) : largest_below<BF16>(b);  // of halves
   each_draw(key_of(call.in[op::Random::key]), z.numel(),
             [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
               float wide[kDrawn];
@@ -138,7 +136,7 @@ bool run(const op::Random& op, Call call) {
 
 bool run(const op::Dropout&, Call call) {
   const Value& operand = call.in[op::Dropout::x];
-  if (!is_float(operand.dtype()) || operand.dtype() == DType::F64) return false;
+  if (!is_single_or_half(operand.dtype())) return false;
   const Array x = read(operand);
   const Dims strides = follow_order(x.shape, call.in.first(1));
   const bool row_major = x.contiguous();
