@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kiln/core/reflect/reflect.hpp"
+#include "kiln/core/text.hpp"
 
 namespace kiln::nn {
 

@@ -56,7 +56,7 @@ using namespace scalar_math;
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#include "kiln/backend/cpu/simd/elementwise/find_block.hpp"
+#include "kiln/backend/cpu/simd/elementwise/find_block.def"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
