@@ -7,6 +7,8 @@
 #define KILN_SIMD_VECTOR_NORMAL_HPP
 #endif
 
+#include <hwy/contrib/math/math-inl.h>
+
 #include <limits>
 
 #include "kiln/backend/cpu/simd/vector_exp.hpp"
