@@ -1,0 +1,20 @@
+// What losses ask of their arguments.
+#pragma once
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/functions.hpp"
+
+namespace kiln {
+
+inline void require_alike(std::string_view name, const Value& x, const Value& target) {
+  op::require_float(name, x);
+  op::require_tensor(name, target);
+  require<ShapeError>(x.shape() == target.shape(), name, ": ", x.shape(), " and ", target.shape(), " differ");
+}
+inline void require_unit(std::string_view name, std::string_view what, double share) {
+  require<ArgumentError>(share >= 0 && share <= 1, name, ": ", what, " must lie between 0 and 1, got ", share);
+}
+inline void require_not_negative(std::string_view name, std::string_view what, double number) {
+  require<ArgumentError>(number >= 0, name, ": ", what, " must not be negative, got ", number);
+}
+
+}  // namespace kiln
