@@ -104,7 +104,8 @@ def check_recipes():
 # The tests that can see the machine; all others stand on what these are about.
 ARM64_TESTS = ["core/test_core", "ops/test_ops", "tensor/test_tensor", "backend/simd/test_simd"]
 # These start their own program again, for which the system would have to know qemu.
-NOT_IN_QEMU = ["NumThreads.AreReadFromTheEnvironment", "SharedWeightsAlone.GiveTheBitsOfAnotherProcess"]
+NOT_IN_QEMU = ["NumThreads.AreReadFromTheEnvironment", "SettingsDeathTest.*",
+               "SharedWeightsAlone.GiveTheBitsOfAnotherProcess"]
 # These are ten minutes of two cores in qemu, for --all: gradients and histories are made of ops whose values are looked at.
 SLOW_IN_QEMU = ["Huge.*", "*SharedWeights*", "Rows/OpHistory.*", "Rows/OpRow.HasTheGradient*",
                 "Rows/OpRow.HasTheSecondOrderGradient*", "Rows/OpRow.HasTheSameBits*", "Rows/OpRow.Means*"]

@@ -20,4 +20,7 @@ void set_num_threads(int threads) {
   require<ArgumentError>(threads >= 1, "set_num_threads: at least 1, got ", threads);
 }
 
+Threads::Threads(int threads) { require<ArgumentError>(threads >= 1, "Threads: at least 1, got ", threads); }
+void Threads::dismiss(Crew*) {}
+
 }  // namespace kiln

@@ -1,0 +1,160 @@
+#include "kiln/core/threads/team.hpp"
+
+#include <chrono>
+#include <system_error>
+
+namespace kiln {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kSpinTime = std::chrono::milliseconds(1);
+// How long a thread that waits keeps its core to itself. After that it offers it to others at each look: one of them may
+// be what it waits for.
+constexpr auto kOwnCoreTime = std::chrono::microseconds(20);
+
+// gate_: is there a job, shall workers stop, how many are inside the job, the job's number.
+constexpr std::uint64_t kOpen = 1, kStop = 2, kInside = 4, kInsideMask = 0xfffc, kNextJob = 0x10000;
+std::uint64_t job_number(std::uint64_t gate) { return gate / kNextJob; }
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Somebody who waits by looking again and again.
+class Wait {
+ public:
+  /// Between two looks; false: it has lasted for kSpinTime.
+  bool pause() {
+    if (++looks_ % 64 && !yields_) {
+      relax();
+      return true;
+    }
+    const auto lasted = Clock::now() - begin_;
+    yields_ = lasted > kOwnCoreTime;
+    if (yields_) std::this_thread::yield();
+    return lasted < kSpinTime;
+  }
+
+ private:
+  const Clock::time_point begin_ = Clock::now();
+  int looks_ = 0;
+  bool yields_ = false;
+};
+
+}  // namespace
+
+void Job::run(std::int64_t piece) {
+  if (piece > failed_piece.load(std::memory_order_relaxed)) return;
+  const std::int64_t begin = piece * grain;
+  try {
+    body(begin, count - begin < grain ? count : begin + grain);
+  } catch (...) {
+    std::lock_guard lock(failure_mutex);
+    if (piece > failed_piece.load(std::memory_order_relaxed)) return;
+    failed_piece.store(piece, std::memory_order_relaxed);
+    failure = std::current_exception();
+  }
+}
+
+bool PieceRange::take(std::int64_t& piece, bool front) {
+  std::uint64_t ends = ends_.load(std::memory_order_relaxed);
+  for (;;) {
+    const auto first = static_cast<std::int64_t>(ends & 0xffffffffu), last = static_cast<std::int64_t>(ends >> 32);
+    if (first == last) return false;
+    piece = front ? first : last - 1;
+    const std::uint64_t rest = front ? pack(first + 1, last) : pack(first, last - 1);
+    if (ends_.compare_exchange_weak(ends, rest, std::memory_order_relaxed)) return true;
+  }
+}
+
+Team::Team(int threads) : ranges_(static_cast<std::size_t>(threads)) {
+  workers_.reserve(ranges_.size());
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
+  } catch (const std::system_error&) {
+    // The system gives no more threads: the caller takes the ranges of those that are missing.
+  }
+}
+
+Team::~Team() {
+  gate_.fetch_or(kStop);
+  wake(workers_.size());
+  for (auto& worker : workers_) worker.join();
+}
+
+void Team::run(Job& job, std::int64_t pieces) {
+  const auto threads = static_cast<std::int64_t>(ranges_.size());
+  for (std::int64_t i = 0; i < threads; ++i)
+    ranges_[static_cast<std::size_t>(i)].fill(pieces * i / threads, pieces * (i + 1) / threads);
+  job_ = &job;
+  gate_.fetch_add(kNextJob | kOpen);
+  if (sleeping_.load()) wake(static_cast<std::size_t>(pieces - 1));
+
+  drain(0);
+
+  // From here no thread enters; those that did are running their last piece.
+  gate_.fetch_and(~kOpen);
+  for (Wait wait; gate_.load(std::memory_order_acquire) & kInsideMask;) wait.pause();
+}
+
+void Team::drain(std::size_t own) {
+  Job& job = *job_;
+  std::int64_t piece = 0;
+  while (ranges_[own].take_front(piece)) job.run(piece);
+  for (std::size_t i = 1; i < ranges_.size(); ++i) {
+    PieceRange& other = ranges_[(own + i) % ranges_.size()];
+    while (other.take_back(piece)) job.run(piece);
+  }
+}
+
+void Team::work(std::size_t index) {
+  inside_parallel_for = true;
+  std::uint64_t last_job = 0;
+  while (enter(last_job)) {
+    drain(index);
+    gate_.fetch_sub(kInside, std::memory_order_release);
+  }
+}
+
+// Waits for a job other than `last_job` and enters it; false: the team is stopped.
+bool Team::enter(std::uint64_t& last_job) {
+  for (;;) {
+    for (Wait wait; wait.pause();) {
+      std::uint64_t gate = gate_.load(std::memory_order_relaxed);
+      if (gate & kStop) return false;
+      if ((gate & kOpen) && job_number(gate) != last_job) {
+        if (!gate_.compare_exchange_strong(gate, gate + kInside, std::memory_order_acquire)) continue;
+        last_job = job_number(gate);
+        return true;
+      }
+    }
+    sleep(last_job);
+  }
+}
+
+// Until a job comes. One that is over by the time this thread is awake counts too: others may follow.
+void Team::sleep(std::uint64_t last_job) {
+  std::unique_lock lock(sleep_mutex_);
+  const std::uint64_t known = job_number(gate_.load());
+  // First this, then a look at the gate: either the caller sees this thread asleep, or it sees the caller's job.
+  sleeping_.fetch_add(1);
+  wake_.wait(lock, [&] {
+    const std::uint64_t gate = gate_.load();
+    const bool open = (gate & kOpen) && job_number(gate) != last_job;
+    return open || (gate & kStop) || job_number(gate) != known;
+  });
+  sleeping_.fetch_sub(1);
+}
+
+void Team::wake(std::size_t wanted) {
+  { std::lock_guard lock(sleep_mutex_); }
+  if (wanted >= workers_.size()) return wake_.notify_all();
+  for (; wanted > 0; --wanted) wake_.notify_one();
+}
+
+}  // namespace kiln

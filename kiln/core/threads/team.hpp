@@ -1,0 +1,81 @@
+// Threads that work on one parallel_for after the other: workers that spin for a millisecond after their last work, then
+// sleep.
+//
+// Waking a sleeping thread takes tens of microseconds, longer than most work that is split. So the caller waits
+// for nobody who has not begun: each thread owns a contiguous range of the pieces (the same range each time, which
+// keeps its caches warm), and whoever finishes takes pieces from the far end of the others' ranges.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "kiln/core/parallel.hpp"
+
+namespace kiln {
+
+/// Is this thread inside a parallel_for?
+inline thread_local bool inside_parallel_for = false;
+
+/// One parallel_for under way. Exceptions are as in a serial loop: the one of the lowest piece is thrown, and what
+/// comes after that piece need not run.
+struct Job {
+  std::int64_t count, grain;
+  PieceBody body;
+  std::atomic<std::int64_t> failed_piece = std::numeric_limits<std::int64_t>::max();
+  std::mutex failure_mutex = {};
+  std::exception_ptr failure = nullptr;
+
+  void run(std::int64_t piece);
+};
+
+/// The pieces of one thread that have not been taken: the owner takes from the front, others from the back.
+class alignas(64) PieceRange {
+ public:
+  void fill(std::int64_t first, std::int64_t last) { ends_.store(pack(first, last), std::memory_order_relaxed); }
+  bool take_front(std::int64_t& piece) { return take(piece, true); }
+  bool take_back(std::int64_t& piece) { return take(piece, false); }
+
+  /// What the ends of a range are counted with.
+  static constexpr std::int64_t kMostPieces = std::numeric_limits<std::uint32_t>::max();
+
+ private:
+  static std::uint64_t pack(std::int64_t first, std::int64_t last) {
+    return static_cast<std::uint64_t>(last) << 32 | static_cast<std::uint64_t>(first);
+  }
+  bool take(std::int64_t& piece, bool front);
+
+  std::atomic<std::uint64_t> ends_{0};
+};
+
+/// The caller and its workers.
+class Team {
+ public:
+  explicit Team(int threads);
+  ~Team();
+
+  int threads() const { return static_cast<int>(ranges_.size()); }
+  /// Returns when all pieces are done. One caller at a time.
+  void run(Job& job, std::int64_t pieces);
+
+ private:
+  void drain(std::size_t own);
+  void work(std::size_t index);
+  bool enter(std::uint64_t& last_job);
+  void sleep(std::uint64_t last_job);
+  void wake(std::size_t wanted);
+
+  alignas(64) std::atomic<std::uint64_t> gate_{0};
+  alignas(64) std::atomic<int> sleeping_{0};
+  Job* job_ = nullptr;
+  std::vector<PieceRange> ranges_;
+  std::mutex sleep_mutex_;
+  std::condition_variable wake_;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace kiln
