@@ -16,6 +16,7 @@ void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics) {
   if (extras.scaler) objects_.add("scaler", *extras.scaler);
   if (extras.average) objects_.add("average", *extras.average);
   if (extras.plateau) objects_.add("plateau", *extras.plateau);
+  if (extras.stream) objects_.add("stream", *extras.stream);
   metrics.record(objects_, "metrics");
   run.listen([this](const Event& event) {
     if (const auto* const e = std::get_if<Evaluation>(&event)) checkpointer_->observe(*e);
@@ -42,6 +43,7 @@ void Checkpoints::finish(TrainingRun& run) {
 }
 
 void Checkpoints::save(TrainingRun& run) {
+  if (gather_) gather_();
   run.tell(Saved{run.at, checkpointer_->save(objects_, run.at)});
   if (const auto trouble = checkpointer_->trouble()) run.tell(Note{*trouble});
   saved_at_ = run.at.step;

@@ -1,9 +1,12 @@
 // What a Learner does about checkpoints; compiled once, whatever its model, optimizer and step are.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "kiln/data/stream/place.hpp"
 #include "kiln/nn/module/average.hpp"
 #include "kiln/optim/scaler.hpp"
 #include "kiln/optim/schedule/plateau.hpp"
@@ -18,6 +21,7 @@ struct Extras {
   std::optional<ReduceOnPlateau> plateau{};
   std::optional<GradientScaler> scaler{};
   std::optional<WeightAverage> average{};
+  std::optional<StreamPlace> stream{};  // of training data that are a stream
 };
 
 class Checkpoints {
@@ -29,6 +33,8 @@ class Checkpoints {
   /// Where they lie, by what rules; whether to go on from what is there. `configuration` is the user's own.
   void keep(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json configuration);
   RecordedObjects& objects() { return objects_; }
+  /// What is to be done before each, so that the objects are what they shall be.
+  void before_each(std::function<void()> gather) { gather_ = std::move(gather); }
 
   /// Once, before the first batch: goes on where the newest checkpoint was, or forgets what there is.
   void open(TrainingRun& run, Extras& extras, MetricList& metrics);
@@ -41,6 +47,7 @@ class Checkpoints {
   void save(TrainingRun& run);
 
   RecordedObjects objects_;
+  std::function<void()> gather_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null where none are kept; its thread reads the rest
   bool resume_ = true, opened_ = false;
   std::int64_t saved_at_ = -1;  // step

@@ -180,7 +180,12 @@ class Learner {
 
   training::Ending loop(const training::Batches<Batch>& train, const training::Batches<Batch>* valid) {
     const SignalScope signals;
+    if (train.place && !extras_.stream) extras_.stream.emplace();
     checkpoints_.open(run_, extras_, train_metrics_);
+    if (train.restore) train.restore(*extras_.stream);
+    checkpoints_.before_each([&] {
+      if (train.place) extras_.stream = train.place();
+    });
     gradients_ = {};
     gathered_items_ = 0;
     run_.begin(train.size(run_.at.epoch), num_params(model_));

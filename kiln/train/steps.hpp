@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kiln/data/stream/place.hpp"
 #include "kiln/nn/module.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/train/metric_set.hpp"
@@ -51,33 +52,42 @@ Tensor<0> loss_of(const Output& output) {
   else return output.loss;
 }
 
-/// Data of any type as what a loop asks of them, so that the loop is compiled once: a DataLoader, or a container of batches.
+/// Data of any type as what a loop asks of them, so that the loop is compiled once: a DataLoader or a StreamLoader, or a container
+/// of batches.
 template <class Batch>
 struct Batches {
   std::function<std::int64_t(std::int64_t epoch)> size;  // batches of an epoch
   /// Calls f(batch, whether the batch may be moved from) for those of an epoch from `first` on, until it returns false.
   std::function<void(std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool owned)> f)> each;
+  /// Of a StreamLoader the place that it keeps; otherwise null.
+  std::function<const StreamPlace&()> place{};
+  std::function<void(StreamPlace)> restore{};
 };
 
 template <class Batch, class Data>
 Batches<Batch> batches_of(Data& data) {
   constexpr bool kLoader = requires { data.set_epoch(0, 0); };
-  return {[&data](std::int64_t epoch) {
-            if constexpr (kLoader) data.set_epoch(epoch);
-            return static_cast<std::int64_t>(data.size());
-          },
-          [&data](std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool)> f) {
-            if constexpr (kLoader) data.set_epoch(epoch, std::exchange(first, 0));
-            for (auto&& batch : data) {
-              if (first-- > 0) continue;
-              if constexpr (std::is_const_v<std::remove_reference_t<decltype(batch)>>) {
-                Batch copy = batch;
-                if (!f(copy, true)) return;
-              } else {
-                if (!f(batch, kLoader)) return;
-              }
-            }
-          }};
+  Batches<Batch> batches{[&data](std::int64_t epoch) {
+                           if constexpr (kLoader) data.set_epoch(epoch);
+                           return static_cast<std::int64_t>(data.size());
+                         },
+                         [&data](std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool)> f) {
+                           if constexpr (kLoader) data.set_epoch(epoch, std::exchange(first, 0));
+                           for (auto&& batch : data) {
+                             if (first-- > 0) continue;
+                             if constexpr (std::is_const_v<std::remove_reference_t<decltype(batch)>>) {
+                               Batch copy = batch;
+                               if (!f(copy, true)) return;
+                             } else {
+                               if (!f(batch, kLoader)) return;
+                             }
+                           }
+                         }};
+  if constexpr (requires { data.place(); }) {
+    batches.place = [&data]() -> const StreamPlace& { return data.place(); };
+    batches.restore = [&data](StreamPlace place) { data.restore(std::move(place)); };
+  }
+  return batches;
 }
 
 /// step(first..., batch), where the batch is taken by value, by reference, or as what may be moved from.

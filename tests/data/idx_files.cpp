@@ -3,8 +3,6 @@
 #include <fstream>
 #include <numeric>
 #include <span>
-#include <stdlib.h>
-#include <system_error>
 
 #include <zlib.h>
 
@@ -55,17 +53,6 @@ void write_file(const std::filesystem::path& path, const Bytes& contents) {
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(contents.data()), static_cast<std::streamsize>(contents.size()));
   KILN_CHECK(file.good());
-}
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "kiln-data-XXXXXX").string();
-  KILN_CHECK(mkdtemp(name.data()) != nullptr);
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace kiln::test

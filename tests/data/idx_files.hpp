@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/data/temporary_directory.hpp"
+
 namespace kiln::test {
 
 using Bytes = std::vector<std::byte>;
@@ -26,19 +28,5 @@ Bytes gzipped(const Bytes& contents);
 Bytes joined(Bytes a, const Bytes& b);
 
 void write_file(const std::filesystem::path& path, const Bytes& contents);
-
-/// An empty directory that goes with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory();
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace kiln::test

@@ -1,23 +1,22 @@
 // A directory for a test's files, which goes with it.
 #pragma once
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
-#include <gtest/gtest.h>
-
+#include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
-#include "kiln/core/text.hpp"
 
 namespace kiln::test {
 
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(testing::TempDir()) / text("kiln_", test->test_suite_name(), '_', test->name());
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
+    std::string name = (std::filesystem::temp_directory_path() / "kiln-data-XXXXXX").string();
+    KILN_CHECK(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
@@ -27,6 +26,7 @@ class TemporaryDirectory {
   }
 
   const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
   std::string file(const std::string& name) const { return (path_ / name).string(); }
   /// The path of a file with these contents; directories on the way are made.
   std::string write(const std::string& name, std::string_view contents) const {

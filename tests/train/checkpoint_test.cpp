@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include "kiln/core/file.hpp"
+#include "kiln/data/stream/sources.hpp"
+#include "kiln/data/stream/steps.hpp"
+#include "kiln/data/stream/stream_loader.hpp"
 #include "kiln/train/early_stopping.hpp"
 #include "tests/support/long.hpp"
 #include "tests/support/sentence.hpp"
@@ -67,6 +70,35 @@ TEST(Checkpoints, GoOnToTheSameBitsFromAnyStep) {
   EXPECT_TRUE(expected.contains("value.metrics.mean_absolute_error.sum.sum"));
   EXPECT_TRUE(expected.contains("value.callbacks.0.best"));
   EXPECT_EQ(contents(parts), expected);
+}
+
+/// From a stream, through a buffer, by threads; epochs of a number of batches or of a pass.
+training::Ending train_on_stream(const fs::path& directory, std::int64_t steps, std::optional<std::int64_t> batches) {
+  const auto pairs = mapped(stream_of(points(37)), [](Point p) { return std::pair(p.x, p.y); });
+  const auto join = [](std::span<const std::pair<float, float>> items) {
+    Points batch;
+    for (const auto& [x, y] : items) batch.x.push_back(x), batch.y.push_back(y);
+    return batch;
+  };
+  StreamLoader train(shuffled(pairs, 10), join,
+                     {.batch_size = 4, .seed = 5, .workers = 2, .batches = batches, .save_every = 3});
+  auto valid = loader(11, {.batch_size = 4});
+  auto learner = line_learner({.steps = steps, .seed = 9}, 0.25);
+  learner.checkpoints(directory, {.every_steps = 2, .last = 2});
+  return learner.fit(train, valid);
+}
+
+TEST(Checkpoints, GoOnInTheMiddleOfAStream) {
+  for (const auto batches : {std::optional<std::int64_t>(), std::optional<std::int64_t>(7)}) {
+    const fs::path whole = fresh_directory("stream"), parts = fresh_directory("stream-parts");
+    train_on_stream(whole, 29, batches);
+    for (std::int64_t step = 1; step <= 29; step += step % 3 + 1)
+      EXPECT_EQ(train_on_stream(parts, step, batches).at.step, step);
+    train_on_stream(parts, 29, batches);
+    const auto expected = contents(whole);
+    EXPECT_TRUE(expected.contains("stream.state"));
+    EXPECT_EQ(contents(parts), expected);
+  }
 }
 
 constexpr std::int64_t kSteps = 150;
