@@ -1,17 +1,20 @@
 // A metric of one's own, in a Learner: how often the model is sure of itself and wrong. It adds up over batches of any size,
 // is saved with checkpoints, and is named and logged as any other.
+//
+//   custom_metric [--plain] [--web PORT] [--epochs N]; --help lists all
 #include <kiln/kiln.hpp>
 #include <kiln/nn/nn.hpp>
 
-#include <cstdio>
+#include <optional>
 
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/train/learner.hpp"
-#include "kiln/train/log/progress.hpp"
 #include "kiln/train/metric/accuracy.hpp"
+#include "kiln/train/show/watch.hpp"
 
 using namespace kiln;
 
@@ -31,6 +34,12 @@ struct ConfidentMistakes {
   double value() const { return metric::mean("confident mistakes", mistakes, count); }
 };
 
+struct Run {
+  bool plain = false;                // lines in place of the dashboard
+  std::optional<std::uint16_t> web;  // a port: the dashboard as a page for a browser; 0: any port that is free
+  std::int64_t epochs = 3;
+};
+
 struct Model {
   nn::Linear hidden, output;
   Tensor<2> forward(const Tensor<3>& images) const {
@@ -38,7 +47,7 @@ struct Model {
   }
 };
 
-void train_digits() {
+void train_digits(const Run& run) {
   const Device device = Device::best().autodiff();
   device.seed(1);
   const Model model{nn::LinearConfig{.in = 28 * 28, .out = 64}.init(device),
@@ -52,19 +61,12 @@ void train_digits() {
                    {.batch_size = 50, .shuffle = true, .workers = 1});
   DataLoader valid(Digits({.count = 1000, .seed = 2}), ImageBatcher::normalized(), {.batch_size = 300});
 
-  Learner learner(model, AdamConfig{}.init(model), step, {.epochs = 3});
-  learner.metric(metric::Accuracy{}).metric(ConfidentMistakes{.sure = 0.8}).add(ProgressLines());
+  Learner learner(model, AdamConfig{}.init(model), step, {.epochs = run.epochs});
+  learner.metric(metric::Accuracy{}).metric(ConfidentMistakes{.sure = 0.8});
+  watch(learner, {run.plain, run.web});
   learner.fit(train, valid);
 }
 
 }  // namespace
 
-int main() {
-  try {
-    train_digits();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-  return 0;
-}
+int main(int argc, char** argv) { return run_main(argc, argv, train_digits); }

@@ -1,7 +1,7 @@
 // The guide: train a model to read digits, save it, and use it.
 //
 //   guide [train] [--data DIR] [--epochs N] [--batch-size N] [--lr X] [--seed N] [--artifacts DIR] [--device D]
-//         [--resume] [--plain]
+//         [--resume] [--plain] [--web PORT]
 //   guide infer [--artifacts DIR] [--image FILE.png | --index N] [--device D]
 #include <CLI/CLI.hpp>
 
@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
     command.add_option("--workers", training.workers, "threads that prepare batches")
         ->check(CLI::Range(0, 256))
         ->capture_default_str();
-    command.add_flag("--plain", training.plain, "lines of progress rather than a dashboard on the terminal");
+    command.add_flag("--plain", training.watch.plain, "lines of progress rather than a dashboard on the terminal");
+    command.add_option("--web", training.watch.web, "port of a page for a browser that shows the training; 0: any");
     command.add_option("--device", device, "cpu, reference; the best one by default");
     command.add_flag("--resume", training.resume, "go on where the newest checkpoint of the artifacts is");
   };

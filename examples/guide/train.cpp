@@ -11,9 +11,8 @@
 #include "kiln/train/evaluator.hpp"
 #include "kiln/train/learner.hpp"
 #include "kiln/train/log/files.hpp"
-#include "kiln/train/log/progress.hpp"
 #include "kiln/train/metric/accuracy.hpp"
-#include "kiln/train/show/dashboard.hpp"
+#include "kiln/train/show/watch.hpp"
 
 namespace guide {
 namespace {
@@ -54,8 +53,7 @@ double train(const TrainOptions& options, const Device& plain) {
   learner.rate(settings.learning_rate).metric(metric::Accuracy{});
   learner.checkpoints(checkpoints_of(options.artifacts), {.last = 1}, options.resume, to_json(kept));
   learner.add(RunDirectory(options.artifacts, to_json(settings)));
-  if (options.plain) learner.add(ProgressLines());
-  else learner.add(Dashboard());
+  watch(learner, options.watch);
   learner.fit(train_loader, test_loader);
 
   Evaluator evaluator(learner.result(), step);

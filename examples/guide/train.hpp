@@ -4,6 +4,7 @@
 
 #include "examples/guide/settings.hpp"
 #include "kiln/train/output.hpp"
+#include "kiln/train/show/watch.hpp"
 
 namespace guide {
 
@@ -11,7 +12,7 @@ struct TrainOptions {
   Settings settings;
   std::filesystem::path artifacts = "artifacts/guide";
   bool resume = false;  // go on where the newest checkpoint of `artifacts` is, to the same weights
-  bool plain = false;   // lines of progress rather than a dashboard, which there is on a terminal alone
+  Watch watch = {};
   int workers = 1;      // threads that prepare batches
 };
 

@@ -130,9 +130,7 @@ void compare(const Run& run) {
   learner.schedule(CosineConfig{.peak = run.rate, .steps = run.epochs * train_loader.size()});
   learner.metric(metric::RootMeanSquaredError{}).metric(metric::MeanAbsoluteError{}).metric(metric::R2{});
   learner.train_metric(metric::ItemsPerSecond{}).train_metric(metric::CpuUse{}).train_metric(metric::CpuMemory{});
-  if (run.web) learner.add(WebDashboard({.port = *run.web}));
-  if (run.plain || run.web) learner.add(ProgressLines());
-  else learner.add(Dashboard());
+  watch(learner, {run.plain, run.web});
   if (run.run) {
     const std::filesystem::path directory = *run.run;
     learner.add(RunDirectory(directory, to_json(run)));

@@ -16,4 +16,5 @@
 #include "kiln/train/metric/regression.hpp"
 #include "kiln/train/metric/words.hpp"
 #include "kiln/train/show/dashboard.hpp"
+#include "kiln/train/show/watch.hpp"
 #include "kiln/train/show/web.hpp"

@@ -88,5 +88,53 @@ TEST(Housing, TrainsAndGoesOnWhereItWas) {
   fs::remove_all(folder);
 }
 
+/// The number behind `before`.
+double number_after(const std::string& said, const std::string& before) {
+  const auto at = said.find(before);
+  EXPECT_NE(at, std::string::npos) << said;
+  return at == std::string::npos ? 0 : std::stod(said.substr(at + before.size()));
+}
+
+TEST(TextClassification, LearnsAndGoesOnWhereItWas) {
+  const fs::path folder = fs::temp_directory_path() / text("kiln-texts-", ::getpid());
+  fs::create_directories(folder);
+  const char* const words[] = {"treaty minister", "match goal", "shares profit", "planet software"};
+  std::string table;
+  for (int i = 0; i < 200; ++i)
+    table +=
+        text('"', 1 + i % 4, "\",\"Number ", i * 37 % 11, "\",\"The ", words[i % 4], " of day ", i * 13 % 29, "\"\n");
+  const std::string file = (folder / "news.csv").string();
+  write_file_atomically(file, std::string_view(table));
+  const std::string program =
+      text(TEXT_CLASSIFICATION_PROGRAM, " --plain --batch 16 --epochs 3 --data ", file, " --run ");
+  const std::string said = output_of(program + (folder / "run").string());
+  EXPECT_GT(number_after(said, "right about "), 90);  // by chance it would be 25
+  EXPECT_TRUE(fs::exists(folder / "run/valid/epoch-3/f1.log"));
+  const std::string again = output_of(program + (folder / "run").string());
+  EXPECT_EQ(again.find("valid: loss"), std::string::npos) << again;
+  EXPECT_EQ(number_after(again, "right about "), number_after(said, "right about "));
+  fs::remove_all(folder);
+}
+
+TEST(ImageFolder, LearnsPicturesThatItDraws) {
+  const fs::path folder = fs::temp_directory_path() / text("kiln-pictures-", ::getpid());
+  fs::create_directories(folder);
+  const auto learn = [&](const std::string& options) {
+    return output_of(text("cd ", folder.string(), " && ", IMAGE_FOLDER_PROGRAM,
+                          " --plain --side 16 --width 8 --digits 400 --epochs 8 --batch 16 --rate 1e-2 ", options));
+  };
+  const std::string said = learn("--workers 2"), same = learn("--workers 0 --data digits");
+  EXPECT_NE(said.find("400 pictures of 10 classes"), std::string::npos) << said;
+  EXPECT_TRUE(fs::exists(folder / "digits/7"));
+  EXPECT_GT(number_after(said, "right about "), 50);  // by chance it would be 10
+  EXPECT_EQ(number_after(same, "right about "), number_after(said, "right about "));
+  fs::remove_all(folder);
+}
+
+TEST(Examples, ServeAPageWhereAsked) {
+  const std::string said = output_of(text(CUSTOM_METRIC_PROGRAM, " --epochs 1 --web 0"));
+  EXPECT_NE(said.find("http://127.0.0.1:"), std::string::npos) << said;
+}
+
 }  // namespace
 }  // namespace kiln
