@@ -5,7 +5,8 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
   curl KILN_CURL
   lapack KILN_LAPACK
   onednn KILN_ONEDNN
-  pictures KILN_PICTURES)
+  pictures KILN_PICTURES
+  sqlite KILN_SQLITE)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS ${features} -DKILN_TESTS=OFF -DKILN_EXAMPLES=OFF -DKILN_BENCH=OFF)
 vcpkg_cmake_install()

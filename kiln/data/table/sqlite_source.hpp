@@ -1,0 +1,26 @@
+// What a SqliteTable reads from: a database by libsqlite3, or in a build without it nothing.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/data/table/sqlite.hpp"
+
+namespace kiln {
+
+struct SqliteTable::Source {
+  std::string name;  // for sentences: "pictures.db: train"
+  std::vector<std::string> columns;
+  std::vector<std::int64_t> rows;  // ROWIDs, ascending
+
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  virtual ~Source() = default;
+  /// `index` is in range; may be called from several threads.
+  virtual std::vector<SqliteCell> read(std::int64_t index) const = 0;
+};
+
+std::shared_ptr<const SqliteTable::Source> open_sqlite(const std::string& path, const std::string& table);
+
+}  // namespace kiln
