@@ -1,6 +1,6 @@
 #include "kiln/data/picture/folder.hpp"
 
-#include <algorithm>
+#include <string_view>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/data/table/csv.hpp"
@@ -10,50 +10,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_picture(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::ranges::transform(ending, ending.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
-}
-
-/// What lies in a directory, by name; hidden files count for none.
-std::vector<fs::path> listed(const fs::path& directory) {
-  std::error_code problem;
-  std::vector<fs::path> paths;
-  for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
-    if (!at->path().filename().string().starts_with('.')) paths.push_back(at->path());
-  require<IoError>(!problem, "cannot read the directory ", shown(directory.string()), ": ", problem.message());
-  std::ranges::sort(paths);
-  return paths;
-}
-
-void add_pictures(const fs::path& directory, std::vector<std::string>& found) {
-  for (const fs::path& path : listed(directory)) {
-    std::error_code ignored;
-    if (fs::is_directory(fs::symlink_status(path, ignored))) add_pictures(path, found);
-    else if (is_picture(path)) found.push_back(path.string());
-  }
-}
+const std::vector<std::string_view> kPictures = {".png", ".jpg", ".jpeg"};
 
 }  // namespace
 
-PictureFolder::PictureFolder(const fs::path& directory, const DecodeConfig& config) : config_(config) {
-  for (const fs::path& path : listed(directory)) {
-    std::error_code ignored;
-    if (!fs::is_directory(path, ignored)) continue;
-    std::vector<std::string> found;
-    add_pictures(path, found);
-    require<DataError>(!found.empty(), "the class ", shown(path.string()), " has no picture: no PNG or JPEG file");
-    for (std::string& file : found) files_.push_back({std::move(file), std::ssize(classes_)});
-    classes_.push_back(path.filename().string());
-  }
-  require<DataError>(!classes_.empty(), shown(directory.string()),
-                     " has no folder, which would be a class of pictures");
-}
+PictureFolder::PictureFolder(const fs::path& directory, const DecodeConfig& config)
+    : config_(config), folder_(files_by_class(directory, kPictures, "picture: no PNG or JPEG file")) {}
 
 LabelledPicture PictureFolder::item(std::int64_t index) const {
-  const File& file = files_[static_cast<std::size_t>(index)];
+  const ClassFolder::File& file = folder_.files[static_cast<std::size_t>(index)];
   return {read_picture(file.path, config_), file.label};
 }
 
@@ -63,7 +28,7 @@ DatasetPtr<MaskedPicture> masked_pictures(const fs::path& pictures, const fs::pa
   };
   std::vector<Paths> all;
   for (const fs::path& path : listed(pictures)) {
-    if (!is_picture(path)) continue;
+    if (!has_ending(path, kPictures)) continue;
     const fs::path mask = masks / path.filename().replace_extension(".png");
     std::error_code ignored;
     require<DataError>(fs::is_regular_file(mask, ignored), shown(path.string()), " has no mask ", shown(mask.string()));

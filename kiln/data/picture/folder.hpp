@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/data/class_folder.hpp"
 #include "kiln/data/dataset.hpp"
 #include "kiln/data/picture/decode.hpp"
 
@@ -12,24 +13,18 @@ namespace kiln {
 /// Pictures in folders that are their classes: `photos/cat/1.jpg`. Each is read when asked for.
 class PictureFolder final : public Dataset<LabelledPicture> {
  public:
-  /// Classes are numbered in the order of their names, pictures in that of their paths; folders in those of classes count as
-  /// well. Throws DataError where there is no class, or one has no picture; IoError.
+  /// Throws as files_by_class() does.
   explicit PictureFolder(const std::filesystem::path& directory, const DecodeConfig& config = {});
 
-  std::int64_t size() const override { return std::ssize(files_); }
-  const std::vector<std::string>& classes() const { return classes_; }
-  const std::string& path(std::int64_t index) const { return files_.at(static_cast<std::size_t>(index)).path; }
+  std::int64_t size() const override { return std::ssize(folder_.files); }
+  const std::vector<std::string>& classes() const { return folder_.classes; }
+  const std::string& path(std::int64_t index) const { return folder_.files.at(static_cast<std::size_t>(index)).path; }
 
  private:
-  struct File {
-    std::string path;
-    std::int64_t label;
-  };
   LabelledPicture item(std::int64_t index) const override;
 
   DecodeConfig config_;
-  std::vector<std::string> classes_;
-  std::vector<File> files_;
+  ClassFolder folder_;
 };
 
 /// A picture and a number for each of its pixels, which is its class.
