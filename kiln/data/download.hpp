@@ -12,7 +12,7 @@ namespace kiln {
 
 struct Download {
   std::vector<std::string> urls;  // http or https; the next is tried where one fails
-  std::string sha256;             // 64 lower-case hexadecimal digits
+  std::string sha256;             // 64 lower-case hexadecimal digits; empty: nobody knows, the size alone counts
   std::int64_t bytes = 0;         // the size of the file; a server that sends more is cut off
   int attempts = 3;               // for each url: an interrupted transfer is taken up again
   int stall_seconds = 30;         // without a byte for so long, a transfer counts as interrupted

@@ -1,12 +1,12 @@
 #include "kiln/data/mnist.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "kiln/core/file.hpp"
 #include "kiln/core/setting/setting.hpp"
+#include "kiln/data/published/published.hpp"
 
 namespace kiln {
 namespace {
@@ -43,18 +43,6 @@ fs::path need_file(const fs::path& directory, const std::string& stem, int rank)
   require<DataError>(!path.empty(), "MNIST: ", directory.string(), " has no file ", stem, "-idx", rank,
                      "-ubyte, with or without .gz");
   return path;
-}
-
-/// An environment variable that is set and not empty.
-std::optional<fs::path> from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value && *value ? std::optional<fs::path>(value) : std::nullopt;
-}
-
-fs::path cache_directory() {
-  if (const auto cache = from_environment("XDG_CACHE_HOME")) return *cache / "kiln" / "mnist";
-  if (const auto home = from_environment("HOME")) return *home / ".cache" / "kiln" / "mnist";
-  fail<DataError>("MNIST: no directory to look in: neither --data nor KILN_DATA, XDG_CACHE_HOME or HOME is set");
 }
 
 }  // namespace
@@ -94,9 +82,11 @@ Image Mnist::item(std::int64_t index) const {
 fs::path find_mnist(const std::optional<fs::path>& given, const Progress& progress) {
   if (given) return *given;
   if (const char* const directory = setting("KILN_DATA")) return directory;
-  const fs::path cache = cache_directory();
-  download_mnist(cache, progress);
-  return cache;
+  const auto cache = cache_directory("mnist");
+  require<DataError>(cache.has_value(),
+                     "MNIST: no directory to look in: neither --data nor KILN_DATA, XDG_CACHE_HOME or HOME is set");
+  download_mnist(*cache, progress);
+  return *cache;
 }
 
 void download_mnist(const fs::path& directory, const Progress& progress, std::string_view mirror) {

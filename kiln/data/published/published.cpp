@@ -1,0 +1,140 @@
+#include "kiln/data/published/published.hpp"
+
+#include <cstdlib>
+#include <fstream>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/file.hpp"
+#include "kiln/data/gzip.hpp"
+#include "kiln/data/part_file.hpp"
+#include "kiln/data/tar.hpp"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kFashion = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/";
+const std::string kNews = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv/";
+const std::string kToronto = "https://www.cs.toronto.edu/~kriz/";
+
+// In the order of PublishedSet.
+const std::vector<PublishedRow> kRows = {
+    {"fashion-mnist",
+     {{kFashion + "train-images-idx3-ubyte.gz", 26421880,
+       "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"},
+      {kFashion + "train-labels-idx1-ubyte.gz", 29515,
+       "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"},
+      {kFashion + "t10k-images-idx3-ubyte.gz", 4422102,
+       "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"},
+      {kFashion + "t10k-labels-idx1-ubyte.gz", 5148,
+       "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"}}},
+    {"cifar-10",
+     {{kToronto + "cifar-10-binary.tar.gz", 170052171,
+       "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"}},
+     true},
+    {"cifar-100",
+     {{kToronto + "cifar-100-binary.tar.gz", 168513733,
+       "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec"}},
+     true},
+    {"ag-news",
+     {{kNews + "train.csv", 29470338, "76a0a2d2f92b286371fe4d4044640910a04a803fdd2538e0f3f29a5c6f6b672e"},
+      {kNews + "test.csv", 1857427, "521465c2428ed7f02f8d6db6ffdd4b5447c1c701962353eb2c40d548c3c85699"}}},
+    {"dbpedia", {{"https://s3.amazonaws.com/fast-ai-nlp/dbpedia_csv.tgz", 68341743, ""}}, true},
+    {"california-housing",
+     {{"https://ndownloader.figshare.com/files/5976036", 441963,
+       "aaa5c9a6afe2225cc2aed2723682ae403280c4a3695a2ddda4ffb5d8215ea681", "cal_housing.tgz"}},
+     true},
+    {"speech-commands",
+     {{"https://storage.googleapis.com/download.tensorflow.org/data/speech_commands_v0.02.tar.gz", 2428923189,
+       "af14739ee7dc311471de98f5f9d2c9191b18aedfe957f4a6ff791c709868ff58"}},
+     true},
+};
+
+/// The archive without its compression, as a file beside it: read_tar() looks at all of it.
+std::string inflated(const fs::path& archive) {
+  const FileBytes file = map_file(archive.string());
+  require<DataError>(is_gzip(file.bytes), archive.string(), ": is no .tar.gz file");
+  const std::string tar = (fs::path(archive) += ".tar").string();
+  write_file_atomically(tar, [&](FileReplacement& out) {
+    GzipReader reader(file.bytes, file.name);
+    std::vector<std::byte> piece(std::size_t{1} << 20);
+    while (const std::size_t count = reader.read(piece)) out.write(std::span(piece).first(count));
+  });
+  return tar;
+}
+
+void write_entry(const TarEntry& entry, const fs::path& directory, const fs::path& archive) {
+  const fs::path name = fs::path(entry.name).lexically_normal();
+  require<DataError>(!name.empty() && name.is_relative() && *name.begin() != "..", archive.string(), ": has a file '",
+                     shown(entry.name), "' that would lie outside");
+  std::error_code problem;
+  fs::create_directories((directory / name).parent_path(), problem);
+  std::ofstream out(directory / name, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(entry.bytes.data()), std::ssize(entry.bytes));
+  require<IoError>(out.flush().good(), "cannot write ", (directory / name).string());
+}
+
+void unpack(const fs::path& archive, const fs::path& target) {
+  std::error_code ignored, problem;
+  const fs::path unfinished = fs::path(target) += ".part";
+  fs::remove_all(unfinished, ignored);
+  const std::string tar = inflated(archive);
+  {
+    const FileBytes file = map_file(tar);
+    const std::vector<TarEntry> entries = read_tar(file);
+    require<DataError>(!entries.empty(), archive.string(), ": holds no files");
+    for (const TarEntry& entry : entries) write_entry(entry, unfinished, archive);
+  }
+  fs::rename(unfinished, target, problem);
+  require<IoError>(!problem, "cannot put ", target.string(), " in place: ", problem.message());
+  fs::remove(tar, ignored);
+  fs::remove(archive, ignored);
+}
+
+}  // namespace
+
+const PublishedRow& published(PublishedSet set) { return kRows.at(static_cast<std::size_t>(set)); }
+
+fs::path fetch_published(const PublishedRow& row, const fs::path& directory, const Progress& progress) {
+  const fs::path unpacked = directory / "unpacked";
+  std::error_code ignored, problem;
+  if (row.archive && fs::exists(unpacked, ignored)) return unpacked;
+  for (const PublishedFile& file : row.files) {
+    const fs::path path = directory / file.name();
+    if (!row.archive) {
+      download({.urls = {file.url}, .sha256 = file.sha256, .bytes = file.bytes}, path, progress);
+      continue;
+    }
+    fs::create_directories(directory, problem);
+    require<IoError>(!problem, "download: ", directory.string(), " cannot be made: ", problem.message());
+    PartFile lock(directory / "unpacking.lock");
+    if (fs::exists(unpacked, ignored)) break;  // another process has done it meanwhile
+    download({.urls = {file.url}, .sha256 = file.sha256, .bytes = file.bytes}, path, progress);
+    unpack(path, unpacked);
+    lock.remove();
+  }
+  return row.archive ? unpacked : directory;
+}
+
+fs::path find_published(PublishedSet set, const std::optional<fs::path>& given, const Progress& progress) {
+  if (given) return *given;
+  const PublishedRow& row = published(set);
+  const auto cache = cache_directory(row.name);
+  require<DataError>(cache.has_value(), row.name, ": no directory to look in: neither --data nor XDG_CACHE_HOME or ",
+                     "HOME is set");
+  return fetch_published(row, *cache, progress);
+}
+
+std::optional<fs::path> cache_directory(std::string_view name) {
+  const auto from_environment = [](const char* variable) {
+    const char* const value = std::getenv(variable);
+    return value && *value ? std::optional<fs::path>(value) : std::nullopt;
+  };
+  if (const auto cache = from_environment("XDG_CACHE_HOME")) return *cache / "kiln" / name;
+  if (const auto home = from_environment("HOME")) return *home / ".cache" / "kiln" / name;
+  return std::nullopt;
+}
+
+}  // namespace kiln

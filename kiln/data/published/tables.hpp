@@ -1,0 +1,33 @@
+// The published data sets that are tables: news, encyclopedia and districts. Pictures and sounds have readers of their own:
+// Mnist::load (Fashion-MNIST has its layout), Cifar::load, speech_commands.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kiln/data/dataset.hpp"
+#include "kiln/data/mnist.hpp"
+#include "kiln/data/text/text_folder.hpp"
+
+namespace kiln {
+
+/// "World", "Sports", "Business", "Sci/Tech"; the 14 of DbPedia, "Company" to "WrittenWork".
+const std::vector<std::string>& ag_news_classes();
+const std::vector<std::string>& dbpedia_classes();
+
+/// Titles and texts with a space between them, by Zhang, Zhao, LeCun, "Character-level convolutional networks for text
+/// classification", 2015. Reads `train.csv` or `test.csv` of the directory, or of the folder `dbpedia_csv` in it. Throws
+/// IoError, DataError; what a row says wrong is told when it is read.
+DatasetPtr<LabelledText> ag_news(const std::filesystem::path& directory, Split split);
+DatasetPtr<LabelledText> dbpedia(const std::filesystem::path& directory, Split split);
+
+/// Districts of California in 1990 (Pace, Barry, "Sparse spatial autoregressions", 1997).
+struct CaliforniaDistrict {
+  double longitude = 0, latitude = 0, median_age = 0, rooms = 0, bedrooms = 0, population = 0, households = 0;
+  double median_income = 0;  // in 10,000 dollars
+  double median_value = 0;   // of a house, in dollars
+};
+/// Reads `cal_housing.data` of the directory, or of the folder `CaliforniaHousing` in it.
+DatasetPtr<CaliforniaDistrict> california_housing(const std::filesystem::path& directory);
+
+}  // namespace kiln
