@@ -10,7 +10,7 @@ LAYERS = [
     ["core"],
     ["ops"],
     ["wire"],
-    ["autodiff", "fusion", "backend"],
+    ["autodiff", "fusion", "backend", "collective"],
     ["tensor"],
     ["nn"],
     ["optim", "data", "store", "onnx", "vision", "rl"],

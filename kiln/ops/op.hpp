@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "kiln/ops/collective/collective_ops.hpp"
 #include "kiln/ops/create/create_ops.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
@@ -101,6 +102,8 @@ struct Op {
                              Cholesky, Lu, Qr,                              // factor
                              Solve, TriangularSolve, Det,                   // solve
                              Eigh, Svd, Pinv,                               // spectrum
+                             AllReduce, Broadcast,                          // collective
+                             AllGather, ReduceScatter,                      //
                              Custom, Fused, Epilogue, Blocked, Horizontal>;
 
   template <Primitive T>

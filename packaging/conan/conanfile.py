@@ -58,7 +58,7 @@ class Kiln(ConanFile):
         toolchain = CMakeToolchain(self)
         for library in ("curl", "lapack", "onednn", "pictures", "sqlite"):
             toolchain.cache_variables[f"KILN_{library.upper()}"] = bool(self.options.get_safe(library))
-        for part in ("TESTS", "EXAMPLES", "BENCH"):
+        for part in ("MPI", "TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"KILN_{part}"] = False
         toolchain.generate()
 

@@ -37,10 +37,11 @@ Tolerance usual_tolerance(const TensorData& expected, DType precision) {
   return {.relative = share, .absolute = share * largest};
 }
 
-/// Has it elements to compute from others? Views and fills have not.
+/// Has it elements to compute from others? Views and fills have not; and what waits for other ranks runs once.
 bool computes(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
-    return op::Composite<T> || (T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation);
+    if constexpr (op::kCollective<T>) return false;
+    else return op::Composite<T> || (T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation);
   });
 }
 

@@ -1,0 +1,283 @@
+#include "kiln/collective/mpi_ranks.hpp"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "kiln/core/error/error.hpp"
+
+namespace kiln {
+namespace {
+
+constexpr int kWordTag = 1, kPieceTag = 2;
+constexpr std::size_t kLongest = 1000;               // of what a rank says
+constexpr std::size_t kPart = std::size_t{1} << 30;  // MPI counts bytes in int
+constexpr char kComes = 'c', kLeaves = 'l';          // how it begins
+
+void checked(int code, std::string_view what) {
+  if (code == MPI_SUCCESS) return;
+  char message[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, message, &length);
+  fail<IoError>(what, ": MPI says: ", std::string_view(message, static_cast<std::size_t>(length)));
+}
+
+using Clock = std::chrono::steady_clock;
+
+/// Time that is spent waiting: quick at first, then without a load on the processor, which the others may need.
+class Patience {
+ public:
+  explicit Patience(double seconds)
+      : began_(Clock::now()),
+        end_(began_ + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)))) {}
+  /// False: it is at an end.
+  bool wait() const {
+    using namespace std::chrono_literals;
+    const auto now = Clock::now();
+    if (now >= end_) return false;
+    if (now - began_ < 1ms) std::this_thread::yield();
+    else std::this_thread::sleep_for(std::min<Clock::duration>((now - began_) / 16, 1ms));
+    return true;
+  }
+
+ private:
+  using Seconds = std::chrono::duration<double>;
+  Clock::time_point began_, end_;
+};
+
+// Ranks say a word to each other before each exchange, and a last one.
+struct Sent {
+  std::string word;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+struct Listener {
+  char heard[kLongest + 1];
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::optional<std::string> left;
+};
+
+class MpiRank final : public Communicator {
+ public:
+  MpiRank(MPI_Comm all, int rank, int size, double timeout)
+      : Communicator(rank, size), all_(all), timeout_(timeout), listeners_(static_cast<std::size_t>(size)) {}
+
+  void exchange(std::string_view what, const Pieces& pieces, const Places& places) override {
+    const std::lock_guard lock(mutex_);
+    if (gone_) fail<IoError>(what, ": this rank has left: ", *gone_);
+    what = what.substr(0, kLongest - 1);
+    say(text(kComes, what));
+    hear(what);
+    for_others([&](int rank) {
+      const std::string_view there(listener(rank).heard + 1);
+      if (there != what) collective::fail_of_difference(what, rank, there);
+    });
+    carry(what, pieces, places);
+  }
+
+  void leave(std::string_view reason) override {
+    const std::lock_guard lock(mutex_);
+    go(reason);
+  }
+
+  /// Whether all others said goodbye as well: then nothing is under way, and MPI can end.
+  bool part(std::string_view reason) {
+    const std::lock_guard lock(mutex_);
+    go(reason);
+    const Patience patience(timeout_);
+    do {
+      bool all = true;
+      for_others([&](int rank) {
+        Listener& other = listener(rank);
+        while (!other.left && heard(rank)) {}
+        all = all && other.left;
+      });
+      if (all && !lost_) return true;
+    } while (!lost_ && patience.wait());
+    return false;
+  }
+
+ private:
+  Listener& listener(int rank) { return listeners_[static_cast<std::size_t>(rank)]; }
+  template <class F>
+  void for_others(F f) {
+    for (int other = 0; other < size(); ++other)
+      if (other != rank()) f(other);
+  }
+
+  void say(const std::string& word) {
+    sent_.remove_if([](Sent& sent) {
+      int done = 0;
+      MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    });
+    for_others([&](int rank) {
+      if (listener(rank).left) return;
+      Sent& sent = sent_.emplace_back(Sent{word});
+      checked(MPI_Isend(sent.word.data(), static_cast<int>(word.size()), MPI_BYTE, rank, kWordTag, all_, &sent.request),
+              "mpi");
+    });
+  }
+
+  void go(std::string_view reason) {
+    if (gone_) return;
+    gone_ = reason;
+    say(text(kLeaves, reason.substr(0, kLongest - 1)));
+  }
+
+  /// Has a word of that rank arrived?
+  bool heard(int rank) {
+    Listener& other = listener(rank);
+    if (other.request == MPI_REQUEST_NULL)
+      checked(MPI_Irecv(other.heard, kLongest, MPI_BYTE, rank, kWordTag, all_, &other.request), "mpi");
+    int done = 0, length = 0;
+    MPI_Status status;
+    checked(MPI_Test(&other.request, &done, &status), "mpi");
+    if (!done) return false;
+    MPI_Get_count(&status, MPI_BYTE, &length);
+    other.heard[length] = 0;
+    if (other.heard[0] == kLeaves) other.left = other.heard + 1;
+    return true;
+  }
+
+  /// One word of each other rank.
+  void hear(std::string_view what) {
+    std::vector<int> missing;
+    for_others([&](int rank) { missing.push_back(rank); });
+    const auto throw_if_left = [&](int rank) {
+      const auto reason = listener(rank).left;
+      if (!reason) return;
+      go(text("it was in ", what, ", to which rank ", rank, " did not come"));
+      collective::fail_of_leaving(what, rank, *reason);
+    };
+    for (const int rank : missing) throw_if_left(rank);
+    const Patience patience(timeout_);
+    while (true) {
+      std::erase_if(missing, [&](int rank) {
+        const bool came = heard(rank);
+        if (came) throw_if_left(rank);
+        return came;
+      });
+      if (missing.empty()) return;
+      if (patience.wait()) continue;
+      go(text("it was in ", what, ", to which rank ", missing[0], " came too late"));
+      collective::fail_of_waiting(what, missing[0], timeout_);
+    }
+  }
+
+  void carry(std::string_view what, const Pieces& pieces, const Places& places) {
+    std::vector<MPI_Request> requests;
+    const auto each_part = [](auto bytes, auto f) {
+      for (; !bytes.empty(); bytes = bytes.subspan(std::min(kPart, bytes.size())))
+        f(bytes.data(), static_cast<int>(std::min(kPart, bytes.size())));
+    };
+    for_others([&](int rank) {
+      each_part(places[static_cast<std::size_t>(rank)], [&](std::byte* data, int count) {
+        checked(MPI_Irecv(data, count, MPI_BYTE, rank, kPieceTag, all_, &requests.emplace_back()), what);
+      });
+    });
+    for_others([&](int rank) {
+      each_part(pieces[static_cast<std::size_t>(rank)], [&](const std::byte* data, int count) {
+        checked(MPI_Isend(data, count, MPI_BYTE, rank, kPieceTag, all_, &requests.emplace_back()), what);
+      });
+    });
+    const auto own = pieces[static_cast<std::size_t>(rank())];
+    const auto place = places[static_cast<std::size_t>(rank())];
+    KILN_CHECK(own.size() == place.size());
+    if (!own.empty()) std::memcpy(place.data(), own.data(), own.size());
+
+    const Patience patience(timeout_);
+    int done = 0;
+    while (true) {
+      checked(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), what);
+      if (done) return;
+      if (patience.wait()) continue;
+      lost_ = true;  // MPI still writes where nobody waits any more
+      go(text("it was in ", what, ", whose data did not arrive"));
+      fail<IoError>(what, ": the data of the other ranks have not arrived within ", timeout_, " s");
+    }
+  }
+
+  const MPI_Comm all_;
+  const double timeout_;
+  std::mutex mutex_;
+  std::vector<Listener> listeners_;
+  std::list<Sent> sent_;  // that may not have been heard yet
+  std::optional<std::string> gone_;
+  bool lost_ = false;
+};
+
+/// What a launcher says of the number of processes. MPI that does not know the launcher would have each train by itself.
+void require_launched(int size) {
+  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"}) {
+    const char* const said = std::getenv(name);
+    require<IoError>(size > 1 || !said || std::atoi(said) <= 1, "mpi_ranks: ", name, " says that there are ",
+                     said ? said : "",
+                     " processes, but MPI was started for this one alone: launch them with mpirun, "
+                     "or with a launcher of the MPI that Kiln was built with (Slurm: srun --mpi=pmix)");
+  }
+}
+
+class Session {
+ public:
+  explicit Session(const CommunicatorConfig& config) {
+    config.check();
+    int started = 0, provided = 0, rank = 0, size = 1;
+    MPI_Initialized(&started);
+    if (!started) checked(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "mpi_ranks");
+    else MPI_Query_thread(&provided);
+    owns_ = !started;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    require<IoError>(
+        size == 1 || provided >= MPI_THREAD_SERIALIZED,
+        "mpi_ranks: MPI was started for one thread: start it by MPI_Init_thread with MPI_THREAD_SERIALIZED");
+    require_launched(size);
+    MPI_Comm all;
+    checked(MPI_Comm_dup(MPI_COMM_WORLD, &all), "mpi_ranks");  // nobody else's messages are among ours
+    MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+    rank_ = std::make_shared<MpiRank>(all, rank, size, config.timeout);
+  }
+  Ranks ranks() const { return rank_; }
+
+  void end() {
+    int ended = 0;
+    MPI_Finalized(&ended);
+    if (ended || ::getpid() != process_) return;
+    if (!rank_->part("its program has ended")) {
+      std::fprintf(stderr, "kiln: rank %d ends all others, which have not ended by themselves\n", rank_->rank());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (owns_) MPI_Finalize();
+  }
+
+ private:
+  const pid_t process_ = ::getpid();
+  bool owns_ = false;
+  std::shared_ptr<MpiRank> rank_;
+};
+
+}  // namespace
+
+Ranks mpi_ranks(const CommunicatorConfig& config) {
+  // Never destroyed: it ends when everything that may still use it has.
+  static Session& session = *[&] {
+    auto* const made = new Session(config);
+    static Session* const ended = made;
+    std::atexit([] { ended->end(); });
+    return made;
+  }();
+  return session.ranks();
+}
+bool has_mpi() { return true; }
+
+}  // namespace kiln
