@@ -29,12 +29,14 @@ Sampler weighted(std::vector<double> weights, std::optional<std::int64_t> count)
   };
 }
 
-Sampler sharded(Sampler whole, int rank, int ranks, bool repeat) {
+Sampler sharded(Sampler whole, int rank, int ranks, Rest rest) {
   require<ArgumentError>(ranks >= 1 && rank >= 0 && rank < ranks, "sharded: rank ", rank, " of ", ranks,
                          " does not exist");
-  return [whole = std::move(whole), rank, ranks, repeat](std::int64_t items, Key key) {
+  return [whole = std::move(whole), rank, ranks, rest](std::int64_t items, Key key) {
     const std::vector<std::int64_t> order = whole(items, key);
-    const std::int64_t all = std::ssize(order), each = repeat ? all / ranks + (all % ranks != 0) : all / ranks;
+    const std::int64_t all = std::ssize(order), left = all % ranks;
+    const bool more = rest == Rest::Repeat ? left > 0 : rest == Rest::Keep && rank < left;
+    const std::int64_t each = all / ranks + more;
     std::vector<std::int64_t> own;
     for (std::int64_t i = 0; i < each; ++i) own.push_back(order[static_cast<std::size_t>((i * ranks + rank) % all)]);
     return own;

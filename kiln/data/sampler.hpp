@@ -23,10 +23,15 @@ Sampler in_random_order();
 /// `count` draws, as many as there are weights by default, each item as likely as its share of the weights; an item may come
 /// more than once. An epoch throws ArgumentError for weights that are no such, or not as many as items.
 Sampler weighted(std::vector<double> weights, std::optional<std::int64_t> count = std::nullopt);
+/// What becomes of the items at the end that are less than one for each rank.
+enum class Rest : std::uint8_t {
+  Drop,    // they go to none
+  Repeat,  // the first ones come again
+  Keep,    // they go to the first ranks, which have an item more
+};
 /// Each `ranks`th index of another order, from `rank` on, so that the batches of all ranks are together what one process
-/// visits in batches `ranks` times as large. All ranks get as many: what is left at the end goes to none, or, with `repeat`,
-/// the first indices come again. Throws ArgumentError.
-Sampler sharded(Sampler whole, int rank, int ranks, bool repeat = false);
+/// visits in batches `ranks` times as large. Throws ArgumentError.
+Sampler sharded(Sampler whole, int rank, int ranks, Rest rest = Rest::Drop);
 
 /// An epoch's indices in their final order, and where each batch ends in it.
 struct BatchList {

@@ -62,9 +62,12 @@ TEST(Sampler, ShardsMakeTogetherTheBatchesOfOneProcess) {
     if (batch + 1 < expected.size()) EXPECT_EQ(all, one);
     else EXPECT_TRUE(std::ranges::includes(one, all) && one.size() == all.size() + 1);
   }
-  EXPECT_EQ(sharded(in_order(), 1, 3, true)(7, Key{0}), (std::vector<std::int64_t>{1, 4, 0}));
-  EXPECT_EQ(sharded(in_order(), 2, 3, true)(1, Key{0}), (std::vector<std::int64_t>{0}));
-  EXPECT_TRUE(sharded(in_order(), 2, 3, true)(0, Key{0}).empty());
+  EXPECT_EQ(sharded(in_order(), 1, 3, Rest::Repeat)(7, Key{0}), (std::vector<std::int64_t>{1, 4, 0}));
+  EXPECT_EQ(sharded(in_order(), 2, 3, Rest::Repeat)(1, Key{0}), (std::vector<std::int64_t>{0}));
+  EXPECT_TRUE(sharded(in_order(), 2, 3, Rest::Repeat)(0, Key{0}).empty());
+  EXPECT_EQ(sharded(in_order(), 0, 3, Rest::Keep)(7, Key{0}), (std::vector<std::int64_t>{0, 3, 6}));
+  EXPECT_EQ(sharded(in_order(), 1, 3, Rest::Keep)(7, Key{0}), (std::vector<std::int64_t>{1, 4}));
+  EXPECT_TRUE(sharded(in_order(), 2, 3, Rest::Keep)(2, Key{0}).empty());
   EXPECT_THROW(sharded(in_order(), 3, 3), ArgumentError);
 }
 
