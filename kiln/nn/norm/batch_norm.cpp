@@ -1,6 +1,6 @@
 #include "kiln/nn/norm/batch_norm.hpp"
 
-#include "kiln/ops/norm/normalization.hpp"
+#include "kiln/nn/norm/sync_batch_norm.hpp"
 #include "kiln/ops/scope/scope.hpp"
 
 namespace kiln::nn {
@@ -10,8 +10,12 @@ Value BatchNorm::apply(const Value& x) const {
                          x.shape(), " is not the layer's ", running_mean.shape()[0], " channels");
   if (mode == Mode::Valid)
     return batch_norm(x, running_mean.value(), running_var.value(), weight.value(), bias.value(), epsilon);
-  const BatchNormResult result = batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(),
-                                                     bias.value(), {.momentum = momentum, .epsilon = epsilon});
+  const BatchNormOptions options{.momentum = momentum, .epsilon = epsilon};
+  const BatchNormResult result =
+      *ranks && (*ranks)->size() > 1
+          ? sync_batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(), bias.value(),
+                                     options, *ranks)
+          : batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(), bias.value(), options);
   if (KeyScope::repeats()) return result.output;  // run again for its gradient: this batch has been counted
   running_mean.set(result.running_mean);
   running_var.set(result.running_variance);

@@ -1,7 +1,10 @@
 // Normalisation by what a batch and those before it looked like.
 #pragma once
 #include "kiln/nn/mode.hpp"
+#include "kiln/nn/module/skip.hpp"
 #include "kiln/nn/param.hpp"
+#include "kiln/ops/collective/communicator.hpp"
+#include "kiln/ops/norm/normalization.hpp"
 
 namespace kiln::nn {
 
@@ -16,6 +19,7 @@ struct BatchNorm {
   double momentum = 0.1;                // the share of the new batch in the running statistics
   double epsilon = 1e-5;
   Mode mode = Mode::Train;
+  Skip<Ranks> ranks{};  // whose batches are normalised together; sync_batch_norm() sets them
 
   /// x [batch, channels, sizes...], sizes being 0 to 3 dimensions. Throws ShapeError; in training also where a channel
   /// has less than two elements.
