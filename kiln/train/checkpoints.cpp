@@ -10,12 +10,16 @@ void Checkpoints::keep(const std::filesystem::path& directory, const CheckpointR
   resume_ = resume;
 }
 
+void Checkpoints::add_state(RecordedObjects& objects, TrainingRun& run, Extras& extras) {
+  objects.add("at", run.at);
+  if (extras.scaler) objects.add("scaler", *extras.scaler);
+  if (extras.average) objects.add("average", *extras.average);
+  if (extras.plateau) objects.add("plateau", *extras.plateau);
+}
+
 void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics) {
   if (!checkpointer_ || std::exchange(opened_, true)) return;
-  objects_.add("at", run.at);
-  if (extras.scaler) objects_.add("scaler", *extras.scaler);
-  if (extras.average) objects_.add("average", *extras.average);
-  if (extras.plateau) objects_.add("plateau", *extras.plateau);
+  add_state(objects_, run, extras);
   if (extras.stream) objects_.add("stream", *extras.stream);
   metrics.record(objects_, "metrics");
   run.listen([this](const Event& event) {
@@ -31,22 +35,21 @@ void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics) {
   }
 }
 
-void Checkpoints::step_ended(TrainingRun& run, bool epoch_ended) {
+bool Checkpoints::due(TrainingRun& run, bool epoch_ended) {
   const bool asked = run.control().take_save();
-  if (checkpointer_ && (asked || checkpointer_->due(run.at, epoch_ended))) save(run);
-}
-
-void Checkpoints::finish(TrainingRun& run) {
-  if (!checkpointer_) return;
-  if (saved_at_ != run.at.step) save(run);
-  checkpointer_->finish();
+  return checkpointer_ && (asked || checkpointer_->due(run.at, epoch_ended));
 }
 
 void Checkpoints::save(TrainingRun& run) {
+  if (!checkpointer_) return;
   if (gather_) gather_();
   run.tell(Saved{run.at, checkpointer_->save(objects_, run.at)});
   if (const auto trouble = checkpointer_->trouble()) run.tell(Note{*trouble});
   saved_at_ = run.at.step;
+}
+
+void Checkpoints::finish() {
+  if (checkpointer_) checkpointer_->finish();
 }
 
 }  // namespace kiln::training

@@ -36,16 +36,20 @@ class Checkpoints {
   /// What is to be done before each, so that the objects are what they shall be.
   void before_each(std::function<void()> gather) { gather_ = std::move(gather); }
 
+  /// What is kept of a training beside its model and optimizer, and what each rank has seen of the data.
+  static void add_state(RecordedObjects& objects, TrainingRun& run, Extras& extras);
+
   /// Once, before the first batch: goes on where the newest checkpoint was, or forgets what there is.
   void open(TrainingRun& run, Extras& extras, MetricList& metrics);
-  /// Writes one if that is due, or was asked for.
-  void step_ended(TrainingRun& run, bool epoch_ended);
-  /// The end of a training is kept too; waits until it is written.
-  void finish(TrainingRun& run);
+  /// Is one due after this step, or was it asked for?
+  bool due(TrainingRun& run, bool epoch_ended);
+  /// The end of a training is kept, too.
+  bool lacks(const TrainingRun& run) const { return checkpointer_ && saved_at_ != run.at.step; }
+  void save(TrainingRun& run);
+  /// Waits until the last one is written.
+  void finish();
 
  private:
-  void save(TrainingRun& run);
-
   RecordedObjects objects_;
   std::function<void()> gather_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null where none are kept; its thread reads the rest

@@ -22,7 +22,9 @@ class Evaluator {
   using Batch = typename training::SignatureOf<F>::Batch;
   using Output = typename training::SignatureOf<F>::Output;
 
-  Evaluator(M model, F step) : model_(still(std::move(model))), step_(std::move(step)) {}
+  /// Several ranks measure together, each its part of the data; the first alone has callbacks.
+  Evaluator(M model, F step, Ranks ranks = alone())
+      : team_(std::move(ranks)), model_(still(std::move(model))), step_(std::move(step)) {}
 
   template <Metric T>
   Evaluator& metric(T metric, const std::string& name = metric::name_of<T>()) {
@@ -49,12 +51,14 @@ class Evaluator {
           return training::call_step<typename training::SignatureOf<F>::BatchArg>(step_, batch, owned, model);
         },
         training::batches_of<Batch>(data), metrics_);
-    training::Evaluation evaluation{{}, name, metrics_.readings()};
-    for (const auto& listener : listeners_) listener(evaluation);
+    training::Evaluation evaluation{{}, name, team_.readings(metrics_)};
+    for (const auto& listener : listeners_)
+      if (team_.leads()) listener(evaluation);
     return evaluation;
   }
 
  private:
+  training::Team team_;
   M model_;
   F step_;
   MetricSet<Output> metrics_;

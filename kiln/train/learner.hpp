@@ -16,8 +16,14 @@
 // one loss is written by hand, and may have several optimizers, which are the fields of a struct:
 //
 //   [](Gan& m, Optimizers& optimizers, const StepContext& context, Batch batch) -> GanOutput { ... }
+//
+// With ranks as its last argument (kiln/collective) a Learner trains together with those of the other ranks, each on data
+// of its own (sharded(), kiln/data/sampler.hpp), as one would on all of them: the gradient of a step is that of the ranks'
+// batches together, metrics are of all data, a wish to stop is agreed on. All ranks make the same Learner and call the same
+// of it; rank 0's weights and checkpoints count, and it alone has callbacks and writes.
 #pragma once
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +34,7 @@
 #include "kiln/train/checkpoints.hpp"
 #include "kiln/train/steps.hpp"
 #include "kiln/train/still.hpp"
+#include "kiln/train/team.hpp"
 
 namespace kiln {
 
@@ -59,6 +66,18 @@ class Learner {
           config.accumulate == 1 && !config.autocast && !extras_.scaler && config.not_finite != NotFinite::Skip,
           "training: a step that is written by hand accumulates, casts, scales and skips by itself");
     rate(1e-3);
+  }
+  /// One of several ranks. fit() throws ConfigError where they make different ones, and IoError where a rank has left.
+  Learner(M model, O optimizer, F step, const LearnerConfig& config, Ranks ranks)
+      : Learner(std::move(model), std::move(optimizer), std::move(step), config) {
+    team_ = training::Team(std::move(ranks));
+    share_ = [this] {
+      RecordedObjects all;
+      all.add("model", model_);
+      all.add("optimizer", optimizer_);
+      checkpoints_.add_state(all, run_, extras_);
+      team_.share(all);
+    };
   }
   Learner(const Learner&) = delete;
   Learner& operator=(const Learner&) = delete;
@@ -129,11 +148,12 @@ class Learner {
     };
     return *this;
   }
-  /// A callback: see events.hpp.
+  /// A callback: see events.hpp. Of several ranks the first alone has it.
   template <class Callback>
   Learner& add(Callback callback) {
     static_assert(training::kListens<Callback, M>,
                   "a callback has an on(event) for some event of kiln/train/events.hpp");
+    if (!team_.leads()) return *this;
     auto held = std::make_shared<Callback>(std::move(callback));
     if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_), held->state);
     ++callbacks_;
@@ -146,6 +166,7 @@ class Learner {
   /// directory belongs to another configuration (`configuration` is the user's own), fit() throws ConfigError.
   Learner& checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules = {}, bool resume = true,
                        Json configuration = {}) {
+    if (!team_.leads()) return *this;
     checkpoints_.keep(directory, rules, resume, run_.configuration(std::move(configuration)));
     checkpoints_.objects().add("model", model_);
     checkpoints_.objects().add("optimizer", optimizer_);
@@ -179,84 +200,135 @@ class Learner {
   }
 
   training::Ending loop(const training::Batches<Batch>& train, const training::Batches<Batch>* valid) {
+    try {
+      return train_on(train, valid);
+    } catch (const std::exception& error) {
+      team_.leave(error.what());
+      throw;
+    } catch (...) {
+      team_.leave("its training ended by something that is no error");
+      throw;
+    }
+  }
+
+  training::Ending train_on(const training::Batches<Batch>& train, const training::Batches<Batch>* valid) {
     const SignalScope signals;
+    require<ArgumentError>(
+        !train.place || !team_.several(),
+        "training: ranks count their batches beforehand, which a stream cannot; give each its shard of "
+        "an indexed data set");
+    team_.require_same("their training", description(valid));
     if (train.place && !extras_.stream) extras_.stream.emplace();
     checkpoints_.open(run_, extras_, train_metrics_);
+    if (share_) share_();
     if (train.restore) train.restore(*extras_.stream);
     checkpoints_.before_each([&] {
       if (train.place) extras_.stream = train.place();
     });
     gradients_ = {};
-    gathered_items_ = 0;
-    run_.begin(train.size(run_.at.epoch), num_params(model_));
+    gathered_items_ = gathered_batches_ = 0;
+    run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_));
+    team_.agree(run_, false);
     while (!run_.done()) {
-      const std::int64_t epoch = run_.at.epoch;
-      run_.expect(train.size(epoch));
-      train.each(epoch, run_.at.batch, [&](Batch& batch, bool owned) {
-        if (!learn(batch, owned)) return true;
-        step_ended(valid);
-        return !run_.done();
-      });
+      const std::int64_t epoch = run_.at.epoch, own = train.size(epoch);
+      run_.expect(team_.most(own));
+      const auto learn_from = [&](Batch* batch, bool owned) {
+        if (learn(batch, owned)) step_ended(valid);
+        return run_.at.epoch == epoch && !run_.done();
+      };
+      train.each(epoch, run_.at.batch, [&](Batch& batch, bool owned) { return learn_from(&batch, owned); });
+      // A rank that has fewer batches than others takes part in their steps.
+      while (run_.at.epoch == epoch && run_.at.batch >= own && !run_.done() && learn_from(nullptr, false)) {}
       run_.require_past(epoch);
     }
-    checkpoints_.finish(run_);
+    if (team_.agree(run_, checkpoints_.lacks(run_))) save();
+    checkpoints_.finish();
+    if (share_) share_();  // what each has learned of its data alone is the same everywhere
     const training::Ending ending{run_.at, run_.reason()};
     run_.tell(ending);
     return ending;
   }
 
-  /// One batch; whether it was the last of its step.
-  bool learn(Batch& batch, bool owned) {
-    const Key key = run_.batch_key();
+  /// What ranks must have in common.
+  std::vector<std::string> description(const training::Batches<Batch>* valid) const {
+    std::vector<std::string> lines;
+    if (!team_.several()) return lines;
+    visit_tensors(model_, [&](const std::string& path, const Value& value) {
+      lines.push_back(text("the tensor ", path, ", ", value.dtype(), ' ', value.shape()));
+    });
+    lines.push_back(text("the optimizer ", reflect::type_name<O>()));
+    lines.push_back("the configuration " + write_json(to_json(run_.config())));
+    for (const auto* metrics : {&train_metrics_, &valid_metrics_})
+      for (const std::string& name : metrics->names()) lines.push_back("the metric " + name);
+    lines.push_back(valid ? "validation" : "no validation");
+    return lines;
+  }
+
+  /// One batch, or none where other ranks have one; whether it was the last of its step.
+  bool learn(Batch* batch, bool owned) {
+    Key key = run_.batch_key();
+    if (team_.several()) key = key.split(static_cast<std::uint64_t>(team_.rank()));
     for (const Device& device : devices_of(model_)) device.seed(key.bits);
     const std::vector<double> rates = rates_(run_.at);
     std::optional<Output> output;
-    double loss = 0;
+    training::Team::Batch own, total;
+    const auto add_up = [&] {
+      if (output) own = {static_cast<double>(training::loss_of(*output).item()), items_of(*output)};
+      total = team_.total(own.loss, own.items);
+      return run_.accepts(total.loss);
+    };
     bool accepted = true;
     if constexpr (kByHand) {
-      const StepContext context{rates, run_.at};
-      output.emplace(training::call_step<BatchArg>(step_, batch, owned, model_, optimizer_, context));
-      loss = static_cast<double>(training::loss_of(*output).item());
-      accepted = run_.accepts(loss);
+      require<DataError>(batch, "training: this rank has ", run_.at.batch,
+                         " batches and others have more: a step that "
+                         "is written by hand needs as many on all ranks");
+      const StepContext context{rates, run_.at, team_};
+      output.emplace(training::call_step<BatchArg>(step_, *batch, owned, model_, optimizer_, context));
+      accepted = add_up();
     } else {
       const LearnerConfig& config = run_.config();
       std::optional<M> before;  // as batch norm learns from a batch that is then left out
       if (config.not_finite == NotFinite::Skip) before = model_;
-      GradientsParams grads = value_and_grad(model_, [&](const M& model) {
-                                std::optional<Autocast> half;
-                                if (config.autocast) half.emplace(*config.autocast);
-                                output.emplace(training::call_step<BatchArg>(step_, batch, owned, model));
-                                const Tensor<0> plain = training::loss_of(*output);
-                                return extras_.scaler ? extras_.scaler->scale(plain) : plain;
-                              }).grads;
-      loss = static_cast<double>(training::loss_of(*output).item());
-      accepted = run_.accepts(loss);
+      GradientsParams grads;
+      training::Team::Part part;
+      if (batch)
+        grads = value_and_grad(model_, [&](const M& model) {
+                  std::optional<Autocast> half;
+                  if (config.autocast) half.emplace(*config.autocast);
+                  output.emplace(training::call_step<BatchArg>(step_, *batch, owned, model));
+                  const Tensor<0> plain = training::loss_of(*output);
+                  part = team_.part(items_of(*output));
+                  const Tensor<0> loss = part.weight == 1 ? plain : plain * part.weight;
+                  return extras_.scaler ? extras_.scaler->scale(loss) : loss;
+                }).grads;
+      else part = team_.part(0);
+      accepted = add_up();
+      const bool gathers = config.accumulate > 1 || team_.several();
       if (!accepted) {
         grads = {};
         model_ = *std::move(before);
-      } else if (config.accumulate > 1) {
-        gather(grads, items_of(*output));
+      } else if (gathers) {
+        if (output) gradients_.add(scaled(grads, part.mean_items));
+        gathered_items_ += total.items;
+        ++gathered_batches_;
       }
-      if (run_.completes_step()) update(rates, config.accumulate > 1 ? gathered() : std::move(grads));
+      if (run_.completes_step()) update(rates, gathers ? gathered() : std::move(grads));
     }
-    if (accepted) {
+    if (accepted && output) {
       const NoGrad pause;
-      train_metrics_.update(*output, loss);
+      train_metrics_.update(*output, own.loss);
     }
-    if (!run_.batch_done(loss, accepted ? items_of(*output) : 0)) return false;
+    if (!run_.batch_done(total.loss, accepted ? total.items : 0)) return false;
     run_.step_done(rates);
     return true;
   }
 
   // Gradients of the mean over a step are those of its batches, each as often as it has items.
-  void gather(const GradientsParams& grads, std::int64_t items) {
-    gradients_.add(scaled(grads, static_cast<double>(items)));
-    gathered_items_ += items;
-  }
   GradientsParams gathered() {
     const std::int64_t items = std::exchange(gathered_items_, 0);
-    if (gradients_.count() == 0) return {};  // all were left out
-    return scaled(gradients_.sum(), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
+    if (std::exchange(gathered_batches_, 0) == 0) return {};  // all were left out
+    GradientsParams own = gradients_.count() > 0 ? gradients_.sum() : GradientsParams{};
+    return scaled(team_.sum(own, model_), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
   }
 
   void update(const std::vector<double>& rates, GradientsParams grads) {
@@ -269,13 +341,18 @@ class Learner {
 
   void step_ended(const training::Batches<Batch>* valid) {
     const bool ended = run_.epoch_ended();
-    if (run_.metrics_due()) run_.tell(training::Evaluation{run_.at, "train", train_metrics_.readings(), ended});
+    if (run_.metrics_due()) run_.tell(training::Evaluation{run_.at, "train", team_.readings(train_metrics_), ended});
     if (valid && run_.validation_due()) validate(*valid);
     if (ended) {
       train_metrics_.clear();
       run_.next_epoch();
     }
-    checkpoints_.step_ended(run_, ended);
+    if (team_.agree(run_, checkpoints_.due(run_, ended))) save();
+  }
+
+  void save() {
+    team_.gather(train_metrics_);
+    checkpoints_.save(run_);
   }
 
   void validate(const training::Batches<Batch>& valid) {
@@ -283,18 +360,22 @@ class Learner {
       require<ArgumentError>(static_cast<bool>(valid_step_),
                              "training: a step that is written by hand does not say how "
                              "to validate: give valid_step()");
+    M measured = result();
+    team_.share_buffers(measured);
     training::measure<M, Output, Batch>(
-        result(),
+        measured,
         [this](const M& model, Batch& batch, bool owned) -> Output {
           if constexpr (!kByHand)
             if (!valid_step_) return training::call_step<BatchArg>(step_, batch, owned, model);
           return valid_step_(model, batch, owned);
         },
         valid, valid_metrics_);
-    run_.tell(training::Evaluation{run_.at, "valid", valid_metrics_.readings()});
+    run_.tell(training::Evaluation{run_.at, "valid", team_.readings(valid_metrics_)});
   }
 
   TrainingRun run_;
+  training::Team team_;
+  std::function<void()> share_;  // of several ranks: all that is trained becomes rank 0's
   M model_;
   O optimizer_;
   F step_;
@@ -302,7 +383,7 @@ class Learner {
   std::function<std::vector<double>(const training::Position&)> rates_;
   training::Extras extras_;
   GradientsAccumulator gradients_;
-  std::int64_t gathered_items_ = 0;
+  std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the step under way, on all ranks
   MetricSet<Output> train_metrics_, valid_metrics_;
   int callbacks_ = 0;
   training::Checkpoints checkpoints_;  // last, as its thread reads the rest

@@ -11,6 +11,12 @@ void MetricList::add(Entry entry) {
   entries_.push_back(std::move(entry));
 }
 
+std::vector<std::string> MetricList::names() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.name);
+  return names;
+}
+
 void MetricList::clear() {
   loss_ = {};
   for (const Entry& entry : entries_) entry.clear();
@@ -33,6 +39,17 @@ std::vector<Reading> MetricList::readings() const {
 void MetricList::record(RecordedObjects& objects, const std::string& path) {
   objects.add(path + ".loss", loss_);
   for (const Entry& entry : entries_) entry.record(objects, text(path, '.', entry.name));
+}
+
+TensorSource MetricList::snapshot() {
+  RecordedObjects objects;
+  record(objects, "metrics");
+  return objects.snapshot({});
+}
+
+void MetricList::merge(const TensorSource& others) {
+  merge_into(loss_, others, "metrics.loss");
+  for (const Entry& entry : entries_) entry.merge(others, text("metrics.", entry.name));
 }
 
 }  // namespace kiln

@@ -33,6 +33,7 @@ void feed(M& metric, const Output& output) {
 /// All but the types of outputs and metrics.
 class MetricList {
  public:
+  std::vector<std::string> names() const;
   /// Begins anew.
   void clear();
   /// The loss, and each metric. What a metric throws is the problem of its reading.
@@ -40,6 +41,9 @@ class MetricList {
   void update_loss(double loss, std::int64_t items) { loss_.update(loss, static_cast<double>(items)); }
   /// Has a checkpoint keep them under `path`.
   void record(RecordedObjects& objects, const std::string& path);
+  /// What they have seen, and adding what such metrics of other data have.
+  TensorSource snapshot();
+  void merge(const TensorSource& others);
 
  protected:
   struct Entry {
@@ -48,9 +52,18 @@ class MetricList {
     std::function<double()> value;
     std::function<void()> clear;
     std::function<void(RecordedObjects&, const std::string& path)> record;
+    std::function<void(const TensorSource&, const std::string& path)> merge;
     std::function<void(const void* output)> update;
   };
   void add(Entry entry);
+  template <class M>
+  static void merge_into(M& metric, const TensorSource& others, const std::string& path) {
+    M other = metric::fresh(metric);
+    RecordedObjects objects;
+    objects.add(path, other);
+    objects.restore(others, "metrics", {.allow_unexpected = true});
+    metric::merge(metric, other);
+  }
 
   metric::Mean loss_;
   std::vector<Entry> entries_;
@@ -69,6 +82,7 @@ class MetricSet : public MetricList {
         {name, std::move(held), [&m] { return static_cast<double>(m.value()); },
          [&m] { m = metric::fresh(std::move(m)); },
          [&m](RecordedObjects& objects, const std::string& path) { objects.add(path, m); },
+         [&m](const TensorSource& others, const std::string& path) { merge_into(m, others, path); },
          [&m, feed = std::move(feed)](const void* output) { feed(m, *static_cast<const Output*>(output)); }});
   }
 

@@ -23,10 +23,10 @@ TensorSource RecordedObjects::snapshot(Metadata metadata) const {
   return record;
 }
 
-void RecordedObjects::restore(const TensorSource& record, std::string_view file) {
+void RecordedObjects::restore(const TensorSource& record, std::string_view file, const LoadOptions& options) {
   detail::RecordReader reader(record, file);
   visit(reader);
-  const detail::Fitted fitted = reader.fit({});
+  const detail::Fitted fitted = reader.fit(options);
   detail::RecordTaker taker(record, file, fitted.values);
   visit(taker);
 }

@@ -23,7 +23,7 @@ class RecordedObjects {
   /// change, so nothing is copied but numbers and lists of numbers. Another thread may read it.
   TensorSource snapshot(Metadata metadata) const;
   /// Brings back what a snapshot held: all of it, or nothing and an error, as load_record().
-  void restore(const TensorSource& record, std::string_view file);
+  void restore(const TensorSource& record, std::string_view file, const LoadOptions& options = {});
 
  private:
   struct Part {

@@ -115,8 +115,15 @@ bool TrainingRun::done() {
   else if (config_.steps && at.step >= *config_.steps) reason_ = text("all ", *config_.steps, " steps are done");
   else if (config_.seconds && at.seconds >= *config_.seconds)
     reason_ = text("the time of ", *config_.seconds, " s is over");
+  else if (agrees_) reason_ = agreed_stop_.value_or("");
   else if (control_.should_stop()) reason_ = control_.reason();
   return !reason_.empty();
+}
+
+void TrainingRun::agree(double seconds, std::optional<std::string> stop) {
+  at.seconds = seconds;
+  agrees_ = true;
+  agreed_stop_ = std::move(stop);
 }
 
 GradientsParams scaled(GradientsParams grads, double factor) {

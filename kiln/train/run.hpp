@@ -77,6 +77,9 @@ class TrainingRun {
   void next_epoch();
   /// A limit is reached, or somebody asked to stop.
   bool done();
+  /// Of several ranks: the time by the clock of one, and what some rank was asked to stop for. From here on no other
+  /// wish to stop counts.
+  void agree(double seconds, std::optional<std::string> stop);
   const std::string& reason() const { return reason_; }
 
  private:
@@ -87,6 +90,8 @@ class TrainingRun {
   Interrupter control_;
   std::int64_t batches_ = 0;
   std::string reason_;
+  bool agrees_ = false;
+  std::optional<std::string> agreed_stop_;
   Clock::time_point step_began_{};
 
   // Of the step under way, which no checkpoint falls into.

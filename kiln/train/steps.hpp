@@ -12,6 +12,7 @@
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/train/metric_set.hpp"
 #include "kiln/train/run.hpp"
+#include "kiln/train/team.hpp"
 
 namespace kiln {
 
@@ -19,7 +20,12 @@ namespace kiln {
 struct StepContext {
   const std::vector<double>& rates;  // one, or one for each group of the optimizer
   const training::Position& at;
+  const training::Team& team;
   double rate() const { return rates[0]; }
+  /// The gradients of the ranks' batches together, of which this one's has so many items; of one rank: these.
+  GradientsParams mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const {
+    return team.mean(std::move(grads), items, model);
+  }
 };
 
 namespace training {

@@ -9,7 +9,7 @@ std::vector<Row> collective_rows() {
   std::vector<Row> rows;
   const auto same = [&](std::string name, std::function<Value(const Value&)> function) {
     rows.push_back({.name = std::move(name),
-                    .operands = {{{3, 4}}},
+                    .operands = {{{6}}},
                     .function = [function](const Values& in) { return Values{function(in[0])}; },
                     .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{in[0]}; }});
   };

@@ -1,0 +1,227 @@
+#include "kiln/train/team.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "kiln/ops/collective/collective.hpp"
+#include "kiln/ops/collective/host.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
+#include "kiln/store/record/record_file.hpp"
+
+namespace kiln::training {
+namespace {
+
+constexpr std::int64_t kBucket = 16 << 20;  // bytes of gradients that travel together
+
+template <class T>
+std::vector<T> gathered(const Ranks& ranks, std::string_view what, const T& own) {
+  std::vector<T> all(static_cast<std::size_t>(ranks->size()));
+  collective::all_gather(*ranks, what, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+std::string bytes_of(const TensorSource& record) {
+  std::string bytes;
+  write_record(record, [&](std::span<const std::byte> piece) {
+    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  });
+  return bytes;
+}
+
+/// Of bytes that stay.
+TensorSource record_of(const std::string& bytes, std::string name) {
+  return open_record({std::as_bytes(std::span(bytes)), std::move(name), nullptr});
+}
+
+/// What only rank 0 says; the others hear it.
+std::string told(const Ranks& ranks, std::string_view what, const std::string& text) {
+  return std::move(collective::gather_texts(*ranks, what, ranks->rank() == 0 ? text : "")[0]);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in >> std::ws, line);) lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace
+
+Team::Team(Ranks ranks) : ranks_(std::move(ranks)) {
+  require<ArgumentError>(ranks_ != nullptr, "training: no communicator was given");
+}
+
+void Team::require_same(std::string_view what, const std::vector<std::string>& lines) const {
+  if (!several()) return;
+  std::string own;
+  for (const std::string& line : lines) own += line + '\n';
+  const std::vector<std::string> all = collective::gather_texts(*ranks_, text("training: ", what), own);
+  const auto other = std::ranges::find_if(all, [&](const std::string& each) { return each != all[0]; });
+  if (other == all.end()) return;
+  const std::vector<std::string> first = lines_of(all[0]), second = lines_of(*other);
+  const auto line = std::ranges::mismatch(first, second);
+  const auto said = [](const auto& at, const std::vector<std::string>& in) { return at == in.end() ? "nothing" : *at; };
+  fail<ConfigError>("training: ranks differ in ", what, ": rank 0 has ", said(line.in1, first), ", and rank ",
+                    other - all.begin(), " ", said(line.in2, second));
+}
+
+void Team::share(RecordedObjects& objects) const {
+  if (!several()) return;
+  const std::string bytes = told(ranks_, "training: state", leads() ? bytes_of(objects.snapshot({})) : "");
+  if (!leads()) objects.restore(record_of(bytes, "what rank 0 has"), "what rank 0 has");
+}
+
+void Team::share_buffers(const nn::ModuleRef& model) const {
+  if (!several()) return;
+  const NoGrad pause;
+  visit_buffers(model, [&](const std::string&, auto& buffer) { buffer.set(broadcast(buffer.value(), ranks_)); });
+}
+
+std::int64_t Team::most(std::int64_t number) const {
+  if (!several()) return number;
+  return std::ranges::max(gathered(ranks_, "training: batches", number));
+}
+
+Team::Part Team::part(std::int64_t items) const {
+  if (!several()) return {static_cast<double>(items), 1};
+  std::int64_t all = 0;
+  for (const std::int64_t each : gathered(ranks_, "training: items", items)) all += each;
+  const double mean = static_cast<double>(all) / ranks_->size();
+  return {mean, all > 0 ? static_cast<double>(items) / mean : 1};
+}
+
+Team::Batch Team::total(double loss, std::int64_t items) const {
+  if (!several()) return {loss, items};
+  Batch total;
+  double sum = 0;
+  for (const Batch& part : gathered(ranks_, "training: loss", Batch{loss, items})) {
+    if (part.items == 0) continue;
+    sum += part.loss * static_cast<double>(part.items);
+    total.items += part.items;
+  }
+  total.loss = sum / static_cast<double>(total.items);
+  return total;
+}
+
+GradientsParams Team::sum(const GradientsParams& grads, const nn::ModuleView& model) const {
+  if (!several()) return grads;
+  const NoGrad pause;
+  std::vector<std::pair<std::string, Value>> params;
+  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
+    if (!param.is_frozen()) params.emplace_back(path, param.value());
+  });
+  std::vector<std::uint8_t> here, anywhere(params.size());
+  for (const auto& [path, value] : params) here.push_back(grads.find(path) != nullptr);
+  collective::all_reduce(*ranks_, "training: which parameters took part", op::ReduceFn::Max, DType::U8,
+                         std::as_bytes(std::span(here)), std::as_writable_bytes(std::span(anywhere)));
+
+  GradientsParams total;
+  std::vector<std::pair<std::string, Value>> bucket;
+  const auto send = [&] {
+    if (bucket.empty()) return;
+    Values parts;
+    for (const auto& [path, grad] : bucket) parts.push_back(reshape(grad, {grad.numel()}));
+    const Value all = all_reduce(parts.size() == 1 ? parts[0] : cat(parts, 0), ranks_);
+    std::int64_t at = 0;
+    for (const auto& [path, grad] : bucket) {
+      total.by_path[path] = reshape(narrow(all, 0, at, grad.numel()), grad.shape());
+      at += grad.numel();
+    }
+    bucket.clear();
+  };
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (!anywhere[i]) continue;
+    const auto& [path, value] = params[i];
+    const Value* const own = grads.find(path);
+    Value grad = own ? *own : zeros_like(value);
+    const std::int64_t size = grad.numel() * static_cast<std::int64_t>(size_of(grad.dtype()));
+    if (!bucket.empty() && (bytes + size > kBucket || bucket.back().second.dtype() != grad.dtype())) {
+      send();
+      bytes = 0;
+    }
+    bytes += size;
+    bucket.emplace_back(path, std::move(grad));
+  }
+  send();
+  return total;
+}
+
+GradientsParams Team::mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const {
+  if (!several()) return grads;
+  const std::int64_t all = total(0, items).items;
+  return scaled(sum(scaled(std::move(grads), static_cast<double>(items)), model), 1.0 / static_cast<double>(all));
+}
+
+void Team::gather(MetricList& metrics) const {
+  if (!several()) return;
+  // All send, so that each knows who came; only rank 0 is sent anything.
+  const std::string own = leads() ? "" : bytes_of(metrics.snapshot());
+  const std::vector<std::uint64_t> lengths = gathered(ranks_, "training: metrics", std::uint64_t{own.size()});
+  const auto ranks = static_cast<std::size_t>(ranks_->size());
+  Communicator::Pieces pieces(ranks);
+  Communicator::Places places(ranks);
+  pieces[0] = std::as_bytes(std::span(own));
+  std::vector<std::string> states;
+  if (leads())
+    for (const std::uint64_t length : lengths) states.emplace_back(length, ' ');
+  for (std::size_t rank = 0; rank < states.size(); ++rank)
+    places[rank] = std::as_writable_bytes(std::span(states[rank]));
+  ranks_->exchange("training: metrics", pieces, places);
+  if (!leads()) return metrics.clear();
+  for (std::size_t rank = 1; rank < ranks; ++rank)
+    metrics.merge(record_of(states[rank], text("the metrics of rank ", rank)));
+}
+
+std::vector<Reading> Team::readings(MetricList& metrics) const {
+  gather(metrics);
+  std::vector<Reading> readings = metrics.readings();
+  if (!several()) return readings;
+  std::string said;  // of each: its value, the length of its problem, that
+  for (const Reading& reading : readings) {
+    const std::uint64_t length = reading.problem.size();
+    said.append(reinterpret_cast<const char*>(&reading.value), sizeof reading.value);
+    said.append(reinterpret_cast<const char*>(&length), sizeof length);
+    said += reading.problem;
+  }
+  said = told(ranks_, "training: readings", said);
+  const char* at = said.data();
+  const auto take = [&](void* to, std::size_t count) {
+    std::memcpy(to, at, count);
+    at += count;
+  };
+  for (Reading& reading : readings) {
+    std::uint64_t length = 0;
+    take(&reading.value, sizeof reading.value);
+    take(&length, sizeof length);
+    reading.problem.assign(at, length);
+    at += length;
+  }
+  return readings;
+}
+
+bool Team::agree(TrainingRun& run, bool save) const {
+  if (!several()) return save;
+  struct Wish {
+    double seconds = 0;
+    std::int64_t save = 0, stop = 0;
+    char reason[232] = {};
+  };
+  Wish own{.seconds = run.at.seconds, .save = save, .stop = run.control().should_stop()};
+  const std::string reason = run.control().reason();
+  reason.copy(own.reason, sizeof own.reason - 1);
+  bool saves = false;
+  std::optional<std::string> stop;
+  const std::vector<Wish> wishes = gathered(ranks_, "training: end of a step", own);
+  for (const Wish& wish : wishes) {
+    saves = saves || wish.save;
+    if (wish.stop && !stop) stop = wish.reason;
+  }
+  run.agree(wishes[0].seconds, std::move(stop));
+  return saves;
+}
+
+}  // namespace kiln::training

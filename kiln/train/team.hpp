@@ -1,0 +1,67 @@
+// Training on several ranks: what they tell each other, so that together they do what one would with all of the data. Of a
+// rank by itself: nothing, at no cost.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "kiln/nn/gradients.hpp"
+#include "kiln/ops/collective/communicator.hpp"
+#include "kiln/train/metric_set.hpp"
+#include "kiln/train/run.hpp"
+
+namespace kiln::training {
+
+class Team {
+ public:
+  /// Throws ArgumentError without ranks.
+  explicit Team(Ranks ranks = alone());
+
+  bool several() const { return ranks_->size() > 1; }
+  /// Rank 0 writes checkpoints, and has all callbacks.
+  bool leads() const { return ranks_->rank() == 0; }
+  int rank() const { return ranks_->rank(); }
+
+  /// Throws ConfigError on all ranks where `lines` differ on two of them: the first that does.
+  void require_same(std::string_view what, const std::vector<std::string>& lines) const;
+  /// The objects become what they are on rank 0.
+  void share(RecordedObjects& objects) const;
+  /// So do the buffers of a model, of which each rank has seen other data.
+  void share_buffers(const nn::ModuleRef& model) const;
+
+  /// The largest number of all ranks.
+  std::int64_t most(std::int64_t number) const;
+  /// The items of all ranks for the mean rank, and how much the mean over this rank's counts beside that: the loss is
+  /// multiplied by it before it is differentiated, as gradients may go through other ranks.
+  struct Part {
+    double mean_items = 0, weight = 1;
+  };
+  Part part(std::int64_t items) const;
+  /// The loss of a batch of which each rank has a part, and its items.
+  struct Batch {
+    double loss = 0;
+    std::int64_t items = 0;
+  };
+  Batch total(double loss, std::int64_t items) const;
+
+  /// The sum of all ranks' gradients, in buckets of a few megabytes. A parameter that took no part anywhere is left out;
+  /// where it did elsewhere, this rank adds zeros.
+  GradientsParams sum(const GradientsParams& grads, const nn::ModuleView& model) const;
+  /// The gradient of the whole batch: the mean over ranks, of which each counts by its items.
+  GradientsParams mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const;
+
+  /// Rank 0 has what all metrics have seen, the others begin anew.
+  void gather(MetricList& metrics) const;
+  /// Of all that was measured, the same on all ranks. Gathers.
+  std::vector<Reading> readings(MetricList& metrics) const;
+
+  /// Whether some rank asks to save. What some rank asked to stop for, and the time by rank 0's clock, are told to `run`.
+  bool agree(TrainingRun& run, bool save) const;
+
+  /// The others need not wait.
+  void leave(std::string_view reason) const { ranks_->leave(reason); }
+
+ private:
+  Ranks ranks_;
+};
+
+}  // namespace kiln::training

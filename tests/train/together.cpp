@@ -1,0 +1,99 @@
+#include "tests/train/together.hpp"
+
+#include <bit>
+#include <memory>
+
+#include "kiln/collective/thread_ranks.hpp"
+#include "kiln/train/early_stopping.hpp"
+#include "tests/train/metric_data.hpp"
+
+namespace kiln {
+
+template class Learner<test::Net, Sgd, test::FitExamples>;
+
+namespace test {
+namespace {
+
+/// Notes the evaluations that it is told of, also for copies.
+struct Notes {
+  std::shared_ptr<std::vector<training::Evaluation>> all = std::make_shared<std::vector<training::Evaluation>>();
+  void on(const training::Evaluation& evaluation) { all->push_back(evaluation); }
+};
+
+Examples batched(std::span<const Example> items) {
+  Examples batch;
+  for (const Example& item : items) {
+    batch.x.insert(batch.x.end(), {item.x[0], item.x[1]});
+    batch.y.push_back(item.y);
+  }
+  return batch;
+}
+
+}  // namespace
+
+Tensor<2> Net::forward(const Tensor<2>& x) const {
+  return second.forward(dropout.forward(norm.forward(first.forward(x)).tanh()));
+}
+
+RegressionOutput FitExamples::operator()(const Net& net, const Examples& batch) const {
+  const auto count = static_cast<std::int64_t>(batch.y.size());
+  const auto x = Tensor<2>::of(batch.x, {count, 2}, device), y = Tensor<2>::of(batch.y, {count, 1}, device);
+  const Tensor<2> predictions = net.forward(x);
+  return {(predictions - y).square().mean(), predictions, y};
+}
+
+Net net(const Together& options) {
+  const Device device = another(Device::cpu()).autodiff();
+  device.seed(3);
+  return {nn::LinearConfig{.in = 2, .out = options.hidden}.init(device),
+          nn::BatchNormConfig{.channels = options.hidden}.init(device),
+          {.probability = options.dropout},
+          nn::LinearConfig{.in = options.hidden, .out = 1}.init(device)};
+}
+
+NetLearner net_learner(const Together& options, const Ranks& ranks, const Device& device) {
+  Net model = train(nn::sync_batch_norm(to_device(net(options), device), ranks));
+  auto optimizer = SgdConfig{.momentum = 0.9}.init(model);
+  return NetLearner(std::move(model), std::move(optimizer), FitExamples{device.inner()}, options.config, ranks);
+}
+
+DataLoader<Examples> examples(const Together& options, const Ranks& ranks, bool shuffled) {
+  const auto a = noise(1, options.items), b = noise(2, options.items);
+  std::vector<Example> made;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    made.push_back({{static_cast<float>(a[i]), static_cast<float>(b[i])}, static_cast<float>(a[i] * b[i] - a[i])});
+  return DataLoader(
+      in_memory(made), batched,
+      {.batch_size = options.batch / ranks->size(),
+       .seed = 5,
+       .sampler = sharded(shuffled ? in_random_order() : in_order(), ranks->rank(), ranks->size(), Rest::Keep)});
+}
+
+Trained train_together(const Together& options, const Ranks& ranks, const Device& device) {
+  auto learner = net_learner(options, ranks, device);
+  Notes notes;
+  learner.rate(0.05).metric(metric::R2{}).metric(metric::MeanAbsoluteError{}).add(notes);
+  learner.add(EarlyStopping{.patience = 1000});
+  if (!options.checkpoints.empty()) learner.checkpoints(options.checkpoints, {.every_steps = 2, .last = 2});
+  auto train = examples(options, ranks, true), valid = examples(options, ranks, false);
+  const auto ending = learner.fit(train, valid);
+  return {ending, weights_of(learner.model()), *notes.all};
+}
+
+std::vector<float> weights_of(const Net& net) {
+  std::vector<float> all;
+  visit_tensors(net, [&](const std::string&, const Value& value) {
+    const auto numbers = value.data().to_vector<float>();
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  });
+  return all;
+}
+
+std::string bits_of(const std::vector<float>& weights) {
+  std::string text;
+  for (const float weight : weights) text += kiln::text(std::bit_cast<std::uint32_t>(weight), ' ');
+  return text;
+}
+
+}  // namespace test
+}  // namespace kiln
