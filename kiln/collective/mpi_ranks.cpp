@@ -121,7 +121,6 @@ class MpiRank final : public Communicator {
       return done != 0;
     });
     for_others([&](int rank) {
-      if (listener(rank).left) return;
       Sent& sent = sent_.emplace_back(Sent{word});
       checked(MPI_Isend(sent.word.data(), static_cast<int>(word.size()), MPI_BYTE, rank, kWordTag, all_, &sent.request),
               "mpi");
