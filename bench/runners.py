@@ -104,15 +104,16 @@ class Burn:
         pass
 
 
-def peers_python():
-    """Python with PyTorch: that of the environment's KILN_PEERS_PYTHON, or of build/peers, which is made if need be."""
+def peers_python(*more):
+    """Python with PyTorch and `more` packages: that of the environment's KILN_PEERS_PYTHON, or of build/peers, which is
+    made if need be."""
     if chosen := os.environ.get("KILN_PEERS_PYTHON"):
         return chosen
     place = ROOT / "build" / "peers"
-    python = place / "bin" / "python"
-    if not (place / "complete").exists():
+    python, complete = place / "bin" / "python", place / "-".join(["complete", *more])
+    if not complete.exists():
         print("Installing PyTorch in build/peers; this downloads some gigabytes.", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "torch", "numpy"], check=True)
-        (place / "complete").touch()
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "torch", "numpy", *more], check=True)
+        complete.touch()
     return python

@@ -107,6 +107,7 @@ def arguments():
                         help="also PyTorch: eager, compile or, without LIST, both")
     parser.add_argument("--burn", metavar="PROGRAM",
                         help="also Burn, by a program that takes `flex --only GROUP --budget SECONDS`")
+    parser.add_argument("--onnx", action="store_true", help="networks in ONNX files beside ONNX Runtime; it has --help")
     parser.add_argument("--only", default="", metavar="WORDS",
                         help="workloads that have one of these words in their name; commas between words")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path)
@@ -124,6 +125,9 @@ def arguments():
 
 
 def main():
+    if "--onnx" in sys.argv:
+        python = str(peers_python("torchvision", "onnx", "onnxruntime"))
+        os.execv(python, [python, "-B", str(ROOT / "bench" / "onnx" / "suite.py"), *sys.argv[1:]])
     options = arguments()
     program = options.programs / "bench_suite"
     listing = subprocess.run([program, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout
