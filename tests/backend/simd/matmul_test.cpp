@@ -114,8 +114,71 @@ TEST(SimdMatmul, KeepsWhatIsNotFiniteInItsRowAndColumn) {
   });
 }
 
+/// Random bits in the order that `order` says.
+template <class T>
+Value random_integers(const Shape& shape, unsigned seed, std::vector<int> order) {
+  const Value value = tensor(shape, dtype_of<T>);
+  Dims strides = contiguous_strides(shape);
+  if (order[0] == 1) strides = {1, shape[0]};
+  const Array array = allocate(const_cast<Value&>(value), strides);
+  std::mt19937_64 random(seed);
+  for (std::int64_t i = 0; i < array.numel(); ++i) array.as<T>()[i] = static_cast<T>(random());
+  return value;
+}
+
+template <class T>
+void check_integers(std::int64_t m, std::int64_t n, std::int64_t k) {
+  for (const auto& order_a : kOrders)
+    for (const auto& order_b : kOrders) {
+      const Value a = random_integers<T>({m, k}, 1, order_a), b = random_integers<T>({k, n}, 2, order_b);
+      const Value c = multiply(a, b);
+      const Array x = read(a), y = read(b), z = read(c);
+      const auto element = [](const Array& array, std::int64_t i, std::int64_t j) {
+        return array.as<T>()[i * array.strides[0] + j * array.strides[1]];
+      };
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          std::uint64_t sum = 0;
+          for (std::int64_t l = 0; l < k; ++l)
+            sum += static_cast<std::uint64_t>(element(x, i, l)) * static_cast<std::uint64_t>(element(y, l, j));
+          ASSERT_EQ(element(z, i, j), static_cast<T>(sum)) << text(a, " x ", b, " at ", i, ", ", j);
+        }
+    }
+}
+
+TEST(SimdMatmul, WrapsSumsOfIntegersOfAnySize) {
+  simd::for_each_target([] {
+    const auto check_sizes = []<class T>(TypeTag<T>) {
+      for (const std::int64_t m : {1, 3, 12, 14})
+        for (const std::int64_t n : {1, 7, 16, 31, 33, 64, 67, 130})
+          for (const std::int64_t k : {1, 17, 40}) check_integers<T>(m, n, k);
+      check_integers<T>(3, 2, 150);  // sums in a vector's lanes
+      check_integers<T>(2, 3, 1);
+      check_integers<T>(62, 70, 400);
+    };
+    check_sizes(TypeTag<std::int8_t>());
+    check_sizes(TypeTag<std::uint8_t>());
+    check_sizes(TypeTag<std::int16_t>());
+    check_sizes(TypeTag<std::uint16_t>());
+    check_sizes(TypeTag<std::int32_t>());
+    check_sizes(TypeTag<std::uint32_t>());
+    check_sizes(TypeTag<std::int64_t>());
+    check_sizes(TypeTag<std::uint64_t>());
+  });
+}
+
+TEST(SimdMatmul, GivesZerosForEmptySumsOfIntegers) {
+  for (const DType dtype : {DType::I8, DType::I16, DType::I32, DType::I64}) {
+    Value a = tensor({2, 0}, dtype), b = tensor({0, 3}, dtype);
+    allocate(a), allocate(b);
+    const Value c = multiply(a, b);
+    const Array z = read(c);
+    for (std::size_t i = 0; i < 6 * size_of(dtype); ++i) EXPECT_EQ(z.data[i], std::byte{0});
+  }
+}
+
 TEST(SimdMatmul, LeavesOtherTypesToOtherKernels) {
-  for (const DType dtype : {DType::BF16, DType::F16, DType::I32}) {
+  for (const DType dtype : {DType::BF16, DType::F16, DType::Bool}) {
     const Value in[] = {tensor({2, 2}, dtype), tensor({2, 2}, dtype)};
     Value out = tensor({2, 2}, dtype);
     EXPECT_FALSE(simd::run(op::Matmul{}, {in, {&out, 1}}));

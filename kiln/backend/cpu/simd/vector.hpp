@@ -25,7 +25,8 @@ struct Mask {
   friend HWY_INLINE Mask operator!(Mask a) { return {hn::Not(a.bits)}; }
 };
 
-/// T is float or double. Plain numbers convert to a vector of themselves.
+/// T is float or double; sums and products of int16, int32 and int64 too, which wrap around. Plain numbers convert to a
+/// vector of themselves.
 template <class T>
 struct Vector {
   using Tag = hn::ScalableTag<T>;
@@ -56,7 +57,10 @@ struct Vector {
     return hn::IfThenElse(condition.bits, a.lanes, b.lanes);
   }
   /// a * b + c, rounded once where the machine can.
-  friend HWY_INLINE Vector fma(Vector a, Vector b, Vector c) { return hn::MulAdd(a.lanes, b.lanes, c.lanes); }
+  friend HWY_INLINE Vector fma(Vector a, Vector b, Vector c) {
+    if constexpr (std::is_integral_v<T>) return a * b + c;
+    else return hn::MulAdd(a.lanes, b.lanes, c.lanes);
+  }
   friend HWY_INLINE Mask<T> is_nan(Vector a) { return {hn::IsNaN(a.lanes)}; }
   /// NaN where either is.
   friend HWY_INLINE Vector max(Vector a, Vector b) { return select(is_nan(a), a, first_if_larger(a, b)); }

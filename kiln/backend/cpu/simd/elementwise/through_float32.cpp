@@ -17,10 +17,10 @@ void convert(const Array& from, const Array& to) {
 
 }  // namespace
 
-Value widened(const Value& value) {
+Value widened(const Value& value, DType dtype) {
   if (value.empty()) return value;
   const Dims order = follow_order(value.shape(), {&value, 1});  // row-major where the tensor has gaps
-  Value held, wide(make_ref<Node>(Desc{value.shape(), DType::F32}, value.device()));
+  Value held, wide(make_ref<Node>(Desc{value.shape(), dtype}, value.device()));
   const Array from = order == read(value).strides ? read(value) : read_contiguous(value, held);
   convert(from, allocate(wide, order, MemoryUse::Scratch));
   return wide;

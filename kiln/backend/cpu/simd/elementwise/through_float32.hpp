@@ -7,8 +7,8 @@
 
 namespace kiln::cpu::simd {
 
-/// The tensor in float32, in the same memory order where it has no gaps. An absent operand stays absent.
-Value widened(const Value& value);
+/// The tensor in a wider type, in the same memory order where it has no gaps. An absent operand stays absent.
+Value widened(const Value& value, DType dtype = DType::F32);
 /// Gives `result` the numbers and the memory order of `wide`, which has no gaps.
 void narrow(const Value& wide, Value& result);
 
@@ -17,7 +17,7 @@ template <class Op>
 bool through_float32(const Op& op, Call call, bool (*kernel)(const Op&, Call)) {
   Value in[3];
   KILN_CHECK(call.in.size() <= std::size(in));
-  std::transform(call.in.begin(), call.in.end(), in, widened);
+  std::transform(call.in.begin(), call.in.end(), in, [](const Value& value) { return widened(value); });
   const Value& narrowed = call.out[0];
   Value wide(make_ref<Node>(Desc{narrowed.shape(), DType::F32}, narrowed.device()));
   if (!kernel(op, {{in, call.in.size()}, {&wide, 1}})) return false;

@@ -1,4 +1,5 @@
-// Products of float32 and float64 matrices.
+// Products of matrices of float32, float64 and integers. Signs make no difference to what a wrapping sum of products is,
+// nor does it to bytes that their products and sums have 16 bits.
 //
 // The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
 // its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "kiln/backend/cpu/product.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
@@ -198,15 +200,29 @@ bool multiply(Product p, const Epilogue* epilogue) {
   return true;
 }
 
+bool multiply_bytes(Call call) {
+  const Value operands[] = {widened(call.in[0], DType::I16), widened(call.in[1], DType::I16)};
+  Value wide(make_ref<Node>(Desc{call.out[0].shape(), DType::I16}, call.out[0].device()));
+  if (!run(op::Matmul{}, {operands, {&wide, 1}})) return false;
+  narrow(wide, call.out[0]);
+  return true;
+}
+
 bool multiply(Call call, const Epilogue* epilogue) {
   const DType dtype = call.out[0].dtype();
-  if (dtype != DType::F32 && dtype != DType::F64) return false;
+  if (dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::Bool) return false;
+  if (epilogue && is_integer(dtype)) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;
+  if (size_of(dtype) == 1) return multiply_bytes(call);
   Value copies[2];
   const Product p = product_of(call, copies, !epilogue);
   if (p.empty()) return !epilogue;
-  return dtype == DType::F32 ? multiply<float>(p, epilogue) : multiply<double>(p, epilogue);
+  if (dtype == DType::F32) return multiply<float>(p, epilogue);
+  if (dtype == DType::F64) return multiply<double>(p, epilogue);
+  if (size_of(dtype) == 2) return multiply<std::int16_t>(p, nullptr);
+  if (size_of(dtype) == 4) return multiply<std::int32_t>(p, nullptr);
+  return multiply<int64_t>(p, nullptr);
 }
 
 }  // namespace

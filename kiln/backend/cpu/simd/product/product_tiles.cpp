@@ -41,10 +41,11 @@ constexpr int64_t kPanel = static_cast<int64_t>(kVectors) * kWidth<T>;
 constexpr std::size_t wide(std::size_t rows) { return std::min<std::size_t>(kMostSums / rows, 8); }
 
 // The first `count` numbers of a vector; no others are touched. Zeros take the place of what is not loaded.
-constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= 32;
+template <class T>
+constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= (sizeof(T) < 4 ? 64 : 32);
 template <class T>
 HWY_INLINE Vector<T> load_first(const T* from, int64_t count) {
-  if constexpr (kHasMasks) {
+  if constexpr (kHasMasks<T>) {
     const typename Vector<T>::Tag tag;
     return hn::MaskedLoad(hn::FirstN(tag, static_cast<std::size_t>(count)), tag, from);
   } else if (count == kWidth<T>) {
@@ -57,7 +58,7 @@ HWY_INLINE Vector<T> load_first(const T* from, int64_t count) {
 }
 template <class T>
 HWY_INLINE void store_first(Vector<T> x, T* to, int64_t count) {
-  if constexpr (kHasMasks) {
+  if constexpr (kHasMasks<T>) {
     const typename Vector<T>::Tag tag;
     hn::BlendedStore(x.lanes, hn::FirstN(tag, static_cast<std::size_t>(count)), tag, to);
   } else {
@@ -224,13 +225,17 @@ HWY_INLINE void turn_squares(const T* from, int64_t step, T* to, int64_t to_step
 
 template <class T>
 void turn(const T* from, int64_t step, T* to, int64_t to_step, int64_t m, int64_t n) {
-  if (m < kWidth<T> || n < kSide<T>) return Transposer<T>::run(from, step, to, to_step, m, n);
-  // Where the last lines or columns do not fill a square, some before them are turned again.
-  for (int64_t i = 0; i < m; i += kWidth<T>)
-    for (int64_t j = 0; j < n; j += kSide<T>) {
-      const int64_t line = std::min(i, m - kWidth<T>), column = std::min(j, n - kSide<T>);
-      turn_squares(from + line * step + column, step, to + column * to_step + line, to_step);
-    }
+  if constexpr (sizeof(T) < 4) {
+    Transposer<T>::run(from, step, to, to_step, m, n);
+  } else {
+    if (m < kWidth<T> || n < kSide<T>) return Transposer<T>::run(from, step, to, to_step, m, n);
+    // Where the last lines or columns do not fill a square, some before them are turned again.
+    for (int64_t i = 0; i < m; i += kWidth<T>)
+      for (int64_t j = 0; j < n; j += kSide<T>) {
+        const int64_t line = std::min(i, m - kWidth<T>), column = std::min(j, n - kSide<T>);
+        turn_squares(from + line * step + column, step, to + column * to_step + line, to_step);
+      }
+  }
 }
 
 // ---- blocks ----------------------------------------------------------------------------------------------------------
@@ -331,6 +336,9 @@ constexpr ProductTiles<T> kTiles{
 
 const ProductTiles<float>& tiles_float() { return kTiles<float>; }
 const ProductTiles<double>& tiles_double() { return kTiles<double>; }
+const ProductTiles<std::int16_t>& tiles_int16() { return kTiles<std::int16_t>; }
+const ProductTiles<std::int32_t>& tiles_int32() { return kTiles<std::int32_t>; }
+const ProductTiles<int64_t>& tiles_int64() { return kTiles<int64_t>; }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -340,8 +348,14 @@ namespace kiln::cpu::simd {
 
 HWY_EXPORT(tiles_float);
 HWY_EXPORT(tiles_double);
+HWY_EXPORT(tiles_int16);
+HWY_EXPORT(tiles_int32);
+HWY_EXPORT(tiles_int64);
 template <> const ProductTiles<float>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_float)(); }
 template <> const ProductTiles<double>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_double)(); }
+template <> const ProductTiles<std::int16_t>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_int16)(); }
+template <> const ProductTiles<std::int32_t>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_int32)(); }
+template <> const ProductTiles<std::int64_t>& product_tiles() { return HWY_DYNAMIC_DISPATCH(tiles_int64)(); }
 
 }  // namespace kiln::cpu::simd
 #endif

@@ -53,7 +53,7 @@ constexpr std::int64_t rows_of_tile(std::int64_t m, std::int64_t most) {
   return (m + count - 1) / count;
 }
 
-/// For the machine at hand; T is float or double.
+/// For the machine at hand; T is float, double, or int16, int32 or int64, whose sums wrap around.
 template <class T> const ProductTiles<T>& product_tiles();
 
 }  // namespace kiln::cpu::simd
