@@ -235,6 +235,29 @@ TEST(Convolutions, InGroupsAreNotOurs) {
   }
 }
 
+TEST(Convolutions, OfDoublesAgreeWithLoops) {
+  for (const Case& c :
+       {Case{2, 3, 5, {7}, {3}, {1}, {0}, {0}, {1}}, Case{2, 7, 5, {12, 13}, {3, 2}, {1, 3}, {2, 1}, {2, 1}, {2, 3}},
+        Case{3, 24, 1, {9, 9}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},
+        Case{1, 5, 80, {4, 4}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},
+        Case{2, 3, 4, {5, 6, 7}, {2, 3, 3}, {1, 2, 1}, {1, 1, 0}, {0, 1, 2}, {1, 1, 2}}}) {
+    const Value x = random_tensor(c.x(), 1, {}, DType::F64), w = random_tensor(c.weight(), 2, {}, DType::F64),
+                y = random_tensor(c.y(), 3, {}, DType::F64), b = random_tensor({c.out}, 4, {}, DType::F64);
+    const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y), bs = numbers(b);
+    std::vector<double> to_y(ys.size()), to_x(xs.size(), 0.0), to_w(ws.size(), 0.0);
+    const std::size_t pixels = ys.size() / static_cast<std::size_t>(c.batch * c.out);
+    for (std::size_t i = 0; i < to_y.size(); ++i) to_y[i] = bs[i / pixels % bs.size()];
+    each_product(c, [&](auto i, auto j, auto k) {
+      to_y[std::size_t(k)] += xs[std::size_t(i)] * ws[std::size_t(j)];
+      to_x[std::size_t(i)] += ys[std::size_t(k)] * ws[std::size_t(j)];
+      to_w[std::size_t(j)] += ys[std::size_t(k)] * xs[std::size_t(i)];
+    });
+    EXPECT_EQ(distance(numbers(run(c.conv(), {x, w, b})), to_y), 0);  // sums of eighths are exact
+    EXPECT_EQ(distance(numbers(run(op::ConvTranspose{c.conv(), c.sizes}, {y, w})), to_x), 0);
+    EXPECT_EQ(distance(numbers(run(op::ConvWeightGrad{c.conv(), c.kernel}, {x, y})), to_w), 0);
+  }
+}
+
 const op::Conv kPlain{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1};
 
 TEST(Convolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
@@ -359,12 +382,18 @@ TEST(Convolutions, ConvolveHalfTypes) {
   }
 }
 
-TEST(Convolutions, LeaveEmptyBatchesAndOtherTypesToTheReference) {
+TEST(Convolutions, LeaveEmptyBatchesAndGroupsOfDoublesToTheReference) {
   bool taken = true;
   run(kPlain, {random_tensor({0, 4, 6, 6}, 1), random_tensor({8, 4, 3, 3}, 2)}, taken);
   EXPECT_FALSE(taken);
-  run(kPlain, {tensor({1, 4, 6, 6}, DType::F64), tensor({8, 4, 3, 3}, DType::F64)}, taken);
-  EXPECT_FALSE(taken);
+  for (const std::int64_t batch : {0, 1}) {
+    const op::Conv grouped{{1, 1}, {1, 1}, {1, 1}, {1, 1}, batch == 0 ? 1 : 2};
+    run(grouped,
+        {random_tensor({batch, 4, 6, 6}, 1, {}, DType::F64),
+         random_tensor({8, 4 / grouped.groups, 3, 3}, 2, {}, DType::F64)},
+        taken);
+    EXPECT_FALSE(taken);
+  }
 }
 
 TEST(Convolutions, OfFewChannelsRunOnEveryInstructionSet) {

@@ -30,6 +30,10 @@ bool product_fits(Pass pass, const Geometry& g, DType dtype) {
                                : product_weight_fits(g, dtype);
 }
 
+/// Doubles as well, as products of matrices.
+bool computes(DType dtype) { return takes(dtype) || dtype == DType::F64; }
+bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+
 /// Halves that nobody else has a kernel for, in float32.
 template <class Op>
 bool widened(const Op& op, Call call, Pass pass, const Geometry& g) {
@@ -42,10 +46,10 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   using Slot = op::Conv::Slot;
   const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
-  if (!takes(dtype) || g.empty()) return false;
+  if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_forward_fits(g, dtype);
   if (epilogue && (!direct || !worth_finishing(call.out[0]))) return false;
-  if (dtype != DType::F32) return widened(op, call, Pass::Forward, g);
+  if (is_half(dtype)) return widened(op, call, Pass::Forward, g);
   const bool tiles = !direct && tiles_fit(g, dtype);
   if (!direct && !tiles && !product_can(g, dtype)) return false;
 
@@ -84,9 +88,9 @@ bool run(const op::ConvTranspose& op, Call call) {
   using Slot = op::ConvTranspose::Slot;
   const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
-  if (!takes(dtype) || g.empty()) return false;
+  if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_data_fits(g, dtype);
-  if (!direct && !product_can(g, dtype)) return dtype != DType::F32 && widened(op, call, Pass::Data, g);
+  if (!direct && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Data, g);
   const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
   if (!direct) return product_conv_data(g, y, weight, call.out[0]);
   direct_conv_data(g, y.array, weight, ConvResult(call.out[0], nullptr));
@@ -97,9 +101,9 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   using Slot = op::ConvWeightGrad::Slot;
   const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
-  if (!takes(dtype) || g.empty()) return false;
+  if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_weight_fits(g, dtype);
-  if (!direct && !product_can(g, dtype)) return dtype != DType::F32 && widened(op, call, Pass::Weight, g);
+  if (!direct && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Weight, g);
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
   if (!direct) return product_conv_weight(g, x, y, call.out[0]);
   sum_over_images(g, call.out[0], [&](std::int64_t begin, std::int64_t end, float* part) {

@@ -12,7 +12,7 @@ std::false_type run(const T&, Call) {
   return {};
 }
 
-// float32, and halves by way of it, in one group. The largest go to the reference.
+// float32 and float64, and halves by way of float32, in one group. The largest go to the reference.
 bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);

@@ -48,6 +48,13 @@ bool give_product(const Value& a, const Value& b, Value& result, const Dims& str
   return true;
 }
 
+/// Calls f(TypeTag<T>{}) for float or double.
+template <class F>
+void visit(DType dtype, F&& f) {
+  if (dtype == DType::F64) f(TypeTag<double>{});
+  else f(TypeTag<float>{});
+}
+
 /// The windows of x that the pixels of y see, a row for each.
 class Windows {
  public:
@@ -71,7 +78,8 @@ class Windows {
   int64_t rows() const { return batch_ * pixels_; }
   int64_t width() const { return channels_ * kernel_; }
 
-  void gather(const float* x, float* windows) const {
+  template <class T>
+  void gather(const T* x, T* windows) const {
     parallel_for(rows(), 8, [&](int64_t begin, int64_t end) {
       each_place(begin, end, [&](int64_t from, int64_t to) {
         if (from < 0) {
@@ -85,9 +93,10 @@ class Windows {
     });
   }
   /// Adds each window up where it came from.
-  void scatter(const float* windows, float* x) const {
+  template <class T>
+  void scatter(const T* windows, T* x) const {
     parallel_for(batch_, 1, [&](int64_t begin, int64_t end) {
-      std::fill(x + begin * area_ * channels_, x + end * area_ * channels_, 0.0f);
+      std::fill(x + begin * area_ * channels_, x + end * area_ * channels_, T{0});
       each_place(begin * pixels_, end * pixels_, [&](int64_t to, int64_t from) {
         if (to < 0) return;
         for (int64_t c = 0; c < channels_; ++c) x[to + c] += windows[from + c * channel_step_];
@@ -130,7 +139,8 @@ Value windows_of(const Geometry& g, const Operand& x, Windows::Order order) {
   if (g.pointwise()) return pixels_of(x, g.in);
   const Windows windows(g, order);
   Value rows = blank({windows.rows(), windows.width()}, x.value);
-  windows.gather(x.array.as<float>(), allocate(rows, MemoryUse::Scratch).as<float>());
+  const Array made = allocate(rows, MemoryUse::Scratch);
+  visit(made.dtype, [&]<class T>(TypeTag<T>) { windows.gather(x.array.as<const T>(), made.as<T>()); });
   return rows;
 }
 /// [out, in * kernel]
@@ -138,12 +148,13 @@ Value rows_of(const Geometry& g, const Operand& weight) {
   const int64_t width = g.in * Geometry::product(g.kernel);
   return matrix(weight, {g.out, width}, {width, 1});
 }
-bool gathers(const Geometry& g, DType dtype) { return dtype == DType::F32 && g.groups == 1; }
+bool is_computed(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
+bool gathers(const Geometry& g, DType dtype) { return is_computed(dtype) && g.groups == 1; }
 
 }  // namespace
 
 bool product_can(const Geometry& g, DType dtype) {
-  if (g.pointwise()) return dtype == DType::F32 || onednn_kernels;
+  if (g.pointwise()) return is_computed(dtype) || onednn_kernels;
   constexpr int64_t kMost = 1 << 27;  // numbers in windows, which lie in memory all at once
   return gathers(g, dtype) && pixels(g) * g.in * Geometry::product(g.kernel) <= kMost;
 }
@@ -160,9 +171,11 @@ bool product_conv(const Geometry& g, const Operand& x, const Operand& weight, co
   const Value windows = windows_of(g, x, Windows::AsWeights);
   if (!give_product(windows, transposed(rows_of(g, weight)), y, channels_last_strides(y.shape()))) return false;
   if (!bias) return true;
-  float* const sums = read(y).as<float>();
-  for (int64_t pixel = 0; pixel < pixels(g); ++pixel)
-    for (int64_t o = 0; o < g.out; ++o) sums[pixel * g.out + o] += bias->as<float>()[o];
+  visit(y.dtype(), [&]<class T>(TypeTag<T>) {
+    T* const sums = read(y).as<T>();
+    for (int64_t pixel = 0; pixel < pixels(g); ++pixel)
+      for (int64_t o = 0; o < g.out; ++o) sums[pixel * g.out + o] += bias->as<T>()[o];
+  });
   return true;
 }
 
@@ -171,7 +184,9 @@ bool product_conv_data(const Geometry& g, const Operand& y, const Operand& weigh
   if (g.pointwise()) return give_product(pixels_of(y, g.out), rows_of(g, weight), x, strides);
   Value rows;
   if (!multiply(pixels_of(y, g.out), rows_of(g, weight), rows)) return false;
-  Windows(g, Windows::AsWeights).scatter(read(rows).as<float>(), allocate(x, strides).as<float>());
+  const Windows windows(g, Windows::AsWeights);
+  const Array to = allocate(x, strides);
+  visit(to.dtype, [&]<class T>(TypeTag<T>) { windows.scatter(read(rows).as<const T>(), to.as<T>()); });
   return true;
 }
 
