@@ -15,8 +15,8 @@ const std::int64_t kSizes[] = {0, 1, 7, 8, 15, 16, 17, 31, 33, 255, 1000, 1024, 
 TEST(SimdUnary, TakesEveryLength) {
   for_each_target([] {
     for (const std::int64_t size : kSizes) {
-      for (const DType dtype :
-           {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::I8, DType::U8}) {
+      for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::I16,
+                                DType::U16, DType::I8, DType::U8}) {
         const auto x = rounded(dtype, random_numbers(size, 1, 11));
         std::vector<double> expected;
         for (const double v : x) expected.push_back(v * v);
@@ -139,8 +139,43 @@ TEST(SimdBinary, BroadcastsInEveryPattern) {
 TEST(SimdBinary, ComputesInEveryElementType) {
   for_each_target([] {
     for (const BinaryCase& c : kBinary)
-      for (const DType dtype : {DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::U8})
+      for (const DType dtype :
+           {DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::I16, DType::U16, DType::U8})
         if (is_float(dtype) || c.integers) expect_binary(c, dtype, {3, 333}, {333});
+  });
+}
+
+TEST(SimdBinary, TakesHalvesOfEveryLength) {
+  for_each_target([] {
+    for (const DType dtype : {DType::F16, DType::BF16})
+      for (const std::int64_t size : kSizes) {
+        const auto x = rounded(dtype, random_numbers(size, 1, 11)), y = rounded(dtype, random_numbers(size, -3, 3, 2));
+        std::vector<double> sums, shares, less;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          sums.push_back(x[i] + y[i]);
+          shares.push_back(y[i] / x[i]);
+          less.push_back(x[i] < y[i]);
+        }
+        const Value a = tensor(dtype, {size}, x), b = tensor(dtype, {size}, y);
+        EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Add}, {a, b})), rounded(dtype, sums));
+        // Rounded to float32 first, as halves are computed.
+        EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Div}, {b, a})), rounded(dtype, rounded(DType::F32, shares)));
+        EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Less}, {a, b})), less);
+      }
+  });
+}
+
+TEST(SimdBinary, DoesNotRoundPlainNumbersBesideHalves) {
+  for_each_target([] {
+    // 257 is none of bfloat16's numbers, and would be 256 or 258.
+    const Value x = tensor(DType::BF16, {3}, {256, 1, -2});
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Sub}, {x, Value(257)})), (std::vector<double>{-1, -256, -260}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Mul}, {x, Value(0.5)})), (std::vector<double>{128, 0.5, -1}));
+    const Value y = tensor(DType::F16, {2}, {1, 4});
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Mul}, {y, Value(100000)})),
+              (std::vector<double>{INFINITY, INFINITY}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Sub}, {Value(65536), y})), (std::vector<double>{INFINITY, INFINITY}));
+    EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Minimum}, {y, Value(70000)})), (std::vector<double>{1, 4}));
   });
 }
 
@@ -353,6 +388,14 @@ TEST(SimdCast, TellsTheLimitsOfWholeNumbers) {
       const std::vector<double> first(x.begin(), x.begin() + some), wanted(expected.begin(), expected.begin() + some);
       EXPECT_EQ(numbers(run_op(op::Cast{DType::I32}, {tensor(DType::F32, {some}, first)})), wanted);
     }
+    for (const DType from : {DType::F32, DType::F64, DType::BF16})
+      for (const auto& [to, least, most] : {std::tuple{DType::I8, -128, 127}, std::tuple{DType::I16, -32768, 32767},
+                                            std::tuple{DType::U8, 0, 255}, std::tuple{DType::U16, 0, 65535}}) {
+        std::vector<double> wanted;
+        for (const double number : x)
+          wanted.push_back(std::isnan(number) ? 0 : std::trunc(std::clamp<double>(number, least, most)));
+        EXPECT_EQ(numbers(run_op(op::Cast{to}, {tensor(from, {std::ssize(x)}, x)})), wanted);
+      }
     const std::vector<double> wide{1e39, -1e39, 0x1.ffffffp127, 0x1.fffffefp127, 1e-50, -1e-50};
     EXPECT_EQ(numbers(run_op(op::Cast{DType::F32}, {tensor(DType::F64, {6}, wide)})),
               (std::vector<double>{INFINITY, -INFINITY, INFINITY, 0x1.fffffep127, 0, 0}));

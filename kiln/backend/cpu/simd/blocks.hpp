@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "kiln/core/convert.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 
 namespace kiln::cpu::simd {
@@ -16,8 +17,8 @@ using UnaryBlock = void (*)(const T* x, std::size_t x_step, void* z, std::size_t
 template <class T>
 using BinaryBlock = void (*)(const T* x, std::size_t x_step, const T* y, std::size_t y_step, void* z, std::size_t n);
 
-/// The function for the machine at hand; null where the row is not computed in T (float, double and the integers
-/// int32, int64, int8 and uint8, which stands for booleans too).
+/// The function for the machine at hand; null where the row is not computed in T (float, double and the integers of up to
+/// 64 bits but uint32 and uint64; uint8 stands for booleans too). Of halves those rows that are a few instructions long.
 template <class T> UnaryBlock<T> unary_block(op::UnaryFn fn);
 template <class T> BinaryBlock<T> binary_block(op::BinaryFn fn);
 
@@ -33,7 +34,7 @@ inline std::optional<double> exact_inverse(const Scalar& divisor) {
 template <class T>
 constexpr bool computes(op::Domain domain) {
   return domain == op::Domain::Any || domain == op::Domain::Number ||
-         domain == (std::is_floating_point_v<T> ? op::Domain::Float : op::Domain::Integer) ||
+         domain == (std::is_floating_point_v<T> || is_half<T> ? op::Domain::Float : op::Domain::Integer) ||
          (domain == op::Domain::Bool && sizeof(T) == 1);
 }
 

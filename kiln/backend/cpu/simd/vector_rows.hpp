@@ -17,6 +17,7 @@ namespace unary_rows {
   struct Name {                                                         \
     static constexpr op::Domain kDomain = op::Domain::domain;           \
     static constexpr bool kLong = is_long(#value);                      \
+    static constexpr bool kCostly = is_costly(#value);                  \
     template <class V> static HWY_INLINE auto of(V x) { return value; } \
   };
 #define KILN_PREDICATE(Name, function, domain, value) KILN_UNARY(Name, function, domain, value, )
@@ -33,6 +34,7 @@ namespace binary_rows {
   struct Name {                                                              \
     static constexpr op::Domain kDomain = op::Domain::domain;                \
     static constexpr bool kLong = is_long(#value);                           \
+    static constexpr bool kCostly = is_costly(#value);                       \
     template <class V> static HWY_INLINE auto of(V x, V y) { return value; } \
   };
 #define KILN_COMPARISON(Name, function, domain, value) KILN_BINARY(Name, function, domain, value, , )

@@ -74,6 +74,39 @@ void convert_each<float, std::int32_t>(const float* from, std::int32_t* to, std:
     hn::StoreU(hn::IfThenZeroElse(hn::RebindMask(kWords, hn::IsNaN(number)), whole), kWords, z);
   });
 }
+template <>
+void convert_each<double, std::int32_t>(const double* from, std::int32_t* to, std::int64_t count) {
+  constexpr hn::Rebind<std::int32_t, decltype(kDoubles)> kNarrow{};
+  each_vector(from, to, count, kDoubles, [=](const double* x, std::int32_t* z) HWY_ATTR {
+    const auto number = hn::LoadU(kDoubles, x);
+    const auto known = hn::IfThenZeroElse(hn::IsNaN(number), number);
+    hn::StoreU(hn::DemoteTo(kNarrow, known), kNarrow, z);  // saturates
+  });
+}
+/// Integers of fewer bits saturate after those of 32 do.
+template <class From, class To>
+HWY_INLINE void through_words(const From* HWY_RESTRICT from, To* HWY_RESTRICT to, std::int64_t count) {
+  using Limits = std::numeric_limits<To>;
+  constexpr std::int64_t kBlock = 256;
+  alignas(64) std::int32_t words[kBlock];
+  for (std::int64_t at = 0; at < count; at += kBlock) {
+    const std::int64_t some = std::min(kBlock, count - at);
+    convert_each(from + at, words, some);
+    for (std::int64_t i = 0; i < some; ++i)
+      to[at + i] = static_cast<To>(std::clamp<std::int32_t>(words[i], Limits::min(), Limits::max()));
+  }
+}
+#define KILN_SHORT_INTEGERS(ROW) ROW(std::int16_t) ROW(std::int8_t) ROW(std::uint16_t) ROW(std::uint8_t)
+#define KILN_THROUGH_WORDS(To)                                                                \
+  template <> void convert_each<float, To>(const float* from, To* to, std::int64_t count) {   \
+    through_words(from, to, count);                                                           \
+  }                                                                                           \
+  template <> void convert_each<double, To>(const double* from, To* to, std::int64_t count) { \
+    through_words(from, to, count);                                                           \
+  }
+KILN_SHORT_INTEGERS(KILN_THROUGH_WORDS)
+#undef KILN_THROUGH_WORDS
+#undef KILN_SHORT_INTEGERS
 /// The neighbour on the other side of a number that lies between two floats, where the nearest one is even.
 template <>
 void round_to_odd_each(const double* from, float* to, std::int64_t count) {
@@ -160,6 +193,7 @@ void convert_dense(const From* from, To* to, std::int64_t count) {
 }
 
 void convert_types(DType from, const void* x, DType to, void* z, std::int64_t count) {
+  if (from == DType::Bool && to != DType::Bool) from = DType::U8;  // 0 or 1, which compilers know less about
   visit_dtype(from, [&](auto from_tag) {
     visit_dtype(to, [&](auto to_tag) {
       using From = typename decltype(from_tag)::type;

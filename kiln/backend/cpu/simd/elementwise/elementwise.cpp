@@ -60,9 +60,9 @@ bool visit_computed(DType dtype, F&& f) {
     case DType::BF16: f(TypeTag<float>{}, DType::F32); return true;
     case DType::I64: f(TypeTag<std::int64_t>{}, dtype); return true;
     case DType::I32: f(TypeTag<std::int32_t>{}, dtype); return true;
+    case DType::I16: f(TypeTag<std::int16_t>{}, dtype); return true;
+    case DType::U16: f(TypeTag<std::uint16_t>{}, dtype); return true;
     // What they wrap around to are the low bits of the wider result.
-    case DType::I16:
-    case DType::U16: f(TypeTag<std::int32_t>{}, DType::I32); return true;
     case DType::U32: f(TypeTag<std::int64_t>{}, DType::I64); return true;
     case DType::I8: f(TypeTag<std::int8_t>{}, dtype); return true;
     case DType::U8:
@@ -186,6 +186,20 @@ Value in_type_of(DType dtype, const Value& value) {
   });
 }
 
+/// Calls f for halves; false for other types.
+template <class F>
+bool visit_half(DType dtype, F&& f) {
+  if (dtype == DType::F16) return f(TypeTag<F16>{}, dtype);
+  return dtype == DType::BF16 && f(TypeTag<BF16>{}, dtype);
+}
+/// Numbers beside tensors of halves are floats: only one that a half holds may be taken for one.
+template <class T>
+bool is_held(const Value& value) {
+  if (!value.is_scalar()) return true;
+  const auto number = value.scalar().to<float>();
+  return static_cast<float>(T(number)) == number;
+}
+
 // A float beside an integer tensor would lose its fraction.
 bool fits(const Value& number, DType dtype) {
   return !number.is_scalar() || number.scalar().kind() != Kind::Float || is_float(dtype);
@@ -194,7 +208,9 @@ bool fits(const Value& number, DType dtype) {
 }  // namespace
 
 bool run(const op::Unary& op, Call call) {
-  bool done = false;
+  bool done = visit_half(call.in[0].dtype(),
+                         [&]<class T>(TypeTag<T>, DType dtype) { return run_unary<T>(op.fn, call, dtype); });
+  if (done) return true;
   visit_computed(call.in[0].dtype(),
                  [&]<class T>(TypeTag<T>, DType computed) { done = run_unary<T>(op.fn, call, computed); });
   return done;
@@ -208,7 +224,10 @@ bool run(const op::Binary& op, Call call) {
       const Value in[] = {call.in[0], *inverse};
       return run(op::Binary{op::BinaryFn::Mul}, {in, call.out, call.last_uses});
     }
-  bool done = false;
+  bool done = visit_half(dtype, [&]<class T>(TypeTag<T>, DType half) {
+    return is_held<T>(call.in[0]) && is_held<T>(call.in[1]) && run_binary<T>(op.fn, call, half);
+  });
+  if (done) return true;
   const Value in[] = {in_type_of(dtype, call.in[0]), in_type_of(dtype, call.in[1])};
   const Call wider{call.in[0].is_scalar() || call.in[1].is_scalar() ? Inputs(in) : call.in, call.out, call.last_uses};
   visit_computed(dtype, [&]<class T>(TypeTag<T>, DType computed) { done = run_binary<T>(op.fn, wider, computed); });

@@ -41,7 +41,11 @@ template <>
 struct Halves<DType::F16> {
 // Where the machine converts half precision itself; Highway's replacement for others does not round to nearest.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
+  static constexpr bool kConverts = true;
   using Tag = hn::Rebind<hwy::float16_t, hn::ScalableTag<float>>;
+  static HWY_INLINE Lanes load(const std::byte* from) {
+    return hn::PromoteTo(hn::ScalableTag<float>(), hn::LoadU(Tag(), reinterpret_cast<const hwy::float16_t*>(from)));
+  }
   static HWY_INLINE Lanes round(Lanes x) {
     return hn::PromoteTo(hn::ScalableTag<float>(), hn::DemoteTo(Tag(), x.lanes));
   }
@@ -49,6 +53,12 @@ struct Halves<DType::F16> {
     hn::StoreU(hn::DemoteTo(Tag(), x.lanes), Tag(), reinterpret_cast<hwy::float16_t*>(to));
   }
 #else
+  static constexpr bool kConverts = false;
+  static HWY_INLINE Lanes load(const std::byte* from) {
+    alignas(64) float numbers[kLanes<float>];
+    for (std::size_t i = 0; i < kLanes<float>; ++i) numbers[i] = reinterpret_cast<const F16*>(from)[i];
+    return Lanes::load(numbers);
+  }
   static HWY_INLINE Lanes round(Lanes x) {
     alignas(64) float numbers[kLanes<float>];
     simd::HWY_NAMESPACE::store(x, numbers);

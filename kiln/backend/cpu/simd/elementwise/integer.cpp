@@ -91,10 +91,14 @@ struct Zip {
 
 UnaryBlock<std::int64_t> unary_int64(op::UnaryFn fn) { return find_unary<std::int64_t, Map>(fn); }
 UnaryBlock<std::int32_t> unary_int32(op::UnaryFn fn) { return find_unary<std::int32_t, Map>(fn); }
+UnaryBlock<std::int16_t> unary_int16(op::UnaryFn fn) { return find_unary<std::int16_t, Map>(fn); }
+UnaryBlock<std::uint16_t> unary_uint16(op::UnaryFn fn) { return find_unary<std::uint16_t, Map>(fn); }
 UnaryBlock<std::int8_t> unary_int8(op::UnaryFn fn) { return find_unary<std::int8_t, Map>(fn); }
 UnaryBlock<std::uint8_t> unary_uint8(op::UnaryFn fn) { return find_unary<std::uint8_t, Map>(fn); }
 BinaryBlock<std::int64_t> binary_int64(op::BinaryFn fn) { return find_binary<std::int64_t, Zip>(fn); }
 BinaryBlock<std::int32_t> binary_int32(op::BinaryFn fn) { return find_binary<std::int32_t, Zip>(fn); }
+BinaryBlock<std::int16_t> binary_int16(op::BinaryFn fn) { return find_binary<std::int16_t, Zip>(fn); }
+BinaryBlock<std::uint16_t> binary_uint16(op::BinaryFn fn) { return find_binary<std::uint16_t, Zip>(fn); }
 BinaryBlock<std::int8_t> binary_int8(op::BinaryFn fn) { return find_binary<std::int8_t, Zip>(fn); }
 BinaryBlock<std::uint8_t> binary_uint8(op::BinaryFn fn) { return find_binary<std::uint8_t, Zip>(fn); }
 
@@ -108,6 +112,10 @@ KILN_UNARY_BLOCK(std::int64_t, int64)
 KILN_BINARY_BLOCK(std::int64_t, int64)
 KILN_UNARY_BLOCK(std::int32_t, int32)
 KILN_BINARY_BLOCK(std::int32_t, int32)
+KILN_UNARY_BLOCK(std::int16_t, int16)
+KILN_BINARY_BLOCK(std::int16_t, int16)
+KILN_UNARY_BLOCK(std::uint16_t, uint16)
+KILN_BINARY_BLOCK(std::uint16_t, uint16)
 KILN_UNARY_BLOCK(std::int8_t, int8)
 KILN_BINARY_BLOCK(std::int8_t, int8)
 KILN_UNARY_BLOCK(std::uint8_t, uint8)
