@@ -37,13 +37,14 @@ class Server:
 class Kiln:
     """bench_suite, in a process of its own for each workload."""
 
-    def __init__(self, program, *options):
-        self.program, self.options, self.name, self.server, self.peak_bytes = program, options, None, None, 0
+    def __init__(self, program, *options, env=None):
+        self.program, self.options, self.env = program, options, env
+        self.name, self.server, self.peak_bytes = None, None, 0
 
     def burst(self, name, seconds):
         if name != self.name:
             self.close()
-            self.name, self.server = name, Server([self.program, *self.options, name, "-"])
+            self.name, self.server = name, Server([self.program, *self.options, name, "-"], self.env)
         answer = self.server.ask(str(seconds)) or {"samples": [], "peak_bytes": 0}
         self.peak_bytes = answer["peak_bytes"]
         return answer["samples"]

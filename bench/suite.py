@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 
+import scaling
 from figures import figures
 from runners import ROOT, Burn, Kiln, Torch, peers_python
 
@@ -101,6 +102,13 @@ def geometric_mean(numbers):
     return math.exp(statistics.fmean(map(math.log, numbers)))
 
 
+def thread_counts(words):
+    counts = [int(word) for word in words.split(",")]
+    if min(counts) < 1:
+        raise ValueError(words)
+    return counts
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n\n")[0])
     parser.add_argument("--peers", nargs="?", const="eager,compile", default="", metavar="LIST",
@@ -115,6 +123,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=3, help="turns that these seconds are cut into")
     parser.add_argument("--busy", action="store_true",
                         help="on one thread, and its processor time: for a machine that has other things to do")
+    parser.add_argument("--threads", type=thread_counts, default=[], metavar="LIST",
+                        help="on each of these numbers of threads, 1,2,4, and how well they are used")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin",
                         help="the folder with bench_suite and its like")
     options = parser.parse_args()
@@ -140,9 +150,14 @@ def main():
         os.environ["KILN_THREADS"] = "1"
     machine = {"processor": processor(), "cores": os.cpu_count(), **rates(options.programs)}
     print(f"{machine['processor']}, {machine['threads']} threads: {described(machine)}")
-    peers = {}
     # oneDNN, and so PyTorch, dies of its first bf16 product on a machine that advertises AMX and lacks its tiles.
     env = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"} if machine["amx_traps"] else {}
+    if options.threads:
+        entries = scaling.table(workloads, program, options, env)
+        if options.json:
+            options.json.write_text(json.dumps({"machine": machine, "workloads": entries}, indent=1) + "\n")
+        return 0 if len(entries) == len(workloads) * len(options.threads) else 1
+    peers = {}
     for kind in options.peers:
         torch = Torch(peers_python(), machine["threads"], env, kind == "compile", clock)
         peers[torch.title] = torch
