@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Writes kiln/data/text/unicode_tables.inc: what tokenizers ask of Unicode, from Python's copy of its database.
+"""Writes kiln/data/text/unicode_tables.inc and normal_tables.inc: what tokenizers ask of Unicode, from Python's copy of its
+database.
 
 python3 tools/unicode_tables.py > kiln/data/text/unicode_tables.inc
+python3 tools/unicode_tables.py normal > kiln/data/text/normal_tables.inc
 """
+
 import sys
 import unicodedata
 
@@ -61,15 +64,67 @@ def bare(point):
     return ord(text) if len(text) == 1 else point
 
 
+def decompositions(form, but=None):
+    """Of each point that is not its own: the point, how many it becomes, and those. Hangul has a formula."""
+    cells = []
+    for point in POINTS:
+        text = unicodedata.normalize(form, chr(point))
+        if text == chr(point) or 0xAC00 <= point < 0xD7A4 or (but and text == unicodedata.normalize(but, chr(point))):
+            continue
+        cells += [hex(point), str(len(text))] + [hex(ord(c)) for c in text]
+    return cells
+
+
+def compositions():
+    """Two points and what they become together."""
+    cells = []
+    for point in POINTS:
+        parts = unicodedata.decomposition(chr(point)).split()
+        if len(parts) == 2 and parts[0][0] != "<" and unicodedata.normalize("NFC", chr(point)) == chr(point):
+            cells.append(f"{{0x{parts[0].lower().lstrip('0')}, 0x{parts[1].lower().lstrip('0')}, 0x{point:x}}}")
+    return cells
+
+
+def classes():
+    runs = []
+    for point in POINTS:
+        value = unicodedata.combining(chr(point))
+        if not value:
+            continue
+        if runs and runs[-1][1] == point - 1 and runs[-1][2] == value:
+            runs[-1][1] = point
+        else:
+            runs.append([point, point, value])
+    return [f"{{0x{a:x}, 0x{b:x}, {v}}}" for a, b, v in runs]
+
+
+def properties():
+    rows("kLetters", "Run", ranges(category("L")))
+    rows("kNumbers", "Run", ranges(category("N")))
+    rows("kPunctuation", "Run", ranges(category("P")))
+    rows("kMarks", "Run", ranges(category("Mn")))
+    rows(
+        "kWord",
+        "Run",
+        ranges(
+            lambda point: unicodedata.category(chr(point))
+            in ("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "Pc")
+        ),
+    )
+    rows("kControls", "Run", ranges(category("C")))
+    rows("kLower", "Move", mapping(lower))
+    rows("kBare", "Move", mapping(bare))
+
+
+def normal_forms():
+    rows("kCanonical", "char32_t", decompositions("NFD"))
+    rows("kCompatible", "char32_t", decompositions("NFKD", "NFD"))
+    rows("kCompositions", "Composition", compositions())
+    rows("kClasses", "Class", classes())
+    rows("kCombining", "Class", [cell[:-1] + ", 1}" for cell in ranges(category("M"))])
+
+
 print(f"// Unicode {unicodedata.unidata_version}, by tools/unicode_tables.py.")
 print("// clang-format off")
-rows("kLetters", "Run", ranges(category("L")))
-rows("kNumbers", "Run", ranges(category("N")))
-rows("kPunctuation", "Run", ranges(category("P")))
-rows("kMarks", "Run", ranges(category("Mn")))
-rows("kWord", "Run", ranges(lambda point: unicodedata.category(chr(point)) in (
-    "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "Pc")))
-rows("kControls", "Run", ranges(category("C")))
-rows("kLower", "Move", mapping(lower))
-rows("kBare", "Move", mapping(bare))
+normal_forms() if sys.argv[1:] == ["normal"] else properties()
 print("// clang-format on")

@@ -4,6 +4,7 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/data/text/split.hpp"
+#include "kiln/data/text/stage_parts.hpp"
 #include "kiln/data/text/unicode.hpp"
 
 namespace kiln::tokens {
@@ -11,31 +12,10 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  std::size_t at = 0;
-  for (std::size_t next; !from.empty() && (next = text.find(from, at)) != std::string_view::npos;
-       at = next + from.size())
-    out.append(text.substr(at, next - at)).append(to);
-  return out.append(text.substr(at));
-}
-
-/// One stage after the other, of a member that lists them.
-template <class Stage, class Read>
-Stage sequence(const View& json, std::string_view member, Read read) {
-  std::vector<Stage> stages;
-  const View list = json.need(member);
-  for (std::size_t i = 0; i < list.list().size(); ++i) stages.push_back(read(list.element(i)));
-  return [stages = std::move(stages)](auto value) {
-    for (const auto& stage : stages) value = stage(std::move(value));
-    return value;
-  };
-}
-
 /// Each piece cut by a function of kiln/data/text/split.hpp.
 template <class Cut>
 Split each(Cut cut) {
-  return [cut](Texts pieces) {
+  return [cut](const Texts& pieces, bool) {
     Texts smaller;
     for (const std::string& piece : pieces)
       for (const std::string_view part : cut(piece)) smaller.emplace_back(part);
@@ -43,44 +23,63 @@ Split each(Cut cut) {
   };
 }
 
-std::string plain_pattern(const View& json) {
-  const View pattern = json.need("pattern")["String"];
-  if (pattern.is_null()) json.refuse("replaces by a regular expression, which is not known here");
-  return pattern.text();
+enum class Prepend { Always, First, Never };
+
+/// Where "▁" is put that stands for the space before a text; older files say so by another key.
+Prepend prepend_scheme(const View& json) {
+  const View scheme = json["prepend_scheme"];
+  if (scheme.is_null()) return json["add_prefix_space"].flag_or(true) ? Prepend::Always : Prepend::Never;
+  if (scheme.text() == "always") return Prepend::Always;
+  if (scheme.text() == "first") return Prepend::First;
+  if (scheme.text() == "never") return Prepend::Never;
+  scheme.refuse("is '", shown(scheme.text()), "', not always, first or never");
+}
+
+std::string metaspace_of(const View& json) {
+  const std::string sign = json.need("replacement").text();
+  if (sign.empty() || unicode::decode(sign, 0).bytes != sign.size())
+    json.refuse("replaces spaces by '", shown(sign), "'");
+  return sign;
+}
+
+/// Spaces as signs that belong to the words behind them.
+Split metaspace(const View& json) {
+  return [sign = metaspace_of(json), scheme = prepend_scheme(json), cut = json["split"].flag_or(true)](Texts pieces,
+                                                                                                       bool first) {
+    Texts words;
+    for (std::string& piece : pieces) {
+      piece = replaced(piece, " ", sign);
+      const bool before = scheme == Prepend::Always || (scheme == Prepend::First && first);
+      first = false;
+      if (before && !piece.empty() && !piece.starts_with(sign)) piece.insert(0, sign);
+      for (std::size_t at = 0; cut && !piece.empty();) {
+        const std::size_t next = piece.find(sign, at + 1);
+        if (next == std::string::npos) {
+          piece.erase(0, at);
+          break;
+        }
+        words.push_back(piece.substr(at, next - at));
+        at = next;
+      }
+      words.push_back(std::move(piece));
+    }
+    return words;
+  };
 }
 
 }  // namespace
 
-Rewrite read_normalizer(const View& json) {
-  if (json.is_null()) return [](std::string text) { return text; };
-  const std::string type = json.type();
-  if (type == "Sequence") return sequence<Rewrite>(json, "normalizers", read_normalizer);
-  if (type == "Lowercase") return [](std::string text) { return lowercased(text); };
-  if (type == "Prepend")
-    return [prefix = json.need("prepend").text()](std::string text) { return text.empty() ? text : prefix + text; };
-  if (type == "Replace")
-    return [from = plain_pattern(json), to = json.need("content").text()](std::string text) {
-      return replaced(text, from, to);
-    };
-  if (type == "BertNormalizer") {
-    BertCleaning how{json["clean_text"].flag_or(true), json["handle_chinese_chars"].flag_or(true), false,
-                     json["lowercase"].flag_or(true)};
-    how.strip_accents = json["strip_accents"].flag_or(how.lowercase);
-    return [how](std::string text) { return bert_cleaned(text, how); };
-  }
-  json.refuse("is a normalizer '", shown(type), "', which is not known here");
-}
-
 Split read_pre_tokenizer(const View& json) {
-  if (json.is_null()) return [](Texts pieces) { return pieces; };
+  if (json.is_null()) return [](Texts pieces, bool) { return pieces; };
   const std::string type = json.type();
+  if (type == "Metaspace") return metaspace(json);
   if (type == "Sequence") return sequence<Split>(json, "pretokenizers", read_pre_tokenizer);
   if (type == "BertPreTokenizer") return each(split_bert);
   if (type == "Whitespace") return each(split_words);
   if (type == "WhitespaceSplit") return each(split_spaces);
   if (type == "ByteLevel") {
     const bool space = json["add_prefix_space"].flag_or(true), cut = json["use_regex"].flag_or(true);
-    return [space, cut](Texts pieces) {
+    return [space, cut](Texts pieces, bool) {
       Texts words;
       for (std::string& piece : pieces) {
         if (space && !piece.starts_with(' ')) piece.insert(0, 1, ' ');
@@ -185,6 +184,12 @@ Join read_decoder(const View& json) {
   if (type == "ByteLevel") {
     return [](Texts tokens) {
       for (std::string& token : tokens) token = letters_to_bytes(token);
+      return tokens;
+    };
+  }
+  if (type == "Metaspace") {
+    return [sign = metaspace_of(json), first = prepend_scheme(json) != Prepend::Never](Texts tokens) {
+      for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = replaced(tokens[i], sign, i == 0 && first ? "" : " ");
       return tokens;
     };
   }

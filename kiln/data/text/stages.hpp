@@ -10,8 +10,8 @@ namespace kiln::tokens {
 
 /// A text as another text.
 using Rewrite = std::function<std::string(std::string)>;
-/// Pieces of a text as smaller pieces.
-using Split = std::function<std::vector<std::string>(std::vector<std::string>)>;
+/// Pieces of a text as smaller pieces; whether the first of them begins the text.
+using Split = std::function<std::vector<std::string>(std::vector<std::string>, bool first)>;
 /// Tokens as the pieces of a text.
 using Join = std::function<std::vector<std::string>(std::vector<std::string>)>;
 

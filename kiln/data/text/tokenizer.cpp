@@ -9,10 +9,8 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/table/lines.hpp"
-#include "kiln/data/text/split.hpp"
+#include "kiln/data/text/models.hpp"
 #include "kiln/data/text/stages.hpp"
-#include "kiln/data/text/unicode.hpp"
-#include "kiln/data/text/vocabulary.hpp"
 
 namespace kiln {
 namespace {
@@ -32,7 +30,7 @@ struct Tokenizer::Parts {
   Json json;
   tokens::Rewrite normalize;
   tokens::Split split;
-  std::variant<BytePairs, WordPieces, WholeWords> model;
+  tokens::Model model;
   tokens::Join join;
   std::vector<std::int64_t> before, behind;  // what stands around a text
   std::vector<Added> added;                  // longer ones first
@@ -49,76 +47,6 @@ struct Tokenizer::Parts {
 };
 
 namespace {
-
-TokenIds read_vocabulary(const View& json) {
-  TokenIds ids;
-  for (const auto& [token, id] : json.as<Json::Object>("an object"))
-    ids.emplace(token, View{&id, json.place.field(token)}.number());
-  return ids;
-}
-
-std::optional<std::int64_t> id_of(const TokenIds& ids, const View& name) {
-  if (name.is_null()) return std::nullopt;
-  const auto found = ids.find(name.text());
-  if (found == ids.end()) name.refuse("is '", shown(name.text()), "', which is no token");
-  return found->second;
-}
-
-/// "a b", or ["a", "b"].
-std::pair<std::string_view, std::string_view> read_pair(const View& json) {
-  if (const auto* const text = std::get_if<std::string>(&json.json->is)) {
-    const std::size_t space = text->find(' ');
-    if (space == std::string::npos) json.refuse("must be two tokens, got '", shown(*text), "'");
-    return {std::string_view(*text).substr(0, space), std::string_view(*text).substr(space + 1)};
-  }
-  if (json.list().size() != 2) json.refuse("must be two tokens, got ", json.list().size());
-  return {json.element(0).text(), json.element(1).text()};
-}
-
-BytePairs read_byte_pairs(const View& json) {
-  for (const char* const option : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
-    if (const View value = json[option];
-        !value.is_null() && !(std::holds_alternative<std::string>(value.json->is) && value.text().empty()))
-      value.refuse("is not known here");
-  BytePairs model;
-  model.ids = read_vocabulary(json.need("vocab"));
-  model.unknown = id_of(model.ids, json["unk_token"]);
-  model.fuse_unknown = json["fuse_unk"].flag_or(false);
-  model.byte_fallback = json["byte_fallback"].flag_or(false);
-  model.whole_words = json["ignore_merges"].flag_or(false);
-  const View merges = json.need("merges");
-  for (std::size_t i = 0; i < merges.list().size(); ++i) {
-    const View merge = merges.element(i);
-    const auto [a, b] = read_pair(merge);
-    const auto left = model.ids.find(a), right = model.ids.find(b), joined = model.ids.find(text(a, b));
-    if (left == model.ids.end() || right == model.ids.end() || joined == model.ids.end())
-      merge.refuse("joins '", shown(a), "' and '", shown(b), "', which are no tokens, or their join is none");
-    model.add_merge(left->second, right->second, joined->second);
-  }
-  return model;
-}
-
-std::variant<BytePairs, WordPieces, WholeWords> read_model(const View& json) {
-  const std::string type = json["type"].text_or("BPE");
-  if (type == "BPE") return read_byte_pairs(json);
-  if (type == "WordPiece") {
-    WordPieces model;
-    model.ids = read_vocabulary(json.need("vocab"));
-    model.unknown = *id_of(model.ids, json.need("unk_token"));
-    model.prefix = json["continuing_subword_prefix"].text_or("##");
-    if (const View most = json["max_input_chars_per_word"]; !most.is_null())
-      model.longest = static_cast<std::size_t>(most.number());
-    return model;
-  }
-  if (type == "WordLevel") {
-    WholeWords model;
-    model.ids = read_vocabulary(json.need("vocab"));
-    const auto unknown = model.ids.find(json["unk_token"].text_or("<unk>"));
-    if (unknown != model.ids.end()) model.unknown = unknown->second;
-    return model;
-  }
-  json.refuse("is a model '", shown(type), "', which is not known here; BPE, WordPiece and WordLevel are");
-}
 
 /// The ids around a text: ["[CLS]", 101] and the like.
 void read_post_processor(const View& json, const TokenIds& ids, std::vector<std::int64_t>& before,
@@ -176,7 +104,7 @@ Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) {
   parts->json = json;
   parts->normalize = tokens::read_normalizer(root["normalizer"]);
   parts->split = tokens::read_pre_tokenizer(root["pre_tokenizer"]);
-  parts->model = read_model(root.need("model"));
+  parts->model = tokens::read_model(root.need("model"));
   parts->join = tokens::read_decoder(root["decoder"]);
   parts->added = read_added(root["added_tokens"]);
   parts->ids = std::visit([](const auto& model) { return model.ids; }, parts->model);
@@ -214,7 +142,8 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text, bool special)
   if (special) ids = parts.before;
   const auto encode_part = [&](std::string_view part) {
     if (part.empty()) return;
-    for (const std::string& word : parts.split({parts.normalize(std::string(part))}))
+    const bool first = part.data() == text.data();
+    for (const std::string& word : parts.split({parts.normalize(std::string(part))}, first))
       std::visit([&](const auto& model) { model.encode(word, ids); }, parts.model);
   };
   std::size_t begin = 0;

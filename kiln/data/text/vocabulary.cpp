@@ -7,6 +7,12 @@
 
 namespace kiln {
 
+std::string byte_token(char byte) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  const auto number = static_cast<unsigned char>(byte);
+  return {'<', '0', 'x', kDigits[number >> 4], kDigits[number & 15], '>'};
+}
+
 void BytePairs::add_merge(std::int64_t a, std::int64_t b, std::int64_t joined) {
   merges_.insert_or_assign({a, b}, Merge{static_cast<std::int64_t>(merges_.size()), joined});
 }
@@ -28,11 +34,7 @@ void BytePairs::encode(std::string_view word, std::vector<std::int64_t>& tokens)
     if (byte_fallback) {
       std::vector<std::int64_t> bytes;
       for (const char byte : letter) {
-        constexpr char kDigits[] = "0123456789ABCDEF";
-        const auto number = static_cast<unsigned char>(byte);
-        const char name[] = {'<', '0', 'x', kDigits[number >> 4], kDigits[number & 15], '>'};
-        if (const auto known = ids.find(std::string_view(name, sizeof name)); known != ids.end())
-          bytes.push_back(known->second);
+        if (const auto known = ids.find(byte_token(byte)); known != ids.end()) bytes.push_back(known->second);
       }
       if (bytes.size() == letter.size()) {
         letters.insert(letters.end(), bytes.begin(), bytes.end());

@@ -17,6 +17,9 @@ struct TextHash {
 };
 using TokenIds = std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>>;
 
+/// "<0xE2>", the token that stands for a byte where no other does.
+std::string byte_token(char byte);
+
 /// Byte-pair encoding: the letters of a word, of which the two neighbours that were joined earliest in training become one, as
 /// long as there are such (Sennrich, Haddow, Birch, "Neural machine translation of rare words with subword units", 2016).
 class BytePairs {

@@ -1,5 +1,6 @@
 """Writes figures.hpp: tokenizers, and what Hugging Face's library makes of texts with them. Run with tokenizers 0.23:
 python3 tokenizer_figures.py > figures.hpp"""
+
 import json
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -13,10 +14,22 @@ TRAINING = [
     "Привет, мир! 你好，世界。 こんにちは 안녕하세요 🙂🙃",
 ]
 TEXTS = [
-    "", " ", "Hello world", "The foxes' dens weren't found; I'VE looked, I'm sure they'll say.",
-    "  leading and trailing  ", "tabs\tand\nnew\r\nlines \n\n x", "1 12 123 1234 12345678", "x=[1,2];// c++ -->",
-    "naïve Café RÉSUMÉ e\u0301 Ångström", "Привет 你好世界 안녕 ไทย हिन्दी", "🙂🤖 \u200bzero\u00a0width\u3000wide",
-    "sea shells<|end|>she sells <|end|>  the", "[MASK] in [UNK] text", "a\u2028b \x07bell", "woodchuckchuckwood" * 3, "x" * 120,
+    "",
+    " ",
+    "Hello world",
+    "The foxes' dens weren't found; I'VE looked, I'm sure they'll say.",
+    "  leading and trailing  ",
+    "tabs\tand\nnew\r\nlines \n\n x",
+    "1 12 123 1234 12345678",
+    "x=[1,2];// c++ -->",
+    "naïve Café RÉSUMÉ e\u0301 Ångström",
+    "Привет 你好世界 안녕 ไทย हिन्दी",
+    "🙂🤖 \u200bzero\u00a0width\u3000wide",
+    "sea shells<|end|>she sells <|end|>  the",
+    "[MASK] in [UNK] text",
+    "a\u2028b \x07bell",
+    "woodchuckchuckwood" * 3,
+    "x" * 120,
 ]
 
 
@@ -26,74 +39,123 @@ def text(value):
     lines = []
     while len(out) > 100:
         end = 100
-        while "\\" in out[end - 3:end]:
+        while "\\" in out[end - 3 : end]:
             end -= 1
         lines, out = lines + [out[:end]], out[end:]
     return "\n    ".join(f'"{line}"' for line in lines + [out])
 
 
-def write(name, tokenizer):
+def write(name, tokenizer, texts=TEXTS):
     tokenizer = Tokenizer.from_str(tokenizer.to_str())
-    print(f"inline constexpr char k{name}Json[] =\n    " + text(json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False,
-                                                                            separators=(",", ":"))) + ";")
+    print(
+        f"inline constexpr char k{name}Json[] =\n    "
+        + text(json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False, separators=(",", ":")))
+        + ";"
+    )
     print(f"inline const std::vector<Encoded> k{name} = {{")
-    for one in TEXTS:
+    for one in texts:
         ids = tokenizer.encode(one).ids
         print(f"    {{{text(one)}, {{{', '.join(map(str, ids))}}},\n     {text(tokenizer.decode(ids))}}},")
     print("};")
 
 
-print("// Made by tokenizer_figures.py with Hugging Face's tokenizers.\n#pragma once\n#include <cstdint>\n#include <string>\n"
-      "#include <vector>\n\n// clang-format off\nnamespace kiln::test {\n\n"
-      "struct Encoded {\n  std::string text;\n  std::vector<std::int64_t> ids;\n  std::string decoded;\n};\n")
-print("inline const std::vector<std::string> kTraining = {" + ", ".join(text(t) for t in TRAINING) + "};")
+def begin(script):
+    print(
+        f"// Made by {script} with Hugging Face's tokenizers.\n#pragma once\n#include <cstdint>\n#include <string>\n"
+        "#include <vector>\n"
+    )
 
-byte_level = Tokenizer(models.BPE())
-byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-byte_level.decoder = decoders.ByteLevel()
-byte_level.train_from_iterator(TRAINING, trainers.BpeTrainer(
-    vocab_size=330, min_frequency=2, special_tokens=["<|end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-    show_progress=False))
-write("ByteLevel", byte_level)
 
-word_pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-word_pieces.normalizer = normalizers.BertNormalizer()
-word_pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-word_pieces.train_from_iterator(TRAINING, trainers.WordPieceTrainer(
-    vocab_size=220, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False))
-word_pieces.post_processor = processors.TemplateProcessing(
-    single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-word_pieces.decoder = decoders.WordPiece()
-write("WordPieces", word_pieces)
+def main():
+    begin("tokenizer_figures.py")
+    print(
+        "// clang-format off\nnamespace kiln::test {\n\n"
+        "struct Encoded {\n  std::string text;\n  std::vector<std::int64_t> ids;\n  std::string decoded;\n};\n"
+    )
+    print("inline const std::vector<std::string> kTraining = {" + ", ".join(text(t) for t in TRAINING) + "};")
 
-llama = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
-llama.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-llama.train_from_iterator(TRAINING, trainers.BpeTrainer(
-    vocab_size=400, min_frequency=2, limit_alphabet=60, show_progress=False,
-    special_tokens=["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)]))
-described = json.loads(llama.to_str())
-described["added_tokens"] = [t for t in described["added_tokens"] if t["id"] < 3]
-llama = Tokenizer.from_str(json.dumps(described))
-llama.post_processor = processors.TemplateProcessing(single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 1)])
-llama.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(),
-                                   decoders.Strip(" ", 1, 0)])
-write("Llama", llama)
+    byte_level = Tokenizer(models.BPE())
+    byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    byte_level.decoder = decoders.ByteLevel()
+    byte_level.train_from_iterator(
+        TRAINING,
+        trainers.BpeTrainer(
+            vocab_size=330,
+            min_frequency=2,
+            special_tokens=["<|end|>"],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    write("ByteLevel", byte_level)
 
-PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
-           r"|\s+(?!\S)|\s+")
-for name, pattern in [("Gpt4", PATTERN), ("Qwen", PATTERN.replace("{1,3}", ""))]:
-    gpt4 = Tokenizer(models.BPE(ignore_merges=True))
-    gpt4.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"),
-                                                  pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
-    gpt4.decoder = decoders.ByteLevel()
-    gpt4.train_from_iterator(TRAINING, trainers.BpeTrainer(
-        vocab_size=310, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
-    gpt4.add_special_tokens([AddedToken("<|end|>", lstrip=True, rstrip=True)])
-    write(name, gpt4)
+    word_pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    word_pieces.normalizer = normalizers.BertNormalizer()
+    word_pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    word_pieces.train_from_iterator(
+        TRAINING,
+        trainers.WordPieceTrainer(
+            vocab_size=220, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False
+        ),
+    )
+    word_pieces.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    word_pieces.decoder = decoders.WordPiece()
+    write("WordPieces", word_pieces)
 
-words = Tokenizer(models.WordLevel(unk_token="<unk>"))
-words.normalizer = normalizers.Lowercase()
-words.pre_tokenizer = pre_tokenizers.Whitespace()
-words.train_from_iterator(TRAINING, trainers.WordLevelTrainer(special_tokens=["<unk>"], show_progress=False))
-write("Words", words)
-print("\n}  // namespace kiln::test\n// clang-format on")
+    llama = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    llama.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    llama.train_from_iterator(
+        TRAINING,
+        trainers.BpeTrainer(
+            vocab_size=400,
+            min_frequency=2,
+            limit_alphabet=60,
+            show_progress=False,
+            special_tokens=["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)],
+        ),
+    )
+    described = json.loads(llama.to_str())
+    described["added_tokens"] = [t for t in described["added_tokens"] if t["id"] < 3]
+    llama = Tokenizer.from_str(json.dumps(described))
+    llama.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 1)]
+    )
+    llama.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    write("Llama", llama)
+
+    PATTERN = (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+        r"|\s+(?!\S)|\s+"
+    )
+    for name, pattern in [("Gpt4", PATTERN), ("Qwen", PATTERN.replace("{1,3}", ""))]:
+        gpt4 = Tokenizer(models.BPE(ignore_merges=True))
+        gpt4.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Split(Regex(pattern), "isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
+        )
+        gpt4.decoder = decoders.ByteLevel()
+        gpt4.train_from_iterator(
+            TRAINING,
+            trainers.BpeTrainer(
+                vocab_size=310, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+            ),
+        )
+        gpt4.add_special_tokens([AddedToken("<|end|>", lstrip=True, rstrip=True)])
+        write(name, gpt4)
+
+    words = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    words.normalizer = normalizers.Lowercase()
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.train_from_iterator(TRAINING, trainers.WordLevelTrainer(special_tokens=["<unk>"], show_progress=False))
+    write("Words", words)
+    print("\n}  // namespace kiln::test\n// clang-format on")
+
+
+if __name__ == "__main__":
+    main()

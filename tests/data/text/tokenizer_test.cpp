@@ -119,8 +119,8 @@ TEST(Tokenizer, SaysWhatItDoesNotKnow) {
   const auto refused = [](std::string_view json) { return raised<DataError>([&] { parsed(json); }); };
   EXPECT_EQ(refused("[]"), "t.json: the file must be an object, got a list");
   EXPECT_EQ(refused("{}"), "t.json: the file has no 'model'");
-  EXPECT_EQ(refused(R"({"model": {"type": "Unigram"}})"),
-            "t.json: 'model' is a model 'Unigram', which is not known here; BPE, WordPiece and WordLevel are");
+  EXPECT_EQ(refused(R"({"model": {"type": "Bigram"}})"),
+            "t.json: 'model' is a model 'Bigram', which is not known here; BPE, Unigram, WordPiece and WordLevel are");
   EXPECT_EQ(refused(R"({"model": {"vocab": {"a": -1}, "merges": []}})"),
             "t.json: 'model.vocab.a' must be 0 to 2147483647, got -1");
   EXPECT_EQ(refused(R"({"model": {"vocab": {"a": 0, "b": 0}, "merges": []}})").substr(0, 37),
@@ -129,8 +129,8 @@ TEST(Tokenizer, SaysWhatItDoesNotKnow) {
             "t.json: the file gives 'a' the id 2000000000, and has only 1 tokens");
   EXPECT_EQ(refused(R"({"model": {"vocab": {"a": 0}, "merges": ["aa"]}})"),
             "t.json: 'model.merges[0]' must be two tokens, got 'aa'");
-  EXPECT_EQ(refused(R"({"model": {"vocab": {"a": 0}, "merges": []}, "normalizer": {"type": "NFKC"}})"),
-            "t.json: 'normalizer' is a normalizer 'NFKC', which is not known here");
+  EXPECT_EQ(refused(R"({"model": {"vocab": {"a": 0}, "merges": []}, "normalizer": {"type": "NFX"}})"),
+            "t.json: 'normalizer' is a normalizer 'NFX', which is not known here");
   EXPECT_EQ(refused(R"({"model": {"vocab": {}, "merges": []}, "pre_tokenizer": {"type": "Split", "behavior": "Isolated",
       "pattern": {"Regex": "x+"}}})"),
             "t.json: 'pre_tokenizer' cuts by the pattern 'x+', which is not known here; those of GPT-4, Llama 3 and "

@@ -1,0 +1,109 @@
+#include "kiln/data/text/models.hpp"
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kiln/core/error/shown.hpp"
+
+namespace kiln::tokens {
+namespace {
+
+TokenIds read_vocabulary(const View& json) {
+  TokenIds ids;
+  for (const auto& [token, id] : json.as<Json::Object>("an object"))
+    ids.emplace(token, View{&id, json.place.field(token)}.number());
+  return ids;
+}
+
+std::optional<std::int64_t> id_of(const TokenIds& ids, const View& name) {
+  if (name.is_null()) return std::nullopt;
+  const auto found = ids.find(name.text());
+  if (found == ids.end()) name.refuse("is '", shown(name.text()), "', which is no token");
+  return found->second;
+}
+
+/// "a b", or ["a", "b"].
+std::pair<std::string_view, std::string_view> read_pair(const View& json) {
+  if (const auto* const text = std::get_if<std::string>(&json.json->is)) {
+    const std::size_t space = text->find(' ');
+    if (space == std::string::npos) json.refuse("must be two tokens, got '", shown(*text), "'");
+    return {std::string_view(*text).substr(0, space), std::string_view(*text).substr(space + 1)};
+  }
+  if (json.list().size() != 2) json.refuse("must be two tokens, got ", json.list().size());
+  return {json.element(0).text(), json.element(1).text()};
+}
+
+BytePairs read_byte_pairs(const View& json) {
+  for (const char* const option : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
+    if (const View value = json[option];
+        !value.is_null() && !(std::holds_alternative<std::string>(value.json->is) && value.text().empty()))
+      value.refuse("is not known here");
+  BytePairs model;
+  model.ids = read_vocabulary(json.need("vocab"));
+  model.unknown = id_of(model.ids, json["unk_token"]);
+  model.fuse_unknown = json["fuse_unk"].flag_or(false);
+  model.byte_fallback = json["byte_fallback"].flag_or(false);
+  model.whole_words = json["ignore_merges"].flag_or(false);
+  const View merges = json.need("merges");
+  for (std::size_t i = 0; i < merges.list().size(); ++i) {
+    const View merge = merges.element(i);
+    const auto [a, b] = read_pair(merge);
+    const auto left = model.ids.find(a), right = model.ids.find(b), joined = model.ids.find(text(a, b));
+    if (left == model.ids.end() || right == model.ids.end() || joined == model.ids.end())
+      merge.refuse("joins '", shown(a), "' and '", shown(b), "', which are no tokens, or their join is none");
+    model.add_merge(left->second, right->second, joined->second);
+  }
+  return model;
+}
+
+/// Of pairs of a token and its score, numbered in their order.
+Unigram read_unigram(const View& json) {
+  Unigram model;
+  const View vocabulary = json.need("vocab");
+  for (std::size_t i = 0; i < vocabulary.list().size(); ++i) {
+    const View entry = vocabulary.element(i);
+    if (entry.list().size() != 2) entry.refuse("must be a token and its score");
+    const View score = entry.element(1);
+    const auto* const whole = std::get_if<std::int64_t>(&score.json->is);
+    const double value = whole ? static_cast<double>(*whole) : score.as<double>("a number");
+    if (!std::isfinite(value)) score.refuse("is not finite");
+    const std::string& token = entry.element(0).text();
+    if (model.ids.contains(token)) entry.refuse("is the second token '", shown(token), "'");
+    model.add(token, value);
+  }
+  if (const View unknown = json["unk_id"]; !unknown.is_null()) {
+    model.unknown = unknown.number();
+    if (*model.unknown >= std::ssize(model.ids)) unknown.refuse("is ", *model.unknown, ", which is no token");
+  }
+  model.byte_fallback = json["byte_fallback"].flag_or(false);
+  return model;
+}
+
+}  // namespace
+
+Model read_model(const View& json) {
+  const std::string type = json["type"].text_or("BPE");
+  if (type == "Unigram") return read_unigram(json);
+  if (type == "BPE") return read_byte_pairs(json);
+  if (type == "WordPiece") {
+    WordPieces model;
+    model.ids = read_vocabulary(json.need("vocab"));
+    model.unknown = *id_of(model.ids, json.need("unk_token"));
+    model.prefix = json["continuing_subword_prefix"].text_or("##");
+    if (const View most = json["max_input_chars_per_word"]; !most.is_null())
+      model.longest = static_cast<std::size_t>(most.number());
+    return model;
+  }
+  if (type == "WordLevel") {
+    WholeWords model;
+    model.ids = read_vocabulary(json.need("vocab"));
+    const auto unknown = model.ids.find(json["unk_token"].text_or("<unk>"));
+    if (unknown != model.ids.end()) model.unknown = unknown->second;
+    return model;
+  }
+  json.refuse("is a model '", shown(type), "', which is not known here; BPE, Unigram, WordPiece and WordLevel are");
+}
+
+}  // namespace kiln::tokens

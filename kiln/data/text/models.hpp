@@ -1,0 +1,16 @@
+// The model of a tokenizer.json, which makes tokens of words.
+#pragma once
+#include <variant>
+
+#include "kiln/data/text/json_view.hpp"
+#include "kiln/data/text/unigram.hpp"
+#include "kiln/data/text/vocabulary.hpp"
+
+namespace kiln::tokens {
+
+using Model = std::variant<BytePairs, WordPieces, WholeWords, Unigram>;
+
+/// Throws DataError for what is not known here, or is damaged.
+Model read_model(const View& json);
+
+}  // namespace kiln::tokens
