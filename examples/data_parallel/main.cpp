@@ -1,0 +1,96 @@
+// Several processes, or threads, train one model on their shares of each batch: the numbers are those of one process with
+// all of it, to rounding.
+//
+//   data_parallel                       one process
+//   mpirun -n 2 data_parallel           two of them
+//   data_parallel --threads 2           two ranks of one process, each with a device of its own
+//
+// A second word is a directory for checkpoints: what was ended goes on there, on as many ranks as one likes.
+#include <kiln/kiln.hpp>
+#include <kiln/nn/nn.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "kiln/collective/mpi_ranks.hpp"
+#include "kiln/collective/thread_ranks.hpp"
+#include "kiln/data/digits.hpp"
+#include "kiln/data/image_tensors.hpp"
+#include "kiln/data/loader.hpp"
+#include "kiln/nn/norm/sync_batch_norm.hpp"
+#include "kiln/optim/rules/adam.hpp"
+#include "kiln/train/evaluator.hpp"
+#include "kiln/train/learner.hpp"
+#include "kiln/train/log/progress.hpp"
+#include "kiln/train/metric/accuracy.hpp"
+
+using namespace kiln;
+
+namespace {
+
+struct Model {
+  nn::Linear hidden, output;
+  nn::BatchNorm norm;
+
+  Tensor<2> forward(const Tensor<3>& images) const {
+    return output.forward(norm.forward(hidden.forward(images.flatten<1>())).relu());
+  }
+};
+
+/// This rank's share of a data set, in batches that are 96 of all ranks together.
+DataLoader<ImageBatch> share(const DigitsConfig& digits, Sampler order, const Ranks& ranks) {
+  return DataLoader(Digits(digits), ImageBatcher::normalized(),
+                    {.batch_size = 96 / ranks->size(),
+                     .seed = 1,
+                     .sampler = sharded(std::move(order), ranks->rank(), ranks->size(), Rest::Keep)});
+}
+
+void train_digits(const Ranks& ranks, const Device& device, const std::string& directory) {
+  require<ArgumentError>(96 % ranks->size() == 0, "data_parallel: ", ranks->size(),
+                         " ranks do not divide a batch of 96");
+  device.seed(1);
+  Model model{nn::LinearConfig{.in = 28 * 28, .out = 64}.init(device),
+              nn::LinearConfig{.in = 64, .out = 10}.init(device), nn::BatchNormConfig{.channels = 64}.init(device)};
+  model = nn::sync_batch_norm(train(std::move(model)), ranks);
+  const auto step = [&](const Model& m, ImageBatch batch) -> ClassificationOutput {
+    const auto [images, targets] = to_tensors(std::move(batch), device);
+    const Tensor<2> scores = m.forward(images);
+    return {nn::CrossEntropyLoss{}.forward(scores, targets), scores, targets};
+  };
+  Learner learner(model, AdamConfig{}.init(model), step, {.epochs = 3, .seed = 1}, ranks);
+  learner.rate(1e-3).metric(metric::Accuracy{}).add(ProgressLines());
+  if (!directory.empty()) learner.checkpoints(directory);
+  auto training = share({.count = 4000, .seed = 1}, in_random_order(), ranks);
+  auto validation = share({.count = 1000, .seed = 2}, in_order(), ranks);
+  learner.fit(training, validation);
+
+  Evaluator evaluator(learner.result(), step, ranks);
+  evaluator.metric(metric::Accuracy{});
+  auto test = share({.count = 1000, .seed = 3}, in_order(), ranks);
+  const auto found = evaluator.measure("test", test);
+  if (ranks->rank() == 0)
+    std::printf("%d ranks: test loss %.4f, accuracy %.3f\n", ranks->size(), found.find("loss")->value,
+                found.find("accuracy")->value);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    const std::vector<std::string> said(words + 1, words + count);
+    const bool threads = said.size() >= 2 && said[0] == "--threads";
+    const std::string directory = said.size() > (threads ? 2 : 0) ? said.back() : "";
+    if (!threads) {
+      train_digits(has_mpi() ? mpi_ranks() : alone(), Device::best().autodiff(), directory);
+      return 0;
+    }
+    std::vector<Device> devices;
+    for (int i = std::atoi(said[1].c_str()); i > 0; --i) devices.push_back(another(Device::best()).autodiff());
+    on_each(devices, [&](const Ranks& ranks, const Device& device) { train_digits(ranks, device, directory); });
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "data_parallel: %s\n", error.what());
+    return 1;
+  }
+}
