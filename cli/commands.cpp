@@ -96,6 +96,10 @@ void add_onnx(CLI::App& app, Outcome& outcome) {
             ->required();
         test->add_option("--device", o.device, "where to run");
         test->add_flag("--plain", o.plain, "graphs as they stand, not simplified");
+        test->add_flag("--generated", o.generated, "through the C++ that `kiln import` writes, compiled by CMake");
+        test->add_option("--kiln", o.kiln,
+                         "where Kiln is installed, for --generated; by default where this program is");
+        test->add_option("--work", o.work, "where --generated builds and leaves its files; else a temporary folder");
       },
       [&](const OnnxTestOptions& o) {
         const Difference difference = test_onnx(o);
@@ -108,6 +112,19 @@ void add_onnx(CLI::App& app, Outcome& outcome) {
         if (file.empty()) throw CLI::RequiredError("file");
         outcome.out = describe_onnx(file);
       });
+}
+
+void add_import(CLI::App& app, Outcome& outcome) {
+  on<ImportOptions>(
+      app,
+      [&](ImportOptions& o) {
+        app.add_option("file", o.file, "an .onnx file")->required();
+        app.add_option("-o,--output", o.directory, "the directory to write to; by default one of the model's name");
+        app.add_option("--name", o.name, "of the struct, the files and the CMake target; by default the file's");
+        app.add_option("--data", o.data, "a directory with test_data_set_0 for the test; by default the file's");
+        app.add_option("--size", o.sizes, "'name=number': a free size of random test data, 1 where left out");
+      },
+      [&](const ImportOptions& o) { outcome.out = import_onnx(o); });
 }
 
 void add_run(CLI::App& app, Outcome& outcome) {
@@ -153,6 +170,7 @@ constexpr Command kCommands[] = {
     {"convert", "write a file's tensors in another format, or by other names and types", add_convert},
     {"diff", "compare two files tensor by tensor", add_diff},
     {"onnx", "say what an .onnx file holds, or run the standard's tests", add_onnx},
+    {"import", "write an .onnx file as C++: a struct of modules, its weights, and a test", add_import},
     {"run", "run an .onnx file on tensors of files or on random ones", add_run},
     {"plot-schedule", "draw the learning rates of a schedule", add_plot_schedule},
     {"runs", "list trainings, compare their configurations and metrics, and draw these", add_runs},

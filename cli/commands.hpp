@@ -48,10 +48,20 @@ std::string describe_onnx(const std::string& file);
 struct OnnxTestOptions {
   std::vector<std::string> directories;  // of the standard's form, or such that have some below them
   std::string device = "cpu";
-  bool plain = false;  // graphs as they stand, not simplified
+  bool plain = false;      // graphs as they stand, not simplified
+  bool generated = false;  // through the C++ that `import` writes, compiled by CMake
+  std::string kiln, work;  // generated: where Kiln is installed; where to build, a temporary folder by default
 };
 /// A line for each test; `same` where all pass.
 Difference test_onnx(const OnnxTestOptions& options);
+
+struct ImportOptions {
+  std::string file, directory;     // where left out: the model's name
+  std::string name, data;          // of the struct; a folder with test_data_set_<n>, by default the file's
+  std::vector<std::string> sizes;  // "batch=8", of the examples that the test is made with
+};
+/// Writes an .onnx file as C++: a struct of modules, its weights, a CMake target and a test. Says what it wrote.
+std::string import_onnx(const ImportOptions& options);
 
 struct RunOptions {
   std::string file, device = "cpu";

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/generated.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -56,6 +57,7 @@ std::string describe_onnx(const std::string& file) {
 }
 
 Difference test_onnx(const OnnxTestOptions& options) {
+  if (options.generated) return test_generated(options);
   Difference result;
   const auto print = [&](const std::string& line) { result.text += line + '\n'; };
   result.same = onnx::run_backend_tests(options.directories, Device::parse(options.device), print,

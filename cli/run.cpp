@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/commands.hpp"
+#include "cli/sizes.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -40,15 +41,7 @@ onnx::Datum read(const std::string& path, const Device& device) {
 }
 
 onnx::NamedInputs inputs_of(const RunOptions& options, const onnx::Model& model) {
-  std::map<std::string, std::int64_t> sizes;
-  for (const std::string& words : options.sizes) {
-    const std::size_t equals = words.rfind('=');
-    const std::string digits = equals == std::string::npos ? "" : words.substr(equals + 1);
-    const bool number =
-        !digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == std::string::npos;
-    require<ArgumentError>(number, "run: --size takes 'name=number', got '", shown(words), "'");
-    sizes[words.substr(0, equals)] = std::stoll(digits);
-  }
+  const std::map<std::string, std::int64_t> sizes = sizes_of(options.sizes, "run");
   const std::vector<onnx::ValueInfo> places = model.inputs();
   onnx::NamedInputs inputs;
   for (std::size_t i = 0; i < options.inputs.size(); ++i) {

@@ -33,10 +33,7 @@ Datum read_datum(const std::string& path, TypeProto::Kind kind, const Device& de
   }
 }
 
-struct Comparison {
-  bool shapes_alone = false;  // values are random
-  bool to_largest = false;    // spectra
-};
+using Comparison = DataSetComparison;
 
 // Empty where they agree.
 std::string difference_of(const Datum& actual, const Datum& expected, const Comparison& how) {
@@ -102,21 +99,21 @@ Datum light_input(const ValueInfo& info, const Device& device) {
   return from_data(TensorData::of<float>(shape, numbers), device);
 }
 
-std::string run_data_set(const Model& model, const fs::path& directory, const Device& device, Comparison how) {
-  const std::vector<ValueInfo> inputs = model.inputs(), outputs = model.outputs();
-  std::vector<Datum> in;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const fs::path path = directory / text("input_", i, ".pb");
-    in.push_back(fs::exists(path) ? read_datum(path.string(), inputs[i].type.kind, device)
-                                  : light_input(inputs[i], device));
-  }
-  how.shapes_alone = how.shapes_alone || drops(model.graph(), in);
-  const Outputs out = model.run(std::move(in));
+bool is_data_set(const fs::directory_entry& entry) {
+  return entry.is_directory() && entry.path().filename().string().rfind("test_data_set_", 0) == 0;
+}
+
+std::string run_data_set(const fs::path& directory, const std::vector<ValueInfo>& inputs,
+                         const std::vector<ValueInfo>& outputs, const Runner& run, const Graph* graph,
+                         const Device& device, Comparison how) {
+  const std::vector<Datum> in = read_inputs(directory.string(), inputs, device);
+  how.shapes_alone = how.shapes_alone || (graph && drops(*graph, in));
+  const std::vector<Datum> out = run(in);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const fs::path path = directory / text("output_", i, ".pb");
     if (!fs::exists(path)) continue;
     const Datum expected = read_datum(path.string(), outputs[i].type.kind, device);
-    const std::string found = difference_of(out[i], expected, how);
+    const std::string found = difference_of(out.at(i), expected, how);
     if (!found.empty()) return text("output ", i, ": ", found);
   }
   return "";
@@ -138,7 +135,37 @@ std::vector<std::string> find_backend_tests(const std::vector<std::string>& path
   return found;
 }
 
-BackendTestResult run_backend_test(const std::string& directory, const Device& device, const LoadOptions& options) {
+std::vector<Datum> read_inputs(const std::string& data_set, const std::vector<ValueInfo>& inputs,
+                               const Device& device) {
+  std::vector<Datum> in;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const fs::path path = fs::path(data_set) / text("input_", i, ".pb");
+    in.push_back(fs::exists(path) ? read_datum(path.string(), inputs[i].type.kind, device)
+                                  : light_input(inputs[i], device));
+  }
+  return in;
+}
+
+std::string compare_data_sets(const std::string& directory, const std::vector<TypeProto::Kind>& inputs,
+                              const std::vector<TypeProto::Kind>& outputs, const Runner& run, const Device& device,
+                              const DataSetComparison& how) {
+  const auto infos = [](const std::vector<TypeProto::Kind>& kinds) {
+    std::vector<ValueInfo> list(kinds.size());
+    for (std::size_t i = 0; i < kinds.size(); ++i) list[i].type.kind = kinds[i];
+    return list;
+  };
+  int sets = 0;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    if (!is_data_set(entry)) continue;
+    ++sets;
+    std::string found = run_data_set(entry.path(), infos(inputs), infos(outputs), run, nullptr, device, how);
+    if (!found.empty()) return found;
+  }
+  return sets ? "" : text("there is no test_data_set_0 in ", shown(directory));
+}
+
+BackendTestResult run_backend_test(const std::string& directory, const Device& device, const LoadOptions& options,
+                                   const Runner& run) {
   const std::string path = (fs::path(directory) / "model.onnx").string();
   try {
     {
@@ -155,9 +182,14 @@ BackendTestResult run_backend_test(const std::string& directory, const Device& d
     how.to_largest = any_node(model.graph(), [](const Node& node) { return node.op == "DFT" || node.op == "STFT"; });
     int sets = 0;
     for (const auto& entry : fs::directory_iterator(directory)) {
-      if (!entry.is_directory() || entry.path().filename().string().rfind("test_data_set_", 0) != 0) continue;
+      if (!is_data_set(entry)) continue;
       ++sets;
-      const std::string found = run_data_set(model, entry.path(), device, how);
+      const Runner of_model = [&](const std::vector<Datum>& in) {
+        const Outputs out = model.run(in);
+        return std::vector<Datum>(out.begin(), out.end());
+      };
+      const std::string found = run_data_set(entry.path(), model.inputs(), model.outputs(), run ? run : of_model,
+                                             &model.graph(), device, how);
       if (!found.empty()) return {Outcome::Failed, first_line(found)};
     }
     if (!sets) return {Outcome::Failed, "there is no test_data_set_0"};

@@ -5,6 +5,7 @@
 //   load    bytes -> ModelProto (parse.cpp) -> Graph (build.cpp) -> simplify(graph) (passes/)
 //   run     Frame{a Datum for each value}; for each node: row.run(Call{...}) (interpreter.cpp)
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -59,6 +60,7 @@ struct Graph {
   std::vector<int> replaceable;    // constants that are inputs as well: a caller may give others
   std::vector<Capture> captures;
   std::vector<Node> nodes;
+  std::function<std::vector<Datum>(std::vector<Datum>)> code;  // what runs in place of the nodes: see apply.hpp
 
   int add_value(std::string name, TypeProto type = {});
 };

@@ -124,6 +124,7 @@ std::vector<Datum> run_graph(const Graph& graph, std::vector<Datum> inputs, cons
                              const RunContext& context, const std::map<int, Datum>* given) {
   require<ArgumentError>(inputs.size() == graph.inputs.size(), "the graph '", shown(graph.name), "' takes ",
                          graph.inputs.size(), " inputs, not ", inputs.size());
+  if (graph.code) return graph.code(std::move(inputs));
   Frame frame(graph.values.size());
   for (const auto& [value, constant] : graph.constants) frame[static_cast<std::size_t>(value)] = constant;
   if (given)

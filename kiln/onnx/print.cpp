@@ -173,7 +173,33 @@ WireWriter written(const FunctionProto& function) {
   return out;
 }
 
+WireWriter written_tensor(const Datum& datum) {
+  require<ArgumentError>(datum.is_tensor(), "there are no files of ", datum);
+  WireWriter out;
+  out.integers(1, datum.value().shape());
+  out.integer(2, static_cast<std::int64_t>(datum.element()));
+  if (datum.is_string()) names(out, 6, datum.strings());
+  else out.bytes(9, pack(datum.element(), datum.value().data()));
+  return out;
+}
+
 }  // namespace
+
+std::string print_datum(const Datum& datum) {
+  constexpr int kTensor = 1, kSequence = 3;  // what the elements are
+  WireWriter out;
+  if (datum.kind() == Datum::Kind::Sequence) {
+    out.integer(2, kTensor);
+    for (const Datum& item : datum.items()) out.message(3, written_tensor(item));
+    return out.written();
+  }
+  if (datum.kind() != Datum::Kind::Optional) return written_tensor(datum).written();
+  const Datum* const held = datum.held();
+  const bool is_sequence = held && held->kind() == Datum::Kind::Sequence;
+  out.integer(2, !held ? 0 : is_sequence ? kSequence : kTensor);
+  if (held) out.text(is_sequence ? 5 : 3, print_datum(*held));
+  return out.written();
+}
 
 std::string print_model(const ModelProto& model) {
   WireWriter out;

@@ -5,12 +5,16 @@
 #include <string>
 #include <string_view>
 
-#include "kiln/onnx/file.hpp"
+#include "kiln/onnx/datum.hpp"
 
 namespace kiln::onnx {
 
 /// A model as bytes, which parse_model() reads as the same again.
 std::string print_model(const ModelProto& model);
+
+/// A tensor as a TensorProto, a sequence as a SequenceProto, an optional as an OptionalProto: what the standard's tests
+/// have in their .pb files. Throws ArgumentError for a map, or a sequence of anything but tensors.
+std::string print_datum(const Datum& datum);
 
 /// The bytes of one message, a field after the other.
 class WireWriter {

@@ -233,6 +233,7 @@ MaybeShape shape_of_result(const NodeShapes& n) {
     return n.shape(0) ? MaybeShape(PartialShape{known(shape_range(n, n.shape(0)->size()).second)})
                       : MaybeShape(PartialShape{{}});
   if (op == "Size") return PartialShape{};
+  if (op == "Range") return PartialShape(1);
   if (op == "Transpose") return transposed(n);
   if (op == "MatMul") return product(n);
   if (op == "Gemm") return gemm(n);

@@ -1,0 +1,101 @@
+// Any operator of the table by its name, outside of a graph: what generated code (kiln/onnx/generate) says where Kiln has
+// no shorter way to say it.
+//
+//   const Datum y = onnx::apply("Resize", 19, {x, {}, scales}, {{"mode", "cubic"}});
+#pragma once
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "kiln/onnx/graph.hpp"
+#include "kiln/tensor/tensor.hpp"
+
+namespace kiln::onnx {
+
+using Ints = std::vector<std::int64_t>;
+using Floats = std::vector<float>;
+
+/// What a body gives, for loops that make no step: a tensor of this type and, behind a first size of 0, this shape.
+struct BodyOutput {
+  Element element = Element::Float;
+  Shape shape = {};
+};
+
+/// A sub-graph as a function: the body of a Loop, a branch of an If.
+struct Body {
+  std::size_t inputs;
+  std::vector<BodyOutput> outputs;
+  std::function<std::vector<Datum>(std::vector<Datum>)> run;
+};
+
+/// A named attribute of an operator, from whatever it may be.
+struct Argument {
+  std::string_view name;
+  Attribute value;
+
+  template <std::integral T>
+  Argument(std::string_view of, T number) : Argument(of, AttributeProto::Type::Int) {
+    value.i = static_cast<std::int64_t>(number);
+  }
+  template <std::floating_point T>
+  Argument(std::string_view of, T number) : Argument(of, AttributeProto::Type::Float) {
+    value.f = static_cast<float>(number);
+  }
+  Argument(std::string_view of, std::string_view words) : Argument(of, AttributeProto::Type::String) {
+    value.s = words;
+  }
+  Argument(std::string_view of, const char* words) : Argument(of, std::string_view(words)) {}
+  Argument(std::string_view of, Ints numbers) : Argument(of, AttributeProto::Type::Ints) {
+    value.ints = std::move(numbers);
+  }
+  Argument(std::string_view of, Floats numbers) : Argument(of, AttributeProto::Type::Floats) {
+    value.floats = std::move(numbers);
+  }
+  Argument(std::string_view of, Strings words) : Argument(of, AttributeProto::Type::Strings) {
+    value.strings = std::move(words);
+  }
+  Argument(std::string_view of, Datum tensor) : Argument(of, AttributeProto::Type::Tensor) {
+    value.tensors.push_back(std::move(tensor));
+  }
+  Argument(std::string_view of, Body body);
+
+ private:
+  Argument(std::string_view of, AttributeProto::Type type) : name(of) { value.type = type; }
+};
+using Arguments = std::initializer_list<Argument>;
+
+/// A result on its way into what a program calls it: a Datum, or a tensor of known rank. Throws ShapeError or DTypeError
+/// where it is another.
+struct Applied : Datum {
+  using Datum::Datum;
+  Applied(Datum datum) : Datum(std::move(datum)) {}
+  template <int D, class K>
+  operator Tensor<D, K>() const {
+    return Tensor<D, K>(value());
+  }
+};
+
+/// The first result of the operator `op` ("Relu", "com.microsoft.BiasGelu") as version `version` of its domain's operator
+/// set has it. Absent inputs are empty; computed on `device`, or where the first input lies. Throws ArgumentError where
+/// there is no such operator, and what the operator throws.
+Applied apply(std::string_view op, int version, std::vector<Datum> inputs, Arguments attributes = {},
+              std::optional<Device> device = {});
+/// The results whose numbers are `wanted`, each in its place; others are empty.
+std::vector<Datum> apply_for(std::initializer_list<int> wanted, std::string_view op, int version,
+                             std::vector<Datum> inputs, Arguments attributes = {}, std::optional<Device> device = {});
+
+/// Constants.
+Datum ints(const Shape& shape, std::initializer_list<std::int64_t> numbers, const Device& device,
+           Element element = Element::Int64);
+Datum reals(const Shape& shape, std::initializer_list<double> numbers, const Device& device,
+            Element element = Element::Float);
+Datum strings(const Shape& shape, Strings words, const Device& device);
+
+/// The one element of a condition. Waits. Throws ArgumentError where it has not one.
+bool is_true(const Datum& condition);
+/// Where the first tensor in these lies; the processor where there is none.
+Device device_of(std::initializer_list<Datum> data);
+
+}  // namespace kiln::onnx

@@ -1,0 +1,71 @@
+#include "kiln/onnx/generate/generate.hpp"
+
+#include <filesystem>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/onnx/backend_test.hpp"
+#include "kiln/onnx/generate/print.hpp"
+#include "kiln/onnx/summary.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+bool is_random(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.row && node.row->random) return true;
+    for (const auto& [name, attribute] : node.attributes)
+      for (const auto& inner : attribute.graphs)
+        if (is_random(*inner)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+GeneratedCode generate(const std::string& path, const GenerateOptions& options) {
+  using namespace cpp;
+  const Device device = Device::cpu();
+  const std::string file = std::filesystem::path(path).filename().string();
+  const Model model = load(path, device, {.simplify = false});
+  const RunContext context{device.inner(), path};
+  const Graph graph = prepared(model.graph(), context);
+
+  GeneratedCode code;
+  Subject subject;
+  subject.inputs = model.inputs();
+  subject.outputs = model.outputs();
+  std::vector<Datum> inputs;
+  try {
+    if (!options.data.empty()) inputs = read_inputs(options.data, subject.inputs, device);
+    else
+      for (const ValueInfo& info : subject.inputs) inputs.push_back(example_input(info, device, options.sizes));
+  } catch (const ArgumentError& error) {
+    inputs.clear();
+    code.why_no_outputs = error.message();
+  }
+  Observed observed = observe(graph, std::move(inputs), context);
+  if (code.why_no_outputs.empty()) code.why_no_outputs = observed.why_not;
+  const Program program = lower(graph, observed, path);
+
+  const std::string stem = std::filesystem::path(path).stem().string();
+  subject.name = code.name = identifier(options.name.empty() ? stem : options.name, "model");
+  subject.file = file;
+  for (const int input : program.inputs)
+    subject.input_types.push_back(program.values[static_cast<std::size_t>(input)].type);
+  subject.random = is_random(graph);
+  subject.has_weights = !program.layers.empty();
+  Structs structs = structs_of(program, subject.name, path);
+  find_parameters(structs, program);
+  code.weights = weights_of(structs, program);
+  code.files[subject.name + ".hpp"] = header_text(structs, subject);
+  code.files[subject.name + ".cpp"] = source_text(structs, subject);
+  code.files[subject.name + "_test.cpp"] = test_text(structs, subject);
+  code.files["CMakeLists.txt"] = cmake_text(subject);
+  code.adapter = adapter_text(structs, subject);
+  code.type = structs.name;
+  code.inputs = std::move(observed.inputs);
+  code.outputs = std::move(observed.outputs);
+  return code;
+}
+
+}  // namespace kiln::onnx

@@ -1,0 +1,35 @@
+// C++ from an ONNX file: a struct of nn modules with a forward(), which can be trained, and its weights.
+//
+//   const onnx::GeneratedCode code = onnx::generate("resnet50.onnx", {});
+//
+// What `kiln import` writes; docs/onnx.md says how it reads. program.hpp has the way of the data.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kiln/onnx/model.hpp"
+
+namespace kiln::onnx {
+
+struct GenerateOptions {
+  std::string name = {};                           // of the struct and the files; the file's where left out
+  std::map<std::string, std::int64_t> sizes = {};  // of free dimensions of example inputs, 1 where left out
+  std::string data = {};                           // a data set (input_<i>.pb) to take examples from; else random
+};
+
+struct GeneratedCode {
+  std::string name;                          // "resnet50": an identifier
+  std::map<std::string, std::string> files;  // by name: header, source, test, CMakeLists.txt
+  std::map<std::string, Value> weights;      // by the paths of the struct's fields
+  std::vector<Datum> inputs, outputs;        // of the test: what the model gives for the examples; none if it fails
+  std::string why_no_outputs;
+  std::string type;     // "Resnet50", in the namespace `name`
+  std::string adapter;  // C++: run(model, inputs), which takes and gives lists of Datum
+};
+
+/// The same bytes for the same file. Types of values are what a run of the model on the examples shows. Throws what load()
+/// throws, and a LoadError that lists all nodes for which there is no C++.
+GeneratedCode generate(const std::string& path, const GenerateOptions& options = {});
+
+}  // namespace kiln::onnx

@@ -1,0 +1,101 @@
+// How a graph becomes C++:
+//
+//   Graph      of a file: functions inlined, simplified but for what training needs   prepare.cpp
+//   Program    a Layer for each module and parameter, a Statement for each node       lower.cpp, forms.cpp, layers.cpp
+//   Struct     layers by the scope of their names, statements in the forward() of the innermost one that they
+//              belong to, structs that are the same told once                         structs.cpp
+//   Generated  the text, and the tensors by the fields that hold them                 print.cpp, project.cpp
+//
+// Where a program's text names a value or a layer it says so by a reference, whose name is found when it is known which
+// function the statement stands in: kValueMark 12 ';', kLayerMark 3 ';'. Text from the file is escaped and has no marks.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/onnx/call.hpp"
+#include "kiln/onnx/passes/shapes.hpp"
+
+namespace kiln::onnx::cpp {
+
+using Path = std::vector<std::string>;  // "layer1", "0", "conv1"
+
+inline constexpr char kValueMark = '\x01', kLayerMark = '\x02';
+inline std::string value_mark(int value) { return text(kValueMark, value, ';'); }
+inline std::string layer_mark(int layer) { return text(kLayerMark, layer, ';'); }
+
+/// What a value is called in C++: a Tensor of this rank and kind, or (-1) a Datum.
+struct Type {
+  int rank = -1;
+  kiln::Kind kind = kiln::Kind::Float;
+  bool is_tensor() const { return rank >= 0; }
+  bool operator==(const Type&) const = default;
+};
+std::string name_of(const Type& type);
+
+struct Variable {
+  std::string name;  // in the file
+  Type type;
+  Element element = Element::Undefined;
+  std::optional<PartialShape> shape;
+};
+
+/// A field of a layer's config.
+struct Option {
+  std::string name, type, value, usual;  // "stride", "Spatial", "{2, 2}", and what need not be said
+};
+
+/// A field of a struct: a module, a parameter or a buffer.
+struct Layer {
+  Path path;
+  std::string type, config;  // "nn::Conv2d", "nn::Conv2dConfig"; without a config it is of a shape
+  std::vector<Option> options;
+  std::map<std::string, Value> tensors;  // by the layer's fields: "weight"; "" of a parameter
+};
+
+struct Statement {
+  enum class Form : std::uint8_t {
+    Operand,  // an expression of the result's type that binds as a call does
+    Infix,    // one that needs parentheses beside other operators
+    Applied,  // a call of apply(), which becomes the type that is declared
+    Several,  // a call of apply_for()
+    Lines,    // whole lines, which declare the results
+  };
+  Path scope;
+  std::vector<int> results;  // values
+  std::vector<int> places;   // of Several: the results' numbers
+  std::string text;
+  Form form = Form::Operand;
+};
+
+struct Program {
+  std::vector<Variable> values;
+  std::vector<int> inputs;
+  std::vector<Layer> layers;
+  std::vector<Statement> statements;
+  std::vector<std::string> results;  // of forward(): expressions
+  std::vector<Type> result_types;
+  std::vector<std::string> result_names;
+};
+
+/// What a run on examples showed of a graph's values.
+struct Observed {
+  struct Seen {
+    Datum::Kind kind = Datum::Kind::Absent;
+    Element element = Element::Undefined;
+    int rank = -1;
+    bool sure = false;  // the rank is that of every run
+  };
+  std::vector<Seen> values;
+  std::vector<Datum> inputs, outputs;  // outputs: empty if the run failed
+  std::string why_not;
+};
+
+/// The graph with the bodies of functions in place of their calls, simplified.
+Graph prepared(Graph graph, const RunContext& context);
+Observed observe(const Graph& graph, std::vector<Datum> inputs, const RunContext& context);
+/// Throws LoadError that lists all nodes for which there is no C++.
+Program lower(const Graph& graph, const Observed& observed, const std::string& file);
+
+}  // namespace kiln::onnx::cpp

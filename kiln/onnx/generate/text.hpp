@@ -1,0 +1,35 @@
+// C++ from what a file says: identifiers and literals that are nothing else, whatever the file says.
+#pragma once
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "kiln/onnx/call.hpp"
+
+namespace kiln::onnx::cpp {
+
+/// "layer1_0_conv1": letters, digits and single underscores, no keyword, nothing that generated code says itself;
+/// `otherwise` where nothing is left of the name.
+std::string identifier(std::string_view name, std::string_view otherwise);
+/// "Layer1Block" of "layer1_block".
+std::string type_identifier(std::string_view name, std::string_view otherwise);
+/// `name`, or with a number behind it, such that it is not among `taken`; from then on it is.
+std::string unique(std::string name, std::set<std::string>& taken);
+
+/// "\"a\\nb\"": ASCII, with octal escapes.
+std::string literal(std::string_view words);
+std::string literal(std::int64_t number);
+/// The shortest that reads as the same: "0.1f"; infinities and NaN by std::numeric_limits.
+std::string literal(float number);
+std::string literal(double number);
+/// "{1, 2}"
+std::string braces(const Ints& numbers);
+/// For a comment of one line.
+std::string remark(std::string_view name);
+
+/// Lines of at most 120 letters, broken behind commas outside of words.
+std::string wrapped(const std::string& code);
+/// `code` with every line that is not empty moved in by `letters`.
+std::string indented(const std::string& code, int letters);
+
+}  // namespace kiln::onnx::cpp
