@@ -10,7 +10,7 @@
 #include "kiln/backend/cpu/simd/elementwise/half_lanes.hpp"
 #include "kiln/backend/cpu/simd/vector_rows.hpp"
 // Behind the rows.
-#include "kiln/backend/cpu/simd/elementwise/find_block.hpp"
+#include "kiln/backend/cpu/simd/elementwise/find_block.def"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
