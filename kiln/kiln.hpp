@@ -17,6 +17,7 @@
 #include "kiln/tensor/assemble.hpp"
 #include "kiln/tensor/attention.hpp"
 #include "kiln/tensor/capture.hpp"
+#include "kiln/tensor/collective.hpp"
 #include "kiln/tensor/combine.hpp"
 #include "kiln/tensor/conv.hpp"
 #include "kiln/tensor/create.hpp"

@@ -87,6 +87,8 @@ def ops_page(program):
     of = rows_by_function(rows, {name for names in headers.values() for name in names})
     for header, names in sorted(headers.items()):
         shown = sorted(set(names) - facade.slopes() | set(names) & set(facade.elementwise()))
+        if not shown:
+            continue
         page += f"### {header}\n\n| function | element types | gradient | made of |\n|---|---|---|---|\n"
         for name in shown:
             own = [rows[row] for row in of.get(name, [])]

@@ -20,6 +20,7 @@
 #include "kiln/nn/module/undrawn.hpp"
 #include "kiln/nn/names.hpp"
 #include "kiln/nn/norm/norm.hpp"
+#include "kiln/nn/norm/sync_batch_norm.hpp"
 #include "kiln/nn/param.hpp"
 #include "kiln/nn/recurrent/cell.hpp"
 #include "kiln/nn/recurrent/gru.hpp"

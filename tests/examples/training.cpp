@@ -52,6 +52,16 @@ TEST(CustomLoop, GoesOnToTheSameBitsAfterBeingKilled) {
   fs::remove_all(folder);
 }
 
+TEST(DataParallel, PrintsTheSameNumbersOnAnyNumberOfRanks) {
+  const std::string one = output_of(DATA_PARALLEL_PROGRAM), two = output_of(DATA_PARALLEL_PROGRAM " --threads 2");
+  const auto numbers = [](const std::string& said) { return said.substr(said.find("ranks: ")); };
+  EXPECT_EQ(numbers(two), numbers(one));
+  EXPECT_EQ(two.substr(two.find("ranks: ") - 2, 1), "2");
+  const std::size_t at = one.rfind("accuracy ");
+  ASSERT_NE(at, std::string::npos) << one;
+  EXPECT_GT(std::stod(one.substr(at + 9)), 0.8) << one;
+}
+
 TEST(CustomMetric, IsLoggedAsAnyOther) {
   const std::string said = output_of(CUSTOM_METRIC_PROGRAM);
   EXPECT_NE(said.find("epoch 3/3, step 240, valid: loss "), std::string::npos) << said;

@@ -110,6 +110,28 @@ TEST(Team, TakesPartWhereOthersHaveMoreBatches) {
           [&](const Ranks& ranks, const Device& device) { expect_close(train_plain(ranks, device), one, 1e-6); });
 }
 
+TEST(Team, TakesStepsByHandWithTheGradientsOfAll) {
+  const auto train_by_hand = [](const Ranks& ranks, const Device& device) {
+    const Together options;
+    const auto step = [&](Plain& m, Sgd& optimizer, const StepContext& context, const Examples& batch) {
+      const auto count = std::int64_t(batch.y.size());
+      const auto x = Tensor<2>::of(batch.x, {count, 2}, device), y = Tensor<2>::of(batch.y, {count, 1}, device);
+      auto [loss, grads] = value_and_grad(m, [&](const Plain& n) { return (n.linear.forward(x) - y).square().mean(); });
+      m = optimizer.step(context.rate(), std::move(m), context.mean(std::move(grads), count, m));
+      return loss;
+    };
+    device.seed(4);
+    Plain model{nn::LinearConfig{.in = 2, .out = 1}.init(device)};
+    Learner learner(model, SgdConfig{}.init(model), step, {.epochs = 2}, ranks);
+    auto data = examples(options, ranks, true);
+    learner.rate(0.1).fit(data);
+    return learner.model().linear.weight.to_vector<float>();
+  };
+  const auto one = train_by_hand(alone(), devices(1)[0]);
+  on_each(devices(2),
+          [&](const Ranks& ranks, const Device& device) { expect_close(train_by_hand(ranks, device), one, 1e-6); });
+}
+
 TEST(Team, GoesOnFromACheckpointToTheSameBits) {
   const auto contents = [](const std::filesystem::path& directory) {
     const TensorSource record = open_tensors(latest_checkpoint(directory));

@@ -48,15 +48,15 @@ Value shared_among_equals(const Value& x, const Value& extreme, const Value& gra
 
 Descs AllReduce::infer(Inputs in) const {
   require_one(kName, in, 0);
-  require_combined(kName, fn, in[0]);
+  require_combined(kName, how, in[0]);
   ranks_of(kName, among);
   return one(in[0].shape(), in[0].dtype());
 }
-Saves AllReduce::saves(std::uint32_t) const { return {.in = is_extreme(fn), .out = is_extreme(fn)}; }
+Saves AllReduce::saves(std::uint32_t) const { return {.in = is_extreme(how), .out = is_extreme(how)}; }
 void AllReduce::vjp(Backward& backward) const {
   backward.to(0, [&] {
-    const Value grad = all_reduced(backward.grad(), is_extreme(fn) ? ReduceFn::Sum : fn, among);
-    return is_extreme(fn) ? shared_among_equals(backward.in(0), backward.out(), grad, among) : grad;
+    const Value grad = all_reduced(backward.grad(), is_extreme(how) ? ReduceFn::Sum : how, among);
+    return is_extreme(how) ? shared_among_equals(backward.in(0), backward.out(), grad, among) : grad;
   });
 }
 
@@ -85,19 +85,19 @@ void AllGather::vjp(Backward& backward) const {
 
 Descs ReduceScatter::infer(Inputs in) const {
   require_one(kName, in, 1);
-  require_combined(kName, fn, in[0]);
+  require_combined(kName, how, in[0]);
   Shape shape = in[0].shape();
   const int ranks = ranks_of(kName, among);
   require<ShapeError>(shape[0] % ranks == 0, kName, ": ", ranks, " ranks do not divide dimension 0 of ", shape);
   shape[0] /= ranks;
   return one(shape, in[0].dtype());
 }
-Saves ReduceScatter::saves(std::uint32_t) const { return {.in = is_extreme(fn), .out = is_extreme(fn)}; }
+Saves ReduceScatter::saves(std::uint32_t) const { return {.in = is_extreme(how), .out = is_extreme(how)}; }
 void ReduceScatter::vjp(Backward& backward) const {
   backward.to(0, [&] {
     const Value grad = all_gathered(backward.grad(), among);
-    if (is_extreme(fn)) return shared_among_equals(backward.in(0), all_gathered(backward.out(), among), grad, among);
-    return fn == ReduceFn::Mean ? grad / Communicator::find(kName, among)->size() : grad;
+    if (is_extreme(how)) return shared_among_equals(backward.in(0), all_gathered(backward.out(), among), grad, among);
+    return how == ReduceFn::Mean ? grad / Communicator::find(kName, among)->size() : grad;
   });
 }
 

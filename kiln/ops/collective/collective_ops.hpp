@@ -15,7 +15,7 @@ struct AllReduce {
   static constexpr std::string_view kName = "all_reduce";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
   static constexpr bool kChecksData = true, kMeetsOthers = true;
-  ReduceFn fn;
+  ReduceFn how;
   std::int64_t among;  // Communicator::number()
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
@@ -48,7 +48,7 @@ struct ReduceScatter {
   static constexpr std::string_view kName = "reduce_scatter";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
   static constexpr bool kChecksData = true, kMeetsOthers = true;
-  ReduceFn fn;
+  ReduceFn how;
   std::int64_t among;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;

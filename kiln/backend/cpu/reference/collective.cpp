@@ -21,9 +21,9 @@ void on_bytes(const Op& op, std::string_view how, const Call& call, F f) {
 
 template <>
 void run(const op::AllReduce& op, Call call) {
-  on_bytes(op, text(" (", name(op.fn), ')'), call,
+  on_bytes(op, text(" (", name(op.how), ')'), call,
            [&](Communicator& among, std::string_view what, auto x, auto result) {
-             collective::all_reduce(among, what, op.fn, call.in[0].dtype(), x, result);
+             collective::all_reduce(among, what, op.how, call.in[0].dtype(), x, result);
            });
 }
 
@@ -44,9 +44,9 @@ void run(const op::AllGather& op, Call call) {
 
 template <>
 void run(const op::ReduceScatter& op, Call call) {
-  on_bytes(op, text(" (", name(op.fn), ')'), call,
+  on_bytes(op, text(" (", name(op.how), ')'), call,
            [&](Communicator& among, std::string_view what, auto x, auto result) {
-             collective::reduce_scatter(among, what, op.fn, call.in[0].dtype(), x, result);
+             collective::reduce_scatter(among, what, op.how, call.in[0].dtype(), x, result);
            });
 }
 
