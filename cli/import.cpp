@@ -13,12 +13,6 @@ namespace kiln::cli {
 namespace fs = std::filesystem;
 namespace {
 
-// Files whose contents are what they would be keep their time, so that builds do not begin anew.
-void write(const fs::path& path, const std::string& contents) {
-  if (fs::exists(path) && read_text_file(path.string()) == contents) return;
-  write_file_atomically(path.string(), contents);
-}
-
 TensorSource source_of(const std::map<std::string, Value>& weights) {
   TensorSource source;
   for (const auto& [name, value] : weights) {
@@ -52,7 +46,8 @@ std::string write_data(const std::vector<fs::path>& sets, const onnx::GeneratedC
     if (fs::exists(set) && fs::equivalent(from, set)) continue;
     fs::create_directories(set);
     for (const fs::directory_entry& file : fs::directory_iterator(from))
-      if (file.path().extension() == ".pb") write(set / file.path().filename(), read_text_file(file.path().string()));
+      if (file.path().extension() == ".pb")
+        write_file_atomically((set / file.path().filename()).string(), read_text_file(file.path().string()));
   }
   if (!sets.empty()) return text("the test has ", sets.size(), " data sets of the file's\n");
   if (code.outputs.empty())
@@ -60,9 +55,9 @@ std::string write_data(const std::vector<fs::path>& sets, const onnx::GeneratedC
   const fs::path set = to / "test_data_set_0";
   fs::create_directories(set);
   for (std::size_t i = 0; i < code.inputs.size(); ++i)
-    write(set / text("input_", i, ".pb"), onnx::print_datum(code.inputs[i]));
+    write_file_atomically((set / text("input_", i, ".pb")).string(), onnx::print_datum(code.inputs[i]));
   for (std::size_t i = 0; i < code.outputs.size(); ++i)
-    write(set / text("output_", i, ".pb"), onnx::print_datum(code.outputs[i]));
+    write_file_atomically((set / text("output_", i, ".pb")).string(), onnx::print_datum(code.outputs[i]));
   return "the test has what the model gave for random inputs\n";
 }
 
@@ -71,7 +66,7 @@ std::string write_data(const std::vector<fs::path>& sets, const onnx::GeneratedC
 void write_code(const onnx::GeneratedCode& code, const std::string& directory) {
   const fs::path to = directory;
   fs::create_directories(to);
-  for (const auto& [name, contents] : code.files) write(to / name, contents);
+  for (const auto& [name, contents] : code.files) write_file_atomically((to / name).string(), contents);
   if (!code.weights.empty()) write_tensors(source_of(code.weights), (to / (code.name + ".safetensors")).string());
 }
 

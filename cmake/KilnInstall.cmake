@@ -86,7 +86,7 @@ function(kiln_install_package)
     INSTALL_DESTINATION ${KILN_PACKAGE_DIR})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/kiln-config-version.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/kiln-config.cmake ${PROJECT_BINARY_DIR}/kiln-config-version.cmake
-    cmake/FindOneDNN.cmake DESTINATION ${KILN_PACKAGE_DIR} COMPONENT dev)
+    cmake/FindOneDNN.cmake cmake/KilnOnnx.cmake DESTINATION ${KILN_PACKAGE_DIR} COMPONENT dev)
   kiln_write_pkg_config()
   install(FILES ${PROJECT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
   install(DIRECTORY kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev

@@ -71,7 +71,7 @@ std::vector<Datum> apply_for(std::initializer_list<int> wanted, std::string_view
 
 Applied apply(std::string_view op, int version, std::vector<Datum> inputs, Arguments attributes,
               std::optional<Device> device) {
-  return std::move(apply_for({0}, op, version, std::move(inputs), attributes, device).front());
+  return {std::move(apply_for({0}, op, version, std::move(inputs), attributes, device).front())};
 }
 
 Datum ints(const Shape& shape, std::initializer_list<std::int64_t> numbers, const Device& device, Element element) {

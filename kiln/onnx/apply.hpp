@@ -68,12 +68,12 @@ using Arguments = std::initializer_list<Argument>;
 
 /// A result on its way into what a program calls it: a Datum, or a tensor of known rank. Throws ShapeError or DTypeError
 /// where it is another.
-struct Applied : Datum {
-  using Datum::Datum;
-  Applied(Datum datum) : Datum(std::move(datum)) {}
+struct Applied {
+  Datum datum;
+  operator Datum() const { return datum; }
   template <int D, class K>
   operator Tensor<D, K>() const {
-    return Tensor<D, K>(value());
+    return Tensor<D, K>(datum.value());
   }
 };
 

@@ -17,6 +17,24 @@ prints() {
 
 "$cmake" --install "$build" --prefix "$place/kiln" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
 
+# ONNX files: y = relu(x [[1, 3], [2, 4]] + [0.5, -20]), and one of names and strings with quotes, comments, keywords,
+# zeros and bytes that are no UTF-8.
+mkdir "$place/build"
+base64 -d >"$place/build/small.onnx" <<'EOF'
+CAgSADq9AQo5CgF4CglmYy53ZWlnaHQKB2ZjLmJpYXMSAWEaCC9mYy9HZW1tIgRHZW1tKg0KBnRyYW5zQhgBoAECChMKAWESAXkaBS9SZWx1IgRSZWx1
+EgFnKiMIAggCEAFCCWZjLndlaWdodEoQAACAPwAAAEAAAEBAAACAQCoXCAIQAUIHZmMuYmlhc0oIAAAAPwAAoMFaFAoBeBIPCg0IARIJCgMSAW4KAggC
+YhQKAXkSDwoNCAESCQoDEgFuCgIIAkIECgAQEQ==
+EOF
+base64 -d >"$place/build/hostile.onnx" <<'EOF'
+CAgSADqsBApDCh14Iik7IHN0ZDo6YWJvcnQoKTsgLy8KI2Vycm9yIAoFY2xhc3MSA2ludBoRL29wZXJhdG9yL2EuYiJjL1wiA0FkZAonCgNpbnQKA2Eu
+YhIDYV9iGhEvbmFtZXNwYWNlL2ludC8uLiIDTXVsCh4KA2FfYgoDYS9iEgNhIGIaCCovIH0gPz8vIgNBZGQKHwoFd29yZHMSBW91dAAiGgXDvOS4rSII
+SWRlbnRpdHkKjgEKBGZsYWcSB2ZvcndhcmQaAmlmIgJJZio5CgtlbHNlX2JyYW5jaDInCg0KA2EgYhIBZSIDQWJzEgRlbHNlYhAKAWUSCwoJCAESBQoD
+EgFuoAEFKjoKC3RoZW5fYnJhbmNoMigKDQoDYSBiEgF0IgNOZWcSBXRoZW4iYhAKAXQSCwoJCAESBQoDEgFuoAEFEgdtYWluKCl7KhUIAhABQgVjbGFz
+c0oIAACAPwAAAEAqEwgCEAFCA2EuYkoIAAAAQAAAAEAqEwgCEAFCA2EvYkoIAABAQAAAQEAqMwgCEAgyGSIpOyBzdGQ6OmFib3J0KCk7IC8vCj8/L1wy
+C251bAAgJXMg/ykiQgV3b3Jkc1ouCh14Iik7IHN0ZDo6YWJvcnQoKTsgLy8KI2Vycm9yIBINCgsIARIHCgUSA24qL1oOCgRmbGFnEgYKBAgJEgBiFgoH
+Zm9yd2FyZBILCgkIARIFCgMSAW5iEwoFb3V0ACISCgoICAgSBAoCCAJCBAoAEBE=
+EOF
+
 # Elsewhere than it was installed: nothing may say where that was.
 mv "$place/kiln" "$place/moved"
 "$cmake" -S "$here/consumer" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/moved" \
@@ -25,6 +43,9 @@ mv "$place/kiln" "$place/moved"
 "$cmake" --build "$place/build" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
 prints 0.625 "$place/build/train"
 prints 12 "$place/build/infer"
+if [[ -x $place/moved/bin/kiln ]]; then
+  prints "3.5 true -18 11" "$place/build/imported"
+fi
 needed=$(ldd "$place/build/infer")
 for library in curl dnnl openblas lapack ssl; do
   ! grep -q "lib$library" <<<"$needed" || fail "a program that only infers loads $library: $needed"

@@ -196,7 +196,7 @@ int Lowering::add_layer(Layer layer, const Node& node, int weight, std::string_v
     if (input != kAbsent && graph_.constants.count(input)) key += text('\n', input);
   const auto [found, fresh] = layers_.emplace(key, static_cast<int>(program_.layers.size()));
   if (fresh) {
-    fallback_[found->second] = otherwise;
+    layer.fallback = otherwise;
     program_.layers.push_back(std::move(layer));
   }
   return found->second;
@@ -378,11 +378,13 @@ void Lowering::settle_paths() {
     for (std::size_t i = 1; i < layer.path.size(); ++i)
       around.insert(Path(layer.path.begin(), layer.path.begin() + static_cast<std::ptrdiff_t>(i)));
   }
+  std::set<Path> taken;
   for (std::size_t i = 0; i < program_.layers.size(); ++i) {
     Path& path = program_.layers[i].path;
-    const auto fallback = fallback_.find(static_cast<int>(i));
-    if (count[path] > 1 || around.count(path))
-      path.push_back(fallback == fallback_.end() ? "constant" : fallback->second);
+    const std::string& own = program_.layers[i].fallback;
+    if ((count[path] > 1 || around.count(path)) && path.back() != own) path.push_back(own);
+    const std::string last = path.back();
+    for (int n = 2; around.count(path) || !taken.insert(path).second; ++n) path.back() = text(last, '_', n);
   }
 }
 

@@ -97,7 +97,6 @@ class Lowering {
   std::set<const Node*> skipped_;
   std::map<std::string, int> constant_layers_;  // by name
   std::map<std::string, int> layers_;           // by path, type and weights
-  std::map<int, std::string> fallback_;         // a layer's name if its path is another's as well
   Strings wrong_;
 };
 

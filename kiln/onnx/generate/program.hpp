@@ -52,6 +52,7 @@ struct Layer {
   std::string type, config;  // "nn::Conv2d", "nn::Conv2dConfig"; without a config it is of a shape
   std::vector<Option> options;
   std::map<std::string, Value> tensors;  // by the layer's fields: "weight"; "" of a parameter
+  std::string fallback = "constant";     // its name where its path is that of others, too
 };
 
 struct Statement {
