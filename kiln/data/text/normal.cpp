@@ -1,6 +1,7 @@
 #include "kiln/data/text/normal.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <iterator>
 #include <span>
@@ -61,17 +62,25 @@ void decompose(char32_t point, bool compatible, std::vector<char32_t>& out) {
   out.push_back(point);
 }
 
-/// Marks behind a letter in the order of their classes.
+/// Marks behind a letter in the order of their classes, those of a class in that of the text.
 void order_marks(std::vector<char32_t>& points) {
-  for (auto begin = points.begin(); begin != points.end();) {
-    if (class_of(*begin) == 0) {
-      ++begin;
-      continue;
-    }
-    const auto end = std::find_if(begin, points.end(), [](char32_t point) { return class_of(point) == 0; });
-    std::stable_sort(begin, end, [](char32_t a, char32_t b) { return class_of(a) < class_of(b); });
-    begin = end;
+  struct Mark {
+    int own;
+    std::size_t place;
+    char32_t point;
+    auto operator<=>(const Mark&) const = default;
+  };
+  std::vector<Mark> marks;
+  const auto put_back = [&](std::size_t end) {
+    std::ranges::sort(marks);
+    for (std::size_t i = 0; i < marks.size(); ++i) points[end - marks.size() + i] = marks[i].point;
+    marks.clear();
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (const int own = class_of(points[i])) marks.push_back({own, i, points[i]});
+    else put_back(i);
   }
+  put_back(points.size());
 }
 
 /// What two points become together; 0 where nothing.

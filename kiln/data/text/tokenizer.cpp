@@ -92,7 +92,7 @@ std::vector<Added> read_added(const View& json) {
                                           token["rstrip"].flag_or(false)});
     if (one.text.empty()) token.refuse("is an empty token");
   }
-  std::ranges::stable_sort(added, std::greater(), [](const Added& token) { return token.text.size(); });
+  std::ranges::sort(added, {}, [](const Added& token) { return std::pair(-std::ssize(token.text), token.id); });
   return added;
 }
 
