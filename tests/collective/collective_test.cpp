@@ -9,6 +9,8 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/collective/thread_ranks.hpp"
+#include "kiln/ops/collective/collective_ops.hpp"
+#include "kiln/ops/emit.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "tests/support/backends/devices.hpp"
 #include "tests/support/sentence.hpp"
@@ -163,6 +165,28 @@ TEST(Collectives, RunOnceAndInOrderOnEveryKindOfDevice) {
       EXPECT_EQ(twice.to_vector<float>(), (std::vector<float>{2, 4}));
     });
   }
+}
+
+/// A rank by itself that counts.
+class Counting final : public Communicator {
+ public:
+  Counting() : Communicator(0, 1) {}
+  void exchange(std::string_view what, const Pieces& pieces, const Places& places) override {
+    ++exchanges;
+    alone()->exchange(what, pieces, places);
+  }
+  void leave(std::string_view) override {}
+  int exchanges = 0;
+};
+
+TEST(Collectives, AreNeitherLeftOutNorJoinedByAPlan) {
+  const auto ranks = std::make_shared<Counting>();
+  const auto x = full({3}, 2, Device::cpu());
+  const auto one = [&] { return emit(op::AllGather{ranks->number()}, {x}); };
+  (void)one();  // as a captured program would, which does not start them by itself
+  const Value twice = one() + one();
+  EXPECT_EQ(twice.data().to_vector<float>(), (std::vector<float>{4, 4, 4}));
+  EXPECT_EQ(ranks->exchanges, 3);
 }
 
 TEST(Collectives, TellOfDifferentCalls) {
