@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <set>
+#include <thread>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
@@ -63,10 +63,8 @@ struct Group {
   }
 };
 
-void add_test(Group& group, const std::string& test, const std::string& work, std::set<std::string>& names) {
-  const std::string stem = fs::path(test).filename().string();
-  std::string name = stem;
-  for (int i = 2; !names.insert(name).second; ++i) name = kiln::text(stem, '_', i);
+// `name` is short: those of tests may be longer than identifiers are.
+void add_test(Group& group, const std::string& test, const std::string& work, const std::string& name) {
   const std::string directory = quoted(fs::absolute(test).string());
   ++group.count;
   try {
@@ -116,11 +114,11 @@ Difference test_generated(const OnnxTestOptions& options) {
   const std::string prefix = quoted(fs::absolute(options.kiln.empty() ? default_prefix() : options.kiln).string());
   fs::create_directories(work);
   const std::vector<std::string> tests = onnx::find_backend_tests(options.directories);
-  std::set<std::string> names;
+  std::size_t count = 0;
   std::vector<Group> groups;
   for (const std::string& test : tests) {
     if (groups.empty() || groups.back().count == kGroup) groups.emplace_back();
-    add_test(groups.back(), test, work, names);
+    add_test(groups.back(), test, work, kiln::text("model_", ++count));
   }
   std::string sources, declared, called;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -142,7 +140,9 @@ Difference test_generated(const OnnxTestOptions& options) {
                  "target_include_directories(run PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})\n"));
   run_or_throw(kiln::text("cmake -S '", work, "' -B '", work, "/build' -DCMAKE_PREFIX_PATH='", prefix, "'"),
                work + "/log");
-  run_or_throw(kiln::text("cmake --build '", work, "/build' --parallel"), work + "/log");
+  run_or_throw(
+      kiln::text("cmake --build '", work, "/build' --parallel ", std::max(1U, std::thread::hardware_concurrency())),
+      work + "/log");
   Difference result;
   result.text = run_or_throw(kiln::text("'", work, "/build/run'"), work + "/log", true);
   result.same = result.text.find(kiln::text("passed ", tests.size(), " of ", tests.size(), '\n')) != std::string::npos;

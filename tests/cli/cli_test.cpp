@@ -161,6 +161,22 @@ TEST(Cli, RunsAnOnnxFileAndCompares) {
             text("kiln: run: the model has 1 inputs, and no place for '", x, "'\n"));
 }
 
+TEST(Cli, WritesAnOnnxFileAsCpp) {
+  const TemporaryFile file("m.onnx");
+  write_onnx(file.path);
+  const std::string to = file.directory + "/code";
+  const Said said = kiln_says({"import", file.path, "-o", to, "--name", "line", "--size", "batch=2"});
+  EXPECT_EQ(said.status, 0) << said.error;
+  for (const char* name : {"line.hpp", "line.cpp", "line_test.cpp", "CMakeLists.txt", "line.safetensors"})
+    EXPECT_NE(said.out.find(to + "/" + name + "\n"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("the test has what the model gave for random inputs"), std::string::npos) << said.out;
+  EXPECT_NE(read_text_file(to + "/line.hpp").find("Tensor<2> forward(const Tensor<2>& x) const;"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(to + "/test_data_set_0/output_0.pb"));
+  EXPECT_EQ(kiln_says({"import", "/none.onnx"}).status, 2);
+  EXPECT_EQ(kiln_says({"import", file.path, "-o", to, "--size", "batch"}).error,
+            "kiln: import: --size takes 'name=number', got 'batch'\n");
+}
+
 TEST(Cli, RunsTheStandardsTests) {
   const TemporaryFile file("model.onnx");
   write_onnx(file.path);
@@ -178,13 +194,15 @@ TEST(Cli, WrongInputIsASentenceAndAStatus) {
             "kiln: completion: no script for 'ksh': there are bash, zsh and fish\n");
   const Said help = kiln_says({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"inspect", "convert", "diff", "onnx", "run", "plot-schedule", "runs", "completion"})
+  for (const char* command :
+       {"inspect", "convert", "diff", "onnx", "import", "run", "plot-schedule", "runs", "completion"})
     EXPECT_NE(help.out.find(command), std::string::npos);
 }
 
 TEST(Cli, CompletesCommandsAndTheirOptions) {
   const std::string bash = kiln_says({"completion", "bash"}).out;
-  EXPECT_NE(bash.find("1:*) words='inspect convert diff onnx run plot-schedule runs completion'"), std::string::npos)
+  EXPECT_NE(bash.find("1:*) words='inspect convert diff onnx import run plot-schedule runs completion'"),
+            std::string::npos)
       << bash;
   EXPECT_NE(bash.find("diff) words='--help --relative --absolute'"), std::string::npos) << bash;
   EXPECT_NE(bash.find("onnx) words='test --help'"), std::string::npos) << bash;

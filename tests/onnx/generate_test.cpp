@@ -31,23 +31,24 @@ std::string block_of(const std::string& at) { return "/layer/layer." + at + "/";
 std::string two_blocks(int width_of_second) {
   const auto wide = static_cast<std::int64_t>(width_of_second);
   const std::vector<float> second(static_cast<std::size_t>(3 * wide), 0.5f), bias(static_cast<std::size_t>(wide), 1);
-  return model(graph({{named(node("MatMul", {"x", "w0"}, {"a0"}), block_of("0") + "fc/MatMul"),
-                       named(node("Add", {"a0", "b0"}, {"c0"}), block_of("0") + "fc/Add"),
-                       named(node("Relu", {"c0"}, {"y0"}), block_of("0") + "Relu"),
-                       named(node("MatMul", {"y0", "w1"}, {"a1"}), block_of("1") + "fc/MatMul"),
-                       named(node("Add", {"a1", "b1"}, {"c1"}), block_of("1") + "fc/Add"),
-                       named(node("Relu", {"c1"}, {"y1"}), block_of("1") + "Relu")},
-                      {tensor("w0", {3, 3}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}),
-                       tensor("b0", {3}, std::vector<float>{1, 2, 3}), tensor("w1", {3, wide}, second),
-                       tensor("b1", {wide}, bias)},
-                      {value("x", {"batch", "3"})},
-                      {value("y1", {"batch", "m"})}}));
+  return model(graph(
+      {{named(node("MatMul", {"x", "w0"}, {"a0"}), block_of("0") + "fc/MatMul"),
+        named(node("Add", {"a0", "b0"}, {"c0"}), block_of("0") + "fc/Add"),
+        named(node("Relu", {"c0"}, {"y0"}), block_of("0") + "Relu"),
+        named(node("MatMul", {"y0", "w1"}, {"a1"}), block_of("1") + "fc/MatMul"),
+        named(node("Add", {"a1", "b1"}, {"c1"}), block_of("1") + "fc/Add"),
+        named(node("Relu", {"c1"}, {"y1"}), block_of("1") + "Relu")},
+       {tensor("w0", {3, 3}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}),
+        tensor("b0", {3}, std::vector<float>{1, 2, 3}), tensor("w1", {3, wide}, second), tensor("b1", {wide}, bias)},
+       {value("x", {"batch", "3"})},
+       {value("y1", {"batch", "m"})}}));
 }
 
 TEST(Generate, MakesModulesOfLayersAndOneStructOfScopesThatAreTheSame) {
   const GeneratedCode code = generated(two_blocks(3));
   const std::string& header = code.files.at("net.hpp");
-  EXPECT_THAT(header, HasSubstr("struct LayerBlock {\n  nn::Linear fc;\n\n  Tensor<2> forward(const Tensor<2>& x) const;"));
+  EXPECT_THAT(header,
+              HasSubstr("struct LayerBlock {\n  nn::Linear fc;\n\n  Tensor<2> forward(const Tensor<2>& x) const;"));
   EXPECT_THAT(header, HasSubstr("std::vector<LayerBlock> layer;"));
   EXPECT_THAT(header, HasSubstr("/// x [batch, 3] -> y1 [batch, m]"));
   const std::string& source = code.files.at("net.cpp");
@@ -94,7 +95,7 @@ TEST(Generate, LetsNoNameOrStringBecomeCode) {
 }
 
 TEST(Generate, EscapesStringsOfAttributes) {
-  const std::string bytes = model(graph({{node("Gelu", {"x"}, {"y"}, {attribute("approximate", "none\"\\\n??/")})},
+  const std::string bytes = model(graph({{node("Gelu", {"x"}, {"y"}, {attribute("approximate", "none\"\\\n?\?/")})},
                                          {},
                                          {value("x", {"n"})},
                                          {value("y", {"n"})}}),
@@ -110,19 +111,19 @@ TEST(Generate, WritesBranchesAsBranchesAndFunctionsInPlace) {
 }
 
 TEST(Generate, NamesAllNodesThatHaveNoCpp) {
-  const std::string bytes = Message()
-                                .number(1, 8)
-                                .message(7, graph({{node("Gradient", {"x"}, {"g"},
-                                                         {Message().text(1, "xs").text(9, "x").number(20, 8),
-                                                          attribute("y", "y")},
-                                                         "ai.onnx.preview.training"),
-                                                    node("Mul", {"x", "x"}, {"y"})},
-                                                   {},
-                                                   {value("x", {})},
-                                                   {value("y", {}), value("g", {})}}))
-                                .message(8, opset(17))
-                                .message(8, opset(1, "ai.onnx.preview.training"))
-                                .bytes();
+  const std::string bytes =
+      Message()
+          .number(1, 8)
+          .message(7, graph({{node("Gradient", {"x"}, {"g"},
+                                   {Message().text(1, "xs").text(9, "x").number(20, 8), attribute("y", "y")},
+                                   "ai.onnx.preview.training"),
+                              node("Mul", {"x", "x"}, {"y"})},
+                             {},
+                             {value("x", {})},
+                             {value("y", {}), value("g", {})}}))
+          .message(8, opset(17))
+          .message(8, opset(1, "ai.onnx.preview.training"))
+          .bytes();
   try {
     generated(bytes);
     FAIL() << "nothing was thrown";

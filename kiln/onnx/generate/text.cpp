@@ -27,7 +27,7 @@ const std::set<std::string_view>& reserved() {
       "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
       "wchar_t", "while", "xor", "xor_eq", "assert", "errno", "stdin", "stdout", "stderr", "EOF", "NULL", "NAN",
       "INFINITY", "linux", "unix", "main", "std", "kiln", "nn", "onnx", "data", "op", "forward", "init", "device", "load",
-      "run", "in", "made", "out", "block", "result", "results", "model", "path", "end", "s", "keep", "defined",
+      "run", "in", "made", "out", "block", "result", "results", "path", "end", "s", "keep", "defined",
       "import", "module", "final", "override", "abs", "div", "y0", "y1", "yn", "j0", "j1", "jn", "gamma", "signal", "time",
       "Device", "Tensor", "Float", "Int", "Bool", "Spatial", "Shape", "Value", "DType"};
   return words;

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# generated.sh CMAKE BUILD KNOWN ARCHIVE: installs what lies in BUILD into a temporary folder, and runs the standard's tests
+# (those in $KILN_ONNX_TESTS, or in the archive) through the C++ that `kiln import` writes: one in thirty, or all of them
+# where KILN_TEST_LONG=1. Those listed in KNOWN and in `only_here` do not pass; any other that fails is an error.
+# Exits with 77, which ctest shows as skipped, where there are no tests.
+set -euo pipefail
+cmake=$1 build=$2 known=$3 archive=$4
+only_here='test_gradient_of_add|test_gradient_of_add_and_mul'  # Gradient goes through the graph, which code has not
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+tests=${KILN_ONNX_TESTS-}
+if [[ -z $tests ]]; then
+  [[ -f $archive ]] || { echo "KILN_ONNX_TESTS names no directory, and there is no $archive"; exit 77; }
+  mkdir "$place/tests"
+  tar xzf "$archive" -C "$place/tests"
+  tests=$place/tests
+fi
+step=30
+[[ ${KILN_TEST_LONG-} != 1 ]] || step=1
+mapfile -t chosen < <(find "$tests" -name model.onnx -printf '%h\n' | LC_ALL=C sort | awk "NR % $step == 0")
+((${#chosen[@]} > 0)) || { echo "there are no tests in $tests"; exit 1; }
+
+"$cmake" --install "$build" --prefix "$place/kiln" >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
+"$place/kiln/bin/kiln" onnx test --generated --work "$place/work" "${chosen[@]}" >"$place/said" || true
+tail -1 "$place/said" | grep -q '^passed [0-9]* of [0-9]*$' || { cat "$place/said"; exit 1; }
+failed=$(grep '^failed ' "$place/said" || true)
+listed=$(sed -n 's/.*{"\(test_[a-z0-9_]*\)".*/\1/p' "$known" | paste -sd '|')
+wrong=$(grep -Ev "/($listed|$only_here):" <<<"$failed" || true)
+tail -1 "$place/said"
+[[ -z $wrong ]] || { echo "$wrong"; exit 1; }
