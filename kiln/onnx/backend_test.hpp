@@ -39,7 +39,9 @@ std::string compare_data_sets(const std::string& directory, const std::vector<Ty
 
 /// Shapes and types must be equal and values agree to the standard's tolerances: 1e-3 relative and 1e-7 absolute, 2^-6
 /// relative for bfloat16; of DFT and STFT relative to the largest value. What a model draws at random is compared by
-/// shape and type alone. `run` runs in place of the model, if it is there. A model without data sets (the "light" ones) gets arange(n) / n for an input of n elements.
+/// shape and type alone. Each data set is run twice, so that the program that the model is captured as (programs.hpp) is
+/// compared as well. `run` runs in place of the model, if it is there. A model without data sets (the "light" ones) gets
+/// arange(n) / n for an input of n elements.
 BackendTestResult run_backend_test(const std::string& directory, const Device& device, const LoadOptions& options = {},
                                    const Runner& run = {});
 

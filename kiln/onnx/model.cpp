@@ -101,7 +101,7 @@ const Datum& Outputs::operator[](std::string_view name) const {
 }
 
 Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::string file)
-    : graph_(std::move(graph)), device_(device), file_(std::move(file)) {
+    : graph_(std::move(graph)), device_(device), file_(std::move(file)), programs_(*graph_) {
   const std::set<int> statistics = statistics_of(*graph_);
   for (const auto& [number, constant] : graph_->constants) {
     if (statistics.count(number)) continue;
@@ -130,8 +130,9 @@ Outputs Model::run(std::vector<Datum> inputs, const NamedInputs& others) const {
   std::map<std::string, std::pair<std::int64_t, std::string>> sizes;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     check_input(inputs[i], graph_->values[static_cast<std::size_t>(graph_->inputs[i])], file_, sizes);
+  Values weights;
+  for (const auto& [name, parameter] : parameters_) weights.push_back(value_of(parameter));
   std::map<int, Datum> given;
-  for (const auto& [name, parameter] : parameters_) given[places_.at(name)] = Datum(value_of(parameter));
   for (const int value : graph_->replaceable) {
     const ValueInfo& info = graph_->values[static_cast<std::size_t>(value)];
     if (const auto other = others.find(info.name); other != others.end()) {
@@ -141,7 +142,13 @@ Outputs Model::run(std::vector<Datum> inputs, const NamedInputs& others) const {
   }
   std::vector<std::string> names;
   for (const ValueInfo& output : outputs()) names.push_back(output.name);
-  return {std::move(names), run_graph(*graph_, std::move(inputs), nullptr, {device_, file_}, &given)};
+  const auto walk = [&](std::vector<Datum> all) {
+    auto weight = weights.begin();
+    for (const auto& [name, parameter] : parameters_) given.emplace(places_.at(name), Datum(*weight++));
+    return run_graph(*graph_, std::move(all), nullptr, {device_, file_}, &given);
+  };
+  const bool usual = given.empty();
+  return {std::move(names), usual ? programs_.run(std::move(inputs), weights, device_, walk) : walk(std::move(inputs))};
 }
 
 const Graph& Model::graph() const {

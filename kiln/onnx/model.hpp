@@ -9,6 +9,7 @@
 
 #include "kiln/nn/param.hpp"
 #include "kiln/onnx/graph.hpp"
+#include "kiln/onnx/programs.hpp"
 
 namespace kiln::onnx {
 
@@ -36,7 +37,8 @@ class Outputs {
 
 /// Several threads may run one model at once. A copy shares the graph, not the parameters; it is a module, so that
 /// optimizers train it, freeze() takes some of it from them, `save` writes it, and value_and_grad takes it. Loaded on
-/// `device.autodiff()`, its parameters require gradients.
+/// `device.autodiff()`, its parameters require gradients; what does not is captured when inputs like those before come, and
+/// replayed (kiln/onnx/programs.hpp).
 class Model {
  public:
   Model() = default;
@@ -69,6 +71,7 @@ class Model {
   std::string file_;
   Parameters parameters_;
   std::map<std::string, int> places_;  // the values that parameters are
+  Programs programs_;
 };
 
 struct LoadOptions {

@@ -21,9 +21,9 @@ struct Promise : Storage {
 /// Runs nothing: its values are its own, and what it asks of the device that it stands for it asks by name.
 class Recording final : public LeafBackend {
  public:
-  explicit Recording(const Device& inner) : inner_(inner.inner()) {
+  Recording(const Device& inner, const CaptureOptions& options) : inner_(inner.inner()) {
     body_.device = inner_;
-    seed(inner_.backend().next_key().bits);
+    if (options.random) seed(inner_.backend().next_key().bits);
   }
 
   std::string name() const override { return "capture of " + inner_.name(); }
@@ -171,7 +171,7 @@ void release(const GraphBody* body) {
   if (body->drop_owner()) delete body;
 }
 
-Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples) {
+Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples, const CaptureOptions& options) {
   Device device;
   for (const Value& example : examples) {
     require<ArgumentError>(example && !example.is_scalar(), "capture: an example must be a tensor, got ", example);
@@ -180,7 +180,7 @@ Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples
     if (!device || example.device().is_autodiff()) device = example.device();
   }
   if (!device) device = Device::best();
-  const auto recording = make_ref<Recording>(device);
+  const auto recording = make_ref<Recording>(device, options);
   Values inputs;
   for (const Value& example : examples)
     inputs.push_back(recording->input(example, Device(recording, example.device().is_autodiff())));

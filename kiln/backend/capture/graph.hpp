@@ -53,9 +53,14 @@ class Graph {
 /// One operation to a line.
 void append(std::string& out, const Graph& graph);
 
+struct CaptureOptions {
+  /// False for a function that draws no random numbers: the device's stream of them stays where it is.
+  bool random = true;
+};
+
 /// Calls `function` once, with inputs that have the shape, element type and device of `examples` but no elements, and
 /// records what it does with them. What it computes from other tensors alone is computed as always, and enters as a
 /// constant. Reading a recorded value is a DeviceError.
-Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples);
+Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples, const CaptureOptions& options = {});
 
 }  // namespace kiln

@@ -1,0 +1,143 @@
+#include "kiln/onnx/programs.hpp"
+
+#include <algorithm>
+#include <list>
+#include <optional>
+
+#include "kiln/backend/capture/graph.hpp"
+#include "kiln/core/mutex.hpp"
+#include "kiln/onnx/table.hpp"
+#include "kiln/ops/scope/autocast.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+constexpr std::size_t kMostPrograms = 8, kMostSeen = 16;
+
+/// All that a program was captured for, but the weights.
+struct Key {
+  std::vector<std::pair<Element, Shape>> inputs;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+struct Program {
+  Key key;
+  std::optional<kiln::Graph> graph;  // none: it cannot be captured
+  std::vector<Element> outputs;
+};
+
+bool same(const Values& some, const Values& others) {
+  return std::ranges::equal(some, others, [](const Value& a, const Value& b) { return a.node() == b.node(); });
+}
+
+/// Nothing where these inputs have no program.
+std::optional<Key> key_of(const std::vector<Datum>& inputs, const Device& device) {
+  Key key;
+  for (const Datum& input : inputs) {
+    if (!input.is_tensor() || input.is_string()) return {};
+    const Value& value = input.value();
+    if (!value.node() || value.tracked() || !(value.device() == device)) return {};
+    key.inputs.emplace_back(input.element(), value.shape());
+  }
+  return key;
+}
+
+std::shared_ptr<const Program> captured(Key key, const std::vector<Datum>& inputs, Programs::Walk walk) {
+  Program program{std::move(key), {}, {}};
+  Values examples;
+  for (const Datum& input : inputs) examples.push_back(input.value());
+  const auto record = [&](const Values& values) {
+    std::vector<Datum> promised;
+    for (std::size_t i = 0; i < values.size(); ++i) promised.emplace_back(values[i], inputs[i].element());
+    Values results;
+    for (const Datum& output : walk(std::move(promised))) {
+      require<DTypeError>(output.is_tensor() && !output.is_string(), "not a tensor of numbers");
+      results.push_back(output.value());
+      program.outputs.push_back(output.element());
+    }
+    return results;
+  };
+  // What reads its inputs or gives no tensors has no program; what is wrong with a call is said by the walk that follows.
+  try {
+    program.graph = capture_graph(record, examples, {.random = false});
+  } catch (const Error&) { program.outputs.clear(); }
+  return std::make_shared<const Program>(std::move(program));
+}
+
+}  // namespace
+
+struct Programs::Kept {
+  Mutex mutex;
+  Values weights;                                      // of all programs; empty while there is none
+  std::list<std::shared_ptr<const Program>> programs;  // the one used last is first
+  std::list<Key> seen;                                 // kinds of inputs that have come once
+
+  void clear() {
+    weights.clear();
+    programs.clear();
+    seen.clear();
+  }
+  std::shared_ptr<const Program> find_or_capture(Key key, const std::vector<Datum>& inputs, const Values& now,
+                                                 Walk walk) {
+    const std::lock_guard lock(mutex);
+    if (!programs.empty() && !same(weights, now)) clear();
+    const auto known = std::ranges::find_if(programs, [&](const auto& each) { return each->key == key; });
+    if (known != programs.end()) {
+      programs.splice(programs.begin(), programs, known);
+      return programs.front();
+    }
+    if (const auto before = std::ranges::find(seen, key); before == seen.end()) {
+      seen.push_front(std::move(key));
+      if (seen.size() > kMostSeen) seen.pop_back();
+      return nullptr;
+    } else {
+      seen.erase(before);
+    }
+    programs.push_front(captured(std::move(key), inputs, walk));
+    weights = now;
+    if (programs.size() > kMostPrograms) programs.pop_back();
+    return programs.front();
+  }
+};
+
+bool has_fixed_program(const Graph& graph) {
+  return std::ranges::all_of(graph.nodes, [](const Node& node) {
+    if (node.function) return has_fixed_program(*node.function);
+    if (!node.row || node.row->random || node.op == "Dropout" || node.op == "Gradient") return false;
+    for (const auto& [name, attribute] : node.attributes)
+      for (const auto& inner : attribute.graphs)
+        if (!has_fixed_program(*inner)) return false;
+    return true;
+  });
+}
+
+Programs::Programs() = default;
+Programs::~Programs() = default;
+Programs::Programs(const Graph& graph) : fixed_(has_fixed_program(graph)), kept_(std::make_unique<Kept>()) {}
+Programs::Programs(const Programs& other)
+    : fixed_(other.fixed_), kept_(other.kept_ ? std::make_unique<Kept>() : nullptr) {}
+Programs::Programs(Programs&& other) noexcept = default;
+Programs& Programs::operator=(Programs&& other) noexcept = default;
+Programs& Programs::operator=(const Programs& other) { return *this = Programs(other); }
+
+std::vector<Datum> Programs::run(std::vector<Datum> inputs, const Values& weights, const Device& device,
+                                 Walk walk) const {
+  if (!fixed_ || !kept_ || autocast_dtype() != DType::F32) return walk(std::move(inputs));
+  if (std::ranges::any_of(weights, &Value::tracked)) {
+    const std::lock_guard lock(kept_->mutex);
+    kept_->clear();  // they are about to become others
+    return walk(std::move(inputs));
+  }
+  std::optional<Key> key = key_of(inputs, device);
+  if (!key) return walk(std::move(inputs));
+  const std::shared_ptr<const Program> program = kept_->find_or_capture(std::move(*key), inputs, weights, walk);
+  if (!program || !program->graph) return walk(std::move(inputs));
+  Values values;
+  for (const Datum& input : inputs) values.push_back(input.value());
+  Values results = program->graph->replay(values);
+  std::vector<Datum> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) outputs.emplace_back(results[i], program->outputs[i]);
+  return outputs;
+}
+
+}  // namespace kiln::onnx
