@@ -32,6 +32,18 @@ long double erfinv(long double x) {
   return std::copysign(y, x);
 }
 
+/// By recurrence to where the asymptotic series is exact enough, below 0 by reflection.
+long double digamma(long double x) {
+  const long double pi = 3.14159265358979323846264338327950288L;
+  if (x == 0) return std::copysign(std::numeric_limits<long double>::infinity(), -x);
+  if (x < 0) return x == std::rint(x) ? std::nan("") : digamma(1 - x) - pi / std::tan(pi * (x - std::rint(x)));
+  long double sum = 0;
+  for (; x < 50; ++x) sum -= 1 / x;
+  const long double s = 1 / (x * x);
+  return sum + std::log(x) - 0.5L / x -
+         s * (1 / 12.0L - s * (1 / 120.0L - s * (1 / 252.0L - s * (1 / 240.0L - s / 132))));
+}
+
 struct MathCase {
   UnaryFn fn;
   long double (*expected)(long double);
@@ -61,6 +73,7 @@ const MathCase kMath[] = {
     {UnaryFn::Erfc, std::erfc, 8},
     {UnaryFn::Erfinv, erfinv, 6},
     {UnaryFn::Lgamma, std::lgamma, 8},
+    {UnaryFn::Digamma, digamma, 8},
     {UnaryFn::Sinc, sinc},
     {UnaryFn::Logit, logit},
     {UnaryFn::Sqrt, std::sqrt, 0.5},
@@ -138,8 +151,10 @@ void expect_accurate(std::int64_t count) {
       const auto y = numbers(run_op(op::Unary{c.fn}, {tensor(dtype_of<T>, {size}, x)}));
       double worst = 0, worst_at = 0;
       for (std::size_t i = 0; i < y.size(); ++i) {
-        // Near its zeros below 0, lgamma keeps an absolute error only.
-        if (c.fn == UnaryFn::Lgamma && x[i] < 0) continue;
+        // Near their zeros below 0, these keep an absolute error only.
+        if ((c.fn == UnaryFn::Lgamma || c.fn == UnaryFn::Digamma) && x[i] < 0) continue;
+        // So does the sum that is taken for digamma here, near its zero above.
+        if (c.fn == UnaryFn::Digamma && std::abs(x[i] - 1.4616321449683622) < 0.1) continue;
         const double error = ulp_error(static_cast<T>(y[i]), c.expected(static_cast<long double>(x[i])));
         if (error > worst) worst = error, worst_at = x[i];
       }
@@ -150,6 +165,95 @@ void expect_accurate(std::int64_t count) {
 
 TEST(SimdMath, IsWithinFourUlpInSinglePrecision) { expect_accurate<float>(20000); }
 TEST(SimdMath, IsWithinFourUlpInDoublePrecision) { expect_accurate<double>(4000); }
+
+// Figures of mpmath.
+struct Figures {
+  UnaryFn fn;
+  std::vector<std::pair<double, double>> points;
+};
+const Figures kFigures[] = {
+    {UnaryFn::Digamma,
+     {{0.0078125, -128.56443747297672764},
+      {0.25, -4.2274535333762654081},
+      {0.875, -0.80401707154769538232},
+      {1.4375, -0.023613544005297899142},
+      {1.5, 0.036489973978576520559},
+      {2.25, 0.57254646662373459191},
+      {5.5, 1.6110931485817511237},
+      {9.75, 2.225109535044576012},
+      {10.5, 2.3030010342976863753},
+      {300.25, 5.7029492576422538984},
+      {-0.5, 0.036489973978576520559},
+      {-1.25, 3.7141391202135278304},
+      {-7.625, 0.79428494736138964832},
+      {-30.375, 4.7312807808950658349}}},
+    {UnaryFn::Lgamma,
+     {{0.0078125, 4.8475707758816648668},
+      {0.25, 1.2880225246980774574},
+      {0.875, 0.085858707225334323502},
+      {1.4375, -0.12120242719902265897},
+      {1.5, -0.12078223763524522235},
+      {2.25, 0.1248717148923965943},
+      {5.5, 3.9578139676187162939},
+      {9.75, 12.242204940050762559},
+      {10.5, 13.940625219403763633},
+      {300.25, 1410.6277005023789395},
+      {-0.5, 1.2655121234846453965},
+      {-1.25, 1.3664317612369762345},
+      {-7.625, -8.5863454020361765306},
+      {-30.375, -74.718292904358106829}}},
+    {UnaryFn::I0,
+     {{0.0078125, 1.0000152588472702596},
+      {-0.25, 1.0156861412236079234},
+      {1.5, 1.6467231897728908449},
+      {-3.75, 9.1189458608445666907},
+      {9.5, 1753.4809905273226698},
+      {19.75, 34140102.060101444318},
+      {25.5, 9425875965.3176763876}}},
+    {UnaryFn::I1,
+     {{0.0078125, 0.0039062798023981790168},
+      {-0.25, -0.12597910894546792591},
+      {1.5, 0.98166642857790758565},
+      {-3.75, -7.780015229824415865},
+      {9.5, 1658.4530777821342002},
+      {19.75, 33264251.978947733136},
+      {25.5, 9239167088.556889133}}},
+};
+const std::vector<std::pair<double, double>> kTrigamma = {
+    {0.0078125, 16385.626348148031664}, {0.25, 17.197329154507110739},   {0.875, 2.0057409579249181388},
+    {1.4375, 0.98950291789562720386},   {1.5, 0.93480220054467930942},   {2.25, 0.55732915450711073927},
+    {5.5, 0.19934238698962765913},      {9.75, 0.10800324333663185456},  {10.5, 0.099916956059126733204},
+    {300.25, 0.0033361103337199194617}, {-0.5, 8.9348022005446793094},   {-1.25, 19.181879647671606498},
+    {-7.625, 11.440038432057676436},    {-30.375, 11.530574972173612792}};
+
+/// f([x, x, ..., x]) is y everywhere: vectors are full, and their ends are not.
+template <class F>
+void expect_figures(const std::vector<std::pair<double, double>>& points, F&& f) {
+  for (const DType dtype : {DType::F32, DType::F64})
+    for (const auto& [x, y] : points) {
+      SCOPED_TRACE(x);
+      expect_close(numbers(f(tensor(dtype, {37}, std::vector<double>(37, x)))), std::vector<double>(37, y),
+                   dtype == DType::F64 ? 4e-15 : 3e-7, 1e-15);
+    }
+  // Side by side, so that no lane hangs on another.
+  std::vector<double> x, y;
+  for (int i = 0; i < 5; ++i)
+    for (const auto& [from, to] : points) x.push_back(from), y.push_back(to);
+  expect_close(numbers(f(tensor(DType::F64, {std::ssize(x)}, x))), y, 4e-15, 1e-15);
+}
+
+TEST(SimdMath, SpecialFunctionsAgreeWithFigures) {
+  for_each_target([] {
+    for (const Figures& figures : kFigures) {
+      SCOPED_TRACE(op::name(figures.fn));
+      expect_figures(figures.points, [&](const Value& x) { return run_op(op::Unary{figures.fn}, {x}); });
+    }
+    expect_figures(kTrigamma, [](const Value& x) {
+      const Value ones = tensor(x.dtype(), x.shape(), std::vector<double>(static_cast<std::size_t>(x.numel()), 1));
+      return run_op(op::Binary{op::BinaryFn::Polygamma}, {ones, x});
+    });
+  });
+}
 
 struct BinaryMathCase {
   op::BinaryFn fn;
