@@ -56,6 +56,10 @@ bool run(const op::AttentionGrad&, Call);
 bool run(const op::RecurrentLayer&, Call);
 bool run(const op::RecurrentLayerGrad&, Call);
 bool run(const op::Matmul&, Call);
+bool run(const op::Cholesky&, Call);
+bool run(const op::Lu&, Call);
+bool run(const op::Solve&, Call);
+bool run(const op::TriangularSolve&, Call);
 
 // As FastKernels has them.
 bool multiply(const op::Epilogue&, Call, const Epilogue&);

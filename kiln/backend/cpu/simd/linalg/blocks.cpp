@@ -1,0 +1,91 @@
+// Plain loops that the compiler makes vectors of, once per target.
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/backend/cpu/simd/linalg/triangles.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/linalg/blocks.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t kColumns = 32;  // whose sums stay in registers
+
+/// Some columns of x; `some` is a constant where there are enough, so that loops over them have none to count.
+template <class T, class Count>
+HWY_INLINE void divide_columns(const T* HWY_RESTRICT t, int64_t t_row, bool upper, bool unit, T* x, int64_t x_row,
+                               int64_t n, Count some) {
+  T sums[kColumns];
+  for (int64_t step = 0; step < n; ++step) {
+    const int64_t i = upper ? n - 1 - step : step;
+    T* const row = x + i * x_row;
+    for (int64_t c = 0; c < some; ++c) sums[c] = row[c];
+    for (int64_t j = upper ? i + 1 : 0; j < (upper ? n : i); ++j) {
+      const T factor = t[i * t_row + j];
+      const T* const other = x + j * x_row;
+      for (int64_t c = 0; c < some; ++c) sums[c] -= factor * other[c];
+    }
+    const T diagonal = unit ? T{1} : t[i * t_row + i];
+    for (int64_t c = 0; c < some; ++c) row[c] = sums[c] / diagonal;
+  }
+}
+
+template <class T>
+void divide(const T* t, int64_t t_row, bool upper, bool unit, T* x, int64_t x_row, int64_t n, int64_t columns) {
+  int64_t c = 0;
+  for (; c + kColumns <= columns; c += kColumns)
+    divide_columns(t, t_row, upper, unit, x + c, x_row, n, std::integral_constant<int64_t, kColumns>());
+  for (; c + 4 <= columns; c += 4)
+    divide_columns(t, t_row, upper, unit, x + c, x_row, n, std::integral_constant<int64_t, 4>());
+  if (c < columns) divide_columns(t, t_row, upper, unit, x + c, x_row, n, columns - c);
+}
+
+template <class T>
+void factor_lu(T* a, int64_t column, int64_t m, int64_t n, int64_t* pivots) {
+  for (int64_t j = 0; j < std::min(m, n); ++j) {
+    T* const own = a + j * column;
+    int64_t pivot = j;
+    for (int64_t i = j + 1; i < m; ++i)
+      if (std::abs(own[i]) > std::abs(own[pivot])) pivot = i;
+    pivots[j] = pivot;
+    if (pivot != j)
+      for (int64_t k = 0; k < n; ++k) std::swap(a[k * column + j], a[k * column + pivot]);
+    if (own[j] == 0) continue;
+    const T diagonal = own[j];
+    for (int64_t i = j + 1; i < m; ++i) own[i] /= diagonal;
+    for (int64_t k = j + 1; k < n; ++k) {
+      T* HWY_RESTRICT const other = a + k * column;
+      const T factor = other[j];
+      for (int64_t i = j + 1; i < m; ++i) other[i] -= factor * own[i];
+    }
+  }
+}
+
+template <class T>
+constexpr MatrixBlocks<T> kBlocks{divide<T>, factor_lu<T>};
+
+}  // namespace
+
+const MatrixBlocks<float>& blocks_float() { return kBlocks<float>; }
+const MatrixBlocks<double>& blocks_double() { return kBlocks<double>; }
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(blocks_float);
+HWY_EXPORT(blocks_double);
+template <> const MatrixBlocks<float>& matrix_blocks() { return HWY_DYNAMIC_DISPATCH(blocks_float)(); }
+template <> const MatrixBlocks<double>& matrix_blocks() { return HWY_DYNAMIC_DISPATCH(blocks_double)(); }
+
+}  // namespace kiln::cpu::simd
+#endif

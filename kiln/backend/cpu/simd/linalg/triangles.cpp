@@ -1,0 +1,109 @@
+#include "kiln/backend/cpu/simd/linalg/triangles.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using std::int64_t;
+
+/// About half of n, whole blocks of it.
+int64_t first_half(int64_t n) { return (n / 2 + kTriangle - 1) / kTriangle * kTriangle; }
+
+template <class T>
+T* room(std::vector<T>& numbers, int64_t count) {
+  if (static_cast<int64_t>(numbers.size()) < count) numbers.resize(static_cast<std::size_t>(count));
+  return numbers.data();
+}
+
+}  // namespace
+
+template <class T>
+void Triangles<T>::subtract(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t m,
+                            int64_t n, int64_t k) {
+  if (m == 0 || n == 0 || k == 0) return;
+  const ProductTiles<T>& tiles = product_tiles<T>();
+  T* const minus = room(negated_, m * k);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < k; ++j) minus[i * k + j] = -a[i * a_row + j];
+  tiles.multiply({minus, k, 1, k * rows_of_tile(m, tiles.rows)}, {b, b_row, 1}, {c, c_row, c, c_row}, m, n, k, true,
+                 room(aside_, tiles.panel * k));
+}
+
+template <class T>
+void Triangles<T>::divide(const T* t, int64_t t_row, bool upper, bool unit, T* x, int64_t x_row, int64_t n,
+                          int64_t columns) {
+  if (n <= kTriangle) return matrix_blocks<T>().divide(t, t_row, upper, unit, x, x_row, n, columns);
+  const int64_t half = first_half(n), rest = n - half;
+  const T* const last = t + half * t_row + half;
+  if (upper) {
+    divide(last, t_row, upper, unit, x + half * x_row, x_row, rest, columns);
+    subtract(t + half, t_row, x + half * x_row, x_row, x, x_row, half, columns, rest);
+    divide(t, t_row, upper, unit, x, x_row, half, columns);
+  } else {
+    divide(t, t_row, upper, unit, x, x_row, half, columns);
+    subtract(t + half * t_row, t_row, x, x_row, x + half * x_row, x_row, rest, columns, half);
+    divide(last, t_row, upper, unit, x + half * x_row, x_row, rest, columns);
+  }
+}
+
+template <class T>
+void Triangles<T>::factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots) {
+  const ProductTiles<T>& tiles = product_tiles<T>();
+  for (int64_t k = 0; k < std::min(m, n); k += kPanelColumns) {
+    const int64_t width = std::min(kPanelColumns, std::min(m, n) - k), height = m - k, right = n - k - width;
+    T* const corner = a + k * n + k;
+    T* const panel = room(panel_, height * width);  // by columns, which are searched, scaled and added as a whole
+    tiles.turn(corner, n, panel, height, height, width);
+    matrix_blocks<T>().factor_lu(panel, height, height, width, pivots + k);
+    tiles.turn(panel, height, corner, n, width, height);
+    for (int64_t i = k; i < k + width; ++i) {
+      pivots[i] += k;
+      if (pivots[i] == i) continue;
+      T *const one = a + i * n, *const other = a + pivots[i] * n;
+      std::swap_ranges(one, one + k, other);
+      std::swap_ranges(one + k + width, one + n, other + k + width);
+    }
+    if (right == 0) continue;
+    T* const beside = corner + width;
+    divide(corner, n, false, true, beside, n, width, right);
+    subtract(corner + width * n, n, beside, n, beside + width * n, n, height - width, right, width);
+  }
+}
+
+template <class T>
+bool Triangles<T>::factor_cholesky(T* a, int64_t row, int64_t n) {
+  if (n <= kTriangle) {
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j <= i; ++j) {
+        const T *const left = a + i * row, *const right = a + j * row;
+        T rest = left[j];
+        for (int64_t k = 0; k < j; ++k) rest -= left[k] * right[k];
+        if (i == j && !(rest > 0)) return false;
+        a[i * row + j] = i == j ? std::sqrt(rest) : rest / right[j];
+      }
+    return true;
+  }
+  const int64_t half = first_half(n), rest = n - half;
+  if (!factor_cholesky(a, row, half)) return false;
+  // l21 = a21 l11^-T: by columns, so that it is a triangle that divides, and is there as the product's right operand.
+  const ProductTiles<T>& tiles = product_tiles<T>();
+  T *const below = a + half * row, *const turned = room(turned_, half * rest);
+  tiles.turn(below, row, turned, rest, rest, half);
+  divide(a, row, false, false, turned, rest, half, rest);
+  tiles.turn(turned, rest, below, row, half, rest);
+  constexpr int64_t kRows = 48;
+  for (int64_t i = 0; i < rest; i += kRows) {
+    const int64_t rows = std::min(kRows, rest - i);
+    subtract(below + i * row, row, turned, rest, below + i * row + half, row, rows, i + rows, half);
+  }
+  return factor_cholesky(below + half, row, rest);
+}
+
+template class Triangles<float>;
+template class Triangles<double>;
+
+}  // namespace kiln::cpu::simd
