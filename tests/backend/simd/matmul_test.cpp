@@ -177,10 +177,41 @@ TEST(SimdMatmul, GivesZerosForEmptySumsOfIntegers) {
   }
 }
 
+TEST(SimdMatmul, MultipliesHalvesByFewVectors) {
+  simd::for_each_target([] {
+    for (const DType dtype : {DType::F16, DType::BF16})
+      for (const std::int64_t few : {1, 2, 3, 4})
+        for (const std::int64_t many : {1, 5, 16, 31, 130, 300})
+          for (const std::int64_t k : {1, 7, 16, 33, 100})
+            for (const auto& order : kOrders)
+              for (const bool turned : {false, true}) {
+                const Value a = random_tensor({turned ? many : few, k}, 1, turned ? order : kOrders[0], dtype),
+                            b = random_tensor({k, turned ? few : many}, 2, turned ? kOrders[1] : order, dtype);
+                const Value in[] = {a, b};
+                Value c = tensor({a.dim(0), b.dim(1)}, dtype);
+                if (!simd::run(op::Matmul{}, {in, {&c, 1}})) {
+                  EXPECT_EQ(dtype, DType::F16);  // which not all machines convert
+                  continue;
+                }
+                std::vector<double> expected = product(a, b, c.shape());  // exact, as operands are eighths
+                for (double& number : expected)
+                  number = dtype == DType::F16 ? static_cast<float>(F16(number)) : static_cast<float>(BF16(number));
+                ASSERT_EQ(numbers(c), expected) << text(a, " x ", b);
+              }
+  });
+}
+
+TEST(SimdMatmul, ReadsHalvesThatLieApart) {
+  const Value big = random_tensor({90, 61}, 3, {}, DType::BF16),
+              c = [&] { return multiply(view_of(big, {1, 20}, {61, 1}, 7), view_of(big, {20, 1}, {61, 1}, 9)); }();
+  EXPECT_LT(distance(numbers(c), product(view_of(big, {1, 20}, {61, 1}, 7), view_of(big, {20, 1}, {61, 1}, 9), {1, 1})),
+            1.0 / 256);
+}
+
 TEST(SimdMatmul, LeavesOtherTypesToOtherKernels) {
   for (const DType dtype : {DType::BF16, DType::F16, DType::Bool}) {
-    const Value in[] = {tensor({2, 2}, dtype), tensor({2, 2}, dtype)};
-    Value out = tensor({2, 2}, dtype);
+    const Value in[] = {tensor({5, 5}, dtype), tensor({5, 5}, dtype)};
+    Value out = tensor({5, 5}, dtype);
     EXPECT_FALSE(simd::run(op::Matmul{}, {in, {&out, 1}}));
   }
 }
@@ -197,14 +228,16 @@ TEST(SimdMatmul, RoundsSumsAsFloat32Does) {
 }
 
 TEST(SimdMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
-  expect_same_bits_on_any_threads({{random_tensor({512, 300}, 25), random_tensor({300, 500}, 26)},
-                                   {random_tensor({512, 300}, 25, {1, 0}), random_tensor({300, 500}, 26)},
-                                   {random_tensor({512, 300}, 25), random_tensor({300, 500}, 26, {1, 0})},
-                                   {random_tensor({64, 1024}, 25), random_tensor({1024, 512}, 26, {1, 0})},
-                                   {random_tensor({1, 1000}, 25), random_tensor({1000, 900}, 26)},
-                                   {random_tensor({4, 1000}, 25), random_tensor({1000, 900}, 26, {1, 0})},
-                                   {random_tensor({50, 64, 65}, 25), random_tensor({50, 65, 66}, 26)}},
-                                  multiply);
+  expect_same_bits_on_any_threads(
+      {{random_tensor({512, 300}, 25), random_tensor({300, 500}, 26)},
+       {random_tensor({512, 300}, 25, {1, 0}), random_tensor({300, 500}, 26)},
+       {random_tensor({512, 300}, 25), random_tensor({300, 500}, 26, {1, 0})},
+       {random_tensor({64, 1024}, 25), random_tensor({1024, 512}, 26, {1, 0})},
+       {random_tensor({1, 1000}, 25), random_tensor({1000, 900}, 26)},
+       {random_tensor({4, 1000}, 25), random_tensor({1000, 900}, 26, {1, 0})},
+       {random_tensor({50, 64, 65}, 25), random_tensor({50, 65, 66}, 26)},
+       {random_tensor({2, 3000}, 25, {}, DType::BF16), random_tensor({3000, 900}, 26, {}, DType::BF16)}},
+      multiply);
 }
 
 }  // namespace

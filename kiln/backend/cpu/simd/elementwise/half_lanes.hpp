@@ -73,6 +73,17 @@ struct Halves<DType::F16> {
 #endif
 };
 
+/// A vector of as many halves.
+HWY_INLINE Lanes load_half(const BF16* from) {
+  const hn::ScalableTag<std::uint32_t> words;
+  const hn::Rebind<std::uint16_t, decltype(words)> halves;
+  const auto bits = hn::PromoteTo(words, hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(from)));
+  return hn::BitCast(hn::ScalableTag<float>(), hn::ShiftLeft<16>(bits));
+}
+HWY_INLINE Lanes load_half(const F16* from) {
+  return Halves<DType::F16>::load(reinterpret_cast<const std::byte*>(from));
+}
+
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -16,16 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace {
 
-HWY_INLINE Lanes load_half(const BF16* from) {
-  const hn::ScalableTag<std::uint32_t> words;
-  const hn::Rebind<std::uint16_t, decltype(words)> halves;
-  const auto bits = hn::PromoteTo(words, hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(from)));
-  return hn::BitCast(hn::ScalableTag<float>(), hn::ShiftLeft<16>(bits));
-}
 HWY_INLINE void store_half(Lanes x, BF16* to) { Halves<DType::BF16>::store(x, reinterpret_cast<std::byte*>(to)); }
-HWY_INLINE Lanes load_half(const F16* from) {
-  return Halves<DType::F16>::load(reinterpret_cast<const std::byte*>(from));
-}
 HWY_INLINE void store_half(Lanes x, F16* to) { Halves<DType::F16>::store(x, reinterpret_cast<std::byte*>(to)); }
 HWY_INLINE void store_half(Mask<float> x, std::uint8_t* to) { store(x, to); }
 

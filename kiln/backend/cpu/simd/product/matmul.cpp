@@ -1,5 +1,5 @@
 // Products of matrices of float32, float64 and integers. Signs make no difference to what a wrapping sum of products is,
-// nor does it to bytes that their products and sums have 16 bits.
+// nor does it to bytes that their products and sums have 16 bits. Of halves those with up to four rows or columns.
 //
 // The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
 // its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
@@ -8,9 +8,11 @@
 // loops for a block of terms at a time.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
+#include "kiln/backend/cpu/simd/product/half_lines.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
@@ -208,9 +210,49 @@ bool multiply_bytes(Call call) {
   return true;
 }
 
+/// Few vectors by a matrix of halves; false where there are more, or other kernels are as good.
+template <class H>
+bool multiply_few(Call call) {
+  const HalfLines<H>* const kernel = half_lines<H>();
+  const Shape &a = call.in[0].shape(), &b = call.in[1].shape();
+  if (!kernel || a.size() != 2 || b.size() != 2 || std::min(a[0], b[1]) > kMostVectors || a[1] == 0) return false;
+  Value copies[2];
+  Product p = product_of(call, copies);
+  if (p.empty()) return true;
+  if (p.m > p.n) p = turned(p);
+  // Of c^T = b^T a^T or c = a b the left operand holds the vectors, as float32 one behind the other.
+  const int64_t count = p.m, lines = p.n, k = p.k;
+  std::vector<float> vectors(static_cast<std::size_t>(count * k));
+  for (int64_t v = 0; v < count; ++v)
+    for (int64_t l = 0; l < k; ++l)
+      vectors[static_cast<std::size_t>(v * k + l)] =
+          static_cast<float>(reinterpret_cast<const H*>(p.a.data)[v * p.a.row + l * p.a.column]);
+  const auto* const matrix = reinterpret_cast<const H*>(p.b.data);
+  const bool adds = p.b.by_rows() && (lines > 1 || p.b.row != 1);
+  constexpr int64_t kPiece = 128;
+  parallel_for(divide_up(lines, kPiece), std::max<int64_t>(1, kWorthAThread / (4 * count * kPiece * k)),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<float> results(static_cast<std::size_t>(count * kPiece));
+                 for (int64_t piece = begin; piece < end; ++piece) {
+                   const int64_t first = piece * kPiece, some = std::min(kPiece, lines - first);
+                   if (adds) kernel->add(matrix + first, p.b.row, some, k, vectors.data(), count, results.data());
+                   else
+                     kernel->dot(matrix + first * p.b.column, p.b.column, some, k, vectors.data(), count,
+                                 results.data());
+                   auto* const to = reinterpret_cast<H*>(p.c.data);
+                   for (int64_t v = 0; v < count; ++v)
+                     for (int64_t i = 0; i < some; ++i)
+                       to[v * p.c.row + (first + i) * p.c.column] = H(results[static_cast<std::size_t>(v * some + i)]);
+                 }
+               });
+  return true;
+}
+
 bool multiply(Call call, const Epilogue* epilogue) {
   const DType dtype = call.out[0].dtype();
-  if (dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::Bool) return false;
+  if (dtype == DType::BF16) return !epilogue && multiply_few<BF16>(call);
+  if (dtype == DType::F16) return !epilogue && multiply_few<F16>(call);
+  if (dtype == DType::Bool) return false;
   if (epilogue && is_integer(dtype)) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != dtype || operand.rank() < 2) return false;

@@ -1,0 +1,135 @@
+#include "kiln/backend/cpu/simd/product/half_lines.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/product/half_lines.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+
+#include "kiln/backend/cpu/simd/elementwise/half_lanes.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace {
+
+using std::int64_t;
+
+constexpr auto kWidth = static_cast<int64_t>(kLanes<float>);
+
+/// The first `count` of a vector; zeros take the place of the others.
+template <class H>
+HWY_INLINE Lanes load_some(const H* from, int64_t count) {
+  if (count == kWidth) return load_half(from);
+  H lanes[kWidth] = {};
+  std::copy_n(from, count, lanes);
+  return load_half(lanes);
+}
+HWY_INLINE Lanes load_some(const float* from, int64_t count) {
+  if (count == kWidth) return Lanes::load(from);
+  float lanes[kWidth] = {};
+  std::copy_n(from, count, lanes);
+  return Lanes::load(lanes);
+}
+
+/// Sums in two vectors in turn, so that additions do not wait for each other.
+template <class H, int64_t kCount>
+void dot_of(const H* matrix, int64_t step, int64_t lines, int64_t k, const float* vectors, float* results) {
+  for (int64_t i = 0; i < lines; ++i) {
+    const H* const line = matrix + i * step;
+    Lanes sums[2][kCount];
+    for (int64_t v = 0; v < kCount; ++v) sums[0][v] = sums[1][v] = Lanes(0);
+    const auto take = [&](Lanes(&to)[kCount], int64_t at, int64_t count) HWY_ATTR {
+      const Lanes numbers = load_some(line + at, count);
+      for (int64_t v = 0; v < kCount; ++v) to[v] = fma(numbers, load_some(vectors + v * k + at, count), to[v]);
+    };
+    int64_t at = 0;
+    for (; at + 2 * kWidth <= k; at += 2 * kWidth) {
+      take(sums[0], at, kWidth);
+      take(sums[1], at + kWidth, kWidth);
+    }
+    for (; at < k; at += kWidth) take(sums[0], at, std::min(kWidth, k - at));
+    for (int64_t v = 0; v < kCount; ++v)
+      results[v * lines + i] = hn::GetLane(hn::SumOfLanes(Lanes::Tag(), (sums[0][v] + sums[1][v]).lanes));
+  }
+}
+
+/// Some vectors of columns, whose sums stay in registers.
+template <class H, int64_t kCount>
+void add_of(const H* matrix, int64_t step, int64_t columns, int64_t k, const float* vectors, float* results) {
+  constexpr int64_t kVectors = kCount == 1 ? 8 : kCount == 2 ? 4 : 2, kColumns = kVectors * kWidth;
+  for (int64_t j = 0; j < columns; j += kColumns) {
+    const int64_t some = std::min(kColumns, columns - j);
+    Lanes sums[kCount][kVectors];
+    for (auto& of_vector : sums)
+      for (Lanes& sum : of_vector) sum = Lanes(0);
+    const auto take = [&](const H* row, int64_t l) HWY_ATTR {
+      for (int64_t i = 0; i < kVectors; ++i) {
+        const Lanes numbers = load_half(row + i * kWidth);
+        for (int64_t v = 0; v < kCount; ++v) sums[v][i] = fma(numbers, Lanes(vectors[v * k + l]), sums[v][i]);
+      }
+    };
+    if (some == kColumns) {
+      for (int64_t l = 0; l < k; ++l) take(matrix + l * step + j, l);
+    } else {
+      H row[kColumns] = {};
+      for (int64_t l = 0; l < k; ++l) {
+        std::copy_n(matrix + l * step + j, some, row);
+        take(row, l);
+      }
+    }
+    float numbers[kColumns];
+    for (int64_t v = 0; v < kCount; ++v) {
+      for (int64_t i = 0; i < kVectors; ++i) store(sums[v][i], numbers + i * kWidth);
+      std::copy_n(numbers, some, results + v * columns + j);
+    }
+  }
+}
+
+/// Calls f(integral constant) for as many vectors.
+template <class F>
+void visit_count(int64_t count, F&& f) {
+  if (count == 1) f(std::integral_constant<int64_t, 1>());
+  else if (count == 2) f(std::integral_constant<int64_t, 2>());
+  else if (count == 3) f(std::integral_constant<int64_t, 3>());
+  else f(std::integral_constant<int64_t, 4>());
+}
+template <class H>
+void dot(const H* matrix, int64_t step, int64_t lines, int64_t k, const float* vectors, int64_t count, float* results) {
+  visit_count(count, [&]<int64_t n>(std::integral_constant<int64_t, n>) {
+    dot_of<H, n>(matrix, step, lines, k, vectors, results);
+  });
+}
+template <class H>
+void add(const H* matrix, int64_t step, int64_t columns, int64_t k, const float* vectors, int64_t count,
+         float* results) {
+  visit_count(count, [&]<int64_t n>(std::integral_constant<int64_t, n>) {
+    add_of<H, n>(matrix, step, columns, k, vectors, results);
+  });
+}
+
+template <class H>
+constexpr HalfLines<H> kLines{dot<H>, add<H>};
+
+}  // namespace
+
+const HalfLines<BF16>* lines_bf16() { return &kLines<BF16>; }
+const HalfLines<F16>* lines_f16() {
+  if constexpr (Halves<DType::F16>::kConverts) return &kLines<F16>;
+  else return nullptr;
+}
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(lines_bf16);
+HWY_EXPORT(lines_f16);
+template <> const HalfLines<BF16>* half_lines() { return HWY_DYNAMIC_DISPATCH(lines_bf16)(); }
+template <> const HalfLines<F16>* half_lines() { return HWY_DYNAMIC_DISPATCH(lines_f16)(); }
+
+}  // namespace kiln::cpu::simd
+#endif
