@@ -2,7 +2,7 @@
 // the other are run along eight at a time, so that none waits for its own last addition.
 #include "kiln/backend/cpu/simd/scan/scan_block.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 #include "kiln/backend/cpu/simd/reduce/arg_fold.hpp"
 #include "kiln/core/wrapping.hpp"
@@ -11,7 +11,8 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/scan/scan_block.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+
+#include "kiln/backend/cpu/simd/vector_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -110,21 +111,39 @@ void extreme_block(const ScanBlock<C>& block, Running<C>& running) {
   }
 }
 
+/// One step of some lines, a vector of them: `scale` is the sum of the exponentials so far, of what `largest` exceeds.
+HWY_INLINE void log_sum_exp_step(Vector<double> x, Vector<double>& largest, Vector<double>& scale) {
+  const Mask<double> above = (x > largest) | is_nan(x);
+  const Vector<double> least = exp(-abs(x - largest));
+  const Vector<double> next = select(above, scale * least + 1, scale + least);
+  scale = select((!above) & is_inf(largest), scale, next);  // an infinite one is all there is
+  largest = select(above, x, largest);
+}
 template <class C>
 void log_sum_exp_block(const ScanBlock<C>& block, Running<C>& running) {
-  for (std::int64_t row = 0; row < block.rows; ++row)
-    for (std::int64_t i = 0; i < block.columns; ++i) {
-      const double x = static_cast<double>(block.x[row * block.x_steps.row + i * block.x_steps.column]);
-      double &largest = running.folded[i], &scale = running.scale[i];
-      if (x > largest || x != x) {
-        scale = scale * std::exp(largest - x) + 1;
-        largest = x;
-      } else if (!std::isinf(largest)) {
-        scale += std::exp(x - largest);
-      }
-      if (block.z)
-        block.z[row * block.z_steps.row + i * block.z_steps.column] = static_cast<C>(largest + std::log(scale));
+  constexpr auto kWidth = static_cast<std::int64_t>(kLanes<double>);
+  for (std::int64_t first = 0; first < block.columns; first += kWidth) {
+    const std::int64_t count = std::min(kWidth, block.columns - first);
+    double numbers[kWidth] = {}, sums[kWidth] = {};
+    std::copy_n(running.folded + first, count, numbers);
+    std::copy_n(running.scale + first, count, sums);
+    Vector<double> largest = Vector<double>::load(numbers), scale = Vector<double>::load(sums);
+    const C* x = block.x + first * block.x_steps.column;
+    C* z = block.z ? block.z + first * block.z_steps.column : nullptr;
+    for (std::int64_t row = 0; row < block.rows; ++row, x += block.x_steps.row) {
+      for (std::int64_t i = 0; i < count; ++i) numbers[i] = static_cast<double>(x[i * block.x_steps.column]);
+      log_sum_exp_step(Vector<double>::load(numbers), largest, scale);
+      if (!z) continue;
+      double results[kWidth];
+      store(largest + log(scale), results);
+      for (std::int64_t i = 0; i < count; ++i) z[i * block.z_steps.column] = static_cast<C>(results[i]);
+      z += block.z_steps.row;
     }
+    store(largest, numbers);
+    store(scale, sums);
+    std::copy_n(numbers, count, running.folded + first);
+    std::copy_n(sums, count, running.scale + first);
+  }
 }
 
 template <class C>
