@@ -117,6 +117,17 @@ TEST(Unigram, TakesTheLikeliestTokens) {
   EXPECT_EQ(encoded("xay"), (Ids{0, 1, 0}));
 }
 
+TEST(Unigram, TakesAnUnknownWhereNothingElseGoes) {
+  Unigram model;
+  for (const auto& [token, score] :
+       std::vector<std::pair<std::string, double>>{{"<unk>", 0}, {"xa", -3}, {"by", -3}, {"aby", -1}})
+    model.add(token, score);
+  model.unknown = 0;
+  Ids ids;
+  model.encode("xaby", ids);
+  EXPECT_EQ(ids, (Ids{1, 2}));  // -6; an unknown x is 10 less likely than the least likely token
+}
+
 TEST(Unigram, TakesNoLongerForLongWords) {
   const Tokenizer tokenizer = parsed(test::kUnigramJson);
   const std::string word(1'000'000, 's');  // quadratic time would be hours
