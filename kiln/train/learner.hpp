@@ -217,7 +217,8 @@ class Learner {
         !train.place || !team_.several(),
         "training: ranks count their batches beforehand, which a stream cannot; give each its shard of "
         "an indexed data set");
-    team_.require_same("their training", description(valid));
+    team_.require_same(model_, reflect::type_name<O>(), run_.config(),
+                       {&train_metrics_, valid ? &valid_metrics_ : nullptr});
     if (train.place && !extras_.stream) extras_.stream.emplace();
     checkpoints_.open(run_, extras_, train_metrics_);
     if (share_) share_();
@@ -249,21 +250,6 @@ class Learner {
     return ending;
   }
 
-  /// What ranks must have in common.
-  std::vector<std::string> description(const training::Batches<Batch>* valid) const {
-    std::vector<std::string> lines;
-    if (!team_.several()) return lines;
-    visit_tensors(model_, [&](const std::string& path, const Value& value) {
-      lines.push_back(text("the tensor ", path, ", ", value.dtype(), ' ', value.shape()));
-    });
-    lines.push_back(text("the optimizer ", reflect::type_name<O>()));
-    lines.push_back("the configuration " + write_json(to_json(run_.config())));
-    for (const auto* metrics : {&train_metrics_, &valid_metrics_})
-      for (const std::string& name : metrics->names()) lines.push_back("the metric " + name);
-    lines.push_back(valid ? "validation" : "no validation");
-    return lines;
-  }
-
   /// One batch, or none where other ranks have one; whether it was the last of its step.
   bool learn(Batch* batch, bool owned) {
     Key key = run_.batch_key();
@@ -280,8 +266,7 @@ class Learner {
     bool accepted = true;
     if constexpr (kByHand) {
       require<DataError>(batch, "training: this rank has ", run_.at.batch,
-                         " batches and others have more: a step that "
-                         "is written by hand needs as many on all ranks");
+                         " batches and others have more: a step by hand needs as many on all ranks");
       const StepContext context{rates, run_.at, team_};
       output.emplace(training::call_step<BatchArg>(step_, *batch, owned, model_, optimizer_, context));
       accepted = add_up();
@@ -344,6 +329,7 @@ class Learner {
     if (run_.metrics_due()) run_.tell(training::Evaluation{run_.at, "train", team_.readings(train_metrics_), ended});
     if (valid && run_.validation_due()) validate(*valid);
     if (ended) {
+      team_.require_same_weights(model_);
       train_metrics_.clear();
       run_.next_epoch();
     }

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include "kiln/core/config/config.hpp"
+#include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/ops/collective/collective.hpp"
 #include "kiln/ops/collective/host.hpp"
 #include "kiln/ops/functions.hpp"
@@ -54,18 +56,46 @@ Team::Team(Ranks ranks) : ranks_(std::move(ranks)) {
   require<ArgumentError>(ranks_ != nullptr, "training: no communicator was given");
 }
 
-void Team::require_same(std::string_view what, const std::vector<std::string>& lines) const {
+void Team::require_same(const nn::ModuleView& model, std::string_view optimizer, const LearnerConfig& config,
+                        std::initializer_list<const MetricList*> metrics) const {
   if (!several()) return;
   std::string own;
-  for (const std::string& line : lines) own += line + '\n';
-  const std::vector<std::string> all = collective::gather_texts(*ranks_, text("training: ", what), own);
+  visit_tensors(model, [&](const std::string& path, const Value& value) {
+    own += text("the tensor ", path, ", ", value.dtype(), ' ', value.shape(), '\n');
+  });
+  own += text("the optimizer ", optimizer, '\n', write_json(to_json(config)), '\n');
+  for (const MetricList* const list : metrics) {
+    own += list ? "measures\n" : "no validation\n";
+    for (const std::string& name : list ? list->names() : std::vector<std::string>())
+      own += text("the metric ", name, '\n');
+  }
+  const std::vector<std::string> all = collective::gather_texts(*ranks_, "training: configuration", own);
   const auto other = std::ranges::find_if(all, [&](const std::string& each) { return each != all[0]; });
   if (other == all.end()) return;
   const std::vector<std::string> first = lines_of(all[0]), second = lines_of(*other);
   const auto line = std::ranges::mismatch(first, second);
   const auto said = [](const auto& at, const std::vector<std::string>& in) { return at == in.end() ? "nothing" : *at; };
-  fail<ConfigError>("training: ranks differ in ", what, ": rank 0 has ", said(line.in1, first), ", and rank ",
+  fail<ConfigError>("training: ranks differ in their training: rank 0 has ", said(line.in1, first), ", and rank ",
                     other - all.begin(), " ", said(line.in2, second));
+}
+
+void Team::require_same_weights(const nn::ModuleView& model) const {
+  if (!several()) return;
+  std::uint64_t own = 0;
+  visit_params(model, [&](const std::string&, const nn::AnyLeaf& param) {
+    const TensorData data = param.value().data();
+    const auto bytes = data.bytes();
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
+      own = reflect::detail::mix(own, word);
+    }
+  });
+  const std::vector<std::uint64_t> all = gathered(ranks_, "training: weights", own);
+  const auto other = std::ranges::find_if(all, [&](std::uint64_t each) { return each != all[0]; });
+  require<DataError>(other == all.end(), "training: the weights of rank ", other - all.begin(),
+                     " are no longer those of rank 0: all ranks need the same optimizer and schedule, and processors "
+                     "of a kind");
 }
 
 void Team::share(RecordedObjects& objects) const {

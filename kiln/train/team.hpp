@@ -21,8 +21,12 @@ class Team {
   bool leads() const { return ranks_->rank() == 0; }
   int rank() const { return ranks_->rank(); }
 
-  /// Throws ConfigError on all ranks where `lines` differ on two of them: the first that does.
-  void require_same(std::string_view what, const std::vector<std::string>& lines) const;
+  /// Throws ConfigError on all ranks where they are about to train differently: the first thing in which two differ. The
+  /// metrics are those of training and of validation, null where there is none.
+  void require_same(const nn::ModuleView& model, std::string_view optimizer, const LearnerConfig& config,
+                    std::initializer_list<const MetricList*> metrics) const;
+  /// Throws DataError on all ranks where they have come to have different weights.
+  void require_same_weights(const nn::ModuleView& model) const;
   /// The objects become what they are on rank 0.
   void share(RecordedObjects& objects) const;
   /// So do the buffers of a model, of which each rank has seen other data.

@@ -172,9 +172,10 @@ std::vector<std::string> endings(const Together& options, std::function<void(int
             if (change) change(ranks->rank(), own);
             said[std::size_t(ranks->rank())] = sentence_of([&] {
               auto learner = net_learner(own, ranks, device);
+              learner.rate(0.01);
               if (add) add(ranks->rank(), learner);
               auto train = examples(own, ranks, true);
-              const auto ending = learner.rate(0.01).fit(train);
+              const auto ending = learner.fit(train);
               fail<DataError>(ending.reason, ", at step ", ending.at.step);
               return 0;
             });
@@ -199,6 +200,12 @@ TEST(Team, RefusesDifferentTrainings) {
   EXPECT_EQ(more[0],
             "ConfigError: training: ranks differ in their training: rank 0 has no validation, and rank 1 the "
             "metric r2");
+  const auto rates = endings({}, {}, [](int rank, NetLearner& learner) { learner.rate(0.1 + rank); });
+  EXPECT_EQ(
+      rates[0],
+      "DataError: training: the weights of rank 1 are no longer those of rank 0: all ranks need the same optimizer "
+      "and schedule, and processors of a kind");
+  EXPECT_EQ(rates[1], rates[0]);
 }
 
 struct StopAt {
