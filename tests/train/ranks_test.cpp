@@ -127,11 +127,11 @@ TEST_F(Processes, TellOfRanksThatLeaveOrDoNotCome) {
     const Said said = launch(2, word);
     EXPECT_TRUE(said.has("said: IoError: barrier: rank 1 has left: its program has ended")) << said;
     EXPECT_NE(said.status, 0);
-    EXPECT_LT(said.seconds, 30);
+    EXPECT_LT(said.seconds, 55);  // less than the time that ranks wait for others
   }
   const Said late = launch(2, "late");
   EXPECT_TRUE(late.has("said: IoError: barrier: rank 1 has not come within 1 s")) << late;
-  EXPECT_LT(late.seconds, 30);
+  EXPECT_LT(late.seconds, 55);
 }
 
 TEST_F(Processes, EndWithOneThatIsKilled) {
@@ -139,7 +139,7 @@ TEST_F(Processes, EndWithOneThatIsKilled) {
     const Said said = launch(3, word);
     EXPECT_NE(said.status, 0) << said;
     EXPECT_NE(said.status, 124) << "they hung";
-    EXPECT_LT(said.seconds, 60);
+    EXPECT_LT(said.seconds, 55);
   }
 }
 
