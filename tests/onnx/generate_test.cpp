@@ -27,34 +27,37 @@ Message named(Message node, std::string_view name) { return node.text(3, name); 
 
 std::string block_of(const std::string& at) { return "/layer/layer." + at + "/"; }
 
-// Two dense layers, each relu(x W + b), in numbered scopes.
-std::string two_blocks(int width_of_second) {
-  const auto wide = static_cast<std::int64_t>(width_of_second);
-  const std::vector<float> second(static_cast<std::size_t>(3 * wide), 0.5f), bias(static_cast<std::size_t>(wide), 1);
-  return model(graph(
-      {{named(node("MatMul", {"x", "w0"}, {"a0"}), block_of("0") + "fc/MatMul"),
-        named(node("Add", {"a0", "b0"}, {"c0"}), block_of("0") + "fc/Add"),
-        named(node("Relu", {"c0"}, {"y0"}), block_of("0") + "Relu"),
-        named(node("MatMul", {"y0", "w1"}, {"a1"}), block_of("1") + "fc/MatMul"),
-        named(node("Add", {"a1", "b1"}, {"c1"}), block_of("1") + "fc/Add"),
-        named(node("Relu", {"c1"}, {"y1"}), block_of("1") + "Relu")},
-       {tensor("w0", {3, 3}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}),
-        tensor("b0", {3}, std::vector<float>{1, 2, 3}), tensor("w1", {3, wide}, second), tensor("b1", {wide}, bias)},
-       {value("x", {"batch", "3"})},
-       {value("y1", {"batch", "m"})}}));
+// Two blocks, each relu(x w + b) v, in numbered scopes; w of the second is [3, width].
+std::string two_blocks(std::int64_t width) {
+  const auto ones = [](std::int64_t count) { return std::vector<float>(static_cast<std::size_t>(count), 1); };
+  return model(graph({{named(node("MatMul", {"x", "w0"}, {"a0"}), block_of("0") + "fc/MatMul"),
+                       named(node("Add", {"a0", "b0"}, {"c0"}), block_of("0") + "fc/Add"),
+                       named(node("Relu", {"c0"}, {"r0"}), block_of("0") + "Relu"),
+                       named(node("MatMul", {"r0", "v0"}, {"mid"}), block_of("0") + "head/MatMul"),
+                       named(node("MatMul", {"mid", "w1"}, {"a1"}), block_of("1") + "fc/MatMul"),
+                       named(node("Add", {"a1", "b1"}, {"c1"}), block_of("1") + "fc/Add"),
+                       named(node("Relu", {"c1"}, {"r1"}), block_of("1") + "Relu"),
+                       named(node("MatMul", {"r1", "v1"}, {"scores"}), block_of("1") + "head/MatMul")},
+                      {tensor("w0", {3, 3}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}),
+                       tensor("b0", {3}, std::vector<float>{1, 2, 3}), tensor("v0", {3, 3}, ones(9)),
+                       tensor("w1", {3, width}, ones(3 * width)), tensor("b1", {width}, ones(width)),
+                       tensor("v1", {width, 3}, ones(3 * width))},
+                      {value("x", {"batch", "3"})},
+                      {value("scores", {"batch", "m"})}}));
 }
 
 TEST(Generate, MakesModulesOfLayersAndOneStructOfScopesThatAreTheSame) {
   const GeneratedCode code = generated(two_blocks(3));
   const std::string& header = code.files.at("net.hpp");
-  EXPECT_THAT(header,
-              HasSubstr("struct LayerBlock {\n  nn::Linear fc;\n\n  Tensor<2> forward(const Tensor<2>& x) const;"));
+  EXPECT_THAT(
+      header,
+      HasSubstr("struct LayerBlock {\n  nn::Linear fc, head;\n\n  Tensor<2> forward(const Tensor<2>& x) const;"));
   EXPECT_THAT(header, HasSubstr("std::vector<LayerBlock> layer;"));
-  EXPECT_THAT(header, HasSubstr("/// x [batch, 3] -> y1 [batch, m]"));
+  EXPECT_THAT(header, HasSubstr("/// x [batch, 3] -> scores [batch, m]"));
   const std::string& source = code.files.at("net.cpp");
-  EXPECT_THAT(source, HasSubstr("return fc.forward(x).relu();"));
+  EXPECT_THAT(source, HasSubstr("return head.forward(fc.forward(x).relu());"));
   EXPECT_THAT(source, HasSubstr("for (const LayerBlock& block : layer)"));
-  EXPECT_THAT(source, HasSubstr("nn::LinearConfig{.in = 3, .out = 3}.init(device)"));
+  EXPECT_THAT(source, HasSubstr("nn::LinearConfig{.in = 3, .out = 3, .bias = false}.init(device)"));
 }
 
 TEST(Generate, GivesAConfigWhatDiffersBetweenScopes) {
@@ -91,7 +94,7 @@ TEST(Generate, LetsNoNameOrStringBecomeCode) {
     EXPECT_THAT(text, Not(HasSubstr("#error"))) << name;
     EXPECT_THAT(text, Not(HasSubstr("*/"))) << name;
   }
-  EXPECT_THAT(code.files.at("net.cpp"), HasSubstr("x_std_abort_error"));
+  EXPECT_THAT(code.files.at("net.cpp"), HasSubstr("const Tensor<1>& x_std_abort"));
 }
 
 TEST(Generate, EscapesStringsOfAttributes) {
