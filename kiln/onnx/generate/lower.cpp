@@ -72,10 +72,10 @@ Lowering::Lowering(const Graph& graph, const Observed& observed, std::string fil
     program_.values.push_back(std::move(variable));
   }
   readers_.resize(graph.values.size());
-  std::vector<int> counts(graph.values.size());
+  counts_.resize(graph.values.size());
   const auto read = [&](int value, const Node* reader) {
     if (value == kAbsent) return;
-    ++counts[static_cast<std::size_t>(value)];
+    ++counts_[static_cast<std::size_t>(value)];
     readers_[static_cast<std::size_t>(value)] = reader;
   };
   for (const Node& node : graph.nodes) {
@@ -85,8 +85,8 @@ Lowering::Lowering(const Graph& graph, const Observed& observed, std::string fil
         for (const auto& capture : inner->captures) read(capture.outer, nullptr), read(capture.outer, nullptr);
   }
   for (const int output : graph.outputs) read(output, nullptr);
-  for (std::size_t value = 0; value < counts.size(); ++value)
-    if (counts[value] != 1) readers_[value] = nullptr;
+  for (std::size_t value = 0; value < counts_.size(); ++value)
+    if (counts_[value] != 1) readers_[value] = nullptr;
 }
 
 const Node* Lowering::only_reader(int value) const {
@@ -96,6 +96,16 @@ const Node* Lowering::only_reader(int value) const {
 const PartialShape* Lowering::numbers(int value) const {
   const auto found = shapes_.numbers.find(value);
   return found == shapes_.numbers.end() ? nullptr : &found->second;
+}
+
+const Node* Lowering::maker(int value) const {
+  for (const Node& node : graph_.nodes)
+    if (std::find(node.outputs.begin(), node.outputs.end(), value) != node.outputs.end()) return &node;
+  return nullptr;
+}
+int Lowering::add_variable(const std::string& name) {
+  program_.values.push_back({name, {}, {}, {}});
+  return static_cast<int>(program_.values.size()) - 1;
 }
 
 // Exporters write the modules around a node into its name: /layer1/layer1.0/conv1/Conv, where a part may begin with the

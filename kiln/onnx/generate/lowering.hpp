@@ -71,6 +71,11 @@ class Lowering {
   const PartialShape* numbers(int value) const;
   /// Who reads a value of the main graph, if that is one node, once, and nobody else; null otherwise.
   const Node* only_reader(int value) const;
+  bool is_read(int value) const { return counts_[static_cast<std::size_t>(value)] > 0; }
+  /// The node that makes a value of the main graph; null of inputs and constants.
+  const Node* maker(int value) const;
+  /// A name for what a statement makes besides its node's results: an index into the program's values.
+  int add_variable(const std::string& name);
   /// The node is part of another one's statement.
   void skip(const Node& node) { skipped_.insert(&node); }
 
@@ -94,6 +99,7 @@ class Lowering {
   Program program_;
   Shapes shapes_;
   std::vector<const Node*> readers_;  // of values of the main graph: the only one
+  std::vector<int> counts_;           // of their readers
   std::set<const Node*> skipped_;
   std::map<std::string, int> constant_layers_;  // by name
   std::map<std::string, int> layers_;           // by path, type and weights
