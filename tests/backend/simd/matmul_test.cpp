@@ -58,6 +58,8 @@ TEST(SimdMatmul, MultipliesMatricesThatAreCutIntoPiecesAndBlocks) {
                                                                                   {250, 300, 800},
                                                                                   {12, 400, 300},
                                                                                   {400, 11, 290},
+                                                                                  {5, 1100, 150},
+                                                                                  {9, 2060, 70},
                                                                                   {130, 1100, 40}})
     check_all_orders(m, n, k);
   simd::for_each_target([] { check_all_orders(251, 91, 385); });
