@@ -30,9 +30,9 @@ Named named(const std::string& words, std::size_t place, const std::vector<onnx:
 /// The only tensor of a file: one of tensors in any format, or a TensorProto (.pb), as the standard's tests have them.
 onnx::Datum read(const std::string& path, const Device& device) {
   if (std::filesystem::path(path).extension() == ".pb") {
-    const onnx::MappedFile file(path);
+    const FileBytes file = map_file(path);
     onnx::TensorReader reader(path, "");
-    return onnx::datum_of(onnx::parse_tensor(file.bytes(), path), reader, device);
+    return onnx::datum_of(onnx::parse_tensor(file.bytes, path), reader, device);
   }
   const TensorSource source = open_tensors(path);
   require<ArgumentError>(source.tensors.size() == 1, "run: ", shown(path), " holds ", source.tensors.size(),

@@ -18,11 +18,19 @@ FileBytes map_file(const std::string& path) {
   if (file >= 0) ::close(file);  // the mapping stays
   if (place != MAP_FAILED) {
     const std::shared_ptr<const void> owner(place, [size](void* mapped) { ::munmap(mapped, size); });
-    return {{static_cast<const std::byte*>(place), size}, path, owner};
+    return {{static_cast<const std::byte*>(place), size}, path, owner, true};
   }
   // Which says why a file cannot be read at all.
   const auto read = std::make_shared<const std::vector<std::byte>>(read_file(path));
-  return {*read, path, read};
+  return {*read, path, read, false};
+}
+
+void forget_pages(const FileBytes& file, std::span<const std::byte> part) {
+  if (!file.mapped) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(part.data());
+  const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + part.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 }  // namespace kiln

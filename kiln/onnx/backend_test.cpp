@@ -24,12 +24,12 @@ bool any_node(const Graph& graph, bool (*holds)(const Node&)) {
 }
 
 Datum read_datum(const std::string& path, TypeProto::Kind kind, const Device& device) {
-  const MappedFile file(path);
+  const FileBytes file = map_file(path);
   TensorReader reader(path, "");
   switch (kind) {
-    case TypeProto::Kind::Sequence: return datum_of(parse_sequence(file.bytes(), path), reader, device);
-    case TypeProto::Kind::Optional: return datum_of(parse_optional(file.bytes(), path), reader, device);
-    default: return datum_of(parse_tensor(file.bytes(), path), reader, device);
+    case TypeProto::Kind::Sequence: return datum_of(parse_sequence(file.bytes, path), reader, device);
+    case TypeProto::Kind::Optional: return datum_of(parse_optional(file.bytes, path), reader, device);
+    default: return datum_of(parse_tensor(file.bytes, path), reader, device);
   }
 }
 
@@ -171,8 +171,8 @@ BackendTestResult run_backend_test(const std::string& directory, const Device& d
   const std::string path = (fs::path(directory) / "model.onnx").string();
   try {
     {
-      const MappedFile file(path);
-      const ModelProto proto = parse_model(file.bytes(), path);
+      const FileBytes file = map_file(path);
+      const ModelProto proto = parse_model(file.bytes, path);
       std::string list;
       for (const std::string& line : unsupported_operators(proto, {.file = path, .directory = directory}, device))
         list += (list.empty() ? "" : "; ") + line;

@@ -25,7 +25,7 @@ struct Scope {
 class Builder {
  public:
   Builder(const ModelProto& model, const BuildOptions& options, const Device& device)
-      : model_(model), options_(options), device_(device), reader_(options.file, options.directory) {}
+      : model_(model), options_(options), device_(device), reader_(options.file, options.directory, options.source) {}
 
   Graph build() {
     const Versions versions = versions_of(model_.opset_import);

@@ -192,7 +192,8 @@ double decode(Element element, unsigned bits) {
   return negative ? -size : size;
 }
 
-TensorData unpack(Element element, const Shape& shape, std::span<const std::byte> bytes, std::string_view what) {
+TensorData unpack(Element element, const Shape& shape, std::span<const std::byte> bytes, std::string_view what,
+                  const std::shared_ptr<const void>& owner) {
   const std::int64_t count = numel(shape);
   const int bits = bits_of(element);
   require<DataError>(bits > 0, what, " has elements of type ", name(element), ", which Kiln does not hold as numbers");
@@ -203,7 +204,7 @@ TensorData unpack(Element element, const Shape& shape, std::span<const std::byte
   require<DataError>(needed == static_cast<std::int64_t>(bytes.size()), what, " has the shape ", shape, " and type ",
                      name(element), ", which take ", needed, " bytes, but ", bytes.size(), " are there");
   const DType dtype = dtype_of(element);
-  if (!is_narrow(element)) return TensorData(shape, dtype, std::vector<std::byte>(bytes.begin(), bytes.end()));
+  if (!is_narrow(element)) return TensorData::lent(shape, dtype, bytes, owner);
   TensorData data(shape, dtype);
   const int per_byte = 8 / bits;
   visit_dtype(dtype, [&](auto tag) {

@@ -3,6 +3,7 @@
 // uint8.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,7 +75,9 @@ double decode(Element element, unsigned bits);
 
 /// Elements as a file has them (little-endian; 4- and 2-bit types packed from the low bits on, float6 a byte each) -> a
 /// tensor. Throws DataError, whose sentence begins with `what`, where the bytes are not as many as the shape needs.
-TensorData unpack(Element element, const Shape& shape, std::span<const std::byte> bytes, std::string_view what);
+/// Where `owner` keeps them, and they lie as they would in memory, they are lent.
+TensorData unpack(Element element, const Shape& shape, std::span<const std::byte> bytes, std::string_view what,
+                  const std::shared_ptr<const void>& owner = {});
 std::vector<std::byte> pack(Element element, const TensorData& data);
 
 }  // namespace kiln::onnx

@@ -9,24 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "kiln/core/mapped_file.hpp"
 #include "kiln/onnx/element.hpp"
 
 namespace kiln::onnx {
 
 using Bytes = std::span<const std::byte>;
-
-/// A file's contents in memory, mapped where the system can do so.
-class MappedFile {
- public:
-  /// Throws IoError.
-  explicit MappedFile(const std::string& path);
-  MappedFile(const MappedFile&) = delete;
-  ~MappedFile();
-  Bytes bytes() const { return bytes_; }
-
- private:
-  Bytes bytes_;
-};
 
 /// A dimension of a declared type: a size, a name, or neither.
 struct DimProto {
@@ -160,10 +148,12 @@ SequenceProto parse_sequence(Bytes bytes, const std::string& file);
 OptionalProto parse_optional(Bytes bytes, const std::string& file);
 
 /// A tensor's contents; what is external is read from a file below `directory`. Throws DataError that begins with
-/// `file`.
+/// `file`. What lies there as Kiln has it in memory is lent: from the files beside the model, and from its own if that is
+/// `source`, which the protos were parsed from. The rest is copied, and leaves memory where it was mapped.
 class TensorReader {
  public:
-  TensorReader(std::string file, std::string directory) : file_(std::move(file)), directory_(std::move(directory)) {}
+  TensorReader(std::string file, std::string directory, FileBytes source = {})
+      : file_(std::move(file)), directory_(std::move(directory)), source_(std::move(source)) {}
   TensorData read(const TensorProto& tensor);
   /// The strings of a string tensor, as many as its shape says.
   std::vector<std::string> strings(const TensorProto& tensor) const;
@@ -171,10 +161,11 @@ class TensorReader {
   const std::string& file() const { return file_; }
 
  private:
-  Bytes external(const TensorProto& tensor);
+  FileBytes external(const TensorProto& tensor);  // the part of the file that the tensor takes
 
   std::string file_, directory_;
-  std::vector<std::pair<std::string, std::unique_ptr<MappedFile>>> mapped_;
+  FileBytes source_;
+  std::vector<FileBytes> mapped_;
 };
 
 }  // namespace kiln::onnx

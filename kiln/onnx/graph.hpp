@@ -74,6 +74,7 @@ std::string_view domain_of(std::string_view domain);
 struct BuildOptions {
   std::string file;       // for sentences
   std::string directory;  // of external data
+  FileBytes source = {};  // what the model was parsed from, where that stays as it is
   std::int64_t most_nodes =
       1'000'000;  // functions called by functions included: what a few lines can ask for is bounded
 };

@@ -179,20 +179,26 @@ Outputs Model::run(const NamedInputs& inputs) const {
   return run(std::move(list), inputs);
 }
 
-Model load(Bytes bytes, const std::string& file, const std::string& directory, const Device& device,
-           const LoadOptions& options) {
-  const ModelProto model = parse_model(bytes, file);
-  Graph graph = build(model, {.file = file, .directory = directory}, device.inner());
+namespace {
+
+Model load(const FileBytes& source, const std::string& directory, const Device& device, const LoadOptions& options) {
+  const std::string& file = source.name;
+  const ModelProto model = parse_model(source.bytes, file);
+  Graph graph = build(model, {.file = file, .directory = directory, .source = source}, device.inner());
   if (!options.outputs.empty()) choose_outputs(graph, options.outputs, file);
   if (options.free_batch) free_first_dimensions(graph);
   if (options.simplify) simplify(graph, {device.inner(), file});
   return {std::make_shared<Graph>(std::move(graph)), device, file};
 }
 
+}  // namespace
+
+Model load(Bytes bytes, const std::string& file, const std::string& directory, const Device& device,
+           const LoadOptions& options) {
+  return load(FileBytes{bytes, file, nullptr}, directory, device, options);
+}
 Model load(const std::string& path, const Device& device, const LoadOptions& options) {
-  const MappedFile file(path);
-  const std::string directory = std::filesystem::path(path).parent_path().string();
-  return load(file.bytes(), path, directory, device, options);
+  return load(map_file(path), std::filesystem::path(path).parent_path().string(), device, options);
 }
 
 }  // namespace kiln::onnx

@@ -73,8 +73,8 @@ Value example_input(const ValueInfo& input, const Device& device, const std::map
 }
 
 Summary summarize(const std::string& path, const Device& device) {
-  const MappedFile file(path);
-  const ModelProto proto = parse_model(file.bytes(), path);
+  const FileBytes file = map_file(path);
+  const ModelProto proto = parse_model(file.bytes, path);
   const std::string directory = std::filesystem::path(path).parent_path().string();
   Summary summary;
   summary.producer = proto.producer_name + (proto.producer_version.empty() ? "" : " " + proto.producer_version);
@@ -99,7 +99,7 @@ Summary summarize(const std::string& path, const Device& device) {
     return summary;
   }
   try {
-    summary.flops = flops_of(load(file.bytes(), path, directory, device));
+    summary.flops = flops_of(load(file.bytes, path, directory, device));
   } catch (const ShapeError&) {
     summary.why_no_flops = "sizes of 1 do not fit where the file leaves them open";
   } catch (const DeviceError&) {

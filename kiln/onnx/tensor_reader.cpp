@@ -1,10 +1,5 @@
-// Mapped files, and what the tensors in them and beside them hold.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
+// What the tensors in a file and beside it hold.
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -13,25 +8,6 @@
 #include "kiln/onnx/file.hpp"
 
 namespace kiln::onnx {
-
-MappedFile::MappedFile(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status{};
-  if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-    const int error = file < 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
-    if (file >= 0) ::close(file);
-    fail<IoError>("cannot read ", shown(path), ": ", std::strerror(error));
-  }
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* const memory = size ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : nullptr;
-  const int error = errno;
-  ::close(file);
-  if (memory == MAP_FAILED) fail<IoError>("cannot map ", shown(path), ": ", std::strerror(error));
-  bytes_ = {static_cast<const std::byte*>(memory), size};
-}
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-}
 
 namespace {
 
@@ -74,7 +50,7 @@ Shape TensorReader::shape(const TensorProto& tensor) const {
   return shape;
 }
 
-Bytes TensorReader::external(const TensorProto& tensor) {
+FileBytes TensorReader::external(const TensorProto& tensor) {
   namespace fs = std::filesystem;
   const std::string where = what(file_, tensor);
   std::string location, offset = "0", length;
@@ -91,19 +67,20 @@ Bytes TensorReader::external(const TensorProto& tensor) {
   require<DataError>(!error && fs::path(location).is_relative() && !relative.empty() && *relative.begin() != "..",
                      where, " has external data in '", shown(location), "', which is outside of the model's directory");
   const std::string name = path.string();
-  Bytes all;
-  for (const auto& [mapped, file] : mapped_)
-    if (mapped == name) all = file->bytes();
-  if (!all.data()) {
-    mapped_.emplace_back(name, std::make_unique<MappedFile>(name));
-    all = mapped_.back().second->bytes();
+  auto all = std::ranges::find(mapped_, name, &FileBytes::name);
+  if (all == mapped_.end()) {
+    require<IoError>(!fs::exists(path, error) || fs::is_regular_file(path, error), "cannot read ", shown(name),
+                     ": it is no file");
+    mapped_.push_back(map_file(name));
+    all = mapped_.end() - 1;
   }
-  const auto size = static_cast<std::int64_t>(all.size()), from = number_of(offset, where);
+  const auto size = static_cast<std::int64_t>(all->bytes.size()), from = number_of(offset, where);
   require<DataError>(from <= size, where, " begins at byte ", from, " of '", shown(location), "', which has ", size);
   const std::int64_t count = length.empty() ? size - from : number_of(length, where);
   require<DataError>(count <= size - from, where, " takes ", count, " bytes from byte ", from, " of '", shown(location),
                      "', which has ", size);
-  return all.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(count));
+  return {all->bytes.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(count)), name, all->owner,
+          all->mapped};
 }
 
 TensorData TensorReader::read(const TensorProto& tensor) {
@@ -111,8 +88,13 @@ TensorData TensorReader::read(const TensorProto& tensor) {
   const Shape size = shape(tensor);
   require<DataError>(is_known(tensor.element) && tensor.element != Element::String, where, " has the type ",
                      name(tensor.element), ", which Kiln does not have as numbers");
-  if (tensor.external) return unpack(tensor.element, size, external(tensor), where);
-  if (tensor.raw_data) return unpack(tensor.element, size, *tensor.raw_data, where);
+  if (tensor.external || tensor.raw_data) {
+    const FileBytes source = tensor.external ? external(tensor) : source_;
+    const Bytes part = tensor.external ? source.bytes : *tensor.raw_data;
+    TensorData data = unpack(tensor.element, size, part, where, source.owner);
+    if (!data.owner()) forget_pages(source, part);
+    return data;
+  }
   std::vector<std::byte> bytes;
   switch (tensor.element) {
     case Element::Float: bytes = bytes_of<float>(tensor.float_data); break;

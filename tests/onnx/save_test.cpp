@@ -51,8 +51,8 @@ Sample sample_named(const std::string& name) {
 /// Its weights point into the file, which is closed: names and shapes alone are to be looked at.
 ModelProto saved(const Sample& sample, const std::string& path) {
   save(sample.function, sample.examples, path, sample.options);
-  const MappedFile file(path);
-  return parse_model(file.bytes(), path);
+  const FileBytes file = map_file(path);
+  return parse_model(file.bytes, path);
 }
 Strings operators_of(const ModelProto& model) {
   Strings list;
@@ -211,8 +211,8 @@ TEST(Print, IsReadAsTheSameAgain) {
   for (const Sample& sample : samples(kDevice)) {
     const TemporaryFile file("model.onnx");
     save(sample.function, sample.examples, file.path, sample.options);
-    const MappedFile mapped(file.path);
-    EXPECT_EQ(print_model(parse_model(mapped.bytes(), file.path)), read_text_file(file.path)) << sample.name;
+    const FileBytes mapped = map_file(file.path);
+    EXPECT_EQ(print_model(parse_model(mapped.bytes, file.path)), read_text_file(file.path)) << sample.name;
   }
 }
 
