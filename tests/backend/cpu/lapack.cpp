@@ -19,16 +19,10 @@ bool takes(const Op& op, std::vector<Value> in) {
 TEST(Lapack, TakesMatricesOfFloats) {
   for (const DType dtype : {DType::F32, DType::F64}) {
     const Value a = full({2, 3, 3}, 0.25, Device::parse("cpu"), dtype) + eye({3, 3}, Device::parse("cpu"), dtype);
-    const Value b = ones({2, 3, 2}, Device::parse("cpu"), dtype);
     a.device().sync();
-    b.device().sync();
-    EXPECT_TRUE(takes(op::Cholesky{}, {a}));
-    EXPECT_TRUE(takes(op::Lu{}, {a}));
     EXPECT_TRUE(takes(op::Qr{}, {a}));
     EXPECT_TRUE(takes(op::Eigh{}, {a}));
     EXPECT_TRUE(takes(op::Svd{}, {a}));
-    EXPECT_TRUE(takes(op::Solve{}, {a, b}));
-    EXPECT_TRUE(takes(op::TriangularSolve{}, {a, b}));
   }
 }
 

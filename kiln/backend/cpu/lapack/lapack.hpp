@@ -1,8 +1,8 @@
-// Kernels of LAPACK, for factorisations of matrices and what is made of them.
+// Kernels of LAPACK, for orthogonal factors of matrices and their spectra. Triangular ones are products of our own
+// (simd/linalg).
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/linalg/factor_ops.hpp"
-#include "kiln/ops/linalg/solve_ops.hpp"
 #include "kiln/ops/linalg/spectrum_ops.hpp"
 
 namespace kiln::cpu::lapack {
@@ -14,11 +14,7 @@ std::false_type run(const T&, Call) {
 }
 
 // False for matrices with more rows or columns than LAPACK can count in what it works with.
-bool run(const op::Cholesky&, Call call);
-bool run(const op::Lu&, Call call);
 bool run(const op::Qr& op, Call call);
-bool run(const op::Solve& op, Call call);
-bool run(const op::TriangularSolve& op, Call call);
 bool run(const op::Eigh& op, Call call);
 bool run(const op::Svd& op, Call call);
 
