@@ -16,7 +16,10 @@ std::vector<Row> collective_rows() {
   same("all_reduce", [](const Value& x) { return all_reduce(x, alone()); });
   same("all_reduce_mean", [](const Value& x) { return all_reduce(x, alone(), Combine::Mean); });
   same("all_reduce_max", [](const Value& x) { return all_reduce(x, alone(), Combine::Max); });
-  same("broadcast", [](const Value& x) { return broadcast(x, alone()); });
+  same("broadcast", [](const Value& x) {
+    barrier(alone());
+    return broadcast(x, alone());
+  });
   same("all_gather", [](const Value& x) { return all_gather(x, alone()); });
   same("reduce_scatter", [](const Value& x) { return reduce_scatter(x, alone()); });
   same("reduce_scatter_min", [](const Value& x) { return reduce_scatter(x, alone(), Combine::Min); });
