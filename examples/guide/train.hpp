@@ -13,7 +13,7 @@ struct TrainOptions {
   std::filesystem::path artifacts = "artifacts/guide";
   bool resume = false;  // go on where the newest checkpoint of `artifacts` is, to the same weights
   Watch watch = {};
-  int workers = 1;      // threads that prepare batches
+  int workers = 1;  // threads that prepare batches
 };
 
 /// Prints progress; the last line is "test accuracy NN.NN %". Returns that accuracy.

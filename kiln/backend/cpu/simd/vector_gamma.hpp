@@ -1,5 +1,5 @@
 // The Gamma function's family and modified Bessel functions: the algorithms of ops/special/special_math.hpp, in vectors of
-// doubles. Behind vector_math.hpp, which includes it. Included once per target.
+// doubles. Included once per target.
 #if defined(KILN_SIMD_VECTOR_GAMMA_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_VECTOR_GAMMA_HPP
 #undef KILN_SIMD_VECTOR_GAMMA_HPP
@@ -7,7 +7,7 @@
 #define KILN_SIMD_VECTOR_GAMMA_HPP
 #endif
 
-#include "kiln/backend/cpu/simd/vector_normal.hpp"
+#include "kiln/backend/cpu/simd/vector_math.hpp"
 #include "kiln/ops/special/special_math.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -347,5 +347,4 @@ template <class T> HWY_INLINE Vector<T> remainder(Vector<T> x, Vector<T> y) {
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#include "kiln/backend/cpu/simd/vector_gamma.hpp"
 #endif

@@ -7,6 +7,7 @@
 #endif
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/vector_gamma.hpp"
 #include "kiln/backend/cpu/simd/vector_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
