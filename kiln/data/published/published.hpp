@@ -32,8 +32,8 @@ struct PublishedRow {
   bool archive = false;  // its one file is a .tar.gz or .tgz, which is unpacked
 };
 
-/// The checksums are those that TensorFlow Datasets, torchaudio and scikit-learn compare, and Zalando's of Fashion-MNIST; of
-/// DbPedia, whose archive is fast.ai's copy, only the size is known.
+/// The checksums are those that torchaudio, scikit-learn and other projects that carry them compare, and Zalando's of
+/// Fashion-MNIST; of DbPedia, whose archive is fast.ai's copy, only the size is known.
 const PublishedRow& published(PublishedSet set);
 
 /// `given` if there is one, else kiln/NAME in the user's cache ($XDG_CACHE_HOME or ~/.cache), with fetch_published().
