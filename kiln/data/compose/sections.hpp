@@ -11,10 +11,10 @@ namespace kiln {
 
 /// `count` items from `first` on.
 template <class T>
-class Range final : public Dataset<T> {
+class Section final : public Dataset<T> {
  public:
   /// Throws IndexError where there are not so many.
-  Range(DatasetPtr<T> from, std::int64_t first, std::int64_t count)
+  Section(DatasetPtr<T> from, std::int64_t first, std::int64_t count)
       : from_(std::move(from)), first_(first), size_(count) {
     require<IndexError>(first >= 0 && count >= 0 && first <= from_->size() && count <= from_->size() - first,
                         "range: ", count, " items from item ", first, " on do not lie in a data set of ",
@@ -59,7 +59,7 @@ class Windows final : public Dataset<std::vector<T>> {
 
 template <DatasetLike D>
 DatasetPtr<ItemOf<D>> range(D dataset, std::int64_t first, std::int64_t count) {
-  return share(Range<ItemOf<D>>(share(std::move(dataset)), first, count));
+  return share(Section<ItemOf<D>>(share(std::move(dataset)), first, count));
 }
 
 /// The data set in `count` parts, one behind the other, of sizes that differ by one at most. Throws ArgumentError.
