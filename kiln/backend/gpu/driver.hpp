@@ -1,0 +1,53 @@
+// Driver: the little that the backend of a GPU asks of the device's own software. CUDA is one; simulated/ runs kernels on the
+// host, so that all that stands above can be tested without a GPU.
+#pragma once
+#include <span>
+
+#include "kiln/backend/gpu/kernel/kernel.hpp"
+#include "kiln/backend/memory/block_source.hpp"
+#include "kiln/ops/backend.hpp"
+
+namespace kiln::gpu {
+
+/// A kernel that the device can run.
+class Code : public RefCounted {};
+
+/// Bytes on their way to the host.
+class Transfer : public RefCounted {
+ public:
+  virtual bool ready() const = 0;
+  /// Waits, and copies them to where they belong. Called once; an error of the device surfaces here.
+  virtual void wait(std::byte* to) = 0;
+  /// Calls `then` when ready, from any thread.
+  virtual void notify(Wakeup then) = 0;
+};
+
+struct Capabilities {
+  int multiprocessors = 1;
+  std::int64_t memory = 0;                // bytes that programs may hold
+  std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
+};
+
+/// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so.
+/// Addresses are the device's; the host never looks there.
+class Driver : public RefCounted {
+ public:
+  virtual std::string name() const = 0;  // "cuda", "cuda:1"
+  virtual const Capabilities& capabilities() const = 0;
+  virtual BlockSource& memory() = 0;
+
+  /// Throws DeviceError with the kernel's name, the compiler's words and the text.
+  virtual Ref<Code> compile(const Kernel& kernel) = 0;
+  /// Arguments are 8 bytes each, in the order of the kernel's parameters: addresses; numbers in the low bytes. No blocks: no
+  /// launch.
+  virtual void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) = 0;
+
+  /// The bytes may change once it returns.
+  virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;
+  virtual Ref<Transfer> download(const std::byte* from, std::size_t bytes) = 0;
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  virtual void clear(std::byte* start, std::size_t bytes) = 0;  // to zero bytes
+  virtual void synchronize() = 0;
+};
+
+}  // namespace kiln::gpu

@@ -1,0 +1,22 @@
+// The families of kernels of all GPUs: `bool run(Gpu&, const op::Softmax&, Call)`, found by overload resolution. False, with
+// nothing done: this case runs as what the op is made of, or on the host where it is made of nothing.
+//
+// A kernel is a plain struct of all that it is made from, with `Kernel kernel() const`; Gpu::launch builds and compiles it once.
+#pragma once
+#include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln::gpu::family {
+
+// view.cpp
+bool run(Gpu& gpu, const op::Reshape& op, Call call);
+bool run(Gpu& gpu, const op::Permute& op, Call call);
+bool run(Gpu& gpu, const op::Expand& op, Call call);
+bool run(Gpu& gpu, const op::Slice& op, Call call);
+bool run(Gpu& gpu, const op::Unfold& op, Call call);
+
+// copy.cpp
+/// Elements of one shape and type from one order to another.
+void copy(Gpu& gpu, const Array& from, const Array& to);
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,61 @@
+#include "kiln/backend/gpu/family/index.hpp"
+
+#include <limits>
+
+namespace kiln::gpu::family {
+
+Loop merged(const Shape& shape, std::span<const Dims> strides) {
+  Loop loop;
+  loop.strides.resize(strides.size());
+  for (int dim = 0; dim < shape.size(); ++dim) {
+    if (shape[dim] == 1) continue;
+    bool joins = !loop.sizes.empty();
+    for (std::size_t a = 0; a < strides.size() && joins; ++a)
+      joins = loop.strides[a].back() == strides[a][dim] * shape[dim];
+    if (joins) loop.sizes.back() *= shape[dim];
+    else loop.sizes.push_back(shape[dim]);
+    for (std::size_t a = 0; a < strides.size(); ++a) {
+      if (joins) loop.strides[a].back() = strides[a][dim];
+      else loop.strides[a].push_back(strides[a][dim]);
+    }
+  }
+  return loop;
+}
+
+DType index_type(const Loop& loop) {
+  constexpr std::int64_t kMost =
+      std::numeric_limits<std::int32_t>::max() / 2;  // indices of whole blocks go past the end
+  if (numel(loop.sizes) > kMost) return DType::I64;
+  for (const Dims& strides : loop.strides) {
+    std::int64_t reach = 0;
+    for (int dim = 0; dim < strides.size(); ++dim) reach += (loop.sizes[dim] - 1) * std::abs(strides[dim]);
+    if (reach > kMost) return DType::I64;
+  }
+  return DType::I32;
+}
+
+Places::Places(Builder& k, DType index, int rank, int arrays)
+    : builder_(&k), strides_(static_cast<std::size_t>(arrays)) {
+  for (int dim = 0; dim < rank; ++dim) sizes_.push_back(k.number(index));
+  for (auto& strides : strides_)
+    for (int dim = 0; dim < rank; ++dim) strides.push_back(k.number(index));
+}
+
+std::vector<Expr> Places::of(const Expr& i) const {
+  std::vector<Expr> places(strides_.size(), builder_->literal(i.type(), 0));
+  Expr left = i;
+  for (std::size_t dim = sizes_.size(); dim-- > 0;) {
+    const Expr at = dim ? left % sizes_[dim] : left;
+    if (dim) left = left / sizes_[dim];
+    for (std::size_t a = 0; a < places.size(); ++a) places[a] = places[a] + at * strides_[a][dim];
+  }
+  return places;
+}
+
+void Places::append(std::vector<Argument>& arguments, const Loop& loop) {
+  for (const std::int64_t size : loop.sizes) arguments.emplace_back(size);
+  for (const Dims& strides : loop.strides)
+    for (const std::int64_t stride : strides) arguments.emplace_back(stride);
+}
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,38 @@
+// Where the elements of strided arrays lie, as kernels compute it.
+#pragma once
+#include <span>
+
+#include "kiln/backend/gpu/gpu.hpp"
+
+namespace kiln::gpu::family {
+
+/// Dimensions of a loop over elements, merged where all arrays allow it: what lies in one line in each is one dimension.
+struct Loop {
+  Shape sizes;                // none of size 1
+  std::vector<Dims> strides;  // of each array
+};
+/// Of arrays that are seen with one shape (0 along what is repeated).
+Loop merged(const Shape& shape, std::span<const Dims> strides);
+
+/// A kernel's parameters that say where elements of such a loop lie: `rank` sizes, and as many strides for each array.
+/// Indices of all are int32, or int64 where that does not suffice.
+class Places {
+ public:
+  Places(Builder& k, DType index, int rank, int arrays);
+  /// Where element i, counted in row-major order, of each array is.
+  std::vector<Expr> of(const Expr& i) const;
+  static void append(std::vector<Argument>& arguments, const Loop& loop);
+
+ private:
+  Builder* builder_;
+  std::vector<Expr> sizes_;
+  std::vector<std::vector<Expr>> strides_;
+};
+
+/// Do 32 bits suffice to count the elements, and for every place in the arrays?
+DType index_type(const Loop& loop);
+
+/// Blocks of `threads` threads for `work` items.
+inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,237 @@
+#include "kiln/backend/gpu/gpu.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "kiln/backend/gpu/family/family.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/setting/setting.hpp"
+#include "kiln/ops/expand.hpp"
+#include "kiln/ops/fusion_traits.hpp"
+#include "kiln/ops/op.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+template <class T>
+concept HasFamily = requires(Gpu& gpu, const T& op, Call call) {
+  { family::run(gpu, op, call) } -> std::same_as<bool>;
+};
+
+class Read final : public PendingRead {
+ public:
+  struct Part {
+    TensorData data;
+    Ref<Transfer> transfer;  // null of an empty tensor
+    Value value;             // keeps what its contents depend on
+  };
+  explicit Read(std::vector<Part> parts) : parts_(std::move(parts)) {}
+  bool ready() const override {
+    for (const Part& part : parts_)
+      if (part.transfer && !part.transfer->ready()) return false;
+    return true;
+  }
+  std::vector<TensorData> wait() override {
+    std::vector<TensorData> data;
+    for (Part& part : parts_) {
+      if (part.transfer) part.transfer->wait(part.data.bytes().data());
+      if (const Ref<Failure> failure = static_cast<Memory&>(*part.value.node()->storage).wait_for_checks())
+        throw_failure(*failure);
+      data.push_back(std::move(part.data));
+    }
+    return data;
+  }
+  void notify(Wakeup then) override {
+    // The device does things in order: the last is there when all are.
+    for (std::size_t i = parts_.size(); i-- > 0;)
+      if (parts_[i].transfer) return parts_[i].transfer->notify(then);
+    then();
+  }
+
+ private:
+  std::vector<Part> parts_;
+};
+
+void tell_of_host(const op::Op& op) {
+  std::fprintf(stderr, "kiln: gpu: %s has no kernel and runs on the host\n", op::title(op).c_str());
+}
+
+}  // namespace
+
+Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
+  visit_dtype(expr::computed_in(dtype), [&](auto tag) {
+    const auto value = number.to<typename decltype(tag)::type>();
+    std::memcpy(&bits, &value, sizeof(value));
+  });
+}
+
+Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))) {}
+
+// ---- running -------------------------------------------------------------------------------------------------------
+
+void Gpu::run(const op::Op& op, Call call) {
+  run_kernel(op, call);
+  // What is made of data that may turn out to be wrong is as doubtful.
+  std::vector<Ref<DataCheck>> checks;
+  for (const Value& value : call.in) {
+    if (!value.node()) continue;
+    for (const Ref<DataCheck>& check : static_cast<const Memory&>(*value.node()->storage).checks())
+      if (std::ranges::find(checks, check) == checks.end()) checks.push_back(check);
+  }
+  if (checks.empty()) return;
+  for (Value& value : call.out) {
+    auto& memory = static_cast<Memory&>(*value.node()->storage);
+    std::vector<Ref<DataCheck>> all = checks;
+    for (const Ref<DataCheck>& check : memory.checks())
+      if (std::ranges::find(all, check) == all.end()) all.push_back(check);
+    memory.depend_on(std::move(all));
+  }
+}
+
+void Gpu::run_kernel(const op::Op& op, Call call) {
+  op::visit(op, [&]<class T>(const T& o) {
+    if constexpr (std::is_same_v<T, op::Custom>) {
+      if (!o.op->run(name(), call)) run_expansion(*this, op, call);
+    } else {
+      if constexpr (HasFamily<T>)
+        if (family::run(*this, o, call)) return;
+      if constexpr (op::Composite<T>) run_expansion(*this, op, call);
+      else run_on_host(op, call);
+    }
+  });
+}
+
+bool Gpu::has_kernel(const op::Op& op) const {
+  return op::visit(
+      op, []<class T>(const T&) { return HasFamily<T> || !op::Composite<T> || std::is_same_v<T, op::Custom>; });
+}
+
+void Gpu::run_on_host(const op::Op& op, Call call) {
+  if (is_logged("gpu")) tell_of_host(op);
+  const NoGrad none;
+  const Device host = Device::cpu();
+  Values in;
+  for (const Value& value : call.in)
+    in.push_back(value.node() ? Value(host.backend().upload(download(value), host)) : value);
+  const Values results = emit_part(op, in);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Array out = allocate(call.out[i]);
+    const TensorData data = results[i].data();
+    driver().upload(out.data, data.bytes());
+  }
+}
+
+// ---- data ----------------------------------------------------------------------------------------------------------
+
+Ref<Node> Gpu::upload(TensorData data, const Device& device) {
+  Value value(make_ref<Node>(Desc{data.shape(), data.dtype()}, device));
+  const Array array = allocate(value, MemoryUse::Upload);
+  driver().upload(array.data, std::as_const(data).bytes());
+  return value.node();
+}
+
+TensorData Gpu::download(const Value& value) { return std::move(start_read({&value, 1})->wait()[0]); }
+
+Ref<PendingRead> Gpu::start_read(Inputs values) {
+  std::vector<Read::Part> parts;
+  for (const Value& value : values) {
+    Value held;
+    const Array array = read_contiguous(value, held);
+    TensorData data(array.shape, array.dtype);
+    const std::size_t bytes = data.bytes().size();
+    parts.push_back({std::move(data), bytes ? driver().download(array.data, bytes) : nullptr, value});
+  }
+  return make_ref<Read>(std::move(parts));
+}
+
+void Gpu::sync() { driver().synchronize(); }
+
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+Array Gpu::allocate(Value& result, MemoryUse use) { return allocate(result, contiguous_strides(result.shape()), use); }
+
+Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
+  Node& node = *result.node();
+  if (node.storage && strided::same_order(node.desc.shape, node.strides, strides)) return read(result);
+  std::int64_t bytes = 0;
+  const auto size = static_cast<std::int64_t>(size_of(node.desc.dtype));
+  require<MemoryError>(!__builtin_mul_overflow(numel(node.desc.shape), size, &bytes), name(), ": a tensor ",
+                       node.desc.dtype, " ", node.desc.shape, " has more bytes than can be counted");
+  node.storage = make_ref<Memory>(pool_, static_cast<std::size_t>(bytes), Purpose{.use = use, .desc = &node.desc});
+  node.strides = strides;
+  node.offset = 0;
+  return read(result);
+}
+
+bool Gpu::take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
+  if (!call.is_last_use(i) || result.node()->storage) return false;
+  const Node& operand = *call.in[i].node();
+  if (!operand.storage->has_one_owner() || operand.desc != result.node()->desc) return false;
+  if (!strided::same_order(operand.desc.shape, operand.strides, strides)) return false;
+  const auto& memory = static_cast<const Memory&>(*operand.storage);
+  const auto bytes = static_cast<std::size_t>(numel(operand.desc.shape)) * size_of(operand.desc.dtype);
+  if (memory.use() != MemoryUse::Result || memory.size() != bytes || !memory.checks().empty()) return false;
+  strided::alias(result, call.in[i], strides, 0);
+  return true;
+}
+
+Value Gpu::scratch(const Desc& desc) {
+  Value value(make_ref<Node>(desc, Device(Ref<Backend>(this))));
+  allocate(value, MemoryUse::Scratch);
+  return value;
+}
+
+Array Gpu::read_contiguous(const Value& value, Value& held) {
+  const Array array = read(value);
+  if (array.contiguous()) return array;
+  held = scratch(value.node()->desc);
+  const Array copy = read(held);
+  family::copy(*this, array, copy);
+  return copy;
+}
+
+// ---- kernels -------------------------------------------------------------------------------------------------------
+
+Ref<Code> Gpu::find(const Signature& signature, FunctionRef<Kernel()> make) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto known = codes_.find(signature); known != codes_.end()) return known->second.second;
+  }
+  Ref<Code> code = driver().compile(make());
+  const std::unique_lock lock(mutex_);
+  OwnSignature own(signature);
+  const Signature key = own.get();
+  return codes_.try_emplace(key, std::move(own), std::move(code)).first->second.second;
+}
+
+void Gpu::launch(const Code& code, std::int64_t blocks, std::span<const Argument> arguments) {
+  static_assert(sizeof(Argument) == sizeof(std::uint64_t));
+  driver().launch(code, blocks, {&arguments.data()->bits, arguments.size()});
+}
+
+Value Gpu::check_cell() {
+  Value cell = scratch({Shape{1}, DType::I64});
+  driver().clear(read(cell).data, sizeof(std::int64_t));
+  return cell;
+}
+
+void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(std::int64_t)> tell) {
+  const auto check = make_ref<DataCheck>(driver().download(read(cell).data, sizeof(std::int64_t)), std::move(tell));
+  for (Value& value : call.out) {
+    auto& memory = static_cast<Memory&>(*value.node()->storage);
+    auto checks = memory.checks();
+    checks.push_back(check);
+    memory.depend_on(std::move(checks));
+  }
+}
+
+FusionTraits Gpu::fusion_traits() const {
+  return {.most_ops = 4096,
+          .most_bytes = std::int64_t{4} << 30,
+          .first_ops = 16,
+          .groups = FusionTraits::Groups{.most_inputs = 24, .most_steps = 256}};
+}
+
+}  // namespace kiln::gpu

@@ -1,0 +1,348 @@
+#include "kiln/backend/gpu/kernel/builder.hpp"
+
+#include <bit>
+
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+using Kind = Instruction::Kind;
+
+Builder& builder_of(const Expr& x) {
+  require<ArgumentError>(static_cast<bool>(x), "kernel: an expression that was never made");
+  return x.builder();
+}
+
+}  // namespace
+
+// ---- Expr ----------------------------------------------------------------------------------------------------------
+
+Expr Expr::as(DType type) const {
+  if (type == type_) return *this;
+  return builder_of(*this).let({.kind = Kind::Cast, .type = type, .operands = {id_}});
+}
+
+Expr Expr::bits_as(DType type) const {
+  if (type == type_) return *this;
+  require<ArgumentError>(size_of(type) == size_of(type_), "kernel: ", type_, " has not as many bits as ", type);
+  return builder_of(*this).let({.kind = Kind::Bits, .type = type, .operands = {id_}});
+}
+
+Expr literal_like(const Expr& x, double number) { return builder_of(x).literal(x.type(), number); }
+Expr literal_like(const Expr& x, std::int64_t number) { return builder_of(x).literal(x.type(), number); }
+
+Expr compute(Arithmetic op, const Expr& x) {
+  return builder_of(x).let({.kind = Kind::Compute, .type = x.type(), .arithmetic = op, .operands = {x.id()}});
+}
+
+Expr compute(Arithmetic op, const Expr& x, const Expr& y) {
+  require<ArgumentError>(&builder_of(x) == &builder_of(y), "kernel: expressions of two kernels meet");
+  require<ArgumentError>(x.type() == y.type(), "kernel: ", x.type(), " meets ", y.type());
+  const DType type = compares(op) ? DType::Bool : x.type();
+  return x.builder().let({.kind = Kind::Compute, .type = type, .arithmetic = op, .operands = {x.id(), y.id()}});
+}
+
+Expr select(const Expr& condition, const Expr& yes, const Expr& no) {
+  require<ArgumentError>(builder_of(condition).kernel_.values[condition.id()] == DType::Bool && yes.type() == no.type(),
+                         "kernel: select takes a truth and two values of one type");
+  return condition.builder().let(
+      {.kind = Kind::Select, .type = yes.type(), .operands = {condition.id(), yes.id(), no.id()}});
+}
+
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+Expr Buffer::operator[](const Expr& i) const { return load(i, 1)[0]; }
+
+std::vector<Expr> Buffer::load(const Expr& i, int width) const {
+  require<ArgumentError>(builder_ && std::has_single_bit(static_cast<unsigned>(width)) &&
+                             static_cast<std::size_t>(width) * size_of(dtype_) <= 16,
+                         "kernel: ", width, " elements of ", dtype_, " are not loaded at once");
+  return builder_->let_all({.kind = Kind::Load,
+                            .type = expr::computed_in(dtype_),
+                            .place = place_,
+                            .width = static_cast<std::uint16_t>(width),
+                            .operands = {i.id()}},
+                           width);
+}
+
+void Buffer::store(const Expr& i, const Expr& value) const { store(i, std::span(&value, 1)); }
+
+void Buffer::store(const Expr& i, std::span<const Expr> values) const {
+  require<ArgumentError>(builder_ && std::has_single_bit(values.size()) && values.size() * size_of(dtype_) <= 16,
+                         "kernel: ", values.size(), " elements of ", dtype_, " are not stored at once");
+  Statement statement{.kind = Statement::Kind::Store, .place = place_, .operands = {i.id()}};
+  for (const Expr& value : values) {
+    require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ",
+                           dtype_);
+    statement.operands.push_back(value.id());
+  }
+  builder_->append(std::move(statement));
+}
+
+Expr Buffer::update(Update update, const Expr& i, const Expr& value) const {
+  require<ArgumentError>(value.type() == dtype_ && size_of(dtype_) >= 4, "kernel: ", dtype_, " is updated by ",
+                         value.type());
+  return builder_->let(
+      {.kind = Kind::Update, .type = dtype_, .update = update, .place = place_, .operands = {i.id(), value.id()}});
+}
+
+Expr Buffer::compare_and_swap(const Expr& i, const Expr& expected, const Expr& value) const {
+  require<ArgumentError>(value.type() == dtype_ && expected.type() == dtype_ && size_of(dtype_) >= 4,
+                         "kernel: ", dtype_, " is swapped with ", value.type());
+  return builder_->let({.kind = Kind::Update,
+                        .type = dtype_,
+                        .update = Update::CompareAndSwap,
+                        .place = place_,
+                        .operands = {i.id(), value.id(), expected.id()}});
+}
+
+Expr Shared::operator[](const Expr& i) const {
+  return builder_->let(
+      {.kind = Kind::Shared, .type = expr::computed_in(dtype_), .place = place_, .operands = {i.id()}});
+}
+
+void Shared::store(const Expr& i, const Expr& value) const {
+  require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ", dtype_);
+  builder_->append({.kind = Statement::Kind::StoreShared, .place = place_, .operands = {i.id(), value.id()}});
+}
+
+Expr Shared::update(Update update, const Expr& i, const Expr& value) const {
+  require<ArgumentError>(value.type() == dtype_ && size_of(dtype_) >= 4 && update != Update::CompareAndSwap,
+                         "kernel: ", dtype_, " is updated by ", value.type());
+  return builder_->let({.kind = Kind::UpdateShared,
+                        .type = dtype_,
+                        .update = update,
+                        .place = place_,
+                        .operands = {i.id(), value.id()}});
+}
+
+Expr Local::operator[](const Expr& i) const {
+  return builder_->let({.kind = Kind::Local, .type = type_, .place = place_, .operands = {i.id()}});
+}
+
+void Local::set(const Expr& i, const Expr& value) const {
+  require<ArgumentError>(value.type() == type_, "kernel: a variable of ", type_, " is set to ", value.type());
+  builder_->append({.kind = Statement::Kind::StoreLocal, .place = place_, .operands = {i.id(), value.id()}});
+}
+
+Expr Local::get() const { return (*this)[0]; }
+Expr Local::operator[](int i) const { return (*this)[builder_->literal(DType::I32, i)]; }
+void Local::set(const Expr& value) const { set(0, value); }
+void Local::set(int i, const Expr& value) const { set(builder_->literal(DType::I32, i), value); }
+
+// ---- Builder -------------------------------------------------------------------------------------------------------
+
+Builder::Builder(std::string_view name, int threads) {
+  require<ArgumentError>(threads > 0 && threads <= 1024 && threads % kLanes == 0, "kernel ", name, ": ", threads,
+                         " threads to a block");
+  kernel_.name = name;
+  kernel_.threads = threads;
+  open_.push_back(&kernel_.body);
+  known_.emplace_back();
+}
+
+Buffer Builder::input(DType dtype) {
+  kernel_.parameters.push_back({Parameter::Kind::Input, dtype});
+  return Buffer(this, static_cast<std::uint16_t>(kernel_.parameters.size() - 1), dtype);
+}
+Buffer Builder::output(DType dtype) {
+  kernel_.parameters.push_back({Parameter::Kind::Output, dtype});
+  return Buffer(this, static_cast<std::uint16_t>(kernel_.parameters.size() - 1), dtype);
+}
+Buffer Builder::both(DType dtype) {
+  kernel_.parameters.push_back({Parameter::Kind::Both, dtype});
+  return Buffer(this, static_cast<std::uint16_t>(kernel_.parameters.size() - 1), dtype);
+}
+Expr Builder::number(DType type) {
+  type = expr::computed_in(type);
+  kernel_.parameters.push_back({Parameter::Kind::Number, type});
+  return let({.kind = Kind::Number, .type = type, .place = static_cast<std::uint16_t>(kernel_.parameters.size() - 1)});
+}
+
+Expr Builder::thread() { return let({.kind = Kind::Thread}); }
+Expr Builder::block() { return let({.kind = Kind::Block}); }
+Expr Builder::blocks() { return let({.kind = Kind::Blocks}); }
+
+Expr Builder::literal(DType type, double number) {
+  return let({.kind = Kind::Literal, .type = type, .bits = bits_of(type, number)});
+}
+Expr Builder::literal(DType type, std::int64_t number) {
+  return let({.kind = Kind::Literal, .type = type, .bits = bits_of(type, number)});
+}
+Expr Builder::truth(bool value) { return let({.kind = Kind::Literal, .type = DType::Bool, .bits = value}); }
+
+Expr Builder::tree(const expr::Tree& tree, DType dtype, std::span<const Expr> operands) {
+  Instruction instruction{.kind = Kind::Tree, .element = expr::computed_in(dtype), .tree = &tree};
+  switch (tree.root().type) {
+    case expr::Type::Number: instruction.type = instruction.element; break;
+    case expr::Type::Bool: instruction.type = DType::Bool; break;
+    case expr::Type::Word: instruction.type = DType::U32; break;
+  }
+  for (const Expr& operand : operands) instruction.operands.push_back(operand.id());
+  return let(std::move(instruction));
+}
+
+Expr Builder::call(std::string_view function, DType dtype, std::initializer_list<Expr> operands) {
+  return call_all(function, dtype, operands)[0];
+}
+
+std::vector<Expr> Builder::call_all(std::string_view name, DType dtype, std::initializer_list<Expr> operands) {
+  const expr::Function* const function = expr::find_function(name);
+  require<ArgumentError>(function && function->takes.size() == operands.size(), "kernel: there is no function ", name,
+                         " of ", operands.size(), " operands");
+  Instruction instruction{.kind = Kind::Call, .element = expr::computed_in(dtype), .function = function};
+  instruction.type = function->gives == expr::Type::Number ? instruction.element
+                     : function->gives == expr::Type::Bool ? DType::Bool
+                                                           : DType::U32;
+  for (const Expr& operand : operands) instruction.operands.push_back(operand.id());
+  return let_all(std::move(instruction), static_cast<int>(function->results));
+}
+
+Expr Builder::convert(const Expr& x, DType from, DType to) {
+  if (from == to) return x;
+  return let({.kind = Kind::Convert, .type = expr::computed_in(to), .element = from, .to = to, .operands = {x.id()}});
+}
+
+Expr Builder::narrow(const Expr& x, DType dtype) {
+  if (expr::computed_in(dtype) == dtype) return x;
+  return let({.kind = Kind::Narrow, .type = x.type(), .element = dtype, .operands = {x.id()}});
+}
+
+Shared Builder::shared(DType dtype, std::int64_t count) {
+  kernel_.shared.push_back({dtype, count});
+  return Shared(this, static_cast<std::uint16_t>(kernel_.shared.size() - 1), dtype);
+}
+Local Builder::local(DType type, std::int64_t count) {
+  type = expr::computed_in(type);
+  kernel_.locals.push_back({type, count});
+  return Local(this, static_cast<std::uint16_t>(kernel_.locals.size() - 1), type);
+}
+Local Builder::variable(const Expr& first) {
+  const Local made = local(first.type());
+  made.set(first);
+  return made;
+}
+
+// ---- flow ----
+
+Statements Builder::scoped(Body body) {
+  Statements statements;
+  open_.push_back(&statements);
+  known_.emplace_back();
+  body();
+  known_.pop_back();
+  open_.pop_back();
+  return statements;
+}
+
+void Builder::when(const Expr& condition, Body then) {
+  when(condition, then, [] {});
+}
+
+void Builder::when(const Expr& condition, Body then, Body otherwise) {
+  require<ArgumentError>(condition.type() == DType::Bool, "kernel: a condition of ", condition.type());
+  if (const auto known = literals_.find(condition.id()); known != literals_.end())
+    return known->second ? then() : otherwise();
+  Statement statement{.kind = Statement::Kind::If, .operands = {condition.id()}};
+  statement.body = scoped(then);
+  statement.otherwise = scoped(otherwise);
+  append(std::move(statement));
+}
+
+void Builder::loop(const Expr& begin, const Expr& end, const Expr& step, LoopBody body) {
+  require<ArgumentError>(begin.type() == end.type() && begin.type() == step.type() && is_integer(begin.type()),
+                         "kernel: a loop counts from ", begin.type(), " to ", end.type(), " by ", step.type());
+  Statement statement{.kind = Statement::Kind::Loop, .operands = {begin.id(), end.id(), step.id()}};
+  statement.first = static_cast<Id>(kernel_.values.size());
+  kernel_.values.push_back(begin.type());
+  const Expr counter(this, statement.first, begin.type());
+  statement.body = scoped([&] { body(counter); });
+  append(std::move(statement));
+}
+
+void Builder::unrolled(int count, LoopBody body) {
+  if (count == 1) return body(literal(DType::I32, 0));
+  loop(literal(DType::I32, 0), literal(DType::I32, count), literal(DType::I32, 1), body);
+  open_.back()->back().unrolled = true;
+}
+
+void Builder::loop_while(FunctionRef<Expr()> head, Body body) {
+  Statement statement{.kind = Statement::Kind::While};
+  Expr condition;
+  // What the head computes is known in the body too.
+  statement.head = scoped([&] {
+    condition = head();
+    statement.body = scoped(body);
+  });
+  require<ArgumentError>(condition.type() == DType::Bool, "kernel: a condition of ", condition.type());
+  statement.operands = {condition.id()};
+  append(std::move(statement));
+}
+
+void Builder::barrier() { append({.kind = Statement::Kind::Barrier}); }
+void Builder::fence() { append({.kind = Statement::Kind::Fence}); }
+
+Expr Builder::shuffle(const Expr& x, const Expr& lane) {
+  require<ArgumentError>(lane.type() == DType::I32, "kernel: a lane is int32");
+  return let({.kind = Kind::Shuffle, .type = x.type(), .operands = {x.id(), lane.id()}});
+}
+Expr Builder::shuffle_xor(const Expr& x, int mask) { return shuffle(x, lane() ^ mask); }
+
+// ---- what is made ----
+
+Expr Builder::let(Instruction instruction) { return let_all(std::move(instruction), 1)[0]; }
+
+std::vector<Expr> Builder::let_all(Instruction instruction, int results) {
+  const DType type = instruction.type;
+  std::vector<Expr> made;
+  const auto known_as = [&](Id first) {
+    for (int i = 0; i < results; ++i) made.emplace_back(this, first + static_cast<Id>(i), type);
+    return made;
+  };
+  if (instruction.is_pure() && results == 1) {
+    const Folded folded = fold(instruction, kernel_.values, literals_);
+    if (folded.same_as) return known_as(*folded.same_as);
+    if (folded.literal) instruction = {.kind = Kind::Literal, .type = type, .bits = *folded.literal};
+  }
+  if (instruction.is_pure())
+    for (const auto& scope : known_)
+      for (const auto& [known, id] : scope)
+        if (known == instruction) return known_as(id);
+  const auto first = static_cast<Id>(kernel_.values.size());
+  kernel_.values.insert(kernel_.values.end(), static_cast<std::size_t>(results), type);
+  if (instruction.is_pure()) known_.back().emplace_back(instruction, first);
+  if (instruction.kind == Kind::Literal) literals_.emplace(first, instruction.bits);
+  append({.kind = Statement::Kind::Let, .first = first, .instruction = std::move(instruction)});
+  return known_as(first);
+}
+
+void Builder::append(Statement statement) { open_.back()->push_back(std::move(statement)); }
+
+Kernel Builder::finish() {
+  drop_unread(kernel_);
+  return std::move(kernel_);
+}
+
+// ---- folds ---------------------------------------------------------------------------------------------------------
+
+Expr fold_warp(Builder& k, const Expr& x, Combine combine) {
+  Expr all = x;
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) all = combine(all, k.shuffle_xor(all, mask));
+  return all;
+}
+
+Expr fold_block(Builder& k, const Expr& x, Combine combine) {
+  const int warps = k.threads() / kLanes;
+  const Expr of_warp = fold_warp(k, x, combine);
+  if (warps == 1) return of_warp;
+  const Shared parts = k.shared(x.type(), warps);
+  k.barrier();  // who folds twice still reads the parts of the first time
+  k.when(k.lane() == 0, [&] { parts.store(k.warp(), of_warp); });
+  k.barrier();
+  Expr all = parts[k.literal(DType::I32, 0)];
+  for (int i = 1; i < warps; ++i) all = combine(all, parts[k.literal(DType::I32, i)]);
+  return all;
+}
+
+}  // namespace kiln::gpu

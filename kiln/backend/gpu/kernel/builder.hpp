@@ -1,0 +1,242 @@
+// Builder: a kernel is written as a C++ function over traced values. C++ runs once and leaves a Kernel behind; what C++
+// decides while it runs (types, widths, loops by `for`) is decided for good, and what the kernel decides is asked for by
+// calls that take lambdas.
+//
+//   Kernel scale(DType type) {
+//     Builder k("scale", 256);
+//     const Buffer x = k.input(type), y = k.output(type);
+//     const Expr count = k.number(DType::I64), factor = k.number(DType::F32);
+//     const Expr i = k.block() .as(DType::I64) * 256 + k.thread();
+//     k.when(i < count, [&] { y.store(i, x[i] * factor); });
+//     return k.finish();
+//   }
+#pragma once
+#include <concepts>
+#include <span>
+
+#include "kiln/backend/gpu/kernel/fold.hpp"
+#include "kiln/backend/gpu/kernel/kernel.hpp"
+#include "kiln/core/function_ref.hpp"
+
+namespace kiln::gpu {
+
+class Builder;
+
+/// A value of the kernel that is being built. Operators take two of one type; a plain number beside one has its type.
+class Expr {
+ public:
+  Expr() = default;
+  Expr(Builder* builder, Id id, DType type) : builder_(builder), id_(id), type_(type) {}
+  DType type() const { return type_; }
+  Id id() const { return id_; }
+  Builder& builder() const { return *builder_; }
+  explicit operator bool() const { return builder_ != nullptr; }
+  /// As C++ casts numbers; a truth becomes 0 or 1.
+  Expr as(DType type) const;
+  /// The same bits as a value of another type.
+  Expr bits_as(DType type) const;
+
+ private:
+  Builder* builder_ = nullptr;
+  Id id_ = 0;
+  DType type_ = DType::I32;
+};
+
+template <class T>
+concept PlainNumber = std::is_arithmetic_v<T>;
+
+Expr compute(Arithmetic op, const Expr& x);
+Expr compute(Arithmetic op, const Expr& x, const Expr& y);
+Expr literal_like(const Expr& x, double number);
+Expr literal_like(const Expr& x, std::int64_t number);
+template <PlainNumber T>
+Expr like(const Expr& x, T number) {
+  if constexpr (std::is_floating_point_v<T>) return literal_like(x, static_cast<double>(number));
+  else return literal_like(x, static_cast<std::int64_t>(number));
+}
+
+#define KILN_GPU_OPERATOR(symbol, op)                                                                                  \
+  inline Expr operator symbol(const Expr& x, const Expr& y) { return compute(Arithmetic::op, x, y); }                  \
+  template <PlainNumber T> Expr operator symbol(const Expr& x, T y) { return compute(Arithmetic::op, x, like(x, y)); } \
+  template <PlainNumber T> Expr operator symbol(T x, const Expr& y) { return compute(Arithmetic::op, like(y, x), y); }
+KILN_GPU_OPERATOR(+, Add)
+KILN_GPU_OPERATOR(-, Subtract)
+KILN_GPU_OPERATOR(*, Multiply)
+KILN_GPU_OPERATOR(/, Divide)
+KILN_GPU_OPERATOR(%, Remainder)
+KILN_GPU_OPERATOR(&, And)
+KILN_GPU_OPERATOR(|, Or)
+KILN_GPU_OPERATOR(^, Xor)
+KILN_GPU_OPERATOR(<<, ShiftLeft)
+KILN_GPU_OPERATOR(>>, ShiftRight)
+KILN_GPU_OPERATOR(<, Less)
+KILN_GPU_OPERATOR(<=, LessEqual)
+KILN_GPU_OPERATOR(==, Equal)
+KILN_GPU_OPERATOR(!=, NotEqual)
+#undef KILN_GPU_OPERATOR
+inline Expr operator>(const Expr& x, const Expr& y) { return y < x; }
+inline Expr operator>=(const Expr& x, const Expr& y) { return y <= x; }
+template <PlainNumber T> Expr operator>(const Expr& x, T y) { return like(x, y) < x; }
+template <PlainNumber T> Expr operator>=(const Expr& x, T y) { return like(x, y) <= x; }
+inline Expr operator-(const Expr& x) { return compute(Arithmetic::Negate, x); }
+/// Of a truth, or of the bits.
+inline Expr operator!(const Expr& x) { return compute(Arithmetic::Not, x); }
+inline Expr min(const Expr& x, const Expr& y) { return compute(Arithmetic::Minimum, x, y); }
+inline Expr max(const Expr& x, const Expr& y) { return compute(Arithmetic::Maximum, x, y); }
+Expr select(const Expr& condition, const Expr& yes, const Expr& no);
+
+/// Memory of the device that the kernel is given. Elements come and go as what they are computed in (halves as float32,
+/// short integers and booleans as int32), and are rounded or cut as they are stored.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Builder* builder, std::uint16_t place, DType dtype) : builder_(builder), place_(place), dtype_(dtype) {}
+  DType dtype() const { return dtype_; }
+  Expr operator[](const Expr& i) const;
+  /// Elements i to i + width, with i a multiple of width and width * size_of(dtype) at most 16.
+  std::vector<Expr> load(const Expr& i, int width) const;
+  void store(const Expr& i, const Expr& value) const;
+  void store(const Expr& i, std::span<const Expr> values) const;
+  /// What the element was before. Of elements of 4 or 8 bytes.
+  Expr update(Update update, const Expr& i, const Expr& value) const;
+  /// Puts `value` there if there is what is `expected`; gives what there was.
+  Expr compare_and_swap(const Expr& i, const Expr& expected, const Expr& value) const;
+
+ private:
+  Builder* builder_ = nullptr;
+  std::uint16_t place_ = 0;
+  DType dtype_{};
+};
+
+/// An array of the block's. Its contents are undefined until they are stored; between a store and a use by another
+/// thread stands a barrier.
+class Shared {
+ public:
+  Shared(Builder* builder, std::uint16_t place, DType dtype) : builder_(builder), place_(place), dtype_(dtype) {}
+  DType dtype() const { return dtype_; }
+  Expr operator[](const Expr& i) const;
+  void store(const Expr& i, const Expr& value) const;
+  Expr update(Update update, const Expr& i, const Expr& value) const;
+
+ private:
+  Builder* builder_;
+  std::uint16_t place_;
+  DType dtype_;
+};
+
+/// A variable of a thread, or an array of them, which stays in registers where every index is known (literals, and
+/// counters of unrolled loops).
+class Local {
+ public:
+  Local(Builder* builder, std::uint16_t place, DType type) : builder_(builder), place_(place), type_(type) {}
+  DType type() const { return type_; }
+  /// What it holds now.
+  Expr get() const;
+  operator Expr() const { return get(); }
+  void set(const Expr& value) const;
+  Expr operator[](const Expr& i) const;
+  Expr operator[](int i) const;
+  void set(const Expr& i, const Expr& value) const;
+  void set(int i, const Expr& value) const;
+
+ private:
+  Builder* builder_;
+  std::uint16_t place_;
+  DType type_;
+};
+
+class Builder {
+ public:
+  using Body = FunctionRef<void()>;
+  using LoopBody = FunctionRef<void(const Expr& i)>;
+
+  /// Blocks have `threads` threads, a multiple of kLanes.
+  explicit Builder(std::string_view name, int threads = 256);
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  // ---- parameters, in the order in which a launch gives them ----
+  Buffer input(DType dtype);
+  Buffer output(DType dtype);
+  Buffer both(DType dtype);  // read and written
+  Expr number(DType type);
+
+  // ---- where a thread is: int32 ----
+  Expr thread();
+  Expr block();
+  Expr blocks();
+  int threads() const { return kernel_.threads; }
+  /// The thread's place among those that run in step, and the number of those before in the block.
+  Expr lane() { return thread() % kLanes; }
+  Expr warp() { return thread() / kLanes; }
+
+  // ---- values ----
+  Expr literal(DType type, double number);
+  Expr literal(DType type, std::int64_t number);
+  Expr literal(DType type, int number) { return literal(type, static_cast<std::int64_t>(number)); }
+  Expr truth(bool value);
+  /// An expression of kiln/ops/expression with numbers of `dtype` (of what that is computed in); `operands` are its
+  /// variables in order, words as uint32. Not narrowed: what is stored is.
+  Expr tree(const expr::Tree& tree, DType dtype, std::span<const Expr> operands);
+  /// A function of the library by name, and one of several results.
+  Expr call(std::string_view function, DType dtype, std::initializer_list<Expr> operands);
+  std::vector<Expr> call_all(std::string_view function, DType dtype, std::initializer_list<Expr> operands);
+  /// An element of one type as one of another, by the rules of kiln/core/convert.hpp.
+  Expr convert(const Expr& x, DType from, DType to);
+  /// Rounded to what an element of `dtype` can hold.
+  Expr narrow(const Expr& x, DType dtype);
+
+  // ---- memory ----
+  Shared shared(DType dtype, std::int64_t count);
+  Local local(DType type, std::int64_t count = 1);
+  /// A variable that holds `first` from here on.
+  Local variable(const Expr& first);
+
+  // ---- flow ----
+  void when(const Expr& condition, Body then);
+  void when(const Expr& condition, Body then, Body otherwise);
+  /// for (i = begin; i < end; i += step), in the type of `begin`; step > 0.
+  void loop(const Expr& begin, const Expr& end, const Expr& step, LoopBody body);
+  /// for (i = 0; i < count; ++i), int32, written out: a Local may be indexed by i.
+  void unrolled(int count, LoopBody body);
+  /// Evaluates `head` before each round, and goes on while it holds.
+  void loop_while(FunctionRef<Expr()> head, Body body);
+  /// All threads of the block, or none: not under a condition that only some meet.
+  void barrier();
+  void fence();
+  void least_blocks(int count) { kernel_.least_blocks = count; }
+
+  // ---- among the threads that run in step, all of which must get here ----
+  Expr shuffle(const Expr& x, const Expr& lane);
+  Expr shuffle_xor(const Expr& x, int mask);
+
+  /// The kernel; the builder is done. What nobody reads is gone.
+  Kernel finish();
+
+ private:
+  friend class Buffer;
+  friend class Shared;
+  friend class Local;
+  friend class Expr;
+  friend Expr compute(Arithmetic, const Expr&);
+  friend Expr compute(Arithmetic, const Expr&, const Expr&);
+  friend Expr select(const Expr&, const Expr&, const Expr&);
+
+  Expr let(Instruction instruction);
+  std::vector<Expr> let_all(Instruction instruction, int results);
+  void append(Statement statement);
+  Statements scoped(Body body);
+
+  Kernel kernel_;
+  std::vector<Statements*> open_;                               // the lists that statements go to, innermost last
+  std::vector<std::vector<std::pair<Instruction, Id>>> known_;  // pure instructions, by scope
+  Literals literals_;
+};
+
+using Combine = FunctionRef<Expr(const Expr&, const Expr&)>;
+/// The x of all lanes of a warp, combined in pairs, which may come in any order; every lane gets it.
+Expr fold_warp(Builder& k, const Expr& x, Combine combine);
+/// The same over all threads of the block.
+Expr fold_block(Builder& k, const Expr& x, Combine combine);
+
+}  // namespace kiln::gpu

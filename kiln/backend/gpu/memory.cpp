@@ -1,0 +1,69 @@
+#include "kiln/backend/gpu/memory.hpp"
+
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::gpu {
+
+Pool::Pool(Ref<Driver> driver)
+    : driver_(std::move(driver)),
+      blocks_(static_cast<std::size_t>(driver_->capabilities().memory), driver_->memory()) {}
+
+// ---- checks --------------------------------------------------------------------------------------------------------
+
+DataCheck::DataCheck(Ref<Transfer> cell, std::function<std::exception_ptr(std::int64_t)> tell)
+    : cell_(std::move(cell)), tell_(std::move(tell)) {}
+
+bool DataCheck::ready() const { return cell_->ready(); }
+
+Ref<Failure> DataCheck::failure() {
+  const std::lock_guard lock(mutex_);
+  if (!known_) {
+    std::int64_t found = 0;
+    cell_->wait(reinterpret_cast<std::byte*>(&found));
+    if (found) failure_ = make_ref<Failure>(tell_(found));
+    known_ = true;
+  }
+  return failure_;
+}
+
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
+    : pool_(std::move(pool)), address_(pool_->blocks().acquire(bytes, purpose)), size_(bytes), use_(purpose.use) {
+  if (address_) return;
+  const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
+  fail<MemoryError>(pool_->driver().name(), ": ", what, " needs ", bytes, " bytes (",
+                    text_of_bytes(static_cast<std::int64_t>(bytes)), "), for which there is no room; ",
+                    pool_->blocks().report());
+}
+
+Memory::~Memory() { pool_->blocks().give_back(address_, size_, use_); }
+
+bool Memory::ready() const {
+  for (const Ref<DataCheck>& check : checks_)
+    if (!check->ready()) return false;
+  return true;
+}
+
+Failure* Memory::failure() {
+  if (checks_.empty() || !ready()) return nullptr;
+  return wait_for_checks().get();
+}
+
+Ref<Failure> Memory::wait_for_checks() {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < checks_.size() && !failure_; ++i) failure_ = checks_[i]->failure();
+  return failure_;
+}
+
+Array read(const Value& value) {
+  KILN_CHECK(value.node() && value.node()->storage);
+  const Node& node = *value.node();
+  const auto& memory = static_cast<const Memory&>(*node.storage);
+  return {.data = memory.address() + node.offset * static_cast<std::int64_t>(size_of(node.desc.dtype)),
+          .dtype = node.desc.dtype,
+          .shape = node.desc.shape,
+          .strides = node.strides};
+}
+
+}  // namespace kiln::gpu

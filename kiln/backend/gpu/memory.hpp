@@ -1,0 +1,89 @@
+// A GPU's memory as tensors see it.
+#pragma once
+#include <functional>
+#include <mutex>
+
+#include "kiln/backend/gpu/driver.hpp"
+#include "kiln/backend/memory/memory_pool.hpp"
+#include "kiln/backend/strided/strided.hpp"
+#include "kiln/ops/failure.hpp"
+
+namespace kiln::gpu {
+
+/// The device's pool, and the driver that its blocks come from; lives as long as anybody has a block of it. What is given
+/// back may be handed out at once: the device does things in the order in which it is asked, so whoever gets a block writes
+/// there after those who still read it.
+class Pool : public RefCounted {
+ public:
+  explicit Pool(Ref<Driver> driver);
+  Driver& driver() const { return *driver_; }
+  MemoryPool& blocks() { return blocks_; }
+
+ private:
+  const Ref<Driver> driver_;
+  MemoryPool blocks_;
+};
+
+/// Whether the data that an operation was given are wrong: its kernel leaves a number other than 0 in a cell of the
+/// device's memory where they are (Gpu::launch_checked). What is made of its results knows it as well.
+class DataCheck : public RefCounted {
+ public:
+  /// The cell is on its way to the host; `tell` makes an error of what is in it.
+  DataCheck(Ref<Transfer> cell, std::function<std::exception_ptr(std::int64_t)> tell);
+  /// Is it known by now?
+  bool ready() const;
+  /// Waits. Null where the data were right.
+  Ref<Failure> failure();
+
+ private:
+  const Ref<Transfer> cell_;
+  const std::function<std::exception_ptr(std::int64_t)> tell_;
+  std::mutex mutex_;
+  bool known_ = false;
+  Ref<Failure> failure_;
+};
+
+class Memory final : public Storage {
+ public:
+  /// Throws MemoryError where there is none left.
+  Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose);
+  ~Memory() override;
+  static void* operator new(std::size_t size) { return take_spare(size); }
+  static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
+  std::byte* address() const { return address_; }
+  std::size_t size() const { return size_; }
+  MemoryUse use() const { return use_; }
+  Pool& pool() const { return *pool_; }
+
+  bool ready() const override;
+  Failure* failure() override;
+  /// The contents are right if these find nothing wrong. Said before others see the memory.
+  void depend_on(std::vector<Ref<DataCheck>> checks) { checks_ = std::move(checks); }
+  const std::vector<Ref<DataCheck>>& checks() const { return checks_; }
+  /// What the first check to fail says; waits for all.
+  Ref<Failure> wait_for_checks();
+
+ private:
+  const Ref<Pool> pool_;
+  std::byte* address_;
+  std::size_t size_;
+  MemoryUse use_;
+  std::vector<Ref<DataCheck>> checks_;
+  std::mutex mutex_;
+  Ref<Failure> failure_;  // kept for who holds the pointer that failure() gave
+};
+
+/// Elements in the device's memory: element [i, j, ...] lies i * strides[0] + j * strides[1] + ... elements behind `data`.
+struct Array {
+  std::byte* data = nullptr;
+  DType dtype = DType::F32;
+  Shape shape;
+  Dims strides;
+  std::int64_t numel() const { return kiln::numel(shape); }
+  bool contiguous() const { return strided::is_contiguous(shape, strides); }
+};
+
+/// An operand in place. It must be a tensor.
+Array read(const Value& value);
+
+}  // namespace kiln::gpu
