@@ -96,6 +96,13 @@ constexpr Native kCudaNatives[] = {
     {"multiply_high", kAllNumbers, "__umulhi($0, $1)"},
 };
 
+// Halves by instructions of their own, which round to nearest even.
+constexpr Native kCudaHalves[] = {
+    {"from_bits_of_f16", kF32, "kiln_from_f16($0)"},
+    {"bits_of_f16", kF32, "kiln_to_f16($0)"},
+    {"bits_of_bf16", kF32, "kiln_to_bf16($0)"},
+};
+
 // Drivers may take it that there are no infinities and NaNs, and round halves as they like: what asks for them, or
 // makes them, goes by the bits. Functions that are only good for some operands are the library's.
 constexpr Native kShaderNatives[] = {
@@ -164,7 +171,13 @@ constexpr std::string_view kHostPreamble =
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";
 constexpr std::string_view kCudaPreamble =
     "#define KILN_DEVICE static __device__ inline\n"
-    "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";
+    "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n"
+    "KILN_DEVICE float kiln_from_f16(unsigned int w) {\n"
+    "  float x;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"((unsigned short)w));\n  return x;\n}\n"
+    "KILN_DEVICE unsigned int kiln_to_f16(float x) {\n"
+    "  unsigned short w;\n  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(w) : \"f\"(x));\n  return w;\n}\n"
+    "KILN_DEVICE unsigned int kiln_to_bf16(float x) {\n"
+    "  unsigned short w;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(w) : \"f\"(x));\n  return w;\n}\n";
 constexpr std::string_view kHipPreamble =
     "#include <hip/hip_runtime.h>\n#define KILN_DEVICE static __device__ inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";
@@ -175,11 +188,12 @@ constexpr std::string_view kWgslPreamble = "var<private> kiln_infinity: u32 = 0x
 
 }  // namespace
 
-const Dialect kCpp{Dialect::Syntax::Cpp, "C++", kAllNumbers, {kCppNatives, kHostNatives}, kHostPreamble};
-const Dialect kCuda{Dialect::Syntax::Cpp, "CUDA", kAllNumbers, {kCppNatives, kCudaNatives}, kCudaPreamble};
-const Dialect kHip{Dialect::Syntax::Cpp, "HIP", kAllNumbers, {kCppNatives, kCudaNatives}, kHipPreamble};
-const Dialect kGlsl{Dialect::Syntax::Glsl, "GLSL", kAllNumbers, {kShaderNatives, kGlslNatives}, kGlslPreamble};
-const Dialect kWgsl{Dialect::Syntax::Wgsl, "WGSL", kF32 | kI32 | kU32, {kShaderNatives, kWgslNatives}, kWgslPreamble};
+const Dialect kCpp{Dialect::Syntax::Cpp, "C++", kAllNumbers, {kCppNatives, kHostNatives, {}}, kHostPreamble};
+const Dialect kCuda{Dialect::Syntax::Cpp, "CUDA", kAllNumbers, {kCppNatives, kCudaNatives, kCudaHalves}, kCudaPreamble};
+const Dialect kHip{Dialect::Syntax::Cpp, "HIP", kAllNumbers, {kCppNatives, kCudaNatives, {}}, kHipPreamble};
+const Dialect kGlsl{Dialect::Syntax::Glsl, "GLSL", kAllNumbers, {kShaderNatives, kGlslNatives, {}}, kGlslPreamble};
+const Dialect kWgsl{
+    Dialect::Syntax::Wgsl, "WGSL", kF32 | kI32 | kU32, {kShaderNatives, kWgslNatives, {}}, kWgslPreamble};
 
 const Native* Dialect::native(const Function& function, DType dtype) const {
   for (const std::span<const Native> table : natives)

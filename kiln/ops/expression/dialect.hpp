@@ -19,7 +19,7 @@ struct Dialect {
   Syntax syntax;
   std::string_view name;  // "GLSL"
   Numbers numbers;        // what it can compute in
-  std::array<std::span<const Native>, 2> natives;
+  std::array<std::span<const Native>, 3> natives;
   std::string_view preamble;  // stands before everything else
 
   const Native* native(const Function& function, DType dtype) const;

@@ -1,0 +1,300 @@
+#include "kiln/backend/gpu/kernel/print.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/ops/expression/convert.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+using Kind = Instruction::Kind;
+
+std::string_view symbol(Arithmetic op) {
+  static constexpr std::string_view kSymbols[] = {"-", "!", "+", "-",  "*",  "/", "%",  "min", "max",
+                                                  "&", "|", "^", "<<", ">>", "<", "<=", "==",  "!="};
+  return kSymbols[static_cast<std::size_t>(op)];
+}
+
+std::string_view function_of(Update update) {
+  switch (update) {
+    case Update::Add: return "atomicAdd";
+    case Update::Maximum: return "atomicMax";
+    case Update::Minimum: return "atomicMin";
+    case Update::Or: return "atomicOr";
+    case Update::Exchange: return "atomicExch";
+    case Update::CompareAndSwap: return "atomicCAS";
+  }
+  return {};
+}
+
+class Text {
+ public:
+  Text(const Kernel& kernel, const expr::Dialect& dialect) : kernel_(kernel), dialect_(dialect), printer_(dialect) {
+    std::int64_t at = 0;
+    for (const Kernel::Array& array : kernel.shared) {
+      at = (at + 15) / 16 * 16;
+      offsets_.push_back(at);
+      at += array.count * static_cast<std::int64_t>(size_of(array.dtype));
+    }
+    shared_bytes_ = at;
+  }
+
+  KernelText print() {
+    statements(kernel_.body, "  ");
+    std::string out = std::string(dialect_.preamble) + printer_.library();
+    // Several elements that travel as one.
+    out += "template <class T, int N> struct alignas(sizeof(T) * N) KilnPack { T at[N]; };\n";
+    out += text("extern \"C\" __global__ void __launch_bounds__(", kernel_.threads,
+                kernel_.least_blocks ? text(", ", kernel_.least_blocks) : "", ") ", kernel_.name, "(", parameters(),
+                ") {\n");
+    if (shared_bytes_) out += "  extern __shared__ __align__(16) unsigned char shared[];\n";
+    for (std::size_t i = 0; i < kernel_.shared.size(); ++i) {
+      const std::string type(stored(kernel_.shared[i].dtype));
+      out += text("  ", type, "* const m", i, " = (", type, "*)(shared + ", offsets_[i], ");\n");
+    }
+    for (std::size_t i = 0; i < kernel_.locals.size(); ++i) {
+      const Kernel::Array& local = kernel_.locals[i];
+      out += text("  ", type(local.dtype), " l", i, local.count == 1 ? "" : text("[", local.count, "]"), ";\n");
+    }
+    return {out + body_ + "}\n", shared_bytes_};
+  }
+
+ private:
+  std::string_view type(DType dtype) const { return dtype == DType::Bool ? "bool" : dialect_.type(dtype); }
+  std::string_view stored(DType dtype) const { return expr::stored_type(dialect_, dtype); }
+  std::string pack(DType dtype, std::size_t width) const { return text("KilnPack<", stored(dtype), ", ", width, ">"); }
+  static std::string name(Id id) { return text("v", id); }
+  DType type_of(Id id) const { return kernel_.values[id]; }
+
+  std::string parameters() const {
+    std::string out;
+    for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
+      const Parameter& parameter = kernel_.parameters[i];
+      if (i) out += ", ";
+      if (parameter.kind == Parameter::Kind::Number) out += text(type(parameter.dtype), " p", i);
+      else
+        out += text(parameter.kind == Parameter::Kind::Input ? "const " : "", stored(parameter.dtype), "* ",
+                    parameter.kind == Parameter::Kind::Both ? "" : "__restrict__ ", "p", i);
+    }
+    return out;
+  }
+
+  std::string literal(DType dtype, std::uint64_t bits) const {
+    if (dtype == DType::Bool) return bits ? "true" : "false";
+    if (is_float(dtype)) {
+      double number = 0;
+      if (dtype == DType::F64) number = std::bit_cast<double>(bits);
+      else number = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+      if (std::isfinite(number) && number == std::trunc(number) && std::abs(number) < 1e6 && !std::signbit(number))
+        return text(static_cast<std::int64_t>(number), dtype == DType::F64 ? ".0" : ".0f");
+      // All bits, whatever they are.
+      if (dtype == DType::F64) return text("__longlong_as_double(", static_cast<std::int64_t>(bits), "ll)");
+      return text("__uint_as_float(", bits, "u)");
+    }
+    if (dtype == DType::U64) return text(bits, "ull");
+    if (dtype == DType::U32) return text(bits, "u");
+    if (dtype == DType::I32) {
+      const auto number = static_cast<std::int32_t>(bits);
+      return number == INT32_MIN ? "(-2147483647 - 1)" : number < 0 ? text("(", number, ")") : text(number);
+    }
+    const auto number = static_cast<std::int64_t>(bits);
+    return number == INT64_MIN ? "(-9223372036854775807ll - 1)"
+           : number < 0        ? text("(", number, "ll)")
+                               : text(number, "ll");
+  }
+
+  std::string compute(const Instruction& in) const {
+    const DType of = type_of(in.operands[0]);
+    const std::string x = name(in.operands[0]);
+    if (in.operands.size() == 1)
+      return text(in.arithmetic == Arithmetic::Not && of != DType::Bool ? "~" : symbol(in.arithmetic), x);
+    const std::string y = name(in.operands[1]);
+    if (in.arithmetic == Arithmetic::Minimum || in.arithmetic == Arithmetic::Maximum) {
+      if (is_float(of))
+        return text(in.arithmetic == Arithmetic::Minimum ? "fmin" : "fmax", of == DType::F32 ? "f" : "", "(", x, ", ",
+                    y, ")");
+      return text("(", x, in.arithmetic == Arithmetic::Minimum ? " < " : " > ", y, " ? ", x, " : ", y, ")");
+    }
+    if (of == DType::Bool && !compares(in.arithmetic))
+      return text(x, in.arithmetic == Arithmetic::And ? " && " : in.arithmetic == Arithmetic::Or ? " || " : " != ", y);
+    return text(x, " ", symbol(in.arithmetic), " ", y);
+  }
+
+  std::string bits(const Instruction& in) const {
+    const DType from = type_of(in.operands[0]), to = in.type;
+    const std::string x = name(in.operands[0]);
+    if (from == DType::F32) return text("(", type(to), ")__float_as_uint(", x, ")");
+    if (from == DType::F64) return text("(", type(to), ")__double_as_longlong(", x, ")");
+    if (to == DType::F32) return text("__uint_as_float((unsigned int)", x, ")");
+    if (to == DType::F64) return text("__longlong_as_double((long long)", x, ")");
+    return text("(", type(to), ")", x);
+  }
+
+  std::vector<std::string> names(const std::vector<Id>& ids) const {
+    std::vector<std::string> all;
+    for (const Id id : ids) all.push_back(name(id));
+    return all;
+  }
+
+  /// What CUDA's functions of whole words take, which knows no long long but unsigned.
+  std::string update(const Instruction& in, const std::string& at) const {
+    const DType dtype = in.type;
+    const bool wide = size_of(dtype) == 8,
+               cast = dtype == DType::I64 && in.update != Update::Maximum && in.update != Update::Minimum;
+    require<DTypeError>(!is_float(dtype) || in.update == Update::Add || in.update == Update::Exchange, kernel_.name,
+                        ": no such update of ", dtype);
+    const std::string_view word = wide ? "unsigned long long" : type(dtype);
+    const auto value = [&](Id id) { return cast ? text("(", word, ")", name(id)) : name(id); };
+    std::string out = text(function_of(in.update), "(", cast ? text("(", word, "*)") : "", "&", at, ", ");
+    if (in.update == Update::CompareAndSwap) out += value(in.operands[2]) + ", ";
+    out += value(in.operands[1]) + ")";
+    return cast ? text("(long long)", out) : out;
+  }
+
+  std::string local(std::uint16_t place, Id index) const {
+    return kernel_.locals[place].count == 1 ? text("l", place) : text("l", place, "[", name(index), "]");
+  }
+
+  std::string value(const Instruction& in) {
+    switch (in.kind) {
+      case Kind::Literal: return literal(in.type, in.bits);
+      case Kind::Number: return text("p", in.place);
+      case Kind::Thread: return "(int)threadIdx.x";
+      case Kind::Block: return "(int)blockIdx.x";
+      case Kind::Blocks: return "(int)gridDim.x";
+      case Kind::Compute: return compute(in);
+      case Kind::Select: return text(name(in.operands[0]), " ? ", name(in.operands[1]), " : ", name(in.operands[2]));
+      case Kind::Tree: return printer_.expression(*in.tree, in.element, names(in.operands));
+      case Kind::Call: return printer_.call(*in.function, in.element, names(in.operands));
+      case Kind::Cast: return text("(", type(in.type), ")", name(in.operands[0]));
+      case Kind::Bits: return bits(in);
+      case Kind::Convert: return expr::converted(printer_, name(in.operands[0]), in.element, in.to);
+      case Kind::Narrow: return expr::narrowed(printer_, name(in.operands[0]), in.element);
+      case Kind::Load:
+        return expr::loaded(printer_, text("p", in.place, "[", name(in.operands[0]), "]"),
+                            kernel_.parameters[in.place].dtype);
+      case Kind::Shared:
+        return expr::loaded(printer_, text("m", in.place, "[", name(in.operands[0]), "]"),
+                            kernel_.shared[in.place].dtype);
+      case Kind::Local: return local(in.place, in.operands[0]);
+      case Kind::Shuffle: {
+        const std::string of = name(in.operands[0]), lane = name(in.operands[1]);
+        const bool hip = dialect_.name == expr::kHip.name;
+        const std::string call =
+            hip ? text("__shfl(", of, ", ", lane, ", 32)") : text("__shfl_sync(0xffffffffu, ", of, ", ", lane, ")");
+        return in.type == DType::Bool ? text("(", call, " != 0)") : call;
+      }
+      case Kind::Update: return update(in, text("p", in.place, "[", name(in.operands[0]), "]"));
+      case Kind::UpdateShared: return update(in, text("m", in.place, "[", name(in.operands[0]), "]"));
+    }
+    return {};
+  }
+
+  void let(const Statement& statement, const std::string& indent) {
+    const Instruction& in = statement.instruction;
+    if (in.kind == Kind::Load && in.width > 1) {
+      const DType dtype = kernel_.parameters[in.place].dtype;
+      const std::string packed = pack(dtype, in.width);
+      body_ += text(indent, "const ", packed, " w", statement.first, " = *(const ", packed, "*)(p", in.place, " + ",
+                    name(in.operands[0]), ");\n");
+      for (Id i = 0; i < in.width; ++i)
+        define(statement.first + i, expr::loaded(printer_, text("w", statement.first, ".at[", i, "]"), dtype), indent);
+    } else if (in.kind == Kind::Call && in.function->results > 1) {
+      static constexpr std::string_view kParts[] = {"x", "y", "z", "w"};
+      body_ += text(indent, "const KilnWords w", statement.first, " = ", value(in), ";\n");
+      for (Id i = 0; i < in.function->results; ++i)
+        define(statement.first + i, text("w", statement.first, ".", kParts[i]), indent);
+    } else {
+      define(statement.first, value(in), indent);
+    }
+  }
+  void define(Id id, const std::string& value, const std::string& indent) {
+    body_ += text(indent, "const ", type(type_of(id)), " ", name(id), " = ", value, ";\n");
+  }
+
+  void store(const Statement& statement, const std::string& indent) {
+    const DType dtype = kernel_.parameters[statement.place].dtype;
+    const std::string at = name(statement.operands[0]);
+    // What is kept in fewer bits than it is computed in keeps the low ones; halves are rounded.
+    if (statement.operands.size() == 2) {
+      body_ += text(indent, "p", statement.place, "[", at,
+                    "] = ", expr::stored(printer_, name(statement.operands[1]), dtype), ";\n");
+      return;
+    }
+    const std::string packed = pack(dtype, statement.operands.size() - 1);
+    body_ += text(indent, "*(", packed, "*)(p", statement.place, " + ", at, ") = ", packed, "{{");
+    for (std::size_t i = 1; i < statement.operands.size(); ++i)
+      body_ += text(i > 1 ? ", " : "", expr::stored(printer_, name(statement.operands[i]), dtype));
+    body_ += "}};\n";
+  }
+
+  void block(const Statements& list, const std::string& indent) {
+    statements(list, indent + "  ");
+    body_ += indent + "}";
+  }
+
+  void statements(const Statements& list, const std::string& indent) {
+    for (const Statement& statement : list) {
+      const std::vector<Id>& in = statement.operands;
+      switch (statement.kind) {
+        case Statement::Kind::Let: let(statement, indent); break;
+        case Statement::Kind::Store: store(statement, indent); break;
+        case Statement::Kind::StoreShared:
+          body_ += text(indent, "m", statement.place, "[", name(in[0]),
+                        "] = ", expr::stored(printer_, name(in[1]), kernel_.shared[statement.place].dtype), ";\n");
+          break;
+        case Statement::Kind::StoreLocal:
+          body_ += text(indent, local(statement.place, in[0]), " = ", name(in[1]), ";\n");
+          break;
+        case Statement::Kind::If:
+          body_ += text(indent, "if (", name(in[0]), ") {\n");
+          block(statement.body, indent);
+          if (!statement.otherwise.empty()) {
+            body_ += " else {\n";
+            block(statement.otherwise, indent);
+          }
+          body_ += "\n";
+          break;
+        case Statement::Kind::Loop: {
+          const std::string counter = name(statement.first);
+          if (statement.unrolled) body_ += indent + "#pragma unroll\n";
+          else body_ += indent + "#pragma unroll 1\n";
+          body_ += text(indent, "for (", type(type_of(statement.first)), " ", counter, " = ", name(in[0]), "; ",
+                        counter, " < ", name(in[1]), "; ", counter, " += ", name(in[2]), ") {\n");
+          block(statement.body, indent);
+          body_ += "\n";
+          break;
+        }
+        case Statement::Kind::While:
+          body_ += indent + "for (;;) {\n";
+          statements(statement.head, indent + "  ");
+          body_ += text(indent, "  if (!", name(in[0]), ") break;\n");
+          block(statement.body, indent);
+          body_ += "\n";
+          break;
+        case Statement::Kind::Barrier: body_ += indent + "__syncthreads();\n"; break;
+        case Statement::Kind::Fence: body_ += indent + "__threadfence();\n"; break;
+      }
+    }
+  }
+
+  const Kernel& kernel_;
+  const expr::Dialect& dialect_;
+  expr::Printer printer_;
+  std::vector<std::int64_t> offsets_;
+  std::int64_t shared_bytes_ = 0;
+  std::string body_;
+};
+
+}  // namespace
+
+KernelText print(const Kernel& kernel, const expr::Dialect& dialect) {
+  require<ArgumentError>(&dialect == &expr::kCuda || &dialect == &expr::kHip, kernel.name,
+                         ": kernels are not printed as ", dialect.name);
+  return Text(kernel, dialect).print();
+}
+
+}  // namespace kiln::gpu
