@@ -194,16 +194,17 @@ Array Gpu::read_contiguous(const Value& value, Value& held) {
 
 // ---- kernels -------------------------------------------------------------------------------------------------------
 
-Ref<Code> Gpu::find(const Signature& signature, FunctionRef<Kernel()> make) {
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto known = codes_.find(signature); known != codes_.end()) return known->second.second;
-  }
-  Ref<Code> code = driver().compile(make());
+const void* Gpu::find_made(const Signature& signature) const {
+  const std::shared_lock lock(mutex_);
+  const auto known = made_.find(signature);
+  return known == made_.end() ? nullptr : known->second.value.get();
+}
+
+const void* Gpu::keep_made(const Signature& signature, std::shared_ptr<const void> value) {
   const std::unique_lock lock(mutex_);
   OwnSignature own(signature);
-  const Signature key = own.get();
-  return codes_.try_emplace(key, std::move(own), std::move(code)).first->second.second;
+  const Signature key = own.get();  // lives as long as the entry: it looks at what `own` holds
+  return made_.try_emplace(key, Made{std::move(own), std::move(value)}).first->second.value.get();
 }
 
 void Gpu::launch(const Code& code, std::int64_t blocks, std::span<const Argument> arguments) {

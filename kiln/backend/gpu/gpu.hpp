@@ -71,9 +71,17 @@ class Gpu final : public LeafBackend {
   void launch(const Code& code, std::int64_t blocks, std::span<const Argument> arguments);
   template <KernelSource T>
   Ref<Code> find(const T& source) {
-    return find(Signature(source), [&] { return source.kernel(); });
+    return made<Ref<Code>>(source,
+                           [&] { return std::make_shared<const Ref<Code>>(driver().compile(source.kernel())); });
   }
-  Ref<Code> find(const Signature& signature, FunctionRef<Kernel()> make);
+  /// What was made of `key`, a plain struct of a type that stands for this use alone: a std::shared_ptr<const T> that
+  /// make() gave when it was first asked for. Where two threads are first, one result is kept.
+  template <class T, Plain Key, class Make>
+  const T& made(const Key& key, Make&& make) {
+    const Signature signature(key);
+    if (const void* const known = find_made(signature)) return *static_cast<const T*>(known);
+    return *static_cast<const T*>(keep_made(signature, make()));
+  }
 
   /// A cell, 0 to begin with, in which a kernel leaves a number where its data are wrong. Once the kernel is launched,
   /// the results of the call depend on what is found there; `tell` makes the error.
@@ -83,13 +91,19 @@ class Gpu final : public LeafBackend {
  private:
   void run_kernel(const op::Op& op, Call call);
   void run_on_host(const op::Op& op, Call call);
+  const void* find_made(const Signature& signature) const;
+  const void* keep_made(const Signature& signature, std::shared_ptr<const void> value);
 
   const Ref<Pool> pool_;
   mutable std::shared_mutex mutex_;
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };
-  std::unordered_map<Signature, std::pair<OwnSignature, Ref<Code>>, Hash> codes_;
+  struct Made {
+    OwnSignature key;
+    std::shared_ptr<const void> value;
+  };
+  std::unordered_map<Signature, Made, Hash> made_;
 };
 
 }  // namespace kiln::gpu

@@ -5,7 +5,7 @@
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/expression/combiner.hpp"
 #include "kiln/ops/expression/convert.hpp"
-#include "kiln/ops/expression/rows.hpp"
+#include "kiln/ops/expression/program.hpp"
 
 namespace kiln::expr {
 namespace {
@@ -14,30 +14,6 @@ using Syntax = Dialect::Syntax;
 using op::Program;
 
 constexpr int kInvocations = 256;
-
-DType type_of(const Program& program, Program::Operand operand) {
-  return operand.from == Program::Operand::Input ? program.inputs[operand.index] : program.steps[operand.index].dtype;
-}
-/// What the operands of a step are; a number beside a tensor has the tensor's type.
-DType operand_type(const Program& program, const Program::Step& step) {
-  return type_of(program, step.in[std::holds_alternative<op::Where>(step.op) ? 1 : 0]);
-}
-DType folded_type(const Program& program, const Program::Fold& fold) { return program.steps[fold.step].dtype; }
-DType result_type(const Program& program, const Program::Fold& fold) {
-  const DType dtype = folded_type(program, fold);
-  const bool adds = fold.fn == op::ReduceFn::Sum || fold.fn == op::ReduceFn::Prod;
-  return adds && !is_float(dtype) ? DType::I64 : dtype;
-}
-/// The row that a step computes; null where it is a choice or a cast.
-const Tree* tree_of(const Program& program, const Program::Step& step) {
-  if (const auto* unary = std::get_if<op::Unary>(&step.op)) {
-    // The complement of a boolean has one bit.
-    const bool one_bit = unary->fn == op::UnaryFn::BitwiseNot && operand_type(program, step) == DType::Bool;
-    return &tree(one_bit ? op::UnaryFn::LogicalNot : unary->fn);
-  }
-  if (const auto* binary = std::get_if<op::Binary>(&step.op)) return &tree(binary->fn);
-  return nullptr;
-}
 
 /// Elements of memory that make up a word which invocations must not share.
 std::int64_t per_word(const Dialect& dialect, DType dtype) {

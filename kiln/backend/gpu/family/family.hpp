@@ -15,6 +15,13 @@ bool run(Gpu& gpu, const op::Expand& op, Call call);
 bool run(Gpu& gpu, const op::Slice& op, Call call);
 bool run(Gpu& gpu, const op::Unfold& op, Call call);
 
+// elementwise.cpp
+bool run(Gpu& gpu, const op::Unary& op, Call call);
+bool run(Gpu& gpu, const op::Binary& op, Call call);
+bool run(Gpu& gpu, const op::Where& op, Call call);
+bool run(Gpu& gpu, const op::Cast& op, Call call);
+bool run(Gpu& gpu, const op::Fused& op, Call call);
+
 // copy.cpp
 /// Elements of one shape and type from one order to another.
 void copy(Gpu& gpu, const Array& from, const Array& to);

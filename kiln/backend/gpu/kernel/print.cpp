@@ -1,5 +1,6 @@
 #include "kiln/backend/gpu/kernel/print.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -71,13 +72,16 @@ class Text {
 
   std::string parameters() const {
     std::string out;
+    // What is read and written may be another parameter's memory too.
+    const bool alone = std::ranges::none_of(kernel_.parameters,
+                                            [](const Parameter& each) { return each.kind == Parameter::Kind::Both; });
     for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
       const Parameter& parameter = kernel_.parameters[i];
       if (i) out += ", ";
       if (parameter.kind == Parameter::Kind::Number) out += text(type(parameter.dtype), " p", i);
       else
         out += text(parameter.kind == Parameter::Kind::Input ? "const " : "", stored(parameter.dtype), "* ",
-                    parameter.kind == Parameter::Kind::Both ? "" : "__restrict__ ", "p", i);
+                    alone ? "__restrict__ " : "", "p", i);
     }
     return out;
   }

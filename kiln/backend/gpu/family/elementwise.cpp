@@ -1,0 +1,232 @@
+// Programs of elementwise steps: a thread takes as many neighbours as it can load at once, wherever they lie.
+#include <algorithm>
+
+#include "kiln/backend/gpu/family/family.hpp"
+#include "kiln/backend/gpu/family/index.hpp"
+#include "kiln/backend/gpu/family/program.hpp"
+
+namespace kiln::gpu::family {
+namespace {
+
+using op::Program;
+
+constexpr int kThreads = 256;
+
+/// How a kernel finds the neighbours of an element in an operand.
+enum class Lies : std::uint8_t { Number, InLine, Repeated, Apart };
+
+struct ProgramKernel {
+  ProgramKey program;
+  std::vector<Lies> inputs;
+  DType index;
+  int rank, width;
+  bool in_place;
+
+  Kernel kernel() const {
+    const Program& p = *program.program;
+    Builder k("elementwise", kThreads);
+    std::vector<Buffer> tensors, results;
+    std::vector<Expr> numbers(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      tensors.emplace_back();
+      if (inputs[i] == Lies::Number) numbers[i] = k.number(p.inputs[i]);
+      else tensors[i] = k.input(p.inputs[i]);
+    }
+    for (const std::uint16_t step : p.outputs)
+      results.push_back(in_place ? k.both(p.steps[step].dtype) : k.output(p.steps[step].dtype));
+    const Expr items = k.number(index);
+    const int arrays = static_cast<int>(std::ranges::count_if(inputs, [](Lies lies) { return lies != Lies::Number; }));
+    const Places places(k, index, rank, arrays + 1);
+
+    const Expr item = k.block().as(index) * kThreads + k.thread().as(index);
+    k.when(item < items, [&] {
+      const std::vector<Expr> at = places.of(item * width);
+      std::vector<std::vector<Expr>> loaded(inputs.size());
+      std::size_t place = 0;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        switch (inputs[i]) {
+          case Lies::Number: loaded[i].assign(static_cast<std::size_t>(width), numbers[i]); break;
+          case Lies::InLine: loaded[i] = load(tensors[i], at[place++]); break;
+          case Lies::Repeated: loaded[i].assign(static_cast<std::size_t>(width), tensors[i][at[place++]]); break;
+          case Lies::Apart: loaded[i].push_back(tensors[i][at[place++]]); break;
+        }
+      }
+      std::vector<std::vector<Expr>> made(results.size());
+      for (std::size_t lane = 0; lane < static_cast<std::size_t>(width); ++lane) {
+        std::vector<Expr> in;
+        for (const auto& each : loaded) in.push_back(each[lane]);
+        const std::vector<Expr> all = steps(k, p, in);
+        for (std::size_t i = 0; i < results.size(); ++i) made[i].push_back(all[p.outputs[i]]);
+      }
+      for (std::size_t i = 0; i < results.size(); ++i) store(results[i], at.back(), made[i]);
+    });
+    return k.finish();
+  }
+
+ private:
+  static std::size_t at_once(const Buffer& buffer) { return 16 / size_of(buffer.dtype()); }
+  std::vector<Expr> load(const Buffer& from, const Expr& at) const {
+    std::vector<Expr> all;
+    for (int lane = 0; lane < width; lane += static_cast<int>(at_once(from)))
+      for (const Expr& each : from.load(at + lane, std::min(width, static_cast<int>(at_once(from)))))
+        all.push_back(each);
+    return all;
+  }
+  void store(const Buffer& to, const Expr& at, std::span<const Expr> values) const {
+    for (std::size_t lane = 0; lane < values.size(); lane += at_once(to))
+      to.store(at + static_cast<int>(lane), values.subspan(lane, std::min(values.size(), at_once(to))));
+  }
+};
+
+/// The kernels of a program by how its operands lie, so that a launch need not look at the program.
+struct Known {
+  struct Entry {
+    std::vector<Lies> inputs;
+    DType index;
+    int rank, width;
+    bool in_place;
+    Ref<Code> code;
+  };
+  explicit Known(const Program& program) : key(program) {}
+  const ProgramKey key;
+  mutable std::mutex mutex;
+  mutable std::vector<Entry> entries;
+};
+
+bool is_aligned(const std::byte* address, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(address) % std::min<std::size_t>(bytes, 16) == 0;
+}
+
+/// How many neighbours a thread can take: they lie in line, or are one, in every operand, and no item crosses a line.
+int width_of(const Loop& loop, std::span<const Array> arrays) {
+  if (loop.sizes.empty()) return 1;
+  std::size_t largest = 1;
+  for (const Array& array : arrays) largest = std::max(largest, size_of(array.dtype));
+  for (std::int64_t width = static_cast<std::int64_t>(16 / largest); width > 1; width /= 2) {
+    bool fits = loop.sizes.back() % width == 0;
+    for (std::size_t a = 0; a < arrays.size() && fits; ++a) {
+      const Dims& strides = loop.strides[a];
+      const std::int64_t inner = strides.back();
+      fits = inner == 0 || inner == 1;
+      if (inner == 1) {
+        fits = is_aligned(arrays[a].data, static_cast<std::size_t>(width) * size_of(arrays[a].dtype));
+        for (int dim = 0; dim + 1 < strides.size(); ++dim) fits &= strides[dim] % width == 0;
+      }
+    }
+    if (fits) return static_cast<int>(width);
+  }
+  return 1;
+}
+
+void run_program(Gpu& gpu, const Known& known, const Shape& shape, Call call) {
+  const Program& program = *known.key.program;
+  const Dims order = strided::follow_order(shape, call.in);
+  bool in_place = false;
+  std::vector<Array> arrays;
+  std::vector<Dims> strides;
+  for (const Value& value : call.in) {
+    if (!value.node()) continue;
+    arrays.push_back(read(value));
+    strides.push_back(strided::broadcast_strides(arrays.back().shape, arrays.back().strides, shape));
+  }
+  for (Value& out : call.out) {
+    bool taken = false;
+    for (std::size_t i = 0; i < call.in.size() && !taken; ++i)
+      taken = call.in[i].node() && gpu.take_memory(out, order, call, i);
+    in_place |= taken;
+    gpu.allocate(out, order);
+  }
+  const std::int64_t count = numel(shape);
+  if (count == 0) return;
+
+  // All results lie in the same order.
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    if (call.in[i].node()) arguments.emplace_back(read(call.in[i]));
+    else arguments.emplace_back(call.in[i].scalar(), program.inputs[i]);
+  }
+  for (const Value& out : call.out) arguments.emplace_back(read(out));
+  strides.push_back(read(call.out[0]).strides);
+  const Loop loop = merged(shape, strides);
+  for (const Value& out : call.out) arrays.push_back(read(out));
+  const std::size_t tensors = strides.size() - 1;
+  Loop wide = loop;
+  wide.strides.resize(arrays.size(), loop.strides.back());
+  const int width = width_of(wide, arrays);
+
+  std::vector<Lies> inputs;
+  for (std::size_t i = 0, a = 0; i < call.in.size(); ++i) {
+    if (!call.in[i].node()) {
+      inputs.push_back(Lies::Number);
+      continue;
+    }
+    const std::int64_t inner = loop.sizes.empty() ? 1 : loop.strides[a].back();
+    inputs.push_back(width == 1 ? Lies::Apart : inner == 0 ? Lies::Repeated : Lies::InLine);
+    ++a;
+  }
+  KILN_CHECK(tensors + call.out.size() == arrays.size());
+  arguments.emplace_back(count / width);
+  Places::append(arguments, loop);
+
+  const DType index = index_type(loop);
+  const int rank = loop.sizes.size();
+  const auto find = [&]() -> Ref<Code> {
+    const std::lock_guard lock(known.mutex);
+    for (const Known::Entry& entry : known.entries)
+      if (entry.width == width && entry.rank == rank && entry.index == index && entry.in_place == in_place &&
+          entry.inputs == inputs)
+        return entry.code;
+    Ref<Code> code = gpu.find(ProgramKernel{known.key, inputs, index, rank, width, in_place});
+    known.entries.push_back({inputs, index, rank, width, in_place, code});
+    return code;
+  };
+  gpu.launch(*find(), blocks_for(count / width, kThreads), arguments);
+}
+
+/// A program of one step.
+struct StepKey {
+  int kind, fn;
+  std::vector<DType> inputs;
+  DType result;
+};
+
+template <class T>
+bool run_step(Gpu& gpu, const T& op, int fn, Call call) {
+  const DType result = call.out[0].dtype();
+  StepKey key{static_cast<int>(op::Elementwise(op).index()), fn, {}, result};
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const Value& value = call.in[i];
+    if (value.node()) key.inputs.push_back(value.dtype());
+    else if constexpr (std::is_same_v<T, op::Where>) key.inputs.push_back(i == 0 ? DType::Bool : result);
+    else key.inputs.push_back(call.in[1 - i].dtype());
+  }
+  const auto& known = gpu.made<Known>(key, [&] {
+    Program program;
+    for (const DType dtype : key.inputs) program.inputs.push_back(dtype);
+    Program::Step step{.op = op, .dtype = result};
+    for (std::size_t i = 0; i < key.inputs.size(); ++i)
+      step.in[i] = {Program::Operand::Input, static_cast<std::uint16_t>(i)};
+    program.steps.push_back(step);
+    program.outputs.push_back(0);
+    return std::make_shared<const Known>(program);
+  });
+  run_program(gpu, known, call.out[0].shape(), call);
+  return true;
+}
+
+}  // namespace
+
+bool run(Gpu& gpu, const op::Unary& op, Call call) { return run_step(gpu, op, static_cast<int>(op.fn), call); }
+bool run(Gpu& gpu, const op::Binary& op, Call call) { return run_step(gpu, op, static_cast<int>(op.fn), call); }
+bool run(Gpu& gpu, const op::Where& op, Call call) { return run_step(gpu, op, 0, call); }
+bool run(Gpu& gpu, const op::Cast& op, Call call) { return run_step(gpu, op, static_cast<int>(op.to), call); }
+
+bool run(Gpu& gpu, const op::Fused& op, Call call) {
+  if (!op.program->folds.empty()) return false;
+  using Made = std::shared_ptr<const Known>;
+  const Made& known = op.program->made<Made>(gpu.id(), [&] { return std::make_shared<const Known>(*op.program); });
+  run_program(gpu, *known, op.program->shape, call);
+  return true;
+}
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,56 @@
+#include "kiln/backend/gpu/family/program.hpp"
+
+#include "kiln/ops/expression/program.hpp"
+
+namespace kiln::gpu::family {
+
+using op::Program;
+
+ProgramKey::ProgramKey(const Program& of) {
+  auto copy = std::make_shared<Program>();
+  copy->inputs = of.inputs;
+  copy->steps = of.steps;
+  copy->outputs = of.outputs;
+  program = std::move(copy);
+  const auto add = [&](auto number) { words.push_back(static_cast<std::uint32_t>(number)); };
+  add(program->inputs.size());
+  for (const DType dtype : program->inputs) add(dtype);
+  for (const Program::Step& step : program->steps) {
+    add(step.op.index());
+    if (const auto* unary = std::get_if<op::Unary>(&step.op)) add(unary->fn);
+    if (const auto* binary = std::get_if<op::Binary>(&step.op)) add(binary->fn);
+    if (const auto* cast = std::get_if<op::Cast>(&step.op)) add(cast->to);
+    for (int i = 0; i < op::arity(step.op); ++i) {
+      add(step.in[static_cast<std::size_t>(i)].from);
+      add(step.in[static_cast<std::size_t>(i)].index);
+    }
+    add(step.dtype);
+  }
+  add(program->outputs.size());
+  for (const std::uint16_t step : program->outputs) add(step);
+}
+
+std::uint64_t hash_value(const ProgramKey& key) { return reflect::hash(key.words); }
+
+std::vector<Expr> steps(Builder& k, const Program& program, std::span<const Expr> inputs) {
+  std::vector<Expr> results;
+  for (const Program::Step& step : program.steps) {
+    std::vector<Expr> in;
+    for (int i = 0; i < op::arity(step.op); ++i) {
+      const Program::Operand from = step.in[static_cast<std::size_t>(i)];
+      in.push_back(from.from == Program::Operand::Input ? inputs[from.index] : results[from.index]);
+    }
+    if (std::holds_alternative<op::Where>(step.op)) {
+      // A number may have more digits than the result.
+      results.push_back(k.narrow(select(in[0] != 0, in[1], in[2]), step.dtype));
+    } else if (const auto* cast = std::get_if<op::Cast>(&step.op)) {
+      results.push_back(k.convert(in[0], expr::type_of(program, step.in[0]), cast->to));
+    } else {
+      const Expr value = k.tree(*expr::tree_of(program, step), expr::operand_type(program, step), in);
+      results.push_back(value.type() == DType::Bool ? value.as(DType::I32) : k.narrow(value, step.dtype));
+    }
+  }
+  return results;
+}
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,21 @@
+// Fused programs in kernels: the steps of an element, in registers.
+#pragma once
+#include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/ops/planned/fused.hpp"
+
+namespace kiln::gpu::family {
+
+/// What a program computes, whatever the shape, so that kernels of equal programs are the same.
+struct ProgramKey {
+  static constexpr bool kPlain = true;
+  explicit ProgramKey(const op::Program& program);
+  std::shared_ptr<const op::Program> program;  // its steps, of no shape: the program itself may hold what is made of it
+  std::vector<std::uint32_t> words;
+  friend bool operator==(const ProgramKey& a, const ProgramKey& b) { return a.words == b.words; }
+  friend std::uint64_t hash_value(const ProgramKey& key);
+};
+
+/// The results of all steps of one element, from its inputs as they are loaded; halves are rounded after each step.
+std::vector<Expr> steps(Builder& k, const op::Program& program, std::span<const Expr> inputs);
+
+}  // namespace kiln::gpu::family
