@@ -10,7 +10,6 @@
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/fusion_traits.hpp"
 #include "kiln/ops/op.hpp"
-#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln::gpu {
 namespace {
@@ -110,16 +109,15 @@ bool Gpu::has_kernel(const op::Op& op) const {
 
 void Gpu::run_on_host(const op::Op& op, Call call) {
   if (is_logged("gpu")) tell_of_host(op);
-  const NoGrad none;
   const Device host = Device::cpu();
-  Values in;
+  Values in, out;
   for (const Value& value : call.in)
     in.push_back(value.node() ? Value(host.backend().upload(download(value), host)) : value);
-  const Values results = emit_part(op, in);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const Array out = allocate(call.out[i]);
-    const TensorData data = results[i].data();
-    driver().upload(out.data, data.bytes());
+  for (const Value& value : call.out) out.emplace_back(make_ref<Node>(value.node()->desc, host));
+  run_or_expand(host.backend(), op, {in, out});
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const TensorData data = out[i].data();
+    driver().upload(allocate(call.out[i]).data, data.bytes());
   }
 }
 

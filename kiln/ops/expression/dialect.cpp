@@ -170,7 +170,7 @@ constexpr std::string_view kHostPreamble =
     "#include <math.h>\n#define KILN_DEVICE [[maybe_unused]] static inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";
 constexpr std::string_view kCudaPreamble =
-    "#define KILN_DEVICE static __device__ inline\n"
+    "#define KILN_DEVICE [[maybe_unused]] static __device__ inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n"
     "KILN_DEVICE float kiln_from_f16(unsigned int w) {\n"
     "  float x;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"((unsigned short)w));\n  return x;\n}\n"
