@@ -172,12 +172,14 @@ constexpr std::string_view kHostPreamble =
 constexpr std::string_view kCudaPreamble =
     "#define KILN_DEVICE [[maybe_unused]] static __device__ inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n"
+    "#ifndef KILN_HALVES  // who reads this with another compiler has them\n"
     "KILN_DEVICE float kiln_from_f16(unsigned int w) {\n"
     "  float x;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"((unsigned short)w));\n  return x;\n}\n"
     "KILN_DEVICE unsigned int kiln_to_f16(float x) {\n"
     "  unsigned short w;\n  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(w) : \"f\"(x));\n  return w;\n}\n"
     "KILN_DEVICE unsigned int kiln_to_bf16(float x) {\n"
-    "  unsigned short w;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(w) : \"f\"(x));\n  return w;\n}\n";
+    "  unsigned short w;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(w) : \"f\"(x));\n  return w;\n}\n"
+    "#endif\n";
 constexpr std::string_view kHipPreamble =
     "#include <hip/hip_runtime.h>\n#define KILN_DEVICE static __device__ inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";

@@ -22,6 +22,17 @@ static struct Place {
 [[maybe_unused]] static unsigned int __umulhi(unsigned int a, unsigned int b) {
   return (unsigned int)((unsigned long long)a * b >> 32);
 }
+#define KILN_HALVES
+[[maybe_unused]] static float kiln_from_f16(unsigned int w) {
+  return (float)__builtin_bit_cast(_Float16, (unsigned short)w);
+}
+[[maybe_unused]] static unsigned int kiln_to_f16(float x) {
+  return __builtin_bit_cast(unsigned short, (_Float16)x);
+}
+[[maybe_unused]] static unsigned int kiln_to_bf16(float x) {
+  const unsigned int bits = __builtin_bit_cast(unsigned int, x);
+  return x != x ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+}
 )";
 
 /// The kernel, and a function that calls it with its arguments from a list of pointers, as devices are given them.
