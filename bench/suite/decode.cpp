@@ -20,9 +20,9 @@ struct Decoding {
 Sample decoding(DType dtype) {
   const kiln::models::Gpt2Config config{};
   auto model =
-      map_params(valid(config.init(cpu())), [&](const std::string&, const Value& v) { return cast(v, dtype); });
+      map_params(valid(config.init(device())), [&](const std::string&, const Value& v) { return cast(v, dtype); });
   const auto state = std::make_shared<Decoding>(Decoding{model, model.cache(1, kPrompt + kTokens)});
-  const Tensor<2, Int> prompt = randint({1, kPrompt}, 0, config.vocabulary, cpu());
+  const Tensor<2, Int> prompt = randint({1, kPrompt}, 0, config.vocabulary, device());
   state->last = state->model.next(prompt, state->cache).argmax(1).unsqueeze(1);
   return timed([state] {
     Tensor<2, Int> token = state->last;

@@ -11,8 +11,8 @@ Workload of(std::string name, const Work& work, std::function<Values()> operands
             std::function<Value(const Values&)> f) {
   return {.name = std::move(name), .work = work, .make = [operands = std::move(operands), f = std::move(f)] {
             const Values in = operands();
-            cpu().sync();
-            return timed(cpu(), [=] { return Values{f(in)}; });
+            device().sync();
+            return timed(device(), [=] { return Values{f(in)}; });
           }};
 }
 Workload of_normals(std::string name, const Shape& shape, const Work& work, std::function<Value(const Value&)> f) {
@@ -29,7 +29,7 @@ Workload of_cast(std::string name, DType from, DType to) {
   constexpr std::int64_t kCount = 1 << 20;
   return of(
       std::move(name), moves(kCount * static_cast<double>(size_of(from)), kCount * static_cast<double>(size_of(to))),
-      [from] { return Values{cast(cast(uniform({kCount}, -100, 100, cpu()), DType::I32), from)}; },
+      [from] { return Values{cast(cast(uniform({kCount}, -100, 100, device()), DType::I32), from)}; },
       [to](const Values& in) { return cast(in[0], to); });
 }
 /// Written out in another order.
@@ -59,7 +59,7 @@ std::vector<Workload> everyday_workloads() {
                  [](const Value& x) { return sqrt(sum(square(x), {1})); }),
       of(
           "zeros_4mb", moves(0, 4 * kMillion), [] { return Values{}; },
-          [](const Values&) { return zeros({1 << 20}, cpu()); }),
+          [](const Values&) { return zeros({1 << 20}, device()); }),
       of(
           "outer_product_1024", moves(0, 4 * kMillion), [] { return Values{normals({1024, 1}), normals({1, 1024})}; },
           [](const Values& in) { return in[0] * in[1]; }),
@@ -73,12 +73,12 @@ std::vector<Workload> everyday_workloads() {
       of_cast("cast_f16_i32", DType::F16, DType::I32),
       of(
           "clamp_i8", moves(kMillion, kMillion),
-          [] { return Values{cast(uniform({1 << 20}, -100, 100, cpu()), DType::I8)}; },
+          [] { return Values{cast(uniform({1 << 20}, -100, 100, device()), DType::I8)}; },
           [](const Values& in) { return clamp(in[0], -20, 20); }),
       of(
           "add_i16", moves(4 * kMillion, 2 * kMillion),
           [] {
-            const Value x = cast(uniform({1 << 20}, -100, 100, cpu()), DType::I16);
+            const Value x = cast(uniform({1 << 20}, -100, 100, device()), DType::I16);
             return Values{x, x + 1};
           },
           [](const Values& in) { return in[0] + in[1]; }),

@@ -3,6 +3,7 @@
 //   bench_suite --list                    the workloads, a line of JSON each
 //   bench_suite [OPTIONS] NAME SECONDS    measures for about so long and prints the samples, in ms
 //   bench_suite [OPTIONS] NAME -          the same for each line of standard input, which says for how long
+//     --device=cuda another device than the processor, whose workloads may be larger
 //     --reference   the hand-written loop, or the library called directly, in place of Kiln
 //     --busy        processor time in place of the clock's, for a machine that is busy; with KILN_THREADS=1
 #include <cstdio>
@@ -20,6 +21,7 @@ namespace bench {
 namespace {
 
 clockid_t sample_clock = CLOCK_MONOTONIC;
+Device chosen;
 
 double ms_on(clockid_t clock) {
   timespec now{};
@@ -33,11 +35,15 @@ double now_ms() { return ms_on(sample_clock); }
 
 Sample timed(const Device& device, std::function<Values()> f) {
   return [device, f = std::move(f)] {
+    // A GPU is asked for several at a time, since waiting for it takes as long as many a workload.
+    const int times = on_gpu() ? 10 : 1;
     const double start = now_ms();
-    Values results = f();
+    for (int i = 0; i < times; ++i) {
+      Values results = f();
+      device.flush();
+    }
     device.sync();
-    results.clear();
-    return now_ms() - start;
+    return (now_ms() - start) / times;
   };
 }
 
@@ -49,9 +55,10 @@ Sample timed(std::function<void()> f) {
   };
 }
 
-Device cpu() { return Device::cpu(); }
+Device device() { return chosen; }
+bool on_gpu() { return device().name() != Device::cpu().name(); }
 
-Value normals(const Shape& shape, DType dtype, const Device& device) { return normal(shape, 0, 1, device, dtype); }
+Value normals(const Shape& shape, DType dtype, const Device& on) { return normal(shape, 0, 1, on, dtype); }
 
 namespace {
 
@@ -81,7 +88,7 @@ void measure(const Sample& sample, double seconds) {
   const double end = ms_on(CLOCK_MONOTONIC) + 1e3 * seconds;
   while (samples.size() < kFewest || (ms_on(CLOCK_MONOTONIC) < end && samples.size() < kMost))
     samples.push_back(sample());
-  std::printf("{\"peak_bytes\": %lld, \"samples\": [", static_cast<long long>(cpu().backend().memory().peak));
+  std::printf("{\"peak_bytes\": %lld, \"samples\": [", static_cast<long long>(device().backend().memory().peak));
   for (std::size_t i = 0; i < samples.size(); ++i) std::printf("%s%.6f", i ? ", " : "", samples[i]);
   std::printf("]}\n");
   std::fflush(stdout);
@@ -90,13 +97,25 @@ void measure(const Sample& sample, double seconds) {
 /// Takes the option out of the words, if it is there.
 bool take(std::vector<std::string>& words, const std::string& option) { return std::erase(words, option) > 0; }
 
+/// --device=NAME
+Device take_device(std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (word.starts_with("--device=")) {
+      const Device named = Device::parse(word.substr(9));
+      std::erase(words, word);
+      return named;
+    }
+  return Device::cpu();
+}
+
 int run(std::vector<std::string> words) {
+  chosen = take_device(words);
   const std::vector<Workload> workloads = all_workloads();
   if (words.size() == 1 && words[0] == "--list") return list(workloads), 0;
   const bool reference = take(words, "--reference");
   if (take(words, "--busy")) sample_clock = CLOCK_PROCESS_CPUTIME_ID;
   if (words.size() != 2) {
-    std::fprintf(stderr, "bench_suite --list | [--reference] [--busy] NAME (SECONDS | -)\n");
+    std::fprintf(stderr, "bench_suite --list | [--device=NAME] [--reference] [--busy] NAME (SECONDS | -)\n");
     return 2;
   }
   const std::string &name = words[0], &seconds = words[1];
@@ -104,7 +123,7 @@ int run(std::vector<std::string> words) {
     if (workload.name != name) continue;
     const auto& make = reference ? workload.reference : workload.make;
     require<ArgumentError>(static_cast<bool>(make), "bench_suite: ", name, " has no reference");
-    cpu().seed(0);
+    device().seed(0);
     const Sample sample = make();
     for (int warm_up = 0; warm_up < 3; ++warm_up) sample();
     if (seconds != "-") return measure(sample, std::atof(seconds.c_str())), 0;

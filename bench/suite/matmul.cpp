@@ -18,7 +18,7 @@ Workload product(std::string name, std::int64_t batch, std::int64_t m, std::int6
           .make =
               [=] {
                 const Value a = normals(shape(m, k), dtype), b = normals(shape(k, n), dtype);
-                return timed(cpu(), [=] { return Values{matmul(a, b)}; });
+                return timed(device(), [=] { return Values{matmul(a, b)}; });
               },
           .reference = onednn_matmul(batch, m, k, n, dtype)};
 }
@@ -30,11 +30,14 @@ std::vector<Workload> matmul_workloads() {
     std::int64_t m, k, n;
   };
   std::vector<Workload> rows;
+  std::vector<Size> sizes{{64, 64, 64},       {256, 256, 256},    {512, 512, 512},
+                          {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 768, 3072}};
+  if (on_gpu()) sizes = {{1024, 1024, 1024}, {4096, 4096, 4096}, {8192, 8192, 8192}};
   for (const DType dtype : {DType::F32, DType::BF16})
-    for (const auto& [m, k, n] : {Size{64, 64, 64}, Size{256, 256, 256}, Size{512, 512, 512}, Size{1024, 1024, 1024},
-                                  Size{2048, 2048, 2048}, Size{4096, 768, 3072}})
+    for (const auto& [m, k, n] : sizes)
       rows.push_back(product(text("matmul_", m, "x", k, "x", n, "_", dtype), 1, m, k, n, dtype));
-  rows.push_back(product("matmul_batched", 64, 128, 64, 128, DType::F32));
+  rows.push_back(on_gpu() ? product("matmul_batched", 256, 512, 64, 512, DType::F32)
+                          : product("matmul_batched", 64, 128, 64, 128, DType::F32));
   return rows;
 }
 

@@ -16,7 +16,7 @@ Sample steps(const Config& config, const Selector& kept) {
     AnyOptimizer optimizer;
     GradientsParams grads{};
   };
-  models::Gpt model = models::GptConfig{.vocabulary = 8192, .context = 128}.init(cpu().autodiff());
+  models::Gpt model = models::GptConfig{.vocabulary = 8192, .context = 128}.init(device().autodiff());
   const nn::Paths paths = selected_params(model, kept);
   visit_params(model, [&](const std::string& path, nn::AnyLeaf& param) { param.set_frozen(!paths.contains(path)); });
   AnyOptimizer optimizer(config, model);
@@ -24,8 +24,8 @@ Sample steps(const Config& config, const Selector& kept) {
   visit_params(state->model, [&](const std::string& path, const auto& param) {
     if (paths.contains(path)) state->grads.by_path[path] = normals(param.shape());
   });
-  cpu().sync();
-  return timed(cpu(), [state] {
+  device().sync();
+  return timed(device(), [state] {
     state->model = state->optimizer.step(1e-4, std::move(state->model), state->grads);
     return Values{};
   });

@@ -35,14 +35,14 @@ std::vector<Workload> overhead_workloads() {
        .make =
            [] {
              const Value t = normals({32, 32});
-             return timed(cpu(), [=] { return Values{chain(t)}; });
+             return timed(device(), [=] { return Values{chain(t)}; });
            }},
       {.name = "small_add_chain_1000_fwd_bwd",
        .work = {.flops = 1024.0 * kOps},
        .make =
            [] {
-             const Value t = normals({32, 32}, DType::F32, cpu().autodiff()).require_grad();
-             return timed(cpu(), [=] { return Values{backward(sum(chain(t))).of(t)}; });
+             const Value t = normals({32, 32}, DType::F32, device().autodiff()).require_grad();
+             return timed(device(), [=] { return Values{backward(sum(chain(t))).of(t)}; });
            }},
       {.name = "record_1000_ops",
        .work = {},

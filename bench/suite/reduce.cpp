@@ -1,23 +1,24 @@
-// Reductions, normalisations and rearrangements of a matrix of 4096 x 4096.
+// Reductions, normalisations and rearrangements of a matrix of 4096 x 4096, 16384 x 16384 on a GPU.
 #include "bench/suite/workload.hpp"
 
 namespace bench {
 namespace {
 
-constexpr std::int64_t kSide = 1 << 12;
-constexpr double kBytes = 4.0 * kSide * kSide;
-constexpr Work kReads{.read = kBytes}, kMoves{.read = kBytes, .written = kBytes};
+std::int64_t side() { return on_gpu() ? 1 << 14 : 1 << 12; }
 
 Workload of_matrix(std::string name, const Work& work, std::function<Value(const Value&)> f) {
   return {.name = std::move(name), .work = work, .make = [f = std::move(f)] {
-            const Value x = normals({kSide, kSide});
-            return timed(cpu(), [=] { return Values{f(x)}; });
+            const Value x = normals({side(), side()});
+            return timed(device(), [=] { return Values{f(x)}; });
           }};
 }
 
 }  // namespace
 
 std::vector<Workload> reduce_workloads() {
+  const std::int64_t kSide = side();
+  const double kBytes = 4.0 * static_cast<double>(kSide * kSide);
+  const Work kReads{.read = kBytes}, kMoves{.read = kBytes, .written = kBytes};
   return {
       of_matrix("sum_all", kReads, [](const Value& x) { return sum(x); }),
       of_matrix("sum_rows(last dim)", kReads, [](const Value& x) { return sum(x, {1}); }),
@@ -27,9 +28,9 @@ std::vector<Workload> reduce_workloads() {
       {.name = "layernorm_last",
        .work = kMoves,
        .make =
-           [] {
+           [=] {
              const Value x = normals({kSide, kSide}), weight = normals({kSide}), bias = normals({kSide});
-             return timed(cpu(), [=] { return Values{layer_norm(x, weight, bias)}; });
+             return timed(device(), [=] { return Values{layer_norm(x, weight, bias)}; });
            }},
       // What a program spells out.
       of_matrix("softmax_composed", kMoves,
@@ -40,19 +41,19 @@ std::vector<Workload> reduce_workloads() {
       {.name = "rmsnorm_composed",
        .work = kMoves,
        .make =
-           [] {
+           [=] {
              const Value x = normals({kSide, kSide}), weight = normals({kSide});
-             return timed(cpu(), [=] { return Values{x * rsqrt(mean(square(x), {1}, true) + 1e-5) * weight}; });
+             return timed(device(), [=] { return Values{x * rsqrt(mean(square(x), {1}, true) + 1e-5) * weight}; });
            }},
       // A transposed view has no memory of its own until somebody wants it flat.
-      of_matrix("transpose_copy", kMoves, [](const Value& x) { return reshape(transpose(x), {kSide * kSide}); }),
+      of_matrix("transpose_copy", kMoves, [=](const Value& x) { return reshape(transpose(x), {kSide * kSide}); }),
       {.name = "gather_rows",
        .work = kMoves,
        .make =
-           [] {
+           [=] {
              const Value x = normals({kSide, kSide});
-             const Value rows = cast(uniform({kSide}, 0, kSide, cpu()), DType::I64);
-             return timed(cpu(), [=] { return Values{select(x, 0, rows)}; });
+             const Value rows = cast(uniform({kSide}, 0, kSide, device()), DType::I64);
+             return timed(device(), [=] { return Values{select(x, 0, rows)}; });
            }},
   };
 }

@@ -37,10 +37,12 @@ Sample timed(const Device& device, std::function<Values()> f);
 /// Milliseconds of `f()`, which is done when it returns.
 Sample timed(std::function<void()> f);
 
-/// The processor, as programs find it.
-Device cpu();
+/// The one that --device names, as programs find it; the processor where nobody says.
+Device device();
+/// Workloads of a GPU are larger: a processor would take minutes for them.
+bool on_gpu();
 /// Normally distributed numbers.
-Value normals(const Shape& shape, DType dtype = DType::F32, const Device& device = cpu());
+Value normals(const Shape& shape, DType dtype = DType::F32, const Device& on = device());
 
 std::vector<Workload> matmul_workloads();
 std::vector<Workload> elementwise_workloads();
