@@ -1,112 +1,11 @@
 #include "kiln/backend/gpu/kernel/fold.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-
-#include "kiln/core/error/error.hpp"
+#include "kiln/backend/gpu/kernel/arithmetic.hpp"
 
 namespace kiln::gpu {
 namespace {
 
 using Kind = Instruction::Kind;
-
-template <class T>
-T value_of(std::uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof(T));
-  return value;
-}
-template <class T>
-std::uint64_t bits_of(T value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  return bits;
-}
-
-/// Calls f with the C++ type of a value's type.
-template <class F>
-auto visit_type(DType type, F f) {
-  switch (type) {
-    case DType::F64: return f(double{});
-    case DType::F32: return f(float{});
-    case DType::I64: return f(std::int64_t{});
-    case DType::U64: return f(std::uint64_t{});
-    case DType::I32: return f(std::int32_t{});
-    case DType::U32: return f(std::uint32_t{});
-    case DType::Bool: return f(bool{});
-    default: break;
-  }
-  fail<ArgumentError>("kernel: nothing is computed in ", type);
-}
-
-/// Integers wrap around; what C++ leaves open (a quotient by 0, a shift too far) is 0.
-template <class T>
-T arithmetic(Arithmetic op, T x, T y) {
-  if constexpr (std::is_same_v<T, bool>) {
-    switch (op) {
-      case Arithmetic::Not: return !x;
-      case Arithmetic::And: return x && y;
-      case Arithmetic::Or: return x || y;
-      default: return x != y;
-    }
-  } else if constexpr (std::is_floating_point_v<T>) {
-    switch (op) {
-      case Arithmetic::Negate: return -x;
-      case Arithmetic::Add: return x + y;
-      case Arithmetic::Subtract: return x - y;
-      case Arithmetic::Multiply: return x * y;
-      case Arithmetic::Divide: return x / y;
-      case Arithmetic::Minimum: return std::fmin(x, y);
-      case Arithmetic::Maximum: return std::fmax(x, y);
-      default: fail<ArgumentError>("kernel: floats have no bits; take bits_as");
-    }
-  } else {
-    using U = std::make_unsigned_t<T>;
-    const U a = static_cast<U>(x), b = static_cast<U>(y);
-    const bool overflows = std::is_signed_v<T> && x == std::numeric_limits<T>::min() && y == static_cast<T>(-1);
-    switch (op) {
-      case Arithmetic::Negate: return static_cast<T>(U{0} - a);
-      case Arithmetic::Not: return static_cast<T>(~a);
-      case Arithmetic::Add: return static_cast<T>(a + b);
-      case Arithmetic::Subtract: return static_cast<T>(a - b);
-      case Arithmetic::Multiply: return static_cast<T>(a * b);
-      case Arithmetic::Divide: return y == 0 ? T{0} : overflows ? x : static_cast<T>(x / y);
-      case Arithmetic::Remainder: return y == 0 || overflows ? T{0} : static_cast<T>(x % y);
-      case Arithmetic::Minimum: return std::min(x, y);
-      case Arithmetic::Maximum: return std::max(x, y);
-      case Arithmetic::And: return static_cast<T>(a & b);
-      case Arithmetic::Or: return static_cast<T>(a | b);
-      case Arithmetic::Xor: return static_cast<T>(a ^ b);
-      case Arithmetic::ShiftLeft: return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(a << b);
-      case Arithmetic::ShiftRight: return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(x >> b);
-      default: break;
-    }
-    return T{0};
-  }
-}
-
-template <class T>
-bool comparison(Arithmetic op, T x, T y) {
-  switch (op) {
-    case Arithmetic::Less: return x < y;
-    case Arithmetic::LessEqual: return x <= y;
-    case Arithmetic::Equal: return x == y;
-    default: return x != y;
-  }
-}
-
-template <class From, class To>
-To cast(From x) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
-    // What C++ leaves open ends at the nearest limit, as on GPUs.
-    if (std::isnan(x)) return To{0};
-    if (x >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-    if (x <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-  }
-  return static_cast<To>(x);
-}
 
 bool is_literal(const Literals& literals, Id id, std::int64_t number, DType type) {
   const auto known = literals.find(id);
@@ -116,10 +15,10 @@ bool is_literal(const Literals& literals, Id id, std::int64_t number, DType type
 }  // namespace
 
 std::uint64_t bits_of(DType type, double number) {
-  return visit_type(type, [&](auto like) { return bits_of(cast<double, decltype(like)>(number)); });
+  return visit_type(type, [&](auto like) { return bits_of_value(cast<double, decltype(like)>(number)); });
 }
 std::uint64_t bits_of(DType type, std::int64_t number) {
-  return visit_type(type, [&](auto like) { return bits_of(static_cast<decltype(like)>(number)); });
+  return visit_type(type, [&](auto like) { return bits_of_value(static_cast<decltype(like)>(number)); });
 }
 
 std::uint64_t computed(const Instruction& instruction, DType operand_type, const std::uint64_t* operands) {
@@ -129,13 +28,13 @@ std::uint64_t computed(const Instruction& instruction, DType operand_type, const
         using T = decltype(like);
         const T x = value_of<T>(operands[0]), y = instruction.operands.size() > 1 ? value_of<T>(operands[1]) : T{};
         if (compares(instruction.arithmetic)) return comparison(instruction.arithmetic, x, y);
-        return bits_of(arithmetic(instruction.arithmetic, x, y));
+        return bits_of_value(arithmetic(instruction.arithmetic, x, y));
       });
     case Kind::Select: return operands[0] ? operands[1] : operands[2];
     case Kind::Cast:
       return visit_type(operand_type, [&](auto from) {
         return visit_type(instruction.type, [&](auto to) {
-          return bits_of(cast<decltype(from), decltype(to)>(value_of<decltype(from)>(operands[0])));
+          return bits_of_value(cast<decltype(from), decltype(to)>(value_of<decltype(from)>(operands[0])));
         });
       });
     case Kind::Bits: return operands[0];

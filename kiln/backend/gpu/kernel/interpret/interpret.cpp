@@ -1,0 +1,77 @@
+#include "kiln/backend/gpu/kernel/interpret.hpp"
+
+#include "kiln/backend/gpu/kernel/interpret/block.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::gpu {
+namespace interpreted {
+namespace {
+
+/// `address` where [begin, end) may be touched, in elements of `size` bytes. Of an address outside, nothing.
+View view_of(std::uint64_t address, const Extent& extent, std::size_t size) {
+  View view{.data = reinterpret_cast<std::byte*>(address)};
+  if (address < extent.begin || address > extent.end) return view;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;
+  view.first = -static_cast<std::int64_t>(std::min((address - extent.begin) / size, kMost));
+  view.last = static_cast<std::int64_t>(std::min((extent.end - address) / size, kMost));
+  return view;
+}
+
+}  // namespace
+
+Block::Block(const Program& of, std::int64_t launched, std::span<const std::uint64_t> given,
+             std::span<const Extent> extents)
+    : program(of), threads(of.kernel.threads), blocks(launched), arguments(given) {
+  const auto count = static_cast<std::size_t>(threads);
+  const Kernel& kernel = program.kernel;
+  memory.resize((program.bytes + 7) / 8);
+  places.resize(count);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    views.push_back(view_of(given[i], extents.empty() ? Extent{} : extents[i], size_of(kernel.parameters[i].dtype)));
+  for (const Kernel::Array& array : kernel.shared) {
+    const auto elements = static_cast<std::size_t>(array.count);
+    shared.push_back({std::vector<std::byte>(elements * size_of(array.dtype)), std::vector<Touch>(elements)});
+  }
+  for (const Kernel::Array& array : kernel.locals) {
+    const std::size_t elements = static_cast<std::size_t>(array.count) * count;
+    locals.push_back({std::vector<std::byte>(elements * size_of(array.dtype)), std::vector<std::uint8_t>(elements)});
+  }
+  masks.assign(static_cast<std::size_t>(program.depth) + 1, {std::vector<std::uint8_t>(count, 1), threads});
+  mask = &masks.back();
+  take(program.constant);
+}
+
+void Block::run(std::int64_t block) {
+  index = block;
+  mask = &masks.back();
+  began = ++now;
+  for (LocalArray& local : locals) std::ranges::fill(local.set, std::uint8_t{0});
+  take(program.of_block);
+  take(program.body);
+}
+
+}  // namespace interpreted
+
+using interpreted::Block;
+
+Interpreter::Interpreter(const Kernel& kernel)
+    : program_(std::make_shared<const interpreted::Program>(interpreted::prepare(kernel))) {}
+
+void Interpreter::run(std::int64_t blocks, std::span<const std::uint64_t> arguments,
+                      std::span<const Extent> extents) const {
+  const Kernel& kernel = program_->kernel;
+  require<DeviceError>(arguments.size() == kernel.parameters.size(), "kernel ", kernel.name, ": has ",
+                       kernel.parameters.size(), " parameters and is given ", arguments.size(), " arguments");
+  require<DeviceError>(extents.empty() || extents.size() == arguments.size(), "kernel ", kernel.name, ": ",
+                       extents.size(), " extents of ", arguments.size(), " arguments");
+  if (blocks <= 0) return;
+  const auto piece = [&](std::int64_t begin, std::int64_t end) {
+    Block block(*program_, blocks, arguments, extents);
+    for (std::int64_t i = begin; i < end; ++i) block.run(i);
+  };
+  constexpr std::int64_t kPieces = 64;  // each has cells of its own
+  if (program_->updates) piece(0, blocks);
+  else parallel_for(blocks, (blocks + kPieces - 1) / kPieces, piece);
+}
+
+}  // namespace kiln::gpu

@@ -1,0 +1,130 @@
+// Steps that read and write buffers, and variables.
+#include "kiln/backend/gpu/kernel/interpret/memory.hpp"
+
+#include "kiln/backend/gpu/kernel/arithmetic.hpp"
+
+namespace kiln::gpu::interpreted {
+
+const std::int64_t* Block::find_places(const Step& step) {
+  visit_type(step.operand_type, [&](auto like) {
+    const auto* const from = cells<decltype(like)>(step.operands[0]);
+    std::int64_t* const to = places.data();
+    for_all(threads, [&](int t) { to[t] = static_cast<std::int64_t>(from[t]); });
+  });
+  return places.data();
+}
+
+namespace {
+
+/// Where the threads' accesses to a buffer go, all of them inside of it.
+const std::int64_t* find_inside(Block& block, const Step& step, DType dtype) {
+  const std::int64_t* const places = block.find_places(step);
+  const View view = block.views[step.place];
+  const std::int64_t last = view.last - step.width;
+  const std::size_t size = size_of(dtype);
+  block.each([&](int t) {
+    if (places[t] < view.first || places[t] > last) [[unlikely]]
+      block.wrong("thread ", t, " touches element ", places[t], " of parameter ", step.place, ", a buffer of ", dtype,
+                  " where elements ", view.first, " to before ", view.last, " are");
+  });
+  if (step.width > 1)
+    block.each([&](int t) {
+      const std::uint64_t address =
+          reinterpret_cast<std::uint64_t>(view.data) + static_cast<std::uint64_t>(places[t]) * size;
+      if (address % (step.width * size) != 0) [[unlikely]]
+        block.wrong("thread ", t, " takes ", step.width, " elements of parameter ", step.place, " at once, from ",
+                    places[t], " on, which do not lie at a multiple of their size");
+    });
+  return places;
+}
+
+template <class S>
+void load(Block& block, const Step& step) {
+  const std::int64_t* const places = find_inside(block, step, dtype_of<S>);
+  const std::byte* const data = block.views[step.place].data;
+  for (int i = 0; i < step.width; ++i) {
+    Computed<S>* const result = block.cells<Computed<S>>(step.result) + i * block.threads;
+    block.each([&](int t) { result[t] = element<S>(data, places[t] + i); });
+  }
+}
+
+template <class S>
+void store(Block& block, const Step& step) {
+  const std::int64_t* const places = find_inside(block, step, dtype_of<S>);
+  std::byte* const data = block.views[step.place].data;
+  for (int i = 0; i < step.width; ++i) {
+    const Computed<S>* const values = block.cells<Computed<S>>(step.operands[static_cast<std::size_t>(i) + 1]);
+    block.each([&](int t) { set_element<S>(block, t, data, places[t] + i, values[t]); });
+  }
+}
+
+template <class S, Update update>
+void update_buffer(Block& block, const Step& step) {
+  const std::int64_t* const places = find_inside(block, step, dtype_of<S>);
+  std::byte* const data = block.views[step.place].data;
+  const S* const values = block.cells<S>(step.operands[1]);
+  const S* const expected = block.cells<S>(step.operands.back());
+  S* const result = block.cells<S>(step.result);
+  block.each([&](int t) {
+    result[t] = element<S>(data, places[t]);
+    set_element<S>(block, t, data, places[t], updated<S>(update, result[t], values[t], expected[t]));
+  });
+}
+
+/// Where a variable's element is, for each thread.
+const std::int64_t* find_variable(Block& block, const Step& step) {
+  const std::int64_t* const places = block.find_places(step);
+  const std::int64_t count = block.program.kernel.locals[step.place].count;
+  block.each([&](int t) {
+    if (places[t] < 0 || places[t] >= count) [[unlikely]]
+      block.wrong("thread ", t, " touches element ", places[t], " of local array ", step.place, ", which has ", count);
+  });
+  return places;
+}
+
+template <class T>
+void read_local(Block& block, const Step& step) {
+  const std::int64_t* const places = find_variable(block, step);
+  const LocalArray& local = block.locals[step.place];
+  const T* const data = reinterpret_cast<const T*>(local.data.data());
+  T* const result = block.cells<T>(step.result);
+  block.each([&](int t) {
+    const auto at = static_cast<std::size_t>(places[t] * block.threads + t);
+    if (!local.set[at]) [[unlikely]]
+      block.wrong("thread ", t, " reads element ", places[t], " of local array ", step.place, ", which it never set");
+    result[t] = data[at];
+  });
+}
+
+template <class T>
+void write_local(Block& block, const Step& step) {
+  const std::int64_t* const places = find_variable(block, step);
+  LocalArray& local = block.locals[step.place];
+  T* const data = reinterpret_cast<T*>(local.data.data());
+  const T* const values = block.cells<T>(step.operands[1]);
+  block.each([&](int t) {
+    const auto at = static_cast<std::size_t>(places[t] * block.threads + t);
+    local.set[at] = 1;
+    data[at] = values[t];
+  });
+}
+
+}  // namespace
+
+Run run_load(DType dtype) {
+  return visit_dtype(dtype, [](auto tag) -> Run { return &load<typename decltype(tag)::type>; });
+}
+Run run_store(DType dtype) {
+  return visit_dtype(dtype, [](auto tag) -> Run { return &store<typename decltype(tag)::type>; });
+}
+Run run_update(DType dtype, Update update) {
+  return visit_update(dtype, update, [](auto like, auto what) -> Run { return &update_buffer<decltype(like), what>; });
+}
+Run run_local(DType type) {
+  return visit_type(type, [](auto like) -> Run { return &read_local<decltype(like)>; });
+}
+Run run_store_local(DType type) {
+  return visit_type(type, [](auto like) -> Run { return &write_local<decltype(like)>; });
+}
+
+}  // namespace kiln::gpu::interpreted

@@ -1,0 +1,134 @@
+#include <algorithm>
+
+#include "kiln/backend/gpu/kernel/interpret/program.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::gpu::interpreted {
+namespace {
+
+using Kind = Instruction::Kind;
+
+std::uint32_t size_of_cell(DType type) { return type == DType::Bool ? 1 : static_cast<std::uint32_t>(size_of(type)); }
+
+class Preparation {
+ public:
+  explicit Preparation(Program& program) : program_(program) {}
+
+  Steps steps(const Statements& statements, int depth) {
+    program_.depth = std::max(program_.depth, depth + 2);
+    Steps steps;
+    for (const Statement& statement : statements) {
+      if (statement.kind == Statement::Kind::Let) let(statement, steps);
+      else steps.push_back(step(statement, depth));
+    }
+    return steps;
+  }
+
+ private:
+  DType type_of(Id id) const { return program_.kernel.values[id]; }
+  DType element_of(std::uint16_t parameter) const { return program_.kernel.parameters[parameter].dtype; }
+
+  Step step_of(Run run, const std::vector<Id>& operands) const {
+    Step step{.run = run};
+    for (const Id id : operands) step.operands.push_back(program_.cells[id]);
+    if (!operands.empty()) step.operand_type = type_of(operands[0]);
+    return step;
+  }
+
+  void demand(std::uint16_t parameter, bool written) const {
+    const Parameter::Kind kind = program_.kernel.parameters[parameter].kind;
+    require<ArgumentError>(
+        kind == Parameter::Kind::Both || kind == (written ? Parameter::Kind::Output : Parameter::Kind::Input),
+        "kernel ", program_.kernel.name, ": ", written ? "writes to" : "reads", " parameter ", parameter,
+        ", which is not made for that");
+  }
+
+  void let(const Statement& statement, Steps& steps) {
+    const Instruction& in = statement.instruction;
+    Step step = step_of(run_of(in), in.operands);
+    step.result = program_.cells[statement.first];
+    step.place = in.place;
+    step.width = in.width;
+    step.bits = in.bits;
+    if (in.kind == Kind::Tree || in.kind == Kind::Call) {
+      step.source = &in;
+      for (const Id id : in.operands) step.operand_types.push_back(type_of(id));
+    }
+    const bool constant = in.kind <= Kind::Blocks;
+    (in.kind == Kind::Block ? program_.of_block : constant ? program_.constant : steps).push_back(std::move(step));
+  }
+
+  Run run_of(const Instruction& in) {
+    const Kernel& kernel = program_.kernel;
+    switch (in.kind) {
+      case Kind::Literal:
+      case Kind::Number:
+      case Kind::Thread:
+      case Kind::Block:
+      case Kind::Blocks: return run_constant(in);
+      case Kind::Compute: return run_compute(in.arithmetic, type_of(in.operands[0]));
+      case Kind::Select: return run_select(in.type);
+      case Kind::Tree:
+      case Kind::Call: return run_call(in.element);
+      case Kind::Cast: return run_cast(type_of(in.operands[0]), in.type);
+      case Kind::Bits: return run_bits(in.type);
+      case Kind::Convert: return run_convert(in.element, in.to);
+      case Kind::Narrow: return run_narrow(in.element);
+      case Kind::Load: demand(in.place, false); return run_load(element_of(in.place));
+      case Kind::Shared: return run_shared(kernel.shared[in.place].dtype);
+      case Kind::Local: return run_local(in.type);
+      case Kind::Shuffle: return run_shuffle(in.type);
+      case Kind::Update:
+        demand(in.place, true);
+        program_.updates = true;
+        return run_update(element_of(in.place), in.update);
+      case Kind::UpdateShared: return run_update_shared(kernel.shared[in.place].dtype, in.update);
+    }
+    __builtin_unreachable();
+  }
+
+  Step step(const Statement& statement, int depth) {
+    Step step = step_of(run_of(statement), statement.operands);
+    step.place = statement.place;
+    step.width = static_cast<std::uint16_t>(std::max<std::size_t>(statement.operands.size(), 1) - 1);
+    step.depth = static_cast<std::uint16_t>(depth);
+    if (statement.kind == Statement::Kind::Loop) step.result = program_.cells[statement.first];
+    step.head = steps(statement.head, depth + 1);
+    step.body = steps(statement.body, depth + 1);
+    step.otherwise = steps(statement.otherwise, depth + 1);
+    return step;
+  }
+
+  Run run_of(const Statement& statement) {
+    const Kernel& kernel = program_.kernel;
+    switch (statement.kind) {
+      case Statement::Kind::Store: demand(statement.place, true); return run_store(element_of(statement.place));
+      case Statement::Kind::StoreShared: return run_store_shared(kernel.shared[statement.place].dtype);
+      case Statement::Kind::StoreLocal: return run_store_local(kernel.locals[statement.place].dtype);
+      case Statement::Kind::If: return run_if();
+      case Statement::Kind::Loop: return run_loop(type_of(statement.first));
+      case Statement::Kind::While: return run_while();
+      case Statement::Kind::Barrier: return run_barrier();
+      case Statement::Kind::Fence:
+      case Statement::Kind::Let: return run_nothing();
+    }
+    __builtin_unreachable();
+  }
+
+  Program& program_;
+};
+
+}  // namespace
+
+Program prepare(const Kernel& kernel) {
+  Program program{.kernel = kernel};
+  for (const DType type : kernel.values) {
+    program.cells.push_back(static_cast<std::uint32_t>(program.bytes));
+    program.bytes += static_cast<std::size_t>(kernel.threads) * size_of_cell(type);
+  }
+  require<ArgumentError>(program.bytes < std::size_t{1} << 32, "kernel ", kernel.name, ": has too many values");
+  program.body = Preparation(program).steps(program.kernel.body, 0);
+  return program;
+}
+
+}  // namespace kiln::gpu::interpreted

@@ -1,0 +1,130 @@
+// Steps at what threads have in common: shared memory, with an eye on who meets whom there, and the lanes of a warp.
+#include "kiln/backend/gpu/kernel/interpret/memory.hpp"
+
+namespace kiln::gpu::interpreted {
+namespace {
+
+enum class Access { Read, Write, Update };
+
+/// Goes into the books of an element; two threads that meet there between two barriers, one of them writing, are an error:
+/// on a GPU it is open who comes first.
+template <Access access>
+void touch(Block& block, const Step& step, int thread, std::int64_t place, Touch& touch) {
+  const auto meets = [&](int other, const char* did) {
+    block.wrong("threads ", other, " and ", thread, " meet at element ", place, " of shared array ", step.place,
+                " without a barrier between them: the one ", did, ", the other ",
+                access == Access::Read ? "reads" : "writes");
+  };
+  const auto self = static_cast<std::uint16_t>(thread);
+  if (access != Access::Write && touch.written < block.began) [[unlikely]]
+    block.wrong("thread ", thread, " reads element ", place, " of shared array ", step.place,
+                ", which nobody has written");
+  if (touch.written == block.now && touch.writer != self && !(access == Access::Update && touch.updated)) [[unlikely]]
+    meets(touch.writer, "writes");
+  if (access == Access::Read) {
+    if (touch.read != block.now) {
+      touch.read = block.now;
+      touch.reader = self;
+      touch.several = false;
+    } else if (touch.reader != self) {
+      touch.other_reader = self;
+      touch.several = true;
+    }
+    return;
+  }
+  if (touch.read == block.now) {
+    if (touch.reader != self) [[unlikely]]
+      meets(touch.reader, "reads");
+    if (touch.several) [[unlikely]]
+      meets(touch.other_reader, "reads");
+  }
+  const bool alone = touch.written != block.now || touch.updated;
+  touch.updated = access == Access::Update && alone;
+  touch.written = block.now;
+  touch.writer = self;
+}
+
+/// Where the threads' accesses to a shared array go, all of them inside of it and in the books.
+template <Access access>
+const std::int64_t* find_shared(Block& block, const Step& step) {
+  const std::int64_t* const places = block.find_places(step);
+  std::vector<Touch>& touches = block.shared[step.place].touches;
+  const auto count = static_cast<std::int64_t>(touches.size());
+  block.each([&](int t) {
+    if (places[t] < 0 || places[t] >= count) [[unlikely]]
+      block.wrong("thread ", t, " touches element ", places[t], " of shared array ", step.place, ", which has ", count);
+    touch<access>(block, step, t, places[t], touches[static_cast<std::size_t>(places[t])]);
+  });
+  return places;
+}
+
+template <class S>
+void read_shared(Block& block, const Step& step) {
+  const std::int64_t* const places = find_shared<Access::Read>(block, step);
+  const std::byte* const data = block.shared[step.place].data.data();
+  Computed<S>* const result = block.cells<Computed<S>>(step.result);
+  block.each([&](int t) { result[t] = element<S>(data, places[t]); });
+}
+
+template <class S>
+void write_shared(Block& block, const Step& step) {
+  const std::int64_t* const places = find_shared<Access::Write>(block, step);
+  std::byte* const data = block.shared[step.place].data.data();
+  const Computed<S>* const values = block.cells<Computed<S>>(step.operands[1]);
+  block.each([&](int t) { set_element<S>(block, t, data, places[t], values[t]); });
+}
+
+template <class S, Update update>
+void update_shared(Block& block, const Step& step) {
+  const std::int64_t* const places = find_shared<Access::Update>(block, step);
+  std::byte* const data = block.shared[step.place].data.data();
+  const S* const values = block.cells<S>(step.operands[1]);
+  S* const result = block.cells<S>(step.result);
+  block.each([&](int t) {
+    result[t] = element<S>(data, places[t]);
+    set_element<S>(block, t, data, places[t], updated<S>(update, result[t], values[t], S{}));
+  });
+}
+
+template <class T>
+void shuffle(Block& block, const Step& step) {
+  const T* const x = block.cells<T>(step.operands[0]);
+  const std::int32_t* const lanes = block.cells<std::int32_t>(step.operands[1]);
+  T* const result = block.cells<T>(step.result);
+  for (int first = 0; first < block.threads; first += kLanes) {
+    int there = 0;
+    for (int t = first; t < first + kLanes; ++t) there += block.mask->on[static_cast<std::size_t>(t)];
+    if (there == 0) continue;
+    if (there < kLanes) [[unlikely]]
+      block.wrong("only ", there, " of the threads ", first, " to ", first + kLanes - 1, " get to a shuffle");
+    for (int t = first; t < first + kLanes; ++t) {
+      if (lanes[t] < 0 || lanes[t] >= kLanes) [[unlikely]]
+        block.wrong("thread ", t, " asks for lane ", lanes[t], " in a shuffle among ", kLanes);
+      result[t] = x[first + lanes[t]];
+    }
+  }
+}
+
+void barrier(Block& block, const Step&) {
+  if (!block.full()) [[unlikely]]
+    block.wrong("only ", block.mask->count, " of ", block.threads, " threads get to a barrier");
+  ++block.now;
+}
+
+}  // namespace
+
+Run run_shared(DType dtype) {
+  return visit_dtype(dtype, [](auto tag) -> Run { return &read_shared<typename decltype(tag)::type>; });
+}
+Run run_store_shared(DType dtype) {
+  return visit_dtype(dtype, [](auto tag) -> Run { return &write_shared<typename decltype(tag)::type>; });
+}
+Run run_update_shared(DType dtype, Update update) {
+  return visit_update(dtype, update, [](auto like, auto what) -> Run { return &update_shared<decltype(like), what>; });
+}
+Run run_shuffle(DType type) {
+  return visit_type(type, [](auto like) -> Run { return &shuffle<decltype(like)>; });
+}
+Run run_barrier() { return &barrier; }
+
+}  // namespace kiln::gpu::interpreted
