@@ -35,6 +35,9 @@ class Driver : public RefCounted {
   virtual std::string name() const = 0;  // "cuda", "cuda:1"
   virtual const Capabilities& capabilities() const = 0;
   virtual BlockSource& memory() = 0;
+  /// These bytes of that are somebody's from now on, or nobody's again: for drivers that watch over memory.
+  virtual void acquired(std::byte* /*start*/, std::size_t /*bytes*/) {}
+  virtual void released(std::byte* /*start*/, std::size_t /*bytes*/) {}
 
   /// Throws DeviceError with the kernel's name, the compiler's words and the text.
   virtual Ref<Code> compile(const Kernel& kernel) = 0;

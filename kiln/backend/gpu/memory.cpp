@@ -30,14 +30,17 @@ Ref<Failure> DataCheck::failure() {
 
 Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
     : pool_(std::move(pool)), address_(pool_->blocks().acquire(bytes, purpose)), size_(bytes), use_(purpose.use) {
-  if (address_) return;
+  if (address_) return pool_->driver().acquired(address_, size_);
   const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
   fail<MemoryError>(pool_->driver().name(), ": ", what, " needs ", bytes, " bytes (",
                     text_of_bytes(static_cast<std::int64_t>(bytes)), "), for which there is no room; ",
                     pool_->blocks().report());
 }
 
-Memory::~Memory() { pool_->blocks().give_back(address_, size_, use_); }
+Memory::~Memory() {
+  pool_->driver().released(address_, size_);
+  pool_->blocks().give_back(address_, size_, use_);
+}
 
 bool Memory::ready() const {
   for (const Ref<DataCheck>& check : checks_)

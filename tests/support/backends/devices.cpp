@@ -4,6 +4,8 @@
 #include <memory>
 #include <sstream>
 
+#include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/backend/gpu/simulated/simulated.hpp"
 #include "kiln/backend/inspect/profile.hpp"
 #include "kiln/backend/inspect/verify.hpp"
 #include "kiln/fusion/fusion.hpp"
@@ -18,6 +20,7 @@ Ref<Backend> backend_named(const std::string& name) {
   if (name == "few") return make_ref<FewKernels>(plain_cpu());
   if (name == "late") return make_ref<LateReads>(plain_cpu());
   if (name == "queued") return make_ref<Queued>(plain_cpu());
+  if (name == "gpu") return make_ref<gpu::Gpu>(gpu::make_simulated());
   return Device::parse(name).handle();
 }
 

@@ -1,0 +1,110 @@
+#include "kiln/backend/gpu/simulated/simulated.hpp"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "kiln/backend/gpu/kernel/interpret.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+constexpr int kNobodyWrote = 0xff;
+
+struct Interpreted final : Code {
+  explicit Interpreted(const Kernel& kernel) : interpreter(kernel), parameters(kernel.parameters) {}
+  const Interpreter interpreter;
+  const std::vector<Parameter> parameters;
+};
+
+class Arrived final : public Transfer {
+ public:
+  Arrived(const std::byte* from, std::size_t bytes) : bytes_(from, from + bytes) {}
+  bool ready() const override { return true; }
+  void wait(std::byte* to) override { std::ranges::copy(bytes_, to); }
+  void notify(Wakeup then) override { then(); }
+
+ private:
+  const std::vector<std::byte> bytes_;
+};
+
+class Simulated final : public Driver {
+ public:
+  std::string name() const override { return "simulated"; }
+  const Capabilities& capabilities() const override { return capabilities_; }
+  BlockSource& memory() override { return system_pages(); }
+
+  void acquired(std::byte* start, std::size_t bytes) override {
+    std::memset(start, kNobodyWrote, bytes);
+    const std::lock_guard lock(mutex_);
+    live_.insert_or_assign(address(start), bytes);
+  }
+  void released(std::byte* start, std::size_t bytes) override {
+    std::memset(start, kNobodyWrote, bytes);
+    const std::lock_guard lock(mutex_);
+    live_.erase(address(start));
+  }
+
+  Ref<Code> compile(const Kernel& kernel) override {
+    std::int64_t bytes = 0;
+    for (const Kernel::Array& array : kernel.shared)
+      bytes += array.count * static_cast<std::int64_t>(size_of(array.dtype));
+    require<DeviceError>(bytes <= capabilities_.shared_memory, "kernel ", kernel.name, ": needs ", bytes,
+                         " bytes of shared memory, and there are ", capabilities_.shared_memory);
+    return make_ref<Interpreted>(kernel);
+  }
+  void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {
+    const auto& interpreted = static_cast<const Interpreted&>(code);
+    std::vector<Extent> extents(arguments.size());
+    for (std::size_t i = 0; i < std::min(arguments.size(), interpreted.parameters.size()); ++i)
+      if (interpreted.parameters[i].kind != Parameter::Kind::Number) extents[i] = extent_of(arguments[i]);
+    interpreted.interpreter.run(blocks, arguments, extents);
+  }
+
+  void upload(std::byte* to, std::span<const std::byte> from) override {
+    demand("upload", to, from.size());
+    std::ranges::copy(from, to);
+  }
+  Ref<Transfer> download(const std::byte* from, std::size_t bytes) override {
+    demand("download", from, bytes);
+    return make_ref<Arrived>(from, bytes);
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    demand("copy", from, bytes);
+    demand("copy", to, bytes);
+    std::memmove(to, from, bytes);
+  }
+  void clear(std::byte* start, std::size_t bytes) override {
+    demand("clear", start, bytes);
+    std::memset(start, 0, bytes);
+  }
+  void synchronize() override {}
+
+ private:
+  static std::uint64_t address(const std::byte* start) { return reinterpret_cast<std::uintptr_t>(start); }
+
+  /// What is somebody's around an address; nothing where it is nobody's.
+  Extent extent_of(std::uint64_t at) const {
+    const std::lock_guard lock(mutex_);
+    auto next = live_.upper_bound(at);
+    if (next == live_.begin()) return {at, at};
+    const auto& [start, bytes] = *--next;
+    return at <= start + bytes ? Extent{start, start + bytes} : Extent{at, at};
+  }
+  void demand(std::string_view what, const std::byte* start, std::size_t bytes) const {
+    const Extent extent = extent_of(address(start));
+    require<DeviceError>(bytes <= extent.end - address(start), name(), ": ", what, " of ", bytes, " bytes where ",
+                         extent.end - address(start), " are somebody's");
+  }
+
+  const Capabilities capabilities_{.multiprocessors = 4, .memory = std::int64_t{4} << 30};
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::size_t> live_;  // what is somebody's: bytes by address
+};
+
+}  // namespace
+
+Ref<Driver> make_simulated() { return make_ref<Simulated>(); }
+
+}  // namespace kiln::gpu
