@@ -30,7 +30,10 @@ Ref<Failure> DataCheck::failure() {
 
 Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
     : pool_(std::move(pool)), address_(pool_->blocks().acquire(bytes, purpose)), size_(bytes), use_(purpose.use) {
-  if (address_) return pool_->driver().acquired(address_, size_);
+  if (address_) {
+    pool_->driver().acquired(address_, size_);
+    return;
+  }
   const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
   fail<MemoryError>(pool_->driver().name(), ": ", what, " needs ", bytes, " bytes (",
                     text_of_bytes(static_cast<std::int64_t>(bytes)), "), for which there is no room; ",
