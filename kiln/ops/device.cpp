@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <vector>
 
 #include "kiln/core/error/shown.hpp"
@@ -16,7 +18,28 @@ namespace {
 struct Entry {
   std::string name;
   int priority;
-  Device (*make)();
+  Device (*make)() = nullptr;
+  // Or of a kind of several:
+  Device (*make_one)(int index) = nullptr;
+  int (*count)() = nullptr;
+
+  int present() const { return count ? count() : 1; }
+  Device first() const { return count ? make_one(0) : make(); }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (int i = 0; i < present(); ++i) names.push_back(i ? text(name, ':', i) : name);
+    return names;
+  }
+  /// Which of the devices has that name: "cuda" is 0, "cuda:1" is 1.
+  std::optional<int> index_of(std::string_view wanted) const {
+    if (wanted == name) return 0;
+    if (!count || !wanted.starts_with(name) || wanted[name.size()] != ':') return std::nullopt;
+    const std::string_view digits = wanted.substr(name.size() + 1);
+    int index = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error != std::errc() || end != digits.data() + digits.size() || index < 0) return std::nullopt;
+    return index;
+  }
 };
 
 // Filled while the program starts, before there are other threads.
@@ -37,7 +60,10 @@ void release(const Backend* backend) {
 Device::Device(Ref<Backend> backend, bool autodiff) : backend_(std::move(backend)), autodiff_(autodiff) {}
 
 void register_device(std::string_view name, int priority, Device (*make)()) {
-  registry().push_back({std::string(name), priority, make});
+  registry().push_back({.name = std::string(name), .priority = priority, .make = make});
+}
+void register_devices(std::string_view name, int priority, Device (*make)(int index), int (*count)()) {
+  registry().push_back({.name = std::string(name), .priority = priority, .make_one = make, .count = count});
 }
 
 void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>)) {
@@ -50,21 +76,24 @@ Ref<Backend> decorated(Ref<Backend> backend) {
 }
 
 Device Device::parse(std::string_view name) {
+  for (const Entry& entry : registry())
+    if (const std::optional<int> index = entry.index_of(name))
+      return entry.count ? entry.make_one(*index) : entry.make();
   std::string known;
-  for (const Entry& entry : registry()) {
-    if (entry.name == name) return entry.make();
-    known += (known.empty() ? "" : ", ") + entry.name;
-  }
+  for (const Entry& entry : registry())
+    for (const std::string& there : entry.names()) known += (known.empty() ? "" : ", ") + there;
   fail<DeviceError>("no device '", shown(name), "'; there are: ", known);
 }
+
+Device Device::cuda(int index) { return parse(index ? text("cuda:", index) : "cuda"); }
 
 Device Device::best() {
   if (const char* const wanted = setting("KILN_DEVICE")) return parse(wanted);
   const Entry* best = nullptr;
   for (const Entry& entry : registry())
-    if (!best || entry.priority > best->priority) best = &entry;
+    if ((!best || entry.priority > best->priority) && entry.present() > 0) best = &entry;
   require<DeviceError>(best != nullptr, "this program was linked without any device");
-  return best->make();
+  return best->first();
 }
 
 std::vector<std::string> device_names() {
@@ -72,7 +101,8 @@ std::vector<std::string> device_names() {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.priority > b.priority; });
   std::vector<std::string> names;
-  for (Entry& entry : entries) names.push_back(std::move(entry.name));
+  for (const Entry& entry : entries)
+    for (std::string& name : entry.names()) names.push_back(std::move(name));
   return names;
 }
 

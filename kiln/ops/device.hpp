@@ -19,9 +19,11 @@ class Device {
 
   /// The machine's processor.
   static Device cpu();
+  /// The machine's NVIDIA GPU of that number: parse("cuda:1"). Throws DeviceError, which says what is missing.
+  static Device cuda(int index = 0);
   /// The fastest device present; the environment's KILN_DEVICE overrides. Throws DeviceError where that names none.
   static Device best();
-  /// "cpu", "reference". Throws DeviceError with the names that exist.
+  /// "cpu", "reference", "cuda", "cuda:1". Throws DeviceError with the names that exist.
   static Device parse(std::string_view name);
 
   /// The same device; parameters made on it require gradients.
@@ -64,6 +66,9 @@ void append(std::string& out, const Device& device);
 
 /// Makes `name` known to Device::parse and, with a higher priority than others, to Device::best.
 void register_device(std::string_view name, int priority, Device (*make)());
+/// The same of a kind of which the machine has `count()`, perhaps none: NAME, NAME:1, ... Nobody asks before a device is
+/// looked for. `make` is asked for any number, and throws where there is no such device.
+void register_devices(std::string_view name, int priority, Device (*make)(int index), int (*count)());
 
 /// Where the decorators of first-party devices stand, from the inside out: Profile times the kernels that run, Verify
 /// checks those that Fusion makes of a program, and VerifyPlans compares what Fusion gives with the program itself.

@@ -79,7 +79,7 @@ TEST(Settings, NameTopicsThatAreLogged) {
   EXPECT_FALSE(is_logged("autodiff"));
   ::setenv("KILN_LOG", "fusoin", 1);
   EXPECT_EQ(sentence_of([] { return is_logged("fusion"); }),
-            "ArgumentError: KILN_LOG must be fusion, autodiff or both with a comma between, got 'fusoin'");
+            "ArgumentError: KILN_LOG must be of autodiff, cuda, fusion and gpu, with commas between, got 'fusoin'");
   ::unsetenv("KILN_LOG");
   EXPECT_FALSE(is_logged("fusion"));
 }

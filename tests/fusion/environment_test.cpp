@@ -59,7 +59,7 @@ TEST(Environment, IsToldWhatItMaySay) {
   {
     const Variable variable("KILN_LOG", "fusoin\x1b[2J");
     EXPECT_EQ(sentence_of(&fuses),
-              "ArgumentError: KILN_LOG must be fusion, autodiff or both with a comma between, got 'fusoin\\x1b[2J'");
+              "ArgumentError: KILN_LOG must be of autodiff, cuda, fusion and gpu, with commas between, got 'fusoin\\x1b[2J'");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kiln/backend/gpu/kernel/kernel.hpp"
+#include "kiln/backend/gpu/product.hpp"
 #include "kiln/backend/memory/block_source.hpp"
 #include "kiln/ops/backend.hpp"
 
@@ -44,6 +45,8 @@ class Driver : public RefCounted {
   /// Arguments are 8 bytes each, in the order of the kernel's parameters: addresses; numbers in the low bytes. No blocks: no
   /// launch.
   virtual void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) = 0;
+  /// False where no library of the device's knows how, and nothing happened. Nothing in it is empty.
+  virtual bool multiply(const Product&) { return false; }
 
   /// The bytes may change once it returns.
   virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;

@@ -15,8 +15,8 @@
 namespace kiln {
 namespace {
 
-constexpr std::string_view kNames[] = {"data",   "device",  "fusion",  "log",   "memory_limit",
-                                       "poison", "profile", "threads", "verify"};
+constexpr std::string_view kNames[] = {"cache", "data",   "device",  "fusion", "log",     "memory_limit",
+                                       "nvrtc", "poison", "profile", "tf32",   "threads", "verify"};
 constexpr std::string_view kBlank = " \t\r";
 
 /// A line of the file: `name = value  # why`, of TOML's values strings, whole numbers and booleans.

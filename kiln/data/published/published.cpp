@@ -1,8 +1,8 @@
 #include "kiln/data/published/published.hpp"
 
-#include <cstdlib>
 #include <fstream>
 
+#include "kiln/core/cache_directory.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
@@ -125,16 +125,6 @@ fs::path find_published(PublishedSet set, const std::optional<fs::path>& given, 
   require<DataError>(cache.has_value(), row.name, ": no directory to look in: neither --data nor XDG_CACHE_HOME or ",
                      "HOME is set");
   return fetch_published(row, *cache, progress);
-}
-
-std::optional<fs::path> cache_directory(std::string_view name) {
-  const auto from_environment = [](const char* variable) {
-    const char* const value = std::getenv(variable);
-    return value && *value ? std::optional<fs::path>(value) : std::nullopt;
-  };
-  if (const auto cache = from_environment("XDG_CACHE_HOME")) return *cache / "kiln" / name;
-  if (const auto home = from_environment("HOME")) return *home / ".cache" / "kiln" / name;
-  return std::nullopt;
 }
 
 }  // namespace kiln

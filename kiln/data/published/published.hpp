@@ -46,7 +46,4 @@ std::filesystem::path find_published(PublishedSet set, const std::optional<std::
 std::filesystem::path fetch_published(const PublishedRow& row, const std::filesystem::path& directory,
                                       const Progress& progress = {});
 
-/// The user's cache of that name: $XDG_CACHE_HOME/kiln/NAME or ~/.cache/kiln/NAME; nothing where neither variable is set.
-std::optional<std::filesystem::path> cache_directory(std::string_view name);
-
 }  // namespace kiln

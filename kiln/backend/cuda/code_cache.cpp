@@ -1,0 +1,83 @@
+#include "kiln/backend/cuda/code_cache.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#include "kiln/core/cache_directory.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/file.hpp"
+#include "kiln/core/reflect/reflect_values.hpp"
+#include "kiln/core/setting/setting.hpp"
+
+namespace kiln::cuda {
+namespace {
+
+// A file: this, the key, the code.
+struct Header {
+  char magic[8];
+  std::uint64_t key_bytes, code_bytes, key_hash, code_hash;
+};
+constexpr char kMagic[9] = "KILNCUB1";
+
+std::string_view letters(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Header header_of(std::string_view key, std::span<const std::byte> code) {
+  Header header{{}, key.size(), code.size(), reflect::hash(key), reflect::hash(letters(code))};
+  std::memcpy(header.magic, kMagic, sizeof(header.magic));
+  return header;
+}
+
+std::optional<std::filesystem::path> folder_by_settings() {
+  const char* const wish = setting("KILN_CACHE");
+  if (!wish) return cache_directory("cuda");
+  if (std::string_view(wish) == "0") return std::nullopt;
+  return std::filesystem::path(wish) / "cuda";
+}
+
+}  // namespace
+
+CodeCache::CodeCache() : CodeCache(folder_by_settings()) {}
+
+std::filesystem::path CodeCache::file_of(std::string_view key) const {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string name;
+  for (std::uint64_t hash = reflect::hash(key), i = 0; i < 16; ++i) name += kDigits[hash >> (60 - 4 * i) & 15];
+  return *folder_ / (name + ".cubin");
+}
+
+std::optional<std::vector<std::byte>> CodeCache::find(std::string_view key) const {
+  if (!folder_) return std::nullopt;
+  try {
+    const std::filesystem::path path = file_of(key);
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+    const std::vector<std::byte> file = read_file(path.string());
+    Header header;
+    if (file.size() < sizeof(header) + key.size()) return std::nullopt;
+    std::memcpy(&header, file.data(), sizeof(header));
+    const auto contents = std::span(file).subspan(sizeof(header));
+    const auto code = contents.subspan(key.size());
+    const Header expected = header_of(key, code);
+    if (std::memcmp(&header, &expected, sizeof(header)) != 0 || letters(contents.first(key.size())) != key)
+      return std::nullopt;
+    return std::vector(code.begin(), code.end());
+  } catch (const Error&) { return std::nullopt; }
+}
+
+void CodeCache::keep(std::string_view key, std::span<const std::byte> code) const {
+  if (!folder_) return;
+  try {
+    std::error_code ignored;
+    std::filesystem::create_directories(*folder_, ignored);
+    write_file_atomically(file_of(key).string(), [&](FileReplacement& file) {
+      const Header header = header_of(key, code);
+      file.write(std::as_bytes(std::span(&header, 1)));
+      file.write(key);
+      file.write(code);
+    });
+  } catch (const Error&) {}
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,21 @@
+// From a kernel's text to code for one architecture: from the disk, or by NVRTC.
+#pragma once
+#include "kiln/backend/cuda/code_cache.hpp"
+#include <string>
+
+namespace kiln::cuda {
+
+class Compiler {
+ public:
+  /// "sm_90"
+  explicit Compiler(std::string architecture, CodeCache cache = CodeCache());
+  /// The code of `kernel`, the only one in `text`. Throws DeviceError where it does not compile, or nothing compiles.
+  std::vector<std::byte> code(const std::string& kernel, const std::string& text) const;
+
+ private:
+  const std::string architecture_;
+  const CodeCache cache_;
+  const bool logs_;
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,50 @@
+// Copies to the host: the device puts bytes into pinned memory, and whoever waits for them copies them to where they belong.
+#pragma once
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "kiln/backend/cuda/memory.hpp"
+#include "kiln/backend/gpu/driver.hpp"
+
+namespace kiln::cuda {
+
+/// A thread that waits for marks in the stream, for those who do not want to.
+class Notifier {
+ public:
+  Notifier();
+  /// The thread ends by itself, with what it still waits for.
+  ~Notifier();
+  /// Calls `then` once `landing` is done, or an error of the device is known.
+  void notify(std::shared_ptr<Pinned> landing, Wakeup then);
+
+ private:
+  struct Shared;
+  const std::shared_ptr<Shared> shared_;
+};
+
+class Downloads : public RefCounted {
+ public:
+  explicit Downloads(Ref<Stream> stream) : stream_(std::move(stream)) {}
+  /// The bytes as they are when the device has done what it was asked before.
+  Ref<gpu::Transfer> start(const std::byte* from, std::size_t bytes);
+
+ private:
+  friend class Download;
+  static constexpr std::size_t kSmallest = std::size_t{4} << 10, kLargestKept = std::size_t{64} << 20,
+                               kMostKept = std::size_t{256} << 20;
+
+  std::shared_ptr<Pinned> take(std::size_t bytes);
+  void give_back(std::unique_ptr<Pinned> landing);
+  void notify(std::shared_ptr<Pinned> landing, Wakeup then);
+
+  const Ref<Stream> stream_;
+  std::mutex mutex_;
+  std::array<std::vector<std::unique_ptr<Pinned>>, 32> free_;  // by the power of two that is their size
+  std::size_t kept_ = 0;
+  std::unique_ptr<Notifier> notifier_;  // since somebody asked
+};
+
+}  // namespace kiln::cuda

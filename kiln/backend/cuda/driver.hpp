@@ -1,0 +1,44 @@
+// An NVIDIA GPU as a Driver: everything goes through one stream, kernels are compiled by NVRTC from the text that
+// gpu/kernel/print.hpp writes, products are cuBLASLt's.
+#pragma once
+#include "kiln/backend/cuda/compiler.hpp"
+#include "kiln/backend/cuda/download.hpp"
+#include "kiln/backend/cuda/products.hpp"
+#include "kiln/backend/cuda/upload.hpp"
+#include "kiln/backend/gpu/driver.hpp"
+
+namespace kiln::cuda {
+
+class Driver final : public gpu::Driver {
+ public:
+  /// Throws DeviceError where the machine has no such device, or no driver.
+  explicit Driver(int index);
+
+  std::string name() const override { return stream_->device(); }
+  const gpu::Capabilities& capabilities() const override { return capabilities_; }
+  BlockSource& memory() override { return memory_; }
+
+  Ref<gpu::Code> compile(const gpu::Kernel& kernel) override;
+  void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override;
+  bool multiply(const gpu::Product& product) override { return products_.multiply(product); }
+
+  void upload(std::byte* to, std::span<const std::byte> from) override { uploads_.upload(to, from); }
+  Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override {
+    return downloads_->start(from, bytes);
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
+  void clear(std::byte* start, std::size_t bytes) override;
+  void synchronize() override { stream_->synchronize(); }
+
+ private:
+  const Ref<Stream> stream_;
+  const gpu::Capabilities capabilities_;
+  const Compiler compiler_;
+  DeviceMemory memory_;
+  Uploads uploads_;
+  const Ref<Downloads> downloads_;
+  Products products_;
+  const bool logs_;
+};
+
+}  // namespace kiln::cuda

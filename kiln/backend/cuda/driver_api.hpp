@@ -1,0 +1,84 @@
+// What is used of the CUDA driver, declared here, so that nothing of CUDA is needed to build. Names and numbers are those
+// of NVIDIA's "CUDA Driver API" reference; functions that were changed once are found by the name of their second version.
+#pragma once
+#include <cstddef>
+
+#include "kiln/backend/cuda/library.hpp"
+
+namespace kiln::cuda {
+
+using Address = unsigned long long;  // CUdeviceptr
+using DeviceNumber = int;            // CUdevice
+using ContextHandle = struct CUctx_st*;
+using StreamHandle = struct CUstream_st*;
+using EventHandle = struct CUevent_st*;
+using ModuleHandle = struct CUmod_st*;
+using FunctionHandle = struct CUfunc_st*;
+
+/// CUresult. Others have a name by get_error_name.
+using Result = int;
+inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
+
+// CUdevice_attribute
+inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76,
+                     kMaxSharedMemoryPerBlockOptin = 97;
+// CUfunction_attribute
+inline constexpr int kFunctionMaxDynamicSharedBytes = 8;
+// Flags
+inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2, kHostAllocPortable = 1;
+
+struct DriverApi {
+  explicit DriverApi(const Library& library);
+
+  Result (*init)(unsigned flags);
+  Result (*get_error_name)(Result error, const char** name);
+  Result (*get_error_string)(Result error, const char** words);
+
+  Result (*device_get_count)(int* count);
+  Result (*device_get)(DeviceNumber* device, int ordinal);
+  Result (*device_get_attribute)(int* value, int attribute, DeviceNumber device);
+  Result (*primary_context_retain)(ContextHandle* context, DeviceNumber device);
+  Result (*primary_context_release)(DeviceNumber device);
+  Result (*context_get_current)(ContextHandle* context);
+  Result (*context_set_current)(ContextHandle context);
+
+  Result (*stream_create)(StreamHandle* stream, unsigned flags);
+  Result (*stream_destroy)(StreamHandle stream);
+  Result (*stream_synchronize)(StreamHandle stream);
+  Result (*event_create)(EventHandle* event, unsigned flags);
+  Result (*event_destroy)(EventHandle event);
+  Result (*event_record)(EventHandle event, StreamHandle stream);
+  Result (*event_query)(EventHandle event);
+  Result (*event_synchronize)(EventHandle event);
+
+  Result (*memory_get_info)(std::size_t* free, std::size_t* total);
+  Result (*memory_alloc)(Address* address, std::size_t bytes);
+  Result (*memory_free)(Address address);
+  Result (*host_alloc)(void** memory, std::size_t bytes, unsigned flags);
+  Result (*host_free)(void* memory);
+  Result (*copy_to_device)(Address to, const void* from, std::size_t bytes, StreamHandle stream);
+  Result (*copy_to_host)(void* to, Address from, std::size_t bytes, StreamHandle stream);
+  Result (*copy_on_device)(Address to, Address from, std::size_t bytes, StreamHandle stream);
+  Result (*fill)(Address start, unsigned char value, std::size_t bytes, StreamHandle stream);
+
+  Result (*module_load_data)(ModuleHandle* module, const void* image);
+  Result (*module_unload)(ModuleHandle module);
+  Result (*module_get_function)(FunctionHandle* function, ModuleHandle module, const char* name);
+  Result (*function_set_attribute)(FunctionHandle function, int attribute, int value);
+  Result (*launch_kernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                          unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,
+                          void** parameters, void** extra);
+};
+
+/// The machine's, initialised. Throws DeviceError where there is no driver, or none that works.
+const DriverApi& driver_api();
+
+/// Devices that it has; throws likewise.
+int device_count();
+
+/// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
+std::string words_of(const DriverApi& api, Result error);
+
+inline Address address_of(const std::byte* memory) { return reinterpret_cast<Address>(memory); }
+
+}  // namespace kiln::cuda

@@ -1,0 +1,32 @@
+// A shared library of NVIDIA's, which is opened when it is first needed: programs are built and started without it.
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace kiln::cuda {
+
+/// Stays open until the program ends.
+class Library {
+ public:
+  /// The first of `names` that the loader finds. Throws DeviceError, which says what the library is for, and by `remedy`
+  /// what to install.
+  Library(std::string_view purpose, std::initializer_list<const char*> names, std::string_view remedy);
+
+  /// The function of that name. Throws DeviceError where the library is too old to have it.
+  template <class F>
+  void find(const char* name, F*& function) const {
+    static_assert(std::is_function_v<F>);
+    function = reinterpret_cast<F*>(address_of(name));
+  }
+  const std::string& name() const { return name_; }
+
+ private:
+  void* address_of(const char* name) const;
+
+  void* handle_ = nullptr;
+  std::string name_, remedy_;
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,43 @@
+// Memory: the device's, for pools to hold, and the host's that the device can reach by itself.
+#pragma once
+#include "kiln/backend/cuda/stream.hpp"
+#include "kiln/backend/memory/block_source.hpp"
+
+namespace kiln::cuda {
+
+class DeviceMemory final : public BlockSource {
+ public:
+  explicit DeviceMemory(Ref<Stream> stream) : stream_(std::move(stream)) {}
+  std::byte* map(std::size_t bytes) override;
+  /// Waits for the device, which may still be at work there.
+  bool unmap(std::byte* start, std::size_t bytes) override;
+  bool returns_parts() const override { return false; }
+
+ private:
+  const Ref<Stream> stream_;
+};
+
+/// Memory of the host that is never moved, so that copies to and from the device go on while the host does something
+/// else; and a mark for when they are done. Throws MemoryError.
+class Pinned {
+ public:
+  Pinned(Ref<Stream> stream, std::size_t bytes);
+  ~Pinned();
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  Event& done() { return done_; }
+
+ private:
+  const Ref<Stream> stream_;
+  std::byte* data_ = nullptr;
+  const std::size_t size_;
+  Event done_;
+};
+
+/// memcpy, by several threads where there is much.
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
+
+}  // namespace kiln::cuda

@@ -1,0 +1,236 @@
+#include "kiln/backend/cuda/products.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/setting/setting.hpp"
+
+namespace kiln::cuda {
+namespace {
+
+using gpu::Product;
+
+constexpr std::size_t kWorkspace = std::size_t{32} << 20;
+
+std::optional<int> type_of(DType dtype) {
+  switch (dtype) {
+    case DType::F64: return cublas::kFloat64;
+    case DType::F32: return cublas::kFloat32;
+    case DType::F16: return cublas::kFloat16;
+    case DType::BF16: return cublas::kBfloat16;
+    default: return std::nullopt;
+  }
+}
+
+/// A matrix as cuBLASLt sees it, whose rows are our columns: [i, j] lies i + j * stride elements from the start.
+struct Matrix {
+  std::int64_t rows, columns, stride, batch_stride;
+  bool transposed;
+  std::uint32_t alignment;
+};
+
+/// All that an algorithm is chosen by.
+struct Question {
+  DType dtype, c_dtype;
+  bool tf32;
+  std::int64_t batch;
+  Matrix a, b, c;
+  std::uint32_t epilogue;
+  std::uint32_t bias_alignment;  // 0: no bias
+};
+
+// cuBLASLt looks at alignments up to 256 bytes.
+std::uint32_t alignment_of(const std::byte* address) {
+  const auto bits = static_cast<std::uint32_t>(address_of(address)) | 256u;
+  return bits & -bits;
+}
+
+// Strides of dimensions of size 1 say nothing.
+Matrix matrix(std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t batch_stride, bool transposed,
+              const std::byte* data) {
+  return {rows, columns, columns == 1 ? rows : stride, batch_stride, transposed, alignment_of(data)};
+}
+
+// Rows that lie one behind the other are columns to cuBLASLt, so it is asked for c' = b' a'.
+Question question_of(const Product& product, bool tf32) {
+  const auto operand = [](const Product::Matrix& x, std::int64_t rows, std::int64_t columns) {
+    return x.transposed ? matrix(rows, columns, x.stride, x.batch_stride, true, x.data)
+                        : matrix(columns, rows, x.stride, x.batch_stride, false, x.data);
+  };
+  std::uint32_t epilogue = 0;
+  if (product.bias) epilogue |= cublas::kEpilogueBias;
+  if (product.function == Product::Function::Relu) epilogue |= cublas::kEpilogueRelu;
+  if (product.function == Product::Function::GeluTanh) epilogue |= cublas::kEpilogueGelu;
+  return {.dtype = product.dtype,
+          .c_dtype = product.c_dtype,
+          .tf32 = tf32,
+          .batch = product.batch,
+          .a = operand(product.b, product.k, product.n),
+          .b = operand(product.a, product.m, product.k),
+          .c = matrix(product.n, product.m, product.c_stride, product.c_batch_stride, false, product.c),
+          .epilogue = epilogue ? epilogue : cublas::kEpilogueDefault,
+          .bias_alignment = product.bias ? alignment_of(product.bias) : 0};
+}
+
+bool fits(const Question& question) {
+  const bool halves = question.dtype == DType::F16 || question.dtype == DType::BF16;
+  if (!type_of(question.dtype)) return false;
+  if (question.c_dtype != question.dtype && !(halves && question.c_dtype == DType::F32)) return false;
+  const auto has_rows = [](const Matrix& x) { return x.stride >= x.rows; };
+  return has_rows(question.a) && has_rows(question.b) && has_rows(question.c) && question.batch <= INT32_MAX;
+}
+
+bool tf32_by_settings() {
+  const char* const wish = setting("KILN_TF32");
+  const std::string_view said = wish ? wish : "0";
+  require<ArgumentError>(said == "0" || said == "1", "KILN_TF32 must be 0 or 1, got '", shown(said), "'");
+  return said == "1";
+}
+
+}  // namespace
+
+/// The answer: descriptions, and an algorithm for them.
+class Products::Plan {
+ public:
+  /// `product` is an example of the question.
+  Plan(const cublas::Api& api, cublas::Handle handle, const Question& question, const Product& product,
+       std::size_t workspace_bytes)
+      : Plan(api) {
+    const bool f64 = question.dtype == DType::F64;
+    const int compute = f64                                             ? cublas::kCompute64F
+                        : question.tf32 && question.dtype == DType::F32 ? cublas::kCompute32FFastTF32
+                                                                        : cublas::kCompute32F;
+    check(api_.description_create(&description_, compute, f64 ? cublas::kFloat64 : cublas::kFloat32));
+    const auto operation = [](const Matrix& x) { return x.transposed ? cublas::kTransposed : cublas::kAsItIs; };
+    set(cublas::kDescTransA, operation(question.a));
+    set(cublas::kDescTransB, operation(question.b));
+    set(cublas::kDescEpilogue, question.epilogue);
+    if (product.bias) set_bias(product.bias);
+    const int type = *type_of(question.dtype), c_type = *type_of(question.c_dtype);
+    make_layout(a_, type, question.a, question.batch);
+    make_layout(b_, type, question.b, question.batch);
+    make_layout(c_, c_type, question.c, question.batch);
+    choose(handle, question, workspace_bytes);
+  }
+  ~Plan() {
+    if (description_) api_.description_destroy(description_);
+    for (const cublas::Layout layout : {a_, b_, c_})
+      if (layout) api_.layout_destroy(layout);
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  bool known() const { return known_; }
+  void set_bias(const std::byte* bias) const { set(cublas::kDescBiasPointer, bias); }
+  cublas::Status run(cublas::Handle handle, const Product& product, Address workspace, StreamHandle stream) const {
+    const auto alpha = static_cast<float>(product.alpha), beta = static_cast<float>(product.beta);
+    const bool f64 = product.dtype == DType::F64;
+    return api_.matmul(handle, description_, f64 ? static_cast<const void*>(&product.alpha) : &alpha, product.b.data,
+                       a_, product.a.data, b_, f64 ? static_cast<const void*>(&product.beta) : &beta, product.c, c_,
+                       product.c, c_, &heuristic_.algorithm, reinterpret_cast<void*>(workspace),
+                       heuristic_.workspace_bytes, stream);
+  }
+
+ private:
+  explicit Plan(const cublas::Api& api) : api_(api) {}
+  void check(cublas::Status status) const {
+    require<DeviceError>(status == 0, "cuda: cuBLASLt does not take a product: ", api_.get_status_string(status));
+  }
+  template <class T>
+  void set(int attribute, const T& value) const {
+    check(api_.description_set(description_, attribute, &value, sizeof(value)));
+  }
+  void make_layout(cublas::Layout& layout, int type, const Matrix& x, std::int64_t batch) const {
+    check(api_.layout_create(&layout, type, static_cast<std::uint64_t>(x.rows), static_cast<std::uint64_t>(x.columns),
+                             x.stride));
+    const auto count = static_cast<std::int32_t>(batch);
+    check(api_.layout_set(layout, cublas::kLayoutBatchCount, &count, sizeof(count)));
+    check(api_.layout_set(layout, cublas::kLayoutStridedBatchOffset, &x.batch_stride, sizeof(x.batch_stride)));
+  }
+  void choose(cublas::Handle handle, const Question& question, std::size_t workspace_bytes) {
+    struct Held {
+      const cublas::Api& api;
+      cublas::Preference preference = nullptr;
+      ~Held() {
+        if (preference) api.preference_destroy(preference);
+      }
+    } held{api_};
+    check(api_.preference_create(&held.preference));
+    const auto prefer = [&](int attribute, auto value) {
+      check(api_.preference_set(held.preference, attribute, &value, sizeof(value)));
+    };
+    prefer(cublas::kPreferenceMaxWorkspaceBytes, static_cast<std::uint64_t>(workspace_bytes));
+    prefer(cublas::kPreferenceMinAlignmentA, question.a.alignment);
+    prefer(cublas::kPreferenceMinAlignmentB, question.b.alignment);
+    prefer(cublas::kPreferenceMinAlignmentC, question.c.alignment);
+    prefer(cublas::kPreferenceMinAlignmentD, question.c.alignment);
+    int found = 0;
+    const cublas::Status status =
+        api_.get_heuristic(handle, description_, a_, b_, c_, c_, held.preference, 1, &heuristic_, &found);
+    known_ = status == 0 && found > 0 && heuristic_.state == 0;
+  }
+
+  const cublas::Api& api_;
+  cublas::Description description_ = nullptr;
+  cublas::Layout a_ = nullptr, b_ = nullptr, c_ = nullptr;
+  cublas::Heuristic heuristic_{};
+  bool known_ = false;
+};
+
+Products::Products(Ref<Stream> stream) : stream_(std::move(stream)), tf32_(tf32_by_settings()) {}
+
+Products::~Products() {
+  plans_.clear();
+  const DriverApi& driver = stream_->last_api();
+  if (handle_) api_->destroy(handle_);
+  if (workspace_) driver.memory_free(workspace_);
+}
+
+bool Products::open() {
+  if (handle_) return true;
+  if (missing_) return false;
+  try {
+    api_ = &cublas::api();
+    const cublas::Status status = api_->create(&handle_);
+    require<DeviceError>(status == 0, "cuda: cuBLASLt does not start: ", api_->get_status_string(status));
+  } catch (const Error& error) {
+    std::fprintf(stderr, "kiln: products of matrices are slow: %s\n", error.what());
+    missing_ = true;
+    return false;
+  }
+  // The device does one product after the other, so all share it.
+  if (stream_->api().memory_alloc(&workspace_, kWorkspace) == kSuccess) workspace_bytes_ = kWorkspace;
+  return true;
+}
+
+const Products::Plan* Products::find(const Product& product) {
+  const Question question = question_of(product, tf32_);
+  const Signature signature(question);
+  if (const auto known = plans_.find(signature); known != plans_.end()) return known->second.second.get();
+  std::unique_ptr<Plan> plan;
+  if (fits(question)) plan = std::make_unique<Plan>(*api_, handle_, question, product, workspace_bytes_);
+  if (plan && !plan->known()) plan = nullptr;
+  OwnSignature own(signature);
+  const Signature key = own.get();
+  return plans_.try_emplace(key, std::move(own), std::move(plan)).first->second.second.get();
+}
+
+bool Products::multiply(const Product& product) {
+  stream_->api();
+  const std::lock_guard lock(mutex_);
+  if (!open()) return false;
+  const Plan* const plan = find(product);
+  if (!plan) return false;
+  if (product.bias) plan->set_bias(product.bias);
+  static const std::string kName = "cublasLtMatmul";
+  stream_->note(kName);
+  const cublas::Status status = plan->run(handle_, product, workspace_, stream_->handle());
+  if (status == cublas::kNotSupported) return false;
+  require<DeviceError>(status == 0, stream_->device(), ": cublasLtMatmul of [", product.m, ", ", product.k, "] x [",
+                       product.k, ", ", product.n, "]: ", api_->get_status_string(status));
+  return true;
+}
+
+}  // namespace kiln::cuda

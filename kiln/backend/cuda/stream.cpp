@@ -1,0 +1,112 @@
+#include "kiln/backend/cuda/stream.hpp"
+
+#include <algorithm>
+
+namespace kiln::cuda {
+
+Stream::Stream(int index) : api_(driver_api()), device_(index ? text("cuda:", index) : "cuda") {
+  const int count = device_count();
+  require<DeviceError>(0 <= index && index < count, "no device '", device_, "': this machine has ", count,
+                       count == 1 ? " GPU" : " GPUs", " that the CUDA driver sees");
+  check(api_.device_get(&number_, index), "finding the device");
+  check(api_.primary_context_retain(&context_, number_), "making a context");
+  Result made = enter();
+  if (made == kSuccess) made = api_.stream_create(&stream_, kStreamNonBlocking);
+  if (made == kSuccess) return;
+  api_.primary_context_release(number_);
+  check(made, "making a stream");
+}
+
+Stream::~Stream() {
+  last_api().stream_destroy(stream_);
+  api_.primary_context_release(number_);
+}
+
+int Stream::attribute(int attribute) const {
+  int value = 0;
+  check(api_.device_get_attribute(&value, attribute, number_), "asking for attribute ", attribute);
+  return value;
+}
+
+std::string Stream::architecture() const {
+  return text("sm_", attribute(kComputeCapabilityMajor), attribute(kComputeCapabilityMinor));
+}
+
+// ---- errors --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// What a kernel did, after which the context takes no more work: these come out of any later call.
+bool is_of_earlier_work(Result error) {
+  return error == 214 || error == 220 || error == 226 || error == 700 || error == 702 ||
+         (error >= 709 && error <= 710) || (error >= 714 && error <= 719);
+}
+
+}  // namespace
+
+void Stream::raise_error(Result result, const std::string& doing) const {
+  const std::string said = text(device_, ": ", doing, ": ", words_of(api_, result));
+  if (result == kOutOfMemory) fail<MemoryError>(said);
+  if (!is_of_earlier_work(result)) fail<DeviceError>(said);
+  fail<DeviceError>(said, doubtful(), "; the device does nothing more for this process");
+}
+
+std::string Stream::doubtful() const {
+  const std::lock_guard lock(mutex_);
+  if (launched_ == settled_) return "";
+  const std::uint64_t first = std::max(settled_, launched_ < kNoted ? 0 : launched_ - kNoted);
+  std::string out = "; it comes from one of the kernels that ran since the device was last waited for: ";
+  if (first > settled_) out += text(first - settled_, " others, then ");
+  for (std::uint64_t i = first; i < launched_;) {
+    const std::string& name = noted_[i % kNoted];
+    std::uint64_t next = i + 1;
+    while (next < launched_ && noted_[next % kNoted] == name) ++next;
+    out += text(i > first ? ", " : "", name);
+    if (next - i > 1) out += text(" (", next - i, " times)");
+    i = next;
+  }
+  return out;
+}
+
+void Stream::note(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  noted_[launched_++ % kNoted] = name;
+}
+
+std::uint64_t Stream::place() const {
+  const std::lock_guard lock(mutex_);
+  return launched_;
+}
+
+void Stream::settled(std::uint64_t place) {
+  const std::lock_guard lock(mutex_);
+  settled_ = std::max(settled_, place);
+}
+
+void Stream::synchronize() {
+  const std::uint64_t place = this->place();
+  check(api().stream_synchronize(stream_), "waiting for the device");
+  settled(place);
+}
+
+// ---- events --------------------------------------------------------------------------------------------------------
+
+Event::Event(Ref<Stream> stream) : stream_(std::move(stream)) {
+  stream_->check(stream_->api().event_create(&event_, kEventDisableTiming), "making an event");
+}
+
+Event::~Event() { stream_->last_api().event_destroy(event_); }
+
+void Event::record() {
+  place_ = stream_->place();
+  stream_->check(stream_->api().event_record(event_, stream_->handle()), "recording an event");
+}
+
+bool Event::ready() const { return stream_->api().event_query(event_) != kNotReady; }
+
+void Event::wait() const {
+  stream_->check(stream_->api().event_synchronize(event_), "waiting for the device");
+  stream_->settled(place_);
+}
+
+}  // namespace kiln::cuda
