@@ -29,6 +29,19 @@ struct Capabilities {
   std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
 };
 
+/// c [batch, m, n] = a [batch, m, k] x b [batch, k, n], of which c is row-major. Strides count elements: of a matrix to the
+/// next of a batch, of a row, of a column.
+struct Product {
+  struct Strides {
+    std::int64_t batch, row, column;
+  };
+  DType dtype;
+  std::int64_t batch, m, n, k;
+  const std::byte *a, *b;
+  std::byte* c;
+  Strides a_strides, b_strides;
+};
+
 /// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so.
 /// Addresses are the device's; the host never looks there.
 class Driver : public RefCounted {
@@ -54,6 +67,9 @@ class Driver : public RefCounted {
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   virtual void clear(std::byte* start, std::size_t bytes) = 0;  // to zero bytes
   virtual void synchronize() = 0;
+
+  /// By the device's library, if it has one that knows such products; else false, with nothing done.
+  virtual bool multiply(const Product&) { return false; }
 };
 
 }  // namespace kiln::gpu

@@ -22,6 +22,9 @@ bool run(Gpu& gpu, const op::Where& op, Call call);
 bool run(Gpu& gpu, const op::Cast& op, Call call);
 bool run(Gpu& gpu, const op::Fused& op, Call call);
 
+// matmul.cpp
+bool run(Gpu& gpu, const op::Matmul& op, Call call);
+
 // copy.cpp
 /// Elements of one shape and type from one order to another.
 void copy(Gpu& gpu, const Array& from, const Array& to);

@@ -1,5 +1,6 @@
 #include "kiln/backend/gpu/family/index.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace kiln::gpu::family {
@@ -22,16 +23,20 @@ Loop merged(const Shape& shape, std::span<const Dims> strides) {
   return loop;
 }
 
-DType index_type(const Loop& loop) {
+DType index_type(std::initializer_list<std::int64_t> most) {
   constexpr std::int64_t kMost =
       std::numeric_limits<std::int32_t>::max() / 2;  // indices of whole blocks go past the end
-  if (numel(loop.sizes) > kMost) return DType::I64;
+  return std::ranges::all_of(most, [&](std::int64_t each) { return each <= kMost; }) ? DType::I32 : DType::I64;
+}
+
+DType index_type(const Loop& loop) {
+  std::int64_t most = numel(loop.sizes);
   for (const Dims& strides : loop.strides) {
     std::int64_t reach = 0;
     for (int dim = 0; dim < strides.size(); ++dim) reach += (loop.sizes[dim] - 1) * std::abs(strides[dim]);
-    if (reach > kMost) return DType::I64;
+    most = std::max(most, reach);
   }
-  return DType::I32;
+  return index_type({most});
 }
 
 Places::Places(Builder& k, DType index, int rank, int arrays)

@@ -31,6 +31,8 @@ class Places {
 
 /// Do 32 bits suffice to count the elements, and for every place in the arrays?
 DType index_type(const Loop& loop);
+/// For numbers up to these?
+DType index_type(std::initializer_list<std::int64_t> most);
 
 /// Blocks of `threads` threads for `work` items.
 inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }

@@ -1,0 +1,300 @@
+#include "kiln/backend/gpu/family/product.hpp"
+
+#include <algorithm>
+
+namespace kiln::gpu::family {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// The parameters that all kernels of products take.
+struct Parameters {
+  Parameters(Builder& k, DType dtype, DType index, int rank, bool parts)
+      : a(k.input(dtype)),
+        b(k.input(dtype)),
+        c(k.output(parts ? expr::computed_in(dtype) : dtype)),
+        m(k.number(index)),
+        n(k.number(index)),
+        depth(k.number(index)),
+        a_line(k.number(index)),
+        a_depth(k.number(index)),
+        b_line(k.number(index)),
+        b_depth(k.number(index)),
+        batches(k.number(index)),
+        span(k.number(index)),
+        batch(k, index, rank, 2) {}
+  Buffer a, b, c;
+  Expr m, n, depth, a_line, a_depth, b_line, b_depth, batches, span;
+  Places batch;
+};
+
+std::vector<Argument> arguments_of(const Matrices& p, const std::byte* to, std::int64_t span) {
+  std::vector<Argument> arguments{
+      p.a.data, p.b.data, to, p.m, p.n, p.k, p.a.line, p.a.depth, p.b.line, p.b.depth, numel(p.batch.sizes), span};
+  Places::append(arguments, p.batch);
+  return arguments;
+}
+
+struct TileKernel {
+  DType dtype, index;
+  int rank;
+  Tile tile;
+  Loading a, b;
+  int stored;  // columns at once
+  bool parts;
+
+  Kernel kernel() const {
+    Builder k("matmul", tile.threads());
+    const Parameters p(k, dtype, index, rank, parts);
+    const Expr row_tiles = (p.m + (tile.rows - 1)) / tile.rows, tiles_per_matrix = tiles(p.n, tile.columns) * row_tiles;
+    const Expr block = k.block().as(index), matrix = block / tiles_per_matrix, place = block % tiles_per_matrix;
+    // Blocks that run at a time share rows and columns: they go down bands of a few columns of tiles.
+    constexpr int kBand = 8;
+    const Expr band = place / (row_tiles * kBand), in_band = place % (row_tiles * kBand);
+    const Expr width = min(tiles(p.n, tile.columns) - band * kBand, k.literal(index, kBand));
+    const Expr first_row = in_band / width * tile.rows, first_column = (band * kBand + in_band % width) * tile.columns;
+    const std::vector<Expr> at = p.batch.of(matrix % p.batches);
+    const Expr begin = matrix / p.batches * p.span;
+
+    TileProduct product(k, tile, dtype);
+    product.clear();
+    product.add(factor(p.a, a, at[0], first_row, p.m, p.a_line, p.a_depth),
+                factor(p.b, b, at[1], first_column, p.n, p.b_line, p.b_depth), begin, min(begin + p.span, p.depth));
+    product.each([&](const Expr& row, const Expr& column, int i) {
+      const Expr r = first_row + row.as(index), first = first_column + column.as(index);
+      const std::vector<Expr> sums = product.group(i);
+      k.when(r < p.m, [&] {
+        const Expr line = (matrix * p.m + r) * p.n + first;
+        const auto width = static_cast<std::size_t>(std::min(stored, tile.column_group()));
+        for (std::size_t j = 0; j < sums.size(); j += width)
+          k.when(first + static_cast<int>(j) < p.n,
+                 [&] { p.c.store(line + static_cast<int>(j), std::span(sums).subspan(j, width)); });
+      });
+    });
+    return k.finish();
+  }
+
+ private:
+  static Expr tiles(const Expr& size, int each) { return (size + (each - 1)) / each; }
+  Factor factor(const Buffer& buffer, Loading loading, const Expr& first, const Expr& first_line, const Expr& lines,
+                const Expr& line_stride, const Expr& depth_stride) const {
+    return {.buffer = buffer,
+            .loading = loading,
+            .of_line =
+                [=, this](const Expr& i) {
+                  const Expr line = first_line + i.as(index);
+                  return Factor::Known{first + line * line_stride, line < lines};
+                },
+            .of_depth = [=](const Expr& depth) { return Factor::Known{depth * depth_stride}; },
+            .place = [](const Factor::Known& line,
+                        const Factor::Known& depth) { return Factor::Place{line[0] + depth[0], line[1]}; }};
+  }
+};
+
+/// Where b is a single column. Warps take a row each, or side by side 32 rows, and each a part of their depth.
+struct VectorKernel {
+  DType dtype, index;
+  int rank;
+  Loading a;
+  bool b_in_line, parts;
+
+  Kernel kernel() const {
+    Builder k("matmul_vector", kThreads);
+    const Parameters p(k, dtype, index, rank, parts);
+    const Expr groups = (p.m + (rows() - 1)) / rows();
+    const Expr block = k.block().as(index), matrix = block / groups, first_row = block % groups * rows();
+    const std::vector<Expr> at = p.batch.of(matrix % p.batches);
+    const Expr begin = matrix / p.batches * p.span, end = min(begin + p.span, p.depth);
+    const Expr lane = k.lane().as(index), warp = k.warp().as(index);
+    const Expr row = first_row + (a.along_depth ? warp : lane * a.width);
+    const Expr line = at[0] + row * p.a_line;
+    const auto add = [](const Expr& x, const Expr& y) { return x + y; };
+    const auto store = [&](const Expr& to, const Expr& sum) {
+      k.when(to < p.m, [&] { p.c.store(matrix * p.m + to, sum); });
+    };
+    const Local sums = k.local(dtype, a.width);
+    for (int i = 0; i < a.width; ++i) sums.set(i, k.literal(sums.type(), 0));
+
+    if (a.along_depth) {
+      k.when(row < p.m, [&] {
+        k.loop(begin + lane * a.width, end, k.literal(index, kLanes * a.width), [&](const Expr& depth) {
+          const std::vector<Expr> x = p.a.load(line + depth * p.a_depth, a.width);
+          const std::vector<Expr> y = column(p, at[1], depth);
+          for (int i = 0; i < a.width; ++i)
+            sums.set(i, sums[i] + x[static_cast<std::size_t>(i)] * y[static_cast<std::size_t>(i)]);
+        });
+      });
+      Expr sum = sums[0];
+      for (int i = 1; i < a.width; ++i) sum = sum + sums[i];
+      const Expr all = fold_warp(k, sum, add);
+      k.when(k.lane() == 0, [&] { store(row, all); });
+      return k.finish();
+    }
+    k.when(row < p.m, [&] {
+      k.loop(begin + warp, end, k.literal(index, kThreads / kLanes), [&](const Expr& depth) {
+        const std::vector<Expr> x = p.a.load(line + depth * p.a_depth, a.width);
+        const Expr y = p.b[at[1] + depth * p.b_depth];
+        for (int i = 0; i < a.width; ++i) sums.set(i, sums[i] + x[static_cast<std::size_t>(i)] * y);
+      });
+    });
+    const Shared of_warps = k.shared(sums.type(), std::int64_t{kThreads} * a.width);
+    for (int i = 0; i < a.width; ++i) of_warps.store(k.thread() + i * kThreads, sums[i]);
+    k.barrier();
+    k.when(k.warp() == 0, [&] {
+      for (int i = 0; i < a.width; ++i) {
+        Expr sum = of_warps[k.lane() + i * kThreads];
+        for (int other = 1; other < kThreads / kLanes; ++other)
+          sum = sum + of_warps[k.lane() + (i * kThreads + other * kLanes)];
+        store(row + i, sum);
+      }
+    });
+    return k.finish();
+  }
+  int rows() const { return a.along_depth ? kThreads / kLanes : kLanes * a.width; }
+
+ private:
+  std::vector<Expr> column(const Parameters& p, const Expr& first, const Expr& depth) const {
+    if (b_in_line) return p.b.load(first + depth * p.b_depth, a.width);
+    std::vector<Expr> all;
+    for (int i = 0; i < a.width; ++i) all.push_back(p.b[first + (depth + i) * p.b_depth]);
+    return all;
+  }
+};
+
+struct SumKernel {
+  DType dtype, index;
+
+  Kernel kernel() const {
+    Builder k("sum_parts", kThreads);
+    const Buffer parts = k.input(expr::computed_in(dtype)), to = k.output(dtype);
+    const Expr shares = k.number(index), count = k.number(index);
+    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    k.when(i < count, [&] {
+      const Local sum = k.variable(parts[i]);
+      const Expr one = k.literal(index, 1);
+      k.loop(one, shares, one, [&](const Expr& share) { sum.set(sum + parts[share * count + i]); });
+      to.store(i, sum);
+    });
+    return k.finish();
+  }
+};
+
+/// As large as keeps all multiprocessors busy, and as small as the matrices are.
+Tile tile_of(const Gpu& gpu, const Matrices& p) {
+  const auto blocks = [&](int rows, int columns) {
+    return numel(p.batch.sizes) * blocks_for(p.m, rows) * blocks_for(p.n, columns);
+  };
+  const bool wide = size_of(p.dtype) == 8;
+  if (p.m <= 16 && p.n <= 16) return {16, 16, 16, 1, 1};
+  if (p.m <= 16) return {16, 128, 16, 2, 4};
+  if (p.n <= 16) return {128, 16, 16, 4, 2};
+  if (!wide && p.m > 64 && p.n > 64 && blocks(128, 128) >= gpu.driver().capabilities().multiprocessors)
+    return {128, 128, 16, 8, 8};
+  if (p.m <= 32 || p.n <= 32) return {32, 32, 32, 2, 2};
+  return {64, 64, 16, 4, 4};
+}
+
+/// Blocks go past the ends of matrices by less than the largest tile.
+DType index_of(const Matrices& p, std::int64_t shares) {
+  constexpr std::int64_t kTile = 128;
+  const auto reach = [&](const Lines& factor, std::int64_t lines, const Dims& batch) {
+    std::int64_t far = (lines + kTile) * std::abs(factor.line) + (p.k + kTile) * std::abs(factor.depth);
+    for (int dim = 0; dim < batch.size(); ++dim) far += p.batch.sizes[dim] * std::abs(batch[dim]);
+    return far;
+  };
+  return index_type({reach(p.a, p.m, p.batch.strides[0]), reach(p.b, p.n, p.batch.strides[1]),
+                     (p.m + kTile) * (p.n + kTile) * numel(p.batch.sizes) * shares});
+}
+
+/// The same product, b^T a^T, of which a single row is a column.
+Matrices turned(Matrices p) {
+  std::swap(p.m, p.n);
+  std::swap(p.a, p.b);
+  std::swap(p.batch.strides[0], p.batch.strides[1]);
+  return p;
+}
+
+}  // namespace
+
+void join_batch(Matrices& p) {
+  if (p.batch.sizes.size() != 1 || p.batch.strides[1][0] != 0) return;
+  if (p.m == 1) p.a.line = p.batch.strides[0][0];
+  else if (p.batch.strides[0][0] != p.m * p.a.line) return;
+  p.m *= p.batch.sizes[0];
+  p.batch = {{}, {{}, {}}};
+}
+
+int width_at(const std::byte* data, DType dtype, std::span<const std::int64_t> places) {
+  for (int width = static_cast<int>(16 / size_of(dtype)); width > 1; width /= 2) {
+    const auto bytes = static_cast<std::size_t>(width) * size_of(dtype);
+    if (reinterpret_cast<std::uintptr_t>(data) % bytes == 0 &&
+        std::ranges::all_of(places, [&](std::int64_t place) { return place % width == 0; }))
+      return width;
+  }
+  return 1;
+}
+
+Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::int64_t depth,
+                   std::initializer_list<std::span<const std::int64_t>> others) {
+  const bool along_depth = lines == 1 || (depth > 1 && std::abs(factor.depth) <= std::abs(factor.line));
+  if ((along_depth ? factor.depth : factor.line) != 1) return {along_depth, 1};
+  std::vector<std::int64_t> places{along_depth ? depth : lines, (along_depth ? lines : depth) == 1 ? 0
+                                                                : along_depth                      ? factor.line
+                                                                                                   : factor.depth};
+  for (const auto& other : others) places.insert(places.end(), other.begin(), other.end());
+  return {along_depth, width_at(factor.data, dtype, places)};
+}
+
+Shares shares_of(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least) {
+  const std::int64_t wanted = 2 * gpu.driver().capabilities().multiprocessors;
+  const std::int64_t count =
+      std::clamp<std::int64_t>(wanted / std::max<std::int64_t>(blocks, 1), 1, std::max<std::int64_t>(depth / least, 1));
+  const std::int64_t span = blocks_for(blocks_for(depth, count), least) * least;
+  return {blocks_for(depth, span), span};
+}
+
+void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype) {
+  gpu.launch(SumKernel{dtype, index_type({shares * count + kThreads})}, blocks_for(count, kThreads),
+             {parts, to, shares, count});
+}
+
+void multiply(Gpu& gpu, Matrices p) {
+  join_batch(p);
+  if (p.m == 1 && p.n > 1) {
+    p = turned(p);
+    join_batch(p);
+  }
+  const std::int64_t batch = numel(p.batch.sizes), count = batch * p.m * p.n;
+  if (count == 0) return;
+  if (p.k == 0) return gpu.driver().clear(p.c, static_cast<std::size_t>(count) * size_of(p.dtype));
+  const Dims &a_batch = p.batch.strides[0], &b_batch = p.batch.strides[1];
+  const Loading a = loading_of(p.a, p.dtype, p.m, p.k, {{a_batch.begin(), a_batch.end()}});
+  const Loading b = loading_of(p.b, p.dtype, p.n, p.k, {{b_batch.begin(), b_batch.end()}});
+  const DType wide = expr::computed_in(p.dtype);
+
+  // Runs kernel(index, parts), with as many blocks to a share of the depth.
+  const auto run = [&](std::int64_t blocks, std::int64_t least, auto&& kernel) {
+    const Shares shares = shares_of(gpu, blocks, p.k, least);
+    const bool parts = shares.count > 1;
+    const Value held = parts ? gpu.scratch({Shape{shares.count * count}, wide}) : Value();
+    std::byte* const to = parts ? read(held).data : p.c;
+    gpu.launch(kernel(index_of(p, shares.count), parts), blocks * shares.count, arguments_of(p, to, shares.span));
+    if (parts) sum_parts(gpu, to, shares.count, p.c, count, p.dtype);
+  };
+  const int rank = p.batch.sizes.size();
+  if (p.n == 1) {
+    const bool b_in_line = a.along_depth && p.b.depth == 1 &&
+                           width_at(p.b.data, p.dtype, std::vector(b_batch.begin(), b_batch.end())) >= a.width;
+    const VectorKernel as{p.dtype, DType::I64, rank, a, b_in_line, false};
+    run(batch * blocks_for(p.m, as.rows()), 1024,
+        [&](DType index, bool parts) { return VectorKernel{p.dtype, index, rank, a, b_in_line, parts}; });
+  } else {
+    const Tile tile = tile_of(gpu, p);
+    run(batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns), 256, [&](DType index, bool parts) {
+      const std::int64_t line = p.n;
+      return TileKernel{p.dtype, index, rank, tile, a, b, width_at(p.c, parts ? wide : p.dtype, {&line, 1}), parts};
+    });
+  }
+}
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,43 @@
+// Products of matrices by our own kernels, for any strides and element types.
+#pragma once
+#include "kiln/backend/gpu/family/index.hpp"
+#include "kiln/backend/gpu/family/tile.hpp"
+
+namespace kiln::gpu::family {
+
+/// A factor of products as it lies in memory: `line` and `depth` apart are its elements along its own lines (rows of the
+/// left, columns of the right one), and along what is summed over.
+struct Lines {
+  const std::byte* data;
+  std::int64_t line, depth;
+};
+
+/// c [batch..., m, n], row-major, = a [m, k] x b [k, n] for each of a batch, where the strides of `batch` are those of a
+/// and b.
+struct Matrices {
+  DType dtype;
+  std::int64_t m, n, k;
+  Lines a, b;
+  Loop batch;
+  std::byte* c;
+};
+void multiply(Gpu& gpu, Matrices product);
+/// Makes one product of a batch of left factors that lie one after the other and share the right one.
+void join_batch(Matrices& product);
+
+/// How to load from a factor with `lines` lines and so much depth; `others` are strides that lead to further parts of it.
+Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::int64_t depth,
+                   std::initializer_list<std::span<const std::int64_t>> others);
+/// How many elements can be loaded or stored at once, where all of these places are multiples of it.
+int width_at(const std::byte* data, DType dtype, std::span<const std::int64_t> places);
+
+/// How many blocks share the depth of a product that `blocks` tiles alone would leave the device idle with, and how deep
+/// their shares are, in multiples of `least`.
+struct Shares {
+  std::int64_t count = 1, span;
+};
+Shares shares_of(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least);
+/// to[i] = sum over shares of parts[share][i], in their order; parts are of what `dtype` is computed in.
+void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype);
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,174 @@
+#include "kiln/backend/gpu/family/tile.hpp"
+
+#include <algorithm>
+
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::gpu::family {
+namespace {
+
+// Rows of shared memory begin in other banks, and lines of vectors stay whole.
+constexpr int kPadding = 4;
+
+}  // namespace
+
+// ---- a factor on its way -------------------------------------------------------------------------------------------
+
+TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType type)
+    : k(builder),
+      lines(line_count),
+      depth(tile.depth),
+      stride(line_count + kPadding),
+      count(lines * depth / tile.threads()),
+      width(1),
+      memory(k.shared(type, std::int64_t{2} * depth * stride)),
+      held(k.local(type, count)) {
+  require<ArgumentError>(count * tile.threads() == lines * depth, "kernel: a tile of ", lines, " x ", depth,
+                         " is not shared by ", tile.threads(), " threads");
+}
+
+void TileProduct::Side::begin(const Factor& from) {
+  factor = &from;
+  width = std::min(from.loading.width, count);
+  const int threads = k.threads(), along = (from.loading.along_depth ? depth : lines) / width;
+  require<ArgumentError>(threads % along == 0 || along % threads == 0, "kernel: ", threads, " threads do not load ",
+                         lines, " x ", depth);
+  const Expr place = k.thread() % along * width, other = k.thread() / along;
+  const int step = threads / along;
+  first_line = from.loading.along_depth ? other : place;
+  first_depth = from.loading.along_depth ? place : other;
+  next_line = from.loading.along_depth ? step : 0;
+  next_depth = from.loading.along_depth ? 0 : step;
+  known.clear();
+  for (int j = 0; j < (next_line ? count / width : 1); ++j) known.push_back(from.of_line(first_line + j * next_line));
+}
+
+void TileProduct::Side::load(const Expr& from, const Expr& end) {
+  const Expr zero = k.literal(held.type(), 0);
+  std::vector<Factor::Known> depths;
+  std::vector<Expr> before_end;
+  for (int j = 0; j < (next_depth ? count / width : 1); ++j) {
+    const Expr at = from + (first_depth + j * next_depth).as(from.type());
+    before_end.push_back(at < end);
+    depths.push_back(factor->of_depth(at));
+  }
+  for (int j = 0; j < count / width; ++j) {
+    const auto line = static_cast<std::size_t>(next_line ? j : 0), at = static_cast<std::size_t>(next_depth ? j : 0);
+    const Factor::Place place = factor->place(known[line], depths[at]);
+    k.when(
+        before_end[at] & place.inside,
+        [&] {
+          const std::vector<Expr> loaded = factor->buffer.load(place.index, width);
+          for (int i = 0; i < width; ++i) held.set(j * width + i, loaded[static_cast<std::size_t>(i)]);
+        },
+        [&] {
+          for (int i = 0; i < width; ++i) held.set(j * width + i, zero);
+        });
+  }
+}
+
+void TileProduct::Side::store(const Expr& turn) const {
+  const Expr first = turn * (depth * stride) + first_depth * stride + first_line;
+  const int step = factor->loading.along_depth ? stride : 1;
+  for (int j = 0; j < count / width; ++j)
+    for (int i = 0; i < width; ++i)
+      memory.store(first + (j * (next_depth * stride + next_line) + i * step), held[j * width + i]);
+}
+
+// ---- products ------------------------------------------------------------------------------------------------------
+
+TileProduct::TileProduct(Builder& k, const Tile& of, DType dtype)
+    : tile(of),
+      sums(k.local(expr::computed_in(dtype), std::int64_t{of.own_rows} * of.own_columns)),
+      k_(k),
+      type_(expr::computed_in(dtype)),
+      own_row_(k.thread() / (of.columns / of.own_columns)),
+      own_column_(k.thread() % (of.columns / of.own_columns)) {
+  require<ArgumentError>(k.threads() == tile.threads(), "kernel: ", k.threads(), " threads, but a tile of ",
+                         tile.threads());
+}
+
+void TileProduct::clear() {
+  const Expr zero = k_.literal(type_, 0);
+  k_.unrolled(tile.own_rows * tile.own_columns, [&](const Expr& i) { sums.set(i, zero); });
+}
+
+Expr TileProduct::row(int i) const {
+  const int group = tile.row_group();
+  return own_row_ * group + (i / group * group * (tile.rows / tile.own_rows) + i % group);
+}
+Expr TileProduct::column(int i) const {
+  const int group = tile.column_group();
+  return own_column_ * group + (i / group * group * (tile.columns / tile.own_columns) + i % group);
+}
+
+TileProduct::Side& TileProduct::side(std::optional<Side>& side, int lines) {
+  if (!side) side.emplace(k_, tile, lines, type_);
+  return *side;
+}
+
+void TileProduct::add(const Factor& left, const Factor& right, const Expr& begin, const Expr& end) {
+  Side& from = side(left_, tile.rows);
+  from.begin(left);
+  side(right_, tile.columns).begin(right);
+  run(&from, nullptr, *right_, begin, end);
+}
+
+void TileProduct::add(const Resident& left, const Factor& right, const Expr& begin, const Expr& end) {
+  side(right_, tile.columns).begin(right);
+  run(nullptr, &left, *right_, begin, end);
+}
+
+void TileProduct::run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end) {
+  const auto load = [&](const Expr& at) {
+    if (left) left->load(at, end);
+    right.load(at, end);
+  };
+  const auto store = [&](const Expr& turn) {
+    if (left) left->store(turn);
+    right.store(turn);
+  };
+  const Expr zero = k_.literal(DType::I32, 0), one = k_.literal(DType::I32, 1);
+  const Expr steps = ((end - begin + (tile.depth - 1)) / tile.depth).as(DType::I32);
+  load(begin);
+  store(zero);
+  k_.barrier();
+  k_.loop(zero, steps, one, [&](const Expr& step) {
+    const Expr more = step + 1 < steps, turn = step & 1;
+    k_.when(more, [&] { load(begin + ((step + 1) * tile.depth).as(begin.type())); });
+    if (left) multiply(left->memory, turn * (tile.depth * left->stride), left->stride, turn);
+    else multiply(resident->memory, step * (tile.depth * resident->stride), resident->stride, turn);
+    k_.when(more, [&] { store(turn ^ 1); });
+    k_.barrier();
+  });
+}
+
+void TileProduct::multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& turn) {
+  const Expr right_at = turn * (tile.depth * right_->stride);
+  const Local rows = k_.local(type_, tile.own_rows), columns = k_.local(type_, tile.own_columns);
+  k_.unrolled(tile.depth, [&](const Expr& depth) {
+    const Expr left_line = left_at + depth * left_stride, right_line = right_at + depth * right_->stride;
+    for (int i = 0; i < tile.own_rows; ++i) rows.set(i, left[left_line + row(i)]);
+    for (int i = 0; i < tile.own_columns; ++i) columns.set(i, right_->memory[right_line + column(i)]);
+    k_.unrolled(tile.own_rows, [&](const Expr& i) {
+      const Expr factor = rows[i];
+      k_.unrolled(tile.own_columns, [&](const Expr& j) {
+        const Expr at = i * tile.own_columns + j;
+        sums.set(at, sums[at] + factor * columns[j]);
+      });
+    });
+  });
+}
+
+void TileProduct::each(FunctionRef<void(const Expr& row, const Expr& column, int i)> f) const {
+  for (int i = 0; i < tile.own_rows; ++i)
+    for (int j = 0; j < tile.own_columns; j += tile.column_group()) f(row(i), column(j), i * tile.own_columns + j);
+}
+
+std::vector<Expr> TileProduct::group(int i) const {
+  std::vector<Expr> all;
+  for (int j = 0; j < tile.column_group(); ++j) all.push_back(sums[i + j]);
+  return all;
+}
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,96 @@
+// Products of matrices by tiles in shared memory, for all kernels that come down to them. A block makes rows x columns
+// sums of left[row][depth] * right[depth][column]; a thread holds its share of them in registers, while the block takes
+// tiles of both factors through shared memory, the next one on its way as this one is multiplied.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "kiln/backend/gpu/kernel/builder.hpp"
+
+namespace kiln::gpu::family {
+
+/// The sums of a block, how deep the tiles of the factors are, and the sums of a thread. Powers of two.
+struct Tile {
+  int rows, columns, depth, own_rows, own_columns;
+  int threads() const { return (rows / own_rows) * (columns / own_columns); }
+  /// Sums side by side that a thread holds, in either direction.
+  int row_group() const { return own_rows < 4 ? own_rows : 4; }
+  int column_group() const { return own_columns < 4 ? own_columns : 4; }
+};
+
+/// How threads load a factor: side by side along its depth, or along its lines (the rows of a left factor, the columns of
+/// a right one); and how many elements, which lie side by side in memory too, each of them at once.
+struct Loading {
+  bool along_depth = false;
+  int width = 1;
+};
+
+/// A factor in memory.
+struct Factor {
+  using Known = std::vector<Expr>;
+  struct Place {
+    Expr index, inside;  // where it lies, and whether there is one; others are 0
+  };
+  Buffer buffer;
+  Loading loading;
+  std::function<Known(const Expr& line)> of_line;    // what to know of a line of the tile (int32), found out once
+  std::function<Known(const Expr& depth)> of_depth;  // and of a depth
+  std::function<Place(const Known& line, const Known& depth)> place;
+};
+
+/// A left factor that the block has in shared memory: element [depth * stride + row].
+struct Resident {
+  Shared memory;
+  int stride;
+};
+
+class TileProduct {
+ public:
+  /// Factors of `dtype`, each element of which is held as what it is computed in.
+  TileProduct(Builder& k, const Tile& tile, DType dtype);
+  void clear();
+  /// Adds the products of depths [begin, end). All threads of the block get here; it begins where they may still read what
+  /// they multiplied before, and ends where none does.
+  void add(const Factor& left, const Factor& right, const Expr& begin, const Expr& end);
+  void add(const Resident& left, const Factor& right, const Expr& begin, const Expr& end);
+
+  /// Calls f(row, column, i), once written out, for the sums of the thread in groups of tile.column_group() side by side:
+  /// `i` is the place in `sums` of the first.
+  void each(FunctionRef<void(const Expr& row, const Expr& column, int i)> f) const;
+  /// The sums of a group.
+  std::vector<Expr> group(int i) const;
+  /// Own row i, counted in a thread's own, and own column, as those of the tile.
+  Expr row(int i) const;
+  Expr column(int i) const;
+
+  const Tile tile;
+  const Local sums;  // own_rows x own_columns
+
+ private:
+  /// A factor on its way: registers of each thread, and twice the room of a tile in shared memory.
+  struct Side {
+    Side(Builder& k, const Tile& tile, int lines, DType type);
+    void begin(const Factor& from);
+    void load(const Expr& from, const Expr& end);
+    void store(const Expr& turn) const;
+
+    Builder& k;
+    int lines, depth, stride, count, width;
+    Shared memory;
+    Local held;
+    const Factor* factor = nullptr;
+    Expr first_line, first_depth;  // of the thread
+    int next_line = 0, next_depth = 0;
+    std::vector<Factor::Known> known;
+  };
+  Side& side(std::optional<Side>& side, int lines);
+  void run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end);
+  void multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
+
+  Builder& k_;
+  const DType type_;
+  const Expr own_row_, own_column_;
+  std::optional<Side> left_, right_;
+};
+
+}  // namespace kiln::gpu::family
