@@ -12,9 +12,6 @@ using op::Program;
 
 constexpr int kThreads = 256;
 
-/// How a kernel finds the neighbours of an element in an operand.
-enum class Lies : std::uint8_t { Number, InLine, Repeated, Apart };
-
 struct ProgramKernel {
   ProgramKey program;
   std::vector<Lies> inputs;
@@ -46,7 +43,7 @@ struct ProgramKernel {
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         switch (inputs[i]) {
           case Lies::Number: loaded[i].assign(static_cast<std::size_t>(width), numbers[i]); break;
-          case Lies::InLine: loaded[i] = load(tensors[i], at[place++]); break;
+          case Lies::InLine: loaded[i] = load_line(tensors[i], at[place++], width); break;
           case Lies::Repeated: loaded[i].assign(static_cast<std::size_t>(width), tensors[i][at[place++]]); break;
           case Lies::Apart: loaded[i].push_back(tensors[i][at[place++]]); break;
         }
@@ -58,23 +55,9 @@ struct ProgramKernel {
         const std::vector<Expr> all = steps(k, p, in);
         for (std::size_t i = 0; i < results.size(); ++i) made[i].push_back(all[p.outputs[i]]);
       }
-      for (std::size_t i = 0; i < results.size(); ++i) store(results[i], at.back(), made[i]);
+      for (std::size_t i = 0; i < results.size(); ++i) store_line(results[i], at.back(), made[i]);
     });
     return k.finish();
-  }
-
- private:
-  static std::size_t at_once(const Buffer& buffer) { return 16 / size_of(buffer.dtype()); }
-  std::vector<Expr> load(const Buffer& from, const Expr& at) const {
-    std::vector<Expr> all;
-    for (int lane = 0; lane < width; lane += static_cast<int>(at_once(from)))
-      for (const Expr& each : from.load(at + lane, std::min(width, static_cast<int>(at_once(from)))))
-        all.push_back(each);
-    return all;
-  }
-  void store(const Buffer& to, const Expr& at, std::span<const Expr> values) const {
-    for (std::size_t lane = 0; lane < values.size(); lane += at_once(to))
-      to.store(at + static_cast<int>(lane), values.subspan(lane, std::min(values.size(), at_once(to))));
   }
 };
 
@@ -92,31 +75,6 @@ struct Known {
   mutable std::mutex mutex;
   mutable std::vector<Entry> entries;
 };
-
-bool is_aligned(const std::byte* address, std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(address) % std::min<std::size_t>(bytes, 16) == 0;
-}
-
-/// How many neighbours a thread can take: they lie in line, or are one, in every operand, and no item crosses a line.
-int width_of(const Loop& loop, std::span<const Array> arrays) {
-  if (loop.sizes.empty()) return 1;
-  std::size_t largest = 1;
-  for (const Array& array : arrays) largest = std::max(largest, size_of(array.dtype));
-  for (std::int64_t width = static_cast<std::int64_t>(16 / largest); width > 1; width /= 2) {
-    bool fits = loop.sizes.back() % width == 0;
-    for (std::size_t a = 0; a < arrays.size() && fits; ++a) {
-      const Dims& strides = loop.strides[a];
-      const std::int64_t inner = strides.back();
-      fits = inner == 0 || inner == 1;
-      if (inner == 1) {
-        fits = is_aligned(arrays[a].data, static_cast<std::size_t>(width) * size_of(arrays[a].dtype));
-        for (int dim = 0; dim + 1 < strides.size(); ++dim) fits &= strides[dim] % width == 0;
-      }
-    }
-    if (fits) return static_cast<int>(width);
-  }
-  return 1;
-}
 
 void run_program(Gpu& gpu, const Known& known, const Shape& shape, Call call) {
   const Program& program = *known.key.program;

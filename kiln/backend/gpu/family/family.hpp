@@ -24,6 +24,9 @@ bool run(Gpu& gpu, const op::Fused& op, Call call);
 
 // matmul.cpp
 bool run(Gpu& gpu, const op::Matmul& op, Call call);
+// reduce.cpp
+bool run(Gpu& gpu, const op::Reduce& op, Call call);
+bool run(Gpu& gpu, const op::ArgReduce& op, Call call);
 
 // copy.cpp
 /// Elements of one shape and type from one order to another.

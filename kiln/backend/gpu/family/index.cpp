@@ -4,6 +4,15 @@
 #include <limits>
 
 namespace kiln::gpu::family {
+namespace {
+
+bool is_aligned(const std::byte* address, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(address) % std::min<std::size_t>(bytes, 16) == 0;
+}
+
+std::size_t at_once(const Buffer& buffer) { return 16 / size_of(buffer.dtype()); }
+
+}  // namespace
 
 Loop merged(const Shape& shape, std::span<const Dims> strides) {
   Loop loop;
@@ -61,6 +70,38 @@ void Places::append(std::vector<Argument>& arguments, const Loop& loop) {
   for (const std::int64_t size : loop.sizes) arguments.emplace_back(size);
   for (const Dims& strides : loop.strides)
     for (const std::int64_t stride : strides) arguments.emplace_back(stride);
+}
+
+int width_of(const Loop& loop, std::span<const Array> arrays) {
+  if (loop.sizes.empty()) return 1;
+  std::size_t largest = 1;
+  for (const Array& array : arrays) largest = std::max(largest, size_of(array.dtype));
+  for (std::int64_t width = static_cast<std::int64_t>(16 / largest); width > 1; width /= 2) {
+    bool fits = loop.sizes.back() % width == 0;
+    for (std::size_t a = 0; a < arrays.size() && fits; ++a) {
+      const Dims& strides = loop.strides[a];
+      const std::int64_t inner = strides.back();
+      fits = inner == 0 || inner == 1;
+      if (inner == 1) {
+        fits = is_aligned(arrays[a].data, static_cast<std::size_t>(width) * size_of(arrays[a].dtype));
+        for (int dim = 0; dim + 1 < strides.size(); ++dim) fits &= strides[dim] % width == 0;
+      }
+    }
+    if (fits) return static_cast<int>(width);
+  }
+  return 1;
+}
+
+std::vector<Expr> load_line(const Buffer& from, const Expr& at, int width) {
+  std::vector<Expr> all;
+  for (int lane = 0; lane < width; lane += static_cast<int>(at_once(from)))
+    for (const Expr& each : from.load(at + lane, std::min(width, static_cast<int>(at_once(from))))) all.push_back(each);
+  return all;
+}
+
+void store_line(const Buffer& to, const Expr& at, std::span<const Expr> values) {
+  for (std::size_t lane = 0; lane < values.size(); lane += at_once(to))
+    to.store(at + static_cast<int>(lane), values.subspan(lane, std::min(values.size(), at_once(to))));
 }
 
 }  // namespace kiln::gpu::family

@@ -34,6 +34,15 @@ DType index_type(const Loop& loop);
 /// For numbers up to these?
 DType index_type(std::initializer_list<std::int64_t> most);
 
+/// How a kernel finds the neighbours of an element in an operand.
+enum class Lies : std::uint8_t { Number, InLine, Repeated, Apart };
+/// How many neighbours along the last dimension a thread can take: they lie in line, or are one, in every array, and no
+/// item crosses a line.
+int width_of(const Loop& loop, std::span<const Array> arrays);
+/// `width` neighbours from element `at` on, and the same to store.
+std::vector<Expr> load_line(const Buffer& from, const Expr& at, int width);
+void store_line(const Buffer& to, const Expr& at, std::span<const Expr> values);
+
 /// Blocks of `threads` threads for `work` items.
 inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }
 
