@@ -80,8 +80,7 @@ Device Device::parse(std::string_view name) {
     if (const std::optional<int> index = entry.index_of(name))
       return entry.count ? entry.make_one(*index) : entry.make();
   std::string known;
-  for (const Entry& entry : registry())
-    for (const std::string& there : entry.names()) known += (known.empty() ? "" : ", ") + there;
+  for (const std::string& each : device_names()) known += (known.empty() ? "" : ", ") + each;
   fail<DeviceError>("no device '", shown(name), "'; there are: ", known);
 }
 

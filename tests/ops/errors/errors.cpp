@@ -125,7 +125,7 @@ const WrongCall kCalls[] = {
     {"ShapeError: zeros: shape [2, -1] has a negative size", [] { zeros({2, -1}, Device::cpu()); }},
     {"ShapeError: zeros: shape [4611686018427387904, 4] has more than 2^63 - 1 elements",
      [] { zeros({std::int64_t{1} << 62, 4}, Device::cpu()); }},
-    {"DeviceError: no device 'abacus'; there are: cpu, reference", [] { Device::parse("abacus"); }},
+    {"DeviceError: no device 'abacus'; there are: cpu, reference, simulated", [] { Device::parse("abacus"); }},
     {"ShapeError: unfold: a window of 3 elements, 2 apart, does not fit into 4",
      [] { unfold(floats({4}), 0, 3, 1, 2); }},
     {"ArgumentError: unfold: windows of 2 elements, 1 apart, in steps of 0", [] { unfold(floats({4}), 0, 2, 0); }},
