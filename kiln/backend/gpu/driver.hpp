@@ -29,19 +29,6 @@ struct Capabilities {
   std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
 };
 
-/// c [batch, m, n] = a [batch, m, k] x b [batch, k, n], of which c is row-major. Strides count elements: of a matrix to the
-/// next of a batch, of a row, of a column.
-struct Product {
-  struct Strides {
-    std::int64_t batch, row, column;
-  };
-  DType dtype;
-  std::int64_t batch, m, n, k;
-  const std::byte *a, *b;
-  std::byte* c;
-  Strides a_strides, b_strides;
-};
-
 /// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so.
 /// Addresses are the device's; the host never looks there.
 class Driver : public RefCounted {
@@ -58,8 +45,6 @@ class Driver : public RefCounted {
   /// Arguments are 8 bytes each, in the order of the kernel's parameters: addresses; numbers in the low bytes. No blocks: no
   /// launch.
   virtual void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) = 0;
-  /// False where no library of the device's knows how, and nothing happened. Nothing in it is empty.
-  virtual bool multiply(const Product&) { return false; }
 
   /// The bytes may change once it returns.
   virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;

@@ -1,4 +1,6 @@
 // op::Matmul: by the device's library, or by our own kernels.
+#include <optional>
+
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/product.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
@@ -12,6 +14,15 @@ Dims batch_strides(const Array& x, const Shape& batch) {
   return strided::broadcast_strides(own, Dims(x.strides.begin(), x.strides.end() - 2), batch);
 }
 
+/// As libraries know matrices: whose rows, or whose columns, lie in line. None where neither do.
+std::optional<Product::Matrix> matrix(const std::byte* data, std::int64_t rows, std::int64_t columns, std::int64_t row,
+                                      std::int64_t column, std::int64_t batch) {
+  const bool transposed = column != 1 && columns > 1;
+  if (transposed && row != 1 && rows > 1) return std::nullopt;
+  return Product::Matrix{
+      .data = data, .stride = transposed ? column : row, .batch_stride = batch, .transposed = transposed};
+}
+
 /// Libraries know batches that lie one after the other at one distance; what loops over them is ours.
 bool multiply_by_library(Gpu& gpu, const Matrices& p) {
   constexpr std::int64_t kMostCalls = 64;
@@ -23,21 +34,25 @@ bool multiply_by_library(Gpu& gpu, const Matrices& p) {
   const Dims &a = p.batch.strides[0], &b = p.batch.strides[1];
   const auto size = static_cast<std::int64_t>(size_of(p.dtype));
   for (std::int64_t call = 0; call < calls; ++call) {
-    std::int64_t left = call, a_at = 0, b_at = 0;
-    for (int dim = outer.size(); dim-- > 0; left /= outer[dim]) {
-      a_at += left % outer[dim] * a[dim];
-      b_at += left % outer[dim] * b[dim];
+    std::int64_t rest = call, a_at = 0, b_at = 0;
+    for (int dim = outer.size(); dim-- > 0; rest /= outer[dim]) {
+      a_at += rest % outer[dim] * a[dim];
+      b_at += rest % outer[dim] * b[dim];
     }
+    const auto left = matrix(p.a.data + a_at * size, p.m, p.k, p.a.line, p.a.depth, inner(a));
+    const auto right = matrix(p.b.data + b_at * size, p.k, p.n, p.b.depth, p.b.line, inner(b));
+    if (!left || !right) return false;
     const Product product{.dtype = p.dtype,
                           .batch = batch,
                           .m = p.m,
                           .n = p.n,
                           .k = p.k,
-                          .a = p.a.data + a_at * size,
-                          .b = p.b.data + b_at * size,
+                          .a = *left,
+                          .b = *right,
                           .c = p.c + call * batch * p.m * p.n * size,
-                          .a_strides = {inner(a), p.a.line, p.a.depth},
-                          .b_strides = {inner(b), p.b.depth, p.b.line}};
+                          .c_stride = p.n,
+                          .c_batch_stride = p.m * p.n,
+                          .c_dtype = p.dtype};
     // What it knows of one it knows of all.
     if (!gpu.driver().multiply(product)) {
       KILN_CHECK(call == 0);
