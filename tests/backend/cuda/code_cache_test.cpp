@@ -1,0 +1,133 @@
+#include "kiln/backend/cuda/code_cache.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <thread>
+
+#include "kiln/core/file.hpp"
+
+namespace kiln::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+class CudaCodeCache : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "kiln_cache_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  CodeCache cache() const { return CodeCache(folder_ / "cuda"); }
+  fs::path only_file() const {
+    const fs::directory_iterator files(folder_ / "cuda");
+    EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+    return fs::directory_iterator(folder_ / "cuda")->path();
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(CudaCodeCache, FindsWhatWasKept) {
+  EXPECT_EQ(cache().find("a key"), std::nullopt);
+  cache().keep("a key", bytes_of("some code"));
+  EXPECT_EQ(cache().find("a key"), bytes_of("some code"));
+  EXPECT_EQ(cache().find("another key"), std::nullopt);
+  cache().keep("a key", bytes_of("newer"));
+  EXPECT_EQ(cache().find("a key"), bytes_of("newer"));
+}
+
+TEST_F(CudaCodeCache, DoesNotBelieveADamagedFile) {
+  cache().keep("a key", bytes_of("some code"));
+  const fs::path file = only_file();
+  const std::vector<std::byte> whole = read_file(file.string());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::vector<std::byte> damaged = whole;
+    damaged[i] ^= std::byte{0x10};
+    write_file_atomically(file.string(), damaged);
+    EXPECT_EQ(cache().find("a key"), std::nullopt) << "byte " << i;
+  }
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    write_file_atomically(file.string(), std::span(whole).first(size));
+    EXPECT_EQ(cache().find("a key"), std::nullopt) << size << " bytes";
+  }
+  std::vector<std::byte> longer = whole;
+  longer.push_back(std::byte{0});
+  write_file_atomically(file.string(), longer);
+  EXPECT_EQ(cache().find("a key"), std::nullopt);
+  cache().keep("a key", bytes_of("some code"));
+  EXPECT_EQ(cache().find("a key"), bytes_of("some code"));
+}
+
+// A file that has another key's name, as where two keys had one hash.
+TEST_F(CudaCodeCache, DoesNotTakeTheCodeOfAnotherKey) {
+  cache().keep("a key", bytes_of("some code"));
+  const fs::path file = only_file();
+  const std::vector<std::byte> of_first = read_file(file.string());
+  fs::remove(file);
+  cache().keep("other", bytes_of("other code"));
+  write_file_atomically(only_file().string(), of_first);
+  EXPECT_EQ(cache().find("other"), std::nullopt);
+}
+
+TEST_F(CudaCodeCache, IsWrittenByManyAtOnce) {
+  const auto code_of = [](int key) { return std::vector<std::byte>(20000, static_cast<std::byte>(key)); };
+  const auto work = [&] {
+    bool right = true;
+    for (int round = 0; round < 20; ++round)
+      for (int key = 0; key < 3; ++key) {
+        cache().keep(std::to_string(key), code_of(key));
+        right = right && cache().find(std::to_string(key)) == code_of(key);
+      }
+    return right;
+  };
+  std::vector<pid_t> children;
+  for (int i = 0; i < 3; ++i) {
+    children.push_back(::fork());
+    if (children.back() == 0) ::_exit(work() ? 0 : 1);
+  }
+  EXPECT_TRUE(work());
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+TEST_F(CudaCodeCache, DoesWithoutAFolder) {
+  const CodeCache none(std::nullopt);
+  none.keep("a key", bytes_of("some code"));
+  EXPECT_EQ(none.find("a key"), std::nullopt);
+  write_file_atomically((folder_ / "cuda").string(), "a file where the folder should be");
+  cache().keep("a key", bytes_of("some code"));
+  EXPECT_EQ(cache().find("a key"), std::nullopt);
+}
+
+TEST_F(CudaCodeCache, LiesWhereTheEnvironmentSays) {
+  ::setenv("KILN_CACHE", folder_.c_str(), 1);
+  CodeCache().keep("a key", bytes_of("some code"));
+  EXPECT_EQ(cache().find("a key"), bytes_of("some code"));
+  ::setenv("KILN_CACHE", "0", 1);
+  EXPECT_EQ(CodeCache().find("a key"), std::nullopt);
+  ::unsetenv("KILN_CACHE");
+  ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+  CodeCache().keep("a key", bytes_of("other code"));
+  ::unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(CodeCache(folder_ / "kiln" / "cuda").find("a key"), bytes_of("other code"));
+}
+
+}  // namespace
+}  // namespace kiln::cuda

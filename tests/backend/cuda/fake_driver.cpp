@@ -1,0 +1,305 @@
+// libcuda.so.1 and NVRTC over the host's memory, so that what talks to them can be tested without a GPU: one thread does
+// what streams are asked for, late and in order. Kernels do nothing but are noted; one that is given an address below 4096
+// makes an error of the kind that stays.
+#include "tests/backend/cuda/fake_driver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace {
+
+constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext = 201, kNotReady = 600,
+              kIllegalAddress = 700;
+constexpr std::size_t kTotal = std::size_t{256} << 20;
+
+class Worker {
+ public:
+  std::uint64_t push(std::function<void()> job) {
+    const std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    jobs_.push_back(std::move(job));
+    changed_.notify_all();
+    return ++asked_;
+  }
+  std::uint64_t asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  bool is_done(std::uint64_t job) {
+    const std::lock_guard lock(mutex_);
+    return done_ >= job;
+  }
+  void wait(std::uint64_t job) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ >= job; });
+  }
+  std::atomic<int> error = kSuccess;
+
+ private:
+  void run() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !jobs_.empty(); });
+      const std::function<void()> job = std::move(jobs_.front());
+      jobs_.pop_front();
+      lock.unlock();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (error == kSuccess) job();
+      lock.lock();
+      ++done_;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  std::uint64_t asked_ = 0, done_ = 0;
+  std::thread thread_;
+};
+
+// Never destroyed: its thread outlives main().
+Worker& worker() {
+  static Worker& worker = *new Worker;
+  return worker;
+}
+
+std::mutex mutex;  // of what follows
+std::map<unsigned long long, std::size_t> blocks;
+std::size_t taken = 0;
+FakeLaunch last_launch{};
+std::atomic<int> launches = 0, pinned = 0, programs = 0;
+
+int context;  // its address is the context's handle
+thread_local void* current = nullptr;
+
+int state() { return current == &context ? worker().error.load() : kInvalidContext; }
+int later(std::function<void()> job) {
+  if (const int problem = state()) return problem;
+  worker().push(std::move(job));
+  return kSuccess;
+}
+
+struct Module {
+  std::string text;
+};
+struct Function {
+  std::string name;
+  int most_shared_bytes = 48 << 10;
+};
+
+struct Source {
+  std::string text, log;
+};
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned) { return kSuccess; }
+int cuGetErrorName(int error, const char** name) {
+  *name = error == kOutOfMemory      ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                     : "CUDA_ERROR_OTHER";
+  return kSuccess;
+}
+int cuGetErrorString(int error, const char** words) {
+  *words = error == kIllegalAddress ? "an illegal memory access was encountered" : "something else";
+  return kSuccess;
+}
+int cuDeviceGetCount(int* count) {
+  *count = 2;
+  return kSuccess;
+}
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return kSuccess;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 97 ? 232448 : 0;
+  return kSuccess;
+}
+int cuDevicePrimaryCtxRetain(void** made, int) {
+  *made = &context;
+  return kSuccess;
+}
+int cuDevicePrimaryCtxRelease_v2(int) { return kSuccess; }
+int cuCtxGetCurrent(void** found) {
+  *found = current;
+  return kSuccess;
+}
+int cuCtxSetCurrent(void* wanted) {
+  current = wanted;
+  return kSuccess;
+}
+
+int cuStreamCreate(void** stream, unsigned) {
+  *stream = &context;
+  return state();
+}
+int cuStreamDestroy_v2(void*) { return kSuccess; }
+int cuStreamSynchronize(void*) {
+  worker().wait(worker().asked());
+  return state();
+}
+int cuEventCreate(void** event, unsigned) {
+  *event = new std::atomic<std::uint64_t>(0);
+  return state();
+}
+int cuEventDestroy_v2(void* event) {
+  delete static_cast<std::atomic<std::uint64_t>*>(event);
+  return kSuccess;
+}
+int cuEventRecord(void* event, void*) {
+  *static_cast<std::atomic<std::uint64_t>*>(event) = worker().push([] {});
+  return state();
+}
+int cuEventQuery(void* event) {
+  return !worker().is_done(*static_cast<std::atomic<std::uint64_t>*>(event)) ? kNotReady : state();
+}
+int cuEventSynchronize(void* event) {
+  worker().wait(*static_cast<std::atomic<std::uint64_t>*>(event));
+  return state();
+}
+
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  const std::lock_guard lock(mutex);
+  *free = kTotal - taken;
+  *total = kTotal;
+  return state();
+}
+int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
+  if (const int problem = state()) return problem;
+  const std::lock_guard lock(mutex);
+  if (bytes > kTotal - taken) return kOutOfMemory;
+  *address = reinterpret_cast<unsigned long long>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  blocks[*address] = bytes;
+  taken += bytes;
+  return kSuccess;
+}
+int cuMemFree_v2(unsigned long long address) {
+  worker().wait(worker().asked());
+  const std::lock_guard lock(mutex);
+  const auto block = blocks.find(address);
+  if (block == blocks.end()) return kInvalidValue;
+  taken -= block->second;
+  blocks.erase(block);
+  std::free(reinterpret_cast<void*>(address));
+  return kSuccess;
+}
+int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  *memory = std::malloc(bytes);
+  ++pinned;
+  return state();
+}
+int cuMemFreeHost(void* memory) {
+  std::free(memory);
+  --pinned;
+  return state();
+}
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void*) {
+  return later([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+}
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, void*) {
+  return later([=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
+}
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void*) {
+  return later([=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+}
+int cuMemsetD8Async(unsigned long long start, unsigned char value, std::size_t bytes, void*) {
+  return later([=] { std::memset(reinterpret_cast<void*>(start), value, bytes); });
+}
+
+int cuModuleLoadData(void** module, const void* image) {
+  *module = new Module{static_cast<const char*>(image)};
+  return state();
+}
+int cuModuleUnload(void* module) {
+  delete static_cast<Module*>(module);
+  return kSuccess;
+}
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  if (static_cast<Module*>(module)->text.find(std::string(" ") + name + "(") == std::string::npos) return 500;
+  *function = new Function{name};  // until the process ends, as nobody gives functions back
+  return state();
+}
+int cuFuncSetAttribute(void* function, int attribute, int value) {
+  if (attribute != 8) return kInvalidValue;
+  static_cast<Function*>(function)->most_shared_bytes = value;
+  return state();
+}
+int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
+                   unsigned shared_bytes, void*, void** parameters, void**) {
+  const auto& launched = *static_cast<Function*>(function);
+  if (static_cast<int>(shared_bytes) > launched.most_shared_bytes) return kInvalidValue;
+  std::uint64_t first = 0;
+  std::memcpy(&first, parameters[0], sizeof(first));
+  const std::lock_guard lock(mutex);
+  last_launch = {{}, grid, block, shared_bytes, first};
+  std::copy_n(launched.name.c_str(), std::min(launched.name.size(), sizeof(last_launch.name) - 1), last_launch.name);
+  ++launches;
+  return later([=] {
+    if (first < 4096) worker().error = kIllegalAddress;
+  });
+}
+
+// ---- NVRTC: text is its own code ------------------------------------------------------------------------------------
+
+int nvrtcVersion(int* major, int* minor) {
+  *major = 99;
+  *minor = 1;
+  return kSuccess;
+}
+const char* nvrtcGetErrorString(int result) { return result == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_SUCCESS"; }
+int nvrtcCreateProgram(void** program, const char* text, const char*, int, const char* const*, const char* const*) {
+  *program = new Source{text, ""};
+  return kSuccess;
+}
+int nvrtcDestroyProgram(void** program) {
+  delete static_cast<Source*>(*program);
+  *program = nullptr;
+  return kSuccess;
+}
+int nvrtcCompileProgram(void* program, int, const char* const*) {
+  ++programs;
+  auto& source = *static_cast<Source*>(program);
+  if (source.text.find("#error") == std::string::npos) return kSuccess;
+  source.log = "an #error in line 1\n";
+  return 6;
+}
+int nvrtcGetProgramLogSize(void* program, std::size_t* size) {
+  *size = static_cast<Source*>(program)->log.size() + 1;
+  return kSuccess;
+}
+int nvrtcGetProgramLog(void* program, char* log) {
+  std::strcpy(log, static_cast<Source*>(program)->log.c_str());
+  return kSuccess;
+}
+int nvrtcGetCUBINSize(void* program, std::size_t* size) {
+  *size = static_cast<Source*>(program)->text.size() + 1;
+  return kSuccess;
+}
+int nvrtcGetCUBIN(void* program, char* code) {
+  std::strcpy(code, static_cast<Source*>(program)->text.c_str());
+  return kSuccess;
+}
+
+// ---- for tests ------------------------------------------------------------------------------------------------------
+
+FakeState kiln_fake_state() {
+  const std::lock_guard lock(mutex);
+  return {last_launch, launches, pinned, programs, taken};
+}
+
+}  // extern "C"
