@@ -4,6 +4,7 @@
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
 #include "kiln/backend/gpu/family/program.hpp"
+#include "kiln/ops/expression/rows.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -52,7 +53,7 @@ struct ProgramKernel {
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(width); ++lane) {
         std::vector<Expr> in;
         for (const auto& each : loaded) in.push_back(each[lane]);
-        const std::vector<Expr> all = steps(k, p, in);
+        const std::vector<Expr> all = steps(k, program, in);
         for (std::size_t i = 0; i < results.size(); ++i) made[i].push_back(all[p.outputs[i]]);
       }
       for (std::size_t i = 0; i < results.size(); ++i) store_line(results[i], at.back(), made[i]);
@@ -70,7 +71,7 @@ struct Known {
     bool in_place;
     Ref<Code> code;
   };
-  explicit Known(const Program& program) : key(program) {}
+  explicit Known(ProgramKey program) : key(std::move(program)) {}
   const ProgramKey key;
   mutable std::mutex mutex;
   mutable std::vector<Entry> entries;
@@ -166,8 +167,23 @@ bool run_step(Gpu& gpu, const T& op, int fn, Call call) {
       step.in[i] = {Program::Operand::Input, static_cast<std::uint16_t>(i)};
     program.steps.push_back(step);
     program.outputs.push_back(0);
-    return std::make_shared<const Known>(program);
+    return std::make_shared<const Known>(ProgramKey(program));
   });
+  run_program(gpu, known, call.out[0].shape(), call);
+  return true;
+}
+
+/// A program that is a tree.
+struct TreeKey {
+  bool special;
+  int fn;
+  std::uint64_t inputs;
+  DType dtype;
+};
+
+bool run_tree(Gpu& gpu, const TreeKey& key, const expr::Tree& tree, Call call) {
+  const auto& known =
+      gpu.made<Known>(key, [&] { return std::make_shared<const Known>(ProgramKey(tree, call.in.size(), key.dtype)); });
   run_program(gpu, known, call.out[0].shape(), call);
   return true;
 }
@@ -179,10 +195,18 @@ bool run(Gpu& gpu, const op::Binary& op, Call call) { return run_step(gpu, op, s
 bool run(Gpu& gpu, const op::Where& op, Call call) { return run_step(gpu, op, 0, call); }
 bool run(Gpu& gpu, const op::Cast& op, Call call) { return run_step(gpu, op, static_cast<int>(op.to), call); }
 
+bool run(Gpu& gpu, const op::Special& op, Call call) {
+  return run_tree(gpu, {true, static_cast<int>(op.fn), call.in.size(), call.out[0].dtype()}, expr::tree(op.fn), call);
+}
+bool run(Gpu& gpu, const op::Gcd&, Call call) {
+  return run_tree(gpu, {false, 0, call.in.size(), call.out[0].dtype()}, expr::greatest_common_divisor(), call);
+}
+
 bool run(Gpu& gpu, const op::Fused& op, Call call) {
   if (!op.program->folds.empty()) return false;
   using Made = std::shared_ptr<const Known>;
-  const Made& known = op.program->made<Made>(gpu.id(), [&] { return std::make_shared<const Known>(*op.program); });
+  const Made& known =
+      op.program->made<Made>(gpu.id(), [&] { return std::make_shared<const Known>(ProgramKey(*op.program)); });
   run_program(gpu, *known, op.program->shape, call);
   return true;
 }

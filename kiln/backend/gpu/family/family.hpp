@@ -27,6 +27,34 @@ bool run(Gpu& gpu, const op::Matmul& op, Call call);
 // reduce.cpp
 bool run(Gpu& gpu, const op::Reduce& op, Call call);
 bool run(Gpu& gpu, const op::ArgReduce& op, Call call);
+bool run(Gpu& gpu, const op::Special& op, Call call);
+bool run(Gpu& gpu, const op::Gcd& op, Call call);
+
+// create.cpp, random.cpp, categorical.cpp, dropout.cpp
+bool run(Gpu& gpu, const op::Fill& op, Call call);
+bool run(Gpu& gpu, const op::Arange& op, Call call);
+bool run(Gpu& gpu, const op::Random& op, Call call);
+bool draw_classes(Gpu& gpu, const op::Random& op, Call call);
+bool run(Gpu& gpu, const op::Dropout& op, Call call);
+
+// assemble.cpp
+bool run(Gpu& gpu, const op::Cat& op, Call call);
+bool run(Gpu& gpu, const op::SliceAssign& op, Call call);
+bool run(Gpu& gpu, const op::Fold& op, Call call);
+
+// gather.cpp, scatter.cpp, position.cpp
+bool run(Gpu& gpu, const op::Gather& op, Call call);
+bool run(Gpu& gpu, const op::Select& op, Call call);
+bool run(Gpu& gpu, const op::Scatter& op, Call call);
+bool run(Gpu& gpu, const op::SelectUpdate& op, Call call);
+bool run(Gpu& gpu, const op::RavelIndex& op, Call call);
+bool run(Gpu& gpu, const op::Nonzero& op, Call call);
+bool run(Gpu& gpu, const op::Within& op, Call call);
+
+// order.cpp
+bool run(Gpu& gpu, const op::Sort& op, Call call);
+bool run(Gpu& gpu, const op::TopK& op, Call call);
+bool run(Gpu& gpu, const op::SearchSorted& op, Call call);
 
 // copy.cpp
 /// Elements of one shape and type from one order to another.

@@ -48,6 +48,8 @@ DType index_type(const Loop& loop) {
   return index_type({most});
 }
 
+DType index_type(std::int64_t count) { return index_type({count}); }
+
 Places::Places(Builder& k, DType index, int rank, int arrays)
     : builder_(&k), strides_(static_cast<std::size_t>(arrays)) {
   for (int dim = 0; dim < rank; ++dim) sizes_.push_back(k.number(index));
@@ -102,6 +104,47 @@ std::vector<Expr> load_line(const Buffer& from, const Expr& at, int width) {
 void store_line(const Buffer& to, const Expr& at, std::span<const Expr> values) {
   for (std::size_t lane = 0; lane < values.size(); lane += at_once(to))
     to.store(at + static_cast<int>(lane), values.subspan(lane, std::min(values.size(), at_once(to))));
+}
+
+DType word_of(std::size_t bytes) {
+  return bytes == 1 ? DType::U8 : bytes == 2 ? DType::U16 : bytes == 4 ? DType::U32 : DType::U64;
+}
+
+std::size_t widen(Loop& loop, std::size_t element, std::span<const std::byte* const> moved) {
+  if (loop.sizes.empty()) return element;
+  for (std::size_t bytes = 16; bytes > element; bytes /= 2) {
+    const auto count = static_cast<std::int64_t>(bytes / element);
+    bool fits = loop.sizes.back() % count == 0;
+    for (std::size_t a = 0; a < moved.size() && fits; ++a) {
+      const Dims& strides = loop.strides[a];
+      fits = strides.back() == (moved[a] ? 1 : 0);
+      if (!moved[a]) continue;
+      fits &= reinterpret_cast<std::uintptr_t>(moved[a]) % bytes == 0;
+      for (int dim = 0; dim + 1 < strides.size(); ++dim) fits &= strides[dim] % count == 0;
+    }
+    if (!fits) continue;
+    loop.sizes.back() /= count;
+    for (std::size_t a = 0; a < moved.size(); ++a)
+      for (int dim = 0; moved[a] && dim + 1 < loop.sizes.size(); ++dim) loop.strides[a][dim] /= count;
+    return bytes;
+  }
+  return element;
+}
+
+void store_before(Builder& k, const Buffer& to, const Expr& first, const Expr& count, std::span<const Expr> values) {
+  const std::size_t most = std::min(values.size(), 16 / size_of(to.dtype()));
+  k.when(
+      first + static_cast<std::int64_t>(values.size()) <= count,
+      [&] {
+        for (std::size_t i = 0; i < values.size(); i += most)
+          to.store(first + static_cast<std::int64_t>(i), values.subspan(i, most));
+      },
+      [&] {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          const Expr at = first + static_cast<std::int64_t>(i);
+          k.when(at < count, [&] { to.store(at, values[i]); });
+        }
+      });
 }
 
 }  // namespace kiln::gpu::family

@@ -42,6 +42,18 @@ int width_of(const Loop& loop, std::span<const Array> arrays);
 /// `width` neighbours from element `at` on, and the same to store.
 std::vector<Expr> load_line(const Buffer& from, const Expr& at, int width);
 void store_line(const Buffer& to, const Expr& at, std::span<const Expr> values);
+DType index_type(std::int64_t count);
+
+/// The unsigned integer of so many bytes, as which elements travel whose numbers nobody asks for.
+DType word_of(std::size_t bytes);
+/// How many bytes of an item, 16 at most, can travel at once: in every array that is `moved` (its address; null: what is
+/// not, and does not change along a line) they lie in line, aligned, and no item crosses a line. The loop counts items
+/// from then on, and places are in items of the arrays that are moved.
+std::size_t widen(Loop& loop, std::size_t element, std::span<const std::byte* const> moved);
+
+/// Stores neighbours from `first` on, those that lie before `count`: at once if all do. As many as 16 bytes hold, or a
+/// multiple; `first` is a multiple of that too.
+void store_before(Builder& k, const Buffer& to, const Expr& first, const Expr& count, std::span<const Expr> values);
 
 /// Blocks of `threads` threads for `work` items.
 inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }

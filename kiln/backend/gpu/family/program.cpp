@@ -30,6 +30,19 @@ ProgramKey::ProgramKey(const Program& of) {
   for (const std::uint16_t step : program->outputs) add(step);
 }
 
+ProgramKey::ProgramKey(const expr::Tree& of, std::size_t inputs, DType dtype) : tree(&of) {
+  auto made = std::make_shared<Program>();
+  for (std::size_t i = 0; i < inputs; ++i) made->inputs.push_back(dtype);
+  made->steps.push_back({.op = op::Where{}, .dtype = dtype});  // in place of the tree
+  made->outputs.push_back(0);
+  program = std::move(made);
+  // Trees stay where they are.
+  const auto address = reinterpret_cast<std::uintptr_t>(tree);
+  for (const auto word : {static_cast<std::uint64_t>(address), static_cast<std::uint64_t>(address) >> 32,
+                          static_cast<std::uint64_t>(inputs), static_cast<std::uint64_t>(dtype)})
+    words.push_back(static_cast<std::uint32_t>(word));
+}
+
 std::uint64_t hash_value(const ProgramKey& key) { return reflect::hash(key.words); }
 
 std::vector<Expr> steps(Builder& k, const Program& program, std::span<const Expr> inputs) {
@@ -51,6 +64,12 @@ std::vector<Expr> steps(Builder& k, const Program& program, std::span<const Expr
     }
   }
   return results;
+}
+
+std::vector<Expr> steps(Builder& k, const ProgramKey& program, std::span<const Expr> inputs) {
+  if (!program.tree) return steps(k, *program.program, inputs);
+  const DType dtype = program.program->steps[0].dtype;
+  return {k.narrow(k.tree(*program.tree, dtype, inputs), dtype)};
 }
 
 }  // namespace kiln::gpu::family

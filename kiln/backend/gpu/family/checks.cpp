@@ -1,0 +1,30 @@
+#include "kiln/backend/gpu/family/checks.hpp"
+
+namespace kiln::gpu::family {
+
+void Quoted::fetch(std::int64_t i, std::byte* bytes) const {
+  std::int64_t at = 0;
+  for (int dim = array_.shape.size() - 1; dim >= 0; --dim) {
+    at += i % array_.shape[dim] * array_.strides[dim];
+    i /= array_.shape[dim];
+  }
+  const std::size_t size = size_of(array_.dtype);
+  static_cast<const Memory&>(*memory_)
+      .pool()
+      .driver()
+      .download(array_.data + at * static_cast<std::int64_t>(size), size)
+      ->wait(bytes);
+}
+
+void check_indices(Gpu& gpu, const Value& cell, Call call, const Value& indices, std::string_view op, int dim,
+                   std::int64_t size, std::int64_t each, std::int64_t inner) {
+  gpu.check(
+      cell, call,
+      [quoted = Quoted(indices), function = CalledAs::function(), op, dim, size, each, inner](std::int64_t found) {
+        const std::int64_t index = quoted.index(reported(found) * each / inner % quoted.array().numel());
+        return wrong<IndexError>(
+            function, text(op, ": index ", index, " is out of range for dimension ", dim, " of size ", size));
+      });
+}
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,64 @@
+// What kernels say of data that turn out to be wrong: where the first of them is, in row-major order.
+#pragma once
+#include <limits>
+
+#include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/core/error/called_as.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::gpu::family {
+
+inline constexpr std::int64_t kPastAll = std::numeric_limits<std::int64_t>::max();
+
+/// Notes in the cell (Gpu::check_cell) that the element at `place`, an int64, is wrong; the first one stays.
+inline void report(const Buffer& cell, const Expr& place) {
+  cell.update(Update::Maximum, place.builder().literal(DType::I32, 0), kPastAll - place);
+}
+/// The place that was noted last in a cell that is not 0.
+inline std::int64_t reported(std::int64_t found) { return kPastAll - found; }
+
+/// An operand that an error's sentence may quote, however its memory is used later.
+class Quoted {
+ public:
+  explicit Quoted(const Value& value) : memory_(value.node()->storage), array_(read(value)) {}
+  /// As it broadcasts to a shape.
+  Quoted(const Value& value, const Shape& shape) : Quoted(value) {
+    array_.strides = strided::broadcast_strides(array_.shape, array_.strides, shape);
+    array_.shape = shape;
+  }
+  const Array& array() const { return array_; }
+  /// Calls f with element i, in row-major order, as a float, double, int64 or uint64; waits for the device.
+  template <class F>
+  decltype(auto) visit(std::int64_t i, F&& f) const {
+    alignas(8) std::byte bytes[8];
+    fetch(i, bytes);
+    return visit_dtype(array_.dtype, [&]<class T>(TypeTag<T>) -> decltype(auto) {
+      const T element = *reinterpret_cast<const T*>(bytes);
+      if constexpr (is_half<T>) return f(static_cast<float>(element));
+      else if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, std::uint64_t>) return f(element);
+      else return f(static_cast<std::int64_t>(element));
+    });
+  }
+  std::int64_t index(std::int64_t i) const {
+    return visit(i, [](auto element) { return static_cast<std::int64_t>(element); });
+  }
+
+ private:
+  void fetch(std::int64_t i, std::byte* bytes) const;
+
+  Ref<Storage> memory_;
+  Array array_;
+};
+
+/// The error of a sentence as `function` (CalledAs::function() when the op was run) says it.
+template <class E>
+std::exception_ptr wrong(const char* function, std::string_view sentence) {
+  return std::make_exception_ptr(E(CalledAs::rename(function, sentence)));
+}
+
+/// The results are wrong if the cell holds a place: one of items of `each` elements, where an index stands for `inner`
+/// elements and all indices may come again and again.
+void check_indices(Gpu& gpu, const Value& cell, Call call, const Value& indices, std::string_view op, int dim,
+                   std::int64_t size, std::int64_t each = 1, std::int64_t inner = 1);
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,165 @@
+// Random draws: each element is a function of the key and of its place, so a thread makes the words that it needs.
+#include <algorithm>
+
+#include "kiln/backend/gpu/family/family.hpp"
+#include "kiln/backend/gpu/family/index.hpp"
+#include "kiln/backend/gpu/family/words.hpp"
+#include "kiln/ops/expression/draw.hpp"
+
+namespace kiln::gpu::family {
+namespace {
+
+using op::Distribution;
+
+constexpr int kThreads = 256;
+
+/// A draw of [low, high) rounded to a half, which may have reached `high`: the one below then.
+Expr half_below(Builder& k, const Expr& value, const Expr& low, const Expr& high, DType half) {
+  const std::string of(half == DType::F16 ? "bits_of_f16" : "bits_of_bf16");
+  const Expr number = k.narrow(value, half), bits = k.call(of, DType::F32, {number});
+  const Expr beside = select(number > 0, bits - 1, bits + 1);
+  const Expr below = select(number == 0, k.literal(DType::U32, 0x8001), beside);
+  return select((high > low) & (number >= high), k.call("from_" + of, DType::F32, {below}), number);
+}
+
+/// Draws of one word an element, or two in float64.
+struct DrawKernel {
+  Distribution distribution;
+  DType dtype, index;
+
+  DType computed() const {
+    const bool wide = dtype == DType::F64 || distribution == Distribution::Bernoulli;
+    return wide ? DType::F64 : DType::F32;
+  }
+  int words_each() const { return dtype == DType::F64 && distribution != Distribution::Bernoulli ? 2 : 1; }
+  /// Elements of a thread: those of four words, or of 16 bytes.
+  int width() const { return std::max(4 / words_each(), static_cast<int>(16 / size_of(dtype))); }
+
+  Kernel kernel() const {
+    Builder k("random", kThreads);
+    const Buffer to = k.output(dtype);
+    const Expr count = k.number(index);
+    const KeyWords key(k);
+    const Expr a = k.number(computed()), b = k.number(computed());
+    const Expr item = k.block().as(index) * kThreads + k.thread().as(index), first = item * width();
+    const int blocks = width() * words_each() / 4;
+    std::vector<Expr> words;
+    for (int i = 0; i < blocks; ++i)
+      for (const Expr& word : words_of(k, key, item * blocks + i)) words.push_back(word);
+    const auto word = [&](int element, int part) {
+      return words[static_cast<std::size_t>(element * words_each() + std::min(part, words_each() - 1))];
+    };
+    k.when(first < count, [&] {
+      std::vector<Expr> values;
+      for (int i = 0; i < width(); ++i) {
+        const bool pairs = distribution == Distribution::Normal;
+        const int even = pairs ? i / 2 * 2 : i, odd = pairs ? even + 1 : i;
+        const Expr in[] = {a, b, word(even, 0), word(even, 1), word(odd, 0), word(odd, 1), k.truth(i % 2 == 1)};
+        const Expr value = k.tree(*expr::draw(distribution), computed(), in);
+        const bool half = is_float(dtype) && size_of(dtype) == 2;
+        values.push_back(half && distribution == Distribution::Uniform ? half_below(k, value, a, b, dtype)
+                                                                       : k.convert(value, computed(), dtype));
+      }
+      store_before(k, to, first, count, values);
+    });
+    return k.finish();
+  }
+};
+
+/// Draws from streams of the elements' own, and of probabilities that are a tensor. They go by the numbers of the
+/// processor, which are float64.
+struct SampleKernel {
+  Distribution distribution;
+  DType dtype, index;
+  std::vector<DType> tensors;  // a and b, where they are some
+  bool a_number, b_number;
+  int rank;
+
+  Kernel kernel() const {
+    Builder k("sample", kThreads);
+    const DType computed = distribution == Distribution::Integer ? DType::U64 : DType::F64;
+    std::vector<Buffer> buffers;
+    for (const DType each : tensors) buffers.push_back(k.input(each));
+    const Expr a = a_number ? k.number(computed) : Expr(), b = b_number ? k.number(computed) : Expr();
+    const Buffer to = k.output(dtype);
+    const Expr count = k.number(index);
+    const KeyWords key(k);
+    const Places places(k, index, rank, static_cast<int>(tensors.size()));
+    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    k.when(i < count, [&] {
+      const std::vector<Expr> at = places.of(i);
+      std::size_t next = 0;
+      const auto operand = [&](const Expr& number) {
+        if (number) return number;
+        const std::size_t which = next++;
+        return buffers[which][at[which]].as(DType::F64);
+      };
+      const Expr x = operand(a), y = operand(b);
+      if (distribution == Distribution::Bernoulli) {
+        const std::vector<Expr> words = words_of(k, key, i / 4);
+        const Expr word =
+            select(i % 4 < 2, select(i % 2 == 0, words[0], words[1]), select(i % 2 == 0, words[2], words[3]));
+        const Expr in[] = {x, y, word, word, word, word, k.truth(false)};
+        to.store(i, k.convert(k.tree(*expr::draw(distribution), DType::F64, in), DType::F64, dtype));
+        return;
+      }
+      const Expr in[] = {x, y, low_half(i), high_half(k, i), key.low, key.high};
+      const Expr drawn = k.tree(*expr::sample(distribution), computed, in);
+      const Expr number = computed == DType::U64 ? drawn.bits_as(DType::I64) : drawn;
+      to.store(i, k.convert(number, number.type(), dtype));
+    });
+    return k.finish();
+  }
+};
+
+bool has_tensor(Call call) { return call.in[op::Random::a].node() || call.in[op::Random::b].node(); }
+
+void draw(Gpu& gpu, const op::Random& op, Call call, const Array& z) {
+  const DrawKernel kernel{op.distribution, z.dtype, index_type(z.numel())};
+  std::vector<Argument> arguments{z, z.numel()};
+  KeyWords::append(arguments, call.in[op::Random::key]);
+  arguments.emplace_back(call.in[op::Random::a].scalar(), kernel.computed());
+  arguments.emplace_back(call.in[op::Random::b].scalar(), kernel.computed());
+  gpu.launch(kernel, blocks_for(z.numel(), std::int64_t{kThreads} * kernel.width()), arguments);
+}
+
+void sample(Gpu& gpu, const op::Random& op, Call call, const Array& z) {
+  SampleKernel kernel{op.distribution, z.dtype, {}, {}, false, false, 0};
+  std::vector<Argument> arguments, numbers;
+  std::vector<Dims> strides;
+  for (const int slot : {op::Random::a, op::Random::b}) {
+    const Value& operand = call.in[static_cast<std::size_t>(slot)];
+    (slot == op::Random::a ? kernel.a_number : kernel.b_number) = !operand.node();
+    if (!operand.node()) {
+      numbers.emplace_back(operand.scalar(), op.distribution == Distribution::Integer ? DType::I64 : DType::F64);
+      continue;
+    }
+    const Array array = read(operand);
+    arguments.emplace_back(array);
+    kernel.tensors.push_back(array.dtype);
+    strides.push_back(strided::broadcast_strides(array.shape, array.strides, z.shape));
+  }
+  const Loop loop = merged(z.shape, strides);
+  kernel.index =
+      std::max(index_type(loop), index_type(z.numel()), [](DType a, DType b) { return size_of(a) < size_of(b); });
+  kernel.rank = loop.sizes.size();
+  arguments.insert(arguments.end(), numbers.begin(), numbers.end());
+  arguments.emplace_back(z);
+  arguments.emplace_back(z.numel());
+  KeyWords::append(arguments, call.in[op::Random::key]);
+  Places::append(arguments, loop);
+  gpu.launch(kernel, blocks_for(z.numel(), kThreads), arguments);
+}
+
+}  // namespace
+
+bool run(Gpu& gpu, const op::Random& op, Call call) {
+  if (op.distribution == Distribution::Categorical) return draw_classes(gpu, op, call);
+  const Array z = gpu.allocate(call.out[0]);
+  if (z.numel() == 0) return true;
+  if (expr::draw(op.distribution) && !has_tensor(call)) draw(gpu, op, call, z);
+  else sample(gpu, op, call, z);
+  return true;
+}
+
+}  // namespace kiln::gpu::family
