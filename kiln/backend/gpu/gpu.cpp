@@ -227,10 +227,17 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
 }
 
 FusionTraits Gpu::fusion_traits() const {
+  using op::ReduceFn;
   return {.most_ops = 4096,
           .most_bytes = std::int64_t{4} << 30,
           .first_ops = 16,
-          .groups = FusionTraits::Groups{.most_inputs = 24, .most_steps = 256}};
+          // Rows of fewer elements are folded as quickly by themselves.
+          .groups = FusionTraits::Groups{.most_inputs = 24,
+                                         .most_steps = 256,
+                                         .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
+                                                        ReduceFn::Min},
+                                         .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
+                                         .least_reduced = 8}};
 }
 
 }  // namespace kiln::gpu

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/index.hpp"
+#include "kiln/backend/gpu/family/pointwise.hpp"
 #include "kiln/backend/gpu/family/program.hpp"
 #include "kiln/ops/expression/rows.hpp"
 
@@ -11,52 +11,21 @@ namespace {
 
 using op::Program;
 
-constexpr int kThreads = 256;
-
 struct ProgramKernel {
   ProgramKey program;
-  std::vector<Lies> inputs;
-  DType index;
-  int rank, width;
-  bool in_place;
+  PointwiseShape shape;
 
   Kernel kernel() const {
     const Program& p = *program.program;
-    Builder k("elementwise", kThreads);
-    std::vector<Buffer> tensors, results;
-    std::vector<Expr> numbers(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      tensors.emplace_back();
-      if (inputs[i] == Lies::Number) numbers[i] = k.number(p.inputs[i]);
-      else tensors[i] = k.input(p.inputs[i]);
-    }
-    for (const std::uint16_t step : p.outputs)
-      results.push_back(in_place ? k.both(p.steps[step].dtype) : k.output(p.steps[step].dtype));
-    const Expr items = k.number(index);
-    const int arrays = static_cast<int>(std::ranges::count_if(inputs, [](Lies lies) { return lies != Lies::Number; }));
-    const Places places(k, index, rank, arrays + 1);
-
-    const Expr item = k.block().as(index) * kThreads + k.thread().as(index);
-    k.when(item < items, [&] {
-      const std::vector<Expr> at = places.of(item * width);
-      std::vector<std::vector<Expr>> loaded(inputs.size());
-      std::size_t place = 0;
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        switch (inputs[i]) {
-          case Lies::Number: loaded[i].assign(static_cast<std::size_t>(width), numbers[i]); break;
-          case Lies::InLine: loaded[i] = load_line(tensors[i], at[place++], width); break;
-          case Lies::Repeated: loaded[i].assign(static_cast<std::size_t>(width), tensors[i][at[place++]]); break;
-          case Lies::Apart: loaded[i].push_back(tensors[i][at[place++]]); break;
-        }
-      }
-      std::vector<std::vector<Expr>> made(results.size());
-      for (std::size_t lane = 0; lane < static_cast<std::size_t>(width); ++lane) {
-        std::vector<Expr> in;
-        for (const auto& each : loaded) in.push_back(each[lane]);
-        const std::vector<Expr> all = steps(k, program, in);
-        for (std::size_t i = 0; i < results.size(); ++i) made[i].push_back(all[p.outputs[i]]);
-      }
-      for (std::size_t i = 0; i < results.size(); ++i) store_line(results[i], at.back(), made[i]);
+    Builder k("elementwise", Pointwise::kThreads);
+    std::vector<DType> outputs;
+    for (const std::uint16_t step : p.outputs) outputs.push_back(p.steps[step].dtype);
+    Pointwise pointwise(k, shape, p.inputs, outputs);
+    pointwise.run([&](std::span<const Expr> loaded) {
+      const std::vector<Expr> all = steps(k, program, loaded);
+      std::vector<Expr> made;
+      for (const std::uint16_t step : p.outputs) made.push_back(all[step]);
+      return made;
     });
     return k.finish();
   }
@@ -135,11 +104,11 @@ void run_program(Gpu& gpu, const Known& known, const Shape& shape, Call call) {
       if (entry.width == width && entry.rank == rank && entry.index == index && entry.in_place == in_place &&
           entry.inputs == inputs)
         return entry.code;
-    Ref<Code> code = gpu.find(ProgramKernel{known.key, inputs, index, rank, width, in_place});
+    Ref<Code> code = gpu.find(ProgramKernel{known.key, {inputs, index, rank, width, in_place}});
     known.entries.push_back({inputs, index, rank, width, in_place, code});
     return code;
   };
-  gpu.launch(*find(), blocks_for(count / width, kThreads), arguments);
+  gpu.launch(*find(), blocks_for(count / width, Pointwise::kThreads), arguments);
 }
 
 /// A program of one step.
@@ -203,7 +172,7 @@ bool run(Gpu& gpu, const op::Gcd&, Call call) {
 }
 
 bool run(Gpu& gpu, const op::Fused& op, Call call) {
-  if (!op.program->folds.empty()) return false;
+  if (!op.program->folds.empty()) return run_folds(gpu, *op.program, call), true;
   using Made = std::shared_ptr<const Known>;
   const Made& known =
       op.program->made<Made>(gpu.id(), [&] { return std::make_shared<const Known>(ProgramKey(*op.program)); });

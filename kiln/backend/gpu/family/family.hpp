@@ -56,6 +56,12 @@ bool run(Gpu& gpu, const op::Sort& op, Call call);
 bool run(Gpu& gpu, const op::TopK& op, Call call);
 bool run(Gpu& gpu, const op::SearchSorted& op, Call call);
 
+// softmax.cpp
+bool run(Gpu& gpu, const op::Softmax& op, Call call);
+
+// cross_entropy.cpp
+bool run(Gpu& gpu, const op::CrossEntropy& op, Call call);
+
 // copy.cpp
 /// Elements of one shape and type from one order to another.
 void copy(Gpu& gpu, const Array& from, const Array& to);

@@ -8,7 +8,7 @@ namespace kiln::gpu::family {
 namespace {
 
 /// Loads in flight: with 16 bytes each, as many as memory wants.
-constexpr int kUnroll = 4;
+constexpr int kLoads = 4;
 
 using Stage = FoldShape::Stage;
 
@@ -210,9 +210,11 @@ void Folder::run(const Folding& folding, FunctionRef<Exprs(const Exprs& loaded)>
   for (auto& each : states)
     for (const Expr& part : nothing) each.push_back(k_.variable(part));
   const Expr begin = row.split * chunk_, end = min(begin + chunk_, steps_), first = begin + lane.as(shape_.index);
-  const Expr round = k_.literal(shape_.index, lanes * kUnroll);
+  const auto arrays = static_cast<int>(std::max<std::size_t>(row.bases.size(), 1));
+  const int unroll = std::max(1, kLoads / arrays);
+  const Expr round = k_.literal(shape_.index, lanes * unroll);
   const Expr full = (end - begin) / round * round;
-  k_.loop(first, begin + full, round, [&](const Expr& i) { take(row, i, kUnroll, element, states, folding); });
+  k_.loop(first, begin + full, round, [&](const Expr& i) { take(row, i, unroll, element, states, folding); });
   k_.loop(first + full, end, k_.literal(shape_.index, lanes),
           [&](const Expr& i) { take(row, i, 1, element, states, folding); });
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "kiln/backend/gpu/family/index.hpp"
+#include "kiln/backend/gpu/family/pointwise.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
 namespace kiln::gpu::family {
@@ -85,13 +85,9 @@ class Folder {
 /// What is to be folded: `dims` of inputs that broadcast to `shape`. Outputs have that shape; the results, all alike, keep
 /// the folded dimensions with size 1.
 struct FoldCall {
-  struct Input {
-    Array array{};
-    std::optional<Argument> number{};
-  };
   Shape shape;
   Dims dims;
-  std::vector<Input> inputs;
+  std::vector<Operand> inputs;
   std::vector<Array> outputs{};
   Array result;
 };
@@ -107,13 +103,18 @@ std::vector<FoldLaunch> plan_fold(Gpu& gpu, const FoldCall& call, std::span<cons
 
 /// Launches the kernels of `source`, which has a FoldShape named `shape`; `own` are the arguments of the family.
 template <KernelSource Source>
-void fold(Gpu& gpu, Source source, const FoldCall& call, std::span<const DType> state,
-          std::initializer_list<Argument> own) {
+void fold(Gpu& gpu, Source source, const FoldCall& call, std::span<const DType> state, std::span<const Argument> own) {
   for (FoldLaunch& each : plan_fold(gpu, call, state)) {
     source.shape = std::move(each.shape);
-    each.arguments.insert(each.arguments.end(), own);
+    each.arguments.insert(each.arguments.end(), own.begin(), own.end());
     gpu.launch(source, each.blocks, each.arguments);
   }
+}
+
+template <KernelSource Source>
+void fold(Gpu& gpu, const Source& source, const FoldCall& call, std::span<const DType> state,
+          std::initializer_list<Argument> own) {
+  fold(gpu, source, call, state, std::span(own.begin(), own.size()));
 }
 
 }  // namespace kiln::gpu::family

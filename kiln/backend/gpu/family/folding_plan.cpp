@@ -113,7 +113,7 @@ struct Deal {
   std::int64_t blocks() const { return blocks_for(rows, kThreads / lanes); }
 };
 
-FoldShape shape_of(const Loops& loops, std::span<const FoldCall::Input> inputs, Stage stage) {
+FoldShape shape_of(const Loops& loops, std::span<const Operand> inputs, Stage stage) {
   FoldShape shape{.stage = stage};
   const std::size_t result = loops.arrays.size() - 1;
   const std::size_t lead = result == 0 ? 0 : lead_of({loops.arrays.begin(), loops.arrays.end() - 1});
@@ -131,7 +131,7 @@ FoldShape shape_of(const Loops& loops, std::span<const FoldCall::Input> inputs, 
                            std::span(loops.arrays).first(arrays));
   }
   std::size_t array = 0;
-  for (const FoldCall::Input& input : inputs) {
+  for (const Operand& input : inputs) {
     const bool repeated = shape.width > 1 && !input.number && vectors.strides[array].back() == 0;
     shape.inputs.push_back(input.number       ? Lies::Number
                            : shape.width == 1 ? Lies::Apart
@@ -175,7 +175,7 @@ std::vector<FoldLaunch> plan_fold(Gpu& gpu, const FoldCall& call, std::span<cons
   if (call.result.numel() == 0) return {};
   std::vector<Array> arrays;
   std::vector<Argument> arguments;
-  for (const FoldCall::Input& input : call.inputs) {
+  for (const Operand& input : call.inputs) {
     arguments.push_back(input.number ? *input.number : Argument(input.array));
     if (input.number) continue;
     arrays.push_back(input.array);

@@ -22,4 +22,7 @@ struct ProgramKey {
 std::vector<Expr> steps(Builder& k, const op::Program& program, std::span<const Expr> inputs);
 std::vector<Expr> steps(Builder& k, const ProgramKey& program, std::span<const Expr> inputs);
 
+/// Runs a program that folds what it makes (fused_folds.cpp).
+void run_folds(Gpu& gpu, const op::Program& program, Call call);
+
 }  // namespace kiln::gpu::family

@@ -1,0 +1,59 @@
+// Kernels that make elements of elements: a thread takes as many neighbours as it can load at once, wherever they lie.
+#pragma once
+#include <optional>
+
+#include "kiln/backend/gpu/family/index.hpp"
+
+namespace kiln::gpu::family {
+
+/// How such a kernel finds elements.
+struct PointwiseShape {
+  std::vector<Lies> inputs{};
+  DType index = DType::I32;
+  int rank = 0, width = 1;
+  bool in_place = false;  // an output may lie where an input does
+};
+
+/// The body of such a kernel. Its parameters are the inputs, the outputs, and where all lie; then come the family's own.
+class Pointwise {
+ public:
+  static constexpr int kThreads = 256;
+  Pointwise(Builder& k, const PointwiseShape& shape, std::span<const DType> inputs, std::span<const DType> outputs);
+  /// `element` makes the outputs of what is loaded.
+  void run(FunctionRef<std::vector<Expr>(std::span<const Expr> loaded)> element);
+
+ private:
+  Builder& k_;
+  const PointwiseShape& shape_;
+  std::vector<Buffer> inputs_, outputs_;
+  std::vector<Expr> numbers_;
+  Expr items_;
+  std::optional<Places> places_;
+};
+
+/// An operand of a family's kernel: a tensor, or a number.
+struct Operand {
+  Array array{};
+  std::optional<Argument> number{};
+};
+
+/// Inputs that broadcast to `shape`, and outputs of that shape which all lie in the same order.
+struct PointwiseLaunch {
+  PointwiseShape shape;
+  std::int64_t blocks = 0;
+  std::vector<Argument> arguments{};
+  PointwiseLaunch(const Shape& shape, std::span<const Operand> inputs, std::span<const Array> outputs);
+};
+
+/// Launches the kernel of `source`, which has a PointwiseShape named `shape`; `own` are the arguments of the family.
+template <KernelSource Source>
+void pointwise(Gpu& gpu, Source source, const Shape& shape, const std::vector<Operand>& inputs,
+               const std::vector<Array>& outputs, std::initializer_list<Argument> own = {}) {
+  if (numel(shape) == 0) return;
+  PointwiseLaunch launch(shape, inputs, outputs);
+  source.shape = std::move(launch.shape);
+  launch.arguments.insert(launch.arguments.end(), own);
+  gpu.launch(source, launch.blocks, launch.arguments);
+}
+
+}  // namespace kiln::gpu::family

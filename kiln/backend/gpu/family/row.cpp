@@ -1,0 +1,82 @@
+#include "kiln/backend/gpu/family/row.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace kiln::gpu::family {
+
+std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays, int held) {
+  // What a thread can hold, and how many loads are worth having in flight.
+  constexpr int kElements = 32, kVectors = 16;
+  std::vector<Array> by_row(arrays.begin(), arrays.end());
+  std::vector<Dims> strides;
+  for (Array& array : by_row) {
+    const bool whole = array.numel() == rows * length;
+    strides.push_back(whole ? Dims{length, 1} : Dims{0, 1});
+  }
+  const Loop loop{Shape{rows, length}, strides};
+  RowShape shape{
+      .index = index_type(loop), .lanes = kLanes, .vectors = 1, .width = width_of(loop, by_row), .full = false};
+  const std::int64_t vectors = length / shape.width;
+  const std::int64_t most = std::max(1, std::min(kVectors, kElements / shape.width) / held);
+  if (vectors <= kLanes) {
+    shape.lanes = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(vectors, 1))));
+  } else {
+    while (shape.lanes * most < vectors && shape.lanes < 512)
+      shape.lanes = shape.lanes == kLanes ? 128 : shape.lanes * 2;
+    if (shape.lanes * most < vectors) return std::nullopt;
+    shape.vectors = static_cast<int>((vectors + shape.lanes - 1) / shape.lanes);
+  }
+  shape.full = std::int64_t{shape.lanes} * shape.vectors == vectors;
+  return shape;
+}
+
+Row::Row(Builder& k, const RowShape& shape) : k_(k), shape_(shape) {
+  const Expr rows = k.number(shape.index);
+  length_ = k.number(shape.index);
+  const int teams = shape.threads() / shape.lanes;
+  lane_ = k.thread() % shape.lanes;
+  const Expr row = k.block().as(shape.index) * teams + (k.thread() / shape.lanes).as(shape.index);
+  inside_ = row < rows;
+  number_ = min(row, rows - 1);
+  for (int i = 0; i < shape.vectors; ++i) {
+    const Expr place = (lane_ + i * shape.lanes).as(shape.index) * shape.width;
+    holds_.push_back(shape.full ? k.truth(true) : place < length_);
+    places_.push_back(shape.full ? place : min(place, length_ - shape.width));
+  }
+}
+
+Exprs Row::load(const Buffer& from, const Expr& base) const {
+  Exprs all;
+  for (const Expr& place : places_)
+    for (const Expr& element : load_line(from, base + place, shape_.width)) all.push_back(element);
+  return all;
+}
+
+void Row::store(const Buffer& to, std::span<const Expr> elements) const {
+  const auto width = static_cast<std::size_t>(shape_.width);
+  k_.when(inside_, [&] {
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      k_.when(holds_[i], [&] { store_line(to, number_ * length_ + places_[i], elements.subspan(i * width, width)); });
+  });
+}
+
+Expr Row::sum(const Exprs& elements) const {
+  const auto width = static_cast<std::size_t>(shape_.width);
+  const Expr zero = literal_like(elements[0], 0.0);
+  Expr total = zero;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    Expr part = elements[i * width];
+    for (std::size_t j = 1; j < width; ++j) part = part + elements[i * width + j];
+    total = i == 0 ? select(holds_[i], part, zero) : total + select(holds_[i], part, zero);
+  }
+  return fold_lanes(k_, shape_.lanes, {total}, [](const Exprs& x, const Exprs& y) { return Exprs{x[0] + y[0]}; })[0];
+}
+
+Expr Row::largest(const Exprs& elements) const {
+  Expr most = elements[0];
+  for (std::size_t i = 1; i < elements.size(); ++i) most = max(most, elements[i]);
+  return fold_lanes(k_, shape_.lanes, {most}, [](const Exprs& x, const Exprs& y) { return Exprs{max(x[0], y[0])}; })[0];
+}
+
+}  // namespace kiln::gpu::family

@@ -1,0 +1,62 @@
+// Rows that threads hold in registers: read once, gone through as often as one likes, written once.
+#pragma once
+#include <optional>
+
+#include "kiln/backend/gpu/family/folding.hpp"
+
+namespace kiln::gpu::family {
+
+struct RowShape {
+  DType index;
+  int lanes;    // threads to a row: at most a warp, of a block of kThreads, or all of a block
+  int vectors;  // that a thread holds
+  int width;    // elements of each
+  bool full;    // no place is left over
+
+  static constexpr int kThreads = 128;
+  int threads() const { return lanes > kLanes ? lanes : kThreads; }
+  std::int64_t blocks(std::int64_t rows) const { return blocks_for(rows, threads() / lanes); }
+  /// For rows of `length` elements, all contiguous, one after another; none where they are too long. `held` rows like
+  /// that are in registers at a time.
+  static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays,
+                                    int held = 1);
+};
+
+/// A thread's part of its row. Rows past the end are the last one once more; places past a row's end are its last
+/// elements once more. Neither is stored.
+class Row {
+ public:
+  /// Takes two parameters: rows, and the length of each.
+  Row(Builder& k, const RowShape& shape);
+  static void append(std::vector<Argument>& arguments, std::int64_t rows, std::int64_t length) {
+    arguments.insert(arguments.end(), {rows, length});
+  }
+  const Expr& number() const { return number_; }
+  const Expr& length() const { return length_; }
+  /// Is this thread the one that tells of the row?
+  Expr tells() const { return inside_ & (lane_ == 0); }
+  /// The place in the row where each vector begins.
+  const Exprs& places() const { return places_; }
+  /// This thread's elements of what lies `base` elements behind the beginning of a buffer.
+  Exprs load(const Buffer& from, const Expr& base) const;
+  Exprs load(const Buffer& from) const { return load(from, number_ * length_); }
+  void store(const Buffer& to, std::span<const Expr> elements) const;
+  /// f of each element, and of its place among this thread's.
+  template <class F>
+  Exprs each(const Exprs& elements, F f) const {
+    Exprs made;
+    for (const Expr& element : elements) made.push_back(f(element));
+    return made;
+  }
+  /// The sum over the row, and the largest element; a NaN may get lost.
+  Expr sum(const Exprs& elements) const;
+  Expr largest(const Exprs& elements) const;
+
+ private:
+  Builder& k_;
+  const RowShape& shape_;
+  Expr length_, lane_, number_, inside_;
+  Exprs places_, holds_;
+};
+
+}  // namespace kiln::gpu::family
