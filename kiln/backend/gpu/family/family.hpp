@@ -62,6 +62,14 @@ bool run(Gpu& gpu, const op::Softmax& op, Call call);
 // cross_entropy.cpp
 bool run(Gpu& gpu, const op::CrossEntropy& op, Call call);
 
+// pool.cpp
+bool run(Gpu& gpu, const op::MaxPool& op, Call call);
+bool run(Gpu& gpu, const op::AvgPool& op, Call call);
+bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
+
+// resample.cpp
+bool run(Gpu& gpu, const op::Resample& op, Call call);
+
 // copy.cpp
 /// Elements of one shape and type from one order to another.
 void copy(Gpu& gpu, const Array& from, const Array& to);

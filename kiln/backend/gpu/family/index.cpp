@@ -68,6 +68,39 @@ std::vector<Expr> Places::of(const Expr& i) const {
   return places;
 }
 
+Dims order_of(const Shape& shape, const Dims& strides) {
+  Dims order;
+  for (int dim = 0; dim < shape.size(); ++dim) {
+    int at = order.size();
+    if (shape[dim] != 1)
+      while (at > 0 && std::abs(strides[static_cast<int>(order[at - 1])]) < std::abs(strides[dim])) --at;
+    order.insert(at, dim);
+  }
+  return order;
+}
+
+Dims dense_strides(const Shape& shape, const Dims& order) {
+  Dims strides = Dims::filled(shape.size(), 1);
+  std::int64_t stride = 1;
+  for (int i = order.size(); i-- > 0;) {
+    const int dim = static_cast<int>(order[i]);
+    strides[dim] = stride;
+    stride *= shape[dim];
+  }
+  return strides;
+}
+
+std::vector<Expr> unravel(const Expr& i, std::span<const Expr> sizes, const Dims& order) {
+  std::vector<Expr> all(sizes.size());
+  Expr left = i;
+  for (int at = order.size(); at-- > 0;) {
+    const auto dim = static_cast<std::size_t>(order[at]);
+    all[dim] = at ? left % sizes[dim] : left;
+    if (at) left = left / sizes[dim];
+  }
+  return all;
+}
+
 void Places::append(std::vector<Argument>& arguments, const Loop& loop) {
   for (const std::int64_t size : loop.sizes) arguments.emplace_back(size);
   for (const Dims& strides : loop.strides)

@@ -33,6 +33,7 @@ class Places {
 DType index_type(const Loop& loop);
 /// For numbers up to these?
 DType index_type(std::initializer_list<std::int64_t> most);
+DType index_type(std::int64_t count);
 
 /// How a kernel finds the neighbours of an element in an operand.
 enum class Lies : std::uint8_t { Number, InLine, Repeated, Apart };
@@ -42,7 +43,6 @@ int width_of(const Loop& loop, std::span<const Array> arrays);
 /// `width` neighbours from element `at` on, and the same to store.
 std::vector<Expr> load_line(const Buffer& from, const Expr& at, int width);
 void store_line(const Buffer& to, const Expr& at, std::span<const Expr> values);
-DType index_type(std::int64_t count);
 
 /// The unsigned integer of so many bytes, as which elements travel whose numbers nobody asks for.
 DType word_of(std::size_t bytes);
@@ -54,6 +54,13 @@ std::size_t widen(Loop& loop, std::size_t element, std::span<const std::byte* co
 /// Stores neighbours from `first` on, those that lie before `count`: at once if all do. As many as 16 bytes hold, or a
 /// multiple; `first` is a multiple of that too.
 void store_before(Builder& k, const Buffer& to, const Expr& first, const Expr& count, std::span<const Expr> values);
+
+/// Dimensions from the one whose neighbours lie farthest apart to the nearest; as they come where that is the same.
+Dims order_of(const Shape& shape, const Dims& strides);
+/// Strides that cover `shape` without gaps, its dimensions in such an order.
+Dims dense_strides(const Shape& shape, const Dims& order);
+/// The indices, by dimension, of element i of all `sizes`, counted with the last of `order` running fastest.
+std::vector<Expr> unravel(const Expr& i, std::span<const Expr> sizes, const Dims& order);
 
 /// Blocks of `threads` threads for `work` items.
 inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }
