@@ -14,20 +14,21 @@ constexpr std::size_t kMostParameters = 512;           // 4 KiB
 
 class Program final : public gpu::Code {
  public:
-  Program(Ref<Stream> stream, const gpu::Kernel& kernel, const std::vector<std::byte>& code, std::int64_t shared_bytes)
+  Program(Ref<Stream> stream, const gpu::Kernel& kernel, const gpu::KernelText& text,
+          const std::vector<std::byte>& code)
       : name(kernel.name),
         threads(static_cast<unsigned>(kernel.threads)),
-        shared_bytes(static_cast<unsigned>(shared_bytes)),
+        shared_bytes(static_cast<unsigned>(text.shared_bytes)),
         parameters(kernel.parameters.size()),
         stream_(std::move(stream)) {
     const DriverApi& api = stream_->api();
     stream_->check(api.module_load_data(&module_, code.data()), "loading kernel ", name);
     try {
-      stream_->check(api.module_get_function(&function_, module_, name.c_str()), "finding kernel ", name);
-      if (shared_bytes > kPlainSharedMemory)
+      stream_->check(api.module_get_function(&function_, module_, text.function.c_str()), "finding kernel ", name);
+      if (text.shared_bytes > kPlainSharedMemory)
         stream_->check(
-            api.function_set_attribute(function_, kFunctionMaxDynamicSharedBytes, static_cast<int>(shared_bytes)),
-            "giving kernel ", name, " ", shared_bytes, " bytes of shared memory");
+            api.function_set_attribute(function_, kFunctionMaxDynamicSharedBytes, static_cast<int>(text.shared_bytes)),
+            "giving kernel ", name, " ", text.shared_bytes, " bytes of shared memory");
     } catch (...) {
       api.module_unload(module_);
       throw;
@@ -74,7 +75,7 @@ Ref<gpu::Code> Driver::compile(const gpu::Kernel& kernel) {
                        text.shared_bytes, " bytes of shared memory, a block has ", capabilities_.shared_memory);
   require<DeviceError>(kernel.parameters.size() <= kMostParameters, name(), ": kernel ", kernel.name, " has ",
                        kernel.parameters.size(), " parameters, at most ", kMostParameters, " can be given");
-  return make_ref<Program>(stream_, kernel, compiler_.code(kernel.name, text.text), text.shared_bytes);
+  return make_ref<Program>(stream_, kernel, text, compiler_.code(kernel.name, text.text));
 }
 
 void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) {

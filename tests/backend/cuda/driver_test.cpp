@@ -162,7 +162,7 @@ TEST(CudaDriver, LaunchesKernels) {
   driver().synchronize();
   if (const auto after = fake_state()) {
     EXPECT_EQ(after->launches, before->launches + 1);
-    EXPECT_STREQ(after->last_launch.name, "scale");
+    EXPECT_STREQ(after->last_launch.name, "kiln_scale");
     EXPECT_EQ(after->last_launch.blocks, 8u);
     EXPECT_EQ(after->last_launch.threads, 128u);
     EXPECT_EQ(after->last_launch.first_argument, address_of(y.start()));

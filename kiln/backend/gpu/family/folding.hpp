@@ -86,10 +86,10 @@ class Folder {
 /// the folded dimensions with size 1.
 struct FoldCall {
   Shape shape;
-  Dims dims;
-  std::vector<Operand> inputs;
+  Dims dims{};
+  std::vector<Operand> inputs{};
   std::vector<Array> outputs{};
-  Array result;
+  Array result{};
 };
 
 struct FoldLaunch {

@@ -44,13 +44,14 @@ class Text {
   }
 
   KernelText print() {
+    const std::string function = "kiln_" + kernel_.name;
     statements(kernel_.body, "  ");
     std::string out = std::string(dialect_.preamble) + printer_.library();
     // Several elements that travel as one.
     out += "template <class T, int N> struct alignas(sizeof(T) * N) KilnPack { T at[N]; };\n";
-    out += text("extern \"C\" __global__ void __launch_bounds__(", kernel_.threads,
-                kernel_.least_blocks ? text(", ", kernel_.least_blocks) : "", ") ", kernel_.name, "(", parameters(),
-                ") {\n");
+    out +=
+        text("extern \"C\" __global__ void __launch_bounds__(", kernel_.threads,
+             kernel_.least_blocks ? text(", ", kernel_.least_blocks) : "", ") ", function, "(", parameters(), ") {\n");
     if (shared_bytes_) out += "  extern __shared__ __align__(16) unsigned char shared[];\n";
     for (std::size_t i = 0; i < kernel_.shared.size(); ++i) {
       const std::string type(stored(kernel_.shared[i].dtype));
@@ -60,7 +61,7 @@ class Text {
       const Kernel::Array& local = kernel_.locals[i];
       out += text("  ", type(local.dtype), " l", i, local.count == 1 ? "" : text("[", local.count, "]"), ";\n");
     }
-    return {out + body_ + "}\n", shared_bytes_};
+    return {out + body_ + "}\n", function, shared_bytes_};
   }
 
  private:

@@ -6,7 +6,8 @@
 namespace kiln::gpu {
 
 struct KernelText {
-  std::string text;               // a whole source file, whose function has the kernel's name
+  std::string text;               // a whole source file
+  std::string function;           // what it defines: the kernel's name might be one that the language has
   std::int64_t shared_bytes = 0;  // of shared memory that a launch gives each block
 };
 
