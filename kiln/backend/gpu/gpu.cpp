@@ -107,14 +107,17 @@ bool Gpu::has_kernel(const op::Op& op) const {
       op, []<class T>(const T&) { return HasFamily<T> || !op::Composite<T> || std::is_same_v<T, op::Custom>; });
 }
 
+// On the processor itself, without what decorates it: the scopes of the thread are the program's, not this call's.
 void Gpu::run_on_host(const op::Op& op, Call call) {
   if (is_logged("gpu")) tell_of_host(op);
-  const Device host = Device::cpu();
+  Ref<Backend> core;
+  Device::cpu().backend().with_core([&](Ref<Backend> found) { return core = std::move(found); });
+  const Device host(core);
   Values in, out;
   for (const Value& value : call.in)
     in.push_back(value.node() ? Value(host.backend().upload(download(value), host)) : value);
   for (const Value& value : call.out) out.emplace_back(make_ref<Node>(value.node()->desc, host));
-  run_or_expand(host.backend(), op, {in, out});
+  run_or_expand(*core, op, {in, out});
   for (std::size_t i = 0; i < out.size(); ++i) {
     const TensorData data = out[i].data();
     driver().upload(allocate(call.out[i]).data, data.bytes());
