@@ -79,9 +79,7 @@ TEST(CudaCompile, KeepsCodeOnTheDisk) {
   const auto before = fake_state();
   EXPECT_EQ(code("sm_90"), first);
   EXPECT_EQ(files(), 1);
-  if (before) {
-    EXPECT_EQ(fake_state()->programs, before->programs);
-  }
+  if (before) { EXPECT_EQ(fake_state()->programs, before->programs); }
   (void)code("sm_80");
   EXPECT_EQ(files(), 2);
   for (const auto& file : std::filesystem::directory_iterator(folder)) std::filesystem::resize_file(file, 100);

@@ -45,9 +45,7 @@ TEST(CudaDevice, IsOneForEachNumber) {
   EXPECT_EQ(sentence_of([&] { return Device::cuda(count); }),
             text("DeviceError: no device 'cuda:", count, "': this machine has ", count, count == 1 ? " GPU" : " GPUs",
                  " that the CUDA driver sees"));
-  if (count > 1) {
-    EXPECT_EQ(Device::cuda(1).name(), "cuda:1");
-  }
+  if (count > 1) { EXPECT_EQ(Device::cuda(1).name(), "cuda:1"); }
 }
 
 TEST(CudaDevice, KeepsTensors) {

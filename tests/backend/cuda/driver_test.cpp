@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <thread>
 
@@ -106,25 +107,37 @@ TEST(CudaDriver, IsAskedByManyThreads) {
 
 TEST(CudaDriver, NotifiesWhenBytesHaveArrived) {
   KILN_NEEDS_DEVICE();
+  struct Read {
+    Ref<gpu::Transfer> transfer;
+    std::atomic<int>&told, &early;
+    Wakeup wakeup() {
+      return {[](void* self) {
+                Read& read = *static_cast<Read*>(self);
+                read.early += !read.transfer->ready();
+                ++read.told;
+              },
+              this};
+    }
+  };
   const Block block(driver(), 1000);
   driver().upload(block.start(), pattern(1000, 5));
-  std::atomic<int> told = 0;
-  std::vector<Ref<gpu::Transfer>> reads;
+  std::atomic<int> told = 0, early = 0;
+  std::deque<Read> reads;
   for (int i = 0; i < 20; ++i) {
-    reads.push_back(driver().download(block.start(), 1000));
-    reads.back()->notify({[](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &told});
+    reads.push_back({driver().download(block.start(), 1000), told, early});
+    reads.back().transfer->notify(reads.back().wakeup());
   }
   for (int i = 0; i < 1000 && told < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(told, 20);
-  for (const auto& read : reads) EXPECT_TRUE(read->ready());
+  ASSERT_EQ(told, 20);
   std::vector<std::byte> found(1000);
-  for (const auto& read : reads) {
-    read->wait(found.data());
+  for (Read& read : reads) {
+    read.transfer->wait(found.data());
     EXPECT_EQ(found, pattern(1000, 5));
-    EXPECT_TRUE(read->ready());
-    read->notify({[](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &told});
+    EXPECT_TRUE(read.transfer->ready());
+    read.transfer->notify(read.wakeup());  // at once
   }
   EXPECT_EQ(told, 40);
+  EXPECT_EQ(early, 0);
 }
 
 TEST(CudaDriver, ForgetsReadsThatNobodyWaitsFor) {
@@ -156,8 +169,8 @@ TEST(CudaDriver, LaunchesKernels) {
   driver().upload(x.start(), bytes_of(numbers));
   const Ref<gpu::Code> code = driver().compile(scale_kernel());
   const std::uint64_t arguments[] = {address_of(y.start()), address_of(x.start()), kCount, bits(0.5f)};
-  driver().launch(*code, 0, arguments);
   const auto before = fake_state();
+  driver().launch(*code, 0, arguments);
   driver().launch(*code, 8, arguments);
   driver().synchronize();
   if (const auto after = fake_state()) {

@@ -19,8 +19,8 @@
 
 namespace {
 
-constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext = 201, kNotReady = 600,
-              kIllegalAddress = 700;
+constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext = 201, kNotFound = 500,
+              kNotReady = 600, kIllegalAddress = 700;
 constexpr std::size_t kTotal = std::size_t{256} << 20;
 
 class Worker {
@@ -230,7 +230,9 @@ int cuModuleUnload(void* module) {
   return kSuccess;
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
-  if (static_cast<Module*>(module)->text.find(std::string(" ") + name + "(") == std::string::npos) return 500;
+  const std::string& text = static_cast<Module*>(module)->text;
+  const bool is_code = text.starts_with("\177ELF");  // of a real compiler
+  if (!is_code && text.find(std::string(" ") + name + "(") == std::string::npos) return kNotFound;
   *function = new Function{name};  // until the process ends, as nobody gives functions back
   return state();
 }
