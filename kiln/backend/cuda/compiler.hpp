@@ -1,7 +1,8 @@
 // From a kernel's text to code for one architecture: from the disk, or by NVRTC.
 #pragma once
-#include "kiln/backend/cuda/code_cache.hpp"
 #include <string>
+
+#include "kiln/backend/cuda/code_cache.hpp"
 
 namespace kiln::cuda {
 

@@ -3,9 +3,9 @@
 #pragma once
 #include <deque>
 #include <memory>
+#include <span>
 
 #include "kiln/backend/cuda/memory.hpp"
-#include <span>
 
 namespace kiln::cuda {
 

@@ -1,12 +1,21 @@
 #include "kiln/backend/gpu/memory.hpp"
 
+#include <algorithm>
+
+#include "kiln/backend/memory/wished_limit.hpp"
 #include "kiln/core/error/error.hpp"
 
 namespace kiln::gpu {
+namespace {
 
-Pool::Pool(Ref<Driver> driver)
-    : driver_(std::move(driver)),
-      blocks_(static_cast<std::size_t>(driver_->capabilities().memory), driver_->memory()) {}
+std::size_t limit_of(const Driver& driver) {
+  const auto there = static_cast<std::size_t>(driver.capabilities().memory);
+  return std::min(there, wished_memory_limit().value_or(there));
+}
+
+}  // namespace
+
+Pool::Pool(Ref<Driver> driver) : driver_(std::move(driver)), blocks_(limit_of(*driver_), driver_->memory()) {}
 
 // ---- checks --------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "kiln/backend/gpu/gpu.hpp"
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/functions.hpp"
 #include "tests/backend/cuda/machine.hpp"
@@ -89,6 +91,15 @@ TEST(CudaDevice, GoesOnAfterItHadNoMemory) {
   device.release_memory();
   device.set_memory_limit(limit);
   EXPECT_EQ(from_data(data, device).data().to_vector<float>(), numbers);
+}
+
+TEST(CudaDevice, TakesNoMoreMemoryThanTheEnvironmentSays) {
+  KILN_NEEDS_DEVICE();
+  ::setenv("KILN_MEMORY_LIMIT", "48M", 1);
+  EXPECT_EQ(gpu::Gpu(make_ref<Driver>(0)).memory().limit, 48 << 20);
+  ::setenv("KILN_MEMORY_LIMIT", "100T", 1);
+  EXPECT_LT(gpu::Gpu(make_ref<Driver>(0)).memory().limit, std::int64_t{1} << 40);
+  ::unsetenv("KILN_MEMORY_LIMIT");
 }
 
 }  // namespace
