@@ -14,6 +14,18 @@ Builder& builder_of(const Expr& x) {
   return x.builder();
 }
 
+void require_meaning(Arithmetic op, DType type) {
+  using enum Arithmetic;
+  const bool logic = op == Not || op == And || op == Or || op == Xor || op == Equal || op == NotEqual;
+  const bool of_bits = op == Remainder || op == ShiftLeft || op == ShiftRight || (logic && !compares(op));
+  require<ArgumentError>(!is_float(type) || !of_bits, "kernel: ", type, " has no bits; take bits_as");
+  require<ArgumentError>(type != DType::Bool || logic, "kernel: truths are no numbers; take as");
+}
+
+void require_index(const Expr& i) {
+  require<ArgumentError>(static_cast<bool>(i) && is_integer(i.type()), "kernel: ", i.type(), " is no index");
+}
+
 }  // namespace
 
 // ---- Expr ----------------------------------------------------------------------------------------------------------
@@ -33,12 +45,14 @@ Expr literal_like(const Expr& x, double number) { return builder_of(x).literal(x
 Expr literal_like(const Expr& x, std::int64_t number) { return builder_of(x).literal(x.type(), number); }
 
 Expr compute(Arithmetic op, const Expr& x) {
+  require_meaning(op, x.type());
   return builder_of(x).let({.kind = Kind::Compute, .type = x.type(), .arithmetic = op, .operands = {x.id()}});
 }
 
 Expr compute(Arithmetic op, const Expr& x, const Expr& y) {
   require<ArgumentError>(&builder_of(x) == &builder_of(y), "kernel: expressions of two kernels meet");
   require<ArgumentError>(x.type() == y.type(), "kernel: ", x.type(), " meets ", y.type());
+  require_meaning(op, x.type());
   const DType type = compares(op) ? DType::Bool : x.type();
   return x.builder().let({.kind = Kind::Compute, .type = type, .arithmetic = op, .operands = {x.id(), y.id()}});
 }
@@ -58,6 +72,7 @@ std::vector<Expr> Buffer::load(const Expr& i, int width) const {
   require<ArgumentError>(builder_ && std::has_single_bit(static_cast<unsigned>(width)) &&
                              static_cast<std::size_t>(width) * size_of(dtype_) <= 16,
                          "kernel: ", width, " elements of ", dtype_, " are not loaded at once");
+  require_index(i);
   return builder_->let_all({.kind = Kind::Load,
                             .type = expr::computed_in(dtype_),
                             .place = place_,
@@ -71,6 +86,7 @@ void Buffer::store(const Expr& i, const Expr& value) const { store(i, std::span(
 void Buffer::store(const Expr& i, std::span<const Expr> values) const {
   require<ArgumentError>(builder_ && std::has_single_bit(values.size()) && values.size() * size_of(dtype_) <= 16,
                          "kernel: ", values.size(), " elements of ", dtype_, " are not stored at once");
+  require_index(i);
   Statement statement{.kind = Statement::Kind::Store, .place = place_, .operands = {i.id()}};
   for (const Expr& value : values) {
     require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ",
@@ -81,6 +97,7 @@ void Buffer::store(const Expr& i, std::span<const Expr> values) const {
 }
 
 Expr Buffer::update(Update update, const Expr& i, const Expr& value) const {
+  require_index(i);
   require<ArgumentError>(value.type() == dtype_ && size_of(dtype_) >= 4, "kernel: ", dtype_, " is updated by ",
                          value.type());
   return builder_->let(
@@ -88,6 +105,7 @@ Expr Buffer::update(Update update, const Expr& i, const Expr& value) const {
 }
 
 Expr Buffer::compare_and_swap(const Expr& i, const Expr& expected, const Expr& value) const {
+  require_index(i);
   require<ArgumentError>(value.type() == dtype_ && expected.type() == dtype_ && size_of(dtype_) >= 4,
                          "kernel: ", dtype_, " is swapped with ", value.type());
   return builder_->let({.kind = Kind::Update,
@@ -98,16 +116,19 @@ Expr Buffer::compare_and_swap(const Expr& i, const Expr& expected, const Expr& v
 }
 
 Expr Shared::operator[](const Expr& i) const {
+  require_index(i);
   return builder_->let(
       {.kind = Kind::Shared, .type = expr::computed_in(dtype_), .place = place_, .operands = {i.id()}});
 }
 
 void Shared::store(const Expr& i, const Expr& value) const {
+  require_index(i);
   require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ", dtype_);
   builder_->append({.kind = Statement::Kind::StoreShared, .place = place_, .operands = {i.id(), value.id()}});
 }
 
 Expr Shared::update(Update update, const Expr& i, const Expr& value) const {
+  require_index(i);
   require<ArgumentError>(value.type() == dtype_ && size_of(dtype_) >= 4 && update != Update::CompareAndSwap,
                          "kernel: ", dtype_, " is updated by ", value.type());
   return builder_->let({.kind = Kind::UpdateShared,
@@ -118,10 +139,12 @@ Expr Shared::update(Update update, const Expr& i, const Expr& value) const {
 }
 
 Expr Local::operator[](const Expr& i) const {
+  require_index(i);
   return builder_->let({.kind = Kind::Local, .type = type_, .place = place_, .operands = {i.id()}});
 }
 
 void Local::set(const Expr& i, const Expr& value) const {
+  require_index(i);
   require<ArgumentError>(value.type() == type_, "kernel: a variable of ", type_, " is set to ", value.type());
   builder_->append({.kind = Statement::Kind::StoreLocal, .place = place_, .operands = {i.id(), value.id()}});
 }
@@ -179,6 +202,11 @@ Expr Builder::tree(const expr::Tree& tree, DType dtype, std::span<const Expr> op
     case expr::Type::Bool: instruction.type = DType::Bool; break;
     case expr::Type::Word: instruction.type = DType::U32; break;
   }
+  std::size_t variables = 0;
+  for (const expr::Node& node : tree.nodes)
+    if (node.kind == expr::Node::Kind::Variable) variables = std::max<std::size_t>(variables, node.variable + 1u);
+  require<ArgumentError>(operands.size() >= variables, "kernel ", kernel_.name, ": an expression of ", variables,
+                         " variables is given ", operands.size());
   for (const Expr& operand : operands) instruction.operands.push_back(operand.id());
   return let(std::move(instruction));
 }
@@ -295,6 +323,8 @@ Expr Builder::let(Instruction instruction) { return let_all(std::move(instructio
 
 std::vector<Expr> Builder::let_all(Instruction instruction, int results) {
   const DType type = instruction.type;
+  require<ArgumentError>(type == DType::Bool || expr::computed_in(type) == type, "kernel ", kernel_.name,
+                         ": nothing is computed in ", type);
   std::vector<Expr> made;
   const auto known_as = [&](Id first) {
     for (int i = 0; i < results; ++i) made.emplace_back(this, first + static_cast<Id>(i), type);
@@ -317,9 +347,14 @@ std::vector<Expr> Builder::let_all(Instruction instruction, int results) {
   return known_as(first);
 }
 
-void Builder::append(Statement statement) { open_.back()->push_back(std::move(statement)); }
+void Builder::append(Statement statement) {
+  require<ArgumentError>(!open_.empty(), "kernel: its builder has finished it");
+  open_.back()->push_back(std::move(statement));
+}
 
 Kernel Builder::finish() {
+  require<ArgumentError>(open_.size() == 1, "kernel ", kernel_.name, ": is finished once, after all of its statements");
+  open_.clear();
   drop_unread(kernel_);
   return std::move(kernel_);
 }

@@ -12,9 +12,19 @@ std::uint32_t size_of_cell(DType type) { return type == DType::Bool ? 1 : static
 
 class Preparation {
  public:
-  explicit Preparation(Program& program) : program_(program) {}
+  explicit Preparation(Program& program) : program_(program), known_(program.kernel.values.size()) {}
 
   Steps steps(const Statements& statements, int depth) {
+    program_.depth = std::max(program_.depth, depth + 2);
+    const std::size_t before = made_.size();
+    Steps steps = open_steps(statements, depth);
+    leave(before);
+    return steps;
+  }
+
+ private:
+  /// Statements whose values are known behind them, too.
+  Steps open_steps(const Statements& statements, int depth) {
     program_.depth = std::max(program_.depth, depth + 2);
     Steps steps;
     for (const Statement& statement : statements) {
@@ -23,14 +33,24 @@ class Preparation {
     }
     return steps;
   }
+  void know(Id id) {
+    known_[id] = true;
+    made_.push_back(id);
+  }
+  void leave(std::size_t before) {
+    for (; made_.size() > before; made_.pop_back()) known_[made_.back()] = false;
+  }
 
- private:
   DType type_of(Id id) const { return program_.kernel.values[id]; }
   DType element_of(std::uint16_t parameter) const { return program_.kernel.parameters[parameter].dtype; }
 
   Step step_of(Run run, const std::vector<Id>& operands) const {
     Step step{.run = run};
-    for (const Id id : operands) step.operands.push_back(program_.cells[id]);
+    for (const Id id : operands) {
+      require<ArgumentError>(known_[id], "kernel ", program_.kernel.name, ": value ", id,
+                             " is used where it is not known: outside of the lambda that made it, or before");
+      step.operands.push_back(program_.cells[id]);
+    }
     if (!operands.empty()) step.operand_type = type_of(operands[0]);
     return step;
   }
@@ -50,6 +70,8 @@ class Preparation {
     step.place = in.place;
     step.width = in.width;
     step.bits = in.bits;
+    const std::size_t results = in.kind == Kind::Call ? in.function->results : in.width;
+    for (std::size_t i = 0; i < results; ++i) know(statement.first + static_cast<Id>(i));
     if (in.kind == Kind::Tree || in.kind == Kind::Call) {
       step.source = &in;
       for (const Id id : in.operands) step.operand_types.push_back(type_of(id));
@@ -88,14 +110,20 @@ class Preparation {
   }
 
   Step step(const Statement& statement, int depth) {
+    const std::size_t before = made_.size();
+    Steps head = open_steps(statement.head, depth + 1);  // a While knows in its body, too, what it asks about
     Step step = step_of(run_of(statement), statement.operands);
+    step.head = std::move(head);
     step.place = statement.place;
     step.width = static_cast<std::uint16_t>(std::max<std::size_t>(statement.operands.size(), 1) - 1);
     step.depth = static_cast<std::uint16_t>(depth);
-    if (statement.kind == Statement::Kind::Loop) step.result = program_.cells[statement.first];
-    step.head = steps(statement.head, depth + 1);
+    if (statement.kind == Statement::Kind::Loop) {
+      step.result = program_.cells[statement.first];
+      know(statement.first);
+    }
     step.body = steps(statement.body, depth + 1);
     step.otherwise = steps(statement.otherwise, depth + 1);
+    leave(before);
     return step;
   }
 
@@ -116,6 +144,8 @@ class Preparation {
   }
 
   Program& program_;
+  std::vector<bool> known_;  // by Id: here
+  std::vector<Id> made_;     // those, in order
 };
 
 }  // namespace

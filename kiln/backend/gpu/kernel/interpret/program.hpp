@@ -30,9 +30,9 @@ struct Step {
 struct Program {
   Kernel kernel;
   std::vector<std::uint32_t> cells{};  // where the cells of a value begin, by Id
-  std::size_t bytes = 0;             // of all cells
-  int depth = 1;                     // masks that flow needs
-  bool updates = false;              // does it update buffers? Then blocks run one after the other.
+  std::size_t bytes = 0;               // of all cells
+  int depth = 1;                       // masks that flow needs
+  bool updates = false;                // does it update buffers? Then blocks run one after the other.
   Steps constant{};                    // the same in all blocks
   Steps of_block{};                    // known when a block begins
   Steps body{};
