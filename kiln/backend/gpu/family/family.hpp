@@ -69,6 +69,18 @@ bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
 
 // resample.cpp
 bool run(Gpu& gpu, const op::Resample& op, Call call);
+// batch_norm.cpp
+bool run(Gpu& gpu, const op::BatchNorm& op, Call call);
+bool run(Gpu& gpu, const op::BatchNormGrad& op, Call call);
+
+// group_norm.cpp
+bool run(Gpu& gpu, const op::LayerNorm& op, Call call);
+bool run(Gpu& gpu, const op::GroupNorm& op, Call call);
+bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call);
+
+// scan.cpp
+bool run(Gpu& gpu, const op::Scan& op, Call call);
+bool run(Gpu& gpu, const op::Recurrence& op, Call call);
 
 // copy.cpp
 /// Elements of one shape and type from one order to another.

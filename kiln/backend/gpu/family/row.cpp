@@ -5,18 +5,16 @@
 
 namespace kiln::gpu::family {
 
-std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays, int held) {
+std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays, int held,
+                                     std::int64_t line) {
   // What a thread can hold, and how many loads are worth having in flight.
   constexpr int kElements = 32, kVectors = 16;
-  std::vector<Array> by_row(arrays.begin(), arrays.end());
+  // What has fewer elements than rows have belongs to places in a row.
   std::vector<Dims> strides;
-  for (Array& array : by_row) {
-    const bool whole = array.numel() == rows * length;
-    strides.push_back(whole ? Dims{length, 1} : Dims{0, 1});
-  }
-  const Loop loop{Shape{rows, length}, strides};
-  RowShape shape{
-      .index = index_type(loop), .lanes = kLanes, .vectors = 1, .width = width_of(loop, by_row), .full = false};
+  for (const Array& array : arrays) strides.push_back({array.numel() < rows * length ? 0 : line, 1});
+  const DType index = index_type({Shape{rows, length}, {Dims{length, 1}}});
+  const int width = width_of({Shape{rows * length / line, line}, strides}, arrays);
+  RowShape shape{.index = index, .lanes = kLanes, .vectors = 1, .width = width, .full = false};
   const std::int64_t vectors = length / shape.width;
   const std::int64_t most = std::max(1, std::min(kVectors, kElements / shape.width) / held);
   if (vectors <= kLanes) {
@@ -61,16 +59,23 @@ void Row::store(const Buffer& to, std::span<const Expr> elements) const {
   });
 }
 
-Expr Row::sum(const Exprs& elements) const {
+Exprs Row::sums(std::span<const Exprs> lists) const {
   const auto width = static_cast<std::size_t>(shape_.width);
-  const Expr zero = literal_like(elements[0], 0.0);
-  Expr total = zero;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    Expr part = elements[i * width];
-    for (std::size_t j = 1; j < width; ++j) part = part + elements[i * width + j];
-    total = i == 0 ? select(holds_[i], part, zero) : total + select(holds_[i], part, zero);
+  Exprs totals;
+  for (const Exprs& elements : lists) {
+    const Expr zero = literal_like(elements[0], 0.0);
+    Expr total;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      Expr part = elements[i * width];
+      for (std::size_t j = 1; j < width; ++j) part = part + elements[i * width + j];
+      const Expr held = select(holds_[i], part, zero);
+      total = i == 0 ? held : total + held;
+    }
+    totals.push_back(total);
   }
-  return fold_lanes(k_, shape_.lanes, {total}, [](const Exprs& x, const Exprs& y) { return Exprs{x[0] + y[0]}; })[0];
+  return fold_lanes(k_, shape_.lanes, totals, [](const Exprs& x, const Exprs& y) {
+    return each([](const Expr& a, const Expr& b) { return a + b; }, x, y);
+  });
 }
 
 Expr Row::largest(const Exprs& elements) const {

@@ -17,9 +17,12 @@ struct RowShape {
   int threads() const { return lanes > kLanes ? lanes : kThreads; }
   std::int64_t blocks(std::int64_t rows) const { return blocks_for(rows, threads() / lanes); }
   /// For rows of `length` elements, all contiguous, one after another; none where they are too long. `held` rows like
-  /// that are in registers at a time.
-  static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays,
-                                    int held = 1);
+  /// that are in registers at a time. No vector lies across lines of `line` elements, into which a row may be divided.
+  static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays, int held,
+                                    std::int64_t line);
+  static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays) {
+    return of(rows, length, arrays, 1, length);
+  }
 };
 
 /// A thread's part of its row. Rows past the end are the last one once more; places past a row's end are its last
@@ -41,15 +44,16 @@ class Row {
   Exprs load(const Buffer& from, const Expr& base) const;
   Exprs load(const Buffer& from) const { return load(from, number_ * length_); }
   void store(const Buffer& to, std::span<const Expr> elements) const;
-  /// f of each element, and of its place among this thread's.
-  template <class F>
-  Exprs each(const Exprs& elements, F f) const {
+  /// f of each element, or of those of several lists.
+  template <class F, class... Lists>
+  static Exprs each(F f, const Exprs& first, const Lists&... others) {
     Exprs made;
-    for (const Expr& element : elements) made.push_back(f(element));
+    for (std::size_t i = 0; i < first.size(); ++i) made.push_back(f(first[i], others[i]...));
     return made;
   }
-  /// The sum over the row, and the largest element; a NaN may get lost.
-  Expr sum(const Exprs& elements) const;
+  /// Sums over the row, and the largest element; a NaN may get lost.
+  Exprs sums(std::span<const Exprs> lists) const;
+  Expr sum(const Exprs& elements) const { return sums({&elements, 1})[0]; }
   Expr largest(const Exprs& elements) const;
 
  private:

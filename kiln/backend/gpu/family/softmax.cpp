@@ -19,15 +19,15 @@ struct SoftmaxRows {
     const Row row(k, shape);
     const Exprs x = row.load(from);
     const Expr most = row.largest(x);
-    const Exprs shifted = row.each(x, [&](const Expr& each) { return each - most; });
-    const Exprs powers = row.each(shifted, [&](const Expr& each) { return k.call("exp", type, {each}); });
+    const Exprs shifted = Row::each([&](const Expr& each) { return each - most; }, x);
+    const Exprs powers = Row::each([&](const Expr& each) { return k.call("exp", type, {each}); }, shifted);
     const Expr total = row.sum(powers);
     if (log) {
       const Expr of_total = k.call("log", type, {total});
-      row.store(to, row.each(shifted, [&](const Expr& each) { return each - of_total; }));
+      row.store(to, Row::each([&](const Expr& each) { return each - of_total; }, shifted));
     } else {
       const Expr share = 1.0 / total;
-      row.store(to, row.each(powers, [&](const Expr& each) { return each * share; }));
+      row.store(to, Row::each([&](const Expr& each) { return each * share; }, powers));
     }
     return k.finish();
   }

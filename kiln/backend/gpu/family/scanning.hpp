@@ -1,0 +1,83 @@
+// Kernels that scan: along a dimension each place gets what the elements up to it are folded to, in order. Lines whose
+// elements are neighbours are scanned by a warp or a block, tile by tile; others, and short ones, by a thread each. Where there
+// are too few lines to fill the device each is cut into pieces: one kernel folds these, a second says what comes before each, a
+// third scans them.
+#pragma once
+#include "kiln/backend/gpu/family/folding.hpp"
+
+namespace kiln::gpu::family {
+
+/// What is scanned; a state has parts, and folds elements that follow each other.
+struct Scanning {
+  std::function<Exprs()> nothing;
+  /// A state of one element: what is loaded of each input, and its place (uint32) in the order of the scan.
+  std::function<Exprs(const Exprs& loaded, const Expr& place)> element;
+  Merge merge;  // of what comes before, and what follows
+  /// What is stored of a place's state.
+  std::function<Exprs(const Exprs& state)> outputs;
+};
+
+struct ScanShape {
+  enum class Stage : std::uint8_t { Whole, Fold, Before, Scan };
+  Stage stage = Stage::Whole;
+  DType index = DType::I32;
+  int lanes = 1;  // threads to a line: 1, a warp, or a block
+  int width = 1;  // neighbours that a thread takes at once: of a line, or, if it has that to itself, of several lines
+  bool exclusive = false, reverse = false;
+};
+
+/// The body of such a kernel, over contiguous arrays [outer, length, inner]. Its parameters are the inputs, the outputs, the
+/// states of pieces, and the sizes; then come the family's own.
+class Scanner {
+ public:
+  static constexpr int kThreads = 256;
+  Scanner(Builder& k, const ScanShape& shape, std::span<const DType> inputs, std::span<const DType> outputs,
+          std::span<const DType> state);
+  const Expr& length() const { return length_; }
+  void run(const Scanning& scanning);
+
+ private:
+  struct Piece {
+    Expr line, number, base, begin, end, inside;
+  };
+  Piece piece() const;
+  /// Where the state of piece `number` of lane `lane` lies.
+  Expr place_of(const Expr& line, const Expr& number) const { return number * lines_ * line_width() + line; }
+  int line_width() const { return shape_.lanes == 1 ? shape_.width : 1; }
+  Exprs first_state(const Scanning& scanning, const Piece& piece, int lane);
+  void keep_state(const Piece& piece, int lane, const Exprs& state);
+  Expr at(const Piece& piece, const Expr& place) const;
+  void run_before(const Scanning& scanning);
+  void run_threads(const Scanning& scanning);
+  void run_teams(const Scanning& scanning);
+  void run_tile(const Scanning& scanning, const Piece& piece, const Expr& place, std::span<const Local> carry);
+
+  Builder& k_;
+  const ScanShape& shape_;
+  std::vector<Buffer> inputs_, outputs_, states_;
+  Expr lines_, length_, inner_, chunk_, pieces_;
+  std::vector<Shared> shared_;
+};
+
+struct ScanLaunch {
+  ScanShape shape;
+  std::int64_t blocks = 0;
+  std::vector<Argument> arguments{};
+};
+/// One launch or three over arrays [outer, length, inner]; `held` is what lies between them.
+std::vector<ScanLaunch> plan_scan(Gpu& gpu, const Shape& shape, bool exclusive, bool reverse,
+                                  std::span<const Array> inputs, std::span<const Array> outputs,
+                                  std::span<const DType> state, std::vector<Value>& held);
+
+/// Launches the kernels of `source`, which has a ScanShape named `shape`.
+template <KernelSource Source>
+void scan(Gpu& gpu, Source source, const Shape& shape, bool exclusive, bool reverse, std::span<const Array> inputs,
+          std::span<const Array> outputs, std::span<const DType> state) {
+  std::vector<Value> held;
+  for (ScanLaunch& each : plan_scan(gpu, shape, exclusive, reverse, inputs, outputs, state, held)) {
+    source.shape = each.shape;
+    gpu.launch(source, each.blocks, each.arguments);
+  }
+}
+
+}  // namespace kiln::gpu::family
