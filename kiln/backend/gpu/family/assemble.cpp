@@ -23,7 +23,7 @@ struct FoldKernel {
     k.when(element < all, [&] {
       const Expr i = element % inner, at = element / inner % length, outer = element / inner / length;
       const Expr zero = k.literal(index, 0), one = k.literal(index, 1);
-      const Local sum = k.variable(k.literal(dtype, 0));
+      const Local sum = k.variable(k.literal(expr::computed_in(dtype), 0));
       // Without dilation it is known which elements of windows can be meant.
       const Expr close = dilation == one;
       k.loop(select(close, at % step, zero), size, select(close, step, one), [&](const Expr& place) {

@@ -1,0 +1,68 @@
+// A GPU for tests, which checks every access of its kernels, and data to compare with loops.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/backend/gpu/simulated/simulated.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/op.hpp"
+
+namespace kiln::gpu {
+
+inline const Device& simulated() {
+  static const Device* const device = new Device(make_ref<Gpu>(make_simulated()));
+  return *device;
+}
+
+inline constexpr DType kAllTypes[] = {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I32, DType::I16,
+                                      DType::I8,  DType::U64, DType::U32, DType::U16,  DType::U8,  DType::Bool};
+
+inline std::size_t places(const Shape& shape) { return static_cast<std::size_t>(numel(shape)); }
+
+/// `distinct` different whole numbers around 0, which every type holds (but for their signs), in a random order.
+inline TensorData whole_numbers(const Shape& shape, DType dtype, int distinct, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<double> numbers(places(shape));
+  for (double& number : numbers)
+    number = static_cast<int>(random() % static_cast<unsigned>(distinct)) - (is_float(dtype) ? distinct / 2 : 0);
+  return TensorData::of<double>(shape, std::span<const double>(numbers)).to(dtype);
+}
+
+inline TensorData indices(const Shape& shape, std::int64_t size, unsigned seed = 1, DType dtype = DType::I64) {
+  std::mt19937 random(seed);
+  std::vector<std::int64_t> numbers(places(shape));
+  for (std::int64_t& number : numbers) number = static_cast<std::int64_t>(random()) % size;
+  return TensorData::of<std::int64_t>(shape, std::span<const std::int64_t>(numbers)).to(dtype);
+}
+
+inline bool same_bytes(const TensorData& a, const TensorData& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() && std::ranges::equal(a.bytes(), b.bytes());
+}
+
+/// Calls f(index) for each index of a shape, in row-major order.
+template <class F>
+void each_index(const Shape& shape, F&& f) {
+  Dims index = Dims::filled(shape.size(), 0);
+  for (std::int64_t left = numel(shape); left > 0; --left) {
+    f(index);
+    for (int i = shape.size() - 1; i >= 0 && ++index[i] == shape[i]; --i) index[i] = 0;
+  }
+}
+inline std::size_t place_of(const Shape& shape, const Dims& index) {
+  std::int64_t place = 0;
+  for (int i = 0; i < shape.size(); ++i) place = place * shape[i] + index[i];
+  return static_cast<std::size_t>(place);
+}
+
+/// The element, as its bits.
+inline std::uint64_t bits_at(const TensorData& data, std::size_t place) {
+  const std::size_t size = size_of(data.dtype());
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, data.bytes().data() + place * size, size);
+  return bits;
+}
+
+}  // namespace kiln::gpu
