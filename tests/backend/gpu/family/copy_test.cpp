@@ -1,7 +1,7 @@
 // Copies between orders: every size of tile and word, lines that are and are not aligned.
 #include "tests/backend/gpu/family/device.hpp"
 
-namespace kiln::gpu {
+namespace kiln::test {
 namespace {
 
 /// permute(x, order), moved into row-major order, element by element.
@@ -110,16 +110,17 @@ TEST(GpuAssemble, AssignsSlicesInPlaceOrNot) {
 }
 
 TEST(GpuAssemble, FoldsWindowsInTheirOrder) {
-  for (const auto& [count, size, step, dilation] : {std::array{5, 4, 2, 1}, std::array{5, 4, 3, 2}, std::array{4, 3, 5, 1},
-                                                   std::array{200, 9, 4, 1}, std::array{3, 1, 1, 7}}) {
+  for (const auto& [count, size, step, dilation] :
+       {std::array{5, 4, 2, 1}, std::array{5, 4, 3, 2}, std::array{4, 3, 5, 1}, std::array{200, 9, 4, 1},
+        std::array{3, 1, 1, 7}}) {
     const std::int64_t length = (count - 1) * step + (size - 1) * dilation + 1 + 2, inner = 3, outer = 2;
     std::vector<float> x(static_cast<std::size_t>(outer * count * inner * size));
     std::mt19937 random(9);
     for (float& each : x) each = static_cast<float>(random()) * 0x1p-31f;
     const Shape shape{outer, count, inner, size};
-    const TensorData z =
-        emit(op::Fold{1, length, step, dilation}, {from_data(TensorData::of<float>(shape, std::span<const float>(x)), simulated())})
-            .data();
+    const TensorData z = emit(op::Fold{1, length, step, dilation},
+                              {from_data(TensorData::of<float>(shape, std::span<const float>(x)), simulated())})
+                             .data();
     std::vector<float> expected(static_cast<std::size_t>(outer * length * inner), 0);
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t k = 0; k < size; ++k)
@@ -132,4 +133,4 @@ TEST(GpuAssemble, FoldsWindowsInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace kiln::gpu
+}  // namespace kiln::test

@@ -7,7 +7,7 @@
 #include "kiln/ops/create/random.hpp"
 #include "tests/backend/gpu/family/device.hpp"
 
-namespace kiln::gpu {
+namespace kiln::test {
 namespace {
 
 const Key kKey{0x123456789abcdef0};
@@ -81,7 +81,8 @@ TEST(GpuRandom, MakesNormalAndExponentialNumbersOfTheWords) {
                      exponential = draw(op::Distribution::Exponential, {1001}, dtype, 2.0, 0.0).data();
     for (std::uint64_t i = 0; i < 1001; ++i) {
       const std::uint64_t pair = i / 2 * 2;
-      const double distance = std::sqrt(-2 * std::log(1 - unit(pair, wide))), angle = 2 * std::numbers::pi * unit(pair + 1, wide);
+      const double distance = std::sqrt(-2 * std::log(1 - unit(pair, wide))),
+                   angle = 2 * std::numbers::pi * unit(pair + 1, wide);
       const auto at = static_cast<std::int64_t>(i);
       ASSERT_NEAR(normal.at(at), 3 + 2 * distance * (i % 2 ? std::sin(angle) : std::cos(angle)), wide ? 1e-12 : 1e-4);
       const double word = random_word(kKey, wide ? 2 * i : i), low = random_word(kKey, 2 * i + 1) >> 12;
@@ -109,12 +110,18 @@ TEST(GpuRandom, DrawsWhatTheProcessorDraws) {
   const Device processor = Device::parse("reference");
   const TensorData shapes = TensorData::of<float>({3}, {0.5f, 2, 20});
   for (const auto& [distribution, dtype, tensors] :
-       {std::tuple{op::Distribution::TruncatedNormal, DType::F32, false}, std::tuple{op::Distribution::Gamma, DType::F32, true},
-        std::tuple{op::Distribution::Beta, DType::F64, true}, std::tuple{op::Distribution::Poisson, DType::F32, true},
-        std::tuple{op::Distribution::Integer, DType::I64, false}, std::tuple{op::Distribution::Integer, DType::U8, false}}) {
+       {std::tuple{op::Distribution::TruncatedNormal, DType::F32, false},
+        std::tuple{op::Distribution::Gamma, DType::F32, true}, std::tuple{op::Distribution::Beta, DType::F64, true},
+        std::tuple{op::Distribution::Poisson, DType::F32, true},
+        std::tuple{op::Distribution::Integer, DType::I64, false},
+        std::tuple{op::Distribution::Integer, DType::U8, false}}) {
     const auto on = [&, distribution = distribution, dtype = dtype, tensors = tensors](const Device& device) {
-      const Value a = tensors ? from_data(shapes, device) : distribution == op::Distribution::Integer ? Value(-4) : Value(-1.5);
-      const Value b = tensors ? from_data(shapes, device) : distribution == op::Distribution::Integer ? Value(1000) : Value(0.5);
+      const Value a = tensors                                     ? from_data(shapes, device)
+                      : distribution == op::Distribution::Integer ? Value(-4)
+                                                                  : Value(-1.5);
+      const Value b = tensors                                     ? from_data(shapes, device)
+                      : distribution == op::Distribution::Integer ? Value(1000)
+                                                                  : Value(0.5);
       return emit(device, op::Random{distribution, {100, 3}, dtype}, {kNamed, a, b}).data();
     };
     EXPECT_EQ(difference(on(simulated()), on(processor), {1e-5, 1e-6}), "") << static_cast<int>(distribution);
@@ -169,10 +176,11 @@ TEST(GpuRandom, DropsWhatTheKeySays) {
           const std::uint32_t word = random_word(kKey, static_cast<std::uint64_t>(i / 2));
           const bool kept = drops.keeps(static_cast<std::uint16_t>(word >> 16 * (i % 2)));
           const double expected = kept ? x.at(i) * drops.scale : 0;
-          ASSERT_NEAR(z.at(i), expected, std::abs(expected) * (size_of(dtype) == 2 ? 0x1p-8 : 1e-6)) << dtype << " " << i;
+          ASSERT_NEAR(z.at(i), expected, std::abs(expected) * (size_of(dtype) == 2 ? 0x1p-8 : 1e-6))
+              << dtype << " " << i;
         }
       }
 }
 
 }  // namespace
-}  // namespace kiln::gpu
+}  // namespace kiln::test

@@ -2,23 +2,31 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <ostream>
 #include <random>
 #include <vector>
 
 #include "kiln/backend/gpu/gpu.hpp"
 #include "kiln/backend/gpu/simulated/simulated.hpp"
+#include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"
 
-namespace kiln::gpu {
+namespace kiln {
+inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
+}  // namespace kiln
+
+namespace kiln::test {
 
 inline const Device& simulated() {
-  static const Device* const device = new Device(make_ref<Gpu>(make_simulated()));
+  static const Device* const device = new Device(make_ref<gpu::Gpu>(gpu::make_simulated()));
   return *device;
 }
 
-inline constexpr DType kAllTypes[] = {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I32, DType::I16,
-                                      DType::I8,  DType::U64, DType::U32, DType::U16,  DType::U8,  DType::Bool};
+inline constexpr DType kAllTypes[] = {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64,
+                                      DType::I32, DType::I16, DType::I8,  DType::U64,  DType::U32,
+                                      DType::U16, DType::U8,  DType::Bool};
 
 inline std::size_t places(const Shape& shape) { return static_cast<std::size_t>(numel(shape)); }
 
@@ -65,4 +73,4 @@ inline std::uint64_t bits_at(const TensorData& data, std::size_t place) {
   return bits;
 }
 
-}  // namespace kiln::gpu
+}  // namespace kiln::test

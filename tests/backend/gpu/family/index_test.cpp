@@ -9,10 +9,11 @@
 #include "kiln/ops/index/index.hpp"
 #include "tests/backend/gpu/family/device.hpp"
 
-namespace kiln::gpu {
+namespace kiln::test {
 namespace {
 
-constexpr DType kIndexTypes[] = {DType::I64, DType::I32, DType::I16, DType::I8, DType::U64, DType::U32, DType::U16, DType::U8};
+constexpr DType kIndexTypes[] = {DType::I64, DType::I32, DType::I16, DType::I8,
+                                 DType::U64, DType::U32, DType::U16, DType::U8};
 
 Value on(const TensorData& data) { return from_data(data, simulated()); }
 
@@ -152,8 +153,8 @@ TEST(GpuIndex, AddsLongListsInTheirOrder) {
     const TensorData x = uneven({rows, inner}, DType::F32, 5), source = uneven({count, inner}, DType::F32, 6);
     std::vector<std::size_t> to;
     for (std::int64_t i = 0; i < count * inner; ++i)
-      to.push_back(static_cast<std::size_t>(index.as<std::int64_t>()[static_cast<std::size_t>(i / inner)] * inner +
-                                            i % inner));
+      to.push_back(
+          static_cast<std::size_t>(index.as<std::int64_t>()[static_cast<std::size_t>(i / inner)] * inner + i % inner));
     const TensorData z = select_add(on(x), 0, on(index), on(source)).data();
     ASSERT_TRUE(same_numbers(z, written(x, source, Update::Add, to)));
   }
@@ -193,7 +194,9 @@ TEST(GpuIndex, SaysWhichIndexIsWrongAsTheProcessorDoes) {
     show([&] { return select(at(x), 1, permute(at(lines), {1, 0})); });
     show([&] { return gather(at(x), 1, at(lines)); });
     show([&] { return gather(at(x), 0, expand(at(list({2, 4})), {4, 2})); });
-    show([&] { return gather(at(TensorData({8, 16}, DType::F32)), 0, expand(reshape(at(list({2, 8})), {2, 1}), {2, 16})); });
+    show([&] {
+      return gather(at(TensorData({8, 16}, DType::F32)), 0, expand(reshape(at(list({2, 8})), {2, 1}), {2, 16}));
+    });
     show([&] { return scatter(at(x), 1, at(lines), at(TensorData({2, 2}, DType::F32))); });
     show([&] { return scatter_add(at(x), 1, at(lines), at(TensorData({2, 2}, DType::F32))); });
     show([&] { return select_add(at(x), 0, at(bad), at(TensorData({5, 5}, DType::F32))); });
@@ -253,4 +256,4 @@ TEST(GpuIndex, CountsIndicesBelowZeroFromTheEnd) {
 }
 
 }  // namespace
-}  // namespace kiln::gpu
+}  // namespace kiln::test

@@ -5,9 +5,10 @@
 #include <limits>
 #include <numeric>
 
+#include "kiln/ops/reduce/order.hpp"
 #include "tests/backend/gpu/family/device.hpp"
 
-namespace kiln::gpu {
+namespace kiln::test {
 namespace {
 
 /// Any bits at all: of floats NaN of either sign, infinities, zeros of both signs, numbers near 0.
@@ -120,7 +121,8 @@ TEST(GpuOrder, SearchesAsTheOrderSays) {
     const TensorData lines = any_bits({2, 70}, dtype, 11), wanted = any_bits({2, 300}, dtype, 12);
     const TensorData sorted = sort(from_data(lines, simulated()), -1, false).values.data();
     for (const bool right : {false, true}) {
-      const TensorData found = searchsorted(from_data(sorted, simulated()), from_data(wanted, simulated()), right).data();
+      const TensorData found =
+          searchsorted(from_data(sorted, simulated()), from_data(wanted, simulated()), right).data();
       visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
         const T* const all = reinterpret_cast<const T*>(sorted.bytes().data());
         const T* const values = reinterpret_cast<const T*>(wanted.bytes().data());
@@ -138,4 +140,4 @@ TEST(GpuOrder, SearchesAsTheOrderSays) {
 }
 
 }  // namespace
-}  // namespace kiln::gpu
+}  // namespace kiln::test

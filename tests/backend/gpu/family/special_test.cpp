@@ -5,11 +5,12 @@
 #include "kiln/ops/special/special.hpp"
 #include "tests/backend/gpu/family/device.hpp"
 
-namespace kiln::gpu {
+namespace kiln::test {
 namespace {
 
 TEST(GpuSpecial, TakesOneOperandAndTwoAndNumbers) {
-  const TensorData x = TensorData::of<double>({5, 1}, {0.5, 1, 2, 3.5, 8}), y = TensorData::of<double>({3}, {0.25, 2, 9});
+  const TensorData x = TensorData::of<double>({5, 1}, {0.5, 1, 2, 3.5, 8}),
+                   y = TensorData::of<double>({3}, {0.25, 2, 9});
   for (const auto& [dtype, bound] : {std::pair{DType::F64, 1e-12}, std::pair{DType::F32, 2e-5}}) {
     const Value a = from_data(x.to(dtype), simulated()), b = from_data(y.to(dtype), simulated());
     const TensorData one = emit(op::Special{op::SpecialFn::BesselJ0}, {a}).data();
@@ -34,4 +35,4 @@ TEST(GpuSpecial, FindsTheGreatestCommonDivisor) {
 }
 
 }  // namespace
-}  // namespace kiln::gpu
+}  // namespace kiln::test
