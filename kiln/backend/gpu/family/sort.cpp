@@ -84,11 +84,13 @@ struct TileSortKernel {
 
   Kernel kernel() const {
     Builder k("sort", threads());
-    const bool reads_x = !from_pairs || !to_pairs;
-    const Buffer x = reads_x ? k.input(dtype) : Buffer();
+    const Buffer x = from_pairs ? Buffer() : k.input(dtype);
     const Buffer keys = from_pairs ? k.input(key) : Buffer();
     const Buffer places = from_pairs && with_places ? k.input(DType::I32) : Buffer();
-    const Buffer out = k.output(to_pairs ? key : dtype), out_places = k.output(to_pairs ? DType::I32 : DType::I64);
+    // Elements leave as they came, with all bits of a NaN.
+    const DType word = word_of(size_of(dtype));
+    const Buffer elements = to_pairs ? Buffer() : k.input(word);
+    const Buffer out = k.output(to_pairs ? key : word), out_places = k.output(to_pairs ? DType::I32 : DType::I64);
     // Of lines, tiles of a line, what is kept of each, and lines of x.
     const Expr length = k.number(DType::I64), tiles = k.number(DType::I64), kept = k.number(DType::I64);
     const Expr x_length = k.number(DType::I64);
@@ -116,7 +118,7 @@ struct TileSortKernel {
         out_places.store(at, place);
         return;
       }
-      out.store(at, x[line * x_length + place.as(DType::I64)]);
+      out.store(at, elements[line * x_length + place.as(DType::I64)]);
       out_places.store(at, place.as(DType::I64));
     });
     return k.finish();
@@ -130,11 +132,11 @@ struct TileSortKernel {
 
 /// Where x has its elements, and what they are.
 struct PlacedKernel {
-  DType dtype;
+  DType word;
 
   Kernel kernel() const {
     Builder k("placed", 256);
-    const Buffer x = k.input(dtype), places = k.input(DType::I32), values = k.output(dtype), z = k.output(DType::I64);
+    const Buffer x = k.input(word), places = k.input(DType::I32), values = k.output(word), z = k.output(DType::I64);
     const Expr count = k.number(DType::I64), length = k.number(DType::I64), kept = k.number(DType::I64);
     const Expr i = k.block().as(DType::I64) * 256 + k.thread().as(DType::I64);
     k.when(i < count, [&] {
@@ -176,8 +178,9 @@ void tournament(Gpu& gpu, const Array& x, DType key, bool descending, std::int64
     const std::int64_t tiles = blocks_for(length, size);
     const bool last = tiles == 1;
     std::vector<Argument> arguments;
-    if (first || last) arguments.emplace_back(x);
-    if (!first) arguments.insert(arguments.end(), {read(keys), read(places)});
+    if (first) arguments.emplace_back(x);
+    else arguments.insert(arguments.end(), {read(keys), read(places)});
+    if (last) arguments.emplace_back(x);
     const Value next_keys = last ? Value() : gpu.scratch({{lines, tiles * count}, key}),
                 next_places = last ? Value() : gpu.scratch({{lines, tiles * count}, DType::I32});
     arguments.insert(arguments.end(), {last ? values : read(next_keys), last ? indices : read(next_places), length,
@@ -250,7 +253,7 @@ void sort_lines(Gpu& gpu, const Array& x, bool descending, std::int64_t count, c
   const Value keys = gpu.scratch({x.shape, key.dtype});
   gpu.launch(KeysKernel{x.dtype, descending}, blocks_for(x.numel(), 256), {x, read(keys), x.numel()});
   const Sorted sorted = radix_sort(gpu, keys, key.bits);
-  gpu.launch(PlacedKernel{x.dtype}, blocks_for(lines * count, 256),
+  gpu.launch(PlacedKernel{word_of(size_of(x.dtype))}, blocks_for(lines * count, 256),
              {x, read(sorted.places), values, indices, lines * count, length, count});
 }
 
