@@ -62,6 +62,11 @@ bool run(Gpu& gpu, const op::Softmax& op, Call call);
 // cross_entropy.cpp
 bool run(Gpu& gpu, const op::CrossEntropy& op, Call call);
 
+// conv.cpp
+bool run(Gpu& gpu, const op::Conv& op, Call call);
+bool run(Gpu& gpu, const op::ConvTranspose& op, Call call);
+bool run(Gpu& gpu, const op::ConvWeightGrad& op, Call call);
+
 // pool.cpp
 bool run(Gpu& gpu, const op::MaxPool& op, Call call);
 bool run(Gpu& gpu, const op::AvgPool& op, Call call);

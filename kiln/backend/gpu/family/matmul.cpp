@@ -64,6 +64,12 @@ bool multiply_by_library(Gpu& gpu, const Matrices& p) {
 
 }  // namespace
 
+void matmul(Gpu& gpu, Matrices product) {
+  if (product.m * product.n * numel(product.batch.sizes) == 0) return;
+  join_batch(product);
+  if (product.k == 0 || !multiply_by_library(gpu, product)) multiply(gpu, std::move(product));
+}
+
 bool run(Gpu& gpu, const op::Matmul&, Call call) {
   const Array a = read(call.in[0]), b = read(call.in[1]), c = gpu.allocate(call.out[0]);
   const Shape batch(c.shape.begin(), c.shape.end() - 2);
@@ -77,9 +83,7 @@ bool run(Gpu& gpu, const op::Matmul&, Call call) {
                    .b = {b.data, b.strides.back(), b.strides[b_rank - 2]},
                    .batch = merged(batch, strides),
                    .c = c.data};
-  if (c.numel() == 0) return true;
-  join_batch(product);
-  if (product.k == 0 || !multiply_by_library(gpu, product)) multiply(gpu, product);
+  matmul(gpu, std::move(product));
   return true;
 }
 

@@ -179,21 +179,6 @@ struct SumKernel {
   }
 };
 
-/// As large as keeps all multiprocessors busy, and as small as the matrices are.
-Tile tile_of(const Gpu& gpu, const Matrices& p) {
-  const auto blocks = [&](int rows, int columns) {
-    return numel(p.batch.sizes) * blocks_for(p.m, rows) * blocks_for(p.n, columns);
-  };
-  const bool wide = size_of(p.dtype) == 8;
-  if (p.m <= 16 && p.n <= 16) return {16, 16, 16, 1, 1};
-  if (p.m <= 16) return {16, 128, 16, 2, 4};
-  if (p.n <= 16) return {128, 16, 16, 4, 2};
-  if (!wide && p.m > 64 && p.n > 64 && blocks(128, 128) >= gpu.driver().capabilities().multiprocessors)
-    return {128, 128, 16, 8, 8};
-  if (p.m <= 32 || p.n <= 32) return {32, 32, 32, 2, 2};
-  return {64, 64, 16, 4, 4};
-}
-
 /// Blocks go past the ends of matrices by less than the largest tile.
 DType index_of(const Matrices& p, std::int64_t shares) {
   constexpr std::int64_t kTile = 128;
@@ -245,12 +230,24 @@ Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::in
   return {along_depth, width_at(factor.data, dtype, places)};
 }
 
+Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
+  const bool wide = size_of(dtype) == 8;
+  if (m <= 16 && n <= 16) return {16, 16, 16, 1, 1};
+  if (m <= 16) return {16, 128, 16, 2, 4};
+  if (n <= 16) return {128, 16, 16, 4, 2};
+  if (!wide && m > 64 && n > 64 &&
+      batch * blocks_for(m, 128) * blocks_for(n, 128) >= gpu.driver().capabilities().multiprocessors)
+    return {128, 128, 16, 8, 8};
+  if (m <= 32 || n <= 32) return {32, 32, 32, 2, 2};
+  return {64, 64, 16, 4, 4};
+}
+
 Shares shares_of(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least) {
   const std::int64_t wanted = 2 * gpu.driver().capabilities().multiprocessors;
   const std::int64_t count =
       std::clamp<std::int64_t>(wanted / std::max<std::int64_t>(blocks, 1), 1, std::max<std::int64_t>(depth / least, 1));
-  const std::int64_t span = blocks_for(blocks_for(depth, count), least) * least;
-  return {blocks_for(depth, span), span};
+  const std::int64_t span = blocks_for(blocks_for(std::max<std::int64_t>(depth, 1), count), least) * least;
+  return {std::max<std::int64_t>(blocks_for(depth, span), 1), span};
 }
 
 void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype) {
@@ -289,7 +286,7 @@ void multiply(Gpu& gpu, Matrices p) {
     run(batch * blocks_for(p.m, as.rows()), 1024,
         [&](DType index, bool parts) { return VectorKernel{p.dtype, index, rank, a, b_in_line, parts}; });
   } else {
-    const Tile tile = tile_of(gpu, p);
+    const Tile tile = tile_of(gpu, p.dtype, p.m, p.n, batch);
     run(batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns), 256, [&](DType index, bool parts) {
       const std::int64_t line = p.n;
       return TileKernel{p.dtype, index, rank, tile, a, b, width_at(p.c, parts ? wide : p.dtype, {&line, 1}), parts};

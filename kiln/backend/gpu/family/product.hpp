@@ -16,15 +16,19 @@ struct Lines {
 /// and b.
 struct Matrices {
   DType dtype;
-  std::int64_t m, n, k;
-  Lines a, b;
-  Loop batch;
-  std::byte* c;
+  std::int64_t m = 1, n = 1, k = 1;
+  Lines a{}, b{};
+  Loop batch{{}, {{}, {}}};
+  std::byte* c = nullptr;
 };
 void multiply(Gpu& gpu, Matrices product);
+/// By the device's library, or else as above.
+void matmul(Gpu& gpu, Matrices product);
 /// Makes one product of a batch of left factors that lie one after the other and share the right one.
 void join_batch(Matrices& product);
 
+/// As large as keeps all multiprocessors busy, and as small as the matrices are.
+Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch);
 /// How to load from a factor with `lines` lines and so much depth; `others` are strides that lead to further parts of it.
 Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::int64_t depth,
                    std::initializer_list<std::span<const std::int64_t>> others);
