@@ -216,6 +216,7 @@ void Fusion::run_segment(Stream& stream) {
   deliver(stream);
   segment.clear();
   stream.lost.clear();
+  inner_->flush();
   running = before;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "kiln/backend/cuda/compiler.hpp"
 #include "kiln/backend/cuda/download.hpp"
-#include "kiln/backend/cuda/products.hpp"
+#include "kiln/backend/cuda/queue.hpp"
 #include "kiln/backend/cuda/upload.hpp"
 #include "kiln/backend/gpu/driver.hpp"
 
@@ -20,15 +20,14 @@ class Driver final : public gpu::Driver {
 
   Ref<gpu::Code> compile(const gpu::Kernel& kernel) override;
   void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override;
-  bool multiply(const gpu::Product& product) override { return products_.multiply(product); }
+  bool multiply(const gpu::Product& product) override;
 
-  void upload(std::byte* to, std::span<const std::byte> from) override { uploads_.upload(to, from); }
-  Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override {
-    return downloads_->start(from, bytes);
-  }
+  void upload(std::byte* to, std::span<const std::byte> from) override;
+  Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
   void clear(std::byte* start, std::size_t bytes) override;
-  void synchronize() override { stream_->synchronize(); }
+  void flush() override { queue_.flush(); }
+  void synchronize() override;
 
  private:
   const Ref<Stream> stream_;
@@ -38,7 +37,7 @@ class Driver final : public gpu::Driver {
   Uploads uploads_;
   const Ref<Downloads> downloads_;
   Products products_;
-  const bool logs_;
+  Queue queue_;
 };
 
 }  // namespace kiln::cuda

@@ -37,6 +37,14 @@ DriverApi::DriverApi(const Library& library) {
   library.find("cuModuleGetFunction", module_get_function);
   library.find("cuFuncSetAttribute", function_set_attribute);
   library.find("cuLaunchKernel", launch_kernel);
+  library.find("cuStreamBeginCapture_v2", begin_capture);
+  library.find("cuStreamEndCapture", end_capture);
+  library.find("cuStreamGetCaptureInfo_v2", get_capture_info);
+  library.find("cuGraphInstantiateWithFlags", graph_instantiate);
+  library.find("cuGraphExecKernelNodeSetParams_v2", graph_set_kernel);
+  library.find("cuGraphLaunch", graph_launch);
+  library.find("cuGraphDestroy", graph_destroy);
+  library.find("cuGraphExecDestroy", graph_destroy_executable);
 }
 
 std::string words_of(const DriverApi& api, Result error) {

@@ -2,6 +2,7 @@
 // of NVIDIA's "CUDA Driver API" reference; functions that were changed once are found by the name of their second version.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include "kiln/backend/cuda/library.hpp"
 
@@ -14,6 +15,9 @@ using StreamHandle = struct CUstream_st*;
 using EventHandle = struct CUevent_st*;
 using ModuleHandle = struct CUmod_st*;
 using FunctionHandle = struct CUfunc_st*;
+using GraphHandle = struct CUgraph_st*;
+using NodeHandle = struct CUgraphNode_st*;
+using ExecutableHandle = struct CUgraphExec_st*;
 
 /// CUresult. Others have a name by get_error_name.
 using Result = int;
@@ -26,6 +30,19 @@ inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75, kC
 inline constexpr int kFunctionMaxDynamicSharedBytes = 8;
 // Flags
 inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2, kHostAllocPortable = 1;
+
+// CUstreamCaptureMode: other threads may go on with what they do.
+inline constexpr int kCaptureRelaxed = 2;
+
+/// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelNode {
+  FunctionHandle function;
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+  void** parameters;
+  void** extra = nullptr;
+  void* kernel = nullptr;
+  ContextHandle context = nullptr;
+};
 
 struct DriverApi {
   explicit DriverApi(const Library& library);
@@ -68,6 +85,16 @@ struct DriverApi {
   Result (*launch_kernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,
                           void** parameters, void** extra);
+
+  Result (*begin_capture)(StreamHandle stream, int mode);
+  Result (*end_capture)(StreamHandle stream, GraphHandle* graph);
+  Result (*get_capture_info)(StreamHandle stream, int* status, std::uint64_t* id, GraphHandle* graph,
+                             const NodeHandle** last, std::size_t* count);
+  Result (*graph_instantiate)(ExecutableHandle* executable, GraphHandle graph, unsigned long long flags);
+  Result (*graph_set_kernel)(ExecutableHandle executable, NodeHandle node, const KernelNode* kernel);
+  Result (*graph_launch)(ExecutableHandle executable, StreamHandle stream);
+  Result (*graph_destroy)(GraphHandle graph);
+  Result (*graph_destroy_executable)(ExecutableHandle executable);
 };
 
 /// The machine's, initialised. Throws DeviceError where there is no driver, or none that works.

@@ -15,6 +15,7 @@ std::byte* DeviceMemory::map(std::size_t bytes) {
 }
 
 bool DeviceMemory::unmap(std::byte* start, std::size_t) {
+  flush_();
   const DriverApi& api = stream_->api();
   return api.stream_synchronize(stream_->handle()) == kSuccess && api.memory_free(address_of(start)) == kSuccess;
 }

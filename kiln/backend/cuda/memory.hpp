@@ -1,5 +1,7 @@
 // Memory: the device's, for pools to hold, and the host's that the device can reach by itself.
 #pragma once
+#include <functional>
+
 #include "kiln/backend/cuda/stream.hpp"
 #include "kiln/backend/memory/block_source.hpp"
 
@@ -7,7 +9,9 @@ namespace kiln::cuda {
 
 class DeviceMemory final : public BlockSource {
  public:
-  explicit DeviceMemory(Ref<Stream> stream) : stream_(std::move(stream)) {}
+  /// `flush` starts what the device is still to be asked for.
+  DeviceMemory(Ref<Stream> stream, std::function<void()> flush)
+      : stream_(std::move(stream)), flush_(std::move(flush)) {}
   std::byte* map(std::size_t bytes) override;
   /// Waits for the device, which may still be at work there.
   bool unmap(std::byte* start, std::size_t bytes) override;
@@ -15,6 +19,7 @@ class DeviceMemory final : public BlockSource {
 
  private:
   const Ref<Stream> stream_;
+  const std::function<void()> flush_;
 };
 
 /// Memory of the host that is never moved, so that copies to and from the device go on while the host does something

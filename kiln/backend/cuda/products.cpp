@@ -124,6 +124,7 @@ class Products::Plan {
   Plan& operator=(const Plan&) = delete;
 
   bool known() const { return known_; }
+  mutable bool proven = false;  // it has run
   void set_bias(const std::byte* bias) const { set(cublas::kDescBiasPointer, bias); }
   cublas::Status run(cublas::Handle handle, const Product& product, Address workspace, StreamHandle stream) const {
     const auto alpha = static_cast<float>(product.alpha), beta = static_cast<float>(product.beta);
@@ -223,11 +224,27 @@ bool Products::multiply(const Product& product) {
   const std::lock_guard lock(mutex_);
   if (!open()) return false;
   const Plan* const plan = find(product);
-  if (!plan) return false;
-  if (product.bias) plan->set_bias(product.bias);
+  if (!plan || !run(*plan, product)) return false;
+  plan->proven = true;
+  return true;
+}
+
+const Products::Plan* Products::proven(const Product& product) {
+  const std::lock_guard lock(mutex_);
+  const Plan* const plan = handle_ ? find(product) : nullptr;
+  return plan && plan->proven ? plan : nullptr;
+}
+
+void Products::multiply(const Plan& plan, const Product& product) {
+  const std::lock_guard lock(mutex_);
+  require<DeviceError>(run(plan, product), stream_->device(), ": cublasLtMatmul no longer takes what it took before");
+}
+
+bool Products::run(const Plan& plan, const Product& product) {
+  if (product.bias) plan.set_bias(product.bias);
   static const std::string kName = "cublasLtMatmul";
   stream_->note(kName);
-  const cublas::Status status = plan->run(handle_, product, workspace_, stream_->handle());
+  const cublas::Status status = plan.run(handle_, product, workspace_, stream_->handle());
   if (status == cublas::kNotSupported) return false;
   require<DeviceError>(status == 0, stream_->device(), ": cublasLtMatmul of [", product.m, ", ", product.k, "] x [",
                        product.k, ", ", product.n, "]: ", api_->get_status_string(status));

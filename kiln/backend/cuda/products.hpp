@@ -17,9 +17,14 @@ class Products {
   /// False where cuBLASLt is missing, which is said once, or does not know how. Throws DeviceError where it should.
   bool multiply(const gpu::Product& product);
 
- private:
   class Plan;
+  /// How a product is made, if one like it was before: it can be asked for later, then, and will not fail. Null otherwise.
+  const Plan* proven(const gpu::Product& product);
+  void multiply(const Plan& plan, const gpu::Product& product);
+
+ private:
   bool open();
+  bool run(const Plan& plan, const gpu::Product& product);
   const Plan* find(const gpu::Product& product);
 
   const Ref<Stream> stream_;

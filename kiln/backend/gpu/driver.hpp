@@ -51,6 +51,8 @@ class Driver : public RefCounted {
   virtual Ref<Transfer> download(const std::byte* from, std::size_t bytes) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   virtual void clear(std::byte* start, std::size_t bytes) = 0;  // to zero bytes
+  /// Starts what was asked for, if the driver gathers it.
+  virtual void flush() {}
   virtual void synchronize() = 0;
 
   /// By the device's library, if it has one that knows such products; else false, with nothing done.

@@ -147,7 +147,10 @@ Ref<PendingRead> Gpu::start_read(Inputs values) {
   return make_ref<Read>(std::move(parts));
 }
 
-void Gpu::sync() { driver().synchronize(); }
+void Gpu::sync() {
+  flush();
+  driver().synchronize();
+}
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
@@ -220,13 +223,26 @@ Value Gpu::check_cell() {
 }
 
 void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(std::int64_t)> tell) {
-  const auto check = make_ref<DataCheck>(driver().download(read(cell).data, sizeof(std::int64_t)), std::move(tell));
+  const auto check = make_ref<DataCheck>(cell, std::move(tell));
   for (Value& value : call.out) {
     auto& memory = static_cast<Memory&>(*value.node()->storage);
     auto checks = memory.checks();
     checks.push_back(check);
     memory.depend_on(std::move(checks));
   }
+  const std::unique_lock lock(mutex_);
+  checks_.push_back(check);
+}
+
+// What kernels found in their data is sent for once they are all on their way: to send for it interrupts them.
+void Gpu::flush() {
+  driver().flush();
+  std::vector<Ref<DataCheck>> checks;
+  {
+    const std::unique_lock lock(mutex_);
+    checks.swap(checks_);
+  }
+  for (const Ref<DataCheck>& check : checks) check->start();
 }
 
 FusionTraits Gpu::fusion_traits() const {
@@ -235,12 +251,12 @@ FusionTraits Gpu::fusion_traits() const {
           .most_bytes = std::int64_t{4} << 30,
           .first_ops = 16,
           // Rows of fewer elements are folded as quickly by themselves.
-          .groups = FusionTraits::Groups{.most_inputs = 24,
-                                         .most_steps = 256,
-                                         .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
-                                                        ReduceFn::Min},
-                                         .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
-                                         .least_reduced = 8}};
+          .groups = FusionTraits::Groups{
+              .most_inputs = 24,
+              .most_steps = 256,
+              .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min},
+              .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
+              .least_reduced = 8}};
 }
 
 }  // namespace kiln::gpu

@@ -38,6 +38,7 @@ class Gpu final : public LeafBackend {
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override;
   Ref<PendingRead> start_read(Inputs values) override;
+  void flush() override;
   void sync() override;
   MemoryStatistics memory() const override { return pool_->blocks().statistics(); }
   void set_memory_limit(std::int64_t bytes) override { pool_->blocks().set_limit(static_cast<std::size_t>(bytes)); }
@@ -104,6 +105,7 @@ class Gpu final : public LeafBackend {
     std::shared_ptr<const void> value;
   };
   std::unordered_map<Signature, Made, Hash> made_;
+  std::vector<Ref<DataCheck>> checks_;  // of which nobody has asked the device yet
 };
 
 }  // namespace kiln::gpu

@@ -19,18 +19,34 @@ Pool::Pool(Ref<Driver> driver) : driver_(std::move(driver)), blocks_(limit_of(*d
 
 // ---- checks --------------------------------------------------------------------------------------------------------
 
-DataCheck::DataCheck(Ref<Transfer> cell, std::function<std::exception_ptr(std::int64_t)> tell)
-    : cell_(std::move(cell)), tell_(std::move(tell)) {}
+DataCheck::DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell)
+    : tell_(std::move(tell)), cell_(std::move(cell)) {}
 
-bool DataCheck::ready() const { return cell_->ready(); }
+void DataCheck::start() {
+  const std::lock_guard lock(mutex_);
+  start_locked();
+}
+
+void DataCheck::start_locked() {
+  if (cell_.empty()) return;
+  const Array array = read(cell_);
+  transfer_ = static_cast<Memory&>(*cell_.node()->storage).pool().driver().download(array.data, sizeof(std::int64_t));
+  cell_ = {};
+}
+
+bool DataCheck::ready() {
+  const std::lock_guard lock(mutex_);
+  return cell_.empty() && (!transfer_ || transfer_->ready());
+}
 
 Ref<Failure> DataCheck::failure() {
   const std::lock_guard lock(mutex_);
-  if (!known_) {
+  start_locked();
+  if (transfer_) {
     std::int64_t found = 0;
-    cell_->wait(reinterpret_cast<std::byte*>(&found));
+    transfer_->wait(reinterpret_cast<std::byte*>(&found));
+    transfer_ = nullptr;
     if (found) failure_ = make_ref<Failure>(tell_(found));
-    known_ = true;
   }
   return failure_;
 }

@@ -28,18 +28,22 @@ class Pool : public RefCounted {
 /// device's memory where they are (Gpu::launch_checked). What is made of its results knows it as well.
 class DataCheck : public RefCounted {
  public:
-  /// The cell is on its way to the host; `tell` makes an error of what is in it.
-  DataCheck(Ref<Transfer> cell, std::function<std::exception_ptr(std::int64_t)> tell);
+  /// `tell` makes an error of what is in the cell.
+  DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell);
+  /// Has the cell sent to the host; not before the kernel was launched.
+  void start();
   /// Is it known by now?
-  bool ready() const;
+  bool ready();
   /// Waits. Null where the data were right.
   Ref<Failure> failure();
 
  private:
-  const Ref<Transfer> cell_;
+  void start_locked();
+
   const std::function<std::exception_ptr(std::int64_t)> tell_;
   std::mutex mutex_;
-  bool known_ = false;
+  Value cell_;              // until it is sent
+  Ref<Transfer> transfer_;  // until it has arrived
   Ref<Failure> failure_;
 };
 

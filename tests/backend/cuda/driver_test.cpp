@@ -186,6 +186,43 @@ TEST(CudaDriver, LaunchesKernels) {
   for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], 0.5f * static_cast<float>(i));
 }
 
+// The same list again and again, of which some rounds have other numbers, other addresses or another list between.
+TEST(CudaDriver, StartsWhatComesAgainAsAGraph) {
+  KILN_NEEDS_DEVICE();
+  KILN_NEEDS_COMPILER();
+  constexpr std::int64_t kCount = 1000, kBytes = kCount * 4;
+  std::vector<float> numbers(kCount);
+  std::iota(numbers.begin(), numbers.end(), 1.0f);
+  const Block x(driver(), kBytes), y(driver(), kBytes), z(driver(), kBytes), other(driver(), kBytes);
+  driver().upload(x.start(), bytes_of(numbers));
+  const Ref<gpu::Code> code = driver().compile(scale_kernel());
+  const auto scale = [&](std::byte* to, const std::byte* from, float factor) {
+    const std::uint64_t arguments[] = {address_of(to), address_of(from), kCount, bits(factor)};
+    driver().launch(*code, 8, arguments);
+  };
+  const auto before = fake_state();
+  for (int round = 0; round < 20; ++round) {
+    const auto factor = static_cast<float>(1 + round % 7);
+    std::byte* const middle = round % 5 == 4 ? other.start() : y.start();
+    driver().clear(z.start(), kBytes);
+    scale(middle, x.start(), factor);
+    scale(y.start(), middle, 2);
+    driver().copy(z.start(), y.start(), kBytes);
+    scale(z.start(), z.start(), 3);
+    if (round % 6 == 5) scale(z.start(), z.start(), 1);
+    driver().flush();
+    std::vector<float> found(kCount);
+    driver().download(z.start(), kBytes)->wait(reinterpret_cast<std::byte*>(found.data()));
+    if (before) continue;
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], 6 * factor * numbers[i]) << round;
+  }
+  if (const auto after = fake_state()) {
+    EXPECT_EQ(after->launches, before->launches + 17 * 3 + 3 * 4);
+    // Two lists, of which one came 17 times and the other 3 times; the first two times of each are no graphs.
+    EXPECT_EQ(after->graphs, before->graphs + 15 + 1);
+  }
+}
+
 // Each of the threads of a block gets what another has left in shared memory, at its far end.
 TEST(CudaDriver, GivesBlocksTheSharedMemoryThatTheyNeed) {
   KILN_NEEDS_DEVICE();

@@ -16,6 +16,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -85,10 +87,22 @@ int context;  // its address is the context's handle
 thread_local void* current = nullptr;
 
 int state() { return current == &context ? worker().error.load() : kInvalidContext; }
-int later(std::function<void()> job) {
+
+/// What a stream was asked for while it was recorded.
+struct Graph {
+  std::vector<std::function<void()>> tasks;
+};
+Graph* recording = nullptr;
+std::atomic<int> graphs = 0;  // that were started
+
+int at_once_or_recorded(std::function<void()> task) {
   if (const int problem = state()) return problem;
-  worker().push(std::move(job));
+  if (recording) recording->tasks.push_back(std::move(task));
+  else task();
   return kSuccess;
+}
+int later(std::function<void()> job) {
+  return at_once_or_recorded([job = std::move(job)] { worker().push(job); });
 }
 
 struct Module {
@@ -101,6 +115,30 @@ struct Function {
 
 struct Source {
   std::string text, log;
+};
+
+FakeLaunch launch_of(const Function& launched, unsigned blocks, unsigned threads, unsigned shared_bytes,
+                     std::uint64_t first) {
+  FakeLaunch launch{{}, blocks, threads, shared_bytes, first};
+  std::copy_n(launched.name.c_str(), std::min(launched.name.size(), sizeof(launch.name) - 1), launch.name);
+  return launch;
+}
+void note_launch(const FakeLaunch& launch) {
+  {
+    const std::lock_guard lock(mutex);
+    last_launch = launch;
+    ++launches;
+  }
+  worker().push([is_guilty = std::string_view(launch.name).find("guilty") != std::string_view::npos] {
+    if (is_guilty) worker().error = kIllegalAddress;
+  });
+}
+
+/// CUDA_KERNEL_NODE_PARAMS_v2
+struct FakeKernelNode {
+  void* function;
+  unsigned grid[3], block[3], shared_bytes;
+  void** parameters;
 };
 
 }  // namespace
@@ -248,13 +286,55 @@ int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned b
   if (static_cast<int>(shared_bytes) > launched.most_shared_bytes) return kInvalidValue;
   std::uint64_t first = 0;
   std::memcpy(&first, parameters[0], sizeof(first));
-  const std::lock_guard lock(mutex);
-  last_launch = {{}, grid, block, shared_bytes, first};
-  std::copy_n(launched.name.c_str(), std::min(launched.name.size(), sizeof(last_launch.name) - 1), last_launch.name);
-  ++launches;
-  return later([is_guilty = launched.name.find("guilty") != std::string::npos] {
-    if (is_guilty) worker().error = kIllegalAddress;
-  });
+  return at_once_or_recorded([launch = launch_of(launched, grid, block, shared_bytes, first)] { note_launch(launch); });
+}
+
+// ---- graphs: lists of launches ---------------------------------------------------------------------------------------
+
+int cuStreamBeginCapture_v2(void*, int) {
+  if (recording) return kInvalidValue;
+  recording = new Graph;
+  return state();
+}
+int cuStreamGetCaptureInfo_v2(void*, int* status, std::uint64_t*, void**, const void* const** last,
+                              std::size_t* count) {
+  static thread_local const void* node;
+  node = reinterpret_cast<const void*>(recording->tasks.size());  // counted from 1
+  *status = 1;
+  *last = &node;
+  *count = recording->tasks.empty() ? 0 : 1;
+  return kSuccess;
+}
+int cuStreamEndCapture(void*, void** graph) {
+  *graph = std::exchange(recording, nullptr);
+  return state();
+}
+int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
+  *executable = new Graph(*static_cast<Graph*>(graph));
+  return state();
+}
+int cuGraphExecKernelNodeSetParams_v2(void* executable, void* node, const FakeKernelNode* kernel) {
+  auto& task = static_cast<Graph*>(executable)->tasks.at(reinterpret_cast<std::size_t>(node) - 1);
+  const auto& launched = *static_cast<Function*>(kernel->function);
+  std::uint64_t first = 0;
+  std::memcpy(&first, kernel->parameters[0], sizeof(first));
+  task = [launch = launch_of(launched, kernel->grid[0], kernel->block[0], kernel->shared_bytes, first)] {
+    note_launch(launch);
+  };
+  return state();
+}
+int cuGraphLaunch(void* executable, void*) {
+  for (const auto& task : static_cast<Graph*>(executable)->tasks) task();
+  ++graphs;
+  return state();
+}
+int cuGraphDestroy(void* graph) {
+  delete static_cast<Graph*>(graph);
+  return kSuccess;
+}
+int cuGraphExecDestroy(void* executable) {
+  delete static_cast<Graph*>(executable);
+  return kSuccess;
 }
 
 // ---- NVRTC: text is its own code ------------------------------------------------------------------------------------
@@ -302,7 +382,7 @@ int nvrtcGetCUBIN(void* program, char* code) {
 
 FakeState kiln_fake_state() {
   const std::lock_guard lock(mutex);
-  return {last_launch, launches, pinned, programs, taken};
+  return {last_launch, launches, graphs, pinned, programs, taken};
 }
 
 }  // extern "C"

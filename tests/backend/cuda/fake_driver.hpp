@@ -11,6 +11,7 @@ struct FakeLaunch {
 struct FakeState {
   FakeLaunch last_launch;
   int launches;
+  int graphs;    // that were started
   int pinned;    // blocks of the host's memory
   int programs;  // that were compiled
   std::size_t taken;

@@ -1,0 +1,222 @@
+#include "kiln/backend/cuda/queue.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "kiln/core/reflect/reflect_values.hpp"
+#include "kiln/core/setting/setting.hpp"
+
+namespace kiln::cuda {
+namespace {
+
+constexpr std::size_t kFewest = 4;       // commands that are worth a graph
+constexpr std::size_t kMost = 4096;      // that wait
+constexpr std::size_t kMostKnown = 256;  // lists
+constexpr std::size_t kMostGraphs = 4;   // of one list
+constexpr int kTimesBefore = 2;          // that a list came before it is recorded
+
+std::size_t hash(std::span<const Command> commands) {
+  std::uint64_t hash = commands.size();
+  for (const Command& command : commands) {
+    const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+    for (const std::uint64_t word :
+         {std::uint64_t(command.kind), std::uint64_t(number(command.program.get())), std::uint64_t(command.blocks),
+          std::uint64_t(command.bytes), std::uint64_t(number(command.plan))})
+      hash = reflect::detail::mix(hash, word);
+  }
+  return static_cast<std::size_t>(hash);
+}
+
+/// The places of a launch's arguments, as the driver takes them.
+struct Places {
+  explicit Places(std::span<const std::uint64_t> words) {
+    for (std::size_t i = 0; i < words.size(); ++i) all[i] = const_cast<std::uint64_t*>(&words[i]);
+  }
+  void* all[kMostParameters];
+};
+
+}  // namespace
+
+// ---- graphs --------------------------------------------------------------------------------------------------------
+
+Graph::~Graph() {
+  const DriverApi& api = stream_->last_api();
+  if (executable_) api.graph_destroy_executable(executable_);
+  if (graph_) api.graph_destroy(graph_);
+}
+
+bool Graph::record(std::span<const Command> commands, FunctionRef<void(const Command&)> run) {
+  const DriverApi& api = stream_->api();
+  if (api.begin_capture(stream_->handle(), kCaptureRelaxed) != kSuccess) return false;
+  bool whole = true;
+  try {
+    for (const Command& command : commands) {
+      run(command);
+      int status = 0;
+      const NodeHandle* last = nullptr;
+      std::size_t count = 0;
+      whole &= api.get_capture_info(stream_->handle(), &status, nullptr, nullptr, &last, &count) == kSuccess;
+      nodes_.push_back(whole && count == 1 ? *last : nullptr);
+    }
+  } catch (const Error&) { whole = false; }
+  whole &= api.end_capture(stream_->handle(), &graph_) == kSuccess && graph_;
+  return whole && api.graph_instantiate(&executable_, graph_, 0) == kSuccess;
+}
+
+bool Graph::differs(const Command& command, std::span<const std::uint64_t> words) const {
+  const auto own = std::span(words_).subspan(command.first_word, command.words);
+  return !std::ranges::equal(own, words.subspan(command.first_word, command.words));
+}
+
+std::optional<std::size_t> Graph::differing(std::span<const Command> commands,
+                                            std::span<const std::uint64_t> words) const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (!differs(commands[i], words)) continue;
+    if (commands[i].kind != Command::Kind::Launch || !nodes_[i]) return std::nullopt;
+    ++count;
+  }
+  return count;
+}
+
+void Graph::launch(std::span<const Command> commands, std::span<const std::uint64_t> words) {
+  const DriverApi& api = stream_->api();
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const Command& command = commands[i];
+    if (!differs(command, words)) continue;
+    const Program& program = *command.program;
+    Places places(words.subspan(command.first_word, command.words));
+    const KernelNode kernel{.function = program.function(),
+                            .grid_x = static_cast<unsigned>(command.blocks),
+                            .grid_y = 1,
+                            .grid_z = 1,
+                            .block_x = program.threads,
+                            .block_y = 1,
+                            .block_z = 1,
+                            .shared_bytes = program.shared_bytes,
+                            .parameters = places.all};
+    stream_->check(api.graph_set_kernel(executable_, nodes_[i], &kernel), "changing kernel ", program.name);
+  }
+  words_.assign(words.begin(), words.end());
+  for (const Command& command : commands)
+    if (command.program) stream_->note(command.program->name);
+  stream_->check(api.graph_launch(executable_, stream_->handle()), "starting a graph of ", commands.size(), " kernels");
+}
+
+// ---- the queue -----------------------------------------------------------------------------------------------------
+
+Queue::Queue(Ref<Stream> stream, Products& products)
+    : stream_(std::move(stream)), products_(products), logs_(is_logged("cuda")) {}
+
+void Queue::add(Command command, std::span<const std::uint64_t> words) {
+  const std::lock_guard lock(mutex_);
+  command.first_word = words_.size();
+  command.words = words.size();
+  words_.insert(words_.end(), words.begin(), words.end());
+  commands_.push_back(std::move(command));
+  if (commands_.size() >= kMost) flush_locked();
+}
+
+void Queue::launch(Ref<const Program> program, std::int64_t blocks, std::span<const std::uint64_t> arguments) {
+  add({.kind = Command::Kind::Launch, .program = std::move(program), .blocks = blocks}, arguments);
+}
+void Queue::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const std::uint64_t words[] = {address_of(to), address_of(from)};
+  add({.kind = Command::Kind::Copy, .bytes = bytes}, words);
+}
+void Queue::clear(std::byte* start, std::size_t bytes) {
+  const std::uint64_t words[] = {address_of(start)};
+  add({.kind = Command::Kind::Clear, .bytes = bytes}, words);
+}
+void Queue::multiply(const Products::Plan& plan, const gpu::Product& product) {
+  const std::uint64_t words[] = {address_of(product.a.data), address_of(product.b.data), address_of(product.c),
+                                 address_of(product.bias)};
+  add({.kind = Command::Kind::Multiply, .plan = &plan, .product = product}, words);
+}
+
+void Queue::run(const Command& command) {
+  const auto words = std::span(words_).subspan(command.first_word, command.words);
+  const DriverApi& api = stream_->api();
+  switch (command.kind) {
+    case Command::Kind::Launch: {
+      const Program& program = *command.program;
+      if (logs_)
+        std::fprintf(stderr, "kiln: %s: %s, %lld blocks of %u\n", stream_->device().c_str(), program.name.c_str(),
+                     static_cast<long long>(command.blocks), program.threads);
+      Places places(words);
+      stream_->note(program.name);
+      stream_->check(api.launch_kernel(program.function(), static_cast<unsigned>(command.blocks), 1, 1, program.threads,
+                                       1, 1, program.shared_bytes, stream_->handle(), places.all, nullptr),
+                     "launching kernel ", program.name);
+      break;
+    }
+    case Command::Kind::Copy:
+      stream_->check(api.copy_on_device(words[0], words[1], command.bytes, stream_->handle()), "copying ",
+                     command.bytes, " bytes");
+      break;
+    case Command::Kind::Clear:
+      stream_->check(api.fill(words[0], 0, command.bytes, stream_->handle()), "clearing ", command.bytes, " bytes");
+      break;
+    case Command::Kind::Multiply: products_.multiply(*command.plan, command.product); break;
+  }
+}
+
+void Queue::flush() {
+  const std::lock_guard lock(mutex_);
+  flush_locked();
+}
+
+// What was asked for is gone whatever happens: who is told of an error does not ask again.
+void Queue::flush_locked() {
+  if (commands_.empty()) return;
+  struct Emptied {
+    Queue& queue;
+    ~Emptied() {
+      queue.commands_.clear();
+      queue.words_.clear();
+    }
+  } emptied{*this};
+  if (commands_.size() >= kFewest && run_as_graph()) return;
+  for (const Command& command : commands_) run(command);
+}
+
+Queue::Known& Queue::find() {
+  if (known_.size() >= kMostKnown) known_.clear();
+  Known& known = known_[hash(commands_)];
+  const bool same =
+      std::ranges::equal(known.commands, commands_, [](const Command& a, const Command& b) { return a.is_like(b); });
+  if (!same) {
+    known = {};
+    known.commands = commands_;
+  }
+  return known;
+}
+
+bool Queue::run_as_graph() {
+  Known& known = find();
+  if (known.refused || known.times++ < kTimesBefore) return false;
+  auto& graphs = known.graphs;
+  const auto best = std::ranges::min_element(graphs, {}, [&](const std::unique_ptr<Graph>& graph) {
+    return graph->differing(commands_, words_).value_or(SIZE_MAX);
+  });
+  // To change a node costs a third of what a launch does: where many addresses move, and come back, a graph for each.
+  const std::size_t most = graphs.size() < kMostGraphs ? commands_.size() / 4 : SIZE_MAX - 1;
+  if (best == graphs.end() || (*best)->differing(commands_, words_).value_or(SIZE_MAX) > most) {
+    if (graphs.size() == kMostGraphs) graphs.pop_back();
+    auto graph = std::make_unique<Graph>(stream_, words_);
+    if (!graph->record(commands_, [&](const Command& command) { run(command); })) {
+      known.refused = true;
+      return false;
+    }
+    graphs.insert(graphs.begin(), std::move(graph));
+  } else {
+    std::rotate(graphs.begin(), best, best + 1);
+  }
+  if (logs_)
+    std::fprintf(stderr, "kiln: %s: a graph of %zu, with %zu changes\n", stream_->device().c_str(), commands_.size(),
+                 graphs.front()->differing(commands_, words_).value_or(0));
+  graphs.front()->launch(commands_, words_);
+  return true;
+}
+
+}  // namespace kiln::cuda

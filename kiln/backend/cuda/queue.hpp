@@ -1,0 +1,92 @@
+// Queue: what the device is asked to do, until it is told to start. What comes again, a step of training say, becomes a CUDA
+// graph, which the driver starts at once: 1 us for each of its nodes and some 3 in all, where launches take 4 each.
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "kiln/backend/cuda/products.hpp"
+#include "kiln/backend/cuda/program.hpp"
+
+namespace kiln::cuda {
+
+/// A thing to do. Its words are what may differ from time to time: arguments, addresses.
+struct Command {
+  enum class Kind : std::uint8_t { Launch, Copy, Clear, Multiply } kind;
+  Ref<const Program> program{};           // of a Launch
+  std::int64_t blocks = 0;                // likewise
+  std::size_t bytes = 0;                  // of Copy and Clear
+  const Products::Plan* plan = nullptr;   // of Multiply
+  gpu::Product product{};                 // likewise
+  std::size_t first_word = 0, words = 0;  // of a Launch its arguments; else addresses
+
+  /// The same but for the words?
+  bool is_like(const Command& other) const {
+    return kind == other.kind && program == other.program && blocks == other.blocks && bytes == other.bytes &&
+           plan == other.plan && words == other.words;
+  }
+};
+
+/// Commands that were recorded as a graph, with the words that they have in it.
+class Graph {
+ public:
+  Graph(Ref<Stream> stream, std::vector<std::uint64_t> words) : stream_(std::move(stream)), words_(std::move(words)) {}
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  /// Records what `run` asks the stream for, command by command. False where the driver cannot.
+  bool record(std::span<const Command> commands, FunctionRef<void(const Command&)> run);
+  /// How many commands have other words than the graph; none where one of them cannot be changed.
+  std::optional<std::size_t> differing(std::span<const Command> commands, std::span<const std::uint64_t> words) const;
+  /// Starts the graph with these words.
+  void launch(std::span<const Command> commands, std::span<const std::uint64_t> words);
+
+ private:
+  bool differs(const Command& command, std::span<const std::uint64_t> words) const;
+
+  const Ref<Stream> stream_;
+  std::vector<std::uint64_t> words_;
+  std::vector<NodeHandle> nodes_;  // by command
+  GraphHandle graph_ = nullptr;
+  ExecutableHandle executable_ = nullptr;
+};
+
+/// Any number of threads may ask.
+class Queue {
+ public:
+  Queue(Ref<Stream> stream, Products& products);
+
+  void launch(Ref<const Program> program, std::int64_t blocks, std::span<const std::uint64_t> arguments);
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  void clear(std::byte* start, std::size_t bytes);
+  void multiply(const Products::Plan& plan, const gpu::Product& product);
+  /// Starts all that was asked for.
+  void flush();
+
+ private:
+  /// A list of commands that was met before.
+  struct Known {
+    std::vector<Command> commands;
+    int times = 0;  // that it came
+    bool refused = false;
+    std::vector<std::unique_ptr<Graph>> graphs;  // the latest first
+  };
+  void add(Command command, std::span<const std::uint64_t> words);
+  void flush_locked();
+  void run(const Command& command);
+  Known& find();
+  bool run_as_graph();
+
+  const Ref<Stream> stream_;
+  Products& products_;
+  const bool logs_;
+  std::mutex mutex_;
+  std::vector<Command> commands_;
+  std::vector<std::uint64_t> words_;
+  std::unordered_map<std::size_t, Known> known_;  // by what hash() makes of the commands
+};
+
+}  // namespace kiln::cuda
