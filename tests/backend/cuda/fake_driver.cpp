@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -105,12 +106,13 @@ int later(std::function<void()> job) {
   return at_once_or_recorded([job = std::move(job)] { worker().push(job); });
 }
 
-struct Module {
-  std::string text;
-};
 struct Function {
   std::string name;
   int most_shared_bytes = 48 << 10;
+};
+struct Module {
+  std::string text;
+  std::list<Function> functions{};
 };
 
 struct Source {
@@ -261,7 +263,7 @@ int cuMemsetD8Async(unsigned long long start, unsigned char value, std::size_t b
 }
 
 int cuModuleLoadData(void** module, const void* image) {
-  *module = new Module{static_cast<const char*>(image)};
+  *module = new Module{.text = static_cast<const char*>(image)};
   return state();
 }
 int cuModuleUnload(void* module) {
@@ -272,7 +274,7 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
   const std::string& text = static_cast<Module*>(module)->text;
   const bool is_code = text.starts_with("\177ELF");  // of a real compiler
   if (!is_code && text.find(std::string(" ") + name + "(") == std::string::npos) return kNotFound;
-  *function = new Function{name};  // until the process ends, as nobody gives functions back
+  *function = &static_cast<Module*>(module)->functions.emplace_back(Function{name});
   return state();
 }
 int cuFuncSetAttribute(void* function, int attribute, int value) {
