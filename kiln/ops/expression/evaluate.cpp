@@ -1,280 +1,290 @@
 #include "kiln/ops/expression/evaluate.hpp"
 
-#include <bit>
-#include <cstdlib>
-#include <map>
+#include <algorithm>
 
-#include "kiln/core/convert.hpp"
-#include "kiln/core/error/error.hpp"
-#include "kiln/ops/elementwise/scalar_math.hpp"
+#include "kiln/ops/expression/routine.hpp"
 
 namespace kiln::expr {
 namespace {
 
-template <class T>
-using Compiled = Cell<T> (*)(const Cell<T>* in);
-
-template <class T>
-using Table = std::map<std::string_view, Compiled<T>>;
-
-template <class T> Cell<T> number(T value) { return {.number = value}; }
-template <class T> Cell<T> word(std::uint32_t value) { return {.word = value}; }
-
-#define KILN_ONE(name) {#name, [](const Cell<T>* in) { return number<T>(scalar_math::name(in[0].number)); }}
-#define KILN_TWO(name) \
-  {#name, [](const Cell<T>* in) { return number<T>(scalar_math::name(in[0].number, in[1].number)); }}
-#define KILN_ASK(name) {#name, [](const Cell<T>* in) { return word<T>(scalar_math::name(in[0].number)); }}
-
-/// What every type has.
-template <class T>
-Table<T> common() {
-  using Limits = std::numeric_limits<T>;
-  return {
-      KILN_ONE(abs),
-      KILN_ONE(sign),
-      KILN_ONE(floor),
-      KILN_ONE(ceil),
-      KILN_ONE(trunc),
-      KILN_ONE(round),
-      KILN_TWO(max),
-      KILN_TWO(min),
-      KILN_TWO(floor_divide),
-      KILN_TWO(remainder),
-      KILN_TWO(fmod),
-      KILN_TWO(pow),
-      KILN_ASK(sign_bit),
-      {"lowest", [](const Cell<T>*) { return number(Limits::has_infinity ? -Limits::infinity() : Limits::min()); }},
-      {"highest", [](const Cell<T>*) { return number(Limits::has_infinity ? Limits::infinity() : Limits::max()); }},
-      {"to_number", [](const Cell<T>* in) { return number(static_cast<T>(in[0].word)); }},
-      {"to_word", [](const Cell<T>* in) { return word<T>(static_cast<std::uint32_t>(in[0].number)); }},
-      {"multiply_high",
-       [](const Cell<T>* in) {
-         return word<T>(static_cast<std::uint32_t>(std::uint64_t{in[0].word} * in[1].word >> 32));
-       }},
-  };
+template <class F>
+void for_each(Lanes lanes, F f) {
+  for (std::size_t t = 0; t < lanes.count; ++t)
+    if (!lanes.there || lanes.there[t]) f(t);
 }
 
-template <class T>
-Table<T> table() {
-  Table<T> result = common<T>();
-  if constexpr (std::is_integral_v<T>) {
-    result.insert({KILN_TWO(shift_left), KILN_TWO(shift_right), {"width", [](const Cell<T>*) {
-                                                                   return number(static_cast<T>(sizeof(T) * 8));
-                                                                 }}});
-  } else {
-    using Limits = std::numeric_limits<T>;
-    result.insert({
-        KILN_ONE(sqrt),
-        KILN_ONE(exp),
-        KILN_ONE(exp2),
-        KILN_ONE(expm1),
-        KILN_ONE(log),
-        KILN_ONE(log2),
-        KILN_ONE(log10),
-        KILN_ONE(log1p),
-        KILN_ONE(sin),
-        KILN_ONE(cos),
-        KILN_ONE(tan),
-        KILN_ONE(asin),
-        KILN_ONE(acos),
-        KILN_ONE(atan),
-        KILN_ONE(sinh),
-        KILN_ONE(cosh),
-        KILN_ONE(tanh),
-        KILN_ONE(asinh),
-        KILN_ONE(acosh),
-        KILN_ONE(atanh),
-        KILN_ONE(erf),
-        KILN_ONE(erfc),
-        KILN_ONE(erfinv),
-        KILN_ONE(lgamma),
-        KILN_ONE(digamma),
-        KILN_ONE(i0),
-        KILN_ONE(i1),
-        KILN_ONE(sinc),
-        KILN_TWO(atan2),
-        KILN_TWO(hypot),
-        KILN_TWO(copysign),
-        KILN_TWO(polygamma),
-        KILN_ASK(is_nan),
-        KILN_ASK(is_inf),
-        KILN_ASK(is_finite),
-        {"infinity", [](const Cell<T>*) { return number(Limits::infinity()); }},
-        {"nan", [](const Cell<T>*) { return number(Limits::quiet_NaN()); }},
-    });
-    if constexpr (sizeof(T) == 8) {
-      result["bits_of_float"] = [](const Cell<T>* in) {
-        return word<T>(std::bit_cast<std::uint32_t>(convert<float>(in[0].number)));
-      };
-      result["from_bits_of_float"] = [](const Cell<T>* in) {
-        return number(static_cast<T>(std::bit_cast<float>(in[0].word)));
-      };
-    } else {
-      result["bits"] = [](const Cell<T>* in) { return word<T>(std::bit_cast<std::uint32_t>(in[0].number)); };
-      result["from_bits"] = [](const Cell<T>* in) { return number(std::bit_cast<T>(in[0].word)); };
-    }
-  }
-  return result;
-}
-#undef KILN_ONE
-#undef KILN_TWO
-#undef KILN_ASK
-
-template <class T>
-Compiled<T> compiled(const Function& function) {
-  static const std::map<const Function*, Compiled<T>> kTable = [] {
-    std::map<const Function*, Compiled<T>> result;
-    for (const auto& [name, pointer] : table<T>()) result[find_function(name)] = pointer;
-    return result;
-  }();
-  const auto found = kTable.find(&function);
-  return found == kTable.end() ? nullptr : found->second;
-}
-
-template <class T>
-T literal(const std::string& digits) {
-  if constexpr (sizeof(T) == 4 && std::is_floating_point_v<T>) return std::strtof(digits.c_str(), nullptr);
-  else if constexpr (std::is_floating_point_v<T>) return std::strtod(digits.c_str(), nullptr);
-  else {
-    char* end = nullptr;
-    const auto value = static_cast<T>(std::strtoull(digits.c_str(), &end, 0));
-    require<DTypeError>(*end == 0, "expression: ", digits, " is no ", dtype_of<T>);
-    return value;
-  }
-}
-
-/// a op b of numbers, or of words.
-template <class T>
-Cell<T> operate(Operator op, Type type, T a, T b) {
-  const auto give = [&](T value) -> Cell<T> { return {.number = value}; };
-  switch (op) {
-    case Operator::Add: return give(wrapping_add(a, b));
-    case Operator::Subtract: return give(static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b)));
-    case Operator::Multiply: return give(wrapping_multiply(a, b));
-    case Operator::Less: return word<T>(a < b);
-    case Operator::LessEqual: return word<T>(a <= b);
-    case Operator::Greater: return word<T>(a > b);
-    case Operator::GreaterEqual: return word<T>(a >= b);
-    case Operator::Equal: return word<T>(a == b);
-    case Operator::NotEqual: return word<T>(a != b);
-    default: break;
-  }
-  if constexpr (std::is_floating_point_v<T>) {
-    require<DTypeError>(op == Operator::Divide, "expression: '", symbol(op), "' takes no floats");
-    return give(a / b);
-  } else {
-    switch (op) {
-      case Operator::Divide:
-        if (b == 0) return give(0);
-        if (std::is_signed_v<T> && b == static_cast<T>(-1)) return give(wrapping_negate(a));
-        return give(static_cast<T>(a / b));
-      case Operator::And: return give(a & b);
-      case Operator::Or: return give(a | b);
-      case Operator::Xor: return give(a ^ b);
-      case Operator::ShiftLeft: return give(static_cast<T>(static_cast<Wrapping<T>>(a) << b));
-      case Operator::ShiftRight: return give(static_cast<T>(a >> b));
-      default: KILN_CHECK(type == Type::Number); return {};
-    }
-  }
-}
-
-template <class T>
-class Run {
+/// Memory of columns.
+class Memory {
  public:
-  explicit Run(const Dialect* dialect) : dialect_(dialect) {}
-
-  std::vector<Cell<T>> call(const Function& function, std::span<const Cell<T>> in) const {
-    const bool native = !dialect_ || dialect_->has(function, dtype_of<T>);
-    if (const Compiled<T> pointer = native ? compiled<T>(function) : nullptr) return {pointer(in.data())};
-    const Definition* definition = function.definition(dtype_of<T>);
-    require<DTypeError>(definition && !definition->body.empty(), function.name, ": is not defined for ", dtype_of<T>,
-                        dialect_ ? " in " : "", dialect_ ? dialect_->name : "");
-    std::vector<Cell<T>> scope(in.begin(), in.end()), results;
-    scope.resize(definition->variables.size());
-    run(definition->body, scope, results);
-    return results;
-  }
-
-  Cell<T> value(const Tree& tree, std::span<const Cell<T>> scope) const {
-    std::vector<Cell<T>> cells;
-    cells.reserve(tree.nodes.size());
-    for (const Node& node : tree.nodes) cells.push_back(value(node, cells, scope));
-    return cells.back();
+  Memory(std::size_t columns, std::size_t lanes)
+      : memory_(std::make_unique<std::uint64_t[]>(columns * lanes)), lanes_(lanes) {}
+  template <class T>
+  Column<T> column(Type type) {
+    std::uint64_t* const at = memory_.get() + lanes_ * used_++;
+    if (type == Type::Number) return {.numbers = reinterpret_cast<T*>(at)};
+    return {.words = reinterpret_cast<std::uint32_t*>(at)};
   }
 
  private:
-  Cell<T> value(const Node& node, const std::vector<Cell<T>>& cells, std::span<const Cell<T>> scope) const {
+  const std::unique_ptr<std::uint64_t[]> memory_;
+  const std::size_t lanes_;
+  std::size_t used_ = 0;
+};
+
+template <class T>
+void copy(Lanes lanes, Type type, const Column<T>& from, const Column<T>& to) {
+  if (type == Type::Number) for_each(lanes, [&](std::size_t t) { to.numbers[t] = from.numbers[t]; });
+  else for_each(lanes, [&](std::size_t t) { to.words[t] = from.words[t]; });
+}
+
+template <class T>
+void run(const typename Evaluator<T>::Routine& routine, Lanes lanes, std::span<const Column<T>> operands,
+         std::span<const Column<T>> results);
+
+template <class T>
+[[noreturn]] void fail_for(const Function& function) {
+  fail<DTypeError>(function.name, ": is not defined for ", dtype_of<T>);
+}
+
+/// A function of C++, one by one.
+template <class T>
+void call(Compiled<T> compiled, const Function& function, Lanes lanes, std::span<const Column<T>> in,
+          const Column<T>& out) {
+  constexpr std::size_t kMost = 16;
+  KILN_CHECK(in.size() <= kMost);
+  Cell<T> cells[kMost];
+  for_each(lanes, [&](std::size_t t) {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (in[i].numbers) cells[i].number = in[i].numbers[t];
+      if (in[i].words) cells[i].word = in[i].words[t];
+    }
+    const Cell<T> made = compiled(cells);
+    if (function.gives == Type::Number) out.numbers[t] = made.number;
+    else out.words[t] = made.word;
+  });
+}
+
+/// The values of a tree's nodes.
+template <class T>
+class Values {
+ public:
+  Values(const ReadyTree<T>& tree, Lanes lanes, std::span<const Column<T>> scope)
+      : lanes_(lanes), scope_(scope), memory_(tree.nodes.size(), lanes.count) {
+    columns_.reserve(tree.nodes.size());
+    for (const ReadyNode<T>& node : tree.nodes) columns_.push_back(value(node));
+  }
+  const Column<T>& root() const { return columns_.back(); }
+
+ private:
+  const Column<T>& operand(const ReadyNode<T>& step, std::size_t i) const { return columns_[step.node->operands[i]]; }
+
+  Column<T> value(const ReadyNode<T>& step) {
+    const Node& node = *step.node;
+    if (node.kind == Node::Kind::Variable) return scope_[node.variable];
+    const Column<T> out = memory_.template column<T>(node.type);
     switch (node.kind) {
-      case Node::Kind::Variable: return scope[node.variable];
       case Node::Kind::Literal:
-        if (node.type == Type::Bool) return word<T>(node.text == "true");
-        if (node.type == Type::Word) return word<T>(literal<std::uint32_t>(node.text));
-        return number(literal<T>(node.text));
+        require<DTypeError>(step.literal.has_value(), "expression: ", node.text, " is no ", dtype_of<T>);
+        if (out.numbers) std::fill_n(out.numbers, lanes_.count, step.literal->number);
+        else std::fill_n(out.words, lanes_.count, step.literal->word);
+        break;
       case Node::Kind::Call: {
-        std::vector<Cell<T>> in;
-        for (const std::uint16_t operand : node.operands) in.push_back(cells[operand]);
-        return call(*node.function, in).front();
+        std::vector<Column<T>> in;
+        for (std::size_t i = 0; i < node.operands.size(); ++i) in.push_back(operand(step, i));
+        if (step.compiled) call<T>(step.compiled, *node.function, lanes_, in, out);
+        else if (step.routine) expr::run<T>(*step.routine, lanes_, in, std::span(&out, 1));
+        else fail_for<T>(*node.function);
+        break;
       }
-      case Node::Kind::Operation: break;
+      default: operate(step, out);
     }
-    const Cell<T>& a = cells[node.operands[0]];
-    if (node.op == Operator::Select) return cells[node.operands[a.word ? 1 : 2]];
-    if (node.op == Operator::Not) return word<T>(!a.word);
-    if (node.op == Operator::Negate) {
-      if (node.type == Type::Word) return word<T>(0 - a.word);
-      if constexpr (std::is_floating_point_v<T>) return number(-a.number);
-      else return number(wrapping_negate(a.number));
-    }
-    if (node.op == Operator::Complement) {
-      if (node.type == Type::Word) return word<T>(~a.word);
-      if constexpr (std::is_integral_v<T>) return number(static_cast<T>(~a.number));
+    return out;
+  }
+
+  void operate(const ReadyNode<T>& step, const Column<T>& out) const {
+    const Node& node = *step.node;
+    const std::size_t count = lanes_.count;
+    const Column<T>& a = operand(step, 0);
+    if (node.op == Operator::Select) {
+      const Column<T>&yes = operand(step, 1), &no = operand(step, 2);
+      if (out.numbers)
+        for_all(count, [&](std::size_t t) { out.numbers[t] = a.words[t] ? yes.numbers[t] : no.numbers[t]; });
+      else for_all(count, [&](std::size_t t) { out.words[t] = a.words[t] ? yes.words[t] : no.words[t]; });
+    } else if (node.operands.size() == 2) {
+      const Column<T>& b = operand(step, 1);
+      void* const to = out.numbers ? static_cast<void*>(out.numbers) : out.words;
+      if (node.operand_type == Type::Number) step.operate(count, a.numbers, b.numbers, to);
+      else step.of_words(count, a.words, b.words, to);
+    } else if (node.op == Operator::Not) {
+      for_all(count, [&](std::size_t t) { out.words[t] = !a.words[t]; });
+    } else if (node.op == Operator::Negate) {
+      if (out.words) for_all(count, [&](std::size_t t) { out.words[t] = 0 - a.words[t]; });
+      else
+        for_all(count, [&](std::size_t t) {
+          if constexpr (std::is_floating_point_v<T>) out.numbers[t] = -a.numbers[t];
+          else out.numbers[t] = wrapping_negate(a.numbers[t]);
+        });
+    } else {
+      if (out.words) for_all(count, [&](std::size_t t) { out.words[t] = ~a.words[t]; });
+      else if constexpr (std::is_integral_v<T>)
+        for_all(count, [&](std::size_t t) { out.numbers[t] = static_cast<T>(~a.numbers[t]); });
       else fail<DTypeError>("expression: '~' takes no floats");
     }
-    const Cell<T>& b = cells[node.operands[1]];
-    if (node.operand_type == Type::Number) return operate<T>(node.op, node.type, a.number, b.number);
-    const auto result = operate<std::uint32_t>(node.op, node.type, a.word, b.word);
-    return word<T>(node.type == Type::Word || is_logic(node.op) ? result.number : result.word);
   }
-  static bool is_logic(Operator op) { return op >= Operator::And && op <= Operator::Or; }
 
-  /// Runs statements until one returns.
-  bool run(const std::vector<Statement>& statements, std::vector<Cell<T>>& scope, std::vector<Cell<T>>& results) const {
-    for (const Statement& statement : statements) {
+  const Lanes lanes_;
+  const std::span<const Column<T>> scope_;
+  Memory memory_;
+  std::vector<Column<T>> columns_;
+};
+
+/// A routine under way. Each statement runs for the lanes that get there.
+template <class T>
+class Frame {
+ public:
+  Frame(const typename Evaluator<T>::Routine& routine, Lanes lanes, std::span<const Column<T>> operands,
+        std::span<const Column<T>> results)
+      : routine_(routine), lanes_(lanes), results_(results), memory_(routine.variables.size(), lanes.count) {
+    for (std::size_t i = 0; i < routine.variables.size(); ++i) {
+      const Type type = routine.variables[i];
+      scope_.push_back(memory_.template column<T>(type));
+      if (i < routine.parameters) copy(lanes, type, operands[i], scope_.back());
+    }
+    Mask all(lanes.count, 1);
+    if (lanes.there) all.assign(lanes.there, lanes.there + lanes.count);
+    gone_.assign(lanes.count, 0);
+    run(routine.body, all);
+  }
+
+ private:
+  using Mask = std::vector<std::uint8_t>;
+
+  bool is_empty(const Mask& mask) const { return std::ranges::find(mask, 1) == mask.end(); }
+  Lanes those(const Mask& mask) const { return {mask.size(), mask.data()}; }
+
+  /// Where the tree holds, of those in the mask.
+  Mask asked(const ReadyTree<T>& tree, const Mask& mask, bool holds) const {
+    const Values<T> values(tree, those(mask), scope_);
+    Mask made(mask.size());
+    for (std::size_t t = 0; t < made.size(); ++t) made[t] = mask[t] && (values.root().words[t] != 0) == holds;
+    return made;
+  }
+
+  /// Takes those out of the mask who have returned.
+  void run(const std::vector<ReadyStatement<T>>& statements, Mask& mask) {
+    for (const ReadyStatement<T>& statement : statements) {
       switch (statement.kind) {
         case Statement::Kind::Let:
         case Statement::Kind::Var:
-        case Statement::Kind::Assign: scope[statement.variable] = value(statement.values[0], scope); break;
-        case Statement::Kind::If:
-          if (run(value(statement.values[0], scope).word ? statement.body : statement.otherwise, scope, results))
-            return true;
+        case Statement::Kind::Assign: {
+          const Values<T> values(statement.values[0], those(mask), scope_);
+          copy(those(mask), routine_.variables[statement.variable], values.root(), scope_[statement.variable]);
           break;
+        }
+        case Statement::Kind::If: {
+          Mask then = asked(statement.values[0], mask, true), otherwise = mask;
+          for (std::size_t t = 0; t < mask.size(); ++t) otherwise[t] = mask[t] && !then[t];
+          if (!is_empty(then)) run(statement.body, then);
+          if (!is_empty(otherwise)) run(statement.otherwise, otherwise);
+          for (std::size_t t = 0; t < mask.size(); ++t) mask[t] = then[t] || otherwise[t];
+          break;
+        }
         case Statement::Kind::While:
-          while (value(statement.values[0], scope).word)
-            if (run(statement.body, scope, results)) return true;
+          for (Mask inside = mask;;) {
+            inside = asked(statement.values[0], inside, true);
+            if (is_empty(inside)) break;
+            run(statement.body, inside);
+          }
+          for (std::size_t t = 0; t < mask.size(); ++t) mask[t] = mask[t] && !gone_[t];
           break;
         case Statement::Kind::Return:
-          for (const Tree& tree : statement.values) results.push_back(value(tree, scope));
-          return true;
+          for (std::size_t i = 0; i < statement.values.size() && i < results_.size(); ++i) {
+            const Values<T> values(statement.values[i], those(mask), scope_);
+            copy(those(mask), statement.values[i].type(), values.root(), results_[i]);
+          }
+          for (std::size_t t = 0; t < mask.size(); ++t) gone_[t] |= mask[t];
+          std::ranges::fill(mask, std::uint8_t{0});
+          return;
       }
+      if (is_empty(mask)) return;
     }
-    return false;
   }
 
-  const Dialect* dialect_;
+  const typename Evaluator<T>::Routine& routine_;
+  const Lanes lanes_;
+  const std::span<const Column<T>> results_;
+  Memory memory_;
+  std::vector<Column<T>> scope_;
+  Mask gone_;  // who have returned
 };
+
+template <class T>
+void run(const typename Evaluator<T>::Routine& routine, Lanes lanes, std::span<const Column<T>> operands,
+         std::span<const Column<T>> results) {
+  Frame<T>(routine, lanes, operands, results);
+}
+
+}  // namespace
+
+template <class T>
+struct Evaluator<T>::Ready {
+  ReadyTree<T> tree{};
+  const Function* function = nullptr;
+  Compiled<T> compiled = nullptr;
+  const Routine* routine = nullptr;
+};
+
+template <class T>
+Evaluator<T>::Evaluator(const Tree& tree, const Dialect* dialect)
+    : ready_(std::make_shared<const Ready>(Ready{.tree = ready<T>(tree, dialect)})) {}
+
+template <class T>
+Evaluator<T>::Evaluator(const Function& function, const Dialect* dialect) {
+  Ready made{.function = &function, .compiled = compiled_for<T>(function, dialect)};
+  if (!made.compiled) made.routine = routine_of<T>(function, dialect);
+  ready_ = std::make_shared<const Ready>(std::move(made));
+}
+
+template <class T>
+void Evaluator<T>::run(Lanes lanes, std::span<const Column<T>> operands, std::span<const Column<T>> results) const {
+  if (!ready_->function) {
+    const Values<T> values(ready_->tree, lanes, operands);
+    copy(lanes, ready_->tree.type(), values.root(), results[0]);
+  } else if (ready_->compiled) {
+    call(ready_->compiled, *ready_->function, lanes, operands, results[0]);
+  } else if (ready_->routine) {
+    expr::run<T>(*ready_->routine, lanes, operands, results);
+  } else {
+    fail_for<T>(*ready_->function);
+  }
+}
+
+namespace {
+
+template <class T>
+std::vector<Cell<T>> evaluate_one(const Evaluator<T>& evaluator, std::span<const Cell<T>> operands,
+                                  std::size_t results) {
+  std::vector<Cell<T>> in(operands.begin(), operands.end()), out(results);
+  std::vector<Column<T>> from, to;
+  for (Cell<T>& cell : in) from.push_back({&cell.number, &cell.word});
+  for (Cell<T>& cell : out) to.push_back({&cell.number, &cell.word});
+  evaluator.run({.count = 1}, from, to);
+  return out;
+}
 
 }  // namespace
 
 template <class T>
 Cell<T> evaluate(const Tree& tree, std::span<const Cell<T>> operands, const Dialect* dialect) {
-  return Run<T>(dialect).value(tree, operands);
+  return evaluate_one(Evaluator<T>(tree, dialect), operands, 1)[0];
 }
 template <class T>
 std::vector<Cell<T>> evaluate(const Function& function, std::span<const Cell<T>> operands, const Dialect* dialect) {
-  return Run<T>(dialect).call(function, operands);
+  return evaluate_one(Evaluator<T>(function, dialect), operands, function.results);
 }
 
 #define KILN_EVALUATE(T)                                                               \
+  template class Evaluator<T>;                                                         \
   template Cell<T> evaluate<T>(const Tree&, std::span<const Cell<T>>, const Dialect*); \
   template std::vector<Cell<T>> evaluate<T>(const Function&, std::span<const Cell<T>>, const Dialect*);
 KILN_EVALUATE(double)

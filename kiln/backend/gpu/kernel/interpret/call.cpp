@@ -6,40 +6,64 @@
 namespace kiln::gpu::interpreted {
 namespace {
 
-/// An operand of thread t: a number where its type is T, a word where it is uint32 or a truth.
+/// A call, and how its operands and results come as columns: words are uint32 in kernels, but truths are not.
 template <class T>
-expr::Cell<T> operand(Block& block, std::uint32_t cells, DType type, int t) {
-  expr::Cell<T> cell;
-  if (type == DType::Bool) cell.word = block.cells<bool>(cells)[t];
-  if (type == DType::U32) cell.word = block.cells<std::uint32_t>(cells)[t];
-  if (type == dtype_of<T>) cell.number = block.cells<T>(cells)[t];
-  return cell;
-}
+struct CallOf {
+  expr::Evaluator<T> evaluator;
+  std::vector<DType> operands;
+  expr::Type gives;
+  std::size_t results;
+};
 
 template <class T>
 void call(Block& block, const Step& step) {
-  const Instruction& source = *step.source;
-  std::vector<expr::Cell<T>> in(step.operands.size()), out(1);
-  block.each([&](int t) {
-    for (std::size_t i = 0; i < in.size(); ++i) in[i] = operand<T>(block, step.operands[i], step.operand_types[i], t);
-    const std::span<const expr::Cell<T>> operands(in);
-    if (source.tree) out[0] = expr::evaluate<T>(*source.tree, operands);
-    else out = expr::evaluate<T>(*source.function, operands);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const auto at = static_cast<std::size_t>(t) + i * static_cast<std::size_t>(block.threads);
-      const expr::Type type = source.tree ? source.tree->root().type : source.function->gives;
-      if (type == expr::Type::Bool) block.cells<bool>(step.result)[at] = out[i].word != 0;
-      else if (type == expr::Type::Word) block.cells<std::uint32_t>(step.result)[at] = out[i].word;
-      else block.cells<T>(step.result)[at] = out[i].number;
+  const auto& of = *static_cast<const CallOf<T>*>(step.call);
+  const auto threads = static_cast<std::size_t>(block.threads);
+  std::vector<expr::Column<T>> in(of.operands.size()), out(of.results);
+  std::vector<std::uint32_t> words;
+  words.resize(threads * (in.size() + out.size()));
+  std::uint32_t* free = words.data();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::uint32_t cells = step.operands[i];
+    if (of.operands[i] == dtype_of<T>) in[i].numbers = block.cells<T>(cells);
+    if (of.operands[i] == DType::U32) in[i].words = block.cells<std::uint32_t>(cells);
+    if (of.operands[i] == DType::Bool) {
+      in[i].words = free;
+      free = std::copy_n(block.cells<bool>(cells), threads, free);
     }
-  });
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    switch (of.gives) {
+      case expr::Type::Number: out[i].numbers = block.cells<T>(step.result) + i * threads; break;
+      case expr::Type::Word: out[i].words = block.cells<std::uint32_t>(step.result) + i * threads; break;
+      case expr::Type::Bool: out[i].words = free; break;
+    }
+  }
+  of.evaluator.run({threads, block.full() ? nullptr : block.mask->on.data()}, in, out);
+  if (of.gives == expr::Type::Bool) {
+    bool* const result = block.cells<bool>(step.result);
+    for_all(block.threads, [&](int t) { result[t] = free[t] != 0; });
+  }
 }
 
 }  // namespace
 
+std::shared_ptr<const void> make_call(const Instruction& instruction, std::vector<DType> operands) {
+  return visit_type(instruction.element, [&](auto like) -> std::shared_ptr<const void> {
+    using T = decltype(like);
+    if constexpr (std::is_same_v<T, bool>) fail<ArgumentError>("kernel: expressions have no numbers that are truths");
+    else if (instruction.tree)
+      return std::make_shared<const CallOf<T>>(
+          CallOf<T>{expr::Evaluator<T>(*instruction.tree), std::move(operands), instruction.tree->root().type, 1});
+    else
+      return std::make_shared<const CallOf<T>>(CallOf<T>{expr::Evaluator<T>(*instruction.function), std::move(operands),
+                                                         instruction.function->gives, instruction.function->results});
+  });
+}
+
 Run run_call(DType element) {
   return visit_type(element, [](auto like) -> Run {
-    if constexpr (std::is_same_v<decltype(like), bool>) fail<ArgumentError>("kernel: expressions have no truths");
+    if constexpr (std::is_same_v<decltype(like), bool>) return nullptr;
     else return &call<decltype(like)>;
   });
 }

@@ -73,8 +73,9 @@ class Preparation {
     const std::size_t results = in.kind == Kind::Call ? in.function->results : in.width;
     for (std::size_t i = 0; i < results; ++i) know(statement.first + static_cast<Id>(i));
     if (in.kind == Kind::Tree || in.kind == Kind::Call) {
-      step.source = &in;
-      for (const Id id : in.operands) step.operand_types.push_back(type_of(id));
+      std::vector<DType> types;
+      for (const Id id : in.operands) types.push_back(type_of(id));
+      step.call = program_.calls.emplace_back(make_call(in, std::move(types))).get();
     }
     const bool constant = in.kind <= Kind::Blocks;
     (in.kind == Kind::Block ? program_.of_block : constant ? program_.constant : steps).push_back(std::move(step));

@@ -1,5 +1,6 @@
 // A kernel made ready for the interpreter: steps that know their operands' cells and the function for their types.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,11 @@ struct Step {
   Run run = nullptr;
   std::uint32_t result = 0;
   std::vector<std::uint32_t> operands{};
-  DType operand_type = DType::I32;      // of operand 0
-  std::uint16_t place = 0, width = 1;   // of a buffer or an array; values at once
-  std::uint16_t depth = 0;              // of flow: its masks are `depth` and the next
-  std::uint64_t bits = 0;               // of a literal
-  const Instruction* source = nullptr;  // of a tree or a call
-  std::vector<DType> operand_types{};   // likewise
+  DType operand_type = DType::I32;     // of operand 0
+  std::uint16_t place = 0, width = 1;  // of a buffer or an array; values at once
+  std::uint16_t depth = 0;             // of flow: its masks are `depth` and the next
+  std::uint64_t bits = 0;              // of a literal
+  const void* call = nullptr;          // of a tree or a function
   Steps head{}, body{}, otherwise{};
 };
 
@@ -36,6 +36,7 @@ struct Program {
   Steps constant{};                    // the same in all blocks
   Steps of_block{};                    // known when a block begins
   Steps body{};
+  std::vector<std::shared_ptr<const void>> calls{};  // what steps know of the trees and functions that they call
 };
 
 Program prepare(const Kernel& kernel);
@@ -58,6 +59,7 @@ Run run_local(DType type);
 Run run_store_local(DType type);
 Run run_shuffle(DType type);
 Run run_call(DType element);
+std::shared_ptr<const void> make_call(const Instruction& instruction, std::vector<DType> operands);
 Run run_if();
 Run run_loop(DType type);
 Run run_while();
