@@ -16,17 +16,30 @@ const std::int64_t* Block::find_places(const Step& step) {
 
 namespace {
 
+/// Is any of those that are there outside of `first` to `last`? Without a branch, as hardly anything ever is.
+bool any_outside(const Block& block, const std::int64_t* places, std::int64_t first, std::int64_t last) {
+  const std::uint8_t* const there = block.mask->on.data();
+  std::uint64_t outside = 0;  // its sign bit
+  for_all(block.threads, [&](int t) {
+    const auto place = static_cast<std::uint64_t>(places[t]);
+    outside |= ((place - static_cast<std::uint64_t>(first)) | (static_cast<std::uint64_t>(last) - place)) &
+               (std::uint64_t{0} - there[t]);
+  });
+  return outside >> 63;
+}
+
 /// Where the threads' accesses to a buffer go, all of them inside of it.
 const std::int64_t* find_inside(Block& block, const Step& step, DType dtype) {
   const std::int64_t* const places = block.find_places(step);
   const View view = block.views[step.place];
   const std::int64_t last = view.last - step.width;
   const std::size_t size = size_of(dtype);
-  block.each([&](int t) {
-    if (places[t] < view.first || places[t] > last) [[unlikely]]
-      block.wrong("thread ", t, " touches element ", places[t], " of parameter ", step.place, ", a buffer of ", dtype,
-                  " where elements ", view.first, " to before ", view.last, " are");
-  });
+  if (any_outside(block, places, view.first, last)) [[unlikely]]
+    block.each([&](int t) {
+      if (places[t] < view.first || places[t] > last)
+        block.wrong("thread ", t, " touches element ", places[t], " of parameter ", step.place, ", a buffer of ", dtype,
+                    " where elements ", view.first, " to before ", view.last, " are");
+    });
   if (step.width > 1)
     block.each([&](int t) {
       const std::uint64_t address =
@@ -38,13 +51,22 @@ const std::int64_t* find_inside(Block& block, const Step& step, DType dtype) {
   return places;
 }
 
+/// Do all threads go to neighbours, `apart` elements from one thread to the next?
+bool are_in_line(const Block& block, const std::int64_t* places, std::int64_t apart) {
+  std::int64_t differ = 0;
+  for_all(block.threads, [&](int t) { differ |= places[t] ^ (places[0] + t * apart); });
+  return differ == 0;
+}
+
 template <class S>
 void load(Block& block, const Step& step) {
   const std::int64_t* const places = find_inside(block, step, dtype_of<S>);
   const std::byte* const data = block.views[step.place].data;
+  const bool in_line = step.width == 1 && block.full() && are_in_line(block, places, 1);
   for (int i = 0; i < step.width; ++i) {
     Computed<S>* const result = block.cells<Computed<S>>(step.result) + i * block.threads;
-    block.each([&](int t) { result[t] = element<S>(data, places[t] + i); });
+    if (in_line) for_all(block.threads, [&](int t) { result[t] = element<S>(data, places[0] + t); });
+    else block.each([&](int t) { result[t] = element<S>(data, places[t] + i); });
   }
 }
 
@@ -52,9 +74,11 @@ template <class S>
 void store(Block& block, const Step& step) {
   const std::int64_t* const places = find_inside(block, step, dtype_of<S>);
   std::byte* const data = block.views[step.place].data;
+  const bool in_line = step.width == 1 && block.full() && are_in_line(block, places, 1);
   for (int i = 0; i < step.width; ++i) {
     const Computed<S>* const values = block.cells<Computed<S>>(step.operands[static_cast<std::size_t>(i) + 1]);
-    block.each([&](int t) { set_element<S>(block, t, data, places[t] + i, values[t]); });
+    if (in_line) for_all(block.threads, [&](int t) { set_element<S>(block, t, data, places[0] + t, values[t]); });
+    else block.each([&](int t) { set_element<S>(block, t, data, places[t] + i, values[t]); });
   }
 }
 
@@ -75,10 +99,12 @@ void update_buffer(Block& block, const Step& step) {
 const std::int64_t* find_variable(Block& block, const Step& step) {
   const std::int64_t* const places = block.find_places(step);
   const std::int64_t count = block.program.kernel.locals[step.place].count;
-  block.each([&](int t) {
-    if (places[t] < 0 || places[t] >= count) [[unlikely]]
-      block.wrong("thread ", t, " touches element ", places[t], " of local array ", step.place, ", which has ", count);
-  });
+  if (any_outside(block, places, 0, count - 1)) [[unlikely]]
+    block.each([&](int t) {
+      if (places[t] < 0 || places[t] >= count)
+        block.wrong("thread ", t, " touches element ", places[t], " of local array ", step.place, ", which has ",
+                    count);
+    });
   return places;
 }
 
@@ -87,21 +113,36 @@ void read_local(Block& block, const Step& step) {
   const std::int64_t* const places = find_variable(block, step);
   const LocalArray& local = block.locals[step.place];
   const T* const data = reinterpret_cast<const T*>(local.data.data());
-  T* const result = block.cells<T>(step.result);
-  block.each([&](int t) {
+  T* __restrict const result = block.cells<T>(step.result);
+  const auto read = [&](int t) {
     const auto at = static_cast<std::size_t>(places[t] * block.threads + t);
     if (!local.set[at]) [[unlikely]]
       block.wrong("thread ", t, " reads element ", places[t], " of local array ", step.place, ", which it never set");
     result[t] = data[at];
+  };
+  if (!block.full() || !are_in_line(block, places, 0)) return block.each(read);
+  const std::int64_t row = places[0] * block.threads;
+  std::uint8_t all_set = 1;
+  for_all(block.threads, [&](int t) {
+    all_set &= local.set[static_cast<std::size_t>(row + t)];
+    result[t] = data[row + t];
   });
+  if (!all_set) [[unlikely]]
+    block.each(read);
 }
 
 template <class T>
 void write_local(Block& block, const Step& step) {
   const std::int64_t* const places = find_variable(block, step);
   LocalArray& local = block.locals[step.place];
-  T* const data = reinterpret_cast<T*>(local.data.data());
+  T* __restrict const data = reinterpret_cast<T*>(local.data.data());
   const T* const values = block.cells<T>(step.operands[1]);
+  if (block.full() && are_in_line(block, places, 0)) {
+    const std::int64_t row = places[0] * block.threads;
+    std::copy_n(values, block.threads, data + row);
+    std::fill_n(local.set.begin() + row, block.threads, std::uint8_t{1});
+    return;
+  }
   block.each([&](int t) {
     const auto at = static_cast<std::size_t>(places[t] * block.threads + t);
     local.set[at] = 1;
