@@ -1,4 +1,6 @@
 // Elements on their way between memory and what they are computed in, and from one type to another.
+#include <cmath>
+
 #include "kiln/core/convert.hpp"
 #include "tests/backend/gpu/kernels.hpp"
 
@@ -164,6 +166,16 @@ TEST(Updates, SwapWhatIsExpectedAlone) {
   EXPECT_EQ(cells, (std::vector<std::uint32_t>{9, 8}));
   EXPECT_EQ(before[0], 7u);
   for (std::size_t t = 1; t < 64; ++t) EXPECT_EQ(before[t], t % 2 ? 8u : 9u);
+}
+
+TEST(Updates, SwapFloatsByTheirBits) {
+  std::vector<float> cells{-0.0f, 0.0f};
+  Builder k("swap", 32);
+  const Buffer to = k.both(DType::F32);
+  k.when(k.thread() < 2, [&] { to.compare_and_swap(k.thread(), k.literal(DType::F32, 0), k.literal(DType::F32, 1)); });
+  run(k.finish(), 1, {cells});
+  EXPECT_TRUE(std::signbit(cells[0]));
+  EXPECT_EQ(cells[1], 1.0f);
 }
 
 TEST(Updates, OfSharedMemoryCount) {

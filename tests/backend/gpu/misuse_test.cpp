@@ -45,6 +45,19 @@ TEST(Misuse, OfTypes) {
   EXPECT_EQ(said([](B k, M, E i, E f) { k.shuffle(i, f); }), "ArgumentError: kernel: a lane is int32");
 }
 
+TEST(Misuse, OfUpdates) {
+  EXPECT_EQ(said_of([](Builder& k, const Buffer& x) { x.update(Update::CompareAndSwap, k.thread(), k.thread()); }),
+            "ArgumentError: kernel: a swap needs what is expected");
+  EXPECT_EQ(said_of([](Builder& k, const Buffer&) {
+              k.shared(DType::F32, 4).update(Update::Maximum, k.thread(), k.literal(DType::F32, 1));
+            }),
+            "ArgumentError: kernel: of floats there are sums and exchanges alone, not of float32");
+  EXPECT_EQ(said_of([](Builder& k, const Buffer&) {
+              k.both(DType::F16).update(Update::Add, k.thread(), k.literal(DType::F32, 1));
+            }),
+            "ArgumentError: kernel: float16 is updated by float32");
+}
+
 TEST(Misuse, OfFunctions) {
   EXPECT_EQ(said_of([](Builder& k, const Buffer&) { k.call("abacus", DType::F32, {}); }),
             "ArgumentError: kernel: there is no function abacus of 0 operands");

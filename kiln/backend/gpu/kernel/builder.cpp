@@ -22,6 +22,13 @@ void require_meaning(Arithmetic op, DType type) {
   require<ArgumentError>(type != DType::Bool || logic, "kernel: truths are no numbers; take as");
 }
 
+void require_update(Update update, DType dtype, DType by) {
+  require<ArgumentError>(by == dtype && size_of(dtype) >= 4, "kernel: ", dtype, " is updated by ", by);
+  require<ArgumentError>(update != Update::CompareAndSwap, "kernel: a swap needs what is expected");
+  require<ArgumentError>(!is_float(dtype) || update == Update::Add || update == Update::Exchange,
+                         "kernel: of floats there are sums and exchanges alone, not of ", dtype);
+}
+
 void require_index(const Expr& i) {
   require<ArgumentError>(static_cast<bool>(i) && is_integer(i.type()), "kernel: ", i.type(), " is no index");
 }
@@ -98,8 +105,7 @@ void Buffer::store(const Expr& i, std::span<const Expr> values) const {
 
 Expr Buffer::update(Update update, const Expr& i, const Expr& value) const {
   require_index(i);
-  require<ArgumentError>(value.type() == dtype_ && size_of(dtype_) >= 4, "kernel: ", dtype_, " is updated by ",
-                         value.type());
+  require_update(update, dtype_, value.type());
   return builder_->let(
       {.kind = Kind::Update, .type = dtype_, .update = update, .place = place_, .operands = {i.id(), value.id()}});
 }
@@ -129,8 +135,7 @@ void Shared::store(const Expr& i, const Expr& value) const {
 
 Expr Shared::update(Update update, const Expr& i, const Expr& value) const {
   require_index(i);
-  require<ArgumentError>(value.type() == dtype_ && size_of(dtype_) >= 4 && update != Update::CompareAndSwap,
-                         "kernel: ", dtype_, " is updated by ", value.type());
+  require_update(update, dtype_, value.type());
   return builder_->let({.kind = Kind::UpdateShared,
                         .type = dtype_,
                         .update = update,

@@ -128,9 +128,8 @@ class Text {
     return text(x, " ", symbol(in.arithmetic), " ", y);
   }
 
-  std::string bits(const Instruction& in) const {
-    const DType from = type_of(in.operands[0]), to = in.type;
-    const std::string x = name(in.operands[0]);
+  std::string bits(const std::string& x, DType from, DType to) const {
+    if (from == to) return x;
     if (from == DType::F32) return text("(", type(to), ")__float_as_uint(", x, ")");
     if (from == DType::F64) return text("(", type(to), ")__double_as_longlong(", x, ")");
     if (to == DType::F32) return text("__uint_as_float((unsigned int)", x, ")");
@@ -144,19 +143,22 @@ class Text {
     return all;
   }
 
-  /// What CUDA's functions of whole words take, which knows no long long but unsigned.
+  /// By CUDA's functions, which exchange words alone, and know of those with 64 bits and a sign no more than comparisons.
   std::string update(const Instruction& in, const std::string& at) const {
     const DType dtype = in.type;
-    const bool wide = size_of(dtype) == 8,
-               cast = dtype == DType::I64 && in.update != Update::Maximum && in.update != Update::Minimum;
-    require<DTypeError>(!is_float(dtype) || in.update == Update::Add || in.update == Update::Exchange, kernel_.name,
-                        ": no such update of ", dtype);
-    const std::string_view word = wide ? "unsigned long long" : type(dtype);
-    const auto value = [&](Id id) { return cast ? text("(", word, ")", name(id)) : name(id); };
-    std::string out = text(function_of(in.update), "(", cast ? text("(", word, "*)") : "", "&", at, ", ");
+    const bool compares = in.update == Update::Maximum || in.update == Update::Minimum,
+               exchanges = in.update == Update::Exchange || in.update == Update::CompareAndSwap;
+    require<DTypeError>(!is_float(dtype) || in.update == Update::Add || exchanges, kernel_.name, ": no such update of ",
+                        dtype);
+    DType word = dtype;
+    if ((is_float(dtype) && exchanges) || (dtype == DType::I64 && !compares))
+      word = size_of(dtype) == 8 ? DType::U64 : DType::U32;
+    const auto value = [&](Id id) { return bits(name(id), dtype, word); };
+    std::string out =
+        text(function_of(in.update), "(", word == dtype ? "" : text("(", type(word), "*)"), "&", at, ", ");
     if (in.update == Update::CompareAndSwap) out += value(in.operands[2]) + ", ";
     out += value(in.operands[1]) + ")";
-    return cast ? text("(long long)", out) : out;
+    return bits(out, word, dtype);
   }
 
   std::string local(std::uint16_t place, Id index) const {
@@ -175,7 +177,7 @@ class Text {
       case Kind::Tree: return printer_.expression(*in.tree, in.element, names(in.operands));
       case Kind::Call: return printer_.call(*in.function, in.element, names(in.operands));
       case Kind::Cast: return text("(", type(in.type), ")", name(in.operands[0]));
-      case Kind::Bits: return bits(in);
+      case Kind::Bits: return bits(name(in.operands[0]), type_of(in.operands[0]), in.type);
       case Kind::Convert: return expr::converted(printer_, name(in.operands[0]), in.element, in.to);
       case Kind::Narrow: return expr::narrowed(printer_, name(in.operands[0]), in.element);
       case Kind::Load:

@@ -1,0 +1,106 @@
+// Kernels as text: stored, so that a change shows what it changes, and taken by NVIDIA's compiler where there is one.
+#include "kiln/backend/gpu/kernel/print.hpp"
+
+#include "kiln/backend/cuda/nvrtc.hpp"
+#include "kiln/ops/expression/rows.hpp"
+#include "tests/backend/gpu/kernels.hpp"
+#include "tests/ops/expression/validate.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+/// Elements of one type to those of another, several at a time.
+Kernel converting(DType from, DType to, int width) {
+  Builder k("convert", 128);
+  const Buffer x = k.input(from), y = k.output(to);
+  const Expr count = k.number(DType::I64), i = k.block().as(DType::I64) * 128 + k.thread().as(DType::I64);
+  k.when(i < count, [&] {
+    std::vector<Expr> all = x.load(i * width, width);
+    for (Expr& each : all) each = k.narrow(k.convert(each, from, to), to);
+    y.store(i * width, all);
+  });
+  return k.finish();
+}
+
+/// Sums of rows, of which each block has one.
+Kernel folding(DType type) {
+  Builder k("fold", 256);
+  k.least_blocks(4);
+  const Buffer x = k.input(type), y = k.output(type);
+  const Expr width = k.number(DType::I32);
+  const DType computed = expr::computed_in(type);
+  const Local sum = k.variable(k.literal(computed, 0));
+  k.loop(k.thread(), width, k.literal(DType::I32, 256), [&](const Expr& i) {
+    sum.set(sum.get() + k.tree(expr::tree(op::UnaryFn::Tanh), type, std::vector{x[k.block() * width + i]}));
+  });
+  const Expr all = fold_block(k, sum, [](const Expr& a, const Expr& b) { return a + b; });
+  k.when(k.thread() == 0, [&] { y.store(k.block(), k.narrow(all, type)); });
+  return k.finish();
+}
+
+/// What words, truths, bits, loops and updates look like.
+Kernel busy() {
+  Builder k("busy", 64);
+  const Buffer words = k.both(DType::U32), counts = k.both(DType::I64), numbers = k.both(DType::F64);
+  const Expr t = k.thread(), w = t.as(DType::U32);
+  const std::vector<Expr> drawn = k.call_all("philox", DType::F32, {w, w, w, w, w, w});
+  const Local kept = k.local(DType::U32, 4);
+  k.unrolled(4, [&](const Expr& i) { kept.set(i, drawn[0] ^ (drawn[3] >> i.as(DType::U32))); });
+  const Local n = k.variable(t + 1);
+  k.loop_while([&] { return (n.get() != 1) & (n.get() < 1000); },
+               [&] { k.when(n.get() % 2 == 0, [&] { n.set(n.get() / 2); }, [&] { n.set(n.get() * 3 + 1); }); });
+  const Shared most = k.shared(DType::U32, 1);
+  k.when(t == 0, [&] { most.store(t, k.literal(DType::U32, 0)); });
+  k.barrier();
+  most.update(Update::Maximum, t - t, kept[2] + n.get().as(DType::U32));
+  k.barrier();
+  words.store(t, select(k.shuffle_xor(t < 7, 1), most[t - t], !w));
+  const Expr before = counts.update(Update::Add, t % 4, (-t).as(DType::I64) * -5);
+  counts.update(Update::Minimum, t % 4, before);
+  counts.compare_and_swap(t, before, before + 1);
+  numbers.update(Update::Add, t, min(before.as(DType::F64) * 0.1, before.bits_as(DType::F64)));
+  k.fence();
+  numbers.compare_and_swap(t, before.as(DType::F64), k.literal(DType::F64, 0.5));
+  numbers.update(Update::Exchange, t, k.call("nan", DType::F64, {}));
+  return k.finish();
+}
+
+std::vector<std::pair<std::string, Kernel>> all() {
+  std::vector<std::pair<std::string, Kernel>> kernels;
+  kernels.emplace_back("convert_f32_f16.txt", converting(DType::F32, DType::F16, 4));
+  kernels.emplace_back("convert_f64_i8.txt", converting(DType::F64, DType::I8, 2));
+  kernels.emplace_back("convert_bool_bf16.txt", converting(DType::Bool, DType::BF16, 8));
+  kernels.emplace_back("fold_f32.txt", folding(DType::F32));
+  kernels.emplace_back("fold_f16.txt", folding(DType::F16));
+  kernels.emplace_back("busy.txt", busy());
+  return kernels;
+}
+
+TEST(PrintedKernels, AreStored) {
+  for (const auto& [name, kernel] : all()) expr::expect_stored("cuda_" + name, print(kernel, expr::kCuda).text);
+  expr::expect_stored("hip_busy.txt", print(busy(), expr::kHip).text);
+}
+
+TEST(PrintedKernels, AreTakenByTheCompiler) {
+  try {
+    (void)cuda::Nvrtc::get();
+  } catch (const Error& error) { GTEST_SKIP() << error.what(); }
+  constexpr const char* kOptions[] = {"--gpu-architecture=sm_90"};
+  for (const auto& [name, kernel] : all())
+    EXPECT_FALSE(cuda::Nvrtc::get().compile(kernel.name, print(kernel, expr::kCuda).text, kOptions).empty()) << name;
+  for (const DType from :
+       {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I16, DType::U32, DType::Bool})
+    for (const DType to : {DType::F64, DType::F16, DType::BF16, DType::U64, DType::I32, DType::U8, DType::Bool}) {
+      const Kernel kernel = converting(from, to, 2);
+      EXPECT_FALSE(cuda::Nvrtc::get().compile(kernel.name, print(kernel, expr::kCuda).text, kOptions).empty())
+          << kiln::name(from) << " to " << kiln::name(to);
+    }
+}
+
+TEST(PrintedKernels, AreForLanguagesOfGpusAlone) {
+  EXPECT_EQ(sentence_of([] { return print(busy(), expr::kGlsl); }),
+            "ArgumentError: busy: kernels are not printed as GLSL");
+}
+
+}  // namespace
+}  // namespace kiln::gpu
