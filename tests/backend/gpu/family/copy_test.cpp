@@ -113,7 +113,8 @@ TEST(GpuAssemble, FoldsWindowsInTheirOrder) {
   for (const auto& [count, size, step, dilation] :
        {std::array{5, 4, 2, 1}, std::array{5, 4, 3, 2}, std::array{4, 3, 5, 1}, std::array{200, 9, 4, 1},
         std::array{3, 1, 1, 7}}) {
-    const std::int64_t length = (count - 1) * step + (size - 1) * dilation + 1 + std::min(step - 1, 2), inner = 3, outer = 2;
+    const std::int64_t length = (count - 1) * step + (size - 1) * dilation + 1 + std::min(step - 1, 2), inner = 3,
+                       outer = 2;
     std::vector<float> x(static_cast<std::size_t>(outer * count * inner * size));
     std::mt19937 random(9);
     for (float& each : x) each = static_cast<float>(random()) * 0x1p-31f;
