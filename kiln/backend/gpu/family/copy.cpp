@@ -163,6 +163,7 @@ void copy(Gpu& gpu, const Array& from, const Array& to) {
     return gpu.driver().copy(to.data, from.data, static_cast<std::size_t>(count) * size_of(from.dtype));
   Loop loop = in_order_of(to, from);
   if (transpose(gpu, loop, from, to)) return;
+  const DType index = index_type(loop);  // of elements: of what is repeated each is stored
   const std::size_t element = size_of(from.dtype);
   const bool repeated = !loop.sizes.empty() && loop.strides[0].back() == 0;
   const std::byte* const moved[] = {repeated ? nullptr : from.data, to.data};
@@ -171,7 +172,7 @@ void copy(Gpu& gpu, const Array& from, const Array& to) {
   const std::int64_t items = numel(loop.sizes);
   std::vector<Argument> arguments{from, to, items};
   Places::append(arguments, loop);
-  gpu.launch(CopyKernel{word_of(word), index_type(loop), loop.sizes.size(), static_cast<int>(bytes / word), repeated},
+  gpu.launch(CopyKernel{word_of(word), index, loop.sizes.size(), static_cast<int>(bytes / word), repeated},
              blocks_for(items, kThreads), arguments);
 }
 

@@ -67,6 +67,7 @@ void pick(Gpu& gpu, Call call, std::string_view op, int dim, const Dims& x_strid
   }
   const Dims strides[] = {x_strides, index_strides, z.strides};
   Loop loop = merged(z.shape, strides);
+  const DType index = index_type(loop);
   // The step along the dimension is one of the strides that items must divide.
   const std::size_t element = size_of(x.dtype);
   Loop stepped = loop;
@@ -79,9 +80,8 @@ void pick(Gpu& gpu, Call call, std::string_view op, int dim, const Dims& x_strid
   const std::int64_t items = numel(loop.sizes);
   std::vector<Argument> arguments{x, indices, z, read(cell), items, size, x.strides[dim] / each};
   Places::append(arguments, loop);
-  gpu.launch(
-      PickKernel{word_of(word), indices.dtype, index_type(loop), loop.sizes.size(), static_cast<int>(bytes / word)},
-      blocks_for(items, kThreads), arguments);
+  gpu.launch(PickKernel{word_of(word), indices.dtype, index, loop.sizes.size(), static_cast<int>(bytes / word)},
+             blocks_for(items, kThreads), arguments);
   check_indices(gpu, cell, call, call.in[op::Gather::index], op, dim, size, each, inner);
 }
 
