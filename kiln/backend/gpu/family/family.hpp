@@ -24,6 +24,29 @@ bool run(Gpu& gpu, const op::Fused& op, Call call);
 
 // matmul.cpp
 bool run(Gpu& gpu, const op::Matmul& op, Call call);
+
+// attention_forward.cpp, attention_grad.cpp
+bool run(Gpu& gpu, const op::Attention& op, Call call);
+bool run(Gpu& gpu, const op::AttentionGrad& op, Call call);
+
+// blend.cpp
+bool run(Gpu& gpu, const op::Blend& op, Call call);
+bool run(Gpu& gpu, const op::BlendTranspose& op, Call call);
+bool run(Gpu& gpu, const op::BlendWeightGrad& op, Call call);
+bool run(Gpu& gpu, const op::MaxPoolGrad& op, Call call);
+
+// conv.cpp
+bool run(Gpu& gpu, const op::Conv& op, Call call);
+bool run(Gpu& gpu, const op::ConvTranspose& op, Call call);
+bool run(Gpu& gpu, const op::ConvWeightGrad& op, Call call);
+
+// pool.cpp
+bool run(Gpu& gpu, const op::MaxPool& op, Call call);
+bool run(Gpu& gpu, const op::AvgPool& op, Call call);
+bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
+
+// resample.cpp
+bool run(Gpu& gpu, const op::Resample& op, Call call);
 // reduce.cpp
 bool run(Gpu& gpu, const op::Reduce& op, Call call);
 bool run(Gpu& gpu, const op::ArgReduce& op, Call call);

@@ -55,13 +55,6 @@ std::size_t widen(Loop& loop, std::size_t element, std::span<const std::byte* co
 /// multiple; `first` is a multiple of that too.
 void store_before(Builder& k, const Buffer& to, const Expr& first, const Expr& count, std::span<const Expr> values);
 
-/// Dimensions from the one whose neighbours lie farthest apart to the nearest; as they come where that is the same.
-Dims order_of(const Shape& shape, const Dims& strides);
-/// Strides that cover `shape` without gaps, its dimensions in such an order.
-Dims dense_strides(const Shape& shape, const Dims& order);
-/// The indices, by dimension, of element i of all `sizes`, counted with the last of `order` running fastest.
-std::vector<Expr> unravel(const Expr& i, std::span<const Expr> sizes, const Dims& order);
-
 /// Blocks of `threads` threads for `work` items.
 inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }
 

@@ -58,8 +58,8 @@ struct TileKernel {
 
     TileProduct product(k, tile, dtype);
     product.clear();
-    product.add(factor(p.a, a, at[0], first_row, p.m, p.a_line, p.a_depth),
-                factor(p.b, b, at[1], first_column, p.n, p.b_line, p.b_depth), begin, min(begin + p.span, p.depth));
+    product.add(factor_of(p.a, a, at[0], first_row, p.m, p.a_line, p.a_depth),
+                factor_of(p.b, b, at[1], first_column, p.n, p.b_line, p.b_depth), begin, min(begin + p.span, p.depth));
     product.each([&](const Expr& row, const Expr& column, int i) {
       const Expr r = first_row + row.as(index), first = first_column + column.as(index);
       const std::vector<Expr> sums = product.group(i);
@@ -76,19 +76,6 @@ struct TileKernel {
 
  private:
   static Expr tiles(const Expr& size, int each) { return (size + (each - 1)) / each; }
-  Factor factor(const Buffer& buffer, Loading loading, const Expr& first, const Expr& first_line, const Expr& lines,
-                const Expr& line_stride, const Expr& depth_stride) const {
-    return {.buffer = buffer,
-            .loading = loading,
-            .of_line =
-                [=, this](const Expr& i) {
-                  const Expr line = first_line + i.as(index);
-                  return Factor::Known{first + line * line_stride, line < lines};
-                },
-            .of_depth = [=](const Expr& depth) { return Factor::Known{depth * depth_stride}; },
-            .place = [](const Factor::Known& line,
-                        const Factor::Known& depth) { return Factor::Place{line[0] + depth[0], line[1]}; }};
-  }
 };
 
 /// Where b is a single column. Warps take a row each, or side by side 32 rows, and each a part of their depth.

@@ -12,17 +12,31 @@ constexpr int kPadding = 4;
 
 }  // namespace
 
+Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start, const Expr& first, const Expr& lines,
+                 const Expr& line_stride, const Expr& depth_stride) {
+  return {.buffer = buffer,
+          .loading = loading,
+          .of_line =
+              [=](const Expr& i) {
+                const Expr line = first + i.as(first.type());
+                return Factor::Known{start + line * line_stride, line < lines};
+              },
+          .of_depth = [=](const Expr& depth) { return Factor::Known{depth * depth_stride}; },
+          .place = [](const Factor::Known& line,
+                      const Factor::Known& depth) { return Factor::Place{line[0] + depth[0], line[1]}; }};
+}
+
 // ---- a factor on its way -------------------------------------------------------------------------------------------
 
 TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType type)
-    : k(builder),
+    : k(&builder),
       lines(line_count),
       depth(tile.depth),
       stride(line_count + kPadding),
       count(lines * depth / tile.threads()),
       width(1),
-      memory(k.shared(type, std::int64_t{2} * depth * stride)),
-      held(k.local(type, count)) {
+      memory(builder.shared(type, std::int64_t{2} * depth * stride)),
+      held(builder.local(type, count)) {
   require<ArgumentError>(count * tile.threads() == lines * depth, "kernel: a tile of ", lines, " x ", depth,
                          " is not shared by ", tile.threads(), " threads");
 }
@@ -30,10 +44,10 @@ TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DTyp
 void TileProduct::Side::begin(const Factor& from) {
   factor = &from;
   width = std::min(from.loading.width, count);
-  const int threads = k.threads(), along = (from.loading.along_depth ? depth : lines) / width;
+  const int threads = k->threads(), along = (from.loading.along_depth ? depth : lines) / width;
   require<ArgumentError>(threads % along == 0 || along % threads == 0, "kernel: ", threads, " threads do not load ",
                          lines, " x ", depth);
-  const Expr place = k.thread() % along * width, other = k.thread() / along;
+  const Expr place = k->thread() % along * width, other = k->thread() / along;
   const int step = threads / along;
   first_line = from.loading.along_depth ? other : place;
   first_depth = from.loading.along_depth ? place : other;
@@ -44,7 +58,7 @@ void TileProduct::Side::begin(const Factor& from) {
 }
 
 void TileProduct::Side::load(const Expr& from, const Expr& end) {
-  const Expr zero = k.literal(held.type(), 0);
+  const Expr zero = k->literal(held.type(), 0);
   std::vector<Factor::Known> depths;
   std::vector<Expr> before_end;
   for (int j = 0; j < (next_depth ? count / width : 1); ++j) {
@@ -55,7 +69,7 @@ void TileProduct::Side::load(const Expr& from, const Expr& end) {
   for (int j = 0; j < count / width; ++j) {
     const auto line = static_cast<std::size_t>(next_line ? j : 0), at = static_cast<std::size_t>(next_depth ? j : 0);
     const Factor::Place place = factor->place(known[line], depths[at]);
-    k.when(
+    k->when(
         before_end[at] & place.inside,
         [&] {
           const std::vector<Expr> loaded = factor->buffer.load(place.index, width);
@@ -80,7 +94,7 @@ void TileProduct::Side::store(const Expr& turn) const {
 TileProduct::TileProduct(Builder& k, const Tile& of, DType dtype)
     : tile(of),
       sums(k.local(expr::computed_in(dtype), std::int64_t{of.own_rows} * of.own_columns)),
-      k_(k),
+      k_(&k),
       type_(expr::computed_in(dtype)),
       own_row_(k.thread() / (of.columns / of.own_columns)),
       own_column_(k.thread() % (of.columns / of.own_columns)) {
@@ -88,9 +102,24 @@ TileProduct::TileProduct(Builder& k, const Tile& of, DType dtype)
                          tile.threads());
 }
 
+TileProduct::TileProduct(const TileProduct& other, Local others)
+    : tile(other.tile),
+      sums(others),
+      k_(other.k_),
+      type_(other.type_),
+      own_row_(other.own_row_),
+      own_column_(other.own_column_),
+      left_(other.left_),
+      right_(other.right_) {}
+
+TileProduct TileProduct::beside() {
+  side(right_, tile.columns);
+  return {*this, k_->local(type_, std::int64_t{tile.own_rows} * tile.own_columns)};
+}
+
 void TileProduct::clear() {
-  const Expr zero = k_.literal(type_, 0);
-  k_.unrolled(tile.own_rows * tile.own_columns, [&](const Expr& i) { sums.set(i, zero); });
+  const Expr zero = k_->literal(type_, 0);
+  k_->unrolled(tile.own_rows * tile.own_columns, [&](const Expr& i) { sums.set(i, zero); });
 }
 
 Expr TileProduct::row(int i) const {
@@ -103,7 +132,7 @@ Expr TileProduct::column(int i) const {
 }
 
 TileProduct::Side& TileProduct::side(std::optional<Side>& side, int lines) {
-  if (!side) side.emplace(k_, tile, lines, type_);
+  if (!side) side.emplace(*k_, tile, lines, type_);
   return *side;
 }
 
@@ -128,31 +157,31 @@ void TileProduct::run(Side* left, const Resident* resident, Side& right, const E
     if (left) left->store(turn);
     right.store(turn);
   };
-  const Expr zero = k_.literal(DType::I32, 0), one = k_.literal(DType::I32, 1);
+  const Expr zero = k_->literal(DType::I32, 0), one = k_->literal(DType::I32, 1);
   const Expr steps = ((end - begin + (tile.depth - 1)) / tile.depth).as(DType::I32);
   load(begin);
   store(zero);
-  k_.barrier();
-  k_.loop(zero, steps, one, [&](const Expr& step) {
+  k_->barrier();
+  k_->loop(zero, steps, one, [&](const Expr& step) {
     const Expr more = step + 1 < steps, turn = step & 1;
-    k_.when(more, [&] { load(begin + ((step + 1) * tile.depth).as(begin.type())); });
+    k_->when(more, [&] { load(begin + ((step + 1) * tile.depth).as(begin.type())); });
     if (left) multiply(left->memory, turn * (tile.depth * left->stride), left->stride, turn);
     else multiply(resident->memory, step * (tile.depth * resident->stride), resident->stride, turn);
-    k_.when(more, [&] { store(turn ^ 1); });
-    k_.barrier();
+    k_->when(more, [&] { store(turn ^ 1); });
+    k_->barrier();
   });
 }
 
 void TileProduct::multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& turn) {
   const Expr right_at = turn * (tile.depth * right_->stride);
-  const Local rows = k_.local(type_, tile.own_rows), columns = k_.local(type_, tile.own_columns);
-  k_.unrolled(tile.depth, [&](const Expr& depth) {
+  const Local rows = k_->local(type_, tile.own_rows), columns = k_->local(type_, tile.own_columns);
+  k_->unrolled(tile.depth, [&](const Expr& depth) {
     const Expr left_line = left_at + depth * left_stride, right_line = right_at + depth * right_->stride;
     for (int i = 0; i < tile.own_rows; ++i) rows.set(i, left[left_line + row(i)]);
     for (int i = 0; i < tile.own_columns; ++i) columns.set(i, right_->memory[right_line + column(i)]);
-    k_.unrolled(tile.own_rows, [&](const Expr& i) {
+    k_->unrolled(tile.own_rows, [&](const Expr& i) {
       const Expr factor = rows[i];
-      k_.unrolled(tile.own_columns, [&](const Expr& j) {
+      k_->unrolled(tile.own_columns, [&](const Expr& j) {
         const Expr at = i * tile.own_columns + j;
         sums.set(at, sums[at] + factor * columns[j]);
       });

@@ -38,6 +38,10 @@ struct Factor {
   std::function<Place(const Known& line, const Known& depth)> place;
 };
 
+/// Of a matrix in memory from `start` on: its lines from `first` on, of which there are `lines`.
+Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start, const Expr& first, const Expr& lines,
+                 const Expr& line_stride, const Expr& depth_stride);
+
 /// A left factor that the block has in shared memory: element [depth * stride + row].
 struct Resident {
   Shared memory;
@@ -48,6 +52,8 @@ class TileProduct {
  public:
   /// Factors of `dtype`, each element of which is held as what it is computed in.
   TileProduct(Builder& k, const Tile& tile, DType dtype);
+  /// Another product of the same tile, with sums of its own, whose factors come the same way.
+  TileProduct beside();
   void clear();
   /// Adds the products of depths [begin, end). All threads of the block get here; it begins where they may still read what
   /// they multiplied before, and ends where none does.
@@ -68,13 +74,14 @@ class TileProduct {
 
  private:
   /// A factor on its way: registers of each thread, and twice the room of a tile in shared memory.
+  TileProduct(const TileProduct& other, Local others);
   struct Side {
     Side(Builder& k, const Tile& tile, int lines, DType type);
     void begin(const Factor& from);
     void load(const Expr& from, const Expr& end);
     void store(const Expr& turn) const;
 
-    Builder& k;
+    Builder* k;
     int lines, depth, stride, count, width;
     Shared memory;
     Local held;
@@ -87,7 +94,7 @@ class TileProduct {
   void run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end);
   void multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
 
-  Builder& k_;
+  Builder* k_;
   const DType type_;
   const Expr own_row_, own_column_;
   std::optional<Side> left_, right_;

@@ -1,0 +1,161 @@
+#include "kiln/backend/gpu/family/attention.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace kiln::gpu::family {
+namespace {
+
+Expr at(const Sequence& x, const Expr& batch, const Expr& head, const Expr& query, const Expr& key) {
+  return x.start(batch, head) + query * x.strides[2] + key * x.strides[3];
+}
+
+/// A mask or bias as it broadcasts to the scores.
+Array broadcast_to_scores(const Value& value, const Call& call) {
+  const Shape &q = call.in[op::Attention::q].shape(), &k = call.in[op::Attention::k].shape();
+  const Shape scores{q[0], q[1], q[2], k[2]};
+  Array array = read(value);
+  array.strides = strided::broadcast_strides(array.shape, array.strides, scores);
+  array.shape = scores;
+  return array;
+}
+
+}  // namespace
+
+AttentionParameters::AttentionParameters(Builder& builder, const AttentionKey& of)
+    : key(of), type(expr::computed_in(of.dtype)), builder_(builder) {
+  for (Sequence* operand : {&q, &k, &v}) *operand = sequence();
+  if (key.masked) {
+    mask.buffer = builder.input(DType::Bool);
+    for (Expr& stride : mask.strides) stride = builder.number(key.index);
+  }
+  if (key.biased) bias = sequence();
+  for (Expr* number : {&heads, &shared, &queries, &keys, &width, &values, &window}) *number = builder.number(key.index);
+  scale = builder.number(type);
+  cap = builder.number(type);
+}
+
+Sequence AttentionParameters::sequence(bool written) {
+  Sequence made;
+  made.buffer = written ? builder_.output(key.dtype) : builder_.input(key.dtype);
+  for (Expr& stride : made.strides) stride = builder_.number(key.index);
+  return made;
+}
+
+void AttentionParameters::append(std::vector<Argument>& arguments, const Array& sequence) {
+  arguments.emplace_back(sequence);
+  for (const std::int64_t stride : sequence.strides) arguments.emplace_back(stride);
+}
+
+void AttentionParameters::append(std::vector<Argument>& arguments, const Call& call, std::int64_t window) {
+  using Op = op::Attention;
+  const Array q = read(call.in[Op::q]), k = read(call.in[Op::k]), v = read(call.in[Op::v]);
+  for (const Array& operand : {q, k, v}) append(arguments, operand);
+  for (const Value& value : {call.in[Op::mask], call.in[Op::bias]})
+    if (value) append(arguments, broadcast_to_scores(value, call));
+  const std::int64_t farthest = q.shape[2] + k.shape[2] + 1;
+  for (const std::int64_t number : {q.shape[1], q.shape[1] / k.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3],
+                                    std::min(window, farthest)})
+    arguments.emplace_back(number);
+  arguments.emplace_back(call.in[Op::scale].scalar(), q.dtype);
+  const Value& cap = call.in[Op::softcap];
+  arguments.emplace_back(cap.empty() ? Scalar(1.0) : cap.scalar(), q.dtype);
+}
+
+AttentionParameters::Score AttentionParameters::score(const Expr& batch, const Expr& head, const Expr& query,
+                                                      const Expr& at_key, const Expr& dot) const {
+  Builder& k_ = builder_;
+  const Expr never = k_.literal(type, -std::numeric_limits<double>::infinity());
+  Score made{dot * scale, {}};
+  if (key.capped) {
+    const Expr t = k_.call("tanh", type, {made.score / cap});
+    made.score = t * cap;
+    made.slope = k_.literal(type, 1) - t * t;
+  }
+  Expr sees = (query < queries) & (at_key < keys);
+  const Expr distance = query + (keys - queries) - at_key;
+  if (key.causal) sees = sees & (distance >= 0);
+  if (key.windowed) sees = sees & (distance < window);
+  if (key.windowed && !key.causal) sees = sees & (-distance < window);
+  if (!key.masked && !key.biased) {
+    made.score = select(sees, made.score, never);
+    return made;
+  }
+  const Local score = k_.variable(never);
+  k_.when(sees, [&] {
+    Expr x = made.score;
+    if (key.biased) x = x + bias.buffer[at(bias, batch, head, query, at_key)];
+    if (key.masked) x = select(mask.buffer[at(mask, batch, head, query, at_key)] != 0, x, never);
+    score.set(x);
+  });
+  made.score = score;
+  return made;
+}
+
+AttentionParameters::Range AttentionParameters::keys_of(const Expr& first_query, int count) const {
+  const Expr zero = builder_.literal(key.index, 0), position = first_query + (keys - queries);
+  Range range{zero, keys};
+  if (key.windowed) range.begin = max(position - window + 1, zero);
+  if (key.causal) range.end = min(range.end, position + count);
+  else if (key.windowed) range.end = min(range.end, position + (count - 1) + window);
+  return range;
+}
+
+AttentionParameters::Range AttentionParameters::queries_of(const Expr& first_key, int count) const {
+  const Expr zero = builder_.literal(key.index, 0), query = first_key - (keys - queries);
+  Range range{zero, queries};
+  if (key.causal) range.begin = max(query, zero);
+  else if (key.windowed) range.begin = max(query - window + 1, zero);
+  if (key.windowed) range.end = min(range.end, query + (count - 1) + window);
+  return range;
+}
+
+int attention_columns(std::int64_t width) {
+  int columns = 16;
+  while (columns < width && columns < 128) columns *= 2;
+  return columns;
+}
+
+Tile score_tile(int rows, int columns) { return {rows, columns, 16, rows / 16, columns / 16}; }
+// As many columns of it as threads load at once at least.
+Tile result_tile(int rows, int columns) { return {rows, columns, columns < 32 ? 16 : 8, rows / 16, columns / 16}; }
+
+Loading load_width(const Array& x) {
+  const std::int64_t others[] = {x.shape[0] > 1 ? x.strides[0] : 0, x.shape[1] > 1 ? x.strides[1] : 0};
+  return loading_of({x.data, x.strides[2], x.strides[3]}, x.dtype, x.shape[2], x.shape[3], {others});
+}
+Loading load_time(const Array& x) {
+  const std::int64_t others[] = {x.shape[0] > 1 ? x.strides[0] : 0, x.shape[1] > 1 ? x.strides[1] : 0};
+  return loading_of({x.data, x.strides[3], x.strides[2]}, x.dtype, x.shape[3], x.shape[2], {others});
+}
+
+AttentionKey attention_key(const Call& call, bool causal, std::int64_t window, std::initializer_list<Array> others) {
+  using Op = op::Attention;
+  std::vector<Array> arrays(others);
+  for (const Value& value : {call.in[Op::q], call.in[Op::k], call.in[Op::v]}) arrays.push_back(read(value));
+  for (const Value& value : {call.in[Op::mask], call.in[Op::bias]})
+    if (value) arrays.push_back(broadcast_to_scores(value, call));
+  std::int64_t most = 0;
+  for (const Array& array : arrays) {
+    std::int64_t reach = array.numel() / std::max<std::int64_t>(array.shape[2] * array.shape[3], 1);
+    for (int dim = 0; dim < array.shape.size(); ++dim) reach += (array.shape[dim] + 128) * std::abs(array.strides[dim]);
+    most = std::max(most, reach);
+  }
+  const auto has = [&](Op::Slot slot) { return !call.in[slot].empty(); };
+  return {read(call.in[Op::q]).dtype, index_type({most}), causal,       window > 0,
+          has(Op::softcap),           has(Op::mask),      has(Op::bias)};
+}
+
+Expr fold_row(Builder& k, Expr x, Combine combine) {
+  for (int mask = 1; mask < 16; mask *= 2) x = combine(x, k.shuffle_xor(x, mask));
+  return x;
+}
+
+Weights::Weights(Builder& k, DType type, const Tile& scores)
+    : resident{k.shared(type, std::int64_t{scores.columns} * (scores.rows + 4)), scores.rows + 4} {}
+
+void Weights::store(const TileProduct& scores, int i, int j, const Expr& weight) const {
+  resident.memory.store(scores.column(j) * resident.stride + scores.row(i), weight);
+}
+
+}  // namespace kiln::gpu::family

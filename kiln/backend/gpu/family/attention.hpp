@@ -1,0 +1,85 @@
+// Attention without a matrix of all scores (Dao et al., "FlashAttention", 2022): what its kernels have in common. Blocks
+// take tiles of queries and keys, and compute their scores again wherever they are asked for.
+#pragma once
+#include <array>
+
+#include "kiln/backend/gpu/family/index.hpp"
+#include "kiln/backend/gpu/family/product.hpp"
+#include "kiln/ops/sequence/attention_ops.hpp"
+
+namespace kiln::gpu::family {
+
+/// What a kernel is made for.
+struct AttentionKey {
+  DType dtype, index;
+  bool causal, windowed, capped, masked, biased;
+};
+
+/// An operand [batch, heads, time, width]: its memory and strides in a kernel.
+struct Sequence {
+  Buffer buffer;
+  std::array<Expr, 4> strides{};
+  Expr start(const Expr& batch, const Expr& head) const { return batch * strides[0] + head * strides[1]; }
+  Factor by_width(const Loading& loading, const Expr& start, const Expr& first, const Expr& times) const {
+    return factor_of(buffer, loading, start, first, times, strides[2], strides[3]);
+  }
+  /// As a right factor whose depth is time.
+  Factor by_time(const Loading& loading, const Expr& start, const Expr& first, const Expr& width) const {
+    return factor_of(buffer, loading, start, first, width, strides[3], strides[2]);
+  }
+};
+
+/// The parameters of all kernels: q, k, v, mask and bias (where there are any), then numbers.
+class AttentionParameters {
+ public:
+  AttentionParameters(Builder& k, const AttentionKey& key);
+  static void append(std::vector<Argument>& arguments, const Call& call, std::int64_t window);
+  /// A further one, after those.
+  Sequence sequence(bool written = false);
+  static void append(std::vector<Argument>& arguments, const Array& sequence);
+
+  /// The score of a query and a key whose product is `dot`: -inf where the query may not see the key, or there is no such
+  /// one; and the derivative of the cap, where there is one.
+  struct Score {
+    Expr score, slope;
+  };
+  Score score(const Expr& batch, const Expr& head, const Expr& query, const Expr& key, const Expr& dot) const;
+  /// The keys that one of these queries may see, all within [begin, end); and the queries that may see one of these keys.
+  struct Range {
+    Expr begin, end;
+  };
+  Range keys_of(const Expr& first_query, int count) const;
+  Range queries_of(const Expr& first_key, int count) const;
+
+  const AttentionKey key;
+  const DType type;  // that scores are computed in
+  Sequence q, k, v, mask, bias;
+  Expr heads, shared, queries, keys, width, values, window;  // `shared` heads of q have one of k
+  Expr scale, cap;
+
+ private:
+  Builder& builder_;
+};
+
+/// Queries and keys of a tile.
+inline int attention_side(DType dtype) { return size_of(dtype) == 8 ? 32 : 64; }
+/// Columns that a block makes of a result so wide.
+int attention_columns(std::int64_t width);
+/// A tile of scores, `rows` x `columns`, by 256 threads; and one of results, which is multiplied by scores.
+Tile score_tile(int rows, int columns);
+Tile result_tile(int rows, int columns);
+Loading load_width(const Array& sequence);
+Loading load_time(const Array& sequence);
+AttentionKey attention_key(const Call& call, bool causal, std::int64_t window, std::initializer_list<Array> others);
+
+/// x of the 16 threads that have sums of the same rows, combined.
+Expr fold_row(Builder& k, Expr x, Combine combine);
+
+/// Shared memory in which a tile of scores becomes a left factor, whose depth is the tile's columns.
+struct Weights {
+  Weights(Builder& k, DType type, const Tile& scores);
+  void store(const TileProduct& scores, int i, int j, const Expr& weight) const;
+  Resident resident;
+};
+
+}  // namespace kiln::gpu::family

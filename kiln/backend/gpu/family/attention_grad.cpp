@@ -1,0 +1,227 @@
+// op::AttentionGrad: a block for a tile of queries goes past the keys, and one for a tile of keys past the queries, so that
+// each gradient is summed by one block, in one order.
+#include <limits>
+
+#include "kiln/backend/gpu/family/attention.hpp"
+#include "kiln/backend/gpu/family/family.hpp"
+
+namespace kiln::gpu::family {
+namespace {
+
+/// What a gradient reads beside q, k, v, mask and bias: the gradient of the output, and a number each of every query.
+struct Given {
+  Given(Builder& b, AttentionParameters& p)
+      : grad(p.sequence()),
+        log_sum(b.input(p.type)),
+        delta(b.input(p.type)),
+        chunks(b.number(p.key.index)),
+        tiles(b.number(p.key.index)) {}
+  Sequence grad;
+  Buffer log_sum, delta;
+  Expr chunks, tiles;
+};
+
+/// The two numbers of a query; 0 where there is no such one.
+struct OfQuery {
+  Expr shift, delta;
+  OfQuery(Builder& b, const AttentionParameters& p, const Given& given, const Expr& batch, const Expr& head,
+          const Expr& query) {
+    const Expr zero = b.literal(p.type, 0), never = b.literal(p.type, -std::numeric_limits<double>::infinity());
+    const Local held = b.local(p.type, 2);
+    b.when(
+        query < p.queries,
+        [&] {
+          const Expr at = (batch * p.heads + head) * p.queries + query, sum = given.log_sum[at];
+          held.set(0, select(sum == never, zero, sum));
+          held.set(1, given.delta[at]);
+        },
+        [&] {
+          held.set(0, zero);
+          held.set(1, zero);
+        });
+    shift = held[0];
+    delta = held[1];
+  }
+};
+
+/// A query's share of a key, and what the gradient of a score is multiplied by to be that of the product.
+struct Share {
+  Expr share, slope;
+  Share(Builder& b, const AttentionParameters& p, const OfQuery& query, const AttentionParameters::Score& score)
+      : share(b.call("exp", p.type, {score.score - query.shift})),
+        slope(score.slope ? score.slope * p.scale : p.scale) {}
+};
+
+void store(Builder& b, const Sequence& to, const TileProduct& made, const Expr& start, const Expr& first,
+           const Expr& times, const Expr& first_column, const Expr& width) {
+  made.each([&](const Expr& row, const Expr& column, int i) {
+    const Expr time = first + row.as(first.type());
+    const std::vector<Expr> group = made.group(i);
+    for (std::size_t j = 0; j < group.size(); ++j) {
+      const Expr at = first_column + column.as(first.type()) + static_cast<int>(j);
+      b.when((time < times) & (at < width),
+             [&] { to.buffer.store(start + time * to.strides[2] + at * to.strides[3], group[j]); });
+    }
+  });
+}
+
+struct QueryGradKernel {
+  AttentionKey key;
+  int side, columns;
+  Loading q, k, v, grad, keys;
+
+  Kernel kernel() const {
+    const Tile tile = score_tile(side, side);
+    Builder b("attention_query_grad", tile.threads());
+    AttentionParameters p(b, key);
+    const Given given(b, p);
+    const Sequence to = p.sequence(true);
+    const Expr block = b.block().as(key.index), rest = block / given.tiles, zero = b.literal(key.index, 0);
+    const Expr first = block % given.tiles * side, first_column = rest % given.chunks * columns;
+    const Expr head = rest / given.chunks % p.heads, batch = rest / given.chunks / p.heads, kv_head = head / p.shared;
+
+    TileProduct scores(b, tile, key.dtype), result(b, result_tile(side, columns), key.dtype);
+    const Weights weights(b, p.type, tile);
+    std::vector<OfQuery> of_rows;
+    for (int i = 0; i < tile.own_rows; ++i)
+      of_rows.emplace_back(b, p, given, batch, head, first + scores.row(i).as(key.index));
+    const Local shares = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
+    const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
+    result.clear();
+
+    const AttentionParameters::Range range = p.keys_of(first, side);
+    b.loop(range.begin / side * side, range.end, b.literal(key.index, side), [&](const Expr& first_key) {
+      scores.clear();
+      scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
+                 p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), zero, p.width);
+      for (int i = 0; i < tile.own_rows; ++i)
+        for (int j = 0; j < tile.own_columns; ++j) {
+          const int place = i * tile.own_columns + j;
+          const Share of(b, p, of_rows[static_cast<std::size_t>(i)],
+                         p.score(batch, head, first + scores.row(i).as(key.index),
+                                 first_key + scores.column(j).as(key.index), scores.sums[place]));
+          shares.set(place, of.share);
+          slopes.set(place, of.slope);
+        }
+      scores.clear();
+      scores.add(given.grad.by_width(grad, given.grad.start(batch, head), first, p.queries),
+                 p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys), zero, p.values);
+      for (int i = 0; i < tile.own_rows; ++i)
+        for (int j = 0; j < tile.own_columns; ++j) {
+          const int place = i * tile.own_columns + j;
+          const Expr inner = shares[place] * (scores.sums[place] - of_rows[static_cast<std::size_t>(i)].delta);
+          weights.store(scores, i, j, inner * slopes[place]);
+        }
+      result.add(weights.resident, p.k.by_time(keys, p.k.start(batch, kv_head), first_column, p.width), first_key,
+                 min(first_key + side, p.keys));
+    });
+    store(b, to, result, to.start(batch, head), first, p.queries, first_column, p.width);
+    return b.finish();
+  }
+};
+
+struct KeyGradKernel {
+  AttentionKey key;
+  int side, columns;
+  Loading q, k, v, grad, queries, grads;
+
+  Kernel kernel() const {
+    const Tile tile = score_tile(side, side);
+    Builder b("attention_key_grad", tile.threads());
+    AttentionParameters p(b, key);
+    const Given given(b, p);
+    const Sequence to_key = p.sequence(true), to_value = p.sequence(true);
+    const Expr block = b.block().as(key.index), rest = block / given.tiles;
+    const Expr zero = b.literal(key.index, 0), one = b.literal(key.index, 1);
+    const Expr first_key = block % given.tiles * side, first_column = rest % given.chunks * columns;
+    const Expr kv_heads = p.heads / p.shared;
+    const Expr kv_head = rest / given.chunks % kv_heads, batch = rest / given.chunks / kv_heads;
+
+    TileProduct scores(b, tile, key.dtype), of_key(b, result_tile(side, columns), key.dtype);
+    TileProduct of_value = of_key.beside();
+    const Weights weights(b, p.type, tile);
+    const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
+    of_key.clear();
+    of_value.clear();
+
+    const AttentionParameters::Range range = p.queries_of(first_key, side);
+    b.loop(kv_head * p.shared, (kv_head + 1) * p.shared, one, [&](const Expr& head) {
+      b.loop(range.begin / side * side, range.end, b.literal(key.index, side), [&](const Expr& first) {
+        const Expr end = min(first + side, p.queries), start = p.q.start(batch, head);
+        const Expr grad_start = given.grad.start(batch, head);
+        std::vector<OfQuery> of_columns;
+        for (int j = 0; j < tile.own_columns; ++j)
+          of_columns.emplace_back(b, p, given, batch, head, first + scores.column(j).as(key.index));
+        // Rows are keys here, and columns queries.
+        scores.clear();
+        scores.add(p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys),
+                   p.q.by_width(q, start, first, p.queries), zero, p.width);
+        for (int i = 0; i < tile.own_rows; ++i)
+          for (int j = 0; j < tile.own_columns; ++j) {
+            const int place = i * tile.own_columns + j;
+            const Share of(b, p, of_columns[static_cast<std::size_t>(j)],
+                           p.score(batch, head, first + scores.column(j).as(key.index),
+                                   first_key + scores.row(i).as(key.index), scores.sums[place]));
+            weights.store(scores, i, j, of.share);
+            slopes.set(place, of.share * of.slope);
+          }
+        of_value.add(weights.resident, given.grad.by_time(grads, grad_start, first_column, p.values), first, end);
+        scores.clear();
+        scores.add(p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys),
+                   given.grad.by_width(grad, grad_start, first, p.queries), zero, p.values);
+        for (int i = 0; i < tile.own_rows; ++i)
+          for (int j = 0; j < tile.own_columns; ++j) {
+            const int place = i * tile.own_columns + j;
+            const Expr delta = of_columns[static_cast<std::size_t>(j)].delta;
+            weights.store(scores, i, j, slopes[place] * (scores.sums[place] - delta));
+          }
+        of_key.add(weights.resident, p.q.by_time(queries, start, first_column, p.width), first, end);
+      });
+    });
+    store(b, to_key, of_key, to_key.start(batch, kv_head), first_key, p.keys, first_column, p.width);
+    store(b, to_value, of_value, to_value.start(batch, kv_head), first_key, p.keys, first_column, p.values);
+    return b.finish();
+  }
+};
+
+}  // namespace
+
+// The bias's gradient is a matrix of all scores before it is summed: what the op is made of makes it.
+bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
+  using Op = op::AttentionGrad;
+  if (op.of_bias) return false;
+  const Array q = read(call.in[Op::q]), k = read(call.in[Op::k]), v = read(call.in[Op::v]),
+              grad = read(call.in[Op::grad]);
+  Value held_sum, held_delta;
+  const Array log_sum = gpu.read_contiguous(call.in[Op::log_sum], held_sum);
+  const Array delta = gpu.read_contiguous(call.in[Op::delta], held_delta);
+  std::vector<Array> made;
+  for (std::size_t i = 0; i < call.out.size(); ++i) {
+    const Array like = read(call.in[i]);
+    made.push_back(gpu.allocate(call.out[i], dense_strides(like.shape, order_of(like.shape, like.strides))));
+  }
+  const AttentionKey key = attention_key(call, op.causal, op.window, {grad, made[0], made[1], made[2]});
+  const int side = attention_side(q.dtype);
+  const std::int64_t width = q.shape[3], values = v.shape[3];
+  const auto launch = [&](const auto& kernel, int columns, std::int64_t most, std::int64_t times, const Array& of,
+                          std::initializer_list<Array> results) {
+    const std::int64_t chunks = blocks_for(most, columns), tiles = blocks_for(times, side);
+    std::vector<Argument> arguments;
+    AttentionParameters::append(arguments, call, op.window);
+    AttentionParameters::append(arguments, grad);
+    for (const Argument& argument : {Argument(log_sum), Argument(delta), Argument(chunks), Argument(tiles)})
+      arguments.push_back(argument);
+    for (const Array& result : results) AttentionParameters::append(arguments, result);
+    gpu.launch(kernel, of.shape[0] * of.shape[1] * chunks * tiles, arguments);
+  };
+  const int columns = attention_columns(width), both = attention_columns(std::max(width, values));
+  launch(
+      QueryGradKernel{key, side, columns, load_width(q), load_width(k), load_width(v), load_width(grad), load_time(k)},
+      columns, width, q.shape[2], q, {made[0]});
+  launch(KeyGradKernel{key, side, both, load_width(q), load_width(k), load_width(v), load_width(grad), load_time(q),
+                       load_time(grad)},
+         both, std::max(width, values), k.shape[2], k, {made[1], made[2]});
+  return true;
+}
+
+}  // namespace kiln::gpu::family
