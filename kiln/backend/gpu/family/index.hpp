@@ -35,6 +35,13 @@ DType index_type(const Loop& loop);
 DType index_type(std::initializer_list<std::int64_t> most);
 DType index_type(std::int64_t count);
 
+/// Dimensions from the one whose neighbours lie farthest apart to the nearest; as they come where that is the same.
+Dims order_of(const Shape& shape, const Dims& strides);
+/// Strides that cover `shape` without gaps, its dimensions in such an order.
+Dims dense_strides(const Shape& shape, const Dims& order);
+/// The indices, by dimension, of element i of all `sizes`, counted with the last of `order` running fastest.
+std::vector<Expr> unravel(const Expr& i, std::span<const Expr> sizes, const Dims& order);
+
 /// How a kernel finds the neighbours of an element in an operand.
 enum class Lies : std::uint8_t { Number, InLine, Repeated, Apart };
 /// How many neighbours along the last dimension a thread can take: they lie in line, or are one, in every array, and no
