@@ -252,7 +252,8 @@ Local Builder::local(DType type, std::int64_t count) {
   return Local(this, static_cast<std::uint16_t>(kernel_.locals.size() - 1), type);
 }
 Local Builder::variable(const Expr& first) {
-  const Local made = local(first.type());
+  kernel_.locals.push_back({first.type(), 1});  // which may be a truth
+  const Local made(this, static_cast<std::uint16_t>(kernel_.locals.size() - 1), first.type());
   made.set(first);
   return made;
 }
