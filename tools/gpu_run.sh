@@ -34,7 +34,7 @@ run_test() {
     pids+=($!)
   done
   for pid in "${pids[@]}"; do wait "$pid" || { local code=$?; ((status == 124)) || status=$code; }; done
-  cat "$place/$name".*.log >"$out/$name.log"
+  tail -qc 1500000 "$place/$name".*.log >"$out/$name.log"
   report "$name" "$status" $((SECONDS - start))
 }
 
