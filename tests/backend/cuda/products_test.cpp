@@ -16,7 +16,8 @@ struct Case {
   DType dtype, c_dtype;
   std::int64_t batch, m, n, k;
   bool a_transposed = false, b_transposed = false, one_b = false;
-  std::int64_t gap = 0;  // elements between rows
+  std::int64_t gap = 0;     // elements between rows
+  std::int64_t offset = 0;  // elements before the first
   double alpha = 1, beta = 0;
   bool bias = false;
   Product::Function function = Product::Function::None;
@@ -28,6 +29,7 @@ struct Operand {
   bool transposed;
   std::vector<double> values;  // by place in memory
   std::unique_ptr<Block> block;
+  std::byte* start = nullptr;
 
   std::size_t place(std::int64_t batch, std::int64_t i, std::int64_t j) const {
     return static_cast<std::size_t>(batch * batch_stride + (transposed ? j * stride + i : i * stride + j));
@@ -36,8 +38,8 @@ struct Operand {
 };
 
 Operand draw(Random& random, DType dtype, std::int64_t batch, std::int64_t rows, std::int64_t columns, bool transposed,
-             std::int64_t gap, bool one) {
-  Operand made{rows, columns, (transposed ? rows : columns) + gap, 0, transposed, {}, nullptr};
+             std::int64_t gap, bool one, std::int64_t offset) {
+  Operand made{rows, columns, (transposed ? rows : columns) + gap, 0, transposed, {}, nullptr, nullptr};
   const std::int64_t size = made.stride * (transposed ? columns : rows);
   if (!one) made.batch_stride = size;
   const std::int64_t count = one ? size : size * batch;
@@ -45,8 +47,10 @@ Operand draw(Random& random, DType dtype, std::int64_t batch, std::int64_t rows,
   const TensorData data = TensorData::of<double>({count}, std::span<const double>(made.values)).to(dtype);
   const auto rounded = data.to_vector<double>();
   made.values.assign(rounded.begin(), rounded.end());
-  made.block = std::make_unique<Block>(driver(), data.bytes().size());
-  driver().upload(made.block->start(), data.bytes());
+  const std::size_t before = static_cast<std::size_t>(offset) * size_of(dtype);
+  made.block = std::make_unique<Block>(driver(), before + data.bytes().size());
+  made.start = made.block->start() + before;
+  driver().upload(made.start, data.bytes());
   return made;
 }
 
@@ -63,28 +67,28 @@ double tolerance(DType dtype) {
 /// False where cuBLASLt does not know how.
 bool run(const Case& is) {
   Random random(Key{static_cast<std::uint64_t>(is.m * 1000 + is.n * 10 + is.k)});
-  const Operand a = draw(random, is.dtype, is.batch, is.m, is.k, is.a_transposed, is.gap, false);
-  const Operand b = draw(random, is.dtype, is.batch, is.k, is.n, is.b_transposed, is.gap, is.one_b);
-  const Operand c = draw(random, is.c_dtype, is.batch, is.m, is.n, false, is.gap, false);
-  const Operand bias = draw(random, is.c_dtype, 1, 1, is.n, false, 0, true);
+  const Operand a = draw(random, is.dtype, is.batch, is.m, is.k, is.a_transposed, is.gap, false, is.offset);
+  const Operand b = draw(random, is.dtype, is.batch, is.k, is.n, is.b_transposed, is.gap, is.one_b, is.offset);
+  const Operand c = draw(random, is.c_dtype, is.batch, is.m, is.n, false, is.gap, false, is.offset);
+  const Operand bias = draw(random, is.c_dtype, 1, 1, is.n, false, 0, true, is.offset);
   const Product product{.dtype = is.dtype,
                         .batch = is.batch,
                         .m = is.m,
                         .n = is.n,
                         .k = is.k,
-                        .a = {a.block->start(), a.stride, a.batch_stride, a.transposed},
-                        .b = {b.block->start(), b.stride, b.batch_stride, b.transposed},
-                        .c = c.block->start(),
+                        .a = {a.start, a.stride, a.batch_stride, a.transposed},
+                        .b = {b.start, b.stride, b.batch_stride, b.transposed},
+                        .c = c.start,
                         .c_stride = c.stride,
                         .c_batch_stride = c.batch_stride,
                         .c_dtype = is.c_dtype,
                         .alpha = is.alpha,
                         .beta = is.beta,
-                        .bias = is.bias ? bias.block->start() : nullptr,
+                        .bias = is.bias ? bias.start : nullptr,
                         .function = is.function};
   if (!driver().multiply(product)) return false;
   TensorData found({static_cast<std::int64_t>(c.values.size())}, is.c_dtype);
-  driver().download(c.block->start(), found.bytes().size())->wait(found.bytes().data());
+  driver().download(c.start, found.bytes().size())->wait(found.bytes().data());
   const auto values = found.to_vector<double>();
   double worst = 0, untouched = 0;
   std::vector<bool> written(c.values.size());
@@ -162,6 +166,22 @@ TEST_F(CudaProducts, TakeBatchesGapsAndWhatIsThere) {
     is.beta = 2;
     EXPECT_TRUE(run(is));
   }
+}
+
+// What is known of aligned operands is not believed of others.
+TEST_F(CudaProducts, TakeOperandsThatLieAnywhere) {
+  for (const DType dtype : kTypes)
+    for (const std::int64_t offset : {0, 1, 2, 3, 8}) {
+      SCOPED_TRACE(text(dtype, " ", offset));
+      EXPECT_TRUE(run({.dtype = dtype,
+                       .c_dtype = dtype,
+                       .batch = 2,
+                       .m = 24,
+                       .n = 40,
+                       .k = 16,
+                       .offset = offset,
+                       .bias = dtype != DType::F64}));
+    }
 }
 
 TEST_F(CudaProducts, OfHalvesMayBeFloats) {
