@@ -42,6 +42,7 @@ Operand draw(Random& random, DType dtype, std::int64_t batch, std::int64_t rows,
   Operand made{rows, columns, (transposed ? rows : columns) + gap, 0, transposed, {}, nullptr, nullptr};
   const std::int64_t size = made.stride * (transposed ? columns : rows);
   if (!one) made.batch_stride = size;
+  if ((transposed ? columns : rows) == 1) made.stride = 0;  // there is no next line
   const std::int64_t count = one ? size : size * batch;
   for (std::int64_t i = 0; i < count; ++i) made.values.push_back(random.uniform(-1, 1));
   const TensorData data = TensorData::of<double>({count}, std::span<const double>(made.values)).to(dtype);
