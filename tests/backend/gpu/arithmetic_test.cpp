@@ -158,6 +158,25 @@ TYPED_TEST(ArithmeticOf, NumbersHasTheirBits) {
       [](T x, T) { return x; });
 }
 
+TEST(Arithmetic, HasResultsWhereCppHasNone) {
+  std::vector<std::int32_t> out(8), least{std::numeric_limits<std::int32_t>::min()};
+  std::vector<float> odd{NAN, 1e30f, -1e30f};
+  Builder k("open", 32);
+  const Buffer x = k.input(DType::I32), f = k.input(DType::F32), to = k.output(DType::I32);
+  k.when(k.thread() == 0, [&] {
+    const Expr zero = k.literal(DType::I32, 0), lowest = x[zero];
+    to.store(zero, lowest / (lowest / lowest - 2));
+    to.store(zero + 1, lowest % (lowest / lowest - 2));
+    to.store(zero + 2, lowest << (zero + 32));
+    to.store(zero + 3, lowest >> (lowest / lowest + 31));
+    to.store(zero + 4, lowest << lowest);
+    for (int i = 0; i < 3; ++i) to.store(zero + 5 + i, f[zero + i].as(DType::I32));
+  });
+  run(k.finish(), 1, {least, odd, out});
+  constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(out, (std::vector<std::int32_t>{-kMost - 1, 0, 0, 0, 0, 0, kMost, -kMost - 1}));
+}
+
 TEST(Trees, AreWorthWhatTheFunctionsOfCppAre) {
   const auto row = [](op::UnaryFn fn) {
     return [fn](Expr x, Expr) { return x.builder().tree(expr::tree(fn), x.type(), std::vector{x}); };

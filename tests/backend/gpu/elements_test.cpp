@@ -156,6 +156,16 @@ TEST(Updates, HappenInOneStep) {
   expect_updates<std::uint32_t>();
 }
 
+TEST(Updates, OfBlocksHappenInTheirOrder) {
+  std::vector<std::int32_t> sum(1), before(5000);
+  Builder k("tickets", 32);
+  const Buffer count = k.both(DType::I32), seen = k.output(DType::I32);
+  k.when(k.thread() == 0,
+         [&] { seen.store(k.block(), count.update(Update::Add, k.thread(), k.literal(DType::I32, 1))); });
+  run(k.finish(), 5000, {sum, before});
+  for (std::int32_t i = 0; i < 5000; ++i) ASSERT_EQ(before[static_cast<std::size_t>(i)], i);
+}
+
 TEST(Updates, SwapWhatIsExpectedAlone) {
   std::vector<std::uint32_t> cells{7, 8}, before(64);
   Builder k("swap", 64);

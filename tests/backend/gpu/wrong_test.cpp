@@ -70,6 +70,20 @@ TEST(WrongKernels, WriteWhatManyReadEvenIfTheyReadItThemselves) {
       "between them: the one reads, the other writes");
 }
 
+TEST(WrongKernels, UpdateWhatTheyStoredThemselvesAndOthersUpdate) {
+  EXPECT_EQ(said_of([](Builder& k, const Buffer&) {
+              const Shared sum = k.shared(DType::I32, 1);
+              const Expr zero = k.literal(DType::I32, 0);
+              k.when(k.thread() == 0, [&] {
+                sum.store(zero, zero);
+                sum.update(Update::Add, zero, k.thread());
+              });
+              k.when(k.thread() == 1, [&] { sum.update(Update::Add, zero, k.thread()); });
+            }),
+            "DeviceError: kernel wrong, block 0: threads 0 and 1 meet at element 0 of shared array 0 without a barrier "
+            "between them: the one writes, the other writes");
+}
+
 TEST(WrongKernels, ReadWhatNobodyWrote) {
   EXPECT_EQ(
       said_of([](Builder& k, const Buffer& x) {
@@ -123,6 +137,17 @@ TEST(WrongKernels, LeaveTheirMemory) {
               x.store(k.thread(), all[0]);
             }),
             "DeviceError: kernel wrong, block 0: thread 0 touches element 4 of local array 0, which has 4");
+}
+
+TEST(WrongKernels, TakeSeveralElementsOfWhichTheLastIsOutside) {
+  std::vector<std::int32_t> memory(6);
+  Builder k("wide", 32);
+  const Buffer x = k.both(DType::I32);
+  k.when(k.thread() < 2, [&] { x.store(k.thread() * 4, x.load(k.thread() * 4, 4)); });
+  const Kernel kernel = k.finish();
+  EXPECT_EQ(sentence_of([&] { return run(kernel, 1, {memory}), 0; }),
+            "DeviceError: kernel wide, block 0: thread 1 touches element 4 of parameter 0, a buffer of int32 where "
+            "elements 0 to before 6 are");
 }
 
 TEST(WrongKernels, WhoIsNotThereLeavesNothing) {
