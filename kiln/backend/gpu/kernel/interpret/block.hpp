@@ -2,6 +2,7 @@
 #pragma once
 #include <limits>
 #include <span>
+#include <type_traits>
 
 #include "kiln/backend/gpu/kernel/interpret.hpp"
 #include "kiln/backend/gpu/kernel/interpret/program.hpp"
@@ -92,6 +93,17 @@ template <class F>
 void for_all(int threads, F f) {
   for (int first = 0; first < threads; first += kLanes)
     for (int t = first; t < first + kLanes; ++t) f(t);
+}
+
+/// Is cell t that of thread 0 and `apart` times t?
+template <class T>
+bool are_in_line(const T* cells, int threads, T apart) {
+  using U = std::make_unsigned_t<T>;
+  U differ = 0, expected = static_cast<U>(cells[0]);
+  for (int first = 0; first < threads && differ == 0; first += kLanes)
+    for (int t = first; t < first + kLanes; ++t, expected += static_cast<U>(apart))
+      differ |= static_cast<U>(cells[t]) ^ expected;
+  return differ == 0;
 }
 
 }  // namespace kiln::gpu::interpreted

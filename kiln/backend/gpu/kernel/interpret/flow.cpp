@@ -45,6 +45,16 @@ void loop(Block& block, const Step& step) {
     if (by[t] <= 0) [[unlikely]]
       block.wrong("thread ", t, " counts in steps of ", by[t]);
   });
+  if (are_in_line(begin, block.threads, T{0}) && are_in_line(end, block.threads, T{0}) &&
+      are_in_line(by, block.threads, T{0})) {  // all go the same rounds
+    for (T at = begin[0], next = at; at < end[0]; at = next) {
+      std::fill(i, i + block.threads, at);
+      block.take(step.body);
+      next = arithmetic<T>(Arithmetic::Add, at, by[0]);
+      if (next < at) break;  // past the greatest number
+    }
+    return;
+  }
   std::copy(begin, begin + block.threads, i);
   narrow(inner, outer, block.threads, [&](int t) { return i[t] < end[t]; });
   block.mask = &inner;

@@ -16,21 +16,35 @@ const std::int64_t* Block::find_places(const Step& step) {
 
 namespace {
 
+/// Where the threads of an access go.
+struct Places {
+  const std::int64_t* at;
+  bool in_line;  // all are there, and from each to the next it is as far as was asked
+  std::int64_t operator[](int t) const { return at[t]; }
+};
+
+Places find_places(Block& block, const Step& step, std::int64_t apart) {
+  const std::int64_t* const at = block.find_places(step);
+  return {at, block.full() && are_in_line(at, block.threads, apart)};
+}
+
 /// Is any of those that are there outside of `first` to `last`? Without a branch, as hardly anything ever is.
-bool any_outside(const Block& block, const std::int64_t* places, std::int64_t first, std::int64_t last) {
+bool any_outside(const Block& block, Places places, std::int64_t first, std::int64_t last) {
+  const int end = block.threads - 1;
+  if (places.in_line) return places[0] < first || places[end] < first || places[0] > last || places[end] > last;
   const std::uint8_t* const there = block.mask->on.data();
   std::uint64_t outside = 0;  // its sign bit
-  for_all(block.threads, [&](int t) {
+  for (int t = 0; t <= end; ++t) {
     const auto place = static_cast<std::uint64_t>(places[t]);
     outside |= ((place - static_cast<std::uint64_t>(first)) | (static_cast<std::uint64_t>(last) - place)) &
                (std::uint64_t{0} - there[t]);
-  });
+  }
   return outside >> 63;
 }
 
 /// Where the threads' accesses to a buffer go, all of them inside of it.
-const std::int64_t* find_inside(Block& block, const Step& step, DType dtype) {
-  const std::int64_t* const places = block.find_places(step);
+Places find_inside(Block& block, const Step& step, DType dtype) {
+  const Places places = find_places(block, step, 1);
   const View view = block.views[step.place];
   const std::int64_t last = view.last - step.width;
   const std::size_t size = size_of(dtype);
@@ -51,18 +65,11 @@ const std::int64_t* find_inside(Block& block, const Step& step, DType dtype) {
   return places;
 }
 
-/// Do all threads go to neighbours, `apart` elements from one thread to the next?
-bool are_in_line(const Block& block, const std::int64_t* places, std::int64_t apart) {
-  std::int64_t differ = 0;
-  for_all(block.threads, [&](int t) { differ |= places[t] ^ (places[0] + t * apart); });
-  return differ == 0;
-}
-
 template <class S>
 void load(Block& block, const Step& step) {
-  const std::int64_t* const places = find_inside(block, step, dtype_of<S>);
+  const Places places = find_inside(block, step, dtype_of<S>);
   const std::byte* const data = block.views[step.place].data;
-  const bool in_line = step.width == 1 && block.full() && are_in_line(block, places, 1);
+  const bool in_line = step.width == 1 && places.in_line;
   for (int i = 0; i < step.width; ++i) {
     Computed<S>* const result = block.cells<Computed<S>>(step.result) + i * block.threads;
     if (in_line) for_all(block.threads, [&](int t) { result[t] = element<S>(data, places[0] + t); });
@@ -72,9 +79,9 @@ void load(Block& block, const Step& step) {
 
 template <class S>
 void store(Block& block, const Step& step) {
-  const std::int64_t* const places = find_inside(block, step, dtype_of<S>);
+  const Places places = find_inside(block, step, dtype_of<S>);
   std::byte* const data = block.views[step.place].data;
-  const bool in_line = step.width == 1 && block.full() && are_in_line(block, places, 1);
+  const bool in_line = step.width == 1 && places.in_line;
   for (int i = 0; i < step.width; ++i) {
     const Computed<S>* const values = block.cells<Computed<S>>(step.operands[static_cast<std::size_t>(i) + 1]);
     if (in_line) for_all(block.threads, [&](int t) { set_element<S>(block, t, data, places[0] + t, values[t]); });
@@ -84,7 +91,7 @@ void store(Block& block, const Step& step) {
 
 template <class S, Update update>
 void update_buffer(Block& block, const Step& step) {
-  const std::int64_t* const places = find_inside(block, step, dtype_of<S>);
+  const Places places = find_inside(block, step, dtype_of<S>);
   std::byte* const data = block.views[step.place].data;
   const S* const values = block.cells<S>(step.operands[1]);
   const S* const expected = block.cells<S>(step.operands.back());
@@ -96,8 +103,8 @@ void update_buffer(Block& block, const Step& step) {
 }
 
 /// Where a variable's element is, for each thread.
-const std::int64_t* find_variable(Block& block, const Step& step) {
-  const std::int64_t* const places = block.find_places(step);
+Places find_variable(Block& block, const Step& step) {
+  const Places places = find_places(block, step, 0);
   const std::int64_t count = block.program.kernel.locals[step.place].count;
   if (any_outside(block, places, 0, count - 1)) [[unlikely]]
     block.each([&](int t) {
@@ -110,34 +117,31 @@ const std::int64_t* find_variable(Block& block, const Step& step) {
 
 template <class T>
 void read_local(Block& block, const Step& step) {
-  const std::int64_t* const places = find_variable(block, step);
+  const Places places = find_variable(block, step);
   const LocalArray& local = block.locals[step.place];
   const T* const data = reinterpret_cast<const T*>(local.data.data());
-  T* __restrict const result = block.cells<T>(step.result);
+  T* const result = block.cells<T>(step.result);
   const auto read = [&](int t) {
     const auto at = static_cast<std::size_t>(places[t] * block.threads + t);
     if (!local.set[at]) [[unlikely]]
       block.wrong("thread ", t, " reads element ", places[t], " of local array ", step.place, ", which it never set");
     result[t] = data[at];
   };
-  if (!block.full() || !are_in_line(block, places, 0)) return block.each(read);
+  if (!places.in_line) return block.each(read);
   const std::int64_t row = places[0] * block.threads;
-  std::uint8_t all_set = 1;
-  for_all(block.threads, [&](int t) {
-    all_set &= local.set[static_cast<std::size_t>(row + t)];
-    result[t] = data[row + t];
-  });
-  if (!all_set) [[unlikely]]
+  const auto set = local.set.begin() + row;
+  if (std::memchr(&*set, 0, static_cast<std::size_t>(block.threads))) [[unlikely]]
     block.each(read);
+  std::copy_n(data + row, block.threads, result);
 }
 
 template <class T>
 void write_local(Block& block, const Step& step) {
-  const std::int64_t* const places = find_variable(block, step);
+  const Places places = find_variable(block, step);
   LocalArray& local = block.locals[step.place];
-  T* __restrict const data = reinterpret_cast<T*>(local.data.data());
+  T* const data = reinterpret_cast<T*>(local.data.data());
   const T* const values = block.cells<T>(step.operands[1]);
-  if (block.full() && are_in_line(block, places, 0)) {
+  if (places.in_line) {
     const std::int64_t row = places[0] * block.threads;
     std::copy_n(values, block.threads, data + row);
     std::fill_n(local.set.begin() + row, block.threads, std::uint8_t{1});
