@@ -33,82 +33,40 @@ struct ProgramKernel {
 
 /// The kernels of a program by how its operands lie, so that a launch need not look at the program.
 struct Known {
-  struct Entry {
-    std::vector<Lies> inputs;
-    DType index;
-    int rank, width;
-    bool in_place;
-    Ref<Code> code;
-  };
   explicit Known(ProgramKey program) : key(std::move(program)) {}
   const ProgramKey key;
   mutable std::mutex mutex;
-  mutable std::vector<Entry> entries;
+  mutable std::vector<std::pair<PointwiseShape, Ref<Code>>> kernels;
+
+  Ref<Code> find(Gpu& gpu, const PointwiseShape& shape) const {
+    const std::lock_guard lock(mutex);
+    for (const auto& [known, code] : kernels)
+      if (known == shape) return code;
+    return kernels.emplace_back(shape, gpu.find(ProgramKernel{key, shape})).second;
+  }
 };
 
 void run_program(Gpu& gpu, const Known& known, const Shape& shape, Call call) {
-  const Program& program = *known.key.program;
   const Dims order = strided::follow_order(shape, call.in);
-  bool in_place = false;
-  std::vector<Array> arrays;
-  std::vector<Dims> strides;
-  for (const Value& value : call.in) {
-    if (!value.node()) continue;
-    arrays.push_back(read(value));
-    strides.push_back(strided::broadcast_strides(arrays.back().shape, arrays.back().strides, shape));
+  std::vector<Operand> inputs;
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const Value& value = call.in[i];
+    if (value.node()) inputs.push_back({.array = read(value)});
+    else inputs.push_back({.number = Argument(value.scalar(), known.key.program->inputs[i])});
   }
+  bool in_place = false;
+  std::vector<Array> outputs;
   for (Value& out : call.out) {
     bool taken = false;
     for (std::size_t i = 0; i < call.in.size() && !taken; ++i)
       taken = call.in[i].node() && gpu.take_memory(out, order, call, i);
     in_place |= taken;
-    gpu.allocate(out, order);
+    outputs.push_back(gpu.allocate(out, order));
   }
-  const std::int64_t count = numel(shape);
-  if (count == 0) return;
-
-  // All results lie in the same order.
-  std::vector<Argument> arguments;
-  for (std::size_t i = 0; i < call.in.size(); ++i) {
-    if (call.in[i].node()) arguments.emplace_back(read(call.in[i]));
-    else arguments.emplace_back(call.in[i].scalar(), program.inputs[i]);
-  }
-  for (const Value& out : call.out) arguments.emplace_back(read(out));
-  strides.push_back(read(call.out[0]).strides);
-  const Loop loop = merged(shape, strides);
-  for (const Value& out : call.out) arrays.push_back(read(out));
-  const std::size_t tensors = strides.size() - 1;
-  Loop wide = loop;
-  wide.strides.resize(arrays.size(), loop.strides.back());
-  const int width = width_of(wide, arrays);
-
-  std::vector<Lies> inputs;
-  for (std::size_t i = 0, a = 0; i < call.in.size(); ++i) {
-    if (!call.in[i].node()) {
-      inputs.push_back(Lies::Number);
-      continue;
-    }
-    const std::int64_t inner = loop.sizes.empty() ? 1 : loop.strides[a].back();
-    inputs.push_back(width == 1 ? Lies::Apart : inner == 0 ? Lies::Repeated : Lies::InLine);
-    ++a;
-  }
-  KILN_CHECK(tensors + call.out.size() == arrays.size());
-  arguments.emplace_back(count / width);
-  Places::append(arguments, loop);
-
-  const DType index = index_type(loop);
-  const int rank = loop.sizes.size();
-  const auto find = [&]() -> Ref<Code> {
-    const std::lock_guard lock(known.mutex);
-    for (const Known::Entry& entry : known.entries)
-      if (entry.width == width && entry.rank == rank && entry.index == index && entry.in_place == in_place &&
-          entry.inputs == inputs)
-        return entry.code;
-    Ref<Code> code = gpu.find(ProgramKernel{known.key, {inputs, index, rank, width, in_place}});
-    known.entries.push_back({inputs, index, rank, width, in_place, code});
-    return code;
-  };
-  gpu.launch(*find(), blocks_for(count / width, Pointwise::kThreads), arguments);
+  if (numel(shape) == 0) return;
+  PointwiseLaunch launch(shape, inputs, outputs);
+  launch.shape.in_place = in_place;
+  gpu.launch(*known.find(gpu, launch.shape), launch.blocks, launch.arguments);
 }
 
 /// A program of one step.

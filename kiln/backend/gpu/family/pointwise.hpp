@@ -12,6 +12,7 @@ struct PointwiseShape {
   DType index = DType::I32;
   int rank = 0, width = 1;
   bool in_place = false;  // an output may lie where an input does
+  friend bool operator==(const PointwiseShape&, const PointwiseShape&) = default;
 };
 
 /// The body of such a kernel. Its parameters are the inputs, the outputs, and where all lie; then come the family's own.

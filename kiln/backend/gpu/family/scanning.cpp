@@ -156,12 +156,12 @@ void Scanner::run_tile(const Scanning& scanning, const Piece& piece, const Expr&
     loaded.push_back(load_line(input, from, shape_.width));
     if (shape_.reverse) std::ranges::reverse(loaded.back());
   }
-  std::vector<Exprs> mine;  // what this thread's elements up to each are folded to
+  // What this thread's elements up to each are folded to. What is past the end comes after all that is stored.
+  std::vector<Exprs> mine;
   for (std::size_t i = 0; i < width; ++i) {
     Exprs in;
     for (const Exprs& each : loaded) in.push_back(each[i]);
-    const Exprs element =
-        choose(holds, scanning.element(in, (place + static_cast<int>(i)).as(DType::U32)), scanning.nothing());
+    const Exprs element = scanning.element(in, (place + static_cast<int>(i)).as(DType::U32));
     mine.push_back(i == 0 ? element : merge(mine.back(), element));
   }
   const auto of_lane = [&](const Exprs& state, const Expr& which) {
