@@ -41,15 +41,24 @@ Scanner::Scanner(Builder& k, const ScanShape& shape, std::span<const DType> inpu
 }
 
 Scanner::Piece Scanner::piece() const {
-  const int teams = kThreads / shape_.lanes;
-  const Expr block = k_.block().as(shape_.index), team = (k_.thread() / shape_.lanes).as(shape_.index);
+  const Expr block = k_.block().as(shape_.index), zero = k_.literal(shape_.index, 0);
   const bool whole = shape_.stage == Stage::Whole;
   Piece piece;
-  piece.number = whole ? k_.literal(shape_.index, 0) : block % pieces_;
-  const Expr line = (whole ? block : block / pieces_) * teams + team;
-  piece.inside = line < lines_;
-  piece.line = min(line, lines_ - 1) * line_width();  // past the end, the last line once more, which is not stored
-  piece.base = shape_.lanes == 1 ? piece.line / inner_ * length_ * inner_ + piece.line % inner_ : piece.line * length_;
+  // Past the end the last line or piece comes once more, and is not stored.
+  if (shape_.lanes == 1) {
+    const Expr all = block * kThreads + k_.thread().as(shape_.index), number = all / lines_;
+    piece.inside = whole ? all < lines_ : number < pieces_;
+    piece.number = whole ? zero : min(number, pieces_ - 1);
+    piece.line = (whole ? min(all, lines_ - 1) : all % lines_) * shape_.width;
+    piece.base = piece.line / inner_ * length_ * inner_ + piece.line % inner_;
+  } else {
+    const int teams = kThreads / shape_.lanes;
+    const Expr line = (whole ? block : block / pieces_) * teams + (k_.thread() / shape_.lanes).as(shape_.index);
+    piece.inside = line < lines_;
+    piece.number = whole ? zero : block % pieces_;
+    piece.line = min(line, lines_ - 1);
+    piece.base = piece.line * length_;
+  }
   piece.begin = piece.number * chunk_;
   piece.end = min(piece.begin + chunk_, length_);
   return piece;
@@ -82,18 +91,22 @@ void Scanner::run(const Scanning& scanning) {
   else run_teams(scanning);
 }
 
-/// The fold of each piece becomes that of all before it.
+/// The fold of each piece becomes that of all before it: by a thread, or by a block where there are many.
 void Scanner::run_before(const Scanning& scanning) {
-  const Expr line = k_.block().as(shape_.index) * kThreads + k_.thread().as(shape_.index);
-  k_.when(line < lines_, [&] {
-    const std::vector<Local> so_far = variables(k_, scanning.nothing());
-    k_.loop(k_.literal(shape_.index, 0), pieces_, k_.literal(shape_.index, 1), [&](const Expr& number) {
-      const Expr place = number * lines_ + line;
-      Exprs piece;
-      for (const Buffer& part : states_) piece.push_back(part[place]);
-      const Exprs before = values(so_far);
-      set(so_far, scanning.merge(before, piece));
-      for (std::size_t i = 0; i < piece.size(); ++i) states_[i].store(place, before[i]);
+  const bool alone = shape_.lanes == 1;
+  const Expr line =
+      alone ? k_.block().as(shape_.index) * kThreads + k_.thread().as(shape_.index) : k_.block().as(shape_.index);
+  const std::vector<Local> carry = begin_tiles(scanning.nothing());
+  const Expr inside = line < lines_, from = min(line, lines_ - 1);
+  k_.loop(k_.literal(shape_.index, 0), pieces_, k_.literal(shape_.index, shape_.lanes), [&](const Expr& first) {
+    const Expr number = alone ? first : first + k_.thread().as(shape_.index);
+    Exprs piece;
+    for (const Buffer& part : states_) piece.push_back(part[place_of(from, min(number, pieces_ - 1))]);
+    Exprs before = values(carry);
+    if (alone) set(carry, scanning.merge(before, piece));
+    else before = before_mine(scanning, piece, carry);
+    k_.when(inside & (number < pieces_), [&] {
+      for (std::size_t i = 0; i < piece.size(); ++i) states_[i].store(place_of(from, number), before[i]);
     });
   });
 }
@@ -137,45 +150,35 @@ void Scanner::run_threads(const Scanning& scanning) {
 
 void Scanner::run_teams(const Scanning& scanning) {
   const Piece piece = this->piece();
-  const std::vector<Local> carry = variables(k_, first_state(scanning, piece, 0));
-  if (shape_.lanes > kLanes)
-    for (const Local& part : carry) shared_.push_back(k_.shared(part.type(), kThreads / kLanes));
+  const std::vector<Local> carry = begin_tiles(first_state(scanning, piece, 0));
   k_.loop(piece.begin, piece.end, k_.literal(shape_.index, shape_.lanes * shape_.width),
           [&](const Expr& tile) { run_tile(scanning, piece, tile, carry); });
   keep_state(piece, 0, values(carry));
 }
 
-void Scanner::run_tile(const Scanning& scanning, const Piece& piece, const Expr& tile, std::span<const Local> carry) {
+/// What a team carries from tile to tile.
+std::vector<Local> Scanner::begin_tiles(const Exprs& state) {
+  if (shape_.lanes > kLanes)
+    for (const Expr& part : state) shared_.push_back(k_.shared(part.type(), kThreads / kLanes));
+  return variables(k_, state);
+}
+
+/// Of a team whose threads have `mine`, what comes before this one; then all is carried on.
+Exprs Scanner::before_mine(const Scanning& scanning, const Exprs& mine, std::span<const Local> carry) {
   const Merge& merge = scanning.merge;
-  const auto width = static_cast<std::size_t>(shape_.width);
   const Expr lane = k_.lane(), nobody = k_.literal(DType::I32, 0);
-  const Expr place = tile + (k_.thread() % shape_.lanes * shape_.width).as(shape_.index);
-  const Expr holds = place < piece.end, from = at(piece, min(place, piece.end - shape_.width));
-  std::vector<Exprs> loaded;
-  for (const Buffer& input : inputs_) {
-    loaded.push_back(load_line(input, from, shape_.width));
-    if (shape_.reverse) std::ranges::reverse(loaded.back());
-  }
-  // What this thread's elements up to each are folded to. What is past the end comes after all that is stored.
-  std::vector<Exprs> mine;
-  for (std::size_t i = 0; i < width; ++i) {
-    Exprs in;
-    for (const Exprs& each : loaded) in.push_back(each[i]);
-    const Exprs element = scanning.element(in, (place + static_cast<int>(i)).as(DType::U32));
-    mine.push_back(i == 0 ? element : merge(mine.back(), element));
-  }
   const auto of_lane = [&](const Exprs& state, const Expr& which) {
     Exprs other;
     for (const Expr& part : state) other.push_back(k_.shuffle(part, which));
     return other;
   };
-  Exprs up_to = mine.back();  // all of the warp up to this lane
+  Exprs up_to = mine;  // all of the warp up to this lane
   for (int distance = 1; distance < kLanes; distance *= 2) {
     const Exprs other = of_lane(up_to, max(lane - distance, nobody));
     up_to = choose(lane >= distance, merge(other, up_to), up_to);
   }
   const Exprs in_warp = choose(lane == 0, scanning.nothing(), of_lane(up_to, max(lane - 1, nobody)));
-  Exprs before = values(carry);  // of this thread
+  Exprs before = values(carry);
   const Exprs all = of_lane(up_to, k_.literal(DType::I32, kLanes - 1));
   if (shape_.lanes > kLanes) {
     k_.barrier();  // the tile before may still be read
@@ -194,7 +197,28 @@ void Scanner::run_tile(const Scanning& scanning, const Piece& piece, const Expr&
   } else {
     set(carry, merge(before, all));
   }
-  before = merge(before, in_warp);
+  return merge(before, in_warp);
+}
+
+void Scanner::run_tile(const Scanning& scanning, const Piece& piece, const Expr& tile, std::span<const Local> carry) {
+  const Merge& merge = scanning.merge;
+  const auto width = static_cast<std::size_t>(shape_.width);
+  const Expr place = tile + (k_.thread() % shape_.lanes * shape_.width).as(shape_.index);
+  const Expr holds = place < piece.end, from = at(piece, min(place, piece.end - shape_.width));
+  std::vector<Exprs> loaded;
+  for (const Buffer& input : inputs_) {
+    loaded.push_back(load_line(input, from, shape_.width));
+    if (shape_.reverse) std::ranges::reverse(loaded.back());
+  }
+  // What this thread's elements up to each are folded to. What is past the end comes after all that is stored.
+  std::vector<Exprs> mine;
+  for (std::size_t i = 0; i < width; ++i) {
+    Exprs in;
+    for (const Exprs& each : loaded) in.push_back(each[i]);
+    const Exprs element = scanning.element(in, (place + static_cast<int>(i)).as(DType::U32));
+    mine.push_back(i == 0 ? element : merge(mine.back(), element));
+  }
+  const Exprs before = before_mine(scanning, mine.back(), carry);
   if (shape_.stage == Stage::Fold) return;
   std::vector<Exprs> made(outputs_.size());
   for (std::size_t i = 0; i < width; ++i) {
@@ -215,7 +239,7 @@ std::vector<ScanLaunch> plan_scan(Gpu& gpu, const Shape& shape, bool exclusive, 
                                   std::span<const Array> inputs, std::span<const Array> outputs,
                                   std::span<const DType> state, std::vector<Value>& held) {
   constexpr int kThreads = Scanner::kThreads;
-  constexpr std::int64_t kShortest = 32, kLeastSteps = 16;
+  constexpr std::int64_t kShortest = 32, kBlocks = 8, kLeastSteps = 16, kMostPieces = 2048, kFewPieces = 32;
   const std::int64_t length = shape[1], inner = shape[2];
   if (numel(shape) == 0) return {};
   std::vector<Array> arrays(inputs.begin(), inputs.end());
@@ -229,13 +253,12 @@ std::vector<ScanLaunch> plan_scan(Gpu& gpu, const Shape& shape, bool exclusive, 
   first.index = index_type(loop);
   first.width = alone && inner == 1 ? 1 : width_of(loop, arrays);
   if (!alone) first.lanes = length >= 4 * kThreads ? kThreads : kLanes;
-  std::int64_t lines = shape[0] * inner;
-  if (alone) lines /= first.width;
-  const std::int64_t blocks = blocks_for(lines, kThreads / first.lanes);
+  const std::int64_t columns = shape[0] * inner, lines = alone ? columns / first.width : columns;
+  const int teams = kThreads / first.lanes;
 
   const std::int64_t step = alone ? 1 : std::int64_t{first.lanes} * first.width;
-  const std::int64_t wanted = std::int64_t{8} * gpu.driver().capabilities().multiprocessors;
-  std::int64_t pieces = first.lanes == kLanes ? 1 : std::min(wanted / blocks, length / (step * kLeastSteps));
+  const std::int64_t wanted = kBlocks * teams * gpu.driver().capabilities().multiprocessors / lines;
+  std::int64_t pieces = first.lanes == kLanes ? 1 : std::min({wanted, length / (step * kLeastSteps), kMostPieces});
   std::int64_t chunk = length;
   if (pieces > 1) {
     chunk = blocks_for(blocks_for(length, pieces), step) * step;
@@ -243,23 +266,25 @@ std::vector<ScanLaunch> plan_scan(Gpu& gpu, const Shape& shape, bool exclusive, 
   } else {
     pieces = 1;
   }
+  // Threads by themselves are dealt out over lines and pieces, teams over the lines of a piece.
+  const std::int64_t blocks = alone ? blocks_for(lines * pieces, kThreads) : blocks_for(lines, teams) * pieces;
   std::vector<Argument> arguments(inputs.begin(), inputs.end());
   arguments.insert(arguments.end(), outputs.begin(), outputs.end());
   const auto launch_of = [&](ScanShape::Stage stage) {
-    ScanLaunch launch{first, blocks * pieces, arguments};
+    ScanLaunch launch{first, blocks, arguments};
     launch.shape.stage = stage;
     for (const Value& each : held) launch.arguments.emplace_back(read(each));
-    std::int64_t counted = lines;
     if (stage == Stage::Before) {
-      counted = alone ? lines * first.width : lines;
-      launch.blocks = blocks_for(counted, kThreads);
+      launch.shape.lanes = pieces > kFewPieces ? kThreads : 1;
+      launch.shape.width = 1;
+      launch.blocks = blocks_for(columns, kThreads / launch.shape.lanes);
     }
-    for (const std::int64_t number : {counted, length, inner, chunk, pieces}) launch.arguments.emplace_back(number);
+    for (const std::int64_t number : {stage == Stage::Before ? columns : lines, length, inner, chunk, pieces})
+      launch.arguments.emplace_back(number);
     return launch;
   };
   if (pieces == 1) return {launch_of(Stage::Whole)};
-  const std::int64_t states = pieces * lines * (alone ? first.width : 1);
-  for (const DType dtype : state) held.push_back(gpu.scratch({Shape{states}, dtype}));
+  for (const DType dtype : state) held.push_back(gpu.scratch({Shape{pieces * columns}, dtype}));
   return {launch_of(Stage::Fold), launch_of(Stage::Before), launch_of(Stage::Scan)};
 }
 

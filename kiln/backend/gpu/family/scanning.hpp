@@ -50,6 +50,8 @@ class Scanner {
   void run_before(const Scanning& scanning);
   void run_threads(const Scanning& scanning);
   void run_teams(const Scanning& scanning);
+  std::vector<Local> begin_tiles(const Exprs& state);
+  Exprs before_mine(const Scanning& scanning, const Exprs& mine, std::span<const Local> carry);
   void run_tile(const Scanning& scanning, const Piece& piece, const Expr& place, std::span<const Local> carry);
 
   Builder& k_;
