@@ -47,7 +47,7 @@ bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
 
 // resample.cpp
 bool run(Gpu& gpu, const op::Resample& op, Call call);
-// reduce.cpp
+// rows/reduce.cpp
 bool run(Gpu& gpu, const op::Reduce& op, Call call);
 bool run(Gpu& gpu, const op::ArgReduce& op, Call call);
 bool run(Gpu& gpu, const op::Special& op, Call call);
@@ -79,10 +79,10 @@ bool run(Gpu& gpu, const op::Sort& op, Call call);
 bool run(Gpu& gpu, const op::TopK& op, Call call);
 bool run(Gpu& gpu, const op::SearchSorted& op, Call call);
 
-// softmax.cpp
+// rows/softmax.cpp
 bool run(Gpu& gpu, const op::Softmax& op, Call call);
 
-// cross_entropy.cpp
+// rows/cross_entropy.cpp
 bool run(Gpu& gpu, const op::CrossEntropy& op, Call call);
 
 // conv.cpp
@@ -97,16 +97,16 @@ bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
 
 // resample.cpp
 bool run(Gpu& gpu, const op::Resample& op, Call call);
-// batch_norm.cpp
+// rows/batch_norm.cpp
 bool run(Gpu& gpu, const op::BatchNorm& op, Call call);
 bool run(Gpu& gpu, const op::BatchNormGrad& op, Call call);
 
-// group_norm.cpp
+// rows/group_norm.cpp
 bool run(Gpu& gpu, const op::LayerNorm& op, Call call);
 bool run(Gpu& gpu, const op::GroupNorm& op, Call call);
 bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call);
 
-// scan.cpp
+// rows/scan.cpp
 bool run(Gpu& gpu, const op::Scan& op, Call call);
 bool run(Gpu& gpu, const op::Recurrence& op, Call call);
 

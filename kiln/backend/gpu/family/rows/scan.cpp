@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/scanning.hpp"
+#include "kiln/backend/gpu/family/rows/scanning.hpp"
 #include "kiln/ops/expression/combiner.hpp"
 
 namespace kiln::gpu::family {

@@ -3,7 +3,7 @@
 // are too few lines to fill the device each is cut into pieces: one kernel folds these, a second says what comes before each, a
 // third scans them.
 #pragma once
-#include "kiln/backend/gpu/family/folding.hpp"
+#include "kiln/backend/gpu/family/rows/folding.hpp"
 
 namespace kiln::gpu::family {
 

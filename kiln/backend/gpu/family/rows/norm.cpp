@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/norm.hpp"
+#include "kiln/backend/gpu/family/rows/norm.hpp"
 
 namespace kiln::gpu::family {
 namespace {

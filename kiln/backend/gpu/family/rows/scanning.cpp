@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/scanning.hpp"
+#include "kiln/backend/gpu/family/rows/scanning.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Batch norm: moments of channels wherever these lie, then one pass over the elements; its gradient likewise.
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/norm.hpp"
+#include "kiln/backend/gpu/family/rows/norm.hpp"
 
 namespace kiln::gpu::family {
 namespace {

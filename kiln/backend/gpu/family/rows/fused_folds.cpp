@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/folding.hpp"
 #include "kiln/backend/gpu/family/program.hpp"
+#include "kiln/backend/gpu/family/rows/folding.hpp"
 #include "kiln/ops/expression/program.hpp"
 
 namespace kiln::gpu::family {

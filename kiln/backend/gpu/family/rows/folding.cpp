@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/folding.hpp"
+#include "kiln/backend/gpu/family/rows/folding.hpp"
 
 #include <algorithm>
 

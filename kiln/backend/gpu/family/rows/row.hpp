@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "kiln/backend/gpu/family/folding.hpp"
+#include "kiln/backend/gpu/family/rows/folding.hpp"
 
 namespace kiln::gpu::family {
 

@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/norm_rows.hpp"
+#include "kiln/backend/gpu/family/rows/norm_rows.hpp"
 
 namespace kiln::gpu::family {
 namespace {

@@ -1,7 +1,7 @@
 // Norms of rows that fit into registers: all of a layer norm, or of a group norm, in one pass, and so its gradient.
 #pragma once
-#include "kiln/backend/gpu/family/norm.hpp"
-#include "kiln/backend/gpu/family/row.hpp"
+#include "kiln/backend/gpu/family/rows/norm.hpp"
+#include "kiln/backend/gpu/family/rows/row.hpp"
 
 namespace kiln::gpu::family {
 

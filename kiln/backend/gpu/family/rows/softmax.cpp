@@ -1,8 +1,8 @@
 // Softmax: of contiguous rows in registers; of all others in two passes, of which the first finds the largest element and the
 // sum of powers at once (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/power_sum.hpp"
-#include "kiln/backend/gpu/family/row.hpp"
+#include "kiln/backend/gpu/family/rows/power_sum.hpp"
+#include "kiln/backend/gpu/family/rows/row.hpp"
 
 namespace kiln::gpu::family {
 namespace {

@@ -1,7 +1,7 @@
 // The cross entropy of rows: one pass over the logits.
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/power_sum.hpp"
+#include "kiln/backend/gpu/family/rows/power_sum.hpp"
 
 namespace kiln::gpu::family {
 namespace {

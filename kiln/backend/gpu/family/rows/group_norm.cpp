@@ -1,6 +1,6 @@
 // Layer norm and group norm, and the gradient of both.
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/norm_rows.hpp"
+#include "kiln/backend/gpu/family/rows/norm_rows.hpp"
 
 namespace kiln::gpu::family {
 namespace {

@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/row.hpp"
+#include "kiln/backend/gpu/family/rows/row.hpp"
 
 #include <algorithm>
 #include <bit>

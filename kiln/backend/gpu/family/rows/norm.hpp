@@ -1,6 +1,6 @@
 // What norms share: the moments of rows, however they lie, and what is made of elements once moments are known.
 #pragma once
-#include "kiln/backend/gpu/family/folding.hpp"
+#include "kiln/backend/gpu/family/rows/folding.hpp"
 
 namespace kiln::gpu::family {
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <numeric>
 
-#include "kiln/backend/gpu/family/folding.hpp"
+#include "kiln/backend/gpu/family/rows/folding.hpp"
 
 namespace kiln::gpu::family {
 namespace {
