@@ -53,6 +53,12 @@ class Read final : public PendingRead {
   std::vector<Part> parts_;
 };
 
+/// Adds what a memory depends on and is not known yet.
+void add_open(std::vector<Ref<DataCheck>>& checks, const Memory& memory) {
+  for (const Ref<DataCheck>& check : memory.checks())
+    if (!check->passed() && std::ranges::find(checks, check) == checks.end()) checks.push_back(check);
+}
+
 void tell_of_host(const op::Op& op) {
   std::fprintf(stderr, "kiln: gpu: %s has no kernel and runs on the host\n", op::title(op).c_str());
 }
@@ -74,17 +80,13 @@ void Gpu::run(const op::Op& op, Call call) {
   run_kernel(op, call);
   // What is made of data that may turn out to be wrong is as doubtful.
   std::vector<Ref<DataCheck>> checks;
-  for (const Value& value : call.in) {
-    if (!value.node()) continue;
-    for (const Ref<DataCheck>& check : static_cast<const Memory&>(*value.node()->storage).checks())
-      if (std::ranges::find(checks, check) == checks.end()) checks.push_back(check);
-  }
+  for (const Value& value : call.in)
+    if (value.node()) add_open(checks, static_cast<const Memory&>(*value.node()->storage));
   if (checks.empty()) return;
   for (Value& value : call.out) {
     auto& memory = static_cast<Memory&>(*value.node()->storage);
     std::vector<Ref<DataCheck>> all = checks;
-    for (const Ref<DataCheck>& check : memory.checks())
-      if (std::ranges::find(all, check) == all.end()) all.push_back(check);
+    add_open(all, memory);
     memory.depend_on(std::move(all));
   }
 }
@@ -176,7 +178,7 @@ bool Gpu::take_memory(Value& result, const Dims& strides, const Call& call, std:
   if (!strided::same_order(operand.desc.shape, operand.strides, strides)) return false;
   const auto& memory = static_cast<const Memory&>(*operand.storage);
   const auto bytes = static_cast<std::size_t>(numel(operand.desc.shape)) * size_of(operand.desc.dtype);
-  if (memory.use() != MemoryUse::Result || memory.size() != bytes || !memory.checks().empty()) return false;
+  if (memory.use() != MemoryUse::Result || memory.size() != bytes) return false;
   strided::alias(result, call.in[i], strides, 0);
   return true;
 }
@@ -226,7 +228,8 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
   const auto check = make_ref<DataCheck>(cell, std::move(tell));
   for (Value& value : call.out) {
     auto& memory = static_cast<Memory&>(*value.node()->storage);
-    auto checks = memory.checks();
+    std::vector<Ref<DataCheck>> checks;
+    add_open(checks, memory);
     checks.push_back(check);
     memory.depend_on(std::move(checks));
   }

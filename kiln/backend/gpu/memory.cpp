@@ -47,6 +47,8 @@ Ref<Failure> DataCheck::failure() {
     transfer_->wait(reinterpret_cast<std::byte*>(&found));
     transfer_ = nullptr;
     if (found) failure_ = make_ref<Failure>(tell_(found));
+    passed_ = !found;
+    tell_ = nullptr;
   }
   return failure_;
 }

@@ -1,5 +1,6 @@
 // A GPU's memory as tensors see it.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <mutex>
 
@@ -34,16 +35,19 @@ class DataCheck : public RefCounted {
   void start();
   /// Is it known by now?
   bool ready();
+  /// Is it known that the data were right? Nobody needs to depend on that any more.
+  bool passed() { return passed_ || (ready() && !failure()); }
   /// Waits. Null where the data were right.
   Ref<Failure> failure();
 
  private:
   void start_locked();
 
-  const std::function<std::exception_ptr(std::int64_t)> tell_;
   std::mutex mutex_;
+  std::function<std::exception_ptr(std::int64_t)> tell_;  // with all that it holds, until it is known
   Value cell_;              // until it is sent
   Ref<Transfer> transfer_;  // until it has arrived
+  std::atomic<bool> passed_{false};
   Ref<Failure> failure_;
 };
 

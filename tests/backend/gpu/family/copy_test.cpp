@@ -89,6 +89,27 @@ TEST(GpuAssemble, CatsAlongAnyDimension) {
     }
 }
 
+TEST(GpuAssemble, CatsMoreThanOneKernelTakes) {
+  for (const std::int64_t inner : {1, 8}) {
+    Values parts;
+    std::vector<double> expected(static_cast<std::size_t>(3 * 20 * 21 / 2 * inner));
+    std::int64_t begin = 0;
+    for (std::int64_t i = 0; i < 21; ++i) {
+      const TensorData part = whole_numbers({3, i, inner}, DType::F16, 1000, static_cast<unsigned>(i));
+      const Value seen = from_data(part, simulated());
+      // The 13th lies otherwise.
+      parts.push_back(i == 13 ? permute(from_data(permute(seen, {1, 0, 2}).data(), simulated()), {1, 0, 2}) : seen);
+      each_index(part.shape(), [&](const Dims& at) {
+        expected[static_cast<std::size_t>((at[0] * 210 + begin + at[1]) * inner + at[2])] =
+            part.at(static_cast<std::int64_t>(place_of(part.shape(), at)));
+      });
+      begin += i;
+    }
+    const TensorData z = emit(op::Cat{1}, parts).data();
+    EXPECT_EQ(z.to_vector<double>(), expected);
+  }
+}
+
 TEST(GpuAssemble, AssignsSlicesInPlaceOrNot) {
   const TensorData x = whole_numbers({6, 40}, DType::F32, 100), value = whole_numbers({2, 10}, DType::F32, 100, 2);
   const op::SliceAssign op{{4, 38}, {-3, -4}};
