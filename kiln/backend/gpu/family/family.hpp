@@ -22,6 +22,9 @@ bool run(Gpu& gpu, const op::Where& op, Call call);
 bool run(Gpu& gpu, const op::Cast& op, Call call);
 bool run(Gpu& gpu, const op::Fused& op, Call call);
 
+// fft.cpp
+bool run(Gpu& gpu, const op::Fft& op, Call call);
+
 // matmul.cpp
 bool run(Gpu& gpu, const op::Matmul& op, Call call);
 

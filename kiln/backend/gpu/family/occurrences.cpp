@@ -112,9 +112,11 @@ void OccurrenceReader::each(const Expr& line, const Expr& place, FunctionRef<voi
   k_.loop_while([&] { return (i.get() >= 0) & (i.get() < count_); },
                 [&] {
                   const Expr own = i.get();
-                  const Local named = k_.variable(k_.truth(true));
-                  k_.when(!listed, [&] { named.set(indices_[first + own].as(DType::I64) == place.as(DType::I64)); });
-                  k_.when(named.get(), [&] { f(own); });
+                  const Local named = k_.variable(k_.literal(DType::I32, 1));
+                  k_.when(!listed, [&] {
+                    named.set((indices_[first + own].as(DType::I64) == place.as(DType::I64)).as(DType::I32));
+                  });
+                  k_.when(named.get() != 0, [&] { f(own); });
                   i.set(own + 1);
                   k_.when(listed, [&] { i.set(next_[first + own].as(index_) - one); });
                 });
