@@ -8,28 +8,15 @@
 
 namespace kiln::gpu::family {
 
-// view.cpp
-bool run(Gpu& gpu, const op::Reshape& op, Call call);
-bool run(Gpu& gpu, const op::Permute& op, Call call);
-bool run(Gpu& gpu, const op::Expand& op, Call call);
-bool run(Gpu& gpu, const op::Slice& op, Call call);
-bool run(Gpu& gpu, const op::Unfold& op, Call call);
+// assemble.cpp
+bool run(Gpu& gpu, const op::Cat& op, Call call);
+bool run(Gpu& gpu, const op::Fold& op, Call call);
+bool run(Gpu& gpu, const op::SliceAssign& op, Call call);
 
-// elementwise.cpp
-bool run(Gpu& gpu, const op::Unary& op, Call call);
-bool run(Gpu& gpu, const op::Binary& op, Call call);
-bool run(Gpu& gpu, const op::Where& op, Call call);
-bool run(Gpu& gpu, const op::Cast& op, Call call);
-bool run(Gpu& gpu, const op::Fused& op, Call call);
-
-// fft.cpp
-bool run(Gpu& gpu, const op::Fft& op, Call call);
-
-// matmul.cpp
-bool run(Gpu& gpu, const op::Matmul& op, Call call);
-
-// attention_forward.cpp, attention_grad.cpp
+// attention_forward.cpp
 bool run(Gpu& gpu, const op::Attention& op, Call call);
+
+// attention_grad.cpp
 bool run(Gpu& gpu, const op::AttentionGrad& op, Call call);
 
 // blend.cpp
@@ -43,75 +30,86 @@ bool run(Gpu& gpu, const op::Conv& op, Call call);
 bool run(Gpu& gpu, const op::ConvTranspose& op, Call call);
 bool run(Gpu& gpu, const op::ConvWeightGrad& op, Call call);
 
-// pool.cpp
-bool run(Gpu& gpu, const op::MaxPool& op, Call call);
-bool run(Gpu& gpu, const op::AvgPool& op, Call call);
-bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
-
-// resample.cpp
-bool run(Gpu& gpu, const op::Resample& op, Call call);
-// rows/reduce.cpp
-bool run(Gpu& gpu, const op::Reduce& op, Call call);
-bool run(Gpu& gpu, const op::ArgReduce& op, Call call);
-bool run(Gpu& gpu, const op::Special& op, Call call);
-bool run(Gpu& gpu, const op::Gcd& op, Call call);
-
-// create.cpp, random.cpp, categorical.cpp, dropout.cpp
-bool run(Gpu& gpu, const op::Fill& op, Call call);
+// create.cpp
 bool run(Gpu& gpu, const op::Arange& op, Call call);
-bool run(Gpu& gpu, const op::Random& op, Call call);
-bool draw_classes(Gpu& gpu, const op::Random& op, Call call);
+bool run(Gpu& gpu, const op::Fill& op, Call call);
+
+// dropout.cpp
 bool run(Gpu& gpu, const op::Dropout& op, Call call);
 
-// assemble.cpp
-bool run(Gpu& gpu, const op::Cat& op, Call call);
-bool run(Gpu& gpu, const op::SliceAssign& op, Call call);
-bool run(Gpu& gpu, const op::Fold& op, Call call);
+// elementwise.cpp
+bool run(Gpu& gpu, const op::Binary& op, Call call);
+bool run(Gpu& gpu, const op::Cast& op, Call call);
+bool run(Gpu& gpu, const op::Fused& op, Call call);
+bool run(Gpu& gpu, const op::Gcd& op, Call call);
+bool run(Gpu& gpu, const op::Special& op, Call call);
+bool run(Gpu& gpu, const op::Unary& op, Call call);
+bool run(Gpu& gpu, const op::Where& op, Call call);
 
-// gather.cpp, scatter.cpp, position.cpp
+// fft.cpp
+bool run(Gpu& gpu, const op::Fft& op, Call call);
+
+// gather.cpp
 bool run(Gpu& gpu, const op::Gather& op, Call call);
 bool run(Gpu& gpu, const op::Select& op, Call call);
-bool run(Gpu& gpu, const op::Scatter& op, Call call);
-bool run(Gpu& gpu, const op::SelectUpdate& op, Call call);
-bool run(Gpu& gpu, const op::RavelIndex& op, Call call);
-bool run(Gpu& gpu, const op::Nonzero& op, Call call);
-bool run(Gpu& gpu, const op::Within& op, Call call);
+
+// matmul.cpp
+bool run(Gpu& gpu, const op::Matmul& op, Call call);
 
 // order.cpp
+bool run(Gpu& gpu, const op::SearchSorted& op, Call call);
 bool run(Gpu& gpu, const op::Sort& op, Call call);
 bool run(Gpu& gpu, const op::TopK& op, Call call);
-bool run(Gpu& gpu, const op::SearchSorted& op, Call call);
-
-// rows/softmax.cpp
-bool run(Gpu& gpu, const op::Softmax& op, Call call);
-
-// rows/cross_entropy.cpp
-bool run(Gpu& gpu, const op::CrossEntropy& op, Call call);
-
-// conv.cpp
-bool run(Gpu& gpu, const op::Conv& op, Call call);
-bool run(Gpu& gpu, const op::ConvTranspose& op, Call call);
-bool run(Gpu& gpu, const op::ConvWeightGrad& op, Call call);
 
 // pool.cpp
-bool run(Gpu& gpu, const op::MaxPool& op, Call call);
 bool run(Gpu& gpu, const op::AvgPool& op, Call call);
 bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
+bool run(Gpu& gpu, const op::MaxPool& op, Call call);
+
+// position.cpp
+bool run(Gpu& gpu, const op::Nonzero& op, Call call);
+bool run(Gpu& gpu, const op::RavelIndex& op, Call call);
+bool run(Gpu& gpu, const op::Within& op, Call call);
+
+// random.cpp
+bool run(Gpu& gpu, const op::Random& op, Call call);
 
 // resample.cpp
 bool run(Gpu& gpu, const op::Resample& op, Call call);
+
 // rows/batch_norm.cpp
 bool run(Gpu& gpu, const op::BatchNorm& op, Call call);
 bool run(Gpu& gpu, const op::BatchNormGrad& op, Call call);
 
+// rows/cross_entropy.cpp
+bool run(Gpu& gpu, const op::CrossEntropy& op, Call call);
+
 // rows/group_norm.cpp
-bool run(Gpu& gpu, const op::LayerNorm& op, Call call);
 bool run(Gpu& gpu, const op::GroupNorm& op, Call call);
 bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call);
+bool run(Gpu& gpu, const op::LayerNorm& op, Call call);
+
+// rows/reduce.cpp
+bool run(Gpu& gpu, const op::ArgReduce& op, Call call);
+bool run(Gpu& gpu, const op::Reduce& op, Call call);
 
 // rows/scan.cpp
-bool run(Gpu& gpu, const op::Scan& op, Call call);
 bool run(Gpu& gpu, const op::Recurrence& op, Call call);
+bool run(Gpu& gpu, const op::Scan& op, Call call);
+
+// rows/softmax.cpp
+bool run(Gpu& gpu, const op::Softmax& op, Call call);
+
+// scatter.cpp
+bool run(Gpu& gpu, const op::Scatter& op, Call call);
+bool run(Gpu& gpu, const op::SelectUpdate& op, Call call);
+
+// view.cpp
+bool run(Gpu& gpu, const op::Expand& op, Call call);
+bool run(Gpu& gpu, const op::Permute& op, Call call);
+bool run(Gpu& gpu, const op::Reshape& op, Call call);
+bool run(Gpu& gpu, const op::Slice& op, Call call);
+bool run(Gpu& gpu, const op::Unfold& op, Call call);
 
 // copy.cpp
 /// Elements of one shape and type from one order to another.
