@@ -111,6 +111,9 @@ bool run(Gpu& gpu, const op::Reshape& op, Call call);
 bool run(Gpu& gpu, const op::Slice& op, Call call);
 bool run(Gpu& gpu, const op::Unfold& op, Call call);
 
+// categorical.cpp
+bool draw_classes(Gpu& gpu, const op::Random& op, Call call);
+
 // copy.cpp
 /// Elements of one shape and type from one order to another.
 void copy(Gpu& gpu, const Array& from, const Array& to);
