@@ -12,7 +12,8 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
   const std::size_t kept_free = std::min(free / 16, std::size_t{1} << 30);
   return {.multiprocessors = stream.attribute(kMultiprocessorCount),
           .memory = static_cast<std::int64_t>(free - kept_free),
-          .shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin)};
+          .shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
+          .fragments = stream.attribute(kComputeCapabilityMajor) >= 8};
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Capabilities {
   int multiprocessors = 1;
   std::int64_t memory = 0;                // bytes that programs may hold
   std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
+  bool fragments = false;                 // has it tensor cores (Builder::multiply_fragments)?
 };
 
 /// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so.

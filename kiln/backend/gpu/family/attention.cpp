@@ -116,9 +116,15 @@ int attention_columns(std::int64_t width) {
   return columns;
 }
 
-Tile score_tile(int rows, int columns) { return {rows, columns, 16, rows / 16, columns / 16}; }
-// As many columns of it as threads load at once at least.
-Tile result_tile(int rows, int columns) { return {rows, columns, columns < 32 ? 16 : 8, rows / 16, columns / 16}; }
+Tile score_tile(const AttentionKey& key, int rows, int columns) {
+  if (key.fragments) return {rows, columns, 32, 2, columns / 4, true};
+  return {rows, columns, 16, rows / 16, columns / 16};
+}
+Tile result_tile(const AttentionKey& key, int rows, int columns) {
+  if (key.fragments) return {rows, columns, 16, 2, columns / 4, true};
+  // As many columns of it as threads load at once at least.
+  return {rows, columns, columns < 32 ? 16 : 8, rows / 16, columns / 16};
+}
 
 Loading load_width(const Array& x) {
   const std::int64_t others[] = {x.shape[0] > 1 ? x.strides[0] : 0, x.shape[1] > 1 ? x.strides[1] : 0};
@@ -129,7 +135,8 @@ Loading load_time(const Array& x) {
   return loading_of({x.data, x.strides[3], x.strides[2]}, x.dtype, x.shape[3], x.shape[2], {others});
 }
 
-AttentionKey attention_key(const Call& call, bool causal, std::int64_t window, std::initializer_list<Array> others) {
+AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::int64_t window,
+                           std::initializer_list<Array> others) {
   using Op = op::Attention;
   std::vector<Array> arrays(others);
   for (const Value& value : {call.in[Op::q], call.in[Op::k], call.in[Op::v]}) arrays.push_back(read(value));
@@ -142,20 +149,24 @@ AttentionKey attention_key(const Call& call, bool causal, std::int64_t window, s
     most = std::max(most, reach);
   }
   const auto has = [&](Op::Slot slot) { return !call.in[slot].empty(); };
-  return {read(call.in[Op::q]).dtype, index_type({most}), causal,       window > 0,
-          has(Op::softcap),           has(Op::mask),      has(Op::bias)};
+  const DType dtype = read(call.in[Op::q]).dtype;
+  return {.dtype = dtype,
+          .index = index_type({most}),
+          .causal = causal,
+          .windowed = window > 0,
+          .capped = has(Op::softcap),
+          .masked = has(Op::mask),
+          .biased = has(Op::bias),
+          .fragments = multiplies_fragments(gpu, dtype)};
 }
 
-Expr fold_row(Builder& k, Expr x, Combine combine) {
-  for (int mask = 1; mask < 16; mask *= 2) x = combine(x, k.shuffle_xor(x, mask));
+Expr fold_row(Builder& k, const Tile& tile, Expr x, Combine combine) {
+  for (int mask = 1; mask < tile.row_threads(); mask *= 2) x = combine(x, k.shuffle_xor(x, mask));
   return x;
 }
 
-Weights::Weights(Builder& k, DType type, const Tile& scores)
-    : resident{k.shared(type, std::int64_t{scores.columns} * (scores.rows + 4)), scores.rows + 4} {}
-
 void Weights::store(const TileProduct& scores, int i, int j, const Expr& weight) const {
-  resident.memory.store(scores.column(j) * resident.stride + scores.row(i), weight);
+  resident.memory.store(resident.place(scores.row(i), scores.column(j)), weight);
 }
 
 }  // namespace kiln::gpu::family

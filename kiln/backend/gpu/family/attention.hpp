@@ -13,6 +13,7 @@ namespace kiln::gpu::family {
 struct AttentionKey {
   DType dtype, index;
   bool causal, windowed, capped, masked, biased;
+  bool fragments;  // products by tensor cores
 };
 
 /// An operand [batch, heads, time, width]: its memory and strides in a kernel.
@@ -65,19 +66,20 @@ class AttentionParameters {
 inline int attention_side(DType dtype) { return size_of(dtype) == 8 ? 32 : 64; }
 /// Columns that a block makes of a result so wide.
 int attention_columns(std::int64_t width);
-/// A tile of scores, `rows` x `columns`, by 256 threads; and one of results, which is multiplied by scores.
-Tile score_tile(int rows, int columns);
-Tile result_tile(int rows, int columns);
+/// A tile of scores, `rows` x `columns`; and one of results, which is multiplied by scores, whose threads have the same rows.
+Tile score_tile(const AttentionKey& key, int rows, int columns);
+Tile result_tile(const AttentionKey& key, int rows, int columns);
 Loading load_width(const Array& sequence);
 Loading load_time(const Array& sequence);
-AttentionKey attention_key(const Call& call, bool causal, std::int64_t window, std::initializer_list<Array> others);
+AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::int64_t window,
+                           std::initializer_list<Array> others);
 
-/// x of the 16 threads that have sums of the same rows, combined.
-Expr fold_row(Builder& k, Expr x, Combine combine);
+/// x of the threads that have sums of the same rows, combined.
+Expr fold_row(Builder& k, const Tile& tile, Expr x, Combine combine);
 
 /// Shared memory in which a tile of scores becomes a left factor, whose depth is the tile's columns.
 struct Weights {
-  Weights(Builder& k, DType type, const Tile& scores);
+  Weights(Builder& k, DType dtype, const Tile& scores) : resident(k, scores, dtype, scores.columns) {}
   void store(const TileProduct& scores, int i, int j, const Expr& weight) const;
   Resident resident;
 };

@@ -14,7 +14,7 @@ struct AttentionKernel {
   Loading q, k, v;
 
   Kernel kernel() const {
-    const Tile tile = score_tile(rows, side);
+    const Tile tile = score_tile(key, rows, side);
     Builder b("attention", tile.threads());
     AttentionParameters p(b, key);
     const Sequence out = p.sequence(true);
@@ -28,8 +28,8 @@ struct AttentionKernel {
     const Expr head = rest / chunks % p.heads, batch = rest / chunks / p.heads, kv_head = head / p.shared;
     const Expr first_value = chunk * columns;
 
-    TileProduct scores(b, tile, key.dtype), result(b, result_tile(rows, columns), key.dtype);
-    const Weights weights(b, p.type, tile);
+    TileProduct scores(b, tile, key.dtype), result(b, result_tile(key, rows, columns), key.dtype);
+    const Weights weights(b, key.dtype, tile);
     const int own = tile.own_rows;
     const Local greatest = b.local(p.type, own), total = b.local(p.type, own);
     for (int i = 0; i < own; ++i) {
@@ -54,7 +54,7 @@ struct AttentionKernel {
                             .score);
         Expr high = row[0];
         for (const Expr& each : row) high = max(high, each);
-        const Expr before = greatest[i], now = max(before, fold_row(b, high, most));
+        const Expr before = greatest[i], now = max(before, fold_row(b, tile, high, most));
         const Expr shift = select(now == never, zero, now), kept = exp(before - shift);
         Expr sum = zero;
         for (std::size_t j = 0; j < row.size(); ++j) {
@@ -63,7 +63,7 @@ struct AttentionKernel {
           sum = sum + power;
         }
         greatest.set(i, now);
-        total.set(i, total[i] * kept + fold_row(b, sum, add));
+        total.set(i, total[i] * kept + fold_row(b, tile, sum, add));
         for (int j = 0; j < result.tile.own_columns; ++j) {
           const int place = i * result.tile.own_columns + j;
           result.sums.set(place, result.sums[place] * kept);
@@ -88,7 +88,7 @@ struct AttentionKernel {
     });
     for (int i = 0; i < own; ++i) {
       const Expr query = first + scores.row(i).as(key.index), high = greatest[i];
-      b.when((chunk == 0) & (query < p.queries) & (b.thread() % 16 == 0), [&] {
+      b.when((chunk == 0) & (query < p.queries) & (b.thread() % tile.row_threads() == 0), [&] {
         log_sum.store((batch * p.heads + head) * p.queries + query,
                       select(high == never, zero, high) + b.call("log", p.type, {total[i]}));
       });
@@ -106,14 +106,16 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
   const Array log_sum = gpu.allocate(call.out[1]);
   const std::int64_t queries = q.shape[2], values = v.shape[3];
   if (log_sum.numel() == 0) return true;
-  const int side = attention_side(q.dtype), rows = queries <= 16 ? 16 : side, columns = attention_columns(values);
+  const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {out});
+  // A warp alone would be too few to load tiles.
+  const int side = attention_side(q.dtype), rows = queries <= 16 && !key.fragments ? 16 : side;
+  const int columns = attention_columns(values);
   const std::int64_t tiles = blocks_for(queries, rows), chunks = std::max<std::int64_t>(blocks_for(values, columns), 1);
   std::vector<Argument> arguments;
   AttentionParameters::append(arguments, call, op.window);
   AttentionParameters::append(arguments, out);
   for (const Argument& argument : {Argument(log_sum), Argument(tiles), Argument(chunks)}) arguments.push_back(argument);
-  gpu.launch(AttentionKernel{attention_key(call, op.causal, op.window, {out}), rows, side, columns, load_width(q),
-                             load_width(k), load_time(v)},
+  gpu.launch(AttentionKernel{key, rows, side, columns, load_width(q), load_width(k), load_time(v)},
              q.shape[0] * q.shape[1] * chunks * tiles, arguments);
   return true;
 }

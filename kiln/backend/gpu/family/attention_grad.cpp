@@ -71,7 +71,7 @@ struct QueryGradKernel {
   Loading q, k, v, grad, keys;
 
   Kernel kernel() const {
-    const Tile tile = score_tile(side, side);
+    const Tile tile = score_tile(key, side, side);
     Builder b("attention_query_grad", tile.threads());
     AttentionParameters p(b, key);
     const Given given(b, p);
@@ -80,8 +80,8 @@ struct QueryGradKernel {
     const Expr first = block % given.tiles * side, first_column = rest % given.chunks * columns;
     const Expr head = rest / given.chunks % p.heads, batch = rest / given.chunks / p.heads, kv_head = head / p.shared;
 
-    TileProduct scores(b, tile, key.dtype), result(b, result_tile(side, columns), key.dtype);
-    const Weights weights(b, p.type, tile);
+    TileProduct scores(b, tile, key.dtype), result(b, result_tile(key, side, columns), key.dtype);
+    const Weights weights(b, key.dtype, tile);
     std::vector<OfQuery> of_rows;
     for (int i = 0; i < tile.own_rows; ++i)
       of_rows.emplace_back(b, p, given, batch, head, first + scores.row(i).as(key.index));
@@ -126,7 +126,7 @@ struct KeyGradKernel {
   Loading q, k, v, grad, queries, grads;
 
   Kernel kernel() const {
-    const Tile tile = score_tile(side, side);
+    const Tile tile = score_tile(key, side, side);
     Builder b("attention_key_grad", tile.threads());
     AttentionParameters p(b, key);
     const Given given(b, p);
@@ -137,9 +137,9 @@ struct KeyGradKernel {
     const Expr kv_heads = p.heads / p.shared;
     const Expr kv_head = rest / given.chunks % kv_heads, batch = rest / given.chunks / kv_heads;
 
-    TileProduct scores(b, tile, key.dtype), of_key(b, result_tile(side, columns), key.dtype);
+    TileProduct scores(b, tile, key.dtype), of_key(b, result_tile(key, side, columns), key.dtype);
     TileProduct of_value = of_key.beside();
-    const Weights weights(b, p.type, tile);
+    const Weights weights(b, key.dtype, tile);
     const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
     of_key.clear();
     of_value.clear();
@@ -200,7 +200,7 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
     const Array like = read(call.in[i]);
     made.push_back(gpu.allocate(call.out[i], dense_strides(like.shape, order_of(like.shape, like.strides))));
   }
-  const AttentionKey key = attention_key(call, op.causal, op.window, {grad, made[0], made[1], made[2]});
+  const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {grad, made[0], made[1], made[2]});
   const int side = attention_side(q.dtype);
   const std::int64_t width = q.shape[3], values = v.shape[3];
   const auto launch = [&](const auto& kernel, int columns, std::int64_t most, std::int64_t times, const Array& of,

@@ -217,7 +217,18 @@ Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::in
   return {along_depth, width_at(factor.data, dtype, places)};
 }
 
+bool multiplies_fragments(const Gpu& gpu, DType dtype) {
+  return gpu.driver().capabilities().fragments && (dtype == DType::F16 || dtype == DType::BF16);
+}
+
 Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
+  if (multiplies_fragments(gpu, dtype)) {
+    const std::int64_t large = batch * blocks_for(m, 128) * blocks_for(n, 128);
+    if (m > 64 && n > 64 && large >= gpu.driver().capabilities().multiprocessors) return {128, 128, 32, 8, 8, true};
+    if (m <= 16) return {16, 128, 32, 2, 8, true};
+    if (n <= 16) return {128, 16, 32, 4, 4, true};
+    return {64, 64, 32, 4, 8, true};
+  }
   const bool wide = size_of(dtype) == 8;
   if (m <= 16 && n <= 16) return {16, 16, 16, 1, 1};
   if (m <= 16) return {16, 128, 16, 2, 4};

@@ -28,6 +28,8 @@ void matmul(Gpu& gpu, Matrices product);
 void join_batch(Matrices& product);
 
 /// As large as keeps all multiprocessors busy, and as small as the matrices are.
+/// Are products of such elements tensor cores' work?
+bool multiplies_fragments(const Gpu& gpu, DType dtype);
 Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch);
 /// How to load from a factor with `lines` lines and so much depth; `others` are strides that lead to further parts of it.
 Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::int64_t depth,

@@ -1,6 +1,7 @@
 #include "kiln/backend/gpu/family/tile.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "kiln/core/error/error.hpp"
 
@@ -9,6 +10,20 @@ namespace {
 
 // Rows of shared memory begin in other banks, and lines of vectors stay whole.
 constexpr int kPadding = 4;
+// Lines of fragments, which eight lanes read at a time, four words each.
+constexpr int kHalvesPadding = 8;
+
+/// Where the sums of a thread begin: of fragments, those of its warp and in them.
+Expr own_row(Builder& k, const Tile& tile) {
+  if (!tile.fragments) return k.thread() / (tile.columns / tile.own_columns);
+  const int across = tile.columns / (tile.own_columns * 4);
+  return k.warp() / across * (tile.own_rows * 8) + k.lane() / 4;
+}
+Expr own_column(Builder& k, const Tile& tile) {
+  if (!tile.fragments) return k.thread() % (tile.columns / tile.own_columns);
+  const int across = tile.columns / (tile.own_columns * 4);
+  return k.warp() % across * (tile.own_columns * 4) + k.lane() % 4 * 2;
+}
 
 }  // namespace
 
@@ -28,15 +43,27 @@ Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start
 
 // ---- a factor on its way -------------------------------------------------------------------------------------------
 
-TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType type)
+Resident::Resident(Builder& k, const Tile& tile, DType dtype, int depth)
+    : memory(tile.fragments ? k.shared(dtype, std::int64_t{tile.rows} * (depth + kHalvesPadding))
+                            : k.shared(expr::computed_in(dtype), std::int64_t{depth} * (tile.rows + kPadding))),
+      stride(tile.fragments ? depth + kHalvesPadding : tile.rows + kPadding),
+      fragments(tile.fragments) {}
+
+Expr Resident::place(const Expr& row, const Expr& depth) const {
+  return fragments ? row * stride + depth : depth * stride + row;
+}
+
+TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType dtype)
     : k(&builder),
       lines(line_count),
       depth(tile.depth),
-      stride(line_count + kPadding),
+      line_stride(tile.fragments ? depth + kHalvesPadding : 1),
+      depth_stride(tile.fragments ? 1 : lines + kPadding),
+      size(tile.fragments ? lines * line_stride : depth * depth_stride),
       count(lines * depth / tile.threads()),
       width(1),
-      memory(builder.shared(type, std::int64_t{2} * depth * stride)),
-      held(builder.local(type, count)) {
+      memory(builder.shared(tile.fragments ? dtype : expr::computed_in(dtype), std::int64_t{2} * size)),
+      held(builder.local(dtype, count)) {
   require<ArgumentError>(count * tile.threads() == lines * depth, "kernel: a tile of ", lines, " x ", depth,
                          " is not shared by ", tile.threads(), " threads");
 }
@@ -45,7 +72,7 @@ void TileProduct::Side::begin(const Factor& from) {
   factor = &from;
   width = std::min(from.loading.width, count);
   const int threads = k->threads(), along = (from.loading.along_depth ? depth : lines) / width;
-  require<ArgumentError>(threads % along == 0 || along % threads == 0, "kernel: ", threads, " threads do not load ",
+  require<ArgumentError>(threads % along == 0, "kernel: ", threads, " threads do not load ",
                          lines, " x ", depth);
   const Expr place = k->thread() % along * width, other = k->thread() / along;
   const int step = threads / along;
@@ -82,11 +109,11 @@ void TileProduct::Side::load(const Expr& from, const Expr& end) {
 }
 
 void TileProduct::Side::store(const Expr& turn) const {
-  const Expr first = turn * (depth * stride) + first_depth * stride + first_line;
-  const int step = factor->loading.along_depth ? stride : 1;
+  const Expr first = turn * size + first_depth * depth_stride + first_line * line_stride;
+  const int step = factor->loading.along_depth ? depth_stride : line_stride;
   for (int j = 0; j < count / width; ++j)
     for (int i = 0; i < width; ++i)
-      memory.store(first + (j * (next_depth * stride + next_line) + i * step), held[j * width + i]);
+      memory.store(first + (j * (next_depth * depth_stride + next_line * line_stride) + i * step), held[j * width + i]);
 }
 
 // ---- products ------------------------------------------------------------------------------------------------------
@@ -95,9 +122,10 @@ TileProduct::TileProduct(Builder& k, const Tile& of, DType dtype)
     : tile(of),
       sums(k.local(expr::computed_in(dtype), std::int64_t{of.own_rows} * of.own_columns)),
       k_(&k),
+      dtype_(dtype),
       type_(expr::computed_in(dtype)),
-      own_row_(k.thread() / (of.columns / of.own_columns)),
-      own_column_(k.thread() % (of.columns / of.own_columns)) {
+      own_row_(own_row(k, of)),
+      own_column_(own_column(k, of)) {
   require<ArgumentError>(k.threads() == tile.threads(), "kernel: ", k.threads(), " threads, but a tile of ",
                          tile.threads());
 }
@@ -106,6 +134,7 @@ TileProduct::TileProduct(const TileProduct& other, Local others)
     : tile(other.tile),
       sums(others),
       k_(other.k_),
+      dtype_(other.dtype_),
       type_(other.type_),
       own_row_(other.own_row_),
       own_column_(other.own_column_),
@@ -123,16 +152,18 @@ void TileProduct::clear() {
 }
 
 Expr TileProduct::row(int i) const {
+  if (tile.fragments) return own_row_ + (i / 2 * 16 + i % 2 * 8);
   const int group = tile.row_group();
   return own_row_ * group + (i / group * group * (tile.rows / tile.own_rows) + i % group);
 }
 Expr TileProduct::column(int i) const {
+  if (tile.fragments) return own_column_ + (i / 2 * 8 + i % 2);
   const int group = tile.column_group();
   return own_column_ * group + (i / group * group * (tile.columns / tile.own_columns) + i % group);
 }
 
 TileProduct::Side& TileProduct::side(std::optional<Side>& side, int lines) {
-  if (!side) side.emplace(*k_, tile, lines, type_);
+  if (!side) side.emplace(*k_, tile, lines, dtype_);
   return *side;
 }
 
@@ -165,18 +196,23 @@ void TileProduct::run(Side* left, const Resident* resident, Side& right, const E
   k_->loop(zero, steps, one, [&](const Expr& step) {
     const Expr more = step + 1 < steps, turn = step & 1;
     k_->when(more, [&] { load(begin + ((step + 1) * tile.depth).as(begin.type())); });
-    if (left) multiply(left->memory, turn * (tile.depth * left->stride), left->stride, turn);
-    else multiply(resident->memory, step * (tile.depth * resident->stride), resident->stride, turn);
+    const Expr right_at = turn * right.size;
+    if (tile.fragments) {
+      if (left) multiply_fragments(left->memory, turn * left->size, left->line_stride, right_at);
+      else multiply_fragments(resident->memory, step * tile.depth, resident->stride, right_at);
+    } else {
+      if (left) multiply(left->memory, turn * left->size, left->depth_stride, right_at);
+      else multiply(resident->memory, step * (tile.depth * resident->stride), resident->stride, right_at);
+    }
     k_->when(more, [&] { store(turn ^ 1); });
     k_->barrier();
   });
 }
 
-void TileProduct::multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& turn) {
-  const Expr right_at = turn * (tile.depth * right_->stride);
+void TileProduct::multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at) {
   const Local rows = k_->local(type_, tile.own_rows), columns = k_->local(type_, tile.own_columns);
   k_->unrolled(tile.depth, [&](const Expr& depth) {
-    const Expr left_line = left_at + depth * left_stride, right_line = right_at + depth * right_->stride;
+    const Expr left_line = left_at + depth * left_stride, right_line = right_at + depth * right_->depth_stride;
     for (int i = 0; i < tile.own_rows; ++i) rows.set(i, left[left_line + row(i)]);
     for (int i = 0; i < tile.own_columns; ++i) columns.set(i, right_->memory[right_line + column(i)]);
     k_->unrolled(tile.own_rows, [&](const Expr& i) {
@@ -187,6 +223,34 @@ void TileProduct::multiply(const Shared& left, const Expr& left_at, int left_str
       });
     });
   });
+}
+
+void TileProduct::multiply_fragments(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at) {
+  const Expr pair = k_->lane() % 4 * 2;
+  // A thread's columns begin at the pair, but columns of the right factor are lanes apart.
+  const Expr left_line = left_at + own_row_ * left_stride + pair;
+  const Expr right_line = right_at + (own_column_ - pair + k_->lane() / 4) * right_->line_stride + pair;
+  for (int depth = 0; depth < tile.depth; depth += 16) {
+    std::vector<std::array<Expr, 2>> columns;
+    for (int j = 0; j < tile.own_columns; j += 2) {
+      const int at = j / 2 * 8 * right_->line_stride + depth;
+      columns.push_back({right_->memory.pair(right_line + at), right_->memory.pair(right_line + (at + 8))});
+    }
+    for (int i = 0; i < tile.own_rows; i += 2) {
+      const int at = i / 2 * 16 * left_stride + depth, below = at + 8 * left_stride;
+      const Expr rows[] = {left.pair(left_line + at), left.pair(left_line + below), left.pair(left_line + (at + 8)),
+                           left.pair(left_line + (below + 8))};
+      for (int j = 0; j < tile.own_columns; j += 2) {
+        const int places[] = {i * tile.own_columns + j, i * tile.own_columns + j + 1, (i + 1) * tile.own_columns + j,
+                              (i + 1) * tile.own_columns + j + 1};
+        std::vector<Expr> before;
+        for (const int place : places) before.push_back(sums[place]);
+        const std::vector<Expr> made =
+            k_->multiply_fragments(dtype_, rows, columns[static_cast<std::size_t>(j / 2)], before);
+        for (std::size_t p = 0; p < 4; ++p) sums.set(places[p], made[p]);
+      }
+    }
+  }
 }
 
 void TileProduct::each(FunctionRef<void(const Expr& row, const Expr& column, int i)> f) const {

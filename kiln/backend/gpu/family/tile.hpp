@@ -12,10 +12,15 @@ namespace kiln::gpu::family {
 /// The sums of a block, how deep the tiles of the factors are, and the sums of a thread. Powers of two.
 struct Tile {
   int rows, columns, depth, own_rows, own_columns;
+  /// Warps multiply fragments of halves (Builder::multiply_fragments): a multiple of 16 deep, and of a thread's sums an even
+  /// number in either direction.
+  bool fragments = false;
   int threads() const { return (rows / own_rows) * (columns / own_columns); }
+  /// Threads that share the sums of a row: neighbours.
+  int row_threads() const { return fragments ? 4 : columns / own_columns; }
   /// Sums side by side that a thread holds, in either direction.
   int row_group() const { return own_rows < 4 ? own_rows : 4; }
-  int column_group() const { return own_columns < 4 ? own_columns : 4; }
+  int column_group() const { return fragments ? 2 : own_columns < 4 ? own_columns : 4; }
 };
 
 /// How threads load a factor: side by side along its depth, or along its lines (the rows of a left factor, the columns of
@@ -42,10 +47,13 @@ struct Factor {
 Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start, const Expr& first, const Expr& lines,
                  const Expr& line_stride, const Expr& depth_stride);
 
-/// A left factor that the block has in shared memory: element [depth * stride + row].
+/// A left factor that the block has in shared memory: element [depth * stride + row]; of fragments [row * stride + depth].
 struct Resident {
+  Resident(Builder& k, const Tile& tile, DType dtype, int depth);
+  Expr place(const Expr& row, const Expr& depth) const;
   Shared memory;
   int stride;
+  bool fragments;
 };
 
 class TileProduct {
@@ -76,13 +84,15 @@ class TileProduct {
   /// A factor on its way: registers of each thread, and twice the room of a tile in shared memory.
   TileProduct(const TileProduct& other, Local others);
   struct Side {
-    Side(Builder& k, const Tile& tile, int lines, DType type);
+    Side(Builder& k, const Tile& tile, int lines, DType dtype);
     void begin(const Factor& from);
     void load(const Expr& from, const Expr& end);
     void store(const Expr& turn) const;
 
     Builder* k;
-    int lines, depth, stride, count, width;
+    int lines, depth;
+    int line_stride, depth_stride;  // in shared memory
+    int size, count, width;         // elements of a tile there, and of a thread
     Shared memory;
     Local held;
     const Factor* factor = nullptr;
@@ -92,10 +102,12 @@ class TileProduct {
   };
   Side& side(std::optional<Side>& side, int lines);
   void run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end);
+  /// From where the tiles of both factors begin in shared memory.
   void multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
+  void multiply_fragments(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
 
   Builder* k_;
-  const DType type_;
+  const DType dtype_, type_;
   const Expr own_row_, own_column_;
   std::optional<Side> left_, right_;
 };

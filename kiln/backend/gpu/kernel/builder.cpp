@@ -133,6 +133,11 @@ void Shared::store(const Expr& i, const Expr& value) const {
   builder_->append({.kind = Statement::Kind::StoreShared, .place = place_, .operands = {i.id(), value.id()}});
 }
 
+Expr Shared::pair(const Expr& i) const {
+  require<ArgumentError>(size_of(dtype_) == 2, "kernel: a pair of ", dtype_, " is no word");
+  return builder_->let({.kind = Kind::SharedPair, .type = DType::U32, .place = place_, .operands = {i.id()}});
+}
+
 Expr Shared::update(Update update, const Expr& i, const Expr& value) const {
   require_index(i);
   require_update(update, dtype_, value.type());
@@ -320,6 +325,20 @@ void Builder::fence() { append({.kind = Statement::Kind::Fence}); }
 Expr Builder::shuffle(const Expr& x, const Expr& lane) {
   require<ArgumentError>(lane.type() == DType::I32, "kernel: a lane is int32");
   return let({.kind = Kind::Shuffle, .type = x.type(), .operands = {x.id(), lane.id()}});
+}
+std::vector<Expr> Builder::multiply_fragments(DType dtype, std::span<const Expr> a, std::span<const Expr> b,
+                                              std::span<const Expr> c) {
+  require<ArgumentError>(
+      (dtype == DType::F16 || dtype == DType::BF16) && a.size() == 4 && b.size() == 2 && c.size() == 4,
+      "kernel: fragments are of halves, 4 and 2 words of them and 4 sums");
+  Instruction instruction{.kind = Kind::Fragments, .type = DType::F32, .element = dtype, .width = 4};
+  for (const auto& list : {a, b, c})
+    for (const Expr& each : list) {
+      const DType type = instruction.operands.size() < 6 ? DType::U32 : DType::F32;
+      require<ArgumentError>(each.type() == type, "kernel: a fragment of ", each.type(), " where ", type, " belongs");
+      instruction.operands.push_back(each.id());
+    }
+  return let_all(std::move(instruction), 4);
 }
 Expr Builder::shuffle_xor(const Expr& x, int mask) { return shuffle(x, lane() ^ mask); }
 

@@ -117,6 +117,8 @@ class Shared {
   Expr operator[](const Expr& i) const;
   void store(const Expr& i, const Expr& value) const;
   Expr update(Update update, const Expr& i, const Expr& value) const;
+  /// The bits of elements i, which is even, and i + 1, of 16 bits each, as a uint32.
+  Expr pair(const Expr& i) const;
 
  private:
   Builder* builder_;
@@ -209,6 +211,14 @@ class Builder {
   // ---- among the threads that run in step, all of which must get here ----
   Expr shuffle(const Expr& x, const Expr& lane);
   Expr shuffle_xor(const Expr& x, int mask);
+  /// d [16, 8] = a [16, 16] b [16, 8] + c, of halves `dtype` and sums in float32, by tensor cores, where the device has
+  /// them (Capabilities::fragments). A warp holds the matrices together; lane l, with g = l / 4 and t = 2 (l % 4), has
+  ///   a   the pairs at [g, t], [g + 8, t], [g, t + 8], [g + 8, t + 8], which lie side by side in a row
+  ///   b   the pairs at [t, g] and [t + 8, g], which lie one below the other
+  ///   c   [g, t], [g, t + 1], [g + 8, t], [g + 8, t + 1], and d likewise
+  /// (NVIDIA, "Parallel Thread Execution ISA", mma.m16n8k16).
+  std::vector<Expr> multiply_fragments(DType dtype, std::span<const Expr> a, std::span<const Expr> b,
+                                       std::span<const Expr> c);
 
   /// The kernel; the builder is done. What nobody reads is gone.
   Kernel finish();

@@ -58,7 +58,9 @@ struct Instruction {
     Load,     // `width` elements of buffer `place` from operand 0 on, which is a multiple of `width`
     Shared,   // an element of shared array `place`
     Local,    // an element of local array `place`
-    Shuffle,  // operand 0 as lane `operand 1` of this thread's lanes has it
+    SharedPair,  // elements operand 0 and the next of shared array `place`, of 16 bits each, as one word; operand 0 is even
+    Fragments,  // of matrices that a warp holds together, of halves `element`: Builder::multiply_fragments
+    Shuffle,    // operand 0 as lane `operand 1` of this thread's lanes has it
     Update,  // of an element of buffer `place`: what it was. Operands: where, with what (and, of a swap, if equal to what)
     UpdateShared,
   };

@@ -186,6 +186,8 @@ class Text {
       case Kind::Shared:
         return expr::loaded(printer_, text("m", in.place, "[", name(in.operands[0]), "]"),
                             kernel_.shared[in.place].dtype);
+      case Kind::SharedPair: return text("*(const unsigned int*)&m", in.place, "[", name(in.operands[0]), "]");
+      case Kind::Fragments: break;
       case Kind::Local: return local(in.place, in.operands[0]);
       case Kind::Shuffle: {
         const std::string of = name(in.operands[0]), lane = name(in.operands[1]);
@@ -209,6 +211,8 @@ class Text {
                     name(in.operands[0]), ");\n");
       for (Id i = 0; i < in.width; ++i)
         define(statement.first + i, expr::loaded(printer_, text("w", statement.first, ".at[", i, "]"), dtype), indent);
+    } else if (in.kind == Kind::Fragments) {
+      fragments(statement, indent);
     } else if (in.kind == Kind::Call && in.function->results > 1) {
       static constexpr std::string_view kParts[] = {"x", "y", "z", "w"};
       body_ += text(indent, "const KilnWords w", statement.first, " = ", value(in), ";\n");
@@ -217,6 +221,20 @@ class Text {
     } else {
       define(statement.first, value(in), indent);
     }
+  }
+  void fragments(const Statement& statement, const std::string& indent) {
+    require<ArgumentError>(&dialect_ == &expr::kCuda, kernel_.name, ": ", dialect_.name,
+                           " has no products of fragments");
+    const Instruction& in = statement.instruction;
+    const std::string_view half = in.element == DType::F16 ? "f16" : "bf16";
+    std::string made, to, from;
+    for (Id i = 0; i < 4; ++i) made += text(i ? ", " : "", name(statement.first + i));
+    for (Id i = 0; i < 4; ++i) to += text(i ? ", " : "", "\"=f\"(", name(statement.first + i), ")");
+    for (std::size_t i = 0; i < in.operands.size(); ++i)
+      from += text(i ? ", " : "", i < 6 ? "\"r\"(" : "\"f\"(", name(in.operands[i]), ")");
+    body_ += text(indent, "float ", made, ";\n", indent, "asm(\"mma.sync.aligned.m16n8k16.row.col.f32.", half, ".",
+                  half, ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};\"\n", indent,
+                  "    : ", to, "\n", indent, "    : ", from, ");\n");
   }
   void define(Id id, const std::string& value, const std::string& indent) {
     body_ += text(indent, "const ", type(type_of(id)), " ", name(id), " = ", value, ";\n");

@@ -98,7 +98,7 @@ class Simulated final : public Driver {
                          extent.end - address(start), " are somebody's");
   }
 
-  const Capabilities capabilities_{.multiprocessors = 4, .memory = std::int64_t{4} << 30};
+  const Capabilities capabilities_{.multiprocessors = 4, .memory = std::int64_t{4} << 30, .fragments = true};
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> live_;  // what is somebody's: bytes by address
 };

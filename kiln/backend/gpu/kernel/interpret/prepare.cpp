@@ -100,6 +100,8 @@ class Preparation {
       case Kind::Load: demand(in.place, false); return run_load(element_of(in.place));
       case Kind::Shared: return run_shared(kernel.shared[in.place].dtype);
       case Kind::Local: return run_local(in.type);
+      case Kind::SharedPair: return run_shared_pair();
+      case Kind::Fragments: return run_fragments(in.element);
       case Kind::Shuffle: return run_shuffle(in.type);
       case Kind::Update:
         demand(in.place, true);

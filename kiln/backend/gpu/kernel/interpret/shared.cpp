@@ -86,23 +86,84 @@ void update_shared(Block& block, const Step& step) {
   });
 }
 
-template <class T>
-void shuffle(Block& block, const Step& step) {
-  const T* const x = block.cells<T>(step.operands[0]);
-  const std::int32_t* const lanes = block.cells<std::int32_t>(step.operands[1]);
-  T* const result = block.cells<T>(step.result);
+void read_pair(Block& block, const Step& step) {
+  const std::int64_t* const places = block.find_places(step);
+  SharedArray& array = block.shared[step.place];
+  const auto count = static_cast<std::int64_t>(array.touches.size());
+  auto* const result = block.cells<std::uint32_t>(step.result);
+  block.each([&](int t) {
+    if (places[t] < 0 || places[t] + 1 >= count || places[t] % 2 != 0) [[unlikely]]
+      block.wrong("thread ", t, " touches the pair at ", places[t], " of shared array ", step.place, ", which has ",
+                  count);
+    for (const std::int64_t place : {places[t], places[t] + 1})
+      touch<Access::Read>(block, step, t, place, array.touches[static_cast<std::size_t>(place)]);
+    result[t] = element<std::uint32_t>(array.data.data(), places[t] / 2);
+  });
+}
+
+/// All lanes of the warps that get there; a part of one that does is an error.
+template <class F>
+void each_warp(Block& block, std::string_view what, F f) {
   for (int first = 0; first < block.threads; first += kLanes) {
     int there = 0;
     for (int t = first; t < first + kLanes; ++t) there += block.mask->on[static_cast<std::size_t>(t)];
     if (there == 0) continue;
     if (there < kLanes) [[unlikely]]
-      block.wrong("only ", there, " of the threads ", first, " to ", first + kLanes - 1, " get to a shuffle");
+      block.wrong("only ", there, " of the threads ", first, " to ", first + kLanes - 1, " get to ", what);
+    f(first);
+  }
+}
+
+template <class Half>
+void multiply_fragments(Block& block, const Step& step) {
+  const auto half = [&](std::size_t operand, int thread, bool second) {
+    const std::uint32_t word = block.cells<std::uint32_t>(step.operands[operand])[thread];
+    Half value;
+    value.bits = static_cast<std::uint16_t>(second ? word >> 16 : word);
+    return static_cast<float>(value);
+  };
+  // The cells of a value lie behind those of the one before.
+  const auto made = [&](std::size_t i) {
+    return block.cells<float>(step.result + static_cast<std::uint32_t>(i * sizeof(float)) *
+                                                static_cast<std::uint32_t>(block.threads));
+  };
+  each_warp(block, "a product of fragments", [&](int first) {
+    float a[16][16], b[16][8];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int g = lane / 4, t = lane % 4 * 2, thread = first + lane;
+      for (const int second : {0, 1}) {
+        for (const int low : {0, 1})
+          for (const int right : {0, 1})
+            a[g + 8 * low][t + 8 * right + second] =
+                half(static_cast<std::size_t>(low + 2 * right), thread, second != 0);
+        for (const int low : {0, 1})
+          b[t + 8 * low + second][g] = half(static_cast<std::size_t>(4 + low), thread, second != 0);
+      }
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int thread = first + lane;
+      for (std::size_t i = 0; i < 4; ++i) {
+        const int row = lane / 4 + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + static_cast<int>(i % 2);
+        float sum = block.cells<float>(step.operands[6 + i])[thread];
+        for (int depth = 0; depth < 16; ++depth) sum += a[row][depth] * b[depth][column];
+        made(i)[thread] = sum;
+      }
+    }
+  });
+}
+
+template <class T>
+void shuffle(Block& block, const Step& step) {
+  const T* const x = block.cells<T>(step.operands[0]);
+  const std::int32_t* const lanes = block.cells<std::int32_t>(step.operands[1]);
+  T* const result = block.cells<T>(step.result);
+  each_warp(block, "a shuffle", [&](int first) {
     for (int t = first; t < first + kLanes; ++t) {
       if (lanes[t] < 0 || lanes[t] >= kLanes) [[unlikely]]
         block.wrong("thread ", t, " asks for lane ", lanes[t], " in a shuffle among ", kLanes);
       result[t] = x[first + lanes[t]];
     }
-  }
+  });
 }
 
 void barrier(Block& block, const Step&) {
@@ -125,6 +186,8 @@ Run run_update_shared(DType dtype, Update update) {
 Run run_shuffle(DType type) {
   return visit_type(type, [](auto like) -> Run { return &shuffle<decltype(like)>; });
 }
+Run run_shared_pair() { return &read_pair; }
+Run run_fragments(DType dtype) { return dtype == DType::F16 ? &multiply_fragments<F16> : &multiply_fragments<BF16>; }
 Run run_barrier() { return &barrier; }
 
 }  // namespace kiln::gpu::interpreted
