@@ -4,8 +4,6 @@
 #include <memory>
 #include <sstream>
 
-#include "kiln/backend/gpu/gpu.hpp"
-#include "kiln/backend/gpu/simulated/simulated.hpp"
 #include "kiln/backend/inspect/profile.hpp"
 #include "kiln/backend/inspect/verify.hpp"
 #include "kiln/fusion/fusion.hpp"
@@ -20,8 +18,14 @@ Ref<Backend> backend_named(const std::string& name) {
   if (name == "few") return make_ref<FewKernels>(plain_cpu());
   if (name == "late") return make_ref<LateReads>(plain_cpu());
   if (name == "queued") return make_ref<Queued>(plain_cpu());
-  if (name == "gpu") return make_ref<gpu::Gpu>(gpu::make_simulated());
   return Device::parse(name).handle();
+}
+
+// What stands below all decorators.
+Ref<Backend> core_of(const Device& device) {
+  Ref<Backend> core;
+  device.handle()->with_core([&](Ref<Backend> found) { return core = std::move(found); });
+  return core;
 }
 
 // Until the process ends.
@@ -33,11 +37,7 @@ Device kept(std::unique_ptr<Decorator> decorator) {
 
 }  // namespace
 
-Ref<Backend> plain_cpu() {
-  Ref<Backend> core;
-  Device::cpu().handle()->with_core([&](Ref<Backend> found) { return core = std::move(found); });
-  return core;
-}
+Ref<Backend> plain_cpu() { return core_of(Device::cpu()); }
 
 // As Device::cpu(), they never go.
 Device device_named(const std::string& name) {
@@ -48,6 +48,7 @@ Device device_named(const std::string& name) {
     return Device(backend);
   }
   const std::string decorator = name.substr(0, space);
+  if (decorator == "plain") return Device(core_of(device_named(name.substr(space + 1))));
   const Device fused(make_ref<fusion::Fusion>(device_named(name.substr(space + 1)).handle()));
   if (decorator == "profiled") return kept(std::make_unique<Profile>(fused, ProfileOptions{.most_events = 1000}));
   if (decorator == "verified") return kept(std::make_unique<Verify>(fused));

@@ -12,7 +12,8 @@ namespace kiln::test {
 Ref<Backend> plain_cpu();
 
 /// "few", "late" or "queued": a backend of this folder over the processor; "fused few": behind a Fusion; "profiled few",
-/// "verified few": that with what times or checks it. Otherwise a device by its name.
+/// "verified few": that with what times or checks it. "plain simulated": a device without what is around it. Otherwise a
+/// device by its name.
 Device device_named(const std::string& name);
 
 /// "cpu" and "reference", or those that KILN_TEST_DEVICES names: "fused few,verified queued".
