@@ -98,6 +98,30 @@ TEST(Flow, GoesOnWhileSomethingHolds) {  // Collatz
             }));
 }
 
+TEST(Flow, KeepsTruths) {
+  const auto made = made_by([](Builder& k, const Buffer& to, const Expr& t) {
+    const Local found = k.variable(k.truth(false));
+    k.loop(k.literal(DType::I32, 2), t, k.literal(DType::I32, 1),
+           [&](const Expr& i) { found.set(found.get() | (t % i == 0)); });
+    k.when(found, [&] { to.store(t, k.literal(DType::I32, 1)); }, [&] { to.store(t, k.literal(DType::I32, 0)); });
+  });
+  EXPECT_EQ(made, each_thread([](int t) {
+              for (int i = 2; i < t; ++i)
+                if (t % i == 0) return 1;
+              return 0;
+            }));
+}
+
+TEST(Flow, EndsWhereNumbersEndForAllAlike) {
+  const auto made = made_by([](Builder& k, const Buffer& to, const Expr& t) {
+    const Local rounds = k.variable(k.literal(DType::I32, 0));
+    k.loop(k.literal(DType::I32, 2147483600), k.literal(DType::I32, 2147483647), k.literal(DType::I32, 40),
+           [&](const Expr&) { rounds.set(rounds.get() + 1); });
+    to.store(t, rounds);
+  });
+  EXPECT_EQ(made, each_thread([](int) { return 2; }));
+}
+
 TEST(Flow, UnrollsLoopsOverRegisters) {
   const auto made = made_by([](Builder& k, const Buffer& to, const Expr& t) {
     const Local all = k.local(DType::I32, 6);
