@@ -1,0 +1,167 @@
+// Values and memory of kernels that are being built: each use is an instruction, or a sentence where it means nothing.
+#include <bit>
+
+#include "kiln/backend/gpu/kernel/builder.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+using Kind = Instruction::Kind;
+
+Builder& builder_of(const Expr& x) {
+  require<ArgumentError>(static_cast<bool>(x), "kernel: an expression that was never made");
+  return x.builder();
+}
+
+void require_meaning(Arithmetic op, DType type) {
+  using enum Arithmetic;
+  const bool logic = op == Not || op == And || op == Or || op == Xor || op == Equal || op == NotEqual;
+  const bool of_bits = op == Remainder || op == ShiftLeft || op == ShiftRight || (logic && !compares(op));
+  require<ArgumentError>(!is_float(type) || !of_bits, "kernel: ", type, " has no bits; take bits_as");
+  require<ArgumentError>(type != DType::Bool || logic, "kernel: truths are no numbers; take as");
+}
+
+void require_update(Update update, DType dtype, DType by) {
+  require<ArgumentError>(by == dtype && size_of(dtype) >= 4, "kernel: ", dtype, " is updated by ", by);
+  require<ArgumentError>(update != Update::CompareAndSwap, "kernel: a swap needs what is expected");
+  require<ArgumentError>(!is_float(dtype) || update == Update::Add || update == Update::Exchange,
+                         "kernel: of floats there are sums and exchanges alone, not of ", dtype);
+}
+
+void require_index(const Expr& i) {
+  require<ArgumentError>(static_cast<bool>(i) && is_integer(i.type()), "kernel: ", i.type(), " is no index");
+}
+
+}  // namespace
+
+// ---- Expr ----------------------------------------------------------------------------------------------------------
+
+Expr Expr::as(DType type) const {
+  if (type == type_) return *this;
+  return builder_of(*this).let({.kind = Kind::Cast, .type = type, .operands = {id_}});
+}
+
+Expr Expr::bits_as(DType type) const {
+  if (type == type_) return *this;
+  require<ArgumentError>(size_of(type) == size_of(type_), "kernel: ", type_, " has not as many bits as ", type);
+  return builder_of(*this).let({.kind = Kind::Bits, .type = type, .operands = {id_}});
+}
+
+Expr literal_like(const Expr& x, double number) { return builder_of(x).literal(x.type(), number); }
+Expr literal_like(const Expr& x, std::int64_t number) { return builder_of(x).literal(x.type(), number); }
+
+Expr compute(Arithmetic op, const Expr& x) {
+  require_meaning(op, x.type());
+  return builder_of(x).let({.kind = Kind::Compute, .type = x.type(), .arithmetic = op, .operands = {x.id()}});
+}
+
+Expr compute(Arithmetic op, const Expr& x, const Expr& y) {
+  require<ArgumentError>(&builder_of(x) == &builder_of(y), "kernel: expressions of two kernels meet");
+  require<ArgumentError>(x.type() == y.type(), "kernel: ", x.type(), " meets ", y.type());
+  require_meaning(op, x.type());
+  const DType type = compares(op) ? DType::Bool : x.type();
+  return x.builder().let({.kind = Kind::Compute, .type = type, .arithmetic = op, .operands = {x.id(), y.id()}});
+}
+
+Expr select(const Expr& condition, const Expr& yes, const Expr& no) {
+  require<ArgumentError>(builder_of(condition).kernel_.values[condition.id()] == DType::Bool && yes.type() == no.type(),
+                         "kernel: select takes a truth and two values of one type");
+  return condition.builder().let(
+      {.kind = Kind::Select, .type = yes.type(), .operands = {condition.id(), yes.id(), no.id()}});
+}
+
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+Expr Buffer::operator[](const Expr& i) const { return load(i, 1)[0]; }
+
+std::vector<Expr> Buffer::load(const Expr& i, int width) const {
+  require<ArgumentError>(builder_ && std::has_single_bit(static_cast<unsigned>(width)) &&
+                             static_cast<std::size_t>(width) * size_of(dtype_) <= 16,
+                         "kernel: ", width, " elements of ", dtype_, " are not loaded at once");
+  require_index(i);
+  return builder_->let_all({.kind = Kind::Load,
+                            .type = expr::computed_in(dtype_),
+                            .place = place_,
+                            .width = static_cast<std::uint16_t>(width),
+                            .operands = {i.id()}},
+                           width);
+}
+
+void Buffer::store(const Expr& i, const Expr& value) const { store(i, std::span(&value, 1)); }
+
+void Buffer::store(const Expr& i, std::span<const Expr> values) const {
+  require<ArgumentError>(builder_ && std::has_single_bit(values.size()) && values.size() * size_of(dtype_) <= 16,
+                         "kernel: ", values.size(), " elements of ", dtype_, " are not stored at once");
+  require_index(i);
+  Statement statement{.kind = Statement::Kind::Store, .place = place_, .operands = {i.id()}};
+  for (const Expr& value : values) {
+    require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ",
+                           dtype_);
+    statement.operands.push_back(value.id());
+  }
+  builder_->append(std::move(statement));
+}
+
+Expr Buffer::update(Update update, const Expr& i, const Expr& value) const {
+  require_index(i);
+  require_update(update, dtype_, value.type());
+  return builder_->let(
+      {.kind = Kind::Update, .type = dtype_, .update = update, .place = place_, .operands = {i.id(), value.id()}});
+}
+
+Expr Buffer::compare_and_swap(const Expr& i, const Expr& expected, const Expr& value) const {
+  require_index(i);
+  require<ArgumentError>(value.type() == dtype_ && expected.type() == dtype_ && size_of(dtype_) >= 4,
+                         "kernel: ", dtype_, " is swapped with ", value.type());
+  return builder_->let({.kind = Kind::Update,
+                        .type = dtype_,
+                        .update = Update::CompareAndSwap,
+                        .place = place_,
+                        .operands = {i.id(), value.id(), expected.id()}});
+}
+
+Expr Shared::operator[](const Expr& i) const {
+  require_index(i);
+  return builder_->let(
+      {.kind = Kind::Shared, .type = expr::computed_in(dtype_), .place = place_, .operands = {i.id()}});
+}
+
+void Shared::store(const Expr& i, const Expr& value) const {
+  require_index(i);
+  require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ", dtype_);
+  builder_->append({.kind = Statement::Kind::StoreShared, .place = place_, .operands = {i.id(), value.id()}});
+}
+
+Expr Shared::pair(const Expr& i) const {
+  require<ArgumentError>(size_of(dtype_) == 2, "kernel: a pair of ", dtype_, " is no word");
+  return builder_->let({.kind = Kind::SharedPair, .type = DType::U32, .place = place_, .operands = {i.id()}});
+}
+
+Expr Shared::update(Update update, const Expr& i, const Expr& value) const {
+  require_index(i);
+  require_update(update, dtype_, value.type());
+  return builder_->let({.kind = Kind::UpdateShared,
+                        .type = dtype_,
+                        .update = update,
+                        .place = place_,
+                        .operands = {i.id(), value.id()}});
+}
+
+Expr Local::operator[](const Expr& i) const {
+  require_index(i);
+  return builder_->let({.kind = Kind::Local, .type = type_, .place = place_, .operands = {i.id()}});
+}
+
+void Local::set(const Expr& i, const Expr& value) const {
+  require_index(i);
+  require<ArgumentError>(value.type() == type_, "kernel: a variable of ", type_, " is set to ", value.type());
+  builder_->append({.kind = Statement::Kind::StoreLocal, .place = place_, .operands = {i.id(), value.id()}});
+}
+
+Expr Local::get() const { return (*this)[0]; }
+Expr Local::operator[](int i) const { return (*this)[builder_->literal(DType::I32, i)]; }
+void Local::set(const Expr& value) const { set(0, value); }
+void Local::set(int i, const Expr& value) const { set(builder_->literal(DType::I32, i), value); }
+
+}  // namespace kiln::gpu
