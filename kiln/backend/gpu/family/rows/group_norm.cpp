@@ -108,6 +108,13 @@ bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call) {
   const Array dweight = seen_as(gpu.allocate(call.out[1]), groups.channels());
   const Array dbias = seen_as(gpu.allocate(call.out[2]), groups.channels());
 
+  const Operand one{.number = Argument(Scalar(1.0), dtype)};
+  if (dx.numel() > 0) {
+    if (const auto parts = norm_gradient_parts(gpu, groups, g, x, weight, dx)) {
+      const Sources from{read(parts->bias), read(parts->weight), nullptr, true};
+      return sum_gradients(gpu, from, one, dtype, {0, 3}, dbias, dweight), true;
+    }
+  }
   Moments made;
   const auto scratch = [&](Value& value, const Shape& shape) { return read(value = gpu.scratch({shape, type})); };
   made.near = scratch(made.held[0], rows);
@@ -121,10 +128,10 @@ bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call) {
   Value lines_held[2], rows_held[2];
   if (groups.inner > 1) {
     const Array gradients = scratch(lines_held[0], lines), products = scratch(lines_held[1], lines);
-    sum_gradients(gpu, from, {.number = Argument(Scalar(1.0), dtype)}, dtype, {3}, gradients, products);
+    sum_gradients(gpu, from, one, dtype, {3}, gradients, products);
     from = {gradients, products, &made, true};
   }
-  sum_gradients(gpu, from, {.number = Argument(Scalar(1.0), dtype)}, dtype, {0, 3}, dbias, dweight);
+  sum_gradients(gpu, from, one, dtype, {0, 3}, dbias, dweight);
   if (done) return true;
   const Array gradients = scratch(rows_held[0], rows), products = scratch(rows_held[1], rows);
   sum_gradients(gpu, from, weight, dtype, {2, 3}, gradients, products);

@@ -73,36 +73,66 @@ struct NormRows {
   }
 };
 
+/// The gradient of x, a row a team; or, where few blocks go through all rows, also what each team's rows add to the
+/// gradients of weight and bias, for which all of x and g would have to be read once more.
 struct NormGradientRows {
   DType dtype;
-  bool centred;
+  bool centred, sums;
   Channels weight;
   RowShape shape;
 
+  DType type() const { return expr::computed_in(dtype); }
   Kernel kernel() const {
-    const DType type = expr::computed_in(dtype);
     Builder k("norm_grad_rows", shape.threads());
     const Buffer gradient = k.input(dtype), from = k.input(dtype), weights = k.input(dtype), to = k.output(dtype);
-    const Buffer first = k.output(type), mean = k.output(type), inverse = k.output(type);
-    const Row row(k, shape);
+    std::vector<Buffer> told;  // the moments of rows, or the sums of teams
+    for (int i = 0; i < (sums ? 2 : 3); ++i) told.push_back(k.output(type()));
+    const Row::Sizes sizes{k.number(shape.index), k.number(shape.index)};
     const ByChannel channel(k, shape);
-    const Expr epsilon = k.number(type);
-    const Exprs x = row.load(from);
-    Exprs g = row.load(gradient);
+    const Expr epsilon = k.number(type());
     const auto times = [](const Expr& a, const Expr& b) { return a * b; };
-    if (weight != Channels::None) g = Row::each(times, g, channel.load(row, weights, weight));
-    const Normal moments = normal_of(k, row, x, from, centred, epsilon);
-    const Exprs normal = Row::each([&](const Expr& each) { return each * moments.inverse; }, moments.distances);
-    const Expr count = row.length().as(type);
-    const Exprs sums = row.sums(std::array{Row::each(times, g, normal), g});
-    const Expr along = sums[0] / count, constant = centred ? sums[1] / count : literal_like(along, 0.0);
-    row.store(to, Row::each([&](const Expr& a, const Expr& b) { return (a - constant - b * along) * moments.inverse; },
-                            g, normal));
-    k.when(row.tells(), [&] {
-      first.store(row.number(), moments.first);
-      mean.store(row.number(), moments.mean);
-      inverse.store(row.number(), moments.inverse);
+    // Tells of the moments, the gradient as it came, and the normalised row.
+    const auto run = [&](const Row& row, auto tell) {
+      const Exprs x = row.load(from), given = row.load(gradient);
+      const Exprs g = weight == Channels::None ? given : Row::each(times, given, channel.load(row, weights, weight));
+      const Normal moments = normal_of(k, row, x, from, centred, epsilon);
+      const Exprs normal = Row::each([&](const Expr& each) { return each * moments.inverse; }, moments.distances);
+      const Expr count = row.length().as(type());
+      const Exprs totals = row.sums(std::array{Row::each(times, g, normal), g});
+      const Expr along = totals[0] / count, constant = centred ? totals[1] / count : literal_like(along, 0.0);
+      row.store(to,
+                Row::each([&](const Expr& a, const Expr& b) { return (a - constant - b * along) * moments.inverse; }, g,
+                          normal));
+      tell(moments, given, normal);
+    };
+    if (!sums) {
+      const Row row(k, shape, sizes);
+      run(row, [&](const Normal& moments, const Exprs&, const Exprs&) {
+        k.when(row.tells(), [&] {
+          const Exprs parts{moments.first, moments.mean, moments.inverse};
+          for (std::size_t i = 0; i < parts.size(); ++i) told[i].store(row.number(), parts[i]);
+        });
+      });
+      return k.finish();
+    }
+    const Row team(k, shape, sizes);
+    std::vector<Local> of_weight, of_bias;
+    for (int i = 0; i < shape.vectors * shape.width; ++i)
+      for (auto* const each : {&of_weight, &of_bias}) each->push_back(k.variable(k.literal(type(), 0.0)));
+    // All threads of a block go round equally often: they meet in each row.
+    const Expr teams = k.blocks().as(shape.index) * shape.teams();
+    k.loop(k.literal(shape.index, 0), sizes.rows, teams, [&](const Expr& first) {
+      const Row row(k, shape, sizes, first + Row::turn(k, shape));
+      run(row, [&](const Normal&, const Exprs& g, const Exprs& normal) {
+        const Expr none = k.literal(type(), 0.0);
+        for (std::size_t i = 0; i < g.size(); ++i) {
+          of_weight[i].set(of_weight[i] + select(row.inside(), g[i] * normal[i], none));
+          of_bias[i].set(of_bias[i] + select(row.inside(), g[i], none));
+        }
+      });
     });
+    team.store(told[0], Exprs(of_weight.begin(), of_weight.end()));
+    team.store(told[1], Exprs(of_bias.begin(), of_bias.end()));
     return k.finish();
   }
 };
@@ -140,11 +170,29 @@ bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Ar
                         const Array& dx, const Moments& moments) {
   const auto shape = shape_of(groups, {g, x, dx}, {weight}, 2);
   if (!shape) return false;
-  gpu.launch(NormGradientRows{x.dtype, groups.centred, channels_of(groups, weight), *shape},
+  gpu.launch(NormGradientRows{x.dtype, groups.centred, false, channels_of(groups, weight), *shape},
              shape->blocks(groups.rows()),
              {g, x, weight.array, dx, moments.near, moments.rest, moments.inverse, groups.rows(), groups.length(),
               groups.groups, groups.own, groups.inner, Argument(Scalar(groups.epsilon), x.dtype)});
   return true;
+}
+
+std::optional<NormGradientParts> norm_gradient_parts(Gpu& gpu, const Groups& groups, const Array& g, const Array& x,
+                                                     const Operand& weight, const Array& dx) {
+  // Threads that a multiprocessor should have, and rows that a team should go through for its sums to cost little.
+  constexpr std::int64_t kThreads = 1024, kLeastRows = 8;
+  const auto shape = shape_of(groups, {g, x, dx}, {weight}, 4);
+  if (!shape || groups.groups > 1 || groups.inner > 1) return std::nullopt;
+  const std::int64_t blocks = gpu.driver().capabilities().multiprocessors * (kThreads / shape->threads());
+  const std::int64_t teams = blocks * shape->teams();
+  if (groups.batch < teams * kLeastRows) return std::nullopt;
+  const NormGradientRows kernel{x.dtype, groups.centred, true, channels_of(groups, weight), *shape};
+  const Desc desc{{teams, 1, groups.own, 1}, kernel.type()};
+  NormGradientParts parts{gpu.scratch(desc), gpu.scratch(desc)};
+  gpu.launch(kernel, blocks,
+             {g, x, weight.array, dx, read(parts.weight), read(parts.bias), groups.batch, groups.own, groups.groups,
+              groups.own, groups.inner, Argument(Scalar(groups.epsilon), x.dtype)});
+  return parts;
 }
 
 }  // namespace kiln::gpu::family

@@ -25,4 +25,12 @@ bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const Operand& we
 bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Array& x, const Operand& weight,
                         const Array& dx, const Moments& moments);
 
+/// All of the gradient of a layer norm in one pass over x and g, but for the sum of what teams of threads made for weight
+/// and bias: [teams, 1, channels, 1] each. None, with nothing done, where rows are too long or too few.
+struct NormGradientParts {
+  Value weight, bias;
+};
+std::optional<NormGradientParts> norm_gradient_parts(Gpu& gpu, const Groups& groups, const Array& g, const Array& x,
+                                                     const Operand& weight, const Array& dx);
+
 }  // namespace kiln::gpu::family

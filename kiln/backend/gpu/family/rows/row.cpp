@@ -29,14 +29,17 @@ std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, std
   return shape;
 }
 
-Row::Row(Builder& k, const RowShape& shape) : k_(k), shape_(shape) {
-  const Expr rows = k.number(shape.index);
-  length_ = k.number(shape.index);
-  const int teams = shape.threads() / shape.lanes;
-  lane_ = k.thread() % shape.lanes;
-  const Expr row = k.block().as(shape.index) * teams + (k.thread() / shape.lanes).as(shape.index);
-  inside_ = row < rows;
-  number_ = min(row, rows - 1);
+Expr Row::turn(Builder& k, const RowShape& shape) {
+  return k.block().as(shape.index) * shape.teams() + (k.thread() / shape.lanes).as(shape.index);
+}
+
+Row::Row(Builder& k, const RowShape& shape, const Sizes& sizes, const Expr& row)
+    : k_(k),
+      shape_(shape),
+      length_(sizes.length),
+      lane_(k.thread() % shape.lanes),
+      number_(min(row, sizes.rows - 1)),
+      inside_(row < sizes.rows) {
   for (int i = 0; i < shape.vectors; ++i) {
     const Expr place = (lane_ + i * shape.lanes).as(shape.index) * shape.width;
     holds_.push_back(shape.full ? k.truth(true) : place < length_);

@@ -15,7 +15,8 @@ struct RowShape {
 
   static constexpr int kThreads = 128;
   int threads() const { return lanes > kLanes ? lanes : kThreads; }
-  std::int64_t blocks(std::int64_t rows) const { return blocks_for(rows, threads() / lanes); }
+  int teams() const { return threads() / lanes; }
+  std::int64_t blocks(std::int64_t rows) const { return blocks_for(rows, teams()); }
   /// For rows of `length` elements, all contiguous, one after another; none where they are too long. `held` rows like
   /// that are in registers at a time. No vector lies across lines of `line` elements, into which a row may be divided.
   static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays, int held,
@@ -30,12 +31,21 @@ struct RowShape {
 class Row {
  public:
   /// Takes two parameters: rows, and the length of each.
-  Row(Builder& k, const RowShape& shape);
+  Row(Builder& k, const RowShape& shape) : Row(k, shape, {k.number(shape.index), k.number(shape.index)}) {}
+  /// The same of parameters that are there already, and another row than the one that is this thread's turn.
+  struct Sizes {
+    Expr rows, length;
+  };
+  Row(Builder& k, const RowShape& shape, const Sizes& sizes) : Row(k, shape, sizes, turn(k, shape)) {}
+  Row(Builder& k, const RowShape& shape, const Sizes& sizes, const Expr& row);
+  static Expr turn(Builder& k, const RowShape& shape);
   static void append(std::vector<Argument>& arguments, std::int64_t rows, std::int64_t length) {
     arguments.insert(arguments.end(), {rows, length});
   }
   const Expr& number() const { return number_; }
   const Expr& length() const { return length_; }
+  /// Is there such a row?
+  const Expr& inside() const { return inside_; }
   /// Is this thread the one that tells of the row?
   Expr tells() const { return inside_ & (lane_ == 0); }
   /// The place in the row where each vector begins.
