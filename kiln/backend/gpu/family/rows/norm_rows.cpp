@@ -115,6 +115,8 @@ struct NormGradientRows {
       });
       return k.finish();
     }
+    // Where one waits for its row's sums, the other loads.
+    if (shape.threads() == 512 && type() == DType::F32) k.least_blocks(2);
     const Row team(k, shape, sizes);
     std::vector<Local> of_weight, of_bias;
     for (int i = 0; i < shape.vectors * shape.width; ++i)
