@@ -45,8 +45,8 @@ class DataCheck : public RefCounted {
 
   std::mutex mutex_;
   std::function<std::exception_ptr(std::int64_t)> tell_;  // with all that it holds, until it is known
-  Value cell_;              // until it is sent
-  Ref<Transfer> transfer_;  // until it has arrived
+  Value cell_;                                            // until it is sent
+  Ref<Transfer> transfer_;                                // until it has arrived
   std::atomic<bool> passed_{false};
   Ref<Failure> failure_;
 };

@@ -35,6 +35,17 @@ TEST(GpuCopy, TransposesAmongOtherDimensions) {
   }
 }
 
+TEST(GpuCopy, TransposesPartsOfLines) {
+  for (const DType dtype : {DType::F32, DType::I8}) {
+    const TensorData x = whole_numbers({70, 65}, dtype, 120);
+    const Value part = emit(op::Slice{{2, 0}, {1, 1}, {64, 64}}, {from_data(x, simulated())});
+    const TensorData z = permute(part, {1, 0}).data();
+    each_index(z.shape(), [&](const Dims& at) {
+      ASSERT_EQ(bits_at(z, place_of(z.shape(), at)), bits_at(x, place_of(x.shape(), {at[1] + 2, at[0]}))) << dtype;
+    });
+  }
+}
+
 TEST(GpuCopy, TakesSlicesWhereverTheyBegin) {
   for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::U8})
     for (const std::int64_t begin : {0, 1, 4, 16}) {

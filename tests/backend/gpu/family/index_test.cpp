@@ -41,6 +41,15 @@ TEST(GpuIndex, SelectsFromViewsByViews) {
   });
 }
 
+TEST(GpuIndex, SelectsPartsOfLines) {
+  const TensorData x = whole_numbers({11, 41}, DType::F32, 1000), index = indices({6}, 11);
+  const TensorData z = select(emit(op::Slice{{0, 0}, {1, 1}, {11, 40}}, {on(x)}), 0, on(index)).data();
+  each_index(z.shape(), [&](const Dims& at) {
+    const std::int64_t row = index.as<std::int64_t>()[static_cast<std::size_t>(at[0])];
+    ASSERT_EQ(bits_at(z, place_of(z.shape(), at)), bits_at(x, place_of(x.shape(), {row, at[1]})));
+  });
+}
+
 TEST(GpuIndex, GathersByEveryTypeOfIndex) {
   for (const DType type : kIndexTypes)
     for (const int dim : {0, 1, 2}) {
@@ -230,6 +239,18 @@ TEST(GpuIndex, FailsOnlyWhatIsMadeOfTheWrongIndex) {
   const Value outside = emit(op::Within{0, 1}, {x});
   EXPECT_NE(sentence_of([&] { outside.data(); }), "");
   EXPECT_EQ(sentence_of([&] { x.data(); }), "");
+}
+
+TEST(GpuIndex, ForgetsIndicesThatWereRight) {
+  const auto checks_of = [](const Value& value) {
+    return static_cast<const gpu::Memory&>(*value.node()->storage).checks().size();
+  };
+  const Value x = on(whole_numbers({4, 5}, DType::F32, 100)), chosen = select(x, 0, on(indices({2}, 4)));
+  EXPECT_EQ(checks_of(chosen + 1.0), 1u);
+  EXPECT_EQ(checks_of(select(chosen, 0, on(indices({2}, 2)))), 2u);
+  chosen.data();
+  EXPECT_EQ(checks_of(chosen + 1.0), 0u);
+  EXPECT_EQ(checks_of(select(chosen, 0, on(indices({2}, 2)))), 1u);
 }
 
 // ---- places ------------------------------------------------------------------------------------------------------------
