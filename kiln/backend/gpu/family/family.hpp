@@ -14,6 +14,24 @@ bool run(Gpu& gpu, const op::Fold& op, Call call);
 bool run(Gpu& gpu, const op::SliceAssign& op, Call call);
 
 // attention_forward.cpp
+// elementwise.cpp
+bool run(Gpu& gpu, const op::Unary& op, Call call);
+bool run(Gpu& gpu, const op::Binary& op, Call call);
+bool run(Gpu& gpu, const op::Where& op, Call call);
+bool run(Gpu& gpu, const op::Cast& op, Call call);
+bool run(Gpu& gpu, const op::Fused& op, Call call);
+
+// ctc_transducer.cpp
+bool run(Gpu& gpu, const op::Ctc& op, Call call);
+bool run(Gpu& gpu, const op::Rnnt& op, Call call);
+
+// fft.cpp
+bool run(Gpu& gpu, const op::Fft& op, Call call);
+
+// matmul.cpp
+bool run(Gpu& gpu, const op::Matmul& op, Call call);
+
+// attention_forward.cpp, attention_grad.cpp
 bool run(Gpu& gpu, const op::Attention& op, Call call);
 
 // attention_grad.cpp
