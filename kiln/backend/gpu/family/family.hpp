@@ -32,18 +32,19 @@ bool run(Gpu& gpu, const op::Fft& op, Call call);
 bool run(Gpu& gpu, const op::Matmul& op, Call call);
 
 // attention_forward.cpp, attention_grad.cpp
+// sequence/attention_forward.cpp
 bool run(Gpu& gpu, const op::Attention& op, Call call);
 
-// attention_grad.cpp
+// sequence/attention_grad.cpp
 bool run(Gpu& gpu, const op::AttentionGrad& op, Call call);
 
-// blend.cpp
+// spatial/blend.cpp
 bool run(Gpu& gpu, const op::Blend& op, Call call);
 bool run(Gpu& gpu, const op::BlendTranspose& op, Call call);
 bool run(Gpu& gpu, const op::BlendWeightGrad& op, Call call);
 bool run(Gpu& gpu, const op::MaxPoolGrad& op, Call call);
 
-// conv.cpp
+// spatial/conv.cpp
 bool run(Gpu& gpu, const op::Conv& op, Call call);
 bool run(Gpu& gpu, const op::ConvTranspose& op, Call call);
 bool run(Gpu& gpu, const op::ConvWeightGrad& op, Call call);
@@ -64,14 +65,18 @@ bool run(Gpu& gpu, const op::Special& op, Call call);
 bool run(Gpu& gpu, const op::Unary& op, Call call);
 bool run(Gpu& gpu, const op::Where& op, Call call);
 
-// fft.cpp
+// sequence/ctc_transducer.cpp
+bool run(Gpu& gpu, const op::Ctc& op, Call call);
+bool run(Gpu& gpu, const op::Rnnt& op, Call call);
+
+// sequence/fft.cpp
 bool run(Gpu& gpu, const op::Fft& op, Call call);
 
 // gather.cpp
 bool run(Gpu& gpu, const op::Gather& op, Call call);
 bool run(Gpu& gpu, const op::Select& op, Call call);
 
-// matmul.cpp
+// product/matmul.cpp
 bool run(Gpu& gpu, const op::Matmul& op, Call call);
 
 // order.cpp
@@ -79,7 +84,7 @@ bool run(Gpu& gpu, const op::SearchSorted& op, Call call);
 bool run(Gpu& gpu, const op::Sort& op, Call call);
 bool run(Gpu& gpu, const op::TopK& op, Call call);
 
-// pool.cpp
+// spatial/pool.cpp
 bool run(Gpu& gpu, const op::AvgPool& op, Call call);
 bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
 bool run(Gpu& gpu, const op::MaxPool& op, Call call);
@@ -92,7 +97,7 @@ bool run(Gpu& gpu, const op::Within& op, Call call);
 // random.cpp
 bool run(Gpu& gpu, const op::Random& op, Call call);
 
-// resample.cpp
+// spatial/resample.cpp
 bool run(Gpu& gpu, const op::Resample& op, Call call);
 
 // rows/batch_norm.cpp

@@ -1,6 +1,6 @@
 // Convolutions whose groups are of few channels, each result by itself: y and x by a thread of its taps, an element of the
 // weight by a block of all pixels.
-#include "kiln/backend/gpu/family/conv.hpp"
+#include "kiln/backend/gpu/family/spatial/conv.hpp"
 
 namespace kiln::gpu::family {
 namespace {

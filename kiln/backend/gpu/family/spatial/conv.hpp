@@ -2,7 +2,7 @@
 // differ in which of the three they sum into.
 #pragma once
 #include "kiln/backend/gpu/family/index.hpp"
-#include "kiln/backend/gpu/family/product.hpp"
+#include "kiln/backend/gpu/family/product/product.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::gpu::family {

@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/tile.hpp"
+#include "kiln/backend/gpu/family/product/tile.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "kiln/backend/gpu/family/index.hpp"
-#include "kiln/backend/gpu/family/product.hpp"
+#include "kiln/backend/gpu/family/product/product.hpp"
 #include "kiln/ops/sequence/attention_ops.hpp"
 
 namespace kiln::gpu::family {

@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/occurrences.hpp"
+#include "kiln/backend/gpu/family/spatial/occurrences.hpp"
 
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/index.hpp"

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/product.hpp"
+#include "kiln/backend/gpu/family/product/product.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
 
 namespace kiln::gpu::family {

@@ -1,6 +1,6 @@
 // Convolutions as products of matrices that never lie anywhere: of channels by pixels (y and x), or of channels by taps of
 // channels (the weight). A factor's elements are looked up where x, y or the weight has them.
-#include "kiln/backend/gpu/family/conv.hpp"
+#include "kiln/backend/gpu/family/spatial/conv.hpp"
 
 namespace kiln::gpu::family {
 namespace {

@@ -2,8 +2,8 @@
 // each gradient is summed by one block, in one order.
 #include <limits>
 
-#include "kiln/backend/gpu/family/attention.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
+#include "kiln/backend/gpu/family/sequence/attention.hpp"
 
 namespace kiln::gpu::family {
 namespace {

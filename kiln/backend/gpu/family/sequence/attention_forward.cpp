@@ -2,8 +2,8 @@
 // greatest score, the sum of powers, and the sum of values.
 #include <limits>
 
-#include "kiln/backend/gpu/family/attention.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
+#include "kiln/backend/gpu/family/sequence/attention.hpp"
 
 namespace kiln::gpu::family {
 namespace {

@@ -2,7 +2,7 @@
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
-#include "kiln/backend/gpu/family/occurrences.hpp"
+#include "kiln/backend/gpu/family/spatial/occurrences.hpp"
 #include "kiln/ops/spatial/blend_ops.hpp"
 #include "kiln/ops/spatial/pool_ops.hpp"
 

@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/conv.hpp"
+#include "kiln/backend/gpu/family/spatial/conv.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/attention.hpp"
+#include "kiln/backend/gpu/family/sequence/attention.hpp"
 
 #include <algorithm>
 #include <limits>

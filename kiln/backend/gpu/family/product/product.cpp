@@ -1,4 +1,4 @@
-#include "kiln/backend/gpu/family/product.hpp"
+#include "kiln/backend/gpu/family/product/product.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Products of matrices by our own kernels, for any strides and element types.
 #pragma once
 #include "kiln/backend/gpu/family/index.hpp"
-#include "kiln/backend/gpu/family/tile.hpp"
+#include "kiln/backend/gpu/family/product/tile.hpp"
 
 namespace kiln::gpu::family {
 
