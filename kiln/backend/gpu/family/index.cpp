@@ -109,9 +109,13 @@ void Places::append(std::vector<Argument>& arguments, const Loop& loop) {
 
 int width_of(const Loop& loop, std::span<const Array> arrays) {
   if (loop.sizes.empty()) return 1;
-  std::size_t largest = 1;
-  for (const Array& array : arrays) largest = std::max(largest, size_of(array.dtype));
-  for (std::int64_t width = static_cast<std::int64_t>(16 / largest); width > 1; width /= 2) {
+  // As many as the smallest elements that change along a line want; larger ones, which may be read again and again as
+  // arrays broadcast, are loaded in several steps.
+  std::size_t smallest = 8;
+  for (std::size_t a = 0; a < arrays.size(); ++a)
+    if (loop.strides[a].back() != 0) smallest = std::min(smallest, size_of(arrays[a].dtype));
+  constexpr std::int64_t kMost = 8;  // more take too many registers
+  for (std::int64_t width = std::min(static_cast<std::int64_t>(16 / smallest), kMost); width > 1; width /= 2) {
     bool fits = loop.sizes.back() % width == 0;
     for (std::size_t a = 0; a < arrays.size() && fits; ++a) {
       const Dims& strides = loop.strides[a];
