@@ -13,42 +13,6 @@ bool run(Gpu& gpu, const op::Cat& op, Call call);
 bool run(Gpu& gpu, const op::Fold& op, Call call);
 bool run(Gpu& gpu, const op::SliceAssign& op, Call call);
 
-// attention_forward.cpp
-// elementwise.cpp
-bool run(Gpu& gpu, const op::Unary& op, Call call);
-bool run(Gpu& gpu, const op::Binary& op, Call call);
-bool run(Gpu& gpu, const op::Where& op, Call call);
-bool run(Gpu& gpu, const op::Cast& op, Call call);
-bool run(Gpu& gpu, const op::Fused& op, Call call);
-
-// ctc_transducer.cpp
-bool run(Gpu& gpu, const op::Ctc& op, Call call);
-bool run(Gpu& gpu, const op::Rnnt& op, Call call);
-
-// fft.cpp
-bool run(Gpu& gpu, const op::Fft& op, Call call);
-
-// matmul.cpp
-bool run(Gpu& gpu, const op::Matmul& op, Call call);
-
-// attention_forward.cpp, attention_grad.cpp
-// sequence/attention_forward.cpp
-bool run(Gpu& gpu, const op::Attention& op, Call call);
-
-// sequence/attention_grad.cpp
-bool run(Gpu& gpu, const op::AttentionGrad& op, Call call);
-
-// spatial/blend.cpp
-bool run(Gpu& gpu, const op::Blend& op, Call call);
-bool run(Gpu& gpu, const op::BlendTranspose& op, Call call);
-bool run(Gpu& gpu, const op::BlendWeightGrad& op, Call call);
-bool run(Gpu& gpu, const op::MaxPoolGrad& op, Call call);
-
-// spatial/conv.cpp
-bool run(Gpu& gpu, const op::Conv& op, Call call);
-bool run(Gpu& gpu, const op::ConvTranspose& op, Call call);
-bool run(Gpu& gpu, const op::ConvWeightGrad& op, Call call);
-
 // create.cpp
 bool run(Gpu& gpu, const op::Arange& op, Call call);
 bool run(Gpu& gpu, const op::Fill& op, Call call);
@@ -65,40 +29,25 @@ bool run(Gpu& gpu, const op::Special& op, Call call);
 bool run(Gpu& gpu, const op::Unary& op, Call call);
 bool run(Gpu& gpu, const op::Where& op, Call call);
 
-// sequence/ctc_transducer.cpp
-bool run(Gpu& gpu, const op::Ctc& op, Call call);
-bool run(Gpu& gpu, const op::Rnnt& op, Call call);
-
-// sequence/fft.cpp
-bool run(Gpu& gpu, const op::Fft& op, Call call);
-
 // gather.cpp
 bool run(Gpu& gpu, const op::Gather& op, Call call);
 bool run(Gpu& gpu, const op::Select& op, Call call);
-
-// product/matmul.cpp
-bool run(Gpu& gpu, const op::Matmul& op, Call call);
 
 // order.cpp
 bool run(Gpu& gpu, const op::SearchSorted& op, Call call);
 bool run(Gpu& gpu, const op::Sort& op, Call call);
 bool run(Gpu& gpu, const op::TopK& op, Call call);
 
-// spatial/pool.cpp
-bool run(Gpu& gpu, const op::AvgPool& op, Call call);
-bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
-bool run(Gpu& gpu, const op::MaxPool& op, Call call);
-
 // position.cpp
 bool run(Gpu& gpu, const op::Nonzero& op, Call call);
 bool run(Gpu& gpu, const op::RavelIndex& op, Call call);
 bool run(Gpu& gpu, const op::Within& op, Call call);
 
+// product/matmul.cpp
+bool run(Gpu& gpu, const op::Matmul& op, Call call);
+
 // random.cpp
 bool run(Gpu& gpu, const op::Random& op, Call call);
-
-// spatial/resample.cpp
-bool run(Gpu& gpu, const op::Resample& op, Call call);
 
 // rows/batch_norm.cpp
 bool run(Gpu& gpu, const op::BatchNorm& op, Call call);
@@ -126,6 +75,38 @@ bool run(Gpu& gpu, const op::Softmax& op, Call call);
 // scatter.cpp
 bool run(Gpu& gpu, const op::Scatter& op, Call call);
 bool run(Gpu& gpu, const op::SelectUpdate& op, Call call);
+
+// sequence/attention_forward.cpp
+bool run(Gpu& gpu, const op::Attention& op, Call call);
+
+// sequence/attention_grad.cpp
+bool run(Gpu& gpu, const op::AttentionGrad& op, Call call);
+
+// sequence/ctc_transducer.cpp
+bool run(Gpu& gpu, const op::Ctc& op, Call call);
+bool run(Gpu& gpu, const op::Rnnt& op, Call call);
+
+// sequence/fft.cpp
+bool run(Gpu& gpu, const op::Fft& op, Call call);
+
+// spatial/blend.cpp
+bool run(Gpu& gpu, const op::Blend& op, Call call);
+bool run(Gpu& gpu, const op::BlendTranspose& op, Call call);
+bool run(Gpu& gpu, const op::BlendWeightGrad& op, Call call);
+bool run(Gpu& gpu, const op::MaxPoolGrad& op, Call call);
+
+// spatial/conv.cpp
+bool run(Gpu& gpu, const op::Conv& op, Call call);
+bool run(Gpu& gpu, const op::ConvTranspose& op, Call call);
+bool run(Gpu& gpu, const op::ConvWeightGrad& op, Call call);
+
+// spatial/pool.cpp
+bool run(Gpu& gpu, const op::AvgPool& op, Call call);
+bool run(Gpu& gpu, const op::AvgPoolGrad& op, Call call);
+bool run(Gpu& gpu, const op::MaxPool& op, Call call);
+
+// spatial/resample.cpp
+bool run(Gpu& gpu, const op::Resample& op, Call call);
 
 // view.cpp
 bool run(Gpu& gpu, const op::Expand& op, Call call);
