@@ -65,6 +65,20 @@ Kernel busy() {
   return k.finish();
 }
 
+Kernel fragments(DType half) {
+  Builder k("fragments", 32);
+  const Buffer x = k.both(DType::F32);
+  const Shared halves = k.shared(half, 64);
+  halves.store(k.thread(), x[k.thread()]);
+  halves.store(k.thread() + 32, x[k.thread()]);
+  k.barrier();
+  const Expr pair = halves.pair(k.thread() * 2), sum = x[k.thread()];
+  const std::vector<Expr> made =
+      k.multiply_fragments(half, std::vector(4, pair), std::vector(2, pair), std::vector(4, sum));
+  x.store(k.thread(), made[0] + made[1] + made[2] + made[3]);
+  return k.finish();
+}
+
 std::vector<std::pair<std::string, Kernel>> all() {
   std::vector<std::pair<std::string, Kernel>> kernels;
   kernels.emplace_back("convert_f32_f16.txt", converting(DType::F32, DType::F16, 4));
@@ -73,6 +87,8 @@ std::vector<std::pair<std::string, Kernel>> all() {
   kernels.emplace_back("fold_f32.txt", folding(DType::F32));
   kernels.emplace_back("fold_f16.txt", folding(DType::F16));
   kernels.emplace_back("busy.txt", busy());
+  kernels.emplace_back("fragments_f16.txt", fragments(DType::F16));
+  kernels.emplace_back("fragments_bf16.txt", fragments(DType::BF16));
   return kernels;
 }
 
