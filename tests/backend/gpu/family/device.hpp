@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <ostream>
 #include <random>
@@ -71,6 +72,16 @@ inline std::uint64_t bits_at(const TensorData& data, std::size_t place) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, data.bytes().data() + place * size, size);
   return bits;
+}
+
+/// The same numbers, once those that are wanted are rounded to elements.
+inline void expect_numbers(const TensorData& found, const std::vector<double>& wanted, const std::string& what) {
+  const TensorData rounded = TensorData::of<double>(found.shape(), std::span<const double>(wanted)).to(found.dtype());
+  const std::vector<double> a = found.to_vector<double>(), b = rounded.to_vector<double>();
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
+        << what << ": element " << i << " is " << a[i] << ", not " << b[i];
 }
 
 }  // namespace kiln::test

@@ -72,15 +72,6 @@ Meaning meaning_of(op::ReduceFn fn) {
   return {};
 }
 
-void expect_numbers(const TensorData& found, const std::vector<double>& wanted, const std::string& what) {
-  const TensorData rounded = TensorData::of<double>(found.shape(), std::span<const double>(wanted)).to(found.dtype());
-  const std::vector<double> a = found.to_vector<double>(), b = rounded.to_vector<double>();
-  ASSERT_EQ(a.size(), b.size()) << what;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
-        << what << ": element " << i << " is " << a[i] << ", not " << b[i];
-}
-
 void expect_reduced(op::ReduceFn fn, const Value& x, const Dims& dims) {
   const TensorData data = x.data();
   expect_numbers(emit(op::Reduce{fn, dims}, {x}).data(), fold(data, dims, meaning_of(fn)),

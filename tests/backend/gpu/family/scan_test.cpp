@@ -21,14 +21,6 @@ void each_line(const Shape& shape, int dim, bool reverse, F&& f) {
   });
 }
 
-void expect_numbers(const TensorData& found, const std::vector<double>& wanted, const std::string& what) {
-  const std::vector<double> all = found.to_vector<double>();
-  ASSERT_EQ(all.size(), wanted.size()) << what;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    ASSERT_TRUE(all[i] == wanted[i] || (std::isnan(all[i]) && std::isnan(wanted[i])))
-        << what << ": element " << i << " is " << all[i] << ", not " << wanted[i];
-}
-
 void expect_scanned(const Value& x, const op::Scan& op) {
   const TensorData data = x.data();
   const std::vector<double> from = data.to_vector<double>();
