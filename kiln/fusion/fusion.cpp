@@ -265,6 +265,8 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   stream.made.insert(stream.made.end(), step.out.begin(), step.out.end());
   for (const std::uint32_t value : step.release) values[value] = nullptr;
   Ref<Failure> error;
+  // A device that finds later what is wrong asks now who was called.
+  const CalledAs named(may_fail(step.op) ? segment.function_of(step.entry) : nullptr);
   if (!failure)
     error = attempt([&] { run_or_expand(*inner_, step.op, {in, out, last_uses(in)}); },
                     [&](std::string_view sentence) { return segment.placed(step.entry, sentence); });

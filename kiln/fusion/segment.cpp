@@ -133,6 +133,11 @@ std::string Segment::placed(std::uint32_t entry, std::string_view sentence) cons
   return text(CalledAs::rename(place->function, sentence), lines_of(place->calls));
 }
 
+const char* Segment::function_of(std::uint32_t entry) const {
+  const auto place = std::ranges::find(places_, entry, &Place::entry);
+  return place == places_.end() ? nullptr : place->function;
+}
+
 void Segment::close() {
   visible_.resize(values_.size());
   std::uint64_t word = 0;

@@ -66,6 +66,8 @@ class Segment {
   void guard(const FailsWith& scope);
   /// What an entry's kernel says is wrong: by the function that was called, with the calls that led to it.
   std::string placed(std::uint32_t entry, std::string_view sentence) const;
+  /// The function that was called for an entry, as CalledAs knows it.
+  const char* function_of(std::uint32_t entry) const;
   /// To be called once, before planning: appends to the key which values have handles outside the segment.
   void close();
   void clear();

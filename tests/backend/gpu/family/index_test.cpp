@@ -6,6 +6,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/wrapping.hpp"
+#include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "tests/backend/gpu/family/device.hpp"
 
@@ -239,6 +240,14 @@ TEST(GpuIndex, FailsOnlyWhatIsMadeOfTheWrongIndex) {
   const Value outside = emit(op::Within{0, 1}, {x});
   EXPECT_NE(sentence_of([&] { outside.data(); }), "");
   EXPECT_EQ(sentence_of([&] { x.data(); }), "");
+}
+
+TEST(GpuIndex, NamesWhoWasCalledWhereOperationsWait) {
+  const Device fused(make_ref<fusion::Fusion>(simulated().handle()));
+  const Value x = from_data(TensorData({4, 5}, DType::F32), fused),
+              at = from_data(TensorData::of<std::int64_t>({2}, {3, 20}), fused);
+  EXPECT_EQ(sentence_of([&] { take(x + 1.0, at).data(); }),
+            "IndexError: take: index 20 is out of range for size 20 in [20]");
 }
 
 TEST(GpuIndex, ForgetsIndicesThatWereRight) {
