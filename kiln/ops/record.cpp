@@ -162,7 +162,8 @@ const Value& Backward::grad(int slot) {
 }
 
 bool Backward::made_by(int i, std::string_view op) const {
-  const Ref<Record>& maker = record_->in[static_cast<std::size_t>(i)].tape();
+  const Record* maker = record_->in[static_cast<std::size_t>(i)].tape().get();
+  while (maker && maker->op && op::name(*maker->op) == op::Cast::kName) maker = maker->in[0].tape().get();
   return maker && maker->op && op::name(*maker->op) == op;
 }
 

@@ -27,7 +27,7 @@ class Backward {
   const Value& grad_if_any(int slot) const { return grads_[static_cast<std::size_t>(slot)]; }
   const Device& device() const;
   bool wants(int i) const;
-  /// Is operand i, as far as the tape knows, the result of an op of that name?
+  /// Is operand i, as far as the tape knows, the result of an op of that name, or a cast of one?
   bool made_by(int i, std::string_view op) const;
   /// Sets the gradient of operand i to make(), called only if that gradient is needed. It may still be broadcast.
   template <class F>

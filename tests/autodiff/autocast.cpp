@@ -161,5 +161,18 @@ TEST(Autocast, DoesNotReachIntoWhatOpsAreMadeOf) {
   }
 }
 
+// What an optimizer reads together should lie alike, whatever the products are made in.
+TEST(Autocast, LeavesGradientsInTheOrderOfTheirWeights) {
+  const Value x = random_tensor({8, 5}, 1), weight = random_tensor({3, 5}, 2).require_grad();
+  const auto strides = [&] {
+    const Value gradient = backward(sum(square(linear(x, weight, {})))).of(weight);
+    (void)gradient.data();
+    return gradient.node()->strides;
+  };
+  EXPECT_EQ(strides(), (Dims{5, 1}));
+  const Autocast scope(DType::BF16);
+  EXPECT_EQ(strides(), (Dims{5, 1}));
+}
+
 }  // namespace
 }  // namespace kiln

@@ -252,7 +252,8 @@ FusionTraits Gpu::fusion_traits() const {
   using op::ReduceFn;
   return {.most_ops = 4096,
           .most_bytes = std::int64_t{4} << 30,
-          .first_ops = 16,
+          // What comes again as a whole is started as one graph: the less it is cut up, the better.
+          .first_ops = 256,
           // Rows of fewer elements are folded as quickly by themselves.
           .groups = FusionTraits::Groups{
               .most_inputs = 24,
