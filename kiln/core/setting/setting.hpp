@@ -17,6 +17,9 @@ namespace kiln {
 /// cannot be understood throws ConfigError, with its name and the line. In builds without files: the environment alone.
 const char* setting(const char* name);
 
+/// A setting that is 0 or 1, or `otherwise`. Throws ArgumentError where it is anything else.
+bool is_set(const char* name, bool otherwise);
+
 /// What such a file says, by name: {"fusion", "0"}. Throws ConfigError, "kiln.toml, line 3: ...".
 std::map<std::string, std::string, std::less<>> read_settings(std::string_view text, std::string_view file);
 

@@ -21,11 +21,6 @@ std::size_t physical_memory() {
 
 std::size_t memory_limit_at_start() { return wished_memory_limit().value_or(physical_memory()); }
 
-bool memory_is_poisoned() {
-  const char* const wish = setting("KILN_POISON");
-  const std::string_view text = wish ? wish : "";
-  require<ArgumentError>(text.empty() || text == "0" || text == "1", "KILN_POISON must be 0 or 1, got '", text, "'");
-  return text == "1";
-}
+bool memory_is_poisoned() { return is_set("KILN_POISON", false); }
 
 }  // namespace kiln::cpu
