@@ -26,7 +26,8 @@ Driver::Driver(int index)
       uploads_(stream_),
       downloads_(make_ref<Downloads>(stream_)),
       products_(stream_),
-      queue_(stream_, products_) {}
+      convolutions_(stream_),
+      queue_(stream_, products_, convolutions_) {}
 
 Ref<gpu::Code> Driver::compile(const gpu::Kernel& kernel) {
   const gpu::KernelText text = gpu::print(kernel, expr::kCuda);
@@ -49,6 +50,15 @@ bool Driver::multiply(const gpu::Product& product) {
   if (const Products::Plan* const plan = products_.proven(product)) return queue_.multiply(*plan, product), true;
   queue_.flush();
   return products_.multiply(product);
+}
+
+bool Driver::convolve(const gpu::Convolution& convolution) {
+  const Convolutions::Plan* const plan = convolutions_.find(convolution);
+  if (!plan) return false;
+  const Convolutions::Addresses addresses = Convolutions::addresses(convolution);
+  if (convolutions_.proven(*plan)) return queue_.convolve(*plan, addresses), true;
+  queue_.flush();
+  return convolutions_.prove(*plan, addresses);
 }
 
 void Driver::upload(std::byte* to, std::span<const std::byte> from) {

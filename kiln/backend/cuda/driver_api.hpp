@@ -107,5 +107,10 @@ int device_count();
 std::string words_of(const DriverApi& api, Result error);
 
 inline Address address_of(const std::byte* memory) { return reinterpret_cast<Address>(memory); }
+/// The power of two that divides it, `most` (another) at most.
+inline std::uint32_t alignment_of(const std::byte* memory, std::uint32_t most) {
+  const auto bits = static_cast<std::uint32_t>(address_of(memory)) | most;
+  return bits & -bits;
+}
 
 }  // namespace kiln::cuda

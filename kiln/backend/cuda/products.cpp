@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <string_view>
 
-#include "kiln/core/error/shown.hpp"
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
@@ -43,10 +41,7 @@ struct Question {
 };
 
 // cuBLASLt looks at alignments up to 256 bytes.
-std::uint32_t alignment_of(const std::byte* address) {
-  const auto bits = static_cast<std::uint32_t>(address_of(address)) | 256u;
-  return bits & -bits;
-}
+std::uint32_t alignment_of(const std::byte* address) { return cuda::alignment_of(address, 256); }
 
 // Strides of dimensions of size 1 say nothing.
 Matrix matrix(std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t batch_stride, bool transposed,
@@ -81,13 +76,6 @@ bool fits(const Question& question) {
   if (question.c_dtype != question.dtype && !(halves && question.c_dtype == DType::F32)) return false;
   const auto has_rows = [](const Matrix& x) { return x.stride >= x.rows; };
   return has_rows(question.a) && has_rows(question.b) && has_rows(question.c) && question.batch <= INT32_MAX;
-}
-
-bool tf32_by_settings() {
-  const char* const wish = setting("KILN_TF32");
-  const std::string_view said = wish ? wish : "0";
-  require<ArgumentError>(said == "0" || said == "1", "KILN_TF32 must be 0 or 1, got '", shown(said), "'");
-  return said == "1";
 }
 
 }  // namespace
@@ -181,7 +169,7 @@ class Products::Plan {
   bool known_ = false;
 };
 
-Products::Products(Ref<Stream> stream) : stream_(std::move(stream)), tf32_(tf32_by_settings()) {}
+Products::Products(Ref<Stream> stream) : stream_(std::move(stream)), tf32_(is_set("KILN_TF32", false)) {}
 
 Products::~Products() {
   plans_.clear();

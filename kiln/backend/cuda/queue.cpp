@@ -19,9 +19,9 @@ std::size_t hash(std::span<const Command> commands) {
   std::uint64_t hash = commands.size();
   for (const Command& command : commands) {
     const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
-    for (const std::uint64_t word :
-         {std::uint64_t(command.kind), std::uint64_t(number(command.program.get())), std::uint64_t(command.blocks),
-          std::uint64_t(command.bytes), std::uint64_t(number(command.plan))})
+    for (const std::uint64_t word : {std::uint64_t(command.kind), std::uint64_t(number(command.program.get())),
+                                     std::uint64_t(command.blocks), std::uint64_t(command.bytes),
+                                     std::uint64_t(number(command.plan)), std::uint64_t(number(command.convolution))})
       hash = reflect::detail::mix(hash, word);
   }
   return static_cast<std::size_t>(hash);
@@ -105,8 +105,8 @@ void Graph::launch(std::span<const Command> commands, std::span<const std::uint6
 
 // ---- the queue -----------------------------------------------------------------------------------------------------
 
-Queue::Queue(Ref<Stream> stream, Products& products)
-    : stream_(std::move(stream)), products_(products), logs_(is_logged("cuda")) {}
+Queue::Queue(Ref<Stream> stream, Products& products, Convolutions& convolutions)
+    : stream_(std::move(stream)), products_(products), convolutions_(convolutions), logs_(is_logged("cuda")) {}
 
 void Queue::add(Command command, std::span<const std::uint64_t> words) {
   const std::lock_guard lock(mutex_);
@@ -134,6 +134,13 @@ void Queue::multiply(const Products::Plan& plan, const gpu::Product& product) {
   add({.kind = Command::Kind::Multiply, .plan = &plan, .product = product}, words);
 }
 
+void Queue::convolve(const Convolutions::Plan& plan, const Convolutions::Addresses& addresses) {
+  std::array<std::uint64_t, std::tuple_size_v<Convolutions::Addresses>> words;
+  std::ranges::transform(addresses, words.begin(),
+                         [](void* address) { return reinterpret_cast<std::uintptr_t>(address); });
+  add({.kind = Command::Kind::Convolve, .convolution = &plan}, words);
+}
+
 void Queue::run(const Command& command) {
   const auto words = std::span(words_).subspan(command.first_word, command.words);
   const DriverApi& api = stream_->api();
@@ -158,6 +165,13 @@ void Queue::run(const Command& command) {
       stream_->check(api.fill(words[0], 0, command.bytes, stream_->handle()), "clearing ", command.bytes, " bytes");
       break;
     case Command::Kind::Multiply: products_.multiply(*command.plan, command.product); break;
+    case Command::Kind::Convolve: {
+      Convolutions::Addresses addresses;
+      std::ranges::transform(words, addresses.begin(),
+                             [](std::uint64_t word) { return reinterpret_cast<void*>(word); });
+      convolutions_.convolve(*command.convolution, addresses);
+      break;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 
+#include "kiln/backend/gpu/convolution.hpp"
 #include "kiln/backend/gpu/kernel/kernel.hpp"
 #include "kiln/backend/gpu/product.hpp"
 #include "kiln/backend/memory/block_source.hpp"
@@ -58,6 +59,8 @@ class Driver : public RefCounted {
 
   /// By the device's library, if it has one that knows such products; else false, with nothing done.
   virtual bool multiply(const Product&) { return false; }
+  /// Likewise. Of tensors of at least one element.
+  virtual bool convolve(const Convolution&) { return false; }
 };
 
 }  // namespace kiln::gpu

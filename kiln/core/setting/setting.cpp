@@ -15,7 +15,7 @@
 namespace kiln {
 namespace {
 
-constexpr std::string_view kNames[] = {"cache", "data",   "device",  "fusion", "log",     "memory_limit",
+constexpr std::string_view kNames[] = {"cache", "cudnn",  "data",    "device", "fusion",  "log",   "memory_limit",
                                        "nvrtc", "poison", "profile", "tf32",   "threads", "verify"};
 constexpr std::string_view kBlank = " \t\r";
 

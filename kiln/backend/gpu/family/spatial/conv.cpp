@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
+#include "kiln/backend/gpu/family/pointwise.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -169,6 +170,51 @@ bool multiply_channels(Gpu& gpu, const Convolution& conv) {
   return true;
 }
 
+struct BiasKernel {
+  DType dtype;
+  PointwiseShape shape;
+
+  Kernel kernel() const {
+    Builder k("add_bias", Pointwise::kThreads);
+    const DType inputs[] = {dtype, dtype}, outputs[] = {dtype};
+    Pointwise pointwise(k, shape, inputs, outputs);
+    pointwise.run([](std::span<const Expr> in) { return std::vector{in[0] + in[1]}; });
+    return k.finish();
+  }
+};
+
+/// To every channel of y, where it lies.
+void add_bias(Gpu& gpu, const Array& y, const std::byte* bias) {
+  Array channels = y;
+  channels.data = const_cast<std::byte*>(bias);
+  for (int dim = 0; dim < y.shape.size(); ++dim) channels.strides[dim] = dim == 1;
+  const Operand inputs[] = {{y}, {channels}};
+  PointwiseLaunch launch(y.shape, inputs, {&y, 1});
+  launch.shape.in_place = true;
+  gpu.launch(BiasKernel{y.dtype, launch.shape}, launch.blocks, launch.arguments);
+}
+
+/// Libraries are asked for what lies dense, all in one order.
+bool convolve_by_library(Gpu& gpu, const Convolution& conv, const Spatial& padding_after) {
+  using Kind = gpu::Convolution::Kind;
+  gpu::Convolution asked{.kind = conv.result == Convolved::Y   ? Kind::Forward
+                                 : conv.result == Convolved::X ? Kind::DataGradient
+                                                               : Kind::WeightGradient,
+                         .dtype = conv.x.dtype,
+                         .stride = conv.stride,
+                         .padding = conv.padding,
+                         .padding_after = padding_after,
+                         .dilation = conv.dilation};
+  const auto lies = [&](const Array& array, gpu::Convolution::Tensor& tensor) {
+    tensor = {array.data, array.shape, strides_in(array.shape, conv.channels_last)};
+    return array.numel() > 0 && strided::same_order(array.shape, array.strides, tensor.strides);
+  };
+  if (!lies(conv.x, asked.x) || !lies(conv.weight, asked.weight) || !lies(conv.y, asked.y)) return false;
+  if (!gpu.driver().convolve(asked)) return false;
+  if (conv.bias) add_bias(gpu, conv.y, conv.bias);
+  return true;
+}
+
 void convolve(Gpu& gpu, Convolution conv, const op::Conv& op, const Value& weight, Value& result) {
   const Array& operand = conv.result == Convolved::X ? conv.y : conv.x;
   conv.groups = op.groups;
@@ -181,7 +227,7 @@ void convolve(Gpu& gpu, Convolution conv, const op::Conv& op, const Value& weigh
   if (made.numel() == 0) return;
   Value held;
   if (conv.result != Convolved::Weight) conv.weight = weight_in(gpu, weight, conv.channels_last, held);
-  if (multiply_channels(gpu, conv)) return;
+  if (multiply_channels(gpu, conv) || convolve_by_library(gpu, conv, op.padding_after)) return;
   if (conv.groups > 1 && std::min(conv.in(), conv.out()) < 8) convolve_alone(gpu, conv);
   else convolve_tiles(gpu, conv);
 }

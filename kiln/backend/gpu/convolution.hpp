@@ -1,0 +1,27 @@
+// Convolution: convolutions and their adjoints as a library of the device's takes them.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "kiln/core/dtype.hpp"
+#include "kiln/core/shape.hpp"
+
+namespace kiln::gpu {
+
+/// y [batch, out, sizes...] = x [batch, in, sizes...] * weight [out, in / groups, kernel...] (op::Conv), or one of its
+/// adjoints, all of `dtype`, halves summed in float32.
+struct Convolution {
+  enum class Kind : std::uint8_t { Forward, DataGradient, WeightGradient };  // makes y, x, weight of the other two
+  struct Tensor {
+    std::byte* data = nullptr;
+    Shape sizes{};
+    Dims strides{};  // in elements
+  };
+
+  Kind kind = Kind::Forward;
+  DType dtype = DType::F32;
+  Tensor x{}, weight{}, y{};
+  Spatial stride{}, padding{}, padding_after{}, dilation{};  // padding before the first and after the last element
+};
+
+}  // namespace kiln::gpu
