@@ -9,26 +9,12 @@
 namespace kiln::test {
 namespace {
 
-Value uploaded(const Shape& shape, const std::vector<double>& numbers, DType dtype) {
-  return Value(simulated().backend().upload(TensorData::of<double>(shape, std::span<const double>(numbers)).to(dtype),
-                                            simulated()));
-}
 std::vector<double> log_probabilities(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<double> numbers(count);
   for (double& number : numbers) number = -static_cast<double>(random() % 40 + 1) / 8;
   return numbers;
 }
-void expect_near(const Value& value, const std::vector<double>& expected, double tolerance, const char* what) {
-  const TensorData data = value.data().to(DType::F64);
-  const auto* found = reinterpret_cast<const double*>(data.bytes().data());
-  ASSERT_EQ(static_cast<std::size_t>(data.numel()), expected.size()) << what;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (found[i] == expected[i]) continue;
-    ASSERT_NEAR(found[i], expected[i], tolerance) << what << " at " << i;
-  }
-}
-
 TEST(GpuAlignments, OfCtcAreSumsOverAllPaths) {
   constexpr std::int64_t kBatch = 5, kTime = 5, kStates = 5;
   const std::vector<double> times{5, 3, 0, 1, 0}, sizes{5, 3, 1, 5, 2};

@@ -84,4 +84,19 @@ inline void expect_numbers(const TensorData& found, const std::vector<double>& w
         << what << ": element " << i << " is " << a[i] << ", not " << b[i];
 }
 
+inline Value uploaded(const Shape& shape, const std::vector<double>& numbers, DType dtype) {
+  return Value(simulated().backend().upload(TensorData::of<double>(shape, std::span<const double>(numbers)).to(dtype),
+                                            simulated()));
+}
+/// Infinities are equal or not.
+inline void expect_near(const Value& value, const std::vector<double>& wanted, double tolerance,
+                        const std::string& what) {
+  const std::vector<double> found = value.data().to(DType::F64).to_vector<double>();
+  ASSERT_EQ(found.size(), wanted.size()) << what;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == wanted[i]) continue;
+    ASSERT_NEAR(found[i], wanted[i], tolerance) << what << " at " << i;
+  }
+}
+
 }  // namespace kiln::test

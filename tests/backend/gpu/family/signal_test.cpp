@@ -8,23 +8,11 @@
 namespace kiln::test {
 namespace {
 
-Value uploaded(const Shape& shape, const std::vector<double>& numbers, DType dtype) {
-  return Value(simulated().backend().upload(TensorData::of<double>(shape, std::span<const double>(numbers)).to(dtype),
-                                            simulated()));
-}
-
 std::vector<double> noise(const Shape& shape) {
   std::mt19937 random(1);
   std::vector<double> numbers(places(shape));
   for (double& number : numbers) number = (static_cast<int>(random() % 33) - 16) / 16.0;
   return numbers;
-}
-
-void expect_near(const Value& value, const std::vector<double>& expected, double tolerance, const std::string& what) {
-  const TensorData data = value.data().to(DType::F64);
-  const auto* found = reinterpret_cast<const double*>(data.bytes().data());
-  ASSERT_EQ(static_cast<std::size_t>(data.numel()), expected.size()) << what;
-  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], tolerance) << what << ", " << i;
 }
 
 double tolerance_of(DType dtype, std::int64_t n) {
