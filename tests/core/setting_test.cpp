@@ -84,5 +84,19 @@ TEST(Settings, NameTopicsThatAreLogged) {
   EXPECT_FALSE(is_logged("fusion"));
 }
 
+TEST(Settings, AreSetByOneAndOffByZero) {
+  ::unsetenv("KILN_TF32");
+  EXPECT_TRUE(is_set("KILN_TF32", true));
+  EXPECT_FALSE(is_set("KILN_TF32", false));
+  ::setenv("KILN_TF32", "1", 1);
+  EXPECT_TRUE(is_set("KILN_TF32", false));
+  ::setenv("KILN_TF32", "0", 1);
+  EXPECT_FALSE(is_set("KILN_TF32", true));
+  ::setenv("KILN_TF32", "yes", 1);
+  EXPECT_EQ(sentence_of([] { return is_set("KILN_TF32", true); }),
+            "ArgumentError: KILN_TF32 must be 0 or 1, got 'yes'");
+  ::unsetenv("KILN_TF32");
+}
+
 }  // namespace
 }  // namespace kiln

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "kiln/backend/cuda/cublas.hpp"
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
@@ -245,6 +246,7 @@ bool Convolutions::open() {
   if (handle_) return true;
   if (missing_ || !wanted_) return false;
   try {
+    (void)cublas::api();  // without which cuDNN ends the program
     api_ = &cudnn::api();
     const cudnn::Status status = api_->create(&handle_);
     require<DeviceError>(status == 0, "cuda: cuDNN does not start: ", api_->get_error_string(status));
