@@ -116,6 +116,8 @@ class Shared {
   DType dtype() const { return dtype_; }
   Expr operator[](const Expr& i) const;
   void store(const Expr& i, const Expr& value) const;
+  /// Elements i to i + count, with i a multiple of their number, which is a power of two, of 16 bytes at most.
+  void store(const Expr& i, std::span<const Expr> values) const;
   Expr update(Update update, const Expr& i, const Expr& value) const;
   /// The bits of elements i, which is even, and i + 1, of 16 bits each, as a uint32.
   Expr pair(const Expr& i) const;

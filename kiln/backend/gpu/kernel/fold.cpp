@@ -126,7 +126,8 @@ bool sweep(Statements& statements, Readers& read) {
     if (stays) {
       for (const Id id : statement.operands) read.values[id] = true;
       for (const Id id : statement.instruction.operands) read.values[id] = true;
-      changed |= sweep(statement.otherwise, read) | sweep(statement.body, read) | sweep(statement.head, read);
+      for (Statements* const part : {&statement.otherwise, &statement.body, &statement.head})
+        changed = sweep(*part, read) || changed;
       const bool empty = statement.kind == Statement::Kind::If || statement.kind == Statement::Kind::Loop;
       if (empty && statement.body.empty() && statement.otherwise.empty()) stays = false;
     }

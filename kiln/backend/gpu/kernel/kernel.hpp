@@ -87,7 +87,7 @@ struct Statement {
   enum class Kind : std::uint8_t {
     Let,          // `instruction` makes values `first`, `first` + 1, ...
     Store,        // to buffer `place`: operand 0 is where, a multiple of the number of the others, which are what
-    StoreShared,  // likewise, one
+    StoreShared,  // likewise
     StoreLocal,
     If,       // operand 0
     Loop,     // value `first` goes from operand 0 to before operand 1 in steps of operand 2, which is positive

@@ -240,19 +240,17 @@ class Text {
     body_ += text(indent, "const ", type(type_of(id)), " ", name(id), " = ", value, ";\n");
   }
 
-  void store(const Statement& statement, const std::string& indent) {
-    const DType dtype = kernel_.parameters[statement.place].dtype;
-    const std::string at = name(statement.operands[0]);
-    // What is kept in fewer bits than it is computed in keeps the low ones; halves are rounded.
-    if (statement.operands.size() == 2) {
-      body_ += text(indent, "p", statement.place, "[", at,
-                    "] = ", expr::stored(printer_, name(statement.operands[1]), dtype), ";\n");
+  /// What is kept in fewer bits than it is computed in keeps the low ones; halves are rounded.
+  void store(const std::string& array, DType dtype, const std::vector<Id>& in, const std::string& indent) {
+    const std::string at = name(in[0]);
+    if (in.size() == 2) {
+      body_ += text(indent, array, "[", at, "] = ", expr::stored(printer_, name(in[1]), dtype), ";\n");
       return;
     }
-    const std::string packed = pack(dtype, statement.operands.size() - 1);
-    body_ += text(indent, "*(", packed, "*)(p", statement.place, " + ", at, ") = ", packed, "{{");
-    for (std::size_t i = 1; i < statement.operands.size(); ++i)
-      body_ += text(i > 1 ? ", " : "", expr::stored(printer_, name(statement.operands[i]), dtype));
+    const std::string packed = pack(dtype, in.size() - 1);
+    body_ += text(indent, "*(", packed, "*)(", array, " + ", at, ") = ", packed, "{{");
+    for (std::size_t i = 1; i < in.size(); ++i)
+      body_ += text(i > 1 ? ", " : "", expr::stored(printer_, name(in[i]), dtype));
     body_ += "}};\n";
   }
 
@@ -266,10 +264,11 @@ class Text {
       const std::vector<Id>& in = statement.operands;
       switch (statement.kind) {
         case Statement::Kind::Let: let(statement, indent); break;
-        case Statement::Kind::Store: store(statement, indent); break;
+        case Statement::Kind::Store:
+          store(text("p", statement.place), kernel_.parameters[statement.place].dtype, in, indent);
+          break;
         case Statement::Kind::StoreShared:
-          body_ += text(indent, "m", statement.place, "[", name(in[0]),
-                        "] = ", expr::stored(printer_, name(in[1]), kernel_.shared[statement.place].dtype), ";\n");
+          store(text("m", statement.place), kernel_.shared[statement.place].dtype, in, indent);
           break;
         case Statement::Kind::StoreLocal:
           body_ += text(indent, local(statement.place, in[0]), " = ", name(in[1]), ";\n");

@@ -127,10 +127,19 @@ Expr Shared::operator[](const Expr& i) const {
       {.kind = Kind::Shared, .type = expr::computed_in(dtype_), .place = place_, .operands = {i.id()}});
 }
 
-void Shared::store(const Expr& i, const Expr& value) const {
+void Shared::store(const Expr& i, const Expr& value) const { store(i, std::span(&value, 1)); }
+
+void Shared::store(const Expr& i, std::span<const Expr> values) const {
   require_index(i);
-  require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ", dtype_);
-  builder_->append({.kind = Statement::Kind::StoreShared, .place = place_, .operands = {i.id(), value.id()}});
+  require<ArgumentError>(std::has_single_bit(values.size()) && values.size() * size_of(dtype_) <= 16,
+                         "kernel: ", values.size(), " elements of ", dtype_, " are not stored at once");
+  Statement statement{.kind = Statement::Kind::StoreShared, .place = place_, .operands = {i.id()}};
+  for (const Expr& value : values) {
+    require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ",
+                           dtype_);
+    statement.operands.push_back(value.id());
+  }
+  builder_->append(std::move(statement));
 }
 
 Expr Shared::pair(const Expr& i) const {

@@ -10,8 +10,8 @@ namespace {
 
 // Rows of shared memory begin in other banks, and lines of vectors stay whole.
 constexpr int kPadding = 4;
-// Lines of fragments, which eight lanes read at a time, four words each.
-constexpr int kHalvesPadding = 8;
+// Lines of fragments, which eight lanes read at a time, four words each: stored whole, or across them.
+constexpr int kWholePadding = 8, kAcrossPadding = 2;
 
 /// Where the sums of a thread begin: of fragments, those of its warp and in them.
 Expr own_row(Builder& k, const Tile& tile) {
@@ -44,20 +44,20 @@ Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start
 // ---- a factor on its way -------------------------------------------------------------------------------------------
 
 Resident::Resident(Builder& k, const Tile& tile, DType dtype, int depth)
-    : memory(tile.fragments ? k.shared(dtype, std::int64_t{tile.rows} * (depth + kHalvesPadding))
+    : memory(tile.fragments ? k.shared(dtype, std::int64_t{tile.rows} * (depth + kWholePadding))
                             : k.shared(expr::computed_in(dtype), std::int64_t{depth} * (tile.rows + kPadding))),
-      stride(tile.fragments ? depth + kHalvesPadding : tile.rows + kPadding),
+      stride(tile.fragments ? depth + kWholePadding : tile.rows + kPadding),
       fragments(tile.fragments) {}
 
 Expr Resident::place(const Expr& row, const Expr& depth) const {
   return fragments ? row * stride + depth : depth * stride + row;
 }
 
-TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType dtype)
+TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType dtype, bool along_depth)
     : k(&builder),
       lines(line_count),
       depth(tile.depth),
-      line_stride(tile.fragments ? depth + kHalvesPadding : 1),
+      line_stride(tile.fragments ? depth + (along_depth ? kWholePadding : kAcrossPadding) : 1),
       depth_stride(tile.fragments ? 1 : lines + kPadding),
       size(tile.fragments ? lines * line_stride : depth * depth_stride),
       count(lines * depth / tile.threads()),
@@ -72,8 +72,7 @@ void TileProduct::Side::begin(const Factor& from) {
   factor = &from;
   width = std::min(from.loading.width, count);
   const int threads = k->threads(), along = (from.loading.along_depth ? depth : lines) / width;
-  require<ArgumentError>(threads % along == 0, "kernel: ", threads, " threads do not load ",
-                         lines, " x ", depth);
+  require<ArgumentError>(threads % along == 0, "kernel: ", threads, " threads do not load ", lines, " x ", depth);
   const Expr place = k->thread() % along * width, other = k->thread() / along;
   const int step = threads / along;
   first_line = from.loading.along_depth ? other : place;
@@ -111,9 +110,17 @@ void TileProduct::Side::load(const Expr& from, const Expr& end) {
 void TileProduct::Side::store(const Expr& turn) const {
   const Expr first = turn * size + first_depth * depth_stride + first_line * line_stride;
   const int step = factor->loading.along_depth ? depth_stride : line_stride;
+  const auto bytes = static_cast<int>(size_of(memory.dtype()));
+  // At once what lies side by side, where it begins at a multiple of that.
+  const int across = factor->loading.along_depth ? line_stride : depth_stride;
+  int together = step == 1 ? std::min(width, 16 / bytes) : 1;
+  while (across % together != 0 || size % together != 0) together /= 2;
   for (int j = 0; j < count / width; ++j)
-    for (int i = 0; i < width; ++i)
-      memory.store(first + (j * (next_depth * depth_stride + next_line * line_stride) + i * step), held[j * width + i]);
+    for (int i = 0; i < width; i += together) {
+      std::vector<Expr> values;
+      for (int each = 0; each < together; ++each) values.push_back(held[j * width + i + each]);
+      memory.store(first + (j * (next_depth * depth_stride + next_line * line_stride) + i * step), values);
+    }
 }
 
 // ---- products ------------------------------------------------------------------------------------------------------
@@ -141,8 +148,8 @@ TileProduct::TileProduct(const TileProduct& other, Local others)
       left_(other.left_),
       right_(other.right_) {}
 
-TileProduct TileProduct::beside() {
-  side(right_, tile.columns);
+TileProduct TileProduct::beside(const Loading& right) {
+  if (!right_) right_.emplace(*k_, tile, tile.columns, dtype_, right.along_depth);
   return {*this, k_->local(type_, std::int64_t{tile.own_rows} * tile.own_columns)};
 }
 
@@ -162,20 +169,20 @@ Expr TileProduct::column(int i) const {
   return own_column_ * group + (i / group * group * (tile.columns / tile.own_columns) + i % group);
 }
 
-TileProduct::Side& TileProduct::side(std::optional<Side>& side, int lines) {
-  if (!side) side.emplace(*k_, tile, lines, dtype_);
+TileProduct::Side& TileProduct::side(std::optional<Side>& side, int lines, const Factor& first) {
+  if (!side) side.emplace(*k_, tile, lines, dtype_, first.loading.along_depth);
   return *side;
 }
 
 void TileProduct::add(const Factor& left, const Factor& right, const Expr& begin, const Expr& end) {
-  Side& from = side(left_, tile.rows);
+  Side& from = side(left_, tile.rows, left);
   from.begin(left);
-  side(right_, tile.columns).begin(right);
+  side(right_, tile.columns, right).begin(right);
   run(&from, nullptr, *right_, begin, end);
 }
 
 void TileProduct::add(const Resident& left, const Factor& right, const Expr& begin, const Expr& end) {
-  side(right_, tile.columns).begin(right);
+  side(right_, tile.columns, right).begin(right);
   run(nullptr, &left, *right_, begin, end);
 }
 

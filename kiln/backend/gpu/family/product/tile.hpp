@@ -60,8 +60,8 @@ class TileProduct {
  public:
   /// Factors of `dtype`, each element of which is held as what it is computed in.
   TileProduct(Builder& k, const Tile& tile, DType dtype);
-  /// Another product of the same tile, with sums of its own, whose factors come the same way.
-  TileProduct beside();
+  /// Another product of the same tile, with sums of its own, whose right factors are loaded the same way.
+  TileProduct beside(const Loading& right);
   void clear();
   /// Adds the products of depths [begin, end). All threads of the block get here; it begins where they may still read what
   /// they multiplied before, and ends where none does.
@@ -84,7 +84,7 @@ class TileProduct {
   /// A factor on its way: registers of each thread, and twice the room of a tile in shared memory.
   TileProduct(const TileProduct& other, Local others);
   struct Side {
-    Side(Builder& k, const Tile& tile, int lines, DType dtype);
+    Side(Builder& k, const Tile& tile, int lines, DType dtype, bool along_depth);
     void begin(const Factor& from);
     void load(const Expr& from, const Expr& end);
     void store(const Expr& turn) const;
@@ -100,7 +100,7 @@ class TileProduct {
     int next_line = 0, next_depth = 0;
     std::vector<Factor::Known> known;
   };
-  Side& side(std::optional<Side>& side, int lines);
+  Side& side(std::optional<Side>& side, int lines, const Factor& first);
   void run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end);
   /// From where the tiles of both factors begin in shared memory.
   void multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);

@@ -18,7 +18,7 @@ Folding moment_folding(Builder& k, DType type, bool centred) {
                              state[3] + distance * distance};
               },
           .merge =
-              [number](const Exprs& x, const Exprs& y) {
+              [](const Exprs& x, const Exprs& y) {
                 const Expr count = x[0] + y[0], share = y[0] / count;
                 const Expr distance = (y[1] - x[1]) + (y[2] - x[2]);
                 const Expr squares = x[3] + y[3] + distance * distance * x[0] * share;

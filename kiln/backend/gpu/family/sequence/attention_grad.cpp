@@ -138,7 +138,7 @@ struct KeyGradKernel {
     const Expr kv_head = rest / given.chunks % kv_heads, batch = rest / given.chunks / kv_heads;
 
     TileProduct scores(b, tile, key.dtype), of_key(b, result_tile(key, side, columns), key.dtype);
-    TileProduct of_value = of_key.beside();
+    TileProduct of_value = of_key.beside(queries);
     const Weights weights(b, key.dtype, tile);
     const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
     of_key.clear();

@@ -68,10 +68,21 @@ void read_shared(Block& block, const Step& step) {
 
 template <class S>
 void write_shared(Block& block, const Step& step) {
-  const std::int64_t* const places = find_shared<Access::Write>(block, step);
-  std::byte* const data = block.shared[step.place].data.data();
-  const Computed<S>* const values = block.cells<Computed<S>>(step.operands[1]);
-  block.each([&](int t) { set_element<S>(block, t, data, places[t], values[t]); });
+  const std::int64_t* const places = block.find_places(step);
+  SharedArray& array = block.shared[step.place];
+  const auto count = static_cast<std::int64_t>(array.touches.size());
+  const std::int64_t width = step.width;
+  block.each([&](int t) {
+    if (places[t] < 0 || places[t] + width > count || places[t] % width != 0) [[unlikely]]
+      block.wrong("thread ", t, " touches element ", places[t], " of shared array ", step.place, ", which has ", count,
+                  width > 1 ? text(", ", width, " at once") : "");
+    for (std::int64_t i = 0; i < width; ++i)
+      touch<Access::Write>(block, step, t, places[t] + i, array.touches[static_cast<std::size_t>(places[t] + i)]);
+  });
+  for (std::int64_t i = 0; i < width; ++i) {
+    const Computed<S>* const values = block.cells<Computed<S>>(step.operands[static_cast<std::size_t>(i + 1)]);
+    block.each([&](int t) { set_element<S>(block, t, array.data.data(), places[t] + i, values[t]); });
+  }
 }
 
 template <class S, Update update>
