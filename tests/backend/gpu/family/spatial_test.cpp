@@ -95,6 +95,7 @@ TEST(GpuConvolutions, OfGroups) {
 // As many products go into one result as make several blocks share them.
 TEST(GpuConvolutions, ShareLongSums) {
   expect_convolutions({8, 3, 12, 12}, {2, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}}, DType::F32);
+  expect_convolutions({1, 150, 2, 2}, {3, 150, 2, 2}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}}, DType::F32);
 }
 
 TEST(GpuPools, FollowTheOrderOfChannels) {
