@@ -291,6 +291,10 @@ int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned b
   return at_once_or_recorded([launch = launch_of(launched, grid, block, shared_bytes, first)] { note_launch(launch); });
 }
 
+int cuLaunchHostFunc(void*, void (*function)(void*), void* data) {
+  return later([=] { function(data); });
+}
+
 // ---- graphs: lists of launches ---------------------------------------------------------------------------------------
 
 int cuStreamBeginCapture_v2(void*, int) {

@@ -1,0 +1,300 @@
+// libcudnn.so.9 as loops over the fake driver's memory, by what its reference says of descriptors: attributes of their types
+// and counts, nothing changed once it is final, nothing final that lacks an attribute, and sizes that belong together. It
+// advises engines of which only the last is exact.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <list>
+#include <map>
+#include <vector>
+
+#include "tests/backend/gpu/convolve.hpp"
+
+namespace {
+
+using kiln::gpu::Convolution;
+
+constexpr int kSuccess = 0, kBadParameter = 2000, kNotFinal = 2004, kNotSupported = 3000;
+// Kinds of descriptors
+enum {
+  kConvolution = 1,
+  kEngine,
+  kConfig,
+  kHeuristics,
+  kPlan,
+  kForward = 10,
+  kBackwardFilter,
+  kBackwardData,
+  kGraph = 15,
+  kPack,
+  kTensor
+};
+// Types of attributes
+enum { kHandleType, kDataType, kInt64 = 3, kFloat, kDouble, kPointer, kMode, kHeuristicsMode, kNote = 11, kPart = 15 };
+
+struct Attribute {
+  int type;
+  std::int64_t least, most;
+};
+const std::map<int, std::map<int, Attribute>> kRequired{
+    {kConvolution,
+     {{100, {kDataType, 1, 1}},
+      {101, {kMode, 1, 1}},
+      {102, {kInt64, 2, 3}},
+      {103, {kInt64, 2, 3}},
+      {104, {kInt64, 2, 3}},
+      {105, {kInt64, 2, 3}},
+      {106, {kInt64, 1, 1}}}},
+    {kHeuristics, {{200, {kHeuristicsMode, 1, 1}}, {201, {kPart, 1, 1}}}},
+    {kPlan, {{400, {kHandleType, 1, 1}}, {401, {kPart, 1, 1}}}},
+    {kForward,
+     {{700, {kFloat, 1, 1}},
+      {701, {kFloat, 1, 1}},
+      {702, {kPart, 1, 1}},
+      {703, {kPart, 1, 1}},
+      {704, {kPart, 1, 1}},
+      {705, {kPart, 1, 1}}}},
+    {kBackwardData,
+     {{706, {kFloat, 1, 1}},
+      {707, {kFloat, 1, 1}},
+      {708, {kPart, 1, 1}},
+      {709, {kPart, 1, 1}},
+      {710, {kPart, 1, 1}},
+      {711, {kPart, 1, 1}}}},
+    {kBackwardFilter,
+     {{712, {kFloat, 1, 1}},
+      {713, {kFloat, 1, 1}},
+      {714, {kPart, 1, 1}},
+      {715, {kPart, 1, 1}},
+      {716, {kPart, 1, 1}},
+      {717, {kPart, 1, 1}}}},
+    {kGraph, {{800, {kHandleType, 1, 1}}, {801, {kPart, 1, 1}}}},
+    {kTensor,
+     {{900, {kInt64, 1, 1}},
+      {901, {kDataType, 1, 1}},
+      {902, {kInt64, 4, 5}},
+      {903, {kInt64, 4, 5}},
+      {906, {kInt64, 1, 1}}}},
+    {kPack, {{1000, {kInt64, 3, 3}}, {1001, {kPointer, 3, 3}}, {1003, {kPointer, 1, 1}}}},
+};
+
+struct Descriptor {
+  int kind;
+  bool final = false;
+  std::map<int, std::pair<int, std::vector<std::byte>>> values{};  // type and bytes
+  int engine = 0;                                                  // of engines and their configurations
+  Descriptor* graph = nullptr;                                     // likewise
+
+  template <class T>
+  std::vector<T> all(int attribute) const {
+    const auto& bytes = values.at(attribute).second;
+    std::vector<T> made(bytes.size() / sizeof(T));
+    std::memcpy(made.data(), bytes.data(), bytes.size());
+    return made;
+  }
+  template <class T>
+  T one(int attribute) const {
+    return all<T>(attribute)[0];
+  }
+  Descriptor& part(int attribute) const { return *one<Descriptor*>(attribute); }
+};
+
+std::size_t size_of_type(int type) {
+  return type == kDataType || type == kMode || type == kHeuristicsMode || type == kNote || type == kFloat ? 4 : 8;
+}
+
+std::vector<std::int64_t> numbers(const Descriptor& of, int attribute) { return of.all<std::int64_t>(attribute); }
+
+bool is_sound_tensor(const Descriptor& x) {
+  const auto sizes = numbers(x, 902), strides = numbers(x, 903);
+  const auto positive = [](const auto& all) { return std::ranges::all_of(all, [](std::int64_t i) { return i > 0; }); };
+  const std::int64_t alignment = x.one<std::int64_t>(900), bytes[] = {4, 8, 2};
+  const int type = x.one<int>(901);
+  if (type != 9 && (type < 0 || type > 2)) return false;
+  return sizes.size() == strides.size() && positive(sizes) && positive(strides) &&
+         alignment % (type == 9 ? 2 : bytes[type]) == 0;
+}
+
+/// An operation's first attribute is alpha; then beta and the convolution, and where the weight, x and y stand.
+struct Places {
+  int alpha, weight, x, y;
+};
+Places places_of(const Descriptor& operation) {
+  if (operation.kind == kForward) return {700, 703, 704, 705};
+  if (operation.kind == kBackwardData) return {706, 709, 710, 711};
+  return {712, 715, 716, 717};
+}
+
+double number(const Descriptor& of, int attribute) {
+  return of.values.at(attribute).first == kDouble ? of.one<double>(attribute) : double(of.one<float>(attribute));
+}
+
+/// Sizes, types and numbers that belong together.
+bool is_sound_operation(const Descriptor& of) {
+  const Places at = places_of(of);
+  const Descriptor &c = of.part(at.alpha + 2), &x = of.part(at.x), &w = of.part(at.weight), &y = of.part(at.y);
+  if (c.kind != kConvolution || x.kind != kTensor || w.kind != kTensor || y.kind != kTensor) return false;
+  const auto xs = numbers(x, 902), ws = numbers(w, 902), ys = numbers(y, 902);
+  const auto axes = static_cast<std::size_t>(c.one<std::int64_t>(106));
+  if (xs.size() != axes + 2 || ws.size() != xs.size() || ys.size() != xs.size()) return false;
+  for (const int attribute : {102, 103, 104, 105})
+    if (numbers(c, attribute).size() != axes) return false;
+  const int type = x.one<int>(901);
+  if (w.one<int>(901) != type || y.one<int>(901) != type || c.one<int>(100) != (type == 1 ? 1 : 0)) return false;
+  if (c.one<int>(101) != 1 || number(of, at.alpha) != 1 || number(of, at.alpha + 1) != 0) return false;
+  if (of.values.at(at.alpha).first != (type == 1 ? kDouble : kFloat)) return false;
+  if (xs[0] != ys[0] || ws[0] != ys[1] || xs[1] % ws[1] || ws[0] % (xs[1] / ws[1])) return false;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t reach = numbers(c, 102)[i] * (ws[i + 2] - 1) + 1;
+    const std::int64_t padded = xs[i + 2] + numbers(c, 105)[i] + numbers(c, 104)[i];
+    if (ys[i + 2] != (padded - reach) / numbers(c, 103)[i] + 1) return false;
+  }
+  return true;
+}
+
+/// Engines, in the order in which they are advised: of TF32, with a transform, with too much workspace, and as it should be.
+constexpr int kEngines = 4, kExact = 3;
+std::vector<int> notes_of(const Descriptor& engine) {
+  if (engine.engine == 0) return {0, 1};
+  return engine.engine == 1 ? std::vector{5} : std::vector<int>{};
+}
+
+template <class T>
+int give(const std::vector<T>& values, std::int64_t wanted, std::int64_t* count, void* to) {
+  *count = static_cast<std::int64_t>(values.size());
+  if (to) std::memcpy(to, values.data(), static_cast<std::size_t>(std::min(wanted, *count)) * sizeof(T));
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);  // the fake driver's
+
+static void* its_stream = nullptr;
+
+int cudnnCreate(void** handle) {
+  static int only = 0;
+  *handle = &only;
+  return kSuccess;
+}
+int cudnnDestroy(void*) { return kSuccess; }
+int cudnnSetStream(void*, void* stream) {
+  its_stream = stream;
+  return kSuccess;
+}
+const char* cudnnGetErrorString(int) { return "a status"; }
+
+int cudnnBackendCreateDescriptor(int kind, void** made) {
+  *made = new Descriptor{kind};
+  return kSuccess;
+}
+int cudnnBackendDestroyDescriptor(void* descriptor) {
+  delete static_cast<Descriptor*>(descriptor);
+  return kSuccess;
+}
+
+int cudnnBackendSetAttribute(void* descriptor, int attribute, int type, std::int64_t count, const void* values) {
+  auto& of = *static_cast<Descriptor*>(descriptor);
+  const auto known = kRequired.find(of.kind);
+  if (of.final || known == kRequired.end() || !known->second.contains(attribute)) return kBadParameter;
+  const Attribute& is = known->second.at(attribute);
+  if (type != is.type && !(type == kDouble && is.type == kFloat)) return kBadParameter;
+  if (count < is.least || count > is.most) return kBadParameter;
+  if (type == kPart && !(*static_cast<Descriptor* const*>(values))->final) return kNotFinal;
+  const auto* const bytes = static_cast<const std::byte*>(values);
+  of.values[attribute] = {type, {bytes, bytes + static_cast<std::size_t>(count) * size_of_type(type)}};
+  return kSuccess;
+}
+
+int cudnnBackendFinalize(void* descriptor) {
+  auto& of = *static_cast<Descriptor*>(descriptor);
+  const auto known = kRequired.find(of.kind);
+  if (of.final || known == kRequired.end() || of.values.size() != known->second.size()) return kBadParameter;
+  const bool operation = of.kind == kForward || of.kind == kBackwardData || of.kind == kBackwardFilter;
+  if (of.kind == kTensor && !is_sound_tensor(of)) return kBadParameter;
+  if (operation && !is_sound_operation(of)) return kBadParameter;
+  of.final = true;
+  return kSuccess;
+}
+
+int cudnnBackendGetAttribute(void* descriptor, int attribute, int type, std::int64_t wanted, std::int64_t* count,
+                             void* values) {
+  auto& of = *static_cast<Descriptor*>(descriptor);
+  if (!of.final) return kNotFinal;
+  if (of.kind == kHeuristics && attribute == 202 && type == kPart) {
+    *count = of.one<int>(200) == 3 ? kEngines : 0;
+    for (std::int64_t i = 0; i < std::min(wanted, *count); ++i) {
+      Descriptor& config = *static_cast<Descriptor**>(values)[i];
+      if (config.kind != kConfig) return kBadParameter;
+      config.engine = static_cast<int>(i);
+      config.graph = &of.part(201);
+      config.final = true;
+    }
+    return kSuccess;
+  }
+  if (of.kind == kConfig && attribute == 300 && type == kPart && wanted == 1) {
+    Descriptor& engine = **static_cast<Descriptor**>(values);
+    if (engine.kind != kEngine) return kBadParameter;
+    engine.engine = of.engine;
+    engine.final = true;
+    *count = 1;
+    return kSuccess;
+  }
+  if (of.kind == kEngine && attribute == 1303 && type == kNote) return give(notes_of(of), wanted, count, values);
+  if (of.kind == kEngine && attribute == 1301 && type == kInt64)
+    return give(std::vector<std::int64_t>{of.engine}, wanted, count, values);
+  if (of.kind == kPlan && attribute == 402 && type == kInt64) {
+    const bool much = of.part(401).engine != kExact;
+    return give(std::vector<std::int64_t>{much ? std::int64_t{1} << 40 : 1024}, wanted, count, values);
+  }
+  return kNotSupported;
+}
+
+int cudnnBackendExecute(void*, void* plan, void* variant_pack) {
+  const auto &of = *static_cast<Descriptor*>(plan), &pack = *static_cast<Descriptor*>(variant_pack);
+  if (!of.final || !pack.final) return kNotFinal;
+  if (of.part(401).engine != kExact || !pack.one<void*>(1003)) return kBadParameter;
+  const Descriptor& operation = of.part(401).graph->part(801);
+  const Places at = places_of(operation);
+  const Descriptor& c = operation.part(at.alpha + 2);
+  const auto dims = [](const Descriptor& from, int attribute) {
+    const auto all = numbers(from, attribute);
+    return kiln::Dims(all.begin(), all.end());
+  };
+  const auto spatial = [&](int attribute) {
+    const auto all = numbers(c, attribute);
+    return kiln::Spatial(all.begin(), all.end());
+  };
+  bool aligned = true;
+  const auto tensor = [&](const Descriptor& x) {
+    const auto ids = numbers(pack, 1000);
+    const auto which = std::ranges::find(ids, x.one<std::int64_t>(906)) - ids.begin();
+    auto* const data = pack.all<std::byte*>(1001).at(static_cast<std::size_t>(which));
+    aligned = aligned && reinterpret_cast<std::uintptr_t>(data) % x.one<std::uint64_t>(900) == 0;
+    return Convolution::Tensor{data, dims(x, 902), dims(x, 903)};
+  };
+  using enum Convolution::Kind;
+  const int type = operation.part(at.x).one<int>(901);
+  static std::list<Convolution> asked;  // which graphs may do again
+  Convolution& is = asked.emplace_back(Convolution{.kind = operation.kind == kForward        ? Forward
+                                                           : operation.kind == kBackwardData ? DataGradient
+                                                                                             : WeightGradient,
+                                                   .dtype = type == 0   ? kiln::DType::F32
+                                                            : type == 1 ? kiln::DType::F64
+                                                            : type == 2 ? kiln::DType::F16
+                                                                        : kiln::DType::BF16,
+                                                   .x = tensor(operation.part(at.x)),
+                                                   .weight = tensor(operation.part(at.weight)),
+                                                   .y = tensor(operation.part(at.y)),
+                                                   .stride = spatial(103),
+                                                   .padding = spatial(105),
+                                                   .padding_after = spatial(104),
+                                                   .dilation = spatial(102)});
+  if (!aligned) return kBadParameter;
+  return cuLaunchHostFunc(
+      its_stream, [](void* one) { kiln::test::convolve_by_loops(*static_cast<Convolution*>(one)); }, &is);
+}
+
+}  // extern "C"
