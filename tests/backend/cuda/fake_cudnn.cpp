@@ -1,6 +1,6 @@
 // libcudnn.so.9 as loops over the fake driver's memory, by what its reference says of descriptors: attributes of their types
 // and counts, nothing changed once it is final, nothing final that lacks an attribute, and sizes that belong together. It
-// advises engines of which only the last is exact.
+// advises engines of which only the last is good for all.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -152,12 +152,13 @@ bool is_sound_operation(const Descriptor& of) {
   return true;
 }
 
-/// Engines, in the order in which they are advised: of TF32, with a transform, with too much workspace, and as it should be.
-constexpr int kEngines = 4, kExact = 3;
+/// Engines, in the order in which they are advised. Those that are not to be taken fail.
+enum Engine { kTransforms, kTakesMuch, kTensorCores, kPlain, kEngines };
 std::vector<int> notes_of(const Descriptor& engine) {
-  if (engine.engine == 0) return {0, 1};
-  return engine.engine == 1 ? std::vector{5} : std::vector<int>{};
+  if (engine.engine == kTransforms) return {5};
+  return engine.engine == kTensorCores ? std::vector{0} : std::vector<int>{};
 }
+bool may_run(int engine, int type) { return engine == kPlain || (engine == kTensorCores && type != 0); }
 
 template <class T>
 int give(const std::vector<T>& values, std::int64_t wanted, std::int64_t* count, void* to) {
@@ -246,7 +247,7 @@ int cudnnBackendGetAttribute(void* descriptor, int attribute, int type, std::int
   if (of.kind == kEngine && attribute == 1301 && type == kInt64)
     return give(std::vector<std::int64_t>{of.engine}, wanted, count, values);
   if (of.kind == kPlan && attribute == 402 && type == kInt64) {
-    const bool much = of.part(401).engine != kExact;
+    const bool much = of.part(401).engine == kTakesMuch;
     return give(std::vector<std::int64_t>{much ? std::int64_t{1} << 40 : 1024}, wanted, count, values);
   }
   return kNotSupported;
@@ -255,9 +256,10 @@ int cudnnBackendGetAttribute(void* descriptor, int attribute, int type, std::int
 int cudnnBackendExecute(void*, void* plan, void* variant_pack) {
   const auto &of = *static_cast<Descriptor*>(plan), &pack = *static_cast<Descriptor*>(variant_pack);
   if (!of.final || !pack.final) return kNotFinal;
-  if (of.part(401).engine != kExact || !pack.one<void*>(1003)) return kBadParameter;
   const Descriptor& operation = of.part(401).graph->part(801);
   const Places at = places_of(operation);
+  const int type = operation.part(at.x).one<int>(901);
+  if (!may_run(of.part(401).engine, type) || !pack.one<void*>(1003)) return kBadParameter;
   const Descriptor& c = operation.part(at.alpha + 2);
   const auto dims = [](const Descriptor& from, int attribute) {
     const auto all = numbers(from, attribute);
@@ -276,7 +278,6 @@ int cudnnBackendExecute(void*, void* plan, void* variant_pack) {
     return Convolution::Tensor{data, dims(x, 902), dims(x, 903)};
   };
   using enum Convolution::Kind;
-  const int type = operation.part(at.x).one<int>(901);
   static std::list<Convolution> asked;  // which graphs may do again
   Convolution& is = asked.emplace_back(Convolution{.kind = operation.kind == kForward        ? Forward
                                                            : operation.kind == kBackwardData ? DataGradient
