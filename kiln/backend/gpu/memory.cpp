@@ -15,7 +15,8 @@ std::size_t limit_of(const Driver& driver) {
 
 }  // namespace
 
-Pool::Pool(Ref<Driver> driver) : driver_(std::move(driver)), blocks_(limit_of(*driver_), driver_->memory()) {}
+Pool::Pool(Ref<Driver> driver)
+    : driver_(std::move(driver)), blocks_(limit_of(*driver_), driver_->memory(), MemoryPool::Order::LowestFirst) {}
 
 // ---- checks --------------------------------------------------------------------------------------------------------
 

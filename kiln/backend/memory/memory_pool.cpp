@@ -46,7 +46,8 @@ constexpr int kSmallClasses = size_class(kLargestSmall).index + 1;
 
 }  // namespace
 
-MemoryPool::MemoryPool(std::size_t limit, BlockSource& source) : source_(source), limit_(std::min(limit, kLargest)) {}
+MemoryPool::MemoryPool(std::size_t limit, BlockSource& source, Order order)
+    : source_(source), order_(order), limit_(std::min(limit, kLargest)) {}
 
 MemoryPool::~MemoryPool() {
   release_locked();
@@ -74,13 +75,16 @@ void MemoryPool::give_back(std::byte* block, std::size_t bytes, MemoryUse use) {
 // nobody, until its region ends.
 void MemoryPool::push(int size_class, std::byte* block) noexcept {
   try {
-    free_[static_cast<std::size_t>(size_class)].push_back(block);
+    std::vector<std::byte*>& free = free_[static_cast<std::size_t>(size_class)];
+    free.push_back(block);
+    if (order_ == Order::LowestFirst) std::push_heap(free.begin(), free.end(), std::greater<>());
   } catch (const std::bad_alloc&) {}
 }
 
 std::byte* MemoryPool::pop(int size_class) {
   std::vector<std::byte*>& free = free_[static_cast<std::size_t>(size_class)];
   if (free.empty()) return nullptr;
+  if (order_ == Order::LowestFirst) std::pop_heap(free.begin(), free.end(), std::greater<>());
   std::byte* const block = free.back();
   free.pop_back();
   return block;

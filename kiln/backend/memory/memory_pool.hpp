@@ -17,8 +17,11 @@ namespace kiln {
 /// free in whole pages goes back: a block is refused only where pages that are partly in use leave no room for it.
 class MemoryPool {
  public:
+  /// Which of several free blocks is handed out: the one given back last, which may still lie in a cache; or the one that
+  /// lies lowest, so that who asks for the same again and again is given the same (CUDA graphs hold addresses).
+  enum class Order : std::uint8_t { LatestFirst, LowestFirst };
   /// Holds at most `limit` bytes of `source`, which outlives it.
-  explicit MemoryPool(std::size_t limit, BlockSource& source = system_pages());
+  explicit MemoryPool(std::size_t limit, BlockSource& source = system_pages(), Order order = Order::LatestFirst);
   /// Blocks still in use remain valid only if they are large ones.
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
@@ -57,9 +60,10 @@ class MemoryPool {
   bool unmap(Range range);
 
   BlockSource& source_;
+  const Order order_;
   mutable std::mutex mutex_;
   std::size_t limit_;
-  std::array<std::vector<std::byte*>, kClasses> free_;  // the last one goes first: it may still lie in a cache
+  std::array<std::vector<std::byte*>, kClasses> free_;  // stacks, or heaps of the lowest
   std::vector<Range> regions_;                          // what small blocks are cut from
   Range uncut_{};                                       // the end of the last region
   std::size_t reserved_ = 0, in_regions_ = 0;

@@ -13,6 +13,20 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
+// Whoever asks for the same again and again gets the same, in whatever order it was given back.
+TEST(MemoryPool, HandsOutTheLowestBlockFirstWhereItIsToldTo) {
+  MemoryPool pool(512 * kMiB, system_pages(), MemoryPool::Order::LowestFirst);
+  for (const std::size_t bytes : {std::size_t{1000}, 3 * kMiB}) {
+    std::vector<std::byte*> blocks;
+    for (int i = 0; i < 5; ++i) blocks.push_back(pool.acquire(bytes));
+    std::vector<std::byte*> sorted = blocks;
+    std::ranges::sort(sorted);
+    for (const std::size_t i : {3u, 0u, 4u, 1u, 2u}) pool.give_back(blocks[i], bytes);
+    for (std::byte* const lowest : sorted) EXPECT_EQ(pool.acquire(bytes), lowest);
+    for (std::byte* const block : sorted) pool.give_back(block, bytes);
+  }
+}
+
 TEST(MemoryPool, AlignsEveryBlockAndLetsNoneOverlap) {
   MemoryPool pool(512 * kMiB);
   std::vector<std::pair<std::byte*, std::size_t>> blocks;
