@@ -13,7 +13,8 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
   return {.multiprocessors = stream.attribute(kMultiprocessorCount),
           .memory = static_cast<std::int64_t>(free - kept_free),
           .shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
-          .fragments = stream.attribute(kComputeCapabilityMajor) >= 8};
+          .fragments = stream.attribute(kComputeCapabilityMajor) >= 8,
+          .few_channels = 16};
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ Driver::Driver(int index)
     : stream_(make_ref<Stream>(index)),
       capabilities_(capabilities_of(*stream_)),
       compiler_(stream_->architecture()),
-      memory_(stream_, [this] { queue_.flush(); }),
+      memory_(stream_, [this](FunctionRef<void()> f) { queue_.flush_and(f); }),
       uploads_(stream_),
       downloads_(make_ref<Downloads>(stream_)),
       products_(stream_),
@@ -48,8 +49,7 @@ void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const 
 
 bool Driver::multiply(const gpu::Product& product) {
   if (const Products::Plan* const plan = products_.proven(product)) return queue_.multiply(*plan, product), true;
-  queue_.flush();
-  return products_.multiply(product);
+  return queue_.flush_and([&] { return products_.multiply(product); });
 }
 
 bool Driver::convolve(const gpu::Convolution& convolution) {
@@ -57,18 +57,15 @@ bool Driver::convolve(const gpu::Convolution& convolution) {
   if (!plan) return false;
   const Convolutions::Addresses addresses = Convolutions::addresses(convolution);
   if (convolutions_.proven(*plan)) return queue_.convolve(*plan, addresses), true;
-  queue_.flush();
-  return convolutions_.prove(*plan, addresses);
+  return queue_.flush_and([&] { return convolutions_.prove(*plan, addresses); });
 }
 
 void Driver::upload(std::byte* to, std::span<const std::byte> from) {
-  queue_.flush();
-  uploads_.upload(to, from);
+  queue_.flush_and([&] { uploads_.upload(to, from); });
 }
 
 Ref<gpu::Transfer> Driver::download(const std::byte* from, std::size_t bytes) {
-  queue_.flush();
-  return downloads_->start(from, bytes);
+  return queue_.flush_and([&] { return downloads_->start(from, bytes); });
 }
 
 void Driver::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -80,8 +77,9 @@ void Driver::clear(std::byte* start, std::size_t bytes) {
 }
 
 void Driver::synchronize() {
-  queue_.flush();
-  stream_->synchronize();
+  Event reached(stream_);
+  queue_.flush_and([&] { reached.record(); });
+  reached.wait();
 }
 
 }  // namespace kiln::cuda

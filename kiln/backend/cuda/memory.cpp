@@ -15,9 +15,12 @@ std::byte* DeviceMemory::map(std::size_t bytes) {
 }
 
 bool DeviceMemory::unmap(std::byte* start, std::size_t) {
-  flush_();
   const DriverApi& api = stream_->api();
-  return api.stream_synchronize(stream_->handle()) == kSuccess && api.memory_free(address_of(start)) == kSuccess;
+  bool done = false;
+  flush_and_([&] {
+    done = api.stream_synchronize(stream_->handle()) == kSuccess && api.memory_free(address_of(start)) == kSuccess;
+  });
+  return done;
 }
 
 Pinned::Pinned(Ref<Stream> stream, std::size_t bytes) : stream_(std::move(stream)), size_(bytes), done_(stream_) {

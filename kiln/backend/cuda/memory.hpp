@@ -4,14 +4,15 @@
 
 #include "kiln/backend/cuda/stream.hpp"
 #include "kiln/backend/memory/block_source.hpp"
+#include "kiln/core/function_ref.hpp"
 
 namespace kiln::cuda {
 
 class DeviceMemory final : public BlockSource {
  public:
-  /// `flush` starts what the device is still to be asked for.
-  DeviceMemory(Ref<Stream> stream, std::function<void()> flush)
-      : stream_(std::move(stream)), flush_(std::move(flush)) {}
+  /// `flush_and` starts what the device is still to be asked for, and then calls what it is given.
+  using FlushAnd = std::function<void(FunctionRef<void()>)>;
+  DeviceMemory(Ref<Stream> stream, FlushAnd flush_and) : stream_(std::move(stream)), flush_and_(std::move(flush_and)) {}
   std::byte* map(std::size_t bytes) override;
   /// Waits for the device, which may still be at work there.
   bool unmap(std::byte* start, std::size_t bytes) override;
@@ -19,7 +20,7 @@ class DeviceMemory final : public BlockSource {
 
  private:
   const Ref<Stream> stream_;
-  const std::function<void()> flush_;
+  const FlushAnd flush_and_;
 };
 
 /// Memory of the host that is never moved, so that copies to and from the device go on while the host does something

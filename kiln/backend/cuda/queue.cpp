@@ -14,6 +14,7 @@ constexpr std::size_t kMost = 4096;      // that wait
 constexpr std::size_t kMostKnown = 256;  // lists
 constexpr std::size_t kMostGraphs = 4;   // of one list
 constexpr int kTimesBefore = 2;          // that a list came before it is recorded
+constexpr int kMostInVain = 16;          // graphs of a list whose addresses never come back
 
 std::size_t hash(std::span<const Command> commands) {
   std::uint64_t hash = commands.size();
@@ -216,6 +217,9 @@ bool Queue::run_as_graph() {
   // To change a node costs a third of what a launch does: where many addresses move, and come back, a graph for each.
   const std::size_t most = graphs.size() < kMostGraphs ? commands_.size() / 4 : SIZE_MAX - 1;
   if (best == graphs.end() || (*best)->differing(commands_, words_).value_or(SIZE_MAX) > most) {
+    // To record takes longer than to launch.
+    known.refused = ++known.recorded > kMostInVain && known.recorded > known.times / 4;
+    if (known.refused) return false;
     if (graphs.size() == kMostGraphs) graphs.pop_back();
     auto graph = std::make_unique<Graph>(stream_, words_);
     if (!graph->record(commands_, [&](const Command& command) { run(command); })) {

@@ -68,12 +68,21 @@ class Queue {
   void convolve(const Convolutions::Plan& plan, const Convolutions::Addresses& addresses);
   /// Starts all that was asked for.
   void flush();
+  /// The same, and then f(), which asks the stream for something itself: no graph is recorded meanwhile, which what it asks
+  /// for would become a part of.
+  template <class F>
+  decltype(auto) flush_and(F f) {
+    const std::lock_guard lock(mutex_);
+    flush_locked();
+    return f();
+  }
 
  private:
   /// A list of commands that was met before.
   struct Known {
     std::vector<Command> commands;
-    int times = 0;  // that it came
+    int times = 0;     // that it came
+    int recorded = 0;  // graphs
     bool refused = false;
     std::vector<std::unique_ptr<Graph>> graphs;  // the latest first
   };

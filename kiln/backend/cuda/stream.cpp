@@ -83,12 +83,6 @@ void Stream::settled(std::uint64_t place) {
   settled_ = std::max(settled_, place);
 }
 
-void Stream::synchronize() {
-  const std::uint64_t place = this->place();
-  check(api().stream_synchronize(stream_), "waiting for the device");
-  settled(place);
-}
-
 // ---- events --------------------------------------------------------------------------------------------------------
 
 Event::Event(Ref<Stream> stream) : stream_(std::move(stream)) {

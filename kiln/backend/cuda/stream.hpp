@@ -47,8 +47,6 @@ class Stream : public RefCounted {
   std::uint64_t place() const;
   void settled(std::uint64_t place);
 
-  void synchronize();
-
  private:
   Result enter() const noexcept {
     ContextHandle current = nullptr;

@@ -29,6 +29,7 @@ struct Capabilities {
   std::int64_t memory = 0;                // bytes that programs may hold
   std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
   bool fragments = false;                 // has it tensor cores (Builder::multiply_fragments)?
+  std::int64_t few_channels = 0;          // below which its library is no quicker without these than our convolutions
 };
 
 /// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so.

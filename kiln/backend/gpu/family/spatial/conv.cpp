@@ -194,12 +194,11 @@ void add_bias(Gpu& gpu, const Array& y, const std::byte* bias) {
   gpu.launch(BiasKernel{y.dtype, launch.shape}, launch.blocks, launch.arguments);
 }
 
-/// Libraries are asked for what lies dense, all in one order. With few channels, and without tensor cores, they are no
-/// quicker than we are.
+/// Libraries are asked for what lies dense, all in one order.
 bool convolve_by_library(Gpu& gpu, const Convolution& conv, const Spatial& padding_after) {
   using Kind = gpu::Convolution::Kind;
-  constexpr std::int64_t kFew = 16;
-  if (!multiplies_fragments(gpu, conv.x.dtype) && std::min(conv.in(), conv.out()) < kFew) return false;
+  const std::int64_t few = gpu.driver().capabilities().few_channels;
+  if (!multiplies_fragments(gpu, conv.x.dtype) && std::min(conv.in(), conv.out()) < few) return false;
   gpu::Convolution asked{.kind = conv.result == Convolved::Y   ? Kind::Forward
                                  : conv.result == Convolved::X ? Kind::DataGradient
                                                                : Kind::WeightGradient,
