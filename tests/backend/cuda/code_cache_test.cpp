@@ -34,7 +34,7 @@ class CudaCodeCache : public testing::Test {
   CodeCache cache() const { return CodeCache(folder_ / "cuda"); }
   fs::path only_file() const {
     const fs::directory_iterator files(folder_ / "cuda");
-    EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+    EXPECT_EQ(std::distance(fs::begin(files), fs::end(files)), 1);
     return fs::directory_iterator(folder_ / "cuda")->path();
   }
 

@@ -72,7 +72,7 @@ TEST(CudaCompile, KeepsCodeOnTheDisk) {
   };
   const auto files = [&] {
     const std::filesystem::directory_iterator all(folder);
-    return std::distance(begin(all), end(all));
+    return std::distance(std::filesystem::begin(all), std::filesystem::end(all));
   };
   const std::vector<std::byte> first = code("sm_90");
   EXPECT_EQ(files(), 1);
