@@ -211,12 +211,15 @@ bool Queue::run_as_graph() {
   Known& known = find();
   if (known.refused || known.times++ < kTimesBefore) return false;
   auto& graphs = known.graphs;
-  const auto best = std::ranges::min_element(graphs, {}, [&](const std::unique_ptr<Graph>& graph) {
-    return graph->differing(commands_, words_).value_or(SIZE_MAX);
-  });
+  auto best = graphs.end();
+  std::size_t changes = SIZE_MAX;
+  for (auto each = graphs.begin(); each != graphs.end(); ++each)
+    if (const auto count = (*each)->differing(commands_, words_); count && *count < changes) {
+      best = each;
+      changes = *count;
+    }
   // To change a node costs a third of what a launch does: where many addresses move, and come back, a graph for each.
-  const std::size_t most = graphs.size() < kMostGraphs ? commands_.size() / 4 : SIZE_MAX - 1;
-  if (best == graphs.end() || (*best)->differing(commands_, words_).value_or(SIZE_MAX) > most) {
+  if (changes > (graphs.size() < kMostGraphs ? commands_.size() / 4 : commands_.size())) {
     // To record takes longer than to launch.
     known.refused = ++known.recorded > kMostInVain && known.recorded > known.times / 4;
     if (known.refused) return false;
@@ -227,12 +230,13 @@ bool Queue::run_as_graph() {
       return false;
     }
     graphs.insert(graphs.begin(), std::move(graph));
+    changes = 0;
   } else {
     std::rotate(graphs.begin(), best, best + 1);
   }
   if (logs_)
     std::fprintf(stderr, "kiln: %s: a graph of %zu, with %zu changes\n", stream_->device().c_str(), commands_.size(),
-                 graphs.front()->differing(commands_, words_).value_or(0));
+                 changes);
   graphs.front()->launch(commands_, words_);
   return true;
 }
