@@ -24,7 +24,7 @@ struct CatKernel {
     const Buffer z = k.output(word);
     const Expr all = k.number(index), pitch = k.number(index), begin = k.number(index);
     for (int i = 0; i < parts; ++i) ends.push_back(k.number(index));
-    const Expr item = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr item = k.place(index);
     k.when(item < all, [&] {
       const Expr line = item / ends.back(), at = item % ends.back();
       const Expr to = (line * pitch + begin + at) * width;
@@ -89,7 +89,7 @@ struct FoldKernel {
     const Expr all = k.number(index), length = k.number(index), inner = k.number(index);
     const Expr count = k.number(index), size = k.number(index);  // of windows, and of the elements of one
     const Expr step = k.number(index), dilation = k.number(index);
-    const Expr element = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr element = k.place(index);
     k.when(element < all, [&] {
       const Expr i = element % inner, at = element / inner % length, outer = element / inner / length;
       const Expr zero = k.literal(index, 0), one = k.literal(index, 1);

@@ -58,7 +58,7 @@ struct ClassKernel {
     const Buffer from = k.input(weights), sums = k.input(DType::F64), to = k.output(dtype);
     const Expr count = k.number(index), draws = k.number(index), classes = k.number(DType::I64);
     const KeyWords key(k);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const Expr row = (i / draws).as(DType::I64) * classes, last = classes - 1;
       const Expr total = sums[row + last];

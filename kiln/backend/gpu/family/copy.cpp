@@ -23,7 +23,7 @@ struct CopyKernel {
     const Buffer from = k.input(word), to = k.output(word);
     const Expr count = k.number(index);
     const Places places(k, index, rank, 2);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
       if (repeated) to.store(at[1] * width, std::vector<Expr>(static_cast<std::size_t>(width), from[at[0]]));

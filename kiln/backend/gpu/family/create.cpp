@@ -13,9 +13,7 @@ constexpr int kThreads = 256;
 int neighbours(DType dtype) { return static_cast<int>(16 / size_of(dtype)); }
 
 /// The first of a thread's `width` elements.
-Expr first_of_thread(Builder& k, DType index, int width) {
-  return (k.block().as(index) * k.threads() + k.thread().as(index)) * width;
-}
+Expr first_of_thread(Builder& k, DType index, int width) { return (k.place(index)) * width; }
 
 struct FillKernel {
   DType word, index;

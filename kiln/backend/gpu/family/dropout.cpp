@@ -19,7 +19,7 @@ struct DropoutKernel {
     const Buffer x = k.input(dtype), z = in_place ? k.both(dtype) : k.output(dtype);
     const Expr count = k.number(index), scale = k.number(dtype), threshold = k.number(DType::U32);
     const KeyWords key(k);
-    const Expr item = k.block().as(index) * kThreads + k.thread().as(index), first = item * kEach;
+    const Expr item = k.place(index), first = item * kEach;
     k.when(first < count, [&] {
       const std::vector<Expr> words = words_of(k, key, item);
       const auto dropped = [&](const Expr& element, int i) {

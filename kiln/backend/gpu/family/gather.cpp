@@ -21,7 +21,7 @@ struct PickKernel {
     const Buffer x = k.input(word), which = k.input(indices), z = k.output(word), cell = k.both(DType::I64);
     const Expr count = k.number(index), size = k.number(DType::I64), stride = k.number(DType::I64);
     const Places places(k, index, rank, 3);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
       const Expr wanted = which[at[1]].as(DType::I64);
@@ -41,7 +41,7 @@ struct LookKernel {
     Builder k("look", kThreads);
     const Buffer which = k.input(indices), cell = k.both(DType::I64);
     const Expr count = k.number(DType::I64), size = k.number(DType::I64);
-    const Expr i = k.block().as(DType::I64) * kThreads + k.thread().as(DType::I64);
+    const Expr i = k.place(DType::I64);
     k.when(i < count, [&] {
       const Expr wanted = which[i].as(DType::I64);
       k.when((wanted < 0) | (wanted >= size), [&] { report(cell, i); });

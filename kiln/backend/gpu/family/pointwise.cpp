@@ -21,7 +21,7 @@ Pointwise::Pointwise(Builder& k, const PointwiseShape& shape, std::span<const DT
 void Pointwise::run(FunctionRef<std::vector<Expr>(std::span<const Expr>)> element) {
   const int width = shape_.width;
   const auto lanes = static_cast<std::size_t>(width);
-  const Expr item = k_.block().as(shape_.index) * kThreads + k_.thread().as(shape_.index);
+  const Expr item = k_.place(shape_.index);
   k_.when(item < items_, [&] {
     const std::vector<Expr> at = places_->of(item * width);
     std::vector<std::vector<Expr>> loaded(inputs_.size());

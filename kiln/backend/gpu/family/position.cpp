@@ -23,7 +23,7 @@ struct RavelKernel {
     for (std::size_t i = 0; i < indices.size(); ++i) sizes.push_back(k.number(DType::I64));
     const Expr count = k.number(index);
     const Places places(k, index, rank, static_cast<int>(indices.size()));
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
       Expr flat = k.literal(DType::I64, 0);
@@ -64,7 +64,7 @@ struct CountTrueKernel {
     Builder k("count_true", kThreads);
     const Buffer flags = k.input(DType::Bool), counts = k.output(DType::I32);
     const Expr count = k.number(DType::I64);
-    const Expr first = (k.block().as(DType::I64) * kThreads + k.thread().as(DType::I64)) * kEach;
+    const Expr first = (k.place(DType::I64)) * kEach;
     const Expr all = prefix_sum(k, sum_of(flags_of(k, flags, first, count))).all;
     k.when(k.thread() == 0, [&] { counts.store(k.block(), all); });
     return k.finish();
@@ -77,7 +77,7 @@ struct NonzeroKernel {
     const Buffer flags = k.input(DType::Bool), starts = k.input(DType::I32), total = k.input(DType::I32),
                  z = k.output(DType::I64), cell = k.both(DType::I64);
     const Expr count = k.number(DType::I64), wanted = k.number(DType::I64);
-    const Expr first = (k.block().as(DType::I64) * kThreads + k.thread().as(DType::I64)) * kEach;
+    const Expr first = (k.place(DType::I64)) * kEach;
     const std::vector<Expr> all = flags_of(k, flags, first, count);
     const Local to = k.variable((starts[k.block()] + prefix_sum(k, sum_of(all)).before).as(DType::I64));
     for (int i = 0; i < kEach; ++i)
@@ -102,7 +102,7 @@ struct WithinKernel {
     const Buffer x = k.input(dtype), z = k.output(dtype), cell = k.both(DType::I64);
     const Expr count = k.number(index), low = k.number(DType::F64), high = k.number(DType::F64);
     const Places places(k, index, rank, 1);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const Expr element = x[places.of(i)[0]], number = element.as(DType::F64);
       k.when((number < low) | (number > high), [&] { report(cell, i.as(DType::I64)); });

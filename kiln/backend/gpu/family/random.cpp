@@ -41,7 +41,7 @@ struct DrawKernel {
     const Expr count = k.number(index);
     const KeyWords key(k);
     const Expr a = k.number(computed()), b = k.number(computed());
-    const Expr item = k.block().as(index) * kThreads + k.thread().as(index), first = item * width();
+    const Expr item = k.place(index), first = item * width();
     const int blocks = width() * words_each() / 4;
     std::vector<Expr> words;
     for (int i = 0; i < blocks; ++i)
@@ -85,7 +85,7 @@ struct SampleKernel {
     const Expr count = k.number(index);
     const KeyWords key(k);
     const Places places(k, index, rank, static_cast<int>(tensors.size()));
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
       std::size_t next = 0;

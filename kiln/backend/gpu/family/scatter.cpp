@@ -30,7 +30,7 @@ struct DestinationKernel {
     const Expr count = k.number(index), size = k.number(DType::I64), stride = k.number(DType::I64);
     const Expr none = k.number(key);
     const Places places(k, index, rank, 2);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
       const Expr wanted = which[at[0]].as(DType::I64);
@@ -52,7 +52,7 @@ struct WinnerKernel {
     Builder k("winners", kThreads);
     const Buffer keys = k.input(key), winners = k.both(DType::U32);
     const Expr count = k.number(DType::I64), places = k.number(key);
-    const Expr i = k.block().as(DType::I64) * kThreads + k.thread().as(DType::I64);
+    const Expr i = k.place(DType::I64);
     k.when(i < count, [&] {
       const Expr to = keys[i];
       k.when(to < places, [&] { winners.update(Update::Maximum, to, (i + 1).as(DType::U32)); });

@@ -169,6 +169,8 @@ class Builder {
   Expr thread();
   Expr block();
   Expr blocks();
+  /// The thread's number in the grid.
+  Expr place(DType type) { return block().as(type) * threads() + thread().as(type); }
   int threads() const { return kernel_.threads; }
   /// The thread's place among those that run in step, and the number of those before in the block.
   Expr lane() { return thread() % kLanes; }

@@ -155,7 +155,7 @@ struct SumKernel {
     Builder k("sum_parts", kThreads);
     const Buffer parts = k.input(expr::computed_in(dtype)), to = k.output(dtype);
     const Expr shares = k.number(index), count = k.number(index);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const Local sum = k.variable(parts[i]);
       const Expr one = k.literal(index, 1);

@@ -94,8 +94,7 @@ void Scanner::run(const Scanning& scanning) {
 /// The fold of each piece becomes that of all before it: by a thread, or by a block where there are many.
 void Scanner::run_before(const Scanning& scanning) {
   const bool alone = shape_.lanes == 1;
-  const Expr line =
-      alone ? k_.block().as(shape_.index) * kThreads + k_.thread().as(shape_.index) : k_.block().as(shape_.index);
+  const Expr line = alone ? k_.place(shape_.index) : k_.block().as(shape_.index);
   const std::vector<Local> carry = begin_tiles(scanning.nothing());
   const Expr inside = line < lines_, from = min(line, lines_ - 1);
   k_.loop(k_.literal(shape_.index, 0), pieces_, k_.literal(shape_.index, shape_.lanes), [&](const Expr& first) {

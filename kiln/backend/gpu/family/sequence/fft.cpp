@@ -179,7 +179,7 @@ struct StepKernel {
     const Buffer to = k.output(step == Step::Store ? transform.dtype : type);
     const Expr count = k.number(index), n = k.number(index), m = k.number(index), any = k.number(index),
                inner = k.number(index), scale = k.number(type);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const Expr which = i / n, at = i % n;
       if (step == Step::Load) {

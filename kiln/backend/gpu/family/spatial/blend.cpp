@@ -31,7 +31,7 @@ struct BlendKernel {
     const Strides x_at(k, index), index_at(k, index), other_at(k, index);
     const std::vector<Expr> sizes{k.number(index), k.number(index), k.number(index)};
     const Expr zero = k.literal(index, 0), one = k.literal(index, 1);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = unravel(i, sizes, order);
       const Local sum = k.variable(k.literal(expr::computed_in(dtype), 0));
@@ -61,7 +61,7 @@ struct GatherKernel {
     const OccurrenceReader reader(k, indices, index);
     const Expr count = k.number(index), channels = k.number(index), size = k.number(index), points = k.number(index),
                taps = k.number(index);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const Expr plane = i / size, batch = plane / channels;
       const Local sum = k.variable(k.literal(expr::computed_in(dtype), 0));

@@ -43,7 +43,7 @@ struct AloneKernel {
     }
 
     const bool to_y = key.result == Convolved::Y;
-    const Expr i = k.block().as(key.index) * kThreads + k.thread().as(key.index);
+    const Expr i = k.place(key.index);
     k.when(i < count, [&] {
       const Expr pixels = to_y ? n.y_size() : n.x_size(), own = to_y ? n.out : n.in, channels = n.groups * own;
       const Expr channel = key.channels_last ? i % channels : i / pixels % channels;

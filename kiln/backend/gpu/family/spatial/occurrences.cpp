@@ -20,7 +20,7 @@ struct LinkKernel {
     const Buffer from = k.input(indices), heads = k.both(DType::I32), next = k.output(DType::I32);
     const Buffer cell = checked ? k.both(DType::I64) : Buffer();
     const Expr all = k.number(index), count = k.number(index), places = k.number(index);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < all, [&] {
       const Expr place = from[i].as(DType::I64);
       k.when((place >= 0) & (place < places.as(DType::I64)),
@@ -43,7 +43,7 @@ struct OrderKernel {
     Builder k("order_occurrences", kThreads);
     const Buffer heads = k.both(DType::I32), next = k.both(DType::I32);
     const Expr all = k.number(index), count = k.number(index), places = k.number(index);
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     const Expr zero = k.literal(DType::I32, 0);
     k.when(i < all, [&] {
       const Expr line = i / places * count - 1;  // node 1 is its first

@@ -38,7 +38,7 @@ class Writer {
     const bool spread = of_.pooling == Pooling::Spread;
     inputs_ = spread ? result : operand;
     windows_ = spread ? operand : result;
-    const Expr i = k_.block().as(of_.index) * kThreads + k_.thread().as(of_.index);
+    const Expr i = k_.place(of_.index);
     k_.when(i < count, [&] {
       const std::vector<Expr> at = unravel(i, result, of_.order);
       const Expr plane = at[0] * strides_[0] + at[1] * strides_[1];

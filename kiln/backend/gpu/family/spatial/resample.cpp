@@ -21,7 +21,7 @@ struct ResampleKernel {
     std::vector<Expr> sizes, strides;
     for (int i = 0; i < order.size(); ++i) sizes.push_back(k.number(index));
     for (int i = 0; i < order.size(); ++i) strides.push_back(k.number(index));
-    const Expr i = k.block().as(index) * kThreads + k.thread().as(index);
+    const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = unravel(i, sizes, order);
       Expr first = k.literal(index, 0);
