@@ -1,4 +1,5 @@
-// Scaled dot-product attention of 16 heads over 512 positions of width 64 (of bfloat16 on a GPU, and more), forward and with its gradients.
+// Scaled dot-product attention of 16 heads over 512 positions of width 64 (more of both on a GPU, in bfloat16), forward
+// and with its gradients.
 #include "kiln/ops/sequence/attention.hpp"
 #include "bench/suite/workload.hpp"
 #include "kiln/autodiff/backward.hpp"

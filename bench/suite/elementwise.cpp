@@ -4,6 +4,7 @@
 #include "bench/suite/workload.hpp"
 
 namespace bench {
+
 std::vector<Workload> elementwise_workloads() {
   const std::int64_t kCount = on_gpu() ? 1 << 28 : 1 << 24, kSide = on_gpu() ? 1 << 14 : 1 << 12;
   const double kBytes = 4.0 * static_cast<double>(kCount);
