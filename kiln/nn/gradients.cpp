@@ -38,14 +38,17 @@ void require_trainable(std::string_view function, const ModuleView& model) {
   require<AutodiffError>(trained > 0, function, ": all parameters of the model are frozen");
 }
 
-void require_loss(std::string_view function, const Value& loss) {
-  require<AutodiffError>(grad_enabled(), function, ": NoGrad is on, so nothing is recorded");
-  require<AutodiffError>(loss.tracked(), function, ": the loss does not depend on the model's parameters");
-}
-
-void require_any(std::string_view function, const GradientsParams& grads) {
-  require<AutodiffError>(!grads.by_path.empty(), function,
+ValueAndGrad<Value> value_and_grad(const ModuleView& model, FunctionRef<Value()> loss) {
+  constexpr std::string_view kFunction = "value_and_grad";
+  require_trainable(kFunction, model);
+  const ParamNames names(model);
+  const Value value = loss();
+  require<AutodiffError>(grad_enabled(), kFunction, ": NoGrad is on, so nothing is recorded");
+  require<AutodiffError>(value.tracked(), kFunction, ": the loss does not depend on the model's parameters");
+  ValueAndGrad<Value> result{value.detach(), GradientsParams::from(backward(value), model)};
+  require<AutodiffError>(!result.grads.by_path.empty(), kFunction,
                          ": the loss does not depend on the model's parameters, though on others");
+  return result;
 }
 
 }  // namespace nn

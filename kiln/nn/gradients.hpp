@@ -34,9 +34,8 @@ namespace nn {
 
 /// Throws AutodiffError unless every parameter that is not frozen is tracked, and there is one.
 void require_trainable(std::string_view function, const ModuleView& model);
-/// Throws AutodiffError where the loss cannot have gradients, or none of the model's parameters took part in it.
-void require_loss(std::string_view function, const Value& loss);
-void require_any(std::string_view function, const GradientsParams& grads);
+/// value_and_grad() but for the types.
+ValueAndGrad<Value> value_and_grad(const ModuleView& model, FunctionRef<Value()> loss);
 
 /// What a function that is called with a `const M&` takes: a type that is no reference where that is a copy.
 template <class F, class M>
@@ -84,13 +83,8 @@ auto value_and_grad(const M& model, F&& f) {
                 "lost");
   using Loss = std::remove_cvref_t<std::invoke_result_t<F&, const M&>>;
   static_assert(std::is_same_v<Loss, Tensor<0>>, "value_and_grad: the function must return a Tensor<0>, the loss");
-  nn::require_trainable("value_and_grad", model);
-  const ParamNames names(model);
-  const Loss loss = f(model);
-  nn::require_loss("value_and_grad", loss.value());
-  ValueAndGrad<Loss> result{loss.detach(), GradientsParams::from(backward(loss.value()), model)};
-  nn::require_any("value_and_grad", result.grads);
-  return result;
+  auto [loss, grads] = nn::value_and_grad(model, [&] { return f(model).value(); });
+  return ValueAndGrad<Loss>{Loss(Typed{std::move(loss)}), std::move(grads)};
 }
 
 }  // namespace kiln

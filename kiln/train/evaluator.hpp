@@ -28,16 +28,17 @@ class Evaluator {
 
   template <Metric T>
   Evaluator& metric(T metric, const std::string& name = metric::name_of<T>()) {
-    metrics_.add(std::move(metric), name, [](T& m, const Output& output) { metric::feed(m, output); });
+    metrics_.add<Output>(std::move(metric), name, metric::feed<T, Output>);
     return *this;
   }
   /// What listens to the evaluations, as callbacks of a Learner do.
   template <class Callback>
   Evaluator& add(Callback callback) {
-    static_assert(training::kListens<Callback, M>,
+    static_assert(training::kListens<Callback> || training::kListensWith<Callback, M>,
                   "a callback has an on(event) for some event of kiln/train/events.hpp");
     listeners_.push_back([this, callback = std::move(callback)](const training::Event& event) mutable {
-      training::tell(callback, event, model_, control_);
+      training::tell(callback, event, control_);
+      training::tell_with(callback, event, model_);
     });
     return *this;
   }
@@ -45,12 +46,8 @@ class Evaluator {
   /// The loss and the metrics over all of a data set, which is called `name`.
   template <class Data>
   training::Evaluation measure(const std::string& name, Data&& data) {
-    training::measure<M, Output, Batch>(
-        model_,
-        [this](const M& model, Batch& batch, bool owned) -> Output {
-          return training::call_step<typename training::SignatureOf<F>::BatchArg>(step_, batch, owned, model);
-        },
-        training::batches_of<Batch>(data), metrics_);
+    training::measure([this](void* batch, bool owned) { return training::call_step(step_, batch, owned, model_); },
+                      training::batches_of<Batch>(data), metrics_);
     training::Evaluation evaluation{{}, name, team_.readings(metrics_)};
     for (const auto& listener : listeners_)
       if (team_.leads()) listener(evaluation);
@@ -59,9 +56,9 @@ class Evaluator {
 
  private:
   training::Team team_;
-  M model_;
+  const M model_;
   F step_;
-  MetricSet<Output> metrics_;
+  MetricList metrics_;
   std::vector<std::function<void(const training::Event&)>> listeners_;
   Interrupter control_;
 };

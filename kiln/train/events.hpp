@@ -80,29 +80,50 @@ struct Ending {
 
 using Event = std::variant<Begin, Step, Evaluation, EpochEnd, Saved, Note, Ending>;
 
-/// Calls callback.on(event) where there is one, with the model or the interrupter if it takes these.
-template <class Callback, class M>
-void tell(Callback& callback, const Event& event, const M& model, Interrupter& control) {
-  std::visit(
-      [&](const auto& e) {
-        if constexpr (requires { callback.on(e); }) callback.on(e);
-        else if constexpr (requires { callback.on(e, control); }) callback.on(e, control);
-        else if constexpr (requires { callback.on(e, model); }) callback.on(e, model);
-      },
-      event);
-}
-
+/// Does it take such events, by themselves or with the interrupter?
+template <class Callback, class E>
+inline constexpr bool kHears = requires(Callback& c, const E& e) { c.on(e); } ||
+                               requires(Callback& c, const E& e, Interrupter& control) { c.on(e, control); };
+/// Or with the model alone?
 template <class Callback, class E, class M>
-inline constexpr bool kListensTo =
-    requires(Callback& c, const E& e, const M& model, Interrupter& control) { c.on(e); } ||
-    requires(Callback& c, const E& e, const M& model, Interrupter& control) { c.on(e, control); } ||
-    requires(Callback& c, const E& e, const M& model, Interrupter& control) { c.on(e, model); };
+inline constexpr bool kHearsWith =
+    !kHears<Callback, E> && requires(Callback& c, const E& e, const M& model) { c.on(e, model); };
 
+/// Is a callback, one that takes no model, or with this model?
+template <class Callback, class... E>
+constexpr bool hears_any(const std::variant<E...>*) {
+  return (kHears<Callback, E> || ...);
+}
+template <class Callback, class M, class... E>
+constexpr bool hears_any_with(const std::variant<E...>*) {
+  return (kHearsWith<Callback, E, M> || ...);
+}
+template <class Callback> inline constexpr bool kListens = hears_any<Callback>(static_cast<const Event*>(nullptr));
 template <class Callback, class M>
-inline constexpr bool kListens =
-    kListensTo<Callback, Begin, M> || kListensTo<Callback, Step, M> || kListensTo<Callback, Evaluation, M> ||
-    kListensTo<Callback, EpochEnd, M> || kListensTo<Callback, Saved, M> || kListensTo<Callback, Note, M> ||
-    kListensTo<Callback, Ending, M>;
+inline constexpr bool kListensWith = hears_any_with<Callback, M>(static_cast<const Event*>(nullptr));
+
+/// Calls callback.on(event) where there is one, with the interrupter if it takes that.
+template <class Callback, class... E>
+void tell(Callback& callback, const std::variant<E...>& event, Interrupter& control) {
+  const auto tell_of = [&]<class T>(const T* e) {
+    if constexpr (requires { callback.on(*e); }) {
+      if (e) callback.on(*e);
+    } else if constexpr (kHears<Callback, T>) {
+      if (e) callback.on(*e, control);
+    }
+  };
+  (tell_of(std::get_if<E>(&event)), ...);
+}
+/// The same of those that take the model.
+template <class Callback, class M, class... E>
+void tell_with(Callback& callback, const std::variant<E...>& event, const M& model) {
+  const auto tell_of = [&]<class T>(const T* e) {
+    if constexpr (kHearsWith<Callback, T, M>) {
+      if (e) callback.on(*e, model);
+    }
+  };
+  (tell_of(std::get_if<E>(&event)), ...);
+}
 
 }  // namespace training
 }  // namespace kiln

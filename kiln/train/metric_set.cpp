@@ -19,7 +19,12 @@ std::vector<std::string> MetricList::names() const {
 
 void MetricList::clear() {
   loss_ = {};
-  for (const Entry& entry : entries_) entry.clear();
+  for (const Entry& entry : entries_) entry.type->clear(entry.metric.get());
+}
+
+void MetricList::update(const void* output, double loss, std::int64_t items) {
+  for (const Entry& entry : entries_) entry.feed(entry.metric.get(), output);
+  loss_.update(loss, static_cast<double>(items));
 }
 
 std::vector<Reading> MetricList::readings() const {
@@ -32,13 +37,13 @@ std::vector<Reading> MetricList::readings() const {
     }
   };
   read("loss", [&] { return loss_.value(); });
-  for (const Entry& entry : entries_) read(entry.name, entry.value);
+  for (const Entry& entry : entries_) read(entry.name, [&] { return entry.type->value(entry.metric.get()); });
   return readings;
 }
 
 void MetricList::record(RecordedObjects& objects, const std::string& path) {
   objects.add(path + ".loss", loss_);
-  for (const Entry& entry : entries_) entry.record(objects, text(path, '.', entry.name));
+  for (const Entry& entry : entries_) entry.type->record(entry.metric.get(), objects, text(path, '.', entry.name));
 }
 
 TensorSource MetricList::snapshot() {
@@ -48,8 +53,8 @@ TensorSource MetricList::snapshot() {
 }
 
 void MetricList::merge(const TensorSource& others) {
-  merge_into(loss_, others, "metrics.loss");
-  for (const Entry& entry : entries_) entry.merge(others, text("metrics.", entry.name));
+  kMetricType<metric::Mean>.merge(&loss_, others, "metrics.loss");
+  for (const Entry& entry : entries_) entry.type->merge(entry.metric.get(), others, text("metrics.", entry.name));
 }
 
 }  // namespace kiln

@@ -30,7 +30,30 @@ void feed(M& metric, const Output& output) {
 
 }  // namespace metric
 
-/// All but the types of outputs and metrics.
+/// What can be done with a metric, whatever its type.
+struct MetricType {
+  double (*value)(const void* metric);
+  void (*clear)(void* metric);
+  void (*record)(void* metric, RecordedObjects& objects, const std::string& path);
+  /// Adds what such a metric of other data, stored under `path`, has seen.
+  void (*merge)(void* metric, const TensorSource& others, const std::string& path);
+};
+template <class M>
+inline constexpr MetricType kMetricType{
+    [](const void* metric) { return static_cast<double>(static_cast<const M*>(metric)->value()); },
+    [](void* metric) { *static_cast<M*>(metric) = metric::fresh(std::move(*static_cast<M*>(metric))); },
+    [](void* metric, RecordedObjects& objects, const std::string& path) {
+      objects.add(path, *static_cast<M*>(metric));
+    },
+    [](void* metric, const TensorSource& others, const std::string& path) {
+      M other = metric::fresh(*static_cast<M*>(metric));
+      RecordedObjects objects;
+      objects.add(path, other);
+      objects.restore(others, "metrics", {.allow_unexpected = true});
+      metric::merge(*static_cast<M*>(metric), other);
+    }};
+
+/// All but the type of outputs.
 class MetricList {
  public:
   std::vector<std::string> names() const;
@@ -38,32 +61,32 @@ class MetricList {
   void clear();
   /// The loss, and each metric. What a metric throws is the problem of its reading.
   std::vector<Reading> readings() const;
-  void update_loss(double loss, std::int64_t items) { loss_.update(loss, static_cast<double>(items)); }
+  /// An output, its loss, and for how many items that stands.
+  void update(const void* output, double loss, std::int64_t items);
   /// Has a checkpoint keep them under `path`.
   void record(RecordedObjects& objects, const std::string& path);
   /// What they have seen, and adding what such metrics of other data have.
   TensorSource snapshot();
   void merge(const TensorSource& others);
 
- protected:
+  /// `feed` calls the metric's update with what it wants of an output. Throws ArgumentError where the name is taken.
+  template <class Output, Metric M, class F>
+  void add(M metric, const std::string& name, F feed) {
+    static_assert(metric::kHasState<M>, "a metric without states: what adds up is a metric::Total, Totals, ...");
+    add(Entry{name, &kMetricType<M>, std::make_shared<M>(std::move(metric)),
+              [feed = std::move(feed)](void* held, const void* output) {
+                feed(*static_cast<M*>(held), *static_cast<const Output*>(output));
+              }});
+  }
+
+ private:
   struct Entry {
     std::string name;
+    const MetricType* type;
     std::shared_ptr<void> metric;
-    std::function<double()> value;
-    std::function<void()> clear;
-    std::function<void(RecordedObjects&, const std::string& path)> record;
-    std::function<void(const TensorSource&, const std::string& path)> merge;
-    std::function<void(const void* output)> update;
+    std::function<void(void* metric, const void* output)> feed;
   };
   void add(Entry entry);
-  template <class M>
-  static void merge_into(M& metric, const TensorSource& others, const std::string& path) {
-    M other = metric::fresh(metric);
-    RecordedObjects objects;
-    objects.add(path, other);
-    objects.restore(others, "metrics", {.allow_unexpected = true});
-    metric::merge(metric, other);
-  }
 
   metric::Mean loss_;
   std::vector<Entry> entries_;
@@ -72,24 +95,11 @@ class MetricList {
 template <class Output>
 class MetricSet : public MetricList {
  public:
-  /// `feed` calls the metric's update with what it wants of an output. Throws ArgumentError where the name is taken.
   template <Metric M, class F>
   void add(M metric, const std::string& name, F feed) {
-    static_assert(metric::kHasState<M>, "a metric without states: what adds up is a metric::Total, Totals, ...");
-    auto held = std::make_shared<M>(std::move(metric));
-    M& m = *held;
-    MetricList::add(
-        {name, std::move(held), [&m] { return static_cast<double>(m.value()); },
-         [&m] { m = metric::fresh(std::move(m)); },
-         [&m](RecordedObjects& objects, const std::string& path) { objects.add(path, m); },
-         [&m](const TensorSource& others, const std::string& path) { merge_into(m, others, path); },
-         [&m, feed = std::move(feed)](const void* output) { feed(m, *static_cast<const Output*>(output)); }});
+    MetricList::add<Output>(std::move(metric), name, std::move(feed));
   }
-
-  void update(const Output& output, double loss) {
-    for (const Entry& entry : entries_) entry.update(&output);
-    update_loss(loss, items_of(output));
-  }
+  void update(const Output& output, double loss) { MetricList::update(&output, loss, items_of(output)); }
 };
 
 }  // namespace kiln

@@ -2,6 +2,8 @@
 #pragma once
 #include <concepts>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -9,7 +11,6 @@
 
 #include "kiln/data/stream/place.hpp"
 #include "kiln/nn/module.hpp"
-#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/train/metric_set.hpp"
 #include "kiln/train/run.hpp"
 #include "kiln/train/team.hpp"
@@ -58,37 +59,37 @@ Tensor<0> loss_of(const Output& output) {
   else return output.loss;
 }
 
-/// Data of any type as what a loop asks of them, so that the loop is compiled once: a DataLoader or a StreamLoader, or a container
-/// of batches.
-template <class Batch>
+/// Data of any type as what a loop asks of them, so that the loop is compiled once: a DataLoader or a StreamLoader, or a
+/// container of batches. It knows a batch by its address.
 struct Batches {
   std::function<std::int64_t(std::int64_t epoch)> size;  // batches of an epoch
   /// Calls f(batch, whether the batch may be moved from) for those of an epoch from `first` on, until it returns false.
-  std::function<void(std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool owned)> f)> each;
+  std::function<void(std::int64_t epoch, std::int64_t first, FunctionRef<bool(void* batch, bool owned)> f)> each;
   /// Of a StreamLoader the place that it keeps; otherwise null.
   std::function<const StreamPlace&()> place{};
   std::function<void(StreamPlace)> restore{};
 };
 
 template <class Batch, class Data>
-Batches<Batch> batches_of(Data& data) {
+Batches batches_of(Data& data) {
   constexpr bool kLoader = requires { data.set_epoch(0, 0); };
-  Batches<Batch> batches{[&data](std::int64_t epoch) {
-                           if constexpr (kLoader) data.set_epoch(epoch);
-                           return static_cast<std::int64_t>(data.size());
-                         },
-                         [&data](std::int64_t epoch, std::int64_t first, FunctionRef<bool(Batch&, bool)> f) {
-                           if constexpr (kLoader) data.set_epoch(epoch, std::exchange(first, 0));
-                           for (auto&& batch : data) {
-                             if (first-- > 0) continue;
-                             if constexpr (std::is_const_v<std::remove_reference_t<decltype(batch)>>) {
-                               Batch copy = batch;
-                               if (!f(copy, true)) return;
-                             } else {
-                               if (!f(batch, kLoader)) return;
-                             }
-                           }
-                         }};
+  Batches batches{[&data](std::int64_t epoch) {
+                    if constexpr (kLoader) data.set_epoch(epoch);
+                    return static_cast<std::int64_t>(data.size());
+                  },
+                  [&data](std::int64_t epoch, std::int64_t first, FunctionRef<bool(void*, bool)> f) {
+                    if constexpr (kLoader) data.set_epoch(epoch, std::exchange(first, 0));
+                    for (auto&& batch : data) {
+                      if (first-- > 0) continue;
+                      if constexpr (std::is_const_v<std::remove_reference_t<decltype(batch)>>) {
+                        Batch copy = batch;
+                        if (!f(&copy, true)) return;
+                      } else {
+                        Batch& given = batch;
+                        if (!f(&given, kLoader)) return;
+                      }
+                    }
+                  }};
   if constexpr (requires { data.place(); }) {
     batches.place = [&data]() -> const StreamPlace& { return data.place(); };
     batches.restore = [&data](StreamPlace place) { data.restore(std::move(place)); };
@@ -96,25 +97,28 @@ Batches<Batch> batches_of(Data& data) {
   return batches;
 }
 
+/// What a step gave: its loss, for how many items that stands, and all of it, for metrics.
+struct Outcome {
+  std::optional<Tensor<0>> loss{};
+  std::int64_t items = 0;
+  std::shared_ptr<const void> output{};
+};
+
 /// step(first..., batch), where the batch is taken by value, by reference, or as what may be moved from.
-template <class BatchArg, class F, class Batch, class... First>
-decltype(auto) call_step(F& step, Batch& batch, bool owned, First&... first) {
-  if constexpr (std::is_lvalue_reference_v<BatchArg>) return step(first..., batch);
-  else return step(first..., owned ? std::move(batch) : Batch(batch));
+template <class F, class... First>
+Outcome call_step(F& step, void* batch, bool owned, First&... first) {
+  using Batch = typename SignatureOf<F>::Batch;
+  Batch& given = *static_cast<Batch*>(batch);
+  const auto called = [&]() -> decltype(auto) {
+    if constexpr (std::is_lvalue_reference_v<typename SignatureOf<F>::BatchArg>) return step(first..., given);
+    else return step(first..., owned ? std::move(given) : Batch(given));
+  };
+  const auto output = std::make_shared<typename SignatureOf<F>::Output>(called());
+  return {loss_of(*output), items_of(*output), output};
 }
 
-/// Measures a model: calls step(model, batch, owned) for each batch, where nothing can record gradients.
-template <Module M, class Output, class Batch>
-void measure(const M& model, FunctionRef<Output(const M&, Batch&, bool owned)> step, const Batches<Batch>& data,
-             MetricSet<Output>& metrics) {
-  const NoGrad pause;
-  metrics.clear();
-  data.each(0, 0, [&](Batch& batch, bool owned) {  // the same batches each time
-    const Output output = step(model, batch, owned);
-    metrics.update(output, static_cast<double>(loss_of(output).item()));
-    return true;
-  });
-}
+/// Measures a model: calls `step` for each batch, where nothing can record gradients.
+void measure(FunctionRef<Outcome(void* batch, bool owned)> step, const Batches& data, MetricList& metrics);
 
 }  // namespace training
 }  // namespace kiln

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "kiln/ops/scope/autocast.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/optim/schedule/decay.hpp"
 #include "kiln/train/early_stopping.hpp"

@@ -3,9 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "kiln/train/log/progress.hpp"
-#include "kiln/train/show/dashboard.hpp"
-#include "kiln/train/show/web.hpp"
+#include "kiln/train/loop.hpp"
 
 namespace kiln {
 
@@ -15,11 +13,6 @@ struct Watch {
 };
 
 /// Adds to a Learner what shows its training: the dashboard on the terminal, or lines, or lines and a page.
-template <class L>
-void watch(L& learner, const Watch& how) {
-  if (how.web) learner.add(WebDashboard({.port = *how.web}));
-  if (how.plain || how.web) learner.add(ProgressLines());
-  else learner.add(Dashboard());
-}
+void watch(training::Loop& learner, const Watch& how);
 
 }  // namespace kiln

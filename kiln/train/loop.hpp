@@ -1,0 +1,96 @@
+// The loop of a Learner but for the types of its model, its optimizer and its data, so that it is compiled once.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/optim/gradients.hpp"
+#include "kiln/train/checkpoints.hpp"
+#include "kiln/train/steps.hpp"
+#include "kiln/train/team.hpp"
+
+namespace kiln {
+
+/// How often a schedule moves on.
+enum class Every { Step, Epoch };
+
+/// A metric of an evaluation: "loss" of "valid".
+struct MetricName {
+  std::string metric = "loss", split = "valid";
+};
+
+namespace training {
+
+class Loop {
+ public:
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  const Position& position() const { return run_.at; }
+  Interrupter interrupter() { return run_.control(); }
+
+  /// A callback that takes no model; see events.hpp. Of several ranks the first alone has it; null elsewhere.
+  template <class Callback>
+  std::shared_ptr<Callback> add(Callback callback) {
+    if (!team_.leads()) return nullptr;
+    auto held = std::make_shared<Callback>(std::move(callback));
+    if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_), held->state);
+    ++callbacks_;
+    if constexpr (kListens<Callback>)
+      run_.listen([this, held](const Event& event) { tell(*held, event, run_.control()); });
+    return held;
+  }
+
+ protected:
+  using Rates = std::vector<double>;
+
+  Loop(const LearnerConfig& config, bool by_hand);
+  ~Loop() = default;
+
+  void train_with(Ranks ranks) { team_ = Team(std::move(ranks)); }
+  void set_rate(double rate);
+  void set_rates(std::function<Rates(const Position&)> rates) { rates_ = std::move(rates); }
+  void set_plateau(const ReduceOnPlateauConfig& config, MetricName name);
+  void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
+                        Json configuration);
+  Ending fit(const Batches& train, const Batches* valid);
+  TrainingRun run_;
+  Team team_;
+  Extras extras_;
+  MetricList train_metrics_, valid_metrics_;
+
+ private:
+  // What the types know.
+  virtual nn::ModuleRef model_ref() = 0;
+  virtual std::string optimizer_type() const = 0;
+  /// Adds the model and the optimizer.
+  virtual void record(RecordedObjects& objects) = 0;
+  /// Calls the step with the model as it is. One that is written by hand updates it.
+  virtual Outcome call_step(void* batch, bool owned, const StepContext& context) = 0;
+  virtual void update(const Rates& rates, const GradientsParams& grads) = 0;
+  /// Keeps the model as it is, and brings it back.
+  virtual void remember() = 0;
+  virtual void go_back() = 0;
+  /// Feeds the metrics of validation.
+  virtual void measure(const Batches& valid) = 0;
+
+  Ending train_on(const Batches& train, const Batches* valid);
+  void share();
+  bool learn(void* batch, bool owned);
+  GradientsParams gathered();
+  void step_ended(const Batches* valid);
+  void save();
+
+  bool by_hand_;
+  int callbacks_ = 0;
+  std::function<Rates(const Position&)> rates_;
+  GradientsAccumulator gradients_;
+  std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the step under way, on all ranks
+  Checkpoints checkpoints_;                                 // last, as its thread reads the rest
+};
+
+}  // namespace training
+}  // namespace kiln
