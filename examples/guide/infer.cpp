@@ -8,7 +8,6 @@
 #include "examples/guide/model.hpp"
 #include "examples/guide/picture.hpp"
 #include "examples/guide/source.hpp"
-#include "kiln/core/config/config.hpp"
 #include "kiln/store/save.hpp"
 #include "kiln/train/checkpointer.hpp"
 
@@ -16,7 +15,7 @@ namespace guide {
 
 std::int64_t infer(const InferOptions& options, const Device& device) {
   const std::string checkpoint = latest_checkpoint(checkpoints_of(options.artifacts));
-  const auto settings = from_json<Settings>(checkpoint_configuration(checkpoint), checkpoint);
+  const auto settings = settings_of(checkpoint);
   const Model model = valid(load(checkpoint, settings.model.init(device.inner()), {.under = "model"}));
 
   const Image image =

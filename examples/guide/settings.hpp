@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "kiln/core/config/json.hpp"
 #include "kiln/ops/device.hpp"
 
 namespace guide {
@@ -28,6 +29,10 @@ struct Settings {
   double learning_rate = 1e-3;
   std::uint64_t seed = 42;
 };
+
+Json to_json(const Settings& settings);
+/// Those of the training that wrote a checkpoint.
+Settings settings_of(const std::string& checkpoint);
 
 inline std::filesystem::path checkpoints_of(const std::filesystem::path& artifacts) { return artifacts / "checkpoint"; }
 

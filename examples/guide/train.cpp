@@ -4,7 +4,6 @@
 
 #include "examples/guide/model.hpp"
 #include "examples/guide/source.hpp"
-#include "kiln/core/config/config.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/optim/rules/adam.hpp"
@@ -19,8 +18,7 @@ namespace {
 
 /// What was told when the training began; how far to go is the one setting that may change.
 Settings resumed(const TrainOptions& options) {
-  const std::string checkpoint = latest_checkpoint(checkpoints_of(options.artifacts));
-  auto settings = from_json<Settings>(checkpoint_configuration(checkpoint), checkpoint);
+  Settings settings = settings_of(latest_checkpoint(checkpoints_of(options.artifacts)));
   settings.epochs = options.settings.epochs;
   return settings;
 }

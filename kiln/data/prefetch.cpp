@@ -1,6 +1,40 @@
 #include "kiln/data/prefetch.hpp"
 
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
 namespace kiln {
+namespace {
+
+/// Who may work on which position of a sequence: workers claim positions in order, but no more than `window`
+/// ahead of the one that the consumer takes next. One consumer, any number of workers.
+class Turnstile {
+ public:
+  Turnstile(std::int64_t count, std::int64_t window) : count_(count), window_(window), done_(window, false) {}
+
+  /// For a worker: the next position, once there is room for it; nothing after the last one or after stop().
+  std::optional<std::int64_t> claim();
+  /// For a worker: what it claimed is ready.
+  void finish(std::int64_t position);
+  /// For the consumer: waits until the next position is ready; nothing after the last one.
+  std::optional<std::int64_t> wait();
+  /// For the consumer: makes room for one more. To be called when what wait() announced has been moved away.
+  void take();
+  /// Lets every claim() from now on, and those that wait, come back with nothing.
+  void stop();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable room_, ready_;
+  const std::int64_t count_, window_;
+  std::int64_t claimed_ = 0, taken_ = 0;
+  std::vector<bool> done_;  // by position % window
+  bool stopped_ = false;
+};
 
 std::optional<std::int64_t> Turnstile::claim() {
   std::unique_lock lock(mutex_);
@@ -41,5 +75,75 @@ void Turnstile::stop() {
   }
   room_.notify_all();
 }
+
+}  // namespace
+
+class PrefetchQueue::State {
+ public:
+  State(Make make, std::int64_t count, int workers, int ahead)
+      : make_(std::move(make)),
+        count_(count),
+        slots_(static_cast<std::size_t>(std::max({workers, ahead, 1}))),
+        turnstile_(count, static_cast<std::int64_t>(slots_.size())) {
+    try {
+      for (std::int64_t i = 0; i < std::min<std::int64_t>(workers, count); ++i)
+        threads_.emplace_back([this] { work(); });
+    } catch (...) {
+      turnstile_.stop();  // a thread that could not start must not leave the others waiting
+      throw;
+    }
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { turnstile_.stop(); }
+
+  std::shared_ptr<void> next() {
+    if (threads_.empty()) {
+      if (made_ == count_) return nullptr;
+      const std::int64_t position = std::exchange(made_, count_);  // stays so where make() throws
+      std::shared_ptr<void> value = make_(position);
+      made_ = position + 1;
+      return value;
+    }
+    const auto position = turnstile_.wait();
+    if (!position) return nullptr;
+    Slot slot = std::exchange(slot_of(*position), {});
+    if (slot.error) {
+      turnstile_.stop();
+      std::rethrow_exception(slot.error);
+    }
+    turnstile_.take();
+    return std::move(slot.value);
+  }
+
+ private:
+  struct Slot {
+    std::shared_ptr<void> value;
+    std::exception_ptr error;
+  };
+  Slot& slot_of(std::int64_t position) { return slots_[static_cast<std::size_t>(position) % slots_.size()]; }
+
+  void work() {
+    while (const auto position = turnstile_.claim()) {
+      Slot& slot = slot_of(*position);
+      try {
+        slot.value = make_(*position);
+      } catch (...) { slot.error = std::current_exception(); }
+      turnstile_.finish(*position);
+    }
+  }
+
+  Make make_;
+  std::int64_t count_, made_ = 0;
+  std::vector<Slot> slots_;
+  Turnstile turnstile_;
+  std::vector<std::jthread> threads_;  // last, so that they are joined before what they use goes
+};
+
+PrefetchQueue::PrefetchQueue(Make make, std::int64_t count, int workers, int ahead)
+    : state_(std::make_unique<State>(std::move(make), count, workers, ahead)) {}
+PrefetchQueue::~PrefetchQueue() = default;
+
+std::shared_ptr<void> PrefetchQueue::next() { return state_->next(); }
 
 }  // namespace kiln

@@ -23,8 +23,8 @@ struct Walk {
 
   void visit_leaf(void* part, const PartType& type) {
     const bool is_param = type.sort == PartType::Sort::Param;
-    if (const void* const first = met && is_param ? met->before(type.tensor->identity(part), part) : nullptr) {
-      if (!is_const) type.tensor->tie(part, first);
+    if (const void* const first = met && is_param ? met->before(type.tensor().identity(part), part) : nullptr) {
+      if (!is_const) type.tensor().tie(part, first);
       return;
     }
     AnyLeaf leaf(part, type);

@@ -170,8 +170,8 @@ class Learner final : public training::Loop {
       else model_ = optimizer_.step(rates, std::move(model_), grads);
     }
   }
-  void remember() override { before_ = model_; }
-  void go_back() override { model_ = *std::exchange(before_, std::nullopt); }
+  void remember() override { before_.emplace(model_); }
+  void go_back() override { model_ = *std::move(before_); }
 
   void measure(const training::Batches& valid) override {
     if constexpr (kByHand)

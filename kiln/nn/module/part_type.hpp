@@ -48,12 +48,12 @@ struct PartType {
   Sort sort;
   std::string_view name = {};  // of a struct: "Linear"
   void (*each_part)(void* module, Visit visit) = nullptr;
-  const TensorAccess* tensor = nullptr;
+  const TensorAccess& (*tensor)() = nullptr;
   void (*print)(std::string& out, const void* option) = nullptr;
 };
 
 template <class L>
-inline constexpr TensorAccess kTensorAccess = [] {
+constexpr TensorAccess make_tensor_access() {
   TensorAccess access{};
   access.value = [](const void* leaf) -> const Value& { return static_cast<const L*>(leaf)->value(); };
   access.clear = [](void* leaf) { *static_cast<L*>(leaf) = L(); };
@@ -70,7 +70,19 @@ inline constexpr TensorAccess kTensorAccess = [] {
       access.learn = [](const void* buffer, const Value& value) { static_cast<const L*>(buffer)->set(value); };
   }
   return access;
-}();
+}
+
+/// No inline function: those of the usual leaves are compiled once, in part_type.cpp.
+template <class L>
+const TensorAccess& tensor_access() {
+  static constexpr TensorAccess access = make_tensor_access<L>();
+  return access;
+}
+extern template const TensorAccess& tensor_access<Param<1>>();
+extern template const TensorAccess& tensor_access<Param<2>>();
+extern template const TensorAccess& tensor_access<Param<3>>();
+extern template const TensorAccess& tensor_access<Param<4>>();
+extern template const TensorAccess& tensor_access<Buffer<1>>();
 
 template <class T>
 constexpr PartType::Sort sort_of() {
@@ -94,7 +106,7 @@ inline constexpr PartType kPartType = [] {
     if (type.sort == PartType::Sort::Struct) type.name = module_name<T>();
     type.each_part = each_part<T>;
   } else if constexpr (ParamLike<T> || BufferLike<T> || ConstantLike<T>) {
-    type.tensor = &kTensorAccess<T>;
+    type.tensor = tensor_access<T>;
   } else if constexpr (Printable<T>) {
     type.print = [](std::string& out, const void* option) { out += text(*static_cast<const T*>(option)); };
   }
@@ -173,7 +185,7 @@ class AnyLeaf {
   /// The tensor of what is no mode; empty of what is absent, and of a mode.
   const Value& value() const {
     static const Value none;
-    return type_->tensor ? type_->tensor->value(object_) : none;
+    return type_->tensor ? type_->tensor().value(object_) : none;
   }
   bool empty() const { return value().empty(); }
   const Shape& shape() const { return value().shape(); }
@@ -187,19 +199,19 @@ class AnyLeaf {
     return value().data().to_vector<T>();
   }
   /// Other numbers in its place, of the same rank and kind: a parameter is frozen if it was. Throws ShapeError, DTypeError.
-  void set(const Value& value) { type_->tensor->set(object_, value); }
+  void set(const Value& value) { type_->tensor().set(object_, value); }
   /// Leaves it absent.
-  void clear() { type_->tensor->clear(object_); }
+  void clear() { type_->tensor().clear(object_); }
 
   /// What a forward pass has learned, into a buffer.
-  void learn(const Value& value) const { type_->tensor->learn(object_, value); }
+  void learn(const Value& value) const { type_->tensor().learn(object_, value); }
 
   // Of a parameter.
-  const Ref<ParamIdentity>& identity() const { return type_->tensor->identity(object_); }
-  bool is_frozen() const { return type_->tensor->is_frozen(object_); }
-  void set_frozen(bool frozen) { type_->tensor->set_frozen(object_, frozen); }
+  const Ref<ParamIdentity>& identity() const { return type_->tensor().identity(object_); }
+  bool is_frozen() const { return type_->tensor().is_frozen(object_); }
+  void set_frozen(bool frozen) { type_->tensor().set_frozen(object_, frozen); }
   /// See Param::computed().
-  void set_computed(const Value& value) { type_->tensor->set_computed(object_, value); }
+  void set_computed(const Value& value) { type_->tensor().set_computed(object_, value); }
 
  private:
   void* object_;

@@ -6,6 +6,13 @@
 #include "kiln/store/record/record_file.hpp"
 
 namespace kiln::detail {
+
+template const ValueAccess& value_access<bool>();
+template const ValueAccess& value_access<std::int64_t>();
+template const ValueAccess& value_access<double>();
+template const ValueAccess& value_access<InlineList<std::int64_t, 3>>();
+template const ValueAccess& value_access<PadMode>();
+
 namespace {
 
 constexpr std::string_view kValue = "value.";

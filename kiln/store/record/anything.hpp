@@ -62,19 +62,28 @@ struct ValueAccess {
   /// Throws ConfigError where the JSON is of another type. The value changes only if it `takes` that.
   void (*read)(const Json& json, const void* value, const config::Place& place, bool takes);
 };
+/// No inline function: that of the usual options is compiled once, in anything.cpp.
 template <class T>
-inline constexpr ValueAccess kValueAccess{
-    std::is_floating_point_v<T>, [](const void* value) { return to_json(*static_cast<const T*>(value)); },
-    [](const Json& json, const void* value, const config::Place& place, bool takes) {
-      T read = *static_cast<const T*>(value);
-      if constexpr (std::is_floating_point_v<T>)
-        if (const double* number = std::get_if<double>(&json.is); number && *number - *number != 0) {
-          if (takes) *static_cast<T*>(const_cast<void*>(value)) = static_cast<T>(*number);
-          return;
-        }
-      config::read(json, read, place);
-      if (takes) *static_cast<T*>(const_cast<void*>(value)) = std::move(read);
-    }};
+const ValueAccess& value_access() {
+  static constexpr ValueAccess access{
+      std::is_floating_point_v<T>, [](const void* value) { return to_json(*static_cast<const T*>(value)); },
+      [](const Json& json, const void* value, const config::Place& place, bool takes) {
+        T read = *static_cast<const T*>(value);
+        if constexpr (std::is_floating_point_v<T>)
+          if (const double* number = std::get_if<double>(&json.is); number && *number - *number != 0) {
+            if (takes) *static_cast<T*>(const_cast<void*>(value)) = static_cast<T>(*number);
+            return;
+          }
+        config::read(json, read, place);
+        if (takes) *static_cast<T*>(const_cast<void*>(value)) = std::move(read);
+      }};
+  return access;
+}
+extern template const ValueAccess& value_access<bool>();
+extern template const ValueAccess& value_access<std::int64_t>();
+extern template const ValueAccess& value_access<double>();
+extern template const ValueAccess& value_access<InlineList<std::int64_t, 3>>();
+extern template const ValueAccess& value_access<PadMode>();
 
 /// The same of a list of numbers.
 struct ListAccess {
@@ -132,14 +141,14 @@ void visit_record(const T& object, const std::string& path, RecordVisitor& visit
     visitor.tensor(path, object);
   } else if constexpr (nn::ParamLike<T>) {
     if (const void* const first = met.before(object.identity(), &object))
-      visitor.tied(&object, first, nn::kTensorAccess<T>);
-    else visitor.leaf(path, &object, nn::kTensorAccess<T>);
+      visitor.tied(&object, first, nn::tensor_access<T>());
+    else visitor.leaf(path, &object, nn::tensor_access<T>());
   } else if constexpr (nn::BufferLike<T> || nn::ConstantLike<T>) {
-    visitor.leaf(path, &object, nn::kTensorAccess<T>);
+    visitor.leaf(path, &object, nn::tensor_access<T>());
   } else if constexpr (is_number_list<T>) {
     visitor.list(path, &object, kListAccess<typename T::value_type>);
   } else if constexpr (is_json<T>() && !(reflect::Aggregate<T> && !reflect::ListLike<T>)) {
-    if constexpr (!std::is_same_v<T, nn::Mode>) visitor.value(path, &object, kValueAccess<T>);
+    if constexpr (!std::is_same_v<T, nn::Mode>) visitor.value(path, &object, value_access<T>());
   } else if constexpr (nn::has_parts<T>() || reflect::ListLike<T> || reflect::OptionalLike<T> ||
                        reflect::VariantLike<T> || reflect::TupleLike<T> || nn::is_unique_pointer<T>) {
     nn::for_each_child(object, parts);
