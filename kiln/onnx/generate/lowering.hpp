@@ -49,6 +49,9 @@ struct Site {
   std::optional<Ints> ints_either(std::size_t i, std::string_view name) const;
 };
 
+/// The parts of a name between letters `at` that are not empty.
+Path split(std::string_view name, char at);
+
 /// A short way to say a node; nothing where this one is not of that kind.
 using Said = std::optional<Statement>;
 Said form_of(const Site& site);

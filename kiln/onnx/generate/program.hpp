@@ -1,10 +1,13 @@
 // How a graph becomes C++:
 //
 //   Graph      of a file: functions inlined, simplified but for what training needs   prepare.cpp
-//   Program    a Layer for each module and parameter, a Statement for each node       lower.cpp, forms.cpp, layers.cpp
+//   Program    a Layer for each module and parameter, a Statement for each node       lower.cpp, forms.cpp, layers.cpp,
+//                                                                                     constants.cpp, nodes.cpp
 //   Struct     layers by the scope of their names, statements in the forward() of the innermost one that they
-//              belong to, structs that are the same told once                         structs.cpp
-//   Generated  the text, and the tensors by the fields that hold them                 print.cpp, project.cpp
+//              belong to, structs that are the same told once                         structs.cpp, struct_bodies.cpp,
+//                                                                                     struct_types.cpp, forwards.cpp,
+//                                                                                     parameters.cpp
+//   Generated  the text, and the tensors by the fields that hold them                 print.cpp, generate.cpp
 //
 // Where a program's text names a value or a layer it says so by a reference, whose name is found when it is known which
 // function the statement stands in: kValueMark 12 ';', kLayerMark 3 ';'. Text from the file is escaped and has no marks.

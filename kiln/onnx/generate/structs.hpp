@@ -7,8 +7,6 @@
 
 namespace kiln::onnx::cpp {
 
-inline constexpr char kPartMark = '\x03';  // a struct by its number, in statements that call its forward()
-
 struct StructType;
 
 /// A scope of the file, or one of its layers.

@@ -24,6 +24,15 @@ std::string literal(float number);
 std::string literal(double number);
 /// "{1, 2}"
 std::string braces(const Ints& numbers);
+/// "{1.5f, 2.0f}" of what there are literals of.
+template <class List>
+std::string listed(const List& list) {
+  std::string out = "{";
+  for (const auto& each : list) out += text(out.size() > 1 ? ", " : "", literal(each));
+  return out + '}';
+}
+/// "onnx::Element::Float"
+std::string element_text(Element element);
 /// For a comment of one line.
 std::string remark(std::string_view name);
 
