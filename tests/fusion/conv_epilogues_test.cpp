@@ -109,7 +109,8 @@ TEST_P(ConvEpilogues, GiveTheSameBitsAsOneAfterTheOther) {
 INSTANTIATE_TEST_SUITE_P(Shapes, ConvEpilogues,
                          testing::Values(Case{50, 1, 8, 28, 3, 1, 0},    // few channels
                                          Case{1, 8, 16, 100, 3, 1, 1},   //
-                                         Case{1, 32, 48, 64, 3, 1, 1},   // rows of an image
+                                         Case{1, 32, 48, 64, 3, 1, 1},   // tiles of 2 x 2
+                                         Case{1, 24, 40, 60, 3, 1, 1},   // rows of an image
                                          Case{2, 20, 33, 121, 5, 2, 2},  //
                                          Case{1, 24, 40, 60, 1, 1, 0},   //
                                          Case{40, 17, 24, 15, 3, 1, 0},  // images

@@ -209,7 +209,11 @@ INSTANTIATE_TEST_SUITE_P(
                         Case{1, 300, 160, {7, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},                   //
                         Case{3, 900, 1100, {9, 10}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},                 //
                         Case{4, 32, 24, {36, 36}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},  // many pixels
-                        Case{2, 33, 20, {60, 50}, {3, 4}, {1, 2}, {2, 1}, {0, 3}, {2, 1}}   //
+                        Case{2, 33, 20, {60, 50}, {3, 4}, {1, 2}, {2, 1}, {0, 3}, {2, 1}},  //
+                        Case{2, 32, 48, {11, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},   // tiles of 2 x 2
+                        Case{1, 48, 96, {24, 17}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  //
+                        Case{3, 64, 80, {7, 8}, {3, 3}, {1, 1}, {2, 0}, {0, 4}, {1, 1}},    //
+                        Case{1, 256, 32, {13, 12}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}  //
                         ),
         testing::Values(Kernels::OfTheDevice, Kernels::OurOwn)));
 
@@ -264,7 +268,8 @@ TEST(Convolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
   const int before = num_threads();
   struct {
     std::int64_t batch, in, out, size;
-  } const cases[] = {{40, 8, 16, 20}, {9, 40, 48, 12}, {1, 40, 48, 50}, {2, 64, 512, 3}, {30, 40, 48, 12}};
+  } const cases[] = {{40, 8, 16, 20}, {9, 40, 48, 12},  {1, 40, 48, 50},
+                     {2, 64, 512, 3}, {30, 40, 48, 12}, {3, 64, 160, 21}};
   for (const auto& c : cases) {
     const Value x = random_tensor({c.batch, c.in, c.size, c.size}, 1), w = random_tensor({c.out, c.in, 3, 3}, 2),
                 y = random_tensor({c.batch, c.out, c.size, c.size}, 3);
@@ -289,7 +294,8 @@ TEST(Convolutions, GiveChannelsLastResults) {
 }
 
 TEST(Convolutions, KeepPackedWeightsFromTheSecondTimeOn) {
-  for (const auto& [in, out, size] : {std::array<std::int64_t, 3>{40, 48, 12}, {8, 16, 12}, {16, 256, 5}}) {
+  for (const auto& [in, out, size] :
+       {std::array<std::int64_t, 3>{40, 48, 12}, {8, 16, 12}, {16, 256, 5}, {32, 64, 12}}) {
     if (in == 40 && !onednn_kernels) continue;  // a product of windows and of the weight as it lies
     const Value x = random_tensor({2, in, size, size}, 1), y = random_tensor({2, out, size, size}, 3);
     const auto both = [&](const Value& w) {
@@ -396,26 +402,28 @@ TEST(Convolutions, LeaveEmptyBatchesAndGroupsOfDoublesToTheReference) {
   }
 }
 
-TEST(Convolutions, OfFewChannelsRunOnEveryInstructionSet) {
-  const Case c{3, 3, 24, {9, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
-  const Value x = random_tensor(c.x(), 1), w = random_tensor(c.weight(), 2), y = random_tensor(c.y(), 3);
-  const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y);
-  std::vector<double> to_y(ys.size(), 0.0), to_w(ws.size(), 0.0);
-  each_product(c, [&](auto i, auto j, auto k) {
-    to_y[std::size_t(k)] += xs[std::size_t(i)] * ws[std::size_t(j)];
-    to_w[std::size_t(j)] += ys[std::size_t(k)] * xs[std::size_t(i)];
-  });
+TEST(Convolutions, RunOnEveryInstructionSet) {
   const auto supported = hwy::SupportedTargets();
-  for (const auto target : {HWY_AVX3, HWY_AVX2, HWY_SSE4}) {
-    if (!(supported & target)) continue;
-    hwy::SetSupportedTargetsForTest(target);
+  for (const Case& c : {Case{3, 3, 24, {9, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},      // few channels
+                        Case{2, 32, 48, {11, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}}) {  // tiles of 2 x 2
+    const Value x = random_tensor(c.x(), 1), w = random_tensor(c.weight(), 2), y = random_tensor(c.y(), 3);
+    const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y);
+    std::vector<double> to_y(ys.size(), 0.0), to_w(ws.size(), 0.0);
+    each_product(c, [&](auto i, auto j, auto k) {
+      to_y[std::size_t(k)] += xs[std::size_t(i)] * ws[std::size_t(j)];
+      to_w[std::size_t(j)] += ys[std::size_t(k)] * xs[std::size_t(i)];
+    });
+    for (const auto target : {HWY_AVX3, HWY_AVX2, HWY_SSE4}) {
+      if (!(supported & target)) continue;
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      EXPECT_LT(distance(numbers(run(c.conv(), {x, w})), to_y), 2e-6) << hwy::TargetName(target);
+      EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{c.conv(), c.kernel}, {x, y})), to_w), 2e-6)
+          << hwy::TargetName(target);
+    }
+    hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    EXPECT_LT(distance(numbers(run(c.conv(), {x, w})), to_y), 2e-6) << hwy::TargetName(target);
-    EXPECT_LT(distance(numbers(run(op::ConvWeightGrad{c.conv(), c.kernel}, {x, y})), to_w), 2e-6)
-        << hwy::TargetName(target);
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 }  // namespace

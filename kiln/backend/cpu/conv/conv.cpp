@@ -4,6 +4,7 @@
 #include "kiln/backend/cpu/conv/tiles.hpp"
 #include "kiln/backend/cpu/conv/weight_sum.hpp"
 #include "kiln/backend/cpu/conv/windows.hpp"
+#include "kiln/backend/cpu/conv/winograd.hpp"
 #include "kiln/backend/cpu/family.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/ops/planned/epilogue.hpp"
@@ -48,18 +49,20 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_forward_fits(g, dtype);
-  if (epilogue && (!direct || !worth_finishing(call.out[0]))) return false;
+  const bool winograd = !direct && winograd_fits(g, dtype);
+  if (epilogue && (!(direct || winograd) || !worth_finishing(call.out[0]))) return false;
   if (is_half(dtype)) return widened(op, call, Pass::Forward, g);
-  const bool tiles = !direct && tiles_fit(g, dtype);
-  if (!direct && !tiles && !product_can(g, dtype)) return false;
+  const bool tiles = !direct && !winograd && tiles_fit(g, dtype);
+  if (!direct && !winograd && !tiles && !product_can(g, dtype)) return false;
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
   const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
   const Array* const start = with_bias ? &bias.array : nullptr;
-  if (!direct && !tiles) return product_conv(g, x, weight, start, call.out[0]);
+  if (!direct && !winograd && !tiles) return product_conv(g, x, weight, start, call.out[0]);
   const ConvResult y(call.out[0], epilogue);
   if (direct) direct_conv(g, x.array, weight, start, y);
+  else if (winograd) winograd_conv(g, x.array, weight, start ? start->as<float>() : nullptr, y);
   else tiles_conv(g, x.array, weight, start ? start->as<float>() : nullptr, read(call.out[0]));
   return true;
 }
@@ -74,7 +77,8 @@ bool worth_finishing(const Value& result) {
 }
 
 bool is_ahead(Pass pass, const Geometry& g, DType dtype) {
-  return direct_fits(pass, g, dtype) || (pass == Pass::Forward && tiles_fit(g, dtype)) || product_fits(pass, g, dtype);
+  const bool forward = pass == Pass::Forward && (winograd_fits(g, dtype) || tiles_fit(g, dtype));
+  return forward || direct_fits(pass, g, dtype) || product_fits(pass, g, dtype);
 }
 
 bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }

@@ -1,5 +1,6 @@
 // Convolutions on our own loops: of few channels directly, of few pixels and many weights on the tiles of matrix
-// products, and as products of matrices where that is quicker, or where nobody else has a kernel.
+// products, of 3 x 3 and many channels by Winograd's way, and as products of matrices where that is quicker, or where
+// nobody else has a kernel.
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/fast.hpp"

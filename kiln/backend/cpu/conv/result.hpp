@@ -13,6 +13,9 @@ class ConvResult {
         epilogue_(epilogue),
         data_(epilogue ? nullptr : allocate(y, channels_last_strides(y.shape())).data) {}
 
+  /// Is each piece finished by itself, with all of its elements?
+  bool in_pieces() const { return epilogue_ != nullptr; }
+
   /// Has make(memory) write elements [first, first + count), in channels-last order. From any thread.
   template <class F>
   void piece(std::int64_t first, std::int64_t count, F&& make) const {

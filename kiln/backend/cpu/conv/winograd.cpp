@@ -1,0 +1,148 @@
+#include "kiln/backend/cpu/conv/winograd.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/conv/winograd_transforms.hpp"
+#include "kiln/backend/cpu/memory/packing.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
+#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::conv {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t kPlaces = kWinogradPlaces, kTaps = 9, kUnit = 16;  // channels of the transforms
+
+/// Packs a weight [out, in, 3, 3] of float32 in panels of channels: for each panel and place, a row for each channel of x.
+struct PackWinograd {
+  int64_t out, in, panel;
+
+  int64_t count() const { return divide_up(out, panel); }
+  int64_t size() const { return kPlaces * in * panel; }
+  std::size_t bytes() const { return static_cast<std::size_t>(count() * size()) * sizeof(float); }
+
+  void pack(const std::byte* from, std::byte* to) const {
+    parallel_for(count(), 1, [&](int64_t begin, int64_t end) {
+      std::vector<float> aside(static_cast<std::size_t>(kUnit * kTaps * panel), 0.0f);
+      for (int64_t i = begin; i < end; ++i)
+        pack(reinterpret_cast<const float*>(from), i, aside.data(), reinterpret_cast<float*>(to) + i * size());
+    });
+  }
+  void pack(const float* from, int64_t index, float* aside, float* to) const {
+    const int64_t first = index * panel, lanes = std::min(panel, out - first);
+    if (lanes < panel) std::fill_n(aside, kUnit * kTaps * panel, 0.0f);
+    for (int64_t channel = 0; channel < in; channel += kUnit) {
+      simd::product_tiles<float>().turn(from + (first * in + channel) * kTaps, in * kTaps, aside, panel, lanes,
+                                        kUnit * kTaps);
+      for (int64_t i = 0; i < kUnit; ++i)
+        winograd_transforms().weight(aside + i * kTaps * panel, panel, to + (channel + i) * panel, in * panel);
+    }
+  }
+};
+
+/// How the work is cut: rows of tiles and panels of a piece. Depends on the sizes alone.
+struct Cut {
+  int64_t across, down, in_all;  // tiles of a row, rows of an image, rows of all images
+  int64_t rows, panels;
+
+  Cut(const Geometry& g, int64_t all_panels, bool whole_rows)
+      : across(divide_up(g.result[1], 2)), down(divide_up(g.result[0], 2)), in_all(g.batch * down) {
+    // What the tiles of a piece see of x stays in the second-level cache, and there are enough of them for a panel of the
+    // weight to be worth fetching.
+    constexpr int64_t kMostNumbers = 80 * 1024, kFewestTiles = 32;
+    const int64_t tiles = std::max(kMostNumbers / (kPlaces * g.in), kFewestTiles);
+    const int64_t most = std::max<int64_t>(1, tiles / across), cost = g.batch * g.cost() * 4 / 9;
+    rows = divide_up(in_all, std::max(divide_up(in_all, most), std::min(in_all, pieces(cost) / 2)));
+    panels = all_panels;
+    if (whole_rows) return;
+    // Each piece brings what it sees of x into the other basis, which two panels are worth.
+    const int64_t wanted = divide_up(pieces(cost), divide_up(in_all, rows));
+    panels = std::min(all_panels, std::max<int64_t>(2, divide_up(all_panels, wanted)));
+  }
+};
+
+/// What all pieces know.
+class Convolution {
+ public:
+  Convolution(const Geometry& g, const Array& x, const Operand& weight, const float* bias)
+      : g_(g),
+        x_(x.as<float>()),
+        packer_{g.out, g.in, simd::product_tiles<float>().panel},
+        weight_(packed(weight.value, packer_)),
+        start_(static_cast<std::size_t>(std::max(g.in, g.out)), 0.0f),
+        zeros_(start_) {
+    if (bias) std::copy_n(bias, g.out, start_.begin());
+  }
+  int64_t panels() const { return packer_.count(); }
+
+  /// Rows of tiles [begin, end) and panels [first, last), to y, which begins with the first row.
+  void run(const Cut& cut, int64_t begin, int64_t end, int64_t first, int64_t last, float* y) const {
+    const auto& tiles = simd::product_tiles<float>();
+    const int64_t count = (end - begin) * cut.across, step = count * g_.in;
+    const Memory seen(static_cast<std::size_t>(kPlaces * step) * sizeof(float)),
+        made(static_cast<std::size_t>(kPlaces * count * packer_.panel) * sizeof(float));
+    auto *const v = reinterpret_cast<float*>(seen.bytes()), *const m = reinterpret_cast<float*>(made.bytes());
+    for (int64_t row = begin; row < end; ++row)
+      winograd_transforms().input(x_ + row / cut.down * g_.sizes[0] * g_.sizes[1] * g_.in, g_.sizes[0], g_.sizes[1],
+                                  g_.in, row % cut.down * 2 - g_.padding[0], -g_.padding[1], cut.across, zeros_.data(),
+                                  v + (row - begin) * cut.across * g_.in, step);
+    for (int64_t panel = first; panel < last; ++panel) {
+      const int64_t channel = panel * packer_.panel, channels = std::min(packer_.panel, g_.out - channel);
+      const float* const u = reinterpret_cast<const float*>(weight_->bytes()) + panel * packer_.size();
+      for (int64_t place = 0; place < kPlaces; ++place) {
+        float* const to = m + place * count * channels;
+        tiles.multiply({v + place * step, g_.in, 1, g_.in * simd::rows_of_tile(count, tiles.rows)},
+                       {u + place * g_.in * packer_.panel, packer_.panel, 1}, {to, channels, to, channels}, count,
+                       channels, g_.in, false, nullptr);
+      }
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t line = row % cut.down * 2, above = first_line(cut, row) - first_line(cut, begin);
+        winograd_transforms().output(m + (row - begin) * cut.across * channels, count * channels, channels, cut.across,
+                                     start_.data() + channel, y + above * g_.result[1] * g_.out + channel,
+                                     g_.result[0] - line, g_.result[1], g_.result[1] * g_.out, g_.out);
+      }
+    }
+  }
+  /// The line of y, of all images, that a row of tiles begins at.
+  int64_t first_line(const Cut& cut, int64_t row) const { return row / cut.down * g_.result[0] + row % cut.down * 2; }
+
+ private:
+  const Geometry& g_;
+  const float* x_;
+  PackWinograd packer_;
+  Ref<Memory> weight_;
+  std::vector<float> start_, zeros_;
+};
+
+}  // namespace
+
+bool winograd_fits(const Geometry& g, DType dtype) {
+  if (dtype != DType::F32 || g.groups != 1 || g.kernel.size() != 2) return false;
+  for (int i = 0; i < 2; ++i)
+    if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1) return false;
+  // Few tiles are not worth the weight's way into the other basis, few channels not that of x.
+  return g.in % kUnit == 0 && g.out % kUnit == 0 && g.in >= 32 && g.out >= 32 &&
+         g.batch * divide_up(g.result[0], 2) * divide_up(g.result[1], 2) >= 32;
+}
+
+void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
+  const Convolution convolution(g, x, weight, bias);
+  const int64_t panels = convolution.panels();
+  const Cut cut(g, panels, y.in_pieces());
+  const int64_t across = divide_up(panels, cut.panels), line = g.result[1] * g.out;
+  parallel_for(divide_up(cut.in_all, cut.rows) * across, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i / across * cut.rows, last = std::min(cut.in_all, row + cut.rows);
+      const int64_t panel = i % across * cut.panels, from = convolution.first_line(cut, row);
+      const int64_t to = last == cut.in_all ? g.batch * g.result[0] : convolution.first_line(cut, last);
+      y.piece(from * line, (to - from) * line, [&](std::byte* memory) {
+        convolution.run(cut, row, last, panel, std::min(panels, panel + cut.panels), reinterpret_cast<float*>(memory));
+      });
+    }
+  });
+}
+
+}  // namespace kiln::cpu::conv
