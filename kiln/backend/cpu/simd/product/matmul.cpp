@@ -27,8 +27,10 @@ constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
 /// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
 constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin = 12;
-/// Of a right operand that is read once: rows of the left one up to which a tile is wide, bytes, lines.
-constexpr int64_t kNarrow = 3, kFarApart = 4096, kLinesAtOnce = 32;
+/// Rows up to which a tile is at its widest.
+constexpr int64_t kNarrow = 3;
+/// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
+constexpr int64_t kMostDepthOfTile = 1024;
 
 /// What a product costs, in floating-point operations; the 4 stands for the traffic of thin matrices.
 int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
@@ -87,7 +89,7 @@ Piece cut(const Product& p) {
   cut_rows(packs ? 60 : 120);
   cut_columns(packs ? 256 : 128);
   cut_rows(48);
-  cut_columns(packs ? 128 : 64);
+  cut_columns(packs || p.m <= kNarrow ? 128 : 64);
   return {rows(), columns()};
 }
 
@@ -101,11 +103,8 @@ template <class T>
 class Tiled {
  public:
   Tiled(const Product& p, const Epilogue* epilogue) : p_(p), epilogue_(epilogue) {
-    // Without a second row of tiles there is nothing to keep in a cache. But where a tile takes little of each line of the
-    // right operand, and lines are far apart, few at a time are gone through from end to end, as the processor fetches
-    // ahead of that.
-    const bool scattered = p.m > kNarrow && p.b.row * static_cast<int64_t>(sizeof(T)) >= kFarApart;
-    const int64_t most = p.m > tiles_.rows || !p.b.by_rows() ? kMostDepth : scattered ? kLinesAtOnce : p.k;
+    // Without a second row of tiles there is nothing to keep in a cache.
+    const int64_t most = p.m > tiles_.rows || !p.b.by_rows() ? kMostDepth : p.m > 1 ? kMostDepthOfTile : p.k;
     depth_ = divide_up(p.k, divide_up(p.k, most));
   }
 

@@ -120,6 +120,8 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indi
     for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
       const Vector<T> row[] = {Kind == Columns::Partial ? load_first(b, last)
                                                         : Vector<T>::load(b + static_cast<int64_t>(V) * kWidth<T>)...};
+      if constexpr (Vectors > kVectors && kRows > 1)  // what the tile beside this one reads
+        (hwy::Prefetch(b + static_cast<int64_t>(Vectors + V) * kWidth<T>), ...);
       if constexpr (Kind == Columns::Kept) {
         hwy::Prefetch(b + kRowsAhead * b_row);
         hwy::Prefetch(b + kRowsAhead * b_row + kWidth<T>);
