@@ -209,6 +209,7 @@ std::vector<Row> recurrent_rows() {
                              .projection = 2,
                              .lengths = {3, 1, 2}}),
       row_of("lstm_of_many", {kLstm, 5, 7, 19, 33}, false),
+      row_of("lstm_of_one_row", {kLstm, 1, 5, 19, 141}, false),
       row_of("lstm_of_many_projected", {.kind = kLstm, .batch = 15, .time = 3, .in = 5, .hidden = 37, .projection = 41},
              false),
       row_of("gru", {kGru, 2, 3, 2, 2}),
@@ -230,6 +231,7 @@ std::vector<Row> recurrent_rows() {
       row_of("gru_of_lengths_reversed",
              {.kind = kGru, .batch = 3, .time = 3, .in = 2, .hidden = 2, .options = reversed, .lengths = {1, 3, 2}}),
       row_of("gru_of_many", {kGru, 5, 5, 19, 33}, false),
+      row_of("gru_of_one_row_resets_before", {kGru, 1, 4, 5, 141, resets_before}, false),
       row_of("gru_of_many_resets_before", {kGru, 5, 5, 19, 33, resets_before}, false),
       row_of("rnn", {kRnn, 2, 3, 2, 3}),
       row_of("rnn_of_relu", {kRnn, 2, 2, 2, 2, relu}),
@@ -322,9 +324,13 @@ TEST(RecurrentLayers, HaveTheSameBitsHoweverTheyAreShared) {
       for (const Value& value : all) data.push_back(value.data());
       return data;
     };
-    const std::vector<TensorData> alone = computed(1), shared = computed(3);
-    for (std::size_t i = 0; i < alone.size(); ++i)
-      EXPECT_TRUE(std::ranges::equal(shared[i].bytes(), alone[i].bytes())) << static_cast<int>(kind) << ' ' << i;
+    const std::vector<TensorData> alone = computed(1);
+    for (const int threads : {2, 3}) {  // a row for each; panels for each
+      const std::vector<TensorData> shared = computed(threads);
+      for (std::size_t i = 0; i < alone.size(); ++i)
+        EXPECT_TRUE(std::ranges::equal(shared[i].bytes(), alone[i].bytes()))
+            << static_cast<int>(kind) << ' ' << i << " on " << threads;
+    }
   }
   set_num_threads(before);
 }

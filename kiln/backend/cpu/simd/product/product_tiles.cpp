@@ -288,6 +288,28 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   }
 }
 
+/// Sums of one row and of I / kVectors panels: so many that none waits for another's.
+template <class T, std::size_t... I>
+HWY_INLINE void row_by_panels(const T* a, const T* b, int64_t step, T* c, int64_t k, bool add, Indices<I...>) {
+  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
+  const auto place = [](std::size_t i) HWY_ATTR { return static_cast<int64_t>(i % kVectors) * kWidth<T>; };
+  for (const T* const end = a + k; a < end; ++a, b += kPanel<T>) {
+    const Vector<T> x(*a);
+    ((sums[I] = fma(x, Vector<T>::load(b + static_cast<int64_t>(I / kVectors) * step + place(I)), sums[I])), ...);
+  }
+  const auto result = [=](std::size_t i) HWY_ATTR { return c + static_cast<int64_t>(i) * kWidth<T>; };
+  if (add) ((sums[I] = Vector<T>::load(result(I)) + sums[I]), ...);
+  (store(sums[I], result(I)), ...);
+}
+
+template <class T>
+void multiply_row(const T* a, const T* b, int64_t step, int64_t panels, T* c, int64_t k, bool add) {
+  constexpr int64_t kTogether = 4;
+  for (; panels >= kTogether; panels -= kTogether, b += kTogether * step, c += kTogether * kPanel<T>)
+    row_by_panels(a, b, step, c, k, add, UpTo<kTogether * kVectors>());
+  for (; panels > 0; --panels, b += step, c += kPanel<T>) row_by_panels(a, b, step, c, k, add, UpTo<kVectors>());
+}
+
 // ---- scalar products -------------------------------------------------------------------------------------------------
 
 /// Rows x Lines sums, each in the lanes of a vector.
@@ -332,7 +354,7 @@ void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_r
 
 template <class T>
 constexpr ProductTiles<T> kTiles{
-    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, dot<T>, pack_left<T>, turn<T>};
+    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, multiply_row<T>, dot<T>, pack_left<T>, turn<T>};
 
 }  // namespace
 

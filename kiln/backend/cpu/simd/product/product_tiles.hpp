@@ -36,6 +36,9 @@ struct ProductTiles {
   /// c [m, n] = a [m, k] b [k, n], or added to what c holds where `add`. `aside` has room for a panel of k rows.
   void (*multiply)(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, std::int64_t m,
                    std::int64_t n, std::int64_t k, bool add, T* aside);
+  /// c [panels * panel] = a [k] times so many packed panels of k rows each, `step` apart, or added to what c holds: what
+  /// multiply() gives of one row and each panel.
+  void (*multiply_row)(const T* a, const T* b, std::int64_t step, std::int64_t panels, T* c, std::int64_t k, bool add);
   /// c[i * c_row + j * c_column] = the sum over l < k of a[i * a_row + l] * b[j * b_row + l], for i < m and j < n: for
   /// few rows of a.
   void (*dot)(const T* a, std::int64_t a_row, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,

@@ -82,8 +82,8 @@ class Panels {
 
   std::int64_t blocks() const { return packer_.blocks; }
   std::int64_t panels() const { return packer_.panels(); }
-  /// result [rows, panel] = or += left [rows, depths] times those depths of a panel of a block.
-  void multiply(const T* left, std::int64_t left_row, std::int64_t rows, std::int64_t block, std::int64_t panel,
+  /// result [rows, panels * panel] = or += left [rows, depths] times those depths of some panels of a block.
+  void multiply(const T* left, std::int64_t left_row, std::int64_t rows, std::int64_t block, Interval panels,
                 Interval depths, T* result, std::int64_t result_row, bool add) const;
 
  private:

@@ -63,9 +63,8 @@ class Back {
     const Lines<T>&later = sums_[(step + 1) % 2], &sums = sums_[step % 2];
     const Interval depths{0, (s.resets_before() ? 2 : s.gates) * s.hidden};
     if (step > 0 && s.any_active(rows, moment(step - 1)))
-      for (int64_t p = panels.begin; p < panels.end; ++p)
-        weight_.multiply(later.row(rows.begin), later.step(), rows.size(), 0, p, depths,
-                         direct_.row(rows.begin) + p * panel, direct_.step(), true);
+      weight_.multiply(later.row(rows.begin), later.step(), rows.size(), 0, panels, depths,
+                       direct_.row(rows.begin) + panels.begin * panel, direct_.step(), true);
     if (step == s.time) return;
     const int64_t t = moment(step);
     const Interval columns = columns_of<T>(panels, s.out);
@@ -97,10 +96,9 @@ class Back {
     if (!s.any_active(rows, t) && s.resets_before()) return;
     const Lines<T>& sums = sums_[step % 2];
     const T* const left = s.projects ? grad_.row(rows.begin) : sums.row(rows.begin) + 2 * s.hidden;
-    for (int64_t p = panels.begin; p < panels.end; ++p)
-      then_.multiply(left, s.projects ? grad_.step() : sums.step(), rows.size(), 0, p,
-                     {0, s.projects ? s.out : s.hidden}, then_grad_.row(rows.begin) + p * panel, then_grad_.step(),
-                     false);
+    then_.multiply(left, s.projects ? grad_.step() : sums.step(), rows.size(), 0, panels,
+                   {0, s.projects ? s.out : s.hidden}, then_grad_.row(rows.begin) + panels.begin * panel,
+                   then_grad_.step(), false);
     const Interval columns = columns_of<T>(panels, s.hidden);
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       if (s.active(row, t))
