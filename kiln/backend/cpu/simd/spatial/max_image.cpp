@@ -49,9 +49,53 @@ struct Window {
   std::int32_t first() const { return empty() ? 0 : static_cast<std::int32_t>(index(z.begin, y.begin, x.begin)); }
 };
 
+/// The values alone, for up to four vectors of channels at a time.
+template <class D>
+HWY_INLINE std::int64_t greatest_values(D tag, const Window& window, const float* image, float* to,
+                                        std::int64_t channel) {
+  const ImageMax& pool = window.pool;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  const auto look_at = [tag](hn::Vec<D>& value, const float* from) HWY_ATTR {
+    const auto element = hn::LoadU(tag, from);
+    const auto better = hn::Or(hn::Gt(element, value), hn::And(hn::IsNaN(element), hn::Eq(value, value)));
+    value = hn::IfThenElse(better, element, value);
+  };
+  const auto each = [&](auto&& look) HWY_ATTR {
+    for (std::int64_t i = window.z.begin; i < window.z.end; i += window.z.step)
+      for (std::int64_t j = window.y.begin; j < window.y.end; j += window.y.step) {
+        const float* from = image + i * pool.image_strides[0] + j * pool.image_strides[1] +
+                            window.x.begin * pool.image_strides[2] + channel;
+        for (std::int64_t k = window.x.begin; k < window.x.end; k += window.x.step) {
+          look(from);
+          from += window.x.step * pool.image_strides[2];
+        }
+      }
+  };
+  for (; channel + 4 * lanes <= pool.channels; channel += 4 * lanes) {
+    auto a = hn::Set(tag, kLeast), b = a, c = a, d = a;
+    each([&](const float* from) HWY_ATTR {
+      look_at(a, from);
+      look_at(b, from + lanes);
+      look_at(c, from + 2 * lanes);
+      look_at(d, from + 3 * lanes);
+    });
+    hn::StoreU(a, tag, to + channel);
+    hn::StoreU(b, tag, to + channel + lanes);
+    hn::StoreU(c, tag, to + channel + 2 * lanes);
+    hn::StoreU(d, tag, to + channel + 3 * lanes);
+  }
+  for (; channel + lanes <= pool.channels; channel += lanes) {
+    auto value = hn::Set(tag, kLeast);
+    each([&](const float* from) HWY_ATTR { look_at(value, from); });
+    hn::StoreU(value, tag, to + channel);
+  }
+  return channel;
+}
+
 template <class D>
 HWY_INLINE std::int64_t greatest_vectors(D tag, const Window& window, const float* image, Found found, std::int64_t at,
                                          std::int64_t channel) {
+  if (!found.indices) return greatest_values(tag, window, image, found.values + at, channel);
   const ImageMax& pool = window.pool;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   const hn::RebindToSigned<D> index_tag;
