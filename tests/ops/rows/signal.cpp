@@ -200,6 +200,11 @@ std::vector<Row> signal_rows() {
       const Shape shape = kind == Kind::Real ? Shape{2, length} : Shape{2, length, 2};
       rows.push_back(fft_row(text(name, "_of_", n), kind, shape, {.n = n}, n <= 16));
     }
+  // Blocks of whole lines, whose gradients count some elements of a spectrum twice.
+  for (const std::int64_t n : {15, 16}) {
+    rows.push_back(fft_row(text("rfft_of_", n, "_in_17_lines"), Kind::Real, {17, n}, {.n = n}));
+    rows.push_back(fft_row(text("irfft_of_", n, "_in_17_lines"), Kind::RealInverse, {17, n / 2 + 1, 2}, {.n = n}));
+  }
   // Lines side by side, and long lines alone.
   for (const std::int64_t n : {64, 210, 256, 257, 509, 512, 729, 1000, 1025, 1050, 1187, 2048})
     for (const auto& [kind, name] :

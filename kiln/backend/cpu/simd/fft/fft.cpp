@@ -14,21 +14,26 @@ namespace {
 
 using op::FftKind;
 
-constexpr std::int64_t kLongestInBlocks = 1024;  // so that a block stays in the cache
+constexpr std::int64_t kLongestInBlocks = 4096;  // so that a block stays in the cache
 constexpr std::int64_t kWork = 16384;            // elements worth a thread's while
+
+/// How the elements of a line lie, each of one number or of two.
+struct Elements {
+  std::int64_t count, parts, step;
+  std::int64_t part_step;  // from an element's first number to its second one
+};
 
 /// Where the lines of operand and result begin, and how they go on.
 struct Lines {
   Shape outer;  // the dimensions that count lines
   Dims x_outer, z_outer;
-  std::int64_t count, x_step, z_step;
-  std::int64_t x_imag, z_imag;  // from a real part to its imaginary part
+  std::int64_t count;
+  Elements x, z;
 
-  Lines(const Array& x, const Array& z, const op::Fft& op)
-      : x_step(x.strides[op.dim]),
-        z_step(z.strides[op.dim]),
-        x_imag(op.kind == FftKind::RealToComplex ? 0 : x.strides.back()),
-        z_imag(op.kind == FftKind::ComplexToReal ? 0 : z.strides.back()) {
+  /// `paired`: two real numbers are taken for one complex number.
+  Lines(const Array& x, const Array& z, const op::Fft& op, bool paired)
+      : x(elements(x, op, op.kind == FftKind::RealToComplex, paired, op.length_in())),
+        z(elements(z, op, op.kind == FftKind::ComplexToReal, paired, op.length_out())) {
     const int rank = std::min(x.shape.size(), z.shape.size()) - (op.kind == FftKind::ComplexToComplex ? 1 : 0);
     for (int i = 0; i < rank; ++i) {
       if (i == op.dim) continue;
@@ -50,6 +55,13 @@ struct Lines {
     }
     return at;
   }
+
+ private:
+  static Elements elements(const Array& array, const op::Fft& op, bool real, bool paired, std::int64_t count) {
+    const std::int64_t step = array.strides[op.dim];
+    if (!real) return {count, 2, step, array.strides.back()};
+    return paired ? Elements{count / 2, 2, 2 * step, step} : Elements{count, 1, step, 0};
+  }
 };
 
 /// E is what elements are stored as, T what they are computed in.
@@ -60,10 +72,10 @@ class Transform {
       : op_(op),
         x_(x.as<const E>()),
         z_(z.as<E>()),
-        lines_(x, z, op),
         scale_(static_cast<T>(scale)),
         // Two real numbers are taken for one complex number where they come out even.
         paired_(op.kind != FftKind::ComplexToComplex && op.n % 2 == 0),
+        lines_(x, z, op, paired_),
         plan_(fft_plan<T>(paired_ ? op.n / 2 : op.n, paired_)),
         backwards_(op.kind == FftKind::ComplexToReal || (op.kind == FftKind::ComplexToComplex && op.inverse)),
         mirrored_(op.kind != FftKind::ComplexToComplex && op.inverse == (op.kind == FftKind::RealToComplex)) {}
@@ -101,12 +113,9 @@ class Transform {
 
   template <std::int64_t kWidth, class Run>
   void run_block(std::int64_t start, std::int64_t width, Split<T> x, Split<T> y, Run transform) const {
-    if (width < kWidth) clear(x, kWidth);
     typename Lines::Offsets lines[kWidth];
     for (std::int64_t c = 0; c < width; ++c) lines[c] = lines_[start + c];
-    in_tiles(rows_in(), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t c = 0; c < width; ++c) load<kWidth>(lines[c].x, x.at(c), begin, end);
-    });
+    bring<kWidth>(lines, width, x);
     if (op_.kind == FftKind::ComplexToReal && !paired_) mirror<kWidth>(x);
     if (paired_ && op_.kind == FftKind::ComplexToReal) {
       fold_spectrum(*plan_, x, y, kWidth);
@@ -118,50 +127,127 @@ class Transform {
       unfold_spectrum(*plan_, result, other, kWidth);
       result = other;
     }
-    in_tiles(rows_out(), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t c = 0; c < width; ++c) store<kWidth>(result.at(c), lines[c].z, begin, end);
-    });
+    take<kWidth>(result, lines, width);
   }
-
-  /// Elements of a block that a line fills, and that are written back.
-  std::int64_t rows_in() const { return paired_ && op_.kind == FftKind::RealToComplex ? plan_->n : op_.length_in(); }
-  std::int64_t rows_out() const { return paired_ && op_.kind == FftKind::ComplexToReal ? plan_->n : op_.length_out(); }
 
   // Lines lie across a block: a few elements of each at a time, so that what one line touched is there for the next.
+  static constexpr std::int64_t kTile = 64;
   template <class Part>
-  static void in_tiles(std::int64_t rows, Part part) {
-    constexpr std::int64_t kTile = 64;
-    for (std::int64_t begin = 0; begin < rows; begin += kTile) part(begin, std::min(rows, begin + kTile));
+  static void in_tiles(std::int64_t begin, std::int64_t rows, Part part) {
+    for (; begin < rows; begin += kTile) part(begin, std::min(rows, begin + kTile));
   }
 
-  void clear(Split<T> x, std::int64_t width) const {
-    const std::int64_t count = (plan_->n + 1) * width;
-    std::fill_n(x.re, count, T{0});
-    std::fill_n(x.im, count, T{0});
+  using Offsets = typename Lines::Offsets;
+
+  template <std::int64_t kWidth>
+  void bring(const Offsets* lines, std::int64_t width, Split<T> x) const {
+    alignas(64) T tile[2 * kTile * kWidth] = {};
+    const auto some = [&](std::int64_t begin, std::int64_t end) {
+      gather<kWidth>(lines, width, begin, end, tile);
+      load<kWidth>(tile, x, begin, end);
+    };
+    std::int64_t turned = 0;
+    if constexpr (std::is_same_v<E, T> && kWidth == kColumns)
+      if (const std::int64_t step = even_step(lines_.x, width, [&](std::int64_t c) { return lines[c].x; })) {
+        const Factors factors = factors_in(1);
+        turned = turn_into_block(x_ + lines[0].x, step, lines_.x.count, x, factors.re, factors.im);
+        if (op_.kind == FftKind::ComplexToReal) each_single(turned, some);
+      }
+    in_tiles(turned, lines_.x.count, some);
+  }
+  template <std::int64_t kWidth>
+  void take(Split<T> x, const Offsets* lines, std::int64_t width) const {
+    alignas(64) T tile[2 * kTile * kWidth];
+    const auto some = [&](std::int64_t begin, std::int64_t end) {
+      store<kWidth>(x, tile, begin, end);
+      scatter<kWidth>(tile, lines, width, begin, end);
+    };
+    std::int64_t turned = 0;
+    if constexpr (std::is_same_v<E, T> && kWidth == kColumns)
+      if (const std::int64_t step = even_step(lines_.z, width, [&](std::int64_t c) { return lines[c].z; })) {
+        const Factors factors = factors_out(1);
+        turned = turn_out_of_block(x, lines_.z.count, factors.re, factors.im, z_ + lines[0].z, step);
+        if (op_.adjoint) each_single(turned, some);
+      }
+    in_tiles(turned, lines_.z.count, some);
+  }
+
+  /// From one line of a whole block to the next, where all have their numbers side by side, in pairs, and lie equally far
+  /// apart; otherwise 0.
+  template <class At>
+  static std::int64_t even_step(const Elements& elements, std::int64_t width, At at) {
+    if (width < kColumns || elements.parts != 2 || elements.step != 2 || elements.part_step != 1) return 0;
+    const std::int64_t step = at(1) - at(0);
+    for (std::int64_t c = 2; c < width; ++c)
+      if (at(c) - at(c - 1) != step) return 0;
+    return step;
+  }
+
+  /// The elements of a halved spectrum below `end` that stand for themselves alone, and have other factors.
+  template <class Some>
+  void each_single(std::int64_t end, Some some) const {
+    if (end > 0) some(0, 1);
+    if (op_.n % 2 == 0 && op_.n / 2 < end) some(op_.n / 2, op_.n / 2 + 1);
+  }
+
+  /// tile[number of an element][line] for elements [begin, end)
+  template <std::int64_t kWidth>
+  void gather(const Offsets* lines, std::int64_t width, std::int64_t begin, std::int64_t end, T* tile) const {
+    const Elements& from = lines_.x;
+    for (std::int64_t c = 0; c < width; ++c) {
+      const E* x = x_ + lines[c].x;
+      T* to = tile + c;
+      for (std::int64_t j = begin; j < end; ++j)
+        for (std::int64_t part = 0; part < from.parts; ++part, to += kWidth)
+          *to = convert<T>(x[j * from.step + part * from.part_step]);
+    }
+  }
+  template <std::int64_t kWidth>
+  void scatter(const T* tile, const Offsets* lines, std::int64_t width, std::int64_t begin, std::int64_t end) const {
+    const Elements& to = lines_.z;
+    for (std::int64_t c = 0; c < width; ++c) {
+      E* z = z_ + lines[c].z;
+      const T* from = tile + c;
+      for (std::int64_t j = begin; j < end; ++j)
+        for (std::int64_t part = 0; part < to.parts; ++part, from += kWidth)
+          z[j * to.step + part * to.part_step] = convert<E>(*from);
+    }
+  }
+
+  /// What the parts of an element are multiplied by; an imaginary part that is left out has 0.
+  struct Factors {
+    T re, im;
+  };
+  Factors factors_in(std::int64_t k) const {
+    if (op_.kind == FftKind::ComplexToComplex) return {1, 1};
+    if (op_.kind == FftKind::RealToComplex) return {1, paired_ ? T{1} : T{0}};
+    if (!op_.is_doubled(k)) return {1, 0};
+    const T factor = op_.adjoint ? T{0.5} : T{1};
+    return {factor, mirrored_ ? -factor : factor};
+  }
+  Factors factors_out(std::int64_t k) const {
+    if (op_.kind != FftKind::RealToComplex) return {scale_, scale_};
+    const T factor = op_.adjoint && op_.is_doubled(k) ? 2 * scale_ : scale_;
+    return {factor, mirrored_ ? -factor : factor};
   }
 
   template <std::int64_t kWidth>
-  void load(std::int64_t first, Split<T> to, std::int64_t begin, std::int64_t end) const {
-    const E* x = x_ + first;
-    const std::int64_t step = lines_.x_step, imag = lines_.x_imag;
-    const auto get = [&](std::int64_t at) { return convert<T>(x[at]); };
-    if (op_.kind == FftKind::RealToComplex) {
-      for (std::int64_t j = begin; j < end; ++j) {
-        to.re[j * kWidth] = get((paired_ ? 2 * j : j) * step);
-        to.im[j * kWidth] = paired_ ? get((2 * j + 1) * step) : T{0};
-      }
-    } else if (op_.kind == FftKind::ComplexToComplex) {
-      for (std::int64_t j = begin; j < end; ++j) {
-        to.re[j * kWidth] = get(j * step);
-        to.im[j * kWidth] = get(j * step + imag);
-      }
-    } else {
-      const T doubled = op_.adjoint ? T{0.5} : T{1}, sign = mirrored_ ? T{-1} : T{1};
-      for (std::int64_t k = begin; k < end; ++k) {
-        const bool pair = op_.is_doubled(k);
-        to.re[k * kWidth] = get(k * step) * (pair ? doubled : 1);
-        to.im[k * kWidth] = pair ? get(k * step + imag) * (doubled * sign) : T{0};
-      }
+  void load(const T* tile, Split<T> to, std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t k = begin; k < end; ++k, tile += lines_.x.parts * kWidth) {
+      const Factors factors = factors_in(k);
+      const Split<T> row = to.at(k * kWidth);
+      for (std::int64_t c = 0; c < kWidth; ++c) row.re[c] = tile[c] * factors.re;
+      for (std::int64_t c = 0; c < kWidth; ++c) row.im[c] = factors.im != 0 ? tile[kWidth + c] * factors.im : T{0};
+    }
+  }
+  template <std::int64_t kWidth>
+  void store(Split<T> from, T* tile, std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t k = begin; k < end; ++k, tile += lines_.z.parts * kWidth) {
+      const Factors factors = factors_out(k);
+      const Split<T> row = from.at(k * kWidth);
+      for (std::int64_t c = 0; c < kWidth; ++c) tile[c] = row.re[c] * factors.re;
+      if (lines_.z.parts < 2) continue;
+      for (std::int64_t c = 0; c < kWidth; ++c) tile[kWidth + c] = row.im[c] * factors.im;
     }
   }
 
@@ -175,36 +261,12 @@ class Transform {
       }
   }
 
-  template <std::int64_t kWidth>
-  void store(Split<T> from, std::int64_t first, std::int64_t begin, std::int64_t end) const {
-    E* z = z_ + first;
-    const std::int64_t step = lines_.z_step, imag = lines_.z_imag;
-    const auto put = [&](std::int64_t at, T value) { z[at] = convert<E>(value * scale_); };
-    if (op_.kind == FftKind::ComplexToReal) {
-      for (std::int64_t j = begin; j < end; ++j) {
-        put((paired_ ? 2 * j : j) * step, from.re[j * kWidth]);
-        if (paired_) put((2 * j + 1) * step, from.im[j * kWidth]);
-      }
-    } else if (op_.kind == FftKind::ComplexToComplex) {
-      for (std::int64_t k = begin; k < end; ++k) {
-        put(k * step, from.re[k * kWidth]);
-        put(k * step + imag, from.im[k * kWidth]);
-      }
-    } else {
-      for (std::int64_t k = begin; k < end; ++k) {
-        const T doubled = op_.adjoint && op_.is_doubled(k) ? T{2} : T{1};
-        put(k * step, from.re[k * kWidth] * doubled);
-        put(k * step + imag, from.im[k * kWidth] * (mirrored_ ? -doubled : doubled));
-      }
-    }
-  }
-
   const op::Fft& op_;
   const E* x_;
   E* z_;
-  Lines lines_;
   T scale_;
   bool paired_;
+  Lines lines_;
   std::shared_ptr<const FftPlan<T>> plan_;
   bool backwards_;  // transform with the parts in each other's place
   bool mirrored_;   // a spectrum of real numbers that is conjugate to the one that the plan is for

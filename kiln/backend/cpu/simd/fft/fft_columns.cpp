@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -119,6 +120,62 @@ HWY_INLINE Split<T> passes(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
 Split<float> passes_f32(const FftPlan<float>& plan, Split<float> x, Split<float> y) { return passes(plan, x, y); }
 Split<double> passes_f64(const FftPlan<double>& plan, Split<double> x, Split<double> y) { return passes(plan, x, y); }
 
+/// The numbers from place kFirst on of either, taken in turn.
+template <int kFirst, class Lanes, int... I>
+HWY_INLINE Lanes interleave(Lanes a, Lanes b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (kFirst + I / 2 + I % 2 * static_cast<int>(sizeof...(I)))...);
+}
+/// Vectors that are the rows of a square become its columns.
+template <class T>
+HWY_INLINE void turn_square(Vector<T>* rows) {
+  constexpr int kSide = static_cast<int>(kLanes<T>);
+  typedef T Lanes __attribute__((vector_size(kSide * sizeof(T))));  // compilers shuffle these
+  constexpr auto places = std::make_integer_sequence<int, kSide>();
+  Lanes now[kSide], next[kSide];
+  for (int i = 0; i < kSide; ++i) std::memcpy(&now[i], &rows[i], sizeof(Lanes));
+  // A number's row and its place in it, as one number: each interleaving turns the bits of that number by one.
+  for (int turned = 1; turned < kSide; turned *= 2) {
+    for (int i = 0; i < kSide / 2; ++i) {
+      next[2 * i] = interleave<0>(now[i], now[i + kSide / 2], places);
+      next[2 * i + 1] = interleave<kSide / 2>(now[i], now[i + kSide / 2], places);
+    }
+    for (int i = 0; i < kSide; ++i) now[i] = next[i];
+  }
+  for (int i = 0; i < kSide; ++i) std::memcpy(&rows[i], &now[i], sizeof(Lanes));
+}
+
+/// `into`: from lines to the block, otherwise the reverse. A square has kLanes lines and half as many elements.
+template <bool into, class T>
+HWY_INLINE std::int64_t turn_lines(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {
+  constexpr auto kSide = static_cast<std::int64_t>(kLanes<T>), kPairs = kSide / 2;
+  if constexpr (kSide < 2 || kColumns % kSide != 0) return 0;
+  const Vector<T> factors[] = {re, im};
+  Vector<T> square[kSide];
+  std::int64_t j = 0;
+  for (; j + kPairs <= count; j += kPairs)
+    for (std::int64_t c = 0; c < kColumns; c += kSide) {
+      T* const from = lines + c * step + 2 * j;
+      const auto place = [&](std::int64_t i) { return (i % 2 ? x.im : x.re) + (j + i / 2) * kColumns + c; };
+      for (std::int64_t i = 0; i < kSide; ++i)
+        square[i] = into ? Vector<T>::load(from + i * step) : Vector<T>::load(place(i)) * factors[i % 2];
+      turn_square(square);
+      for (std::int64_t i = 0; i < kSide; ++i)
+        if constexpr (into) store(square[i] * factors[i % 2], place(i));
+        else store(square[i], from + i * step);
+    }
+  return j;
+}
+#define KILN_TURN(T, suffix)                                                                                \
+  std::int64_t turn_in_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {  \
+    return turn_lines<true>(lines, step, count, x, re, im);                                                 \
+  }                                                                                                         \
+  std::int64_t turn_out_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) { \
+    return turn_lines<false>(lines, step, count, x, re, im);                                                \
+  }
+KILN_TURN(float, f32)
+KILN_TURN(double, f64)
+#undef KILN_TURN
+
 /// x[j * kColumns + c] *= w[j * row + c * column]
 template <class T>
 HWY_INLINE void turn_block(Split<T> x, const T* re, const T* im, std::int64_t row, std::int64_t column,
@@ -191,11 +248,21 @@ namespace kiln::cpu::simd {
 #define KILN_EXPORT(T, suffix)                                                                                       \
   HWY_EXPORT(passes_##suffix);                                                                                       \
   HWY_EXPORT(turn_block_##suffix);                                                                                   \
+  HWY_EXPORT(turn_in_##suffix);                                                                                      \
+  HWY_EXPORT(turn_out_##suffix);                                                                                     \
   HWY_EXPORT(unfold_##suffix);                                                                                       \
   HWY_EXPORT(fold_##suffix);                                                                                         \
   template <>                                                                                                        \
   Split<T> pass_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {                                            \
     return HWY_DYNAMIC_DISPATCH(passes_##suffix)(plan, x, y);                                                        \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  std::int64_t turn_into_block(const T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {      \
+    return HWY_DYNAMIC_DISPATCH(turn_in_##suffix)(const_cast<T*>(lines), step, count, x, re, im);                    \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  std::int64_t turn_out_of_block(Split<T> x, std::int64_t count, T re, T im, T* lines, std::int64_t step) {          \
+    return HWY_DYNAMIC_DISPATCH(turn_out_##suffix)(lines, step, count, x, re, im);                                   \
   }                                                                                                                  \
   template <>                                                                                                        \
   void turn_columns(Split<T> x, const SplitVector<T>& w, std::int64_t first, std::int64_t step, std::int64_t rows) { \

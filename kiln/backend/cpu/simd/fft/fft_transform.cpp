@@ -61,13 +61,20 @@ void each_block(const FftPlan<T>& plan, Split<T> matrix, std::int64_t lines, Aft
     for (std::int64_t block = begin; block < end; ++block) {
       const std::int64_t start = block * kColumns, width = std::min(kColumns, lines - start);
       const Split<T> x = first.split();
-      for (std::int64_t j = 0; j < n; ++j) {
-        const Split<T> row = matrix.at(j * lines + start), into = x.at(j * kColumns);
-        std::copy_n(row.re, width, into.re);
-        std::copy_n(row.im, width, into.im);
-        std::fill(into.re + width, into.re + kColumns, T{0});
-        std::fill(into.im + width, into.im + kColumns, T{0});
-      }
+      const auto bring = [&](std::int64_t count) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          const Split<T> row = matrix.at(j * lines + start), into = x.at(j * kColumns);
+          // The next block's row, which the processor does not expect so far away.
+          __builtin_prefetch(row.re + kColumns);
+          __builtin_prefetch(row.im + kColumns);
+          std::copy_n(row.re, count, into.re);
+          std::copy_n(row.im, count, into.im);
+          std::fill(into.re + count, into.re + kColumns, T{0});
+          std::fill(into.im + count, into.im + kColumns, T{0});
+        }
+      };
+      if (width == kColumns) bring(kColumns);
+      else bring(width);
       after(transform_columns(plan, x, second.split()), start, width);
     }
   });
