@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/ops/index/index.hpp"
 #include "kiln/ops/reduce/order.hpp"
 #include "kiln/ops/reduce/point.hpp"
 #include "kiln/ops/reduce/scan.hpp"
@@ -32,11 +33,9 @@ Distinct runs(const Value& line) {
     const Value none = zeros({0}, line.device(), DType::I64);
     return {line, none, none};
   }
-  const Value run = cumsum(begins_run(line.detach()), 0) - 1;
-  const auto count = static_cast<std::int64_t>(at(run, 0, -1).item()) + 1;
-  const Value starts = searchsorted(run, arange(0, count + 1, 1, line.device()));
-  const Value first = narrow(starts, 0, 0, count);
-  return {select(line, 0, first), run, narrow(starts, 0, 1, count) - first};
+  const Value begins = begins_run(line.detach()), first = flat_nonzero(begins);
+  const Value ends = cat(Values{narrow(first, 0, 1, first.dim(0) - 1), full({1}, length, line.device())}, 0);
+  return {select(line, 0, first), cumsum(begins, 0) - 1, ends - first};
 }
 
 /// Distinct slices along the first dimension, found on the host.
