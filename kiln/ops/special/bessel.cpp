@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 
 #include "kiln/ops/special/functions.hpp"
@@ -74,6 +75,25 @@ struct Bessel {
   }
 };
 
+constexpr double kNear = 4;  // up to here the terms of the power series are too small to cancel much
+
+/// J of order 0 or 1, over (x / 2)^order, by its power series in x^2 / 4 (DLMF 10.2.2), even and odd terms side by side.
+template <int order>
+double near_j(double x) {
+  static constexpr auto kSeries = [] {
+    std::array<double, 18> series{1};
+    for (std::size_t k = 1; k < series.size(); ++k) series[k] = -series[k - 1] / static_cast<double>(k * (k + order));
+    return series;
+  }();
+  const double z = x * x / 4;
+  double even = 0, odd = 0;
+  for (std::size_t k = kSeries.size(); k > 0; k -= 2) {
+    even = even * (z * z) + kSeries[k - 2];
+    odd = odd * (z * z) + kSeries[k - 1];
+  }
+  return even + odd * z;
+}
+
 double second_kind(double x, double Bessel::* which) {
   if (!(x > 0)) return x == 0 ? -kInfinity : kNan;
   return x == kInfinity ? 0 : Bessel(x).*which;
@@ -118,8 +138,10 @@ double scaled_k(int order, double x) {
 
 }  // namespace
 
-double bessel_j0(double x) { return x == x && x != 0 ? Bessel(std::abs(x)).j0 : 1 + x; }
-double bessel_j1(double x) { return x == x && x != 0 ? std::copysign(1, x) * Bessel(std::abs(x)).j1 : x; }
+double bessel_j0(double x) { return !(std::abs(x) > kNear) ? near_j<0>(x) : Bessel(std::abs(x)).j0; }
+double bessel_j1(double x) {
+  return !(std::abs(x) > kNear) ? x / 2 * near_j<1>(x) : std::copysign(1, x) * Bessel(std::abs(x)).j1;
+}
 double bessel_y0(double x) { return second_kind(x, &Bessel::y0); }
 double bessel_y1(double x) { return second_kind(x, &Bessel::y1); }
 double i0e(double x) { return scaled_i(0, std::abs(x)); }
