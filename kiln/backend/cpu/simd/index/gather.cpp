@@ -205,17 +205,22 @@ bool run(const op::Nonzero& op, Call call) {
   require<ArgumentError>(starts.back() == op.count, op::Nonzero::kName, ": ", starts.back(), " elements are true, not ",
                          op.count);
   parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t* found = z.as<std::int64_t>() + starts[static_cast<std::size_t>(begin / piece)];
-    for (std::int64_t i = begin; i < end;) {
-      std::uint64_t eight = 0;
-      if (end - i >= 8) std::memcpy(&eight, flags + i, 8);
-      if (end - i >= 8 && eight == 0) {
-        i += 8;
-        continue;
+    std::int64_t *found = z.as<std::int64_t>() + starts[static_cast<std::size_t>(begin / piece)],
+                 *const last = z.as<std::int64_t>() + starts[static_cast<std::size_t>(begin / piece) + 1];
+    // Every place is written, and counts where the flag is set; at the end that would write over the next piece's.
+    std::int64_t i = begin;
+    while (i < end && last - found >= 8) {
+      const std::int64_t stop = std::min(end, i + 8);
+      std::uint64_t eight = 1;
+      if (stop - i == 8) std::memcpy(&eight, flags + i, 8);
+      if (eight == 0) i = stop;
+      for (; i < stop; ++i) {
+        *found = i;
+        found += flags[i] != 0;
       }
-      for (const std::int64_t stop = std::min(end, i + 8); i < stop; ++i)
-        if (flags[i]) *found++ = i;
     }
+    for (; found < last; ++i)
+      if (flags[i]) *found++ = i;
   });
   return true;
 }
