@@ -217,12 +217,32 @@ INSTANTIATE_TEST_SUITE_P(
                         ),
         testing::Values(Kernels::OfTheDevice, Kernels::OurOwn)));
 
+// A kernel for each channel: in vectors of channels, and what is left of them.
+INSTANTIATE_TEST_SUITE_P(
+    Depthwise, Convolution,
+    testing::Combine(
+        testing::Values(Case{2, 19, 19, {23}, {3}, {1}, {1}, {1}, {1}, 19},                                   //
+                        Case{2, 32, 32, {40}, {4}, {1}, {3}, {0}, {1}, 32},                                   // causal
+                        Case{1, 16, 16, {31}, {3}, {1}, {5}, {2}, {2}, 16},                                   //
+                        Case{1, 600, 600, {60}, {3}, {1}, {1}, {1}, {1}, 600},                                //
+                        Case{3, 9, 9, {4, 5, 12}, {3, 2, 3}, {1, 1, 1}, {1, 0, 1}, {1, 1, 2}, {1, 1, 1}, 9},  //
+                        Case{1, 17, 17, {5, 6, 20}, {2, 3, 3}, {1, 1, 1}, {2, 0, 1}, {0, 1, 1}, {1, 2, 3}, 17}  //
+                        ),
+        testing::Values(Kernels::OfTheDevice, Kernels::OurOwn)));
+
+INSTANTIATE_TEST_SUITE_P(
+    DepthwiseInSteps, Convolution,
+    testing::Combine(
+        testing::Values(Case{2, 16, 16, {43}, {3}, {2}, {1}, {1}, {1}, 16},  //
+                        Case{1, 12, 12, {7, 6, 37}, {3, 3, 3}, {2, 1, 3}, {1, 1, 1}, {1, 1, 0}, {1, 1, 1}, 12}),
+        testing::Values(Kernels::OfTheDevice)));
+
 // Without oneDNN they are the reference's.
 const std::vector<Case> kGrouped{
-    Case{2, 12, 18, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3},   // grouped
-    Case{2, 32, 64, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},   //
-    Case{2, 32, 32, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 32},  // depthwise
-    Case{2, 6, 12, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 6}     //
+    Case{2, 12, 18, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3},  // grouped
+    Case{2, 32, 64, {10, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},  //
+    Case{2, 6, 6, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 6},    // depthwise, of few channels
+    Case{2, 6, 12, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 6}    //
 };
 INSTANTIATE_TEST_SUITE_P(Groups, Convolution,
                          testing::Combine(testing::ValuesIn(onednn_kernels ? kGrouped : std::vector<Case>()),

@@ -1,5 +1,6 @@
 #include "kiln/backend/cpu/conv/conv.hpp"
 
+#include "kiln/backend/cpu/conv/depthwise.hpp"
 #include "kiln/backend/cpu/conv/direct.hpp"
 #include "kiln/backend/cpu/conv/tiles.hpp"
 #include "kiln/backend/cpu/conv/weight_sum.hpp"
@@ -48,20 +49,22 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
-  const bool direct = direct_forward_fits(g, dtype);
-  const bool winograd = !direct && winograd_fits(g, dtype);
-  if (epilogue && (!(direct || winograd) || !worth_finishing(call.out[0]))) return false;
+  const bool depthwise = depthwise_fits(Pass::Forward, g, dtype), direct = !depthwise && direct_forward_fits(g, dtype);
+  const bool winograd = !depthwise && !direct && winograd_fits(g, dtype);
+  const bool own = depthwise || direct || winograd;
+  if (epilogue && !(own && worth_finishing(call.out[0]))) return false;
   if (is_half(dtype)) return widened(op, call, Pass::Forward, g);
-  const bool tiles = !direct && !winograd && tiles_fit(g, dtype);
-  if (!direct && !winograd && !tiles && !product_can(g, dtype)) return false;
+  const bool tiles = !own && tiles_fit(g, dtype);
+  if (!own && !tiles && !product_can(g, dtype)) return false;
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
   const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
   const Array* const start = with_bias ? &bias.array : nullptr;
-  if (!direct && !winograd && !tiles) return product_conv(g, x, weight, start, call.out[0]);
+  if (!own && !tiles) return product_conv(g, x, weight, start, call.out[0]);
   const ConvResult y(call.out[0], epilogue);
-  if (direct) direct_conv(g, x.array, weight, start, y);
+  if (depthwise) depthwise_conv(g, x.array, weight.array, start, y);
+  else if (direct) direct_conv(g, x.array, weight, start, y);
   else if (winograd) winograd_conv(g, x.array, weight, start ? start->as<float>() : nullptr, y);
   else tiles_conv(g, x.array, weight, start ? start->as<float>() : nullptr, read(call.out[0]));
   return true;
@@ -78,7 +81,7 @@ bool worth_finishing(const Value& result) {
 
 bool is_ahead(Pass pass, const Geometry& g, DType dtype) {
   const bool forward = pass == Pass::Forward && (winograd_fits(g, dtype) || tiles_fit(g, dtype));
-  return forward || direct_fits(pass, g, dtype) || product_fits(pass, g, dtype);
+  return forward || direct_fits(pass, g, dtype) || depthwise_is_ahead(pass, g, dtype) || product_fits(pass, g, dtype);
 }
 
 bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }
@@ -93,11 +96,13 @@ bool run(const op::ConvTranspose& op, Call call) {
   const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
-  const bool direct = direct_data_fits(g, dtype);
-  if (!direct && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Data, g);
+  const bool direct = direct_data_fits(g, dtype), depthwise = depthwise_fits(Pass::Data, g, dtype);
+  if (!direct && !depthwise && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Data, g);
   const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
-  if (!direct) return product_conv_data(g, y, weight, call.out[0]);
-  direct_conv_data(g, y.array, weight, ConvResult(call.out[0], nullptr));
+  if (!direct && !depthwise) return product_conv_data(g, y, weight, call.out[0]);
+  const ConvResult x(call.out[0], nullptr);
+  if (depthwise) depthwise_conv_data(g, y.array, weight.array, x);
+  else direct_conv_data(g, y.array, weight, x);
   return true;
 }
 
@@ -106,12 +111,13 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
-  const bool direct = direct_weight_fits(g, dtype);
-  if (!direct && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Weight, g);
+  const bool direct = direct_weight_fits(g, dtype), depthwise = depthwise_fits(Pass::Weight, g, dtype);
+  if (!direct && !depthwise && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Weight, g);
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
-  if (!direct) return product_conv_weight(g, x, y, call.out[0]);
+  if (!direct && !depthwise) return product_conv_weight(g, x, y, call.out[0]);
+  const auto sum = depthwise ? depthwise_conv_weight : direct_conv_weight;
   sum_over_images(g, call.out[0], [&](std::int64_t begin, std::int64_t end, float* part) {
-    direct_conv_weight(g, x.array, y.array, begin, end, part);
+    sum(g, x.array, y.array, begin, end, part);
   });
   return true;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/conv/conv.hpp"
+#include "kiln/backend/cpu/conv/depthwise.hpp"
 #include "kiln/backend/cpu/conv/direct.hpp"
 #include "kiln/backend/cpu/conv/weight_sum.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
@@ -25,8 +26,12 @@ bool in_float32(const Op& op, Call call) {
   return simd::through_float32<Op>(op, call, [](const Op& o, Call c) -> bool { return run(o, c) || conv::run(o, c); });
 }
 
-/// Our own loops know float32, and with next to no channels they are ahead of oneDNN's bfloat16, copies and all.
-bool suits_float32(DType dtype, const Geometry& g, bool direct) { return dtype == DType::BF16 && direct && g.in < 8; }
+/// Our own loops know float32, and with next to no channels, or with one or three axes of channels by themselves, they
+/// are ahead of oneDNN's bfloat16, copies and all.
+bool suits_float32(Pass pass, DType dtype, const Geometry& g, bool direct) {
+  return dtype == DType::BF16 &&
+         ((direct && g.in < 8) || conv::depthwise_is_ahead(pass, g, DType::F32));
+}
 
 /// Where image `i` begins, its row `row` of the first axis.
 std::byte* at(const Array& array, int64_t i, int64_t row = 0) {
@@ -65,7 +70,8 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   const DType dtype = call.out[0].dtype();
   const Geometry whole = Geometry::of(op, call);
   if (!conv::takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, whole, conv::direct_forward_fits(whole, DType::F32)))
+  if (goes_through_float32(dtype) ||
+      suits_float32(Pass::Forward, dtype, whole, conv::direct_forward_fits(whole, DType::F32)))
     return !epilogue && in_float32(op, call);
   if (conv::is_ahead(Pass::Forward, whole, dtype) || (epilogue && !conv::worth_finishing(call.out[0]))) return false;
 
@@ -122,7 +128,7 @@ bool run(const op::ConvTranspose& op, Call call) {
   const DType dtype = call.out[0].dtype();
   const Geometry whole = Geometry::of(op, call);
   if (!conv::takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, whole, conv::direct_data_fits(whole, DType::F32)))
+  if (goes_through_float32(dtype) || suits_float32(Pass::Data, dtype, whole, conv::direct_data_fits(whole, DType::F32)))
     return in_float32(op, call);
   if (conv::is_ahead(Pass::Data, whole, dtype)) return false;
 
@@ -163,7 +169,8 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const DType dtype = call.out[0].dtype();
   const Geometry whole = Geometry::of(op, call);
   if (!conv::takes(dtype) || whole.empty()) return false;
-  if (goes_through_float32(dtype) || suits_float32(dtype, whole, conv::direct_weight_fits(whole, DType::F32)))
+  if (goes_through_float32(dtype) ||
+      suits_float32(Pass::Weight, dtype, whole, conv::direct_weight_fits(whole, DType::F32)))
     return in_float32(op, call);
   if (conv::is_ahead(Pass::Weight, whole, dtype)) return false;
 

@@ -1,0 +1,101 @@
+#include "kiln/backend/cpu/conv/depthwise.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/conv/depthwise_image.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::conv {
+namespace {
+
+using std::int64_t;
+
+/// With leading axes of one place where there are fewer than three.
+DepthwiseShape shape_of(const Geometry& g) {
+  const auto lifted = [](const Spatial& list, int64_t fill) {
+    DepthwiseShape::Axes axes{fill, fill, fill};
+    std::copy(list.begin(), list.end(), axes.end() - list.size());
+    return axes;
+  };
+  return {.channels = g.in,
+          .sizes = lifted(g.sizes, 1),
+          .result = lifted(g.result, 1),
+          .kernel = lifted(g.kernel, 1),
+          .stride = lifted(g.stride, 1),
+          .padding = lifted(g.padding, 0),
+          .dilation = lifted(g.dilation, 1)};
+}
+
+/// The convolution that is the adjoint in x, of y and with the kernel turned round. The stride must be 1.
+Geometry turned(const Geometry& g) {
+  Geometry result = g;
+  std::swap(result.sizes, result.result);
+  for (int i = 0; i < g.kernel.size(); ++i) result.padding[i] = g.reach(i) - 1 - g.padding[i];
+  return result;
+}
+
+/// [channels, 1, kernel...] -> [kernel..., channels]
+std::vector<float> places_of(const Geometry& g, const Array& weight, bool turned) {
+  const int64_t places = Geometry::product(g.kernel);
+  std::vector<float> result(static_cast<std::size_t>(places * g.in));
+  for (int64_t c = 0; c < g.in; ++c)
+    for (int64_t k = 0; k < places; ++k)
+      result[static_cast<std::size_t>((turned ? places - 1 - k : k) * g.in + c)] = weight.as<float>()[c * places + k];
+  return result;
+}
+
+void convolve(const Geometry& g, const Array& x, const std::vector<float>& weight, const float* bias,
+              const ConvResult& y) {
+  const std::vector<float> none(static_cast<std::size_t>(bias ? 0 : g.in), 0.0f);
+  const DepthwiseShape shape = shape_of(g);
+  const int64_t x_image = Geometry::product(g.sizes) * g.in, rows = shape.result[0] * shape.result[1];
+  const int64_t row_numbers = shape.result[2] * g.in;
+  parallel_for(g.batch * rows, divide_up(g.batch * rows, pieces(g.batch * g.cost())), [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t image = begin / rows, first = begin % rows, last = std::min(rows, first + end - begin);
+      y.piece(begin * row_numbers, (last - first) * row_numbers, [&](std::byte* to) {
+        // Where the image would begin.
+        auto* const target = reinterpret_cast<float*>(to) - first * row_numbers;
+        for (int64_t row = first; row < last; ++row)
+          depthwise_row(shape, x.as<float>() + image * x_image, weight.data(), bias ? bias : none.data(), target,
+                        row / shape.result[1], row % shape.result[1]);
+      });
+      begin += last - first;
+    }
+  });
+}
+
+}  // namespace
+
+bool depthwise_fits(Pass pass, const Geometry& g, DType dtype) {
+  constexpr int64_t kLeastChannels = 8;
+  if (dtype != DType::F32 || g.groups != g.in || g.out != g.in || g.in < kLeastChannels || g.kernel.size() > 3)
+    return false;
+  return pass != Pass::Data || std::ranges::all_of(g.stride, [](int64_t step) { return step == 1; });
+}
+
+void depthwise_conv(const Geometry& g, const Array& x, const Array& weight, const Array* bias, const ConvResult& y) {
+  convolve(g, x, places_of(g, weight, false), bias ? bias->as<float>() : nullptr, y);
+}
+
+void depthwise_conv_data(const Geometry& g, const Array& y, const Array& weight, const ConvResult& x) {
+  convolve(turned(g), y, places_of(g, weight, true), nullptr, x);
+}
+
+void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,
+                           float* weight) {
+  const DepthwiseShape shape = shape_of(g);
+  const int64_t places = Geometry::product(g.kernel), x_image = Geometry::product(g.sizes) * g.in,
+                y_image = Geometry::product(g.result) * g.in;
+  std::vector<float> sums(static_cast<std::size_t>(places * g.in), 0.0f);
+  for (int64_t image = begin; image < end; ++image)
+    for (int64_t row = 0; row < shape.result[0] * shape.result[1]; ++row)
+      depthwise_weight_row(shape, x.as<float>() + image * x_image, y.as<float>() + image * y_image, sums.data(),
+                           row / shape.result[1], row % shape.result[1]);
+  for (int64_t c = 0; c < g.in; ++c)
+    for (int64_t k = 0; k < places; ++k) weight[c * places + k] = sums[static_cast<std::size_t>(k * g.in + c)];
+}
+
+}  // namespace kiln::cpu::conv

@@ -1,0 +1,165 @@
+#include "kiln/backend/cpu/conv/depthwise_image.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+// SSSE3 and AVX3_DL would gain nothing over their neighbours.
+#include <hwy/detect_targets.h>
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/conv/depthwise_image.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::conv {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using std::int64_t;
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// What one vector of channels has: those behind the last are zeros, and are not written.
+struct Channels {
+  explicit Channels(int64_t count) : all(count >= static_cast<int64_t>(hn::Lanes(Tag()))) {
+    some = hn::FirstN(Tag(), static_cast<std::size_t>(std::max<int64_t>(0, count)));
+  }
+  HWY_INLINE V load(const float* from) const {
+    return all ? hn::LoadU(Tag(), from) : hn::MaskedLoad(some, Tag(), from);
+  }
+  HWY_INLINE void store(V x, float* to) const {
+    if (all) hn::StoreU(x, Tag(), to);
+    else hn::BlendedStore(x, some, Tag(), to);
+  }
+  bool all;
+  hn::Mask<Tag> some;
+};
+
+/// Places [begin, end) of the kernel along an axis that see something of x from place `at` of y.
+struct Places {
+  int64_t begin, end, first;  // `first`: where x is under place 0
+  Places(const DepthwiseShape& s, std::size_t axis, int64_t at) : first(at * s.stride[axis] - s.padding[axis]) {
+    begin = first >= 0 ? 0 : (-first + s.dilation[axis] - 1) / s.dilation[axis];
+    const int64_t left = s.sizes[axis] - first;
+    end = left <= 0 ? 0 : std::min(s.kernel[axis], (left + s.dilation[axis] - 1) / s.dilation[axis]);
+  }
+};
+
+/// A row of the kernel that sees something of x: where that row of x begins, and the weight's.
+struct KernelRow {
+  int64_t x, weight;
+};
+std::vector<KernelRow> kernel_rows(const DepthwiseShape& s, int64_t z, int64_t row) {
+  std::vector<KernelRow> result;
+  const Places planes(s, 0, z), rows(s, 1, row);
+  for (int64_t a = planes.begin; a < planes.end; ++a)
+    for (int64_t b = rows.begin; b < rows.end; ++b) {
+      const int64_t plane = planes.first + a * s.dilation[0], line = rows.first + b * s.dilation[1];
+      result.push_back(
+          {(plane * s.sizes[1] + line) * s.sizes[2] * s.channels, (a * s.kernel[1] + b) * s.kernel[2] * s.channels});
+    }
+  return result;
+}
+
+/// Pixels of y side by side from `column` on, of which all see the same places [begin, end) of the kernel's columns.
+template <std::size_t... P>
+HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
+                       std::span<const KernelRow> rows, int64_t column, int64_t begin, int64_t end,
+                       std::index_sequence<P...>) {
+  const int64_t first = column * s.stride[2] - s.padding[2], lanes = static_cast<int64_t>(hn::Lanes(Tag()));
+  for (int64_t c = 0; c < s.channels; c += lanes) {
+    const Channels channels(s.channels - c);
+    V sum[] = {((void)P, channels.load(bias + c))...};
+    for (const KernelRow& row : rows)
+      for (int64_t k = begin; k < end; ++k) {
+        const V w = channels.load(weight + row.weight + k * s.channels + c);
+        const float* const from = x + row.x + (first + k * s.dilation[2]) * s.channels + c;
+        ((sum[P] = hn::MulAdd(w, channels.load(from + static_cast<int64_t>(P) * s.stride[2] * s.channels), sum[P])),
+         ...);
+      }
+    (channels.store(sum[P], y + (column + static_cast<int64_t>(P)) * s.channels + c), ...);
+  }
+}
+
+void row_of(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y, int64_t z,
+            int64_t row) {
+  constexpr int64_t kSome = 8;
+  const std::vector<KernelRow> rows = kernel_rows(s, z, row);
+  y += (z * s.result[1] + row) * s.result[2] * s.channels;
+  for (int64_t column = 0; column < s.result[2];) {
+    const Places places(s, 2, column);
+    const bool whole = column + kSome <= s.result[2] && places.begin == 0 && places.end == s.kernel[2] &&
+                       Places(s, 2, column + kSome - 1).end == s.kernel[2];
+    if (whole) {
+      pixels(s, x, weight, bias, y, rows, column, 0, s.kernel[2], std::make_index_sequence<kSome>());
+      column += kSome;
+    } else {
+      pixels(s, x, weight, bias, y, rows, column++, places.begin, places.end, std::make_index_sequence<1>());
+    }
+  }
+}
+
+void weight_row_of(const DepthwiseShape& s, const float* x, const float* y, float* sums, int64_t z, int64_t row) {
+  constexpr int64_t kNear = 4096;  // numbers of y that stay in the nearest cache while all places use them
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Tag())), some = std::max<int64_t>(8, kNear / s.channels);
+  const int64_t step = s.stride[2] * s.channels;
+  const std::vector<KernelRow> rows = kernel_rows(s, z, row);
+  y += (z * s.result[1] + row) * s.result[2] * s.channels;
+  for (int64_t column = 0; column < s.result[2]; column += some) {
+    const int64_t stop = std::min(s.result[2], column + some);
+    for (int64_t c = 0; c < s.channels; c += lanes) {
+      const Channels channels(s.channels - c);
+      for (const KernelRow& row_of_kernel : rows)
+        for (int64_t k = 0; k < s.kernel[2]; ++k) {
+          const int64_t shift = s.padding[2] - k * s.dilation[2];  // column * stride - shift lies in x
+          const int64_t first = shift <= 0 ? 0 : (shift + s.stride[2] - 1) / s.stride[2];
+          const int64_t last = s.sizes[2] - 1 + shift;
+          const int64_t end = last < 0 ? 0 : std::min(stop, last / s.stride[2] + 1);
+          int64_t at = std::max(column, first);
+          if (at >= end) continue;
+          const float *from = x + row_of_kernel.x + at * step - shift * s.channels + c,
+                      *gradient = y + at * s.channels + c;
+          float* const target = sums + row_of_kernel.weight + k * s.channels + c;
+          V a = channels.load(target), b = hn::Zero(Tag()), d = b, e = b;
+          for (; at + 4 <= end; at += 4, from += 4 * step, gradient += 4 * s.channels) {
+            a = hn::MulAdd(channels.load(from), channels.load(gradient), a);
+            b = hn::MulAdd(channels.load(from + step), channels.load(gradient + s.channels), b);
+            d = hn::MulAdd(channels.load(from + 2 * step), channels.load(gradient + 2 * s.channels), d);
+            e = hn::MulAdd(channels.load(from + 3 * step), channels.load(gradient + 3 * s.channels), e);
+          }
+          for (; at < end; ++at, from += step, gradient += s.channels)
+            a = hn::MulAdd(channels.load(from), channels.load(gradient), a);
+          channels.store(hn::Add(hn::Add(a, b), hn::Add(d, e)), target);
+        }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::cpu::conv
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::conv {
+
+HWY_EXPORT(row_of);
+HWY_EXPORT(weight_row_of);
+
+void depthwise_row(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
+                   std::int64_t z, std::int64_t row) {
+  HWY_DYNAMIC_DISPATCH(row_of)(s, x, weight, bias, y, z, row);
+}
+void depthwise_weight_row(const DepthwiseShape& s, const float* x, const float* y, float* sums, std::int64_t z,
+                          std::int64_t row) {
+  HWY_DYNAMIC_DISPATCH(weight_row_of)(s, x, y, sums, z, row);
+}
+
+}  // namespace kiln::cpu::conv
+#endif
