@@ -77,12 +77,14 @@ struct Bessel {
 
 constexpr double kNear = 4;  // up to here the terms of the power series are too small to cancel much
 
-/// J of order 0 or 1, over (x / 2)^order, by its power series in x^2 / 4 (DLMF 10.2.2), even and odd terms side by side.
-template <int order>
-double near_j(double x) {
+/// J (sign -1) or I (sign 1) of order 0 or 1, over (x / 2)^order, by its power series in x^2 / 4 (DLMF 10.2.2 and
+/// 10.25.2), even and odd terms side by side.
+template <int order, int sign>
+double near(double x) {
   static constexpr auto kSeries = [] {
     std::array<double, 18> series{1};
-    for (std::size_t k = 1; k < series.size(); ++k) series[k] = -series[k - 1] / static_cast<double>(k * (k + order));
+    for (std::size_t k = 1; k < series.size(); ++k)
+      series[k] = sign * series[k - 1] / static_cast<double>(k * (k + order));
     return series;
   }();
   const double z = x * x / 4;
@@ -101,6 +103,7 @@ double second_kind(double x, double Bessel::* which) {
 
 /// exp(-|x|) I(order, |x|)
 double scaled_i(int order, double size) {
+  if (size <= kNear) return std::exp(-size) * (order == 0 ? near<0, 1>(size) : size / 2 * near<1, 1>(size));
   if (size < 20) return std::exp(-size) * bessel_i(order, size);
   const Hankel terms(order, size, false);
   return size == kInfinity ? 0 : (terms.even - terms.odd) / std::sqrt(2 * kPi * size);
@@ -138,9 +141,9 @@ double scaled_k(int order, double x) {
 
 }  // namespace
 
-double bessel_j0(double x) { return !(std::abs(x) > kNear) ? near_j<0>(x) : Bessel(std::abs(x)).j0; }
+double bessel_j0(double x) { return !(std::abs(x) > kNear) ? near<0, -1>(x) : Bessel(std::abs(x)).j0; }
 double bessel_j1(double x) {
-  return !(std::abs(x) > kNear) ? x / 2 * near_j<1>(x) : std::copysign(1, x) * Bessel(std::abs(x)).j1;
+  return !(std::abs(x) > kNear) ? x / 2 * near<1, -1>(x) : std::copysign(1, x) * Bessel(std::abs(x)).j1;
 }
 double bessel_y0(double x) { return second_kind(x, &Bessel::y0); }
 double bessel_y1(double x) { return second_kind(x, &Bessel::y1); }
