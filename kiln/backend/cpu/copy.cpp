@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kGrain = 65536;             // elements worth a thread's while
 constexpr std::int64_t kStreamedBytes = 16 << 20;  // of results that leave the caches anyway
 
-/// The same word again and again, sixteen bytes at a time.
+/// The same word again and again: a few one by one, and copies of what there is so far.
 template <class Word>
 void fill(Word* to, std::int64_t count, Word word) {
   const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(Word)>>(word);
@@ -21,13 +21,14 @@ void fill(Word* to, std::int64_t count, Word word) {
     std::memset(to, bytes[0], static_cast<std::size_t>(count) * sizeof(Word));
     return;
   }
-  constexpr std::int64_t kWords = 16 / sizeof(Word);
-  Word pattern[kWords];
-  std::fill_n(pattern, kWords, word);
-  std::int64_t at = 0;
-  for (; at + 4 * kWords <= count; at += 4 * kWords)
-    for (int i = 0; i < 4; ++i) std::memcpy(to + at + i * kWords, pattern, sizeof(pattern));
-  std::fill_n(to + at, count - at, word);
+  constexpr std::int64_t kFew = 64 / sizeof(Word), kNear = 16384 / sizeof(Word);
+  std::int64_t done = std::min(count, kFew);
+  std::fill_n(to, done, word);
+  while (done < count) {
+    const std::int64_t some = std::min({done, kNear, count - done});
+    std::memcpy(to + done, to, static_cast<std::size_t>(some) * sizeof(Word));
+    done += some;
+  }
 }
 
 template <class Word>
@@ -38,8 +39,38 @@ void copy_row(const Word* from, std::int64_t from_step, Word* to, std::int64_t t
     for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
 }
 
+/// Rows so short that finding each takes longer than copying it: those of the dimension next to them together, first
+/// element by first element.
+template <class Word>
+void copy_short_rows(const Array& from, const Array& to, const Rows<2>& rows) {
+  constexpr std::int64_t kNear = 4096;  // elements that stay in the cache meanwhile
+  const auto [to_step, from_step] = rows.steps();
+  Shape others = rows.outer();
+  std::array<Dims, 2> strides{rows.strides(0), rows.strides(1)};
+  const std::int64_t to_row = strides[0].back(), from_row = strides[1].back(), beside = others.back();
+  const std::int64_t some = std::max<std::int64_t>(1, kNear / rows.length());
+  others.pop_back();
+  for (Dims& list : strides) list.pop_back();
+  const Rows<2> planes(others, strides);
+  const std::int64_t parts = (beside + some - 1) / some;
+  parallel_for(planes.count() * planes.length() * parts, std::max<std::int64_t>(1, kGrain / (some * rows.length())),
+               [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t item = begin; item < end; ++item) {
+                   const std::int64_t plane = item / parts, first = item % parts * some;
+                   const std::int64_t count = std::min(some, beside - first), along = plane % planes.length();
+                   planes.each(plane / planes.length(), plane / planes.length() + 1, [&](const auto& offsets) {
+                     Word* z = to.as<Word>() + offsets[0] + along * planes.steps()[0] + first * to_row;
+                     const Word* x = from.as<Word>() + offsets[1] + along * planes.steps()[1] + first * from_row;
+                     for (std::int64_t i = 0; i < rows.length(); ++i, z += to_step, x += from_step)
+                       for (std::int64_t row = 0; row < count; ++row) z[row * to_row] = x[row * from_row];
+                   });
+                 }
+               });
+}
+
 template <class Word>
 void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
+  if (rows.length() <= 8 && rows.count() > 1) return copy_short_rows<Word>(from, to, rows);
   const auto [to_step, from_step] = rows.steps();
   if (rows.count() == 1) {
     parallel_for(rows.length(), kGrain,
