@@ -15,12 +15,19 @@ template <class C>
 void count_as(const Array& z, C first, C pace) {
   const auto bytes = static_cast<std::int64_t>(size_of(z.dtype));
   parallel_pieces(z.numel(), limited_grain(64 * kBlock, kBlock), [&](std::int64_t begin, std::int64_t end) {
-    C numbers[kBlock];
+    C numbers[kBlock], places[kBlock];
+    for (std::int64_t i = 0; i < kBlock; ++i)
+      places[i] = std::is_integral_v<C> ? wrapping_multiply(static_cast<C>(i), pace) : static_cast<C>(i);
     for (std::int64_t at = begin; at < end; at += kBlock) {
       const std::int64_t count = std::min(kBlock, end - at);
       C* const block = z.dtype == dtype_of<C> ? z.as<C>() + at : numbers;
-      for (std::int64_t i = 0; i < count; ++i)
-        block[i] = wrapping_add(first, wrapping_multiply(static_cast<C>(at + i), pace));
+      if constexpr (std::is_integral_v<C>) {
+        const C start = wrapping_add(first, wrapping_multiply(static_cast<C>(at), pace));
+        for (std::int64_t i = 0; i < count; ++i) block[i] = wrapping_add(start, places[i]);
+      } else {  // one product, rounded once
+        const auto start = static_cast<C>(at);
+        for (std::int64_t i = 0; i < count; ++i) block[i] = first + (start + places[i]) * pace;
+      }
       if (block == numbers) convert(dtype_of<C>, numbers, z.dtype, z.data + at * bytes, count);
     }
   });
