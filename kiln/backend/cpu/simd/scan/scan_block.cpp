@@ -78,34 +78,57 @@ void fold_block(const ScanBlock<C>& block, Running<C>& running) {
   }
 }
 
+/// One line from end to end. An extreme seldom gives way to another: the next better one is looked for, and what lies
+/// between is filled.
+template <class C, bool largest>
+void extreme_line(const ScanBlock<C>& block, std::int64_t column, Running<C>& running) {
+  const Steps x_step = block.x_steps, z_step = block.z_steps, places_step = block.places_steps;
+  const C* x = block.x + column * x_step.column;
+  C* z = block.z ? block.z + column * z_step.column : nullptr;
+  std::int64_t *places = z ? block.places + column * places_step.column : nullptr, found = running.place[column];
+  const std::int64_t place = block.place + column * block.place_steps.column;
+  auto best = static_cast<C>(running.folded[column]);
+  const auto take_if_better = [&](std::int64_t row) HWY_ATTR {
+    if (found >= 0 && !beats<largest>(x[row * x_step.row], best)) return;
+    best = x[row * x_step.row];
+    found = place + row * block.place_steps.row;
+  };
+  for (std::int64_t row = 0; row < block.rows;) {
+    take_if_better(row);
+    const std::int64_t first = row++;
+    while (row < block.rows && !beats<largest>(x[row * x_step.row], best)) ++row;
+    if (!z) continue;
+    for (std::int64_t i = first; i < row; ++i) z[i * z_step.row] = best;
+    for (std::int64_t i = first; i < row; ++i) places[i * places_step.row] = found;
+  }
+  running.folded[column] = static_cast<typename Running<C>::A>(best);
+  running.place[column] = found;
+}
+
 template <class C, bool largest>
 void extreme_block(const ScanBlock<C>& block, Running<C>& running) {
   using A = typename Running<C>::A;
+  const bool neighbours = block.x_steps.column == 1 && block.z_steps.column == 1 && block.places_steps.column == 1 &&
+                          block.place_steps.column == 0;
+  if (!neighbours) {
+    for (std::int64_t i = 0; i < block.columns; ++i) extreme_line<C, largest>(block, i, running);
+    return;
+  }
   const C* x = block.x;
   C* z = block.z;
   std::int64_t *places = block.places, place = block.place;
-  const auto step = [&](std::int64_t x_column, std::int64_t z_column, std::int64_t places_column,
-                        std::int64_t place_column, std::int64_t columns) {
-    for (std::int64_t i = 0; i < columns; ++i) {
-      const A next = static_cast<A>(x[i * x_column]), best = running.folded[i];
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    for (std::int64_t i = 0; i < block.columns; ++i) {
+      const A next = static_cast<A>(x[i]), best = running.folded[i];
       const bool better = beats<largest>(next, best) | (running.place[i] < 0);
       running.folded[i] = better ? next : best;
-      running.place[i] = better ? place + i * place_column : running.place[i];
+      running.place[i] = better ? place : running.place[i];
     }
-    if (!z) return;
-    for (std::int64_t i = 0; i < columns; ++i) z[i * z_column] = static_cast<C>(running.folded[i]);
-    for (std::int64_t i = 0; i < columns; ++i) places[i * places_column] = running.place[i];
-  };
-  const bool neighbours = block.x_steps.column == 1 && block.z_steps.column == 1 && block.places_steps.column == 1 &&
-                          block.place_steps.column == 0;
-  for (std::int64_t row = 0; row < block.rows; ++row) {
-    if (neighbours) step(1, 1, 1, 0, block.columns);
-    else
-      step(block.x_steps.column, block.z_steps.column, block.places_steps.column, block.place_steps.column,
-           block.columns);
     x += block.x_steps.row;
     place += block.place_steps.row;
     if (!z) continue;
+    for (std::int64_t i = 0; i < block.columns; ++i) z[i] = static_cast<C>(running.folded[i]);
+    for (std::int64_t i = 0; i < block.columns; ++i) places[i] = running.place[i];
     z += block.z_steps.row;
     places += block.places_steps.row;
   }
