@@ -12,10 +12,38 @@ namespace {
 
 constexpr std::int64_t kBlock = 256;  // elements whose keys are looked at together
 
+constexpr std::int64_t kVeryFew = 16;  // are kept in order as they come
+
+/// collect() for at most kVeryFew.
+template <class Item, class T>
+std::int64_t collect_few(const T* x, std::int64_t begin, std::int64_t end, std::int64_t k, bool largest,
+                         std::vector<Item>& found) {
+  constexpr std::int64_t kSome = 64;  // few, as each may have one that comes before the k-th
+  Item first[kVeryFew + 1];
+  std::int64_t count = 0;
+  Key<T> keys[kSome];
+  for (; begin < end; begin += kSome) {
+    const std::int64_t size = std::min(end - begin, kSome);
+    order_keys<T>(x + begin, size, largest, keys);
+    if (count == k && !any_below(keys, size, static_cast<Key<T>>(first[k - 1].key()))) continue;
+    for (std::int64_t i = 0; i < size; ++i) {
+      if (count == k && keys[i] >= first[k - 1].key()) continue;
+      const Item item = Item::of(keys[i], begin + i);
+      std::int64_t at = count;
+      for (; at > 0 && item < first[at - 1]; --at) first[at] = first[at - 1];
+      first[at] = item;
+      count = std::min(count + 1, k);
+    }
+  }
+  found.assign(first, first + count);
+  return count;
+}
+
 /// Puts the first k of places [begin, end) of a line to the front of `found`, in no order; answers how many there are.
 template <class Item, class T>
 std::int64_t collect(const T* x, std::int64_t begin, std::int64_t end, std::int64_t k, bool largest,
                      std::vector<Item>& found) {
+  if (k <= kVeryFew) return collect_few(x, begin, end, k, largest, found);
   const auto capacity = static_cast<std::size_t>(std::max(2 * k, k + kBlock));
   const auto front = static_cast<std::ptrdiff_t>(k);
   found.clear();
