@@ -1,0 +1,211 @@
+#include "kiln/data/parquet/parquet.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "kiln/core/config/json.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/suggest.hpp"
+
+namespace kiln {
+
+using parquet::Chunk;
+using parquet::Column;
+using parquet::Kind;
+
+struct ParquetFile::Open {
+  using Ready = std::shared_future<std::shared_ptr<const Chunk>>;
+  struct Entry {
+    Ready chunk;
+    std::int64_t size = 0;  // 0 while a thread reads it; others wait for that
+    std::uint64_t used = 0;
+  };
+
+  FileBytes file;
+  parquet::Footer footer;
+  std::int64_t most_bytes = 0;
+
+  std::mutex mutex;
+  std::map<std::pair<std::size_t, std::size_t>, Entry> chunks;  // by group and column
+  std::int64_t held = 0;
+  std::uint64_t uses = 0;
+
+  std::shared_ptr<const Chunk> read(std::size_t column, std::size_t group) const {
+    const parquet::RowGroup& rows = footer.groups[group];
+    return std::make_shared<const Chunk>(
+        parquet::read_chunk(file, footer.columns[column], rows.chunks[column], rows.rows));
+  }
+
+  /// Lets go of those that nobody has used for longest, but of `newest`.
+  void shrink(const Entry& newest) {
+    while (held > most_bytes) {
+      auto oldest = chunks.end();
+      for (auto at = chunks.begin(); at != chunks.end(); ++at)
+        if (at->second.size > 0 && &at->second != &newest &&
+            (oldest == chunks.end() || at->second.used < oldest->second.used))
+          oldest = at;
+      if (oldest == chunks.end()) return;
+      held -= oldest->second.size;
+      chunks.erase(oldest);
+    }
+  }
+};
+
+ParquetFile::ParquetFile(FileBytes file, std::int64_t most_bytes) : open_(std::make_shared<Open>()) {
+  open_->footer = parquet::read_footer(file);
+  open_->file = std::move(file);
+  open_->most_bytes = most_bytes;
+}
+
+std::int64_t ParquetFile::size() const { return open_->footer.rows; }
+const std::string& ParquetFile::name() const { return open_->file.name; }
+const std::vector<Column>& ParquetFile::columns() const { return open_->footer.columns; }
+
+const std::string* ParquetFile::metadata(std::string_view key) const {
+  for (const auto& [name, value] : open_->footer.metadata)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+std::vector<std::string> ParquetFile::classes(std::string_view column) const {
+  const std::string* const said = metadata("huggingface");
+  if (!said) return {};
+  // {"info": {"features": {"label": {"names": ["neg", "pos"], "_type": "ClassLabel"}}}}
+  Json json;
+  try {
+    json = parse_json(*said, name());
+  } catch (const ConfigError&) { return {}; }
+  for (const std::string_view key :
+       {std::string_view("info"), std::string_view("features"), column, std::string_view("names")}) {
+    const auto* const object = std::get_if<Json::Object>(&json.is);
+    if (!object) return {};
+    const auto found = std::ranges::find(*object, key, [](const auto& entry) { return std::string_view(entry.first); });
+    if (found == object->end()) return {};
+    json = Json(found->second);
+  }
+  std::vector<std::string> classes;
+  if (const auto* const list = std::get_if<Json::List>(&json.is))
+    for (const Json& each : *list)
+      if (const auto* const word = std::get_if<std::string>(&each.is)) classes.push_back(*word);
+  return classes;
+}
+
+ParquetFile::Place ParquetFile::find(std::int64_t index) const {
+  const auto& groups = open_->footer.groups;
+  // Behind it begins the first group that begins behind it; groups may be empty.
+  const auto behind =
+      std::ranges::upper_bound(groups, index, {}, [](const parquet::RowGroup& group) { return group.first; });
+  const auto group = static_cast<std::size_t>(behind - groups.begin()) - 1;
+  return {group, static_cast<std::size_t>(index - groups[group].first)};
+}
+
+std::shared_ptr<const Chunk> ParquetFile::chunk(std::size_t column, std::size_t group) const {
+  Open& open = *open_;
+  const std::pair key(group, column);
+  std::promise<std::shared_ptr<const Chunk>> promise;
+  {
+    std::unique_lock lock(open.mutex);
+    const auto [entry, fresh] = open.chunks.try_emplace(key);
+    entry->second.used = ++open.uses;
+    if (!fresh) {
+      const Open::Ready ready = entry->second.chunk;
+      lock.unlock();
+      return ready.get();
+    }
+    entry->second.chunk = promise.get_future().share();
+  }
+  try {
+    auto chunk = open.read(column, group);
+    promise.set_value(chunk);
+    const std::lock_guard lock(open.mutex);
+    Open::Entry& entry = open.chunks.at(key);
+    entry.size = chunk->size_in_memory() + 1;
+    open.held += entry.size;
+    open.shrink(entry);
+    return chunk;
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+    const std::lock_guard lock(open.mutex);
+    open.chunks.erase(key);
+    throw;
+  }
+}
+
+namespace parquet {
+namespace {
+
+std::string_view name_of(Kind kind) {
+  constexpr std::string_view kNames[] = {"truth values", "whole numbers", "numbers", "texts or bytes"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+bool fits(Kind kind, std::string_view wanted) {
+  if (wanted == "texts" || wanted == "bytes") return kind == Kind::Bytes;
+  if (wanted == "numbers") return kind == Kind::Numbers || kind == Kind::Wholes;
+  return kind == Kind::Wholes || kind == Kind::Flags;
+}
+
+/// The N of "train-00000-of-0000N.parquet"; 0 where the name does not say.
+std::int64_t count_in(const std::string& name) {
+  const std::size_t at = name.rfind("-of-");
+  std::int64_t count = 0;
+  if (at != name.npos) std::from_chars(name.data() + at + 4, name.data() + name.size(), count);
+  return count;
+}
+
+}  // namespace
+
+std::size_t find_column(const ParquetFile& file, std::string_view name, std::string_view wanted, bool list) {
+  const auto& columns = file.columns();
+  const auto found = std::ranges::find(columns, name, &Column::name);
+  if (found == columns.end()) {
+    std::vector<std::string_view> names;
+    for (const Column& column : columns) names.push_back(column.name);
+    fail<DataError>(file.name(), ": has no column '", shown(name), "'", did_you_mean(name, names));
+  }
+  require<DataError>(found->problem.empty(), file.name(), ": column '", shown(name), "': ", found->problem);
+  const bool is_list = found->most_repetition > 0;
+  require<DataError>(is_list == list && fits(found->kind(), wanted), file.name(), ": column '", shown(name), "' has ",
+                     is_list ? "lists of " : "", name_of(found->kind()), ", and is read as ", list ? "lists of " : "",
+                     wanted);
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+void RowReader::fail_at(const std::string& problem) const {
+  fail<DataError>(file_.name(), ", row ", index_, ": column '", shown(file_.columns()[columns_[next_ - 1]].name), "' ",
+                  problem);
+}
+
+std::vector<std::string> files_of(const std::filesystem::path& directory, std::string_view split) {
+  namespace fs = std::filesystem;
+  std::error_code problem;
+  std::set<fs::path> found, folders;
+  for (fs::recursive_directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem)) {
+    const fs::path& path = at->path();
+    if (path.extension() != ".parquet") continue;
+    const std::string stem = path.stem().string();
+    const bool named =
+        stem == split || (stem.starts_with(split) && stem.size() > split.size() && stem[split.size()] == '-');
+    if (!named && path.parent_path().filename() != split) continue;
+    found.insert(path);
+    folders.insert(path.parent_path());
+  }
+  require<IoError>(!problem, "cannot read ", directory.string(), ": ", problem.message());
+  require<DataError>(!found.empty(), directory.string(), ": has no Parquet files of '", shown(split), "'");
+  if (folders.size() > 1)
+    fail<DataError>(directory.string(), ": has Parquet files of '", shown(split), "' in ", folders.begin()->string(),
+                    " and in ", folders.rbegin()->string(), ": which of these?");
+  const std::int64_t count = count_in(found.begin()->stem().string());
+  require<DataError>(count == 0 || count == std::ssize(found), folders.begin()->string(), ": has ", found.size(),
+                     " Parquet files of '", shown(split), "', and they say that there are ", count);
+  std::vector<std::string> paths;
+  for (const fs::path& path : found) paths.push_back(path.string());
+  return paths;
+}
+
+}  // namespace parquet
+}  // namespace kiln
