@@ -1,4 +1,4 @@
-// What is used of cuDNN, NVIDIA's convolutions: its descriptors of graphs of operations. Names and numbers are those of the
+// What is used of cuDNN, NVIDIA's convolutions and attention: its descriptors of graphs of operations. Names and numbers are those of the
 // chapter "Graph API" of its reference, version 9.
 #pragma once
 #include <cstddef>
@@ -15,6 +15,7 @@ using Status = int;
 
 /// cudnnBackendDescriptorType_t
 enum class Kind : int {
+  Pointwise = 0,
   Convolution = 1,
   Engine = 2,
   EngineConfig = 3,
@@ -23,13 +24,22 @@ enum class Kind : int {
   ConvolutionForward = 10,
   ConvolutionBackwardFilter = 11,
   ConvolutionBackwardData = 12,
+  PointwiseOperation = 13,
   Graph = 15,
   VariantPack = 16,
   Tensor = 17,
+  Product = 18,
+  ProductOperation = 19,
+  Reduction = 21,
+  ReductionOperation = 22,
+  ReshapeOperation = 31,
 };
 
 /// cudnnBackendAttributeName_t
 enum class Attribute : int {
+  PointwiseMode = 0,
+  PointwiseComputeType = 1,
+  PointwiseAxis = 9,
   ConvolutionComputeType = 100,
   ConvolutionMode = 101,
   ConvolutionDilations = 102,
@@ -62,6 +72,11 @@ enum class Attribute : int {
   FilterWeight = 715,
   FilterX = 716,
   FilterY = 717,
+  PointwiseHow = 750,
+  PointwiseX = 751,
+  PointwiseB = 752,
+  PointwiseY = 753,
+  PointwiseT = 758,
   GraphHandle = 800,
   GraphOperations = 801,
   TensorByteAlignment = 900,
@@ -69,16 +84,52 @@ enum class Attribute : int {
   TensorDimensions = 902,
   TensorStrides = 903,
   TensorUniqueId = 906,
+  TensorIsVirtual = 907,
+  TensorIsByValue = 908,
   PackUniqueIds = 1000,
   PackDataPointers = 1001,
   PackWorkspace = 1003,
   EngineGlobalIndex = 1301,
   EngineNumericalNotes = 1303,
+  ProductComputeType = 1500,
+  ProductA = 1520,
+  ProductB = 1521,
+  ProductC = 1522,
+  ProductHow = 1523,
+  ReductionOperator = 1600,
+  ReductionComputeType = 1601,
+  ReductionX = 1610,
+  ReductionY = 1611,
+  ReductionHow = 1612,
+  ReshapeX = 2200,
+  ReshapeY = 2201,
 };
 
-enum class DataType : int { Float = 0, Double = 1, Half = 2, BFloat16 = 9 };  // cudnnDataType_t
-enum class Mode : int { Convolution = 0, CrossCorrelation = 1 };              // cudnnConvolutionMode_t
-enum class HeuristicsMode : int { Fallback = 2, A = 3 };                      // cudnnBackendHeurMode_t
+enum class DataType : int {
+  Float = 0,
+  Double = 1,
+  Half = 2,
+  Int32 = 4,
+  BFloat16 = 9,
+  Boolean = 11
+};                                                                // cudnnDataType_t
+enum class Mode : int { Convolution = 0, CrossCorrelation = 1 };  // cudnnConvolutionMode_t
+/// cudnnPointwiseMode_t
+enum class PointwiseMode : int {
+  Add = 0,
+  Multiply = 1,
+  Divide = 6,
+  Subtract = 9,
+  Exp = 13,
+  Log = 15,
+  Identity = 21,
+  Greater = 302,
+  GreaterEqual = 303,
+  Index = 501,
+  Select = 601,
+};
+enum class Reduction : int { Add = 0, Max = 3 };          // cudnnReduceTensorOp_t
+enum class HeuristicsMode : int { Fallback = 2, A = 3 };  // cudnnBackendHeurMode_t
 /// cudnnBackendNumericalNote_t
 enum class Note : int {
   TensorCore = 0,
@@ -100,6 +151,8 @@ inline constexpr int kTypeOf<Handle> = 0;
 template <>
 inline constexpr int kTypeOf<DataType> = 1;
 template <>
+inline constexpr int kTypeOf<bool> = 2;
+template <>
 inline constexpr int kTypeOf<std::int64_t> = 3;
 template <>
 inline constexpr int kTypeOf<float> = 4;
@@ -114,7 +167,11 @@ inline constexpr int kTypeOf<HeuristicsMode> = 8;
 template <>
 inline constexpr int kTypeOf<Note> = 11;
 template <>
+inline constexpr int kTypeOf<PointwiseMode> = 14;
+template <>
 inline constexpr int kTypeOf<DescriptorHandle> = 15;
+template <>
+inline constexpr int kTypeOf<Reduction> = 18;
 
 struct Api {
   explicit Api(const Library& library);

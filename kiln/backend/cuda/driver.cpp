@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/backend/cuda/convolutions.hpp"
+
 namespace kiln::cuda {
 namespace {
 
@@ -27,8 +29,8 @@ Driver::Driver(int index)
       uploads_(stream_),
       downloads_(make_ref<Downloads>(stream_)),
       products_(stream_),
-      convolutions_(stream_),
-      queue_(stream_, products_, convolutions_) {}
+      dnn_(stream_),
+      queue_(stream_, products_, dnn_) {}
 
 Ref<gpu::Code> Driver::compile(const gpu::Kernel& kernel) {
   const gpu::KernelText text = gpu::print(kernel, expr::kCuda);
@@ -53,11 +55,13 @@ bool Driver::multiply(const gpu::Product& product) {
 }
 
 bool Driver::convolve(const gpu::Convolution& convolution) {
-  const Convolutions::Plan* const plan = convolutions_.find(convolution);
-  if (!plan) return false;
-  const Convolutions::Addresses addresses = Convolutions::addresses(convolution);
-  if (convolutions_.proven(*plan)) return queue_.convolve(*plan, addresses), true;
-  return queue_.flush_and([&] { return convolutions_.prove(*plan, addresses); });
+  const Dnn::Plan* const plan = plan_of(dnn_, convolution);
+  return plan && run(*plan, addresses_of(convolution));
+}
+
+bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses) {
+  if (dnn_.proven(plan)) return queue_.run(plan, addresses), true;
+  return queue_.flush_and([&] { return dnn_.prove(plan, addresses); });
 }
 
 void Driver::upload(std::byte* to, std::span<const std::byte> from) {

@@ -31,6 +31,8 @@ class Driver final : public gpu::Driver {
   void synchronize() override;
 
  private:
+  bool run(const Dnn::Plan& plan, Dnn::Addresses addresses);
+
   const Ref<Stream> stream_;
   const gpu::Capabilities capabilities_;
   const Compiler compiler_;
@@ -38,7 +40,7 @@ class Driver final : public gpu::Driver {
   Uploads uploads_;
   const Ref<Downloads> downloads_;
   Products products_;
-  Convolutions convolutions_;
+  Dnn dnn_;
   Queue queue_;
 };
 

@@ -22,7 +22,7 @@ std::size_t hash(std::span<const Command> commands) {
     const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
     for (const std::uint64_t word : {std::uint64_t(command.kind), std::uint64_t(number(command.program.get())),
                                      std::uint64_t(command.blocks), std::uint64_t(command.bytes),
-                                     std::uint64_t(number(command.plan)), std::uint64_t(number(command.convolution))})
+                                     std::uint64_t(number(command.product_plan)), std::uint64_t(number(command.plan))})
       hash = reflect::detail::mix(hash, word);
   }
   return static_cast<std::size_t>(hash);
@@ -106,8 +106,8 @@ void Graph::launch(std::span<const Command> commands, std::span<const std::uint6
 
 // ---- the queue -----------------------------------------------------------------------------------------------------
 
-Queue::Queue(Ref<Stream> stream, Products& products, Convolutions& convolutions)
-    : stream_(std::move(stream)), products_(products), convolutions_(convolutions), logs_(is_logged("cuda")) {}
+Queue::Queue(Ref<Stream> stream, Products& products, Dnn& dnn)
+    : stream_(std::move(stream)), products_(products), dnn_(dnn), logs_(is_logged("cuda")) {}
 
 void Queue::add(Command command, std::span<const std::uint64_t> words) {
   const std::lock_guard lock(mutex_);
@@ -132,14 +132,13 @@ void Queue::clear(std::byte* start, std::size_t bytes) {
 void Queue::multiply(const Products::Plan& plan, const gpu::Product& product) {
   const std::uint64_t words[] = {address_of(product.a.data), address_of(product.b.data), address_of(product.c),
                                  address_of(product.bias)};
-  add({.kind = Command::Kind::Multiply, .plan = &plan, .product = product}, words);
+  add({.kind = Command::Kind::Multiply, .product_plan = &plan, .product = product}, words);
 }
 
-void Queue::convolve(const Convolutions::Plan& plan, const Convolutions::Addresses& addresses) {
-  std::array<std::uint64_t, std::tuple_size_v<Convolutions::Addresses>> words;
-  std::ranges::transform(addresses, words.begin(),
-                         [](void* address) { return reinterpret_cast<std::uintptr_t>(address); });
-  add({.kind = Command::Kind::Convolve, .convolution = &plan}, words);
+void Queue::run(const Dnn::Plan& plan, Dnn::Addresses addresses) {
+  std::vector<std::uint64_t> words;
+  for (void* const address : addresses) words.push_back(reinterpret_cast<std::uintptr_t>(address));
+  add({.kind = Command::Kind::Plan, .plan = &plan}, words);
 }
 
 void Queue::run(const Command& command) {
@@ -165,12 +164,11 @@ void Queue::run(const Command& command) {
     case Command::Kind::Clear:
       stream_->check(api.fill(words[0], 0, command.bytes, stream_->handle()), "clearing ", command.bytes, " bytes");
       break;
-    case Command::Kind::Multiply: products_.multiply(*command.plan, command.product); break;
-    case Command::Kind::Convolve: {
-      Convolutions::Addresses addresses;
-      std::ranges::transform(words, addresses.begin(),
-                             [](std::uint64_t word) { return reinterpret_cast<void*>(word); });
-      convolutions_.convolve(*command.convolution, addresses);
+    case Command::Kind::Multiply: products_.multiply(*command.product_plan, command.product); break;
+    case Command::Kind::Plan: {
+      std::vector<void*> addresses;
+      for (const std::uint64_t word : words) addresses.push_back(reinterpret_cast<void*>(word));
+      dnn_.run(*command.plan, addresses);
       break;
     }
   }

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kiln/backend/cuda/convolutions.hpp"
+#include "kiln/backend/cuda/dnn.hpp"
 #include "kiln/backend/cuda/products.hpp"
 #include "kiln/backend/cuda/program.hpp"
 
@@ -15,19 +15,19 @@ namespace kiln::cuda {
 
 /// A thing to do. Its words are what may differ from time to time: arguments, addresses.
 struct Command {
-  enum class Kind : std::uint8_t { Launch, Copy, Clear, Multiply, Convolve } kind;
-  Ref<const Program> program{};                     // of a Launch
-  std::int64_t blocks = 0;                          // likewise
-  std::size_t bytes = 0;                            // of Copy and Clear
-  const Products::Plan* plan = nullptr;             // of Multiply
-  gpu::Product product{};                           // likewise
-  const Convolutions::Plan* convolution = nullptr;  // of Convolve
-  std::size_t first_word = 0, words = 0;            // of a Launch its arguments; else addresses
+  enum class Kind : std::uint8_t { Launch, Copy, Clear, Multiply, Plan } kind;
+  Ref<const Program> program{};                  // of a Launch
+  std::int64_t blocks = 0;                       // likewise
+  std::size_t bytes = 0;                         // of Copy and Clear
+  const Products::Plan* product_plan = nullptr;  // of Multiply
+  gpu::Product product{};                        // likewise
+  const Dnn::Plan* plan = nullptr;               // of Plan
+  std::size_t first_word = 0, words = 0;         // of a Launch its arguments; else addresses
 
   /// The same but for the words?
   bool is_like(const Command& other) const {
     return kind == other.kind && program == other.program && blocks == other.blocks && bytes == other.bytes &&
-           plan == other.plan && convolution == other.convolution && words == other.words;
+           product_plan == other.product_plan && plan == other.plan && words == other.words;
   }
 };
 
@@ -59,13 +59,13 @@ class Graph {
 /// Any number of threads may ask.
 class Queue {
  public:
-  Queue(Ref<Stream> stream, Products& products, Convolutions& convolutions);
+  Queue(Ref<Stream> stream, Products& products, Dnn& dnn);
 
   void launch(Ref<const Program> program, std::int64_t blocks, std::span<const std::uint64_t> arguments);
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
   void clear(std::byte* start, std::size_t bytes);
   void multiply(const Products::Plan& plan, const gpu::Product& product);
-  void convolve(const Convolutions::Plan& plan, const Convolutions::Addresses& addresses);
+  void run(const Dnn::Plan& plan, Dnn::Addresses addresses);
   /// Starts all that was asked for.
   void flush();
   /// The same, and then f(), which asks the stream for something itself: no graph is recorded meanwhile, which what it asks
@@ -94,7 +94,7 @@ class Queue {
 
   const Ref<Stream> stream_;
   Products& products_;
-  Convolutions& convolutions_;
+  Dnn& dnn_;
   const bool logs_;
   std::mutex mutex_;
   std::vector<Command> commands_;
