@@ -3,6 +3,7 @@
 namespace kiln::cuda::cudnn {
 
 Api::Api(const Library& library) {
+  library.find("cudnnGetVersion", get_version);
   library.find("cudnnCreate", create);
   library.find("cudnnDestroy", destroy);
   library.find("cudnnSetStream", set_stream);

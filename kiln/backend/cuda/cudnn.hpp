@@ -112,7 +112,7 @@ enum class DataType : int {
   Int32 = 4,
   BFloat16 = 9,
   Boolean = 11
-};                                                                // cudnnDataType_t
+};  // cudnnDataType_t
 enum class Mode : int { Convolution = 0, CrossCorrelation = 1 };  // cudnnConvolutionMode_t
 /// cudnnPointwiseMode_t
 enum class PointwiseMode : int {
@@ -176,6 +176,7 @@ inline constexpr int kTypeOf<Reduction> = 18;
 struct Api {
   explicit Api(const Library& library);
 
+  std::size_t (*get_version)();  // 90100 is 9.1.0
   Status (*create)(Handle* handle);
   Status (*destroy)(Handle handle);
   Status (*set_stream)(Handle handle, StreamHandle stream);

@@ -103,7 +103,7 @@ void Graph::reshape(const Tensor& x, const Tensor& made) {
 
 Plan::Plan(Graph graph, Handle handle, std::int64_t most_bytes, FunctionRef<bool(std::span<const Note>)> may_be)
     : graph_(std::move(graph)), handle_(handle), whole_(graph_.api(), Kind::Graph), plan_(graph_.api(), Kind::Plan) {
-  if (graph_.status_) return;
+  if (graph_.status_ || graph_.operations_.empty()) return;
   whole_.set(Attribute::GraphHandle, handle_)
       .set(Attribute::GraphOperations, std::span<const DescriptorHandle>(graph_.operations_))
       .finalize();

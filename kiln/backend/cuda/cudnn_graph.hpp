@@ -11,7 +11,8 @@
 
 namespace kiln::cuda::cudnn {
 
-/// Operations stand in it in the order in which they were asked for. What cuDNN does not take makes it unsound.
+/// Operations stand in it in the order in which they were asked for. What cuDNN does not take makes it
+/// unsound, and there is no plan for it then, nor for one without operations.
 class Graph {
  public:
   explicit Graph(const Api& api) : api_(&api) {}

@@ -31,6 +31,8 @@ class Dnn {
   }
   /// May products of float32 lose digits?
   bool tf32() const { return tf32_; }
+  /// Must the same come out each time, to the bit?
+  bool deterministic() const { return deterministic_; }
   /// Has it run? It can be asked for later, then, and will not fail.
   bool proven(const Plan& plan);
   /// Runs it for the first time. False where it fails, and from then on it is not known how.
@@ -49,7 +51,7 @@ class Dnn {
   cudnn::Status start(const Plan& plan, Addresses addresses);
 
   const Ref<Stream> stream_;
-  const bool wanted_, tf32_, logs_;
+  const bool wanted_, tf32_, deterministic_, logs_;
   std::mutex mutex_;
   const cudnn::Api* api_ = nullptr;  // since something was asked for
   bool missing_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/backend/cuda/attentions.hpp"
 #include "kiln/backend/cuda/convolutions.hpp"
 
 namespace kiln::cuda {
@@ -16,7 +17,8 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
           .memory = static_cast<std::int64_t>(free - kept_free),
           .shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
           .fragments = stream.attribute(kComputeCapabilityMajor) >= 8,
-          .few_channels = 16};
+          .few_channels = 16,
+          .least_attention = std::int64_t{1} << 28};
 }
 
 }  // namespace
@@ -57,6 +59,14 @@ bool Driver::multiply(const gpu::Product& product) {
 bool Driver::convolve(const gpu::Convolution& convolution) {
   const Dnn::Plan* const plan = plan_of(dnn_, convolution);
   return plan && run(*plan, addresses_of(convolution));
+}
+
+bool Driver::attend(const gpu::Attention& attention) {
+  const auto made = [&](const gpu::Attention& piece) {
+    const Dnn::Plan* const plan = plan_of(dnn_, piece);
+    return plan && run(*plan, addresses_of(piece));
+  };
+  return std::ranges::all_of(pieces_of(dnn_, attention), made);
 }
 
 bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses) {

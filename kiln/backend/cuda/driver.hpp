@@ -1,5 +1,5 @@
 // An NVIDIA GPU as a Driver: everything goes through one stream, kernels are compiled by NVRTC from the text that
-// gpu/kernel/print.hpp writes, products are cuBLASLt's, convolutions cuDNN's.
+// gpu/kernel/print.hpp writes, products are cuBLASLt's, convolutions and attention cuDNN's.
 #pragma once
 #include "kiln/backend/cuda/compiler.hpp"
 #include "kiln/backend/cuda/download.hpp"
@@ -22,6 +22,7 @@ class Driver final : public gpu::Driver {
   void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override;
   bool multiply(const gpu::Product& product) override;
   bool convolve(const gpu::Convolution& convolution) override;
+  bool attend(const gpu::Attention& attention) override;
 
   void upload(std::byte* to, std::span<const std::byte> from) override;
   Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override;

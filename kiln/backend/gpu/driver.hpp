@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 
+#include "kiln/backend/gpu/attention.hpp"
 #include "kiln/backend/gpu/convolution.hpp"
 #include "kiln/backend/gpu/kernel/kernel.hpp"
 #include "kiln/backend/gpu/product.hpp"
@@ -30,6 +31,7 @@ struct Capabilities {
   std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
   bool fragments = false;                 // has it tensor cores (Builder::multiply_fragments)?
   std::int64_t few_channels = 0;          // below which its library is no quicker without these than our convolutions
+  std::int64_t least_attention = 0;       // multiplications, below which its library is not worth asking
 };
 
 /// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so.
@@ -62,6 +64,8 @@ class Driver : public RefCounted {
   virtual bool multiply(const Product&) { return false; }
   /// Likewise. Of tensors of at least one element.
   virtual bool convolve(const Convolution&) { return false; }
+  /// Likewise. What was asked to be made may hold anything where it is false.
+  virtual bool attend(const Attention&) { return false; }
 };
 
 }  // namespace kiln::gpu

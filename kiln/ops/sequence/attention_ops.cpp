@@ -150,10 +150,11 @@ Values Attention::expand(Inputs in) const {
 void Attention::vjp(Backward& backward) const {
   const Value g = backward.grad(), output = backward.out(0), log_sum = backward.out(1);
   const DType sums = log_sum.dtype();
+  const bool of_output_alone = !backward.grad_if_any(1);
   const Value delta = sum(cast(g, sums) * cast(output, sums), {3}) - backward.grad(1);
   Values in;
   for (int i = 0; i < backward.arity(); ++i) in.push_back(backward.in_if_any(i));
-  in.insert(in.end(), {g, log_sum, delta});
+  in.insert(in.end(), {g, log_sum, delta, of_output_alone ? output : Value()});
   if (backward.wants(q) || backward.wants(k) || backward.wants(v)) {
     const Values results = emit_differentiable(AttentionGrad{causal, window}, in);
     for (const Slot slot : {q, k, v}) backward.to(slot, [&] { return results[static_cast<std::size_t>(slot)]; });
@@ -162,11 +163,12 @@ void Attention::vjp(Backward& backward) const {
 }
 
 Descs AttentionGrad::infer(Inputs in) const {
-  require_count(kName, in, 10, 10);
+  require_count(kName, in, 11, 11);
   const Shape scores = require_operands(in, window);
   require_like(kName, in[grad], {scores[0], scores[1], scores[2], in[v].dim(3)}, in[q].dtype());
   for (const Slot slot : {log_sum, delta})
     require_like(kName, in[slot], {scores[0], scores[1], scores[2]}, wide(in[q].dtype()));
+  if (in[out]) require_like(kName, in[out], in[grad].shape(), in[q].dtype());
   if (of_bias) require_tensor(kName, in[bias]);
   if (of_bias) return one(in[bias].shape(), in[bias].dtype());
   Descs descs;

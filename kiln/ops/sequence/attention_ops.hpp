@@ -30,12 +30,13 @@ struct Attention {
 };
 
 /// The gradients of q, k and v, or that of the bias. `log_sum` is Attention's second result, `grad` the gradient of the
-/// first, and `delta` [batch, heads, queries] is sum(grad * output) less the gradient of log_sum.
+/// first, and `delta` [batch, heads, queries] is sum(grad * output) less the gradient of log_sum. `out`, the first result, is
+/// there where delta is that sum alone: a device's library may want to make it by itself.
 struct AttentionGrad {
   static constexpr std::string_view kName = "attention_grad";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
   double flops(Inputs in, Inputs out) const;
-  enum Slot { q, k, v, mask, bias, scale, softcap, grad, log_sum, delta };
+  enum Slot { q, k, v, mask, bias, scale, softcap, grad, log_sum, delta, out };
   bool causal = false;
   std::int64_t window = 0;
   bool of_bias = false;

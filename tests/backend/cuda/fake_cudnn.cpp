@@ -1,6 +1,6 @@
 // libcudnn.so.9 as loops over the fake driver's memory, by what its reference says of descriptors: attributes of their types
 // and counts, nothing changed once it is final, nothing final that lacks an attribute, and sizes that belong together. It
-// advises engines of which only the last is good for all.
+// advises engines of which only the last is good for all. Graphs of other operations than convolutions are fake_graph's.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -8,33 +8,19 @@
 #include <map>
 #include <vector>
 
+#include "tests/backend/cuda/fake_graph.hpp"
 #include "tests/backend/gpu/convolve.hpp"
 
 namespace {
 
 using kiln::gpu::Convolution;
+using namespace kiln::test;
 
 constexpr int kSuccess = 0, kBadParameter = 2000, kNotFinal = 2004, kNotSupported = 3000;
-// Kinds of descriptors
-enum {
-  kConvolution = 1,
-  kEngine,
-  kConfig,
-  kHeuristics,
-  kPlan,
-  kForward = 10,
-  kBackwardFilter,
-  kBackwardData,
-  kGraph = 15,
-  kPack,
-  kTensor
-};
-// Types of attributes
-enum { kHandleType, kDataType, kInt64 = 3, kFloat, kDouble, kPointer, kMode, kHeuristicsMode, kNote = 11, kPart = 15 };
-
 struct Attribute {
   int type;
   std::int64_t least, most;
+  bool optional = false;
 };
 const std::map<int, std::map<int, Attribute>> kRequired{
     {kConvolution,
@@ -68,51 +54,53 @@ const std::map<int, std::map<int, Attribute>> kRequired{
       {715, {kPart, 1, 1}},
       {716, {kPart, 1, 1}},
       {717, {kPart, 1, 1}}}},
-    {kGraph, {{800, {kHandleType, 1, 1}}, {801, {kPart, 1, 1}}}},
+    {kPointwise, {{0, {kPointwiseMode, 1, 1}}, {1, {kDataType, 1, 1}}, {9, {kInt64, 1, 1, true}}}},
+    {kPointwiseOperation,
+     {{750, {kPart, 1, 1}},
+      {751, {kPart, 1, 1}},
+      {752, {kPart, 1, 1, true}},
+      {753, {kPart, 1, 1}},
+      {758, {kPart, 1, 1, true}}}},
+    {kProduct, {{1500, {kDataType, 1, 1}}}},
+    {kProductOperation, {{1520, {kPart, 1, 1}}, {1521, {kPart, 1, 1}}, {1522, {kPart, 1, 1}}, {1523, {kPart, 1, 1}}}},
+    {kReduction, {{1600, {kReductionMode, 1, 1}}, {1601, {kDataType, 1, 1}}}},
+    {kReductionOperation, {{1610, {kPart, 1, 1}}, {1611, {kPart, 1, 1}}, {1612, {kPart, 1, 1}}}},
+    {kReshapeOperation, {{2200, {kPart, 1, 1}}, {2201, {kPart, 1, 1}}}},
+    {kGraph, {{800, {kHandleType, 1, 1}}, {801, {kPart, 1, 99}}}},
     {kTensor,
      {{900, {kInt64, 1, 1}},
       {901, {kDataType, 1, 1}},
       {902, {kInt64, 4, 5}},
       {903, {kInt64, 4, 5}},
-      {906, {kInt64, 1, 1}}}},
-    {kPack, {{1000, {kInt64, 3, 3}}, {1001, {kPointer, 3, 3}}, {1003, {kPointer, 1, 1}}}},
-};
-
-struct Descriptor {
-  int kind;
-  bool final = false;
-  std::map<int, std::pair<int, std::vector<std::byte>>> values{};  // type and bytes
-  int engine = 0;                                                  // of engines and their configurations
-  Descriptor* graph = nullptr;                                     // likewise
-
-  template <class T>
-  std::vector<T> all(int attribute) const {
-    const auto& bytes = values.at(attribute).second;
-    std::vector<T> made(bytes.size() / sizeof(T));
-    std::memcpy(made.data(), bytes.data(), bytes.size());
-    return made;
-  }
-  template <class T>
-  T one(int attribute) const {
-    return all<T>(attribute)[0];
-  }
-  Descriptor& part(int attribute) const { return *one<Descriptor*>(attribute); }
+      {906, {kInt64, 1, 1}},
+      {907, {kBoolean, 1, 1, true}},
+      {908, {kBoolean, 1, 1, true}}}},
+    {kPack, {{1000, {kInt64, 3, 99}}, {1001, {kPointer, 3, 99}}, {1003, {kPointer, 1, 1}}}},
 };
 
 std::size_t size_of_type(int type) {
-  return type == kDataType || type == kMode || type == kHeuristicsMode || type == kNote || type == kFloat ? 4 : 8;
+  switch (type) {
+    case kBoolean: return 1;
+    case kDataType:
+    case kMode:
+    case kHeuristicsMode:
+    case kNote:
+    case kPointwiseMode:
+    case kReductionMode:
+    case kFloat: return 4;
+    default: return 8;
+  }
 }
 
-std::vector<std::int64_t> numbers(const Descriptor& of, int attribute) { return of.all<std::int64_t>(attribute); }
+std::vector<std::int64_t> numbers(const Descriptor& of, int attribute) { return of.numbers(attribute); }
 
 bool is_sound_tensor(const Descriptor& x) {
   const auto sizes = numbers(x, 902), strides = numbers(x, 903);
   const auto positive = [](const auto& all) { return std::ranges::all_of(all, [](std::int64_t i) { return i > 0; }); };
-  const std::int64_t alignment = x.one<std::int64_t>(900), bytes[] = {4, 8, 2};
-  const int type = x.one<int>(901);
-  if (type != 9 && (type < 0 || type > 2)) return false;
-  return sizes.size() == strides.size() && positive(sizes) && positive(strides) &&
-         alignment % (type == 9 ? 2 : bytes[type]) == 0;
+  const std::map<int, std::int64_t> bytes{{0, 4}, {1, 8}, {2, 2}, {4, 4}, {9, 2}, {11, 1}};
+  const auto known = bytes.find(x.one<int>(901));
+  return known != bytes.end() && sizes.size() == strides.size() && positive(sizes) && positive(strides) &&
+         x.one<std::int64_t>(900) % known->second == 0;
 }
 
 /// An operation's first attribute is alpha; then beta and the convolution, and where the weight, x and y stand.
@@ -175,6 +163,7 @@ int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);  // the
 
 static void* its_stream = nullptr;
 
+std::size_t cudnnGetVersion() { return 91900; }
 int cudnnCreate(void** handle) {
   static int only = 0;
   *handle = &only;
@@ -203,7 +192,8 @@ int cudnnBackendSetAttribute(void* descriptor, int attribute, int type, std::int
   const Attribute& is = known->second.at(attribute);
   if (type != is.type && !(type == kDouble && is.type == kFloat)) return kBadParameter;
   if (count < is.least || count > is.most) return kBadParameter;
-  if (type == kPart && !(*static_cast<Descriptor* const*>(values))->final) return kNotFinal;
+  for (std::int64_t i = 0; type == kPart && i < count; ++i)
+    if (!static_cast<Descriptor* const*>(values)[i]->final) return kNotFinal;
   const auto* const bytes = static_cast<const std::byte*>(values);
   of.values[attribute] = {type, {bytes, bytes + static_cast<std::size_t>(count) * size_of_type(type)}};
   return kSuccess;
@@ -212,10 +202,14 @@ int cudnnBackendSetAttribute(void* descriptor, int attribute, int type, std::int
 int cudnnBackendFinalize(void* descriptor) {
   auto& of = *static_cast<Descriptor*>(descriptor);
   const auto known = kRequired.find(of.kind);
-  if (of.final || known == kRequired.end() || of.values.size() != known->second.size()) return kBadParameter;
+  if (of.final || known == kRequired.end()) return kBadParameter;
+  for (const auto& [number, attribute] : known->second)
+    if (!attribute.optional && !of.has(number)) return kBadParameter;
   const bool operation = of.kind == kForward || of.kind == kBackwardData || of.kind == kBackwardFilter;
   if (of.kind == kTensor && !is_sound_tensor(of)) return kBadParameter;
   if (operation && !is_sound_operation(of)) return kBadParameter;
+  if (is_general(of) && !is_sound_general(of)) return kBadParameter;
+  if (of.kind == kGraph && is_general(of.part(801)) && !is_sound_graph(of.all<Descriptor*>(801))) return kBadParameter;
   of.final = true;
   return kSuccess;
 }
@@ -253,10 +247,20 @@ int cudnnBackendGetAttribute(void* descriptor, int attribute, int type, std::int
   return kNotSupported;
 }
 
+static int run_general(const Descriptor& plan, const Descriptor& pack) {
+  if (plan.part(401).engine != kTensorCores && plan.part(401).engine != kPlain) return kBadParameter;
+  static std::list<std::unique_ptr<GraphJob>> asked;  // which graphs may do again
+  auto job = job_of(plan.part(401).graph->all<Descriptor*>(801), pack);
+  if (!job) return kBadParameter;
+  GraphJob& is = *asked.emplace_back(std::move(job));
+  return cuLaunchHostFunc(its_stream, [](void* one) { static_cast<GraphJob*>(one)->run(); }, &is);
+}
+
 int cudnnBackendExecute(void*, void* plan, void* variant_pack) {
   const auto &of = *static_cast<Descriptor*>(plan), &pack = *static_cast<Descriptor*>(variant_pack);
   if (!of.final || !pack.final) return kNotFinal;
   const Descriptor& operation = of.part(401).graph->part(801);
+  if (is_general(operation)) return run_general(of, pack);
   const Places at = places_of(operation);
   const int type = operation.part(at.x).one<int>(901);
   if (!may_run(of.part(401).engine, type) || !pack.one<void*>(1003)) return kBadParameter;

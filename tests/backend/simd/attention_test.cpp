@@ -76,7 +76,7 @@ TEST(SimdAttention, MixesValuesAndSplitsGradientsOnEveryTarget) {
           expect_close(numbers(run_op(op::Attention{}, in, 2, 0)), output, relative, absolute);
           expect_close(numbers(run_op(op::Attention{}, in, 2, 1)), known.log_sums, relative, absolute);
           std::vector<Value> backward = in;
-          backward.insert(backward.end(), {head(g, queries), rows(known.log_sums), rows(delta)});
+          backward.insert(backward.end(), {head(g, queries), rows(known.log_sums), rows(delta), {}});
           const std::vector<double>* const expected[] = {&dq, &dk, &dv};
           for (int i = 0; i < 3; ++i)
             expect_close(numbers(run_op(op::AttentionGrad{}, backward, 3, i)), *expected[i], relative * 10,

@@ -173,7 +173,7 @@ const WrongCall kCalls[] = {
      [] {
        const Value q = ones({1, 1, 1, 1}, Device::cpu().autodiff()).require_grad();
        const Value rows = ones({1, 1, 1}, Device::cpu());
-       backward(sum(emit_all(op::AttentionGrad{}, {q, q, q, {}, {}, 1.0, {}, q, rows, rows})[0]));
+       backward(sum(emit_all(op::AttentionGrad{}, {q, q, q, {}, {}, 1.0, {}, q, rows, rows, {}})[0]));
      }},
     {"AutodiffError: recurrent_layer_grad: has no gradient; differentiate the layer with create_graph",
      [] {

@@ -121,7 +121,7 @@ void expect_attention(const Case& c, DType dtype) {
   expect_near(made[1], sums.all, tolerance, "logarithm");
   Values more = in;
   more.insert(more.end(), {on_device(g, dtype, c.turned), reshape(on_device(sums, wide), {c.batch, c.heads, c.queries}),
-                           reshape(on_device(delta, wide), {c.batch, c.heads, c.queries})});
+                           reshape(on_device(delta, wide), {c.batch, c.heads, c.queries}), Value()});
   const Values grads = emit_all(op::AttentionGrad{c.causal, c.window}, more);
   expect_near(grads[0], dq.all, 4 * tolerance, "gradient of q");
   expect_near(grads[1], dk.all, 16 * tolerance, "gradient of k");

@@ -1,30 +1,12 @@
 // What a device's library is asked for, where it has one that knows convolutions: the same comes out as by our own kernels.
 #include "tests/backend/gpu/convolve.hpp"
-#include "tests/backend/gpu/family/device.hpp"
+#include "tests/backend/gpu/family/library.hpp"
 
 namespace kiln::test {
 namespace {
 
-/// The simulated GPU with a library.
-class WithLibrary final : public gpu::Driver {
+class WithLibrary final : public Simulated {
  public:
-  std::string name() const override { return inner_->name(); }
-  const gpu::Capabilities& capabilities() const override { return inner_->capabilities(); }
-  BlockSource& memory() override { return inner_->memory(); }
-  void acquired(std::byte* start, std::size_t bytes) override { inner_->acquired(start, bytes); }
-  void released(std::byte* start, std::size_t bytes) override { inner_->released(start, bytes); }
-  Ref<gpu::Code> compile(const gpu::Kernel& kernel) override { return inner_->compile(kernel); }
-  void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {
-    inner_->launch(code, blocks, arguments);
-  }
-  void upload(std::byte* to, std::span<const std::byte> from) override { inner_->upload(to, from); }
-  Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override {
-    return inner_->download(from, bytes);
-  }
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override { inner_->copy(to, from, bytes); }
-  void clear(std::byte* start, std::size_t bytes) override { inner_->clear(start, bytes); }
-  void synchronize() override { inner_->synchronize(); }
-
   bool convolve(const gpu::Convolution& convolution) override {
     asked.push_back(convolution);
     for (int i = 0; i < convolution.stride.size(); ++i) {
@@ -36,9 +18,6 @@ class WithLibrary final : public gpu::Driver {
     return true;
   }
   inline static std::vector<gpu::Convolution> asked;
-
- private:
-  const Ref<gpu::Driver> inner_ = gpu::make_simulated();
 };
 
 const Device& with_library() {

@@ -74,6 +74,11 @@ Loading load_time(const Array& sequence);
 AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::int64_t window,
                            std::initializer_list<Array> others);
 
+/// By the device's library, if it knows such attention; else false, and results hold nothing yet. Results are those of the
+/// ops, in memory of their own.
+bool attend(Gpu& gpu, const op::Attention& op, const Call& call, const Array& out, const Array& log_sum);
+bool attend(Gpu& gpu, const op::AttentionGrad& op, const Call& call, const Array& log_sum, std::span<const Array> made);
+
 /// x of the threads that have sums of the same rows, combined.
 Expr fold_row(Builder& k, const Tile& tile, Expr x, Combine combine);
 

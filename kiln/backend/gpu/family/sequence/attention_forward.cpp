@@ -105,7 +105,7 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
   const Array out = gpu.allocate(call.out[0], dense_strides(call.out[0].shape(), order_of(q.shape, q.strides)));
   const Array log_sum = gpu.allocate(call.out[1]);
   const std::int64_t queries = q.shape[2], values = v.shape[3];
-  if (log_sum.numel() == 0) return true;
+  if (log_sum.numel() == 0 || attend(gpu, op, call, out, log_sum)) return true;
   const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {out});
   // A warp alone would be too few to load tiles.
   const int side = attention_side(q.dtype), rows = queries <= 16 && !key.fragments ? 16 : side;

@@ -194,12 +194,13 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
               grad = read(call.in[Op::grad]);
   Value held_sum, held_delta;
   const Array log_sum = gpu.read_contiguous(call.in[Op::log_sum], held_sum);
-  const Array delta = gpu.read_contiguous(call.in[Op::delta], held_delta);
   std::vector<Array> made;
   for (std::size_t i = 0; i < call.out.size(); ++i) {
     const Array like = read(call.in[i]);
     made.push_back(gpu.allocate(call.out[i], dense_strides(like.shape, order_of(like.shape, like.strides))));
   }
+  if (attend(gpu, op, call, log_sum, made)) return true;
+  const Array delta = gpu.read_contiguous(call.in[Op::delta], held_delta);
   const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {grad, made[0], made[1], made[2]});
   const int side = attention_side(q.dtype);
   const std::int64_t width = q.shape[3], values = v.shape[3];

@@ -1,0 +1,273 @@
+#include "kiln/backend/cuda/attentions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace kiln::cuda {
+namespace {
+
+using cudnn::Graph, cudnn::DataType;
+using Mode = cudnn::PointwiseMode;
+using Kind = gpu::Attention::Kind;
+
+constexpr std::int64_t kAlignment = 16, kVector = 8;  // bytes, and elements, in which its kernels load
+constexpr std::int64_t kWidest = 256;
+constexpr std::int64_t kFewest = 16;      // queries: of one, blocks that share the keys may add up in any order
+constexpr std::size_t kEarliest = 91002;  // version: some before it are known to err
+
+struct Operand {
+  Shape sizes;
+  Dims strides;
+};
+
+/// All that a plan is made for.
+struct Question {
+  Kind kind;
+  DType dtype;
+  bool causal, deterministic;
+  std::int64_t window;
+  float scale;
+  Operand q, k, v, out, grad, q_grad, k_grad, v_grad;
+};
+
+// Where there is one of something, nobody asks how far the next is.
+Operand operand_of(const gpu::Attention::Tensor& x) {
+  Operand made{x.sizes, x.strides};
+  std::int64_t next = 1;
+  for (int dim = x.sizes.size() - 1; dim >= 0; next = std::max(next, made.strides[dim] * x.sizes[dim]), --dim)
+    if (x.sizes[dim] == 1) made.strides[dim] = (next + kVector - 1) / kVector * kVector;
+  if (!x.sizes.empty() && x.sizes.back() == 1) made.strides.back() = 1;
+  return made;
+}
+
+Question question_of(const gpu::Attention& of, bool deterministic) {
+  return {.kind = of.kind,
+          .dtype = of.dtype,
+          .causal = of.causal,
+          .deterministic = deterministic,
+          .window = of.window,
+          .scale = static_cast<float>(of.scale),
+          .q = operand_of(of.q),
+          .k = operand_of(of.k),
+          .v = operand_of(of.v),
+          .out = operand_of(of.out),
+          .grad = operand_of(of.grad),
+          .q_grad = operand_of(of.q_grad),
+          .k_grad = operand_of(of.k_grad),
+          .v_grad = operand_of(of.v_grad)};
+}
+
+std::vector<const gpu::Attention::Tensor*> tensors_of(const gpu::Attention& of) {
+  if (of.kind == Kind::Forward) return {&of.q, &of.k, &of.v, &of.out};
+  return {&of.q, &of.k, &of.v, &of.out, &of.grad, &of.q_grad, &of.k_grad, &of.v_grad};
+}
+
+bool lies_in_vectors(const gpu::Attention::Tensor& x) {
+  if (reinterpret_cast<std::uintptr_t>(x.data) % kAlignment || x.sizes[3] % kVector || x.strides[3] != 1) return false;
+  std::int64_t reach = 0;
+  for (int dim = 0; dim < 4; ++dim) {
+    if (x.sizes[dim] < 1 || x.sizes[dim] > INT32_MAX) return false;
+    if (dim < 3 && x.sizes[dim] > 1 && (x.strides[dim] < 1 || x.strides[dim] % kVector)) return false;
+    reach += (x.sizes[dim] - 1) * x.strides[dim];
+  }
+  return reach < INT32_MAX;
+}
+
+bool fits(const gpu::Attention& of) {
+  if (of.dtype != DType::F16 && of.dtype != DType::BF16) return false;
+  const auto all = tensors_of(of);
+  if (!std::ranges::all_of(all, [](const auto* x) { return lies_in_vectors(*x); })) return false;
+  if (of.q.sizes[3] > kWidest || of.v.sizes[3] > kWidest) return false;
+  const std::int64_t queries = of.q.sizes[2], keys = of.k.sizes[2];
+  if (queries < kFewest || (of.causal && queries > keys)) return false;  // then some see nothing
+  return of.window == 0 || (of.causal && queries == keys);
+}
+
+/// What is common to both graphs: [batch, heads, queries, keys] and [batch, heads, queries, 1].
+struct Parts {
+  Parts(Graph& to, const Question& of)
+      : graph(to),
+        question(of),
+        type(of.dtype == DType::F16 ? DataType::Half : DataType::BFloat16),
+        scores{of.q.sizes[0], of.q.sizes[1], of.q.sizes[2], of.k.sizes[2]},
+        rows{scores[0], scores[1], scores[2], 1} {}
+
+  Graph::Tensor operand(const Operand& x) { return graph.operand(type, x.sizes, x.strides, kAlignment); }
+  /// As the right factor of a product: [batch, heads, width, time].
+  Graph::Tensor turned(Operand x) {
+    std::swap(x.sizes[2], x.sizes[3]);
+    std::swap(x.strides[2], x.strides[3]);
+    return operand(x);
+  }
+  Graph::Tensor of_rows() { return graph.operand(DataType::Float, rows, contiguous_strides(rows), 4); }
+  Graph::Tensor product(const Graph::Tensor& a, const Graph::Tensor& b) {
+    const Graph::Tensor made = graph.between(DataType::Float, scores);
+    graph.multiply(a, b, made);
+    return made;
+  }
+  Graph::Tensor plain(Mode mode, std::initializer_list<Graph::Tensor> operands) {
+    return graph.pointwise({mode}, operands);
+  }
+  /// x where a query sees a key.
+  Graph::Tensor seen(Graph::Tensor x) {
+    const auto of_axis = [&](std::int64_t axis) {
+      return graph.pointwise({Mode::Index, DataType::Int32, DataType::Float, axis}, {x});
+    };
+    const auto where = [&](Mode compares, const Graph::Tensor& a, const Graph::Tensor& b) {
+      const Graph::Tensor never = graph.number(-std::numeric_limits<float>::infinity());
+      const Graph::Tensor is = graph.pointwise({compares, DataType::Boolean, DataType::Boolean}, {a, b});
+      x = graph.pointwise({Mode::Select}, {x, never, is});
+    };
+    const auto queries = static_cast<std::int32_t>(scores[2]), keys = static_cast<std::int32_t>(scores[3]);
+    if (question.causal) {
+      Graph::Tensor query = of_axis(2);
+      const Graph::Tensor key = of_axis(3);
+      if (queries != keys) {
+        query = graph.pointwise({Mode::Add, DataType::Int32, DataType::Int32, 3}, {query, graph.number(keys)});
+        query = graph.pointwise({Mode::Subtract, DataType::Int32, DataType::Int32, 3}, {query, graph.number(queries)});
+      }
+      where(Mode::GreaterEqual, query, key);
+    }
+    if (question.window > 0) {
+      const Graph::Tensor query = of_axis(2), key = of_axis(3);
+      const Graph::Tensor window = graph.number(static_cast<float>(std::min<std::int64_t>(question.window, keys)));
+      const Graph::Tensor last = graph.pointwise({Mode::Add, DataType::Float, DataType::Float, 3}, {key, window});
+      where(Mode::Greater, last, query);
+    }
+    return x;
+  }
+
+  Graph& graph;
+  const Question& question;
+  const DataType type;
+  const Shape scores, rows;
+};
+
+// The order of operands is that of addresses_of().
+void describe_forward(Graph& graph, const Question& of) {
+  Parts p(graph, of);
+  const auto q = p.operand(of.q), k = p.turned(of.k), v = p.operand(of.v), out = p.operand(of.out);
+  const auto log_sum = p.of_rows();
+  const auto scores = p.seen(p.plain(Mode::Multiply, {p.product(q, k), graph.number(of.scale)}));
+  const auto greatest = graph.between(DataType::Float, p.rows), sum = graph.between(DataType::Float, p.rows);
+  graph.reduce(cudnn::Reduction::Max, scores, greatest);
+  const auto powers = p.plain(Mode::Exp, {p.plain(Mode::Subtract, {scores, greatest})});
+  graph.reduce(cudnn::Reduction::Add, powers, sum);
+  graph.pointwise({Mode::Add}, {greatest, p.plain(Mode::Log, {sum})}, log_sum);
+  graph.multiply(graph.pointwise({Mode::Divide, p.type}, {powers, sum}), v, out);
+}
+
+// Each score is made again, and of it the query's share of the key; then come five products.
+void describe_gradient(Graph& graph, const Question& of) {
+  Parts p(graph, of);
+  const std::int64_t batch = p.scores[0], heads = p.scores[1], queries = p.scores[2], keys = p.scores[3];
+  const auto q = p.operand(of.q), k = p.turned(of.k), v = p.turned(of.v), out = p.operand(of.out);
+  const auto grad = p.operand(of.grad), log_sum = p.of_rows();
+  const auto q_grad = p.operand(of.q_grad), k_grad = p.operand(of.k_grad), v_grad = p.operand(of.v_grad);
+
+  const auto both = graph.between(DataType::Float, {batch, heads, queries, of.v.sizes[3]});
+  graph.pointwise({Mode::Multiply}, {grad, out}, both);
+  const auto sum = graph.between(DataType::Float, p.rows), delta = graph.scratch(p.rows);
+  graph.reduce(cudnn::Reduction::Add, both, sum);
+  graph.pointwise({Mode::Multiply}, {sum, graph.number(1.0f)}, delta);
+
+  const auto scale = graph.number(of.scale);
+  const auto scores = p.plain(Mode::Multiply, {p.product(q, k), scale});
+  const auto shares = p.plain(Mode::Exp, {p.seen(p.plain(Mode::Subtract, {scores, log_sum}))});
+  // [batch, heads, keys, queries], in the order in which scores lie
+  const auto turned = [&](const Graph::Tensor& x) {
+    const auto made =
+        graph.between(p.type, {batch, heads, keys, queries}, {heads * queries * keys, queries * keys, 1, keys});
+    graph.reshape(x, made);
+    return made;
+  };
+  // Heads that share keys have a gradient each, before it is summed.
+  const auto into = [&](const Graph::Tensor& a, const Graph::Tensor& b, const Graph::Tensor& made) {
+    if (made.sizes[1] == heads) return graph.multiply(a, b, made);
+    const auto each = graph.between(p.type, {batch, heads, keys, made.sizes[3]});
+    graph.multiply(a, b, each);
+    graph.reduce(cudnn::Reduction::Add, each, made);
+  };
+  into(turned(shares), grad, v_grad);
+  const auto inner = p.plain(Mode::Multiply, {p.plain(Mode::Subtract, {p.product(grad, v), delta}), shares});
+  const auto outer = p.plain(Mode::Multiply, {inner, scale});
+  into(turned(outer), q, k_grad);
+  const auto by_time = graph.between(p.type, of.k.sizes, of.k.strides);
+  graph.reshape(k, by_time);
+  if (of.deterministic) return graph.multiply(outer, by_time, q_grad);
+  // Blocks of keys add to each other's sums.
+  const auto sums = graph.scratch(of.q.sizes);
+  graph.multiply(outer, by_time, sums);
+  graph.pointwise({Mode::Identity}, {sums}, q_grad);
+}
+
+/// What versions of cuDNN do not do as their reference says.
+bool is_wrong(std::size_t version, const Question& of) {
+  return version < kEarliest || (of.kind == Kind::Gradient && version < 91600 && of.k.sizes[2] % 128 != 0);
+}
+
+bool is_exact(std::span<const cudnn::Note> notes) {
+  return std::ranges::none_of(notes, [](cudnn::Note note) {
+    using enum cudnn::Note;
+    return note >= DownConvertInputs && note <= Winograd;
+  });
+}
+
+}  // namespace
+
+const Dnn::Plan* plan_of(Dnn& dnn, const gpu::Attention& asked) {
+  if (!fits(asked)) return nullptr;
+  const Question question = question_of(asked, dnn.deterministic());
+  const bool forward = asked.kind == Kind::Forward;
+  return dnn.find(
+      question,
+      [&](Graph& graph) {
+        if (is_wrong(graph.api().get_version(), question)) return;
+        forward ? describe_forward(graph, question) : describe_gradient(graph, question);
+      },
+      [](std::span<const cudnn::Note> notes) { return is_exact(notes); },
+      [&] {
+        return text(forward ? "attention" : "gradient of attention", " q ", question.q.sizes, " k ", question.k.sizes,
+                    " v ", question.v.sizes, " ", question.dtype, question.causal ? " causal" : "");
+      });
+}
+
+std::vector<void*> addresses_of(const gpu::Attention& of) {
+  if (of.kind == Kind::Forward) return {of.q.data, of.k.data, of.v.data, of.out.data, of.log_sum};
+  return {of.q.data,  of.k.data,      of.v.data,      of.out.data,   of.grad.data,
+          of.log_sum, of.q_grad.data, of.k_grad.data, of.v_grad.data};
+}
+
+std::vector<gpu::Attention> pieces_of(const Dnn& dnn, const gpu::Attention& asked) {
+  if (asked.kind == Kind::Forward) return {asked};
+  // In the workspace lie either all scores' gradients, halves, whole tiles of 64 x 64, or sums of float32 for those of q.
+  const auto whole = [](std::int64_t size) { return (size + 63) / 64 * 64; };
+  const std::int64_t batch = asked.q.sizes[0], heads = asked.q.sizes[1], kv_heads = asked.k.sizes[1];
+  const std::int64_t queries = asked.q.sizes[2], shared = heads / kv_heads;
+  const std::int64_t of_head =
+      dnn.deterministic() ? whole(queries) * whole(asked.k.sizes[2]) * 2 : whole(queries) * asked.q.sizes[3] * 4;
+  const std::int64_t most = std::max<std::int64_t>(Dnn::kWorkspace / 8 * 7 / of_head, 1);  // heads at a time
+  const std::int64_t sequences = std::clamp<std::int64_t>(most / heads, 1, batch);
+  const std::int64_t groups = sequences > 1 || heads <= most ? kv_heads : std::max<std::int64_t>(most / shared, 1);
+  const auto bytes = static_cast<std::int64_t>(size_of(asked.dtype));
+  std::vector<gpu::Attention> pieces;
+  for (std::int64_t first = 0; first < batch; first += sequences)
+    for (std::int64_t group = 0; group < kv_heads; group += groups) {
+      gpu::Attention piece = asked;
+      const std::int64_t count = std::min(sequences, batch - first), own = std::min(groups, kv_heads - group);
+      const auto cut = [&](gpu::Attention::Tensor& x, std::int64_t of_group) {
+        x.data += (first * x.strides[0] + group * of_group * x.strides[1]) * bytes;
+        x.sizes[0] = count;
+        x.sizes[1] = own * of_group;
+      };
+      for (auto* x : {&piece.q, &piece.out, &piece.grad, &piece.q_grad}) cut(*x, shared);
+      for (auto* x : {&piece.k, &piece.v, &piece.k_grad, &piece.v_grad}) cut(*x, 1);
+      piece.log_sum += (first * heads + group * shared) * queries * static_cast<std::int64_t>(sizeof(float));
+      pieces.push_back(piece);
+    }
+  return pieces;
+}
+
+}  // namespace kiln::cuda
