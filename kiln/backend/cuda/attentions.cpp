@@ -14,8 +14,10 @@ using Kind = gpu::Attention::Kind;
 
 constexpr std::int64_t kAlignment = 16, kVector = 8;  // bytes, and elements, in which its kernels load
 constexpr std::int64_t kWidest = 256;
-constexpr std::int64_t kFewest = 16;      // queries: of one, blocks that share the keys may add up in any order
-constexpr std::size_t kEarliest = 91002;  // version: some before it are known to err
+constexpr std::int64_t kFewest = 16;       // queries: of one, blocks that share the keys may add up in any order
+constexpr std::int64_t kSpare = 64 << 10;  // bytes of a workspace that plans need for other things
+constexpr std::int64_t kMostRoom = std::int64_t{5} << 28;  // bytes, with which a device is busy
+constexpr std::size_t kEarliest = 91002;                   // version: some before it are known to err
 
 struct Operand {
   Shape sizes;
@@ -27,7 +29,7 @@ struct Question {
   Kind kind;
   DType dtype;
   bool causal, deterministic;
-  std::int64_t window;
+  std::int64_t window, room;
   float scale;
   Operand q, k, v, out, grad, q_grad, k_grad, v_grad;
 };
@@ -48,6 +50,7 @@ Question question_of(const gpu::Attention& of, bool deterministic) {
           .causal = of.causal,
           .deterministic = deterministic,
           .window = of.window,
+          .room = of.room ? of.room_bytes : 0,
           .scale = static_cast<float>(of.scale),
           .q = operand_of(of.q),
           .k = operand_of(of.k),
@@ -215,6 +218,15 @@ bool is_exact(std::span<const cudnn::Note> notes) {
   });
 }
 
+/// What a gradient needs for a head of q: for whole tiles of scores their gradients, halves, or else sums of float32 for
+/// those of q; a number a query; and gradients of k and v where heads share them.
+std::int64_t bytes_of_head(const Dnn& dnn, const gpu::Attention& of) {
+  const auto whole = [](std::int64_t size) { return (size + 127) / 128 * 128; };
+  const std::int64_t queries = whole(of.q.sizes[2]), keys = whole(of.k.sizes[2]);
+  const std::int64_t shared = of.q.sizes[1] > of.k.sizes[1] ? keys * (of.q.sizes[3] + of.v.sizes[3]) * 2 : 0;
+  return queries * ((dnn.deterministic() ? keys * 2 : of.q.sizes[3] * 4) + 4) + shared;
+}
+
 }  // namespace
 
 const Dnn::Plan* plan_of(Dnn& dnn, const gpu::Attention& asked) {
@@ -231,7 +243,8 @@ const Dnn::Plan* plan_of(Dnn& dnn, const gpu::Attention& asked) {
       [&] {
         return text(forward ? "attention" : "gradient of attention", " q ", question.q.sizes, " k ", question.k.sizes,
                     " v ", question.v.sizes, " ", question.dtype, question.causal ? " causal" : "");
-      });
+      },
+      question.room);
 }
 
 std::vector<void*> addresses_of(const gpu::Attention& of) {
@@ -240,15 +253,17 @@ std::vector<void*> addresses_of(const gpu::Attention& of) {
           of.log_sum, of.q_grad.data, of.k_grad.data, of.v_grad.data};
 }
 
+std::int64_t room_of(Dnn& dnn, const gpu::Attention& asked) {
+  if (asked.kind == Kind::Forward || !fits(asked) || !dnn.is_there()) return 0;
+  return std::min(asked.q.sizes[0] * asked.q.sizes[1] * bytes_of_head(dnn, asked) + kSpare, kMostRoom);
+}
+
 std::vector<gpu::Attention> pieces_of(const Dnn& dnn, const gpu::Attention& asked) {
   if (asked.kind == Kind::Forward) return {asked};
-  // In the workspace lie either all scores' gradients, halves, whole tiles of 64 x 64, or sums of float32 for those of q.
-  const auto whole = [](std::int64_t size) { return (size + 63) / 64 * 64; };
   const std::int64_t batch = asked.q.sizes[0], heads = asked.q.sizes[1], kv_heads = asked.k.sizes[1];
   const std::int64_t queries = asked.q.sizes[2], shared = heads / kv_heads;
-  const std::int64_t of_head =
-      dnn.deterministic() ? whole(queries) * whole(asked.k.sizes[2]) * 2 : whole(queries) * asked.q.sizes[3] * 4;
-  const std::int64_t most = std::max<std::int64_t>(Dnn::kWorkspace / 8 * 7 / of_head, 1);  // heads at a time
+  const std::int64_t room = asked.room ? asked.room_bytes : Dnn::kWorkspace;
+  const std::int64_t most = std::max<std::int64_t>((room - kSpare) / bytes_of_head(dnn, asked), 1);  // heads at a time
   const std::int64_t sequences = std::clamp<std::int64_t>(most / heads, 1, batch);
   const std::int64_t groups = sequences > 1 || heads <= most ? kv_heads : std::max<std::int64_t>(most / shared, 1);
   const auto bytes = static_cast<std::int64_t>(size_of(asked.dtype));

@@ -13,5 +13,7 @@ std::vector<void*> addresses_of(const gpu::Attention& asked);
 
 /// The same attention in pieces, of some sequences or heads each, that need no more memory than a plan may.
 std::vector<gpu::Attention> pieces_of(const Dnn& dnn, const gpu::Attention& asked);
+/// The room that it wants; 0 where cuDNN is not asked for it.
+std::int64_t room_of(Dnn& dnn, const gpu::Attention& asked);
 
 }  // namespace kiln::cuda

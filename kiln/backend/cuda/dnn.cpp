@@ -21,6 +21,11 @@ Dnn::~Dnn() {
   if (workspace_) driver.memory_free(workspace_);
 }
 
+bool Dnn::is_there() {
+  const std::lock_guard lock(mutex_);
+  return wanted_ && !missing_;
+}
+
 bool Dnn::open() {
   if (handle_) return true;
   try {
@@ -48,7 +53,7 @@ bool Dnn::reserve_workspace(std::int64_t least) {
 }
 
 const Dnn::Plan* Dnn::find(const Signature& signature, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
-                           FunctionRef<std::string()> name) {
+                           FunctionRef<std::string()> name, std::int64_t room) {
   const std::lock_guard lock(mutex_);
   if (!wanted_ || missing_) return nullptr;
   auto known = plans_.find(signature);
@@ -57,8 +62,9 @@ const Dnn::Plan* Dnn::find(const Signature& signature, FunctionRef<void(cudnn::G
     if (!open()) return nullptr;
     cudnn::Graph graph(*api_);
     make(graph);
-    auto plan = std::make_unique<Plan>(std::move(graph), handle_, kWorkspace, may_be);
-    const bool good = plan->known() && (!plan->workspace_bytes() || reserve_workspace(plan->workspace_bytes()));
+    auto plan = std::make_unique<Plan>(std::move(graph), handle_, room ? room : kWorkspace, may_be);
+    const bool lacks = !room && plan->workspace_bytes() > 0;
+    const bool good = plan->known() && (!lacks || reserve_workspace(plan->workspace_bytes()));
     if (logs_)
       std::fprintf(stderr, "kiln: %s: %s: %s %lld, workspace %lld\n", stream_->device().c_str(), name().c_str(),
                    good ? "engine" : "not known,", static_cast<long long>(plan->engine()),
@@ -77,9 +83,9 @@ bool Dnn::proven(const Plan& plan) {
   return plan.proven;
 }
 
-bool Dnn::prove(const Plan& plan, Addresses addresses) {
+bool Dnn::prove(const Plan& plan, Addresses addresses, Address workspace) {
   const std::lock_guard lock(mutex_);
-  const cudnn::Status status = start(plan, addresses);
+  const cudnn::Status status = start(plan, addresses, workspace);
   plan.proven |= status == 0;
   plan.refused |= status != 0;
   if (status && logs_)
@@ -88,17 +94,17 @@ bool Dnn::prove(const Plan& plan, Addresses addresses) {
   return status == 0;
 }
 
-void Dnn::run(const Plan& plan, Addresses addresses) {
+void Dnn::run(const Plan& plan, Addresses addresses, Address workspace) {
   const std::lock_guard lock(mutex_);
-  const cudnn::Status status = start(plan, addresses);
+  const cudnn::Status status = start(plan, addresses, workspace);
   require<DeviceError>(status == 0, stream_->device(), ": cudnnBackendExecute: ", api_->get_error_string(status));
 }
 
-cudnn::Status Dnn::start(const Plan& plan, Addresses addresses) {
+cudnn::Status Dnn::start(const Plan& plan, Addresses addresses, Address workspace) {
   stream_->api();
   static const std::string kName = "cudnnBackendExecute";
   stream_->note(kName);
-  return plan.run(addresses, workspace_);
+  return plan.run(addresses, workspace ? workspace : workspace_);
 }
 
 }  // namespace kiln::cuda

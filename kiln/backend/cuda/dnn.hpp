@@ -23,12 +23,14 @@ class Dnn {
 
   /// The plan for `question`, a plain struct of a type that stands for this use alone, of whose graph `make(graph)` makes
   /// one; `name` tells of it in the log. Null where cuDNN is missing, which is said once, is not wanted or does not know
-  /// how.
+  /// how. Where `room` is not 0, whoever runs it brings a workspace of so many bytes.
   template <Plain Question>
   const Plan* find(const Question& question, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
-                   FunctionRef<std::string()> name) {
-    return find(Signature(question), make, may_be, name);
+                   FunctionRef<std::string()> name, std::int64_t room = 0) {
+    return find(Signature(question), make, may_be, name, room);
   }
+  /// False where it is missing, as far as is known yet, or not wanted.
+  bool is_there();
   /// May products of float32 lose digits?
   bool tf32() const { return tf32_; }
   /// Must the same come out each time, to the bit?
@@ -36,19 +38,19 @@ class Dnn {
   /// Has it run? It can be asked for later, then, and will not fail.
   bool proven(const Plan& plan);
   /// Runs it for the first time. False where it fails, and from then on it is not known how.
-  bool prove(const Plan& plan, Addresses addresses);
+  bool prove(const Plan& plan, Addresses addresses, Address workspace = 0);
   /// Throws DeviceError where it fails.
-  void run(const Plan& plan, Addresses addresses);
+  void run(const Plan& plan, Addresses addresses, Address workspace = 0);
 
-  /// Bytes, the most that a plan may need beside its operands.
+  /// Bytes, the most that a plan may need beside its operands where nobody brings more.
   static constexpr std::int64_t kWorkspace = std::int64_t{256} << 20;
 
  private:
   const Plan* find(const Signature& signature, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
-                   FunctionRef<std::string()> name);
+                   FunctionRef<std::string()> name, std::int64_t room);
   bool open();
   bool reserve_workspace(std::int64_t least);
-  cudnn::Status start(const Plan& plan, Addresses addresses);
+  cudnn::Status start(const Plan& plan, Addresses addresses, Address workspace);
 
   const Ref<Stream> stream_;
   const bool wanted_, tf32_, deterministic_, logs_;

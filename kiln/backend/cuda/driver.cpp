@@ -64,14 +64,17 @@ bool Driver::convolve(const gpu::Convolution& convolution) {
 bool Driver::attend(const gpu::Attention& attention) {
   const auto made = [&](const gpu::Attention& piece) {
     const Dnn::Plan* const plan = plan_of(dnn_, piece);
-    return plan && run(*plan, addresses_of(piece));
+    return plan && run(*plan, addresses_of(piece), piece.room);
   };
   return std::ranges::all_of(pieces_of(dnn_, attention), made);
 }
 
-bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses) {
-  if (dnn_.proven(plan)) return queue_.run(plan, addresses), true;
-  return queue_.flush_and([&] { return dnn_.prove(plan, addresses); });
+std::int64_t Driver::attention_room(const gpu::Attention& attention) { return room_of(dnn_, attention); }
+
+bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byte* workspace) {
+  const Address place = address_of(workspace);
+  if (dnn_.proven(plan)) return queue_.run(plan, addresses, place), true;
+  return queue_.flush_and([&] { return dnn_.prove(plan, addresses, place); });
 }
 
 void Driver::upload(std::byte* to, std::span<const std::byte> from) {

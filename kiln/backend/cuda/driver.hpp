@@ -23,6 +23,7 @@ class Driver final : public gpu::Driver {
   bool multiply(const gpu::Product& product) override;
   bool convolve(const gpu::Convolution& convolution) override;
   bool attend(const gpu::Attention& attention) override;
+  std::int64_t attention_room(const gpu::Attention& attention) override;
 
   void upload(std::byte* to, std::span<const std::byte> from) override;
   Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override;
@@ -32,7 +33,7 @@ class Driver final : public gpu::Driver {
   void synchronize() override;
 
  private:
-  bool run(const Dnn::Plan& plan, Dnn::Addresses addresses);
+  bool run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byte* workspace = nullptr);
 
   const Ref<Stream> stream_;
   const gpu::Capabilities capabilities_;

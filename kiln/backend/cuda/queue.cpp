@@ -135,9 +135,10 @@ void Queue::multiply(const Products::Plan& plan, const gpu::Product& product) {
   add({.kind = Command::Kind::Multiply, .product_plan = &plan, .product = product}, words);
 }
 
-void Queue::run(const Dnn::Plan& plan, Dnn::Addresses addresses) {
+void Queue::run(const Dnn::Plan& plan, Dnn::Addresses addresses, Address workspace) {
   std::vector<std::uint64_t> words;
   for (void* const address : addresses) words.push_back(reinterpret_cast<std::uintptr_t>(address));
+  words.push_back(workspace);
   add({.kind = Command::Kind::Plan, .plan = &plan}, words);
 }
 
@@ -167,8 +168,8 @@ void Queue::run(const Command& command) {
     case Command::Kind::Multiply: products_.multiply(*command.product_plan, command.product); break;
     case Command::Kind::Plan: {
       std::vector<void*> addresses;
-      for (const std::uint64_t word : words) addresses.push_back(reinterpret_cast<void*>(word));
-      dnn_.run(*command.plan, addresses);
+      for (const std::uint64_t word : words.first(words.size() - 1)) addresses.push_back(reinterpret_cast<void*>(word));
+      dnn_.run(*command.plan, addresses, words.back());
       break;
     }
   }

@@ -65,7 +65,7 @@ class Queue {
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
   void clear(std::byte* start, std::size_t bytes);
   void multiply(const Products::Plan& plan, const gpu::Product& product);
-  void run(const Dnn::Plan& plan, Dnn::Addresses addresses);
+  void run(const Dnn::Plan& plan, Dnn::Addresses addresses, Address workspace);
   /// Starts all that was asked for.
   void flush();
   /// The same, and then f(), which asks the stream for something itself: no graph is recorded meanwhile, which what it asks

@@ -27,6 +27,8 @@ struct Attention {
   Tensor q{}, k{}, v{}, out{};
   std::byte* log_sum = nullptr;
   Tensor grad{}, q_grad{}, k_grad{}, v_grad{};  // of Gradient: that of out is given
+  std::byte* room = nullptr;                    // memory that may be written meanwhile, if there is any
+  std::int64_t room_bytes = 0;
 };
 
 }  // namespace kiln::gpu

@@ -66,6 +66,8 @@ class Driver : public RefCounted {
   virtual bool convolve(const Convolution&) { return false; }
   /// Likewise. What was asked to be made may hold anything where it is false.
   virtual bool attend(const Attention&) { return false; }
+  /// How many bytes of room it makes that quickest with.
+  virtual std::int64_t attention_room(const Attention&) { return 0; }
 };
 
 }  // namespace kiln::gpu

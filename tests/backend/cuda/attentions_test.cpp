@@ -147,5 +147,34 @@ TEST_F(CudaAttentions, AreThoseOfLoops) {
     }
 }
 
+// Whatever room there is: all at once, some sequences at a time, or some heads.
+TEST_F(CudaAttentions, AreMadeInPieces) {
+  const Case is{2, 4, 2, 16, 16, 8, 8, true};
+  Asked asked(is, DType::BF16);
+  attend_by_loops(asked.host);
+  for (const std::byte* const start : {asked.device.out.data, asked.device.log_sum})
+    driver().upload(const_cast<std::byte*>(start), asked.of(start).data.bytes());
+  asked.set_kind(Attention::Kind::Gradient);
+  attend_by_loops(asked.host);
+  const std::int64_t wanted = driver().attention_room(asked.device);
+  ASSERT_GT(wanted, 0);
+  const std::int64_t of_head = (wanted - (64 << 10)) / 8;
+  const Block room(driver(), static_cast<std::size_t>(wanted));
+  for (const auto& [heads, pieces] : {std::pair{8, 1}, {5, 2}, {3, 4}, {2, 4}}) {
+    SCOPED_TRACE(heads);
+    asked.device.room = room.start();
+    asked.device.room_bytes = (64 << 10) + heads * of_head;
+    for (const std::byte* const start : {asked.device.q_grad.data, asked.device.k_grad.data, asked.device.v_grad.data})
+      driver().clear(const_cast<std::byte*>(start), asked.of(start).data.bytes().size());
+    Dnn dnn(make_ref<Stream>(0));
+    EXPECT_EQ(std::ssize(pieces_of(dnn, asked.device)), pieces);
+    EXPECT_TRUE(driver().attend(asked.device) || !fake_state());
+    if (fake_state())
+      for (const std::byte* const start :
+           {asked.device.q_grad.data, asked.device.k_grad.data, asked.device.v_grad.data})
+        asked.expect_same(start, 1.6e-2, "gradient");
+  }
+}
+
 }  // namespace
 }  // namespace kiln::cuda::test

@@ -53,6 +53,14 @@ bool attend(Gpu& gpu, const op::AttentionGrad& op, const Call& call, const Array
   asked.q_grad = tensor(made[0]);
   asked.k_grad = tensor(made[1]);
   asked.v_grad = tensor(made[2]);
+  Value held;
+  if (const std::int64_t room = gpu.driver().attention_room(asked)) {
+    try {
+      held = gpu.scratch({Shape{room}, DType::U8});
+      asked.room = read(held).data;
+      asked.room_bytes = room;
+    } catch (const MemoryError&) {}  // it is slower without
+  }
   return gpu.driver().attend(asked);
 }
 
