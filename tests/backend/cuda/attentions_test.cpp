@@ -4,9 +4,12 @@
 #include <cmath>
 #include <list>
 
+#include "kiln/autodiff/backward.hpp"
 #include "kiln/backend/cuda/attentions.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/core/tensor_data.hpp"
+#include "kiln/ops/devices.hpp"
+#include "kiln/ops/sequence/attention.hpp"
 #include "tests/backend/cuda/machine.hpp"
 #include "tests/backend/gpu/attend.hpp"
 
@@ -174,6 +177,48 @@ TEST_F(CudaAttentions, AreMadeInPieces) {
            {asked.device.q_grad.data, asked.device.k_grad.data, asked.device.v_grad.data})
         asked.expect_same(start, 1.6e-2, "gradient");
   }
+}
+
+/// Output and gradients of attention of bfloat16's numbers in a type, of so much of it that cuDNN is asked.
+std::vector<TensorData> made_on(const Device& plain, DType dtype, bool causal, std::int64_t queries) {
+  const Device device = plain.autodiff();
+  unsigned seed = 1;
+  const auto operand = [&](const Shape& shape, const Device& on) {
+    Random random(Key{seed++});
+    std::vector<double> numbers;
+    for (std::int64_t i = 0; i < numel(shape); ++i) numbers.push_back(random.uniform(-1, 1));
+    return from_data(TensorData::of<double>(shape, std::span<const double>(numbers)).to(DType::BF16).to(dtype), on);
+  };
+  const auto turned = [](const Value& x) { return permute(x, {0, 2, 1, 3}); };
+  const Values in{operand({2, queries, 8, 64}, device).require_grad(), operand({2, 512, 4, 64}, device).require_grad(),
+                  operand({2, 512, 4, 64}, device).require_grad()};
+  const Value y = attention(turned(in[0]), turned(in[1]), turned(in[2]), {.causal = causal});
+  const Value given = operand(y.shape(), plain);
+  std::vector<TensorData> all{y.data().to(DType::F64)};
+  for (const Value& each : grad({&y, 1}, {&given, 1}, in)) all.push_back(each.data().to(DType::F64));
+  return all;
+}
+
+TEST_F(CudaAttentions, OfADeviceAreThoseOfTheProcessorAndTheSameBitsAgain) {
+  KILN_NEEDS_COMPILER();
+  if (fake_state()) GTEST_SKIP() << "the fake driver runs no kernels";
+  for (const bool causal : {false, true})
+    for (const std::int64_t queries : {500, 512}) {
+      SCOPED_TRACE(text(causal, " ", queries));
+      const auto found = made_on(Device::cuda(), DType::BF16, causal, queries);
+      const auto again = made_on(Device::cuda(), DType::BF16, causal, queries);
+      const auto wanted = made_on(Device::cpu(), DType::F32, causal, queries);
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const auto a = found[i].to_vector<double>(), b = wanted[i].to_vector<double>();
+        double apart = 0, all = 0;
+        for (std::size_t j = 0; j < a.size(); ++j) {
+          apart += (a[j] - b[j]) * (a[j] - b[j]);
+          all += b[j] * b[j];
+        }
+        EXPECT_LE(std::sqrt(apart / all), 5e-3) << i;
+        EXPECT_TRUE(std::ranges::equal(found[i].bytes(), again[i].bytes())) << i;
+      }
+    }
 }
 
 }  // namespace
