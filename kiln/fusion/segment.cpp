@@ -71,12 +71,15 @@ std::uint32_t Segment::add(const Ref<Node>& node, std::uint64_t pending) {
 }
 
 Reference Segment::refer(const Scalar& number) {
-  const auto bits = std::bit_cast<std::uint64_t>(number.to<double>());
-  std::uint32_t& place = recent_numbers_[(bits >> 48 ^ bits >> 52 ^ bits) % recent_numbers_.size()];
-  if (place >= numbers_.size() || !identical(numbers_[place], number)) {
-    place = static_cast<std::uint32_t>(numbers_.size());
+  // Which numbers are one is a part of the structure: it may depend on which are equal, not on what they are.
+  const std::size_t oldest = numbers_.size() - std::min(numbers_.size(), kRecentNumbers);
+  std::size_t last = numbers_.size();
+  while (last > oldest && !identical(numbers_[last - 1], number)) --last;
+  if (last == oldest) {
     numbers_.push_back(number);
+    last = numbers_.size();
   }
+  const auto place = static_cast<std::uint32_t>(last - 1);
   key_.push_back(static_cast<std::uint64_t>(number.kind()) | std::uint64_t{1} << 40 | std::uint64_t{place} << 8);
   return Reference::number(place);
 }

@@ -118,7 +118,7 @@ class Segment {
   std::vector<Ref<Node>> values_;
   std::vector<bool> visible_;
   std::vector<Scalar> numbers_;
-  std::array<std::uint32_t, 16> recent_numbers_{};  // by their bits: places in numbers_
+  static constexpr std::size_t kRecentNumbers = 16;  // among which one that comes again is looked for
   std::vector<std::uint64_t> key_;
   std::vector<Guard> guards_;
   std::vector<Place> places_;

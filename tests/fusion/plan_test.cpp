@@ -246,6 +246,22 @@ TEST(Plan, IsMadeOnceForALoopWhoseNumbersChange) {
   EXPECT_EQ(fused.fusion->statistics().planned, planned + 1);
 }
 
+TEST(Plan, IsMadeOnceWhateverNumbersComeAgain) {
+  const FusedDevice fused;
+  Values all{fused.of({4}), fused.of({5}), fused.of({6})};
+  fused.device.sync();
+  const auto planned = fused.fusion->statistics().planned;
+  for (int step = 1; step <= 60; ++step) {
+    for (Value& x : all) {
+      x = x * (1 - 0.003 * step) + 0.7 / step;
+      x = x * std::exp(-0.1 * step) - std::sqrt(1.0 * step);
+      x = x / (1 + std::pow(0.9, step)) * 0.25;
+    }
+    fused.device.sync();
+  }
+  EXPECT_EQ(fused.fusion->statistics().planned, planned + 1);
+}
+
 TEST(Plan, IsAnotherForAnotherShapeTypeOrSetOfSurvivors) {
   const FusedDevice fused;
   const auto planned = [&] { return fused.fusion->statistics().planned; };
