@@ -51,9 +51,10 @@ struct FusionTraits {
   std::optional<Blocks> blocks{};
 
   /// Small elementwise steps that need nothing of each other become one op::Horizontal: of at most so many elements
-  /// each, and in all.
+  /// each, and in all; any, or those alone that do the same to different tensors.
   struct Horizontal {
     std::int64_t most_each = 0, most_in_all = 0;
+    bool alike = false;
   };
   std::optional<Horizontal> horizontal{};
 };

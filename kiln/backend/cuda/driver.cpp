@@ -38,8 +38,9 @@ Ref<gpu::Code> Driver::compile(const gpu::Kernel& kernel) {
   const gpu::KernelText text = gpu::print(kernel, expr::kCuda);
   require<DeviceError>(text.shared_bytes <= capabilities_.shared_memory, name(), ": kernel ", kernel.name, " needs ",
                        text.shared_bytes, " bytes of shared memory, a block has ", capabilities_.shared_memory);
-  require<DeviceError>(kernel.parameters.size() <= kMostParameters, name(), ": kernel ", kernel.name, " has ",
-                       kernel.parameters.size(), " parameters, at most ", kMostParameters, " can be given");
+  const std::size_t words = kernel.words().back();
+  require<DeviceError>(words <= gpu::kMostArguments, name(), ": kernel ", kernel.name, " has ", words,
+                       " parameters, at most ", gpu::kMostArguments, " can be given");
   return make_ref<Program>(stream_, kernel, text, compiler_.code(kernel.name, text.text));
 }
 
@@ -47,7 +48,7 @@ void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const 
   if (blocks <= 0) return;
   const auto& program = static_cast<const Program&>(code);
   require<DeviceError>(blocks <= INT32_MAX, name(), ": kernel ", program.name, " cannot have ", blocks, " blocks");
-  KILN_CHECK(arguments.size() == program.parameters);
+  KILN_CHECK(arguments.size() == program.words.back());
   queue_.launch(Ref<const Program>(&program), blocks, arguments);
 }
 

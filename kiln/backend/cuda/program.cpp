@@ -12,7 +12,7 @@ Program::Program(Ref<Stream> stream, const gpu::Kernel& kernel, const gpu::Kerne
     : name(kernel.name),
       threads(static_cast<unsigned>(kernel.threads)),
       shared_bytes(static_cast<unsigned>(text.shared_bytes)),
-      parameters(kernel.parameters.size()),
+      words(kernel.words()),
       stream_(std::move(stream)) {
   const DriverApi& api = stream_->api();
   stream_->check(api.module_load_data(&module_, code.data()), "loading kernel ", name);

@@ -17,14 +17,12 @@ class Program final : public gpu::Code {
 
   const std::string name;
   const unsigned threads, shared_bytes;
-  const std::size_t parameters;
+  const std::vector<std::size_t> words;  // where the arguments of each parameter begin; last how many there are
 
  private:
   const Ref<Stream> stream_;
   ModuleHandle module_ = nullptr;
   FunctionHandle function_ = nullptr;
 };
-
-inline constexpr std::size_t kMostParameters = 512;  // 4 KiB
 
 }  // namespace kiln::cuda

@@ -30,10 +30,11 @@ std::size_t hash(std::span<const Command> commands) {
 
 /// The places of a launch's arguments, as the driver takes them.
 struct Places {
-  explicit Places(std::span<const std::uint64_t> words) {
-    for (std::size_t i = 0; i < words.size(); ++i) all[i] = const_cast<std::uint64_t*>(&words[i]);
+  Places(const Program& program, std::span<const std::uint64_t> words) {
+    for (std::size_t i = 0; i + 1 < program.words.size(); ++i)
+      all[i] = const_cast<std::uint64_t*>(&words[program.words[i]]);
   }
-  void* all[kMostParameters];
+  void* all[gpu::kMostArguments];
 };
 
 }  // namespace
@@ -86,7 +87,7 @@ void Graph::launch(std::span<const Command> commands, std::span<const std::uint6
     const Command& command = commands[i];
     if (!differs(command, words)) continue;
     const Program& program = *command.program;
-    Places places(words.subspan(command.first_word, command.words));
+    Places places(program, words.subspan(command.first_word, command.words));
     const KernelNode kernel{.function = program.function(),
                             .grid_x = static_cast<unsigned>(command.blocks),
                             .grid_y = 1,
@@ -151,7 +152,7 @@ void Queue::run(const Command& command) {
       if (logs_)
         std::fprintf(stderr, "kiln: %s: %s, %lld blocks of %u\n", stream_->device().c_str(), program.name.c_str(),
                      static_cast<long long>(command.blocks), program.threads);
-      Places places(words);
+      Places places(program, words);
       stream_->note(program.name);
       stream_->check(api.launch_kernel(program.function(), static_cast<unsigned>(command.blocks), 1, 1, program.threads,
                                        1, 1, program.shared_bytes, stream_->handle(), places.all, nullptr),

@@ -12,6 +12,9 @@
 
 namespace kiln::gpu {
 
+/// That a kernel takes: 4 KiB.
+inline constexpr std::size_t kMostArguments = 512;
+
 /// A kernel that the device can run.
 class Code : public RefCounted {};
 

@@ -255,12 +255,15 @@ FusionTraits Gpu::fusion_traits() const {
           // What comes again as a whole is started as one graph: the less it is cut up, the better.
           .first_ops = 256,
           // Rows of fewer elements are folded as quickly by themselves.
-          .groups = FusionTraits::Groups{
-              .most_inputs = 24,
-              .most_steps = 256,
-              .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min},
-              .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
-              .least_reduced = 8}};
+          .groups = FusionTraits::Groups{.most_inputs = 24,
+                                         .most_steps = 256,
+                                         .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
+                                                        ReduceFn::Min},
+                                         .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
+                                         .least_reduced = 8},
+          // Of any size: an optimizer's step is a kernel or two.
+          .horizontal = FusionTraits::Horizontal{
+              .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .alike = true}};
 }
 
 }  // namespace kiln::gpu

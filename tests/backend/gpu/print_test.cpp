@@ -65,6 +65,17 @@ Kernel busy() {
   return k.finish();
 }
 
+/// Each block doubles a buffer out of a table, from an element on that another table has.
+Kernel choosing() {
+  Builder k("choosing", 64);
+  const Table from = k.inputs(DType::F32, 3), to = k.outputs(DType::F16, 3);
+  const Numbers starts = k.numbers(3);
+  const Buffer x = from[k.block()], y = to[k.block()];
+  const Expr i = starts[k.block()] + k.thread().as(DType::I64);
+  y.store(i, x[i] * 2.0);
+  return k.finish();
+}
+
 Kernel fragments(DType half) {
   Builder k("fragments", 32);
   const Buffer x = k.both(DType::F32);
@@ -87,6 +98,7 @@ std::vector<std::pair<std::string, Kernel>> all() {
   kernels.emplace_back("fold_f32.txt", folding(DType::F32));
   kernels.emplace_back("fold_f16.txt", folding(DType::F16));
   kernels.emplace_back("busy.txt", busy());
+  kernels.emplace_back("choosing.txt", choosing());
   kernels.emplace_back("fragments_f16.txt", fragments(DType::F16));
   kernels.emplace_back("fragments_bf16.txt", fragments(DType::BF16));
   return kernels;

@@ -211,5 +211,27 @@ TEST(WrongKernels, StoreWhatIsNoBoolean) {
             "DeviceError: kernel truths, block 0: thread 2 stores 2 as a boolean");
 }
 
+TEST(WrongKernels, ChooseDifferentBuffersOrNone) {
+  const auto said = [](const std::function<Expr(Builder&)>& which, bool numbers) {
+    std::vector<std::int32_t> one(64), other(64);
+    return sentence_of([&] {
+      Builder k("wrong", 64);
+      const Table table = k.outputs(DType::I32, 2);
+      const Numbers all = k.numbers(2);
+      if (numbers) table[k.block()].store(k.thread(), all[which(k)].as(DType::I32));
+      else table[which(k)].store(k.thread(), k.thread());
+      run(k.finish(), 1, {one, other, 5, 6});
+      return 0;
+    });
+  };
+  EXPECT_EQ(said([](Builder& k) { return k.thread() % 2; }, false),
+            "DeviceError: kernel wrong, block 0: threads do not all choose the same buffer");
+  EXPECT_EQ(said([](Builder& k) { return k.block() + 2; }, false),
+            "DeviceError: kernel wrong, block 0: thread 0 chooses number 2 of a table of 2");
+  EXPECT_EQ(said([](Builder& k) { return k.thread() - 1; }, true),
+            "DeviceError: kernel wrong, block 0: thread 0 chooses number -1 of a table of 2");
+  EXPECT_EQ(said([](Builder& k) { return k.thread() % 2; }, true), "");
+}
+
 }  // namespace
 }  // namespace kiln::gpu

@@ -76,17 +76,22 @@ struct StepKey {
   DType result;
 };
 
+int function_of(const op::Unary& op) { return static_cast<int>(op.fn); }
+int function_of(const op::Binary& op) { return static_cast<int>(op.fn); }
+int function_of(const op::Where&) { return 0; }
+int function_of(const op::Cast& op) { return static_cast<int>(op.to); }
+
 template <class T>
-bool run_step(Gpu& gpu, const T& op, int fn, Call call) {
+const Known& known_step(Gpu& gpu, const T& op, const Call& call) {
   const DType result = call.out[0].dtype();
-  StepKey key{static_cast<int>(op::Elementwise(op).index()), fn, {}, result};
+  StepKey key{static_cast<int>(op::Elementwise(op).index()), function_of(op), {}, result};
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Value& value = call.in[i];
     if (value.node()) key.inputs.push_back(value.dtype());
     else if constexpr (std::is_same_v<T, op::Where>) key.inputs.push_back(i == 0 ? DType::Bool : result);
     else key.inputs.push_back(call.in[1 - i].dtype());
   }
-  const auto& known = gpu.made<Known>(key, [&] {
+  return gpu.made<Known>(key, [&] {
     Program program;
     for (const DType dtype : key.inputs) program.inputs.push_back(dtype);
     Program::Step step{.op = op, .dtype = result};
@@ -96,8 +101,17 @@ bool run_step(Gpu& gpu, const T& op, int fn, Call call) {
     program.outputs.push_back(0);
     return std::make_shared<const Known>(ProgramKey(program));
   });
-  run_program(gpu, known, call.out[0].shape(), call);
+}
+
+template <class T>
+bool run_step(Gpu& gpu, const T& op, Call call) {
+  run_program(gpu, known_step(gpu, op, call), call.out[0].shape(), call);
   return true;
+}
+
+const Known& known_program(Gpu& gpu, const Program& program) {
+  using Made = std::shared_ptr<const Known>;
+  return *program.made<Made>(gpu.id(), [&] { return std::make_shared<const Known>(ProgramKey(program)); });
 }
 
 /// A program that is a tree.
@@ -117,10 +131,10 @@ bool run_tree(Gpu& gpu, const TreeKey& key, const expr::Tree& tree, Call call) {
 
 }  // namespace
 
-bool run(Gpu& gpu, const op::Unary& op, Call call) { return run_step(gpu, op, static_cast<int>(op.fn), call); }
-bool run(Gpu& gpu, const op::Binary& op, Call call) { return run_step(gpu, op, static_cast<int>(op.fn), call); }
-bool run(Gpu& gpu, const op::Where& op, Call call) { return run_step(gpu, op, 0, call); }
-bool run(Gpu& gpu, const op::Cast& op, Call call) { return run_step(gpu, op, static_cast<int>(op.to), call); }
+bool run(Gpu& gpu, const op::Unary& op, Call call) { return run_step(gpu, op, call); }
+bool run(Gpu& gpu, const op::Binary& op, Call call) { return run_step(gpu, op, call); }
+bool run(Gpu& gpu, const op::Where& op, Call call) { return run_step(gpu, op, call); }
+bool run(Gpu& gpu, const op::Cast& op, Call call) { return run_step(gpu, op, call); }
 
 bool run(Gpu& gpu, const op::Special& op, Call call) {
   return run_tree(gpu, {true, static_cast<int>(op.fn), call.in.size(), call.out[0].dtype()}, expr::tree(op.fn), call);
@@ -131,11 +145,17 @@ bool run(Gpu& gpu, const op::Gcd&, Call call) {
 
 bool run(Gpu& gpu, const op::Fused& op, Call call) {
   if (!op.program->folds.empty()) return run_folds(gpu, *op.program, call), true;
-  using Made = std::shared_ptr<const Known>;
-  const Made& known =
-      op.program->made<Made>(gpu.id(), [&] { return std::make_shared<const Known>(ProgramKey(*op.program)); });
-  run_program(gpu, *known, op.program->shape, call);
+  run_program(gpu, known_program(gpu, *op.program), op.program->shape, call);
   return true;
+}
+
+const ProgramKey* program_of(Gpu& gpu, const op::Op& op, const Call& call) {
+  return op::visit(op, [&]<class T>(const T& o) -> const ProgramKey* {
+    if constexpr (op::is_elementwise<T>) return &known_step(gpu, o, call).key;
+    else if constexpr (std::is_same_v<T, op::Fused>)
+      return o.program->folds.empty() ? &known_program(gpu, *o.program).key : nullptr;
+    else return nullptr;
+  });
 }
 
 }  // namespace kiln::gpu::family

@@ -108,6 +108,9 @@ bool run(Gpu& gpu, const op::MaxPool& op, Call call);
 // spatial/resample.cpp
 bool run(Gpu& gpu, const op::Resample& op, Call call);
 
+// together.cpp
+bool run(Gpu& gpu, const op::Horizontal& op, Call call);
+
 // view.cpp
 bool run(Gpu& gpu, const op::Expand& op, Call call);
 bool run(Gpu& gpu, const op::Permute& op, Call call);

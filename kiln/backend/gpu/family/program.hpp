@@ -22,6 +22,9 @@ struct ProgramKey {
 std::vector<Expr> steps(Builder& k, const op::Program& program, std::span<const Expr> inputs);
 std::vector<Expr> steps(Builder& k, const ProgramKey& program, std::span<const Expr> inputs);
 
+/// What elementwise steps compute; null of other ops, and of programs that fold.
+const ProgramKey* program_of(Gpu& gpu, const op::Op& op, const Call& call);
+
 /// Runs a program that folds what it makes (fused_folds.cpp).
 void run_folds(Gpu& gpu, const op::Program& program, Call call);
 

@@ -18,23 +18,20 @@ Builder::Builder(std::string_view name, int threads) {
   known_.emplace_back();
 }
 
-Buffer Builder::input(DType dtype) {
-  kernel_.parameters.push_back({Parameter::Kind::Input, dtype});
-  return Buffer(this, static_cast<std::uint16_t>(kernel_.parameters.size() - 1), dtype);
+std::uint16_t Builder::take(Parameter::Kind kind, DType dtype, int count) {
+  kernel_.parameters.push_back({kind, dtype, static_cast<std::uint16_t>(count)});
+  return static_cast<std::uint16_t>(kernel_.parameters.size() - 1);
 }
-Buffer Builder::output(DType dtype) {
-  kernel_.parameters.push_back({Parameter::Kind::Output, dtype});
-  return Buffer(this, static_cast<std::uint16_t>(kernel_.parameters.size() - 1), dtype);
-}
-Buffer Builder::both(DType dtype) {
-  kernel_.parameters.push_back({Parameter::Kind::Both, dtype});
-  return Buffer(this, static_cast<std::uint16_t>(kernel_.parameters.size() - 1), dtype);
-}
+Buffer Builder::input(DType dtype) { return {this, take(Parameter::Kind::Input, dtype), dtype}; }
+Buffer Builder::output(DType dtype) { return {this, take(Parameter::Kind::Output, dtype), dtype}; }
+Buffer Builder::both(DType dtype) { return {this, take(Parameter::Kind::Both, dtype), dtype}; }
 Expr Builder::number(DType type) {
   type = expr::computed_in(type);
-  kernel_.parameters.push_back({Parameter::Kind::Number, type});
-  return let({.kind = Kind::Number, .type = type, .place = static_cast<std::uint16_t>(kernel_.parameters.size() - 1)});
+  return let({.kind = Kind::Number, .type = type, .place = take(Parameter::Kind::Number, type)});
 }
+Table Builder::inputs(DType dtype, int count) { return {this, take(Parameter::Kind::Input, dtype, count), dtype}; }
+Table Builder::outputs(DType dtype, int count) { return {this, take(Parameter::Kind::Output, dtype, count), dtype}; }
+Numbers Builder::numbers(int count) { return {this, take(Parameter::Kind::Number, DType::I64, count)}; }
 
 Expr Builder::thread() { return let({.kind = Kind::Thread}); }
 Expr Builder::block() { return let({.kind = Kind::Block}); }

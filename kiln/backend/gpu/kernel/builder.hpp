@@ -108,6 +108,29 @@ class Buffer {
   DType dtype_{};
 };
 
+/// Buffers of one kind, of which a block chooses one: `which` is the same for all of its threads.
+class Table {
+ public:
+  Table(Builder* builder, std::uint16_t place, DType dtype) : builder_(builder), place_(place), dtype_(dtype) {}
+  Buffer operator[](const Expr& which) const;
+
+ private:
+  Builder* builder_;
+  std::uint16_t place_;
+  DType dtype_;
+};
+
+/// Numbers, int64, likewise; each thread may choose another.
+class Numbers {
+ public:
+  Numbers(Builder* builder, std::uint16_t place) : builder_(builder), place_(place) {}
+  Expr operator[](const Expr& which) const;
+
+ private:
+  Builder* builder_;
+  std::uint16_t place_;
+};
+
 /// An array of the block's. Its contents are undefined until they are stored; between a store and a use by another
 /// thread stands a barrier.
 class Shared {
@@ -164,6 +187,10 @@ class Builder {
   Buffer output(DType dtype);
   Buffer both(DType dtype);  // read and written
   Expr number(DType type);
+  /// So many at once.
+  Table inputs(DType dtype, int count);
+  Table outputs(DType dtype, int count);
+  Numbers numbers(int count);
 
   // ---- where a thread is: int32 ----
   Expr thread();
@@ -229,6 +256,8 @@ class Builder {
 
  private:
   friend class Buffer;
+  friend class Table;
+  friend class Numbers;
   friend class Shared;
   friend class Local;
   friend class Expr;
@@ -236,6 +265,7 @@ class Builder {
   friend Expr compute(Arithmetic, const Expr&, const Expr&);
   friend Expr select(const Expr&, const Expr&, const Expr&);
 
+  std::uint16_t take(Parameter::Kind kind, DType dtype, int count = 0);
   Expr let(Instruction instruction);
   std::vector<Expr> let_all(Instruction instruction, int results);
   void append(Statement statement);

@@ -1,6 +1,7 @@
 // Kernel: what a GPU runs, as data. A Builder (builder.hpp) makes one; print.hpp writes it in a device's language, and
 // interpret.hpp runs it on the host, so that its meaning can be tested without a GPU.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ struct Instruction {
     Bits,     // the same bits as another type of the same size
     Convert,  // an element of `element` to one of `to`, by the rules of kiln/core/convert.hpp
     Narrow,   // rounded, or cut, to an element of `element`
+    Entry,    // number operand 0 of the table that is parameter `place`
     Load,     // `width` elements of buffer `place` from operand 0 on, which is a multiple of `width`
     Shared,   // an element of shared array `place`
     Local,    // an element of local array `place`
@@ -76,7 +78,7 @@ struct Instruction {
   std::vector<Id> operands{};
 
   /// The same whenever it is asked for: two of these are one.
-  bool is_pure() const { return kind <= Kind::Narrow; }
+  bool is_pure() const { return kind <= Kind::Entry; }
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
@@ -89,6 +91,7 @@ struct Statement {
     Store,        // to buffer `place`: operand 0 is where, a multiple of the number of the others, which are what
     StoreShared,  // likewise
     StoreLocal,
+    Choose,   // `place` is number operand 0 of its table from here on; the same one for all threads of the block
     If,       // operand 0
     Loop,     // value `first` goes from operand 0 to before operand 1 in steps of operand 2, which is positive
     While,    // `head` makes operand 0; while it holds, `body`
@@ -106,7 +109,9 @@ struct Statement {
 
 struct Parameter {
   enum class Kind : std::uint8_t { Number, Input, Output, Both } kind;
-  DType dtype;  // elements of a buffer, or the type that a number is passed in
+  DType dtype;              // elements of a buffer, or the type that a number is passed in
+  std::uint16_t count = 0;  // of a table: as many of these, which are told apart when the kernel runs
+  std::size_t words() const { return std::max<std::size_t>(count, 1); }  // arguments
 };
 
 struct Kernel {
@@ -118,9 +123,22 @@ struct Kernel {
   int threads = 256;     // to a block
   int least_blocks = 0;  // that a multiprocessor should hold at a time; 0: as it comes
   std::vector<Parameter> parameters{};
+  std::vector<std::uint16_t> chosen{};  // the tables of buffers that are chosen, whose places begin with kChosen
   std::vector<Array> shared{}, locals{};
   std::vector<DType> values{};  // types, by Id
   Statements body{};
+
+  static constexpr std::uint16_t kChosen = 0x8000;
+  /// What the buffer at `place` is given as.
+  const Parameter& parameter(std::uint16_t place) const {
+    return parameters[place & kChosen ? chosen[place - kChosen] : place];
+  }
+  /// Where each parameter's arguments begin, and last how many there are.
+  std::vector<std::size_t> words() const {
+    std::vector<std::size_t> all{0};
+    for (const Parameter& each : parameters) all.push_back(all.back() + each.words());
+    return all;
+  }
 };
 
 /// Threads that run in step, among whom Shuffle passes values: of every device that we know.

@@ -49,6 +49,8 @@ class Text {
     std::string out = std::string(dialect_.preamble) + printer_.library();
     // Several elements that travel as one.
     out += "template <class T, int N> struct alignas(sizeof(T) * N) KilnPack { T at[N]; };\n";
+    if (std::ranges::any_of(kernel_.parameters, [](const Parameter& each) { return each.count > 0; }))
+      out += "template <class T, int N> struct KilnTable { T at[N]; };\n";
     out +=
         text("extern \"C\" __global__ void __launch_bounds__(", kernel_.threads,
              kernel_.least_blocks ? text(", ", kernel_.least_blocks) : "", ") ", function, "(", parameters(), ") {\n");
@@ -79,12 +81,20 @@ class Text {
     for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
       const Parameter& parameter = kernel_.parameters[i];
       if (i) out += ", ";
-      if (parameter.kind == Parameter::Kind::Number) out += text(type(parameter.dtype), " p", i);
-      else
-        out += text(parameter.kind == Parameter::Kind::Input ? "const " : "", stored(parameter.dtype), "* ",
-                    alone ? "__restrict__ " : "", "p", i);
+      const bool number = parameter.kind == Parameter::Kind::Number;
+      if (parameter.count)
+        out += text("const KilnTable<", number ? std::string(type(parameter.dtype)) : pointer(parameter), ", ",
+                    parameter.count, "> p", i);
+      else if (number) out += text(type(parameter.dtype), " p", i);
+      else out += text(pointer(parameter), " ", alone ? "__restrict__ " : "", "p", i);
     }
     return out;
+  }
+  std::string pointer(const Parameter& parameter) const {
+    return text(parameter.kind == Parameter::Kind::Input ? "const " : "", stored(parameter.dtype), "*");
+  }
+  static std::string buffer(std::uint16_t place) {
+    return place & Kernel::kChosen ? text("c", place - Kernel::kChosen) : text("p", place);
   }
 
   std::string literal(DType dtype, std::uint64_t bits) const {
@@ -179,10 +189,11 @@ class Text {
       case Kind::Cast: return text("(", type(in.type), ")", name(in.operands[0]));
       case Kind::Bits: return bits(name(in.operands[0]), type_of(in.operands[0]), in.type);
       case Kind::Convert: return expr::converted(printer_, name(in.operands[0]), in.element, in.to);
+      case Kind::Entry: return text("p", in.place, ".at[", name(in.operands[0]), "]");
       case Kind::Narrow: return expr::narrowed(printer_, name(in.operands[0]), in.element);
       case Kind::Load:
-        return expr::loaded(printer_, text("p", in.place, "[", name(in.operands[0]), "]"),
-                            kernel_.parameters[in.place].dtype);
+        return expr::loaded(printer_, text(buffer(in.place), "[", name(in.operands[0]), "]"),
+                            kernel_.parameter(in.place).dtype);
       case Kind::Shared:
         return expr::loaded(printer_, text("m", in.place, "[", name(in.operands[0]), "]"),
                             kernel_.shared[in.place].dtype);
@@ -196,7 +207,7 @@ class Text {
             hip ? text("__shfl(", of, ", ", lane, ", 32)") : text("__shfl_sync(0xffffffffu, ", of, ", ", lane, ")");
         return in.type == DType::Bool ? text("(", call, " != 0)") : call;
       }
-      case Kind::Update: return update(in, text("p", in.place, "[", name(in.operands[0]), "]"));
+      case Kind::Update: return update(in, text(buffer(in.place), "[", name(in.operands[0]), "]"));
       case Kind::UpdateShared: return update(in, text("m", in.place, "[", name(in.operands[0]), "]"));
     }
     return {};
@@ -205,10 +216,10 @@ class Text {
   void let(const Statement& statement, const std::string& indent) {
     const Instruction& in = statement.instruction;
     if (in.kind == Kind::Load && in.width > 1) {
-      const DType dtype = kernel_.parameters[in.place].dtype;
+      const DType dtype = kernel_.parameter(in.place).dtype;
       const std::string packed = pack(dtype, in.width);
-      body_ += text(indent, "const ", packed, " w", statement.first, " = *(const ", packed, "*)(p", in.place, " + ",
-                    name(in.operands[0]), ");\n");
+      body_ += text(indent, "const ", packed, " w", statement.first, " = *(const ", packed, "*)(", buffer(in.place),
+                    " + ", name(in.operands[0]), ");\n");
       for (Id i = 0; i < in.width; ++i)
         define(statement.first + i, expr::loaded(printer_, text("w", statement.first, ".at[", i, "]"), dtype), indent);
     } else if (in.kind == Kind::Fragments) {
@@ -265,7 +276,7 @@ class Text {
       switch (statement.kind) {
         case Statement::Kind::Let: let(statement, indent); break;
         case Statement::Kind::Store:
-          store(text("p", statement.place), kernel_.parameters[statement.place].dtype, in, indent);
+          store(buffer(statement.place), kernel_.parameter(statement.place).dtype, in, indent);
           break;
         case Statement::Kind::StoreShared:
           store(text("m", statement.place), kernel_.shared[statement.place].dtype, in, indent);
@@ -273,6 +284,12 @@ class Text {
         case Statement::Kind::StoreLocal:
           body_ += text(indent, local(statement.place, in[0]), " = ", name(in[1]), ";\n");
           break;
+        case Statement::Kind::Choose: {
+          const std::uint16_t table = kernel_.chosen[statement.place - Kernel::kChosen];
+          body_ += text(indent, pointer(kernel_.parameters[table]), " const ", buffer(statement.place), " = p", table,
+                        ".at[", name(in[0]), "];\n");
+          break;
+        }
         case Statement::Kind::If:
           body_ += text(indent, "if (", name(in[0]), ") {\n");
           block(statement.body, indent);

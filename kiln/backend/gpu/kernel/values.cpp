@@ -121,6 +121,19 @@ Expr Buffer::compare_and_swap(const Expr& i, const Expr& expected, const Expr& v
                         .operands = {i.id(), value.id(), expected.id()}});
 }
 
+Buffer Table::operator[](const Expr& which) const {
+  require_index(which);
+  const auto place = static_cast<std::uint16_t>(Kernel::kChosen + builder_->kernel_.chosen.size());
+  builder_->kernel_.chosen.push_back(place_);
+  builder_->append({.kind = Statement::Kind::Choose, .place = place, .operands = {which.id()}});
+  return {builder_, place, dtype_};
+}
+
+Expr Numbers::operator[](const Expr& which) const {
+  require_index(which);
+  return builder_->let({.kind = Kind::Entry, .type = DType::I64, .place = place_, .operands = {which.id()}});
+}
+
 Expr Shared::operator[](const Expr& i) const {
   require_index(i);
   return builder_->let(

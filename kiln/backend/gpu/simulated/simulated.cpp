@@ -13,9 +13,12 @@ namespace {
 constexpr int kNobodyWrote = 0xff;
 
 struct Interpreted final : Code {
-  explicit Interpreted(const Kernel& kernel) : interpreter(kernel), parameters(kernel.parameters) {}
+  explicit Interpreted(const Kernel& kernel) : interpreter(kernel) {
+    for (const Parameter& parameter : kernel.parameters)
+      are_addresses.insert(are_addresses.end(), parameter.words(), parameter.kind != Parameter::Kind::Number);
+  }
   const Interpreter interpreter;
-  const std::vector<Parameter> parameters;
+  std::vector<bool> are_addresses;  // by argument
 };
 
 class Arrived final : public Transfer {
@@ -57,8 +60,8 @@ class Simulated final : public Driver {
   void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {
     const auto& interpreted = static_cast<const Interpreted&>(code);
     std::vector<Extent> extents(arguments.size());
-    for (std::size_t i = 0; i < std::min(arguments.size(), interpreted.parameters.size()); ++i)
-      if (interpreted.parameters[i].kind != Parameter::Kind::Number) extents[i] = extent_of(arguments[i]);
+    for (std::size_t i = 0; i < std::min(arguments.size(), interpreted.are_addresses.size()); ++i)
+      if (interpreted.are_addresses[i]) extents[i] = extent_of(arguments[i]);
     interpreted.interpreter.run(blocks, arguments, extents);
   }
 

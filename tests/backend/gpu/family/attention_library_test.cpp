@@ -10,7 +10,7 @@ namespace {
 
 using Kind = gpu::Attention::Kind;
 
-class WithLibrary final : public Simulated {
+class WithLibrary final : public ForwardingDriver {
  public:
   const gpu::Capabilities& capabilities() const override { return capabilities_; }
   bool attend(const gpu::Attention& attention) override {

@@ -5,7 +5,8 @@
 namespace kiln::test {
 namespace {
 
-class WithLibrary final : public Simulated {
+/// The simulated GPU with a library.
+class WithLibrary final : public ForwardingDriver {
  public:
   bool convolve(const gpu::Convolution& convolution) override {
     asked.push_back(convolution);

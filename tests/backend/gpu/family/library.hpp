@@ -4,7 +4,7 @@
 
 namespace kiln::test {
 
-class Simulated : public gpu::Driver {
+class ForwardingDriver : public gpu::Driver {
  public:
   std::string name() const override { return inner_->name(); }
   const gpu::Capabilities& capabilities() const override { return inner_->capabilities(); }

@@ -53,7 +53,8 @@ struct Block {
   std::int64_t index = 0;
   std::span<const std::uint64_t> arguments;
   std::vector<std::uint64_t> memory;  // of cells
-  std::vector<View> views;            // by parameter
+  std::vector<View> views;            // by argument
+  std::vector<View> chosen;           // of tables
   std::vector<SharedArray> shared;
   std::vector<LocalArray> locals;
   std::vector<Mask> masks;
@@ -64,6 +65,9 @@ struct Block {
   template <class T>
   T* cells(std::uint32_t where) {
     return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(memory.data()) + where);
+  }
+  const View& view(std::uint16_t place) const {
+    return place & Kernel::kChosen ? chosen[place - Kernel::kChosen] : views[program.words[place]];
   }
   bool full() const { return mask->count == threads; }
   void take(const Steps& steps) {

@@ -70,7 +70,7 @@ Run run_constant(const Instruction& instruction) {
     case Instruction::Kind::Number:
       return visit_type(instruction.type, [](auto like) -> Run {
         return [](Block& block, const Step& step) {
-          fill(block, step, value_of<decltype(like)>(block.arguments[step.place]));
+          fill(block, step, value_of<decltype(like)>(block.arguments[block.program.words[step.place]]));
         };
       });
     default:

@@ -26,8 +26,12 @@ Block::Block(const Program& of, std::int64_t launched, std::span<const std::uint
   const Kernel& kernel = program.kernel;
   memory.resize((program.bytes + 7) / 8);
   places.resize(count);
-  for (std::size_t i = 0; i < given.size(); ++i)
-    views.push_back(view_of(given[i], extents.empty() ? Extent{} : extents[i], size_of(kernel.parameters[i].dtype)));
+  for (const Parameter& parameter : kernel.parameters)
+    for (std::size_t left = parameter.words(); left-- > 0;) {
+      const std::size_t i = views.size();
+      views.push_back(view_of(given[i], extents.empty() ? Extent{} : extents[i], size_of(parameter.dtype)));
+    }
+  chosen.resize(kernel.chosen.size());
   for (const Kernel::Array& array : kernel.shared) {
     const auto elements = static_cast<std::size_t>(array.count);
     shared.push_back({std::vector<std::byte>(elements * size_of(array.dtype)), std::vector<Touch>(elements)});
@@ -60,8 +64,9 @@ Interpreter::Interpreter(const Kernel& kernel)
 void Interpreter::run(std::int64_t blocks, std::span<const std::uint64_t> arguments,
                       std::span<const Extent> extents) const {
   const Kernel& kernel = program_->kernel;
-  require<DeviceError>(arguments.size() == kernel.parameters.size(), "kernel ", kernel.name, ": has ",
-                       kernel.parameters.size(), " parameters and is given ", arguments.size(), " arguments");
+  const std::size_t wanted = program_->words.back();
+  require<DeviceError>(arguments.size() == wanted, "kernel ", kernel.name, ": has ", wanted,
+                       " parameters and is given ", arguments.size(), " arguments");
   require<DeviceError>(extents.empty() || extents.size() == arguments.size(), "kernel ", kernel.name, ": ",
                        extents.size(), " extents of ", arguments.size(), " arguments");
   if (blocks <= 0) return;

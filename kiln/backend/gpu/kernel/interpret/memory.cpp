@@ -45,7 +45,7 @@ bool any_outside(const Block& block, Places places, std::int64_t first, std::int
 /// Where the threads' accesses to a buffer go, all of them inside of it.
 Places find_inside(Block& block, const Step& step, DType dtype) {
   const Places places = find_places(block, step, 1);
-  const View view = block.views[step.place];
+  const View& view = block.view(step.place);
   const std::int64_t last = view.last - step.width;
   const std::size_t size = size_of(dtype);
   if (any_outside(block, places, view.first, last)) [[unlikely]]
@@ -68,7 +68,7 @@ Places find_inside(Block& block, const Step& step, DType dtype) {
 template <class S>
 void load(Block& block, const Step& step) {
   const Places places = find_inside(block, step, dtype_of<S>);
-  const std::byte* const data = block.views[step.place].data;
+  const std::byte* const data = block.view(step.place).data;
   const bool in_line = step.width == 1 && places.in_line;
   for (int i = 0; i < step.width; ++i) {
     Computed<S>* const result = block.cells<Computed<S>>(step.result) + i * block.threads;
@@ -80,7 +80,7 @@ void load(Block& block, const Step& step) {
 template <class S>
 void store(Block& block, const Step& step) {
   const Places places = find_inside(block, step, dtype_of<S>);
-  std::byte* const data = block.views[step.place].data;
+  std::byte* const data = block.view(step.place).data;
   const bool in_line = step.width == 1 && places.in_line;
   for (int i = 0; i < step.width; ++i) {
     const Computed<S>* const values = block.cells<Computed<S>>(step.operands[static_cast<std::size_t>(i) + 1]);
@@ -92,7 +92,7 @@ void store(Block& block, const Step& step) {
 template <class S, Update update>
 void update_buffer(Block& block, const Step& step) {
   const Places places = find_inside(block, step, dtype_of<S>);
-  std::byte* const data = block.views[step.place].data;
+  std::byte* const data = block.view(step.place).data;
   const S* const values = block.cells<S>(step.operands[1]);
   const S* const expected = block.cells<S>(step.operands.back());
   S* const result = block.cells<S>(step.result);
@@ -154,8 +154,33 @@ void write_local(Block& block, const Step& step) {
   });
 }
 
+/// Where each thread's number of a table is, among the arguments.
+std::size_t entry(const Block& block, std::uint16_t table, int t, std::int64_t which) {
+  const std::size_t count = block.program.kernel.parameters[table].count;
+  if (which < 0 || static_cast<std::size_t>(which) >= count) [[unlikely]]
+    block.wrong("thread ", t, " chooses number ", which, " of a table of ", count);
+  return block.program.words[table] + static_cast<std::size_t>(which);
+}
+
+void read_entry(Block& block, const Step& step) {
+  const std::int64_t* const which = block.find_places(step);
+  std::int64_t* const result = block.cells<std::int64_t>(step.result);
+  block.each(
+      [&](int t) { result[t] = static_cast<std::int64_t>(block.arguments[entry(block, step.place, t, which[t])]); });
+}
+
+void choose(Block& block, const Step& step) {
+  const std::int64_t* const which = block.find_places(step);
+  const std::uint16_t chosen = step.place - Kernel::kChosen;
+  if (!block.full() || !are_in_line(which, block.threads, std::int64_t{0}))
+    block.wrong("threads do not all choose the same buffer");
+  block.chosen[chosen] = block.views[entry(block, block.program.kernel.chosen[chosen], 0, which[0])];
+}
+
 }  // namespace
 
+Run run_entry() { return &read_entry; }
+Run run_choose() { return &choose; }
 Run run_load(DType dtype) {
   return visit_dtype(dtype, [](auto tag) -> Run { return &load<typename decltype(tag)::type>; });
 }

@@ -42,7 +42,7 @@ class Preparation {
   }
 
   DType type_of(Id id) const { return program_.kernel.values[id]; }
-  DType element_of(std::uint16_t parameter) const { return program_.kernel.parameters[parameter].dtype; }
+  DType element_of(std::uint16_t buffer) const { return program_.kernel.parameter(buffer).dtype; }
 
   Step step_of(Run run, const std::vector<Id>& operands) const {
     Step step{.run = run};
@@ -56,7 +56,7 @@ class Preparation {
   }
 
   void demand(std::uint16_t parameter, bool written) const {
-    const Parameter::Kind kind = program_.kernel.parameters[parameter].kind;
+    const Parameter::Kind kind = program_.kernel.parameter(parameter).kind;
     require<ArgumentError>(
         kind == Parameter::Kind::Both || kind == (written ? Parameter::Kind::Output : Parameter::Kind::Input),
         "kernel ", program_.kernel.name, ": ", written ? "writes to" : "reads", " parameter ", parameter,
@@ -97,6 +97,7 @@ class Preparation {
       case Kind::Bits: return run_bits(in.type);
       case Kind::Convert: return run_convert(in.element, in.to);
       case Kind::Narrow: return run_narrow(in.element);
+      case Kind::Entry: return run_entry();
       case Kind::Load: demand(in.place, false); return run_load(element_of(in.place));
       case Kind::Shared: return run_shared(kernel.shared[in.place].dtype);
       case Kind::Local: return run_local(in.type);
@@ -136,6 +137,7 @@ class Preparation {
       case Statement::Kind::Store: demand(statement.place, true); return run_store(element_of(statement.place));
       case Statement::Kind::StoreShared: return run_store_shared(kernel.shared[statement.place].dtype);
       case Statement::Kind::StoreLocal: return run_store_local(kernel.locals[statement.place].dtype);
+      case Statement::Kind::Choose: return run_choose();
       case Statement::Kind::If: return run_if();
       case Statement::Kind::Loop: return run_loop(type_of(statement.first));
       case Statement::Kind::While: return run_while();
@@ -154,7 +156,7 @@ class Preparation {
 }  // namespace
 
 Program prepare(const Kernel& kernel) {
-  Program program{.kernel = kernel};
+  Program program{.kernel = kernel, .words = kernel.words()};
   for (const DType type : kernel.values) {
     program.cells.push_back(static_cast<std::uint32_t>(program.bytes));
     program.bytes += static_cast<std::size_t>(kernel.threads) * size_of_cell(type);

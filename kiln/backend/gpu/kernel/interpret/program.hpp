@@ -29,6 +29,7 @@ struct Step {
 
 struct Program {
   Kernel kernel;
+  std::vector<std::size_t> words{};    // Kernel::words()
   std::vector<std::uint32_t> cells{};  // where the cells of a value begin, by Id
   std::size_t bytes = 0;               // of all cells
   int depth = 1;                       // masks that flow needs
@@ -49,6 +50,8 @@ Run run_cast(DType from, DType to);
 Run run_bits(DType type);
 Run run_convert(DType from, DType to);
 Run run_narrow(DType dtype);
+Run run_entry();
+Run run_choose();
 Run run_load(DType dtype);
 Run run_store(DType dtype);
 Run run_update(DType dtype, Update update);

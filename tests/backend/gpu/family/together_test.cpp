@@ -1,0 +1,123 @@
+// What an optimizer does to its parameters is a kernel or two, however many there are.
+#include "tests/backend/gpu/family/watched.hpp"
+#include "tests/ops/expression/validate.hpp"
+
+namespace kiln::test {
+namespace {
+
+/// A step with momentum on each parameter: two take p, 0 to 0.75 p, p and then to 0.4375 p, 1.25 p, all exact.
+struct Momentum {
+  Values parameters, velocities, before;
+
+  Momentum(const WatchedDevice& on, const std::vector<Shape>& shapes, DType dtype = DType::F32) {
+    for (const Shape& shape : shapes) {
+      before.push_back(on.of(shape, dtype, static_cast<unsigned>(parameters.size())));
+      parameters.push_back(before.back());
+      velocities.push_back(from_data(whole_numbers(shape, dtype, 1), on.device));
+    }
+  }
+  void step() {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      velocities[i] = velocities[i] * 0.5 + parameters[i];
+      parameters[i] = parameters[i] - velocities[i] * 0.25;
+    }
+  }
+  void expect_two_steps() const {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      std::vector<double> wanted = before[i].data().to_vector<double>();
+      for (double& each : wanted) each *= 0.4375;
+      expect_numbers(parameters[i].data(), wanted, text("parameter ", i));
+    }
+  }
+};
+
+const std::vector<Shape> kShapes{{3, 5}, {5}, {}, {64, 64}, {2, 2, 2}, {7}, {1}, {3000}, {1023}, {0, 4}, {4, 256}};
+
+TEST(SideBySide, GoTheParametersOfAnOptimizer) {
+  for (const DType dtype : {DType::F32, DType::F16, DType::BF16, DType::F64}) {
+    const WatchedDevice on;
+    Momentum momentum(on, kShapes, dtype);
+    for (int i = 0; i < 2; ++i) {
+      momentum.step();
+      EXPECT_EQ(on.launches(), Names{"together"}) << dtype;
+    }
+    momentum.expect_two_steps();
+  }
+}
+
+TEST(SideBySide, GoAsManyAsArgumentsHold) {
+  const WatchedDevice on;
+  std::vector<Shape> shapes;
+  for (std::int64_t i = 0; i < 150; ++i) shapes.push_back({1 + i * 7 % 300});
+  Momentum momentum(on, shapes);
+  for (int i = 0; i < 2; ++i) {
+    momentum.step();
+    EXPECT_EQ(on.launches(), (Names{"together", "together"}));
+  }
+  momentum.expect_two_steps();
+}
+
+TEST(SideBySide, GoWhatHasOneScaleForAll) {
+  const WatchedDevice on;
+  const Value scale = reshape(on.of({1}), {}) + 3, half = scale * 0.5;
+  Values before, after;
+  for (const Shape& shape : kShapes) before.push_back(on.of(shape));
+  (void)on.launches();
+  for (const Value& each : before) after.push_back(each * half - 1);
+  EXPECT_EQ(on.launches(), (Names{"elementwise", "together", "elementwise"}));  // tensors of one element by themselves
+  const double by = half.data().to_vector<double>()[0];
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    std::vector<double> wanted = before[i].data().to_vector<double>();
+    for (double& each : wanted) each = each * by - 1;
+    expect_numbers(after[i].data(), wanted, text(i));
+  }
+}
+
+TEST(SideBySide, GoThoseInOneOrderAlone) {
+  const WatchedDevice on;
+  const Value turned = permute(on.of({6, 40}), {1, 0}), straight = on.of({40, 6}, DType::F32, 2), flat = on.of({33}),
+              row = on.of({6}, DType::F32, 3), columns = permute(on.of({9, 5}), {1, 0});
+  (void)on.launches();
+  // Rows that are turned in both operands stay so.
+  const Value a = turned * 2 + straight, b = straight * 2 + row, c = flat * 2 + flat, d = columns * 2 + columns,
+              e = straight * 2 + straight;
+  EXPECT_EQ(on.launches(), (Names{"elementwise", "elementwise", "together"}));
+  const auto expect = [&](const Value& found, const Value& x, const Value& y) {
+    const std::vector<double> p = expand(x, found.shape()).data().to_vector<double>(),
+                              q = expand(y, found.shape()).data().to_vector<double>();
+    std::vector<double> wanted(p.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = p[i] * 2 + q[i];
+    expect_numbers(found.data(), wanted, text(found.shape()));
+  };
+  expect(a, turned, straight);
+  expect(b, straight, row);
+  expect(c, flat, flat);
+  expect(d, columns, columns);
+  expect(e, straight, straight);
+}
+
+TEST(SideBySide, GoViewsThatLieAnywhere) {
+  const WatchedDevice on;
+  const Value all = on.of({64});
+  (void)on.launches();
+  Values parts, after;
+  for (std::int64_t i = 1; i < 8; ++i) parts.push_back(narrow(all, 0, i, i * 7));
+  for (const Value& part : parts) after.push_back(part * 3 + part * part);
+  EXPECT_EQ(on.launches(), (Names{"together", "elementwise"}));  // one begins where 16 bytes do
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::vector<double> wanted = parts[i].data().to_vector<double>();
+    for (double& each : wanted) each = each * 3 + each * each;
+    expect_numbers(after[i].data(), wanted, text(i));
+  }
+}
+
+TEST(SideBySide, LooksAsStored) {
+  const WatchedDevice on;
+  Momentum momentum(on, {{5}, {300}, {64}});
+  momentum.step();
+  (void)on.launches();
+  expr::expect_stored("cuda_together.txt", on.driver->texts.at("together"));
+}
+
+}  // namespace
+}  // namespace kiln::test
