@@ -261,6 +261,10 @@ FusionTraits Gpu::fusion_traits() const {
                                                         ReduceFn::Min},
                                          .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
                                          .least_reduced = 8},
+          // What the library cannot take along follows the product as it would have.
+          .epilogues = FusionTraits::Epilogues{.least_product = 0,
+                                               .least_conv = std::int64_t{1} << 62,
+                                               .types = {DType::F64, DType::F32, DType::F16, DType::BF16}},
           // Of any size: an optimizer's step is a kernel or two.
           .horizontal = FusionTraits::Horizontal{
               .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .alike = true}};

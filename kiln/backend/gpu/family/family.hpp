@@ -43,6 +43,9 @@ bool run(Gpu& gpu, const op::Nonzero& op, Call call);
 bool run(Gpu& gpu, const op::RavelIndex& op, Call call);
 bool run(Gpu& gpu, const op::Within& op, Call call);
 
+// product/epilogue.cpp
+bool run(Gpu& gpu, const op::Epilogue& op, Call call);
+
 // product/matmul.cpp
 bool run(Gpu& gpu, const op::Matmul& op, Call call);
 

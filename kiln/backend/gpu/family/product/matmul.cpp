@@ -23,7 +23,9 @@ std::optional<Product::Matrix> matrix(const std::byte* data, std::int64_t rows, 
       .data = data, .stride = transposed ? column : row, .batch_stride = batch, .transposed = transposed};
 }
 
-/// Libraries know batches that lie one after the other at one distance; what loops over them is ours.
+}  // namespace
+
+// Libraries know batches that lie one after the other at one distance; what loops over them is ours.
 bool multiply_by_library(Gpu& gpu, const Matrices& p) {
   constexpr std::int64_t kMostCalls = 64;
   const int rank = p.batch.sizes.size();
@@ -52,7 +54,9 @@ bool multiply_by_library(Gpu& gpu, const Matrices& p) {
                           .c = p.c + call * batch * p.m * p.n * size,
                           .c_stride = p.n,
                           .c_batch_stride = p.m * p.n,
-                          .c_dtype = p.dtype};
+                          .c_dtype = p.dtype,
+                          .bias = p.bias,
+                          .function = p.function};
     // What it knows of one it knows of all.
     if (!gpu.driver().multiply(product)) {
       KILN_CHECK(call == 0);
@@ -62,28 +66,29 @@ bool multiply_by_library(Gpu& gpu, const Matrices& p) {
   return true;
 }
 
-}  // namespace
-
 void matmul(Gpu& gpu, Matrices product) {
   if (product.m * product.n * numel(product.batch.sizes) == 0) return;
   join_batch(product);
   if (product.k == 0 || !multiply_by_library(gpu, product)) multiply(gpu, std::move(product));
 }
 
-bool run(Gpu& gpu, const op::Matmul&, Call call) {
-  const Array a = read(call.in[0]), b = read(call.in[1]), c = gpu.allocate(call.out[0]);
+Matrices matrices(const Array& a, const Array& b, const Array& c) {
   const Shape batch(c.shape.begin(), c.shape.end() - 2);
   const Dims strides[] = {batch_strides(a, batch), batch_strides(b, batch)};
   const int a_rank = a.shape.size(), b_rank = b.shape.size();
-  Matrices product{.dtype = c.dtype,
-                   .m = c.shape[c.shape.size() - 2],
-                   .n = c.shape.back(),
-                   .k = a.shape.back(),
-                   .a = {a.data, a.strides[a_rank - 2], a.strides.back()},
-                   .b = {b.data, b.strides.back(), b.strides[b_rank - 2]},
-                   .batch = merged(batch, strides),
-                   .c = c.data};
-  matmul(gpu, std::move(product));
+  return {.dtype = c.dtype,
+          .m = c.shape[c.shape.size() - 2],
+          .n = c.shape.back(),
+          .k = a.shape.back(),
+          .a = {a.data, a.strides[a_rank - 2], a.strides.back()},
+          .b = {b.data, b.strides.back(), b.strides[b_rank - 2]},
+          .batch = merged(batch, strides),
+          .c = c.data};
+}
+
+bool run(Gpu& gpu, const op::Matmul&, Call call) {
+  const Array a = read(call.in[0]), b = read(call.in[1]);
+  matmul(gpu, matrices(a, b, gpu.allocate(call.out[0])));
   return true;
 }
 

@@ -20,10 +20,17 @@ struct Matrices {
   Lines a{}, b{};
   Loop batch{{}, {{}, {}}};
   std::byte* c = nullptr;
+  // What a library does to c on its way: our own kernels know neither.
+  const std::byte* bias = nullptr;  // [n], for every row
+  Product::Function function = Product::Function::None;
 };
+/// Of arrays as op::Matmul takes them.
+Matrices matrices(const Array& a, const Array& b, const Array& c);
 void multiply(Gpu& gpu, Matrices product);
 /// By the device's library, or else as above.
 void matmul(Gpu& gpu, Matrices product);
+/// By the library alone: false, with nothing done, where it does not know how.
+bool multiply_by_library(Gpu& gpu, const Matrices& product);
 /// Makes one product of a batch of left factors that lie one after the other and share the right one.
 void join_batch(Matrices& product);
 
