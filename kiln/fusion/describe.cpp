@@ -21,7 +21,7 @@ std::string described(const op::Op& op) {
     line = text(std::visit([](const auto& product) { return text(op::Op(product)); }, epilogue->product), ", then ",
                 described(*epilogue->program));
   } else if (const auto* blocked = std::get_if<op::Blocked>(&op.is)) {
-    line = text("by ", blocked->sequence->block, " rows:");
+    line = blocked->sequence->block ? text("by ", blocked->sequence->block, " rows:") : "row by row:";
     for (const op::Sequence::Step& step : blocked->sequence->steps)
       line += text(&step == blocked->sequence->steps.data() ? " " : "; ", described(step.whole));
   } else if (const auto* horizontal = std::get_if<op::Horizontal>(&op.is)) {

@@ -10,6 +10,7 @@
 #include "kiln/fusion/passes/epilogues.hpp"
 #include "kiln/fusion/passes/farewells.hpp"
 #include "kiln/fusion/passes/horizontal.hpp"
+#include "kiln/fusion/passes/rows.hpp"
 #include "kiln/fusion/simplification.hpp"
 
 namespace kiln::fusion {
@@ -76,6 +77,7 @@ class Planner {
     std::ranges::for_each(plan_.steps, unwrap);
     if (traits_.most_cached) mark_farewells(plan_, segment_, *traits_.most_cached);
     if (traits_.blocks) group_into_blocks(plan_, segment_, *traits_.blocks);
+    if (traits_.rows) join_rows(plan_, segment_, *traits_.rows);
     if (traits_.horizontal) fuse_horizontally(plan_, segment_, *traits_.horizontal);
     note_releases();
     plan_.constant_folds = simplified_.constant_folds();

@@ -50,6 +50,15 @@ struct FusionTraits {
   };
   std::optional<Blocks> blocks{};
 
+  /// Steps that fold the same rows, the last dimensions of tensors, and those that go through these before, between and
+  /// after, become one op::Blocked without blocks: of rows of so many elements at most, of which so many are held at a time.
+  struct Rows {
+    std::vector<op::ReduceFn> reductions{};
+    std::int64_t longest = 0, most_held = 0;
+    std::size_t most_steps = 0;
+  };
+  std::optional<Rows> rows{};
+
   /// Small elementwise steps that need nothing of each other become one op::Horizontal: of at most so many elements
   /// each, and in all; any, or those alone that do the same to different tensors.
   struct Horizontal {

@@ -150,18 +150,18 @@ void read_planned(Reader& in, op::Blocked& op) {
   for (size_t count = in.length(kMost, "results"); count > 0; --count) sequence->results.push_back(read_desc(in));
   const int axis = sequence->axis;
   const auto goes_by_rows = [&](const Desc& desc) {
-    return axis >= 0 && axis < desc.shape.size() && desc.shape[axis] == sequence->rows &&
-           desc.shape.size() == sequence->results[0].shape.size();
+    return sequence->block == 0 || (axis >= 0 && axis < desc.shape.size() && desc.shape[axis] == sequence->rows &&
+                                    desc.shape.size() == sequence->results[0].shape.size());
   };
   if (sequence->results.empty() || !std::ranges::all_of(sequence->results, goes_by_rows) || sequence->rows < 1 ||
-      sequence->block < 1 || sequence->block > sequence->rows)
+      sequence->block < 0 || sequence->block > sequence->rows)
     in.wrong("results that blocks of ", sequence->block, " of ", sequence->rows, " rows do not make");
   size_t made = 0;
   for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
     op::Op whole = read_op(in);
     op::Sequence::Step step{whole,
-                            op::resized(whole, axis, sequence->block),
-                            op::resized(whole, axis, sequence->rows % sequence->block),
+                            sequence->block ? op::resized(whole, axis, sequence->block) : whole,
+                            sequence->block ? op::resized(whole, axis, sequence->rows % sequence->block) : whole,
                             {},
                             0};
     for (size_t operands = in.length(kMost, "operands"); operands > 0; --operands)

@@ -9,6 +9,7 @@
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -32,7 +33,8 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
     } else if constexpr (std::is_same_v<T, op::Epilogue>) {
       run_epilogue(o, call);
     } else if constexpr (std::is_same_v<T, op::Blocked>) {
-      run_blocked(*o.sequence, call);
+      if (o.sequence->block) run_blocked(*o.sequence, call);
+      else run_expansion(*this, op, call);
     } else if constexpr (std::is_same_v<T, op::Horizontal>) {
       run_horizontal(*o.parts, call);
     } else if constexpr (op::Composite<T>) {

@@ -265,6 +265,12 @@ FusionTraits Gpu::fusion_traits() const {
           .epilogues = FusionTraits::Epilogues{.least_product = 0,
                                                .least_conv = std::int64_t{1} << 62,
                                                .types = {DType::F64, DType::F32, DType::F16, DType::BF16}},
+          // A row is in the registers of a block of threads.
+          .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
+                                                    ReduceFn::Min},
+                                     .longest = 1 << 14,
+                                     .most_held = 1 << 15,
+                                     .most_steps = 64},
           // Of any size: an optimizer's step is a kernel or two.
           .horizontal = FusionTraits::Horizontal{
               .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .alike = true}};

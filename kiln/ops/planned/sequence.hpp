@@ -20,10 +20,21 @@ struct Sequence {
   };
 
   int axis = 0;
-  std::int64_t rows = 0, block = 0;  // in all, and in a block
+  // In all, and in a block. No block: a row is what lies behind the dimensions that count them, whichever these are in
+  // each result, and a device goes through it as often as it wants to.
+  std::int64_t rows = 0, block = 0;
   std::vector<Step> steps;
   std::vector<Desc> results;           // of all steps, with all rows
   std::vector<std::uint16_t> outputs;  // those that are results of the call, in order
+
+  /// What the kernels of a backend, which is known by its id(), make of it, once.
+  template <class T, class Make>
+  const T& made(std::uint64_t backend, Make&& make) const {
+    return memo_.get<T>(backend, make);
+  }
+
+ private:
+  Memo memo_;
 };
 
 /// A step on results whose dimension `axis` has another size: how `block` and `rest` come from `whole`.

@@ -68,6 +68,9 @@ bool run(Gpu& gpu, const op::LayerNorm& op, Call call);
 bool run(Gpu& gpu, const op::ArgReduce& op, Call call);
 bool run(Gpu& gpu, const op::Reduce& op, Call call);
 
+// rows/row_program.cpp
+bool run(Gpu& gpu, const op::Blocked& op, Call call);
+
 // rows/scan.cpp
 bool run(Gpu& gpu, const op::Recurrence& op, Call call);
 bool run(Gpu& gpu, const op::Scan& op, Call call);

@@ -12,11 +12,14 @@ std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, std
   // What has fewer elements than rows have belongs to places in a row.
   std::vector<Dims> strides;
   for (const Array& array : arrays) strides.push_back({array.numel() < rows * length ? 0 : line, 1});
-  const DType index = index_type({Shape{rows, length}, {Dims{length, 1}}});
   const int width = width_of({Shape{rows * length / line, line}, strides}, arrays);
+  return of(rows, length, width, std::max(1, std::min(kVectors, kElements / width) / held));
+}
+
+std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, int width, std::int64_t most) {
+  const DType index = index_type({Shape{rows, length}, {Dims{length, 1}}});
   RowShape shape{.index = index, .lanes = kLanes, .vectors = 1, .width = width, .full = false};
   const std::int64_t vectors = length / shape.width;
-  const std::int64_t most = std::max(1, std::min(kVectors, kElements / shape.width) / held);
   if (vectors <= kLanes) {
     shape.lanes = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(vectors, 1))));
   } else {
@@ -79,6 +82,20 @@ Exprs Row::sums(std::span<const Exprs> lists) const {
   return fold_lanes(k_, shape_.lanes, totals, [](const Exprs& x, const Exprs& y) {
     return each([](const Expr& a, const Expr& b) { return a + b; }, x, y);
   });
+}
+
+Exprs Row::fold(const Folding& folding, std::span<const Exprs> lists) const {
+  const auto width = static_cast<std::size_t>(shape_.width);
+  Exprs state = folding.nothing();
+  for (std::size_t i = 0; i < lists[0].size(); ++i) {
+    const Expr& holds = holds_[i / width];
+    Exprs element;
+    for (const Exprs& list : lists) element.push_back(list[i]);
+    const Expr place = (places_[i / width] + static_cast<int>(i % width)).as(DType::U32);
+    const Exprs next = folding.add(state, element, place);
+    state = each([&](const Expr& with, const Expr& without) { return select(holds, with, without); }, next, state);
+  }
+  return fold_lanes(k_, shape_.lanes, folding.settle(state), folding.merge);
 }
 
 Expr Row::largest(const Exprs& elements) const {

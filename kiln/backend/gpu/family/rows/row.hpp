@@ -24,6 +24,8 @@ struct RowShape {
   static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays) {
     return of(rows, length, arrays, 1, length);
   }
+  /// For vectors of so many elements, of which a thread can hold so many.
+  static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, int width, std::int64_t most);
 };
 
 /// A thread's part of its row. Rows past the end are the last one once more; places past a row's end are its last
@@ -65,6 +67,10 @@ class Row {
   Exprs sums(std::span<const Exprs> lists) const;
   Expr sum(const Exprs& elements) const { return sums({&elements, 1})[0]; }
   Expr largest(const Exprs& elements) const;
+  /// Folds the row; each list is a part of its elements.
+  Exprs fold(const Folding& folding, std::span<const Exprs> lists) const;
+  /// How many of the row's elements a thread has.
+  std::size_t size() const { return places_.size() * static_cast<std::size_t>(shape_.width); }
 
  private:
   Builder& k_;

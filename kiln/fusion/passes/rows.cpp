@@ -1,0 +1,299 @@
+#include "kiln/fusion/passes/rows.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "kiln/ops/planned/sequence.hpp"
+
+namespace kiln::fusion {
+namespace {
+
+/// Tensors as so many rows of so many elements: the first dimensions count rows, the last ones are a row.
+struct Form {
+  std::int64_t rows, length;
+  friend bool operator==(const Form&, const Form&) = default;
+};
+
+/// The form in which the dimensions from `kept` on are a row.
+Form form_of(const Shape& shape, int kept) {
+  const std::int64_t length = numel(Shape(shape.begin() + kept, shape.end()));
+  return {length ? numel(shape) / length : 0, length};
+}
+
+class Joiner {
+ public:
+  Joiner(Plan& plan, const Segment& segment, const FusionTraits::Rows& traits)
+      : plan_(plan), segment_(segment), traits_(traits) {}
+
+  void run() {
+    for (std::size_t first = 0; first < plan_.steps.size(); ++first) {
+      note_readers();
+      std::optional<Form> form = form_from(first);
+      if (!form) form = form_of_drops(first);
+      if (!form || form->length < 2 || form->length > traits_.longest) continue;
+      form_ = *form;
+      join(first);
+    }
+  }
+
+ private:
+  const Desc& desc(std::uint32_t value) const { return segment_.values()[value]->desc; }
+  const Shape& shape(std::uint32_t value) const { return desc(value).shape; }
+  bool is_full(std::uint32_t value) const { return numel(shape(value)) == form_.rows * form_.length; }
+
+  void note_readers() {
+    if (readers_known_) return;
+    readers_known_ = true;
+    readers_.assign(segment_.values().size(), {});
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
+      for (const Reference operand : plan_.steps[i].in)
+        if (operand.is_value()) readers_[operand.index()].push_back(i);
+  }
+
+  /// Of a step that folds along its last dimensions.
+  std::optional<Form> folds(const Plan::Step& step) const {
+    const auto trailing = [](const Shape& shape, const Dims& dims) -> std::optional<Form> {
+      const int kept = shape.size() - dims.size();
+      if (dims.empty() || dims[0] != kept) return std::nullopt;
+      return form_of(shape, kept);
+    };
+    if (const auto* reduce = std::get_if<op::Reduce>(&step.op.is)) {
+      const Desc& operand = desc(step.in[0].index());
+      if (std::ranges::find(traits_.reductions, reduce->fn) == traits_.reductions.end()) return std::nullopt;
+      return is_float(operand.dtype) ? trailing(operand.shape, reduce->dims) : std::nullopt;
+    }
+    if (const auto* softmax = std::get_if<op::Softmax>(&step.op.is)) {
+      const Shape& all = shape(step.out[0]);
+      const Form form = form_of(all, softmax->dim);
+      return form.length == all[softmax->dim] ? std::optional(form) : std::nullopt;
+    }
+    if (const auto* fused = std::get_if<op::Fused>(&step.op.is); fused && !fused->program->folds.empty())
+      return form_of(fused->program->shape, fused->program->folds[0].kept);
+    return std::nullopt;
+  }
+
+  /// Of rows that begin with a step: its own, or of what folds what it makes.
+  std::optional<Form> form_from(std::size_t first) const {
+    const Plan::Step& step = plan_.steps[first];
+    if (const std::optional<Form> own = folds(step)) return own;
+    if (!is_elementwise(step.op)) return std::nullopt;
+    for (const std::uint32_t value : step.out)
+      for (const std::size_t reader : readers_[value])
+        if (const std::optional<Form> form = folds(plan_.steps[reader]))
+          if (form->rows * form->length == numel(shape(value))) return form;
+    return std::nullopt;
+  }
+
+  /// Where nothing is folded rows may be what they like: the longest, up to a size, that all of the neighbours take.
+  std::optional<Form> form_of_drops(std::size_t first) {
+    constexpr std::int64_t kLongest = 4096;
+    const auto drops = [](const Plan::Step& step) { return std::holds_alternative<op::Dropout>(step.op.is); };
+    const Plan::Step& step = plan_.steps[first];
+    if (!drops(step) && !is_elementwise(step.op)) return std::nullopt;
+    for (const std::uint32_t value : step.out)
+      for (const std::size_t reader : readers_[value]) {
+        const Plan::Step& next = plan_.steps[reader];
+        if (!drops(next) && !(drops(step) && is_elementwise(next.op))) continue;
+        for (int kept = 0; kept < shape(value).size(); ++kept) {
+          form_ = form_of(shape(value), kept);
+          made_.clear();
+          if (form_.length > kLongest || !fits(step)) continue;
+          made_.insert(value);
+          if (fits(next)) return form_;
+        }
+      }
+    return std::nullopt;
+  }
+
+  static bool is_elementwise(const op::Op& op) {
+    return op::visit(op, []<class T>(const T&) { return op::is_elementwise<T> || std::is_same_v<T, op::Fused>; });
+  }
+
+  /// Where a row begins in a shape of all elements.
+  std::optional<int> split(const Shape& all) const {
+    int kept = all.size();
+    for (std::int64_t length = 1; kept > 0 && length < form_.length;) length *= all[--kept];
+    return form_of(all, kept) == form_ ? std::optional(kept) : std::nullopt;
+  }
+
+  /// Does an operand broadcast along a row of a shape?
+  static bool is_ones(const Shape& operand, const Shape& all, int kept) {
+    const int own = std::min(all.size() - kept, operand.size());
+    return std::all_of(operand.end() - own, operand.end(), [](std::int64_t size) { return size == 1; });
+  }
+  /// Or does it change along all of it, as the shape does?
+  static bool spreads(const Shape& operand, const Shape& all, int kept) {
+    const int own = all.size() - kept;
+    return is_ones(operand, all, kept) ||
+           (operand.size() >= own && std::equal(operand.end() - own, operand.end(), all.end() - own));
+  }
+
+  /// Does a step take the rows one by one?
+  bool fits(const Plan::Step& step) const {
+    const Shape& all = shape(step.out[0]);
+    if (is_elementwise(step.op)) {
+      const auto* fused = std::get_if<op::Fused>(&step.op.is);
+      const Shape& computed = fused ? fused->program->shape : all;
+      const bool has_folds = fused && !fused->program->folds.empty();
+      if (has_folds && folds(step) != form_) return false;
+      const bool of_rows = !has_folds && numel(computed) == form_.rows;
+      const std::optional<int> kept = of_rows ? computed.size() : split(computed);
+      return kept && std::ranges::all_of(step.in, [&](Reference operand) {
+               if (!operand.is_value()) return true;
+               const Shape& own = shape(operand.index());
+               // What members make has a number for each row, or for each element, and is seen so.
+               const bool in_place =
+                   numel(own) == numel(computed) || (numel(own) == form_.rows && is_ones(own, computed, *kept));
+               return made_.contains(operand.index()) ? in_place : spreads(own, computed, *kept);
+             });
+    }
+    if (folds(step)) return folds(step) == form_;
+    if (std::holds_alternative<op::Dropout>(step.op.is)) return is_full(step.out[0]) && split(all);
+    if (!step.in[0].is_value() || !made_.contains(step.in[0].index())) return false;
+    const Shape& operand = shape(step.in[0].index());
+    if (std::holds_alternative<op::Reshape>(step.op.is))
+      return numel(operand) == form_.rows || (is_full(step.in[0].index()) && split(all));
+    if (std::holds_alternative<op::Expand>(step.op.is)) {
+      const std::optional<int> kept = numel(operand) == form_.rows ? split(all) : std::nullopt;
+      return kept && is_ones(operand, all, *kept);
+    }
+    return false;
+  }
+
+  /// Does it go through a row that the others go through, too?
+  bool shares(const Plan::Step& step) const {
+    return std::ranges::any_of(step.in, [&](Reference operand) {
+      return operand.is_value() &&
+             (made_.contains(operand.index()) || std::ranges::find(met_, operand.index()) != met_.end());
+    });
+  }
+
+  /// How many rows a thread block has to hold between two of these steps, at most.
+  std::int64_t held(const std::vector<std::size_t>& members) const {
+    std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> lives;  // from where to where
+    const auto meet = [&](std::uint32_t value, std::size_t at) {
+      if (is_full(value)) lives.try_emplace(value, at, at).first->second.second = at;
+    };
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      for (const Reference operand : plan_.steps[members[i]].in)
+        if (operand.is_value()) meet(operand.index(), i);
+      for (const std::uint32_t result : plan_.steps[members[i]].out) meet(result, i);
+    }
+    std::int64_t most = 1;
+    for (std::size_t i = 0; i + 1 < members.size(); ++i)
+      most = std::max<std::int64_t>(most, std::ranges::count_if(lives, [&](const auto& each) {
+                                      return each.second.first <= i && each.second.second > i;
+                                    }));
+    return most;
+  }
+
+  void join(std::size_t first) {
+    made_.clear();
+    met_.clear();
+    std::vector<std::size_t> members;
+    std::vector<bool> late(segment_.values().size());  // made of what members make, by others
+    bool worth = false;
+    for (std::size_t i = first; i < plan_.steps.size(); ++i) {
+      const Plan::Step& step = plan_.steps[i];
+      if (may_fail(step.op) || std::holds_alternative<op::Custom>(step.op.is)) break;
+      if (!members.empty() && i > members.back() + kFarthest) break;
+      const bool waits =
+          std::ranges::any_of(step.in, [&](Reference operand) { return operand.is_value() && late[operand.index()]; });
+      if (!waits && (members.empty() || shares(step)) && fits(step)) {
+        members.push_back(i);
+        if (members.size() <= traits_.most_steps && held(members) * form_.length <= traits_.most_held) {
+          worth |= folds(step).has_value() || std::holds_alternative<op::Dropout>(step.op.is);
+          for (const Reference operand : step.in)
+            if (operand.is_value() && is_full(operand.index())) met_.push_back(operand.index());
+          for (const std::uint32_t result : step.out) made_.insert(result);
+          continue;
+        }
+        members.pop_back();
+      }
+      const bool follows = waits || std::ranges::any_of(step.in, [&](Reference operand) {
+                             return operand.is_value() && made_.contains(operand.index());
+                           });
+      if (follows)
+        for (const std::uint32_t result : step.out) late[result] = true;
+    }
+    if (members.size() > 1 && worth) rebuild(members, late);
+  }
+
+  /// Puts what the members become in the place of the last; what needs something of them comes after it.
+  void rebuild(const std::vector<std::size_t>& members, const std::vector<bool>& late) {
+    std::vector<Plan::Step> before, after;
+    const std::size_t first = members.front(), end = members.back() + 1;
+    Plan::Step joined = blocked(members);
+    for (std::size_t i = first, member = 0; i < end; ++i) {
+      if (member < members.size() && members[member] == i) {
+        ++member;
+        continue;
+      }
+      Plan::Step& step = plan_.steps[i];
+      (!step.out.empty() && late[step.out[0]] ? after : before).push_back(std::move(step));
+    }
+    auto to = plan_.steps.begin() + static_cast<std::ptrdiff_t>(first);
+    to = std::ranges::move(before, to).out;
+    *to++ = std::move(joined);
+    to = std::ranges::move(after, to).out;
+    plan_.steps.erase(to, plan_.steps.begin() + static_cast<std::ptrdiff_t>(end));
+    readers_known_ = false;
+  }
+
+  Plan::Step blocked(const std::vector<std::size_t>& members) {
+    using Operand = op::Sequence::Operand;
+    auto sequence = std::make_shared<op::Sequence>();
+    sequence->rows = form_.rows;
+    Plan::Step group{op::Blocked{sequence}, 0, {}, {}, {}};
+    std::map<std::uint32_t, std::uint16_t> made;  // which result a value is
+    for (const std::size_t i : members) {
+      const Plan::Step& step = plan_.steps[i];
+      group.entry = std::max(group.entry, step.entry);
+      op::Sequence::Step inner{step.op, step.op, step.op, {}, static_cast<std::uint16_t>(step.out.size())};
+      for (const Reference operand : step.in) {
+        const auto known = operand.is_value() ? made.find(operand.index()) : made.end();
+        if (known != made.end()) {
+          inner.in.push_back({Operand::Result, known->second});
+          continue;
+        }
+        const auto input = std::ranges::find(group.in, operand);
+        inner.in.push_back({Operand::Input, static_cast<std::uint16_t>(input - group.in.begin())});
+        if (input == group.in.end()) group.in.push_back(operand);
+      }
+      for (const std::uint32_t result : step.out) {
+        const auto index = static_cast<std::uint16_t>(sequence->results.size());
+        made[result] = index;
+        sequence->results.push_back(desc(result));
+        const bool seen = segment_.visible(result) || std::ranges::any_of(readers_[result], [&](std::size_t reader) {
+                            return std::ranges::find(members, reader) == members.end();
+                          });
+        if (!seen) continue;
+        sequence->outputs.push_back(index);
+        group.out.push_back(result);
+      }
+      sequence->steps.push_back(std::move(inner));
+    }
+    return group;
+  }
+
+  static constexpr std::size_t kFarthest = 16;  // steps from one member to the next
+
+  Plan& plan_;
+  const Segment& segment_;
+  const FusionTraits::Rows& traits_;
+  Form form_{};
+  bool readers_known_ = false;
+  std::vector<std::vector<std::size_t>> readers_;  // the steps that read each value
+  std::set<std::uint32_t> made_;                   // by members
+  std::vector<std::uint32_t> met_;                 // what members read as it is
+};
+
+}  // namespace
+
+void join_rows(Plan& plan, const Segment& segment, const FusionTraits::Rows& traits) {
+  Joiner(plan, segment, traits).run();
+}
+
+}  // namespace kiln::fusion
