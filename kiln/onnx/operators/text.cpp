@@ -1,10 +1,10 @@
 // Strings. They live on the host.
 #include <algorithm>
 #include <map>
-#include <regex>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/regex.hpp"
 
 namespace kiln::onnx {
 namespace {
@@ -114,19 +114,11 @@ Results string_split(Call& c) {
 
 Results regex_full_match(Call& c) {
   const std::string pattern = c.s("pattern", "");
-  // A pattern is read by recursion, and repeats are written out: neither may be deep.
-  const auto depth = std::count(pattern.begin(), pattern.end(), '(');
-  c.check(pattern.size() <= 4096 && depth <= 256, "the pattern has ", pattern.size(), " letters and ", depth,
-          " groups");
+  std::string why;
+  const std::optional<Regex> regex = Regex::parse(pattern, why);
+  c.check(regex.has_value(), "the pattern '", shown(pattern), "' is no regular expression that Kiln reads: ", why);
   std::vector<std::uint8_t> matches;
-  try {
-    // By all states at once, as RE2 does: in time that grows with the word's length alone.
-    const auto flags = std::regex::ECMAScript | std::regex_constants::__polynomial;
-    const std::regex compiled(pattern, flags);
-    for (const std::string& word : c.datum(0).strings()) matches.push_back(std::regex_match(word, compiled));
-  } catch (const std::regex_error& error) {
-    c.wrong("the pattern '", shown(pattern), "' is no regular expression that Kiln reads: ", error.what());
-  }
+  for (const std::string& word : c.datum(0).strings()) matches.push_back(regex->matches(word));
   return cast(from_data(TensorData::of<std::uint8_t>(c[0].shape(), matches), c.device()), DType::Bool);
 }
 
