@@ -38,6 +38,12 @@ std::size_t bytes_of(const Desc& desc) {
 
 }  // namespace
 
+bool lies_in(const Array& x, const Dims& strides) {
+  for (int i = 0; i < x.shape.size(); ++i)
+    if (x.shape[i] != 1 && x.strides[i] != strides[i]) return false;
+  return true;
+}
+
 Memory::Memory(std::size_t bytes, const Purpose& purpose)
     : bytes_(acquire(bytes, purpose)), size_(bytes), use_(purpose.use) {
   if (bytes_) return;

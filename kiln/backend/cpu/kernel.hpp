@@ -58,6 +58,8 @@ struct Array {
   /// In row-major order without gaps (dimensions of size 1 may have any stride).
   bool contiguous() const;
 };
+/// Is this where the elements lie? Dimensions of size 1 may have any stride.
+bool lies_in(const Array& x, const Dims& strides);
 
 /// An operand in place. It must be a tensor.
 Array read(const Value& value);

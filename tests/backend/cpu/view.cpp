@@ -71,6 +71,22 @@ TEST_P(CpuView, JoinsPartsOfAnyLayoutAndEmptyOnes) {
   EXPECT_EQ(cat(std::vector{a, a}, 0).data().shape(), (Shape{4, 3}));
 }
 
+// Images as convolutions leave them stay so; a part in another order brings the whole into rows.
+TEST_P(CpuView, JoinsImagesInTheirOrder) {
+  const Value pixels = counted({2, 5, 6, 3}), image = permute(pixels, {0, 3, 1, 2}),
+              rows = from_data((image + 1).data(), device);
+  for (const int dim : {0, 1, 2, 3}) {
+    const Value joined = cat(std::vector{image, image + 1}, dim), other = cat(std::vector{image, rows}, dim);
+    const int of_pixels[] = {0, 3, 1, 2};
+    const Value expected = permute(cat(std::vector{pixels, pixels + 1}, of_pixels[dim]), {0, 3, 1, 2});
+    EXPECT_EQ(difference(joined.data(), expected.data()), "") << dim;
+    EXPECT_EQ(difference(other.data(), expected.data()), "") << dim;
+    EXPECT_EQ(joined.node()->strides[1], 1) << dim;
+    EXPECT_EQ(other.node()->strides[3], 1) << dim;
+  }
+  EXPECT_EQ(cat(std::vector{counted({2, 1, 4}), counted({2, 1, 4})}, 1).node()->strides, (Dims{8, 4, 1}));
+}
+
 // So many that threads share them.
 TEST_P(CpuView, JoinsManyParts) {
   const Value x = counted({8, 37, 1000});

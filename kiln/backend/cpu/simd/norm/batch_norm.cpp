@@ -30,11 +30,6 @@ Dims channels_last(const Shape& shape) {
   strides[1] = 1;
   return strides;
 }
-bool lies_in(const Array& x, const Dims& strides) {
-  for (int i = 0; i < x.shape.size(); ++i)
-    if (x.shape[i] != 1 && x.strides[i] != strides[i]) return false;
-  return true;
-}
 /// In place where it lies in that order, otherwise a copy that does.
 Array in_order(const Value& value, const Dims& strides, Value& held) {
   const Array array = read(value);

@@ -31,12 +31,6 @@ Dims channels_last_strides(const Shape& shape) {
   return strides;
 }
 
-bool lies_in(const Array& x, const Dims& strides) {
-  for (int i = 0; i < x.shape.size(); ++i)
-    if (x.shape[i] != 1 && x.strides[i] != strides[i]) return false;
-  return true;
-}
-
 Array read_in(const Value& value, const Dims& strides, Value& held) {
   Array array = read(value);
   if (!lies_in(array, strides)) {

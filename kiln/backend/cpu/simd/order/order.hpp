@@ -10,8 +10,6 @@ Dims dense_like(const Shape& shape, const Array& x);
 
 /// Strides of [batch, channels, sizes...] with the channels of one pixel side by side.
 Dims channels_last_strides(const Shape& shape);
-/// Is this where the elements lie? Dimensions of size 1 may have any stride.
-bool lies_in(const Array& x, const Dims& strides);
 /// An operand whose elements lie in `strides`: in place if they do, otherwise copied (into `held`, which keeps the copy
 /// alive).
 Array read_in(const Value& value, const Dims& strides, Value& held);
