@@ -243,10 +243,13 @@ class Convolution {
 }  // namespace
 
 bool tiles_fit(const Geometry& g, DType dtype) {
-  // Measured on Emerald Rapids: with more pixels oneDNN is ahead, with lines of fewer the tiles are too low.
+  if (dtype != DType::F32 || g.groups != 1 || g.in < 16) return false;
+  // Measured on Emerald Rapids: with more pixels oneDNN is ahead, with lines of fewer the tiles are too low. On Zen 5 it is
+  // not where a product of matrices is so small that oneDNN's pieces are lines of a few pixels.
+  constexpr int64_t kFewPixels = 256, kSmall = 1 << 17;
   const int64_t pixels = g.batch * Geometry::product(g.result);
-  return dtype == DType::F32 && g.groups == 1 && g.in >= 16 && 2 * pixels <= g.out &&
-         (g.pointwise() || g.result.back() >= 4);
+  if (2 * pixels <= g.out) return g.pointwise() || g.result.back() >= 4;
+  return g.pointwise() && g.out <= g.in && pixels <= kFewPixels && pixels * g.out < kSmall;
 }
 
 void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const Array& y) {
