@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/core/random.hpp"
@@ -351,6 +352,42 @@ TEST(SimdFused, FoldsRowsOfAnyLength) {
       EXPECT_EQ(numbers(found[3]), most);
       EXPECT_EQ(numbers(found[4]), least);
     }
+  });
+}
+
+/// Sums that have a kernel of their own.
+TEST(SimdFused, SumsSquaresAndWhatIsNoNanAsItsStepsDo) {
+  const std::pair<Shape, int> shapes[] = {
+      {{3, 128}, 1}, {{9, 5, 61}, 1}, {{2, 300}, 1}, {{2, 65536 + 17}, 1}, {{1, 200}, 0}};
+  for_each_target([&] {
+    for (const auto& [shape, kept] : shapes)
+      for (const op::ReduceFn fn : {op::ReduceFn::Sum, op::ReduceFn::Mean})
+        for (const std::optional<double> replacement : {std::optional<double>(), {0.0}, {2.0}}) {
+          SCOPED_TRACE(text(op::name(fn), " of ", shape));
+          std::vector<double> some = rounded(DType::F32, random_numbers(numel(shape), -2, 3));
+          if (replacement)
+            for (std::size_t i = 0; i < some.size(); i += 7) some[i] = NAN;
+          Writer writer(shape);
+          const int x = writer.input(tensor(DType::F32, shape, some));
+          const int mapped = [&] {
+            if (!replacement) return writer.step(op::Unary{UnaryFn::Square}, {x});
+            const int is_nan = writer.step(op::Unary{UnaryFn::IsNan}, {x});
+            return writer.step(op::Where{}, {is_nan, writer.input(Value(*replacement), DType::F32), x});
+          }();
+          writer.fold(mapped, fn, kept);
+          const std::vector<double> found = numbers(writer.run_fused()[0]);
+
+          Dims dims;
+          for (int i = kept; i < shape.size(); ++i) dims.push_back(i);
+          EXPECT_EQ(found, numbers(run_op(op::Reduce{fn, dims}, {writer.alone(mapped)})));
+          std::vector<double> sums(found.size(), 0.0);
+          const std::size_t length = some.size() / sums.size();
+          for (std::size_t i = 0; i < some.size(); ++i)
+            sums[i / length] += !replacement ? some[i] * some[i] : std::isnan(some[i]) ? *replacement : some[i];
+          if (fn == op::ReduceFn::Mean)
+            for (double& sum : sums) sum /= static_cast<double>(length);
+          expect_close(found, sums, 1e-6);
+        }
   });
 }
 

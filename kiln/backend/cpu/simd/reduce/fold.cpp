@@ -151,6 +151,28 @@ void fold_each_line(const T* x, std::int64_t lines, std::int64_t stride, std::in
   for (std::int64_t i = 0; i < lines; ++i) fold_narrow<T, fold>(x + i * stride, count, 1, 1, results + i);
 }
 
+template <Fold fold>
+HWY_INLINE void fold_mapped(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count,
+                            double* results) {
+  using Line = FoldLine<float, fold>;
+  for (std::int64_t i = 0; i < lines; ++i, x += stride) {
+    if (count >= Line::kLeast) {
+      results[i] = Line::whole(x, count, results[i]);
+      continue;
+    }
+    for (std::int64_t k = 0; k < count; ++k) {
+      const float mapped = fold == Fold::Squares ? x[k] * x[k] : x[k] == x[k] ? x[k] : 0;
+      results[i] += static_cast<double>(mapped);
+    }
+  }
+}
+void fold_squares(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count, double* results) {
+  fold_mapped<Fold::Squares>(x, lines, stride, count, results);
+}
+void fold_numbers(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count, double* results) {
+  fold_mapped<Fold::Numbers>(x, lines, stride, count, results);
+}
+
 #define KILN_FOLD(name, T, fold)           \
   KILN_FOLD_BY(fold_matrix, name, T, fold) \
   KILN_FOLD_BY(fold_each_line, lines_##name, T, fold)
@@ -208,6 +230,19 @@ namespace kiln::cpu::simd {
 KILN_FOLDS(float, float)
 KILN_FOLDS(double, double)
 #undef KILN_FOLD
+
+HWY_EXPORT(fold_squares);
+HWY_EXPORT(fold_numbers);
+template <>
+void fold_mapped_lines<Fold::Squares>(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count,
+                                      double* results) {
+  HWY_DYNAMIC_DISPATCH(fold_squares)(x, lines, stride, count, results);
+}
+template <>
+void fold_mapped_lines<Fold::Numbers>(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count,
+                                      double* results) {
+  HWY_DYNAMIC_DISPATCH(fold_numbers)(x, lines, stride, count, results);
+}
 
 HWY_EXPORT(functions_of);
 void FoldLanes::start(op::ReduceFn fn, std::int64_t count) {

@@ -8,8 +8,9 @@
 
 namespace kiln::cpu::simd {
 
-enum class Fold : std::uint8_t { Sum, Prod, Max, Min };
-constexpr bool accumulates(Fold fold) { return fold == Fold::Sum || fold == Fold::Prod; }
+/// Squares and Numbers are sums: of squares, and of what is no NaN.
+enum class Fold : std::uint8_t { Sum, Prod, Max, Min, Squares, Numbers };
+constexpr bool accumulates(Fold fold) { return fold != Fold::Max && fold != Fold::Min; }
 
 /// What T is folded in. Sums and products of floats are taken in double: the result is the exact one rounded, but for
 /// sums of more than 2^29 terms or heavy cancellation. Those of integers are int64 and wrap around.
@@ -23,7 +24,7 @@ inline constexpr std::int64_t kFoldedPiece = 65536;
 template <class T, Fold fold>
 constexpr FoldType<T, fold> fold_start() {
   using Limits = std::numeric_limits<FoldType<T, fold>>;
-  if (accumulates(fold)) return fold == Fold::Sum ? 0 : 1;
+  if (accumulates(fold)) return fold == Fold::Prod ? 1 : 0;
   if (fold == Fold::Max) return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   return Limits::has_infinity ? Limits::infinity() : Limits::max();
 }
@@ -36,5 +37,9 @@ void fold_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t 
 /// line as a column.
 template <class T, Fold fold>
 void fold_lines(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count, FoldType<T, fold>* results);
+
+/// The same for Squares and Numbers: to the bit what Sum gives of the squares, rounded to float, and of x without NaN.
+template <Fold fold>
+void fold_mapped_lines(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count, double* results);
 
 }  // namespace kiln::cpu::simd

@@ -59,10 +59,23 @@ HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
 template <Fold fold, class V>
 HWY_INLINE V step(V a, V b) {
   using scalar_math::max, scalar_math::min;
-  if constexpr (fold == Fold::Sum) return a + b;
-  else if constexpr (fold == Fold::Prod) return a * b;
+  if constexpr (fold == Fold::Prod) return a * b;
   else if constexpr (fold == Fold::Max) return max(a, b);
-  else return min(a, b);
+  else if constexpr (fold == Fold::Min) return min(a, b);
+  else return a + b;
+}
+
+/// load_as() of what is folded.
+template <Fold fold, class A, class T>
+HWY_INLINE Vector<A> load_folded(const T* from) {
+  if constexpr (fold != Fold::Squares && fold != Fold::Numbers) {
+    return load_as<A>(from);
+  } else {
+    const hn::ScalableTag<A> tag;
+    const auto x = hn::LoadU(hn::Rebind<T, decltype(tag)>(), from);
+    if constexpr (fold == Fold::Squares) return hn::PromoteTo(tag, hn::Mul(x, x));
+    else return hn::PromoteTo(tag, hn::IfThenElseZero(hn::Eq(x, x), x));
+  }
 }
 
 /// Folds elements that lie side by side: eight vectors of them lane by lane, and that with what there was before. Where
@@ -118,8 +131,9 @@ struct FoldLine {
     std::int64_t left = count;
     for (; left >= kBlock; left -= kBlock, x += kBlock)
       for (std::int64_t part = 0; part < kParts; ++part)
-        lanes[part] = step<fold>(
-            lanes[part], tree(8, [&](std::int64_t k) HWY_ATTR { return load_as<A>(x + k * kWidth + part * kVector); }));
+        lanes[part] = step<fold>(lanes[part], tree(8, [&](std::int64_t k) HWY_ATTR {
+                                   return load_folded<fold, A>(x + k * kWidth + part * kVector);
+                                 }));
     if (left > 0) {
       const std::int64_t vectors = (left + kWidth - 1) / kWidth, missing = vectors * kWidth - left;
       alignas(64) T first[kWidth];
@@ -128,7 +142,7 @@ struct FoldLine {
         lanes[part] = step<fold>(lanes[part], tree(vectors, [&](std::int64_t k) HWY_ATTR {
                                    const T* const vector =
                                        k == 8 - vectors ? first : x - missing + (k + vectors - 8) * kWidth;
-                                   return load_as<A>(vector + part * kVector);
+                                   return load_folded<fold, A>(vector + part * kVector);
                                  }));
     }
     for (std::int64_t parts = kParts / 2; parts > 0; parts /= 2)

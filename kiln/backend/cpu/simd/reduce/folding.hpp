@@ -42,6 +42,21 @@ class Folding {
     });
   }
 
+  /// The only reduction, whose rows lie one after the other in x, by fold_mapped_lines().
+  template <Fold fold>
+  void run_mapped(std::int64_t grain, const float* x) {
+    const std::int64_t items_of_a_grain = std::max<std::int64_t>(1, grain / std::min(length_, piece_));
+    parallel_for(rows_ * pieces_, items_of_a_grain, [&](std::int64_t begin, std::int64_t end) {
+      if (pieces_ == 1)
+        return fold_mapped_lines<fold>(x + begin * length_, end - begin, length_, length_, &totals_[place(begin, 0)]);
+      for (std::int64_t item = begin; item < end; ++item) {
+        const std::int64_t row = item / pieces_ * length_, first = item % pieces_ * piece_;
+        fold_mapped_lines<fold>(x + row + first, 1, 0, std::min(length_ - first, piece_),
+                                &totals_[static_cast<std::size_t>(item)]);
+      }
+    });
+  }
+
   void store(std::size_t i, const Array& result) const {
     for (std::int64_t row = 0; row < rows_; ++row) {
       double total = totals_[place(row, i)];
