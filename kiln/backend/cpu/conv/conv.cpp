@@ -58,7 +58,9 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   if (!own && !tiles && !product_can(g, dtype)) return false;
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
-  const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
+  const Operand weight = Operand::contiguous(call.in[Slot::weight]);
+  if (!with_bias && planes_conv(g, call.in[Slot::x], weight, call.out[0])) return true;
+  const Operand x = Operand::channels_last(call.in[Slot::x]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
   const Array* const start = with_bias ? &bias.array : nullptr;
   if (!own && !tiles) return product_conv(g, x, weight, start, call.out[0]);

@@ -1,6 +1,6 @@
-// Convolutions on our own loops: of few channels directly, of few pixels and many weights on the tiles of matrix
-// products, of 3 x 3 and many channels by Winograd's way, and as products of matrices where that is quicker, or where
-// nobody else has a kernel.
+// Convolutions on our own loops: of few channels directly, of channels by themselves, of few pixels and many weights on
+// the tiles of matrix products, of 3 x 3 and many channels by Winograd's way, and as products of matrices where that is
+// quicker, or where nobody else has a kernel.
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/fast.hpp"
@@ -13,7 +13,8 @@ std::false_type run(const T&, Call) {
   return {};
 }
 
-// float32 and float64, and halves by way of float32, in one group. The largest go to the reference.
+// float32 and float64, and halves by way of float32, in one group or, but for float64, in one of each channel. The
+// largest go to the reference.
 bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);

@@ -158,7 +158,9 @@ bool product_can(const Geometry& g, DType dtype) {
   constexpr int64_t kMost = 1 << 27;  // numbers in windows, which lie in memory all at once
   return gathers(g, dtype) && pixels(g) * g.in * Geometry::product(g.kernel) <= kMost;
 }
-bool product_forward_fits(const Geometry& g, DType dtype) { return gathers(g, dtype) && 4 * pixels(g) <= g.out; }
+bool product_forward_fits(const Geometry& g, DType dtype) {
+  return gathers(g, dtype) && (4 * pixels(g) <= g.out || (g.pointwise() && g.out == 1));
+}
 bool product_data_fits(const Geometry& g, DType dtype) {
   return g.pointwise() || (gathers(g, dtype) && 2 * pixels(g) <= g.out);
 }
@@ -176,6 +178,18 @@ bool product_conv(const Geometry& g, const Operand& x, const Operand& weight, co
     for (int64_t pixel = 0; pixel < pixels(g); ++pixel)
       for (int64_t o = 0; o < g.out; ++o) sums[pixel * g.out + o] += bias->as<T>()[o];
   });
+  return true;
+}
+
+bool planes_conv(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
+  const Operand planes{x, read(x)};
+  if (!gathers(g, y.dtype()) || !g.pointwise() || g.out != 1 || !planes.array.contiguous()) return false;
+  const int64_t plane = Geometry::product(g.sizes);
+  const Value in[] = {matrix(weight, {g.batch, 1, g.in}, {0, 0, 1}),
+                      matrix(planes, {g.batch, g.in, plane}, {g.in * plane, plane, 1})};
+  Value product = blank({g.batch, 1, plane}, x);
+  if (!simd::run(op::Matmul(), Call{in, {&product, 1}})) return false;
+  alias(y, product, contiguous_strides(y.shape()), 0);
   return true;
 }
 

@@ -17,6 +17,8 @@ bool product_can(const Geometry& g, DType dtype);
 
 /// y from x; bias [out] or none.
 bool product_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y);
+/// The same without bias where one channel is a sum of the planes of x, each without gaps; false where it is not.
+bool planes_conv(const Geometry& g, const Value& x, const Operand& weight, Value& y);
 /// The adjoint in x.
 bool product_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
 /// The adjoint in the weight.
