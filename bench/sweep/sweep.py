@@ -21,7 +21,7 @@ def arguments():
     parser.add_argument(
         "--only", default="", metavar="WORDS", help="calls that begin with one of these words; commas between"
     )
-    parser.add_argument("--json", metavar="FILE", type=pathlib.Path)
+    parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="gets a line a call as it is measured")
     parser.add_argument("--seconds", type=float, default=0.03, help="for each call, side and round")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--worst", type=int, default=60, help="how many calls to print")
@@ -48,7 +48,8 @@ def measured(call, sides, options):
             if "error" in answer:
                 return {"call": call, "failed": title, "error": answer["error"]}
             times[title].append(answer["ms"])
-    return {"call": call, **{title: min(found) for title, found in times.items()}}
+    least = {title: min(found) for title, found in times.items()}
+    return {"call": call, **least, "ratio": least["torch"] / least["kiln"]}
 
 
 def main():
@@ -61,15 +62,16 @@ def main():
     }
     sides = {title: ([Server(*command)], *command) for title, command in commands.items()}
     found, failed = [], []
+    record = options.json.open("w", buffering=1) if options.json else None
     for call in calls():
         if words and not call.startswith(words):
             continue
         row = measured(call, sides, options)
         (failed if "failed" in row else found).append(row)
+        if record:
+            print(json.dumps(row), file=record)
     for side, *_ in sides.values():
         side[0].close()
-    for row in found:
-        row["ratio"] = row["torch"] / row["kiln"]
     found.sort(key=lambda row: row["ratio"])
     print(f"{'ms':90}{'kiln':>10}{'torch':>10}{'ratio':>8}")
     for row in found[: options.worst]:
@@ -84,8 +86,6 @@ def main():
             f"{len(found)} calls, load {os.getloadavg()[0]:.1f}: Kiln is {mean:.2f} times as fast (geometric mean); "
             f"{below[0]} calls ({below[0] / len(found):.1%}) below 0.9, {below[1]} below 0.5"
         )
-    if options.json:
-        options.json.write_text("\n".join(json.dumps(row) for row in found + failed) + "\n")
 
 
 main()
