@@ -7,6 +7,9 @@
 #include <fstream>
 #include <limits>
 
+#include <csignal>
+
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kiln/core/file.hpp"
@@ -77,6 +80,30 @@ TEST(Logs, AreTheSameWhereATrainingWasKilledAndResumed) {
   log_to(killed, 0, 1);  // another training in its place
   EXPECT_EQ(read_text_file((killed / "log.csv").string()),
             "step,epoch,split,metric,value\n1,0,step,loss,1\n1,0,step,rate,0.5\n");
+}
+
+TEST(Logs, SayThatTheDiskIsFull) {
+  const Step step{{.step = 1}, 0.5, {0.1}, 1, 0.1};
+  const std::string sentence = "IoError: cannot write /dev/full: No space left on device";
+  EXPECT_EQ(sentence_of([&] { return JsonLines("/dev/full").on(step), 0; }), sentence);
+  EXPECT_EQ(sentence_of([&] { return Csv("/dev/full").on(step), 0; }), sentence);
+
+  const fs::path directory = fresh_directory("full");
+  RunDirectory run(directory);
+  TensorBoard board(directory / "board");
+  run.on(Begin{.batches = 1});
+  board.on(Begin{.batches = 1});
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit full{16, limit.rlim_max};
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  const std::string of_run = sentence_of([&] { return run.on(Note{"a sentence longer than what there is"}), 0; });
+  const std::string of_board = sentence_of([&] { return board.on(step), board.on(Ending{}), 0; });
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  EXPECT_EQ(of_run.find("IoError: cannot write " + (directory / "experiment.log").string()), 0u) << of_run;
+  EXPECT_EQ(of_board.find("IoError: cannot write " + (directory / "board").string()), 0u) << of_board;
 }
 
 TEST(Logs, AreADirectoryForPeople) {

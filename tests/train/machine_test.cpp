@@ -74,6 +74,23 @@ TEST_F(Machine, IsMeasuredWhileItWorks) {
             "ArgumentError: cpu temperature: this machine has no sensor that tells it");
 }
 
+TEST_F(Machine, ADevicesMemoryIsWhatItHolds) {
+  metric::DeviceMemory memory;
+  EXPECT_EQ(sentence_of([&] { memory.value(); }), "ArgumentError: device memory: nothing was measured");
+  const Device cpu = Device::cpu();
+  const Tensor<1> large = Tensor<1>::ones({16 << 20}, cpu);
+  EXPECT_EQ(large.to_vector<float>().back(), 1);
+  struct Output {
+    Tensor<0> loss;
+  };
+  memory.update(Output{Tensor<0>::ones({}, cpu)});
+  const double held = static_cast<double>(cpu.memory().reserved) / (1 << 30);
+  EXPECT_NEAR(memory.value(), held, 0.01);
+  EXPECT_GT(held, 0.0625);
+  memory.update(large);  // too soon for another look
+  EXPECT_EQ(memory.looks, 1);
+}
+
 TEST_F(Machine, ItemsAreCountedFromTheFirstBatchOn) {
   metric::ItemsPerSecond speed;
   speed.add(100, 10);

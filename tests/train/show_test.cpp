@@ -194,6 +194,51 @@ TEST(Dashboard, LeavesTheScreenWhereTheProgramCrashes) {
   EXPECT_TRUE(left.canonical);
 }
 
+// As by who closes the window, or whose connection breaks: the training ends after its step, and has time to save.
+TEST(Dashboard, EndsWithATerminalThatIsClosed) {
+  int master = -1, told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const winsize size{24, 80, 0, 0};
+  const pid_t child = ::forkpty(&master, nullptr, nullptr, &size);
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::setenv("TERM", "xterm", 1);
+    const SignalScope signals;
+    training::Begin begin{.batches = 1};
+    std::int64_t step = 1;
+    {
+      Dashboard dashboard;
+      dashboard.on(begin);
+      for (; !begin.control.should_stop() && step < 4000; ++step) {
+        dashboard.on(training::Step{{.step = step}, 0.5, {0.1}, 1, 0.005});
+        ::usleep(5000);
+      }
+      for (const std::int64_t last = step + 50; step < last; ++step) {  // and draws on, which nobody sees
+        dashboard.on(training::Step{{.step = step}, 0.5, {0.1}, 1, 0.005});
+        ::usleep(5000);
+      }
+      dashboard.on(training::Ending{{.step = step}, begin.control.reason()});
+    }
+    const std::string reason = begin.control.reason();
+    std::_Exit(::write(told[1], reason.data(), reason.size()) == std::ssize(reason) ? 0 : 1);
+  }
+  ::close(told[1]);
+  std::string seen;
+  char bytes[4096];
+  while (seen.find("q: stop") == std::string::npos) {
+    const ssize_t count = ::read(master, bytes, sizeof bytes);
+    ASSERT_GT(count, 0);
+    seen.append(bytes, static_cast<std::size_t>(count));
+  }
+  ::close(master);  // the kernel sends SIGHUP
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const ssize_t count = ::read(told[0], bytes, sizeof bytes);
+  EXPECT_EQ(std::string(bytes, static_cast<std::size_t>(std::max<ssize_t>(count, 0))), "the terminal was closed");
+  ::close(told[0]);
+}
+
 TEST(Dashboard, IsPlainLinesOnADumbTerminal) {
   const Seen seen = on_terminal("", [] {
     ::setenv("TERM", "dumb", 1);

@@ -151,6 +151,12 @@ double CpuTemperature::value() const {
   return mean("cpu temperature", degrees, looks);
 }
 
+void DeviceMemory::look(const Device& device) {
+  add_reading(bytes, looks, last, [&] { return std::optional(static_cast<double>(device.memory().reserved)); });
+}
+
+double DeviceMemory::value() const { return mean("device memory", bytes, looks) / (1 << 30); }
+
 void ItemsPerSecond::add(std::int64_t more, double now) {
   if (last.is_own()) {
     items += static_cast<double>(more);

@@ -1,7 +1,7 @@
 // What the machine does meanwhile, as metrics: they look at it when a batch is measured, at most ten times a second, and do not
 // ask what the batch was.
 //
-//   learner.metric(metric::CpuUse{}).metric(metric::CpuMemory{}).metric(metric::ItemsPerSecond{});
+//   learner.metric(metric::CpuUse{}).metric(metric::DeviceMemory{}).metric(metric::ItemsPerSecond{});
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "kiln/ops/device.hpp"
 #include "kiln/train/metric/metric.hpp"
 #include "kiln/train/output.hpp"
 
@@ -77,6 +78,21 @@ struct CpuTemperature {
     look();
   }
   void look();
+  double value() const;
+};
+
+/// Gibibytes that the device of a step's loss holds, of its own memory or of the system's (Device::memory): the mean of what was
+/// seen. What of it is in use between steps says little: most is, while one runs.
+struct DeviceMemory {
+  Total bytes{}, looks{};
+  Look last{};
+
+  template <class Output>
+  void update(const Output& output) {
+    if constexpr (requires { output.loss.device(); }) look(output.loss.device());
+    else look(output.device());
+  }
+  void look(const Device& device);
   double value() const;
 };
 
