@@ -179,6 +179,30 @@ TEST_F(CudaAttentions, AreMadeInPieces) {
   }
 }
 
+// Versions are known to err in gradients of keys that are not whole tiles, and older ones in more.
+TEST_F(CudaAttentions, AreNotAskedOfVersionsThatErr) {
+  void* const library = ::dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
+  auto* const version = static_cast<std::size_t*>(::dlsym(library, "kiln_fake_cudnn_version"));
+  if (!version) GTEST_SKIP() << "its version is what it is";
+  const std::size_t before = *version;
+  *version = 91400;
+  EXPECT_EQ(run({1, 1, 1, 16, 40, 8, 8}, DType::BF16), std::pair(true, false));
+  EXPECT_EQ(run({1, 1, 1, 16, 128, 8, 8}, DType::BF16), std::pair(true, true));
+  *version = 91000;
+  EXPECT_EQ(run({1, 1, 1, 24, 128, 8, 8}, DType::BF16), std::pair(false, false));
+  *version = before;
+}
+
+// Where cuDNN may add up in any order, or does not know how to see nothing, our kernels are asked.
+TEST_F(CudaAttentions, AreLeftToOthersWhereItWouldDiffer) {
+  const std::pair none{false, false};
+  EXPECT_EQ(run({1, 1, 1, 1, 64, 8, 8}, DType::BF16), none);
+  EXPECT_EQ(run({1, 1, 1, 24, 16, 8, 8, true}, DType::BF16), none);
+  EXPECT_EQ(run({1, 1, 1, 16, 16, 8, 8, false, 5}, DType::BF16), none);
+  EXPECT_EQ(run({1, 1, 1, 16, 16, 12, 8}, DType::BF16), none);
+  EXPECT_EQ(run({1, 1, 1, 16, 16, 8, 8}, DType::F32), none);
+}
+
 /// Output and gradients of attention of bfloat16's numbers in a type, of so much of it that cuDNN is asked.
 std::vector<TensorData> made_on(const Device& plain, DType dtype, bool causal, std::int64_t queries) {
   const Device device = plain.autodiff();

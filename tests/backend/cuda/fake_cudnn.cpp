@@ -163,7 +163,9 @@ int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);  // the
 
 static void* its_stream = nullptr;
 
-std::size_t cudnnGetVersion() { return 91900; }
+std::size_t kiln_fake_cudnn_version = 91900;  // tests set it
+
+std::size_t cudnnGetVersion() { return kiln_fake_cudnn_version; }
 int cudnnCreate(void** handle) {
   static int only = 0;
   *handle = &only;
