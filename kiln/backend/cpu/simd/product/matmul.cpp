@@ -32,8 +32,8 @@ constexpr int64_t kNarrow = 3;
 /// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
 constexpr int64_t kMostDepthOfTile = 1024;
 
-/// What a product costs, in floating-point operations; the 4 stands for the traffic of thin matrices.
-int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
+/// What a product costs, in floating-point operations; the 12 stands for the traffic of thin matrices.
+int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 12) * (n + 12); }
 constexpr int64_t kWorthAThread = 1 << 21;  // some 10 us
 
 Matrices transposed(Matrices x) {
@@ -73,7 +73,9 @@ struct Piece {
 template <class T>
 Piece cut(const Product& p) {
   const int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices;
-  const int64_t wanted = std::clamp<int64_t>(all >> 29, std::clamp<int64_t>(all / kWorthAThread, 1, 8), 64);
+  // Where nothing is packed and read again, as for a single row, all cores may help to read.
+  const bool thin = is_thin(p.m, p.k);
+  const int64_t wanted = std::clamp<int64_t>(all >> 29, std::clamp<int64_t>(all / kWorthAThread, 1, thin ? 64 : 8), 64);
   int64_t down = divide_up(p.m, kMostRows), across = divide_up(p.n, kMostColumns);
   const auto rows = [&] { return divide_up(p.m, down); };
   const auto columns = [&] { return round_up(divide_up(p.n, across), product_tiles<T>().panel); };
@@ -84,7 +86,7 @@ Piece cut(const Product& p) {
     while (matrices * down * across < wanted && columns() >= 2 * least) across *= 2;
   };
   const bool packs = packs_left<T>(p);
-  if (!p.b.by_rows()) cut_columns(64);
+  if (!p.b.by_rows()) cut_columns(thin ? 32 : 64);
   else if (!packs) cut_columns(256);
   cut_rows(packs ? 60 : 120);
   cut_columns(packs ? 256 : 128);
@@ -233,12 +235,12 @@ bool multiply_few(Call call) {
           static_cast<float>(reinterpret_cast<const H*>(p.a.data)[v * p.a.row + l * p.a.column]);
   const auto* const matrix = reinterpret_cast<const H*>(p.b.data);
   const bool adds = p.b.by_rows() && (lines > 1 || p.b.row != 1);
-  constexpr int64_t kPiece = 128;
-  parallel_for(divide_up(lines, kPiece), std::max<int64_t>(1, kWorthAThread / (4 * count * kPiece * k)),
+  const int64_t size = adds ? 128 : 32;
+  parallel_for(divide_up(lines, size), std::max<int64_t>(1, kWorthAThread / cost(count, size, k)),
                [&](int64_t begin, int64_t end) {
-                 std::vector<float> results(static_cast<std::size_t>(count * kPiece));
+                 std::vector<float> results(static_cast<std::size_t>(count * size));
                  for (int64_t piece = begin; piece < end; ++piece) {
-                   const int64_t first = piece * kPiece, some = std::min(kPiece, lines - first);
+                   const int64_t first = piece * size, some = std::min(size, lines - first);
                    if (adds) kernel->add(matrix + first, p.b.row, some, k, vectors.data(), count, results.data());
                    else
                      kernel->dot(matrix + first * p.b.column, p.b.column, some, k, vectors.data(), count,

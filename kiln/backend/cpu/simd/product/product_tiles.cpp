@@ -324,7 +324,11 @@ HWY_INLINE void dots(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c,
      ...);
   };
   int64_t p = 0;
-  for (; p + kWidth<T> <= k; p += kWidth<T>) add([p](const T* x) HWY_ATTR { return Vector<T>::load(x + p); });
+  for (; p + kWidth<T> <= k; p += kWidth<T>) {
+    if constexpr (sizeof...(I) == Lines && Lines > 1)  // one row: what the next lines hold is fetched meanwhile
+      (hwy::Prefetch(b + static_cast<int64_t>(Lines + I) * b_row + p), ...);
+    add([p](const T* x) HWY_ATTR { return Vector<T>::load(x + p); });
+  }
   if (p < k) add([p, k](const T* x) HWY_ATTR { return load_first(x + p, k - p); });
   ((c[static_cast<int64_t>(I / Lines) * c_row + static_cast<int64_t>(I % Lines) * c_column] =
         hn::GetLane(hn::SumOfLanes(tag, sums[I].lanes))),
