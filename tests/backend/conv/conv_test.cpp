@@ -211,6 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
                         Case{3, 7, 1, {9, 11}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},     // planes into one
                         Case{4, 32, 24, {36, 36}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},  // many pixels
                         Case{2, 33, 20, {60, 50}, {3, 4}, {1, 2}, {2, 1}, {0, 3}, {2, 1}},  //
+                        Case{1, 8, 16, {70, 60}, {3, 3}, {2, 1}, {2, 1}, {0, 1}, {1, 1}},   // few channels, by rows
                         Case{2, 40, 33, {11, 10}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  // a small product
                         Case{2, 32, 48, {11, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},   // tiles of 2 x 2
                         Case{1, 48, 96, {24, 17}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  //
@@ -290,8 +291,8 @@ TEST(Convolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
   const int before = num_threads();
   struct {
     std::int64_t batch, in, out, size;
-  } const cases[] = {{40, 8, 16, 20}, {9, 40, 48, 12},  {1, 40, 48, 50},
-                     {2, 64, 512, 3}, {30, 40, 48, 12}, {3, 64, 160, 21}};
+  } const cases[] = {{40, 8, 16, 20},  {9, 40, 48, 12},  {1, 40, 48, 50}, {2, 64, 512, 3},
+                     {30, 40, 48, 12}, {3, 64, 160, 21}, {1, 8, 16, 90}};
   for (const auto& c : cases) {
     const Value x = random_tensor({c.batch, c.in, c.size, c.size}, 1), w = random_tensor({c.out, c.in, 3, 3}, 2),
                 y = random_tensor({c.batch, c.out, c.size, c.size}, 3);

@@ -112,14 +112,23 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
   std::vector<float> start(static_cast<std::size_t>(padded_channels(g.out)), 0.0f);
   if (bias) std::copy_n(bias, g.out, start.begin());
   const auto* const weight = reinterpret_cast<const float*>(packed.bytes());
-  const int64_t image = Geometry::product(g.result) * g.out;
-  parallel_for(g.batch, divide_up(g.batch, pieces(g.batch * g.cost())), [&](int64_t begin, int64_t end) {
-    Images images(g, x);
-    const DirectShape shape = shape_of(g, images.row());
-    for (int64_t i = begin; i < end; ++i)
-      y.piece(i * image, image, [&](std::byte* to) {
-        direct_forward(shape, images.image(i), weight, start.data(), reinterpret_cast<float*>(to));
+  // Few images are cut into rows.
+  const int64_t wanted = pieces(g.batch * g.cost()), line = g.result[1] * g.out;
+  const bool by_rows = g.batch < wanted && g.padding[0] < g.reach(0) && g.padding_after[0] < g.reach(0);
+  const int64_t rows = by_rows ? divide_up(g.result[0], divide_up(wanted, g.batch)) : g.result[0];
+  const int64_t slabs = divide_up(g.result[0], rows);
+  parallel_for(g.batch * slabs, divide_up(g.batch * slabs, wanted), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i % slabs * rows, last = std::min(g.result[0], row + rows);
+      const Geometry part = by_rows ? g.rows(row, last) : g.images(1);
+      Array from = x;
+      from.data += (i / slabs * g.sizes[0] + (by_rows ? g.first_row(row) : 0)) * g.sizes[1] * g.in * sizeof(float);
+      Images images(part, from);
+      y.piece((i / slabs * g.result[0] + row) * line, (last - row) * line, [&](std::byte* to) {
+        direct_forward(shape_of(part, images.row()), images.image(0), weight, start.data(),
+                       reinterpret_cast<float*>(to));
       });
+    }
   });
 }
 
