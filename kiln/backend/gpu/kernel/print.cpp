@@ -83,8 +83,9 @@ class Text {
       if (i) out += ", ";
       const bool number = parameter.kind == Parameter::Kind::Number;
       if (parameter.count)
-        out += text("const KilnTable<", number ? std::string(type(parameter.dtype)) : pointer(parameter), ", ",
-                    parameter.count, "> p", i);
+        // Without the second word the compiler may copy a table into each thread's own memory.
+        out += text("const ", dialect_.name == expr::kHip.name ? "" : "__grid_constant__ ", "KilnTable<",
+                    number ? std::string(type(parameter.dtype)) : pointer(parameter), ", ", parameter.count, "> p", i);
       else if (number) out += text(type(parameter.dtype), " p", i);
       else out += text(pointer(parameter), " ", alone ? "__restrict__ " : "", "p", i);
     }
