@@ -194,6 +194,7 @@ class Joiner {
     met_.clear();
     std::vector<std::size_t> members;
     std::vector<bool> late(segment_.values().size());  // made of what members make, by others
+    std::size_t works = 0;                             // that are more than another shape of the same
     bool worth = false;
     for (std::size_t i = first; i < plan_.steps.size(); ++i) {
       const Plan::Step& step = plan_.steps[i];
@@ -204,6 +205,7 @@ class Joiner {
       if (!waits && (members.empty() || shares(step)) && fits(step)) {
         members.push_back(i);
         if (members.size() <= traits_.most_steps && held(members) * form_.length <= traits_.most_held) {
+          works += !std::holds_alternative<op::Reshape>(step.op.is) && !std::holds_alternative<op::Expand>(step.op.is);
           worth |= folds(step).has_value() || std::holds_alternative<op::Dropout>(step.op.is);
           for (const Reference operand : step.in)
             if (operand.is_value() && is_full(operand.index())) met_.push_back(operand.index());
@@ -218,7 +220,7 @@ class Joiner {
       if (follows)
         for (const std::uint32_t result : step.out) late[result] = true;
     }
-    if (members.size() > 1 && worth) rebuild(members, late);
+    if (works > 1 && worth) rebuild(members, late);
   }
 
   /// Puts what the members become in the place of the last; what needs something of them comes after it.
