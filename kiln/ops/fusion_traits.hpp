@@ -9,6 +9,10 @@
 
 namespace kiln {
 
+namespace op {
+struct Epilogue;
+}
+
 /// What is absent is not made: by default calls reach the device one by one, once somebody reads.
 struct FusionTraits {
   /// Calls that nobody reads from yet are run once there are so many, or once the tensors that they keep alive are so
@@ -40,6 +44,7 @@ struct FusionTraits {
   struct Epilogues {
     std::int64_t least_product = 0, least_conv = 0;
     std::vector<DType> types{};  // of the product
+    bool (*takes)(const op::Epilogue&) = nullptr;  // those that the device has a kernel for; null: all
   };
   std::optional<Epilogues> epilogues{};
 

@@ -261,10 +261,8 @@ FusionTraits Gpu::fusion_traits() const {
                                                         ReduceFn::Min},
                                          .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
                                          .least_reduced = 8},
-          // What the library cannot take along follows the product as it would have.
-          .epilogues = FusionTraits::Epilogues{.least_product = 0,
-                                               .least_conv = std::int64_t{1} << 62,
-                                               .types = {DType::F64, DType::F32, DType::F16, DType::BF16}},
+          .epilogues = FusionTraits::Epilogues{.types = {DType::F64, DType::F32, DType::F16, DType::BF16},
+                                               .takes = &family::takes_along},
           // A row is in the registers of a block of threads.
           .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
                                                     ReduceFn::Min},

@@ -67,6 +67,7 @@ class Joiner {
                                 .result = desc(Reference::value(first.out[0])),
                                 .operands = static_cast<std::uint16_t>(first.in.size()),
                                 .input = static_cast<std::uint16_t>(input - inputs.begin())};
+    if (traits_.takes && !traits_.takes(epilogue)) return;
     inputs.erase(input);
     inputs.insert(inputs.begin(), first.in.begin(), first.in.end());
     step.op = epilogue;

@@ -46,7 +46,6 @@ std::optional<Finish> finish_of(const Program& program, std::size_t product) {
 }
 
 bool run_by_library(Gpu& gpu, const op::Epilogue& op, Call call) {
-  if (!std::holds_alternative<op::Matmul>(op.product)) return false;
   const std::optional<Finish> finish = finish_of(*op.program, op.input);
   if (!finish || numel(op.result.shape) == 0) return false;
   const Array a = read(call.in[0]), b = read(call.in[1]);
@@ -74,8 +73,12 @@ bool run_by_library(Gpu& gpu, const op::Epilogue& op, Call call) {
 
 }  // namespace
 
+bool takes_along(const op::Epilogue& op) {
+  return std::holds_alternative<op::Matmul>(op.product) && finish_of(*op.program, op.input);
+}
+
 bool run(Gpu& gpu, const op::Epilogue& op, Call call) {
-  if (run_by_library(gpu, op, call)) return true;
+  if (takes_along(op) && run_by_library(gpu, op, call)) return true;
   const Device device{Ref<Backend>(&gpu)};
   Value product(make_ref<Node>(op.result, device));
   gpu.run(std::visit([](const auto& each) { return op::Op(each); }, op.product),
