@@ -131,7 +131,8 @@ bool Loop::learn(void* batch, bool owned) {
                 if (config.autocast) half.emplace(*config.autocast);
                 outcome = call_step(batch, owned, context);
                 part = team_.part(outcome.items);
-                const Tensor<0> loss = part.weight == 1 ? *outcome.loss : *outcome.loss * part.weight;
+                const Tensor<0> plain = *std::exchange(outcome.loss, outcome.loss->detach());
+                const Tensor<0> loss = part.weight == 1 ? plain : plain * part.weight;
                 return (extras_.scaler ? extras_.scaler->scale(loss) : loss).value();
               }).grads;
     else part = team_.part(0);

@@ -97,6 +97,19 @@ Batches batches_of(Data& data) {
   return batches;
 }
 
+/// Lets go of the graph of what metrics will look at: it holds all activations, which would have to be computed where nobody
+/// reads them, and kept until the step is over.
+template <class Output>
+void forget_graph(Output& output) {
+  const auto forget = [](auto& tensor) {
+    if constexpr (requires { tensor = tensor.detach(); }) tensor = tensor.detach();
+  };
+  forget(output);
+  if constexpr (requires { output.loss; }) forget(output.loss);
+  if constexpr (requires { output.scores; }) forget(output.scores);
+  if constexpr (requires { output.predictions; }) forget(output.predictions);
+}
+
 /// What a step gave: its loss, for how many items that stands, and all of it, for metrics.
 struct Outcome {
   std::optional<Tensor<0>> loss{};
@@ -114,7 +127,9 @@ Outcome call_step(F& step, void* batch, bool owned, First&... first) {
     else return step(first..., owned ? std::move(given) : Batch(given));
   };
   const auto output = std::make_shared<typename SignatureOf<F>::Output>(called());
-  return {loss_of(*output), items_of(*output), output};
+  Outcome outcome{loss_of(*output), items_of(*output), output};
+  forget_graph(*output);
+  return outcome;
 }
 
 /// Measures a model: calls `step` for each batch, where nothing can record gradients.
