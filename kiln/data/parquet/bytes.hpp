@@ -1,5 +1,6 @@
 // Numbers out of the bytes of a Parquet file: whatever they say, nothing is read outside of them.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>

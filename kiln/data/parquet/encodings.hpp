@@ -1,5 +1,7 @@
 // How Parquet's pages say levels and values: https://parquet.apache.org/docs/file-format/data-pages/encodings/
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>

@@ -8,6 +8,9 @@
 // list, of values or of structs. Snappy, gzip and zstd are unpacked, and all encodings of today's writers read. Not read are
 // lists of lists, decimals, and what is compressed otherwise or encrypted.
 #pragma once
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>

@@ -1,6 +1,7 @@
 // Parquet files that pyarrow wrote (parquet_files.py), and damaged ones.
 #include "kiln/data/parquet/parquet.hpp"
 
+#include <map>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -103,9 +104,8 @@ TEST(Parquet, IsReadByAnyThreadInAnyOrder) {
     const auto rows = parquet_rows<Row>(ParquetFile(stored("plain"), most_bytes));
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)
-      threads.emplace_back([&, t] {
+      threads.emplace_back([&] {
         for (std::int64_t i = 0; i < 3 * kRows; ++i) expect_row(rows->get(i * 37 % kRows), i * 37 % kRows);
-        (void)t;
       });
     for (auto& thread : threads) thread.join();
   }
