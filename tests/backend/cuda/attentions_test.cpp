@@ -7,6 +7,7 @@
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/backend/cuda/attentions.hpp"
 #include "kiln/core/random.hpp"
+#include "kiln/core/setting/setting.hpp"
 #include "kiln/core/tensor_data.hpp"
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/sequence/attention.hpp"
@@ -240,7 +241,9 @@ TEST_F(CudaAttentions, OfADeviceAreThoseOfTheProcessorAndTheSameBitsAgain) {
           all += b[j] * b[j];
         }
         EXPECT_LE(std::sqrt(apart / all), 5e-3) << i;
-        EXPECT_TRUE(std::ranges::equal(found[i].bytes(), again[i].bytes())) << i;
+        if (is_set("KILN_DETERMINISTIC", true)) {
+          EXPECT_TRUE(std::ranges::equal(found[i].bytes(), again[i].bytes())) << i;
+        }
       }
     }
 }
