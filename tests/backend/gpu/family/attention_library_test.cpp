@@ -24,7 +24,7 @@ class WithLibrary final : public ForwardingDriver {
 
  private:
   const gpu::Capabilities capabilities_ = [this] {
-    gpu::Capabilities made = Simulated::capabilities();
+    gpu::Capabilities made = ForwardingDriver::capabilities();
     made.least_attention = 1000;
     return made;
   }();

@@ -1,0 +1,2 @@
+// The same for programs, of which each has a main().
+int main() {}
