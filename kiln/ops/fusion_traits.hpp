@@ -43,7 +43,7 @@ struct FusionTraits {
   /// elements on.
   struct Epilogues {
     std::int64_t least_product = 0, least_conv = 0;
-    std::vector<DType> types{};  // of the product
+    std::vector<DType> types{};                    // of the product
     bool (*takes)(const op::Epilogue&) = nullptr;  // those that the device has a kernel for; null: all
   };
   std::optional<Epilogues> epilogues{};

@@ -34,7 +34,8 @@ Distinct runs(const Value& line) {
     return {line, none, none};
   }
   const Value begins = begins_run(line.detach()), first = flat_nonzero(begins);
-  const Value ends = cat(Values{narrow(first, 0, 1, first.dim(0) - 1), full({1}, length, line.device(), DType::I64)}, 0);
+  const Value ends =
+      cat(Values{narrow(first, 0, 1, first.dim(0) - 1), full({1}, length, line.device(), DType::I64)}, 0);
   return {select(line, 0, first), cumsum(begins, 0) - 1, ends - first};
 }
 
