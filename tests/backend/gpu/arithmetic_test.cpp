@@ -130,7 +130,7 @@ TYPED_TEST(ArithmeticOf, NumbersIsCastAsCppDoes) {
         return x == x && x > static_cast<T>(std::numeric_limits<To>::lowest()) - 1 &&
                x < static_cast<T>(std::numeric_limits<To>::max());
       else if constexpr (sizeof(T) == 8 && std::is_same_v<To, float> && std::is_floating_point_v<T>)
-        return std::abs(x) < 3e38 || std::isinf(x);
+        return std::abs(static_cast<double>(x)) < 3e38 || std::isinf(static_cast<double>(x));
       else return true;
     };
   };
