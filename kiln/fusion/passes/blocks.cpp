@@ -1,9 +1,9 @@
 #include "kiln/fusion/passes/blocks.hpp"
 
 #include <algorithm>
-#include <map>
+#include <memory>
 
-#include "kiln/ops/planned/sequence.hpp"
+#include "kiln/fusion/passes/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -83,40 +83,22 @@ class Grouper {
   }
 
   Plan::Step blocked(std::size_t first, std::size_t end) {
-    auto sequence = std::make_shared<op::Sequence>();
-    sequence->axis = axis_;
-    sequence->rows = rows_;
-    sequence->block = block_;
-    Plan::Step group{op::Blocked{sequence}, 0, {}, {}, {}};
-    std::map<std::uint32_t, std::uint16_t> made;  // which result a value is
+    auto frame = std::make_shared<op::Sequence>();
+    frame->axis = axis_;
+    frame->rows = rows_;
+    frame->block = block_;
+    SequenceBuilder group(segment_, std::move(frame));
     for (std::size_t i = first; i < end; ++i) {
-      Plan::Step& step = plan_.steps[i];
-      group.entry = step.entry;
-      op::Op block = op::resized(step.op, axis_, block_), rest = op::resized(step.op, axis_, rows_ % block_);
-      op::Sequence::Step inner{
-          std::move(step.op), std::move(block), std::move(rest), {}, static_cast<std::uint16_t>(step.out.size())};
-      for (const Reference operand : step.in) {
-        using Operand = op::Sequence::Operand;
-        const auto known = operand.is_value() ? made.find(operand.index()) : made.end();
-        if (known != made.end()) {
-          inner.in.push_back({Operand::Result, known->second});
-          continue;
-        }
-        const auto input = std::ranges::find(group.in, operand);
-        inner.in.push_back({Operand::Input, static_cast<std::uint16_t>(input - group.in.begin())});
-        if (input == group.in.end()) group.in.push_back(operand);
-      }
-      for (const std::uint32_t result : step.out) {
-        const auto index = static_cast<std::uint16_t>(sequence->results.size());
-        made[result] = index;
-        sequence->results.push_back(desc(result));
-        if (!segment_.visible(result) && last_reader_[result] < end) continue;
-        sequence->outputs.push_back(index);
-        group.out.push_back(result);
-      }
-      sequence->steps.push_back(std::move(inner));
+      const Plan::Step& step = plan_.steps[i];
+      group.add(step,
+                {step.op,
+                 op::resized(step.op, axis_, block_),
+                 op::resized(step.op, axis_, rows_ % block_),
+                 {},
+                 static_cast<std::uint16_t>(step.out.size())},
+                [&](std::uint32_t result) { return last_reader_[result] >= end; });
     }
-    return group;
+    return std::move(group).finish();
   }
 
   Plan& plan_;

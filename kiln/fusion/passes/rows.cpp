@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
-#include "kiln/ops/planned/sequence.hpp"
+#include "kiln/fusion/passes/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -245,39 +246,19 @@ class Joiner {
   }
 
   Plan::Step blocked(const std::vector<std::size_t>& members) {
-    using Operand = op::Sequence::Operand;
-    auto sequence = std::make_shared<op::Sequence>();
-    sequence->rows = form_.rows;
-    Plan::Step group{op::Blocked{sequence}, 0, {}, {}, {}};
-    std::map<std::uint32_t, std::uint16_t> made;  // which result a value is
+    auto frame = std::make_shared<op::Sequence>();
+    frame->rows = form_.rows;
+    SequenceBuilder group(segment_, std::move(frame));
     for (const std::size_t i : members) {
       const Plan::Step& step = plan_.steps[i];
-      group.entry = std::max(group.entry, step.entry);
-      op::Sequence::Step inner{step.op, step.op, step.op, {}, static_cast<std::uint16_t>(step.out.size())};
-      for (const Reference operand : step.in) {
-        const auto known = operand.is_value() ? made.find(operand.index()) : made.end();
-        if (known != made.end()) {
-          inner.in.push_back({Operand::Result, known->second});
-          continue;
-        }
-        const auto input = std::ranges::find(group.in, operand);
-        inner.in.push_back({Operand::Input, static_cast<std::uint16_t>(input - group.in.begin())});
-        if (input == group.in.end()) group.in.push_back(operand);
-      }
-      for (const std::uint32_t result : step.out) {
-        const auto index = static_cast<std::uint16_t>(sequence->results.size());
-        made[result] = index;
-        sequence->results.push_back(desc(result));
-        const bool seen = segment_.visible(result) || std::ranges::any_of(readers_[result], [&](std::size_t reader) {
-                            return std::ranges::find(members, reader) == members.end();
-                          });
-        if (!seen) continue;
-        sequence->outputs.push_back(index);
-        group.out.push_back(result);
-      }
-      sequence->steps.push_back(std::move(inner));
+      group.add(step, {step.op, step.op, step.op, {}, static_cast<std::uint16_t>(step.out.size())},
+                [&](std::uint32_t result) {
+                  return std::ranges::any_of(readers_[result], [&](std::size_t reader) {
+                    return std::ranges::find(members, reader) == members.end();
+                  });
+                });
     }
-    return group;
+    return std::move(group).finish();
   }
 
   static constexpr std::size_t kFarthest = 16;  // steps from one member to the next
