@@ -5,13 +5,9 @@
 #include <utility>
 #include <vector>
 
-// SSSE3 and AVX3_DL would gain nothing over their neighbours.
-#include <hwy/detect_targets.h>
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/conv/depthwise_image.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -4,13 +4,9 @@
 #include <array>
 #include <utility>
 
-// SSSE3 and AVX3_DL would gain nothing over their neighbours; the loops below know vectors of up to 64 bytes.
-#include <hwy/detect_targets.h>
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/conv/direct_image.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
-// As in direct_image.cpp.
-#include <hwy/detect_targets.h>
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/conv/winograd_transforms.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
