@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kiln/backend/gpu/lent.hpp"
 #include "kiln/core/dtype.hpp"
-#include "kiln/core/shape.hpp"
 
 namespace kiln::gpu {
 
@@ -13,11 +13,7 @@ namespace kiln::gpu {
 /// queries], row-major, in what such elements are computed in. Or its gradients, of all that is `dtype`.
 struct Attention {
   enum class Kind : std::uint8_t { Forward, Gradient };  // makes out and log_sum; or those of q, k and v
-  struct Tensor {
-    std::byte* data = nullptr;
-    Shape sizes{};
-    Dims strides{};  // in elements
-  };
+  using Tensor = LentTensor;
 
   Kind kind = Kind::Forward;
   DType dtype = DType::F32;

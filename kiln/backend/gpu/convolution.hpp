@@ -1,10 +1,9 @@
 // Convolution: convolutions and their adjoints as a library of the device's takes them.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 
+#include "kiln/backend/gpu/lent.hpp"
 #include "kiln/core/dtype.hpp"
-#include "kiln/core/shape.hpp"
 
 namespace kiln::gpu {
 
@@ -12,11 +11,7 @@ namespace kiln::gpu {
 /// adjoints, all of `dtype`, halves summed in float32.
 struct Convolution {
   enum class Kind : std::uint8_t { Forward, DataGradient, WeightGradient };  // makes y, x, weight of the other two
-  struct Tensor {
-    std::byte* data = nullptr;
-    Shape sizes{};
-    Dims strides{};  // in elements
-  };
+  using Tensor = LentTensor;
 
   Kind kind = Kind::Forward;
   DType dtype = DType::F32;

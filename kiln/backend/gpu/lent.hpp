@@ -1,0 +1,15 @@
+// An operand as a library of the device's takes it.
+#pragma once
+#include <cstddef>
+
+#include "kiln/core/shape.hpp"
+
+namespace kiln::gpu {
+
+struct LentTensor {
+  std::byte* data = nullptr;
+  Shape sizes{};
+  Dims strides{};  // in elements
+};
+
+}  // namespace kiln::gpu
