@@ -50,7 +50,7 @@ double train_digits(const std::filesystem::path& directory) {
 
   Checkpointer checkpoints(directory / "checkpoint", {.every_steps = 20});
   if (const auto file = checkpoints.latest()) checkpoints.restore(all, *file);
-  JsonLines log(directory / "log.jsonl");
+  JsonLinesLog log(directory / "log.jsonl");
   log.on(training::Begin{.at = at});
   const Interrupter interrupter;
   const SignalScope signals;

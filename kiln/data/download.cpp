@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 /// Completes the part from `url` and publishes it, or says why not.
 std::optional<TransferFailure> fetch(const std::string& url, const Download& file, PartFile& part,
-                                     const fs::path& target, const Progress& progress) {
+                                     const fs::path& target, const DownloadProgress& progress) {
   if (part.size() > file.bytes) part.clear();
   const bool resumed = part.size() > 0;
   const std::string name = target.filename().string();
@@ -31,7 +31,7 @@ std::optional<TransferFailure> fetch(const std::string& url, const Download& fil
 
 }  // namespace
 
-void download(const Download& file, const fs::path& target, const Progress& progress) {
+void download(const Download& file, const fs::path& target, const DownloadProgress& progress) {
   std::error_code ignored, problem;
   if (fs::exists(target, ignored)) return;
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), problem);

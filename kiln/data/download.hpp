@@ -20,12 +20,12 @@ struct Download {
 
 /// Called now and then with the file's name, the bytes there are and the bytes there will be. What it throws
 /// ends the download and comes out of it.
-using Progress = std::function<void(std::string_view name, std::int64_t received, std::int64_t total)>;
+using DownloadProgress = std::function<void(std::string_view name, std::int64_t received, std::int64_t total)>;
 
 /// Puts the file at `target`, whose directory is made if need be; unfinished data stays beside it as
 /// `target`.part for the next call. A target that is there already is left alone. Of several processes, one
 /// downloads and the others wait. Throws IoError where no url delivered, DataError where what they delivered
 /// has another checksum; a sentence for each url.
-void download(const Download& file, const std::filesystem::path& target, const Progress& progress = {});
+void download(const Download& file, const std::filesystem::path& target, const DownloadProgress& progress = {});
 
 }  // namespace kiln

@@ -80,7 +80,7 @@ Image Mnist::item(std::int64_t index) const {
   return {.pixels = std::move(pixels), .height = height, .width = width, .label = labels_.values[at]};
 }
 
-fs::path find_mnist(const std::optional<fs::path>& given, const Progress& progress) {
+fs::path find_mnist(const std::optional<fs::path>& given, const DownloadProgress& progress) {
   if (given) return *given;
   if (const char* const directory = setting("KILN_DATA")) return directory;
   const auto cache = cache_directory("mnist");
@@ -90,7 +90,7 @@ fs::path find_mnist(const std::optional<fs::path>& given, const Progress& progre
   return *cache;
 }
 
-void download_mnist(const fs::path& directory, const Progress& progress, std::string_view mirror) {
+void download_mnist(const fs::path& directory, const DownloadProgress& progress, std::string_view mirror) {
   for (const auto& archive : kArchives) {
     const std::string name(archive.name);
     const auto idx = name.find("-idx");

@@ -44,10 +44,11 @@ class Mnist final : public Dataset<Image> {
 
 /// The directory of MNIST: `given` (a program's --data) if there is one, else the environment's KILN_DATA, else
 /// kiln/mnist in the user's cache ($XDG_CACHE_HOME or ~/.cache), where the files are downloaded if need be.
-std::filesystem::path find_mnist(const std::optional<std::filesystem::path>& given, const Progress& progress = {});
+std::filesystem::path find_mnist(const std::optional<std::filesystem::path>& given,
+                                 const DownloadProgress& progress = {});
 
 /// Downloads and verifies what `directory` lacks of the four files. Throws as download() does.
-void download_mnist(const std::filesystem::path& directory, const Progress& progress = {},
+void download_mnist(const std::filesystem::path& directory, const DownloadProgress& progress = {},
                     std::string_view mirror = kMnistMirror);
 
 }  // namespace kiln

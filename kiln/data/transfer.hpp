@@ -18,6 +18,6 @@ struct TransferFailure {
 
 /// Appends to `part` what `url` has of the file, or says why not. Throws what `progress` throws.
 std::optional<TransferFailure> transfer(const std::string& url, const Download& file, PartFile& part,
-                                        const Progress& progress, std::string_view name);
+                                        const DownloadProgress& progress, std::string_view name);
 
 }  // namespace kiln

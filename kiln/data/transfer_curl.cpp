@@ -85,7 +85,7 @@ std::optional<std::int64_t> range_start(std::string_view header) {
 /// One request, for all of the file or for what the part lacks.
 class Transfer {
  public:
-  Transfer(const Download& file, PartFile& part, const Progress& progress, std::string_view name)
+  Transfer(const Download& file, PartFile& part, const DownloadProgress& progress, std::string_view name)
       : file_(file), part_(part), progress_(progress), name_(name), curl_(open_curl()) {}
 
   std::optional<TransferFailure> run(const std::string& url) {
@@ -170,7 +170,7 @@ class Transfer {
 
   const Download& file_;
   PartFile& part_;
-  const Progress& progress_;
+  const DownloadProgress& progress_;
   std::string_view name_;
   Curl curl_;
   std::int64_t start_ = 0;
@@ -183,7 +183,7 @@ class Transfer {
 }  // namespace
 
 std::optional<TransferFailure> transfer(const std::string& url, const Download& file, PartFile& part,
-                                        const Progress& progress, std::string_view name) {
+                                        const DownloadProgress& progress, std::string_view name) {
   if (!library().problem.empty()) return TransferFailure{library().problem};
   return Transfer(file, part, progress, name).run(url);
 }

@@ -3,7 +3,7 @@
 
 namespace kiln {
 
-std::optional<TransferFailure> transfer(const std::string&, const Download&, PartFile&, const Progress&,
+std::optional<TransferFailure> transfer(const std::string&, const Download&, PartFile&, const DownloadProgress&,
                                         std::string_view) {
   return TransferFailure{"this Kiln was built without libcurl"};
 }

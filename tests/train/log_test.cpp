@@ -51,7 +51,7 @@ void run(Logger logger, std::int64_t from, std::int64_t to) {
 
 TEST(Logs, AreLinesOfJson) {
   const fs::path path = fresh_directory("json") / "log.jsonl";
-  run(JsonLines(path), 0, 2);
+  run(JsonLinesLog(path), 0, 2);
   EXPECT_EQ(read_text_file(path.string()),
             R"({"step":1,"event":"step","epoch":0,"loss":1,"rates":[0.5],"items":8,"seconds":0.25}
 {"step":2,"event":"step","epoch":0,"loss":0.5,"rates":[0.5],"items":8,"seconds":0.25}
@@ -67,7 +67,7 @@ TEST(Logs, AreLinesOfJson) {
 TEST(Logs, AreTheSameWhereATrainingWasKilledAndResumed) {
   const fs::path whole = fresh_directory("whole"), killed = fresh_directory("killed");
   const auto log_to = [](const fs::path& directory, std::int64_t from, std::int64_t to) {
-    run(Csv(directory / "log.csv"), from, to);
+    run(CsvLog(directory / "log.csv"), from, to);
     run(RunDirectory(directory), from, to);
   };
   log_to(whole, 0, 8);
@@ -85,8 +85,8 @@ TEST(Logs, AreTheSameWhereATrainingWasKilledAndResumed) {
 TEST(Logs, SayThatTheDiskIsFull) {
   const Step step{{.step = 1}, 0.5, {0.1}, 1, 0.1};
   const std::string sentence = "IoError: cannot write /dev/full: No space left on device";
-  EXPECT_EQ(sentence_of([&] { return JsonLines("/dev/full").on(step), 0; }), sentence);
-  EXPECT_EQ(sentence_of([&] { return Csv("/dev/full").on(step), 0; }), sentence);
+  EXPECT_EQ(sentence_of([&] { return JsonLinesLog("/dev/full").on(step), 0; }), sentence);
+  EXPECT_EQ(sentence_of([&] { return CsvLog("/dev/full").on(step), 0; }), sentence);
 
   const fs::path directory = fresh_directory("full");
   RunDirectory run(directory);
@@ -116,7 +116,7 @@ TEST(Logs, AreADirectoryForPeople) {
             "begins: 7 parameters, 4 batches an epoch\nvalid: nothing was measured\n"
             "step 2, valid: loss 0.5, a/b \"c\" nan\nsaves run/step.kiln\nends after step 2: all \"done\"\n");
   EXPECT_NE(sentence_of([] {
-              run(Csv("/proc/none/log.csv"), 0, 1);
+              run(CsvLog("/proc/none/log.csv"), 0, 1);
               return 0;
             }),
             "");

@@ -97,7 +97,7 @@ void unpack(const fs::path& archive, const fs::path& target) {
 
 const PublishedRow& published(PublishedSet set) { return kRows.at(static_cast<std::size_t>(set)); }
 
-fs::path fetch_published(const PublishedRow& row, const fs::path& directory, const Progress& progress) {
+fs::path fetch_published(const PublishedRow& row, const fs::path& directory, const DownloadProgress& progress) {
   const fs::path unpacked = directory / "unpacked";
   std::error_code ignored, problem;
   if (row.archive && fs::exists(unpacked, ignored)) return unpacked;
@@ -118,7 +118,7 @@ fs::path fetch_published(const PublishedRow& row, const fs::path& directory, con
   return row.archive ? unpacked : directory;
 }
 
-fs::path find_published(PublishedSet set, const std::optional<fs::path>& given, const Progress& progress) {
+fs::path find_published(PublishedSet set, const std::optional<fs::path>& given, const DownloadProgress& progress) {
   if (given) return *given;
   const PublishedRow& row = published(set);
   const auto cache = cache_directory(row.name);

@@ -38,12 +38,12 @@ const PublishedRow& published(PublishedSet set);
 
 /// `given` if there is one, else kiln/NAME in the user's cache ($XDG_CACHE_HOME or ~/.cache), with fetch_published().
 std::filesystem::path find_published(PublishedSet set, const std::optional<std::filesystem::path>& given,
-                                     const Progress& progress = {});
+                                     const DownloadProgress& progress = {});
 
 /// Downloads what `directory` lacks, and unpacks an archive into `directory`/unpacked, whole or not at all; the archive goes
 /// then. Returns the directory that holds the files. Of several processes, one works and the others wait. Throws as download()
 /// does, and DataError for an archive that is damaged, or has a file outside of it.
 std::filesystem::path fetch_published(const PublishedRow& row, const std::filesystem::path& directory,
-                                      const Progress& progress = {});
+                                      const DownloadProgress& progress = {});
 
 }  // namespace kiln

@@ -24,14 +24,14 @@ std::string cell(std::string_view word) {
 
 }  // namespace
 
-void JsonLines::on(const training::Step& step) {
+void JsonLinesLog::on(const training::Step& step) {
   std::string rates;
   for (const double rate : step.rates) rates += text(rates.empty() ? "" : ",", json_number(rate));
   log_.write(text(head(step.at, "step"), ",\"loss\":", json_number(step.loss), ",\"rates\":[", rates,
                   "],\"items\":", step.items, ",\"seconds\":", json_number(step.seconds), '}'));
 }
 
-void JsonLines::on(const training::Evaluation& evaluation) {
+void JsonLinesLog::on(const training::Evaluation& evaluation) {
   std::string metrics;
   for (const Reading& reading : evaluation.readings)
     metrics += text(metrics.empty() ? "" : ",", json_text(reading.name), ':', json_number(reading.value));
@@ -39,24 +39,24 @@ void JsonLines::on(const training::Evaluation& evaluation) {
                   metrics, "}}"));
 }
 
-void JsonLines::on(const training::Saved& saved) {
+void JsonLinesLog::on(const training::Saved& saved) {
   log_.write(text(head(saved.at, "saved"), ",\"file\":", json_text(saved.path), '}'));
 }
 
-void JsonLines::on(const training::Ending& ending) {
+void JsonLinesLog::on(const training::Ending& ending) {
   log_.write(text(head(ending.at, "end"), ",\"reason\":", json_text(ending.reason), '}'));
 }
 
-void Csv::on(const training::Step& step) {
+void CsvLog::on(const training::Step& step) {
   row(step.at, "step", "loss", step.loss);
   if (!step.rates.empty()) row(step.at, "step", "rate", step.rates[0]);
 }
 
-void Csv::on(const training::Evaluation& evaluation) {
+void CsvLog::on(const training::Evaluation& evaluation) {
   for (const Reading& reading : evaluation.readings) row(evaluation.at, evaluation.split, reading.name, reading.value);
 }
 
-void Csv::row(const training::Position& at, std::string_view split, std::string_view metric, double value) {
+void CsvLog::row(const training::Position& at, std::string_view split, std::string_view metric, double value) {
   const std::string number = json_number(value);
   log_.write(text(at.step, ',', at.epoch, ',', cell(split), ',', cell(metric), ',', number == "null" ? "" : number));
 }

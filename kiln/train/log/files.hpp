@@ -13,9 +13,9 @@ namespace kiln {
 ///   {"step":7,"event":"step","epoch":0,"loss":0.25,"rates":[0.001],"items":64,"seconds":0.01}
 ///   {"step":7,"event":"valid","epoch":0,"complete":true,"metrics":{"loss":0.3,"accuracy":0.9}}
 /// Notes, checkpoints and the end have lines too. What is no finite number is null.
-class JsonLines {
+class JsonLinesLog {
  public:
-  explicit JsonLines(const std::filesystem::path& path) : log_(path) {}
+  explicit JsonLinesLog(const std::filesystem::path& path) : log_(path) {}
   void on(const training::Begin& begin) { log_.begin(begin.at.step); }
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
@@ -27,9 +27,9 @@ class JsonLines {
 };
 
 /// A row for each number: step,epoch,split,metric,value. Of steps the loss and the first rate, as split "step".
-class Csv {
+class CsvLog {
  public:
-  explicit Csv(const std::filesystem::path& path) : log_(path, "step,epoch,split,metric,value") {}
+  explicit CsvLog(const std::filesystem::path& path) : log_(path, "step,epoch,split,metric,value") {}
   void on(const training::Begin& begin) { log_.begin(begin.at.step); }
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
