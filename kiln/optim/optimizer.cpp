@@ -69,7 +69,7 @@ Rates OptimizerState::rates(double rate) const {
   return all;
 }
 
-OptimizerState::NewValues OptimizerState::step(const Rates& rates, const std::vector<NamedParam>& params,
+OptimizerState::NewValues OptimizerState::step(const Rates& rates, std::vector<NamedParam> params,
                                                GradientsParams grads) {
   const std::string_view name = groups_[0].rule.name();
   require<ArgumentError>(rates.size() == groups_.size(), name, ": ", rates.size(), " rates for ", groups_.size(),
@@ -90,26 +90,40 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, const std::ve
 
   const NoGrad pause;
   taken = clip_.clipped(std::move(taken), values);
+  Values gradients;
+  for (const auto& [path, grad] : taken.by_path) gradients.push_back(grad);
+  run_pending(gradients);  // what fails has failed by now, and nothing has changed
+
   NewValues updates;
   std::map<std::string, ParamState> states;
-  Values made;  // all of it
   for (const NamedParam& param : params) {
     const Value* const grad = taken.find(param.path);
     if (!grad || param.value.numel() == 0) continue;
     const std::size_t group = groups[param.path];
     const auto known = states_.find(param.path);
     ParamState& state = states[param.path] = known != states_.end() ? known->second : fresh(param, group);
-    made.push_back(updates[param.path] = updated(groups_[group].rule, values[param.path], *grad, rates[group], state));
+    updates[param.path] = updated(groups_[group].rule, values[param.path], *grad, rates[group], state);
     ++state.steps;
+  }
+  for (auto& [path, state] : states) states_[path] = std::move(state);
+  group_of_.merge(groups);
+  return updates;
+}
+
+void OptimizerState::run(const NewValues& updates) const {
+  Values made;
+  for (const auto& [path, value] : updates) {
+    const ParamState& state = states_.at(path);
+    made.push_back(value);
     for (const Value& slot : state.slots)
       if (!slot.empty()) made.push_back(slot);
     if (state.master) made.push_back(state.master);
   }
+  const auto say_when = [&](ErrorKind, std::string& sentence) {
+    sentence += text(", while ", groups_[0].rule.name(), " was writing a step over the last: go on from a checkpoint");
+  };
+  const ErrorContext context(say_when);
   run_pending(made);  // a step ends here: the device may start while the next batch is prepared
-
-  for (auto& [path, state] : states) states_[path] = std::move(state);
-  group_of_.merge(groups);
-  return updates;
 }
 
 Value OptimizerState::averaged(const NamedParam& param) const {

@@ -53,9 +53,11 @@ class OptimizerState {
   /// Puts each of a model's parameters into its group, and makes the state of those that are trained. Throws
   /// AutodiffError where none can be, ArgumentError where a group selects none.
   void add(const nn::ModuleView& model);
-  /// New values of those of `params`, all that are trained, for which there is a gradient. They and the state have been
-  /// computed, or begun on a device that runs by itself; where that failed, nothing has changed.
-  NewValues step(const Rates& rates, const std::vector<NamedParam>& params, GradientsParams grads);
+  /// New values of those of `params`, all that are trained, for which there is a gradient: they and the state are asked
+  /// for, and made by run(). Runs what the gradients wait for; where that fails, nothing has changed.
+  NewValues step(const Rates& rates, std::vector<NamedParam> params, GradientsParams grads);
+  /// Makes what step() gave, or begins to on a device that runs by itself: where the old values lay, if nobody holds these.
+  void run(const NewValues& updates) const;
   /// `rate`, times what each group has.
   Rates rates(double rate) const;
   static void put(const nn::ModuleRef& model, const NewValues& updates);
@@ -117,6 +119,8 @@ class Optimizer {
   /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
   /// stay as they are. Runs what was asked for so far. Where that fails (an index out of range, no memory left) this
   /// throws, and the caller's model and the optimizer are as before, so that a program may go on with another batch.
+  /// The update itself is then written over the old parameters and the old state, and needs no memory, if the model is
+  /// moved in and nobody has a copy; a rule that takes more may find none: MemoryError, and only a checkpoint helps.
   template <class M>
   requires Module<M> std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
     return step(state_.rates(rate), std::forward<M>(model), grads);
@@ -128,6 +132,7 @@ class Optimizer {
     const OptimizerState::NewValues updates = state_.step(rates, trained_params(groups()[0].rule.name(), model), grads);
     std::remove_cvref_t<M> result = std::forward<M>(model);
     OptimizerState::put(result, updates);
+    state_.run(updates);
     return result;
   }
 
