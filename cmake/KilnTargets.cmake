@@ -48,16 +48,20 @@ function(kiln_keep_targets variable)
   set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
-# kiln_test(NAME SOURCES a.cpp ... LINKS target ... [SHARDS n]): a GoogleTest program whose cases ctest lists one by
+# kiln_test(NAME SOURCES a.cpp ... LINKS target ... [SHARDS n] [PRECOMPILED target]): a GoogleTest program whose cases ctest lists one by
 # one; or in n parts, where starting a process for each of thousands of cases would take longer than the cases. Case i
 # goes to part i mod n, and parametrised cases of a kind follow each other at regular distances: n should be prime.
+# PRECOMPILED names the target with the headers that it shares, test_headers where absent.
 function(kiln_test name)
-  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS;PRECOMPILED" "SOURCES;LINKS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE ${ARG_LINKS} GTest::gtest_main kiln_warnings)
-  kiln_compile_as_test(test_${name})
+  kiln_compile_quickly(test_${name})
   if(KILN_PRECOMPILE)
-    target_precompile_headers(test_${name} REUSE_FROM test_headers)
+    if(NOT ARG_PRECOMPILED)
+      set(ARG_PRECOMPILED test_headers)
+    endif()
+    target_precompile_headers(test_${name} REUSE_FROM ${ARG_PRECOMPILED})
   endif()
   if(NOT ARG_SHARDS)
     gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
@@ -71,8 +75,9 @@ function(kiln_test name)
   endforeach()
 endfunction()
 
-# Tests are compiled more often than they run; what they test is compiled as users get it.
-function(kiln_compile_as_test target)
+# Tests and examples are compiled more often than they run, and the library, which does their work, is compiled as users
+# get it.
+function(kiln_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
@@ -82,7 +87,7 @@ function(kiln_precompile name kind)
     add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
   elseif(kind STREQUAL "TEST")
     add_executable(${name} ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
-    kiln_compile_as_test(${name})
+    kiln_compile_quickly(${name})
   else()
     add_executable(${name} ${PROJECT_SOURCE_DIR}/cmake/precompiled_program.cpp)
   endif()
@@ -94,6 +99,7 @@ endfunction()
 function(kiln_example name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   kiln_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
+  kiln_compile_quickly(${name})
   if(KILN_PRECOMPILE)
     target_precompile_headers(${name} REUSE_FROM example_headers)
   endif()
