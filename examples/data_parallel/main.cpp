@@ -2,24 +2,28 @@
 // all of it, to rounding.
 //
 //   data_parallel                       one process
-//   mpirun -n 2 data_parallel           two of them
+//   mpirun -n 2 data_parallel           two of them; Slurm's srun, or whatever else sets RANK and WORLD_SIZE, does as well
 //   data_parallel --threads 2           two ranks of one process, each with a device of its own
+//
+// Each rank has a GPU of its own where there are as many; others share what there is.
 //
 // A second word is a directory for checkpoints: what was ended goes on there, on as many ranks as one likes.
 #include <kiln/kiln.hpp>
 #include <kiln/nn/nn.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "kiln/collective/mpi_ranks.hpp"
+#include "kiln/collective/launched_ranks.hpp"
 #include "kiln/collective/thread_ranks.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/nn/norm/sync_batch_norm.hpp"
+#include "kiln/ops/devices.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/train/evaluator.hpp"
 #include "kiln/train/learner.hpp"
@@ -75,6 +79,21 @@ void train_digits(const Ranks& ranks, const Device& device, const std::string& d
                 found.find("accuracy")->value);
 }
 
+/// The GPU for the rank that comes as number `place` on this machine, or else what all share.
+Device own_device(int place, const Device& shared) {
+  const std::string gpu = place == 0 ? "cuda" : "cuda:" + std::to_string(place);
+  const std::vector<std::string> names = device_names();
+  const bool there = std::ranges::find(names, gpu) != names.end();
+  return (there ? Device::parse(gpu) : shared).autodiff();
+}
+
+/// As the launcher says; 0 without one.
+int own_place() {
+  for (const char* const name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* const said = std::getenv(name)) return std::atoi(said);
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -83,11 +102,11 @@ int main(int count, char** words) {
     const bool threads = said.size() >= 2 && said[0] == "--threads";
     const std::string directory = said.size() > (threads ? 2 : 0) ? said.back() : "";
     if (!threads) {
-      train_digits(has_mpi() ? mpi_ranks() : alone(), Device::best().autodiff(), directory);
+      train_digits(launched_ranks(), own_device(own_place(), Device::best()), directory);
       return 0;
     }
     std::vector<Device> devices;
-    for (int i = std::atoi(said[1].c_str()); i > 0; --i) devices.push_back(another(Device::best()).autodiff());
+    for (int i = 0; i < std::atoi(said[1].c_str()); ++i) devices.push_back(own_device(i, another(Device::best())));
     on_each(devices, [&](const Ranks& ranks, const Device& device) { train_digits(ranks, device, directory); });
   } catch (const std::exception& error) {
     std::fprintf(stderr, "data_parallel: %s\n", error.what());

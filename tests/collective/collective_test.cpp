@@ -34,9 +34,11 @@ std::vector<float> numbers(int rank, std::int64_t count) {
 }
 
 /// each(result[i], what all ranks have in place i) of a tensor of `count` floats, on so many ranks.
+using Many = std::tuple<int, std::string>;  // ranks, and what their devices are like
 template <class Function, class Check>
-void on_ranks(int count, std::int64_t elements, Function function, Check check) {
-  on_each(devices(count), [&](const Ranks& ranks, const Device& device) {
+void on_ranks(const Many& ranks_and_device, std::int64_t elements, Function function, Check check) {
+  const auto& [count, like] = ranks_and_device;
+  on_each(devices(count, like), [&, count = count](const Ranks& ranks, const Device& device) {
     std::vector<std::vector<float>> of_ranks;
     for (int rank = 0; rank < count; ++rank) of_ranks.push_back(numbers(rank, elements));
     const auto& mine = of_ranks[std::size_t(ranks->rank())];
@@ -49,8 +51,9 @@ void on_ranks(int count, std::int64_t elements, Function function, Check check) 
   });
 }
 
-class Sizes : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, Sizes, testing::Values(1, 2, 3, 4));
+class Sizes : public testing::TestWithParam<Many> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Sizes,
+                         testing::Combine(testing::Values(1, 2, 3, 4), testing::Values("cpu", "simulated")));
 
 TEST_P(Sizes, AddInTheOrderOfTheRanks) {
   for (const std::int64_t elements : {0, 1, 2, 7, 40000})
@@ -81,8 +84,8 @@ TEST_P(Sizes, CombineInOtherWays) {
 }
 
 TEST_P(Sizes, GatherAndScatter) {
-  const int count = GetParam();
-  on_each(devices(count), [&](const Ranks& ranks, const Device& device) {
+  const auto& [many, like] = GetParam();
+  on_each(devices(many, like), [&, count = many](const Ranks& ranks, const Device& device) {
     const float rank = float(ranks->rank());
     const auto x = Tensor<2>::of({{rank, rank + 0.5f}}, device);
     const auto all = all_gather(x, ranks);
@@ -97,62 +100,66 @@ TEST_P(Sizes, GatherAndScatter) {
 }
 
 TEST(Collectives, TakeHalvesAndIntegers) {
-  on_each(devices(3), [](const Ranks& ranks, const Device& device) {
-    const auto rank = ranks->rank();
-    // 2048 + 1 + 1 is 2050 in float32, and 2048 where each sum is rounded to float16.
-    const auto half = Tensor<1>::of({rank == 0 ? 2048.0f : 1.0f}, device).to(DType::F16);
-    EXPECT_EQ(all_reduce(half, ranks).sum().to(DType::F32).item(), 2050.0f);
-    const auto brain = Tensor<1>::of({rank == 0 ? 256.0f : 1.0f}, device).to(DType::BF16);
-    EXPECT_EQ(all_reduce(brain, ranks).sum().to(DType::F32).item(), 258.0f);
-    const auto whole = Tensor<1, Int>::of({std::int64_t{1} << 62, std::int64_t{-3} * rank}, device);
-    EXPECT_EQ(all_reduce(whole, ranks).to_vector<std::int64_t>(),
-              (std::vector<std::int64_t>{static_cast<std::int64_t>(std::uint64_t{3} << 62), -9}));  // wraps around
-    EXPECT_EQ(all_reduce(whole.to(DType::I8), ranks, Combine::Min).to(DType::I64).to_vector<std::int64_t>(),
-              (std::vector<std::int64_t>{0, -6}));
-    const auto bad = Tensor<1>::of({rank == 1 ? std::nanf("") : 1.0f}, device);
-    EXPECT_TRUE(std::isnan(all_reduce(bad, ranks, Combine::Max).sum().item()));
-    EXPECT_EQ(broadcast(Tensor<1>::of({float(rank)}, device).gt(1), ranks, 2).to_vector<bool>(),
-              std::vector<bool>{true});
-  });
+  for (const std::string like : {"cpu", "simulated"})
+    on_each(devices(3, like), [](const Ranks& ranks, const Device& device) {
+      const auto rank = ranks->rank();
+      // 2048 + 1 + 1 is 2050 in float32, and 2048 where each sum is rounded to float16.
+      const auto half = Tensor<1>::of({rank == 0 ? 2048.0f : 1.0f}, device).to(DType::F16);
+      EXPECT_EQ(all_reduce(half, ranks).sum().to(DType::F32).item(), 2050.0f);
+      const auto brain = Tensor<1>::of({rank == 0 ? 256.0f : 1.0f}, device).to(DType::BF16);
+      EXPECT_EQ(all_reduce(brain, ranks).sum().to(DType::F32).item(), 258.0f);
+      const auto whole = Tensor<1, Int>::of({std::int64_t{1} << 62, std::int64_t{-3} * rank}, device);
+      EXPECT_EQ(all_reduce(whole, ranks).to_vector<std::int64_t>(),
+                (std::vector<std::int64_t>{static_cast<std::int64_t>(std::uint64_t{3} << 62), -9}));  // wraps around
+      EXPECT_EQ(all_reduce(whole.to(DType::I8), ranks, Combine::Min).to(DType::I64).to_vector<std::int64_t>(),
+                (std::vector<std::int64_t>{0, -6}));
+      const auto bad = Tensor<1>::of({rank == 1 ? std::nanf("") : 1.0f}, device);
+      EXPECT_TRUE(std::isnan(all_reduce(bad, ranks, Combine::Max).sum().item()));
+      EXPECT_EQ(broadcast(Tensor<1>::of({float(rank)}, device).gt(1), ranks, 2).to_vector<bool>(),
+                std::vector<bool>{true});
+    });
 }
 
 TEST(Collectives, HaveTheGradientsOfTheSumOfAllLosses) {
   // loss of rank r = (r + 1) * sum(w * f(x)): what x of a rank gets is what each rank's loss says of it, summed.
-  const auto gradients = [](auto function) {
-    std::vector<std::vector<float>> all(2);
-    on_each(devices(2), [&](const Ranks& ranks, const Device& device) {
-      const int rank = ranks->rank();
-      const auto x = Tensor<1>::of({rank == 0 ? 1.0f : 3.0f, 2.0f}, device).require_grad();
-      const Tensor<1> y = function(x, ranks);
-      std::vector<float> weights;
-      for (std::int64_t i = 0; i < y.numel(); ++i) weights.push_back(float(i + 1) * float(rank + 1));
-      const auto grads = backward((y * Tensor<1>::of(weights, y.shape(), device)).sum().value());
-      all[std::size_t(rank)] = grads.of(x).to_vector<float>();
-    });
-    return all;
-  };
-  using All = std::vector<std::vector<float>>;
-  const auto reduce = [](Combine how) {
-    return [how](const Tensor<1>& x, const Ranks& ranks) { return all_reduce(x, ranks, how); };
-  };
-  EXPECT_EQ(gradients(reduce(Combine::Sum)), (All{{3, 6}, {3, 6}}));
-  EXPECT_EQ(gradients(reduce(Combine::Mean)), (All{{1.5, 3}, {1.5, 3}}));
-  EXPECT_EQ(gradients(reduce(Combine::Max)), (All{{0, 3}, {3, 3}}));  // equal ones share
-  EXPECT_EQ(gradients(reduce(Combine::Min)), (All{{3, 3}, {0, 3}}));
-  EXPECT_EQ(gradients([](const Tensor<1>& x, const Ranks& ranks) { return broadcast(x, ranks, 1); }),
-            (All{{0, 0}, {3, 6}}));
-  EXPECT_EQ(gradients([](const Tensor<1>& x, const Ranks& ranks) { return all_gather(x, ranks); }),
-            (All{{3, 6}, {9, 12}}));
-  const auto scatter = [](Combine how) {
-    return [how](const Tensor<1>& x, const Ranks& ranks) { return reduce_scatter(x, ranks, how); };
-  };
-  EXPECT_EQ(gradients(scatter(Combine::Sum)), (All{{1, 2}, {1, 2}}));
-  EXPECT_EQ(gradients(scatter(Combine::Mean)), (All{{0.5, 1}, {0.5, 1}}));
-  EXPECT_EQ(gradients(scatter(Combine::Max)), (All{{0, 1}, {1, 1}}));
+  for (const std::string like : {"cpu", "simulated"}) {
+    const auto gradients = [&](auto function) {
+      std::vector<std::vector<float>> all(2);
+      on_each(devices(2, like), [&](const Ranks& ranks, const Device& device) {
+        const int rank = ranks->rank();
+        const auto x = Tensor<1>::of({rank == 0 ? 1.0f : 3.0f, 2.0f}, device).require_grad();
+        const Tensor<1> y = function(x, ranks);
+        std::vector<float> weights;
+        for (std::int64_t i = 0; i < y.numel(); ++i) weights.push_back(float(i + 1) * float(rank + 1));
+        const auto grads = backward((y * Tensor<1>::of(weights, y.shape(), device)).sum().value());
+        all[std::size_t(rank)] = grads.of(x).to_vector<float>();
+      });
+      return all;
+    };
+    using All = std::vector<std::vector<float>>;
+    const auto reduce = [](Combine how) {
+      return [how](const Tensor<1>& x, const Ranks& ranks) { return all_reduce(x, ranks, how); };
+    };
+    EXPECT_EQ(gradients(reduce(Combine::Sum)), (All{{3, 6}, {3, 6}}));
+    EXPECT_EQ(gradients(reduce(Combine::Mean)), (All{{1.5, 3}, {1.5, 3}}));
+    EXPECT_EQ(gradients(reduce(Combine::Max)), (All{{0, 3}, {3, 3}}));  // equal ones share
+    EXPECT_EQ(gradients(reduce(Combine::Min)), (All{{3, 3}, {0, 3}}));
+    EXPECT_EQ(gradients([](const Tensor<1>& x, const Ranks& ranks) { return broadcast(x, ranks, 1); }),
+              (All{{0, 0}, {3, 6}}));
+    EXPECT_EQ(gradients([](const Tensor<1>& x, const Ranks& ranks) { return all_gather(x, ranks); }),
+              (All{{3, 6}, {9, 12}}));
+    const auto scatter = [](Combine how) {
+      return [how](const Tensor<1>& x, const Ranks& ranks) { return reduce_scatter(x, ranks, how); };
+    };
+    EXPECT_EQ(gradients(scatter(Combine::Sum)), (All{{1, 2}, {1, 2}}));
+    EXPECT_EQ(gradients(scatter(Combine::Mean)), (All{{0.5, 1}, {0.5, 1}}));
+    EXPECT_EQ(gradients(scatter(Combine::Max)), (All{{0, 1}, {1, 1}}));
+  }
 }
 
 TEST(Collectives, RunOnceAndInOrderOnEveryKindOfDevice) {
-  for (const std::string like : {"cpu", "reference", "fused few", "queued", "verified few", "profiled few"}) {
+  for (const std::string like :
+       {"cpu", "reference", "fused few", "queued", "verified few", "profiled few", "simulated"}) {
     on_each(devices(2, like), [](const Ranks& ranks, const Device& device) {
       const auto x = Tensor<1>::of({float(ranks->rank()), 1}, device);
       (void)all_reduce(x, ranks);  // nobody reads it

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "kiln/collective/mpi_ranks.hpp"
+#include "kiln/collective/launched_ranks.hpp"
 #include "kiln/collective/thread_ranks.hpp"
 #include "kiln/tensor/collective.hpp"
 #include "tests/train/together.hpp"
@@ -41,7 +41,7 @@ void say(const std::string& text) {
 }
 
 int run(const std::string& what, const std::string& argument) {
-  const Ranks ranks = mpi_ranks({.timeout = what == "late" ? 1.0 : 60.0});
+  const Ranks ranks = launched_ranks({.timeout = what == "late" ? 1.0 : 60.0});
   const Device device = Device::cpu().autodiff();
   const int rank = ranks->rank(), size = ranks->size();
   const auto own = [&](const std::string& text) { say(kiln::text("rank ", rank, ": ", text)); };

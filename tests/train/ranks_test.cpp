@@ -1,4 +1,4 @@
-// Ranks that are processes, started by mpirun, as a user would start them.
+// Ranks that are processes, started by mpirun or by something else, as a user would start them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "kiln/collective/mpi_ranks.hpp"
+#include "kiln/collective/socket_ranks.hpp"
 #include "kiln/collective/thread_ranks.hpp"
+#include "tests/support/own_loopback.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/together.hpp"
 
@@ -143,16 +145,134 @@ TEST_F(Processes, EndWithOneThatIsKilled) {
   }
 }
 
-TEST_F(Processes, AreOneWithoutALauncherAndRefuseOneThatMpiDoesNotKnow) {
+/// Programs that somebody starts who is no MPI, but says who is who in the environment that `variables` are for a rank.
+Said start(int ranks, const std::string& words, const std::string& variables) {
+  std::string command = "sh -c '";
+  for (int rank = 0; rank < ranks; ++rank)
+    command += text("env rank=", rank, " sh -c \"env ", variables, ' ', RANKS_PROGRAM, ' ', words, "\" & ");
+  // Ends as the first that ends otherwise than well, after all have.
+  return run(command + "status=0; for p in $(jobs -p); do wait $p || status=$?; done; exit $status'");
+}
+/// As torchrun says it, at a place that no other launch has.
+std::string variables(int ranks) {
+  static int port = 21'000;
+  return text("RANK=\\$rank WORLD_SIZE=", ranks, " MASTER_ADDR=", own_loopback(), " MASTER_PORT=", ++port);
+}
+
+TEST(Launched, MeetBySockets) {
+  for (const int ranks : {1, 2, 4}) {
+    const Said said = start(ranks, "collectives", variables(ranks));
+    EXPECT_EQ(said.status, 0) << said;
+    std::string gathered;
+    for (int rank = 0; rank < ranks; ++rank) gathered += text(' ', rank, " 1");
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_TRUE(said.has(text("rank ", rank, ": of ", ranks, ", 0 wrong, gathered", gathered, ", of the last ",
+                                ranks - 1, " 1, scattered ", rank, " 1")))
+          << said;
+  }
+}
+
+TEST(Launched, TrainToTheBitsOfThreads) {
+  std::vector<Trained> threads(3);
+  const std::vector<Device> devices = {another(Device::cpu()).autodiff(), another(Device::cpu()).autodiff(),
+                                       another(Device::cpu()).autodiff()};
+  on_each(devices, [&](const Ranks& rank, const Device& device) {
+    threads[static_cast<std::size_t>(rank->rank())] = train_together({}, rank, device);
+  });
+  const std::string expected = text("step ", threads[0].ending.at.step, ", weights ", bits_of(threads[0].weights));
+  // By RANK and WORLD_SIZE, and by what Slurm's srun says.
+  const std::string slurm = text(
+      "SLURM_PROCID=\\$rank SLURM_STEP_NUM_TASKS=3 SLURM_STEP_NODELIST=localhost "
+      "SLURM_STEP_ID=1 SLURM_JOB_ID=",
+      ::getpid());
+  for (const std::string& said_by : {variables(3), slurm}) {
+    const Said said = start(3, "train", said_by);
+    EXPECT_EQ(said.status, 0) << said;
+    for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(said.has(text("rank ", rank, ": ", expected))) << said;
+  }
+}
+
+TEST(Launched, StopTogetherAndEndWithOneThatGoes) {
+  const Said stopped = start(3, "stop", variables(3));
+  EXPECT_EQ(stopped.status, 0) << stopped;
+  for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(stopped.has(text("rank ", rank, ": interrupted at step 4")));
+  const Said different = start(2, "differ", variables(2));
+  EXPECT_TRUE(different.has("rank 1 has come to another call, all_reduce (sum) of float32 [2]")) << different;
+  const Said late = start(2, "late", variables(2));
+  EXPECT_TRUE(late.has("said: IoError: barrier: rank 1 has not come within 1 s")) << late;
+  for (const std::string word : {"throw", "end"}) {
+    const Said said = start(2, word, variables(2));
+    EXPECT_TRUE(said.has("said: IoError: barrier: rank 1 has left: its program has ended")) << said;
+  }
+  for (const std::string word : {"kill", "exit"}) {
+    const Said said = start(3, word, variables(3));
+    EXPECT_TRUE(said.has("rank 1 has left: its program has ended")) << said;
+    EXPECT_LT(said.seconds, 55);
+  }
+}
+
+TEST(Launched, SayWhoDoesNotCome) {
+  const Said alone = start(1, "late", text("RANK=0 WORLD_SIZE=2 ", variables(2).substr(variables(2).find("MASTER"))));
+  EXPECT_TRUE(alone.has("said: IoError: ranks: rank 1 has not come to port ")) << alone;
+  const Said lost = start(1, "late", "RANK=1 WORLD_SIZE=2 MASTER_PORT=1");
+  EXPECT_TRUE(lost.has("said: IoError: ranks: rank 0 is not to be reached at 127.0.0.1:1: Connection refused")) << lost;
+  const Said twice = start(2, "late", text("RANK=0 WORLD_SIZE=2 MASTER_PORT=20999 MASTER_ADDR=", own_loopback()));
+  EXPECT_TRUE(twice.has("said: IoError: ranks: cannot wait at port ")) << twice;
+  const Said unknown = start(1, "late", "RANK=2 WORLD_SIZE=2");
+  EXPECT_TRUE(unknown.has("said: IoError: ranks: the launcher says rank 2 of 2")) << unknown;
+  const Said nonsense = start(1, "late", "RANK=x WORLD_SIZE=2");
+  EXPECT_TRUE(nonsense.has("said: IoError: ranks: RANK says x, which is no number")) << nonsense;
+}
+
+TEST(Launched, AreOneWithoutALauncher) {
   const Said one = run(text(RANKS_PROGRAM, " collectives"));
   EXPECT_EQ(one.status, 0) << one;
   EXPECT_TRUE(one.has("rank 0: of 1, 0 wrong")) << one;
-  const Said unknown = run(text("env WORLD_SIZE=4 ", RANKS_PROGRAM, " collectives"));
-  EXPECT_EQ(unknown.status, 1);
-  EXPECT_TRUE(
-      unknown.has("IoError: mpi_ranks: WORLD_SIZE says that there are 4 processes, but MPI was started for this one "
-                  "alone"))
-      << unknown;
+}
+
+TEST(Launch, IsWhatTheEnvironmentSays) {
+  const auto of = [](std::initializer_list<std::pair<const char*, const char*>> variables) {
+    for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+    const Launch launch = Launch::from_environment();
+    for (const auto& [name, value] : variables) ::unsetenv(name);
+    return text(launch.rank, " of ", launch.size, " at ", launch.address, ':', launch.port);
+  };
+  EXPECT_EQ(of({}), "0 of 1 at 127.0.0.1:29400");
+  EXPECT_EQ(of({{"RANK", "1"}, {"WORLD_SIZE", "2"}}), "1 of 2 at 127.0.0.1:29400");
+  EXPECT_EQ(of({{"RANK", "0"},
+                {"WORLD_SIZE", "2"},
+                {"MASTER_ADDR", "a.b"},
+                {"MASTER_PORT", "5"},
+                {"TORCHELASTIC_USE_AGENT_STORE", "True"}}),
+            "0 of 2 at a.b:6");
+  for (const auto& [list, first] : {std::pair("n[07-09,12],login", "n07"),
+                                    {"n3", "n3"},
+                                    {"a,b[1-2]", "a"},
+                                    {"gpu[3,5]", "gpu3"},
+                                    {"x[12]", "x12"},
+                                    {"x[", "x"}})
+    EXPECT_EQ(of({{"SLURM_PROCID", "3"},
+                  {"SLURM_STEP_NUM_TASKS", "4"},
+                  {"SLURM_STEP_NODELIST", list},
+                  {"SLURM_JOB_ID", "10007"},
+                  {"SLURM_STEP_ID", "2"}}),
+              text("3 of 4 at ", first, ":20201"));
+  EXPECT_EQ(sentence_of([&] { return of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "70000"}}); }),
+            "IoError: ranks: the port 70000 must be 1 to 65535");
+  ::unsetenv("RANK");
+  ::unsetenv("WORLD_SIZE");
+  ::unsetenv("MASTER_PORT");
+}
+
+TEST(Mpi, RefusesALauncherThatItDoesNotKnow) {
+  if (!has_mpi()) GTEST_SKIP() << "Kiln was built without MPI";
+  ::setenv("WORLD_SIZE", "4", 1);
+  EXPECT_EQ(
+      sentence_of([] {
+        return mpi_ranks()->size();
+      }).find("IoError: mpi_ranks: WORLD_SIZE says that there are 4 processes, but MPI was started for this one alone"),
+      0u);
+  ::unsetenv("WORLD_SIZE");
 }
 
 TEST(WithoutMpi, IsSaidWithWhatToInstall) {

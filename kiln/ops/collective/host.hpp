@@ -7,6 +7,15 @@ namespace kiln::collective {
 
 /// `what` says for which call, and how large, as Communicator::exchange() has it; `x` and `result` do not overlap.
 
+/// What all ranks of a call say that they came to: "all_reduce (sum) of float32 [3]".
+template <class Op>
+std::string words_of(const Op& op, const Desc& x) {
+  std::string how;
+  if constexpr (requires { op.how; }) how = text(" (", name(op.how), ')');
+  if constexpr (requires { op.root; }) how = text(" (root ", op.root, ')');
+  return text(Op::kName, how, " of ", x.dtype, ' ', x.shape);
+}
+
 /// As many bytes each.
 void all_reduce(Communicator& among, std::string_view what, op::ReduceFn fn, DType dtype, std::span<const std::byte> x,
                 std::span<std::byte> result);

@@ -1,0 +1,156 @@
+#include "kiln/collective/socket_ranks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kiln/collective/mesh.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln {
+namespace {
+
+// A rank says a word to all before each exchange, and a last one: a letter, the length, and what it comes to, or why it leaves.
+// Bytes begin with a letter as well, since a rank may leave when others have come.
+constexpr char kComes = 'c', kLeaves = 'l', kBrings = 'b';
+constexpr std::size_t kLongest = 1000, kHead = 5;
+constexpr double kStart = 10;  // seconds: programs do not start all at once
+
+std::string frame(char kind, std::string_view word) {
+  const auto length = static_cast<std::uint32_t>(word.size());
+  std::string bytes(kHead, kind);
+  std::memcpy(bytes.data() + 1, &length, sizeof length);
+  return bytes += word;
+}
+
+std::size_t length_of(const std::array<char, kHead>& head) {
+  std::uint32_t length = 0;
+  std::memcpy(&length, head.data() + 1, sizeof length);
+  return std::min<std::size_t>(length, kLongest + 1);
+}
+
+class SocketRank final : public Communicator {
+ public:
+  SocketRank(const Launch& launch, double timeout)
+      : Communicator(launch.rank, launch.size),
+        timeout_(timeout),
+        mesh_(launch, std::max(timeout, kStart)),
+        left_(static_cast<std::size_t>(launch.size)) {}
+  ~SocketRank() override { go("its program has ended"); }
+
+  void exchange(std::string_view what, const Pieces& pieces, const Places& places) override {
+    const std::lock_guard lock(mutex_);
+    if (gone_) fail<IoError>(what, ": this rank has left: ", *gone_);
+    what = what.substr(0, kLongest);
+    meet(what);
+    carry(what, pieces, places);
+  }
+  void leave(std::string_view reason) override {
+    const std::lock_guard lock(mutex_);
+    go(reason);
+  }
+
+ private:
+  std::size_t at(int rank) const { return static_cast<std::size_t>(rank); }
+
+  void go(std::string_view reason) {
+    if (gone_) return;
+    gone_ = reason;
+    const std::string word = frame(kLeaves, reason.substr(0, kLongest));
+    for (int other = 0; other < size(); ++other)
+      if (other != rank()) mesh_.send_last(other, word);
+  }
+
+  /// What goes wrong is told to the others as well.
+  void require_all(std::string_view what, const Waited& waited) {
+    const int other = waited.rank;
+    switch (waited.end) {
+      case Waited::All: return;
+      case Waited::Gone: fail_of(what, other, left_[at(other)].value_or("its program has ended"));
+      case Waited::Late:
+        go(text("it was in ", what, ", to which rank ", other, " came too late"));
+        collective::fail_of_waiting(what, other, timeout_);
+    }
+  }
+
+  /// Says what this rank comes to, and hears the same of all others.
+  void meet(std::string_view what) {
+    const std::string word = frame(kComes, what);
+    std::vector<std::array<char, kHead>> heads(at(size()));
+    std::vector<std::string> words(at(size()));
+    std::vector<Transfer> transfers;
+    for (int other = 0; other < size(); ++other) {
+      if (other == rank()) continue;
+      transfers.push_back(
+          {other, {std::as_bytes(std::span(word))}, {std::as_writable_bytes(std::span(heads[at(other)]))}});
+    }
+    require_all(what, mesh_.carry(std::exchange(transfers, {}), timeout_));
+    for (int other = 0; other < size(); ++other) {
+      if (other == rank()) continue;
+      const std::size_t length = length_of(heads[at(other)]);
+      require<IoError>(length <= kLongest, what, ": rank ", other, " says what no rank says");
+      words[at(other)].resize(length);
+      transfers.push_back({other, {}, {std::as_writable_bytes(std::span(words[at(other)]))}});
+    }
+    require_all(what, mesh_.carry(std::move(transfers), timeout_));
+    for (int other = 0; other < size(); ++other)
+      if (other != rank() && heads[at(other)][0] == kLeaves) fail_of(what, other, words[at(other)]);
+    for (int other = 0; other < size(); ++other)
+      if (other != rank() && words[at(other)] != what) collective::fail_of_difference(what, other, words[at(other)]);
+  }
+
+  void carry(std::string_view what, const Pieces& pieces, const Places& places) {
+    const auto own = pieces[at(rank())];
+    const auto place = places[at(rank())];
+    KILN_CHECK(own.size() == place.size());
+    if (!own.empty()) std::memcpy(place.data(), own.data(), own.size());
+    const std::string head = frame(kBrings, "");
+    std::vector<std::array<char, kHead>> heads(at(size()));
+    std::vector<Transfer> transfers;
+    for (int other = 0; other < size(); ++other)
+      if (other != rank())
+        transfers.push_back({other,
+                             {std::as_bytes(std::span(head)), pieces[at(other)]},
+                             {std::as_writable_bytes(std::span(heads[at(other)])), places[at(other)]}});
+    const Waited waited = mesh_.carry(transfers, timeout_);
+    for (int other = 0; other < size(); ++other)
+      if (other != rank() && heads[at(other)][0] == kLeaves)
+        fail_with(what, other, heads[at(other)], places[at(other)]);
+    require_all(what, waited);
+  }
+
+  /// A rank left where its piece should be: what it says lies there, and goes on behind it.
+  [[noreturn]] void fail_with(std::string_view what, int other, const std::array<char, kHead>& head,
+                              std::span<const std::byte> place) {
+    const std::size_t length = length_of(head), here = std::min(length, place.size());
+    std::string reason(reinterpret_cast<const char*>(place.data()), here);
+    reason.resize(length);
+    mesh_.carry({{other, {}, {std::as_writable_bytes(std::span(reason).subspan(here))}}}, timeout_);
+    fail_of(what, other, reason);
+  }
+  [[noreturn]] void fail_of(std::string_view what, int other, const std::string& reason) {
+    left_[at(other)] = reason;
+    go(text("it was in ", what, ", to which rank ", other, " did not come"));
+    collective::fail_of_leaving(what, other, reason);
+  }
+
+  const double timeout_;
+  std::mutex mutex_;
+  Mesh mesh_;
+  std::vector<std::optional<std::string>> left_;
+  std::optional<std::string> gone_;
+};
+
+}  // namespace
+
+Ranks socket_ranks(const Launch& launch, const CommunicatorConfig& config) {
+  config.check();
+  if (launch.size == 1) return alone();
+  return std::make_shared<SocketRank>(launch, config.timeout);
+}
+
+}  // namespace kiln
