@@ -1,50 +1,15 @@
 #include "kiln/core/threads/team.hpp"
 
-#include <chrono>
 #include <system_error>
+
+#include "kiln/core/threads/wait.hpp"
 
 namespace kiln {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr auto kSpinTime = std::chrono::milliseconds(1);
-// How long a thread that waits keeps its core to itself. After that it offers it to others at each look: one of them may
-// be what it waits for.
-constexpr auto kOwnCoreTime = std::chrono::microseconds(20);
-
 // gate_: is there a job, shall workers stop, how many are inside the job, the job's number.
 constexpr std::uint64_t kOpen = 1, kStop = 2, kInside = 4, kInsideMask = 0xfffc, kNextJob = 0x10000;
 std::uint64_t job_number(std::uint64_t gate) { return gate / kNextJob; }
-
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Somebody who waits by looking again and again.
-class Wait {
- public:
-  /// Between two looks; false: it has lasted for kSpinTime.
-  bool pause() {
-    if (++looks_ % 64 && !yields_) {
-      relax();
-      return true;
-    }
-    const auto lasted = Clock::now() - begin_;
-    yields_ = lasted > kOwnCoreTime;
-    if (yields_) std::this_thread::yield();
-    return lasted < kSpinTime;
-  }
-
- private:
-  const Clock::time_point begin_ = Clock::now();
-  int looks_ = 0;
-  bool yields_ = false;
-};
 
 }  // namespace
 

@@ -293,45 +293,48 @@ TEST(RecurrentLayers, AreDifferentiatedWithoutWhatTheyKeep) {
     EXPECT_EQ(difference(found[i].data(), expected[i].data(), {1e-14, 1e-14}), "") << i;
 }
 
-// Weights too large for one thread's cache are shared by panels, few rows as well: the bits are those of one thread.
+// Threads have rows, panels of the weight, or some of both: the bits are those of one thread.
 TEST(RecurrentLayers, HaveTheSameBitsHoweverTheyAreShared) {
   const int before = num_threads();
   const Device device = Device::cpu().autodiff();
   for (const auto& [kind, reset_after, projection] :
-       {std::tuple{kLstm, true, 0}, {kLstm, true, 90}, {kGru, true, 0}, {kGru, false, 0}, {kRnn, true, 0}}) {
-    const std::int64_t hidden = kind == kRnn ? 500 : 250, out = projection ? projection : hidden,
-                       rows = gates_of(kind) * hidden;
-    const Case c{.kind = kind,
-                 .batch = 2,
-                 .time = 3,
-                 .in = 4,
-                 .hidden = hidden,
-                 .options = {.reset_after = reset_after},
-                 .bias = false,
-                 .state = false,
-                 .projection = projection,
-                 .lengths = {3, 2}};
-    Values in{numbers({2, 3, 4}, 1, DType::F64, device), numbers({rows, 4}, 2, DType::F64, device),
-              numbers({rows, out}, 3, DType::F64, device) * 0.1};
-    if (projection) in.push_back(numbers({out, hidden}, 4, DType::F64, device));
-    for (Value& value : in) value = value.detach().require_grad();
-    const auto computed = [&](int threads) {
-      set_num_threads(threads);
-      const RecurrentPass pass = call(c, in);
-      Values all = grad(sum(pass.outputs * pass.outputs) + sum(pass.state.hidden), in);
-      all.push_back(pass.outputs);
-      std::vector<TensorData> data;
-      for (const Value& value : all) data.push_back(value.data());
-      return data;
-    };
-    const std::vector<TensorData> alone = computed(1);
-    for (const int threads : {2, 3}) {  // a row for each; panels for each
-      const std::vector<TensorData> shared = computed(threads);
-      for (std::size_t i = 0; i < alone.size(); ++i)
-        EXPECT_TRUE(std::ranges::equal(shared[i].bytes(), alone[i].bytes()))
-            << static_cast<int>(kind) << ' ' << i << " on " << threads;
+       {std::tuple{kLstm, true, 0}, {kLstm, true, 90}, {kGru, true, 0}, {kGru, false, 0}, {kRnn, true, 0}})
+    for (const std::int64_t batch : {2, 19}) {
+      const std::int64_t hidden = kind == kRnn ? 500 : 250, out = projection ? projection : hidden,
+                         rows = gates_of(kind) * hidden;
+      std::vector<std::int64_t> lengths;
+      for (std::int64_t row = 0; row < batch; ++row) lengths.push_back(3 - row % 2);
+      const Case c{.kind = kind,
+                   .batch = batch,
+                   .time = 3,
+                   .in = 4,
+                   .hidden = hidden,
+                   .options = {.reset_after = reset_after},
+                   .bias = false,
+                   .state = false,
+                   .projection = projection,
+                   .lengths = lengths};
+      Values in{numbers({batch, 3, 4}, 1, DType::F64, device), numbers({rows, 4}, 2, DType::F64, device),
+                numbers({rows, out}, 3, DType::F64, device) * 0.1};
+      if (projection) in.push_back(numbers({out, hidden}, 4, DType::F64, device));
+      for (Value& value : in) value = value.detach().require_grad();
+      const auto computed = [&](int threads) {
+        set_num_threads(threads);
+        const RecurrentPass pass = call(c, in);
+        Values all = grad(sum(pass.outputs * pass.outputs) + sum(pass.state.hidden), in);
+        all.push_back(pass.outputs);
+        std::vector<TensorData> data;
+        for (const Value& value : all) data.push_back(value.data());
+        return data;
+      };
+      const std::vector<TensorData> alone = computed(1);
+      for (const int threads : {2, 3, 16}) {
+        const std::vector<TensorData> shared = computed(threads);
+        for (std::size_t i = 0; i < alone.size(); ++i)
+          EXPECT_TRUE(std::ranges::equal(shared[i].bytes(), alone[i].bytes()))
+              << static_cast<int>(kind) << ' ' << i << " of " << batch << " on " << threads;
+      }
     }
-  }
   set_num_threads(before);
 }
 

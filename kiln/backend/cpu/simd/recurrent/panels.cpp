@@ -1,7 +1,6 @@
-// Weights in panels, and how the work of a recurrent layer is cut.
+// Weights in panels.
 #include <cstring>
 
-#include "kiln/backend/cpu/simd/index/indices.hpp"
 #include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
 
 namespace kiln::cpu::simd {
@@ -11,16 +10,20 @@ using std::int64_t;
 template <class T>
 void PanelPacker<T>::pack(const std::byte* from, std::byte* to) const {
   const T* const origin = reinterpret_cast<const T*>(from) + first;
-  T* target = reinterpret_cast<T*>(to);
-  for (int64_t k = 0; k < blocks; ++k)
-    for (int64_t start = 0; start < columns; start += panel(), target += panel() * depth) {
-      const T* const source = origin + k * block + start * column;
-      const int64_t count = std::min(panel(), columns - start);
-      if (count < panel()) std::memset(target, 0, static_cast<std::size_t>(panel() * depth) * sizeof(T));
-      if (column != 1) product_tiles<T>().turn(source, column, target, panel(), count, depth);
-      else
-        for (int64_t i = 0; i < depth; ++i) std::copy_n(source + i * row, count, target + i * panel());
-    }
+  constexpr int64_t kWorthAThread = 1 << 15;  // numbers: some 10 us
+  const int64_t size = panel() * depth;
+  parallel_for(blocks * panels(), std::max<int64_t>(kWorthAThread / std::max<int64_t>(size, 1), 1),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t start = i % panels() * panel(), count = std::min(panel(), columns - start);
+                   const T* const source = origin + i / panels() * block + start * column;
+                   T* const target = reinterpret_cast<T*>(to) + i * size;
+                   if (count < panel()) std::memset(target, 0, static_cast<std::size_t>(size) * sizeof(T));
+                   if (column != 1) product_tiles<T>().turn(source, column, target, panel(), count, depth);
+                   else
+                     for (int64_t j = 0; j < depth; ++j) std::copy_n(source + j * row, count, target + j * panel());
+                 }
+               });
 }
 
 template <class T>
@@ -43,8 +46,9 @@ void Panels<T>::multiply(const T* left, int64_t left_row, int64_t rows, int64_t 
     const T* const from = left + (k - depths.begin);
     const int64_t depth = std::min(kDepth, depths.end - k);
     const bool adds = add || k > depths.begin;
-    if (rows == 1) {
-      tiles.multiply_row(from, right + k * tiles.panel, size, panels.size(), result, depth, adds);
+    if (rows <= kFewRows) {
+      tiles.multiply_rows(from, left_row, rows, right + k * tiles.panel, size, panels.size(), result, result_row, depth,
+                          adds);
       continue;
     }
     for (int64_t p = 0; p < panels.size(); ++p) {
@@ -69,55 +73,5 @@ template class Panels<float>;
 template class Panels<double>;
 template class Lines<float>;
 template class Lines<double>;
-
-RecurrentShape::RecurrentShape(const RecurrentCell& cell, const Value& weight, const Value& projection,
-                               const Value& lengths, int64_t batch, int64_t time)
-    : is(cell),
-      batch(batch),
-      time(time),
-      hidden(weight.dim(0) / gates_of(cell.kind)),
-      out(weight.dim(1)),
-      gates(gates_of(cell.kind)),
-      projects(!projection.empty()),
-      lengths(static_cast<std::size_t>(batch), time) {
-  if (!lengths) return;
-  const Indices given(lengths);
-  for (int64_t row = 0; row < batch; ++row)
-    this->lengths[static_cast<std::size_t>(row)] = std::clamp<int64_t>(given.data()[row], 0, time);
-}
-
-bool RecurrentShape::any_active(Interval rows, int64_t t) const {
-  return std::any_of(lengths.begin() + rows.begin, lengths.begin() + rows.end,
-                     [t](int64_t length) { return t < length; });
-}
-
-void each_moment(const RecurrentShape& shape, int64_t weight_bytes, int64_t steps,
-                 std::initializer_list<int64_t> panels, Phase phase) {
-  if (shape.batch == 0) return;
-  const int64_t threads = num_threads();
-  constexpr int64_t kCache = 1 << 21, kWorthAThread = 1 << 17;  // bytes of the weight: some 10 us
-  const bool shares =
-      threads > 1 && weight_bytes > threads * kWorthAThread && (weight_bytes > kCache || shape.batch < threads);
-  if (!shares) {
-    // So few rows at a time that what belongs to them stays in the cache.
-    constexpr int64_t kMostRows = 48;
-    const int64_t rows = std::clamp<int64_t>((shape.batch + threads - 1) / threads, 1, kMostRows);
-    parallel_for(shape.batch, rows, [&](int64_t begin, int64_t end) {
-      for (int64_t step = 0; step < steps; ++step) {
-        int index = 0;
-        for (const int64_t count : panels) phase(index++, step, {begin, end}, {0, count});
-      }
-    });
-    return;
-  }
-  for (int64_t step = 0; step < steps; ++step) {
-    int index = 0;
-    for (const int64_t count : panels) {
-      parallel_for(count, std::max<int64_t>((count + threads - 1) / threads, 1),
-                   [&](int64_t begin, int64_t end) { phase(index, step, {0, shape.batch}, {begin, end}); });
-      ++index;
-    }
-  }
-}
 
 }  // namespace kiln::cpu::simd

@@ -159,9 +159,9 @@ class MomentsOf {
 /// A part of a moment after which rows wait for all of their panels.
 using Phase = FunctionRef<void(int phase, std::int64_t step, Interval rows, Interval panels)>;
 /// Takes all rows through `steps` steps of as many phases as `panels` says the panels of. A row's results do not depend
-/// on which rows and panels go with it: so it may be the number of threads that says how the work is cut. A thread takes
-/// rows through all of time, so that none waits for another; but where each would read a weight that is too large for its
-/// cache, or there are fewer rows than threads, they share the panels of each phase.
+/// on which rows and panels go with it: so it may be the number of threads that says how the work is cut. Rows are taken
+/// through all of time in groups, each by one thread, so that none waits for another, or by several that share the
+/// panels, where there are few rows for each thread or the weight is too large for one core's cache.
 void each_moment(const RecurrentShape& shape, std::int64_t weight_bytes, std::int64_t steps,
                  std::initializer_list<std::int64_t> panels, Phase phase);
 
