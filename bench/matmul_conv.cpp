@@ -94,28 +94,37 @@ struct Row {
   double us = 0;
 };
 
-Row matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposed = false) {
+/// How an operand lies: by its rows, or by its columns.
+enum class Lies { Plain, BTransposed, ATransposed };
+
+/// `rows` x `columns` for each of a batch, by its columns if `turned`.
+Value matrices(const Shape& shape, bool turned) {
+  if (!turned) return ones(shape);
+  Shape swapped = shape;
+  std::swap(swapped[shape.size() - 2], swapped[shape.size() - 1]);
+  const Value lying = ones(swapped);
+  Value result(make_ref<Node>(Desc{shape, DType::F32}, Device{}));
+  Dims strides = contiguous_strides(swapped);
+  std::swap(strides[shape.size() - 2], strides[shape.size() - 1]);
+  cpu::alias(result, lying, strides, 0);
+  return result;
+}
+
+Row matmul(int64_t batch, int64_t m, int64_t n, int64_t k, Lies lies = Lies::Plain) {
+  const bool a_turned = lies == Lies::ATransposed, b_turned = lies == Lies::BTransposed;
   const auto shape = [batch](int64_t rows, int64_t columns) {
     return batch > 1 ? Shape{batch, rows, columns} : Shape{rows, columns};
   };
-  const std::string name =
-      text("matmul ", batch > 1 ? text(batch, " x ") : "", m, " x ", n, " x ", k, transposed ? " B^T" : "");
+  const std::string name = text("matmul ", batch > 1 ? text(batch, " x ") : "", m, " x ", n, " x ", k,
+                                a_turned ? " A^T" : "", b_turned ? " B^T" : "");
   return {name,
-          [=] {
-            Value b = ones(transposed ? shape(n, k) : shape(k, n));
-            if (transposed) {
-              Value turned(make_ref<Node>(Desc{shape(k, n), DType::F32}, Device{}));
-              cpu::alias(turned, b, batch > 1 ? Dims{n * k, 1, k} : Dims{1, k}, 0);
-              b = turned;
-            }
-            return time_ours(op::Matmul{}, {ones(shape(m, k)), b});
-          },
+          [=] { return time_ours(op::Matmul{}, {matrices(shape(m, k), a_turned), matrices(shape(k, n), b_turned)}); },
           [=] {
             const auto dims = [](const Shape& s) { return memory::dims(s.begin(), s.end()); };
             const auto type = memory::data_type::f32;
             const Tag rows = batch > 1 ? Tag::abc : Tag::ab, columns = batch > 1 ? Tag::acb : Tag::ba;
-            const memory::desc a(dims(shape(m, k)), type, rows),
-                b(dims(shape(k, n)), type, transposed ? columns : rows), c(dims(shape(m, n)), type, rows);
+            const memory::desc a(dims(shape(m, k)), type, a_turned ? columns : rows),
+                b(dims(shape(k, n)), type, b_turned ? columns : rows), c(dims(shape(m, n)), type, rows);
             return time_theirs(describe<dnnl::matmul>({}, a, b, c), {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
           }};
 }
@@ -180,14 +189,22 @@ int main(int count, char** words) {
   std::vector<Row> rows;
   for (const int64_t size : {4, 16, 64, 128, 256, 512, 1024}) rows.push_back(matmul(1, size, size, size));
   rows.push_back(matmul(1, 64, 512, 1024));
-  rows.push_back(matmul(1, 64, 512, 1024, true));
-  rows.push_back(matmul(1, 64, 1024, 512, true));
+  rows.push_back(matmul(1, 64, 512, 1024, Lies::BTransposed));
+  rows.push_back(matmul(1, 64, 1024, 512, Lies::BTransposed));
   rows.push_back(matmul(1, 1, 512, 1024));
-  rows.push_back(matmul(1, 1, 512, 1024, true));
-  for (const int64_t m : {4, 16}) rows.push_back(matmul(1, m, 512, 1024, true));
-  rows.push_back(matmul(1, 4096, 768, 768, true));
+  rows.push_back(matmul(1, 1, 512, 1024, Lies::BTransposed));
+  for (const int64_t m : {4, 16}) rows.push_back(matmul(1, m, 512, 1024, Lies::BTransposed));
+  rows.push_back(matmul(1, 4096, 768, 768, Lies::BTransposed));
+  // Of an LSTM's training: its inputs' product, and the gradients of its weights.
+  rows.push_back(matmul(1, 2048, 1024, 128, Lies::BTransposed));
+  for (const int64_t n : {128, 256}) rows.push_back(matmul(1, 1024, n, 2048, Lies::ATransposed));
+  rows.push_back(matmul(1, 768, 3072, 1024, Lies::ATransposed));
+  rows.push_back(matmul(1, 2048, 2048, 2048));
+  rows.push_back(matmul(1, 4096, 3072, 768));
+  rows.push_back(matmul(1, 4096, 768, 3072, Lies::BTransposed));
+  rows.push_back(matmul(64, 128, 128, 64));
   rows.push_back(matmul(96, 64, 128, 64));
-  rows.push_back(matmul(96, 128, 128, 64, true));
+  rows.push_back(matmul(96, 128, 128, 64, Lies::BTransposed));
   for (const int64_t batch : {1, 64}) {
     add_conv(rows, {batch, 1, 28, 8, 3}, false);
     add_conv(rows, {batch, 8, 26, 16, 3}, true);

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <random>
 
 #include "kiln/backend/cpu/fast.hpp"
@@ -116,6 +118,45 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ConvEpilogues,
                                          Case{40, 17, 24, 15, 3, 1, 0},  // images
                                          Case{1, 16, 256, 7, 3, 1, 1},   // few pixels
                                          Case{2, 16, 64, 2, 3, 1, 1}));
+
+/// Sums, maxima and minima, which kernels do before they store what they made.
+TEST(ConvEpilogues, DoSimpleThingsInRegistersWithTheSameBits) {
+  struct Kind {
+    int64_t in, out, size, kernel, stride, padding, groups;
+  };
+  const Kind kinds[] = {{24, 96, 20, 1, 1, 0, 1},   // short sums
+                        {40, 33, 9, 1, 1, 0, 1},    // a part of a vector
+                        {72, 72, 17, 3, 1, 1, 72},  // channels by themselves
+                        {40, 40, 15, 3, 2, 1, 40},  //
+                        {8, 24, 18, 3, 1, 1, 1},    // few channels
+                        {16, 256, 4, 3, 1, 3, 1}};  // few pixels, lines of nothing but padding
+  for (const Kind& kind : kinds) {
+    const auto& [in, out, size, kernel, stride, padding, groups] = kind;
+    const ConvOptions options{.stride = {stride, stride}, .padding = {padding, padding}, .groups = groups};
+    const int64_t side = (size + 2 * padding - kernel) / stride + 1;
+    TensorData pixels = numbers({2, in, size, size}, 1, false), offsets = numbers({out}, 3, false);
+    pixels.as<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+    pixels.as<float>()[77] = -std::numeric_limits<float>::infinity();
+    offsets.as<float>()[1] = -0.0f;
+    const auto bits = [&](const Device& device, int which) {
+      const Value x = on(device, pixels), w = on(device, numbers({out, in / groups, kernel, kernel}, 2, false)),
+                  bias = on(device, offsets), residual = on(device, numbers({2, out, side, side}, 5, false)),
+                  low = on(device, numbers({}, 6, true)), high = on(device, numbers({}, 7, true));
+      const Value shift = conv(on(device, numbers({2, in, size, size}, 8, false)), w, {}, options);  // channels last
+      device.flush();
+      const Value y = conv(x, w, bias, options);
+      const Value results[] = {relu(y),         relu6(y),           minimum(maximum(y, low), high),
+                               maximum(y, 0.5), minimum(y, 0.0),    relu(y + shift),
+                               shift + y,       relu(y + residual), maximum(minimum(y, 0.25), -1.0)};
+      std::vector<std::uint32_t> words;
+      for (const float number : results[which].data().to_vector<float>())
+        words.push_back(std::bit_cast<std::uint32_t>(number));
+      return words;
+    };
+    for (int which = 0; which < 9; ++which)
+      EXPECT_EQ(bits(FusedDevice().device, which), bits(Device::cpu(), which)) << text(in, " to ", out, ", ", which);
+  }
+}
 
 TEST(ConvEpilogues, AreOneOperation) {
   const FusedDevice fused;

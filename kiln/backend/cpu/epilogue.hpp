@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace kiln::cpu {
 
@@ -14,6 +15,19 @@ struct ProductPiece {
   std::int64_t row;
 };
 
+/// What the simplest epilogues make of an element x of a float32 product: x + more, at least `low` and at most `high`.
+/// Kernels may do so before they store it.
+struct Finish {
+  float* to;          // where the results lie, in the product's order
+  const float* more;  // what is added, likewise; or null
+  float low, high;    // infinite where there is no such bound
+
+  bool has_bounds() const {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    return low != -kInfinity || high != kInfinity;
+  }
+};
+
 /// Computes what becomes of a product and stores that.
 class Epilogue {
  public:
@@ -23,6 +37,8 @@ class Epilogue {
   /// Where the first result will lie, in the product's order and with elements of its size: to be fetched in time. Null
   /// where there is no such place.
   virtual const std::byte* target() const { return nullptr; }
+  /// All that it does, if that is so simple; a kernel that does it all by itself finishes nothing. Null for others.
+  virtual const Finish* simple() const { return nullptr; }
 };
 
 /// So many neighbouring elements make it worth finishing a piece run by run.

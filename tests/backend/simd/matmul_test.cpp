@@ -1,7 +1,9 @@
 #include <cmath>
+#include <random>
 
 #include <gtest/gtest.h>
 
+#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "tests/backend/products.hpp"
 #include "tests/backend/simd/harness.hpp"
 
@@ -229,15 +231,52 @@ TEST(SimdMatmul, RoundsSumsAsFloat32Does) {
   EXPECT_LT(distance(numbers(c), product(a, b, c.shape())), 1e-6);
 }
 
+/// Few rows by panels side by side are what each panel gives alone.
+template <class T>
+void check_few_rows() {
+  const simd::ProductTiles<T>& tiles = simd::product_tiles<T>();
+  std::mt19937 random(27);
+  const auto fractions = [&](std::int64_t count) {
+    std::vector<T> result(static_cast<std::size_t>(count));
+    for (T& number : result) number = static_cast<T>(random()) / T(4294967296.0) - T(0.5);
+    return result;
+  };
+  for (std::int64_t m = 1; m <= simd::kFewRows; ++m)
+    for (const std::int64_t panels : {1, 2, 3, 4, 5, 9})
+      for (const std::int64_t k : {1, 7, 40}) {
+        const std::int64_t width = panels * tiles.panel, a_row = k + 3, c_row = width + 5, step = k * tiles.panel;
+        const std::vector<T> a = fractions(m * a_row), b = fractions(panels * step), before = fractions(m * c_row);
+        for (const bool add : {false, true}) {
+          std::vector<T> together = before, alone = before;
+          tiles.multiply_rows(a.data(), a_row, m, b.data(), step, panels, together.data(), c_row, k, add);
+          for (std::int64_t p = 0; p < panels; ++p) {
+            T* const to = alone.data() + p * tiles.panel;
+            tiles.multiply({a.data(), a_row, 1, a_row * m}, {b.data() + p * step, tiles.panel, 1},
+                           {to, c_row, to, c_row}, m, tiles.panel, k, add, nullptr);
+          }
+          EXPECT_EQ(together, alone) << m << " rows, " << panels << " panels, " << k << " deep";
+        }
+      }
+}
+
+TEST(SimdMatmul, MultipliesFewRowsByPanelsSideBySide) {
+  simd::for_each_target([] { check_few_rows<float>(), check_few_rows<double>(); });
+}
+
 TEST(SimdMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
   expect_same_bits_on_any_threads(
-      {{random_tensor({512, 300}, 25), random_tensor({300, 500}, 26)},
-       {random_tensor({512, 300}, 25, {1, 0}), random_tensor({300, 500}, 26)},
-       {random_tensor({512, 300}, 25), random_tensor({300, 500}, 26, {1, 0})},
-       {random_tensor({64, 1024}, 25), random_tensor({1024, 512}, 26, {1, 0})},
-       {random_tensor({1, 1000}, 25), random_tensor({1000, 900}, 26)},
-       {random_tensor({4, 1000}, 25), random_tensor({1000, 900}, 26, {1, 0})},
-       {random_tensor({50, 64, 65}, 25), random_tensor({50, 65, 66}, 26)},
+      {{random_fractions({512, 300}, 25), random_fractions({300, 500}, 26)},
+       {random_fractions({512, 300}, 25, {1, 0}), random_fractions({300, 500}, 26)},
+       {random_fractions({512, 300}, 25), random_fractions({300, 500}, 26, {1, 0})},
+       {random_fractions({64, 1024}, 25), random_fractions({1024, 512}, 26, {1, 0})},
+       {random_fractions({1, 1000}, 25), random_fractions({1000, 900}, 26)},
+       {random_fractions({4, 1000}, 25), random_fractions({1000, 900}, 26, {1, 0})},
+       {random_fractions({50, 64, 65}, 25), random_fractions({50, 65, 66}, 26)},
+       {random_fractions({1000, 97}, 25, {1, 0}), random_fractions({97, 300}, 26)},
+       {random_fractions({97, 700}, 25, {1, 0}), random_fractions({700, 300}, 26, {1, 0})},
+       {random_fractions({900, 3}, 25), random_fractions({3, 800}, 26, {1, 0})},
+       {random_fractions({900, 700}, 25), random_fractions({700, 3}, 26)},
+       {random_fractions({12, 700}, 25), random_fractions({700, 900}, 26)},
        {random_tensor({2, 3000}, 25, {}, DType::BF16), random_tensor({3000, 900}, 26, {}, DType::BF16)}},
       multiply);
 }

@@ -125,6 +125,39 @@ TEST(SimdReduce, LetsNanWin) {
   });
 }
 
+TEST(SimdReduce, KeepsSumsThatAreTooLargeInBetween) {
+  // Any two neighbours of one sign add up to more than the largest float; all together are 1.
+  for_each_target([] {
+    for (const std::int64_t run : {1, 2, 4, 8, 16, 64, 128}) {
+      std::vector<double> x(1 << 10);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int64_t>(i) / run % 2 ? -0x1.8p127 : 0x1.8p127;
+      x.push_back(1);
+      const auto count = static_cast<std::int64_t>(x.size());
+      SCOPED_TRACE(run);
+      EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(DType::F32, {count}, x)}))[0], 1);
+      std::vector<double> columns;
+      for (const double number : x) columns.insert(columns.end(), 24, number);
+      EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(DType::F32, {count, 24}, columns)})),
+                std::vector<double>(24, 1));
+    }
+  });
+}
+
+TEST(SimdReduce, FindsInfinityBesideItsOpposite) {
+  for_each_target([] {
+    for (const std::int64_t at : {0, 5, 63, 98}) {
+      auto x = random_numbers(100, 0, 1);
+      x[static_cast<std::size_t>(at)] = INFINITY, x[static_cast<std::size_t>(at + 1)] = -INFINITY;
+      const auto fold = [&](ReduceFn fn) {
+        return numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {100}, x)}))[0];
+      };
+      EXPECT_EQ(fold(ReduceFn::Max), INFINITY);
+      EXPECT_EQ(fold(ReduceFn::Min), -INFINITY);
+      EXPECT_TRUE(std::isnan(fold(ReduceFn::Sum)));
+    }
+  });
+}
+
 TEST(SimdArgReduce, FindsTheFirstExtremeOrTheFirstNan) {
   using op::ArgFn;
   for_each_target([] {

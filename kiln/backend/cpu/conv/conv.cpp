@@ -52,23 +52,24 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   const bool depthwise = depthwise_fits(Pass::Forward, g, dtype), direct = !depthwise && direct_forward_fits(g, dtype);
   const bool winograd = !depthwise && !direct && winograd_fits(g, dtype);
   const bool own = depthwise || direct || winograd;
-  if (epilogue && !(own && worth_finishing(call.out[0]))) return false;
-  if (is_half(dtype)) return widened(op, call, Pass::Forward, g);
   const bool tiles = !own && tiles_fit(g, dtype);
+  const bool in_registers = epilogue && epilogue->simple() && (tiles || depthwise || direct);
+  if (epilogue && !in_registers && !(own && worth_finishing(call.out[0]))) return false;
+  if (is_half(dtype)) return widened(op, call, Pass::Forward, g);
   if (!own && !tiles && !product_can(g, dtype)) return false;
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
   const Operand weight = Operand::contiguous(call.in[Slot::weight]);
-  if (!with_bias && planes_conv(g, call.in[Slot::x], weight, call.out[0])) return true;
+  if (!with_bias && !epilogue && planes_conv(g, call.in[Slot::x], weight, call.out[0])) return true;
   const Operand x = Operand::channels_last(call.in[Slot::x]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
   const Array* const start = with_bias ? &bias.array : nullptr;
   if (!own && !tiles) return product_conv(g, x, weight, start, call.out[0]);
-  const ConvResult y(call.out[0], epilogue);
-  if (depthwise) depthwise_conv(g, x.array, weight.array, start, y);
+  const ConvResult y(call.out[0], epilogue, in_registers);
+  if (depthwise) depthwise_conv(g, x.array, weight, start, y);
   else if (direct) direct_conv(g, x.array, weight, start, y);
   else if (winograd) winograd_conv(g, x.array, weight, start ? start->as<float>() : nullptr, y);
-  else tiles_conv(g, x.array, weight, start ? start->as<float>() : nullptr, read(call.out[0]));
+  else tiles_conv(g, x.array, weight, start ? start->as<float>() : nullptr, y);
   return true;
 }
 
@@ -103,7 +104,7 @@ bool run(const op::ConvTranspose& op, Call call) {
   const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
   if (!direct && !depthwise) return product_conv_data(g, y, weight, call.out[0]);
   const ConvResult x(call.out[0], nullptr);
-  if (depthwise) depthwise_conv_data(g, y.array, weight.array, x);
+  if (depthwise) depthwise_conv_data(g, y.array, weight, x);
   else direct_conv_data(g, y.array, weight, x);
   return true;
 }

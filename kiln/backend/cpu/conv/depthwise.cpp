@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/conv/depthwise_image.hpp"
+#include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -36,18 +37,25 @@ Geometry turned(const Geometry& g) {
   return result;
 }
 
-/// [channels, 1, kernel...] -> [kernel..., channels]
-std::vector<float> places_of(const Geometry& g, const Array& weight, bool turned) {
-  const int64_t places = Geometry::product(g.kernel);
-  std::vector<float> result(static_cast<std::size_t>(places * g.in));
-  for (int64_t c = 0; c < g.in; ++c)
-    for (int64_t k = 0; k < places; ++k)
-      result[static_cast<std::size_t>((turned ? places - 1 - k : k) * g.in + c)] = weight.as<float>()[c * places + k];
-  return result;
-}
+/// Packs a weight [channels, 1, kernel...] of float32 as [kernel..., channels], with the kernel turned round for the
+/// adjoint in x.
+struct PackPlaces {
+  int64_t channels, places;
+  bool turned;
 
-void convolve(const Geometry& g, const Array& x, const std::vector<float>& weight, const float* bias,
+  std::size_t bytes() const { return static_cast<std::size_t>(channels * places) * sizeof(float); }
+  void pack(const std::byte* from, std::byte* to) const {
+    const auto* const plain = reinterpret_cast<const float*>(from);
+    auto* const packed = reinterpret_cast<float*>(to);
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t k = 0; k < places; ++k) packed[(turned ? places - 1 - k : k) * channels + c] = plain[c * places + k];
+  }
+};
+
+void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turned, const float* bias,
               const ConvResult& y) {
+  const Ref<Memory> packed = cpu::packed(plain.value, PackPlaces{g.in, Geometry::product(g.kernel), turned});
+  const auto* const weight = reinterpret_cast<const float*>(packed->bytes());
   const std::vector<float> none(static_cast<std::size_t>(bias ? 0 : g.in), 0.0f);
   const DepthwiseShape shape = shape_of(g);
   const int64_t x_image = Geometry::product(g.sizes) * g.in, rows = shape.result[0] * shape.result[1];
@@ -59,7 +67,7 @@ void convolve(const Geometry& g, const Array& x, const std::vector<float>& weigh
         // Where the image would begin.
         auto* const target = reinterpret_cast<float*>(to) - first * row_numbers;
         for (int64_t row = first; row < last; ++row)
-          depthwise_row(shape, x.as<float>() + image * x_image, weight.data(), bias ? bias : none.data(), target,
+          depthwise_row(shape, x.as<float>() + image * x_image, weight, bias ? bias : none.data(), target, y.finish(),
                         row / shape.result[1], row % shape.result[1]);
       });
       begin += last - first;
@@ -76,12 +84,12 @@ bool depthwise_fits(Pass pass, const Geometry& g, DType dtype) {
   return pass != Pass::Data || std::ranges::all_of(g.stride, [](int64_t step) { return step == 1; });
 }
 
-void depthwise_conv(const Geometry& g, const Array& x, const Array& weight, const Array* bias, const ConvResult& y) {
-  convolve(g, x, places_of(g, weight, false), bias ? bias->as<float>() : nullptr, y);
+void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y) {
+  convolve(g, x, weight, false, bias ? bias->as<float>() : nullptr, y);
 }
 
-void depthwise_conv_data(const Geometry& g, const Array& y, const Array& weight, const ConvResult& x) {
-  convolve(turned(g), y, places_of(g, weight, true), nullptr, x);
+void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
+  convolve(turned(g), y, weight, true, nullptr, x);
 }
 
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,

@@ -8,15 +8,15 @@ namespace kiln::cpu::conv {
 
 /// Our own loops take the case.
 bool depthwise_fits(Pass pass, const Geometry& g, DType dtype);
-/// And are faster than oneDNN's, whose kernels are for images.
+/// And are faster than oneDNN's, whose kernels are for images; those do not finish what they store.
 inline bool depthwise_is_ahead(Pass pass, const Geometry& g, DType dtype) {
-  return g.kernel.size() != 2 && depthwise_fits(pass, g, dtype);
+  return (pass == Pass::Forward || g.kernel.size() != 2) && depthwise_fits(pass, g, dtype);
 }
 
 /// x and y channels-last, weight [channels, 1, kernel...] row-major, bias [channels] or none.
-void depthwise_conv(const Geometry& g, const Array& x, const Array& weight, const Array* bias, const ConvResult& y);
+void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y);
 /// The adjoint in x.
-void depthwise_conv_data(const Geometry& g, const Array& y, const Array& weight, const ConvResult& x);
+void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
 /// Images [begin, end) of the adjoint in the weight, row-major.
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, std::int64_t begin, std::int64_t end,
                            float* weight);

@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/conv/depthwise_image.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 #include <vector>
@@ -9,7 +10,10 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/conv/depthwise_image.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+
+#include <hwy/cache_control.h>
+
+#include "kiln/backend/cpu/simd/vector.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::conv {
@@ -17,8 +21,9 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using simd::HWY_NAMESPACE::Vector;
 using std::int64_t;
-using Tag = hn::CappedTag<float, 16>;
+using Tag = Vector<float>::Tag;
 using V = hn::Vec<Tag>;
 
 /// What one vector of channels has: those behind the last are zeros, and are not written.
@@ -63,12 +68,32 @@ std::vector<KernelRow> kernel_rows(const DepthwiseShape& s, int64_t z, int64_t r
   return result;
 }
 
+/// Rows of x to fetch.
+struct Ahead {
+  const float* x;
+  int64_t rows;
+};
+/// Those that the row of y after this one is the first to see.
+Ahead rows_ahead(const DepthwiseShape& s, const float* x, int64_t z, int64_t row) {
+  constexpr int64_t kNear = 1 << 17;  // numbers of an image that the second-level cache still has
+  const int64_t plane = z * s.stride[0] - s.padding[0],
+                first = row * s.stride[1] - s.padding[1] + (s.kernel[1] - 1) * s.dilation[1] + 1,
+                last = std::min(s.sizes[1], first + s.stride[1]);
+  if (s.sizes[0] * s.sizes[1] * s.sizes[2] * s.channels <= kNear || plane < 0 || plane >= s.sizes[0] || first < 0 ||
+      first >= last)
+    return {x, 0};
+  return {x + (plane * s.sizes[1] + first) * s.sizes[2] * s.channels, last - first};
+}
+
 /// Pixels of y side by side from `column` on, of which all see the same places [begin, end) of the kernel's columns.
 template <std::size_t... P>
 HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-                       std::span<const KernelRow> rows, int64_t column, int64_t begin, int64_t end,
-                       std::index_sequence<P...>) {
-  const int64_t first = column * s.stride[2] - s.padding[2], lanes = static_cast<int64_t>(hn::Lanes(Tag()));
+                       const Finish* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
+                       int64_t begin, int64_t end, std::index_sequence<P...>) {
+  const int64_t first = column * s.stride[2] - s.padding[2], lanes = static_cast<int64_t>(hn::Lanes(Tag())),
+                step = s.stride[2] * s.channels;
+  y += column * s.channels;
+  const float* const more = finish && finish->more ? finish->more + (y - finish->to) : nullptr;
   for (int64_t c = 0; c < s.channels; c += lanes) {
     const Channels channels(s.channels - c);
     V sum[] = {((void)P, channels.load(bias + c))...};
@@ -76,28 +101,62 @@ HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* wei
       for (int64_t k = begin; k < end; ++k) {
         const V w = channels.load(weight + row.weight + k * s.channels + c);
         const float* const from = x + row.x + (first + k * s.dilation[2]) * s.channels + c;
-        ((sum[P] = hn::MulAdd(w, channels.load(from + static_cast<int64_t>(P) * s.stride[2] * s.channels), sum[P])),
-         ...);
+        ((sum[P] = hn::MulAdd(w, channels.load(from + static_cast<int64_t>(P) * step), sum[P])), ...);
       }
-    (channels.store(sum[P], y + (column + static_cast<int64_t>(P)) * s.channels + c), ...);
+    // What the next row of y is the first to see of x: it may lie in a far cache, and in too many streams to be foreseen.
+    (hwy::Prefetch(y + static_cast<int64_t>(P + sizeof...(P)) * s.channels + c), ...);
+    for (int64_t i = 0; i < ahead.rows; ++i)
+      for (int64_t pixel = 0; pixel < static_cast<int64_t>(sizeof...(P)) * s.stride[2]; ++pixel)
+        hwy::Prefetch(ahead.x + i * s.sizes[2] * s.channels + (column * s.stride[2] + pixel) * s.channels + c);
+    if (more) ((sum[P] = hn::Add(sum[P], channels.load(more + static_cast<int64_t>(P) * s.channels + c))), ...);
+    if (finish && finish->has_bounds()) {
+      const Vector<float> low(finish->low), high(finish->high);
+      ((sum[P] = min(max(Vector<float>(sum[P]), low), high).lanes), ...);
+    }
+    (channels.store(sum[P], y + static_cast<int64_t>(P) * s.channels + c), ...);
   }
 }
 
-void row_of(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y, int64_t z,
-            int64_t row) {
-  constexpr int64_t kSome = 8;
+using Pixels = void (*)(const DepthwiseShape&, const float*, const float*, const float*, float*, const Finish*,
+                        std::span<const KernelRow>, const Ahead&, int64_t, int64_t, int64_t);
+template <std::size_t Count>
+void some_pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
+                 const Finish* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
+                 int64_t begin, int64_t end) {
+  pixels(s, x, weight, bias, y, finish, rows, ahead, column, begin, end, std::make_index_sequence<Count + 1>());
+}
+template <std::size_t... I>
+constexpr std::array<Pixels, sizeof...(I)> pixels_by_count(std::index_sequence<I...>) {
+  return {&some_pixels<I>...};
+}
+
+void row_of(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
+            const Finish* finish, int64_t z, int64_t row) {
+  constexpr std::size_t kMost = 8;
+  static constexpr std::array<Pixels, kMost> kPixels = pixels_by_count(std::make_index_sequence<kMost>());
   const std::vector<KernelRow> rows = kernel_rows(s, z, row);
   y += (z * s.result[1] + row) * s.result[2] * s.channels;
-  for (int64_t column = 0; column < s.result[2];) {
+  const Ahead ahead = rows_ahead(s, x, z, row);
+  // Columns [left, right) see all of the kernel.
+  const auto sees_all = [&](int64_t column) {
     const Places places(s, 2, column);
-    const bool whole = column + kSome <= s.result[2] && places.begin == 0 && places.end == s.kernel[2] &&
-                       Places(s, 2, column + kSome - 1).end == s.kernel[2];
+    return places.begin == 0 && places.end == s.kernel[2];
+  };
+  int64_t left = 0, right = s.result[2];
+  while (left < right && !sees_all(left)) ++left;
+  while (right > left && !sees_all(right - 1)) --right;
+  for (int64_t column = 0; column < s.result[2];) {
+    const bool whole = left <= column && column < right;
+    const Places places(s, 2, column);
+    int64_t some = 1;
     if (whole) {
-      pixels(s, x, weight, bias, y, rows, column, 0, s.kernel[2], std::make_index_sequence<kSome>());
-      column += kSome;
-    } else {
-      pixels(s, x, weight, bias, y, rows, column++, places.begin, places.end, std::make_index_sequence<1>());
+      const int64_t count = right - column,
+                    blocks = (count + static_cast<int64_t>(kMost) - 1) / static_cast<int64_t>(kMost);
+      some = (count + blocks - 1) / blocks;
     }
+    kPixels[static_cast<std::size_t>(some - 1)](s, x, weight, bias, y, finish, rows, ahead, column, places.begin,
+                                                places.end);
+    column += some;
   }
 }
 
@@ -149,8 +208,8 @@ HWY_EXPORT(row_of);
 HWY_EXPORT(weight_row_of);
 
 void depthwise_row(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-                   std::int64_t z, std::int64_t row) {
-  HWY_DYNAMIC_DISPATCH(row_of)(s, x, weight, bias, y, z, row);
+                   const Finish* finish, std::int64_t z, std::int64_t row) {
+  HWY_DYNAMIC_DISPATCH(row_of)(s, x, weight, bias, y, finish, z, row);
 }
 void depthwise_weight_row(const DepthwiseShape& s, const float* x, const float* y, float* sums, std::int64_t z,
                           std::int64_t row) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "kiln/backend/cpu/epilogue.hpp"
+
 namespace kiln::cpu::conv {
 
 struct DepthwiseShape {
@@ -11,9 +13,10 @@ struct DepthwiseShape {
   Axes sizes, result, kernel, stride, padding, dilation;
 };
 
-/// Row (z, row) of y [result..., channels]; x [sizes..., channels], weight [kernel..., channels], bias [channels].
+/// Row (z, row) of y [result..., channels]; x [sizes..., channels], weight [kernel..., channels], bias [channels];
+/// `finish` is what is left to do to y, or null.
 void depthwise_row(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-                   std::int64_t z, std::int64_t row);
+                   const Finish* finish, std::int64_t z, std::int64_t row);
 /// Adds what row (z, row) of y [result..., channels] has of the gradient of the weight to sums [kernel..., channels].
 void depthwise_weight_row(const DepthwiseShape& s, const float* x, const float* y, float* sums, std::int64_t z,
                           std::int64_t row);

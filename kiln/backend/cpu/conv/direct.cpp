@@ -39,22 +39,28 @@ class Images {
         row_(g.sizes[1] * g.in),
         before_(g.padding[1] * g.in),
         padded_(std::max((g.result[1] - 1) * g.stride[1] * g.in + g.kernel[1] * g.in, before_ + row_)) {
-    if (padded_ > row_) copy_.resize(static_cast<std::size_t>(rows_ * padded_));
+    if (padded_ == row_) return;
+    copy_ = make_ref<Memory>(static_cast<std::size_t>(rows_ * padded_) * sizeof(float));
+    auto* const copy = reinterpret_cast<float*>(copy_->bytes());
+    for (int64_t row = 0; row < rows_; ++row) {
+      std::fill_n(copy + row * padded_, before_, 0.0f);
+      std::fill(copy + row * padded_ + before_ + row_, copy + (row + 1) * padded_, 0.0f);
+    }
   }
   int64_t row() const { return padded_; }
   /// Valid until the next.
   const float* image(int64_t i) {
     const float* from = x_.as<float>() + i * rows_ * row_;
-    if (copy_.empty()) return from;
-    for (int64_t row = 0; row < rows_; ++row)
-      std::copy_n(from + row * row_, row_, copy_.data() + row * padded_ + before_);
-    return copy_.data();
+    if (!copy_) return from;
+    auto* const copy = reinterpret_cast<float*>(copy_->bytes());
+    for (int64_t row = 0; row < rows_; ++row) std::copy_n(from + row * row_, row_, copy + row * padded_ + before_);
+    return copy;
   }
 
  private:
   Array x_;
   int64_t rows_, row_, before_, padded_;
-  std::vector<float> copy_;
+  Ref<Memory> copy_;
 };
 
 DirectShape shape_of(const Geometry& g, int64_t x_row) {
@@ -126,7 +132,7 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
       Images images(part, from);
       y.piece((i / slabs * g.result[0] + row) * line, (last - row) * line, [&](std::byte* to) {
         direct_forward(shape_of(part, images.row()), images.image(0), weight, start.data(),
-                       reinterpret_cast<float*>(to));
+                       reinterpret_cast<float*>(to), y.finish());
       });
     }
   });

@@ -34,9 +34,17 @@ RowRange rows_of(const DirectShape& s, int64_t k) {
   return {begin, last < 0 ? 0 : std::min(s.rows, last / s.row_stride + 1)};
 }
 
+/// The minimum with `high` of the maximum with `low`, as Vector has them: NaN stays NaN.
+template <class V>
+HWY_INLINE V within(V x, V low, V high) {
+  const V raised = hn::IfThenElse(hn::Gt(x, low), x, low), lowered = hn::IfThenElse(hn::Lt(raised, high), raised, high);
+  return hn::IfThenElse(hn::IsNaN(x), x, lowered);
+}
+
 template <class D, std::size_t... P>
 HWY_INLINE void forward_pixels(D d, const DirectShape& s, const float* x, const float* weight, const float* bias,
-                               float* y, int64_t first, int64_t last, int64_t lanes, std::index_sequence<P...>) {
+                               float* y, const Finish* finish, int64_t first, int64_t last, int64_t lanes,
+                               std::index_sequence<P...>) {
   using V = hn::Vec<D>;
   V sum[] = {((void)P, hn::LoadU(d, bias))...};
   for (int64_t k = first; k < last; ++k) {
@@ -47,29 +55,39 @@ HWY_INLINE void forward_pixels(D d, const DirectShape& s, const float* x, const 
       ((sum[P] = hn::MulAdd(column, hn::Set(d, taps[static_cast<int64_t>(P) * s.step]), sum[P])), ...);
     }
   }
+  const auto some = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, static_cast<int64_t>(hn::Lanes(d)))));
+  if (finish && finish->more) {
+    const float* const more = finish->more + (y - finish->to);
+    ((sum[P] = hn::Add(sum[P], hn::MaskedLoad(some, d, more + static_cast<int64_t>(P) * s.out))), ...);
+  }
+  if (finish && finish->has_bounds()) {
+    const V low = hn::Set(d, finish->low), high = hn::Set(d, finish->high);
+    ((sum[P] = within(sum[P], low, high)), ...);
+  }
   if (lanes >= static_cast<int64_t>(hn::Lanes(d))) {
     (hn::StoreU(sum[P], d, y + static_cast<int64_t>(P) * s.out), ...);
   } else {
-    const auto some = hn::FirstN(d, static_cast<std::size_t>(lanes));
     (hn::BlendedStore(sum[P], some, d, y + static_cast<int64_t>(P) * s.out), ...);
   }
 }
 
 template <class D>
-using ForwardPixels = void (*)(D, const DirectShape&, const float*, const float*, const float*, float*, int64_t,
-                               int64_t, int64_t);
+using ForwardPixels = void (*)(D, const DirectShape&, const float*, const float*, const float*, float*, const Finish*,
+                               int64_t, int64_t, int64_t);
 template <class D, std::size_t Pixels>
 void forward_block(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
-                   int64_t first, int64_t last, int64_t lanes) {
-  forward_pixels(d, s, x, weight, bias, y, first, last, lanes, std::make_index_sequence<Pixels + 1>());
+                   const Finish* finish, int64_t first, int64_t last, int64_t lanes) {
+  forward_pixels(d, s, x, weight, bias, y, finish, first, last, lanes, std::make_index_sequence<Pixels + 1>());
 }
 template <class D, std::size_t... I>
 constexpr std::array<ForwardPixels<D>, sizeof...(I)> forward_table(std::index_sequence<I...>) {
   return {&forward_block<D, I>...};
 }
 
+/// Channels [begin, end) of y.
 template <class D>
-void forward(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y) {
+void forward(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
+             const Finish* finish, int64_t begin, int64_t end) {
   static constexpr auto kTable = forward_table<D>(std::make_index_sequence<kMostPixels>());
   const int64_t blocks = (s.columns + kMostPixels - 1) / kMostPixels, pixels = (s.columns + blocks - 1) / blocks;
   const auto block = kTable[static_cast<std::size_t>(pixels - 1)];
@@ -79,11 +97,11 @@ void forward(D d, const DirectShape& s, const float* x, const float* weight, con
     const int64_t first = top >= 0 ? 0 : (-top + s.row_dilation - 1) / s.row_dilation;
     const int64_t last = std::min(s.kernel_rows, (s.x_rows - top + s.row_dilation - 1) / s.row_dilation);
     const float* x_row = x + (top + first * s.row_dilation) * s.x_row;
-    for (int64_t channel = 0; channel < s.out; channel += lanes)
+    for (int64_t channel = begin; channel < end; channel += lanes)
       for (int64_t next = 0; next < s.columns; next += pixels) {
         const int64_t column = std::min(next, s.columns - pixels);  // the last block overlaps the one before it
         block(d, s, x_row + column * s.step, weight + channel, bias + channel,
-              y + (row * s.columns + column) * s.out + channel, first, last, s.out - channel);
+              y + (row * s.columns + column) * s.out + channel, finish, first, last, end - channel);
       }
   }
 }
@@ -156,9 +174,12 @@ void weight(D d, const DirectShape& s, const float* x, const float* y, float* su
   }
 }
 
-void forward_any(const DirectShape& s, const float* x, const float* w, const float* bias, float* y) {
-  if (s.out <= 8) forward(hn::CappedTag<float, 8>(), s, x, w, bias, y);
-  else forward(hn::CappedTag<float, 16>(), s, x, w, bias, y);
+void forward_any(const DirectShape& s, const float* x, const float* w, const float* bias, float* y,
+                 const Finish* finish) {
+  // The last eight channels do not fill a long vector.
+  const int64_t whole = s.out % 16 == 8 ? s.out - 8 : s.out;
+  if (whole > 0) forward(hn::CappedTag<float, 16>(), s, x, w, bias, y, finish, 0, whole);
+  if (whole < s.out) forward(hn::CappedTag<float, 8>(), s, x, w, bias, y, finish, whole, s.out);
 }
 
 void weight_any(const DirectShape& s, const float* x, const float* y, float* sums) {
@@ -177,8 +198,9 @@ namespace kiln::cpu::conv {
 HWY_EXPORT(forward_any);
 HWY_EXPORT(weight_any);
 
-void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y) {
-  HWY_DYNAMIC_DISPATCH(forward_any)(s, x, weight, bias, y);
+void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
+                    const Finish* finish) {
+  HWY_DYNAMIC_DISPATCH(forward_any)(s, x, weight, bias, y, finish);
 }
 
 void direct_weight(const DirectShape& s, const float* x, const float* y, float* sums) {

@@ -6,6 +6,8 @@
 #pragma once
 #include <cstdint>
 
+#include "kiln/backend/cpu/epilogue.hpp"
+
 namespace kiln::cpu::conv {
 
 /// Columns of x are padded in memory where they need to be; rows of padding are left out of the sums.
@@ -21,8 +23,10 @@ struct DirectShape {
 /// Channels of a packed weight: whole vectors.
 constexpr std::int64_t padded_channels(std::int64_t channels) { return channels <= 8 ? 8 : (channels + 15) / 16 * 16; }
 
-/// y [rows, columns, out]; weight is [kernel_rows, taps, out_padded], bias [out_padded].
-void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y);
+/// y [rows, columns, out]; weight is [kernel_rows, taps, out_padded], bias [out_padded]; `finish` is what is left to do to
+/// y, or null.
+void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
+                    const Finish* finish);
 /// Adds the gradient of the weight to sums [kernel_rows, taps, out_padded].
 void direct_weight(const DirectShape& s, const float* x, const float* y, float* sums);
 

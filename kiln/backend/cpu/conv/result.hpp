@@ -8,10 +8,19 @@ namespace kiln::cpu::conv {
 /// To the result's memory; or each, while it is in a cache, to what finishes it, and the result gets no memory.
 class ConvResult {
  public:
-  ConvResult(Value& y, const Epilogue* epilogue)
+  /// `in_registers`: the kernel does what finish() says, of elements that it stores.
+  ConvResult(Value& y, const Epilogue* epilogue, bool in_registers = false)
       : element_(static_cast<std::int64_t>(size_of(y.dtype()))),
-        epilogue_(epilogue),
-        data_(epilogue ? nullptr : allocate(y, channels_last_strides(y.shape())).data) {}
+        finish_(epilogue && in_registers ? epilogue->simple() : nullptr),
+        epilogue_(finish_ ? nullptr : epilogue),
+        data_(finish_    ? reinterpret_cast<std::byte*>(finish_->to)
+              : epilogue ? nullptr
+                         : allocate(y, channels_last_strides(y.shape())).data) {}
+
+  /// What is left to do to elements before they are stored; or null.
+  const Finish* finish() const { return finish_; }
+  /// The memory of all elements, where they are not made in pieces.
+  float* all() const { return reinterpret_cast<float*>(data_); }
 
   /// Is each piece finished by itself, with all of its elements?
   bool in_pieces() const { return epilogue_ != nullptr; }
@@ -27,6 +36,7 @@ class ConvResult {
 
  private:
   std::int64_t element_;
+  const Finish* finish_;
   const Epilogue* epilogue_;
   std::byte* data_;
 };

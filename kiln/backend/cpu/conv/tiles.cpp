@@ -187,14 +187,15 @@ Piece cut(const Geometry& g, const Lines& lines, int64_t panels) {
 /// What all pieces know.
 class Convolution {
  public:
-  Convolution(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const Array& y)
+  Convolution(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y)
       : lines_(g),
         images_(g, lines_, x),
         panels_(g, weight),
         blocks_(blocks_of(g)),
         out_(g.out),
         bias_(bias),
-        y_(y.as<float>()) {
+        y_(y.all()),
+        finish_(y.finish()) {
     for (int64_t line = 0; line < lines_.in_image; ++line)
       for (const Block& block : blocks_) under_.push_back(line_under(g, line, block.kernel_line));
   }
@@ -208,25 +209,33 @@ class Convolution {
     for (int64_t i = 0; i < count; ++i) {
       const auto& [kernel_line, from, depth, row] = blocks_[static_cast<std::size_t>(i)];
       for (int64_t line = begin; line < end; ++line) {
-        const int64_t image = line / lines_.in_image, pixels = lines_.pixels(line);
         const int64_t* const under = under_.data() + line % lines_.in_image * count;
-        float* const y = y_ + line * lines_.columns * out_ + channel;
-        if (i == 0 && (bias_ || under[0] < 0)) start(y, pixels, channel, channels);
-        if (under[i] < 0) continue;
-        const float* const x = images_.data() + (image * lines_.x_in_image + under[i]) * lines_.x_line + from;
+        // Where the kernel sees nothing but padding, its first block stands for all with a sum of nothing.
+        const int64_t first = std::find_if(under, under + count, [](int64_t at) { return at >= 0; }) - under;
+        const bool begins = i == first || (i == 0 && first == count);
+        if (under[i] < 0 && !begins) continue;
+        const bool ends =
+            first == count || std::all_of(under + i + 1, under + count, [](int64_t at) { return at < 0; });
+        const int64_t image = line / lines_.in_image, pixels = lines_.pixels(line),
+                      at = line * lines_.columns * out_ + channel, seen = std::max<int64_t>(under[i], 0);
+        const float* const x = images_.data() + (image * lines_.x_in_image + seen) * lines_.x_line + from;
         tiles_.multiply({x, lines_.x_pixel, 1, lines_.x_pixel * simd::rows_of_tile(pixels, tiles_.rows)},
-                        {weight + row * tiles_.panel, tiles_.panel, 1}, {y, out_, y, out_}, pixels, channels, depth,
-                        i > 0 || bias_, nullptr);
+                        {weight + row * tiles_.panel, tiles_.panel, 1},
+                        {y_ + at, out_, y_ + at, out_, tail(begins, ends, at, channel)}, pixels, channels,
+                        under[i] < 0 ? 0 : depth, !begins, nullptr);
       }
     }
   }
 
  private:
-  void start(float* y, int64_t pixels, int64_t channel, int64_t channels) const {
-    for (int64_t pixel = 0; pixel < pixels; ++pixel, y += out_) {
-      if (bias_) std::copy_n(bias_ + channel, channels, y);
-      else std::fill_n(y, channels, 0.0f);
-    }
+  simd::ProductTail<float> tail(bool begins, bool ends, int64_t at, int64_t channel) const {
+    simd::ProductTail<float> tail;
+    if (begins && bias_) tail.bias = bias_ + channel;
+    if (!ends || !finish_) return tail;
+    if (finish_->more) tail.more = finish_->more + at, tail.more_row = out_;
+    tail.has_bounds = finish_->has_bounds();
+    tail.low = finish_->low, tail.high = finish_->high;
+    return tail;
   }
 
   const Tiles& tiles_ = simd::product_tiles<float>();
@@ -238,12 +247,16 @@ class Convolution {
   int64_t out_;
   const float* bias_;
   float* y_;
+  const Finish* finish_;
 };
 
 }  // namespace
 
 bool tiles_fit(const Geometry& g, DType dtype) {
-  if (dtype != DType::F32 || g.groups != 1 || g.in < 16) return false;
+  if (dtype != DType::F32 || g.groups != 1 || g.in < 16 || g.out == 1) return false;
+  // Short sums cost little beside their result, which tiles store once and for all.
+  constexpr int64_t kShort = 64;
+  if (g.pointwise() && g.in <= kShort) return true;
   // Measured on Emerald Rapids: with more pixels oneDNN is ahead, with lines of fewer the tiles are too low. On Zen 5 it is
   // not where a product of matrices is so small that oneDNN's pieces are lines of a few pixels.
   constexpr int64_t kFewPixels = 256, kSmall = 1 << 17;
@@ -252,7 +265,7 @@ bool tiles_fit(const Geometry& g, DType dtype) {
   return g.pointwise() && g.out <= g.in && pixels <= kFewPixels && pixels * g.out < kSmall;
 }
 
-void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const Array& y) {
+void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
   const Convolution convolution(g, x, weight, bias, y);
   const int64_t lines = convolution.lines().count, panels = convolution.panels();
   const Piece piece = cut(g, convolution.lines(), panels);

@@ -3,13 +3,13 @@
 // line of pixels are rows of a left operand that lies in memory already, overlapping itself.
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
-#include "kiln/backend/cpu/conv/operand.hpp"
+#include "kiln/backend/cpu/conv/result.hpp"
 
 namespace kiln::cpu::conv {
 
 bool tiles_fit(const Geometry& g, DType dtype);
 
 /// y, in channels-last order like x; bias [out] or null.
-void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const Array& y);
+void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y);
 
 }  // namespace kiln::cpu::conv

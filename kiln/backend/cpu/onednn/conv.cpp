@@ -29,7 +29,8 @@ bool in_float32(const Op& op, Call call) {
 /// Our own loops know float32, and with next to no channels, or with one or three axes of channels by themselves, they
 /// are ahead of oneDNN's bfloat16, copies and all.
 bool suits_float32(Pass pass, DType dtype, const Geometry& g, bool direct) {
-  return dtype == DType::BF16 && ((direct && g.in < 8) || conv::depthwise_is_ahead(pass, g, DType::F32));
+  return dtype == DType::BF16 &&
+         ((direct && g.in < 8) || (g.kernel.size() != 2 && conv::depthwise_is_ahead(pass, g, DType::F32)));
 }
 
 /// Where image `i` begins, its row `row` of the first axis.

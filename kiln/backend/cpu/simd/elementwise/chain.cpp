@@ -177,7 +177,7 @@ struct LinksOf<std::index_sequence<k...>> {
       return fold_some<fold>(link, places, at, x...);
     float* const own = block_of(places[kOwnPlace], 0);
     store_block(own, x...);  // halves of vectors are cheaper to load than to take out
-    Line::take_block(own, run.lanes<fold>().data());
+    Line::take_block(own, run.lanes<fold>().data(), run.near);
     run.next += Line::kBlock;
     run.left -= Line::kBlock;
     go_on(link, places, at, x...);

@@ -1,6 +1,7 @@
 // Binary search without branches, several values at a time: while the memory for one is waited for, that for the others
 // is on its way.
 #include <algorithm>
+#include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/order/keys.hpp"
@@ -13,16 +14,16 @@ namespace {
 constexpr std::int64_t kGrain = 2048;  // values worth a thread's while
 constexpr std::int64_t kAbreast = 16;
 
-/// How many of a sorted line come before each of kAbreast values.
-template <bool right, class T>
-void search(const T* line, std::int64_t length, const T* values, std::int64_t* found) {
+/// How many of a sorted line, as keys, come before each of kAbreast values.
+template <bool right, class T, class KeyAt>
+void search(KeyAt&& key_at, std::int64_t length, const T* values, std::int64_t* found) {
   Key<T> wanted[kAbreast];
   std::int64_t before[kAbreast] = {};
   for (std::int64_t i = 0; i < kAbreast; ++i) wanted[i] = key_of(values[i]);
   for (std::int64_t rest = length; rest > 0;) {
     const std::int64_t half = (rest + 1) / 2;
     for (std::int64_t i = 0; i < kAbreast; ++i) {
-      const Key<T> middle = key_of(line[before[i] + half - 1]);
+      const Key<T> middle = key_at(before[i] + half - 1);
       before[i] += (right ? middle <= wanted[i] : middle < wanted[i]) ? half : 0;
     }
     rest -= half;
@@ -30,18 +31,26 @@ void search(const T* line, std::int64_t length, const T* values, std::int64_t* f
   std::copy_n(before, kAbreast, found);
 }
 
-/// Value i is looked for in line i / per_line.
+/// Value i is looked for in line i / per_line. Of a short line in which many values are looked for, keys are made once.
 template <bool right, class T>
 void search_lines(const T* lines, std::int64_t length, const T* values, std::int64_t per_line, std::int64_t begin,
                   std::int64_t end, std::int64_t* z) {
+  std::vector<Key<T>> keys;
   while (begin < end) {
-    const std::int64_t line = begin / per_line, line_end = std::min(end, (line + 1) * per_line);
+    const std::int64_t number = begin / per_line, line_end = std::min(end, (number + 1) * per_line);
+    const T* const line = lines + number * length;
+    const bool makes_keys = length <= (line_end - begin) / 4;
+    if (makes_keys) {
+      keys.resize(static_cast<std::size_t>(length));
+      std::transform(line, line + length, keys.begin(), [](T x) { return key_of(x); });
+    }
     for (; begin < line_end; begin += kAbreast) {
       const std::int64_t count = std::min(line_end - begin, kAbreast);
       T some[kAbreast] = {};
       std::int64_t found[kAbreast];
       std::copy_n(values + begin, count, some);
-      search<right>(lines + line * length, length, some, found);
+      if (makes_keys) search<right>([made = keys.data()](std::int64_t i) { return made[i]; }, length, some, found);
+      else search<right>([line](std::int64_t i) { return key_of(line[i]); }, length, some, found);
       std::copy_n(found, count, z + begin);
     }
     begin = line_end;

@@ -7,6 +7,7 @@
 // tile goes through it, or before where its columns have to be turned over, and a left operand that lies across the
 // loops for a block of terms at a time.
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,8 @@ constexpr int64_t kMostDepthOfTile = 1024;
 /// What a product costs, in floating-point operations; the 12 stands for the traffic of thin matrices.
 int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 12) * (n + 12); }
 constexpr int64_t kWorthAThread = 1 << 21;  // some 10 us
+/// A matrix that the caches of most machines hold.
+constexpr int64_t kNearBytes = 8 << 20;
 
 Matrices transposed(Matrices x) {
   std::swap(x.row, x.column);
@@ -68,31 +71,55 @@ struct Piece {
   int64_t rows, columns;
 };
 
-/// Depends on the sizes alone. A piece packs its part of the left operand for all its columns, and its part of the
-/// right one for all its rows: it should have many of those that share what has to be brought into another order.
+/// What a piece costs besides its sums, in rows and columns: to bring its part of an operand where tiles find it, and to
+/// read what other pieces read too.
+int64_t piece_cost(const Product& p, bool packs, int64_t rows, int64_t columns) {
+  const int64_t per_column = p.b.by_rows() ? 10 : 16, per_row = packs ? 56 : 12;
+  return p.k * (rows + per_column) * (columns + per_row);
+}
+
+/// Pieces with which as many threads as there are will be done soonest: that may depend on their number, since a sum is
+/// made in the order of its terms, however the others are cut. A piece packs its part of the left operand for all its
+/// columns, and its part of the right one for all its rows: it should have many of those that share what has to be
+/// brought into another order. None is smaller than `least`, unless the product is.
 template <class T>
-Piece cut(const Product& p) {
-  const int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices;
-  // Where nothing is packed and read again, as for a single row, all cores may help to read.
-  const bool thin = is_thin(p.m, p.k);
-  const int64_t wanted = std::clamp<int64_t>(all >> 29, std::clamp<int64_t>(all / kWorthAThread, 1, thin ? 64 : 8), 64);
-  int64_t down = divide_up(p.m, kMostRows), across = divide_up(p.n, kMostColumns);
-  const auto rows = [&] { return divide_up(p.m, down); };
-  const auto columns = [&] { return round_up(divide_up(p.n, across), product_tiles<T>().panel); };
-  const auto cut_rows = [&](int64_t least) {
-    while (matrices * down * across < wanted && rows() >= 2 * least) down *= 2;
+Piece cut(const Product& p, const Piece& least) {
+  const int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices, panel = product_tiles<T>().panel;
+  const int64_t threads = num_threads(), least_down = divide_up(p.m, kMostRows),
+                least_across = divide_up(p.n, kMostColumns);
+  const auto piece_of = [&](int64_t down, int64_t across) {
+    return Piece{divide_up(p.m, down), round_up(divide_up(p.n, across), panel)};
   };
-  const auto cut_columns = [&](int64_t least) {
-    while (matrices * down * across < wanted && columns() >= 2 * least) across *= 2;
-  };
+  const int64_t worth = all / kWorthAThread;  // so many pieces at most
+  Piece best = piece_of(least_down, least_across);
+  if (threads == 1 || worth <= 1) return best;
+  if (is_thin(p.m, p.k)) {
+    // Where nothing is packed and read again, all cores may help to read; a row's sums are not to depend on its neighbours.
+    const int64_t narrowest = p.b.by_rows() ? 128 : 32, wanted = std::min<int64_t>(worth, 64);
+    return piece_of(least_down, std::clamp(divide_up(wanted, matrices * least_down), least_across,
+                                           std::max(p.n / narrowest, least_across)));
+  }
   const bool packs = packs_left<T>(p);
-  if (!p.b.by_rows()) cut_columns(thin ? 32 : 64);
-  else if (!packs) cut_columns(256);
-  cut_rows(packs ? 60 : 120);
-  cut_columns(packs ? 256 : 128);
-  cut_rows(48);
-  cut_columns(packs || p.m <= kNarrow ? 128 : 64);
-  return {rows(), columns()};
+  int64_t least_time = std::numeric_limits<int64_t>::max();
+  const auto consider = [&](int64_t down, int64_t across) {
+    const Piece piece = piece_of(down, across);
+    const int64_t count = matrices * divide_up(p.m, piece.rows) * divide_up(p.n, piece.columns);
+    // A quarter of a piece more, for a thread that other work has held up.
+    const int64_t time = (4 * divide_up(count, threads) + 1) * piece_cost(p, packs, piece.rows, piece.columns);
+    if (time < least_time) least_time = time, best = piece;
+  };
+  const int64_t most_down = std::max(p.m / least.rows, least_down),
+                most_across = std::max(p.n / least.columns, least_across),
+                most = std::max(worth / matrices, least_down * least_across);
+  for (const int64_t across :
+       {least_across, least_across + 1, 2 * least_across, 3 * least_across, 4 * least_across, 8 * least_across}) {
+    if (across > most_across) break;
+    for (const int64_t rounds : {1, 2, 3, 4, 6}) {
+      const int64_t down = std::clamp(rounds * threads / (matrices * across), least_down, most_down);
+      if (down * across <= most) consider(down, across);
+    }
+  }
+  return best;
 }
 
 template <class T>
@@ -161,6 +188,7 @@ class Tiled {
 template <class T>
 struct Dotted {
   const Product& p;
+  const bool near = p.n * p.k * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
   void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
     const Matrices &a = p.a, &b = p.b, &c = p.c;
     const T* left = numbers_of<T>(a, p.batch, index) + row * a.row;
@@ -174,7 +202,7 @@ struct Dotted {
     }
     T* const result = const_cast<T*>(numbers_of<T>(c, p.batch, index)) + row * c.row + column * c.column;
     product_tiles<T>().dot(left, left_row, numbers_of<T>(b, p.batch, index) + column * b.column, b.column, result,
-                           c.row, c.column, rows, columns, p.k);
+                           c.row, c.column, rows, columns, p.k, near);
   }
 };
 
@@ -198,7 +226,10 @@ template <class T>
 bool multiply(Product p, const Epilogue* epilogue) {
   const bool turns = wants_turning(p);
   if (turns) p = turned(p);
-  const Piece piece = cut<T>(p);
+  // What is finished run by run needs runs that are worth it.
+  Piece least{product_tiles<T>().rows, 2 * product_tiles<T>().panel};
+  if (epilogue) (turns ? least.rows : least.columns) = kWorthFinishing;
+  const Piece piece = cut<T>(p, least);
   const bool is_dotted = is_thin(p.m, p.k) && !p.b.by_rows();
   if (epilogue && (is_dotted || (turns ? piece.rows < std::min(p.m, kWorthFinishing)
                                        : piece.columns < std::min(p.n, kWorthFinishing))))

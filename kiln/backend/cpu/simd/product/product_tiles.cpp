@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -84,12 +85,27 @@ struct TileCall {
   const T *b_ahead, *c_ahead;
   int64_t b_ahead_row, c_ahead_row;
   T* aside;  // where to keep the rows of b as a panel
+  ProductTail<T> tail;
 };
 
 /// How far ahead rows of b are fetched: they come from a farther cache than what follows them.
 constexpr int64_t kRowsAhead = 24, kMostSteps = 16;
 
 enum class Columns { Whole, Kept, Partial };
+
+/// What a tail makes of sums; load(p) loads a vector's numbers there.
+template <class T, std::size_t Vectors, std::size_t... I, class Load>
+HWY_INLINE void apply_tail(const ProductTail<T>& tail, Vector<T>* sums, Indices<I...>, const Load& load) {
+  constexpr auto column = [](std::size_t i) { return static_cast<int64_t>(i % Vectors) * kWidth<T>; };
+  constexpr auto row = [](std::size_t i) { return static_cast<int64_t>(i / Vectors); };
+  if (tail.bias) ((sums[I] = sums[I] + load(tail.bias + column(I))), ...);
+  if constexpr (std::is_same_v<T, float>) {
+    if (tail.more) ((sums[I] = sums[I] + load(tail.more + row(I) * tail.more_row + column(I))), ...);
+    if (!tail.has_bounds) return;
+    const Vector<T> low(tail.low), high(tail.high);
+    ((sums[I] = min(max(sums[I], low), high)), ...);
+  }
+}
 
 /// I counts the sums row by row, J every third row (a pointer reaches three), V the vectors of a row.
 template <class T, std::size_t Vectors, Columns Kind, std::size_t... I, std::size_t... J, std::size_t... V>
@@ -106,7 +122,7 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indi
   Vector<T> sums[] = {((void)I, Vector<T>(0))...};
   constexpr int64_t kRows = sizeof...(I) / Vectors;
   const T *b_ahead = call.b_ahead, *c_ahead = call.c_ahead;
-  const int64_t chunk = std::clamp<int64_t>(call.k / kRows, 4, kMostSteps);
+  const int64_t chunk = std::clamp<int64_t>(call.k / kRows, 1, kMostSteps);
   for (int64_t left = call.k; left > 0; left -= chunk) {
     if constexpr (Vectors == kVectors && Kind != Columns::Partial) {
       hwy::Prefetch(c_ahead);
@@ -136,9 +152,13 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indi
   }
   if constexpr (Kind == Columns::Partial) {
     if (add) ((sums[I] = load_first(place(I), last) + sums[I]), ...);
+    apply_tail<T, Vectors>(call.tail, sums, Indices<I...>(),
+                           [last](const T* from) HWY_ATTR { return load_first(from, last); });
     (store_first(sums[I], place(I), last), ...);
   } else {
     if (add) ((sums[I] = Vector<T>::load(place(I)) + sums[I]), ...);
+    apply_tail<T, Vectors>(call.tail, sums, Indices<I...>(),
+                           [](const T* from) HWY_ATTR { return Vector<T>::load(from); });
     (store(sums[I], place(I)), ...);
   }
 }
@@ -163,8 +183,9 @@ constexpr std::array<Tiles<T>, sizeof...(I)> tiles_of_rows(Indices<I...>) {
 
 // ---- packing ---------------------------------------------------------------------------------------------------------
 
-/// Columns that are packed for one tile after the other: their lines are still in the first-level cache.
-constexpr int64_t kColumnsAtOnce = 16;
+/// Columns that are packed for one tile after the other: their lines are still in the first-level cache, and those that
+/// are fetched meanwhile fit in beside them, even where columns lie a multiple of 4096 bytes apart.
+constexpr int64_t kColumnsAtOnce = 4;
 template <class T>
 void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
   const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
@@ -252,7 +273,7 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   const int64_t widest =
       turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
   TileCall<T> call{a.data, a.row, a.column, b.data,  b.row, c.data,      c.row, k,
-                   add,    0,     nullptr,  nullptr, 0,     c.ahead_row, aside};
+                   add,    0,     nullptr,  nullptr, 0,     c.ahead_row, aside, c.tail};
   for (int64_t j = 0; j < n;) {
     const int64_t left = n - j;
     if (turns && j % kPanel<T> == 0)
@@ -261,6 +282,8 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     call.b = turns ? aside + j % kPanel<T> : b.data + j;
     call.b_row = turns ? kPanel<T> : b.row;
     call.c = c.data + j;
+    if (c.tail.bias) call.tail.bias = c.tail.bias + j;
+    if (c.tail.more) call.tail.more = c.tail.more + j;
     Tile<T> Tiles<T>::* kind = &Tiles<T>::partial;
     int64_t width = call.last = std::min(left, kWidth<T>), i = 0;
     if (left >= widest) kind = &Tiles<T>::wide, width = widest;
@@ -268,7 +291,7 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     const bool fetches = scattered && left >= 2 * kPanel<T>;
     call.b_ahead = fetches ? call.b + kPanel<T> : c.data;
     call.b_ahead_row = fetches ? b.row : 0;
-    const int64_t steps_ahead = divide_up(k, std::clamp<int64_t>(k / rows, 4, kMostSteps));
+    const int64_t steps_ahead = divide_up(k, std::clamp<int64_t>(k / rows, 1, kMostSteps));
     const auto next = [&](Tile<T> tile) {
       i += rows;
       call.c_ahead = i < m ? c.ahead + i * c.ahead_row + j : c.ahead + j + width;
@@ -276,6 +299,7 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
       call.a += a.tile;
       call.b_ahead += steps_ahead * call.b_ahead_row;
       call.c += rows * c.row;
+      if (c.tail.more) call.tail.more += rows * c.tail.more_row;
     };
     if (kind == &Tiles<T>::panel && scattered && m > rows) {
       next(tiles.kept);
@@ -288,26 +312,50 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   }
 }
 
-/// Sums of one row and of I / kVectors panels: so many that none waits for another's.
-template <class T, std::size_t... I>
-HWY_INLINE void row_by_panels(const T* a, const T* b, int64_t step, T* c, int64_t k, bool add, Indices<I...>) {
-  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
-  const auto place = [](std::size_t i) HWY_ATTR { return static_cast<int64_t>(i % kVectors) * kWidth<T>; };
+/// Sums of `Rows` rows and of some panels, I counting the vectors of a row: so many that none waits for another's, and
+/// that what is read of the panels, from a farther cache, has time to come.
+template <class T, std::size_t Rows, std::size_t... I, std::size_t... S>
+HWY_INLINE void rows_by_panels(const T* a, int64_t a_row, const T* b, int64_t step, T* c, int64_t c_row, int64_t k,
+                               bool add, Indices<I...>, Indices<S...>) {
+  constexpr std::size_t kAcross = sizeof...(I);
+  Vector<T> sums[] = {((void)S, Vector<T>(0))...};
+  const auto place = [=](std::size_t i) HWY_ATTR {
+    return static_cast<int64_t>(i / kVectors) * step + static_cast<int64_t>(i % kVectors) * kWidth<T>;
+  };
   for (const T* const end = a + k; a < end; ++a, b += kPanel<T>) {
-    const Vector<T> x(*a);
-    ((sums[I] = fma(x, Vector<T>::load(b + static_cast<int64_t>(I / kVectors) * step + place(I)), sums[I])), ...);
+    (hwy::Prefetch(b + kRowsAhead * kPanel<T> + place(I)), ...);
+    const Vector<T> right[] = {Vector<T>::load(b + place(I))...};
+    ((sums[S] = fma(Vector<T>(a[static_cast<int64_t>(S / kAcross) * a_row]), right[S % kAcross], sums[S])), ...);
   }
-  const auto result = [=](std::size_t i) HWY_ATTR { return c + static_cast<int64_t>(i) * kWidth<T>; };
-  if (add) ((sums[I] = Vector<T>::load(result(I)) + sums[I]), ...);
-  (store(sums[I], result(I)), ...);
+  const auto result = [=](std::size_t s) HWY_ATTR {
+    return c + static_cast<int64_t>(s / kAcross) * c_row + static_cast<int64_t>(s % kAcross) * kWidth<T>;
+  };
+  if (add) ((sums[S] = Vector<T>::load(result(S)) + sums[S]), ...);
+  (store(sums[S], result(S)), ...);
 }
 
-template <class T>
-void multiply_row(const T* a, const T* b, int64_t step, int64_t panels, T* c, int64_t k, bool add) {
-  constexpr int64_t kTogether = 4;
+template <class T, std::size_t Rows>
+void some_rows(const T* a, int64_t a_row, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row, int64_t k,
+               bool add) {
+  constexpr std::size_t kPanels = std::clamp<std::size_t>(kMostSums / (Rows * kVectors), 1, 4);
+  constexpr auto kTogether = static_cast<int64_t>(kPanels);
   for (; panels >= kTogether; panels -= kTogether, b += kTogether * step, c += kTogether * kPanel<T>)
-    row_by_panels(a, b, step, c, k, add, UpTo<kTogether * kVectors>());
-  for (; panels > 0; --panels, b += step, c += kPanel<T>) row_by_panels(a, b, step, c, k, add, UpTo<kVectors>());
+    rows_by_panels<T, Rows>(a, a_row, b, step, c, c_row, k, add, UpTo<kPanels * kVectors>(),
+                            UpTo<Rows * kPanels * kVectors>());
+  for (; panels > 0; --panels, b += step, c += kPanel<T>)
+    rows_by_panels<T, Rows>(a, a_row, b, step, c, c_row, k, add, UpTo<kVectors>(), UpTo<Rows * kVectors>());
+}
+
+template <class T, std::size_t... I>
+void multiply_rows(const T* a, int64_t a_row, int64_t m, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
+                   int64_t k, bool add, Indices<I...>) {
+  static constexpr decltype(&some_rows<T, 1>) kSome[] = {&some_rows<T, I + 1>...};
+  kSome[m - 1](a, a_row, b, step, panels, c, c_row, k, add);
+}
+template <class T>
+void multiply_rows(const T* a, int64_t a_row, int64_t m, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
+                   int64_t k, bool add) {
+  multiply_rows(a, a_row, m, b, step, panels, c, c_row, k, add, UpTo<kFewRows>());
 }
 
 // ---- scalar products -------------------------------------------------------------------------------------------------
@@ -331,33 +379,54 @@ HWY_INLINE void dots(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c,
    ...);
 }
 
-/// One sum, in the lanes of four vectors. What comes 1024 bytes later is fetched ahead: a Sapphire Rapids reads twice as
-/// much by it, from one line and the next as from one long one.
-template <class T>
-HWY_INLINE T dot_line(const T* a, const T* b, int64_t k) {
+/// What comes 1024 bytes later in a line is fetched ahead: a Sapphire Rapids reads twice as much by it, from one line and
+/// the next as from one long one.
+template <class T, std::size_t... L>
+HWY_INLINE void fetch_ahead(const T* b, int64_t b_row, Indices<L...>) {
   constexpr int64_t kAhead = 1024 / static_cast<int64_t>(sizeof(T)), kStep = 4 * kWidth<T>;
-  Vector<T> sum0(0), sum1(0), sum2(0), sum3(0);
+  for (int64_t i = 0; i < kStep; i += 64 / static_cast<int64_t>(sizeof(T)))
+    (hwy::Prefetch(b + static_cast<int64_t>(L) * b_row + kAhead + i), ...);
+}
+
+/// A sum for each line of b, in the lanes of four vectors, whose order does not depend on how many lines there are.
+template <class T, std::size_t... L>
+HWY_INLINE void dot_lines(const T* a, const T* b, int64_t b_row, T* c, int64_t c_column, int64_t k, Indices<L...>) {
+  constexpr int64_t kStep = 4 * kWidth<T>;
+  using Sums = Vector<T>[sizeof...(L)];
+  Sums sum0{((void)L, Vector<T>(0))...}, sum1{((void)L, Vector<T>(0))...}, sum2{((void)L, Vector<T>(0))...},
+      sum3{((void)L, Vector<T>(0))...};
+  const auto add = [b_row](Vector<T>(&sums)[sizeof...(L)], Vector<T> x, const T* y) HWY_ATTR {
+    ((sums[L] = fma(x, Vector<T>::load(y + static_cast<int64_t>(L) * b_row), sums[L])), ...);
+  };
   int64_t p = 0;
   for (; p + kStep <= k; p += kStep) {
     const T *const x = a + p, *const y = b + p;
-    for (int64_t i = 0; i < kStep; i += 64 / static_cast<int64_t>(sizeof(T))) hwy::Prefetch(y + kAhead + i);
-    sum0 = fma(Vector<T>::load(x), Vector<T>::load(y), sum0);
-    sum1 = fma(Vector<T>::load(x + kWidth<T>), Vector<T>::load(y + kWidth<T>), sum1);
-    sum2 = fma(Vector<T>::load(x + 2 * kWidth<T>), Vector<T>::load(y + 2 * kWidth<T>), sum2);
-    sum3 = fma(Vector<T>::load(x + 3 * kWidth<T>), Vector<T>::load(y + 3 * kWidth<T>), sum3);
+    fetch_ahead(y, b_row, Indices<L...>());
+    add(sum0, Vector<T>::load(x), y);
+    add(sum1, Vector<T>::load(x + kWidth<T>), y + kWidth<T>);
+    add(sum2, Vector<T>::load(x + 2 * kWidth<T>), y + 2 * kWidth<T>);
+    add(sum3, Vector<T>::load(x + 3 * kWidth<T>), y + 3 * kWidth<T>);
   }
-  for (; p + kWidth<T> <= k; p += kWidth<T>) sum0 = fma(Vector<T>::load(a + p), Vector<T>::load(b + p), sum0);
-  if (p < k) sum1 = fma(load_first(a + p, k - p), load_first(b + p, k - p), sum1);
+  for (; p + kWidth<T> <= k; p += kWidth<T>) add(sum0, Vector<T>::load(a + p), b + p);
+  if (p < k)
+    ((sum1[L] = fma(load_first(a + p, k - p), load_first(b + static_cast<int64_t>(L) * b_row + p, k - p), sum1[L])),
+     ...);
   const typename Vector<T>::Tag tag;
-  return hn::GetLane(hn::SumOfLanes(tag, ((sum0 + sum1) + (sum2 + sum3)).lanes));
+  ((c[static_cast<int64_t>(L) * c_column] =
+        hn::GetLane(hn::SumOfLanes(tag, ((sum0[L] + sum1[L]) + (sum2[L] + sum3[L])).lanes))),
+   ...);
 }
 
 template <class T, std::size_t Rows>
 void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t n,
-              int64_t k) {
+              int64_t k, bool near) {
   int64_t j = 0;
   if constexpr (Rows == 1) {
-    for (; j < n; ++j) c[j * c_column] = dot_line(a, b + j * b_row, k);
+    // A Zen 4 reads what lies in its caches twice as fast from several lines, and what does not from one.
+    constexpr int64_t kTogether = HWY_MAX_BYTES >= 64 ? 4 : 2;
+    for (; near && j + kTogether <= n; j += kTogether)
+      dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<static_cast<std::size_t>(kTogether)>());
+    for (; j < n; ++j) dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<1>());
   } else {
     constexpr std::size_t kLines = std::min<std::size_t>(kMostSums / Rows, 8);
     constexpr auto kStep = static_cast<int64_t>(kLines);
@@ -369,17 +438,17 @@ void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_
 
 template <class T>
 void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t m,
-         int64_t n, int64_t k) {
+         int64_t n, int64_t k, bool near) {
   static constexpr decltype(&dot_rows<T, 1>) kDots[] = {&dot_rows<T, 1>, &dot_rows<T, 2>, &dot_rows<T, 3>,
                                                         &dot_rows<T, 4>};
   constexpr int64_t kMost = std::size(kDots);
   for (int64_t i = 0; i < m; i += kMost)
-    kDots[std::min(kMost, m - i) - 1](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, c_column, n, k);
+    kDots[std::min(kMost, m - i) - 1](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, c_column, n, k, near);
 }
 
 template <class T>
 constexpr ProductTiles<T> kTiles{
-    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, multiply_row<T>, dot<T>, pack_left<T>, turn<T>};
+    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, multiply_rows<T>, dot<T>, pack_left<T>, turn<T>};
 
 }  // namespace
 

@@ -19,6 +19,17 @@ struct RightOperand {
   std::int64_t row, column;
 };
 
+/// What is done to a block's sums before they are stored: `bias`, a row of it, is added, of float32 then `more`, rows
+/// `more_row` apart, and then they are brought within [low, high] where they have bounds.
+template <class T>
+struct ProductTail {
+  const T* bias = nullptr;
+  const T* more = nullptr;
+  std::int64_t more_row = 0;
+  bool has_bounds = false;
+  T low{}, high{};
+};
+
 /// Where the result of a block goes, and what should be in the cache when it is complete: rows `row` apart.
 template <class T>
 struct ResultBlock {
@@ -26,7 +37,11 @@ struct ResultBlock {
   std::int64_t row;
   const T* ahead;
   std::int64_t ahead_row;
+  ProductTail<T> tail = {};
 };
+
+/// The most rows of multiply_rows().
+inline constexpr std::int64_t kFewRows = 6;
 
 template <class T>
 struct ProductTiles {
@@ -36,13 +51,15 @@ struct ProductTiles {
   /// c [m, n] = a [m, k] b [k, n], or added to what c holds where `add`. `aside` has room for a panel of k rows.
   void (*multiply)(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, std::int64_t m,
                    std::int64_t n, std::int64_t k, bool add, T* aside);
-  /// c [panels * panel] = a [k] times so many packed panels of k rows each, `step` apart, or added to what c holds: what
-  /// multiply() gives of one row and each panel.
-  void (*multiply_row)(const T* a, const T* b, std::int64_t step, std::int64_t panels, T* c, std::int64_t k, bool add);
+  /// c [m, panels * panel] = a [m, k] times so many packed panels of k rows each, `step` apart, or added to what c holds:
+  /// what multiply() gives of those rows and each panel, for m up to kFewRows, which read the panels side by side. Rows of
+  /// a lie `a_row` apart, those of c `c_row`.
+  void (*multiply_rows)(const T* a, std::int64_t a_row, std::int64_t m, const T* b, std::int64_t step,
+                        std::int64_t panels, T* c, std::int64_t c_row, std::int64_t k, bool add);
   /// c[i * c_row + j * c_column] = the sum over l < k of a[i * a_row + l] * b[j * b_row + l], for i < m and j < n: for
-  /// few rows of a.
+  /// few rows of a. `near`: all of b is in some cache, as long as it is used again and again.
   void (*dot)(const T* a, std::int64_t a_row, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-              std::int64_t c_column, std::int64_t m, std::int64_t n, std::int64_t k);
+              std::int64_t c_column, std::int64_t m, std::int64_t n, std::int64_t k, bool near);
   /// Packs a left operand whose columns lie `column` apart with their numbers side by side: as many numbers as there
   /// are rows of tiles, times k.
   void (*pack_left)(const T* from, std::int64_t column, std::int64_t m, std::int64_t k, T* to);

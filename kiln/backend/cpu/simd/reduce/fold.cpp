@@ -99,22 +99,37 @@ HWY_INLINE void fold_narrow(const T* x, std::int64_t rows, std::int64_t stride, 
   }
 }
 
-/// Many columns: four rows at a time, read from end to end.
+/// Many columns: eight rows at a time, and then four, read from end to end.
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* results) {
-  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
-  for (; rows >= 4; rows -= 4, x += 4 * stride) {
+  using N = NearType<T, fold>;
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>), near = static_cast<std::int64_t>(kLanes<N>);
+  constexpr bool kSame = std::is_same_v<N, A>, kCertain = kSame && accumulates(fold);
+  const bool is_long = rows >= kLongLine || kSame;
+  while (rows >= 4) {
+    const std::int64_t some = rows >= 8 ? 8 : 4;
     std::int64_t column = 0;
-    for (; column + lanes <= columns; column += lanes) {
-      const T* from = x + column;
-      Vector<A> a = Vector<A>::load(results + column);
-      a = step<fold>(a, load_as<A>(from));
-      a = step<fold>(a, load_as<A>(from + stride));
-      a = step<fold>(a, load_as<A>(from + 2 * stride));
-      a = step<fold>(a, load_as<A>(from + 3 * stride));
-      store(a, results + column);
+    for (; column + near <= columns; column += near) {
+      const T* const from = x + column;
+      A* const to = results + column;
+      Vector<N> low = 0, high = 0;
+      const auto row = [&](std::int64_t k) HWY_ATTR { return load_as<N>(from + (k + some - 8) * stride); };
+      if (is_long && fold_eight<fold, kCertain>(some, row, low, high)) {
+        const auto add = [&](std::int64_t i, Vector<A> sum)
+                             HWY_ATTR { store(step<fold>(Vector<A>::load(to + i), sum), to + i); };
+        if (some > 4) each_wide<A>(low, add);
+        each_wide<A>(high, add);
+        continue;
+      }
+      for (std::int64_t i = 0; i < near; i += lanes) {
+        Vector<A> sum = Vector<A>::load(to + i);
+        for (std::int64_t k = 0; k < some; ++k) sum = step<fold>(sum, load_as<A>(from + k * stride + i));
+        store(sum, to + i);
+      }
     }
-    fold_narrow<T, fold>(x + column, 4, stride, columns - column, results + column);
+    fold_narrow<T, fold>(x + column, some, stride, columns - column, results + column);
+    rows -= some;
+    x += some * stride;
   }
   if (rows) fold_narrow<T, fold>(x, rows, stride, columns, results);
 }
@@ -199,17 +214,19 @@ struct FoldOfRun {
       std::copy_n(x, more, run.rest.data() + run.waiting);
       run.waiting += more, x += more, count -= more;
       if (run.waiting < Line::kBlock) return;
-      Line::take_block(run.rest.data(), lanes.data());
+      Line::take_block(run.rest.data(), lanes.data(), run.near);
     }
-    const std::int64_t taken = Line::take(x, count, lanes.data());
+    const std::int64_t taken = Line::take(x, count, lanes.data(), run.near);
     run.waiting = count - taken;
     std::copy_n(x + taken, run.waiting, run.rest.data());
   }
   static double total(FoldLanes& run) {
     const auto so_far = static_cast<A>(run.so_far);
-    return run.in_order ? so_far : Line::finish(run.rest.data(), run.waiting, run.lanes<fold>().data(), so_far);
+    return run.in_order ? so_far
+                        : Line::finish(run.rest.data(), run.waiting, run.lanes<fold>().data(), run.near, so_far);
   }
-  static constexpr FoldLanes::Functions kFunctions{.least = Line::kLeast, .take = take, .total = total};
+  static constexpr FoldLanes::Functions kFunctions{
+      .least = Line::kLeast, .long_line = kLongLine, .take = take, .total = total};
 };
 
 const FoldLanes::Functions* functions_of(Fold fold) {
@@ -253,6 +270,7 @@ void FoldLanes::start(op::ReduceFn fn, std::int64_t count) {
   });
   left = count;
   in_order = count < functions->least;
+  near = count >= functions->long_line;
   waiting = 0;
 }
 

@@ -21,7 +21,8 @@ void visit_fold(op::ReduceFn fn, F&& f) {
 struct FoldLanes {
   /// For one reduction, on the machine at hand.
   struct Functions {
-    std::int64_t least;  // numbers; fewer are folded one after the other
+    std::int64_t least;      // numbers; fewer are folded one after the other
+    std::int64_t long_line;  // numbers; fewer are never folded in float
     void (*take)(FoldLanes&, const float*, std::int64_t);
     double (*total)(FoldLanes&);
   };
@@ -41,6 +42,7 @@ struct FoldLanes {
 
   const Functions* functions;
   bool in_order;  // one after the other, into so_far
+  bool near;      // a few at a time in float first
   double so_far;
   std::int64_t left;       // numbers that are still to come
   std::int64_t waiting;    // numbers in `rest`, which do not fill a block yet
