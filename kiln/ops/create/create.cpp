@@ -1,17 +1,21 @@
 #include "kiln/ops/create/create.hpp"
 
+#include <algorithm>
+
 #include "kiln/core/size.hpp"
+#include "kiln/ops/create/create_ops.hpp"
+#include "kiln/ops/emit.hpp"
 
 namespace kiln {
 namespace {
 
-/// In float64; both ends are exact.
-Value equal_steps(std::string_view name, double start, double end, std::int64_t count, const Device& device) {
+/// Computed in float64; both ends are exact.
+Value equal_steps(std::string_view name, double start, double end, std::int64_t count, const Device& device,
+                  DType dtype) {
   require<ArgumentError>(count >= 0, name, ": the count must not be negative, got ", count);
-  if (count < 2) return full({count}, start, device, DType::F64);
-  const Value step = arange(0, count, 1, device, DType::F64);
-  const auto last = static_cast<double>(count - 1);
-  return where(eq(step, last), end, step / last * (end - start) + start);
+  if (count < 2) return full({count}, start, device, dtype);
+  const double step = (end - start) / static_cast<double>(count - 1);
+  return cat(Values{emit(device, op::Arange{count - 1, dtype}, {start, step}), full({1}, end, device, dtype)}, 0);
 }
 
 }  // namespace
@@ -21,11 +25,12 @@ Value empty_like(const Value& x) { return zeros_like(x); }
 Value full_like(const Value& x, const Scalar& value) { return full(x.shape(), value, x.device(), x.dtype()); }
 
 Value linspace(const Scalar& start, const Scalar& end, std::int64_t count, const Device& device, DType dtype) {
-  return cast(equal_steps("linspace", start.to<double>(), end.to<double>(), count, device), dtype);
+  return equal_steps("linspace", start.to<double>(), end.to<double>(), count, device, dtype);
 }
 Value logspace(const Scalar& start, const Scalar& end, std::int64_t count, const Device& device, double base,
                DType dtype) {
-  return cast(pow(base, equal_steps("logspace", start.to<double>(), end.to<double>(), count, device)), dtype);
+  return cast(pow(base, equal_steps("logspace", start.to<double>(), end.to<double>(), count, device, DType::F64)),
+              dtype);
 }
 
 Value eye(const Shape& shape, const Device& device, DType dtype) {
@@ -33,7 +38,13 @@ Value eye(const Shape& shape, const Device& device, DType dtype) {
   for (const std::int64_t size : shape)
     require<ArgumentError>(size >= 0, "eye: the size must not be negative, got ", size);
   multiply_sizes("eye", shape[0], shape[1]);
-  return cast(eq(unsqueeze(arange(0, shape[0], 1, device), 1), arange(0, shape[1], 1, device)), dtype);
+  const std::int64_t rows = shape[0], columns = shape[1], ones_count = std::min(rows, columns);
+  if (ones_count == 0) return zeros(shape, device, dtype);
+  // In memory, from one on the diagonal to the next it is a row and one element.
+  const Value line =
+      reshape(pad(ones({ones_count, 1}, device, dtype), {0, 0}, {0, columns}, 0), {ones_count * (columns + 1)});
+  const std::int64_t missing = rows * columns - line.numel();
+  return reshape(missing > 0 ? pad(line, {0}, {missing}, 0) : narrow(line, 0, 0, rows * columns), shape);
 }
 
 }  // namespace kiln

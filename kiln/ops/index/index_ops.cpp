@@ -236,8 +236,7 @@ Value ravel_index(Inputs indices, const Shape& shape) { return emit(op::RavelInd
 
 Value flat_nonzero(const Value& x) {
   const Value flags = cast(x, DType::Bool);
-  // Whole numbers are exact in float64, whose sums are faster than those of integers.
-  return emit(op::Nonzero{static_cast<std::int64_t>(sum(cast(flags, DType::F64)).item())}, {flags});
+  return emit(op::Nonzero{static_cast<std::int64_t>(sum(flags).item())}, {flags});
 }
 
 Value one_hot(const Value& index, std::int64_t classes, DType dtype) {
@@ -245,8 +244,11 @@ Value one_hot(const Value& index, std::int64_t classes, DType dtype) {
   op::require_index("one_hot", index);
   require<ArgumentError>(classes >= 0, "one_hot: ", classes, " classes");
   multiply_sizes("one_hot", index.numel(), classes);
-  // In int64: a short element type might not hold all classes.
-  return cast(eq(unsqueeze(cast(index, DType::I64), -1), arange(0, classes, 1, index.device())), dtype);
+  // As short as all classes fit in, and -1 and what lies beyond them.
+  const DType narrow = classes < 127 ? DType::I8 : classes < 32767 ? DType::I16 : DType::I64;
+  const Value wide = cast(index, DType::I64),
+              own = narrow == DType::I64 ? wide : cast(clamp(wide, -1, classes), narrow);
+  return cast(eq(unsqueeze(own, -1), arange(0, classes, 1, index.device(), narrow)), dtype);
 }
 
 }  // namespace kiln

@@ -219,7 +219,18 @@ Value kron(const Value& a, const Value& b) {
     spread_b.push_back(size(b));
     merged.push_back(multiply_sizes("kron", size(a), size(b)));
   }
-  return reshape(reshape(a, spread_a) * reshape(b, spread_b), merged);
+  Value x = reshape(a, spread_a), y = reshape(b, spread_b);
+  // Rows of the result in one piece each: what is repeated in them is small beside the result.
+  if (rank > 1) {
+    spread_a.back() = spread_b.back();
+    spread_b[2 * rank - 2] = spread_a[2 * rank - 2];
+    const auto repeated = [](const Value& part, const Shape& shape) {
+      return reshape(reshape(expand(part, shape), {numel(shape)}), shape);
+    };
+    x = repeated(x, spread_a);
+    y = repeated(y, spread_b);
+  }
+  return reshape(x * y, merged);
 }
 
 }  // namespace kiln

@@ -103,7 +103,11 @@ Value diff(const Value& x, int n, Dim dim, const Value& prepend, const Value& ap
 
 Value trapezoid(const Value& y, double spacing, Dim dim) {
   dim = wrap_dim("trapezoid", dim, y.rank());
-  return sum(areas("trapezoid", y, spacing, dim), {dim});
+  const std::int64_t points = y.dim(dim);
+  if (points < 2 || !is_float(y.dtype())) return sum(areas("trapezoid", y, spacing, dim), {dim});
+  // All points but the ends belong to two areas.
+  const Value ends = (narrow(y, dim, 0, 1) + narrow(y, dim, points - 1, 1)) * 0.5;
+  return squeeze(sum(narrow(y, dim, 1, points - 2), {dim}, true) + ends, dim) * spacing;
 }
 Value trapezoid(const Value& y, const Value& x, Dim dim) {
   dim = wrap_dim("trapezoid", dim, y.rank());
