@@ -107,19 +107,29 @@ inline std::vector<double> product(const Value& a, const Value& b, const Shape& 
   return result;
 }
 
+/// Numbers whose sums are rounded, so that the order of additions shows.
+inline Value random_fractions(const Shape& shape, unsigned seed, std::vector<int> order = {}) {
+  const Value value = random_tensor(shape, seed, std::move(order));
+  const Array array = read(value);
+  std::mt19937 random(seed);
+  for (std::int64_t i = 0; i < array.numel(); ++i)
+    array.as<float>()[i] = static_cast<float>(random()) / 4294967296.0f - 0.5f;
+  return value;
+}
+
 inline bool same_bits(const Value& a, const Value& b) {
   const std::vector<double> x = numbers(a), y = numbers(b);
   return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0);
 }
 
-/// multiply(a, b) gives the same bits on 1, 2 and 5 threads.
+/// multiply(a, b) gives the same bits on 1, 2, 5 and 16 threads.
 template <class Multiply>
 void expect_same_bits_on_any_threads(std::initializer_list<std::pair<Value, Value>> operands, Multiply&& multiply) {
   const int before = num_threads();
   for (const auto& [a, b] : operands) {
     set_num_threads(1);
     const Value one = multiply(a, b);
-    for (const int threads : {2, 5}) {
+    for (const int threads : {2, 5, 16}) {
       set_num_threads(threads);
       EXPECT_TRUE(same_bits(one, multiply(a, b))) << text(a, " x ", b, " on ", threads);
     }

@@ -5,10 +5,16 @@
 
 #include "kiln/backend/gpu/attention.hpp"
 #include "kiln/backend/gpu/convolution.hpp"
+#include "kiln/backend/gpu/cuda_text.hpp"
 #include "kiln/backend/gpu/kernel/kernel.hpp"
+#include "kiln/backend/gpu/meeting.hpp"
 #include "kiln/backend/gpu/product.hpp"
 #include "kiln/backend/memory/block_source.hpp"
 #include "kiln/ops/backend.hpp"
+
+namespace kiln {
+class Communicator;
+}
 
 namespace kiln::gpu {
 
@@ -32,9 +38,11 @@ struct Capabilities {
   int multiprocessors = 1;
   std::int64_t memory = 0;                // bytes that programs may hold
   std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
-  bool fragments = false;                 // has it tensor cores (Builder::multiply_fragments)?
-  std::int64_t few_channels = 0;          // below which its library is no quicker without these than our convolutions
-  std::int64_t least_attention = 0;       // multiplications, below which its library is not worth asking
+  std::int64_t together = 0;         // blocks of any kernel that may wait for each other (Builder::meet); 0: none may
+  bool fragments = false;            // has it tensor cores (Builder::multiply_fragments)?
+  bool takes_cuda = false;           // kernels that are CUDA C++?
+  std::int64_t few_channels = 0;     // below which its library is no quicker without these than our convolutions
+  std::int64_t least_attention = 0;  // multiplications, below which its library is not worth asking
 };
 
 /// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so.
@@ -50,6 +58,8 @@ class Driver : public RefCounted {
 
   /// Throws DeviceError with the kernel's name, the compiler's words and the text.
   virtual Ref<Code> compile(const Kernel& kernel) = 0;
+  /// The same of text; null where it takes none (Capabilities::takes_cuda).
+  virtual Ref<Code> compile(const CudaText&) { return nullptr; }
   /// Arguments are 8 bytes each, in the order of the kernel's parameters: addresses; numbers in the low bytes. No blocks: no
   /// launch.
   virtual void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) = 0;
@@ -69,6 +79,10 @@ class Driver : public RefCounted {
   virtual bool convolve(const Convolution&) { return false; }
   /// Likewise. What was asked to be made may hold anything where it is false.
   virtual bool attend(const Attention&) { return false; }
+  /// Can the ranks meet by a library of the device's? All of them ask, and all get the same answer; then all call meet() in
+  /// the same order, after they have told each other what they are going to do.
+  virtual bool meets(Communicator&) { return false; }
+  virtual void meet(Communicator&, const Meeting&) {}
   /// How many bytes of room it makes that quickest with.
   virtual std::int64_t attention_room(const Attention&) { return 0; }
 };

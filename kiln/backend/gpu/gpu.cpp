@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "kiln/backend/gpu/custom.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
@@ -63,6 +64,23 @@ void tell_of_host(const op::Op& op) {
   std::fprintf(stderr, "kiln: gpu: %s has no kernel and runs on the host\n", op::title(op).c_str());
 }
 
+/// Of which an operation of the user's own runs on this thread.
+thread_local Gpu* running = nullptr;
+
+/// A kernel of the user's own: what is wrong with it, he finds by the name of his operation.
+bool run_custom(Gpu& gpu, const CustomOp& op, Call call) {
+  struct Running {
+    explicit Running(Gpu& gpu) { running = &gpu; }
+    ~Running() { running = before; }
+    Gpu* const before = running;
+  } scope(gpu);
+  try {
+    return op.run(gpu.name(), call);
+  } catch (const DeviceError& error) {
+    fail<DeviceError>(op.name(), ": ", error.message());
+  } catch (const ArgumentError& error) { fail<ArgumentError>(op.name(), ": ", error.message()); }
+}
+
 }  // namespace
 
 Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
@@ -71,6 +89,8 @@ Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
     std::memcpy(&bits, &value, sizeof(value));
   });
 }
+
+Gpu* as_gpu(std::string_view backend) { return running && running->name() == backend ? running : nullptr; }
 
 Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))) {}
 
@@ -94,7 +114,7 @@ void Gpu::run(const op::Op& op, Call call) {
 void Gpu::run_kernel(const op::Op& op, Call call) {
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (std::is_same_v<T, op::Custom>) {
-      if (!o.op->run(name(), call)) run_expansion(*this, op, call);
+      if (!run_custom(*this, *o.op, call)) run_expansion(*this, op, call);
     } else {
       if constexpr (HasFamily<T>)
         if (family::run(*this, o, call)) return;
@@ -216,6 +236,13 @@ const void* Gpu::keep_made(const Signature& signature, std::shared_ptr<const voi
 void Gpu::launch(const Code& code, std::int64_t blocks, std::span<const Argument> arguments) {
   static_assert(sizeof(Argument) == sizeof(std::uint64_t));
   driver().launch(code, blocks, {&arguments.data()->bits, arguments.size()});
+}
+
+Ref<Code> Gpu::compile(const CudaText& kernel) const {
+  require<DeviceError>(takes_cuda(), name(), " takes no CUDA C++, and kernel ", kernel.name, " is that alone");
+  require<DeviceError>(kernel.parameters <= kMostArguments, "kernel ", kernel.name, " has ", kernel.parameters,
+                       " parameters, at most ", kMostArguments, " can be given");
+  return driver().compile(kernel);
 }
 
 Value Gpu::check_cell() {

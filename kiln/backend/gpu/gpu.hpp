@@ -22,10 +22,19 @@ struct Argument {
   Argument(const Scalar& number, DType dtype);
 };
 
+/// Blocks of `threads` threads for `work` items.
+inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }
+
 /// Plain structs that say all that a kernel is made from, and make it: `Kernel kernel() const`.
 template <class T>
 concept KernelSource = Plain<T> && requires(const T& source) {
   { source.kernel() } -> std::same_as<Kernel>;
+};
+
+/// The same with a kernel that is CUDA C++: `CudaText text() const`.
+template <class T>
+concept TextSource = Plain<T> && requires(const T& source) {
+  { source.text() } -> std::same_as<CudaText>;
 };
 
 class Gpu final : public LeafBackend {
@@ -46,8 +55,9 @@ class Gpu final : public LeafBackend {
   void release_memory() override { pool_->blocks().release(); }
   FusionTraits fusion_traits() const override;
 
-  // ---- for families ----
+  // ---- for families, and for kernels of a user's own (custom.hpp) ----
   Driver& driver() const { return pool_->driver(); }
+  bool takes_cuda() const { return driver().capabilities().takes_cuda; }
   /// Gives a result memory in row-major order, unless it has some in that order already.
   Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
   /// The same in the order of `strides`, which must cover the result without gaps or overlap.
@@ -60,12 +70,14 @@ class Gpu final : public LeafBackend {
   /// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
   Array read_contiguous(const Value& value, Value& held);
 
-  /// Runs a kernel, which is built and compiled when it is first asked for.
-  template <KernelSource T>
+  /// Runs a kernel, which is built and compiled when it is first asked for. Text is for devices that take it.
+  template <class T>
+  requires KernelSource<T> || TextSource<T>
   void launch(const T& source, std::int64_t blocks, std::initializer_list<Argument> arguments) {
     launch(source, blocks, std::span(arguments.begin(), arguments.size()));
   }
-  template <KernelSource T>
+  template <class T>
+  requires KernelSource<T> || TextSource<T>
   void launch(const T& source, std::int64_t blocks, std::span<const Argument> arguments) {
     launch(*find(source), blocks, arguments);
   }
@@ -74,6 +86,10 @@ class Gpu final : public LeafBackend {
   Ref<Code> find(const T& source) {
     return made<Ref<Code>>(source,
                            [&] { return std::make_shared<const Ref<Code>>(driver().compile(source.kernel())); });
+  }
+  template <TextSource T>
+  Ref<Code> find(const T& source) {
+    return made<Ref<Code>>(source, [&] { return std::make_shared<const Ref<Code>>(compile(source.text())); });
   }
   /// What was made of `key`, a plain struct of a type that stands for this use alone: a std::shared_ptr<const T> that
   /// make() gave when it was first asked for. Where two threads are first, one result is kept.
@@ -92,6 +108,7 @@ class Gpu final : public LeafBackend {
  private:
   void run_kernel(const op::Op& op, Call call);
   void run_on_host(const op::Op& op, Call call);
+  Ref<Code> compile(const CudaText& kernel) const;
   const void* find_made(const Signature& signature) const;
   const void* keep_made(const Signature& signature, std::shared_ptr<const void> value);
 

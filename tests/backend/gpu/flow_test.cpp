@@ -185,5 +185,49 @@ TEST(Flow, KnowsBlocksAndHowManyThereAre) {
   for (std::int64_t i = 0; i < 1000; ++i) ASSERT_EQ(out[static_cast<std::size_t>(i)], i * 2000 + 1000);
 }
 
+// ---- blocks that meet ----------------------------------------------------------------------------------------------
+
+/// Each block adds up what all have left in the round before.
+Kernel meeting(int rounds, int missing = 0) {
+  Builder k("meeting", 32);
+  const Buffer values = k.both(DType::I32), cells = k.both(DType::I32);
+  const Expr blocks = k.blocks(), none = k.literal(DType::I32, 0), one = k.literal(DType::I32, 1);
+  k.loop(none, k.literal(DType::I32, rounds), one, [&](const Expr& round) {
+    const Local sum = k.variable(none);
+    k.loop(none, blocks, one, [&](const Expr& i) { sum.set(sum.get() + values[round % 2 * blocks + i]); });
+    k.when(k.thread() == 0, [&] { values.store((round + 1) % 2 * blocks + k.block(), sum.get() + k.block()); });
+    k.meet(cells, k.literal(DType::I32, 1), (round + 1) * (blocks + missing));
+  });
+  return k.finish();
+}
+
+TEST(Meeting, LetsEveryBlockSeeWhatAllHaveStored) {
+  std::vector<std::int32_t> values{1, 2, 3, 4, 5, 0, 0, 0, 0, 0}, cells{7, 0, 7};
+  run(meeting(3), 5, {values, cells});
+  const int first = 15, second = 5 * first + 10, third = 5 * second + 10;
+  EXPECT_EQ(values, (std::vector<std::int32_t>{second, second + 1, second + 2, second + 3, second + 4, third, third + 1,
+                                               third + 2, third + 3, third + 4}));
+  EXPECT_EQ(cells, (std::vector<std::int32_t>{7, 15, 7}));
+}
+
+TEST(Meeting, TellsOfBlocksThatDoNotCome) {
+  std::vector<std::int32_t> values(6, 1), cells(2, 0);
+  const std::string said = sentence_of([&] {
+    run(meeting(1, 1), 3, {values, cells});
+    return 0;
+  });
+  EXPECT_EQ(said.find("DeviceError: kernel meeting, block "), 0u) << said;
+  EXPECT_NE(said.find("waits for 4 blocks, of which only 3 come"), said.npos) << said;
+}
+
+TEST(Meeting, IsOfWholeBlocks) {
+  const std::string said = said_of([](Builder& k, const Buffer& x) {
+    k.when(k.thread() < 3, [&] { k.meet(x, k.literal(DType::I32, 0), k.literal(DType::I32, 2)); });
+  });
+  EXPECT_EQ(said, "DeviceError: kernel wrong, block 0: only 3 of 64 threads get to a barrier");
+  EXPECT_EQ(said_of([](Builder& k, const Buffer& x) { k.meet(x, k.thread(), k.literal(DType::I32, 2)); }),
+            "DeviceError: kernel wrong, block 0: its threads meet other blocks at different cells");
+}
+
 }  // namespace
 }  // namespace kiln::gpu

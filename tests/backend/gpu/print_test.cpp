@@ -90,6 +90,18 @@ Kernel fragments(DType half) {
   return k.finish();
 }
 
+/// Blocks that wait for each other, between vectors through shared memory.
+Kernel meeting() {
+  Builder k("meeting", 64);
+  const Buffer x = k.both(DType::F32), cells = k.both(DType::I32);
+  const Shared held = k.shared(DType::F32, 256);
+  const Expr t = k.thread() * 4;
+  held.store(t, x.load(k.block() * 256 + t, 4));
+  k.meet(cells, k.literal(DType::I32, 0), k.blocks());
+  x.store(k.block() * 256 + t, held.load((t + 4) % 256, 4));
+  return k.finish();
+}
+
 std::vector<std::pair<std::string, Kernel>> all() {
   std::vector<std::pair<std::string, Kernel>> kernels;
   kernels.emplace_back("convert_f32_f16.txt", converting(DType::F32, DType::F16, 4));
@@ -99,6 +111,7 @@ std::vector<std::pair<std::string, Kernel>> all() {
   kernels.emplace_back("fold_f16.txt", folding(DType::F16));
   kernels.emplace_back("busy.txt", busy());
   kernels.emplace_back("choosing.txt", choosing());
+  kernels.emplace_back("meeting.txt", meeting());
   kernels.emplace_back("fragments_f16.txt", fragments(DType::F16));
   kernels.emplace_back("fragments_bf16.txt", fragments(DType::BF16));
   return kernels;

@@ -1,9 +1,11 @@
 // Programs of elementwise steps: a thread takes as many neighbours as it can load at once, wherever they lie.
 #include <algorithm>
+#include <cmath>
 
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/pointwise.hpp"
 #include "kiln/backend/gpu/family/program.hpp"
+#include "kiln/ops/expression/program.hpp"
 #include "kiln/ops/expression/rows.hpp"
 
 namespace kiln::gpu::family {
@@ -31,12 +33,65 @@ struct ProgramKernel {
   }
 };
 
+bool calls_functions(const Program& program) {
+  return std::ranges::any_of(program.steps, [&](const Program::Step& step) {
+    if (std::holds_alternative<op::Where>(step.op) || std::holds_alternative<op::Cast>(step.op)) return false;
+    return std::ranges::any_of(expr::tree_of(program, step)->nodes,
+                               [](const expr::Node& node) { return node.kind == expr::Node::Kind::Call; });
+  });
+}
+
+std::vector<std::uint16_t> divisors_of(const ProgramKey& key) {
+  const Program& program = *key.program;
+  std::vector<std::uint16_t> divisors;
+  for (std::uint16_t input = 0; !key.tree && input < program.inputs.size(); ++input) {
+    bool divides = false, other = !is_float(program.inputs[input]);
+    for (const Program::Step& step : program.steps)
+      for (int i = 0; i < op::arity(step.op); ++i) {
+        const Program::Operand& from = step.in[static_cast<std::size_t>(i)];
+        if (from.from != Program::Operand::Input || from.index != input) continue;
+        const auto* const binary = std::get_if<op::Binary>(&step.op);
+        const bool as_divisor = i == 1 && binary && binary->fn == op::BinaryFn::Div && is_float(step.dtype);
+        (as_divisor ? divides : other) = true;
+      }
+    if (divides && !other) divisors.push_back(input);
+  }
+  return divisors;
+}
+
+/// Is x / number the same as x * (1 / number), whatever x is?
+bool has_exact_reciprocal(const Scalar& number) {
+  int exponent = 0;
+  const double value = number.to<double>();
+  return std::isfinite(value) && std::abs(std::frexp(value, &exponent)) == 0.5 && std::abs(exponent) < 100;
+}
+
 /// The kernels of a program by how its operands lie, so that a launch need not look at the program.
 struct Known {
-  explicit Known(ProgramKey program) : key(std::move(program)) {}
+  explicit Known(ProgramKey program)
+      : key(std::move(program)), takes_time(key.tree || calls_functions(*key.program)), divisors(divisors_of(key)) {}
   const ProgramKey key;
+  const bool takes_time;                      // more than its loads and stores
+  const std::vector<std::uint16_t> divisors;  // inputs that steps divide by, and nothing else
   mutable std::mutex mutex;
   mutable std::vector<std::pair<PointwiseShape, Ref<Code>>> kernels;
+  mutable std::vector<std::pair<std::vector<std::uint16_t>, std::unique_ptr<Known>>> multiplying;
+
+  /// The same where these inputs are multiplied by.
+  const Known& by_multiplying(const std::vector<std::uint16_t>& factors) const {
+    const std::lock_guard lock(mutex);
+    for (const auto& [known, made] : multiplying)
+      if (known == factors) return *made;
+    Program program;
+    program.inputs = key.program->inputs;
+    program.steps = key.program->steps;
+    program.outputs = key.program->outputs;
+    for (Program::Step& step : program.steps)
+      if (auto* const binary = std::get_if<op::Binary>(&step.op);
+          binary && step.in[1].from == Program::Operand::Input && std::ranges::count(factors, step.in[1].index))
+        binary->fn = op::BinaryFn::Mul;
+    return *multiplying.emplace_back(factors, std::make_unique<Known>(ProgramKey(program))).second;
+  }
 
   Ref<Code> find(Gpu& gpu, const PointwiseShape& shape) const {
     const std::lock_guard lock(mutex);
@@ -46,12 +101,18 @@ struct Known {
   }
 };
 
-void run_program(Gpu& gpu, const Known& known, const Shape& shape, Call call) {
+void run_program(Gpu& gpu, const Known& program, const Shape& shape, Call call) {
   const Dims order = strided::follow_order(shape, call.in);
+  std::vector<std::uint16_t> factors;
+  for (const std::uint16_t i : program.divisors)
+    if (!call.in[i].node() && has_exact_reciprocal(call.in[i].scalar())) factors.push_back(i);
+  const Known& known = factors.empty() ? program : program.by_multiplying(factors);
   std::vector<Operand> inputs;
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Value& value = call.in[i];
     if (value.node()) inputs.push_back({.array = read(value)});
+    else if (std::ranges::count(factors, i))
+      inputs.push_back({.number = Argument(Scalar(1 / value.scalar().to<double>()), known.key.program->inputs[i])});
     else inputs.push_back({.number = Argument(value.scalar(), known.key.program->inputs[i])});
   }
   bool in_place = false;
@@ -66,6 +127,7 @@ void run_program(Gpu& gpu, const Known& known, const Shape& shape, Call call) {
   if (numel(shape) == 0) return;
   PointwiseLaunch launch(shape, inputs, outputs);
   launch.shape.in_place = in_place;
+  if (known.takes_time) launch.take_two();
   gpu.launch(*known.find(gpu, launch.shape), launch.blocks, launch.arguments);
 }
 

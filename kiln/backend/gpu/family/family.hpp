@@ -13,6 +13,12 @@ bool run(Gpu& gpu, const op::Cat& op, Call call);
 bool run(Gpu& gpu, const op::Fold& op, Call call);
 bool run(Gpu& gpu, const op::SliceAssign& op, Call call);
 
+// collective.cpp
+bool run(Gpu& gpu, const op::AllGather& op, Call call);
+bool run(Gpu& gpu, const op::AllReduce& op, Call call);
+bool run(Gpu& gpu, const op::Broadcast& op, Call call);
+bool run(Gpu& gpu, const op::ReduceScatter& op, Call call);
+
 // create.cpp
 bool run(Gpu& gpu, const op::Arange& op, Call call);
 bool run(Gpu& gpu, const op::Fill& op, Call call);
@@ -96,6 +102,12 @@ bool run(Gpu& gpu, const op::Rnnt& op, Call call);
 
 // sequence/fft.cpp
 bool run(Gpu& gpu, const op::Fft& op, Call call);
+
+// sequence/recurrent_forward.cpp
+bool run(Gpu& gpu, const op::RecurrentLayer& op, Call call);
+
+// sequence/recurrent_grad.cpp
+bool run(Gpu& gpu, const op::RecurrentLayerGrad& op, Call call);
 
 // spatial/blend.cpp
 bool run(Gpu& gpu, const op::Blend& op, Call call);

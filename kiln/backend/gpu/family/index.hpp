@@ -62,7 +62,4 @@ std::size_t widen(Loop& loop, std::size_t element, std::span<const std::byte* co
 /// multiple; `first` is a multiple of that too.
 void store_before(Builder& k, const Buffer& to, const Expr& first, const Expr& count, std::span<const Expr> values);
 
-/// Blocks of `threads` threads for `work` items.
-inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }
-
 }  // namespace kiln::gpu::family

@@ -21,28 +21,47 @@ Pointwise::Pointwise(Builder& k, const PointwiseShape& shape, std::span<const DT
 void Pointwise::run(FunctionRef<std::vector<Expr>(std::span<const Expr>)> element) {
   const int width = shape_.width;
   const auto lanes = static_cast<std::size_t>(width);
-  const Expr item = k_.place(shape_.index);
-  k_.when(item < items_, [&] {
-    const std::vector<Expr> at = places_->of(item * width);
-    std::vector<std::vector<Expr>> loaded(inputs_.size());
+  struct Item {
+    Expr number;
+    std::vector<Expr> at;
+    std::vector<std::vector<Expr>> loaded;
+  };
+  const auto load = [&](const Expr& number, const Expr& inside) {
+    Item item{number, places_->of(inside * width), std::vector<std::vector<Expr>>(inputs_.size())};
     std::size_t place = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      std::vector<Expr>& loaded = item.loaded[i];
       switch (shape_.inputs[i]) {
-        case Lies::Number: loaded[i].assign(lanes, numbers_[i]); break;
-        case Lies::InLine: loaded[i] = load_line(inputs_[i], at[place++], width); break;
-        case Lies::Repeated: loaded[i].assign(lanes, inputs_[i][at[place++]]); break;
-        case Lies::Apart: loaded[i].push_back(inputs_[i][at[place++]]); break;
+        case Lies::Number: loaded.assign(lanes, numbers_[i]); break;
+        case Lies::InLine: loaded = load_line(inputs_[i], item.at[place++], width); break;
+        case Lies::Repeated: loaded.assign(lanes, inputs_[i][item.at[place++]]); break;
+        case Lies::Apart: loaded.push_back(inputs_[i][item.at[place++]]); break;
       }
     }
+    return item;
+  };
+  const auto make = [&](const Item& item) {
     std::vector<std::vector<Expr>> made(outputs_.size());
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       std::vector<Expr> in;
-      for (const auto& each : loaded) in.push_back(each[lane]);
+      for (const auto& each : item.loaded) in.push_back(each[lane]);
       const std::vector<Expr> all = element(in);
       for (std::size_t i = 0; i < made.size(); ++i) made[i].push_back(all[i]);
     }
-    for (std::size_t i = 0; i < made.size(); ++i) store_line(outputs_[i], at.back(), made[i]);
-  });
+    for (std::size_t i = 0; i < made.size(); ++i) store_line(outputs_[i], item.at.back(), made[i]);
+  };
+  if (shape_.vectors == 1) {
+    const Expr number = k_.place(shape_.index);
+    return k_.when(number < items_, [&] { make(load(number, number)); });
+  }
+  // All loads before anything is made of them; past the end the last item once more.
+  std::vector<Item> items;
+  for (int i = 0; i < shape_.vectors; ++i) {
+    const Expr first = (k_.block().as(shape_.index) * shape_.vectors + i) * kThreads;
+    const Expr number = first + k_.thread().as(shape_.index);
+    items.push_back(load(number, min(number, items_ - 1)));
+  }
+  for (const Item& item : items) k_.when(item.number < items_, [&] { make(item); });
 }
 
 PointwiseLaunch::PointwiseLaunch(const Shape& sizes, std::span<const Operand> inputs, std::span<const Array> outputs) {
@@ -72,10 +91,17 @@ PointwiseLaunch::PointwiseLaunch(const Shape& sizes, std::span<const Operand> in
   }
   shape.index = index_type(loop);
   shape.rank = loop.sizes.size();
-  const std::int64_t items = numel(sizes) / shape.width;
+  items = numel(sizes) / shape.width;
   blocks = blocks_for(items, Pointwise::kThreads);
   arguments.emplace_back(items);
   Places::append(arguments, loop);
+}
+
+void PointwiseLaunch::take_two() {
+  constexpr std::int64_t kMany = std::int64_t{1} << 20;
+  if (items < kMany || shape.width == 1) return;
+  shape.vectors = 2;
+  blocks = blocks_for(items, 2 * Pointwise::kThreads);
 }
 
 }  // namespace kiln::gpu::family

@@ -11,6 +11,7 @@ struct PointwiseShape {
   std::vector<Lies> inputs{};
   DType index = DType::I32;
   int rank = 0, width = 1;
+  int vectors = 1;        // of so many elements that a thread takes
   bool in_place = false;  // an output may lie where an input does
   friend bool operator==(const PointwiseShape&, const PointwiseShape&) = default;
 };
@@ -41,9 +42,11 @@ struct Operand {
 /// Inputs that broadcast to `shape`, and outputs of that shape which all lie in the same order.
 struct PointwiseLaunch {
   PointwiseShape shape;
-  std::int64_t blocks = 0;
+  std::int64_t items = 0, blocks = 0;
   std::vector<Argument> arguments{};
   PointwiseLaunch(const Shape& shape, std::span<const Operand> inputs, std::span<const Array> outputs);
+  /// For steps that take their time: a thread has a second vector on its way meanwhile, where there are many.
+  void take_two();
 };
 
 /// Launches the kernel of `source`, which has a PointwiseShape named `shape`; `own` are the arguments of the family.

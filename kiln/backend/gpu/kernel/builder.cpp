@@ -161,6 +161,18 @@ void Builder::loop_while(FunctionRef<Expr()> head, Body body) {
 
 void Builder::barrier() { append({.kind = Statement::Kind::Barrier}); }
 void Builder::fence() { append({.kind = Statement::Kind::Fence}); }
+void Builder::arrive(const Buffer& cells, const Expr& which) {
+  require<ArgumentError>(cells.dtype() == DType::I32 && is_integer(which.type()),
+                         "kernel: blocks that meet are counted in int32, not in ", cells.dtype());
+  kernel_.together = true;
+  append({.kind = Statement::Kind::Arrive, .place = cells.place(), .operands = {which.id()}});
+}
+void Builder::await(const Buffer& cells, const Expr& which, const Expr& count) {
+  require<ArgumentError>(cells.dtype() == DType::I32 && count.type() == DType::I32 && is_integer(which.type()),
+                         "kernel: blocks that meet are counted in int32, not in ", cells.dtype(), " by ", count.type());
+  kernel_.together = true;
+  append({.kind = Statement::Kind::Await, .place = cells.place(), .operands = {which.id(), count.id()}});
+}
 
 Expr Builder::shuffle(const Expr& x, const Expr& lane) {
   require<ArgumentError>(lane.type() == DType::I32, "kernel: a lane is int32");

@@ -92,6 +92,7 @@ class Buffer {
   Buffer() = default;
   Buffer(Builder* builder, std::uint16_t place, DType dtype) : builder_(builder), place_(place), dtype_(dtype) {}
   DType dtype() const { return dtype_; }
+  std::uint16_t place() const { return place_; }
   Expr operator[](const Expr& i) const;
   /// Elements i to i + width, with i a multiple of width and width * size_of(dtype) at most 16.
   std::vector<Expr> load(const Expr& i, int width) const;
@@ -138,6 +139,8 @@ class Shared {
   Shared(Builder* builder, std::uint16_t place, DType dtype) : builder_(builder), place_(place), dtype_(dtype) {}
   DType dtype() const { return dtype_; }
   Expr operator[](const Expr& i) const;
+  /// Elements i to i + width, with i a multiple of width, a power of two, of 16 bytes at most.
+  std::vector<Expr> load(const Expr& i, int width) const;
   void store(const Expr& i, const Expr& value) const;
   /// Elements i to i + count, with i a multiple of their number, which is a power of two, of 16 bytes at most.
   void store(const Expr& i, std::span<const Expr> values) const;
@@ -237,6 +240,16 @@ class Builder {
   /// All threads of the block, or none: not under a condition that only some meet.
   void barrier();
   void fence();
+  /// A barrier of several blocks in two halves: each arrives at the same cell, an int32 that is 0 to begin with, and goes
+  /// on once `count` have arrived, counted from the beginning. What all of them stored to buffers before they arrived is
+  /// seen after that; what a block does between the two halves costs no time while it waits. Such a kernel is launched
+  /// with at most Capabilities::together blocks.
+  void arrive(const Buffer& cells, const Expr& which);
+  void await(const Buffer& cells, const Expr& which, const Expr& count);
+  void meet(const Buffer& cells, const Expr& which, const Expr& count) {
+    arrive(cells, which);
+    await(cells, which, count);
+  }
   void least_blocks(int count) { kernel_.least_blocks = count; }
 
   // ---- among the threads that run in step, all of which must get here ----

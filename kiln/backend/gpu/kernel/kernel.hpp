@@ -58,7 +58,7 @@ struct Instruction {
     Narrow,   // rounded, or cut, to an element of `element`
     Entry,    // number operand 0 of the table that is parameter `place`
     Load,     // `width` elements of buffer `place` from operand 0 on, which is a multiple of `width`
-    Shared,   // an element of shared array `place`
+    Shared,   // `width` elements of shared array `place`, likewise
     Local,    // an element of local array `place`
     SharedPair,  // elements operand 0 and the next of shared array `place`, of 16 bits each, as one word; operand 0 is even
     Fragments,  // of matrices that a warp holds together, of halves `element`: Builder::multiply_fragments
@@ -97,6 +97,8 @@ struct Statement {
     While,    // `head` makes operand 0; while it holds, `body`
     Barrier,  // all threads of the block get here before any goes on; it sees what they stored
     Fence,    // what this thread stored to buffers is seen by others before what it stores next
+    Arrive,   // a Barrier after which the block counts as one that has come to cell operand 0 of buffer `place`
+    Await,    // a Barrier that is passed once operand 1 blocks have come to that cell
   };
   Kind kind = Kind::Let;
   Id first = 0;
@@ -120,8 +122,9 @@ struct Kernel {
     std::int64_t count;
   };
   std::string name;
-  int threads = 256;     // to a block
-  int least_blocks = 0;  // that a multiprocessor should hold at a time; 0: as it comes
+  int threads = 256;      // to a block
+  int least_blocks = 0;   // that a multiprocessor should hold at a time; 0: as it comes
+  bool together = false;  // blocks wait for each other: a launch has no more than Capabilities::together
   std::vector<Parameter> parameters{};
   std::vector<std::uint16_t> chosen{};  // the tables of buffers that are chosen, whose places begin with kChosen
   std::vector<Array> shared{}, locals{};

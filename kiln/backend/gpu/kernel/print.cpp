@@ -216,11 +216,12 @@ class Text {
 
   void let(const Statement& statement, const std::string& indent) {
     const Instruction& in = statement.instruction;
-    if (in.kind == Kind::Load && in.width > 1) {
-      const DType dtype = kernel_.parameter(in.place).dtype;
+    if ((in.kind == Kind::Load || in.kind == Kind::Shared) && in.width > 1) {
+      const bool shared = in.kind == Kind::Shared;
+      const DType dtype = shared ? kernel_.shared[in.place].dtype : kernel_.parameter(in.place).dtype;
       const std::string packed = pack(dtype, in.width);
-      body_ += text(indent, "const ", packed, " w", statement.first, " = *(const ", packed, "*)(", buffer(in.place),
-                    " + ", name(in.operands[0]), ");\n");
+      body_ += text(indent, "const ", packed, " w", statement.first, " = *(const ", packed, "*)(",
+                    shared ? text("m", in.place) : buffer(in.place), " + ", name(in.operands[0]), ");\n");
       for (Id i = 0; i < in.width; ++i)
         define(statement.first + i, expr::loaded(printer_, text("w", statement.first, ".at[", i, "]"), dtype), indent);
     } else if (in.kind == Kind::Fragments) {
@@ -264,6 +265,16 @@ class Text {
     for (std::size_t i = 1; i < in.size(); ++i)
       body_ += text(i > 1 ? ", " : "", expr::stored(printer_, name(in[i]), dtype));
     body_ += "}};\n";
+  }
+
+  /// What the block stored is there for others before its coming is counted, and is looked for after theirs is seen.
+  void arrive(const std::string& cell, const std::string& indent) {
+    body_ += text(indent, "__syncthreads();\n", indent, "if (threadIdx.x == 0) {\n", indent, "  __threadfence();\n",
+                  indent, "  atomicAdd(&", cell, ", 1);\n", indent, "}\n");
+  }
+  void await(const std::string& cell, const std::string& count, const std::string& indent) {
+    body_ += text(indent, "if (threadIdx.x == 0) {\n", indent, "  while (*(volatile int*)&", cell, " < ", count,
+                  ") {}\n", indent, "  __threadfence();\n", indent, "}\n", indent, "__syncthreads();\n");
   }
 
   void block(const Statements& list, const std::string& indent) {
@@ -319,6 +330,10 @@ class Text {
           break;
         case Statement::Kind::Barrier: body_ += indent + "__syncthreads();\n"; break;
         case Statement::Kind::Fence: body_ += indent + "__threadfence();\n"; break;
+        case Statement::Kind::Arrive: arrive(text(buffer(statement.place), "[", name(in[0]), "]"), indent); break;
+        case Statement::Kind::Await:
+          await(text(buffer(statement.place), "[", name(in[0]), "]"), name(in[1]), indent);
+          break;
       }
     }
   }

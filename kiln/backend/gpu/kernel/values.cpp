@@ -134,10 +134,19 @@ Expr Numbers::operator[](const Expr& which) const {
   return builder_->let({.kind = Kind::Entry, .type = DType::I64, .place = place_, .operands = {which.id()}});
 }
 
-Expr Shared::operator[](const Expr& i) const {
+Expr Shared::operator[](const Expr& i) const { return load(i, 1)[0]; }
+
+std::vector<Expr> Shared::load(const Expr& i, int width) const {
   require_index(i);
-  return builder_->let(
-      {.kind = Kind::Shared, .type = expr::computed_in(dtype_), .place = place_, .operands = {i.id()}});
+  require<ArgumentError>(
+      std::has_single_bit(static_cast<unsigned>(width)) && static_cast<std::size_t>(width) * size_of(dtype_) <= 16,
+      "kernel: ", width, " elements of ", dtype_, " are not loaded at once");
+  return builder_->let_all({.kind = Kind::Shared,
+                            .type = expr::computed_in(dtype_),
+                            .place = place_,
+                            .width = static_cast<std::uint16_t>(width),
+                            .operands = {i.id()}},
+                           width);
 }
 
 void Shared::store(const Expr& i, const Expr& value) const { store(i, std::span(&value, 1)); }

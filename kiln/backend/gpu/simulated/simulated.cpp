@@ -6,6 +6,7 @@
 
 #include "kiln/backend/gpu/kernel/interpret.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/ops/collective/host.hpp"
 
 namespace kiln::gpu {
 namespace {
@@ -13,11 +14,12 @@ namespace {
 constexpr int kNobodyWrote = 0xff;
 
 struct Interpreted final : Code {
-  explicit Interpreted(const Kernel& kernel) : interpreter(kernel) {
+  explicit Interpreted(const Kernel& kernel) : interpreter(kernel), together(kernel.together) {
     for (const Parameter& parameter : kernel.parameters)
       are_addresses.insert(are_addresses.end(), parameter.words(), parameter.kind != Parameter::Kind::Number);
   }
   const Interpreter interpreter;
+  const bool together;              // its blocks wait for each other
   std::vector<bool> are_addresses;  // by argument
 };
 
@@ -62,6 +64,8 @@ class Simulated final : public Driver {
     std::vector<Extent> extents(arguments.size());
     for (std::size_t i = 0; i < std::min(arguments.size(), interpreted.are_addresses.size()); ++i)
       if (interpreted.are_addresses[i]) extents[i] = extent_of(arguments[i]);
+    require<DeviceError>(!interpreted.together || blocks <= capabilities_.together, name(), ": ", blocks,
+                         " blocks cannot wait for each other, at most ", capabilities_.together);
     interpreted.interpreter.run(blocks, arguments, extents);
   }
 
@@ -84,6 +88,27 @@ class Simulated final : public Driver {
   }
   void synchronize() override {}
 
+  bool meets(Communicator&) override { return true; }
+  void meet(Communicator& among, const Meeting& meeting) override {
+    using Kind = Meeting::Kind;
+    const std::size_t ranks = meeting.kind == Kind::Gather || meeting.kind == Kind::SumParts
+                                  ? static_cast<std::size_t>(among.size())
+                                  : 1,
+                      bytes = static_cast<std::size_t>(meeting.count) * size_of(meeting.dtype);
+    const std::span x(meeting.x, meeting.kind == Kind::SumParts ? bytes * ranks : bytes);
+    const std::span result(meeting.result, meeting.kind == Kind::Gather ? bytes * ranks : bytes);
+    demand("meet", x.data(), x.size());
+    demand("meet", result.data(), result.size());
+    const auto fn = meeting.kind == Kind::Mean ? op::ReduceFn::Mean : op::ReduceFn::Sum;
+    switch (meeting.kind) {
+      case Kind::Sum:
+      case Kind::Mean: collective::all_reduce(among, name(), fn, meeting.dtype, x, result); break;
+      case Kind::SumParts: collective::reduce_scatter(among, name(), fn, meeting.dtype, x, result); break;
+      case Kind::Gather: collective::all_gather(among, name(), x, result); break;
+      case Kind::Send: collective::broadcast(among, name(), meeting.root, x, result); break;
+    }
+  }
+
  private:
   static std::uint64_t address(const std::byte* start) { return reinterpret_cast<std::uintptr_t>(start); }
 
@@ -101,7 +126,8 @@ class Simulated final : public Driver {
                          extent.end - address(start), " are somebody's");
   }
 
-  const Capabilities capabilities_{.multiprocessors = 4, .memory = std::int64_t{4} << 30, .fragments = true};
+  const Capabilities capabilities_{
+      .multiprocessors = 4, .memory = std::int64_t{4} << 30, .together = 4, .fragments = true};
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> live_;  // what is somebody's: bytes by address
 };

@@ -123,16 +123,21 @@ TEST(GpuPools, FollowTheOrderOfChannels) {
 }
 
 TEST(GpuPools, AddByIndexHoweverManyThereAre) {
-  for (const int distinct : {1, 2, 50}) {
-    const Operand y({2, 2, 9, 11}, DType::F32, 6);
-    const TensorData index = indices({2, 2, 9, 11}, distinct, 7);
-    const Value made =
-        emit(op::MaxPoolGrad{{5, 10}}, {y.value, Value(simulated().backend().upload(index, simulated()))});
-    std::vector<double> sums(2 * 2 * 50);
-    for (std::size_t i = 0; i < y.numbers.size(); ++i)
-      sums[i / 99 * 50 + static_cast<std::size_t>(bits_at(index, i))] += y.numbers[i];
-    expect_equal(made, sums, text(distinct));
-  }
+  for (const int distinct : {1, 2, 7, 50})
+    for (const bool last : {false, true}) {
+      const Operand y({2, 3, 9, 11}, DType::F32, 6, last);
+      const Value index = last ? permute(from_data(indices({2, 9, 11, 3}, distinct, 7), simulated()), {0, 3, 1, 2})
+                               : from_data(indices({2, 3, 9, 11}, distinct, 7), simulated());
+      const TensorData where = index.data();
+      const Value made = emit(op::MaxPoolGrad{{5, 10}}, {y.value, index});
+      EXPECT_EQ(made.node()->strides[1] == 1, last);
+      std::vector<double> sums(6 * 50);
+      each_index(y.value.shape(), [&](const Dims& at) {
+        const std::size_t plane = static_cast<std::size_t>(at[0] * 3 + at[1]);
+        sums[plane * 50 + static_cast<std::size_t>(bits_at(where, place_of(y.value.shape(), at)))] += y(at);
+      });
+      expect_equal(made, sums, text(distinct, last ? ", channels last" : ""));
+    }
 }
 
 TEST(GpuPools, SayWhichIndexIsWrong) {
@@ -146,6 +151,20 @@ TEST(GpuPools, SayWhichIndexIsWrong) {
     FAIL() << "no error";
   } catch (const IndexError& error) {
     EXPECT_STREQ(error.what(), "IndexError: max_pool_grad: index 9 is out of range for [4]");
+  }
+}
+
+TEST(GpuPools, SayWhichIndexIsWrongWhereverChannelsLie) {
+  const Operand y({1, 2, 1, 3}, DType::F32, 6, true);
+  const std::vector<std::int64_t> index{0, 8, 1, 2, 9, 0};  // of pixels, with their channels side by side
+  const Value where =
+      permute(from_data(TensorData::of<std::int64_t>({1, 1, 3, 2}, std::span(index)), simulated()), {0, 3, 1, 2});
+  const Value made = emit(op::MaxPoolGrad{{1, 4}}, {y.value, where});
+  try {
+    static_cast<void>(made.data());
+    FAIL() << "no error";
+  } catch (const IndexError& error) {
+    EXPECT_STREQ(error.what(), "IndexError: max_pool_grad: index 9 is out of range for [1, 4]");
   }
 }
 

@@ -148,20 +148,38 @@ struct VectorKernel {
   }
 };
 
+/// A block has some elements, side by side, and a team of threads for each, who take every team-th share of it.
 struct SumKernel {
   DType dtype, index;
+  int team;
+  static constexpr int kTogether = 4;  // loads in flight
 
   Kernel kernel() const {
+    const DType type = expr::computed_in(dtype);
+    const int elements = kThreads / team;
     Builder k("sum_parts", kThreads);
-    const Buffer parts = k.input(expr::computed_in(dtype)), to = k.output(dtype);
+    const Buffer parts = k.input(type), to = k.output(dtype);
     const Expr shares = k.number(index), count = k.number(index);
-    const Expr i = k.place(index);
+    const Expr element = k.thread() % elements, member = k.thread() / elements;
+    const Expr i = k.block().as(index) * elements + element.as(index), zero = k.literal(type, 0);
+    const Local sum = k.variable(zero);
     k.when(i < count, [&] {
-      const Local sum = k.variable(parts[i]);
-      const Expr one = k.literal(index, 1);
-      k.loop(one, shares, one, [&](const Expr& share) { sum.set(sum + parts[share * count + i]); });
-      to.store(i, sum);
+      k.loop(member.as(index), shares, k.literal(index, team * kTogether), [&](const Expr& share) {
+        std::vector<Expr> loaded;
+        for (int j = 0; j < kTogether; ++j) loaded.push_back(parts[min(share + j * team, shares - 1) * count + i]);
+        for (int j = 0; j < kTogether; ++j)
+          sum.set(sum + (j ? select(share + j * team < shares, loaded[static_cast<std::size_t>(j)], zero) : loaded[0]));
+      });
     });
+    if (team > 1) {
+      const Shared of_members = k.shared(type, kThreads);
+      of_members.store(k.thread(), sum.get());
+      k.barrier();
+      k.when(member == 0, [&] {
+        for (int other = 1; other < team; ++other) sum.set(sum + of_members[element + other * elements]);
+      });
+    }
+    k.when((member == 0) & (i < count), [&] { to.store(i, sum); });
     return k.finish();
   }
 };
@@ -249,8 +267,13 @@ Shares shares_of(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::i
 }
 
 void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype) {
-  gpu.launch(SumKernel{dtype, index_type({shares * count + kThreads})}, blocks_for(count, kThreads),
-             {parts, to, shares, count});
+  // Few elements of many shares would be few threads that each wait for one load after the other.
+  constexpr std::int64_t kBusy = 1024;  // threads of a multiprocessor
+  const std::int64_t threads = gpu.driver().capabilities().multiprocessors * kBusy;
+  int team = 1;
+  while (team < kLanes && 2 * team * count <= threads && 2 * team * SumKernel::kTogether <= 2 * shares) team *= 2;
+  gpu.launch(SumKernel{dtype, index_type({(shares + SumKernel::kTogether * team) * count + kThreads}), team},
+             blocks_for(count, kThreads / team), {parts, to, shares, count});
 }
 
 void multiply(Gpu& gpu, Matrices p) {

@@ -2,6 +2,7 @@
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
+#include "kiln/backend/gpu/family/spatial/conv.hpp"
 #include "kiln/backend/gpu/family/spatial/occurrences.hpp"
 #include "kiln/ops/spatial/blend_ops.hpp"
 #include "kiln/ops/spatial/pool_ops.hpp"
@@ -53,7 +54,7 @@ struct BlendKernel {
 /// The adjoint in x, and that of a pool, of which each index is a point with one tap of weight 1.
 struct GatherKernel {
   DType dtype, indices, index;
-  bool weighted;
+  bool weighted, interleaved;
 
   Kernel kernel() const {
     Builder k("blend_transpose", kThreads);
@@ -61,12 +62,13 @@ struct GatherKernel {
     const OccurrenceReader reader(k, indices, index);
     const Expr count = k.number(index), channels = k.number(index), size = k.number(index), points = k.number(index),
                taps = k.number(index);
+    const Expr beside = interleaved ? k.number(index) : k.literal(index, 1);
     const Expr i = k.place(index);
     k.when(i < count, [&] {
-      const Expr plane = i / size, batch = plane / channels;
+      const Expr cell = i / beside, line = i % beside, plane = cell / size, batch = plane / channels;
       const Local sum = k.variable(k.literal(expr::computed_in(dtype), 0));
-      reader.each(batch, i % size, [&](const Expr& at) {
-        const Expr element = y[plane * points + at / taps];
+      reader.each(batch, cell % size, line, [&](const Expr& at) {
+        const Expr element = y[(plane * points + at / taps) * beside + line];
         sum.set(sum + (weighted ? element * weight[batch * points * taps + at] : element));
       });
       x.store(i, sum);
@@ -99,24 +101,26 @@ void blend(Gpu& gpu, const Array& x, const Array& index, const Array& other, Val
              arguments);
 }
 
-/// made [batch, channels, size] of y [batch, channels, points], where indices [batch, points, taps] say what goes where.
-bool gather(Gpu& gpu, const Array& y, const Array& indices, const Array* weight, const Array& made, std::int64_t batch,
-            std::int64_t taps, const Value& cell) {
-  const std::int64_t points = batch && indices.numel() ? indices.numel() / batch / taps : 0;
-  if (points * taps > kMostOccurrences) return false;
+/// made [batch, channels, size] of y [batch, channels, points], where indices [batch, points, taps] say what goes where. Or
+/// of one channel, where `lines.beside` of the batch lie side by side.
+bool gather(Gpu& gpu, const Array& y, const Array& indices, const Array* weight, const Array& made,
+            const IndexLines& lines, std::int64_t taps, const Value& cell) {
+  const std::int64_t points = lines.count && indices.numel() ? indices.numel() / lines.count / taps : 0;
+  if (points * taps * lines.beside > kMostOccurrences) return false;
   if (made.numel() == 0 && !cell) return true;
-  const std::int64_t size = made.shape.empty() ? 1 : made.shape.back();
-  const Occurrences found = find_occurrences(gpu, indices, batch, size, cell);
+  const Occurrences found = find_occurrences(gpu, indices, lines, cell);
   if (made.numel() == 0) return true;
   std::vector<Argument> arguments{y};
   if (weight) arguments.emplace_back(*weight);
   arguments.emplace_back(made);
-  OccurrenceReader::append(arguments, found, indices, batch, size);
-  for (const std::int64_t number : {made.numel(), made.numel() / batch / size, size, points, taps})
+  OccurrenceReader::append(arguments, found, indices, lines);
+  for (const std::int64_t number :
+       {made.numel(), made.numel() / lines.count / lines.places, lines.places, points, taps})
     arguments.emplace_back(number);
-  const DType counted = index_type({made.numel() + kThreads, y.numel(), indices.numel(), batch * size});
-  gpu.launch(GatherKernel{y.dtype, indices.dtype, counted, weight != nullptr}, blocks_for(made.numel(), kThreads),
-             arguments);
+  if (lines.beside > 1) arguments.emplace_back(lines.beside);
+  const DType counted = index_type({made.numel() + kThreads, y.numel(), indices.numel(), lines.count * lines.places});
+  gpu.launch(GatherKernel{y.dtype, indices.dtype, counted, weight != nullptr, lines.beside > 1},
+             blocks_for(made.numel(), kThreads), arguments);
   return true;
 }
 
@@ -140,20 +144,28 @@ bool run(Gpu& gpu, const op::BlendTranspose&, Call call) {
   const Array y = gpu.read_contiguous(call.in[Op::y], held_y);
   const Array index = gpu.read_contiguous(call.in[Op::index], held_index);
   const Array weight = gpu.read_contiguous(call.in[Op::weight], held_weight);
-  return gather(gpu, y, index, &weight, gpu.allocate(call.out[0]), y.shape[0], index.shape[2], {});
+  const Array made = gpu.allocate(call.out[0]);
+  return gather(gpu, y, index, &weight, made, {y.shape[0], made.shape[2]}, index.shape[2], {});
 }
 
 bool run(Gpu& gpu, const op::MaxPoolGrad& op, Call call) {
   using Op = op::MaxPoolGrad;
+  Array y = read(call.in[Op::y]), index = read(call.in[Op::indices]);
+  // Each plane is a line of its own with one channel; those of an image may lie side by side.
+  const Dims last = strides_in(y.shape, true);
+  const bool interleaved = y.shape[1] > 1 && strided::same_order(y.shape, y.strides, last) &&
+                           strided::same_order(index.shape, index.strides, last);
   Value held_y, held_index;
-  const Array y = gpu.read_contiguous(call.in[Op::y], held_y);
-  const Array index = gpu.read_contiguous(call.in[Op::indices], held_index);
-  Array made = gpu.allocate(call.out[0]);
-  const std::int64_t planes = y.shape[0] * y.shape[1];
-  // Each plane is a batch of its own with one channel.
-  made.shape = {planes, 1, numel(Shape(op.sizes.begin(), op.sizes.end()))};
+  if (!interleaved) {
+    y = gpu.read_contiguous(call.in[Op::y], held_y);
+    index = gpu.read_contiguous(call.in[Op::indices], held_index);
+  }
+  const Shape& shape = call.out[0].shape();
+  const Array made = gpu.allocate(call.out[0], strides_in(shape, interleaved));
+  const IndexLines lines{shape[0] * shape[1], numel(Shape(op.sizes.begin(), op.sizes.end())),
+                         interleaved ? shape[1] : 1};
   const Value cell = gpu.check_cell();
-  if (!gather(gpu, y, index, nullptr, made, planes, 1, cell)) return false;
+  if (!gather(gpu, y, index, nullptr, made, lines, 1, cell)) return false;
   gpu.check(cell, call,
             [quoted = Quoted(call.in[Op::indices]), function = CalledAs::function(), sizes = op.sizes](auto found) {
               return wrong<IndexError>(function, text("max_pool_grad: index ", quoted.index(reported(found)),

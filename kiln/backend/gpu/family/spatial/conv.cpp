@@ -16,6 +16,14 @@ Expr product(const std::vector<Expr>& sizes) {
 
 }  // namespace
 
+Dims strides_in(const Shape& shape, bool channels_last) {
+  if (!channels_last) return contiguous_strides(shape);
+  Dims order{0};
+  for (int dim = 2; dim < shape.size(); ++dim) order.push_back(dim);
+  order.push_back(1);
+  return dense_strides(shape, order);
+}
+
 // ---- for kernels ---------------------------------------------------------------------------------------------------
 
 ConvKey key_of(const Convolution& conv, std::int64_t most) {
@@ -101,15 +109,6 @@ ConvNumbers::Meeting ConvNumbers::y_of(std::span<const Expr> x, std::span<const 
 // ---- ops -----------------------------------------------------------------------------------------------------------
 
 namespace {
-
-/// The channels of a pixel, or of a tap, side by side; or row-major.
-Dims strides_in(const Shape& shape, bool channels_last) {
-  if (!channels_last) return contiguous_strides(shape);
-  Dims order{0};
-  for (int dim = 2; dim < shape.size(); ++dim) order.push_back(dim);
-  order.push_back(1);
-  return dense_strides(shape, order);
-}
 
 bool is_channels_last(const Array& x) { return x.shape[1] > 1 && x.strides[1] == 1 && !x.contiguous(); }
 

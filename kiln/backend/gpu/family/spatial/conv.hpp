@@ -32,6 +32,9 @@ void convolve_tiles(Gpu& gpu, const Convolution& conv);
 /// Where groups are of few channels: each result by itself.
 void convolve_alone(Gpu& gpu, const Convolution& conv);
 
+/// The channels of a pixel, or of a tap, side by side; or row-major.
+Dims strides_in(const Shape& shape, bool channels_last);
+
 // ---- for its kernels ----
 
 /// What a kernel is made for.

@@ -7,7 +7,7 @@ namespace kiln::gpu::family {
 namespace {
 
 constexpr int kThreads = 256;
-// Putting a list in order takes the square of its length.
+// To go through a list in order takes the square of its length.
 constexpr int kLongest = 32;
 
 /// Each index before those that came earlier, in whatever order the threads do. Nodes count from 1; 0 is the end.
@@ -19,51 +19,21 @@ struct LinkKernel {
     Builder k("link_occurrences", kThreads);
     const Buffer from = k.input(indices), heads = k.both(DType::I32), next = k.output(DType::I32);
     const Buffer cell = checked ? k.both(DType::I64) : Buffer();
-    const Expr all = k.number(index), count = k.number(index), places = k.number(index);
+    const Expr all = k.number(index), count = k.number(index), places = k.number(index), beside = k.number(index);
     const Expr i = k.place(index);
     k.when(i < all, [&] {
       const Expr place = from[i].as(DType::I64);
       k.when((place >= 0) & (place < places.as(DType::I64)),
              [&] {
-               const Expr node = (i % count + 1).as(DType::I32);
-               next.store(i, heads.update(Update::Exchange, i / count * places + place.as(index), node));
+               const Expr lines = count * beside, node = (i % lines + 1).as(DType::I32);
+               const Expr head = (i / lines * places + place.as(index)) * beside + i % beside;
+               next.store(i, heads.update(Update::Exchange, head, node));
              },
              [&] {
-               if (checked) report(cell, i.as(DType::I64));
+               if (!checked) return;
+               const Expr rest = i % (count * beside), line = i / (count * beside) * beside + rest % beside;
+               report(cell, (line * count + rest / beside).as(DType::I64));
              });
-    });
-    return k.finish();
-  }
-};
-
-struct OrderKernel {
-  DType index;
-
-  Kernel kernel() const {
-    Builder k("order_occurrences", kThreads);
-    const Buffer heads = k.both(DType::I32), next = k.both(DType::I32);
-    const Expr all = k.number(index), count = k.number(index), places = k.number(index);
-    const Expr i = k.place(index);
-    const Expr zero = k.literal(DType::I32, 0);
-    k.when(i < all, [&] {
-      const Expr line = i / places * count - 1;  // node 1 is its first
-      const auto at = [&](const Expr& node) { return line + node.as(index); };
-      const Local node = k.variable(heads[i]), sorted = k.variable(zero), length = k.variable(zero);
-      k.loop_while([&] { return (node != 0) & (length < kLongest); },
-                   [&] {
-                     const Expr own = node.get(), rest = next[at(own)];
-                     const Local before = k.variable(zero), after = k.variable(sorted);
-                     k.loop_while([&] { return (after.get() != 0) & (after.get() < own); },
-                                  [&] {
-                                    before.set(after);
-                                    after.set(next[at(after)]);
-                                  });
-                     next.store(at(own), after);
-                     k.when(before.get() == 0, [&] { sorted.set(own); }, [&] { next.store(at(before), own); });
-                     node.set(rest);
-                     length.set(length.get() + 1);
-                   });
-      heads.store(i, select(node.get() != 0, k.literal(DType::I32, -1), sorted));
     });
     return k.finish();
   }
@@ -71,19 +41,17 @@ struct OrderKernel {
 
 }  // namespace
 
-Occurrences find_occurrences(Gpu& gpu, const Array& indices, std::int64_t lines, std::int64_t places,
-                             const Value& cell) {
-  const std::int64_t all = indices.numel(), count = lines ? all / lines : 0;
-  Occurrences found{gpu.scratch({{lines, places}, DType::I32}), gpu.scratch({{lines, count}, DType::I32})};
+Occurrences find_occurrences(Gpu& gpu, const Array& indices, const IndexLines& lines, const Value& cell) {
+  const std::int64_t all = indices.numel(), heads_in_all = lines.count * lines.places;
+  Occurrences found{gpu.scratch({{heads_in_all}, DType::I32}), gpu.scratch({{all}, DType::I32})};
   const Array heads = read(found.heads), next = read(found.next);
-  if (heads.numel()) gpu.driver().clear(heads.data, static_cast<std::size_t>(heads.numel()) * sizeof(std::int32_t));
+  if (heads_in_all) gpu.driver().clear(heads.data, static_cast<std::size_t>(heads_in_all) * sizeof(std::int32_t));
   if (all == 0) return found;
-  const DType index = index_type({all, heads.numel()});
+  const DType index = index_type({all, heads_in_all});
   std::vector<Argument> arguments{indices, heads, next};
   if (cell) arguments.emplace_back(read(cell));
-  for (const std::int64_t number : {all, count, places}) arguments.emplace_back(number);
+  for (const std::int64_t number : {all, all / lines.count, lines.places, lines.beside}) arguments.emplace_back(number);
   gpu.launch(LinkKernel{indices.dtype, index, static_cast<bool>(cell)}, blocks_for(all, kThreads), arguments);
-  gpu.launch(OrderKernel{index}, blocks_for(heads.numel(), kThreads), {heads, next, heads.numel(), count, places});
   return found;
 }
 
@@ -94,32 +62,61 @@ OccurrenceReader::OccurrenceReader(Builder& k, DType indices, DType index)
       next_(k.input(DType::I32)),
       indices_(k.input(indices)),
       count_(k.number(index)),
-      places_(k.number(index)) {}
+      places_(k.number(index)),
+      beside_(k.number(index)) {}
 
 void OccurrenceReader::append(std::vector<Argument>& arguments, const Occurrences& found, const Array& indices,
-                              std::int64_t lines, std::int64_t places) {
-  for (const Argument& argument : {Argument(read(found.heads)), Argument(read(found.next)), Argument(indices),
-                                   Argument(lines ? indices.numel() / lines : 0), Argument(places)})
+                              const IndexLines& lines) {
+  for (const Argument& argument :
+       {Argument(read(found.heads)), Argument(read(found.next)), Argument(indices),
+        Argument(lines.count ? indices.numel() / lines.count : 0), Argument(lines.places), Argument(lines.beside)})
     arguments.push_back(argument);
 }
 
-void OccurrenceReader::each(const Expr& line, const Expr& place, FunctionRef<void(const Expr&)> f) const {
-  const Expr first = line * count_, one = k_.literal(index_, 1);
-  const Local node = k_.variable(heads_[line * places_ + place]);
-  // One loop over either, so that f is written once: over the list's nodes, or over all of the line.
-  const Expr listed = node.get() >= 0;
-  const Local i = k_.variable(select(listed, node.get().as(index_) - one, k_.literal(index_, 0)));
-  k_.loop_while([&] { return (i.get() >= 0) & (i.get() < count_); },
-                [&] {
-                  const Expr own = i.get();
-                  const Local named = k_.variable(k_.literal(DType::I32, 1));
-                  k_.when(!listed, [&] {
-                    named.set((indices_[first + own].as(DType::I64) == place.as(DType::I64)).as(DType::I32));
+void OccurrenceReader::each(const Expr& block, const Expr& place, const Expr& line,
+                            FunctionRef<void(const Expr&)> f) const {
+  const Expr none = k_.literal(DType::I32, 0), one = k_.literal(DType::I32, 1);
+  const Expr first = block * count_ * beside_, head = heads_[(block * places_ + place) * beside_ + line];
+  const auto after = [&](const Expr& node) { return next_[first + (node - 1).as(index_)]; };
+  k_.when(head != 0, [&] {
+    // The least node of the list, and how many there are: most lists have one.
+    const Local least = k_.variable(head), length = k_.variable(one), node = k_.variable(after(head));
+    k_.loop_while([&] { return (node.get() != 0) & (length.get() <= kLongest); },
+                  [&] {
+                    least.set(min(least.get(), node.get()));
+                    length.set(length.get() + 1);
+                    node.set(after(node));
                   });
-                  k_.when(named.get() != 0, [&] { f(own); });
-                  i.set(own + 1);
-                  k_.when(listed, [&] { i.set(next_[first + own].as(index_) - one); });
-                });
+    // One loop over either, so that f is written once: over the list's nodes, or over all of the line.
+    const Expr listed = length.get() <= kLongest;
+    const Expr point_of_least = ((least.get() - 1).as(index_) - line) / beside_;
+    const Local left = k_.variable(select(listed, length.get().as(index_), count_));
+    const Local point = k_.variable(select(listed, point_of_least, k_.literal(index_, 0)));
+    k_.loop_while([&] { return left.get() > 0; },
+                  [&] {
+                    const Expr own = point.get(), at = own * beside_ + line;
+                    const Local named = k_.variable(one);
+                    k_.when(!listed, [&] {
+                      named.set((indices_[first + at].as(DType::I64) == place.as(DType::I64)).as(DType::I32));
+                    });
+                    k_.when(named.get() != 0, [&] { f(own); });
+                    left.set(left.get() - 1);
+                    point.set(own + 1);
+                    k_.when(listed & (left.get() > 0), [&] {
+                      const Expr own_node = at.as(DType::I32) + 1;
+                      const Local later = k_.variable(none);  // the least of those behind it
+                      node.set(head);
+                      k_.loop_while([&] { return node.get() != 0; },
+                                    [&] {
+                                      const Expr other = node.get();
+                                      k_.when((other > own_node) & ((later.get() == 0) | (other < later.get())),
+                                              [&] { later.set(other); });
+                                      node.set(after(other));
+                                    });
+                      point.set(((later.get() - 1).as(index_) - line) / beside_);
+                    });
+                  });
+  });
 }
 
 }  // namespace kiln::gpu::family

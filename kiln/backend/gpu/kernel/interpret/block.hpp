@@ -42,6 +42,8 @@ struct LocalArray {
   std::vector<std::uint8_t> set;  // was it ever?
 };
 
+class Turns;
+
 struct Block {
   Block(const Program& program, std::int64_t blocks, std::span<const std::uint64_t> arguments,
         std::span<const Extent> extents);
@@ -61,6 +63,7 @@ struct Block {
   const Mask* mask;                  // of who is there now
   std::uint32_t now = 0, began = 0;  // barriers met: so far, and when the block began
   std::vector<std::int64_t> places;  // of an access
+  Turns* turns = nullptr;            // of blocks that meet
 
   template <class T>
   T* cells(std::uint32_t where) {

@@ -1,6 +1,7 @@
 #include "kiln/backend/gpu/kernel/interpret.hpp"
 
 #include "kiln/backend/gpu/kernel/interpret/block.hpp"
+#include "kiln/backend/gpu/kernel/interpret/turns.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::gpu {
@@ -70,6 +71,14 @@ void Interpreter::run(std::int64_t blocks, std::span<const std::uint64_t> argume
   require<DeviceError>(extents.empty() || extents.size() == arguments.size(), "kernel ", kernel.name, ": ",
                        extents.size(), " extents of ", arguments.size(), " arguments");
   if (blocks <= 0) return;
+  if (kernel.together) {
+    interpreted::Turns turns;
+    return turns.run(blocks, [&](std::int64_t i) {
+      Block block(*program_, blocks, arguments, extents);
+      block.turns = &turns;
+      block.run(i);
+    });
+  }
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     Block block(*program_, blocks, arguments, extents);
     for (std::int64_t i = begin; i < end; ++i) block.run(i);

@@ -142,6 +142,8 @@ class Preparation {
       case Statement::Kind::Loop: return run_loop(type_of(statement.first));
       case Statement::Kind::While: return run_while();
       case Statement::Kind::Barrier: return run_barrier();
+      case Statement::Kind::Arrive: demand(statement.place, true); return run_arrive();
+      case Statement::Kind::Await: demand(statement.place, true); return run_await();
       case Statement::Kind::Fence:
       case Statement::Kind::Let: return run_nothing();
     }

@@ -69,6 +69,8 @@ Run run_if();
 Run run_loop(DType type);
 Run run_while();
 Run run_barrier();
+Run run_arrive();
+Run run_await();
 Run run_nothing();
 
 }  // namespace kiln::gpu::interpreted

@@ -1,5 +1,6 @@
 // Steps at what threads have in common: shared memory, with an eye on who meets whom there, and the lanes of a warp.
 #include "kiln/backend/gpu/kernel/interpret/memory.hpp"
+#include "kiln/backend/gpu/kernel/interpret/turns.hpp"
 
 namespace kiln::gpu::interpreted {
 namespace {
@@ -44,16 +45,25 @@ void touch(Block& block, const Step& step, int thread, std::int64_t place, Touch
   touch.writer = self;
 }
 
+/// That `width` elements from `place` on are there, and lie as what is taken at once has to.
+void demand_shared(const Block& block, const Step& step, int thread, std::int64_t place, std::int64_t width,
+                   std::int64_t count) {
+  if (place < 0 || place + width > count || place % width != 0) [[unlikely]]
+    block.wrong("thread ", thread, " touches element ", place, " of shared array ", step.place, ", which has ", count,
+                width > 1 ? text(", ", width, " at once") : "");
+}
+
 /// Where the threads' accesses to a shared array go, all of them inside of it and in the books.
 template <Access access>
 const std::int64_t* find_shared(Block& block, const Step& step) {
   const std::int64_t* const places = block.find_places(step);
   std::vector<Touch>& touches = block.shared[step.place].touches;
   const auto count = static_cast<std::int64_t>(touches.size());
+  const std::int64_t width = access == Access::Read ? step.width : 1;
   block.each([&](int t) {
-    if (places[t] < 0 || places[t] >= count) [[unlikely]]
-      block.wrong("thread ", t, " touches element ", places[t], " of shared array ", step.place, ", which has ", count);
-    touch<access>(block, step, t, places[t], touches[static_cast<std::size_t>(places[t])]);
+    demand_shared(block, step, t, places[t], width, count);
+    for (std::int64_t i = 0; i < width; ++i)
+      touch<access>(block, step, t, places[t] + i, touches[static_cast<std::size_t>(places[t] + i)]);
   });
   return places;
 }
@@ -62,8 +72,10 @@ template <class S>
 void read_shared(Block& block, const Step& step) {
   const std::int64_t* const places = find_shared<Access::Read>(block, step);
   const std::byte* const data = block.shared[step.place].data.data();
-  Computed<S>* const result = block.cells<Computed<S>>(step.result);
-  block.each([&](int t) { result[t] = element<S>(data, places[t]); });
+  for (int i = 0; i < step.width; ++i) {
+    Computed<S>* const result = block.cells<Computed<S>>(step.result) + i * block.threads;
+    block.each([&](int t) { result[t] = element<S>(data, places[t] + i); });
+  }
 }
 
 template <class S>
@@ -73,9 +85,7 @@ void write_shared(Block& block, const Step& step) {
   const auto count = static_cast<std::int64_t>(array.touches.size());
   const std::int64_t width = step.width;
   block.each([&](int t) {
-    if (places[t] < 0 || places[t] + width > count || places[t] % width != 0) [[unlikely]]
-      block.wrong("thread ", t, " touches element ", places[t], " of shared array ", step.place, ", which has ", count,
-                  width > 1 ? text(", ", width, " at once") : "");
+    demand_shared(block, step, t, places[t], width, count);
     for (std::int64_t i = 0; i < width; ++i)
       touch<Access::Write>(block, step, t, places[t] + i, array.touches[static_cast<std::size_t>(places[t] + i)]);
   });
@@ -183,8 +193,37 @@ void barrier(Block& block, const Step&) {
   ++block.now;
 }
 
+/// The cell at which the block meets others.
+std::int32_t& meeting_cell(Block& block, const Step& step) {
+  const std::int64_t* const places = block.find_places(step);
+  const View& view = block.view(step.place);
+  if (!are_in_line(places, block.threads, std::int64_t{0}))
+    block.wrong("its threads meet other blocks at different cells");
+  if (places[0] < view.first || places[0] >= view.last)
+    block.wrong("meets others at cell ", places[0], " of parameter ", step.place, ", where cells ", view.first,
+                " to before ", view.last, " are");
+  return reinterpret_cast<std::int32_t*>(view.data)[places[0]];
+}
+
+void arrive(Block& block, const Step& step) {
+  barrier(block, step);
+  ++meeting_cell(block, step);
+}
+
+void await(Block& block, const Step& step) {
+  barrier(block, step);
+  const std::int32_t& cell = meeting_cell(block, step);
+  const std::int32_t* const counts = block.cells<std::int32_t>(step.operands[1]);
+  if (!are_in_line(counts, block.threads, std::int32_t{0}))
+    block.wrong("its threads wait for different numbers of blocks");
+  if (!block.turns->wait(block.index, [&] { return cell >= counts[0]; }))
+    block.wrong("waits for ", counts[0], " blocks, of which only ", cell, " come");
+}
+
 }  // namespace
 
+Run run_arrive() { return &arrive; }
+Run run_await() { return &await; }
 Run run_shared(DType dtype) {
   return visit_dtype(dtype, [](auto tag) -> Run { return &read_shared<typename decltype(tag)::type>; });
 }
