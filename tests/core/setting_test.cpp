@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 
 #include "kiln/core/file.hpp"
@@ -25,6 +27,21 @@ TEST(Settings, AreStringsWholeNumbersAndBooleans) {
       {"device", "cpu"}, {"threads", "8"}, {"fusion", "0"}, {"verify", "1"}, {"profile", "C:\\traces\\a#b.json"}};
   EXPECT_EQ(found, right);
   EXPECT_TRUE(read_settings("", "kiln.toml").empty());
+}
+
+// Whatever the environment may say stands in the file too.
+TEST(Settings, AreThoseThatTheDocumentationLists) {
+  std::istringstream lines(read_text_file(KILN_DOCS "/inspecting.md"));
+  int count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `KILN_")) continue;
+    std::string name = line.substr(8, line.find('`', 3) - 8);
+    std::ranges::transform(name, name.begin(),
+                           [](char letter) { return letter == '_' ? '_' : static_cast<char>(letter | 0x20); });
+    EXPECT_EQ(read_settings(name + " = 1", "kiln.toml").count(name), 1u) << name;
+    ++count;
+  }
+  EXPECT_GE(count, 15);
 }
 
 TEST(Settings, SayWhatIsWrong) {

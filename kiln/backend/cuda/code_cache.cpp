@@ -29,16 +29,14 @@ Header header_of(std::string_view key, std::span<const std::byte> code) {
   return header;
 }
 
-std::optional<std::filesystem::path> folder_by_settings() {
-  const char* const wish = setting("KILN_CACHE");
-  if (!wish) return cache_directory("cuda");
-  if (std::string_view(wish) == "0") return std::nullopt;
-  return std::filesystem::path(wish) / "cuda";
-}
-
 }  // namespace
 
-CodeCache::CodeCache() : CodeCache(folder_by_settings()) {}
+CodeCache CodeCache::named(const char* folder) {
+  const char* const wish = setting("KILN_CACHE");
+  if (!wish) return CodeCache(cache_directory(folder));
+  if (std::string_view(wish) == "0") return CodeCache(std::nullopt);
+  return CodeCache(std::filesystem::path(wish) / folder);
+}
 
 std::filesystem::path CodeCache::file_of(std::string_view key) const {
   constexpr char kDigits[] = "0123456789abcdef";

@@ -1,5 +1,6 @@
-// Compiled kernels on the disk, so that the next process need not compile them. Several processes may use a folder at once;
-// what is not there, damaged or cannot be read is compiled again, and nothing here is an error.
+// Compiled kernels on the disk, so that the next process need not compile them; and other bytes that take long to make.
+// Several processes may use a folder at once; what is not there, damaged or cannot be read is made again, and nothing here is
+// an error.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -13,7 +14,9 @@ namespace kiln::cuda {
 class CodeCache {
  public:
   /// $KILN_CACHE/cuda, or cuda in Kiln's folder of the user's cache; none where KILN_CACHE is 0 or nobody has a home.
-  CodeCache();
+  CodeCache() : CodeCache(named("cuda")) {}
+  /// Another folder there.
+  static CodeCache named(const char* folder);
   explicit CodeCache(std::optional<std::filesystem::path> folder) : folder_(std::move(folder)) {}
 
   /// `key` is all that the code depends on.

@@ -5,6 +5,7 @@ namespace kiln::cuda::cublas {
 Api::Api(const Library& library) {
   library.find("cublasLtCreate", create);
   library.find("cublasLtDestroy", destroy);
+  library.find("cublasLtGetVersion", get_version);
   library.find("cublasLtGetStatusString", get_status_string);
   library.find("cublasLtMatrixLayoutCreate", layout_create);
   library.find("cublasLtMatrixLayoutDestroy", layout_destroy);
@@ -16,6 +17,7 @@ Api::Api(const Library& library) {
   library.find("cublasLtMatmulPreferenceDestroy", preference_destroy);
   library.find("cublasLtMatmulPreferenceSetAttribute", preference_set);
   library.find("cublasLtMatmulAlgoGetHeuristic", get_heuristic);
+  library.find("cublasLtMatmulAlgoCheck", check);
   library.find("cublasLtMatmul", matmul);
 }
 

@@ -50,6 +50,7 @@ struct Api {
 
   Status (*create)(Handle* handle);
   Status (*destroy)(Handle handle);
+  std::size_t (*get_version)();
   const char* (*get_status_string)(Status status);
   Status (*layout_create)(Layout* layout, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t stride);
   Status (*layout_destroy)(Layout layout);
@@ -62,6 +63,9 @@ struct Api {
   Status (*preference_set)(Preference preference, int attribute, const void* value, std::size_t bytes);
   Status (*get_heuristic)(Handle handle, Description description, Layout a, Layout b, Layout c, Layout d,
                           Preference preference, int wanted, Heuristic* results, int* found);
+  /// Does it take that algorithm? What it needs goes to `result`.
+  Status (*check)(Handle handle, Description description, Layout a, Layout b, Layout c, Layout d,
+                  const Algorithm* algorithm, Heuristic* result);
   Status (*matmul)(Handle handle, Description description, const void* alpha, const void* a, Layout a_layout,
                    const void* b, Layout b_layout, const void* beta, const void* c, Layout c_layout, void* d,
                    Layout d_layout, const Algorithm* algorithm, void* workspace, std::size_t workspace_bytes,

@@ -1,9 +1,11 @@
 #include "kiln/backend/cuda/driver.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kiln/backend/cuda/attentions.hpp"
 #include "kiln/backend/cuda/convolutions.hpp"
+#include "kiln/backend/gpu/kernel/print.hpp"
 
 namespace kiln::cuda {
 namespace {
@@ -13,10 +15,14 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
   stream.check(stream.api().memory_get_info(&free, &total), "asking for the device's memory");
   // Code, and libraries' own memory, take some of it later.
   const std::size_t kept_free = std::min(free / 16, std::size_t{1} << 30);
-  return {.multiprocessors = stream.attribute(kMultiprocessorCount),
+  const int multiprocessors = stream.attribute(kMultiprocessorCount);
+  return {.multiprocessors = multiprocessors,
           .memory = static_cast<std::int64_t>(free - kept_free),
           .shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
+          // One block a multiprocessor fits, whatever it takes.
+          .together = stream.attribute(kCooperativeLaunch) ? multiprocessors : 0,
           .fragments = stream.attribute(kComputeCapabilityMajor) >= 8,
+          .takes_cuda = true,
           .few_channels = 16,
           .least_attention = std::int64_t{1} << 28};
 }
@@ -32,23 +38,39 @@ Driver::Driver(int index)
       downloads_(make_ref<Downloads>(stream_)),
       products_(stream_),
       dnn_(stream_),
-      queue_(stream_, products_, dnn_) {}
+      queue_(stream_, products_, dnn_),
+      groups_(stream_) {}
 
 Ref<gpu::Code> Driver::compile(const gpu::Kernel& kernel) {
   const gpu::KernelText text = gpu::print(kernel, expr::kCuda);
-  require<DeviceError>(text.shared_bytes <= capabilities_.shared_memory, name(), ": kernel ", kernel.name, " needs ",
-                       text.shared_bytes, " bytes of shared memory, a block has ", capabilities_.shared_memory);
-  const std::size_t words = kernel.words().back();
-  require<DeviceError>(words <= gpu::kMostArguments, name(), ": kernel ", kernel.name, " has ", words,
-                       " parameters, at most ", gpu::kMostArguments, " can be given");
-  return make_ref<Program>(stream_, kernel, text, compiler_.code(kernel.name, text.text));
+  return load({kernel.name, text.function, kernel.threads, text.shared_bytes, kernel.words(), kernel.together},
+              text.text);
+}
+
+Ref<gpu::Code> Driver::compile(const gpu::CudaText& kernel) {
+  std::vector<std::size_t> words(kernel.parameters + std::size_t{1});
+  std::iota(words.begin(), words.end(), std::size_t{0});
+  const Ref<Program> program =
+      load({kernel.name, kernel.name, kernel.threads, kernel.shared_bytes, std::move(words), false}, kernel.text);
+  program->require_parameters();
+  return program;
+}
+
+Ref<Program> Driver::load(Program::Facts facts, const std::string& text) {
+  require<DeviceError>(facts.shared_bytes <= capabilities_.shared_memory, name(), ": kernel ", facts.name, " needs ",
+                       facts.shared_bytes, " bytes of shared memory, a block has ", capabilities_.shared_memory);
+  require<DeviceError>(facts.words.back() <= gpu::kMostArguments, name(), ": kernel ", facts.name, " has ",
+                       facts.words.back(), " parameters, at most ", gpu::kMostArguments, " can be given");
+  const std::vector<std::byte> code = compiler_.code(facts.name, text);
+  return make_ref<Program>(stream_, std::move(facts), code);
 }
 
 void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) {
   if (blocks <= 0) return;
   const auto& program = static_cast<const Program&>(code);
   require<DeviceError>(blocks <= INT32_MAX, name(), ": kernel ", program.name, " cannot have ", blocks, " blocks");
-  KILN_CHECK(arguments.size() == program.words.back());
+  require<DeviceError>(arguments.size() == program.words.back(), name(), ": kernel ", program.name, " takes ",
+                       program.words.back(), " arguments, got ", arguments.size());
   queue_.launch(Ref<const Program>(&program), blocks, arguments);
 }
 
@@ -76,6 +98,14 @@ bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byt
   const Address place = address_of(workspace);
   if (dnn_.proven(plan)) return queue_.run(plan, addresses, place), true;
   return queue_.flush_and([&] { return dnn_.prove(plan, addresses, place); });
+}
+
+// A rank by itself needs nobody.
+bool Driver::meets(Communicator& among) { return groups_.joins(among) || among.size() == 1; }
+
+void Driver::meet(Communicator& among, const gpu::Meeting& meeting) {
+  if (groups_.joins(among)) queue_.flush_and([&] { groups_.meet(among, meeting); });
+  else copy(meeting.result, meeting.x, static_cast<std::size_t>(meeting.count) * size_of(meeting.dtype));
 }
 
 void Driver::upload(std::byte* to, std::span<const std::byte> from) {

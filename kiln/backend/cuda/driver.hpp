@@ -4,6 +4,7 @@
 #include "kiln/backend/cuda/compiler.hpp"
 #include "kiln/backend/cuda/download.hpp"
 #include "kiln/backend/cuda/queue.hpp"
+#include "kiln/backend/cuda/ranks/groups.hpp"
 #include "kiln/backend/cuda/upload.hpp"
 #include "kiln/backend/gpu/driver.hpp"
 
@@ -19,11 +20,14 @@ class Driver final : public gpu::Driver {
   BlockSource& memory() override { return memory_; }
 
   Ref<gpu::Code> compile(const gpu::Kernel& kernel) override;
+  Ref<gpu::Code> compile(const gpu::CudaText& kernel) override;
   void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override;
   bool multiply(const gpu::Product& product) override;
   bool convolve(const gpu::Convolution& convolution) override;
   bool attend(const gpu::Attention& attention) override;
   std::int64_t attention_room(const gpu::Attention& attention) override;
+  bool meets(Communicator& among) override;
+  void meet(Communicator& among, const gpu::Meeting& meeting) override;
 
   void upload(std::byte* to, std::span<const std::byte> from) override;
   Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override;
@@ -33,6 +37,7 @@ class Driver final : public gpu::Driver {
   void synchronize() override;
 
  private:
+  Ref<Program> load(Program::Facts facts, const std::string& text);
   bool run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byte* workspace = nullptr);
 
   const Ref<Stream> stream_;
@@ -44,6 +49,7 @@ class Driver final : public gpu::Driver {
   Products products_;
   Dnn dnn_;
   Queue queue_;
+  Groups groups_;
 };
 
 }  // namespace kiln::cuda

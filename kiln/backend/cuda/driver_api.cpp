@@ -11,6 +11,8 @@ DriverApi::DriverApi(const Library& library) {
   library.find("cuDeviceGetCount", device_get_count);
   library.find("cuDeviceGet", device_get);
   library.find("cuDeviceGetAttribute", device_get_attribute);
+  library.find("cuDeviceGetName", device_get_name);
+  library.find("cuDeviceGetUuid_v2", device_get_id);
   library.find("cuDevicePrimaryCtxRetain", primary_context_retain);
   library.find("cuDevicePrimaryCtxRelease_v2", primary_context_release);
   library.find("cuCtxGetCurrent", context_get_current);
@@ -23,6 +25,7 @@ DriverApi::DriverApi(const Library& library) {
   library.find("cuEventRecord", event_record);
   library.find("cuEventQuery", event_query);
   library.find("cuEventSynchronize", event_synchronize);
+  library.find("cuEventElapsedTime", event_elapsed);
   library.find("cuMemGetInfo_v2", memory_get_info);
   library.find("cuMemAlloc_v2", memory_alloc);
   library.find("cuMemFree_v2", memory_free);
@@ -36,7 +39,9 @@ DriverApi::DriverApi(const Library& library) {
   library.find("cuModuleUnload", module_unload);
   library.find("cuModuleGetFunction", module_get_function);
   library.find("cuFuncSetAttribute", function_set_attribute);
+  library.find_if_there("cuFuncGetParamInfo", function_get_parameter);
   library.find("cuLaunchKernel", launch_kernel);
+  library.find("cuLaunchCooperativeKernel", launch_together);
   library.find("cuStreamBeginCapture_v2", begin_capture);
   library.find("cuStreamEndCapture", end_capture);
   library.find("cuStreamGetCaptureInfo_v2", get_capture_info);

@@ -25,7 +25,7 @@ inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 
 // CUdevice_attribute
 inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76,
-                     kMaxSharedMemoryPerBlockOptin = 97;
+                     kCooperativeLaunch = 95, kMaxSharedMemoryPerBlockOptin = 97;
 // CUfunction_attribute
 inline constexpr int kFunctionMaxDynamicSharedBytes = 8;
 // Flags
@@ -33,6 +33,12 @@ inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2, kHost
 
 // CUstreamCaptureMode: other threads may go on with what they do.
 inline constexpr int kCaptureRelaxed = 2;
+
+/// CUuuid: of one GPU among all there are.
+struct DeviceId {
+  char bytes[16];
+  friend bool operator==(const DeviceId&, const DeviceId&) = default;
+};
 
 /// CUDA_KERNEL_NODE_PARAMS_v2
 struct KernelNode {
@@ -54,6 +60,8 @@ struct DriverApi {
   Result (*device_get_count)(int* count);
   Result (*device_get)(DeviceNumber* device, int ordinal);
   Result (*device_get_attribute)(int* value, int attribute, DeviceNumber device);
+  Result (*device_get_name)(char* name, int bytes, DeviceNumber device);
+  Result (*device_get_id)(DeviceId* id, DeviceNumber device);
   Result (*primary_context_retain)(ContextHandle* context, DeviceNumber device);
   Result (*primary_context_release)(DeviceNumber device);
   Result (*context_get_current)(ContextHandle* context);
@@ -67,6 +75,7 @@ struct DriverApi {
   Result (*event_record)(EventHandle event, StreamHandle stream);
   Result (*event_query)(EventHandle event);
   Result (*event_synchronize)(EventHandle event);
+  Result (*event_elapsed)(float* milliseconds, EventHandle from, EventHandle to);
 
   Result (*memory_get_info)(std::size_t* free, std::size_t* total);
   Result (*memory_alloc)(Address* address, std::size_t bytes);
@@ -82,9 +91,14 @@ struct DriverApi {
   Result (*module_unload)(ModuleHandle module);
   Result (*module_get_function)(FunctionHandle* function, ModuleHandle module, const char* name);
   Result (*function_set_attribute)(FunctionHandle function, int attribute, int value);
+  /// Of driver 12.4 and later; null before. An error beyond the last.
+  Result (*function_get_parameter)(FunctionHandle function, std::size_t index, std::size_t* offset, std::size_t* bytes);
   Result (*launch_kernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,
                           void** parameters, void** extra);
+  Result (*launch_together)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                            StreamHandle stream, void** parameters);
 
   Result (*begin_capture)(StreamHandle stream, int mode);
   Result (*end_capture)(StreamHandle stream, GraphHandle* graph);

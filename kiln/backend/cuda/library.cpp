@@ -20,8 +20,10 @@ Library::Library(std::string_view purpose, std::initializer_list<const char*> na
   fail<DeviceError>("cuda: there is no library that ", purpose, " (", tried, "); ", remedy);
 }
 
+void* Library::find_address(const char* name) const { return ::dlsym(handle_, name); }
+
 void* Library::address_of(const char* name) const {
-  void* const address = ::dlsym(handle_, name);
+  void* const address = find_address(name);
   require<DeviceError>(address != nullptr, "cuda: ", name_, " has no function ", name, ", so it is too old; ", remedy_);
   return address;
 }

@@ -20,9 +20,16 @@ class Library {
     static_assert(std::is_function_v<F>);
     function = reinterpret_cast<F*>(address_of(name));
   }
+  /// Null where it has none.
+  template <class F>
+  void find_if_there(const char* name, F*& function) const {
+    static_assert(std::is_function_v<F>);
+    function = reinterpret_cast<F*>(find_address(name));
+  }
   const std::string& name() const { return name_; }
 
  private:
+  void* find_address(const char* name) const;
   void* address_of(const char* name) const;
 
   void* handle_ = nullptr;

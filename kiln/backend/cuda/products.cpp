@@ -83,9 +83,9 @@ bool fits(const Question& question) {
 /// The answer: descriptions, and an algorithm for them.
 class Products::Plan {
  public:
-  /// `product` is an example of the question.
+  /// `product` is an example of the question. So many algorithms are asked for, of which the first is taken.
   Plan(const cublas::Api& api, cublas::Handle handle, const Question& question, const Product& product,
-       std::size_t workspace_bytes)
+       std::size_t workspace_bytes, int wanted)
       : Plan(api) {
     const bool f64 = question.dtype == DType::F64;
     const int compute = f64                                             ? cublas::kCompute64F
@@ -101,7 +101,7 @@ class Products::Plan {
     make_layout(a_, type, question.a, question.batch);
     make_layout(b_, type, question.b, question.batch);
     make_layout(c_, c_type, question.c, question.batch);
-    choose(handle, question, workspace_bytes);
+    ask(handle, question, workspace_bytes, wanted);
   }
   ~Plan() {
     if (description_) api_.description_destroy(description_);
@@ -112,6 +112,18 @@ class Products::Plan {
   Plan& operator=(const Plan&) = delete;
 
   bool known() const { return known_; }
+  const std::vector<cublas::Heuristic>& advised() const { return advised_; }
+  const cublas::Algorithm& algorithm() const { return heuristic_.algorithm; }
+  void take(const cublas::Heuristic& heuristic) { heuristic_ = heuristic; }
+  /// Takes an algorithm that was chosen before, if cuBLASLt still takes it.
+  bool take(cublas::Handle handle, const cublas::Algorithm& algorithm, std::size_t workspace_bytes) {
+    cublas::Heuristic checked{};
+    if (api_.check(handle, description_, a_, b_, c_, c_, &algorithm, &checked) != 0 || checked.state != 0) return false;
+    if (checked.workspace_bytes > workspace_bytes) return false;
+    checked.algorithm = algorithm;
+    heuristic_ = checked;
+    return true;
+  }
   mutable bool proven = false;  // it has run
   void set_bias(const std::byte* bias) const { set(cublas::kDescBiasPointer, bias); }
   cublas::Status run(cublas::Handle handle, const Product& product, Address workspace, StreamHandle stream) const {
@@ -139,7 +151,7 @@ class Products::Plan {
     check(api_.layout_set(layout, cublas::kLayoutBatchCount, &count, sizeof(count)));
     check(api_.layout_set(layout, cublas::kLayoutStridedBatchOffset, &x.batch_stride, sizeof(x.batch_stride)));
   }
-  void choose(cublas::Handle handle, const Question& question, std::size_t workspace_bytes) {
+  void ask(cublas::Handle handle, const Question& question, std::size_t workspace_bytes, int wanted) {
     struct Held {
       const cublas::Api& api;
       cublas::Preference preference = nullptr;
@@ -157,19 +169,26 @@ class Products::Plan {
     prefer(cublas::kPreferenceMinAlignmentC, question.c.alignment);
     prefer(cublas::kPreferenceMinAlignmentD, question.c.alignment);
     int found = 0;
+    advised_.resize(static_cast<std::size_t>(wanted));
     const cublas::Status status =
-        api_.get_heuristic(handle, description_, a_, b_, c_, c_, held.preference, 1, &heuristic_, &found);
-    known_ = status == 0 && found > 0 && heuristic_.state == 0;
+        api_.get_heuristic(handle, description_, a_, b_, c_, c_, held.preference, wanted, advised_.data(), &found);
+    advised_.resize(status == 0 ? static_cast<std::size_t>(found) : 0);
+    std::erase_if(advised_, [](const cublas::Heuristic& each) { return each.state != 0; });
+    known_ = !advised_.empty();
+    if (known_) heuristic_ = advised_[0];
   }
 
   const cublas::Api& api_;
   cublas::Description description_ = nullptr;
   cublas::Layout a_ = nullptr, b_ = nullptr, c_ = nullptr;
+  std::vector<cublas::Heuristic> advised_;
   cublas::Heuristic heuristic_{};
   bool known_ = false;
 };
 
-Products::Products(Ref<Stream> stream) : stream_(std::move(stream)), tf32_(is_set("KILN_TF32", false)) {}
+Products::Products(Ref<Stream> stream) : Products(stream, Choices(stream)) {}
+Products::Products(Ref<Stream> stream, Choices choices)
+    : stream_(std::move(stream)), choices_(std::move(choices)), tf32_(is_set("KILN_TF32", false)) {}
 
 Products::~Products() {
   plans_.clear();
@@ -195,23 +214,63 @@ bool Products::open() {
   return true;
 }
 
-const Products::Plan* Products::find(const Product& product) {
+std::optional<const Products::Plan*> Products::find(const Product& product) const {
+  const auto known = plans_.find(Signature(question_of(product, tf32_)));
+  return known == plans_.end() ? std::nullopt : std::optional<const Plan*>(known->second.second.get());
+}
+
+const Products::Plan* Products::make(const Product& product) {
   const Question question = question_of(product, tf32_);
   const Signature signature(question);
-  if (const auto known = plans_.find(signature); known != plans_.end()) return known->second.second.get();
   std::unique_ptr<Plan> plan;
-  if (fits(question)) plan = std::make_unique<Plan>(*api_, handle_, question, product, workspace_bytes_);
+  const int wanted = choices_.wanted() ? Choices::kMost : 1;
+  if (fits(question)) plan = std::make_unique<Plan>(*api_, handle_, question, product, workspace_bytes_, wanted);
   if (plan && !plan->known()) plan = nullptr;
+  if (plan && plan->advised().size() > 1) {
+    std::vector<std::uint64_t> words{workspace_bytes_};
+    reflect::append_words(words, question);
+    choose(*plan, words, product);
+  }
   OwnSignature own(signature);
   const Signature key = own.get();
   return plans_.try_emplace(key, std::move(own), std::move(plan)).first->second.second.get();
+}
+
+// Algorithms are compared on the operands themselves, and on room of their own for the result.
+void Products::choose(Plan& plan, std::span<const std::uint64_t> question, const Product& product) {
+  const std::size_t version = api_->get_version();
+  if (const auto kept = choices_.find(question, version); kept && plan.take(handle_, *kept, workspace_bytes_)) return;
+  const DriverApi& driver = stream_->api();
+  const std::int64_t elements =
+      (product.batch - 1) * product.c_batch_stride + (product.m - 1) * product.c_stride + product.n;
+  const std::size_t bytes = static_cast<std::size_t>(elements) * size_of(product.c_dtype);
+  struct Room {
+    const DriverApi& driver;
+    Address start = 0;
+    ~Room() {
+      if (start) driver.memory_free(start);
+    }
+  } room{driver};
+  if (driver.memory_alloc(&room.start, bytes) != kSuccess) return;  // the first will do, this time
+  stream_->check(driver.fill(room.start, 0, bytes, stream_->handle()), "clearing ", bytes, " bytes");
+  Product trial = product;
+  trial.c = reinterpret_cast<std::byte*>(room.start);
+  if (product.bias) plan.set_bias(product.bias);
+  const std::vector<cublas::Heuristic> advised = plan.advised();
+  const auto best = choices_.quickest(static_cast<int>(advised.size()), [&](int i) {
+    plan.take(advised[static_cast<std::size_t>(i)]);
+    return plan.run(handle_, trial, workspace_, stream_->handle()) == 0;
+  });
+  plan.take(advised[static_cast<std::size_t>(best.value_or(0))]);
+  if (best) choices_.keep(question, version, plan.algorithm());
 }
 
 bool Products::multiply(const Product& product) {
   stream_->api();
   const std::lock_guard lock(mutex_);
   if (!open()) return false;
-  const Plan* const plan = find(product);
+  const auto known = find(product);
+  const Plan* const plan = known ? *known : make(product);
   if (!plan || !run(*plan, product)) return false;
   plan->proven = true;
   return true;
@@ -219,7 +278,7 @@ bool Products::multiply(const Product& product) {
 
 const Products::Plan* Products::proven(const Product& product) {
   const std::lock_guard lock(mutex_);
-  const Plan* const plan = handle_ ? find(product) : nullptr;
+  const Plan* const plan = handle_ ? find(product).value_or(nullptr) : nullptr;
   return plan && plan->proven ? plan : nullptr;
 }
 

@@ -5,6 +5,7 @@
 
 #include "kiln/backend/cuda/cublas.hpp"
 #include "kiln/backend/cuda/stream.hpp"
+#include "kiln/backend/cuda/tune/choices.hpp"
 #include "kiln/backend/gpu/product.hpp"
 #include "kiln/core/reflect/signature.hpp"
 
@@ -13,7 +14,9 @@ namespace kiln::cuda {
 class Products {
  public:
   explicit Products(Ref<Stream> stream);
+  Products(Ref<Stream> stream, Choices choices);
   ~Products();
+  /// Waits for the device where algorithms are to be compared (choices.hpp), once for each kind of product.
   /// False where cuBLASLt is missing, which is said once, or does not know how. Throws DeviceError where it should.
   bool multiply(const gpu::Product& product);
 
@@ -25,9 +28,12 @@ class Products {
  private:
   bool open();
   bool run(const Plan& plan, const gpu::Product& product);
-  const Plan* find(const gpu::Product& product);
+  std::optional<const Plan*> find(const gpu::Product& product) const;
+  const Plan* make(const gpu::Product& product);
+  void choose(Plan& plan, std::span<const std::uint64_t> question, const gpu::Product& product);
 
   const Ref<Stream> stream_;
+  const Choices choices_;
   const bool tf32_;
   std::mutex mutex_;
   const cublas::Api* api_ = nullptr;  // since the first product

@@ -154,8 +154,11 @@ void Queue::run(const Command& command) {
                      static_cast<long long>(command.blocks), program.threads);
       Places places(program, words);
       stream_->note(program.name);
-      stream_->check(api.launch_kernel(program.function(), static_cast<unsigned>(command.blocks), 1, 1, program.threads,
-                                       1, 1, program.shared_bytes, stream_->handle(), places.all, nullptr),
+      const auto blocks = static_cast<unsigned>(command.blocks);
+      stream_->check(program.together ? api.launch_together(program.function(), blocks, 1, 1, program.threads, 1, 1,
+                                                            program.shared_bytes, stream_->handle(), places.all)
+                                      : api.launch_kernel(program.function(), blocks, 1, 1, program.threads, 1, 1,
+                                                          program.shared_bytes, stream_->handle(), places.all, nullptr),
                      "launching kernel ", program.name);
       break;
     }

@@ -28,6 +28,18 @@ int Stream::attribute(int attribute) const {
   return value;
 }
 
+std::string Stream::model() const {
+  char name[256] = {};
+  check(api_.device_get_name(name, sizeof(name) - 1, number_), "asking for the device's name");
+  return name;
+}
+
+DeviceId Stream::id() const {
+  DeviceId id{};
+  check(api_.device_get_id(&id, number_), "asking which device it is");
+  return id;
+}
+
 std::string Stream::architecture() const {
   return text("sm_", attribute(kComputeCapabilityMajor), attribute(kComputeCapabilityMinor));
 }

@@ -21,6 +21,9 @@ class Stream : public RefCounted {
   const std::string& device() const { return device_; }
   StreamHandle handle() const { return stream_; }
   int attribute(int attribute) const;
+  DeviceId id() const;
+  /// "NVIDIA H200"
+  std::string model() const;
   /// "sm_90"
   std::string architecture() const;
 

@@ -15,8 +15,9 @@
 namespace kiln {
 namespace {
 
-constexpr std::string_view kNames[] = {"cache", "cudnn",  "data",    "device", "fusion",  "log",   "memory_limit",
-                                       "nvrtc", "poison", "profile", "tf32",   "threads", "verify"};
+constexpr std::string_view kNames[] = {"autotune", "cache", "cudnn",        "data",  "deterministic", "device",
+                                       "fusion",   "log",   "memory_limit", "nccl",  "nvrtc",         "poison",
+                                       "profile",  "tf32",  "threads",      "verify"};
 constexpr std::string_view kBlank = " \t\r";
 
 /// A line of the file: `name = value  # why`, of TOML's values strings, whole numbers and booleans.

@@ -1,10 +1,12 @@
 #include "kiln/backend/cuda/code_cache.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
@@ -104,6 +106,42 @@ TEST_F(CudaCodeCache, IsWrittenByManyAtOnce) {
     int status = -1;
     ::waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
+  }
+}
+
+// A process that is killed while it writes leaves what was there before, or what it wrote, and never a part of it.
+TEST_F(CudaCodeCache, IsWholeAfterAProcessWasKilled) {
+  constexpr int kKeys = 4;
+  const auto code_of = [](int key, int round) {
+    return std::vector<std::byte>(300000, static_cast<std::byte>(key * 50 + round));
+  };
+  for (int key = 0; key < kKeys; ++key) cache().keep(std::to_string(key), code_of(key, 0));
+  for (int times = 0; times < 20; ++times) {
+    int written[2];
+    ASSERT_EQ(::pipe(written), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (int round = 1;; round = round % 49 + 1)
+        for (int key = 0; key < kKeys; ++key) {
+          cache().keep(std::to_string(key), code_of(key, round));
+          if (::write(written[1], "x", 1) != 1) ::_exit(1);
+        }
+    }
+    // In the midst of a later one each time.
+    char letter = 0;
+    for (int i = 0; i <= times; ++i) ASSERT_EQ(::read(written[0], &letter, 1), 1);
+    std::this_thread::sleep_for(std::chrono::microseconds(37 * times));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    ::close(written[0]);
+    ::close(written[1]);
+    for (int key = 0; key < kKeys; ++key) {
+      const auto found = cache().find(std::to_string(key));
+      ASSERT_TRUE(found.has_value()) << key;
+      EXPECT_EQ(*found, code_of(key, static_cast<int>((*found)[0]) - key * 50)) << key;
+    }
   }
 }
 

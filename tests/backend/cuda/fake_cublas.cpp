@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "kiln/core/half.hpp"
@@ -30,12 +31,16 @@ struct Preference {
   std::uint32_t alignments[4] = {256, 256, 256, 256};
 };
 struct Heuristic {
-  std::uint64_t algorithm[8];  // here: the alignments, and the workspace
+  std::uint64_t algorithm[8];  // here: the alignments, and which of those that were found
   std::size_t workspace;
   int state;
   float waves;
   int reserved[4];
 };
+
+// Of those that are found the second is refused, and the third takes a third of the others' time.
+constexpr int kAlgorithms = 4, kRefused = 1, kQuickest = 2;
+int last_algorithm = -1, products = 0;
 
 double load(int type, const void* memory, std::int64_t i) {
   if (type == kFloat64) return static_cast<const double*>(memory)[i];
@@ -71,6 +76,7 @@ int set(T& field, const void* value, std::size_t bytes) {
 extern "C" {
 
 int cuStreamSynchronize(void* stream);  // the fake driver's
+void kiln_fake_spend(double milliseconds);
 
 int cublasLtCreate(void** handle) {
   static int only = 0;
@@ -124,8 +130,8 @@ int cublasLtMatmulPreferenceSetAttribute(void* preference, int attribute, const 
                                             : kInvalidValue;
 }
 
-int cublasLtMatmulAlgoGetHeuristic(void*, void* description, void* a, void* b, void* c, void* d, void* preference, int,
-                                   Heuristic* results, int* found) {
+int cublasLtMatmulAlgoGetHeuristic(void*, void* description, void* a, void* b, void* c, void* d, void* preference,
+                                   int wanted, Heuristic* results, int* found) {
   const auto& how = *static_cast<Description*>(description);
   const auto &x = *static_cast<Layout*>(a), &y = *static_cast<Layout*>(b), &z = *static_cast<Layout*>(c);
   const bool inner = (how.transposed[0] ? x.rows : x.columns) == (how.transposed[1] ? y.columns : y.rows);
@@ -136,12 +142,26 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* description, void* a, void* b, v
   if (!inner || !outer || c != d || !is_sound(x) || !is_sound(y) || !is_sound(z)) return kInvalidValue;
   if (x.type != y.type || how.compute != (f64 ? 70 : 68) || how.scale != (f64 ? kFloat64 : kFloat32))
     return kNotSupported;
-  *results = {};
   const auto& wish = *static_cast<Preference*>(preference);
-  for (int i = 0; i < 4; ++i) results->algorithm[i] = wish.alignments[i];
-  results->workspace = wish.workspace;
-  *found = 1;
+  for (*found = 0; *found < std::min(wanted, kAlgorithms); ++*found) {
+    Heuristic& each = results[*found];
+    each = {};
+    for (int i = 0; i < 4; ++i) each.algorithm[i] = wish.alignments[i];
+    each.algorithm[4] = static_cast<std::uint64_t>(*found);
+    each.workspace = wish.workspace;
+  }
   return kSuccess;
+}
+int cublasLtMatmulAlgoCheck(void*, void*, void*, void*, void*, void*, const std::uint64_t* algorithm,
+                            Heuristic* result) {
+  *result = {};
+  return algorithm[0] && algorithm[4] < kAlgorithms && !std::getenv("KILN_FAKE_CHECK") ? kSuccess : kInvalidValue;
+}
+std::size_t cublasLtGetVersion() { return 130100; }
+/// For tests: which algorithm ran last, and how often any has.
+void kiln_fake_cublas_state(int* which, int* times) {
+  *which = last_algorithm;
+  *times = products;
 }
 
 int cublasLtMatmul(void*, void* description, const void* alpha, const void* a, void* a_layout, const void* b,
@@ -151,7 +171,11 @@ int cublasLtMatmul(void*, void* description, const void* alpha, const void* a, v
   for (int i = 0; i < 4; ++i)
     if (reinterpret_cast<std::uintptr_t>(addresses[i]) % algorithm[i]) return kInvalidValue;
   if (workspace_bytes && !workspace) return kInvalidValue;
+  if (algorithm[4] == kRefused) return kNotSupported;
   if (const int problem = cuStreamSynchronize(stream)) return problem;
+  kiln_fake_spend(algorithm[4] == kQuickest ? 1 : 3);
+  last_algorithm = static_cast<int>(algorithm[4]);
+  ++products;
   const auto& how = *static_cast<Description*>(description);
   const auto &x = *static_cast<Layout*>(a_layout), &y = *static_cast<Layout*>(b_layout),
              &z = *static_cast<Layout*>(c_layout);

@@ -84,6 +84,12 @@ std::size_t taken = 0;
 FakeLaunch last_launch{};
 std::atomic<int> launches = 0, pinned = 0, programs = 0;
 
+std::atomic<double> now = 0;  // ms
+struct Event {
+  std::atomic<std::uint64_t> job = 0;
+  std::atomic<double> when = 0;
+};
+
 int context;  // its address is the context's handle
 thread_local void* current = nullptr;
 
@@ -109,6 +115,7 @@ int later(std::function<void()> job) {
 struct Function {
   std::string name;
   int most_shared_bytes = 48 << 10;
+  std::size_t parameters = 0;
 };
 struct Module {
   std::string text;
@@ -168,7 +175,16 @@ int cuDeviceGet(int* device, int ordinal) {
   return kSuccess;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 97 ? 232448 : 0;
+  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 95 ? 1 : attribute == 97 ? 232448 : 0;
+  return kSuccess;
+}
+int cuDeviceGetName(char* name, int bytes, int) {
+  std::strncpy(name, "a GPU that is none", static_cast<std::size_t>(bytes));
+  return kSuccess;
+}
+int cuDeviceGetUuid_v2(char* id, int device) {
+  std::memset(id, 0, 16);
+  id[0] = static_cast<char>(device);
   return kSuccess;
 }
 int cuDevicePrimaryCtxRetain(void** made, int) {
@@ -195,22 +211,26 @@ int cuStreamSynchronize(void*) {
   return state();
 }
 int cuEventCreate(void** event, unsigned) {
-  *event = new std::atomic<std::uint64_t>(0);
+  *event = new Event;
   return state();
 }
 int cuEventDestroy_v2(void* event) {
-  delete static_cast<std::atomic<std::uint64_t>*>(event);
+  worker().wait(static_cast<Event*>(event)->job);
+  delete static_cast<Event*>(event);
   return kSuccess;
 }
 int cuEventRecord(void* event, void*) {
-  *static_cast<std::atomic<std::uint64_t>*>(event) = worker().push([] {});
+  auto& mark = *static_cast<Event*>(event);
+  mark.job = worker().push([&mark] { mark.when = now.load(); });
   return state();
 }
-int cuEventQuery(void* event) {
-  return !worker().is_done(*static_cast<std::atomic<std::uint64_t>*>(event)) ? kNotReady : state();
-}
+int cuEventQuery(void* event) { return !worker().is_done(static_cast<Event*>(event)->job) ? kNotReady : state(); }
 int cuEventSynchronize(void* event) {
-  worker().wait(*static_cast<std::atomic<std::uint64_t>*>(event));
+  worker().wait(static_cast<Event*>(event)->job);
+  return state();
+}
+int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
+  *milliseconds = static_cast<float>(static_cast<Event*>(to)->when - static_cast<Event*>(from)->when);
   return state();
 }
 
@@ -275,12 +295,21 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
   const bool is_code = text.starts_with("\177ELF");  // of a real compiler
   if (!is_code && text.find(std::string(" ") + name + "(") == std::string::npos) return kNotFound;
   *function = &static_cast<Module*>(module)->functions.emplace_back(Function{name});
+  const std::size_t begin = text.find(std::string(" ") + name + "("), end = text.find(')', begin);
+  if (begin != std::string::npos && text[end - 1] != '(')
+    static_cast<Function*>(*function)->parameters =
+        1 + static_cast<std::size_t>(std::count(&text[begin], &text[end], ','));
   return state();
 }
 int cuFuncSetAttribute(void* function, int attribute, int value) {
   if (attribute != 8) return kInvalidValue;
   static_cast<Function*>(function)->most_shared_bytes = value;
   return state();
+}
+int cuFuncGetParamInfo(void* function, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+  *offset = 8 * index;
+  *bytes = 8;
+  return index < static_cast<Function*>(function)->parameters ? kSuccess : kInvalidValue;
 }
 int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
                    unsigned shared_bytes, void*, void** parameters, void**) {
@@ -289,6 +318,11 @@ int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned b
   std::uint64_t first = 0;
   std::memcpy(&first, parameters[0], sizeof(first));
   return at_once_or_recorded([launch = launch_of(launched, grid, block, shared_bytes, first)] { note_launch(launch); });
+}
+
+int cuLaunchCooperativeKernel(void* function, unsigned grid, unsigned y, unsigned z, unsigned block, unsigned block_y,
+                              unsigned block_z, unsigned shared_bytes, void* stream, void** parameters) {
+  return cuLaunchKernel(function, grid, y, z, block, block_y, block_z, shared_bytes, stream, parameters, nullptr);
 }
 
 int cuLaunchHostFunc(void*, void (*function)(void*), void* data) {
@@ -385,6 +419,9 @@ int nvrtcGetCUBIN(void* program, char* code) {
 }
 
 // ---- for tests ------------------------------------------------------------------------------------------------------
+
+/// Lets the device's clock go on, which stands still by itself.
+void kiln_fake_spend(double milliseconds) { now = now + milliseconds; }
 
 FakeState kiln_fake_state() {
   const std::lock_guard lock(mutex);

@@ -1,0 +1,47 @@
+// What is used of NCCL, NVIDIA's collectives among GPUs. Names and numbers are those of the chapter "NCCL API" of its user
+// guide, which are the same in all versions 2.
+#pragma once
+#include <cstddef>
+
+#include "kiln/backend/cuda/driver_api.hpp"
+
+namespace kiln::cuda::nccl {
+
+/// ncclResult_t; 0 is success.
+using Status = int;
+// ncclDataType_t
+inline constexpr int kInt8 = 0, kUint8 = 1, kInt32 = 2, kUint32 = 3, kInt64 = 4, kUint64 = 5, kFloat32 = 7,
+                     kFloat64 = 8;
+// ncclRedOp_t
+inline constexpr int kSum = 0, kAverage = 4;
+
+using Group = struct ncclComm*;
+
+/// ncclUniqueId: what one rank makes and all join by.
+struct Ticket {
+  char bytes[128];
+};
+
+struct Api {
+  explicit Api(const Library& library);
+
+  Status (*get_version)(int* version);
+  const char* (*get_error_string)(Status status);
+  /// Of version 2.13 and later; null before.
+  const char* (*get_last_error)(Group group);
+  Status (*get_unique_id)(Ticket* ticket);
+  Status (*init_rank)(Group* group, int ranks, Ticket ticket, int rank);
+  Status (*abort)(Group group);
+  Status (*all_reduce)(const void* x, void* result, std::size_t count, int type, int how, Group group,
+                       StreamHandle stream);
+  Status (*reduce_scatter)(const void* x, void* result, std::size_t count, int type, int how, Group group,
+                           StreamHandle stream);
+  Status (*all_gather)(const void* x, void* result, std::size_t count, int type, Group group, StreamHandle stream);
+  Status (*broadcast)(const void* x, void* result, std::size_t count, int type, int root, Group group,
+                      StreamHandle stream);
+};
+
+/// The machine's. Throws DeviceError where there is none.
+const Api& api();
+
+}  // namespace kiln::cuda::nccl

@@ -1,0 +1,169 @@
+// libnccl.so.2 among threads of one process, over the fake driver's memory: a call returns when all ranks have come to it,
+// and its work is done in the order in which streams are asked.
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+extern "C" int cuLaunchHostFunc(void*, void (*function)(void*), void* data);
+
+namespace {
+
+constexpr int kInvalidArgument = 4;
+struct Ticket {
+  char bytes[128];
+};
+
+struct Call {
+  enum Kind { Reduce, ReduceScatter, Gather, Broadcast } kind;
+  int type, extra;  // how, or the root
+  std::size_t count;
+  const void* x;
+  void* result;
+};
+
+struct Meeting {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Call> calls;
+  int came = 0;
+  std::int64_t round = 0;
+};
+struct Group {
+  std::shared_ptr<Meeting> meeting;
+  int rank;
+};
+
+std::mutex mutex;  // of what follows
+std::map<int, std::shared_ptr<Meeting>> meetings;
+int tickets = 0, calls = 0;
+
+std::size_t size_of(int type) { return type <= 1 ? 1 : type <= 3 || type == 7 ? 4 : 8; }
+
+template <class T>
+void reduce(const std::vector<Call>& all, std::size_t ranks) {
+  const std::size_t count = all[0].count * (all[0].kind == Call::ReduceScatter ? ranks : 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    T sum = static_cast<const T*>(all[0].x)[i];
+    for (std::size_t rank = 1; rank < ranks; ++rank) sum = static_cast<T>(sum + static_cast<const T*>(all[rank].x)[i]);
+    if (all[0].extra == 4) sum = static_cast<T>(sum / static_cast<T>(ranks));
+    if (all[0].kind == Call::ReduceScatter) static_cast<T*>(all[i / all[0].count].result)[i % all[0].count] = sum;
+    else
+      for (const Call& each : all) static_cast<T*>(each.result)[i] = sum;
+  }
+}
+
+void run(const std::vector<Call>& all) {
+  const std::size_t ranks = all.size(), bytes = all[0].count * size_of(all[0].type);
+  switch (all[0].kind) {
+    case Call::Gather:
+      for (const Call& to : all)
+        for (std::size_t rank = 0; rank < ranks; ++rank)
+          std::memcpy(static_cast<char*>(to.result) + rank * bytes, all[rank].x, bytes);
+      break;
+    case Call::Broadcast:
+      for (const Call& to : all) std::memcpy(to.result, all[static_cast<std::size_t>(to.extra)].x, bytes);
+      break;
+    default:
+      switch (all[0].type) {
+        case 0: return reduce<std::int8_t>(all, ranks);
+        case 1: return reduce<std::uint8_t>(all, ranks);
+        case 2: return reduce<std::int32_t>(all, ranks);
+        case 3: return reduce<std::uint32_t>(all, ranks);
+        case 4: return reduce<std::uint64_t>(all, ranks);  // as signed ones wrap around
+        case 5: return reduce<std::uint64_t>(all, ranks);
+        case 7: return reduce<float>(all, ranks);
+        default: return reduce<double>(all, ranks);
+      }
+  }
+}
+
+int meet(Group& group, const Call& call, void* stream) {
+  Meeting& meeting = *group.meeting;
+  std::unique_lock lock(meeting.mutex);
+  const std::int64_t round = meeting.round;
+  meeting.calls[static_cast<std::size_t>(group.rank)] = call;
+  if (++meeting.came < static_cast<int>(meeting.calls.size())) {
+    meeting.changed.wait(lock, [&] { return meeting.round > round; });
+    return 0;
+  }
+  using Task = std::function<void()>;
+  cuLaunchHostFunc(
+      stream, [](void* task) { (*std::unique_ptr<Task>(static_cast<Task*>(task)))(); },
+      new Task([all = meeting.calls] { run(all); }));
+  meeting.came = 0;
+  ++meeting.round;
+  meeting.changed.notify_all();
+  const std::lock_guard counting(mutex);
+  ++calls;
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int ncclGetVersion(int* version) {
+  *version = 22803;
+  return 0;
+}
+const char* ncclGetErrorString(int status) { return status == kInvalidArgument ? "invalid argument" : "no error"; }
+const char* ncclGetLastError(void*) { return "the fake one never fails for long"; }
+int ncclGetUniqueId(Ticket* ticket) {
+  const std::lock_guard lock(mutex);
+  *ticket = {};
+  std::memcpy(ticket->bytes, &++tickets, sizeof(tickets));
+  return 0;
+}
+int ncclCommInitRank(Group** group, int ranks, Ticket ticket, int rank) {
+  int number = 0;
+  std::memcpy(&number, ticket.bytes, sizeof(number));
+  if (number == 0 || rank < 0 || rank >= ranks) return kInvalidArgument;
+  std::shared_ptr<Meeting> meeting;
+  {
+    const std::lock_guard lock(mutex);
+    auto& known = meetings[number];
+    if (!known) known = std::make_shared<Meeting>();
+    meeting = known;
+  }
+  std::unique_lock lock(meeting->mutex);
+  meeting->calls.resize(static_cast<std::size_t>(ranks));
+  const std::int64_t round = meeting->round;
+  if (++meeting->came == ranks) {
+    meeting->came = 0;
+    ++meeting->round;
+    meeting->changed.notify_all();
+  }
+  meeting->changed.wait(lock, [&] { return meeting->round > round; });
+  *group = new Group{meeting, rank};
+  return 0;
+}
+int ncclCommAbort(Group* group) {
+  delete group;
+  return 0;
+}
+int ncclAllReduce(const void* x, void* result, std::size_t count, int type, int how, Group* group, void* stream) {
+  return meet(*group, {Call::Reduce, type, how, count, x, result}, stream);
+}
+int ncclReduceScatter(const void* x, void* result, std::size_t count, int type, int how, Group* group, void* stream) {
+  return meet(*group, {Call::ReduceScatter, type, how, count, x, result}, stream);
+}
+int ncclAllGather(const void* x, void* result, std::size_t count, int type, Group* group, void* stream) {
+  return meet(*group, {Call::Gather, type, 0, count, x, result}, stream);
+}
+int ncclBroadcast(const void* x, void* result, std::size_t count, int type, int root, Group* group, void* stream) {
+  return meet(*group, {Call::Broadcast, type, root, count, x, result}, stream);
+}
+
+/// For tests: calls that all ranks of a group came to.
+int kiln_fake_nccl_calls() {
+  const std::lock_guard lock(mutex);
+  return calls;
+}
+
+}  // extern "C"

@@ -1,0 +1,167 @@
+// Ranks with a GPU each, which NCCL joins. The fake libraries have two GPUs, whose kernels do nothing; a machine has what it
+// has, and one GPU is a group of one.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "kiln/backend/cuda/ranks/nccl.hpp"
+#include "kiln/collective/thread_ranks.hpp"
+#include "kiln/ops/collective/collective.hpp"
+#include "kiln/ops/devices.hpp"
+#include "kiln/ops/functions.hpp"
+#include "tests/backend/cuda/machine.hpp"
+#include "tests/support/sentence.hpp"
+
+namespace kiln::cuda::test {
+namespace {
+
+std::string missing_nccl() {
+  try {
+    (void)nccl::api();
+    return "";
+  } catch (const Error& error) { return error.what(); }
+}
+
+/// What the fake one has done; nothing where it is a real one.
+std::optional<int> fake_calls() {
+  void* const library = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return std::nullopt;
+  const auto calls = reinterpret_cast<int (*)()>(::dlsym(library, "kiln_fake_nccl_calls"));
+  return calls ? std::optional(calls()) : std::nullopt;
+}
+
+std::vector<Device> gpus() {
+  std::vector<Device> all;
+  for (int i = 0; i < std::min(device_count(), 4); ++i) all.push_back(Device::cuda(i));
+  return all;
+}
+
+template <class T>
+Value tensor(const std::vector<T>& numbers, const Device& device) {
+  return from_data(TensorData::of<T>({static_cast<std::int64_t>(numbers.size())}, numbers), device);
+}
+
+struct With {
+  With(const char* setting, const char* value) : setting(setting) { ::setenv(setting, value, 1); }
+  ~With() { ::unsetenv(setting); }
+  const char* setting;
+};
+
+#define KILN_NEEDS_NCCL() \
+  KILN_NEEDS_DEVICE();    \
+  KILN_NEEDS_COMPILER();  \
+  if (const std::string why = missing_nccl(); !why.empty()) GTEST_SKIP() << "no NCCL: " << why
+
+TEST(CudaRanks, MeetByNccl) {
+  KILN_NEEDS_NCCL();
+  const With even_alone("KILN_NCCL", "1");
+  const auto before = fake_calls();
+  const std::vector<Device> devices = gpus();
+  const int count = static_cast<int>(devices.size());
+  on_each(devices, [&](const Ranks& ranks, const Device& device) {
+    const int rank = ranks->rank();
+    std::vector<float> floats, sums;
+    std::vector<std::int64_t> integers, wrapped;
+    for (int i = 0; i < 1000; ++i) {
+      floats.push_back(static_cast<float>(rank + 1) * 0.25f + static_cast<float>(i));
+      integers.push_back((std::int64_t{1} << 62) + i * rank);
+      float sum = 0;
+      std::uint64_t all = 0;
+      for (int other = 0; other < count; ++other) {
+        sum += static_cast<float>(other + 1) * 0.25f + static_cast<float>(i);
+        all += (std::uint64_t{1} << 62) + static_cast<std::uint64_t>(i * other);
+      }
+      sums.push_back(sum);
+      wrapped.push_back(static_cast<std::int64_t>(all));
+    }
+    EXPECT_EQ(all_reduce(tensor(floats, device), ranks).data().to_vector<float>(), sums);
+    EXPECT_EQ(all_reduce(tensor(integers, device), ranks).data().to_vector<std::int64_t>(), wrapped);
+    const auto means = all_reduce(tensor(floats, device), ranks, Combine::Mean).data().to_vector<float>();
+    for (std::size_t i = 0; i < means.size(); ++i) EXPECT_NEAR(means[i], sums[i] / static_cast<float>(count), 1e-3f);
+
+    const auto own = std::vector<std::int16_t>{static_cast<std::int16_t>(rank), 7};
+    std::vector<std::int16_t> all;
+    for (int other = 0; other < count; ++other) all.insert(all.end(), {static_cast<std::int16_t>(other), 7});
+    EXPECT_EQ(all_gather(tensor(own, device), ranks).data().to_vector<std::int16_t>(), all);
+    EXPECT_EQ(broadcast(tensor(own, device), ranks, count - 1).data().to_vector<std::int16_t>(),
+              (std::vector<std::int16_t>{static_cast<std::int16_t>(count - 1), 7}));
+    std::vector<float> parts;
+    for (int i = 0; i < 2 * count; ++i) parts.push_back(static_cast<float>(i));
+    EXPECT_EQ(reduce_scatter(tensor(parts, device), ranks).data().to_vector<float>(),
+              (std::vector<float>{static_cast<float>(2 * rank * count), static_cast<float>((2 * rank + 1) * count)}));
+    EXPECT_EQ(all_reduce(tensor(std::vector<float>{}, device), ranks).numel(), 0);
+  });
+  if (before) { EXPECT_EQ(*fake_calls(), *before + 6); }
+}
+
+// Many calls one after the other, each of the last one's result: they come in order on all devices.
+TEST(CudaRanks, KeepTheOrderOfTheProgram) {
+  KILN_NEEDS_NCCL();
+  const With even_alone("KILN_NCCL", "1");
+  const std::vector<Device> devices = gpus();
+  on_each(devices, [&](const Ranks& ranks, const Device& device) {
+    Value x = tensor(std::vector<double>{1, 0.5}, device);
+    for (int i = 0; i < 50; ++i) x = all_reduce(x, ranks, i % 2 ? Combine::Mean : Combine::Sum);
+    double expected = 1;
+    for (int i = 0; i < 25; ++i) expected *= static_cast<double>(devices.size());
+    EXPECT_EQ(x.data().to_vector<double>(), (std::vector<double>{expected, expected / 2}));
+  });
+}
+
+TEST(CudaRanks, ThatShareAGpuMeetOnTheHost) {
+  KILN_NEEDS_NCCL();
+  const auto before = fake_calls();
+  on_each({another(Device::cuda()), another(Device::cuda())}, [](const Ranks& ranks, const Device& device) {
+    const Value x = tensor(std::vector<float>{1, static_cast<float>(ranks->rank())}, device);
+    EXPECT_EQ(all_reduce(x, ranks).data().to_vector<float>(), (std::vector<float>{2, 1}));
+  });
+  EXPECT_EQ(fake_calls(), before);
+}
+
+TEST(CudaRanks, MeetOnTheHostWhereTheEnvironmentSaysSo) {
+  KILN_NEEDS_NCCL();
+  const With without("KILN_NCCL", "0");
+  const auto before = fake_calls();
+  on_each(gpus(), [](const Ranks& ranks, const Device& device) {
+    const Value x = tensor(std::vector<float>{1}, device);
+    EXPECT_EQ(all_reduce(x, ranks).data().to_vector<float>(), std::vector<float>{static_cast<float>(ranks->size())});
+  });
+  EXPECT_EQ(fake_calls(), before);
+}
+
+TEST(CudaRanks, AreToldOfDifferentCallsAndOfThoseWhoLeft) {
+  KILN_NEEDS_NCCL();
+  if (device_count() < 2) GTEST_SKIP() << "one GPU";
+  const std::vector<Device> two{Device::cuda(0), Device::cuda(1)};
+  const auto said = [&](auto run) {
+    return sentence_of([&] {
+      on_each(two, run);
+      return 0;
+    });
+  };
+  const std::string different = said([](const Ranks& ranks, const Device& device) {
+    const Value x = tensor(std::vector<float>(ranks->rank() ? 2 : 3), device);
+    (void)all_reduce(x, ranks).data();
+  });
+  EXPECT_NE(different.find("all_reduce (sum) of float32 [3]"), different.npos) << different;
+  EXPECT_NE(different.find("all_reduce (sum) of float32 [2]"), different.npos) << different;
+  const std::string left = said([](const Ranks& ranks, const Device& device) {
+    const Value x = tensor(std::vector<float>{1}, device);
+    (void)all_reduce(x, ranks).data();
+    if (ranks->rank() == 0) (void)all_reduce(x, ranks).data();
+  });
+  EXPECT_NE(left.find("its work is done"), left.npos) << left;
+}
+
+TEST(CudaRanks, ByThemselvesNeedNoNccl) {
+  KILN_NEEDS_DEVICE();
+  KILN_NEEDS_COMPILER();
+  const auto before = fake_calls();
+  const Value x = tensor(std::vector<float>{1, 2}, Device::cuda());
+  EXPECT_EQ(all_reduce(x, alone()).data().to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(all_gather(x, alone()).data().to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(fake_calls(), before);
+}
+
+}  // namespace
+}  // namespace kiln::cuda::test
