@@ -9,8 +9,8 @@ namespace kiln::onnx {
 // One for each file in operators/: domain, name.
 // clang-format off
 #define KILN_ONNX_FAMILIES(X)                                                                                    \
-  X("", elementwise) X("", logic) X("", activation) X("", reduce) X("", view) X("", index) X("", product)        \
-  X("", spatial) X("", pool) X("", resample) X("", sample) X("", create) X("", random) X("", norm)               \
+  X("", elementwise) X("", logic) X("", activation) X("", reduce) X("", view) X("", pad) X("", index)            \
+  X("", product) X("", spatial) X("", pool) X("", resample) X("", sample) X("", create) X("", random) X("", norm)               \
   X("", recurrent) X("", attention) X("", loss) X("", signal) X("", quantize) X("", cast) X("", text)            \
   X("", containers) X("", control) X("", detection) X("", image)                                                 \
   X("ai.onnx.ml", encoders) X("ai.onnx.ml", models) X("ai.onnx.ml", trees)                                       \

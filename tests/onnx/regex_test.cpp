@@ -1,5 +1,5 @@
 // RegexFullMatch: what RE2's documentation says of its syntax, std::regex where both know it, and hostile patterns.
-#include "kiln/onnx/operators/regex.hpp"
+#include "kiln/onnx/operators/text/regex.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Nodes to statements. What neither forms.cpp nor layers.cpp has a shorter way for is a call of apply(), by name.
+// Nodes to statements. What neither forms/ nor layers.cpp has a shorter way for is a call of apply(), by name.
 #include <algorithm>
 
 #include "kiln/core/error/shown.hpp"

@@ -1,4 +1,4 @@
-// The step from nodes to statements while it goes on: what a form of an operator (forms.cpp, layers.cpp) asks and adds.
+// The step from nodes to statements while it goes on: what a form of an operator (forms/, layers.cpp) asks and adds.
 #pragma once
 #include "kiln/onnx/generate/program.hpp"
 #include "kiln/onnx/generate/text.hpp"

@@ -1,7 +1,7 @@
 // How a graph becomes C++:
 //
 //   Graph      of a file: functions inlined, simplified but for what training needs   prepare.cpp
-//   Program    a Layer for each module and parameter, a Statement for each node       lower.cpp, forms.cpp, layers.cpp,
+//   Program    a Layer for each module and parameter, a Statement for each node       lower.cpp, forms/, layers.cpp,
 //                                                                                     constants.cpp, nodes.cpp
 //   Struct     layers by the scope of their names, statements in the forward() of the innermost one that they
 //              belong to, structs that are the same told once                         structs.cpp, struct_bodies.cpp,

@@ -1,4 +1,4 @@
-#include "kiln/onnx/operators/regex_ranges.hpp"
+#include "kiln/onnx/operators/text/regex_ranges.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
-#include "kiln/onnx/operators/regex.hpp"
+#include "kiln/onnx/operators/text/regex.hpp"
 
 namespace kiln::onnx {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "kiln/onnx/operators/scores.hpp"
+#include "kiln/onnx/operators/ml/scores.hpp"
 
 namespace kiln::onnx {
 namespace {

@@ -1,6 +1,6 @@
 // Classes of letters.
 #pragma once
-#include "kiln/onnx/operators/regex.hpp"
+#include "kiln/onnx/operators/text/regex.hpp"
 
 namespace kiln::onnx {
 

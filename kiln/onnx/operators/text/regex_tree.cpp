@@ -1,10 +1,10 @@
-#include "kiln/onnx/operators/regex_tree.hpp"
+#include "kiln/onnx/operators/text/regex_tree.hpp"
 
 #include <algorithm>
 #include <cctype>
 
 #include "kiln/core/text.hpp"
-#include "kiln/onnx/operators/regex_ranges.hpp"
+#include "kiln/onnx/operators/text/regex_ranges.hpp"
 
 namespace kiln::onnx {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kiln/onnx/operators/scores.hpp"
+#include "kiln/onnx/operators/ml/scores.hpp"
 #include "kiln/ops/special/special.hpp"
 
 namespace kiln::onnx {

@@ -1,8 +1,8 @@
-#include "kiln/onnx/operators/regex.hpp"
+#include "kiln/onnx/operators/text/regex.hpp"
 
 #include <algorithm>
 
-#include "kiln/onnx/operators/regex_tree.hpp"
+#include "kiln/onnx/operators/text/regex_tree.hpp"
 
 namespace kiln::onnx {
 namespace {

@@ -1,0 +1,82 @@
+// How Kiln says reductions, products and pools.
+#include <algorithm>
+
+#include "kiln/onnx/generate/forms/forms.hpp"
+
+namespace kiln::onnx::cpp {
+namespace {
+
+using enum kiln::Kind;
+
+Said reduce(const Site& n, std::string_view name) {
+  const std::optional<Ints> axes = n.ints_either(1, "axes");
+  if (!axes || axes->empty() || !n.typed(0, Float) || !n.gives(Float)) return {};
+  const char* const keeps = n.i("keepdims", 1) ? "keep, " : "";
+  return said(text(n.in(0), '.', name, '(', keeps, joined(*axes), ')'));
+}
+Said reduce_mean(const Site& n) { return reduce(n, "mean"); }
+Said reduce_sum(const Site& n) { return reduce(n, "sum"); }
+
+Said matrix_product(const Site& n) {
+  if (!n.typed(0, Float) || !n.typed(1, Float) || n.rank(0) < 2 || n.rank(1) < 2 || !n.gives(Float)) return {};
+  return said(text(n.in(0), ".matmul(", n.in(1), ')'));
+}
+
+Said along(const Site& n, std::string_view name) {
+  if (!n.typed(0, Float) || !n.gives(Float) || n.rank(0) < 1) return {};
+  const std::int64_t axis = n.i("axis", n.node.version < 13 ? 1 : -1);
+  // Before version 13 x counted as a matrix of two groups of dimensions.
+  if (n.node.version < 13 && axis != n.rank(0) - 1 && axis != -1) return {};
+  return said(text(n.in(0), '.', name, '(', axis, ')'));
+}
+Said softmax(const Site& n) { return along(n, "softmax"); }
+Said log_softmax(const Site& n) { return along(n, "log_softmax"); }
+
+Said global_average(const Site& n) {
+  if (!n.typed(0, Float) || n.rank(0) < 3 || !n.gives(Float)) return {};
+  std::string dims;
+  for (int d = 2; d < n.rank(0); ++d) dims += text(", ", d);
+  return said(text(n.in(0), ".mean(keep", dims, ')'));
+}
+
+Said pool(const Site& n, std::string_view name, bool dilated) {
+  const Ints kernel = n.list("kernel_shape"), pads = n.list("pads"), dilations = n.list("dilations");
+  Ints strides = n.list("strides");
+  if (!n.typed(0, Float) || !n.gives(Float) || kernel.empty() || kernel.size() > 3 ||
+      n.s("auto_pad", "NOTSET") != "NOTSET")
+    return {};
+  const std::size_t dims = kernel.size();
+  if (n.rank(0) != static_cast<int>(dims) + 2 || (!pads.empty() && pads.size() != 2 * dims)) return {};
+  if (strides.empty()) strides.assign(dims, 1);
+  const auto is_plain = [](const Ints& list, std::int64_t usual) {
+    return std::all_of(list.begin(), list.end(), [&](std::int64_t each) { return each == usual; });
+  };
+  Ints before, after;
+  for (std::size_t d = 0; d < dims && !pads.empty(); ++d) {
+    before.push_back(pads[d]), after.push_back(pads[d + dims]);
+    if (pads[d] < 0 || pads[d + dims] < 0 || 2 * pads[d] > kernel[d] || 2 * pads[d + dims] > kernel[d]) return {};
+  }
+  if (strides.size() != dims || (!dilated && !is_plain(dilations, 1))) return {};
+  std::string options = text(".kernel = ", braces(kernel), ", .stride = ", braces(strides));
+  if (!is_plain(before, 0) || !is_plain(after, 0)) options += text(", .padding = ", braces(before));
+  if (!is_plain(dilations, 1)) options += text(", .dilation = ", braces(dilations));
+  if (n.i("ceil_mode", 0)) options += ", .ceil = true";
+  if (!dilated && !n.i("count_include_pad", 0)) options += ", .count_padding = false";
+  if (before != after) options += text(", .padding_after = ", braces(after));
+  return said(text(name, '(', n.in(0), ", {", options, "})"));
+}
+Said max_pool(const Site& n) { return n.i("storage_order", 0) ? Said() : pool(n, "max_pool", true); }
+Said average_pool(const Site& n) { return pool(n, "avg_pool", false); }
+
+constexpr Form kForms[] = {
+    {"AveragePool", average_pool}, {"GlobalAveragePool", global_average},
+    {"LogSoftmax", log_softmax},   {"MatMul", matrix_product},
+    {"MaxPool", max_pool},         {"ReduceMean", reduce_mean},
+    {"ReduceSum", reduce_sum},     {"Softmax", softmax},
+};
+
+}  // namespace
+
+std::span<const Form> reduce_forms() { return kForms; }
+
+}  // namespace kiln::onnx::cpp
