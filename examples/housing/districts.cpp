@@ -46,4 +46,32 @@ std::vector<Example> read_examples(const std::string& file) {
   return examples;
 }
 
+DataLoader<std::vector<Example>> loader(const DatasetPtr<Example>& examples, const LoaderConfig& config) {
+  return {examples, [](std::span<const Example> batch) { return std::vector<Example>(batch.begin(), batch.end()); },
+          config};
+}
+
+Districts to_tensors(std::span<const Example> examples, const Device& device) {
+  std::vector<float> features, prices;
+  for (const Example& example : examples) {
+    features.insert(features.end(), example.features.begin(), example.features.end());
+    prices.push_back(example.price);
+  }
+  const auto count = std::ssize(examples);
+  return {Tensor<2>::of(features, {count, std::ssize(features) / count}, device), Tensor<1>::of(prices, device)};
+}
+
+Districts all_of(const DatasetPtr<Example>& examples, const Device& device) {
+  std::vector<Example> list;
+  for (std::int64_t i = 0; i < examples->size(); ++i) list.push_back(examples->get(i));
+  return to_tensors(list, device);
+}
+
+double least_squares(const Districts& train, const Districts& test) {
+  const auto with_ones = [](const Tensor<2>& x) { return cat({x, Tensor<2>::ones({x.dim(0), 1}, x.device())}, 1); };
+  const Tensor<2> plane = lstsq(with_ones(train.features), train.prices.unsqueeze(1));
+  const Tensor<1> guesses = with_ones(test.features).matmul(plane).squeeze(1);
+  return 1e5 * std::sqrt(static_cast<double>(mse_loss(guesses, test.prices).item()));
+}
+
 }  // namespace housing

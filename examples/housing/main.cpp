@@ -6,11 +6,9 @@
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "examples/housing/districts.hpp"
 #include "kiln/core/config/arguments.hpp"
-#include "kiln/data/loader.hpp"
 #include "kiln/kiln.hpp"
 #include "kiln/train/train.hpp"
 #include "models/regressor.hpp"
@@ -18,7 +16,7 @@
 namespace {
 
 using namespace kiln;
-using housing::Example, housing::read_examples;
+using housing::all_of, housing::Districts, housing::Example;
 
 struct Run {
   std::string data = "housing.csv";
@@ -30,39 +28,10 @@ struct Run {
   std::uint64_t seed = 1;
 };
 
-struct Districts {
-  Tensor<2> features;
-  Tensor<1> prices;
-};
-
-Districts to_tensors(std::span<const Example> examples, const Device& device) {
-  std::vector<float> features, prices;
-  for (const Example& example : examples) {
-    features.insert(features.end(), example.features.begin(), example.features.end());
-    prices.push_back(example.price);
-  }
-  const auto count = std::ssize(examples);
-  return {Tensor<2>::of(features, {count, std::ssize(features) / count}, device), Tensor<1>::of(prices, device)};
-}
-
-Districts all_of(const DatasetPtr<Example>& examples, const Device& device) {
-  std::vector<Example> list;
-  for (std::int64_t i = 0; i < examples->size(); ++i) list.push_back(examples->get(i));
-  return to_tensors(list, device);
-}
-
-/// Root mean square of the residuals of a plane through the training districts, in dollars.
-double least_squares(const Districts& train, const Districts& test) {
-  const auto with_ones = [](const Tensor<2>& x) { return cat({x, Tensor<2>::ones({x.dim(0), 1}, x.device())}, 1); };
-  const Tensor<2> plane = lstsq(with_ones(train.features), train.prices.unsqueeze(1));
-  const Tensor<1> guesses = with_ones(test.features).matmul(plane).squeeze(1);
-  return 1e5 * std::sqrt(static_cast<double>(mse_loss(guesses, test.prices).item()));
-}
-
 void compare(const Run& run) {
   const Device device = Device::best();
   device.seed(run.seed);
-  const auto examples = in_memory(read_examples(run.data));
+  const auto examples = in_memory(housing::read_examples(run.data));
   const std::int64_t held_out = examples->size() / 5;
   const auto [train_part, test_part] = split(examples, {examples->size() - held_out, held_out}, run.seed);
 
@@ -71,12 +40,12 @@ void compare(const Run& run) {
   const Tensor<2> mean = known.features.mean(keep, 0), deviation = known.features.std(keep, 0) + 1e-6;
   const auto scaled = [=](const Districts& d) { return Districts{(d.features - mean) / deviation, d.prices}; };
   std::printf("least squares: off by %.0f dollars (root mean square over %lld districts that were held out)\n",
-              least_squares(scaled(known), scaled(all_of(test_part, device))), static_cast<long long>(held_out));
+              housing::least_squares(scaled(known), scaled(all_of(test_part, device))),
+              static_cast<long long>(held_out));
 
-  const auto batcher = [](std::span<const Example> batch) { return std::vector<Example>(batch.begin(), batch.end()); };
-  DataLoader train_loader(train_part, batcher,
-                          {.batch_size = run.batch, .shuffle = true, .seed = run.seed, .drop_last = true});
-  DataLoader test_loader(test_part, batcher, {.batch_size = 1024});
+  auto train_loader =
+      housing::loader(train_part, {.batch_size = run.batch, .shuffle = true, .seed = run.seed, .drop_last = true});
+  auto test_loader = housing::loader(test_part, {.batch_size = 1024});
 
   using models::Regressor;
   const Regressor model = models::RegressorConfig{.features = known.features.dim(1)}.init(device.autodiff());

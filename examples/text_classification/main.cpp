@@ -4,15 +4,12 @@
 //   text_classification --data ag_news/test.csv [--run DIRECTORY] [--plain] [--web PORT] [--epochs N] ...; --help lists all
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "examples/text_classification/news.hpp"
 #include "kiln/core/config/arguments.hpp"
-#include "kiln/data/loader.hpp"
-#include "kiln/data/table/csv.hpp"
 #include "kiln/kiln.hpp"
 #include "kiln/train/train.hpp"
 #include "models/text_classifier.hpp"
-#include "models/vocabulary.hpp"
 
 namespace {
 
@@ -30,55 +27,8 @@ struct Run {
   std::uint64_t seed = 1;
 };
 
-/// A row of the file.
-struct Record {
-  std::int64_t topic = 0;
-  std::string title, text;
-};
-
-struct News {
-  std::vector<std::string> words;
-  std::int64_t topic = 0;
-};
-
-std::vector<News> read_news(const std::string& file) {
-  std::vector<News> news;
-  const auto records = csv_rows<Record>(CsvFile(file, {.header = false}));
-  for (std::int64_t i = 0; i < records->size(); ++i) {
-    const Record record = records->get(i);
-    require<DataError>(record.topic >= 1 && record.topic <= 4, file, ": record ", i + 1, " has the class ",
-                       record.topic, ", not 1 to 4");
-    news.push_back({models::words_of(models::lower_case(record.title + " " + record.text)), record.topic - 1});
-  }
-  require<DataError>(news.size() >= 5, file, ": holds too few news");
-  return news;
-}
-
-/// Texts as numbers, still of any lengths.
-struct Batch {
-  std::vector<std::vector<std::int64_t>> texts;
-  std::vector<std::int64_t> topics;
-};
-
 void learn(const Run& run) {
-  const auto all = in_memory(read_news(run.data));
-  const std::int64_t held_out = all->size() / 5;
-  const auto [known, unseen] = split(all, {all->size() - held_out, held_out}, run.seed);
-  std::vector<std::vector<std::string>> texts;
-  for (std::int64_t i = 0; i < known->size(); ++i) texts.push_back(known->get(i).words);
-  const models::Vocabulary words(texts, 2, 20'000);
-
-  const auto batcher = [&words](std::span<const News> items) {
-    Batch batch;
-    for (const News& item : items) {
-      batch.texts.push_back(words.encode(item.words));
-      batch.topics.push_back(item.topic);
-    }
-    return batch;
-  };
-  DataLoader train_loader(
-      known, batcher, {.batch_size = run.batch, .shuffle = true, .seed = run.seed, .workers = 1, .drop_last = true});
-  DataLoader valid_loader(unseen, batcher, {.batch_size = 128, .workers = 1});
+  auto [words, held_out, train_loader, valid_loader] = news::load(run.data, run.batch, run.seed);
 
   const Device device = Device::best();
   device.seed(run.seed);
@@ -86,7 +36,7 @@ void learn(const Run& run) {
   config.vocabulary = words.size();
   using models::TextClassifier;
   TextClassifier model = train(config.init(device.autodiff()));
-  const auto step = [device, config](const TextClassifier& m, const Batch& batch) -> ClassificationOutput {
+  const auto step = [device, config](const TextClassifier& m, const news::Batch& batch) -> ClassificationOutput {
     const auto ids = models::padded(batch.texts, config.context, config.padding, device).ids;
     const Tensor<1, Int> topics = Tensor<1, Int>::of(batch.topics, device);
     const Tensor<2> scores = m.forward(ids);

@@ -143,4 +143,9 @@ template struct TransformerLayerConfig<TransformerDecoderLayer>;
 template struct TransformerStackConfig<TransformerEncoder, TransformerEncoderLayer>;
 template struct TransformerStackConfig<TransformerDecoder, TransformerDecoderLayer>;
 
+template void each_part<MultiHeadAttention>(void*, PartType::Visit);
+template void each_part<PositionWiseFeedForward>(void*, PartType::Visit);
+template void each_part<TransformerDecoder>(void*, PartType::Visit);
+template void each_part<TransformerEncoder>(void*, PartType::Visit);
+
 }  // namespace kiln::nn

@@ -104,4 +104,10 @@ struct TransformerStackConfig {
 using TransformerEncoderConfig = TransformerStackConfig<TransformerEncoder, TransformerEncoderLayer>;
 using TransformerDecoderConfig = TransformerStackConfig<TransformerDecoder, TransformerDecoderLayer>;
 
+// Compiled in transformer.cpp.
+extern template void each_part<MultiHeadAttention>(void*, PartType::Visit);
+extern template void each_part<PositionWiseFeedForward>(void*, PartType::Visit);
+extern template void each_part<TransformerDecoder>(void*, PartType::Visit);
+extern template void each_part<TransformerEncoder>(void*, PartType::Visit);
+
 }  // namespace kiln::nn

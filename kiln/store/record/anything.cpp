@@ -12,6 +12,15 @@ template const ValueAccess& value_access<std::int64_t>();
 template const ValueAccess& value_access<double>();
 template const ValueAccess& value_access<InlineList<std::int64_t, 3>>();
 template const ValueAccess& value_access<PadMode>();
+template void visit_record(const nn::Activation&, const std::string&, RecordVisitor&, nn::Met&);
+template void visit_record(const nn::LayerNorm&, const std::string&, RecordVisitor&, nn::Met&);
+template void visit_record(const nn::Linear&, const std::string&, RecordVisitor&, nn::Met&);
+template void visit_record(const nn::MultiHeadAttention&, const std::string&, RecordVisitor&, nn::Met&);
+template void visit_record(const nn::Normalization&, const std::string&, RecordVisitor&, nn::Met&);
+template void visit_record(const nn::PositionWiseFeedForward&, const std::string&, RecordVisitor&, nn::Met&);
+template void visit_record(const nn::SequenceNorm&, const std::string&, RecordVisitor&, nn::Met&);
+template void visit_record(const nn::TransformerDecoder&, const std::string&, RecordVisitor&, nn::Met&);
+template void visit_record(const nn::TransformerEncoder&, const std::string&, RecordVisitor&, nn::Met&);
 
 namespace {
 

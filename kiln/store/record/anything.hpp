@@ -20,6 +20,10 @@
 #include <set>
 
 #include "kiln/core/config/config.hpp"
+#include "kiln/nn/activation/choice.hpp"
+#include "kiln/nn/attention/attention.hpp"
+#include "kiln/nn/norm/norm.hpp"
+#include "kiln/nn/transformer/transformer.hpp"
 #include "kiln/store/save.hpp"
 
 namespace kiln {
@@ -33,6 +37,8 @@ struct RecordOptions {
 
 namespace detail {
 
+template <class T, std::size_t I> constexpr bool are_json();
+
 /// Is it a value that JSON holds, all of it?
 template <class T>
 constexpr bool is_json() {
@@ -44,10 +50,14 @@ constexpr bool is_json() {
     return std::is_same_v<typename T::key_type, std::string> && is_json<typename T::mapped_type>();
   else if constexpr (reflect::ListLike<T>) return is_json<typename T::value_type>();
   else if constexpr (nn::Layered<T>) return false;
-  else if constexpr (reflect::Aggregate<T>)
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (is_json<reflect::FieldType<T, I>>() && ...);
-    }(std::make_index_sequence<reflect::field_count<T>>());
+  else if constexpr (reflect::Aggregate<T>) return are_json<T, 0>();
+  else return false;
+}
+/// Are its fields, from number I on? Compilers look no further than to the first that is none.
+template <class T, std::size_t I>
+constexpr bool are_json() {
+  if constexpr (I == reflect::field_count<T>) return true;
+  else if constexpr (is_json<reflect::FieldType<T, I>>()) return are_json<T, I + 1>();
   else return false;
 }
 
@@ -158,6 +168,17 @@ void visit_record(const T& object, const std::string& path, RecordVisitor& visit
                   "visit_state(f)");
   }
 }
+
+// Those of modules that hold many others are compiled once, in anything.cpp.
+extern template void visit_record(const nn::Activation&, const std::string&, RecordVisitor&, nn::Met&);
+extern template void visit_record(const nn::LayerNorm&, const std::string&, RecordVisitor&, nn::Met&);
+extern template void visit_record(const nn::Linear&, const std::string&, RecordVisitor&, nn::Met&);
+extern template void visit_record(const nn::MultiHeadAttention&, const std::string&, RecordVisitor&, nn::Met&);
+extern template void visit_record(const nn::Normalization&, const std::string&, RecordVisitor&, nn::Met&);
+extern template void visit_record(const nn::PositionWiseFeedForward&, const std::string&, RecordVisitor&, nn::Met&);
+extern template void visit_record(const nn::SequenceNorm&, const std::string&, RecordVisitor&, nn::Met&);
+extern template void visit_record(const nn::TransformerDecoder&, const std::string&, RecordVisitor&, nn::Met&);
+extern template void visit_record(const nn::TransformerEncoder&, const std::string&, RecordVisitor&, nn::Met&);
 
 /// Collects what a record holds.
 class RecordWriter final : public RecordVisitor {
