@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/ops/device.hpp"
 #include "kiln/train/interrupter.hpp"
 
 namespace kiln {
@@ -44,6 +45,7 @@ struct Begin {
   std::optional<std::int64_t> epochs{}, steps{};  // how far it shall go
   std::int64_t parameters = 0;
   Interrupter control{};
+  std::vector<Device> devices{};  // where the model lies
 };
 struct Step {
   Position at{};  // after it

@@ -78,7 +78,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) {
   });
   gradients_ = {};
   gathered_items_ = gathered_batches_ = 0;
-  run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_ref()));
+  run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_ref()), devices_of(model_ref()));
   team_.agree(run_, false);
   while (!run_.done()) {
     const std::int64_t epoch = run_.at.epoch, own = train.size(epoch);
@@ -112,6 +112,7 @@ bool Loop::learn(void* batch, bool owned) {
   const auto add_up = [&] {
     if (outcome.output) own = {static_cast<double>(outcome.loss->item()), outcome.items};
     total = team_.total(own.loss, own.items);
+    run_.require_items(total.items);
     return run_.accepts(total.loss);
   };
   bool accepted = true;

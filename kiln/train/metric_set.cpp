@@ -4,6 +4,16 @@
 
 namespace kiln {
 
+template const MetricType& metric_type<metric::Accuracy>();
+template const MetricType& metric_type<metric::CpuMemory>();
+template const MetricType& metric_type<metric::CpuUse>();
+template const MetricType& metric_type<metric::FBeta>();
+template const MetricType& metric_type<metric::ItemsPerSecond>();
+template const MetricType& metric_type<metric::Mean>();
+template const MetricType& metric_type<metric::MeanAbsoluteError>();
+template const MetricType& metric_type<metric::R2>();
+template const MetricType& metric_type<metric::RootMeanSquaredError>();
+
 void MetricList::add(Entry entry) {
   require<ArgumentError>(entry.name != "loss", "training: the metric 'loss' is there already");
   for (const Entry& other : entries_)
@@ -53,7 +63,7 @@ TensorSource MetricList::snapshot() {
 }
 
 void MetricList::merge(const TensorSource& others) {
-  kMetricType<metric::Mean>.merge(&loss_, others, "metrics.loss");
+  metric_type<metric::Mean>().merge(&loss_, others, "metrics.loss");
   for (const Entry& entry : entries_) entry.type->merge(entry.metric.get(), others, text("metrics.", entry.name));
 }
 

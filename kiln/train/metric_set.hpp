@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "kiln/train/events.hpp"
+#include "kiln/train/metric/accuracy.hpp"
+#include "kiln/train/metric/machine.hpp"
 #include "kiln/train/metric/metric.hpp"
+#include "kiln/train/metric/ratio.hpp"
 #include "kiln/train/metric/regression.hpp"
 #include "kiln/train/output.hpp"
 #include "kiln/train/recorded.hpp"
@@ -38,20 +41,33 @@ struct MetricType {
   /// Adds what such a metric of other data, stored under `path`, has seen.
   void (*merge)(void* metric, const TensorSource& others, const std::string& path);
 };
+/// No inline function: those of the usual metrics are compiled once, in metric_set.cpp.
 template <class M>
-inline constexpr MetricType kMetricType{
-    [](const void* metric) { return static_cast<double>(static_cast<const M*>(metric)->value()); },
-    [](void* metric) { *static_cast<M*>(metric) = metric::fresh(std::move(*static_cast<M*>(metric))); },
-    [](void* metric, RecordedObjects& objects, const std::string& path) {
-      objects.add(path, *static_cast<M*>(metric));
-    },
-    [](void* metric, const TensorSource& others, const std::string& path) {
-      M other = metric::fresh(*static_cast<M*>(metric));
-      RecordedObjects objects;
-      objects.add(path, other);
-      objects.restore(others, "metrics", {.allow_unexpected = true});
-      metric::merge(*static_cast<M*>(metric), other);
-    }};
+const MetricType& metric_type() {
+  static constexpr MetricType type{
+      [](const void* metric) { return static_cast<double>(static_cast<const M*>(metric)->value()); },
+      [](void* metric) { *static_cast<M*>(metric) = metric::fresh(std::move(*static_cast<M*>(metric))); },
+      [](void* metric, RecordedObjects& objects, const std::string& path) {
+        objects.add(path, *static_cast<M*>(metric));
+      },
+      [](void* metric, const TensorSource& others, const std::string& path) {
+        M other = metric::fresh(*static_cast<M*>(metric));
+        RecordedObjects objects;
+        objects.add(path, other);
+        objects.restore(others, "metrics", {.allow_unexpected = true});
+        metric::merge(*static_cast<M*>(metric), other);
+      }};
+  return type;
+}
+extern template const MetricType& metric_type<metric::Accuracy>();
+extern template const MetricType& metric_type<metric::CpuMemory>();
+extern template const MetricType& metric_type<metric::CpuUse>();
+extern template const MetricType& metric_type<metric::FBeta>();
+extern template const MetricType& metric_type<metric::ItemsPerSecond>();
+extern template const MetricType& metric_type<metric::Mean>();
+extern template const MetricType& metric_type<metric::MeanAbsoluteError>();
+extern template const MetricType& metric_type<metric::R2>();
+extern template const MetricType& metric_type<metric::RootMeanSquaredError>();
 
 /// All but the type of outputs.
 class MetricList {
@@ -73,7 +89,7 @@ class MetricList {
   template <class Output, Metric M, class F>
   void add(M metric, const std::string& name, F feed) {
     static_assert(metric::kHasState<M>, "a metric without states: what adds up is a metric::Total, Totals, ...");
-    add(Entry{name, &kMetricType<M>, std::make_shared<M>(std::move(metric)),
+    add(Entry{name, &metric_type<M>(), std::make_shared<M>(std::move(metric)),
               [feed = std::move(feed)](void* held, const void* output) {
                 feed(*static_cast<M*>(held), *static_cast<const Output*>(output));
               }});

@@ -28,6 +28,15 @@ struct RegressionOutput {
   std::int64_t items() const { return targets.dim(0); }
 };
 
+/// Of texts, or anything else that is said piece by piece.
+struct SequenceOutput {
+  Tensor<0> loss;          // the mean over the tokens that count
+  Tensor<3> scores;        // [batch, classes, time]
+  Tensor<2, Int> targets;  // [batch, time]
+  std::int64_t tokens;     // that count: those that are no padding
+  std::int64_t items() const { return tokens; }
+};
+
 /// How many items an output stands for, which is how much its loss counts; 1 where it does not say.
 template <class Output>
 std::int64_t items_of(const Output& output) {

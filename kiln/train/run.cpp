@@ -52,7 +52,7 @@ void TrainingRun::require_past(std::int64_t epoch) {
                      " of ", batches_, " batches");
 }
 
-void TrainingRun::begin(std::int64_t batches, std::int64_t parameters) {
+void TrainingRun::begin(std::int64_t batches, std::int64_t parameters, std::vector<Device> devices) {
   expect(batches);
   require<DataError>(at.batch <= batches, "training: the checkpoint is at batch ", at.batch, " of an epoch of ",
                      batches, ": the training data, or the size of a batch, are not what they were");
@@ -60,7 +60,7 @@ void TrainingRun::begin(std::int64_t batches, std::int64_t parameters) {
   at.batch -= std::exchange(pending_, 0);  // of a step that an error ended
   loss_ = 0;
   items_ = 0;
-  tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_});
+  tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_, std::move(devices)});
   step_began_ = Clock::now();
 }
 
@@ -90,6 +90,10 @@ void TrainingRun::step_done(const std::vector<double>& rates) {
   tell(training::Step{at, loss, rates, items_, seconds});
   loss_ = 0;
   items_ = pending_ = 0;
+}
+
+void TrainingRun::require_items(std::int64_t items) const {
+  require<DataError>(items > 0, "training: batch ", at.batch + 1, " of epoch ", at.epoch + 1, " has no items");
 }
 
 bool TrainingRun::accepts(double loss) {

@@ -55,7 +55,7 @@ class TrainingRun {
   Interrupter& control() { return control_; }
 
   /// An epoch has so many batches; the clock starts. Throws DataError where there are none.
-  void begin(std::int64_t batches, std::int64_t parameters);
+  void begin(std::int64_t batches, std::int64_t parameters, std::vector<Device> devices);
   /// The next epoch has so many batches. Throws DataError where there are none.
   void expect(std::int64_t batches);
   /// Throws DataError where the data ended before the epoch did.
@@ -68,6 +68,8 @@ class TrainingRun {
   bool completes_step() const;
   /// Ends the step, whose loss is returned to listeners.
   void step_done(const std::vector<double>& rates);
+  /// Throws DataError for a batch of no items, which nothing can be learned from.
+  void require_items(std::int64_t items) const;
   /// False, or an error, where this loss shall not be learned from.
   bool accepts(double loss);
 

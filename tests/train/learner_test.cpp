@@ -2,37 +2,21 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <csignal>
-#include <memory>
 #include <set>
 
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/optim/schedule/decay.hpp"
-#include "kiln/train/early_stopping.hpp"
 #include "kiln/train/evaluator.hpp"
 #include "kiln/train/learner.hpp"
 #include "tests/support/sentence.hpp"
+#include "tests/train/heard.hpp"
 #include "tests/train/line.hpp"
 
 namespace kiln {
 namespace {
 
 const LoaderConfig kShuffled = {.batch_size = 8, .shuffle = true, .seed = 5};
-
-/// Notes what it is told, also of copies.
-struct Heard {
-  std::shared_ptr<std::vector<training::Event>> events = std::make_shared<std::vector<training::Event>>();
-  void on(const auto& event) { events->push_back(event); }
-
-  template <class E>
-  std::vector<E> of() const {
-    std::vector<E> found;
-    for (const auto& event : *events)
-      if (const auto* const e = std::get_if<E>(&event)) found.push_back(*e);
-    return found;
-  }
-};
 
 TEST(Learner, DoesWhatALoopByHandDoes) {
   auto data = loader(45, kShuffled);
@@ -161,68 +145,6 @@ TEST(Learner, KeepsAnAverageAndMeasuresIt) {
     EXPECT_NEAR(measured.find("loss")->value, fit_points(average, batch).loss.item(), 1e-6);
 }
 
-TEST(Learner, StopsAtTheFirstLimit) {
-  auto train = loader(16, {.batch_size = 4});
-  EXPECT_EQ(line_learner({.epochs = 9, .steps = 6}).fit(train).reason, "all 6 steps are done");
-  auto timed = line_learner({.seconds = 1e-9});
-  EXPECT_EQ(timed.fit(train).at.step, 1);
-  auto stopped = line_learner({.epochs = 9});
-  struct StopAt {
-    void on(const training::Step& step, Interrupter& control) {
-      if (step.at.step == 5) control.stop("enough");
-    }
-  };
-  const auto ending = stopped.add(StopAt{}).fit(train);
-  EXPECT_EQ(ending.reason, "enough");
-  EXPECT_EQ(ending.at.step, 5);
-  EXPECT_EQ(ending.at.batch, 1);
-  stopped.interrupter().reset();
-  EXPECT_EQ(stopped.fit(train).reason, "all 9 epochs are done");  // going on where it was
-  auto through = line_learner({.epochs = 9});
-  through.fit(train);
-  EXPECT_EQ(weights(stopped.model()), weights(through.model()));
-}
-
-TEST(Learner, EndsAfterTheStepOnAnInterrupt) {
-  auto train = loader(16, {.batch_size = 4});
-  auto interrupted = line_learner({.epochs = 9});
-  struct Press {
-    void on(const training::Step& step) {
-      if (step.at.step == 3) std::raise(SIGINT);
-    }
-  };
-  const auto ending = interrupted.add(Press{}).fit(train);
-  EXPECT_EQ(ending.reason, "interrupted");
-  EXPECT_EQ(ending.at.step, 3);
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      {
-        const SignalScope signals;
-        std::raise(SIGINT);
-        std::raise(SIGINT);
-      },
-      testing::KilledBySignal(SIGINT), "");
-}
-
-TEST(Learner, DoesWithLossesThatAreNoNumbersWhatItIsTold) {
-  std::vector<Points> batches = {{{1}, {1}}, {{0.0f / 0.0f}, {1}}, {{0}, {2}}};
-  const auto sentence = sentence_of([&] { return line_learner({.epochs = 1}).fit(batches).at.step; });
-  EXPECT_EQ(sentence, "DataError: training: the loss of step 2 is nan (epoch 1, batch 2)");
-
-  std::vector<Points> without = {batches[0], batches[2]};
-  auto skips = line_learner({.epochs = 1, .not_finite = NotFinite::Skip}), clean = line_learner({.epochs = 1});
-  Heard heard;
-  EXPECT_EQ(skips.add(heard).fit(batches).at.items, 2);
-  clean.fit(without);
-  EXPECT_EQ(weights(skips.model()), weights(clean.model()));
-  EXPECT_EQ(heard.of<training::Note>()[0].text, "step 2 is left out: its loss is nan");
-  EXPECT_TRUE(std::isfinite(heard.of<training::Evaluation>()[0].readings[0].value));
-
-  auto goes_on = line_learner({.epochs = 1, .not_finite = NotFinite::Ignore});
-  goes_on.fit(batches);
-  EXPECT_TRUE(std::isnan(weights(goes_on.model())[0]));
-}
-
 TEST(Learner, ScalesLossesInHalfPrecision) {
   auto train = loader(32, {.batch_size = 8}), same = loader(32, {.batch_size = 8});
   Line model = line();
@@ -282,44 +204,6 @@ TEST(Learner, TakesStepsByHandWithSeveralOptimizers) {
   EXPECT_EQ(weights(learner.model().first), weights(slow.model()));
   EXPECT_EQ(weights(learner.model().second), weights(fast.model()));
   EXPECT_EQ(sentence_of([&] { return learner.fit(train, train).at.step; }), "");  // at its limit already
-}
-
-TEST(Learner, SaysWhatAConfigurationLacks) {
-  EXPECT_EQ(sentence_of([] { return line_learner({}).position().step; }),
-            "ArgumentError: training: say how long, by epochs, steps or seconds");
-  EXPECT_EQ(sentence_of([] { return line_learner({.epochs = 1, .accumulate = 0}).position().step; }),
-            "ArgumentError: training: accumulate is 0, it must be positive");
-  auto none = loader(0, {});
-  EXPECT_EQ(sentence_of([&] { return line_learner({.epochs = 1}).fit(none).at.step; }),
-            "DataError: training: the training data have no batches");
-  auto twice = line_learner({.epochs = 1});
-  twice.metric(metric::R2{});
-  EXPECT_EQ(sentence_of([&] { return &twice.metric(metric::R2{}); }),
-            "ArgumentError: training: there are two metrics called 'r2'");
-}
-
-TEST(EarlyStopping, EndsWhereNothingGetsBetter) {
-  const auto stops_at = [](EarlyStopping rule, const std::vector<double>& values) {
-    Interrupter control;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      rule.on({{}, "valid", {{"loss", values[i]}}}, control);
-      if (control.should_stop()) return static_cast<int>(i);
-    }
-    return -1;
-  };
-  EXPECT_EQ(stops_at({.patience = 2}, {3, 2, 2.5, 1, 2, 2, 2}), 5);
-  EXPECT_EQ(stops_at({.rising = true, .patience = 2}, {3, 4, 3, 5, 4, 5}), 5);
-  EXPECT_EQ(stops_at({.patience = 2, .least_change = 0.5}, {3, 2.75, 2.625, 1}), 2);
-  EXPECT_EQ(stops_at({.patience = 1, .warmup = 2}, {1, 2, 3, 2, 2}), 4);
-  EXPECT_EQ(stops_at({.patience = 2}, {0.0 / 0.0, 3, 2, 0.0 / 0.0, 0.0 / 0.0}), 4);
-  EXPECT_EQ(stops_at({.when = [](double loss) { return loss < 0.5; }}, {2, 1, 0.25}), 2);
-  Interrupter control;
-  EarlyStopping unknown{.metric = "accuracy"};
-  EXPECT_EQ(sentence_of([&] {
-              unknown.on({{}, "valid", {{"loss", 1}}}, control);
-              return 0;
-            }),
-            "ArgumentError: early stopping: the evaluation 'valid' has no metric 'accuracy'");
 }
 
 TEST(Evaluator, MeasuresNamedSets) {

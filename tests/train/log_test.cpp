@@ -7,28 +7,21 @@
 #include <fstream>
 #include <limits>
 
-#include <csignal>
-
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kiln/core/file.hpp"
 #include "kiln/train/log/files.hpp"
 #include "kiln/train/log/progress.hpp"
 #include "kiln/train/log/tensorboard.hpp"
+#include "tests/support/full_disk.hpp"
 #include "tests/support/sentence.hpp"
+#include "tests/train/fresh_directory.hpp"
 
 namespace kiln {
 namespace {
 
 namespace fs = std::filesystem;
 using training::Begin, training::Ending, training::Evaluation, training::Note, training::Saved, training::Step;
-
-fs::path fresh_directory(const std::string& name) {
-  const fs::path path = fs::temp_directory_path() / text("kiln-logs-", ::getpid()) / name;
-  fs::remove_all(path);
-  return path;
-}
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -62,6 +55,10 @@ TEST(Logs, AreLinesOfJson) {
   std::string line;
   for (std::ifstream file(path); std::getline(file, line);) EXPECT_NO_THROW(parse_json(line, "log"));
   EXPECT_EQ(json_text("a\nb\xff"), R"("a\u000ab\u00ff")");
+  EXPECT_EQ(json_text("61 \xc2\xb0"
+                      "C \xc2"),
+            "\"61 \xc2\xb0"
+            "C \\u00c2\"");  // what is UTF-8 stays that
 }
 
 TEST(Logs, AreTheSameWhereATrainingWasKilledAndResumed) {
@@ -93,15 +90,12 @@ TEST(Logs, SayThatTheDiskIsFull) {
   TensorBoard board(directory / "board");
   run.on(Begin{.batches = 1});
   board.on(Begin{.batches = 1});
-  rlimit limit{};
-  ::getrlimit(RLIMIT_FSIZE, &limit);
-  const rlimit full{16, limit.rlim_max};
-  const auto before = std::signal(SIGXFSZ, SIG_IGN);
-  ::setrlimit(RLIMIT_FSIZE, &full);
-  const std::string of_run = sentence_of([&] { return run.on(Note{"a sentence longer than what there is"}), 0; });
-  const std::string of_board = sentence_of([&] { return board.on(step), board.on(Ending{}), 0; });
-  ::setrlimit(RLIMIT_FSIZE, &limit);
-  std::signal(SIGXFSZ, before);
+  std::string of_run, of_board;
+  {
+    const FullDisk full;
+    of_run = sentence_of([&] { return run.on(Note{"a sentence longer than what there is"}), 0; });
+    of_board = sentence_of([&] { return board.on(step), board.on(Ending{}), 0; });
+  }
   EXPECT_EQ(of_run.find("IoError: cannot write " + (directory / "experiment.log").string()), 0u) << of_run;
   EXPECT_EQ(of_board.find("IoError: cannot write " + (directory / "board").string()), 0u) << of_board;
 }

@@ -33,33 +33,33 @@ class Machine : public testing::Test {
 
 TEST_F(Machine, ReadsWhatLinuxSays) {
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  const auto seconds = metric::cpu_seconds(write("stat", "cpu  100 20 30 800 50 5 5 10 7 0\ncpu0 1 2 3 4\n"));
+  const auto seconds = sensor::cpu_seconds(write("stat", "cpu  100 20 30 800 50 5 5 10 7 0\ncpu0 1 2 3 4\n"));
   ASSERT_TRUE(seconds);
   EXPECT_DOUBLE_EQ(seconds->busy, 170 / ticks);  // all but idle and waiting; guests are users already
   EXPECT_DOUBLE_EQ(seconds->all, 1020 / ticks);
-  EXPECT_EQ(metric::resident_bytes(write("statm", "900 300 20 1 0 80 0\n")),
+  EXPECT_EQ(sensor::resident_bytes(write("statm", "900 300 20 1 0 80 0\n")),
             300.0 * static_cast<double>(::sysconf(_SC_PAGESIZE)));
   write("sys/hwmon/hwmon0/name", "nvme\n");
   write("sys/hwmon/hwmon0/temp1_input", "99000\n");
   write("sys/thermal/thermal_zone0/temp", "41500\n");
-  EXPECT_EQ(metric::cpu_temperature(directory_ / "sys"), 41.5);
+  EXPECT_EQ(sensor::cpu_temperature(directory_ / "sys"), 41.5);
   write("sys/hwmon/hwmon1/name", "coretemp\n");
   write("sys/hwmon/hwmon1/temp1_input", "55000\n");
   write("sys/hwmon/hwmon1/temp2_input", "57250\n");
   write("sys/hwmon/hwmon1/temp2_max", "100000\n");
-  EXPECT_EQ(metric::cpu_temperature(directory_ / "sys"), 57.25);
-  EXPECT_FALSE(metric::cpu_seconds(directory_ / "none"));
-  EXPECT_FALSE(metric::cpu_seconds(write("odd", "nonsense")));
-  EXPECT_FALSE(metric::resident_bytes(directory_ / "none"));
-  EXPECT_FALSE(metric::cpu_temperature(directory_ / "none"));
+  EXPECT_EQ(sensor::cpu_temperature(directory_ / "sys"), 57.25);
+  EXPECT_FALSE(sensor::cpu_seconds(directory_ / "none"));
+  EXPECT_FALSE(sensor::cpu_seconds(write("odd", "nonsense")));
+  EXPECT_FALSE(sensor::resident_bytes(directory_ / "none"));
+  EXPECT_FALSE(sensor::cpu_temperature(directory_ / "none"));
 }
 
 TEST_F(Machine, IsMeasuredWhileItWorks) {
   metric::CpuUse use;
   metric::CpuMemory memory;
   std::vector<char> held(64 << 20, 1);
-  const double begin = metric::seconds_now();
-  while (metric::seconds_now() < begin + 0.5) {
+  const double begin = sensor::seconds_now();
+  while (sensor::seconds_now() < begin + 0.5) {
     use.update(0);
     memory.update(0);
   }

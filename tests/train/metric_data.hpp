@@ -46,8 +46,8 @@ Tensor<D, Int> int_rows(const std::vector<double>& all, const Shape& shape, std:
   return rows<D>(all, shape, begin, end).to_int();
 }
 
-/// The metric has this value of `items` items: by update(metric, begin, end) of all at once; of batches of unequal size;
-/// and put together from two of parts, one of which saw nothing at first.
+/// The metric has this value of `items` items: by update(metric, begin, end) of all at once; of batches of unequal size,
+/// some of which are empty; and put together from two of parts, one of which saw nothing at first.
 template <Metric M, class F>
 void expect_metric(double expected, const M& metric, std::int64_t items, F&& update) {
   const std::string name = metric::name_of<M>();
@@ -61,6 +61,7 @@ void expect_metric(double expected, const M& metric, std::int64_t items, F&& upd
   for (std::int64_t begin = 0, end; begin < items; begin = end, size = 3 * size % 67 + 1) {
     end = std::min(items, begin + size);
     update(batches, begin, end);
+    update(batches, end, end);
     update(begin < items / 3 ? first : second, begin, end);
   }
   EXPECT_NEAR(batches.value(), expected, 1e-6 * std::min(1.0, std::abs(expected))) << name << " in batches";

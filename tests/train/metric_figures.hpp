@@ -1,4 +1,4 @@
-// What metric_figures.py found with scikit-learn 1.9.1, scikit-image 0.26.0, torchmetrics 1.9.0 and pycocotools. Do not edit.
+// What metric_figures.py found with scikit-learn 1.9.1, scikit-image 0.26.0, torchmetrics 1.9.0, nltk 3.10.4 and pycocotools. Do not edit.
 // clang-format off
 #pragma once
 
@@ -51,7 +51,104 @@ inline constexpr double kFoundBleu = 0.60901486873626709;
 inline constexpr double kFoundRouge1 = 0.45248869061470032;
 inline constexpr double kFoundRouge2 = 0.27070710062980652;
 inline constexpr double kFoundRougeL = 0.45248869061470032;
+inline constexpr double kFoundChrF = 0.65153688192367554;
+inline constexpr double kFoundChrFWords = 0.65891659259796143;
+inline constexpr double kFoundMeteor = 0.72534576542527673;
+inline constexpr double kFoundNdcg = 0.67806833871171535;
+inline constexpr double kFoundNdcg4 = 0.46470398255073431;
+inline constexpr double kFoundReciprocalRank = 0.48469387755102039;
+inline constexpr double kFoundFrechetDistance = 92.288374738616881;
+inline constexpr double kFoundLpips = 0.61182375722720683;
+inline constexpr double kFoundDists = 0.63689365968166023;
 inline constexpr double kFoundMeanAveragePrecision = 0.19149614870548248;
 inline constexpr double kFoundMeanAveragePrecision50 = 0.55247527360916138;
+inline constexpr const char* kFoundStems[][2] = {
+    {"caresses", "caress"},
+    {"ponies", "poni"},
+    {"ties", "ti"},
+    {"caress", "caress"},
+    {"cats", "cat"},
+    {"feed", "feed"},
+    {"agreed", "agre"},
+    {"plastered", "plaster"},
+    {"bled", "bled"},
+    {"motoring", "motor"},
+    {"sing", "sing"},
+    {"conflated", "conflat"},
+    {"troubled", "troubl"},
+    {"sized", "size"},
+    {"hopping", "hop"},
+    {"tanned", "tan"},
+    {"falling", "fall"},
+    {"hissing", "hiss"},
+    {"fizzed", "fizz"},
+    {"failing", "fail"},
+    {"filing", "file"},
+    {"happy", "happi"},
+    {"sky", "sky"},
+    {"relational", "relat"},
+    {"conditional", "condit"},
+    {"rational", "ration"},
+    {"valenci", "valenc"},
+    {"hesitanci", "hesit"},
+    {"digitizer", "digit"},
+    {"conformabli", "conform"},
+    {"radicalli", "radic"},
+    {"differentli", "differ"},
+    {"vileli", "vile"},
+    {"analogousli", "analog"},
+    {"vietnamization", "vietnam"},
+    {"predication", "predic"},
+    {"operator", "oper"},
+    {"feudalism", "feudal"},
+    {"decisiveness", "decis"},
+    {"hopefulness", "hope"},
+    {"callousness", "callous"},
+    {"formaliti", "formal"},
+    {"sensitiviti", "sensit"},
+    {"sensibiliti", "sensibl"},
+    {"triplicate", "triplic"},
+    {"formative", "form"},
+    {"formalize", "formal"},
+    {"electriciti", "electr"},
+    {"electrical", "electr"},
+    {"hopeful", "hope"},
+    {"goodness", "good"},
+    {"revival", "reviv"},
+    {"allowance", "allow"},
+    {"inference", "infer"},
+    {"airliner", "airlin"},
+    {"gyroscopic", "gyroscop"},
+    {"adjustable", "adjust"},
+    {"defensible", "defens"},
+    {"irritant", "irrit"},
+    {"replacement", "replac"},
+    {"adjustment", "adjust"},
+    {"dependent", "depend"},
+    {"adoption", "adopt"},
+    {"homologou", "homolog"},
+    {"communism", "commun"},
+    {"activate", "activ"},
+    {"angulariti", "angular"},
+    {"homologous", "homolog"},
+    {"effective", "effect"},
+    {"bowdlerize", "bowdler"},
+    {"probate", "probat"},
+    {"rate", "rate"},
+    {"cease", "ceas"},
+    {"controll", "control"},
+    {"roll", "roll"},
+    {"oscillators", "oscil"},
+    {"generalizations", "gener"},
+    {"y", "y"},
+    {"by", "by"},
+    {"jumps", "jump"},
+    {"said", "said"},
+    {"nation", "nation"},
+    {"skies", "ski"},
+    {"dying", "dy"},
+    {"yellow", "yellow"},
+    {"toy", "toi"},
+};
 
 }  // namespace kiln

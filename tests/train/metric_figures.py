@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
 """Writes metric_figures.hpp: what scikit-learn, scikit-image and torchmetrics say of data that metric_data.hpp makes as well.
 usage: metric_figures.py > metric_figures.hpp"""
+import nltk
 import numpy
+import scipy
 import skimage.metrics
 import sklearn
 import torch
 import torchmetrics
+from nltk.stem.porter import PorterStemmer
+from nltk.translate.meteor_score import meteor_score
 from sklearn import metrics as sk
 from torchmetrics import text as texts
 from torchmetrics.classification import MulticlassCalibrationError
 from torchmetrics.detection import MeanAveragePrecision
+from torchmetrics.functional.image.dists import DISTSNetwork
+from torchmetrics.functional.image.lpips import _LPIPS, NetLinLayer
 from torchmetrics.functional.image.ssim import _ssim_update
 
 ITEMS, CLASSES = 203, 5
@@ -103,6 +109,85 @@ FIGURES["Bleu"] = texts.BLEUScore()(SAID, RIGHT)
 for name, key in (("Rouge1", "rouge1"), ("Rouge2", "rouge2"), ("RougeL", "rougeL")):
     FIGURES[name] = texts.ROUGEScore(rouge_keys=key)(SAID, first)[key + "_fmeasure"]
 
+for name, words in (("ChrF", 0), ("ChrFWords", 2)):
+    FIGURES[name] = texts.CHRFScore(n_word_order=words)(SAID, RIGHT)
+
+
+class NoSynonyms:
+    def synsets(self, word):
+        return []
+
+
+PORTER = PorterStemmer(PorterStemmer.ORIGINAL_ALGORITHM)
+FIGURES["Meteor"] = numpy.mean([
+    meteor_score([reference.split() for reference in references], said.split(), stemmer=PORTER, wordnet=NoSynonyms())
+    for said, references in zip(SAID, RIGHT)])
+STEMS = """caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned
+falling hissing fizzed failing filing happy sky relational conditional rational valenci hesitanci digitizer conformabli
+radicalli differentli vileli analogousli vietnamization predication operator feudalism decisiveness hopefulness callousness
+formaliti sensitiviti sensibiliti triplicate formative formalize electriciti electrical hopeful goodness revival allowance
+inference airliner gyroscopic adjustable defensible irritant replacement adjustment dependent adoption homologou communism
+activate angulariti homologous effective bowdlerize probate rate cease controll roll oscillators generalizations y by
+jumps said nation skies dying yellow toy""".split()
+
+found, gains = noise(60, 7 * 9).reshape(7, 9), numpy.floor(noise(61, 7 * 9).reshape(7, 9) * 4)
+found = numpy.floor(found * 16) / 16  # with ties
+gains[3] = 0
+FIGURES["Ndcg"] = sk.ndcg_score(gains, found)
+FIGURES["Ndcg4"] = sk.ndcg_score(gains, found, k=4)
+order = numpy.argsort(-found, axis=1, kind="stable")
+wanted = numpy.take_along_axis(gains > 2, order, 1)
+FIGURES["ReciprocalRank"] = numpy.mean(wanted.any(1) / (wanted.argmax(1) + 1))
+
+real, made = noise(62, 90 * 6).reshape(90, 6), noise(63, 90 * 6).reshape(90, 6)
+made[:, 1] += real[:, 0] / 2 + 0.25
+real[:, 3] = real[:, 2] / 4 + real[:, 3] / 64 + 10
+both = scipy.linalg.sqrtm(numpy.cov(made.T) @ numpy.cov(real.T))
+FIGURES["FrechetDistance"] = (numpy.sum((made.mean(0) - real.mean(0)) ** 2) + numpy.trace(numpy.cov(made.T)) +
+                              numpy.trace(numpy.cov(real.T)) - 2 * numpy.trace(both).real)
+
+# Of maps that stand for a network's: three images, layers of 3, 4 and 2 channels.
+SHAPES = [(3, 3, 6, 5), (3, 4, 4, 4), (3, 2, 3, 3)]
+
+
+def maps(stream):
+    return [torch.tensor(noise(stream + i, numpy.prod(s)).reshape(s)) for i, s in enumerate(SHAPES)]
+
+
+def weights(stream):
+    return [torch.tensor(noise(stream + i, s[1])) for i, s in enumerate(SHAPES)]
+
+
+class Given(torch.nn.Module):
+    """Answers with these maps in turn."""
+
+    def __init__(self, *answers):
+        super().__init__()
+        self.answers = list(answers)
+
+    def forward(self, image):
+        return self.answers.pop(0)
+
+
+left_maps, right_maps = maps(70), maps(75)
+with torch.no_grad():
+    lpips = _LPIPS(pretrained=False, net="alex", pnet_rand=True, use_dropout=False).double()
+    lpips.net, lpips.L = Given(left_maps, right_maps), len(SHAPES)
+    lpips.lins = torch.nn.ModuleList(NetLinLayer(s[1]).double() for s in SHAPES)
+    for layer, weight in zip(lpips.lins, weights(80)):
+        layer.model[0].weight[:] = weight.reshape(1, -1, 1, 1)
+    image = torch.zeros(3, 3, 6, 5, dtype=torch.float64)
+    FIGURES["Lpips"] = lpips(image, image).mean()
+
+    dists = DISTSNetwork.__new__(DISTSNetwork)
+    torch.nn.Module.__init__(dists)
+    dists.chns = [s[1] for s in SHAPES]
+    dists.alpha = torch.nn.Parameter(torch.cat(weights(85)).reshape(1, -1, 1, 1))
+    dists.beta = torch.nn.Parameter(torch.cat(weights(90)).reshape(1, -1, 1, 1))
+    answers = [left_maps, right_maps]
+    dists.forward_once = lambda image: answers.pop(0)
+    FIGURES["Dists"] = dists(image, image).mean()
+
 average = MeanAveragePrecision()
 for image in range(4):
     corners = numpy.floor(noise(20 + image, 24).reshape(6, 4) * 40)
@@ -117,9 +202,12 @@ found = average.compute()
 FIGURES["MeanAveragePrecision"], FIGURES["MeanAveragePrecision50"] = found["map"], found["map_50"]
 
 VERSIONS = (f"scikit-learn {sklearn.__version__}, scikit-image {skimage.__version__}, torchmetrics "
-            f"{torchmetrics.__version__} and pycocotools")
+            f"{torchmetrics.__version__}, nltk {nltk.__version__} and pycocotools")
 print(f"// What metric_figures.py found with {VERSIONS}. Do not edit.")
 print("// clang-format off\n#pragma once\n\nnamespace kiln {\n")
 for name, value in FIGURES.items():
     print(f"inline constexpr double kFound{name} = {float(value):.17g};")
-print("\n}  // namespace kiln")
+print("inline constexpr const char* kFoundStems[][2] = {")
+for word in STEMS:
+    print(f'    {{"{word}", "{PORTER.stem(word)}"}},')
+print("};\n\n}  // namespace kiln")

@@ -1,4 +1,4 @@
-// Metrics of numbers, texts, images and boxes against scikit-learn and torchmetrics; a metric of one's own.
+// Metrics of numbers, images and boxes against scikit-learn and torchmetrics; a metric of one's own.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -6,7 +6,6 @@
 #include "kiln/train/metric/detection.hpp"
 #include "kiln/train/metric/image.hpp"
 #include "kiln/train/metric/regression.hpp"
-#include "kiln/train/metric/words.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/metric_data.hpp"
 
@@ -36,31 +35,6 @@ TEST(Metrics, AMeanIsThatOfItemsNotOfBatches) {
   perplexity.update(std::log(2.0), 3);
   perplexity.update(std::log(32.0), 1);
   EXPECT_DOUBLE_EQ(perplexity.value(), 4.0);
-}
-
-TEST(Metrics, OfTextsAreTorchmetrics) {
-  const std::vector<std::string_view> said = {"the cat sat on the mat today", "a quick brown fox jumped over lazy dogs",
-                                              "nothing in common here at all"};
-  const std::vector<std::vector<std::string_view>> right = {
-      {"the cat is on the mat", "there is a cat that sat on the mat today"},
-      {"the quick brown fox jumps over the lazy dog", "a quick brown fox jumped over the lazy dogs"},
-      {"what was said was something else", "here at all events is less"}};
-  const auto update = [&](auto& m, std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      m.update(said[i], right[i][0]);
-  };
-  expect_metric(kFoundCharErrorRate, metric::CharErrorRate{}, 3, update);
-  expect_metric(kFoundWordErrorRate, metric::WordErrorRate{}, 3, update);
-  expect_metric(kFoundRouge1, metric::RougeN{}, 3, update);
-  expect_metric(kFoundRouge2, metric::RougeN{.n = 2}, 3, update);
-  expect_metric(kFoundRougeL, metric::RougeL{}, 3, update);
-  expect_metric(kFoundBleu, metric::Bleu{}, 3, [&](metric::Bleu& bleu, std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      bleu.update(said[i], right[i]);
-  });
-  metric::CharErrorRate characters;
-  characters.update("nave\xff", "naïve");  // two edits of five characters, though of six bytes
-  EXPECT_DOUBLE_EQ(characters.value(), 2.0 / 5);
 }
 
 TEST(Metrics, OfImagesAreThoseOfScikitImage) {
@@ -121,7 +95,6 @@ TEST(Metrics, OfNothingGetSentences) {
   EXPECT_EQ(sentence_of([] { return metric::MeanAbsoluteError{}.value(); }),
             "ArgumentError: mean_absolute_error: nothing was measured");
   EXPECT_EQ(sentence_of([] { return metric::R2{}.value(); }), "ArgumentError: r2: nothing was measured");
-  EXPECT_EQ(sentence_of([] { return metric::Bleu{}.value(); }), "ArgumentError: bleu: nothing was measured");
   EXPECT_EQ(sentence_of([] { return metric::Perplexity{}.value(); }),
             "ArgumentError: perplexity: nothing was measured");
   EXPECT_EQ(sentence_of([] { return metric::MeanAveragePrecision{}.value(); }),

@@ -76,11 +76,11 @@ Board board() {
 TEST(Dashboard, FitsScreensOfAnySize) {
   const Board made = board();
   for (const ScreenSize size : {ScreenSize{80, 24}, {200, 60}, {20, 5}, {1, 1}}) {
-    const auto lines = screen_of(made, size);
+    const auto lines = screen_of(made, {}, size);
     EXPECT_GE(static_cast<int>(lines.size()), std::min(size.height, 2));
     for (const auto& line : lines) EXPECT_LE(letters(clipped(line, size.width)), size.width) << line;
   }
-  const auto lines = screen_of(made, {80, 24}, false);
+  const auto lines = screen_of(made, {}, {80, 24}, false);
   EXPECT_EQ(lines.size(), 24u);
   EXPECT_EQ(lines[0], "epoch 3/4  step 25  loss 0.04  rate 0.5  80 items/s");
   const auto has = [&](const std::string& words) {
@@ -88,19 +88,27 @@ TEST(Dashboard, FitsScreensOfAnySize) {
   };
   EXPECT_TRUE(has("valid    accuracy                         0.75         0.75         0.75"));
   EXPECT_TRUE(has("a sentence"));
+  EXPECT_FALSE(has("GiB"));
+  Board watched = made;
+  watched.machine.look();
+  const auto more = screen_of(watched, {}, {80, 24}, false);
+  EXPECT_EQ(more.size(), 24u);
+  EXPECT_EQ(more[2], watched.machine.line());
+  EXPECT_NE(more[2].find("GiB"), std::string::npos);
 }
 
 TEST(Dashboard, ChoosesMetricsAndZooms) {
-  Board made = board();
+  const Board made = board();
+  View view;
   EXPECT_EQ(made.histories.metrics(), (std::vector<std::string>{"loss", "rate", "accuracy"}));
-  made.press(Press::Left);
-  EXPECT_EQ(made.metric, 2u);
-  made.press(Press::Right);
-  EXPECT_EQ(made.metric, 0u);
-  made.press(Press::Down);
-  EXPECT_EQ(made.zoom, 0);
-  made.press(Press::Up);
-  EXPECT_EQ(made.zoom, 1);
+  view.press(Press::Left, made);
+  EXPECT_EQ(view.metric, 2u);
+  view.press(Press::Right, made);
+  EXPECT_EQ(view.metric, 0u);
+  view.press(Press::Down, made);
+  EXPECT_EQ(view.zoom, 0);
+  view.press(Press::Up, made);
+  EXPECT_EQ(view.zoom, 1);
 }
 
 TEST(Terminal, CutsLinesByLettersNotBytes) {

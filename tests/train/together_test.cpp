@@ -11,22 +11,23 @@
 #include "kiln/store/record/record_file.hpp"
 #include "kiln/train/evaluator.hpp"
 #include "tests/support/sentence.hpp"
+#include "tests/train/fresh_directory.hpp"
 
 namespace kiln::test {
 namespace {
 
-std::vector<Device> devices(int count) {
+std::vector<Device> devices(int count, const char* like = "cpu") {
   std::vector<Device> all;
-  for (int i = 0; i < count; ++i) all.push_back(another(Device::cpu()).autodiff());
+  for (int i = 0; i < count; ++i) all.push_back(another(Device::parse(like)).autodiff());
   return all;
 }
 
 Trained train_alone(const Together& options) { return train_together(options, alone(), devices(1)[0]); }
 
 /// What each rank ends with.
-std::vector<Trained> train_on(int ranks, const Together& options) {
+std::vector<Trained> train_on(int ranks, const Together& options, const char* like = "cpu") {
   std::vector<Trained> all(static_cast<std::size_t>(ranks));
-  on_each(devices(ranks),
+  on_each(devices(ranks, like),
           [&](const Ranks& rank, const Device& device) {
             all[static_cast<std::size_t>(rank->rank())] = train_together(options, rank, device);
           },
@@ -51,12 +52,6 @@ void expect_same(const std::vector<training::Evaluation>& found, const std::vect
   }
 }
 
-std::filesystem::path fresh_directory(const std::string& name) {
-  const auto path = std::filesystem::temp_directory_path() / text("kiln-together-", ::getpid()) / name;
-  std::filesystem::remove_all(path);
-  return path;
-}
-
 class Teams : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Teams, testing::Values(2, 3, 4));
 
@@ -75,6 +70,17 @@ TEST_P(Teams, TrainAsOneDoesWithTheWholeBatch) {
     }
     EXPECT_TRUE(all[1].evaluations.empty());  // callbacks are rank 0's
   }
+}
+
+// Gradients go from device to device by the driver of the simulated GPU, as they do by a GPU's own library.
+TEST_P(Teams, TrainOnGpusAsOneProcessorDoes) {
+  Together options;
+  options.config.epochs = 2;
+  const Trained one = train_alone(options);
+  const auto all = train_on(GetParam(), options, "simulated");
+  expect_close(all[0].weights, one.weights, 1e-5);
+  expect_same(all[0].evaluations, one.evaluations);
+  for (const Trained& each : all) EXPECT_EQ(bits_of(each.weights), bits_of(all[0].weights));
 }
 
 TEST_P(Teams, GiveTheSameBitsEachTime) {

@@ -111,6 +111,7 @@ TEST(WebDashboard, SendsWhatHappens) {
   EXPECT_EQ(length(member(all, "points")), 2u);  // loss and rate
   EXPECT_EQ(length(member(all, "said")), 1u);
   EXPECT_EQ(std::get<std::int64_t>(member(all, "step").is), 1);
+  EXPECT_NE(std::get<std::string>(member(all, "machine").is).find("GiB"), std::string::npos);
 
   web.on(step(2, 0.25));
   web.on(training::Evaluation{.at = {.step = 2}, .split = "valid", .readings = {{"accuracy", 0.75}, {"f1", NAN}}});

@@ -10,6 +10,7 @@
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/data/text/unicode.hpp"
 
 namespace kiln {
 namespace {
@@ -71,11 +72,14 @@ std::string json_number(double number) {
 std::string json_text(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "\"";
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (letter == '"' || letter == '\\') (out += '\\') += letter;
-    else if (byte < 0x20 || byte >= 0x7f) ((out += "\\u00") += kHex[byte >> 4]) += kHex[byte & 15];
-    else out += letter;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const unicode::Decoded letter = unicode::decode(text, at);
+    const bool is_broken = byte >= 0x80 && letter.bytes == 1;
+    if (byte == '"' || byte == '\\') (out += '\\') += text[at];
+    else if (byte < 0x20 || byte == 0x7f || is_broken) ((out += "\\u00") += kHex[byte >> 4]) += kHex[byte & 15];
+    else out += text.substr(at, letter.bytes);
+    at += letter.bytes;
   }
   return out += '"';
 }

@@ -32,7 +32,7 @@ class LineLog {
 
 /// A number as JSON has it, as short as reads back the same; null for NaN and infinities.
 std::string json_number(double number);
-/// Quoted, in ASCII: every other byte as the code point of its number.
+/// Quoted. What is no UTF-8 becomes, byte by byte, the code point of its number.
 std::string json_text(std::string_view text);
 /// A name as a part of a path: letters, digits, '-', '_' and '.', others as '_'.
 std::string file_name_of(std::string_view name);

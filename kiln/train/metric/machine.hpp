@@ -5,13 +5,13 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <string>
 
 #include "kiln/ops/device.hpp"
 #include "kiln/train/metric/metric.hpp"
 #include "kiln/train/output.hpp"
+#include "kiln/train/sensor/gpu.hpp"
+#include "kiln/train/sensor/host.hpp"
 
 namespace kiln::metric {
 
@@ -25,21 +25,15 @@ struct Look {
   void merge(const Look&) {}
 };
 
-/// Seconds since some moment that stays the same.
-double seconds_now();
 /// Was the last look so long ago that it is time for another?
 bool is_due(const Look& last, double now);
 
-/// Seconds in which the machine's processors worked, and all there were, since it was started (Linux: /proc/stat). Nothing where
-/// the system does not say.
-struct CpuSeconds {
-  double busy = 0, all = 0;
-};
-std::optional<CpuSeconds> cpu_seconds(const std::filesystem::path& stat = "/proc/stat");
-/// Bytes of memory that this process holds (Linux: /proc/self/statm).
-std::optional<double> resident_bytes(const std::filesystem::path& statm = "/proc/self/statm");
-/// The hottest of the processor's sensors in degrees Celsius (Linux: hwmon, else thermal zones).
-std::optional<double> cpu_temperature(const std::filesystem::path& sys = "/sys/class");
+/// Where a step's output lies.
+template <class Output>
+Device device_of(const Output& output) {
+  if constexpr (requires { output.loss.device(); }) return output.loss.device();
+  else return output.device();
+}
 
 /// Percent of all processors that worked, between the first and the last batch.
 struct CpuUse {
@@ -89,8 +83,34 @@ struct DeviceMemory {
 
   template <class Output>
   void update(const Output& output) {
-    if constexpr (requires { output.loss.device(); }) look(output.loss.device());
-    else look(output.device());
+    look(device_of(output));
+  }
+  void look(const Device& device);
+  double value() const;
+};
+
+/// Percent of the time in which the GPU of a step's loss worked: the mean of what its driver said (NVIDIA's alone). Of other
+/// devices, and where the driver does not say, it says so.
+struct DeviceUse {
+  Total percent{}, looks{};
+  Look last{};
+
+  template <class Output>
+  void update(const Output& output) {
+    look(device_of(output));
+  }
+  void look(const Device& device);
+  double value() const;
+};
+
+/// Its degrees Celsius, likewise.
+struct DeviceTemperature {
+  Total degrees{}, looks{};
+  Look last{};
+
+  template <class Output>
+  void update(const Output& output) {
+    look(device_of(output));
   }
   void look(const Device& device);
   double value() const;
@@ -103,9 +123,20 @@ struct ItemsPerSecond {
 
   template <class Output>
   void update(const Output& output) {
-    add(items_of(output), seconds_now());
+    add(items_of(output), sensor::seconds_now());
   }
   void add(std::int64_t more, double now);
+  double value() const;
+};
+
+/// Batches a second, likewise: of training, the speed of the loop.
+struct BatchesPerSecond {
+  ItemsPerSecond batches{};
+
+  template <class Output>
+  void update(const Output&) {
+    batches.add(1, sensor::seconds_now());
+  }
   double value() const;
 };
 

@@ -2,30 +2,37 @@
 #pragma once
 #include "kiln/tensor/tensor.hpp"
 #include "kiln/train/metric/metric.hpp"
+#include "kiln/train/output.hpp"
 
 namespace kiln::metric {
 
 /// The mean of what was measured, weighted by how much it was measured of: of a loss that is the mean of its batch, by
-/// the items.
+/// the items. The mean of no items is no number, and does not count.
 struct Mean {
   static constexpr std::string_view kName = "mean";
   Total sum{}, count{};
 
   void update(double mean, double items = 1) {
+    if (items == 0) return;
     sum += mean * items;
     count += items;
   }
   double value() const { return metric::mean("mean", sum, count); }
 };
 
-/// e to the mean loss of a token.
+/// e to the mean loss of a token. Fed with a step's output it takes its loss for that, and its items for the tokens.
 struct Perplexity {
   Total sum{}, count{};
 
   /// The mean of -log p over so many tokens.
   void update(double loss, double tokens) {
+    if (tokens == 0) return;
     sum += loss * tokens;
     count += tokens;
+  }
+  template <class Output>
+  requires requires(const Output& output) { output.loss; } void update(const Output& output) {
+    update(output.loss.template item<double>(), static_cast<double>(items_of(output)));
   }
   double value() const;
 };

@@ -130,6 +130,86 @@ double Bleu::value() const {
   return brevity * std::exp(logs / static_cast<double>(n));
 }
 
+namespace {
+
+/// A text's characters without white space, and its words, whose punctuation stands apart at one end.
+Tokens letters_of(std::string_view text) {
+  Tokens letters;
+  for (const auto word : words_of(text))
+    for (const auto letter : characters_of(word)) letters.push_back(letter);
+  return letters;
+}
+Tokens words_and_marks(std::string_view text) {
+  constexpr std::string_view kMarks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+  const auto is_mark = [&](char c) { return kMarks.find(c) != kMarks.npos; };
+  Tokens words;
+  for (const auto word : words_of(text)) {
+    const std::size_t cut = word.size() == 1        ? 0
+                            : is_mark(word.back())  ? word.size() - 1
+                            : is_mark(word.front()) ? 1
+                                                    : 0;
+    if (cut > 0) words.push_back(word.substr(0, cut));
+    words.push_back(word.substr(cut));
+  }
+  return words;
+}
+
+/// How many runs of each order there are, and how many of them two texts share.
+struct Shared {
+  Totals matches{}, said{}, right{};
+};
+Shared shared_runs(const ChrF& options, std::string_view text, std::string_view reference) {
+  Shared counts;
+  std::int64_t order = 0;
+  const auto count = [&](const Tokens& a, const Tokens& b, std::int64_t n) {
+    for (std::int64_t length = 1; length <= n; ++length, ++order) {
+      const Runs said = runs_of(a, length), right = runs_of(b, length);
+      for (const auto& [run, times] : said) {
+        const auto found = right.find(run);
+        counts.said.add(order, static_cast<double>(times));
+        counts.matches.add(order, found == right.end() ? 0 : static_cast<double>(std::min(times, found->second)));
+      }
+      for (const auto& [run, times] : right) counts.right.add(order, static_cast<double>(times));
+    }
+  };
+  count(letters_of(text), letters_of(reference), options.n);
+  count(words_and_marks(text), words_and_marks(reference), options.words);
+  return counts;
+}
+
+double mean_f(const ChrF& options, const Totals& matches, const Totals& said, const Totals& right) {
+  const double weight = options.beta * options.beta;
+  const std::int64_t orders = options.n + options.words;
+  double sum = 0;
+  for (std::int64_t i = 0; i < orders; ++i)
+    if (matches.at(i) > 0) sum += (1 + weight) * matches.at(i) / (weight * right.at(i) + said.at(i));
+  return sum / static_cast<double>(orders);
+}
+
+}  // namespace
+
+void ChrF::update(std::string_view text, std::span<const std::string_view> references) {
+  require<ArgumentError>(!references.empty(), "chrf: a text without a reference");
+  require<ArgumentError>(n >= 1 && words >= 0, "chrf: runs of ", n, " characters and of ", words, " words");
+  Shared best;
+  double most = -1;
+  for (const auto reference : references) {
+    Shared counts = shared_runs(*this, text, reference);
+    if (const double f = mean_f(*this, counts.matches, counts.said, counts.right); f > most) {
+      most = f;
+      best = std::move(counts);
+    }
+  }
+  matches.merge(best.matches);
+  said.merge(best.said);
+  right.merge(best.right);
+}
+
+double ChrF::value() const {
+  mean("chrf", 0, right.total());
+  return mean_f(*this, matches, said, right);
+}
+
 void RougeN::update(std::string_view said, std::string_view right) {
   require<ArgumentError>(n >= 1, "rouge: n is ", n, ", it must be at least 1");
   const Tokens a = words_of(said), b = words_of(right);

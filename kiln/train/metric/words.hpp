@@ -46,6 +46,23 @@ struct Bleu {
   double value() const;
 };
 
+/// chrF of a corpus (Popović, "chrF: character n-gram F-score for automatic MT evaluation", 2015), from 0 to 1: the mean over
+/// runs of 1 to `n` characters, white space left out, of an F measure in which recall weighs beta^2 times as much; with
+/// `words` = 2 chrF++, which takes runs of words as well, of which punctuation is one. Of several references the one that a text
+/// is most like counts.
+struct ChrF {
+  std::int64_t n = 6, words = 0;
+  double beta = 2;
+  Totals matches{}, said{}, right{};  // runs of 1, 2, ... characters, then of words
+
+  /// Throws ArgumentError where there is no reference.
+  void update(std::string_view text, std::span<const std::string_view> references);
+  void update(std::string_view text, std::initializer_list<std::string_view> references) {
+    update(text, std::span(references.begin(), references.size()));
+  }
+  double value() const;
+};
+
 /// The mean over texts of ROUGE-N: the F measure of runs of `n` words that both texts have (Lin, "ROUGE: a package for
 /// automatic evaluation of summaries", 2004).
 struct RougeN {

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "kiln/core/text.hpp"
-#include "kiln/train/log/line_log.hpp"
 
 namespace kiln {
 namespace {
 
-constexpr std::size_t kSaid = 200;
 constexpr int kPause = 100;  // milliseconds between frames
 
 std::string row_text(const Progress::Row& row) {
@@ -36,20 +34,15 @@ std::string heading() {
 
 }  // namespace
 
-void Board::say(std::string sentence) {
-  said.push_back(std::move(sentence));
-  if (said.size() > kSaid) said.pop_front();
-}
-
-void Board::press(Press key) {
-  const std::size_t metrics = std::max<std::size_t>(histories.metrics().size(), 1);
+void View::press(Press key, const Board& board) {
+  const std::size_t metrics = std::max<std::size_t>(board.histories.metrics().size(), 1);
   if (key == Press::Right) metric = (metric + 1) % metrics;
   if (key == Press::Left) metric = (metric + metrics - 1) % metrics;
   if (key == Press::Up) zoom = std::min(zoom + 1, 10);
   if (key == Press::Down) zoom = std::max(zoom - 1, 0);
 }
 
-std::vector<std::string> screen_of(const Board& board, ScreenSize size, bool colours) {
+std::vector<std::string> screen_of(const Board& board, const View& view, ScreenSize size, bool colours) {
   const Progress& progress = board.progress;
   const auto styled = [&](std::string_view style, const std::string& words) {
     return colours ? text("\x1b[", style, 'm', words, "\x1b[0m") : words;
@@ -64,8 +57,10 @@ std::vector<std::string> screen_of(const Board& board, ScreenSize size, bool col
   lines.push_back(text("epoch ▕", bar(progress.epoch_share(), cells), "▏  all ▕", bar(progress.share(), cells), "▏  ",
                        duration_text(progress.at().seconds), ", ", duration_text(progress.seconds_left()), " left"));
 
+  if (!board.machine.line().empty()) lines.push_back(board.machine.line());
+
   const auto metrics = board.histories.metrics();
-  const std::size_t chosen = metrics.empty() ? 0 : board.metric % metrics.size();
+  const std::size_t chosen = metrics.empty() ? 0 : view.metric % metrics.size();
   std::string tabs;
   for (std::size_t i = 0; i < metrics.size(); ++i)
     tabs += i == chosen ? styled("7", text(' ', metrics[i], ' ')) : text(' ', metrics[i], ' ');
@@ -74,11 +69,11 @@ std::vector<std::string> screen_of(const Board& board, ScreenSize size, bool col
   const auto rows = progress.rows();
   const int table = rows.empty() ? 0 : static_cast<int>(rows.size()) + 1;
   const int said = std::clamp(size.height / 5, 1, 6);
-  const int height = std::max(size.height - 4 - table - said - 1, 3);
+  const int height = std::max(size.height - static_cast<int>(lines.size()) - 2 - table - said, 3);
   if (!metrics.empty()) {
     const auto series = board.histories.of(metrics[chosen]);
     const double last = static_cast<double>(progress.at().step);
-    for (auto& line : plot(series, size.width, height, last - last / (1 << board.zoom), colours))
+    for (auto& line : plot(series, size.width, height, last - last / (1 << view.zoom), colours))
       lines.push_back(std::move(line));
     std::string legend(11, ' ');
     for (const Series* const s : series) legend += styled(text(colour_of(s->split)), "━ " + s->split) + "  ";
@@ -98,6 +93,7 @@ struct Dashboard::Shown {
   std::optional<ProgressLines> plain;
   std::mutex mutex;
   Board board;
+  View view;
   Interrupter control;
   std::optional<Terminal> terminal;
   std::jthread thread;  // last, so that it ends before what it uses
@@ -108,7 +104,7 @@ struct Dashboard::Shown {
       return plain->on(begin);
     }
     control = begin.control;
-    board.progress.on(begin);
+    board.on(begin);
     terminal.emplace();
     thread = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) show(terminal->key(kPause));
@@ -121,8 +117,8 @@ struct Dashboard::Shown {
     {
       const std::lock_guard lock(mutex);
       if (key == Press::Stop) board.say("stops after this step");
-      board.press(key);
-      lines = screen_of(board, terminal->size());
+      view.press(key, board);
+      lines = screen_of(board, view, terminal->size());
     }
     terminal->draw(std::move(lines));
     std::this_thread::sleep_for(std::chrono::milliseconds(key == Press::None ? 0 : kPause));
@@ -135,14 +131,14 @@ struct Dashboard::Shown {
     for (const auto& row : board.progress.rows()) std::printf("%s\n", row_text(row).c_str());
     std::fflush(stdout);
   }
-  template <class Event, class F>
-  void tell(const Event& event, F&& take) {
+  template <class Event>
+  void tell(const Event& event) {
     if (plain) {
       if constexpr (requires { plain->on(event); }) plain->on(event);
       return;
     }
     const std::lock_guard lock(mutex);
-    take();
+    board.on(event);
   }
 };
 
@@ -156,29 +152,13 @@ void Dashboard::on(const training::Begin& begin) {
   shown_->end();
   shown_->begin(begin);
 }
-void Dashboard::on(const training::Step& step) {
-  shown_->tell(step, [&] {
-    shown_->board.progress.on(step);
-    shown_->board.histories.on(step);
-  });
-}
-void Dashboard::on(const training::Evaluation& evaluation) {
-  shown_->tell(evaluation, [&] {
-    shown_->board.progress.on(evaluation);
-    shown_->board.histories.on(evaluation);
-  });
-}
-void Dashboard::on(const training::EpochEnd& end) {
-  shown_->tell(end, [&] { shown_->board.progress.on(end); });
-}
-void Dashboard::on(const training::Saved& saved) {
-  shown_->tell(saved, [&] { shown_->board.say(text(time_stamp(), " saves ", saved.path)); });
-}
-void Dashboard::on(const training::Note& note) {
-  shown_->tell(note, [&] { shown_->board.say(text(time_stamp(), ' ', note.text)); });
-}
+void Dashboard::on(const training::Step& step) { shown_->tell(step); }
+void Dashboard::on(const training::Evaluation& evaluation) { shown_->tell(evaluation); }
+void Dashboard::on(const training::EpochEnd& end) { shown_->tell(end); }
+void Dashboard::on(const training::Saved& saved) { shown_->tell(saved); }
+void Dashboard::on(const training::Note& note) { shown_->tell(note); }
 void Dashboard::on(const training::Ending& ending) {
-  shown_->tell(ending, [] {});
+  shown_->tell(ending);
   if (shown_->plain) return;
   shown_->end();
   std::printf("ends after step %lld, %s: %s\n", static_cast<long long>(ending.at.step),

@@ -1,30 +1,24 @@
 // A training on the terminal's whole screen: curves, best and last values, progress, what was said, and keys.
 #pragma once
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "kiln/train/log/progress.hpp"
-#include "kiln/train/show/plot.hpp"
+#include "kiln/train/show/board.hpp"
 #include "kiln/train/show/terminal.hpp"
 
 namespace kiln {
 
-/// What there is to see, and what of it is looked at.
-struct Board {
-  Progress progress;
-  Histories histories;
-  std::deque<std::string> said;  // the last sentences
-  std::size_t metric = 0;        // that is plotted
-  int zoom = 0;                  // the last 1/2^zoom of the steps
+/// What of a board is looked at.
+struct View {
+  std::size_t metric = 0;  // that is plotted
+  int zoom = 0;            // the last 1/2^zoom of the steps
 
-  void say(std::string sentence);
-  void press(Press key);
+  void press(Press key, const Board& board);
 };
 
 /// The lines of a screen of this size.
-std::vector<std::string> screen_of(const Board& board, ScreenSize size, bool colours = true);
+std::vector<std::string> screen_of(const Board& board, const View& view, ScreenSize size, bool colours = true);
 
 /// A callback. Draws at most ten times a second, in a thread of its own. Where the terminal cannot show it, it is a
 /// ProgressLines. Keys: left and right choose the metric, up and down zoom, s saves, q stops as Ctrl-C does. When the

@@ -1,8 +1,8 @@
 #include "kiln/train/show/web.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <deque>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -10,16 +10,14 @@
 
 #include "kiln/core/text.hpp"
 #include "kiln/train/log/line_log.hpp"
-#include "kiln/train/log/progress.hpp"
+#include "kiln/train/show/board.hpp"
 #include "kiln/train/show/http.hpp"
-#include "kiln/train/show/plot.hpp"
 #include "kiln/train/show/web_page.hpp"
 
 namespace kiln {
 namespace {
 
 constexpr int kPause = 100;  // milliseconds between two messages
-constexpr std::size_t kSaid = 200;
 
 std::string list_of(const std::vector<std::string>& elements) {
   std::string list = "[";
@@ -41,12 +39,10 @@ struct WebDashboard::Shown {
     });
   }
 
-  std::mutex mutex;  // over what the training writes and the thread sends
-  Progress progress;
-  Histories histories;
-  std::deque<std::string> said;
-  std::vector<std::string> new_points, new_said;  // since the last message
-  std::string ended;
+  std::mutex mutex;  // over what the training writes and the thread sends: all up to the server
+  Board board;
+  std::vector<std::string> new_points;  // since the last message
+  std::int64_t told = 0;                // of the board's sentences, in messages
   bool changed = false;
   Interrupter control;
 
@@ -57,19 +53,26 @@ struct WebDashboard::Shown {
   static std::string point(std::string_view split, std::string_view metric, double step, double value) {
     return text('[', json_text(split), ',', json_text(metric), ',', json_number(step), ',', json_number(value), ']');
   }
-  void say(std::string sentence) {
-    said.push_back(json_text(text(time_stamp(), ' ', sentence)));
-    new_said.push_back(said.back());
-    if (said.size() > kSaid) said.pop_front();
+  /// The last `count` sentences.
+  std::string last_said(std::int64_t count) const {
+    std::vector<std::string> sentences;
+    const auto kept = std::min(count, std::ssize(board.said));
+    for (auto at = board.said.end() - kept; at != board.said.end(); ++at) sentences.push_back(json_text(*at));
+    return list_of(sentences);
   }
   template <class F>
-  void take(F&& change) {
+  void change(F&& what) {
     const std::lock_guard lock(mutex);
-    change();
+    what();
     changed = true;
+  }
+  template <class Event>
+  void tell(const Event& event) {
+    change([&] { board.on(event); });
   }
 
   std::string state() const {
+    const Progress& progress = board.progress;
     std::string rows;
     for (const auto& row : progress.rows())
       rows += text(rows.empty() ? "" : ",", '[', json_text(row.split), ',', json_text(row.metric), ',',
@@ -79,16 +82,17 @@ struct WebDashboard::Shown {
                 ",\"epochShare\":", json_number(progress.epoch_share()), ",\"share\":", json_number(progress.share()),
                 ",\"left\":", json_text(progress.share() > 0 ? duration_text(progress.seconds_left()) : ""),
                 ",\"speed\":", json_number(progress.items_per_second()), ",\"rate\":", json_number(progress.rate()),
-                ",\"ended\":", json_text(ended), ",\"rows\":[", rows, ']');
+                ",\"machine\":", json_text(board.machine.line()), ",\"ended\":", json_text(board.ended), ",\"rows\":[",
+                rows, ']');
   }
   /// All that there is, for a page that has nothing yet.
   std::string everything() {
     const std::lock_guard lock(mutex);
     std::vector<std::string> points;
-    for (const Series& series : histories.all())
+    for (const Series& series : board.histories.all())
       for (const auto& p : series.points) points.push_back(point(series.split, series.metric, p.step, p.value));
-    return text("{\"all\":true,", state(), ",\"points\":", list_of(points),
-                ",\"said\":", list_of({said.begin(), said.end()}), '}');
+    return text("{\"all\":true,", state(), ",\"points\":", list_of(points), ",\"said\":", last_said(board.sentences),
+                '}');
   }
   /// To the pages that are open; not sooner than a pause after the last time, unless `at_once`.
   void send_news(bool at_once) {
@@ -98,9 +102,10 @@ struct WebDashboard::Shown {
     {
       const std::lock_guard lock(mutex);
       if (!std::exchange(changed, false)) return;
-      const auto points = std::exchange(new_points, {}), sentences = std::exchange(new_said, {});
+      const auto points = std::exchange(new_points, {});
+      const std::int64_t new_said = board.sentences - std::exchange(told, board.sentences);
       if (server.streams() == 0) return;
-      news = text('{', state(), ",\"points\":", list_of(points), ",\"said\":", list_of(sentences), '}');
+      news = text('{', state(), ",\"points\":", list_of(points), ",\"said\":", last_said(new_said), '}');
     }
     sent = now;
     server.broadcast("news", news);
@@ -115,9 +120,12 @@ struct WebDashboard::Shown {
     }
     if (request.path != "/stop" && request.path != "/save") return {.status = 404, .body = "there is no such page\n"};
     if (request.method != "POST") return {.status = 405, .body = "this is asked for by POST\n"};
-    if (request.path == "/stop") control.stop("stopped by the web page");
-    else control.save();
-    take([&] { say(request.path == "/stop" ? "stops after this step" : "saves after this step"); });
+    const bool stop = request.path == "/stop";
+    change([&] {
+      if (stop) control.stop("stopped by the web page");
+      else control.save();
+      board.say(stop ? "stops after this step" : "saves after this step");
+    });
     return {.body = "it will\n"};
   }
 };
@@ -131,45 +139,30 @@ std::string WebDashboard::address() const { return text("http://127.0.0.1:", sho
 void WebDashboard::on(const training::Begin& begin) {
   std::printf("the training is shown on %s\n", address().c_str());
   std::fflush(stdout);
-  shown_->take([&] {
+  shown_->change([&] {
     shown_->control = begin.control;
-    shown_->ended.clear();
-    shown_->progress.on(begin);
-    shown_->say(text("begins: ", begin.parameters, " parameters, ", begin.batches, " batches an epoch"));
+    shown_->board.on(begin);
   });
 }
 void WebDashboard::on(const training::Step& step) {
-  shown_->take([&] {
-    shown_->progress.on(step);
-    shown_->histories.on(step);
+  shown_->change([&] {
+    shown_->board.on(step);
     const auto at = static_cast<double>(step.at.step);
     shown_->new_points.push_back(Shown::point("step", "loss", at, step.loss));
     if (!step.rates.empty()) shown_->new_points.push_back(Shown::point("step", "rate", at, step.rates[0]));
   });
 }
 void WebDashboard::on(const training::Evaluation& evaluation) {
-  shown_->take([&] {
-    shown_->progress.on(evaluation);
-    shown_->histories.on(evaluation);
+  shown_->change([&] {
+    shown_->board.on(evaluation);
     for (const Reading& reading : evaluation.readings)
       shown_->new_points.push_back(
           Shown::point(evaluation.split, reading.name, static_cast<double>(evaluation.at.step), reading.value));
   });
 }
-void WebDashboard::on(const training::EpochEnd& end) {
-  shown_->take([&] { shown_->progress.on(end); });
-}
-void WebDashboard::on(const training::Saved& saved) {
-  shown_->take([&] { shown_->say(text("saves ", saved.path)); });
-}
-void WebDashboard::on(const training::Note& note) {
-  shown_->take([&] { shown_->say(note.text); });
-}
-void WebDashboard::on(const training::Ending& ending) {
-  shown_->take([&] {
-    shown_->ended = ending.reason;
-    shown_->say(text("ends after step ", ending.at.step, ": ", ending.reason));
-  });
-}
+void WebDashboard::on(const training::EpochEnd& end) { shown_->tell(end); }
+void WebDashboard::on(const training::Saved& saved) { shown_->tell(saved); }
+void WebDashboard::on(const training::Note& note) { shown_->tell(note); }
+void WebDashboard::on(const training::Ending& ending) { shown_->tell(ending); }
 
 }  // namespace kiln

@@ -18,7 +18,7 @@ table{border-collapse:collapse}td,th{padding:.1em .8em;text-align:right}td:first
 #said{height:10em;overflow:auto;border:1px solid var(--faint);padding:.4em;white-space:pre-wrap;font-family:monospace}
 </style></head><body>
 <header><h1>Training</h1><span id="state">connecting</span><progress id="bar" max="1" value="0"></progress>
-<span id="speed"></span><button id="save">Save</button><button id="stop">Stop</button></header>
+<span id="speed"></span><span id="machine"></span><button id="save">Save</button><button id="stop">Stop</button></header>
 <div id="plots"></div><table id="rows"></table><h2>Log</h2><div id="said"></div>
 <script>
 "use strict";
@@ -73,6 +73,7 @@ source.addEventListener("news",message=>{
   el("state").textContent=news.ended||"epoch "+news.epoch+", step "+news.step+(news.left?", "+news.left+" left":"");
   el("bar").value=news.ended?1:news.share||news.epochShare||0;
   el("speed").textContent=news.speed?short(news.speed)+" items/s":"";
+  el("machine").textContent=news.machine;
   rows(news.rows);
   for(const line of news.said)el("said").append(line+"\n");
   if(news.said.length)el("said").scrollTop=1e9;

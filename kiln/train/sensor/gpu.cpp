@@ -1,0 +1,79 @@
+#include "kiln/train/sensor/gpu.hpp"
+
+#include <dlfcn.h>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace kiln::sensor {
+namespace {
+
+/// What is used of NVIDIA's libraries, declared here, so that nothing of theirs is needed to build. Names and numbers are those
+/// of the references "NVML API" and "CUDA Driver API".
+struct Nvidia {
+  using Result = int;  // nvmlReturn_t, CUresult: 0 is success
+  struct Utilization {
+    unsigned gpu, memory;  // percent
+  };
+  static constexpr int kGpuSensor = 0;  // NVML_TEMPERATURE_GPU
+
+  Result (*init)();
+  Result (*handle_by_bus)(const char* bus, void** handle);
+  Result (*utilization)(void* handle, Utilization* utilization);
+  Result (*temperature)(void* handle, int sensor, unsigned* degrees);
+  Result (*device_get)(int* device, int ordinal);
+  Result (*bus_of)(char* bus, int length, int device);
+  bool ready = false;
+
+  Nvidia() {
+    void* const management = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    void* const driver = management ? ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : nullptr;
+    if (!driver) return;
+    ready = find(management, "nvmlInit_v2", init) &&
+            find(management, "nvmlDeviceGetHandleByPciBusId_v2", handle_by_bus) &&
+            find(management, "nvmlDeviceGetUtilizationRates", utilization) &&
+            find(management, "nvmlDeviceGetTemperature", temperature) && find(driver, "cuDeviceGet", device_get) &&
+            find(driver, "cuDeviceGetPCIBusId", bus_of) && init() == 0;
+  }
+
+ private:
+  template <class F>
+  static bool find(void* library, const char* name, F*& function) {
+    function = reinterpret_cast<F*>(::dlsym(library, name));
+    return function != nullptr;
+  }
+};
+
+/// 1 of "cuda:1"; nothing of any other name.
+std::optional<int> number_of(std::string_view name) {
+  constexpr std::string_view kName = "cuda";
+  if (!name.starts_with(kName)) return std::nullopt;
+  name.remove_prefix(kName.size());
+  if (name.empty()) return 0;
+  int number = 0;
+  const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
+  if (name[0] != ':' || error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+GpuState gpu_state(const Device& device) {
+  const auto number = number_of(device.name());
+  if (!number) return {};
+  static const Nvidia nvidia;
+  // The two libraries count devices differently, and the environment hides some from CUDA: both know the bus.
+  int ordinal = 0;
+  char bus[32] = {};
+  void* handle = nullptr;
+  if (!nvidia.ready || nvidia.device_get(&ordinal, *number) != 0 || nvidia.bus_of(bus, sizeof bus, ordinal) != 0 ||
+      nvidia.handle_by_bus(bus, &handle) != 0)
+    return {};
+  GpuState state;
+  if (Nvidia::Utilization use{}; nvidia.utilization(handle, &use) == 0) state.use = use.gpu;
+  if (unsigned degrees = 0; nvidia.temperature(handle, Nvidia::kGpuSensor, &degrees) == 0) state.degrees = degrees;
+  return state;
+}
+
+}  // namespace kiln::sensor

@@ -1,0 +1,92 @@
+// Data and configurations that nobody can learn from: each ends in a sentence.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kiln/nn/loss/of_classes.hpp"
+#include "kiln/train/evaluator.hpp"
+#include "kiln/train/metric/accuracy.hpp"
+#include "tests/support/sentence.hpp"
+#include "tests/train/heard.hpp"
+#include "tests/train/line.hpp"
+
+namespace kiln {
+namespace {
+
+TEST(BadInput, ALossThatIsNoNumber) {
+  std::vector<Points> batches = {{{1}, {1}}, {{0.0f / 0.0f}, {1}}, {{0}, {2}}};
+  const auto sentence = sentence_of([&] { return line_learner({.epochs = 1}).fit(batches).at.step; });
+  EXPECT_EQ(sentence, "DataError: training: the loss of step 2 is nan (epoch 1, batch 2)");
+
+  std::vector<Points> without = {batches[0], batches[2]};
+  auto skips = line_learner({.epochs = 1, .not_finite = NotFinite::Skip}), clean = line_learner({.epochs = 1});
+  Heard heard;
+  EXPECT_EQ(skips.add(heard).fit(batches).at.items, 2);
+  clean.fit(without);
+  EXPECT_EQ(weights(skips.model()), weights(clean.model()));
+  EXPECT_EQ(heard.of<training::Note>()[0].text, "step 2 is left out: its loss is nan");
+  EXPECT_TRUE(std::isfinite(heard.of<training::Evaluation>()[0].readings[0].value));
+
+  auto goes_on = line_learner({.epochs = 1, .not_finite = NotFinite::Ignore});
+  goes_on.fit(batches);
+  EXPECT_TRUE(std::isnan(weights(goes_on.model())[0]));
+}
+
+TEST(BadInput, AConfigurationWithoutMeaning) {
+  EXPECT_EQ(sentence_of([] { return line_learner({}).position().step; }),
+            "ArgumentError: training: say how long, by epochs, steps or seconds");
+  EXPECT_EQ(sentence_of([] { return line_learner({.epochs = 1, .accumulate = 0}).position().step; }),
+            "ArgumentError: training: accumulate is 0, it must be positive");
+  auto none = loader(0, {});
+  EXPECT_EQ(sentence_of([&] { return line_learner({.epochs = 1}).fit(none).at.step; }),
+            "DataError: training: the training data have no batches");
+  auto twice = line_learner({.epochs = 1});
+  twice.metric(metric::R2{});
+  EXPECT_EQ(sentence_of([&] { return &twice.metric(metric::R2{}); }),
+            "ArgumentError: training: there are two metrics called 'r2'");
+}
+
+/// Of two numbers, which of three classes.
+struct Named {
+  nn::Linear linear;
+};
+ClassificationOutput name_points(const Named& named, const std::vector<std::int64_t>& labels) {
+  const auto count = static_cast<std::int64_t>(labels.size());
+  const Tensor<2> scores = named.linear.forward(Tensor<2>::ones({count, 2}, Device::cpu()));
+  const auto targets = Tensor<1, Int>::of(labels, {count}, Device::cpu());
+  return {nn::CrossEntropyLoss{}.forward(scores, targets), scores, targets};
+}
+auto naming(const LearnerConfig& config) {
+  const Named named{nn::LinearConfig{.in = 2, .out = 3}.init(Device::cpu().autodiff())};
+  return Learner(named, AdamConfig{}.init(named), name_points, config);
+}
+using Labels = std::vector<std::vector<std::int64_t>>;
+
+TEST(BadInput, ALabelThatNoClassHas) {
+  const Labels good = {{0, 2}, {1}}, wrong = {{0, 2}, {3}};
+  EXPECT_EQ(sentence_of([&] { return naming({.epochs = 1}).fit(wrong).at.step; }).find("IndexError: cross_entropy: "),
+            0u);
+  auto learner = naming({.epochs = 1});
+  EXPECT_EQ(sentence_of([&] { return learner.fit(good, wrong).at.step; }).find("IndexError: cross_entropy: "), 0u);
+  EXPECT_EQ(learner.position().step, 2);  // what was learned before stays
+}
+
+TEST(BadInput, ABatchWithoutItems) {
+  const Labels holes = {{0, 2}, {}, {1}}, good = {{0, 2}, {1}};
+  for (const NotFinite rule : {NotFinite::Stop, NotFinite::Skip, NotFinite::Ignore})
+    EXPECT_EQ(sentence_of([&] { return naming({.epochs = 1, .not_finite = rule}).fit(holes).at.step; }),
+              "DataError: training: batch 2 of epoch 1 has no items");
+
+  // Where it is measured, it counts as much as it has.
+  const Named named{nn::LinearConfig{.in = 2, .out = 3}.init(Device::cpu())};
+  Evaluator evaluator(named, name_points);
+  evaluator.metric(metric::Accuracy{});
+  const auto expected = evaluator.measure("good", good), found = evaluator.measure("holes", holes);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(found.readings[i].value, expected.readings[i].value);
+  const auto nothing = evaluator.measure("none", Labels{{}, {}});
+  EXPECT_EQ(nothing.find("loss")->problem, "mean: nothing was measured");
+  EXPECT_EQ(nothing.find("accuracy")->problem, "accuracy: nothing was measured");
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,108 @@
+// A WebDashboard's page in a browser: it draws, goes on drawing, and its buttons are heard.
+#include <gtest/gtest.h>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/train/show/web.hpp"
+#include "tests/train/browser.hpp"
+
+namespace kiln {
+namespace {
+
+class Page : public testing::Test {
+ protected:
+  Page() : program_(test::Browser::program()) {}
+  void SetUp() override {
+    if (!program_) GTEST_SKIP() << "there is no Chromium here (Debian: chromium); KILN_CHROMIUM names one";
+    web_.on(begin_);
+  }
+
+  void learn(std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from + 1; i <= to; ++i)
+      web_.on(training::Step{.at = {.epoch = 0, .batch = i, .step = i},
+                             .loss = 1.0 / static_cast<double>(i),
+                             .rates = {0.1},
+                             .items = 8,
+                             .seconds = 0.01});
+  }
+  void measure(std::int64_t step, double accuracy) {
+    web_.on(training::Evaluation{.at = {.step = step}, .split = "valid", .readings = {{"accuracy", accuracy}}});
+  }
+
+  const std::optional<std::string> program_;
+  training::Begin begin_{.batches = 100, .epochs = 2, .parameters = 3};
+  WebDashboard web_;
+};
+
+std::string text_of(const std::string& id) { return "document.getElementById('" + id + "').textContent"; }
+
+/// How many of a plot's pixels have about this colour.
+std::string pixels(const std::string& metric, int red, int green, int blue) {
+  return text("(()=>{const c=document.querySelector('figure[data-metric=", metric,
+              "] canvas');if(!c||!c.width)return 0;const d=c.getContext('2d').getImageData(0,0,c.width,c.height).data;",
+              "let n=0;for(let i=0;i<d.length;i+=4)if(d[i+3]>40&&Math.abs(d[i]-", red, ")<30&&Math.abs(d[i+1]-", green,
+              ")<30&&Math.abs(d[i+2]-", blue, ")<30)n++;return n;})()");
+}
+std::int64_t whole(const Json& json) {
+  const auto* const number = std::get_if<std::int64_t>(&json.is);
+  EXPECT_TRUE(number);
+  return number ? *number : 0;
+}
+
+TEST_F(Page, DrawsCurvesAndGoesOn) {
+  learn(0, 20);
+  test::Browser browser(*program_, web_.address());
+  ASSERT_TRUE(browser.becomes(text_of("state") + ".startsWith('epoch 1/2, step 20')"));
+  const std::string steps = pixels("loss", 0xdd, 0x33, 0x33), marks = pixels("accuracy", 0x33, 0x66, 0xcc);
+  EXPECT_TRUE(browser.becomes(steps + " > 100")) << whole(browser.evaluate(steps));
+  EXPECT_TRUE(browser.becomes("document.querySelectorAll('figure').length === 2"));  // loss and rate
+
+  // What happens afterwards is there without anybody asking for it.
+  EXPECT_EQ(whole(browser.evaluate(marks)), 0);
+  browser.evaluate("window.before = document.querySelector('figure[data-metric=loss] canvas').toDataURL(); 1");
+  learn(20, 60);
+  measure(40, 0.5);
+  measure(60, 0.75);
+  ASSERT_TRUE(browser.becomes(text_of("state") + ".startsWith('epoch 1/2, step 60')"));
+  EXPECT_TRUE(browser.becomes(marks + " > 100"));
+  EXPECT_TRUE(browser.becomes("document.querySelector('figure[data-metric=loss] canvas').toDataURL() !== before"));
+  EXPECT_TRUE(browser.becomes(text_of("rows") + ".includes('valid accuracy0.750.50.75')"));
+  EXPECT_TRUE(browser.becomes(text_of("machine") + ".includes('GiB')"));
+  EXPECT_TRUE(browser.becomes("document.getElementById('bar').value > 0.29"));
+
+  // Words are words, whatever they say, and nothing comes from elsewhere.
+  web_.on(training::Note{"<img src=x onerror='document.title=1'> at 61 °C"});
+  EXPECT_TRUE(
+      browser.becomes(text_of("said") + ".includes('<img src=x onerror=\\'document.title=1\\'> at 61 \\u00b0C')"));
+  EXPECT_TRUE(browser.becomes("document.images.length === 0 && document.title === 'Training'"));
+  EXPECT_TRUE(browser.becomes("performance.getEntriesByType('resource').every(e => e.name.startsWith('" +
+                              web_.address() + "'))"));
+}
+
+TEST_F(Page, HasButtonsThatAreHeard) {
+  learn(0, 3);
+  test::Browser browser(*program_, web_.address());
+  ASSERT_TRUE(browser.becomes(text_of("state") + ".includes('step 3')"));
+  browser.evaluate("document.getElementById('save').click()");
+  EXPECT_TRUE(browser.becomes(text_of("said") + ".includes('saves after this step')"));
+  EXPECT_TRUE(begin_.control.take_save());
+  EXPECT_FALSE(begin_.control.should_stop());
+  browser.evaluate("document.getElementById('stop').click()");
+  EXPECT_TRUE(browser.becomes(text_of("said") + ".includes('stops after this step')"));
+  EXPECT_EQ(begin_.control.reason(), "stopped by the web page");
+
+  web_.on(training::Ending{.at = {.step = 3}, .reason = begin_.control.reason()});
+  EXPECT_TRUE(browser.becomes(text_of("state") + " === 'stopped by the web page'"));
+  EXPECT_TRUE(browser.becomes("document.getElementById('stop').disabled && document.getElementById('save').disabled"));
+}
+
+TEST_F(Page, SaysThatTheProgramHasGone) {
+  auto web = std::make_unique<WebDashboard>();
+  web->on(begin_);
+  test::Browser browser(*program_, web->address());
+  ASSERT_TRUE(browser.becomes(text_of("state") + ".startsWith('epoch 1/2')"));
+  web.reset();
+  EXPECT_TRUE(browser.becomes(text_of("state") + " === 'the program does not answer'"));
+}
+
+}  // namespace
+}  // namespace kiln

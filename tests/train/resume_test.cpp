@@ -1,0 +1,137 @@
+// A training that is stopped, or killed, goes on to the same bits.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kiln/data/stream/sources.hpp"
+#include "kiln/data/stream/steps.hpp"
+#include "kiln/data/stream/stream_loader.hpp"
+#include "kiln/train/early_stopping.hpp"
+#include "tests/support/long.hpp"
+#include "tests/train/fresh_directory.hpp"
+#include "tests/train/line.hpp"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Everything that has a state: dropout, shuffled batches from threads, steps of two batches, an average, a falling rate,
+/// metrics, early stopping.
+training::Ending train_line(const fs::path& directory, std::int64_t steps) {
+  auto train = loader(37, {.batch_size = 4, .shuffle = true, .seed = 5, .workers = 2});
+  auto valid = loader(11, {.batch_size = 4});
+  auto learner = line_learner({.steps = steps, .accumulate = 2, .validate_every = 7, .seed = 9}, 0.25);
+  learner.plateau({.initial = 0.1, .factor = 0.9, .patience = 1}).average(EmaConfig{.decay = 0.9});
+  learner.metric(metric::MeanAbsoluteError{}).metric(metric::R2{}).add(EarlyStopping{.patience = 1000});
+  learner.checkpoints(directory, {.every_steps = 3, .every_epochs = 1, .last = 2});
+  return learner.fit(train, valid);
+}
+
+/// All that the newest checkpoint holds but the time.
+std::map<std::string, std::vector<std::byte>> contents(const fs::path& directory) {
+  const auto file = Checkpointer(directory, {}).latest();
+  const TensorSource record = open_tensors(file.value());
+  std::map<std::string, std::vector<std::byte>> all;
+  for (const auto& [name, tensor] : record.tensors) {
+    const TensorData data = tensor.read();
+    all[name].assign(data.bytes().begin(), data.bytes().end());
+  }
+  for (const auto& [name, value] : record.metadata) {
+    const auto bytes = std::as_bytes(std::span(value));
+    if (name != "value.at.seconds") all[name].assign(bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+TEST(Checkpoints, GoOnToTheSameBitsFromAnyStep) {
+  const fs::path whole = fresh_directory("whole"), parts = fresh_directory("parts");
+  train_line(whole, 23);
+  for (std::int64_t step = 1; step <= 23; step += step % 3 + 1) EXPECT_EQ(train_line(parts, step).at.step, step);
+  EXPECT_EQ(train_line(parts, 23).reason, "all 23 steps are done");
+  const auto expected = contents(whole);
+  EXPECT_TRUE(expected.contains("optimizer.linear.weight.first_moment"));
+  EXPECT_TRUE(expected.contains("average.average.linear.bias"));
+  EXPECT_TRUE(expected.contains("value.metrics.mean_absolute_error.sum.sum"));
+  EXPECT_TRUE(expected.contains("value.callbacks.0.best"));
+  EXPECT_EQ(contents(parts), expected);
+}
+
+/// From a stream, through a buffer, by threads; epochs of a number of batches or of a pass.
+training::Ending train_on_stream(const fs::path& directory, std::int64_t steps, std::optional<std::int64_t> batches) {
+  const auto pairs = mapped(stream_of(points(37)), [](Point p) { return std::pair(p.x, p.y); });
+  const auto join = [](std::span<const std::pair<float, float>> items) {
+    Points batch;
+    for (const auto& [x, y] : items) batch.x.push_back(x), batch.y.push_back(y);
+    return batch;
+  };
+  StreamLoader train(shuffled(pairs, 10), join,
+                     {.batch_size = 4, .seed = 5, .workers = 2, .batches = batches, .save_every = 3});
+  auto valid = loader(11, {.batch_size = 4});
+  auto learner = line_learner({.steps = steps, .seed = 9}, 0.25);
+  learner.checkpoints(directory, {.every_steps = 2, .last = 2});
+  return learner.fit(train, valid);
+}
+
+TEST(Checkpoints, GoOnInTheMiddleOfAStream) {
+  for (const auto batches : {std::optional<std::int64_t>(), std::optional<std::int64_t>(7)}) {
+    const fs::path whole = fresh_directory("stream"), parts = fresh_directory("stream-parts");
+    train_on_stream(whole, 29, batches);
+    for (std::int64_t step = 1; step <= 29; step += step % 3 + 1)
+      EXPECT_EQ(train_on_stream(parts, step, batches).at.step, step);
+    train_on_stream(parts, 29, batches);
+    const auto expected = contents(whole);
+    EXPECT_TRUE(expected.contains("stream.state"));
+    EXPECT_EQ(contents(parts), expected);
+  }
+}
+
+constexpr std::int64_t kSteps = 150;
+
+// What the test below kills: a program of its own, this one.
+TEST(Checkpoints, DISABLED_Child) { train_line(std::getenv("KILN_TEST_CHECKPOINTS"), kSteps); }
+
+TEST(Checkpoints, GoOnToTheSameBitsAfterBeingKilledAnyNumberOfTimes) {
+  const fs::path whole = fresh_directory("unkilled"), parts = fresh_directory("killed");
+  train_line(whole, kSteps);
+  const auto expected = contents(whole);
+  const std::string program = fs::read_symlink("/proc/self/exe");
+  ::setenv("KILN_TEST_CHECKPOINTS", parts.c_str(), 1);
+
+  Random random(test::is_long() ? static_cast<std::uint64_t>(::time(nullptr)) : 11);
+  int killed = 0;
+  for (const int wanted = test::is_long() ? 200 : 15; killed < wanted;) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::execl(program.c_str(), program.c_str(), "--gtest_filter=Checkpoints.DISABLED_Child",
+              "--gtest_also_run_disabled_tests", "--gtest_brief=1", nullptr);
+      ::_exit(127);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random.below(120'000)));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WIFSIGNALED(status)) {
+      ++killed;
+      continue;
+    }
+    ASSERT_EQ(WEXITSTATUS(status), 0);
+    ASSERT_EQ(contents(parts), expected) << "after " << killed;
+    fs::remove_all(parts);
+  }
+  train_line(parts, kSteps);
+  EXPECT_EQ(contents(parts), expected);
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(parts)) ++files;
+  EXPECT_EQ(files, 3u);  // the last two and the index: nothing that killed processes left
+}
+
+}  // namespace
+}  // namespace kiln
