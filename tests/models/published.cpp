@@ -27,6 +27,13 @@ PublishedModel::PublishedModel(std::string_view config, const TensorSource& weig
   write_tensors(weights, weights_file);
 }
 
+PublishedModel gpt2_files() { return {kGpt2Config, weights_of(kGpt2Weights)}; }
+PublishedModel llama_files() { return {kLlamaConfig, weights_of(kLlamaWeights)}; }
+
+Tensor<2, Int> batch_of(const std::vector<std::int64_t>& ids, std::int64_t batch) {
+  return Tensor<2, Int>::of(ids, {batch, static_cast<std::int64_t>(ids.size()) / batch}, Device::cpu());
+}
+
 double worst_difference(const std::vector<float>& actual, const std::vector<float>& expected) {
   double worst = actual.size() == expected.size() ? 0 : std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
