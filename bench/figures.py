@@ -27,7 +27,10 @@ def stripped_mib(program):
 
 
 def figures(programs):
-    """(name, value, unit) of each; `programs` is the folder where they were built."""
+    """(name, value, unit) of each that can be had; `programs` is the folder where they were built. Where they were packed
+    for another machine there are no sources, and a small script starts each."""
+    if not (compile_time.ROOT / "kiln").is_dir():
+        return
     compiler = shutil.which("g++") or "c++"
     release = [compiler, "-std=c++20", f"-I{compile_time.ROOT}", *compile_time.MODES["release"]]
     model = compile_time.ROOT / "bench" / "models" / "gpt.cpp"

@@ -58,10 +58,12 @@ class Kiln:
 class Torch:
     """PyTorch, in one process for all workloads: it takes seconds to start."""
 
-    def __init__(self, python, threads, env, compiles, options):
-        options = [*options, *(["--compile"] if compiles else [])]
+    KINDS = {"eager": [], "compile": ["--compile"], "graph": ["--graph"]}  # the last one of a GPU alone
+
+    def __init__(self, python, threads, env, kind, options):
+        options = [*options, *self.KINDS[kind]]
         self.command = [python, "-B", ROOT / "bench" / "peers" / "torch_suite.py", *options, "--threads", threads, "-"]
-        self.env, self.server, self.title = env, None, "torch compile" if compiles else "torch eager"
+        self.env, self.server, self.title = env, None, f"torch {kind}"
 
     def burst(self, name, seconds):
         self.server = self.server or Server(self.command, self.env)

@@ -55,7 +55,7 @@ class Crew:
     def __init__(self, program, threads, options, env):
         self.runners = {"kiln": Kiln(program, env={"KILN_THREADS": str(threads)})}
         for kind in options.peers:
-            torch = Torch(peers_python(), threads, env, kind == "compile", [])
+            torch = Torch(peers_python(), threads, env, kind, [])
             self.runners[torch.title] = torch
 
 

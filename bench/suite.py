@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The benchmark suite: ./dev bench [--peers [LIST]] [--burn PROGRAM] [--only WORDS] [--json FILE]
+"""The benchmark suite: ./dev bench [--device NAME] [--peers [LIST]] [--burn PROGRAM] [--only WORDS] [--json FILE]
 
 Kiln and its peers take turns on each workload. bench/README.md says how to read the table."""
 import argparse
@@ -23,7 +23,18 @@ def rates(programs):
     return json.loads(done.stdout)
 
 
+def device_rates(kiln, workloads):
+    """What a device beside the processor copies at; its arithmetic is in the table, by its own libraries."""
+    copy = next(workload for workload in workloads if workload["name"] == "copy")
+    samples = kiln.burst("copy", 1)
+    rate = round((copy["read"] + copy["written"]) / statistics.median(samples) / 1e6, 1) if samples else None
+    return {"threads": os.cpu_count(), "copy_gb_s": rate, "read_gb_s": rate, "fma_gflop_s": None, "bf16_gflop_s": None,
+            "handoff_ns": None, "amx_traps": False}
+
+
 def described(machine):
+    if machine["fma_gflop_s"] is None:
+        return f"copy {machine['copy_gb_s']} GB/s, load {os.getloadavg()[0]:.1f}"
     return (f"copy {machine['copy_gb_s']} GB/s, read {machine['read_gb_s']} GB/s, multiply-add "
             f"{machine['fma_gflop_s']} GFLOP/s (bfloat16 {machine['bf16_gflop_s'] or 'the same'}), handoff {machine['handoff_ns']} ns, load {os.getloadavg()[0]:.1f}")
 
@@ -41,7 +52,7 @@ def least_ms(workload, machine):
     moved, copied = workload["read"] + workload["written"], workload["written"] > 0
     bandwidth = machine["copy_gb_s"] if copied else machine["read_gb_s"]
     arithmetic = machine["bf16_gflop_s"] if workload["bf16"] and machine["bf16_gflop_s"] else machine["fma_gflop_s"]
-    least = max(moved / bandwidth / 1e6, workload["flops"] / arithmetic / 1e6)
+    least = max(moved / bandwidth / 1e6 if bandwidth else 0, workload["flops"] / arithmetic / 1e6 if arithmetic else 0)
     return least or None
 
 
@@ -111,8 +122,10 @@ def thread_counts(words):
 
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--peers", nargs="?", const="eager,compile", default="", metavar="LIST",
-                        help="also PyTorch: eager, compile or, without LIST, both")
+    parser.add_argument("--device", default="", metavar="NAME",
+                        help="another device than the processor, as programs name it (cuda), whose workloads are larger")
+    parser.add_argument("--peers", nargs="?", const="all", default="", metavar="LIST",
+                        help="also PyTorch: eager, compile, on a GPU graph (all of a run as one CUDA graph); without LIST, all")
     parser.add_argument("--burn", metavar="PROGRAM",
                         help="also Burn, by a program that takes `flex --only GROUP --budget SECONDS`")
     parser.add_argument("--onnx", action="store_true", help="networks in ONNX files beside ONNX Runtime; it has --help")
@@ -128,9 +141,12 @@ def arguments():
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "release" / "bin",
                         help="the folder with bench_suite and its like")
     options = parser.parse_args()
-    options.peers = [word for word in options.peers.split(",") if word]
-    if unknown := set(options.peers) - {"eager", "compile"}:
-        parser.error(f"--peers knows eager and compile, not {', '.join(sorted(unknown))}")
+    kinds = ["eager", "compile", *(["graph"] if options.device else [])]
+    options.peers = kinds if options.peers == "all" else [word for word in options.peers.split(",") if word]
+    if unknown := set(options.peers) - set(kinds):
+        parser.error(f"--peers knows {', '.join(kinds)}, not {', '.join(sorted(unknown))}")
+    if options.device and (options.busy or options.threads or options.burn):
+        parser.error("--busy, --threads and --burn are of the processor; --device is another one")
     return options
 
 
@@ -140,16 +156,20 @@ def main():
         os.execv(python, [python, "-B", str(ROOT / "bench" / "onnx" / "suite.py"), *sys.argv[1:]])
     options = arguments()
     program = options.programs / "bench_suite"
-    listing = subprocess.run([program, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    on_device = [f"--device={options.device}"] if options.device else []
+    listing = subprocess.run([program, *on_device, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout
     words = [word for word in options.only.split(",") if word]
-    workloads = [workload for workload in map(json.loads, listing.splitlines())
+    all_workloads = list(map(json.loads, listing.splitlines()))
+    workloads = [workload for workload in all_workloads
                  if not words or any(word in workload["name"] for word in words)]
 
     clock = ["--busy"] if options.busy else []
+    kiln = Kiln(program, *on_device, *clock)
+    measured = (lambda: device_rates(kiln, all_workloads)) if options.device else (lambda: rates(options.programs))
     if options.busy:
         os.environ["KILN_THREADS"] = "1"
-    machine = {"processor": processor(), "cores": os.cpu_count(), **rates(options.programs)}
-    print(f"{machine['processor']}, {machine['threads']} threads: {described(machine)}")
+    machine = {"processor": processor(), "cores": os.cpu_count(), "device": options.device or "cpu", **measured()}
+    print(f"{machine['processor']}, {options.device or str(machine['threads']) + ' threads'}: {described(machine)}")
     # oneDNN, and so PyTorch, dies of its first bf16 product on a machine that advertises AMX and lacks its tiles.
     env = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"} if machine["amx_traps"] else {}
     if options.threads:
@@ -159,13 +179,15 @@ def main():
         return 0 if len(entries) == len(workloads) * len(options.threads) else 1
     peers = {}
     for kind in options.peers:
-        torch = Torch(peers_python(), machine["threads"], env, kind == "compile", clock)
+        torch = Torch(peers_python(), machine["threads"], env, kind, [*clock, *on_device])
         peers[torch.title] = torch
     if options.burn:
         peers[Burn.title] = Burn(options.burn)
 
-    kiln, reference, table, entries = Kiln(program, *clock), Kiln(program, "--reference", *clock), Table(peers), []
+    reference, table, entries = Kiln(program, "--reference", *clock), Table(peers), []
     for workload in workloads:
+        if options.device:  # what is called directly, or written by hand, is the processor's
+            workload["reference"] = False
         entry = measure(workload, kiln, reference, peers, machine, options)
         if entry:
             table.row(entry)
@@ -182,10 +204,10 @@ def main():
     trained = [entry for entry in entries if "train" in entry["name"]]
     if trained:
         print("peak memory: " + ", ".join(f"{entry['name']} {entry['peak_mib']:.0f} MiB" for entry in trained))
-    extra = [] if words else [{"name": n, "value": v, "unit": u} for n, v, u in figures(options.programs)]
+    extra = [] if words or options.device else [{"name": n, "value": v, "unit": u} for n, v, u in figures(options.programs)]
     for figure in extra:
         print(f"{figure['name']}: {figure['value']:.2f} {figure['unit']}")
-    machine["after"] = rates(options.programs)
+    machine["after"] = measured()
     print(f"afterwards: {described(machine['after'])}")
     if options.json:
         found = {"machine": machine, "workloads": entries, "figures": extra}

@@ -43,7 +43,7 @@ class Gpt(nn.Module):
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
 
     def forward(self, batch):
-        x = self.tokens(batch) + self.positions(torch.arange(batch.shape[1]))
+        x = self.tokens(batch) + self.positions(torch.arange(batch.shape[1], device=batch.device))
         return self.head(self.norm(self.blocks(x)))
 
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The suite's workloads in PyTorch, on the processor. bench/suite.py runs it beside bench_suite.
+"""The suite's workloads in PyTorch. bench/suite.py runs it beside bench_suite.
 
 usage: torch_suite.py [OPTIONS] NAME SECONDS   measures for about so long and prints the samples, in ms
        torch_suite.py [OPTIONS] -              the same for each line "SECONDS NAME" of standard input
 
 With --compile, what is measured went through torch.compile; workloads for which that is not done have no samples.
+With --device cuda, workloads are those of bench_suite --device=cuda, larger than the processor's; with --graph all that one
+run asks a GPU for is one CUDA graph.
 With --busy, samples are processor time rather than the clock's."""
 import argparse
 import functools
@@ -19,7 +21,12 @@ from torch.nn import functional as F
 import torch_models as models
 
 FEWEST, MOST = 3, 2000  # samples of a burst
-COUNT, SIDE = 2**24, 2**12
+# Known before there are workloads, whose sizes depend on it.
+devices = argparse.ArgumentParser(add_help=False)
+devices.add_argument("--device", default="cpu")
+DEVICE = devices.parse_known_args()[0].device
+GPU = DEVICE != "cpu"
+COUNT, SIDE = (2**28, 2**14) if GPU else (2**24, 2**12)
 workloads = {}  # name: a function of `compiled` that gives what is to be timed
 
 
@@ -41,9 +48,11 @@ def product(a_shape, b_shape, dtype, compiled):
 
 
 for dtype, label in ((torch.float32, "float32"), (torch.bfloat16, "bfloat16")):
-    for m, k, n in ((64,) * 3, (256,) * 3, (512,) * 3, (1024,) * 3, (2048,) * 3, (4096, 768, 3072)):
+    for m, k, n in (((1024,) * 3, (4096,) * 3, (8192,) * 3) if GPU else
+                    ((64,) * 3, (256,) * 3, (512,) * 3, (1024,) * 3, (2048,) * 3, (4096, 768, 3072))):
         workload(f"matmul_{m}x{k}x{n}_{label}")(functools.partial(product, (m, k), (k, n), dtype))
-workload("matmul_batched")(functools.partial(product, (64, 128, 64), (64, 64, 128), torch.float32))
+batched = ((256, 512, 64), (256, 64, 512)) if GPU else ((64, 128, 64), (64, 64, 128))
+workload("matmul_batched")(functools.partial(product, *batched, torch.float32))
 
 
 # ---- elementwise work, reductions, normalisations, rearrangements
@@ -172,9 +181,9 @@ def small_add_chain_both_ways(compiled):
 
 # ---- attention
 def attention(causal, backward, compiled):
-    shape = (2, 8, 512, 64)
-    q, k, v = (random(*shape, grad=backward) for _ in range(3))
-    seed = random(*shape)
+    shape, dtype = ((8, 16, 2048, 64), torch.bfloat16) if GPU else ((2, 8, 512, 64), torch.float32)
+    q, k, v = (random(*shape, dtype=dtype, grad=backward) for _ in range(3))
+    seed = random(*shape, dtype=dtype)
 
     def forward():
         return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
@@ -192,11 +201,11 @@ for causal in (False, True):
 def training(make_model, make_batch, compiled, bf16=False):
     inputs, targets = make_batch()
     model = make_model()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=GPU or None, capturable=GPU)
     called = torch.compile(model) if compiled else model
 
     def step():
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+        with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=bf16):
             logits = called(inputs)
             loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]).float(), targets.reshape(-1))
         optimizer.zero_grad(set_to_none=True)
@@ -217,8 +226,13 @@ def inference(make_model, shape, compiled):
 
 
 def tokens():
-    batch = torch.randint(0, 8192, (8, 128))
+    batch = torch.randint(0, 50304, (8, 1024)) if GPU else torch.randint(0, 8192, (8, 128))
     return batch, batch.roll(-1, 1)
+
+
+def images(count, pixels):
+    x, classes = labelled(count, 3, pixels, pixels, classes=1000)
+    return x.to(memory_format=LAYOUT), classes
 
 
 def labelled(*shape, classes):
@@ -230,10 +244,19 @@ def trained(name, *args, **options):
 
 
 trained("mnist_guide_train_b64", models.Guide, lambda: labelled(64, 1, 28, 28, classes=10))
-trained("gpt_5M_train", models.Gpt, tokens)
-trained("gpt_5M_train_bf16", models.Gpt, tokens, bf16=True)
-trained("resnet50_train_b8_64px_f32", models.resnet50, lambda: labelled(8, 3, 64, 64, classes=1000))
-trained("lstm_train", models.SequenceClassifier, lambda: labelled(32, 64, 128, classes=10))
+# As PyTorch advises for GPUs.
+LAYOUT = torch.channels_last if GPU else torch.contiguous_format
+gpt = functools.partial(models.Gpt, 50304, 1024, 768, 12, 12) if GPU else models.Gpt
+size = "124M" if GPU else "5M"
+trained(f"gpt_{size}_train", gpt, tokens)
+trained(f"gpt_{size}_train_bf16", gpt, tokens, bf16=True)
+count, pixels = (64, 224) if GPU else (8, 64)
+for bf16, label in ((False, "f32"), (True, "bf16")) if GPU else ((False, "f32"),):
+    trained(f"resnet50_train_b{count}_{pixels}px_{label}", lambda: models.resnet50().to(memory_format=LAYOUT),
+            functools.partial(images, count, pixels), bf16=bf16)
+sequences = ((512, 512), (64, 128, 512)) if GPU else ((128, 256), (32, 64, 128))
+trained("lstm_train", functools.partial(models.SequenceClassifier, *sequences[0]),
+        lambda: labelled(*sequences[1], classes=10))
 workload("mnist_guide_infer_b1")(functools.partial(inference, models.Guide, (1, 1, 28, 28)))
 workload("resnet50_infer_b1_224px_f32")(functools.partial(inference, models.resnet50, (1, 3, 224, 224)))
 
@@ -290,7 +313,7 @@ stepped("muon", lambda p: o.Muon(p, lr=1e-4), matrices=True)
 
 # ---- measuring
 @functools.lru_cache(maxsize=1)  # the bursts of one workload follow each other
-def ready(name, compiled):
+def ready(name, compiled, graph):
     """What is to be timed, warmed up; None where there is none."""
     make, compiles = workloads.get(name, (None, False))
     if make is None or (compiled and not compiles):
@@ -299,23 +322,47 @@ def ready(name, compiled):
     run = make(compiled)
     for _ in range(3):
         run()
-    return run
+    return recorded(run) if graph else run
+
+
+def recorded(run):
+    """All that it asks the device for, as one graph."""
+    beside = torch.cuda.Stream()
+    beside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(beside):
+        for _ in range(3):
+            run()
+    torch.cuda.current_stream().wait_stream(beside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    return graph.replay
+
+
+def several(run):
+    """As bench_suite asks a GPU: ten times, and then waits, which takes as long as many a workload."""
+    def runs():
+        for _ in range(10):
+            run()
+        torch.cuda.synchronize()
+    return runs
 
 
 def burst(run, seconds, clock):
     """Samples in ms; results are released within the time."""
+    times, run = (10, several(run)) if GPU else (1, run)
     run()
     samples, end = [], time.perf_counter() + seconds
     while len(samples) < FEWEST or (time.perf_counter() < end and len(samples) < MOST):
         start = clock()
         run()
-        samples.append((clock() - start) * 1e3)
+        samples.append((clock() - start) * 1e3 / times)
     return samples
 
 
 def answer(name, seconds, options):
     try:
-        run = ready(name, options.compile)
+        run = ready(name, options.compile, options.graph)
         clock = time.process_time if options.busy else time.perf_counter
         said = {"samples": burst(run, seconds, clock) if run else []}
     except Exception as error:  # whatever a compiler may throw
@@ -324,13 +371,16 @@ def answer(name, seconds, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     parents=[devices])
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--graph", action="store_true")
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--threads", type=int)
     parser.add_argument("name")
     parser.add_argument("seconds", nargs="?", type=float, default=1)
     options = parser.parse_args()
+    torch.set_default_device(DEVICE)
     if options.threads:
         torch.set_num_threads(options.threads)
     if options.name != "-":

@@ -4,13 +4,13 @@
 
 #include "bench/models/gpt.hpp"
 #include "bench/suite/workload.hpp"
+#include "kiln/optim/config.hpp"
 
 namespace bench {
 namespace {
 
 /// The gradients of the parameters that are selected; the others stay as they are.
-template <class Config>
-Sample steps(const Config& config, const Selector& kept) {
+Sample steps(const RuleConfig& rule, const Selector& kept) {
   struct State {
     models::Gpt model;
     AnyOptimizer optimizer;
@@ -19,7 +19,7 @@ Sample steps(const Config& config, const Selector& kept) {
   models::Gpt model = models::GptConfig{.vocabulary = 8192, .context = 128}.init(device().autodiff());
   const nn::Paths paths = selected_params(model, kept);
   visit_params(model, [&](const std::string& path, nn::AnyLeaf& param) { param.set_frozen(!paths.contains(path)); });
-  AnyOptimizer optimizer(config, model);
+  AnyOptimizer optimizer = OptimizerConfig{.rule = rule}.init(model);
   const auto state = std::make_shared<State>(State{std::move(model), std::move(optimizer)});
   visit_params(state->model, [&](const std::string& path, const auto& param) {
     if (paths.contains(path)) state->grads.by_path[path] = normals(param.shape());
@@ -31,9 +31,8 @@ Sample steps(const Config& config, const Selector& kept) {
   });
 }
 
-template <class Config>
-Workload of(std::string name, const Config& config, const Selector& kept = Selector::all()) {
-  return {.name = std::move(name), .work = {}, .make = [=] { return steps(config, kept); }};
+Workload of(std::string name, const RuleConfig& rule, const Selector& kept = Selector::all()) {
+  return {.name = std::move(name), .work = {}, .make = [=] { return steps(rule, kept); }};
 }
 
 }  // namespace
