@@ -15,6 +15,7 @@
 #include "tests/data/damaged.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/data/temporary_directory.hpp"
+#include "tests/support/full_disk.hpp"
 
 namespace kiln {
 namespace {
@@ -182,6 +183,13 @@ TEST(OnDisk, LeavesNothingWhereMakingFails) {
   const std::string path = directory.file("broken.items");
   const auto broken = mapped(numbers(5), [](int x) { return require<DataError>(x != 3, "three"), x; });
   EXPECT_EQ(raised<DataError>([&] { cached_on_disk(broken, path, ""); }), "three");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  std::string sentence;
+  {
+    const FullDisk full;
+    sentence = raised<IoError>([&] { cached_on_disk(samples(), path, ""); });
+  }
+  EXPECT_EQ(sentence, "cannot write " + path + ": File too large");
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 

@@ -1,7 +1,9 @@
 // Files of pictures and folders of them; with libpng and libjpeg.
 #include <cstdlib>
+#include <fstream>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/random.hpp"
@@ -96,6 +98,9 @@ TEST(PictureFolder, TakesFoldersForClasses) {
   directory.write("cats/b.png", png.substr(0, 50));
   EXPECT_EQ(raised<DataError>([&] { folder.get(2); }).find(directory.file("cats/b.png") + ": is a damaged PNG file"),
             0u);
+  std::filesystem::remove(directory / "cats/b.png");
+  EXPECT_EQ(raised<IoError>([&] { folder.get(2); }),
+            "cannot read " + directory.file("cats/b.png") + ": No such file or directory");
   std::filesystem::create_directories(directory.path() / "dogs");
   EXPECT_EQ(raised<DataError>([&] { PictureFolder(directory.path()); }),
             "the class " + shown(directory.file("dogs")) + " has no picture: no PNG or JPEG file");
@@ -146,6 +151,30 @@ TEST(PictureFolder, ReadsMasksTagsAndBoxes) {
   EXPECT_EQ(refused(R"({"image_id": 7, "category_id": 3, "bbox": [0, 0, -1, 1]})"),
             ": 'annotations[0].bbox' has a negative size");
   EXPECT_EQ(refused(R"({"image_id": 7, "category_id": 3})"), ": 'annotations[0]' has no 'bbox'");
+  EXPECT_EQ(refused("{").find(": parse error at line 2"), 0u);
+}
+
+TEST(CocoPictures, EndInErrorsWhateverTheBytes) {
+  const std::string sound = R"({"images": [{"id": 7, "file_name": "a.png"}], "categories": [{"id": 3, "name": "car"}],
+      "annotations": [{"image_id": 7, "category_id": 3, "bbox": [0, 0.5, 1e2, 1], "iscrowd": 0}]})";
+  const test::TemporaryDirectory directory;
+  const std::string path = text("/dev/shm/kiln-damaged-", ::getpid(), ".json");
+  int read = 0, refused = 0;
+  for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
+    Random random(seed);
+    std::ofstream(path, std::ios::trunc) << test::damaged(sound, random);
+    try {
+      const CocoPictures pictures(directory.path(), path);
+      EXPECT_LE(pictures.size(), 1);
+      ++read;
+    } catch (const DataError& error) {
+      EXPECT_TRUE(error.message().starts_with(path)) << error.message();
+      ++refused;
+    }
+  }
+  std::filesystem::remove(path);
+  EXPECT_GT(read, 50);
+  EXPECT_GT(refused, 5000);
 }
 
 }  // namespace

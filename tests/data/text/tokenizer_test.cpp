@@ -144,7 +144,7 @@ TEST(Tokenizer, SaysWhatItDoesNotKnow) {
 TEST(Tokenizer, EndsInDataErrorsWhateverTheFile) {
   for (const std::string sound : {test::kLlamaJson, test::kWordPiecesJson}) {
     int read = 0, refused = 0;
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    for (std::uint64_t seed = 0; seed < 5'000; ++seed) {
       Random random(seed);
       std::string json = sound;
       for (std::int64_t changes = 1 + random.below(3); changes > 0; --changes) {
@@ -159,8 +159,8 @@ TEST(Tokenizer, EndsInDataErrorsWhateverTheFile) {
         ++refused;
       }
     }
-    EXPECT_GT(read, 5);
-    EXPECT_GT(refused, 100);
+    EXPECT_GT(read, 80);
+    EXPECT_GT(refused, 1600);
   }
 }
 
