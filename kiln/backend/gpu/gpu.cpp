@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
 
 #include "kiln/backend/gpu/custom.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
@@ -60,7 +63,12 @@ void add_open(std::vector<Ref<DataCheck>>& checks, const Memory& memory) {
     if (!check->passed() && std::ranges::find(checks, check) == checks.end()) checks.push_back(check);
 }
 
+/// Once for each operation.
 void tell_of_host(const op::Op& op) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (!told.insert(op::title(op)).second) return;
   std::fprintf(stderr, "kiln: gpu: %s has no kernel and runs on the host\n", op::title(op).c_str());
 }
 
@@ -211,8 +219,16 @@ Value Gpu::scratch(const Desc& desc) {
 
 Array Gpu::read_contiguous(const Value& value, Value& held) {
   const Array array = read(value);
-  if (array.contiguous()) return array;
-  held = scratch(value.node()->desc);
+  return array.contiguous() ? array : copied(array, held);
+}
+
+Array Gpu::read_aligned(const Value& value, Value& held) {
+  const Array array = read(value);
+  return array.contiguous() && is_aligned(array) ? array : copied(array, held);
+}
+
+Array Gpu::copied(const Array& array, Value& held) {
+  held = scratch({array.shape, array.dtype});
   const Array copy = read(held);
   family::copy(*this, array, copy);
   return copy;

@@ -69,6 +69,8 @@ class Gpu final : public LeafBackend {
   Value scratch(const Desc& desc);
   /// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
   Array read_contiguous(const Value& value, Value& held);
+  /// The same, and in memory from which 16 bytes can be loaded at once.
+  Array read_aligned(const Value& value, Value& held);
 
   /// Runs a kernel, which is built and compiled when it is first asked for. Text is for devices that take it.
   template <class T>
@@ -108,6 +110,7 @@ class Gpu final : public LeafBackend {
  private:
   void run_kernel(const op::Op& op, Call call);
   void run_on_host(const op::Op& op, Call call);
+  Array copied(const Array& array, Value& held);
   Ref<Code> compile(const CudaText& kernel) const;
   const void* find_made(const Signature& signature) const;
   const void* keep_made(const Signature& signature, std::shared_ptr<const void> value);

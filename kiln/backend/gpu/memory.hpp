@@ -1,6 +1,8 @@
 // A GPU's memory as tensors see it.
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 
@@ -90,6 +92,11 @@ struct Array {
   std::int64_t numel() const { return kiln::numel(shape); }
   bool contiguous() const { return strided::is_contiguous(shape, strides); }
 };
+
+/// Can so many bytes be loaded at once from its first element on? A GPU takes at most 16.
+inline bool is_aligned(const Array& array, std::size_t bytes = 16) {
+  return reinterpret_cast<std::uintptr_t>(array.data) % std::min<std::size_t>(bytes, 16) == 0;
+}
 
 /// An operand in place. It must be a tensor.
 Array read(const Value& value);

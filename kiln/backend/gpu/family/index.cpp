@@ -6,10 +6,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-bool is_aligned(const std::byte* address, std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(address) % std::min<std::size_t>(bytes, 16) == 0;
-}
-
 std::size_t at_once(const Buffer& buffer) { return 16 / size_of(buffer.dtype()); }
 
 }  // namespace
@@ -122,7 +118,7 @@ int width_of(const Loop& loop, std::span<const Array> arrays) {
       const std::int64_t inner = strides.back();
       fits = inner == 0 || inner == 1;
       if (inner == 1) {
-        fits = is_aligned(arrays[a].data, static_cast<std::size_t>(width) * size_of(arrays[a].dtype));
+        fits = is_aligned(arrays[a], static_cast<std::size_t>(width) * size_of(arrays[a].dtype));
         for (int dim = 0; dim + 1 < strides.size(); ++dim) fits &= strides[dim] % width == 0;
       }
     }

@@ -159,8 +159,6 @@ DType counted(const Writes& writes) {
   return index_type(writes.outer * std::max(writes.places, writes.count) * writes.inner);
 }
 
-bool is_aligned(const Array& array) { return reinterpret_cast<std::uintptr_t>(array.data) % 16 == 0; }
-
 /// Neighbours of a slice that can be taken at once, `most` or fewer.
 int width_of(std::int64_t inner, std::size_t bytes, const Array& source, const Array& z) {
   const auto width = static_cast<std::int64_t>(16 / bytes);

@@ -89,8 +89,6 @@ struct Part {
   }
 };
 
-bool is_aligned(const Array& array) { return reinterpret_cast<std::uintptr_t>(array.data) % 16 == 0; }
-
 /// None where tensors broadcast otherwise than as one element, or do not lie in the same order.
 std::optional<Part> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
   const ProgramKey* const program = program_of(gpu, op, call);

@@ -96,6 +96,26 @@ TEST(GpuRecurrent, GoesThroughAllMoments) {
   }
 }
 
+// Weights that are parts of one flat tensor begin where only one element can be loaded at a time.
+TEST(GpuRecurrent, TakesOperandsThatBeginAnywhere) {
+  const Case c{{.kind = kLstm}, 3, 4, 8};
+  const Values in = operands(c), wanted = emit_all(op::RecurrentLayer{c.cell, true}, in);
+  const Values back = operands_back(c, in, wanted);
+  WatchedDevice watched;
+  const auto shifted = [&](Values values) {
+    values = on(watched.device, values, DType::F32);
+    for (Value& value : values)
+      if (value.node()) {
+        const Value flat = cat(Values{zeros({1}, watched.device), reshape(value, {value.numel()})}, 0);
+        value = reshape(narrow(flat, 0, 1, value.numel()), value.shape());
+      }
+    return values;
+  };
+  expect_same(emit_all(op::RecurrentLayer{c.cell, true}, shifted(in)), wanted, 2e-4, "an LSTM");
+  expect_same(emit_all(op::RecurrentLayerGrad{c.cell}, shifted(back)), emit_all(op::RecurrentLayerGrad{c.cell}, back),
+              2e-4, "an LSTM, backwards");
+}
+
 TEST(GpuRecurrent, TakesMoreRowsThanCanMeetOneAfterTheOther) {
   expect_right({{.kind = kLstm}, 70, 2, 12, {}, {}, true, true, true, 2});
   expect_right({{.kind = kGru, .reset_after = true}, 40, 3, 21, {}, {}, true, true, true, 2});

@@ -236,19 +236,17 @@ bool run(Gpu& gpu, const op::Blocked& op, Call call) {
   }
 
   const auto fits = [&](int width) {
-    const auto is_aligned = [&](const Array& array) {
-      return reinterpret_cast<std::uintptr_t>(array.data) %
-                 std::min<std::size_t>(16, size_of(array.dtype) * static_cast<std::size_t>(width)) ==
-             0;
+    const auto fits_width = [&](const Array& array) {
+      return is_aligned(array, size_of(array.dtype) * static_cast<std::size_t>(width));
     };
     if (form.length % width != 0) return false;
     for (std::size_t i = 0; i < arrays.size(); ++i)
       if (kernel.inputs[i].lies == Lies::InLine &&
-          (!is_aligned(arrays[i]) ||
+          (!fits_width(arrays[i]) ||
            !std::ranges::all_of(rows[i].strides[0], [&](std::int64_t each) { return each % width == 0; })))
         return false;
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (known->outputs[i].full && !is_aligned(outputs[i])) return false;
+      if (known->outputs[i].full && !fits_width(outputs[i])) return false;
     return true;
   };
   const bool drops =

@@ -233,8 +233,8 @@ bool run(Gpu& gpu, const op::RecurrentLayer& op, Call call) {
   if (!shape) return false;
   std::vector<Value> held(5);
   const Value exchange = gpu.scratch({{2, batch, hidden}, weight.dtype()});
-  std::vector<Argument> arguments{gpu.read_contiguous(inputs, held[0]), gpu.read_contiguous(weight, held[1]),
-                                  gpu.read_contiguous(state, held[2]), read(exchange)};
+  std::vector<Argument> arguments{gpu.read_contiguous(inputs, held[0]), gpu.read_aligned(weight, held[1]),
+                                  gpu.read_aligned(state, held[2]), read(exchange)};
   for (Value& result : call.out) arguments.emplace_back(gpu.allocate(result));
   if (bias) arguments.emplace_back(gpu.read_contiguous(bias, held[3]));
   if (lengths) arguments.emplace_back(gpu.read_contiguous(lengths, held[4]));

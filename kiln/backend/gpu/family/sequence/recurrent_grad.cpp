@@ -243,9 +243,9 @@ bool run(Gpu& gpu, const op::RecurrentLayerGrad& op, Call call) {
   std::vector<Value> held(7);
   const std::int64_t tiles = (batch + shape->rows - 1) / shape->rows, groups = shape->groups();
   const Value shares = gpu.scratch({{2, tiles, groups, groups, shape->rows, shape->units}, weight.dtype()});
-  std::vector<Argument> arguments{
-      gpu.read_contiguous(weight, held[0]), gpu.read_contiguous(call.in[Slot::kept], held[1]),
-      gpu.read_contiguous(state, held[2]), gpu.read_contiguous(grad, held[3]), read(shares)};
+  std::vector<Argument> arguments{gpu.read_aligned(weight, held[0]), gpu.read_contiguous(call.in[Slot::kept], held[1]),
+                                  gpu.read_contiguous(state, held[2]), gpu.read_contiguous(grad, held[3]),
+                                  read(shares)};
   for (Value& result : call.out) arguments.emplace_back(gpu.allocate(result));
   if (op.cell.kind == RecurrentKind::Gru) arguments.emplace_back(gpu.read_contiguous(call.in[Slot::before], held[4]));
   if (last) arguments.emplace_back(gpu.read_contiguous(last, held[5]));
