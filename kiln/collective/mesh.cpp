@@ -281,4 +281,9 @@ void Mesh::send_last(int rank, std::string_view bytes) {
   ::shutdown(connection.socket, SHUT_WR);
 }
 
+bool Mesh::has_ended(int rank) const {
+  pollfd end{connections_[static_cast<std::size_t>(rank)].socket, POLLRDHUP, 0};
+  return ::poll(&end, 1, 0) > 0;
+}
+
 }  // namespace kiln

@@ -34,6 +34,8 @@ class Mesh {
   Waited carry(std::vector<Transfer> transfers, double timeout);
   /// The last that a rank gets from here; nothing where it waits for the rest of something.
   void send_last(int rank, std::string_view bytes);
+  /// Has it said its last?
+  bool has_ended(int rank) const;
 
  private:
   struct Connection {

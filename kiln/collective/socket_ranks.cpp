@@ -53,6 +53,14 @@ class SocketRank final : public Communicator {
     const std::lock_guard lock(mutex_);
     go(reason);
   }
+  std::optional<std::string> missing() override {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return std::nullopt;  // who is in an exchange is told there
+    for (int other = 0; other < size(); ++other)
+      if (other != rank() && (left_[at(other)] || mesh_.has_ended(other)))
+        return collective::words_of_leaving(other, left_[at(other)].value_or("it sends nothing any more"));
+    return std::nullopt;
+  }
 
  private:
   std::size_t at(int rank) const { return static_cast<std::size_t>(rank); }

@@ -65,6 +65,12 @@ class ThreadRank final : public Communicator {
   }
 
   void leave(std::string_view reason) override { go(reason); }
+  std::optional<std::string> missing() override {
+    const std::lock_guard lock(meeting_->mutex);
+    for (int other = 0; other < size(); ++other)
+      if (other != rank() && seat(other).left) return collective::words_of_leaving(other, *seat(other).left);
+    return std::nullopt;
+  }
 
  private:
   Meeting::Seat& seat(int rank) { return meeting_->seats[static_cast<std::size_t>(rank)]; }

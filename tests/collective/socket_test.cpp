@@ -79,7 +79,8 @@ TEST(SocketRanks, SayWhoHasLeftAndWhy) {
   for (const std::size_t rank : {0u, 2u})
     EXPECT_EQ(left[rank].find("pieces of 10: rank 1 has left: the disk is full"), 0u) << left[rank];
 
-  const auto other = each(2, [](const Ranks& ranks) { exchange_all(ranks, static_cast<std::size_t>(5 + ranks->rank())); });
+  const auto other =
+      each(2, [](const Ranks& ranks) { exchange_all(ranks, static_cast<std::size_t>(5 + ranks->rank())); });
   EXPECT_EQ(other[0].find("pieces of 5: rank 1 has come to another call, pieces of 6"), 0u) << other[0];
 
   const auto late = each(
@@ -93,6 +94,19 @@ TEST(SocketRanks, SayWhoHasLeftAndWhy) {
   // It said that it came before it went.
   EXPECT_EQ(late[1].find("pieces of 5: rank 0 has left: it was in pieces of 5, to which rank 1 came too late"), 0u)
       << late[1];
+}
+
+TEST(SocketRanks, KnowWithoutWaitingWhoIsMissing) {
+  const auto said = each(3, [](const Ranks& ranks) {
+    exchange_all(ranks, 10);
+    EXPECT_EQ(ranks->missing(), std::nullopt);
+    exchange_all(ranks, 20);
+    if (ranks->rank() == 1) return;
+    std::optional<std::string> missing;
+    while (!(missing = ranks->missing())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(missing->ends_with(" has left: it sends nothing any more")) << *missing;
+  });
+  EXPECT_EQ(said, std::vector<std::string>(3));
 }
 
 /// Connects with rank 0's port as soon as somebody listens there, and says something.

@@ -75,8 +75,11 @@ void fail_of_difference(std::string_view here, int rank, std::string_view there)
   fail<ArgumentError>(here, ": rank ", rank, " has come to another call, ", shown(there),
                       ": all ranks make the same calls, on tensors of the same shapes and types, in the same order");
 }
+std::string words_of_leaving(int rank, std::string_view reason) {
+  return text("rank ", rank, " has left: ", escaped(reason));
+}
 void fail_of_leaving(std::string_view here, int rank, std::string_view reason) {
-  fail<IoError>(here, ": rank ", rank, " has left: ", escaped(reason));
+  fail<IoError>(here, ": ", words_of_leaving(rank, reason));
 }
 void fail_of_waiting(std::string_view here, int rank, double seconds) {
   fail<IoError>(here, ": rank ", rank, " has not come within ", seconds, " s");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   virtual void exchange(std::string_view what, const Pieces& pieces, const Places& places) = 0;
   /// The others need not wait for this rank any more: whoever meets it is told why.
   virtual void leave(std::string_view reason) = 0;
+  /// Which of the others has left and will meet nobody any more, as far as it is known without waiting: "rank 1 has left: its
+  /// program has ended". Always nothing by MPI, whose launcher ends the processes that are left.
+  virtual std::optional<std::string> missing() { return std::nullopt; }
 
  private:
   const int rank_, size_;
@@ -56,6 +60,7 @@ namespace collective {
 
 /// For transports: what a rank says of another one that came to something else, or went.
 [[noreturn]] void fail_of_difference(std::string_view here, int rank, std::string_view there);
+std::string words_of_leaving(int rank, std::string_view reason);
 [[noreturn]] void fail_of_leaving(std::string_view here, int rank, std::string_view reason);
 [[noreturn]] void fail_of_waiting(std::string_view here, int rank, double seconds);
 
