@@ -3,9 +3,12 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <semaphore>
+#include <utility>
 
 #include "kiln/backend/cuda/nvrtc.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/parallel.hpp"
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
@@ -34,6 +37,17 @@ std::vector<std::byte> Compiler::code(const std::string& kernel, const std::stri
                  took.count());
   }
   return std::move(*code);
+}
+
+std::future<std::vector<std::byte>> Compiler::start(std::string kernel, std::string source) const {
+  static std::counting_semaphore<> cores(num_threads());
+  return std::async(std::launch::async, [compiler = *this, kernel = std::move(kernel), source = std::move(source)] {
+    cores.acquire();
+    const struct Core {
+      ~Core() { cores.release(); }
+    } core;
+    return compiler.code(kernel, source);
+  });
 }
 
 }  // namespace kiln::cuda

@@ -10,6 +10,8 @@
 namespace kiln::cuda {
 namespace {
 
+constexpr int kMostThreads = 1024;  // to a block, on all devices
+
 gpu::Capabilities capabilities_of(const Stream& stream) {
   std::size_t free = 0, total = 0;
   stream.check(stream.api().memory_get_info(&free, &total), "asking for the device's memory");
@@ -59,16 +61,20 @@ Ref<gpu::Code> Driver::compile(const gpu::CudaText& kernel) {
 Ref<Program> Driver::load(Program::Facts facts, const std::string& text) {
   require<DeviceError>(facts.shared_bytes <= capabilities_.shared_memory, name(), ": kernel ", facts.name, " needs ",
                        facts.shared_bytes, " bytes of shared memory, a block has ", capabilities_.shared_memory);
+  require<DeviceError>(1 <= facts.threads && facts.threads <= kMostThreads, name(), ": kernel ", facts.name, " has ",
+                       facts.threads, " threads to a block, which must be 1 to ", kMostThreads);
   require<DeviceError>(facts.words.back() <= gpu::kMostArguments, name(), ": kernel ", facts.name, " has ",
                        facts.words.back(), " parameters, at most ", gpu::kMostArguments, " can be given");
-  const std::vector<std::byte> code = compiler_.code(facts.name, text);
-  return make_ref<Program>(stream_, std::move(facts), code);
+  std::future<std::vector<std::byte>> code = compiler_.start(facts.name, text);
+  return make_ref<Program>(stream_, std::move(facts), std::move(code));
 }
 
 void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) {
   if (blocks <= 0) return;
   const auto& program = static_cast<const Program&>(code);
   require<DeviceError>(blocks <= INT32_MAX, name(), ": kernel ", program.name, " cannot have ", blocks, " blocks");
+  require<DeviceError>(!program.together || blocks <= capabilities_.together, name(), ": kernel ", program.name,
+                       " cannot have ", blocks, " blocks that wait for each other, at most ", capabilities_.together);
   require<DeviceError>(arguments.size() == program.words.back(), name(), ": kernel ", program.name, " takes ",
                        program.words.back(), " arguments, got ", arguments.size());
   queue_.launch(Ref<const Program>(&program), blocks, arguments);

@@ -1,5 +1,7 @@
-// Program: a compiled kernel, loaded.
+// Program: a kernel that is compiled, or is being compiled until it is first launched.
 #pragma once
+#include <future>
+#include <mutex>
 #include <vector>
 
 #include "kiln/backend/cuda/stream.hpp"
@@ -17,10 +19,14 @@ class Program final : public gpu::Code {
     std::vector<std::size_t> words;  // where the arguments of each parameter begin; last how many there are
     bool together = false;           // its blocks wait for each other
   };
-  Program(Ref<Stream> stream, Facts facts, const std::vector<std::byte>& code);
-  ~Program() override { stream_->last_api().module_unload(module_); }
-  FunctionHandle function() const { return function_; }
-  /// For text that others wrote: throws DeviceError where the function has other parameters, as far as the driver knows them.
+  Program(Ref<Stream> stream, Facts facts, std::future<std::vector<std::byte>> code);
+  ~Program() override {
+    if (module_) stream_->last_api().module_unload(module_);
+  }
+  /// Waits for it. Throws DeviceError where there is none, and the device is lost then: what should have been computed is not.
+  FunctionHandle function() const;
+  /// For text that others wrote: throws DeviceError where it does not compile, or the function has other parameters, as far as
+  /// the driver knows them.
   void require_parameters() const;
 
   const std::string name;
@@ -29,9 +35,15 @@ class Program final : public gpu::Code {
   const std::vector<std::size_t> words;
 
  private:
+  FunctionHandle loaded() const;
+  void load() const;
+
+  const std::string function_name_;
   const Ref<Stream> stream_;
-  ModuleHandle module_ = nullptr;
-  FunctionHandle function_ = nullptr;
+  const std::shared_future<std::vector<std::byte>> code_;
+  mutable std::once_flag once_;
+  mutable ModuleHandle module_ = nullptr;
+  mutable FunctionHandle function_ = nullptr;
 };
 
 }  // namespace kiln::cuda

@@ -1,6 +1,10 @@
 #include "kiln/backend/cuda/stream.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "kiln/core/threads/wait.hpp"
 
 namespace kiln::cuda {
 
@@ -95,6 +99,40 @@ void Stream::settled(std::uint64_t place) {
   settled_ = std::max(settled_, place);
 }
 
+// ---- waiting -------------------------------------------------------------------------------------------------------
+
+void Stream::wait_for(EventHandle event) const {
+  const DriverApi& api = this->api();
+  const auto look = [&] {
+    const std::lock_guard lock(mutex_);
+    return look_;
+  }();
+  Result reached = kSuccess;
+  if (look && *look) {
+    Wait wait;
+    while ((reached = api.event_query(event)) == kNotReady) {
+      if (wait.pause()) continue;
+      (*look)();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  } else {
+    reached = api.event_synchronize(event);
+  }
+  check(reached, "waiting for the device");
+  const std::lock_guard lock(mutex_);
+  if (lost_) fail<DeviceError>(device_, ": ", *lost_, "; the device does nothing more for this process");
+}
+
+void Stream::watch(std::function<void()> look) {
+  const std::lock_guard lock(mutex_);
+  look_ = std::make_shared<const std::function<void()>>(std::move(look));
+}
+
+void Stream::lose(std::string reason) {
+  const std::lock_guard lock(mutex_);
+  if (!lost_) lost_ = std::move(reason);
+}
+
 // ---- events --------------------------------------------------------------------------------------------------------
 
 Event::Event(Ref<Stream> stream) : stream_(std::move(stream)) {
@@ -111,7 +149,7 @@ void Event::record() {
 bool Event::ready() const { return stream_->api().event_query(event_) != kNotReady; }
 
 void Event::wait() const {
-  stream_->check(stream_->api().event_synchronize(event_), "waiting for the device");
+  stream_->wait_for(event_);
   stream_->settled(place_);
 }
 

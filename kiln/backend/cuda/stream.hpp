@@ -2,7 +2,10 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "kiln/backend/cuda/driver_api.hpp"
@@ -50,6 +53,13 @@ class Stream : public RefCounted {
   std::uint64_t place() const;
   void settled(std::uint64_t place);
 
+  /// Waits until the device has come by an event. Throws as check() does, and what lose() said.
+  void wait_for(EventHandle event) const;
+  /// Calls `look` now and then while somebody waits, from here on; nothing ends that.
+  void watch(std::function<void()> look);
+  /// What the device does from here on is of no use any more, and why.
+  void lose(std::string reason);
+
  private:
   Result enter() const noexcept {
     ContextHandle current = nullptr;
@@ -69,6 +79,8 @@ class Stream : public RefCounted {
   mutable std::mutex mutex_;
   std::array<std::string, kNoted> noted_;  // launch i at i % kNoted
   std::uint64_t launched_ = 0, settled_ = 0;
+  std::shared_ptr<const std::function<void()>> look_;
+  std::optional<std::string> lost_;
 };
 
 /// A mark in the stream.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,11 +38,13 @@ struct Meeting {
 struct Group {
   std::shared_ptr<Meeting> meeting;
   int rank;
+  std::shared_ptr<std::promise<void>> aborted = std::make_shared<std::promise<void>>();
 };
 
 std::mutex mutex;  // of what follows
 std::map<int, std::shared_ptr<Meeting>> meetings;
 int tickets = 0, calls = 0;
+bool waits_in_vain = false;
 
 std::size_t size_of(int type) { return type <= 1 ? 1 : type <= 3 || type == 7 ? 4 : 8; }
 
@@ -83,7 +86,17 @@ void run(const std::vector<Call>& all) {
   }
 }
 
+using Task = std::function<void()>;
+void later(void* stream, Task task) {
+  cuLaunchHostFunc(
+      stream, [](void* task) { (*std::unique_ptr<Task>(static_cast<Task*>(task)))(); }, new Task(std::move(task)));
+}
+
 int meet(Group& group, const Call& call, void* stream) {
+  if (waits_in_vain) {
+    later(stream, [aborted = group.aborted] { aborted->get_future().wait(); });
+    return 0;
+  }
   Meeting& meeting = *group.meeting;
   std::unique_lock lock(meeting.mutex);
   const std::int64_t round = meeting.round;
@@ -92,10 +105,7 @@ int meet(Group& group, const Call& call, void* stream) {
     meeting.changed.wait(lock, [&] { return meeting.round > round; });
     return 0;
   }
-  using Task = std::function<void()>;
-  cuLaunchHostFunc(
-      stream, [](void* task) { (*std::unique_ptr<Task>(static_cast<Task*>(task)))(); },
-      new Task([all = meeting.calls] { run(all); }));
+  later(stream, [all = meeting.calls] { run(all); });
   meeting.came = 0;
   ++meeting.round;
   meeting.changed.notify_all();
@@ -144,6 +154,7 @@ int ncclCommInitRank(Group** group, int ranks, Ticket ticket, int rank) {
   return 0;
 }
 int ncclCommAbort(Group* group) {
+  group->aborted->set_value();
   delete group;
   return 0;
 }
@@ -165,5 +176,8 @@ int kiln_fake_nccl_calls() {
   const std::lock_guard lock(mutex);
   return calls;
 }
+
+/// For tests: from here on the device waits for ranks that do not come, until it is told to abort; or no longer.
+void kiln_fake_nccl_waits_in_vain(int vain) { waits_in_vain = vain; }
 
 }  // extern "C"

@@ -22,11 +22,15 @@ std::string missing_nccl() {
   } catch (const Error& error) { return error.what(); }
 }
 
-/// What the fake one has done; nothing where it is a real one.
-std::optional<int> fake_calls() {
+/// A function that only the fake one has; null where it is a real one.
+template <class F>
+F* of_fake(const char* name) {
   void* const library = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return std::nullopt;
-  const auto calls = reinterpret_cast<int (*)()>(::dlsym(library, "kiln_fake_nccl_calls"));
+  return library ? reinterpret_cast<F*>(::dlsym(library, name)) : nullptr;
+}
+/// What the fake one has done.
+std::optional<int> fake_calls() {
+  const auto calls = of_fake<int()>("kiln_fake_nccl_calls");
   return calls ? std::optional(calls()) : std::nullopt;
 }
 
@@ -151,6 +155,35 @@ TEST(CudaRanks, AreToldOfDifferentCallsAndOfThoseWhoLeft) {
     if (ranks->rank() == 0) (void)all_reduce(x, ranks).data();
   });
   EXPECT_NE(left.find("its work is done"), left.npos) << left;
+}
+
+// A rank that goes between the word that it comes and the call itself leaves devices behind that wait for it.
+TEST(CudaRanks, AreToldOfOneThatGoesWhileTheirDeviceWaits) {
+  KILN_NEEDS_NCCL();
+  if (device_count() < 2) GTEST_SKIP() << "one GPU";
+  const auto fake = of_fake<void(int)>("kiln_fake_nccl_waits_in_vain");
+  const auto wait_in_vain = [&](bool vain) {
+    if (fake) fake(vain);
+  };
+  std::string said, again;
+  const auto run = [&](const Ranks& ranks, const Device& device) {
+    const Value x = tensor(std::vector<float>{1}, device);
+    (void)all_reduce(x, ranks).data();
+    if (ranks->rank() == 1) {
+      ranks->exchange("GPUs: all_reduce (sum) of float32 [1]", Communicator::Pieces(2), Communicator::Places(2));
+      fail<IoError>("no more disk");
+    }
+    wait_in_vain(true);
+    const auto sum = [&] { return all_reduce(x, ranks).data(); };
+    said = sentence_of(sum);
+    again = sentence_of(sum);
+    wait_in_vain(false);
+  };
+  EXPECT_THROW(on_each({another(Device::cuda(0)), another(Device::cuda(1))}, run), IoError);
+  EXPECT_NE(said.find("DeviceError: cuda: it waited for ranks of which one is missing: rank 1 has left: "), said.npos)
+      << said;
+  EXPECT_NE(said.find("no more disk"), said.npos) << said;
+  EXPECT_NE(again.find("its ranks do not meet any more"), again.npos) << again;
 }
 
 TEST(CudaRanks, ByThemselvesNeedNoNccl) {

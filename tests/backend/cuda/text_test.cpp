@@ -23,11 +23,12 @@ extern "C" __global__ void twice(const float* x, float* y, long long count, floa
 struct Text {
   bool fails;
   std::uint32_t parameters;
+  int threads = 64;
   gpu::CudaText text() const {
     return {.name = "twice",
             .text = fails ? std::string("#error not today\n") + kTwice : kTwice,
             .parameters = parameters,
-            .threads = 64};
+            .threads = threads};
   }
 };
 
@@ -84,6 +85,15 @@ TEST(CudaText, ThatDoesNotCompileNamesTheOperationAndTheText) {
       << said;
   EXPECT_NE(said.find("\n1: #error not today\n"), said.npos) << said;
   EXPECT_NE(said.find("long long count, float factor) {"), said.npos) << said;
+}
+
+TEST(CudaText, HasAsManyThreadsAsABlockCan) {
+  KILN_NEEDS_DEVICE();
+  KILN_NEEDS_COMPILER();
+  for (const int threads : {0, -1, 1025})
+    EXPECT_EQ(
+        said_of(make_ref<const Twice>(Text{false, 4, threads})),
+        text("DeviceError: Twice: cuda: kernel twice has ", threads, " threads to a block, which must be 1 to 1024"));
 }
 
 TEST(CudaText, IsComparedWithItsParametersAndArguments) {

@@ -4,11 +4,16 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
 namespace {
+
+// How long a device is left alone that waits for a rank which has gone.
+constexpr auto kPatience = std::chrono::seconds(2);
 
 /// What each rank tells the others before they join.
 struct Introduction {
@@ -59,25 +64,39 @@ int type_of(DType dtype) {
 
 }  // namespace
 
-// What the device still does is waited for; others may have gone by now, so it is no goodbye among all.
+Groups::Groups(Ref<Stream> stream) : stream_(std::move(stream)) {}
+
+// What the device still does is waited for, if it comes to an end; others may have gone by now, so it is no goodbye among all.
 Groups::~Groups() {
-  if (known_.empty()) return;
-  stream_->last_api().stream_synchronize(stream_->handle());
-  for (const auto& [number, known] : known_)
+  stream_->watch(nullptr);
+  const auto end = Clock::now() + kPatience;
+  for (const auto& [number, known] : known_) {
+    while (known.is_under_way() && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (known.group) nccl::api().abort(known.group);
+  }
 }
 
 void Groups::forget_ended() {
-  for (auto each = known_.begin(); each != known_.end();) {
-    if (!each->second.among.expired()) {
-      ++each;
-      continue;
-    }
-    if (each->second.group) {
-      stream_->last_api().stream_synchronize(stream_->handle());
-      nccl::api().abort(each->second.group);
-    }
-    each = known_.erase(each);
+  std::erase_if(known_, [](const auto& each) {
+    const Known& known = each.second;
+    if (!known.among.expired() || known.is_under_way()) return false;
+    if (known.group) nccl::api().abort(known.group);
+    return true;
+  });
+}
+
+// Who has come to the end of its program may have done its part of a meeting that the others still are in: they get through.
+void Groups::look() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [number, known] : known_) {
+    const Ranks among = known.among.lock();
+    if (!among || !known.group || !known.is_under_way() || !known.reached->ready()) continue;
+    const std::optional<std::string> missing = among->missing();
+    if (!missing) continue;
+    if (!known.stuck_since) known.stuck_since = Clock::now();
+    if (Clock::now() - *known.stuck_since < kPatience) continue;
+    stream_->lose(text("it waited for ranks of which one is missing: ", *missing));
+    nccl::api().abort(std::exchange(known.group, nullptr));
   }
 }
 
@@ -85,13 +104,23 @@ bool Groups::joins(Communicator& among) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = known_.find(among.number());
-    if (known != known_.end()) return known->second.group != nullptr;
+    if (known != known_.end()) {
+      require<DeviceError>(known->second.group || !known->second.done, stream_->device(),
+                           ": its ranks do not meet any more, since one is missing");
+      return known->second.group != nullptr;
+    }
     forget_ended();
   }
   const nccl::Group group = join(among);
   const std::lock_guard lock(mutex_);
-  known_[among.number()] = {among.weak_from_this(), group};
-  return group != nullptr;
+  Known& known = known_[among.number()];
+  known.among = among.weak_from_this();
+  known.group = group;
+  if (!group) return false;
+  known.reached = std::make_unique<Event>(stream_);
+  known.done = std::make_unique<Event>(stream_);
+  stream_->watch([this] { look(); });
+  return true;
 }
 
 nccl::Group Groups::join(Communicator& among) {
@@ -128,30 +157,39 @@ void Groups::meet(Communicator& among, const gpu::Meeting& meeting) {
   const nccl::Api& api = nccl::api();
   const nccl::Group group = [&] {
     const std::lock_guard lock(mutex_);
-    return known_.at(among.number()).group;
+    Known& known = known_.at(among.number());
+    known.reached->record();
+    known.stuck_since.reset();
+    return known.group;
   }();
-  stream_->api();
   static const std::string kName = "NCCL";
   stream_->note(kName);
   const auto count = static_cast<std::size_t>(meeting.count), bytes = count * size_of(meeting.dtype);
   const int type = type_of(meeting.dtype);
   const StreamHandle stream = stream_->handle();
-  switch (meeting.kind) {
-    case Kind::Sum:
-    case Kind::Mean:
-      return check(api.all_reduce(meeting.x, meeting.result, count, type,
-                                  meeting.kind == Kind::Sum ? nccl::kSum : nccl::kAverage, group, stream),
-                   group, "adding what ranks have");
-    case Kind::SumParts:
-      return check(api.reduce_scatter(meeting.x, meeting.result, count, type, nccl::kSum, group, stream), group,
-                   "adding parts of what ranks have");
-    case Kind::Gather:
-      return check(api.all_gather(meeting.x, meeting.result, bytes, nccl::kUint8, group, stream), group,
-                   "gathering what ranks have");
-    case Kind::Send:
-      return check(api.broadcast(meeting.x, meeting.result, bytes, nccl::kUint8, meeting.root, group, stream), group,
-                   "sending what a rank has");
-  }
+  const auto asked = [&]() -> std::pair<nccl::Status, const char*> {
+    switch (meeting.kind) {
+      case Kind::Sum:
+      case Kind::Mean:
+        return {api.all_reduce(meeting.x, meeting.result, count, type,
+                               meeting.kind == Kind::Sum ? nccl::kSum : nccl::kAverage, group, stream),
+                "adding what ranks have"};
+      case Kind::SumParts:
+        return {api.reduce_scatter(meeting.x, meeting.result, count, type, nccl::kSum, group, stream),
+                "adding parts of what ranks have"};
+      case Kind::Gather:
+        return {api.all_gather(meeting.x, meeting.result, bytes, nccl::kUint8, group, stream),
+                "gathering what ranks have"};
+      case Kind::Send:
+        return {api.broadcast(meeting.x, meeting.result, bytes, nccl::kUint8, meeting.root, group, stream),
+                "sending what a rank has"};
+    }
+    return {};
+  };
+  const auto [status, doing] = asked();
+  check(status, group, doing);
+  const std::lock_guard lock(mutex_);
+  known_.at(among.number()).done->record();
 }
 
 }  // namespace kiln::cuda
