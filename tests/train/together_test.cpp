@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <string_view>
 
 #include "kiln/collective/thread_ranks.hpp"
 #include "kiln/store/record/record_file.hpp"
@@ -16,9 +17,11 @@
 namespace kiln::test {
 namespace {
 
+/// Each its own GPU, or one more of that kind.
 std::vector<Device> devices(int count, const char* like = "cpu") {
   std::vector<Device> all;
-  for (int i = 0; i < count; ++i) all.push_back(another(Device::parse(like)).autodiff());
+  for (int i = 0; i < count; ++i)
+    all.push_back((like == std::string_view("cuda") ? Device::cuda(i) : another(Device::parse(like))).autodiff());
   return all;
 }
 
@@ -79,6 +82,19 @@ TEST_P(Teams, TrainOnGpusAsOneProcessorDoes) {
   const Trained one = train_alone(options);
   const auto all = train_on(GetParam(), options, "simulated");
   expect_close(all[0].weights, one.weights, 1e-5);
+  expect_same(all[0].evaluations, one.evaluations);
+  for (const Trained& each : all) EXPECT_EQ(bits_of(each.weights), bits_of(all[0].weights));
+}
+
+TEST_P(Teams, TrainOnTheMachinesGpusAsOneProcessorDoes) {
+  try {
+    (void)devices(GetParam(), "cuda");
+  } catch (const DeviceError& error) { GTEST_SKIP() << error.what(); }
+  Together options;
+  options.config.epochs = 2;
+  const Trained one = train_alone(options);
+  const auto all = train_on(GetParam(), options, "cuda");
+  expect_close(all[0].weights, one.weights, 1e-4);
   expect_same(all[0].evaluations, one.evaluations);
   for (const Trained& each : all) EXPECT_EQ(bits_of(each.weights), bits_of(all[0].weights));
 }
