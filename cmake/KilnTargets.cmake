@@ -23,7 +23,7 @@ function(kiln_library name)
     add_library(kiln_${name} ${sources})  # an archive, or shared where BUILD_SHARED_LIBS says so
     target_link_libraries(kiln_${name} PRIVATE ${ARG_PRIVATE_LINKS} $<BUILD_INTERFACE:kiln_warnings>)
     if(KILN_PRECOMPILE)
-      target_precompile_headers(kiln_${name} REUSE_FROM library_headers)
+      target_precompile_headers(kiln_${name} REUSE_FROM ${kiln_library_headers})
     endif()
     set(scope PUBLIC)
   else()
