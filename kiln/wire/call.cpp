@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/ops/planned/rows.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 #include "kiln/wire/fields.hpp"
 
@@ -47,7 +48,7 @@ std::vector<Desc> results_of(const op::Epilogue& op, Inputs in) {
 
 /// The rows of an operand that stand in a block.
 Value rows_of(const Value& value, const op::Sequence& sequence, std::int64_t rows) {
-  if (!value.node()) return value;
+  if (!value.node() || sequence.block == 0) return value;
   Desc desc = value.node()->desc;
   const int dim = sequence.axis - (sequence.results[0].shape.size() - desc.shape.size());
   if (dim < 0 || dim >= desc.shape.size() || desc.shape[dim] != sequence.rows) return value;
@@ -55,8 +56,20 @@ Value rows_of(const Value& value, const op::Sequence& sequence, std::int64_t row
   return imagined(desc, {});
 }
 
+/// Does a step treat rows one by one, so that what runs is what the step would do to all of them?
+bool goes_through_rows(const op::Sequence& sequence, const op::Sequence::Step& step, const Values& operands,
+                       const Desc& result, const op::RowForm& form) {
+  if (sequence.block) return op::visit(step.whole, [&](const auto& op) { return goes_by_rows(op, sequence.axis); });
+  std::vector<op::RowOperand> in;
+  for (size_t i = 0; i < operands.size(); ++i)
+    in.push_back(
+        {operands[i].node() ? &operands[i].node()->desc : nullptr, step.in[i].from == op::Sequence::Operand::Result});
+  return op::goes_through_rows(step.whole, in, result, form);
+}
+
 /// Each step on all rows, on a block, on those that are left over: whatever runs has what it was inferred for.
 void check_rows(const op::Sequence& sequence, Inputs in, std::int64_t rows, op::Op op::Sequence::Step::* which) {
+  const op::RowForm form = op::form_of(sequence, in);
   Values operands, made;
   for (const Value& value : in) operands.push_back(rows_of(value, sequence, rows));
   for (const op::Sequence::Step& step : sequence.steps) {
@@ -70,19 +83,26 @@ void check_rows(const op::Sequence& sequence, Inputs in, std::int64_t rows, op::
     std::vector<Desc> expected;
     for (size_t i = made.size(); i < made.size() + step.results; ++i) {
       expected.push_back(sequence.results[i]);
-      expected.back().shape[sequence.axis] = rows;
+      if (sequence.block) expected.back().shape[sequence.axis] = rows;
     }
     require<ShapeError>(wire::results_of(step.*which, own) == expected, "blocked: ", op::title(step.*which), " on ",
                         rows, " of ", sequence.rows, " rows does not make what was said");
+    require<ShapeError>(!expected.empty() && goes_through_rows(sequence, step, own, expected[0], form),
+                        "blocked: ", op::title(step.whole), " does not take ", sequence.rows, " rows one by one");
     for (const Desc& desc : expected) made.push_back(imagined(desc, {}));
   }
 }
 
 std::vector<Desc> results_of(const op::Sequence& sequence, Inputs in) {
   check_rows(sequence, in, sequence.rows, &op::Sequence::Step::whole);
-  check_rows(sequence, in, sequence.block, &op::Sequence::Step::block);
-  if (const std::int64_t rest = sequence.rows % sequence.block)
-    check_rows(sequence, in, rest, &op::Sequence::Step::rest);
+  if (sequence.block) {
+    check_rows(sequence, in, sequence.block, &op::Sequence::Step::block);
+    if (const std::int64_t rest = sequence.rows % sequence.block)
+      check_rows(sequence, in, rest, &op::Sequence::Step::rest);
+  } else {
+    require<ShapeError>(op::form_of(sequence, in).length > 1, "blocked: ", sequence.rows,
+                        " rows of no more than an element each");
+  }
   std::vector<Desc> results;
   for (const std::uint16_t output : sequence.outputs) results.push_back(sequence.results[output]);
   return results;

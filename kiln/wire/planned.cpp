@@ -149,16 +149,24 @@ void read_planned(Reader& in, op::Blocked& op) {
   read_field(in, sequence->block);
   for (size_t count = in.length(kMost, "results"); count > 0; --count) sequence->results.push_back(read_desc(in));
   const int axis = sequence->axis;
-  const auto goes_by_rows = [&](const Desc& desc) {
-    return sequence->block == 0 || (axis >= 0 && axis < desc.shape.size() && desc.shape[axis] == sequence->rows &&
-                                    desc.shape.size() == sequence->results[0].shape.size());
+  // Without blocks the axis means nothing, and where rows are depends on the operands (wire/call.hpp).
+  const auto has_rows = [&](const Desc& desc) {
+    const Shape& shape = desc.shape;
+    return sequence->block == 0 ? axis == 0
+                                : axis >= 0 && axis < shape.size() && shape[axis] == sequence->rows &&
+                                      numel(Shape(shape.begin(), shape.begin() + axis)) == 1 &&
+                                      shape.size() == sequence->results[0].shape.size();
   };
-  if (sequence->results.empty() || !std::ranges::all_of(sequence->results, goes_by_rows) || sequence->rows < 1 ||
+  if (sequence->results.empty() || !std::ranges::all_of(sequence->results, has_rows) || sequence->rows < 1 ||
       sequence->block < 0 || sequence->block > sequence->rows)
-    in.wrong("results that blocks of ", sequence->block, " of ", sequence->rows, " rows do not make");
+    in.wrong("results that blocks of ", sequence->block, " of ", sequence->rows, " rows along dimension ", axis,
+             " do not make");
   size_t made = 0;
   for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
     op::Op whole = read_op(in);
+    if (const auto* fused = std::get_if<op::Fused>(&whole.is))
+      if (axis >= fused->program->shape.size() && sequence->block)
+        in.wrong("a step of shape ", fused->program->shape, " has no rows along dimension ", axis);
     op::Sequence::Step step{whole,
                             sequence->block ? op::resized(whole, axis, sequence->block) : whole,
                             sequence->block ? op::resized(whole, axis, sequence->rows % sequence->block) : whole,

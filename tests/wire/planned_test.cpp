@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/backend/gpu/simulated/simulated.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/planned/sequence.hpp"
@@ -17,7 +19,8 @@ namespace {
 
 /// Fusion around a courier, whose plans therefore arrive before they run.
 struct Sent {
-  Ref<Courier> courier = make_ref<Courier>(Device::cpu());
+  explicit Sent(const Device& to = Device::cpu()) : courier(make_ref<Courier>(to)) {}
+  Ref<Courier> courier;
   Device device{make_ref<fusion::Fusion>(courier), true};
   ~Sent() { device.flush(); }
 
@@ -64,6 +67,22 @@ TEST(PlannedOnTheWire, BlocksOfRowsAreMadeAgainFromTheWhole) {
   EXPECT_TRUE(sent.courier->sent.contains("blocked"));
 }
 
+// What a GPU's planner makes of rows has no blocks.
+TEST(PlannedOnTheWire, ProgramsOfRowsArriveWhole) {
+  const Sent sent(Device(make_ref<gpu::Gpu>(gpu::make_simulated())));
+  const auto f = [](const Value& x, const Value& scale) {
+    const Value e = exp(x - max(x, {1}, true)), share = e / sum(e, {1}, true) * scale;
+    return Values{share + x, mean(share, {1}, true)};
+  };
+  const Value x = sent.ramp({7, 130}), scale = sent.ramp({130});
+  const Values found = f(x, scale);
+  const auto plain = [](const Value& value) { return from_data(value.data(), Device::cpu()); };
+  const Values expected = f(plain(x), plain(scale));
+  for (std::size_t i = 0; i < found.size(); ++i) expect_same(found[i], expected[i]);
+  EXPECT_TRUE(sent.courier->sent.contains("blocked"));
+  EXPECT_EQ(f(sent.ramp({0, 130}), scale)[0].data().shape(), (Shape{0, 130}));  // and nothing where there are none
+}
+
 TEST(PlannedOnTheWire, SmallOnesGoSideBySide) {
   const Sent sent;
   Values found, expected;
@@ -89,6 +108,13 @@ std::shared_ptr<op::Program> program() {
   program->outputs = {0};
   program->folds = {{0, op::ReduceFn::Sum, 1}};
   return program;
+}
+/// x + x alone, of another shape.
+std::shared_ptr<op::Program> row_program(const Shape& shape) {
+  auto made = program();
+  made->shape = shape;
+  made->folds = {};
+  return made;
 }
 std::string refusal(const op::Op& op) {
   wire::Writer out;
@@ -153,7 +179,70 @@ TEST(PlannedOnTheWire, BlocksMustDoWhatTheWholeDoes) {
            [](Sequence& s) { s.steps[0].in[0].from = Sequence::Operand::Result; }, [](Sequence& s) { s.outputs = {1}; },
            [](Sequence& s) { s.results[0].dtype = DType::F64; },
            // Sound on all rows, and not on a block of them.
-           [](Sequence& s) { s.steps[0].whole = op::Reshape{{2, 3}}; }})
+           [](Sequence& s) { s.steps[0].whole = op::Reshape{{2, 3}}; },
+           // Sound on a block, and not the same.
+           [](Sequence& s) { s.steps[0].whole = op::Softmax{0, false}; },
+           // Rows of what has fewer dimensions, and of what has some before them.
+           [](Sequence& s) { s.steps[0].whole = op::Fused{row_program({})}; },
+           [](Sequence& s) { s.axis = 1, s.rows = 3; }})
+    EXPECT_NE(sequence(damage), "");
+}
+
+TEST(PlannedOnTheWire, RowsWithoutBlocksMustBeThere) {
+  using op::Sequence;
+  const auto sequence = [](auto&& damage) {
+    auto sequence = std::make_shared<Sequence>();
+    sequence->rows = 2;
+    const auto add = [&](const op::Op& op, Sequence::Operand from, const Shape& shape) {
+      sequence->steps.push_back({op, op, op, {from}, 1});
+      sequence->results.push_back({shape, DType::F32});
+    };
+    add(op::Unary{op::UnaryFn::Exp}, {Sequence::Operand::Input, 0}, {2, 3});
+    add(op::Reduce{op::ReduceFn::Max, {1}}, {Sequence::Operand::Result, 0}, {2, 1});
+    add(op::Expand{{2, 3}}, {Sequence::Operand::Result, 1}, {2, 3});
+    sequence->outputs = {0, 2};
+    damage(*sequence);
+    return refusal(op::Blocked{sequence});
+  };
+  const auto with = [&](const op::Op& op, const Shape& shape) {  // in the place of the first step
+    return sequence([&](Sequence& s) {
+      s.steps.erase(s.steps.begin() + 1, s.steps.end());
+      s.steps[0].whole = op;
+      s.results = {{shape, DType::F32}};
+      s.outputs = {0};
+    });
+  };
+  EXPECT_EQ(sequence([](Sequence&) {}), "");
+  EXPECT_EQ(with(op::Reduce{op::ReduceFn::Max, {1}}, {2, 1}), "");
+  EXPECT_EQ(with(op::Softmax{1, false}, {2, 3}), "");
+  EXPECT_EQ(with(op::Fused{row_program({2, 3})}, {2, 3}), "");
+
+  const auto of_axis = [&](int axis) { return sequence([&](Sequence& s) { s.axis = axis; }); };
+  for (const int axis : {-1, 1, 2, 1 << 30})
+    EXPECT_NE(of_axis(axis).find(text("results that blocks of 0 of 2 rows along dimension ", axis, " do not make")),
+              std::string::npos)
+        << of_axis(axis);
+  // Rows of another length, which do not come out even, of one element, and none.
+  for (const std::int64_t rows : std::initializer_list<std::int64_t>{3, 4, 6, 7, std::int64_t{1} << 60, 0, -2})
+    EXPECT_NE(sequence([&](Sequence& s) { s.rows = rows; }), "") << rows;
+  EXPECT_EQ(sequence([](Sequence& s) {
+              s.steps.erase(s.steps.begin() + 1, s.steps.end());
+              s.results.resize(1);
+              s.outputs = {0};
+              s.rows = 6;
+            }),
+            "ShapeError: blocked: 6 rows of no more than an element each");
+  EXPECT_EQ(with(op::Reduce{op::ReduceFn::Max, {0}}, {1, 3}),
+            "ShapeError: blocked: max does not take 2 rows one by one");
+  EXPECT_EQ(with(op::Softmax{0, false}, {2, 3}), "ShapeError: blocked: softmax does not take 2 rows one by one");
+  EXPECT_EQ(with(op::Reshape{{3, 2}}, {3, 2}), "ShapeError: blocked: reshape does not take 2 rows one by one");
+  EXPECT_EQ(with(op::Scan{op::ScanFn::Sum, 1}, {2, 3}), "ShapeError: blocked: cumsum does not take 2 rows one by one");
+  for (const auto& damage : std::initializer_list<std::function<void(Sequence&)>>{
+           [](Sequence& s) { s.results.clear(); }, [](Sequence& s) { s.steps.clear(); },
+           [](Sequence& s) { s.steps[0].in[0].index = 1; }, [](Sequence& s) { s.steps[1].in[0].index = 1; },
+           [](Sequence& s) { s.steps[0].in.clear(); }, [](Sequence& s) { s.steps[0].results = 2; },
+           [](Sequence& s) { s.steps[0].results = 0; }, [](Sequence& s) { s.outputs = {3}; },
+           [](Sequence& s) { s.results[1].shape = {2}; }, [](Sequence& s) { s.results[0].dtype = DType::F64; }})
     EXPECT_NE(sequence(damage), "");
 }
 

@@ -7,21 +7,14 @@
 #include <set>
 
 #include "kiln/fusion/passes/sequence.hpp"
+#include "kiln/ops/planned/rows.hpp"
 
 namespace kiln::fusion {
 namespace {
 
-/// Tensors as so many rows of so many elements: the first dimensions count rows, the last ones are a row.
-struct Form {
-  std::int64_t rows, length;
-  friend bool operator==(const Form&, const Form&) = default;
-};
-
-/// The form in which the dimensions from `kept` on are a row.
-Form form_of(const Shape& shape, int kept) {
-  const std::int64_t length = numel(Shape(shape.begin() + kept, shape.end()));
-  return {length ? numel(shape) / length : 0, length};
-}
+using op::form_of;
+using op::is_program;
+using op::RowForm;
 
 class Joiner {
  public:
@@ -31,9 +24,9 @@ class Joiner {
   void run() {
     for (std::size_t first = 0; first < plan_.steps.size(); ++first) {
       note_readers();
-      std::optional<Form> form = form_from(first);
+      std::optional<RowForm> form = form_from(first);
       if (!form) form = form_of_drops(first);
-      if (!form || form->length < 2 || form->length > traits_.longest) continue;
+      if (!form || form->rows < 1 || form->length < 2 || form->length > traits_.longest) continue;
       form_ = *form;
       join(first);
     }
@@ -42,7 +35,7 @@ class Joiner {
  private:
   const Desc& desc(std::uint32_t value) const { return segment_.values()[value]->desc; }
   const Shape& shape(std::uint32_t value) const { return desc(value).shape; }
-  bool is_full(std::uint32_t value) const { return numel(shape(value)) == form_.rows * form_.length; }
+  bool is_full(std::uint32_t value) const { return numel(shape(value)) == form_.count(); }
 
   void note_readers() {
     if (readers_known_) return;
@@ -53,50 +46,36 @@ class Joiner {
         if (operand.is_value()) readers_[operand.index()].push_back(i);
   }
 
-  /// Of a step that folds along its last dimensions.
-  std::optional<Form> folds(const Plan::Step& step) const {
-    const auto trailing = [](const Shape& shape, const Dims& dims) -> std::optional<Form> {
-      const int kept = shape.size() - dims.size();
-      if (dims.empty() || dims[0] != kept) return std::nullopt;
-      return form_of(shape, kept);
-    };
-    if (const auto* reduce = std::get_if<op::Reduce>(&step.op.is)) {
-      const Desc& operand = desc(step.in[0].index());
+  /// Of a step that folds along its last dimensions, by a function that the device has for rows.
+  std::optional<RowForm> folds(const Plan::Step& step) const {
+    if (const auto* reduce = std::get_if<op::Reduce>(&step.op.is))
       if (std::ranges::find(traits_.reductions, reduce->fn) == traits_.reductions.end()) return std::nullopt;
-      return is_float(operand.dtype) ? trailing(operand.shape, reduce->dims) : std::nullopt;
-    }
-    if (const auto* softmax = std::get_if<op::Softmax>(&step.op.is)) {
-      const Shape& all = shape(step.out[0]);
-      const Form form = form_of(all, softmax->dim);
-      return form.length == all[softmax->dim] ? std::optional(form) : std::nullopt;
-    }
-    if (const auto* fused = std::get_if<op::Fused>(&step.op.is); fused && !fused->program->folds.empty())
-      return form_of(fused->program->shape, fused->program->folds[0].kept);
-    return std::nullopt;
+    if (step.in.empty() || step.out.empty()) return std::nullopt;
+    return op::folded_rows(step.op, step.in[0].is_value() ? &desc(step.in[0].index()) : nullptr, desc(step.out[0]));
   }
 
   /// Of rows that begin with a step: its own, or of what folds what it makes.
-  std::optional<Form> form_from(std::size_t first) const {
+  std::optional<RowForm> form_from(std::size_t first) const {
     const Plan::Step& step = plan_.steps[first];
-    if (const std::optional<Form> own = folds(step)) return own;
-    if (!is_elementwise(step.op)) return std::nullopt;
+    if (const std::optional<RowForm> own = folds(step)) return own;
+    if (!is_program(step.op)) return std::nullopt;
     for (const std::uint32_t value : step.out)
       for (const std::size_t reader : readers_[value])
-        if (const std::optional<Form> form = folds(plan_.steps[reader]))
-          if (form->rows * form->length == numel(shape(value))) return form;
+        if (const std::optional<RowForm> form = folds(plan_.steps[reader]))
+          if (form->count() == numel(shape(value))) return form;
     return std::nullopt;
   }
 
   /// Where nothing is folded rows may be what they like: the longest, up to a size, that all of the neighbours take.
-  std::optional<Form> form_of_drops(std::size_t first) {
+  std::optional<RowForm> form_of_drops(std::size_t first) {
     constexpr std::int64_t kLongest = 4096;
     const auto drops = [](const Plan::Step& step) { return std::holds_alternative<op::Dropout>(step.op.is); };
     const Plan::Step& step = plan_.steps[first];
-    if (!drops(step) && !is_elementwise(step.op)) return std::nullopt;
+    if (!drops(step) && !is_program(step.op)) return std::nullopt;
     for (const std::uint32_t value : step.out)
       for (const std::size_t reader : readers_[value]) {
         const Plan::Step& next = plan_.steps[reader];
-        if (!drops(next) && !(drops(step) && is_elementwise(next.op))) continue;
+        if (!drops(next) && !(drops(step) && is_program(next.op))) continue;
         for (int kept = 0; kept < shape(value).size(); ++kept) {
           form_ = form_of(shape(value), kept);
           made_.clear();
@@ -108,59 +87,15 @@ class Joiner {
     return std::nullopt;
   }
 
-  static bool is_elementwise(const op::Op& op) {
-    return op::visit(op, []<class T>(const T&) { return op::is_elementwise<T> || std::is_same_v<T, op::Fused>; });
-  }
-
-  /// Where a row begins in a shape of all elements.
-  std::optional<int> split(const Shape& all) const {
-    int kept = all.size();
-    for (std::int64_t length = 1; kept > 0 && length < form_.length;) length *= all[--kept];
-    return form_of(all, kept) == form_ ? std::optional(kept) : std::nullopt;
-  }
-
-  /// Does an operand broadcast along a row of a shape?
-  static bool is_ones(const Shape& operand, const Shape& all, int kept) {
-    const int own = std::min(all.size() - kept, operand.size());
-    return std::all_of(operand.end() - own, operand.end(), [](std::int64_t size) { return size == 1; });
-  }
-  /// Or does it change along all of it, as the shape does?
-  static bool spreads(const Shape& operand, const Shape& all, int kept) {
-    const int own = all.size() - kept;
-    return is_ones(operand, all, kept) ||
-           (operand.size() >= own && std::equal(operand.end() - own, operand.end(), all.end() - own));
-  }
-
   /// Does a step take the rows one by one?
   bool fits(const Plan::Step& step) const {
-    const Shape& all = shape(step.out[0]);
-    if (is_elementwise(step.op)) {
-      const auto* fused = std::get_if<op::Fused>(&step.op.is);
-      const Shape& computed = fused ? fused->program->shape : all;
-      const bool has_folds = fused && !fused->program->folds.empty();
-      if (has_folds && folds(step) != form_) return false;
-      const bool of_rows = !has_folds && numel(computed) == form_.rows;
-      const std::optional<int> kept = of_rows ? computed.size() : split(computed);
-      return kept && std::ranges::all_of(step.in, [&](Reference operand) {
-               if (!operand.is_value()) return true;
-               const Shape& own = shape(operand.index());
-               // What members make has a number for each row, or for each element, and is seen so.
-               const bool in_place =
-                   numel(own) == numel(computed) || (numel(own) == form_.rows && is_ones(own, computed, *kept));
-               return made_.contains(operand.index()) ? in_place : spreads(own, computed, *kept);
-             });
+    if (std::holds_alternative<op::Reduce>(step.op.is) && !folds(step)) return false;
+    SpareVector<op::RowOperand> in;
+    for (const Reference operand : step.in) {
+      if (operand.is_value()) in.push_back({&desc(operand.index()), made_.contains(operand.index())});
+      else in.push_back({nullptr, false});
     }
-    if (folds(step)) return folds(step) == form_;
-    if (std::holds_alternative<op::Dropout>(step.op.is)) return is_full(step.out[0]) && split(all);
-    if (!step.in[0].is_value() || !made_.contains(step.in[0].index())) return false;
-    const Shape& operand = shape(step.in[0].index());
-    if (std::holds_alternative<op::Reshape>(step.op.is))
-      return numel(operand) == form_.rows || (is_full(step.in[0].index()) && split(all));
-    if (std::holds_alternative<op::Expand>(step.op.is)) {
-      const std::optional<int> kept = numel(operand) == form_.rows ? split(all) : std::nullopt;
-      return kept && is_ones(operand, all, *kept);
-    }
-    return false;
+    return op::goes_through_rows(step.op, in, desc(step.out[0]), form_);
   }
 
   /// Does it go through a row that the others go through, too?
@@ -266,7 +201,7 @@ class Joiner {
   Plan& plan_;
   const Segment& segment_;
   const FusionTraits::Rows& traits_;
-  Form form_{};
+  RowForm form_;
   bool readers_known_ = false;
   std::vector<std::vector<std::size_t>> readers_;  // the steps that read each value
   std::set<std::uint32_t> made_;                   // by members

@@ -185,8 +185,8 @@ std::optional<Found> find(const Array& array, const Shape& shape, int kept) {
 bool run(Gpu& gpu, const op::Blocked& op, Call call) {
   const op::Sequence& sequence = *op.sequence;
   if (sequence.block) return false;
-  const RowForm form = form_of(sequence, call);
-  if (form.count == 0) return false;
+  const op::RowForm form = op::form_of(sequence, call.in);
+  if (form.count() == 0) return false;
   const auto& known = sequence.made<std::optional<RowSteps>>(gpu.id(), [&] { return row_steps(sequence, call); });
   if (!known) return false;
   RowProgramKernel kernel{*known, {}, false, {}};
@@ -226,7 +226,7 @@ bool run(Gpu& gpu, const op::Blocked& op, Call call) {
         std::ranges::find_if(known->steps, [&](const RowStep& step) { return step.first > output.value; });
     const auto made_by = static_cast<std::size_t>(maker - known->steps.begin()) - 1;
     for (std::size_t operand = 0; operand < call.in.size() && output.full; ++operand)
-      if (call.in[operand].node() && call.in[operand].numel() == form.count && first_reader[operand] <= made_by &&
+      if (call.in[operand].node() && call.in[operand].numel() == form.count() && first_reader[operand] <= made_by &&
           !held[operand].node() && gpu.take_memory(call.out[i], order, call, operand)) {
         kernel.in_place = true;
         break;

@@ -37,17 +37,8 @@ std::shared_ptr<const op::Program> program_of(const op::Op& op, const std::vecto
 
 }  // namespace
 
-RowForm form_of(const op::Sequence& sequence, const Call& call) {
-  RowForm form{.rows = sequence.rows};
-  for (const Desc& result : sequence.results) form.count = std::max(form.count, numel(result.shape));
-  for (const Value& value : call.in)
-    if (value.node()) form.count = std::max(form.count, value.numel());
-  form.length = form.rows ? form.count / form.rows : 0;
-  return form;
-}
-
 std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call) {
-  const RowForm form = form_of(sequence, call);
+  const op::RowForm form = op::form_of(sequence, call.in);
   RowSteps made;
   std::vector<std::optional<DType>> types;  // by value
   for (const Value& value : call.in) {
@@ -105,7 +96,8 @@ std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call
   for (std::size_t i = 0; i < made.inputs.size(); ++i) say(made.inputs[i]), say(made.numbers[i]);
   for (const std::uint16_t output : sequence.outputs) {
     const Desc& desc = sequence.results[output];
-    made.outputs.push_back({static_cast<std::uint16_t>(inputs + output), desc.dtype, numel(desc.shape) == form.count});
+    made.outputs.push_back(
+        {static_cast<std::uint16_t>(inputs + output), desc.dtype, numel(desc.shape) == form.count()});
     say(output), say(desc.dtype), say(made.outputs.back().full);
   }
   for (int step = 0; step + 1 < static_cast<int>(made.steps.size()); ++step) {
@@ -113,7 +105,7 @@ std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call
     for (std::size_t i = 0; i < lives.size(); ++i) {
       const std::int64_t count =
           i < inputs ? call.in[i].node() ? call.in[i].numel() : 0 : numel(sequence.results[i - inputs].shape);
-      alive += count == form.count && lives[i].first <= step && lives[i].second > step;
+      alive += count == form.count() && lives[i].first <= step && lives[i].second > step;
     }
     made.held = std::max(made.held, alive);
   }
@@ -121,7 +113,7 @@ std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call
 }
 
 std::pair<Shape, int> seen_by(const op::Sequence::Step& step, const Shape& operand, const Shape& result,
-                              const RowForm& form) {
+                              const op::RowForm& form) {
   Shape shape = result;
   if (const auto* fused = std::get_if<op::Fused>(&step.whole.is)) shape = fused->program->shape;
   else if (std::holds_alternative<op::Reduce>(step.whole.is)) shape = operand;

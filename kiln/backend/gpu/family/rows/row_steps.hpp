@@ -2,6 +2,7 @@
 #pragma once
 #include "kiln/backend/gpu/family/program.hpp"
 #include "kiln/backend/gpu/family/rows/row.hpp"
+#include "kiln/ops/planned/rows.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::gpu::family {
@@ -33,17 +34,11 @@ struct RowSteps {
   friend std::uint64_t hash_value(const RowSteps& steps) { return reflect::hash(steps.words); }
 };
 
-/// Elements in all, and how many rows they are.
-struct RowForm {
-  std::int64_t count = 0, rows = 0, length = 0;
-};
-RowForm form_of(const op::Sequence& sequence, const Call& call);
-
 /// None where it has a step that no kernel of rows knows.
 std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call);
 
 /// The shape in which a step sees its operands, and where a row begins in it.
 std::pair<Shape, int> seen_by(const op::Sequence::Step& step, const Shape& operand, const Shape& result,
-                              const RowForm& form);
+                              const op::RowForm& form);
 
 }  // namespace kiln::gpu::family
