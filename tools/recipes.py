@@ -28,7 +28,7 @@ PRIMITIVE = [
 /// The two halves of the last dimension, an element of each in turn; `back` undoes that.
 struct Riffle {
   static constexpr std::string_view kName = "riffle";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   bool back;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;

@@ -46,7 +46,7 @@ void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
 }
 
 bool may_fail(const op::Op& op) {
-  return op::visit(op, []<class T>(const T&) { return kChecksData<T>; });
+  return op::visit(op, []<class T>(const T&) { return T::kFacts.may_fail != MayFail::Never; });
 }
 
 std::uint64_t pending_in(const Value& value) {

@@ -95,7 +95,7 @@ Simplification::Simplification(const Segment& segment)
     for (std::size_t i = 0; i < entry.operands; ++i)
       if (operands[i].is_value()) operands[i] = same[operands[i].index()];
     if (entry.results != 1 || entry.operands == 0 || std::holds_alternative<op::Custom>(entry.op.is)) continue;
-    if (op::visit(entry.op, []<class T>(const T&) { return op::kCollective<T>; })) continue;
+    if (op::visit(entry.op, []<class T>(const T&) { return T::kFacts.may_fail == MayFail::WithRanks; })) continue;
     const Reference result = operands[entry.operands];
 
     const auto number_of = [&](Reference operand) -> std::optional<Reference> {

@@ -31,7 +31,8 @@ std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast
 
 /// Is it cheap to run again, and sure to succeed where it did before?
 bool is_worth_running_again(const op::Op& op) {
-  return op::visit(op, []<class T>(const T&) { return T::kFacts.bound == Bound::Memory && !kChecksData<T>; });
+  return op::visit(
+      op, []<class T>(const T&) { return T::kFacts.bound == Bound::Memory && T::kFacts.may_fail == MayFail::Never; });
 }
 
 /// May the tape leave the value out, to have it made again?

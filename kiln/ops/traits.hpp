@@ -18,6 +18,7 @@ enum class Pattern : std::uint8_t {
   Reduction,    // folds whole dimensions
   Contraction,  // multiplies and sums: matmul, convolution
   Creation,     // makes a tensor of plain numbers
+  Lookup,       // takes what indices name out of operand 0, of which no more is read than is written
   Composite,    // made of other ops
   Opaque,       // anything else
 };
@@ -45,12 +46,23 @@ enum class Rows : std::uint8_t {
   ByAttributes,  // the op has `bool goes_by_rows(int axis) const`
 };
 
-/// What every op says of itself.
+/// What may go wrong once infer is content.
+enum class MayFail : std::uint8_t {
+  Never,      // nothing, but for want of memory
+  OnData,     // a kernel may find its operands' elements wrong: an index out of range, a singular matrix
+  WithRanks,  // other ranks, which it waits for: it runs once, whoever reads its result, in the order it was asked for
+};
+
+/// What every op says of itself. None has a default: who adds an op, or a fact, is asked.
 struct Facts {
+  constexpr Facts(Pattern pattern, AutocastTo autocast, Bound bound, Rows rows, MayFail may_fail)
+      : pattern(pattern), autocast(autocast), bound(bound), rows(rows), may_fail(may_fail) {}
+
   Pattern pattern;
   AutocastTo autocast;
   Bound bound;
   Rows rows;
+  MayFail may_fail;
 };
 
 template <class Op>
@@ -68,11 +80,6 @@ double flops_of(const Op& op, Inputs in, Inputs out) {
   if constexpr (Op::kFacts.bound == Bound::Compute) return op.flops(in, out);
   else return 0;
 }
-
-/// Ops whose kernels may find their operands' elements wrong (an index out of range, a singular matrix) say so: `static
-/// constexpr bool kChecksData = true`. Others cannot fail once infer is content.
-template <class Op>
-inline constexpr bool kChecksData = requires { Op::kChecksData; };
 
 /// Which operands (bit i for operand i) and whether the results must outlive the call for its gradient. An op whose
 /// gradient reads any has `Saves saves(std::uint32_t tracked) const`, where bit i says that operand i has a gradient.

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln {
@@ -75,6 +77,29 @@ TEST(Flops, OfProductsCountEachPair) {
   EXPECT_EQ(flops(op::RecurrentLayer{}, {zeros({2, 3, 20}), zeros({20, 4}), {}, zeros({4, 5})}),
             2 * (2 * 3) * (20 * 4 + 4 * 5));
   EXPECT_EQ(flops(op::Unary{op::UnaryFn::Exp}, {zeros({9})}, {zeros({9})}), 0) << "what memory bounds has none";
+}
+
+static_assert(!std::is_default_constructible_v<Facts>);
+static_assert(!std::is_constructible_v<Facts, Pattern, AutocastTo, Bound, Rows>, "who leaves out a fact is told");
+
+// What ops do with the data: each against the call that would show it.
+TEST(Facts, SayWhatMayFail) {
+  const Device device = Device::parse("reference");
+  const auto fails = [](auto&& f) {
+    try {
+      (void)f().data();
+      return false;
+    } catch (const Error&) { return true; }
+  };
+  const Value x = ones({2, 2}, device), far = full({2}, 5, device, DType::I64);
+  EXPECT_TRUE(fails([&] { return select(x, 0, far); }));
+  EXPECT_TRUE(fails([&] { return gather(x, 0, reshape(far, {1, 2})); }));
+  EXPECT_TRUE(fails([&] { return inverse(x - x); }));
+  for (const MayFail fact : {op::Select::kFacts.may_fail, op::Gather::kFacts.may_fail, op::Solve::kFacts.may_fail})
+    EXPECT_EQ(fact, MayFail::OnData);
+  EXPECT_FALSE(fails([&] { return x / 0; }));
+  EXPECT_EQ(op::Binary::kFacts.may_fail, MayFail::Never);
+  EXPECT_EQ(op::AllReduce::kFacts.may_fail, MayFail::WithRanks);
 }
 
 TEST(Facts, OfReductionsDependOnWhatTheyDo) {

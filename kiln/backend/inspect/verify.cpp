@@ -40,7 +40,7 @@ Tolerance usual_tolerance(const TensorData& expected, DType precision) {
 /// Has it elements to compute from others? Views and fills have not; and what waits for other ranks runs once.
 bool computes(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
-    if constexpr (op::kCollective<T>) return false;
+    if constexpr (T::kFacts.may_fail == MayFail::WithRanks) return false;
     else return op::Composite<T> || (T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation);
   });
 }

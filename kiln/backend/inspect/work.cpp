@@ -32,12 +32,12 @@ double bytes_of(const op::Op& op, const Call& call) {
     written += bytes_of(*result.node());
   }
   if (all_views) return 0;
-  const bool takes_rows = std::holds_alternative<op::Gather>(op.is) || std::holds_alternative<op::Select>(op.is);
+  const bool looks_up = op::visit(op, []<class T>(const T&) { return T::kFacts.pattern == Pattern::Lookup; });
   double read = 0;
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     if (!call.in[i].node()) continue;
     const double bytes = bytes_of(*call.in[i].node());
-    read += takes_rows && i == 0 ? std::min(bytes, written) : bytes;
+    read += looks_up && i == 0 ? std::min(bytes, written) : bytes;
   }
   return read + written;
 }

@@ -11,7 +11,8 @@ namespace {
 /// What may fail stays alone, so that its error has a place and takes nothing else along.
 bool goes_with_others(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
-    return std::is_same_v<T, op::Fused> || (T::kFacts.pattern == Pattern::Elementwise && !kChecksData<T>);
+    return std::is_same_v<T, op::Fused> ||
+           (T::kFacts.pattern == Pattern::Elementwise && T::kFacts.may_fail == MayFail::Never);
   });
 }
 

@@ -5,16 +5,11 @@
 
 namespace kiln::op {
 
-/// Such an op waits for other ranks: it runs once, whoever reads its result, and in the order in which it was asked for.
-template <class Op>
-inline constexpr bool kCollective = requires { Op::kMeetsOthers; };
-
 /// Element i of all ranks, combined in the order of the ranks; the same bits for each. Sum, Mean (of floats), Max, Min; not of
 /// booleans. Halves are summed in float32. Equal extremes share the gradient.
 struct AllReduce {
   static constexpr std::string_view kName = "all_reduce";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
-  static constexpr bool kChecksData = true, kMeetsOthers = true;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
   ReduceFn how;
   std::int64_t among;  // Communicator::number()
   Descs infer(Inputs in) const;
@@ -25,8 +20,7 @@ struct AllReduce {
 /// What rank `root` has.
 struct Broadcast {
   static constexpr std::string_view kName = "broadcast";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
-  static constexpr bool kChecksData = true, kMeetsOthers = true;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
   int root;
   std::int64_t among;
   Descs infer(Inputs in) const;
@@ -36,8 +30,7 @@ struct Broadcast {
 /// [n, ...] -> [ranks * n, ...]: the tensors of all ranks, one after the other.
 struct AllGather {
   static constexpr std::string_view kName = "all_gather";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
-  static constexpr bool kChecksData = true, kMeetsOthers = true;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
   std::int64_t among;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -46,8 +39,7 @@ struct AllGather {
 /// [ranks * n, ...] -> [n, ...]: this rank's part of what AllReduce would give.
 struct ReduceScatter {
   static constexpr std::string_view kName = "reduce_scatter";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
-  static constexpr bool kChecksData = true, kMeetsOthers = true;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
   ReduceFn how;
   std::int64_t among;
   Descs infer(Inputs in) const;

@@ -10,8 +10,7 @@ namespace kiln::op {
 /// result[i][j][k] = x[i][index[i][j][k]][k] for dim = 1
 struct Gather {
   static constexpr std::string_view kName = "gather";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
-  static constexpr bool kChecksData = true;
+  static constexpr Facts kFacts{Pattern::Lookup, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index };
   int dim;
   Descs infer(Inputs in) const;
@@ -23,8 +22,7 @@ struct Gather {
 /// Of gradients: where several assign, the one that won has it; equal extremes (x may be one) share it.
 struct Scatter {
   static constexpr std::string_view kName = "scatter";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
-  static constexpr bool kChecksData = true;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index, source };
   int dim;
   Update update;
@@ -38,8 +36,7 @@ struct Scatter {
 /// Whole slices of dimension `dim`, which becomes the dimensions of the index (of any rank).
 struct Select {
   static constexpr std::string_view kName = "select";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
-  static constexpr bool kChecksData = true;
+  static constexpr Facts kFacts{Pattern::Lookup, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index };
   int dim;
   Descs infer(Inputs in) const;
@@ -51,8 +48,7 @@ struct Select {
 /// Gradients as Scatter's.
 struct SelectUpdate {
   static constexpr std::string_view kName = "select_update";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
-  static constexpr bool kChecksData = true;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index, source };
   int dim;
   Update update;
@@ -67,8 +63,7 @@ struct SelectUpdate {
 /// zero counts from the end.
 struct RavelIndex {
   static constexpr std::string_view kName = "ravel_index";
-  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None};
-  static constexpr bool kChecksData = true;
+  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   Shape shape;
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}
@@ -78,8 +73,7 @@ struct RavelIndex {
 /// Whoever emits it has counted; a backend refuses another number.
 struct Nonzero {
   static constexpr std::string_view kName = "nonzero";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
-  static constexpr bool kChecksData = true;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
   std::int64_t count;
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}

@@ -8,9 +8,8 @@ namespace kiln::op {
 /// the inverse of a. Singular matrices are an ArgumentError that names the first of them.
 struct Solve {
   static constexpr std::string_view kName = "solve";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
-  static constexpr bool kChecksData = true;
   enum Slot { a, b };
   /// "inverse" where b is absent: how errors name the call.
   static std::string_view called_function(Inputs in);
@@ -22,9 +21,8 @@ struct Solve {
 /// x with a x = b, reading one triangle of a alone; `unit` takes the diagonal for ones without reading it.
 struct TriangularSolve {
   static constexpr std::string_view kName = "triangular_solve";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
-  static constexpr bool kChecksData = true;
   enum Slot { a, b };
   bool upper = false, unit = false;
   Descs infer(Inputs in) const;
@@ -35,7 +33,7 @@ struct TriangularSolve {
 /// [..., n, n] -> [...]
 struct Det {
   static constexpr std::string_view kName = "det";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

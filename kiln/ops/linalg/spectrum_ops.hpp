@@ -9,9 +9,8 @@ namespace kiln::op {
 /// `vectors`, v [..., n, n] with orthonormal columns.
 struct Eigh {
   static constexpr std::string_view kName = "eigh";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
-  static constexpr bool kChecksData = true;
   enum Result { w, v };
   bool vectors = true;
   Descs infer(Inputs in) const;
@@ -25,9 +24,8 @@ enum class SvdForm : std::uint8_t { Values, Reduced, Full };
 /// vt [..., n, n] in full, or s alone. The sign is that of the columns of u.
 struct Svd {
   static constexpr std::string_view kName = "svd";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
-  static constexpr bool kChecksData = true;
   enum Result { u, s, vt };
   SvdForm form = SvdForm::Reduced;
   Descs infer(Inputs in) const;
@@ -38,9 +36,8 @@ struct Svd {
 /// The Moore-Penrose inverse [..., n, m]; singular values up to `absolute`, or `cutoff` times the largest, count as zero.
 struct Pinv {
   static constexpr std::string_view kName = "pinv";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
-  static constexpr bool kChecksData = true;
   double cutoff, absolute = 0;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

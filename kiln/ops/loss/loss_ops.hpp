@@ -7,8 +7,7 @@ namespace kiln::op {
 /// logits [batch, classes], targets [batch] of class indices -> [batch]: -log_softmax(logits)[target]
 struct CrossEntropy {
   static constexpr std::string_view kName = "cross_entropy";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::None};
-  static constexpr bool kChecksData = true;
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { logits, targets };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

@@ -9,7 +9,7 @@ namespace kiln::op {
 /// A gradient is taken of y alone.
 struct BatchNorm {
   static constexpr std::string_view kName = "batch_norm";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, bias, epsilon };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
@@ -20,7 +20,7 @@ struct BatchNorm {
 /// The gradients of x, weight and bias from that of y.
 struct BatchNormGrad {
   static constexpr std::string_view kName = "batch_norm_grad";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, epsilon, mean, variance, grad };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
@@ -31,7 +31,7 @@ struct BatchNormGrad {
 /// scaled and shifted by channel; weight and bias are [channels] or absent. Groups are runs of channels / groups.
 struct GroupNorm {
   static constexpr std::string_view kName = "group_norm";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, bias, epsilon };
   std::int64_t groups = 1;
   bool centred = true;
@@ -44,7 +44,7 @@ struct GroupNorm {
 /// The gradients of x, weight and bias.
 struct GroupNormGrad {
   static constexpr std::string_view kName = "group_norm_grad";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, epsilon, grad };
   std::int64_t groups = 1;
   bool centred = true;

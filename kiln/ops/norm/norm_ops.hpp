@@ -7,7 +7,8 @@ namespace kiln::op {
 /// exp(x) / sum(exp(x)) along `dim`, or its logarithm; safe for large x.
 struct Softmax {
   static constexpr std::string_view kName = "softmax";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::ByAttributes};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::ByAttributes,
+                                MayFail::Never};
   bool goes_by_rows(int axis) const;
   int dim;
   bool log = false;
@@ -20,7 +21,7 @@ struct Softmax {
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias over the trailing dimensions that weight has.
 struct LayerNorm {
   static constexpr std::string_view kName = "layer_norm";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, bias, epsilon };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

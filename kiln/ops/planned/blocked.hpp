@@ -7,11 +7,11 @@
 
 namespace kiln::op {
 
-struct Sequence;  // ops/sequence.hpp, which knows all ops
+struct Sequence;  // sequence.hpp, which knows all ops
 
 struct Blocked {
   static constexpr std::string_view kName = "blocked";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   std::shared_ptr<const Sequence> sequence;
   Descs infer(Inputs in) const;
   /// The operations on whole tensors.

@@ -11,7 +11,7 @@ namespace kiln::op {
 /// many elements as the program's shape, and is read in its row-major order; a convolution's has that shape.
 struct Epilogue {
   static constexpr std::string_view kName = "epilogue";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   std::variant<Matmul, Conv> product;
   std::shared_ptr<const Program> program;

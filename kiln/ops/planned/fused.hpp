@@ -73,7 +73,8 @@ inline int arity(const Elementwise& op) {
 /// them: gradients are those of the ops that were recorded.
 struct Fused {
   static constexpr std::string_view kName = "fused";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::ByAttributes};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::ByAttributes,
+                                MayFail::Never};
   bool goes_by_rows(int axis) const;
   std::shared_ptr<const Program> program;
   bool passes_caches = false;  // its results have left the caches before anybody reads them

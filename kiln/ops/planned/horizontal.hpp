@@ -7,12 +7,12 @@
 
 namespace kiln::op {
 
-struct Parts;  // ops/sequence.hpp, which knows all ops
+struct Parts;  // sequence.hpp, which knows all ops
 
 /// The operands of the parts, one part after the other; the results likewise.
 struct Horizontal {
   static constexpr std::string_view kName = "horizontal";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   std::shared_ptr<const Parts> parts;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

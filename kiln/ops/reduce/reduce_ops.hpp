@@ -14,7 +14,8 @@ std::string_view name(ArgFn fn);
 /// All true, Mean NaN; Max and Min of nothing are errors. NaN wins in Max and Min.
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
-  static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::ByAttributes, Bound::Memory, Rows::ByAttributes};
+  static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::ByAttributes, Bound::Memory, Rows::ByAttributes,
+                                MayFail::Never};
   AutocastTo autocast_to() const;
   bool goes_by_rows(int axis) const;
   ReduceFn fn;
@@ -27,7 +28,7 @@ struct Reduce {
 /// The index (int64) of the first largest or smallest element along `dim`; a NaN counts as the most extreme.
 struct ArgReduce {
   static constexpr std::string_view kName = "arg_reduce";
-  static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   ArgFn fn;
   int dim;
   Descs infer(Inputs in) const;

@@ -13,7 +13,7 @@ std::string_view name(ScanFn fn);  // "cumsum"
 /// int64. Max and Min have a second result: the indices (int64) of the first extreme met; a NaN wins from its place on.
 struct Scan {
   static constexpr std::string_view kName = "scan";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Single, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Single, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { values, indices };
   ScanFn fn;
   int dim;
@@ -28,7 +28,7 @@ struct Scan {
 /// of logcumsumexp.
 struct Recurrence {
   static constexpr std::string_view kName = "linear_recurrence";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { a, b };
   int dim;
   bool reverse = false;

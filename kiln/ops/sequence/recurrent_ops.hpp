@@ -19,7 +19,7 @@ namespace kiln::op {
 /// it is clipped [batch, time, ...].
 struct RecurrentLayer {
   static constexpr std::string_view kName = "recurrent_layer";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   /// `clip` is a plain number; what a layer does without is absent.
   enum Slot { inputs, weight, candidate_bias, projection, state, lengths, clip };
@@ -38,7 +38,7 @@ struct RecurrentLayer {
 /// but the first may be absent.
 struct RecurrentLayerGrad {
   static constexpr std::string_view kName = "recurrent_layer_grad";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { weight, projection, before, kept, state, lengths, clip, grad, grad_last, grad_kept };
   RecurrentCell cell;

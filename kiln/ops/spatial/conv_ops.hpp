@@ -12,7 +12,7 @@ namespace kiln::op {
 /// x [batch, in, sizes...], weight [out, in / groups, kernel...], optional bias [out] -> [batch, out, result sizes...]
 struct Conv {
   static constexpr std::string_view kName = "conv";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { x, weight, bias };
   Spatial stride, padding, padding_after, dilation;  // padding before the first and after the last element
@@ -29,7 +29,7 @@ Conv to_conv(const ConvOptions& options, int axes);
 /// transposed convolution.
 struct ConvTranspose {
   static constexpr std::string_view kName = "conv_transpose";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { y, weight };
   Conv conv;
@@ -42,7 +42,7 @@ struct ConvTranspose {
 /// The adjoint in the weight: x [batch, in, ...], y [batch, out, ...] -> [out, in / groups, kernel...]
 struct ConvWeightGrad {
   static constexpr std::string_view kName = "conv_weight_grad";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None};
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { x, y };
   Conv conv;

@@ -13,7 +13,7 @@ struct Window {
 /// values, and (where `indexed`) the index (int64) of each in its flattened spatial input.
 struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Result { values, indices };
   Window window{};
   Spatial adaptive{};  // sizes of the result; where set, the window is ignored
@@ -34,8 +34,7 @@ struct MaxPool {
 /// The adjoint of MaxPool: each element is added to the place in its flattened spatial result that its index names.
 struct MaxPoolGrad {
   static constexpr std::string_view kName = "max_pool_grad";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
-  static constexpr bool kChecksData = true;
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { y, indices };
   Spatial sizes;  // spatial sizes of the pool's input
   Descs infer(Inputs in) const;
@@ -46,7 +45,7 @@ struct MaxPoolGrad {
 /// The mean over plain windows, or adaptively over as many even parts as `adaptive` says.
 struct AvgPool {
   static constexpr std::string_view kName = "avg_pool";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   Window window{};
   bool count_padding = true;  // divide by the window's size, padding included
   Spatial adaptive{};         // sizes of the result; where set, the window is ignored
@@ -66,7 +65,7 @@ struct AvgPool {
 /// The adjoint of AvgPool: spreads each element over the window it came from.
 struct AvgPoolGrad {
   static constexpr std::string_view kName = "avg_pool_grad";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   AvgPool pool;
   Spatial sizes;  // spatial sizes of the pool's input
   Descs infer(Inputs in) const;

@@ -11,7 +11,7 @@ namespace kiln::op {
 /// Dimension `dim` from size `from` to size `to`; transposed: the adjoint of that, from `to` to `from`.
 struct Resample {
   static constexpr std::string_view kName = "resample";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   int dim;
   std::int64_t from, to;
   Interpolation mode = Interpolation::Linear;

@@ -20,7 +20,7 @@ SpecialFunction function_of(SpecialFn fn);
 /// A float for each element: of the first operand and, where the function has parameters, the others.
 struct Special {
   static constexpr std::string_view kName = "special";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
   SpecialFn fn;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
@@ -30,7 +30,7 @@ struct Special {
 /// The largest integer that divides both operands; 0 of two zeros. Never negative, unless it does not fit otherwise.
 struct Gcd {
   static constexpr std::string_view kName = "gcd";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None};
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}
 };
