@@ -15,6 +15,7 @@ constexpr DType kShown[] = {DType::F32, DType::I32};
 TEST(Dialects, WriteRowsAsStored) {
   expect_stored("cpp.txt", listing(kCpp, kShown), true);
   expect_stored("cuda.txt", listing(kCuda, kShown), true);
+  expect_stored("hip.txt", listing(kHip, kShown), true);
   expect_stored("glsl.txt", listing(kGlsl, kShown), true);
   expect_stored("wgsl.txt", listing(kWgsl, kShown), true);
 }

@@ -160,7 +160,7 @@ RandomProgram example(DType dtype) {
 }
 
 TEST(PrintedKernels, AreAsStored) {
-  for (const Dialect* dialect : {&kCpp, &kCuda, &kGlsl, &kWgsl}) {
+  for (const Dialect* dialect : {&kCpp, &kCuda, &kHip, &kGlsl, &kWgsl}) {
     const RandomProgram made = example(DType::BF16);
     const KernelText kernel = print_kernel(*made.program, made.inputs, *dialect, "bias_gelu");
     expect_stored(text("kernel_", dialect->name == "C++" ? "cpp" : dialect->name, ".txt"), kernel.text);
