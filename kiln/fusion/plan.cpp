@@ -8,9 +8,9 @@
 
 #include "kiln/fusion/passes/blocks.hpp"
 #include "kiln/fusion/passes/epilogues.hpp"
-#include "kiln/fusion/passes/farewells.hpp"
 #include "kiln/fusion/passes/horizontal.hpp"
 #include "kiln/fusion/passes/rows.hpp"
+#include "kiln/fusion/passes/streaming.hpp"
 #include "kiln/fusion/simplification.hpp"
 
 namespace kiln::fusion {
@@ -75,7 +75,7 @@ class Planner {
     close_all();
     if (traits_.epilogues) join_epilogues(plan_, segment_, *traits_.epilogues);
     std::ranges::for_each(plan_.steps, unwrap);
-    if (traits_.most_cached) mark_farewells(plan_, segment_, *traits_.most_cached);
+    if (traits_.most_cached) mark_streaming(plan_, segment_, *traits_.most_cached);
     if (traits_.blocks) group_into_blocks(plan_, segment_, *traits_.blocks);
     if (traits_.rows) join_rows(plan_, segment_, *traits_.rows);
     if (traits_.horizontal) fuse_horizontally(plan_, segment_, *traits_.horizontal);

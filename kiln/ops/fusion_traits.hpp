@@ -13,12 +13,12 @@ namespace op {
 struct Epilogue;
 }
 
-/// What is absent is not made: by default calls reach the device one by one, once somebody reads.
+/// What is absent is not made: by default nothing is gathered, and each call reaches the device as it comes.
 struct FusionTraits {
   /// Calls that nobody reads from yet are run once there are so many, or once the tensors that they keep alive are so
   /// large (bytes).
-  std::size_t most_ops = 4096;
-  std::int64_t most_bytes = std::int64_t{1} << 30;
+  std::size_t most_ops = 1;
+  std::int64_t most_bytes = 0;
   /// A device that runs by itself, while the program goes on, is to have work early: after a read it is started with so
   /// many calls, and then with twice as many each time, up to most_ops. 0: it waits for most_ops.
   std::size_t first_ops = 0;
@@ -36,15 +36,15 @@ struct FusionTraits {
   std::optional<Groups> groups{};
 
   /// Where a plan leaves more than so many bytes to who comes later, the elementwise steps that make them are told that
-  /// no cache will hold them (op::Fused::passes_caches).
+  /// no cache will hold them (op::Fused::streams).
   std::optional<std::int64_t> most_cached{};
 
   /// A product or convolution and the elementwise step that alone reads it become one op::Epilogue, from so many
   /// elements on.
   struct Epilogues {
     std::int64_t least_product = 0, least_conv = 0;
-    std::vector<DType> types{};                    // of the product
-    bool (*takes)(const op::Epilogue&) = nullptr;  // those that the device has a kernel for; null: all
+    std::vector<DType> types{};                      // of the product
+    bool (*accepts)(const op::Epilogue&) = nullptr;  // those that the device has a kernel for; null: all
   };
   std::optional<Epilogues> epilogues{};
 

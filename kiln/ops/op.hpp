@@ -98,7 +98,7 @@ struct Op {
                              RecurrentLayer, RecurrentLayerGrad,            // recurrent
                              CrossEntropy,                                  // loss
                              Fft,                                           // signal
-                             Ctc, Rnnt,                                     // alignment
+                             Ctc, Rnnt,                                     // loss
                              Cholesky, Lu, Qr,                              // factor
                              Solve, TriangularSolve, Det,                   // solve
                              Eigh, Svd, Pinv,                               // spectrum

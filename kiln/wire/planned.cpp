@@ -102,9 +102,15 @@ std::shared_ptr<const op::Program> read_program(Reader& in) {
 
 }  // namespace
 
-void write_planned(Writer& out, const op::Fused& op) { write_program(out, *op.program); }
+void write_planned(Writer& out, const op::Fused& op) {
+  write_program(out, *op.program);
+  write_field(out, op.streams);
+}
 
-void read_planned(Reader& in, op::Fused& op) { op.program = read_program(in); }
+void read_planned(Reader& in, op::Fused& op) {
+  op.program = read_program(in);
+  read_field(in, op.streams);
+}
 
 void write_planned(Writer& out, const op::Epilogue& op) {
   std::visit([&](const auto& product) { write_op(out, product); }, op.product);

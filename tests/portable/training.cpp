@@ -35,7 +35,9 @@ class Counting final : public Decorator {
 };
 
 FusionTraits all_passes() {
-  return {.groups = FusionTraits::Groups{.most_inputs = 8,
+  return {.most_ops = 4096,
+          .most_bytes = 1 << 30,
+          .groups = FusionTraits::Groups{.most_inputs = 8,
                                          .most_steps = 64,
                                          .reductions = {op::ReduceFn::Sum, op::ReduceFn::Mean},
                                          .reduced_types = {DType::F32}},

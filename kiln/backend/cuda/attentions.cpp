@@ -155,9 +155,9 @@ void describe_forward(Graph& graph, const Question& of) {
   const auto log_sum = p.of_rows();
   const auto scores = p.seen(p.plain(Mode::Multiply, {p.product(q, k), graph.number(of.scale)}));
   const auto greatest = graph.between(DataType::Float, p.rows), sum = graph.between(DataType::Float, p.rows);
-  graph.reduce(cudnn::Reduction::Max, scores, greatest);
+  graph.reduce(cudnn::ReduceBy::Max, scores, greatest);
   const auto powers = p.plain(Mode::Exp, {p.plain(Mode::Subtract, {scores, greatest})});
-  graph.reduce(cudnn::Reduction::Add, powers, sum);
+  graph.reduce(cudnn::ReduceBy::Add, powers, sum);
   graph.pointwise({Mode::Add}, {greatest, p.plain(Mode::Log, {sum})}, log_sum);
   graph.multiply(graph.pointwise({Mode::Divide, p.type}, {powers, sum}), v, out);
 }
@@ -173,7 +173,7 @@ void describe_gradient(Graph& graph, const Question& of) {
   const auto both = graph.between(DataType::Float, {batch, heads, queries, of.v.sizes[3]});
   graph.pointwise({Mode::Multiply}, {grad, out}, both);
   const auto sum = graph.between(DataType::Float, p.rows), delta = graph.scratch(p.rows);
-  graph.reduce(cudnn::Reduction::Add, both, sum);
+  graph.reduce(cudnn::ReduceBy::Add, both, sum);
   graph.pointwise({Mode::Multiply}, {sum, graph.number(1.0f)}, delta);
 
   const auto scale = graph.number(of.scale);
@@ -191,7 +191,7 @@ void describe_gradient(Graph& graph, const Question& of) {
     if (made.sizes[1] == heads) return graph.multiply(a, b, made);
     const auto each = graph.between(p.type, {batch, heads, keys, made.sizes[3]});
     graph.multiply(a, b, each);
-    graph.reduce(cudnn::Reduction::Add, each, made);
+    graph.reduce(cudnn::ReduceBy::Add, each, made);
   };
   into(turned(shares), grad, v_grad);
   const auto inner = p.plain(Mode::Multiply, {p.plain(Mode::Subtract, {p.product(grad, v), delta}), shares});

@@ -128,7 +128,7 @@ enum class PointwiseMode : int {
   Index = 501,
   Select = 601,
 };
-enum class Reduction : int { Add = 0, Max = 3 };          // cudnnReduceTensorOp_t
+enum class ReduceBy : int { Add = 0, Max = 3 };           // cudnnReduceTensorOp_t
 enum class HeuristicsMode : int { Fallback = 2, A = 3 };  // cudnnBackendHeurMode_t
 /// cudnnBackendNumericalNote_t
 enum class Note : int {
@@ -171,7 +171,7 @@ inline constexpr int kTypeOf<PointwiseMode> = 14;
 template <>
 inline constexpr int kTypeOf<DescriptorHandle> = 15;
 template <>
-inline constexpr int kTypeOf<Reduction> = 18;
+inline constexpr int kTypeOf<ReduceBy> = 18;
 
 struct Api {
   explicit Api(const Library& library);

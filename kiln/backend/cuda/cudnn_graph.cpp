@@ -84,7 +84,7 @@ void Graph::multiply(const Tensor& a, const Tensor& b, const Tensor& made) {
   add_operation(std::move(operation.finalize()));
 }
 
-void Graph::reduce(Reduction how, const Tensor& x, const Tensor& made) {
+void Graph::reduce(ReduceBy how, const Tensor& x, const Tensor& made) {
   Descriptor mode(*api_, Kind::Reduction), operation(*api_, Kind::ReductionOperation);
   mode.set(Attribute::ReductionOperator, how).set(Attribute::ReductionComputeType, DataType::Float).finalize();
   operation.set(Attribute::ReductionHow, add(std::move(mode)))

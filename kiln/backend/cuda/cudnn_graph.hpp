@@ -43,7 +43,7 @@ class Graph {
   void pointwise(const Pointwise& how, std::initializer_list<Tensor> operands, const Tensor& made);
   void multiply(const Tensor& a, const Tensor& b, const Tensor& made);
   /// Over the dimensions in which `made` has fewer elements.
-  void reduce(Reduction how, const Tensor& x, const Tensor& made);
+  void reduce(ReduceBy how, const Tensor& x, const Tensor& made);
   /// The same memory, seen otherwise.
   void reshape(const Tensor& x, const Tensor& made);
   /// Any other operation, or what one is made of; finalized.

@@ -305,7 +305,7 @@ FusionTraits Gpu::fusion_traits() const {
                                          .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
                                          .least_reduced = 8},
           .epilogues = FusionTraits::Epilogues{.types = {DType::F64, DType::F32, DType::F16, DType::BF16},
-                                               .takes = &family::takes_along},
+                                               .accepts = &family::accepts},
           // A row is in the registers of a block of threads.
           .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
                                                     ReduceFn::Min},

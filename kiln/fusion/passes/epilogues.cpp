@@ -67,7 +67,7 @@ class Joiner {
                                 .result = desc(Reference::value(first.out[0])),
                                 .operands = static_cast<std::uint16_t>(first.in.size()),
                                 .input = static_cast<std::uint16_t>(input - inputs.begin())};
-    if (traits_.takes && !traits_.takes(epilogue)) return;
+    if (traits_.accepts && !traits_.accepts(epilogue)) return;
     inputs.erase(input);
     inputs.insert(inputs.begin(), first.in.begin(), first.in.end());
     step.op = epilogue;

@@ -77,7 +77,7 @@ struct Fused {
                                 MayFail::Never};
   bool goes_by_rows(int axis) const;
   std::shared_ptr<const Program> program;
-  bool passes_caches = false;  // its results have left the caches before anybody reads them
+  bool streams = false;  // nobody reads its results before they have left the caches: store them past these
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   void vjp(Backward& backward) const;

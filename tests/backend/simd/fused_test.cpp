@@ -85,8 +85,8 @@ class Writer {
       for (int i = fold.kept; i < kept.size(); ++i) kept[i] = 1;
       out.push_back(Value(make_ref<Node>(Desc{kept, DType::F32}, Device{})));
     }
-    const bool passes_caches = program_->steps.size() % 2 == 0;  // which changes no bits
-    EXPECT_TRUE(run(op::Fused{program_, passes_caches}, Call{in_, out}));
+    const bool streams = program_->steps.size() % 2 == 0;  // which changes no bits
+    EXPECT_TRUE(run(op::Fused{program_, streams}, Call{in_, out}));
     return out;
   }
 

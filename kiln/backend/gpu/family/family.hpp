@@ -51,7 +51,7 @@ bool run(Gpu& gpu, const op::Within& op, Call call);
 
 // product/epilogue.cpp
 /// Is it one that libraries know?
-bool takes_along(const op::Epilogue& op);
+bool accepts(const op::Epilogue& op);
 bool run(Gpu& gpu, const op::Epilogue& op, Call call);
 
 // product/matmul.cpp

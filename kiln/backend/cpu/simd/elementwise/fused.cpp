@@ -247,7 +247,7 @@ bool run(const op::Fused& op, Call call) {
   for (Value& out : call.out.subspan(program.outputs.size())) folded.push_back(allocate(out));
   memory.succeed();
   const std::int64_t bytes = moved_bytes(call.in, call.out.first(program.outputs.size()), program.shape);
-  fused.streams = op.passes_caches || fills_caches(bytes);
+  fused.streams = op.streams || fills_caches(bytes);
   fused.fetches = is_far(bytes);
   if (!folding || !prepared.mapped_sum.run(call.in, program.shape, *folding, prepared.grain)) {
     if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);

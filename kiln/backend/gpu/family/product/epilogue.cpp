@@ -73,12 +73,12 @@ bool run_by_library(Gpu& gpu, const op::Epilogue& op, Call call) {
 
 }  // namespace
 
-bool takes_along(const op::Epilogue& op) {
+bool accepts(const op::Epilogue& op) {
   return std::holds_alternative<op::Matmul>(op.product) && finish_of(*op.program, op.input);
 }
 
 bool run(Gpu& gpu, const op::Epilogue& op, Call call) {
-  if (takes_along(op) && run_by_library(gpu, op, call)) return true;
+  if (accepts(op) && run_by_library(gpu, op, call)) return true;
   const Device device{Ref<Backend>(&gpu)};
   Value product(make_ref<Node>(op.result, device));
   gpu.run(std::visit([](const auto& each) { return op::Op(each); }, op.product),
