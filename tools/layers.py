@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Dependencies between the folders of kiln/, and of models/ on it, point one way; prints each include that points another."""
+"""Dependencies between the folders of kiln/, and of models/ on it, point one way, and ops stand and are emitted where
+ARCHITECTURE.md says; prints what does not."""
 import pathlib
+import re
 import sys
 
-from sources import includes, listed, reachable
+from sources import ROOT, includes, listed, reachable
 
 # From the bottom up; folders of one row do not know each other.
 LAYERS = [
@@ -49,6 +51,29 @@ def wrong_includes_of_models():
                 yield f"{path}:{line}: models/ does not include {target}"
 
 
+OP = re.compile(r"^struct (\w+) \{\n(?: *//.*\n)* *static constexpr std::string_view kName\b", re.MULTILINE)
+EMITTED = re.compile(r"\bemit(?:_all)?\((?:[\w.()]+, )?(?:op::)?([A-Z]\w*)\{")
+
+
+def wrong_places_of_ops():
+    """Ops stand in *_ops files, and are emitted in the chapter that they stand in."""
+    chapters = {}
+    for path in listed("kiln/ops/*/*.hpp"):
+        for name in OP.findall((ROOT / path).read_text()):
+            chapters[name] = path.parent
+            if path.parent.name != "planned" and not path.name.endswith("_ops.hpp"):
+                yield f"{path}: an op ({name}) stands in a file named *_ops.hpp"
+    if not chapters:
+        yield "kiln/ops: there is no op, as tools/layers.py sees it"
+    for path in listed("kiln/*.cpp", "kiln/*.hpp"):
+        if path.parent == pathlib.Path("kiln/ops/planned"):
+            continue
+        for number, line in enumerate((ROOT / path).read_text().split("\n"), 1):
+            for name in EMITTED.findall(line):
+                if name in chapters and chapters[name] != path.parent:
+                    yield f"{path}:{number}: emits {name}, which only the functions of {chapters[name]} do"
+
+
 def way(start, goal):
     """The chain of includes that leads from one file to another."""
     for _, included in includes(start):
@@ -61,6 +86,7 @@ def way(start, goal):
 def errors():
     yield from wrong_includes()
     yield from wrong_includes_of_models()
+    yield from wrong_places_of_ops()
     if listed(str(FACADE)) and OP_TABLE in reachable(FACADE):
         yield f"{FACADE} reaches the op table: " + " > ".join(map(str, way(FACADE, OP_TABLE)))
 

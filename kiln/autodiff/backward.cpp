@@ -8,8 +8,8 @@
 
 #include "kiln/autodiff/rematerialisation.hpp"
 #include "kiln/core/setting/setting.hpp"
-#include "kiln/ops/emit.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
+#include "kiln/ops/view/view.hpp"
 
 namespace kiln {
 namespace {
@@ -77,7 +77,7 @@ Value seed_of(const Value& output, const Value& seed) {
   require<ShapeError>(seed.is_scalar() || seed.shape() == output.shape(), "grad: seed ", seed.shape(),
                       " does not have the shape of output ", output.shape());
   if (seed.is_scalar()) return seed;
-  return emit(op::Reshape{seed.shape()}, {seed});  // another value, which fails with the output
+  return another_view(seed, seed.device());  // which fails with the output
 }
 
 void require_tracked(const Value& loss) {

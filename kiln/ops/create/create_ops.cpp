@@ -8,7 +8,7 @@
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
-#include "kiln/ops/view/view_ops.hpp"
+#include "kiln/ops/view/view.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -105,7 +105,7 @@ Value to_device(const Value& x, const Device& device) {
   if (!(x.device() == device)) return from_data(x.data(), device);
   // The same memory, seen from the device's other form.
   const NoGrad pause;
-  return emit(device, op::Reshape{x.shape()}, {x});
+  return another_view(x, device);
 }
 
 Value full(const Shape& shape, const Scalar& value, const Device& device, DType dtype) {

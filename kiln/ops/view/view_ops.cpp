@@ -185,6 +185,8 @@ Value reshape(const Value& x, Shape shape) {
   return shape == x.shape() ? x : emit(op::Reshape{shape}, {x});
 }
 
+Value another_view(const Value& x, const Device& device) { return emit(device, op::Reshape{x.shape()}, {x}); }
+
 Value flatten(const Value& x, Dim first, Dim last) {
   if (x.rank() == 0) return reshape(x, {1});
   const int from = wrap_dim("flatten", first, x.rank()), to = wrap_dim("flatten", last, x.rank());
