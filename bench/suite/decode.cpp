@@ -4,7 +4,7 @@
 #include "bench/suite/workload.hpp"
 #include "kiln/nn/module.hpp"
 #include "kiln/tensor/random.hpp"
-#include "models/gpt2.hpp"
+#include "models/language/gpt2.hpp"
 
 namespace bench {
 namespace {

@@ -8,9 +8,9 @@
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/kiln.hpp"
-#include "models/gpt2.hpp"
-#include "models/sampling.hpp"
-#include "models/vocabulary.hpp"
+#include "models/language/gpt2.hpp"
+#include "models/language/sampling.hpp"
+#include "models/language/vocabulary.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
 #include "kiln/train/train.hpp"
-#include "models/text_classifier.hpp"
+#include "models/language/text_classifier.hpp"
 
 namespace {
 

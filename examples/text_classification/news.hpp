@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kiln/data/loader.hpp"
-#include "models/vocabulary.hpp"
+#include "models/language/vocabulary.hpp"
 
 namespace news {
 

@@ -12,8 +12,8 @@
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/data/table/csv.hpp"
 #include "kiln/kiln.hpp"
-#include "models/tagger.hpp"
-#include "models/vocabulary.hpp"
+#include "models/language/tagger.hpp"
+#include "models/language/vocabulary.hpp"
 
 namespace {
 

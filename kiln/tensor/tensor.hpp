@@ -16,9 +16,9 @@
 #include "kiln/ops/view/assemble.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 #include "kiln/ops/view/view.hpp"
-#include "kiln/tensor/check.hpp"
-#include "kiln/tensor/kind.hpp"
-#include "kiln/tensor/range.hpp"
+#include "kiln/tensor/parts/check.hpp"
+#include "kiln/tensor/parts/kind.hpp"
+#include "kiln/tensor/parts/range.hpp"
 
 namespace kiln {
 

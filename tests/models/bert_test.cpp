@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/nn/module.hpp"
-#include "models/bert.hpp"
+#include "models/language/bert.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/models/published.hpp"
 

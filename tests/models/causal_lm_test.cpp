@@ -7,8 +7,8 @@
 #include "kiln/nn/gradients.hpp"
 #include "kiln/nn/module.hpp"
 #include "kiln/optim/rules/adam.hpp"
-#include "models/gpt2.hpp"
-#include "models/sampling.hpp"
+#include "models/language/gpt2.hpp"
+#include "models/language/sampling.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/models/published.hpp"
 

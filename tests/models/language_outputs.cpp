@@ -6,9 +6,9 @@
 
 #include "kiln/ops/view/assemble.hpp"
 #include "kiln/store/save.hpp"
-#include "models/bert.hpp"
-#include "models/gpt2.hpp"
-#include "models/llama.hpp"
+#include "models/language/bert.hpp"
+#include "models/language/gpt2.hpp"
+#include "models/language/llama.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "kiln/nn/module.hpp"
-#include "models/gpt2.hpp"
-#include "models/llama.hpp"
+#include "models/language/gpt2.hpp"
+#include "models/language/llama.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/models/published.hpp"
 

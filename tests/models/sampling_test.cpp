@@ -1,5 +1,5 @@
 // Which tokens are left to be drawn, and how often each of them is, against what is said by hand.
-#include "models/sampling.hpp"
+#include "models/language/sampling.hpp"
 
 #include <cmath>
 #include <limits>

@@ -7,9 +7,9 @@
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/tensor/loss.hpp"
 #include "kiln/tensor/random.hpp"
+#include "models/language/tagger.hpp"
+#include "models/language/text_classifier.hpp"
 #include "models/regressor.hpp"
-#include "models/tagger.hpp"
-#include "models/text_classifier.hpp"
 #include "tests/data/raised.hpp"
 
 namespace kiln::models {

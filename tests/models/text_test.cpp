@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/vocabulary.hpp"
+#include "models/language/vocabulary.hpp"
 #include "tests/data/raised.hpp"
 
 namespace kiln::models {

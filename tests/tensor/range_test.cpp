@@ -1,5 +1,5 @@
 // Indices and slices mean what they mean in Python; the texts are NumPy's for the same expressions.
-#include "kiln/tensor/range.hpp"
+#include "kiln/tensor/parts/range.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "models/vocabulary.hpp"
+#include "models/language/vocabulary.hpp"
 
 #include <algorithm>
 

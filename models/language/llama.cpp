@@ -1,4 +1,4 @@
-#include "models/llama.hpp"
+#include "models/language/llama.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kiln/store/load/options.hpp"
-#include "models/causal_lm.hpp"
+#include "models/language/causal_lm.hpp"
 
 namespace kiln::models {
 

@@ -1,4 +1,4 @@
-#include "models/causal_lm.hpp"
+#include "models/language/causal_lm.hpp"
 
 #include "kiln/ops/loss/loss.hpp"
 

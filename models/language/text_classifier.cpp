@@ -1,4 +1,4 @@
-#include "models/text_classifier.hpp"
+#include "models/language/text_classifier.hpp"
 
 namespace kiln::models {
 

@@ -1,4 +1,4 @@
-#include "kiln/tensor/check.hpp"
+#include "kiln/tensor/parts/check.hpp"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // What the facade checks of the Values that it is given.
 #pragma once
 #include "kiln/ops/value.hpp"
-#include "kiln/tensor/kind.hpp"
+#include "kiln/tensor/parts/kind.hpp"
 
 namespace kiln {
 

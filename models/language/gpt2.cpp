@@ -1,4 +1,4 @@
-#include "models/gpt2.hpp"
+#include "models/language/gpt2.hpp"
 
 #include <algorithm>
 

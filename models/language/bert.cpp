@@ -1,4 +1,4 @@
-#include "models/bert.hpp"
+#include "models/language/bert.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kiln/tensor/range.hpp"
+#include "kiln/tensor/parts/range.hpp"
 
 #include "kiln/ops/index/index.hpp"
 

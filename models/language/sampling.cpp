@@ -1,4 +1,4 @@
-#include "models/sampling.hpp"
+#include "models/language/sampling.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "models/tagger.hpp"
+#include "models/language/tagger.hpp"
 
 #include "kiln/ops/loss/loss.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/index/update.hpp"
-#include "kiln/tensor/kind.hpp"
+#include "kiln/tensor/parts/kind.hpp"
 
 namespace kiln {
 
