@@ -7,10 +7,13 @@
 namespace kiln::op {
 struct Epilogue;
 }
+namespace kiln::strided {
+struct Array;
+}
 
 namespace kiln::cpu {
 
-struct Array;
+using strided::Array;
 
 struct FastKernels {
   bool (*has)(const op::Op&);        // is there a kernel for this op, for some operands at least?

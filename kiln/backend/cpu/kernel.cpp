@@ -28,24 +28,11 @@ std::string reason(std::int64_t bytes) {
                     "), for which there is no room: ", reason(wanted), "; ", memory_report());
 }
 
-std::size_t bytes_of(const Desc& desc) {
-  std::int64_t bytes = 0;
-  const auto size = static_cast<std::int64_t>(size_of(desc.dtype));
-  require<MemoryError>(!__builtin_mul_overflow(numel(desc.shape), size, &bytes), "cpu: a tensor ", desc.dtype, " ",
-                       desc.shape, " has more bytes than can be counted");
-  return static_cast<std::size_t>(bytes);
-}
-
 }  // namespace
 
-bool lies_in(const Array& x, const Dims& strides) {
-  for (int i = 0; i < x.shape.size(); ++i)
-    if (x.shape[i] != 1 && x.strides[i] != strides[i]) return false;
-  return true;
-}
+bool lies_in(const Array& x, const Dims& strides) { return strided::same_order(x.shape, x.strides, strides); }
 
-Memory::Memory(std::size_t bytes, const Purpose& purpose)
-    : bytes_(acquire(bytes, purpose)), size_(bytes), use_(purpose.use) {
+Memory::Memory(std::size_t bytes, const Purpose& purpose) : Block(acquire(bytes, purpose), bytes, purpose.use) {
   if (bytes_) return;
   forget_packed();
   bytes_ = acquire(bytes, purpose);
@@ -53,35 +40,20 @@ Memory::Memory(std::size_t bytes, const Purpose& purpose)
 }
 
 Memory::Memory(const TensorData& lent)
-    : bytes_(const_cast<std::byte*>(lent.bytes().data())),
-      size_(lent.bytes().size()),
-      use_(MemoryUse::Upload),  // which take_memory() leaves alone
+    : Block(const_cast<std::byte*>(lent.bytes().data()), lent.bytes().size(),
+            MemoryUse::Upload),  // which take_memory() leaves alone
       lender_(lent.owner()) {}
 
 Memory::~Memory() {
   if (!lender_) give_back(bytes_, size_, use_);
 }
 
-bool Array::contiguous() const { return strided::is_contiguous(shape, strides); }
-
-Array read(const Value& value) {
-  KILN_CHECK(value.node() && value.node()->storage);
-  const Node& node = *value.node();
-  const auto& memory = static_cast<const Memory&>(*node.storage);
-  const std::int64_t size = static_cast<std::int64_t>(size_of(node.desc.dtype));
-  return {.data = memory.bytes() + node.offset * size,
-          .dtype = node.desc.dtype,
-          .shape = node.desc.shape,
-          .strides = node.strides};
-}
-
 Array read_contiguous(const Value& value, Value& held) {
-  const Array array = read(value);
-  if (array.contiguous()) return array;
-  held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
-  const Array result = allocate(held, MemoryUse::Scratch);
-  copy(array, result);
-  return result;
+  return strided::read_contiguous(value, held, [&](const Array& from) {
+    Value copied(make_ref<Node>(value.node()->desc, value.node()->device));
+    copy(from, allocate(copied, MemoryUse::Scratch));
+    return copied;
+  });
 }
 
 Array allocate(Value& result, MemoryUse use) { return allocate(result, contiguous_strides(result.shape()), use); }
@@ -89,21 +61,15 @@ Array allocate(Value& result, MemoryUse use) { return allocate(result, contiguou
 Array allocate(Value& result, const Dims& strides, MemoryUse use) {
   Node& node = *result.node();
   if (node.storage && strided::same_order(node.desc.shape, node.strides, strides)) return read(result);
-  node.storage = make_ref<Memory>(bytes_of(node.desc), Purpose{.use = use, .desc = &node.desc});
+  node.storage = make_ref<Memory>(strided::bytes_of(node.desc, "cpu"), Purpose{.use = use, .desc = &node.desc});
   node.strides = strides;
   node.offset = 0;
   return read(result);
 }
 
 bool take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
-  if (!call.is_last_use(i) || result.node()->storage) return false;
-  const Node& operand = *call.in[i].node();
-  if (!operand.storage->has_one_owner() || operand.desc != result.node()->desc) return false;
-  if (!strided::same_order(operand.desc.shape, operand.strides, strides)) return false;
-  const auto& memory = static_cast<const Memory&>(*operand.storage);
-  // The books say what a block is for.
-  if (memory.use() != MemoryUse::Result || memory.size() != bytes_of(operand.desc)) return false;
-  memory.packed_forms().forget();
+  if (!strided::may_take(result, strides, call, i)) return false;
+  static_cast<const Memory&>(*call.in[i].node()->storage).packed_forms().forget();
   alias(result, call.in[i], strides, 0);
   return true;
 }

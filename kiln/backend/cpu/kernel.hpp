@@ -10,15 +10,17 @@
 #pragma once
 #include "kiln/backend/cpu/memory/memory.hpp"
 #include "kiln/backend/cpu/memory/packed.hpp"
-#include "kiln/backend/strided/strided.hpp"
+#include "kiln/backend/strided/array.hpp"
 
 namespace kiln::cpu {
 
 using strided::alias;
+using strided::Array;
 using strided::follow_order;
+using strided::read;
 
 /// A block of memory; given back to its allocator, or whoever lent it, when the last value that lies in it ends.
-class Memory : public Storage {
+class Memory : public strided::Block {
  public:
   /// Throws MemoryError where there is none left.
   explicit Memory(std::size_t bytes, const Purpose& purpose = {});
@@ -27,42 +29,19 @@ class Memory : public Storage {
   ~Memory() override;
   static void* operator new(std::size_t size) { return take_spare(size); }
   static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
-  std::byte* bytes() const { return bytes_; }
-  std::size_t size() const { return size_; }
-  MemoryUse use() const { return use_; }
 
   /// What packed() keeps with it. It holds because a block that was filled is not written again while a value lies in
   /// it; who gives the block to a new value calls forget().
   PackedForms& packed_forms() const { return packed_forms_; }
 
  private:
-  std::byte* bytes_;
-  std::size_t size_;
-  MemoryUse use_;
   std::shared_ptr<const void> lender_;  // null of a block of our own
   mutable PackedForms packed_forms_;
 };
 
-/// Elements in memory: element [i, j, ...] lies i * strides[0] + j * strides[1] + ... elements behind `data`.
-struct Array {
-  std::byte* data = nullptr;
-  DType dtype = DType::F32;
-  Shape shape;
-  Dims strides;
-
-  template <class T>
-  T* as() const {
-    return reinterpret_cast<T*>(data);
-  }
-  std::int64_t numel() const { return kiln::numel(shape); }
-  /// In row-major order without gaps (dimensions of size 1 may have any stride).
-  bool contiguous() const;
-};
 /// Is this where the elements lie? Dimensions of size 1 may have any stride.
 bool lies_in(const Array& x, const Dims& strides);
 
-/// An operand in place. It must be a tensor.
-Array read(const Value& value);
 /// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
 Array read_contiguous(const Value& value, Value& held);
 /// Gives a result memory in row-major order, unless it has some in that order already, which a caller chose for it.

@@ -189,24 +189,14 @@ Array Gpu::allocate(Value& result, MemoryUse use) { return allocate(result, cont
 Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
   Node& node = *result.node();
   if (node.storage && strided::same_order(node.desc.shape, node.strides, strides)) return read(result);
-  std::int64_t bytes = 0;
-  const auto size = static_cast<std::int64_t>(size_of(node.desc.dtype));
-  require<MemoryError>(!__builtin_mul_overflow(numel(node.desc.shape), size, &bytes), name(), ": a tensor ",
-                       node.desc.dtype, " ", node.desc.shape, " has more bytes than can be counted");
-  node.storage = make_ref<Memory>(pool_, static_cast<std::size_t>(bytes), Purpose{.use = use, .desc = &node.desc});
+  node.storage = make_ref<Memory>(pool_, strided::bytes_of(node.desc, name()), Purpose{.use = use, .desc = &node.desc});
   node.strides = strides;
   node.offset = 0;
   return read(result);
 }
 
 bool Gpu::take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
-  if (!call.is_last_use(i) || result.node()->storage) return false;
-  const Node& operand = *call.in[i].node();
-  if (!operand.storage->has_one_owner() || operand.desc != result.node()->desc) return false;
-  if (!strided::same_order(operand.desc.shape, operand.strides, strides)) return false;
-  const auto& memory = static_cast<const Memory&>(*operand.storage);
-  const auto bytes = static_cast<std::size_t>(numel(operand.desc.shape)) * size_of(operand.desc.dtype);
-  if (memory.use() != MemoryUse::Result || memory.size() != bytes) return false;
+  if (!strided::may_take(result, strides, call, i)) return false;
   strided::alias(result, call.in[i], strides, 0);
   return true;
 }
@@ -218,19 +208,19 @@ Value Gpu::scratch(const Desc& desc) {
 }
 
 Array Gpu::read_contiguous(const Value& value, Value& held) {
-  const Array array = read(value);
-  return array.contiguous() ? array : copied(array, held);
+  return strided::read_contiguous(value, held, [this](const Array& from) { return copied(from); });
 }
 
 Array Gpu::read_aligned(const Value& value, Value& held) {
-  const Array array = read(value);
-  return array.contiguous() && is_aligned(array) ? array : copied(array, held);
+  const Array array = read_contiguous(value, held);
+  if (is_aligned(array)) return array;
+  held = copied(array);
+  return read(held);
 }
 
-Array Gpu::copied(const Array& array, Value& held) {
-  held = scratch({array.shape, array.dtype});
-  const Array copy = read(held);
-  family::copy(*this, array, copy);
+Value Gpu::copied(const Array& array) {
+  Value copy = scratch({array.shape, array.dtype});
+  family::copy(*this, array, read(copy));
   return copy;
 }
 

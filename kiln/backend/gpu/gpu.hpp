@@ -110,7 +110,7 @@ class Gpu final : public LeafBackend {
  private:
   void run_kernel(const op::Op& op, Call call);
   void run_on_host(const op::Op& op, Call call);
-  Array copied(const Array& array, Value& held);
+  Value copied(const Array& array);
   Ref<Code> compile(const CudaText& kernel) const;
   const void* find_made(const Signature& signature) const;
   const void* keep_made(const Signature& signature, std::shared_ptr<const void> value);

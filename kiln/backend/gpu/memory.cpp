@@ -57,9 +57,9 @@ Ref<Failure> DataCheck::failure() {
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
-    : pool_(std::move(pool)), address_(pool_->blocks().acquire(bytes, purpose)), size_(bytes), use_(purpose.use) {
-  if (address_) {
-    pool_->driver().acquired(address_, size_);
+    : Block(pool->blocks().acquire(bytes, purpose), bytes, purpose.use), pool_(std::move(pool)) {
+  if (bytes_) {
+    pool_->driver().acquired(bytes_, size_);
     return;
   }
   const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
@@ -69,8 +69,8 @@ Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
 }
 
 Memory::~Memory() {
-  pool_->driver().released(address_, size_);
-  pool_->blocks().give_back(address_, size_, use_);
+  pool_->driver().released(bytes_, size_);
+  pool_->blocks().give_back(bytes_, size_, use_);
 }
 
 bool Memory::ready() const {
@@ -88,16 +88,6 @@ Ref<Failure> Memory::wait_for_checks() {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < checks_.size() && !failure_; ++i) failure_ = checks_[i]->failure();
   return failure_;
-}
-
-Array read(const Value& value) {
-  KILN_CHECK(value.node() && value.node()->storage);
-  const Node& node = *value.node();
-  const auto& memory = static_cast<const Memory&>(*node.storage);
-  return {.data = memory.address() + node.offset * static_cast<std::int64_t>(size_of(node.desc.dtype)),
-          .dtype = node.desc.dtype,
-          .shape = node.desc.shape,
-          .strides = node.strides};
 }
 
 }  // namespace kiln::gpu

@@ -8,10 +8,13 @@
 
 #include "kiln/backend/gpu/driver.hpp"
 #include "kiln/backend/memory/memory_pool.hpp"
-#include "kiln/backend/strided/strided.hpp"
+#include "kiln/backend/strided/array.hpp"
 #include "kiln/ops/failure.hpp"
 
 namespace kiln::gpu {
+
+using strided::Array;
+using strided::read;
 
 /// The device's pool, and the driver that its blocks come from; lives as long as anybody has a block of it. What is given
 /// back may be handed out at once: the device does things in the order in which it is asked, so whoever gets a block writes
@@ -53,16 +56,13 @@ class DataCheck : public RefCounted {
   Ref<Failure> failure_;
 };
 
-class Memory final : public Storage {
+class Memory final : public strided::Block {
  public:
   /// Throws MemoryError where there is none left.
   Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose);
   ~Memory() override;
   static void* operator new(std::size_t size) { return take_spare(size); }
   static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
-  std::byte* address() const { return address_; }
-  std::size_t size() const { return size_; }
-  MemoryUse use() const { return use_; }
   Pool& pool() const { return *pool_; }
 
   bool ready() const override;
@@ -75,30 +75,14 @@ class Memory final : public Storage {
 
  private:
   const Ref<Pool> pool_;
-  std::byte* address_;
-  std::size_t size_;
-  MemoryUse use_;
   std::vector<Ref<DataCheck>> checks_;
   std::mutex mutex_;
   Ref<Failure> failure_;  // kept for who holds the pointer that failure() gave
-};
-
-/// Elements in the device's memory: element [i, j, ...] lies i * strides[0] + j * strides[1] + ... elements behind `data`.
-struct Array {
-  std::byte* data = nullptr;
-  DType dtype = DType::F32;
-  Shape shape;
-  Dims strides;
-  std::int64_t numel() const { return kiln::numel(shape); }
-  bool contiguous() const { return strided::is_contiguous(shape, strides); }
 };
 
 /// Can so many bytes be loaded at once from its first element on? A GPU takes at most 16.
 inline bool is_aligned(const Array& array, std::size_t bytes = 16) {
   return reinterpret_cast<std::uintptr_t>(array.data) % std::min<std::size_t>(bytes, 16) == 0;
 }
-
-/// An operand in place. It must be a tensor.
-Array read(const Value& value);
 
 }  // namespace kiln::gpu

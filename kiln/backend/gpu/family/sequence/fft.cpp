@@ -243,7 +243,7 @@ bool run(Gpu& gpu, const op::Fft& op, Call call) {
     return std::make_shared<const Roots>(
         Roots{type == DType::F64 ? upload_roots<double>(gpu, key) : upload_roots<float>(gpu, key)});
   });
-  const std::byte* const roots = static_cast<const Memory&>(*table.storage).address();
+  const std::byte* const roots = static_cast<const Memory&>(*table.storage).bytes();
   const Argument scale(call.in[op::Fft::scale].scalar(), z.dtype);
 
   const std::int64_t most = kMostShared / static_cast<std::int64_t>(4 * size_of(type));

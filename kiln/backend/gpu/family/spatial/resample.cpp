@@ -79,7 +79,7 @@ bool run(Gpu& gpu, const op::Resample& op, Call call) {
   const TapsKey key{op.from,       op.to, static_cast<int>(op.mode), op.align_corners, op.antialias, op.step,
                     op.transposed, type};
   const auto& taps = gpu.made<Taps>(key, [&] { return std::make_shared<const Taps>(make_taps(gpu, op, type)); });
-  const auto address = [](const Ref<Storage>& storage) { return static_cast<const Memory&>(*storage).address(); };
+  const auto address = [](const Ref<Storage>& storage) { return static_cast<const Memory&>(*storage).bytes(); };
   std::vector<Argument> arguments{x, address(taps.rows), address(taps.weights), y, y.numel()};
   for (const Dims& numbers : {shape, x.strides})
     for (const std::int64_t number : numbers) arguments.emplace_back(number);
