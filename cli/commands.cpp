@@ -35,7 +35,7 @@ void add_inspect(CLI::App& app, Outcome& outcome) {
       app,
       [&](InspectOptions& o) {
         app.add_option("file", o.file, "a file of tensors, an index of shards, or a directory")->required();
-        app.add_option("--only", o.only, "a glob of names: 'blocks.*.weight', '**.bias'");
+        app.add_option("--only", o.only, "a selector of names: 'blocks.*.weight', '{\"regex\": \"...\"}'");
         app.add_flag("--quick", o.quick, "no statistics, for which all tensors are read");
       },
       [&](const InspectOptions& o) { outcome.out = inspect(o); });
@@ -49,10 +49,12 @@ void add_convert(CLI::App& app, Outcome& outcome) {
         app.add_option("to", o.to, "the file to write, in the format of its extension")->required();
         app.add_option("--under", o.under, "only tensors below this key: 'model', 'state_dict'");
         app.add_option("--rename", o.rename, "'pattern=replacement', a regular expression; may be given several times");
-        app.add_option("--only", o.only, "globs of names to keep");
-        app.add_option("--except", o.except, "globs of names to leave out");
+        app.add_option("--only", o.only, "selectors of names to keep");
+        app.add_option("--except", o.except, "selectors of names to leave out");
         app.add_option("--floats", o.floats, "the element type of all floats")
             ->check(CLI::IsMember({"float64", "float32", "float16", "bfloat16"}));
+        app.add_option("--quantise", o.quantise, "how a .gguf file has its matrices")
+            ->check(CLI::IsMember({"q8_0", "q4_0"}));
         app.add_flag("--compress", o.compress, "compress a .kiln file");
         app.add_option("--shards", o.shard_bytes,
                        "several safetensors files of at most so many bytes, and their index");

@@ -9,15 +9,17 @@
 namespace kiln::cli {
 
 struct InspectOptions {
-  std::string file, only;
-  bool quick = false;  // without statistics, for which all tensors are read
+  std::string file;
+  std::vector<std::string> only;  // as ConvertOptions
+  bool quick = false;             // without statistics, for which all tensors are read
 };
 /// A file's format, tensors and metadata, as a table.
 std::string inspect(const InspectOptions& options);
 
 struct ConvertOptions {
-  std::string from, to, under, floats;
-  std::vector<std::string> rename, only, except;  // "pattern=replacement"; globs
+  std::string from, to, under, floats, quantise;
+  std::vector<std::string> rename;        // "pattern=replacement"
+  std::vector<std::string> only, except;  // globs, or selectors in JSON: {"regex": "..."}
   bool compress = false;
   std::int64_t shard_bytes = 0;  // 0: one file
 };

@@ -1,8 +1,10 @@
 #include <algorithm>
 
 #include "cli/commands.hpp"
+#include "cli/selected.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/store/gguf/gguf.hpp"
 #include "kiln/store/load/options.hpp"
 #include "kiln/store/record/record_file.hpp"
 #include "kiln/store/safetensors/sharded.hpp"
@@ -23,6 +25,7 @@ DType dtype_of_name(const std::string& wanted) {
 }
 
 void write(const TensorSource& source, const ConvertOptions& options) {
+  require<ArgumentError>(options.quantise.empty() || options.to.ends_with(".gguf"), "--quantise: only .gguf files");
   if (options.shard_bytes > 0) return write_sharded(source, options.to, options.shard_bytes);
   if (!options.compress) return write_tensors(source, options.to);
   require<ArgumentError>(options.to.ends_with(".kiln"), "--compress: only .kiln files are compressed");
@@ -34,9 +37,11 @@ void write(const TensorSource& source, const ConvertOptions& options) {
 }  // namespace
 
 std::string convert(const ConvertOptions& options) {
-  LoadOptions edits{.under = options.under, .only = options.only, .except = options.except};
+  LoadOptions edits{.under = options.under};
   for (const std::string& rule : options.rename) edits.rename.push_back(rename_of(rule));
   TensorSource source = edited(open_tensors(options.from), edits, options.from);
+  source = selected(source, options.only, options.except);
+  if (!options.quantise.empty()) source = quantised_for_gguf(source, options.quantise);
   if (!options.floats.empty()) source = with_floats(source, dtype_of_name(options.floats));
   write(source, options);
   return text(shown(options.to), ": ", source.tensors.size(), " tensors\n");

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/selected.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -22,7 +23,7 @@ Row row_of(const std::string& name, const StoredTensor& tensor, bool quick) {
 std::string inspect(const InspectOptions& options) {
   constexpr std::size_t kLongest = 200;
   TensorSource source = open_tensors(options.file);
-  if (!options.only.empty()) source = filtered(source, std::span(&options.only, 1), {});
+  source = selected(source, options.only, {});
   std::int64_t elements = 0, bytes = 0;
   std::vector<Row> rows = {{"tensor", "type", "shape", "stored"}};
   if (!options.quick)

@@ -78,7 +78,27 @@ models::CausalLm trained(const Run& run, const Windows& windows, const Windows& 
   return valid(std::move(model));
 }
 
-void write_and_learn(Run run) {
+/// Prints the prompt and what follows. Where the context is full, the model goes on from its second half.
+void write(const models::CausalLm& model, const Run& run, const models::Characters& letters, const Device& device) {
+  std::printf("\n%s", run.prompt.c_str());
+  std::vector<std::int64_t> seen = letters.encode(run.prompt);
+  const std::int64_t context = run.model.context;
+  for (std::int64_t written = 0; written < run.letters;) {
+    const std::int64_t kept = std::min(std::ssize(seen), written == 0 ? context - 1 : (context + 1) / 2);
+    const std::vector<std::int64_t> window(seen.end() - kept, seen.end());
+    const models::Generation how{
+        .tokens = std::min(run.letters - written, context - kept),
+        .sampling = run.sampling,
+        .seed = run.seed + static_cast<std::uint64_t>(written),
+        .on_token = [&](std::int64_t id) { std::fputs(letters.decode({&id, 1}).c_str(), stdout); }};
+    const auto said = models::generate(model, Tensor<2, Int>::of(window, {1, kept}, device), how)[0];
+    seen.insert(seen.end(), said.begin(), said.end());
+    written += how.tokens;
+  }
+  std::printf("\n");
+}
+
+void learn_and_write(Run run) {
   const std::string text = read_text_file(run.data);
   const models::Characters letters(text);
   const auto cut = static_cast<std::ptrdiff_t>(text.size() * 9 / 10);
@@ -91,16 +111,9 @@ void write_and_learn(Run run) {
   run.model.vocabulary = letters.size();
   const auto model =
       trained(run, windows(ids.begin(), ids.begin() + cut), windows(ids.begin() + cut, ids.end()), device);
-  std::printf("\n%s", run.prompt.c_str());
-  const auto prompt = letters.encode(run.prompt);
-  models::generate(model, Tensor<2, Int>::of(prompt, {1, static_cast<std::int64_t>(prompt.size())}, device),
-                   {.tokens = std::min(run.letters, run.model.context - static_cast<std::int64_t>(prompt.size())),
-                    .sampling = run.sampling,
-                    .seed = run.seed,
-                    .on_token = [&](std::int64_t id) { std::fputs(letters.decode({&id, 1}).c_str(), stdout); }});
-  std::printf("\n");
+  write(model, run, letters, device);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, write_and_learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn_and_write); }

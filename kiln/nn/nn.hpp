@@ -23,6 +23,7 @@
 #include "kiln/nn/norm/sync_batch_norm.hpp"
 #include "kiln/nn/param.hpp"
 #include "kiln/nn/recurrent/cell.hpp"
+#include "kiln/nn/recurrent/conv_lstm.hpp"
 #include "kiln/nn/recurrent/gru.hpp"
 #include "kiln/nn/recurrent/lstm.hpp"
 #include "kiln/nn/recurrent/rnn.hpp"

@@ -4,6 +4,9 @@
 //    "groups": [{"params": {"rank": [0, 1]}, "rule": {"Sgd": {"momentum": 0.9}}, "rate": 0.1}]}
 //
 //   AnyOptimizer optimizer = load_config<OptimizerConfig>("optimizer.json").init(model);
+//
+// Rules alone stand here, for which gradients are enough. Lbfgs asks for the loss itself, several times a step, so that
+// nobody could call it in their place: it has a config of its own, load_config<LbfgsConfig>("lbfgs.json").
 #pragma once
 #include <optional>
 #include <vector>

@@ -5,6 +5,7 @@
 #include "kiln/core/convert.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
+#include "kiln/nn/module/selects_none.hpp"
 
 namespace kiln::detail {
 namespace {
@@ -28,12 +29,29 @@ std::vector<std::string_view> unexpected_names(const TensorSource& record, const
   return names;
 }
 
+/// A part as a Selector sees it.
+class PartCandidate {
+ public:
+  explicit PartCandidate(const RecordPart& part)
+      : named_{part.places.empty() ? part.name : std::string(), {}},
+        candidate_{part.places.empty() ? std::span<const nn::Place>(&named_, 1) : part.places, part.value,
+                   part.is_frozen} {}
+  PartCandidate(const PartCandidate&) = delete;
+  PartCandidate& operator=(const PartCandidate&) = delete;
+  const Candidate& get() const { return candidate_; }
+
+ private:
+  nn::Place named_;
+  Candidate candidate_;
+};
+
 /// What is not allowed of `report`, in the order of the parts.
 std::vector<std::string> compare(const TensorSource& record, const std::vector<RecordPart>& parts,
                                  std::string_view owner, const LoadOptions& options, LoadReport& report) {
   const std::vector<std::string_view> unexpected = unexpected_names(record, parts);
   std::vector<std::string> problems;
   for (const RecordPart& part : parts) {
+    if (!wants(options, PartCandidate(part).get())) continue;
     const auto found = record.tensors.find(part.name);
     if (found == record.tensors.end()) {
       report.missing.push_back(text("'", shown(part.name), "' is missing", did_you_mean(part.name, unexpected)));
@@ -46,6 +64,7 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
     }
   }
   for (const auto name : unexpected) {
+    if (!wants(options, name)) continue;
     report.unused.emplace_back(name);
     if (!options.allow_unexpected)
       problems.push_back(text("'", shown(name), "' is unexpected, the ", owner, " has none"));
@@ -97,7 +116,16 @@ void require_known_version(const Metadata& metadata, std::string_view file) {
 
 std::vector<RecordPart> parts_of(const nn::ModuleView& model) {
   std::vector<RecordPart> parts;
-  visit_tensors(model, [&](const std::string& path, const Value& value) { parts.push_back({path, value}); });
+  std::map<const void*, std::size_t> known;
+  const auto add = [&](const nn::Place& place, const nn::AnyLeaf& leaf) {
+    if (!(leaf.is_param() || leaf.is_buffer()) || leaf.empty()) return;
+    if (leaf.is_param()) {
+      const auto [first, fresh] = known.emplace(leaf.identity().get(), parts.size());
+      if (!fresh) return parts[first->second].places.push_back(place);
+    }
+    parts.push_back({place.path, leaf.value(), {place}, leaf.is_param() && leaf.is_frozen()});
+  };
+  nn::walk(model, add, nn::Visits::InEachPlace);
   return parts;
 }
 
@@ -123,6 +151,7 @@ Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std
     Value& value = fitted.values.emplace_back();
     const auto found = record.tensors.find(part.name);
     if (found == record.tensors.end() || !misfit(part, found->second, owner).empty()) continue;
+    if (!wants(options, PartCandidate(part).get())) continue;
     TensorData data = found->second.read();
     if (is_float(data.dtype()))
       if (const auto what = not_finite(data, options.look_at); !what.empty())
@@ -130,6 +159,22 @@ Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std
     value = taken_over(std::move(data), part.value, options.floats);
   }
   return fitted;
+}
+
+void require_chosen(std::string_view function, const std::vector<RecordPart>& parts, const Selector& only,
+                    std::string_view owner) {
+  std::vector<std::string_view> names;
+  for (const RecordPart& part : parts) {
+    if (only.matches(PartCandidate(part).get())) return;
+    names.push_back(part.name);
+  }
+  if (!parts.empty()) nn::require_none_meant(function, only, text("the ", owner, "'s parts"), names);
+}
+
+std::vector<RecordPart> chosen(std::vector<RecordPart> parts, const Selector& only, std::string_view owner) {
+  require_chosen("save", parts, only, owner);
+  std::erase_if(parts, [&](const RecordPart& part) { return !only.matches(PartCandidate(part).get()); });
+  return parts;
 }
 
 TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& metadata) {

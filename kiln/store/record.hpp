@@ -14,6 +14,8 @@ namespace kiln {
 struct RecordPart {
   std::string name;
   Value value;
+  std::vector<nn::Place> places = {};  // of a model's, by which a Selector knows it too
+  bool is_frozen = false;
 };
 
 /// An object with a state that is no module: an optimizer. visit_state(f) calls f(name, part) for each Value or number of
@@ -34,6 +36,12 @@ std::vector<RecordPart> parts_of(const T& object) {
   return parts;
 }
 std::vector<RecordPart> parts_of(const nn::ModuleView& model);
+
+/// Throws ArgumentError where `only` selects none of them: a name may be wrong.
+void require_chosen(std::string_view function, const std::vector<RecordPart>& parts, const Selector& only,
+                    std::string_view owner);
+/// Those that are to be saved. Throws likewise.
+std::vector<RecordPart> chosen(std::vector<RecordPart> parts, const Selector& only, std::string_view owner);
 
 /// What becomes of each of `parts`, on its device; empty where it stays as it is.
 struct Fitted {
@@ -90,8 +98,9 @@ TensorFile record_of(const T& object, const Metadata& metadata = {}) {
 /// a way that this one does not know.
 template <Recordable T>
 T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
-  const auto fitted =
-      detail::fit(detail::source_of(record), detail::parts_of(object), detail::kOwner<T>, file, options);
+  const auto parts = detail::parts_of(object);
+  detail::require_chosen("from_record", parts, options.only, detail::kOwner<T>);
+  const auto fitted = detail::fit(detail::source_of(record), parts, detail::kOwner<T>, file, options);
   detail::take_over(object, fitted);
   return object;
 }

@@ -30,10 +30,14 @@ void warn(const LoadReport& report, std::string_view file);
 
 }  // namespace detail
 
-/// save(model, "model.safetensors", {{"epoch", "3"}}); optimizers likewise. Throws IoError.
+/// save(model, "model.safetensors", {{"epoch", "3"}}); optimizers likewise. save(model, "head.safetensors", {}, "head")
+/// writes a part, for load(model, "head.safetensors", {.only = "head"}). Throws IoError, and ArgumentError where `only`
+/// selects nothing.
 template <Recordable T>
-void save(const T& object, const std::string& path, const Metadata& metadata = {}) {
-  detail::save_source(detail::source_of(detail::parts_of(object), detail::with_version<T>(metadata)), path);
+void save(const T& object, const std::string& path, const Metadata& metadata = {},
+          const Selector& only = Selector::all()) {
+  const auto parts = detail::chosen(detail::parts_of(object), only, detail::kOwner<T>);
+  detail::save_source(detail::source_of(parts, detail::with_version<T>(metadata)), path);
 }
 
 /// Takes over what the file holds: load(model, "resnet18.pth", {.under = "state_dict", .allow_unexpected = true}). See
@@ -41,8 +45,10 @@ void save(const T& object, const std::string& path, const Metadata& metadata = {
 /// misfit; the object is as before then.
 template <Recordable T>
 LoadReport load(T& object, const std::string& path, const LoadOptions& options = {}) {
+  const auto parts = detail::parts_of(object);
+  detail::require_chosen("load", parts, options.only, detail::kOwner<T>);
   const TensorSource source = edited(open_tensors(path), options, path);
-  const auto fitted = detail::fit(source, detail::parts_of(object), detail::kOwner<T>, path, options);
+  const auto fitted = detail::fit(source, parts, detail::kOwner<T>, path, options);
   detail::take_over(object, fitted);
   return fitted.report;
 }

@@ -24,10 +24,10 @@ TensorSource RecordedObjects::snapshot(Metadata metadata) const {
 }
 
 void RecordedObjects::restore(const TensorSource& record, std::string_view file, const LoadOptions& options) {
-  detail::RecordReader reader(record, file);
+  detail::RecordReader reader(record, file, options);
   visit(reader);
-  const detail::Fitted fitted = reader.fit(options);
-  detail::RecordTaker taker(record, file, fitted.values);
+  const detail::Fitted fitted = reader.fit();
+  detail::RecordTaker taker(record, file, options, fitted.values);
   visit(taker);
 }
 

@@ -104,8 +104,7 @@ BertConfig bert_config(const std::string& file) {
 }
 
 LoadReport load_bert(Bert& model, const std::string& file) {
-  return load(model, file,
-              {.rename = names(), .except = {"embeddings.position_ids", "cls.**", "classifier.**", "qa_outputs.**"}});
+  return load(model, file, {.rename = names(), .except = "{embeddings.position_ids,cls,classifier,qa_outputs}"});
 }
 
 Bert load_bert(const std::string& folder, const Device& device) {

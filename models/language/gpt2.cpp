@@ -29,7 +29,7 @@ const LoadOptions& layout() {
                  {"\\.attn\\.c_proj\\.", ".attention.output."},
                  {"\\.mlp\\.c_fc\\.", ".feed_forward.inner."},
                  {"\\.mlp\\.c_proj\\.", ".feed_forward.outer."}},
-      .except = {"decoder.blocks.*.attn.bias", "decoder.blocks.*.attn.masked_bias", "lm_head.weight"},
+      .except = "{decoder.blocks.*.attn.{bias,masked_bias},lm_head.weight}",
       .layouts = {transposed_linear("decoder.blocks.*.*.*.weight")}};
   return kLayout;
 }

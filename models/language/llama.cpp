@@ -184,10 +184,9 @@ LoadReport load_llama(CausalLm& model, const std::string& file, FloatPolicy floa
   require<LoadError>(is_gguf == turns_neighbours(model), file, ": the model's rotary encoding turns ",
                      is_gguf ? "halves, and GGUF has queries and keys in the order of neighbours"
                              : "neighbours, and only GGUF has queries and keys in that order");
-  return load(model, file,
-              {.floats = floats,
-               .rename = is_gguf ? gguf_names() : hugging_face_names(),
-               .except = {"**.rotary_emb.inv_freq"}});
+  return load(
+      model, file,
+      {.floats = floats, .rename = is_gguf ? gguf_names() : hugging_face_names(), .except = "**.rotary_emb.inv_freq"});
 }
 
 CausalLm load_llama(const std::string& path, const Device& device, FloatPolicy floats) {

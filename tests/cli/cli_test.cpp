@@ -50,6 +50,23 @@ TEST(Cli, InspectsAFile) {
             "epoch = 3\n");
 }
 
+TEST(Cli, TakesSelectorsOfNames) {
+  const TemporaryFile file("m.safetensors");
+  write_tensors(sample(), file.path);
+  const auto chosen = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"convert", file.path, file.directory + "/part.npz"});
+    const Said said = kiln_says(options);
+    return said.status == 0 ? said.out.substr(said.out.rfind(':') + 2) : said.error;
+  };
+  EXPECT_EQ(chosen({"--only", R"x({"regex": "conv1\\.(bias|none)"})x"}), "1 tensors\n");
+  EXPECT_EQ(chosen({"--only", "conv1", "--only", "steps"}), "3 tensors\n");
+  EXPECT_EQ(chosen({"--only", "conv1", "--except", R"({"not": "**.bias"})"}), "1 tensors\n");
+  EXPECT_NE(chosen({"--only", "conv"}).find("--only: 'conv' selects none of the file's tensors (did you mean 'conv1'?)"),
+            std::string::npos);
+  EXPECT_NE(chosen({"--only", R"({"regx": "a"})"}).find("--only: unknown key 'regx' (did you mean 'regex'?)"),
+            std::string::npos);
+}
+
 TEST(Cli, ConvertsAndCompares) {
   const TemporaryFile file("m.safetensors");
   write_tensors(sample(), file.path);

@@ -8,6 +8,7 @@
 
 #include "tests/data/idx_files.hpp"
 #include "tests/data/raised.hpp"
+#include "tests/support/shared_data.hpp"
 
 namespace kiln {
 namespace {
@@ -114,8 +115,8 @@ TEST(Mnist, SaysThatThereIsNowhereToLook) {
 }
 
 TEST(Mnist, HasTheCountsAndMomentsThatAreKnownOfIt) {
-  const char* directory = std::getenv("KILN_DATA");
-  if (!directory) GTEST_SKIP() << "KILN_DATA does not name a directory with MNIST";
+  const std::string directory = shared_data("KILN_DATA", "mnist");
+  if (directory.empty()) GTEST_SKIP() << "KILN_DATA does not name a directory with MNIST";
   const Mnist train = Mnist::load(directory, Split::Train);
   EXPECT_EQ(train.size(), 60'000);
   EXPECT_EQ(Mnist::load(directory, Split::Test).size(), 10'000);

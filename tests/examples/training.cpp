@@ -5,25 +5,18 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <string>
 
 #include "kiln/core/file.hpp"
 #include "kiln/core/text.hpp"
 
+#include "output_of.hpp"
+
 namespace kiln {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string output_of(const std::string& command) {
-  std::FILE* const pipe = ::popen(command.c_str(), "r");
-  std::string output;
-  for (int c; (c = std::fgetc(pipe)) != EOF;) output += static_cast<char>(c);
-  EXPECT_EQ(::pclose(pipe), 0) << output;
-  return output;
-}
 
 TEST(CustomLoop, GoesOnToTheSameBitsAfterBeingKilled) {
   const fs::path folder = fs::temp_directory_path() / text("kiln-custom-loop-", ::getpid());
@@ -96,13 +89,6 @@ TEST(Housing, TrainsAndGoesOnWhereItWas) {
   EXPECT_EQ(again.find("valid: loss"), std::string::npos) << again;
   EXPECT_EQ(again.substr(again.find("network: ")), said.substr(said.find("network: ")));
   fs::remove_all(folder);
-}
-
-/// The number behind `before`.
-double number_after(const std::string& said, const std::string& before) {
-  const auto at = said.find(before);
-  EXPECT_NE(at, std::string::npos) << said;
-  return at == std::string::npos ? 0 : std::stod(said.substr(at + before.size()));
 }
 
 TEST(TextClassification, LearnsAndGoesOnWhereItWas) {

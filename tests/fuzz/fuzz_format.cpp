@@ -1,4 +1,5 @@
-// One format's reader, given whatever libFuzzer makes of sound files: it reads all, or throws an Error of bad data.
+// The reader of one format, which KILN_FUZZ_FORMAT names, given whatever libFuzzer makes of sound files: it reads all, or
+// throws an Error of bad data.
 #include <cstdlib>
 #include <string>
 
@@ -7,8 +8,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace kiln;
-  static const Format& format = format_for_writing("file." KILN_FUZZ_FORMAT);
-  const FileBytes file{std::as_bytes(std::span(data, size)), "file." KILN_FUZZ_FORMAT, nullptr};
+  static const char* const said = std::getenv("KILN_FUZZ_FORMAT");
+  static const std::string name = said ? std::string("file.") + said : "KILN_FUZZ_FORMAT names no format";
+  static const Format& format = format_for_writing(name);
+  const FileBytes file{std::as_bytes(std::span(data, size)), name, nullptr};
   try {
     for (const auto& [name, tensor] : format.open(file).tensors)
       if (tensor.read().shape() != tensor.shape) std::abort();

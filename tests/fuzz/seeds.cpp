@@ -4,9 +4,13 @@
 
 #include "kiln/core/file.hpp"
 #include "kiln/store/format/source.hpp"
+#include "kiln/store/numpy/numpy.hpp"
+#include "kiln/store/pickle/pytorch.hpp"
 
+#include "../store/formats/gguf_files.hpp"
 #include "../store/formats/pickles.hpp"
 #include "../store/formats/samples.hpp"
+#include "../store/formats/zip_files.hpp"
 #include "tests/onnx/small_models.hpp"
 
 int main(int count, char** arguments) {
@@ -22,6 +26,9 @@ int main(int count, char** arguments) {
   one.tensors.emplace("array", sample().tensors.at("conv1.weight"));
   write("npy", one);
   for (const char* format : {"safetensors", "kiln", "pt", "npz", "gguf"}) write(format, sample());
+  write_file_atomically(text(arguments[1], "/gguf/quantised"), gguf_files::quantised_file());
+  write_file_atomically(text(arguments[1], "/pt/deflated"), deflated(written(sample(), write_pytorch)));
+  write_file_atomically(text(arguments[1], "/npz/deflated"), deflated(written(sample(), write_npz)));
   for (const int protocol : {2, 4})
     write_file_atomically(text(arguments[1], "/pt/legacy", protocol), legacy_file(protocol));
   std::filesystem::create_directories(text(arguments[1], "/onnx"));

@@ -46,6 +46,24 @@ TEST(OptimizerConfig, ComesBackAsItWas) {
   EXPECT_EQ(any_rule(from_json<OptimizerConfig>("{}", "o.json").rule).name(), "AdamW");
 }
 
+TEST(OptimizerConfig, WhatIsNoneOfItsRulesHasAConfigOfItsOwn) {
+  EXPECT_NE(sentence_of([] { from_json<OptimizerConfig>(R"({"rule": "Lbfgs"})", "o.json"); }).find("o.json: 'rule'"),
+            std::string::npos);
+  const auto lbfgs = from_json<LbfgsConfig>(R"({"history": 5, "line_search": "None"})", "lbfgs.json");
+  EXPECT_EQ(lbfgs.init(make_model()).config().history, 5);
+  EXPECT_EQ(lbfgs.line_search, LbfgsConfig::LineSearch::None);
+  EXPECT_NE(sentence_of([] { from_json<LbfgsConfig>(R"({"history": 0})", "lbfgs.json"); }).find("history"),
+            std::string::npos);
+
+  ReduceOnPlateau plateau =
+      from_json<ReduceOnPlateauConfig>(R"({"initial": 0.5, "patience": 0, "factor": 0.5})", "p.json").init();
+  plateau.observe(1);
+  EXPECT_EQ(plateau.observe(2), 0.25);
+  const auto rates = from_json<PerGroupConfig>(
+      R"({"groups": [{"Constant": {"rate": 2}}, {"Exponential": {"initial": 1, "factor": 0.5}}]})", "r.json");
+  EXPECT_EQ(rates.at(1), (std::vector<double>{2, 0.5}));
+}
+
 TEST(AnySchedule, ComesFromJsonAndGoesThere) {
   const auto schedule = from_json<AnySchedule>(R"({"Sequential": {"milestones": [2], "parts": [
     {"LinearRate": {"initial": 0, "final": 1, "steps": 2}}, {"Exponential": {"initial": 1, "factor": 0.5}}]}})",

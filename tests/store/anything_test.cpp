@@ -96,6 +96,10 @@ TEST(RecordOfAnything, HalvesAndCompressionMakeItSmall) {
   save_record(run, full.path);
   save_record(run, small.path, {.floats = DType::F16, .compress = true});
   EXPECT_LT(std::filesystem::file_size(small.path), std::filesystem::file_size(full.path) / 4);
+  save_record(run, full.path, {.floats = DType::F16, .floats_of = "model.weight"});
+  int halves = 0;
+  for (const auto& [name, tensor] : open_tensors(full.path).tensors) halves += tensor.dtype == DType::F16;
+  EXPECT_EQ(halves, 1);
   Training again = make_training(4000);
   load_record(again, small.path);
   EXPECT_EQ(again.model.weight.dtype(), DType::F32);
@@ -116,6 +120,25 @@ struct New {
   double rate = 0.5;
   std::vector<float> losses = {1};
 };
+
+TEST(RecordOfAnything, PartsAreSaidBySelectors) {
+  const TemporaryFile file("new.kiln");
+  save_record(New{.epoch = 7, .rate = 0.25, .losses = {2, 3}}, file.path);
+  New loaded;
+  load_record(loaded, file.path, {.only = "{rate,losses}"});
+  EXPECT_EQ(loaded.epoch, 1);
+  EXPECT_EQ(loaded.rate, 0.25);
+  EXPECT_EQ(loaded.losses, (std::vector<float>{2, 3}));
+  loaded = {};
+  load_record(loaded, file.path, {.except = "losses"});
+  EXPECT_EQ(loaded.epoch, 7);
+  EXPECT_EQ(loaded.losses, std::vector<float>{1});
+  Old old;
+  load_record(old, file.path, {.only = "epoch"});
+  EXPECT_EQ(old.epoch, 7);
+  EXPECT_EQ(error_of([&] { load_record(loaded, file.path, {.only = "rates"}); }),
+            "ArgumentError: load_record: 'rates' selects none of the object's parts (did you mean 'rate'?)");
+}
 
 TEST(RecordOfAnything, NewFieldsKeepTheirDefaultsWhereThatIsAllowed) {
   const TemporaryFile file("old.kiln");

@@ -1,9 +1,6 @@
 // Weights that PyTorch trained, as it saved them and as safetensors, in the model that they belong to: MNIST's test images
-// are read as well as PyTorch read them. The environment says where they lie: KILN_WEIGHTS the folder with mnist.pt and
+// are read as well as PyTorch read them. The environment may say where they lie: KILN_WEIGHTS the folder with mnist.pt and
 // mnist.safetensors, KILN_DATA that of MNIST.
-#include <cstdlib>
-#include <filesystem>
-
 #include <gtest/gtest.h>
 
 #include "kiln/data/image_tensors.hpp"
@@ -12,6 +9,8 @@
 #include "kiln/store/save.hpp"
 #include "kiln/tensor/activation.hpp"
 #include "kiln/tensor/order.hpp"
+
+#include "tests/support/shared_data.hpp"
 
 namespace kiln {
 namespace {
@@ -43,17 +42,14 @@ struct Classifier {
   }
 };
 
-/// KILN_MNIST_IMAGES says how many are enough where the machine is slow.
-std::int64_t image_count() {
-  const char* const said = std::getenv("KILN_MNIST_IMAGES");
-  return said ? std::atoll(said) : 10'000;
-}
+// All of them, unless the build is slow.
+constexpr std::int64_t kImages = KILN_MNIST_IMAGES;
 
 class TrainedElsewhere : public testing::TestWithParam<const char*> {};
 
 TEST_P(TrainedElsewhere, ReadsMnistAsWell) {
-  const char *const weights = std::getenv("KILN_WEIGHTS"), *const data = std::getenv("KILN_DATA");
-  if (!weights || !data) GTEST_SKIP() << "KILN_WEIGHTS and KILN_DATA name no folders";
+  const std::string weights = shared_data("KILN_WEIGHTS", "weights"), data = shared_data("KILN_DATA", "mnist");
+  if (weights.empty() || data.empty()) GTEST_SKIP() << "KILN_WEIGHTS and KILN_DATA name no folders";
   const Device device = Device::cpu();
   Classifier model = Classifier::make(device);
   const std::string file = text(weights, '/', GetParam());
@@ -62,7 +58,7 @@ TEST_P(TrainedElsewhere, ReadsMnistAsWell) {
   model = valid(model);
 
   const Mnist test = Mnist::load(data, Split::Test);
-  const std::int64_t count = std::min(image_count(), test.size());
+  const std::int64_t count = std::min(kImages, test.size());
   std::int64_t right = 0;
   for (std::int64_t first = 0; first < count; first += 100) {
     std::vector<Image> images;

@@ -6,6 +6,7 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/nn/module/rule.hpp"
+#include "kiln/nn/module/selects_none.hpp"
 
 namespace kiln {
 namespace {
@@ -114,34 +115,31 @@ std::vector<PlacedParam> placed_params(const ModuleView& model) {
   return params;
 }
 
-namespace {
-
-/// What a pattern may name: parameters, and the modules around them.
-std::vector<std::string_view> names_in(const std::vector<PlacedParam>& params) {
-  std::set<std::string_view> names;
-  for (const PlacedParam& param : params)
-    for (const Place& place : param.places) {
-      const std::string_view path = place.path;
-      names.insert(path);
-      for (std::size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1))
-        names.insert(path.substr(0, dot));
-    }
-  return {names.begin(), names.end()};
+void require_none_meant(std::string_view function, const Selector& selector, std::string_view of_what,
+                        std::span<const std::string_view> names) {
+  const std::string description = text(selector);
+  if (description == text(Selector::none())) return;
+  std::set<std::string_view> nameable;  // the parts, and the modules around them
+  for (const std::string_view path : names) {
+    nameable.insert(path);
+    for (std::size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1))
+      nameable.insert(path.substr(0, dot));
+  }
+  std::string_view name = description;
+  if (name.starts_with('\'')) name = name.substr(1, name.size() - 2);
+  fail<ArgumentError>(function, ": ", description, " selects none of ", of_what,
+                      did_you_mean(name, std::vector(nameable.begin(), nameable.end())));
 }
-
-}  // namespace
 
 Paths selected(std::string_view function, const std::vector<PlacedParam>& params, const Selector& selector) {
   Paths paths;
-  for (const PlacedParam& param : params)
+  std::vector<std::string_view> names;
+  for (const PlacedParam& param : params) {
+    for (const Place& place : param.places) names.push_back(place.path);
     if (selector.matches(Candidate{param.places, param.value, param.is_frozen})) paths.insert(param.places[0].path);
-  if (!paths.empty()) return paths;
-  const std::string description = text(selector);
-  if (description == text(Selector::none())) return paths;
-  std::string_view name = description;
-  if (name.starts_with('\'')) name = name.substr(1, name.size() - 2);
-  fail<ArgumentError>(function, ": ", description, " selects none of the model's parameters",
-                      did_you_mean(name, names_in(params)));
+  }
+  if (paths.empty()) require_none_meant(function, selector, "the model's parameters", names);
+  return paths;
 }
 
 }  // namespace nn

@@ -48,7 +48,10 @@ struct ComposedConfig {
   Schedule<ComposedConfig> init() const;
 };
 
-/// One of the schedules of Kiln, as a value; in JSON by its name: {"Cosine": {"peak": 0.001, "steps": 1000}}.
+/// One of the schedules of Kiln, as a value; in JSON by its name: {"Cosine": {"peak": 0.001, "steps": 1000}}. It answers
+/// with one rate and asks for nothing but the step, so that what gives several (PerGroup), or wants to be told how training
+/// goes (ReduceOnPlateau), is none of them: load_config<PerGroupConfig>(file) and load_config<ReduceOnPlateauConfig>(file)
+/// read these.
 class AnySchedule {
  public:
   using Variant =

@@ -1,6 +1,7 @@
 #include "kiln/store/format/edit.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
@@ -30,6 +31,17 @@ StoredTensor part_of(const StoredTensor& whole, int dim, std::int64_t index, std
   return part;
 }
 
+/// Calls f(from, length) for each name of a path that is a number.
+template <class F>
+void each_index(std::string_view path, F&& f) {
+  for (std::size_t from = 0; from <= path.size();) {
+    const std::size_t length = std::min(path.find('.', from), path.size()) - from;
+    const std::string_view name = path.substr(from, length);
+    if (length > 0 && length < 10 && name.find_first_not_of("0123456789") == name.npos) f(from, length);
+    from += length + 1;
+  }
+}
+
 TensorSource empty_like(const TensorSource& source) {
   return {.tensors = {}, .metadata = source.metadata, .format = source.format};
 }
@@ -56,6 +68,31 @@ std::span<const Rename> norm_names() {
   return kRules;
 }
 
+TensorSource without_gaps(const TensorSource& source) {
+  std::map<std::string, std::map<int, int>> lists;  // by the path before its numbers: what each becomes
+  const auto number = [](std::string_view path, std::size_t from, std::size_t length) {
+    return std::stoi(std::string(path.substr(from, length)));
+  };
+  for (const auto& [path, tensor] : source.tensors)
+    each_index(path, [&](std::size_t from, std::size_t length) {
+      lists[path.substr(0, from)].emplace(number(path, from, length), 0);
+    });
+  for (auto& [path, numbers] : lists)
+    for (int next = 0; auto& [before, after] : numbers) after = next++;
+  TensorSource result = empty_like(source);
+  for (const auto& [path, tensor] : source.tensors) {
+    std::string renamed;
+    std::size_t done = 0;
+    each_index(path, [&](std::size_t from, std::size_t length) {
+      renamed += path.substr(done, from - done);
+      renamed += std::to_string(lists.at(path.substr(0, from)).at(number(path, from, length)));
+      done = from + length;
+    });
+    put(result, renamed + path.substr(done), path, tensor);
+  }
+  return result;
+}
+
 TensorSource under(const TensorSource& source, std::string_view key, std::string_view file) {
   TensorSource result = empty_like(source);
   const std::string prefix = text(key, '.');
@@ -65,21 +102,9 @@ TensorSource under(const TensorSource& source, std::string_view key, std::string
   return result;
 }
 
-TensorSource filtered(const TensorSource& source, std::span<const std::string> only,
-                      std::span<const std::string> except) {
-  const auto globs = [](std::span<const std::string> patterns) {
-    std::vector<Regex> compiled;
-    for (const std::string& pattern : patterns) compiled.push_back(Regex::glob(pattern));
-    return compiled;
-  };
-  const auto fits = [](const std::vector<Regex>& any_of, std::string_view name) {
-    return std::any_of(any_of.begin(), any_of.end(), [&](const Regex& glob) { return glob.matches(name); });
-  };
-  const std::vector<Regex> wanted = globs(only), unwanted = globs(except);
+TensorSource filtered(const TensorSource& source, FunctionRef<bool(const std::string& name)> keeps) {
   TensorSource result = source;
-  std::erase_if(result.tensors, [&](const auto& entry) {
-    return (!only.empty() && !fits(wanted, entry.first)) || fits(unwanted, entry.first);
-  });
+  std::erase_if(result.tensors, [&](const auto& entry) { return !keeps(entry.first); });
   return result;
 }
 

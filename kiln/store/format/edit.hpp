@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "kiln/core/function_ref.hpp"
 #include "kiln/store/format/source.hpp"
 
 namespace kiln {
@@ -17,11 +18,14 @@ TensorSource renamed(const TensorSource& source, std::span<const Rename> rules);
 /// and bias, running_mean and running_var.
 std::span<const Rename> norm_names();
 
+/// The numbers of each list's elements without gaps, in their order: PyTorch's Sequential of layers and functions has
+/// fc.0.weight and fc.3.weight, a vector of layers fc.0.weight and fc.1.weight.
+TensorSource without_gaps(const TensorSource& source);
+
 /// The tensors below a key, "model" or "state.ema", by their names below it. Throws DataError where there are none.
 TensorSource under(const TensorSource& source, std::string_view key, std::string_view file);
-/// Those that fit one of `only`, if there are any, and none of `except`: globs (Regex::glob), as a Selector takes them.
-TensorSource filtered(const TensorSource& source, std::span<const std::string> only,
-                      std::span<const std::string> except);
+/// Those whose names are to be kept.
+TensorSource filtered(const TensorSource& source, FunctionRef<bool(const std::string& name)> keeps);
 
 /// A tensor whose name the pattern finds becomes equal parts of it along `dim`, one for each replacement: the queries, keys
 /// and values that some transformers keep as one, {R"(\.c_attn\.)", {".query.", ".key.", ".value."}, -1}.

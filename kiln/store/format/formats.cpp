@@ -73,7 +73,8 @@ TensorSource open_tensors(const FileBytes& file) {
 
 TensorSource open_tensors(const std::string& path) {
   if (std::filesystem::is_directory(path)) return open_tensors(only_model_in(path));
-  return is_shard_index(path) ? open_sharded(path) : open_tensors(map_file(path));
+  const FileBytes file = map_file(path);
+  return is_shard_index(path) ? open_sharded(file) : open_tensors(file);
 }
 
 void write_tensors(const TensorSource& source, const std::string& path) {

@@ -1,5 +1,7 @@
 #include "kiln/store/gguf/blocks.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace kiln::gguf {
@@ -28,6 +30,36 @@ void decode_q4_0(const std::byte* block, float* to) {
 void decode_q8_0(const std::byte* block, float* to) {
   const float scale = half_at(block);
   for (int i = 0; i < 32; ++i) to[i] = scale * static_cast<float>(signed_at(block + 2 + i));
+}
+
+void put_half(float number, std::byte* to) {
+  const std::uint16_t bits = F16(number).bits;
+  std::memcpy(to, &bits, sizeof bits);
+}
+
+float inverse_of(float scale) {
+  const float inverse = 1 / scale;
+  return std::isfinite(inverse) ? inverse : 0;
+}
+
+// As quantize_row_q8_0_ref and quantize_row_q4_0_ref of ggml-quants.c do it.
+void encode_q8_0(const float* from, std::byte* block) {
+  float most = 0;
+  for (int i = 0; i < 32; ++i) most = std::max(most, std::abs(from[i]));
+  const float scale = most / 127, inverse = inverse_of(scale);
+  put_half(scale, block);
+  for (int i = 0; i < 32; ++i) block[2 + i] = static_cast<std::byte>(static_cast<int>(std::round(from[i] * inverse)));
+}
+
+/// The element furthest from zero is -8 times the scale, which therefore may be negative.
+void encode_q4_0(const float* from, std::byte* block) {
+  float furthest = 0;
+  for (int i = 0; i < 32; ++i)
+    if (std::abs(from[i]) > std::abs(furthest)) furthest = from[i];
+  const float scale = furthest / -8, inverse = inverse_of(scale);
+  put_half(scale, block);
+  const auto quarter = [&](float number) { return std::min(15, static_cast<int>(number * inverse + 8.5f)); };
+  for (int i = 0; i < 16; ++i) block[2 + i] = static_cast<std::byte>(quarter(from[i]) | quarter(from[i + 16]) << 4);
 }
 
 /// scale and minimum of part `i` of 8, six bits each: the first four's in bytes of their own, whose upper two bits are the
@@ -80,8 +112,8 @@ void decode_q6_k(const std::byte* block, float* to) {
 constexpr Encoding kEncodings[] = {
     {0, "f32", 1, 4, DType::F32},
     {1, "f16", 1, 2, DType::F16},
-    {2, "q4_0", 32, 18, DType::F32, decode_q4_0},
-    {8, "q8_0", 32, 34, DType::F32, decode_q8_0},
+    {2, "q4_0", 32, 18, DType::F32, decode_q4_0, encode_q4_0},
+    {8, "q8_0", 32, 34, DType::F32, decode_q8_0, encode_q8_0},
     {12, "q4_k", 256, 144, DType::F32, decode_q4_k},
     {14, "q6_k", 256, 210, DType::F32, decode_q6_k},
     {24, "i8", 1, 1, DType::I8},
@@ -97,6 +129,12 @@ constexpr Encoding kEncodings[] = {
 const Encoding* find_encoding(std::uint32_t id) {
   for (const Encoding& encoding : kEncodings)
     if (encoding.id == id) return &encoding;
+  return nullptr;
+}
+
+const Encoding* find_written(std::string_view name) {
+  for (const Encoding& encoding : kEncodings)
+    if (encoding.name == name && encoding.encode) return &encoding;
   return nullptr;
 }
 

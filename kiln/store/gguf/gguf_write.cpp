@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cmath>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/store/format/byte_reader.hpp"
@@ -12,6 +13,7 @@ namespace {
 constexpr std::uint64_t kAlignment = 32;
 constexpr std::uint32_t kVersion = 3, kBool = 7, kString = 8, kI64 = 11, kF64 = 12;
 constexpr int kMostDims = 4;  // of ggml
+constexpr float kLargestHalf = 65504;
 
 std::uint64_t aligned(std::uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -49,12 +51,51 @@ void append_value(std::string& out, std::string_view text) {
   }
 }
 
+/// How a tensor is written: quantised where its source says so and GGUF has that, otherwise as it is.
+const gguf::Encoding& encoding_of(const std::string& name, const StoredTensor& tensor) {
+  if (const gguf::Encoding* const quantised = gguf::find_written(tensor.encoding))
+    if (is_float(tensor.dtype) && !tensor.shape.empty() && tensor.shape.back() % quantised->block == 0)
+      return *quantised;
+  const gguf::Encoding* const plain = gguf::plain_encoding(tensor.dtype);
+  require<ArgumentError>(plain != nullptr, "write_gguf: tensor '", shown(name), "': GGUF has no ", tensor.dtype);
+  return *plain;
+}
+
+std::uint64_t bytes_of(const StoredTensor& tensor, const gguf::Encoding& encoding) {
+  return static_cast<std::uint64_t>(numel(tensor.shape) / encoding.block * encoding.bytes);
+}
+
+TensorData encoded(const std::string& name, const TensorData& data, const gguf::Encoding& encoding) {
+  const TensorData floats = data.to(DType::F32);
+  const std::span<const float> from = floats.as<float>();
+  for (const float element : from)
+    require<ArgumentError>(std::abs(element) <= kLargestHalf, "write_gguf: tensor '", shown(name), "' has ", element,
+                           ", which ", encoding.name, " cannot hold");
+  std::vector<std::byte> blocks(from.size() / static_cast<std::size_t>(encoding.block) *
+                                static_cast<std::size_t>(encoding.bytes));
+  for (std::size_t i = 0, at = 0; i < from.size(); i += static_cast<std::size_t>(encoding.block)) {
+    encoding.encode(from.data() + i, blocks.data() + at);
+    at += static_cast<std::size_t>(encoding.bytes);
+  }
+  const Shape size{static_cast<std::int64_t>(blocks.size())};
+  return TensorData(size, DType::U8, std::move(blocks));
+}
+
 }  // namespace
+
+TensorSource quantised_for_gguf(const TensorSource& source, std::string_view encoding) {
+  require<ArgumentError>(gguf::find_written(encoding) != nullptr, "quantised_for_gguf: '", shown(encoding),
+                         "' is none of q8_0 and q4_0, which Kiln writes");
+  TensorSource result = source;
+  for (auto& [name, tensor] : result.tensors)
+    if (tensor.shape.size() >= 2 && is_float(tensor.dtype)) tensor.encoding = encoding;
+  return result;
+}
 
 void write_gguf(const TensorSource& source, ByteSink sink) {
   Metadata metadata = source.metadata;
   metadata.erase("general.alignment");  // ours is the usual one
-  metadata.erase("general.file_type");  // of quantised weights, which these are not
+  metadata.erase("general.file_type");  // of most weights, which may be others now
   std::string header = "GGUF";
   append_number(header, kVersion);
   append_number(header, static_cast<std::uint64_t>(source.tensors.size()));
@@ -65,21 +106,21 @@ void write_gguf(const TensorSource& source, ByteSink sink) {
   }
   std::uint64_t place = 0;
   for (const auto& [name, tensor] : source.tensors) {
-    const gguf::Encoding* const encoding = gguf::plain_encoding(tensor.dtype);
-    require<ArgumentError>(encoding != nullptr, "write_gguf: tensor '", shown(name), "': GGUF has no ", tensor.dtype);
+    const gguf::Encoding& encoding = encoding_of(name, tensor);
     require<ArgumentError>(tensor.shape.size() <= kMostDims, "write_gguf: tensor '", shown(name), "': shape ",
                            tensor.shape, " has more than ", kMostDims, " dimensions");
     append_string(header, name);
     append_number(header, static_cast<std::uint32_t>(tensor.shape.size()));
     for (int i = tensor.shape.size(); i-- > 0;) append_number(header, tensor.shape[i]);
-    append_number(header, encoding->id);
+    append_number(header, encoding.id);
     append_number(header, place);
-    place += aligned(static_cast<std::uint64_t>(numel(tensor.shape)) * size_of(tensor.dtype));
+    place += aligned(bytes_of(tensor, encoding));
   }
   header.resize(aligned(header.size()), '\0');
   sink(std::as_bytes(std::span(header)));
   for (const auto& [name, tensor] : source.tensors) {
-    const TensorData data = tensor.read();
+    const gguf::Encoding& encoding = encoding_of(name, tensor);
+    const TensorData data = encoding.encode ? encoded(name, tensor.read(), encoding) : tensor.read();
     sink(data.bytes());
     const std::string padding(aligned(data.bytes().size()) - data.bytes().size(), '\0');
     sink(std::as_bytes(std::span(padding)));

@@ -10,13 +10,11 @@ void append(std::string& out, const LoadReport& report) {
   for (const auto& sentence : report.warnings) out += text("warning: ", sentence, '\n');
 }
 
-TensorSource edited(TensorSource source, const LoadOptions& options, std::string_view file) {
-  if (!options.under.empty()) source = under(source, options.under, file);
-  if (!options.split.empty()) source = split(source, options.split, file);
-  if (!options.rename.empty()) source = renamed(source, options.rename);
-  if (!options.only.empty() || !options.except.empty()) source = filtered(source, options.only, options.except);
-  for (const Layout& layout : options.layouts) source = laid_out(source, layout);
-  return source;
+bool wants(const LoadOptions& options, const Candidate& candidate) {
+  return options.only.matches(candidate) && !options.except.matches(candidate);
+}
+bool wants(const LoadOptions& options, std::string_view path) {
+  return options.only.matches(path) && !options.except.matches(path);
 }
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/nn/module/selector.hpp"
 #include "kiln/store/format/edit.hpp"
 
 namespace kiln {
@@ -20,8 +21,11 @@ struct LoadOptions {
   std::string under = {};               // only those below this key, without it: "model", "state_dict"
   std::vector<TensorSplit> split = {};  // one tensor that is several of the object's
   std::vector<Rename> rename = {};      // norm_names() among them
-  std::vector<std::string> only = {};   // globs of names, by then the object's
-  std::vector<std::string> except = {};
+  bool close_gaps = false;              // without_gaps()
+  // Which of the object's parts are loaded: the others stay as they are, whether the file has them or not. What a file
+  // has beyond the object is selected by its name alone, and left out is not unexpected.
+  Selector only = Selector::all();
+  Selector except = Selector::none();
   std::vector<Layout> layouts = {};  // transposed_linear(), from_hwio(), ...
 
   /// So many elements of each float tensor are looked at: NaN and infinities are warned of. Looking at all (-1) reads a
@@ -44,7 +48,12 @@ struct LoadReport {
 /// "61 loaded; 'head.weight' is missing; ...", one line each.
 void append(std::string& out, const LoadReport& report);
 
-/// The file's tensors as `options` want them; for load(). Throws ArgumentError or DataError as kiln/store/format/edit.hpp.
+/// Is it among what `options` want to be loaded?
+bool wants(const LoadOptions& options, const Candidate& candidate);
+bool wants(const LoadOptions& options, std::string_view path);
+
+/// The file's tensors under other names and in other layouts, as `options` say; for load(). Throws ArgumentError or
+/// DataError as kiln/store/format/edit.hpp.
 TensorSource edited(TensorSource source, const LoadOptions& options, std::string_view file);
 
 }  // namespace kiln

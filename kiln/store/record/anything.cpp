@@ -58,7 +58,8 @@ void RecordWriter::value(const std::string& path, const void* value, const Value
   record_.metadata[text(kValue, path)] = write_value(access.write(value), access.is_float);
 }
 
-RecordReader::RecordReader(const TensorSource& record, std::string_view file) : record_(record), file_(file) {
+RecordReader::RecordReader(const TensorSource& record, std::string_view file, const LoadOptions& options)
+    : record_(record), file_(file), options_(options) {
   for (const auto& [key, value] : record.metadata)
     if (key.starts_with(kValue)) values_left_.emplace(key.substr(kValue.size()), value);
 }
@@ -69,6 +70,8 @@ void RecordReader::leaf(const std::string& path, const void* leaf, const nn::Ten
 
 void RecordReader::list(const std::string& path, const void*, const ListAccess&) {
   lists_.insert(path);
+  others_.push_back({path, Value()});
+  if (!wants(options_, path)) return;
   const auto found = record_.tensors.find(path);
   if (found == record_.tensors.end()) return problems_.push_back(text("list '", shown(path), "' is missing"));
   require<LoadError>(found->second.shape.size() == 1, file_, ": list '", shown(path), "' has shape ",
@@ -78,19 +81,25 @@ void RecordReader::list(const std::string& path, const void*, const ListAccess&)
 
 void RecordReader::value(const std::string& path, const void* value, const ValueAccess& access) {
   values_left_.erase(path);
+  others_.push_back({path, Value()});
+  if (!wants(options_, path)) return;
   const auto found = record_.metadata.find(text(kValue, path));
   if (found == record_.metadata.end()) problems_.push_back(text("value '", shown(path), "' is missing"));
   else access.read(parse_value(found->second, access, file_), value, {file_, path}, false);
 }
 
-Fitted RecordReader::fit(const LoadOptions& options) {
-  if (!options.allow_unexpected)
+Fitted RecordReader::fit() {
+  std::vector<RecordPart> all = parts_;
+  all.insert(all.end(), others_.begin(), others_.end());
+  require_chosen("load_record", all, options_.only, "object");
+  std::erase_if(values_left_, [&](const auto& entry) { return !wants(options_, entry.first); });
+  if (!options_.allow_unexpected)
     for (const auto& [path, value] : values_left_) problems_.push_back(text("value '", shown(path), "' is unexpected"));
   for (const std::string& problem : problems_)
-    require<LoadError>(options.allow_missing && problem.ends_with("missing"), file_, ": ", problem);
+    require<LoadError>(options_.allow_missing && problem.ends_with("missing"), file_, ": ", problem);
   TensorSource tensors{.tensors = record_.tensors, .metadata = {}};
   std::erase_if(tensors.tensors, [&](const auto& entry) { return lists_.contains(entry.first); });
-  Fitted fitted = detail::fit(tensors, parts_, "object", file_, options);
+  Fitted fitted = detail::fit(tensors, parts_, "object", file_, options_);
   fitted.report.missing.insert(fitted.report.missing.end(), problems_.begin(), problems_.end());
   for (const auto& [path, value] : values_left_) fitted.report.unused.push_back(path);
   return fitted;
@@ -110,11 +119,13 @@ void RecordTaker::tied(const void* param, const void* first, const nn::TensorAcc
 }
 
 void RecordTaker::list(const std::string& path, const void* list, const ListAccess& access) {
+  if (!wants(options_, path)) return;
   if (const auto found = record_.tensors.find(path); found != record_.tensors.end())
     access.take(list, found->second.read());
 }
 
 void RecordTaker::value(const std::string& path, const void* value, const ValueAccess& access) {
+  if (!wants(options_, path)) return;
   if (const auto found = record_.metadata.find(text(kValue, path)); found != record_.metadata.end())
     access.read(parse_value(found->second, access, file_), value, {file_, path}, true);
 }
@@ -123,7 +134,12 @@ void write_record_of(const TensorSource& record, const std::string& path, const 
   for (const auto& [key, value] : options.metadata)
     require<ArgumentError>(!key.starts_with(kValue), "save_record: the metadata '", shown(key),
                            "' would be taken for a value of the object");
-  const TensorSource source = options.floats ? with_floats(record, *options.floats) : record;
+  TensorSource source = record;
+  if (options.floats) {
+    source = with_floats(filtered(record, [&](const std::string& name) { return options.floats_of.matches(name); }),
+                         *options.floats);
+    source.tensors.insert(record.tensors.begin(), record.tensors.end());  // what is not there yet
+  }
   if (!path.ends_with(".kiln")) {
     require<ArgumentError>(!options.compress, "save_record: ", shown(path), ": only .kiln files are compressed");
     return write_tensors(source, path);

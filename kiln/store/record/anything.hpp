@@ -29,10 +29,11 @@
 namespace kiln {
 
 struct RecordOptions {
-  std::optional<DType> floats =
-      {};                  // all float tensors in this type, DType::F16 or BF16 for half the size; or as they are
-  bool compress = false;   // of a .kiln file: tensors that get smaller by it
-  Metadata metadata = {};  // beside the values; its keys do not begin with "value."
+  /// Float tensors in this type, DType::F16 or BF16 for half the size; or as they are.
+  std::optional<DType> floats = {};
+  Selector floats_of = Selector::all();  // which of them, by their names
+  bool compress = false;                 // of a .kiln file: tensors that get smaller by it
+  Metadata metadata = {};                // beside the values; its keys do not begin with "value."
 };
 
 namespace detail {
@@ -197,18 +198,20 @@ class RecordWriter final : public RecordVisitor {
 /// Finds out what of a record belongs to whom, and complains of what does not; nothing changes yet.
 class RecordReader final : public RecordVisitor {
  public:
-  RecordReader(const TensorSource& record, std::string_view file);
+  RecordReader(const TensorSource& record, std::string_view file, const LoadOptions& options);
   void tensor(const std::string& path, const Value& value) override { parts_.push_back({path, value}); }
   void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) override;
   void list(const std::string& path, const void* list, const ListAccess& access) override;
   void value(const std::string& path, const void* value, const ValueAccess& access) override;
-  /// What becomes of the tensors. Throws LoadError where anything does not fit.
-  Fitted fit(const LoadOptions& options);
+  /// What becomes of the tensors. Throws LoadError where anything does not fit, ArgumentError where nothing is chosen.
+  Fitted fit();
 
  private:
   const TensorSource& record_;
   std::string_view file_;
-  std::vector<RecordPart> parts_;  // tensors
+  const LoadOptions& options_;
+  std::vector<RecordPart> parts_;   // tensors
+  std::vector<RecordPart> others_;  // lists and values, without any
   std::vector<std::string> problems_;
   std::map<std::string, std::string> values_left_;  // in the record
   std::set<std::string> lists_;
@@ -217,8 +220,8 @@ class RecordReader final : public RecordVisitor {
 /// Puts into the object what was found to fit.
 class RecordTaker final : public RecordVisitor {
  public:
-  RecordTaker(const TensorSource& record, std::string_view file, const Values& values)
-      : record_(record), file_(file), values_(values) {}
+  RecordTaker(const TensorSource& record, std::string_view file, const LoadOptions& options, const Values& values)
+      : record_(record), file_(file), options_(options), values_(values) {}
   bool takes() const override { return true; }
   void tensor(const std::string& path, const Value& value) override;
   void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) override;
@@ -229,6 +232,7 @@ class RecordTaker final : public RecordVisitor {
  private:
   const TensorSource& record_;
   std::string_view file_;
+  const LoadOptions& options_;
   const Values& values_;
   std::size_t next_ = 0;
 };
@@ -249,23 +253,30 @@ void save_record(const T& object, const std::string& path, const RecordOptions& 
   detail::write_record_of(record, path, options);
 }
 
-/// Brings back what save_record() wrote: all of it, or nothing and an error. Throws IoError, DataError, a ConfigError for a
-/// value of another type, or a LoadError that names what is missing, unexpected or misshapen, unless `options` allow it:
-/// who reads a record of an older program, which had fewer fields, allows what is missing.
+/// load_record() of what a file held; `file` is what errors call it.
 template <class T>
 requires(!std::is_const_v<T>)
-LoadReport load_record(T& object, const std::string& path, const LoadOptions& options = {}) {
-  const TensorSource record = edited(open_tensors(path), options, path);
+LoadReport load_record(T& object, const TensorSource& record, std::string_view file, const LoadOptions& options = {}) {
   const auto visit = [&](detail::RecordVisitor& visitor) {
     nn::Met met;
     detail::visit_record(object, "", visitor, met);
   };
-  detail::RecordReader reader(record, path);
+  detail::RecordReader reader(record, file, options);
   visit(reader);
-  const detail::Fitted fitted = reader.fit(options);
-  detail::RecordTaker taker(record, path, fitted.values);
+  const detail::Fitted fitted = reader.fit();
+  detail::RecordTaker taker(record, file, options, fitted.values);
   visit(taker);
   return fitted.report;
+}
+
+/// Brings back what save_record() wrote: all of it, or nothing and an error. Throws IoError, DataError, a ConfigError for a
+/// value of another type, or a LoadError that names what is missing, unexpected or misshapen, unless `options` allow it:
+/// who reads a record of an older program, which had fewer fields, allows what is missing. {.only = "model"} brings back
+/// a part, numbers and lists by their paths as well; types are not known here to a Selector.
+template <class T>
+requires(!std::is_const_v<T>)
+LoadReport load_record(T& object, const std::string& path, const LoadOptions& options = {}) {
+  return load_record(object, edited(open_tensors(path), options, path), path, options);
 }
 
 }  // namespace kiln

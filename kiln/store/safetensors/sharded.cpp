@@ -13,9 +13,10 @@ constexpr std::string_view kIndex = ".index.json", kSafetensors = ".safetensors"
 // Anything may stand in the metadata; nothing in it matters here.
 using WeightMap = std::map<std::string, std::string>;
 
-WeightMap read_index(const std::string& path) {
+WeightMap read_index(const FileBytes& index) {
+  const std::string& path = index.name;
   try {
-    const Json json = parse_json(read_text_file(path), path);
+    const Json json = parse_json({reinterpret_cast<const char*>(index.bytes.data()), index.bytes.size()}, path);
     if (const auto* const object = std::get_if<Json::Object>(&json.is))
       for (const auto& [key, value] : *object)
         if (key == "weight_map") return from_json<WeightMap>(value, path);
@@ -43,11 +44,12 @@ struct ShardIndex {
 
 bool is_shard_index(std::string_view path) { return path.ends_with(kIndex); }
 
-TensorSource open_sharded(const std::string& index_path) {
+TensorSource open_sharded(const FileBytes& index) {
+  const std::string& index_path = index.name;
   const std::filesystem::path folder = std::filesystem::path(index_path).parent_path();
   std::map<std::string, TensorSource> shards;
   TensorSource all;
-  for (const auto& [name, file] : read_index(index_path)) {
+  for (const auto& [name, file] : read_index(index)) {
     require<DataError>(!file.empty() && file != ".." && file.find('/') == file.npos && file.find('\0') == file.npos,
                        index_path, ": tensor '", shown(name), "' lies in '", shown(file),
                        "', which is no file beside the index");

@@ -6,8 +6,9 @@
 namespace kiln {
 
 bool is_shard_index(std::string_view path);
-/// The tensors of all shards. Throws DataError for an index that names files elsewhere, or tensors that are not there.
-TensorSource open_sharded(const std::string& index_path);
+/// The tensors of all shards, which lie beside the index. Throws DataError for one that names files elsewhere, or tensors
+/// that are not there, and IoError for a missing file.
+TensorSource open_sharded(const FileBytes& index);
 /// The model in a directory: its index, or its only file that has the extension of a format. Throws IoError.
 std::string only_model_in(const std::string& directory);
 

@@ -116,7 +116,7 @@ TEST(Pytorch, RefusesByNameWhateverCouldRun) {
       {"\x80\x02\x84\x01\0\0\0."sv, "the opcode EXT4 makes objects"},
       {"\x80\x02P0\n."sv, "the opcode PERSID makes objects"},
       {"\x80\x05\x97."sv, "the opcode NEXT_BUFFER makes objects"},
-      {"\x80\x05\x97\x98."sv, "the opcode NEXT_BUFFER makes objects"},
+      {"\x80\x05]\x98."sv, "the opcode READONLY_BUFFER makes objects"},
       {"\x80\x02"
        "ctorch\nFloatStorage\n)R."sv,
        "REDUCE calls torch.FloatStorage, which is no function here"},

@@ -1,0 +1,15 @@
+// What those are told who select nothing.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "kiln/nn/module/selector.hpp"
+
+namespace kiln::nn {
+
+/// For a selector that selects none of "the model's parameters", which have these names: throws ArgumentError, with the
+/// name that was perhaps meant, unless it is Selector::none().
+void require_none_meant(std::string_view function, const Selector& selector, std::string_view of_what,
+                        std::span<const std::string_view> names);
+
+}  // namespace kiln::nn

@@ -1,0 +1,14 @@
+#include "kiln/store/load/options.hpp"
+
+namespace kiln {
+
+TensorSource edited(TensorSource source, const LoadOptions& options, std::string_view file) {
+  if (!options.under.empty()) source = under(source, options.under, file);
+  if (!options.split.empty()) source = split(source, options.split, file);
+  if (!options.rename.empty()) source = renamed(source, options.rename);
+  if (options.close_gaps) source = without_gaps(source);
+  for (const Layout& layout : options.layouts) source = laid_out(source, layout);
+  return source;
+}
+
+}  // namespace kiln

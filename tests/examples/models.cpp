@@ -1,0 +1,104 @@
+// The examples that train the models of models/, for a step or two: they start, learn from small data, and say what they
+// are to say.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "kiln/core/text.hpp"
+
+#include "output_of.hpp"
+#include "tests/data/idx_files.hpp"
+
+namespace kiln {
+namespace {
+
+/// Files in the form of MNIST's: squares whose place tells their class.
+void write_mnist(const test::TemporaryDirectory& folder, const std::string& split, std::uint32_t count) {
+  std::vector<std::uint8_t> pixels(count * 28 * 28), labels(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    labels[i] = static_cast<std::uint8_t>(i % 10);
+    for (std::size_t row = 0; row < 8; ++row)
+      for (std::size_t column = 0; column < 8; ++column)
+        pixels[(i * 28 + row + i % 5 * 4) * 28 + column + i % 10 / 5 * 14] = 255;
+  }
+  test::write_file(folder / (split + "-images-idx3-ubyte"), test::idx_file({count, 28, 28}, pixels));
+  test::write_file(folder / (split + "-labels-idx1-ubyte"), test::idx_file({count}, labels));
+}
+
+class ModelExamples : public testing::Test {
+ protected:
+  ModelExamples() {
+    write_mnist(folder_, "train", 64);
+    write_mnist(folder_, "t10k", 40);
+  }
+  std::string in_folder(const std::string& command) {
+    return output_of(text("cd ", folder_.path().string(), " && ", command));
+  }
+  bool has_picture(const std::string& name) {
+    return std::filesystem::exists(folder_ / name) && std::filesystem::file_size(folder_ / name) > 100;
+  }
+
+  test::TemporaryDirectory folder_;
+};
+
+TEST_F(ModelExamples, ClassifyWithEachNetwork) {
+  for (const char* network : {"resnet", "mobilenet", "transformer"}) {
+    const std::string said = in_folder(text(CLASSIFY_PROGRAM, " --data . --batch 16 --model ", network));
+    EXPECT_GT(number_after(said, "epoch 1: cross entropy "), 0) << network;
+    EXPECT_NE(said.find("test accuracy "), std::string::npos) << said;
+  }
+}
+
+TEST_F(ModelExamples, SegmentDrawsWhatItSees) {
+  const std::string said =
+      in_folder(SEGMENT_PROGRAM " --scenes 16 --side 16 --epochs 1 --model.width 4 --model.depth 2");
+  EXPECT_GE(number_after(said, "mean overlap with the truth of new scenes "), 0);
+  EXPECT_TRUE(has_picture("segment.png"));
+}
+
+TEST_F(ModelExamples, ShakespeareWritesBeyondItsContext) {
+  std::string words;
+  for (int i = 0; i < 60; ++i) words += "to be, or not to be: ";
+  folder_.write("input.txt", words);
+  const std::string said = in_folder(SHAKESPEARE_PROGRAM
+                                     " --model.context 16 --model.width 16 --model.heads 2 --model.layers 1 --steps 2 "
+                                     "--batch 2 --prompt 'to be' --letters 50");
+  EXPECT_GT(number_after(said, "validation loss "), 0);
+  const std::size_t at = said.find("\n\nto be");
+  ASSERT_NE(at, std::string::npos) << said;
+  EXPECT_EQ(said.size() - at - 2, 5u + 50u + 1u) << said;  // the prompt, the letters, a line's end
+}
+
+TEST_F(ModelExamples, TruecaseTagsWhatItHeldOut) {
+  std::string table;
+  for (int i = 0; i < 100; ++i) table += text("\"1\",\"Rome wins\",\"Team ", i % 7, " of Rome beats NATO again\"\n");
+  folder_.write("test.csv", table);
+  const std::string said = in_folder(TRUECASE_PROGRAM " --epochs 1 --batch 16 --model.width 8 --model.hidden 8");
+  EXPECT_GT(number_after(said, "epoch 1: "), 0);
+}
+
+TEST_F(ModelExamples, VaeDrawsDigits) {
+  const std::string said = in_folder(VAE_PROGRAM " --data . --epochs 1 --batch 32");
+  EXPECT_GT(number_after(said, "epoch 1: "), 0);
+  EXPECT_TRUE(has_picture("vae.png"));
+}
+
+TEST_F(ModelExamples, WganDrawsDigits) {
+  const std::string said = in_folder(WGAN_PROGRAM
+                                     " --data . --steps 1 --critic_steps 1 --batch 4 --generator.width 4 "
+                                     "--critic.width 4");
+  EXPECT_NE(said.find("step 1: the critic holds test images and made ones "), std::string::npos) << said;
+  EXPECT_TRUE(has_picture("wgan.png"));
+}
+
+TEST_F(ModelExamples, DiffusionDrawsDigits) {
+  const std::string said =
+      in_folder(DIFFUSION_PROGRAM " --digits 64 --epochs 1 --batch 32 --draw.steps 2 --model.widths=8,8,8");
+  EXPECT_GT(number_after(said, "mean square error of the noise "), 0);
+  EXPECT_NE(said.find("a classifier reads "), std::string::npos) << said;
+  EXPECT_TRUE(has_picture("diffusion.png"));
+}
+
+}  // namespace
+}  // namespace kiln
