@@ -159,6 +159,13 @@ def exchange_gguf(folder, x):
     assert reader.fields["a.count"].contents() == 3
     assert reader.fields["general.architecture"].contents() == "test"
 
+    safetensors.save_file({"w": dense}, folder / "d.safetensors", metadata={"general.architecture": "test"})
+    for name in ("q4_0", "q8_0"):
+        convert(folder / "d.safetensors", folder / "d.gguf", "--quantise", name)
+        kind, tensor = gguf.GGMLQuantizationType[name.upper()], gguf.GGUFReader(folder / "d.gguf").tensors[0]
+        assert tensor.tensor_type == kind
+        same({"w": tensor.data}, {"w": gguf.quants.quantize(dense, kind)}, f"GGUFReader, {name}")
+
 
 if not (np and safetensors):
     sys.exit(SKIPPED)
