@@ -1,6 +1,7 @@
 // A small ResNet, MobileNetV2 or vision transformer learns digits; its accuracy on those that it never saw.
 //
 //   classify [--model resnet|mobilenet|transformer] [--data mnist] [--epochs N] ...; --help lists all
+#include <algorithm>
 #include <cstdio>
 
 #include "examples/guide/source.hpp"
@@ -57,7 +58,9 @@ void learn(const Config& config, const Run& run) {
   AdamW adam = AdamWConfig{.weight_decay = 0.05}.init(model);
   DataLoader loader(source.train, ImageBatcher::normalized(),
                     {.batch_size = run.batch, .shuffle = true, .seed = run.seed, .workers = 1, .drop_last = true});
-  auto schedule = CosineConfig{.peak = run.rate, .warmup = 100, .steps = run.epochs * loader.size()}.init();
+  const std::int64_t steps = run.epochs * loader.size();
+  auto schedule =
+      CosineConfig{.peak = run.rate, .warmup = std::min<std::int64_t>(100, steps / 10), .steps = steps}.init();
   print("{} parameters\n", num_params(model));
   for (std::int64_t epoch = 1; epoch <= run.epochs; ++epoch) {
     double total = 0;

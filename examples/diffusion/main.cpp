@@ -2,6 +2,8 @@
 // images reads as that, and a picture: a row for each digit.
 //
 //   diffusion [--side N] [--epochs N] [--draw.guidance X] [--picture FILE.png] ...; --help lists all
+#include <algorithm>
+
 #include "examples/guide/model.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
@@ -68,8 +70,8 @@ Denoiser learn(const Run& run, const DatasetPtr<Image>& digits, const Device& de
   WeightAverage average = EmaConfig{.decay = 0.998, .warmup = true}.init(model);
   DataLoader loader(digits, ImageBatcher{},
                     {.batch_size = run.batch, .shuffle = true, .seed = run.seed, .workers = 1, .drop_last = true});
-  const CosineConfig rates{.peak = run.rate, .warmup = 100, .steps = run.epochs * loader.size()};
-  auto schedule = rates.init();
+  const std::int64_t all_steps = run.epochs * loader.size(), warmup = std::min<std::int64_t>(100, all_steps / 10);
+  auto schedule = CosineConfig{.peak = run.rate, .warmup = warmup, .steps = all_steps}.init();
   for (std::int64_t epoch = 1; epoch <= run.epochs; ++epoch) {
     double total = 0;
     for (ImageBatch& host : loader) {

@@ -2,6 +2,7 @@
 // true ones overlap, and a picture: scenes, truth and what it sees.
 //
 //   segment [--epochs N] [--model.width N] [--picture FILE.png] ...; --help lists all
+#include <algorithm>
 #include <cstdio>
 
 #include "examples/segment/scene.hpp"
@@ -66,7 +67,8 @@ void learn(const Run& run) {
   UNet model = run.model.init(device);
   AdamW adam = AdamWConfig{}.init(model);
   const std::int64_t steps = run.scenes / run.batch;
-  auto schedule = CosineConfig{.peak = run.rate, .warmup = 20, .steps = run.epochs * steps}.init();
+  const std::int64_t all_steps = run.epochs * steps, warmup = std::min<std::int64_t>(20, all_steps / 10);
+  auto schedule = CosineConfig{.peak = run.rate, .warmup = warmup, .steps = all_steps}.init();
   for (std::int64_t epoch = 1; epoch <= run.epochs; ++epoch) {
     const Tensor<1, Int> order = randperm(run.scenes, device);
     double total = 0;
