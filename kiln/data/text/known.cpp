@@ -1,10 +1,12 @@
 // Tokenizers of other files than tokenizer.json, each described as if it had one.
+#include <algorithm>
 #include <charconv>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/table/lines.hpp"
 #include "kiln/data/text/described.hpp"
+#include "kiln/data/text/split.hpp"
 #include "kiln/data/text/tokenizer.hpp"
 #include "kiln/data/text/unicode.hpp"
 
@@ -25,6 +27,22 @@ Json tokens::added(const std::string& text, std::int64_t id) {
                  {"rstrip", {false}},
                  {"normalized", {false}},
                  {"special", {true}}}};
+}
+
+Json::Object tokens::numbered(const std::vector<std::string>& tokens) {
+  Object ids;
+  for (const std::string& token : tokens) ids.emplace_back(token, Json{std::ssize(ids)});
+  return ids;
+}
+
+Json::List tokens::special(std::string_view who, const std::vector<std::string>& tokens) {
+  Json::List list;
+  for (const std::string& token : tokens) {
+    require<ArgumentError>(!token.empty() && std::ranges::count(tokens, token) == 1, who, ": the special token '",
+                           token, "' is empty or named twice");
+    list.push_back(added(token, std::ssize(list)));
+  }
+  return list;
 }
 
 Json tokens::described(Json model, Json normalizer, Json pre_tokenizer, Json post_processor, Json decoder,
@@ -101,6 +119,14 @@ Tokenizer Tokenizer::bert(const std::string& vocabulary, bool lowercase) {
   return from_json(tokens::described(std::move(model), std::move(normalizer), {Object{{"type", {"BertPreTokenizer"}}}},
                                      std::move(around), std::move(decoder), std::move(added)),
                    vocabulary);
+}
+
+Tokenizer Tokenizer::bytes() {
+  std::vector<std::string> letters;
+  for (int byte = 0; byte < 256; ++byte) letters.push_back(bytes_to_letters(std::string(1, static_cast<char>(byte))));
+  return from_json(tokens::described(tokens::byte_pairs(tokens::numbered(letters), {}), {}, tokens::byte_level(), {},
+                                     tokens::byte_level(), {}),
+                   "bytes");
 }
 
 Tokenizer Tokenizer::characters(std::string_view texts) {

@@ -19,7 +19,7 @@ namespace kiln {
 /// A value: copies share what they are made of, and several threads may use it at once.
 class Tokenizer {
  public:
-  /// A tokenizer.json: models BPE, WordPiece and WordLevel with the normalizers, pre-tokenizers, post-processors and decoders
+  /// A tokenizer.json: models BPE, Unigram, WordPiece and WordLevel with the normalizers, pre-tokenizers, post-processors and decoders
   /// that go with them. Throws IoError, or DataError for what is no such file, or says what is not known here.
   static Tokenizer load(const std::string& path);
   static Tokenizer from_json(const Json& json, std::string_view source);
@@ -29,6 +29,8 @@ class Tokenizer {
   static Tokenizer bert(const std::string& vocabulary, bool lowercase = true);
   /// Each code point of the texts is a token, in their order; others are left out.
   static Tokenizer characters(std::string_view texts);
+  /// Each byte is a token, whose id it is: 256 of them, by which any text can be said. (token() shows them as GPT-2 does.)
+  static Tokenizer bytes();
 
   /// `special`: with the tokens that the model wants around a text ([CLS], <s>). A text that is no UTF-8 has U+FFFD where it
   /// is none; with byte-level tokens even that comes back as it was.
@@ -63,5 +65,16 @@ struct BytePairTraining {
 /// Byte-level byte pairs by GPT-2's rules, trained on texts: the most frequent pair is joined first, of equally frequent ones the
 /// one whose tokens are older. The same texts give the same tokenizer. Throws ArgumentError.
 Tokenizer train_byte_pairs(const DatasetPtr<std::string>& texts, const BytePairTraining& config = {});
+
+struct WordTraining {
+  std::int64_t vocabulary = 30'000;  // tokens at most, the special ones among them
+  std::int64_t least = 1;            // times that a word occurs
+  std::vector<std::string> special = {
+      "<unk>"};  // the first of them stands for words that are none; or those are left out
+  bool lowercase = false;
+};
+/// Words, numbers and runs of other signs (\w+|[^\w\s]+) as tokens, the most frequent first, of equally frequent ones by their
+/// bytes. The same texts give the same tokenizer. decode() has a space between any two. Throws ArgumentError.
+Tokenizer train_words(const DatasetPtr<std::string>& texts, const WordTraining& config = {});
 
 }  // namespace kiln

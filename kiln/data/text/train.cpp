@@ -94,10 +94,8 @@ Tokenizer train_byte_pairs(const DatasetPtr<std::string>& texts, const BytePairT
   require<ArgumentError>(config.vocabulary >= fixed, "byte pairs: a vocabulary of ", config.vocabulary,
                          " does not hold 256 bytes and ", config.special.size(), " special tokens");
   require<ArgumentError>(config.least >= 1, "byte pairs: least is ", config.least, ", it must be at least 1");
+  Json::List added = tokens::special("byte pairs", config.special);
   std::vector<std::string> tokens = config.special;
-  for (const std::string& token : tokens)
-    require<ArgumentError>(!token.empty() && std::ranges::count(tokens, token) == 1, "byte pairs: the special token '",
-                           token, "' is empty or named twice");
   std::vector<char32_t> letters;
   std::string bytes(1, '\0');
   for (int byte = 0; byte < 256; ++byte) {
@@ -142,15 +140,8 @@ Tokenizer train_byte_pairs(const DatasetPtr<std::string>& texts, const BytePairT
     if (is_new) tokens.push_back(a + b);
   }
 
-  Json::Object vocabulary;
-  Json::List added;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto id = static_cast<std::int64_t>(i);
-    if (i < config.special.size()) added.push_back(tokens::added(tokens[i], id));
-    vocabulary.emplace_back(std::move(tokens[i]), Json{id});
-  }
   return Tokenizer::from_json(
-      tokens::described(tokens::byte_pairs(std::move(vocabulary), std::move(merges)), {}, tokens::byte_level(),
+      tokens::described(tokens::byte_pairs(tokens::numbered(tokens), std::move(merges)), {}, tokens::byte_level(),
                         tokens::byte_level(), tokens::byte_level(), std::move(added)),
       "byte pairs");
 }

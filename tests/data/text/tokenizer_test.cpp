@@ -94,6 +94,40 @@ TEST(Tokenizer, TakesLettersForTokens) {
   EXPECT_THROW(letters.decode(Ids{-1}), IndexError);
 }
 
+TEST(Tokenizer, TakesBytesForTokens) {
+  const Tokenizer bytes = Tokenizer::bytes();
+  EXPECT_EQ(bytes.size(), 256);
+  const std::string_view text = "a \xc3\xa9\n\xff";
+  EXPECT_EQ(bytes.encode(text), (Ids{97, 32, 0xc3, 0xa9, 10, 0xff}));
+  Ids all;
+  std::string every;
+  for (std::int64_t byte = 0; byte < 256; ++byte) {
+    all.push_back(byte);
+    every += static_cast<char>(byte);
+  }
+  EXPECT_EQ(bytes.decode(all), every);
+  EXPECT_EQ(bytes.encode(every), all);
+}
+
+TEST(Tokenizer, TakesWordsForTokensAsTheReferenceDoes) {
+  const Tokenizer trained = train_words(in_memory(test::kTraining), {.lowercase = true});
+  const Tokenizer reference = parsed(test::kWordsJson);
+  ASSERT_EQ(trained.size(), reference.size());
+  for (std::int64_t id = 0; id < trained.size(); ++id) EXPECT_EQ(trained.token(id), reference.token(id)) << id;
+  for (const auto& [text, ids, decoded] : test::kWords) {
+    EXPECT_EQ(trained.encode(text), ids) << text;
+    EXPECT_EQ(trained.decode(ids), decoded) << text;
+  }
+  const std::vector<std::string> texts = {"b a b", "a c! B"};
+  const Tokenizer few = train_words(in_memory(texts), {.vocabulary = 3, .special = {"?"}});
+  EXPECT_EQ(few.encode("b a c B"), (Ids{2, 1, 0, 0}));
+  EXPECT_EQ(train_words(in_memory(texts), {.least = 2, .special = {}}).encode("b x a"), (Ids{1, 0}));
+  EXPECT_EQ(raised<ArgumentError>([&] { train_words(in_memory(texts), {.vocabulary = 0}); }),
+            "words: a vocabulary of 0 does not hold 1 special tokens");
+  EXPECT_EQ(raised<ArgumentError>([&] { train_words(in_memory(texts), {.special = {"x", "x"}}); }),
+            "words: the special token 'x' is empty or named twice");
+}
+
 TEST(Tokenizer, GivesEveryTextBack) {
   const Tokenizer tokenizer = parsed(test::kByteLevelJson), gpt4 = parsed(test::kGpt4Json);
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
