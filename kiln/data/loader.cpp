@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kiln/data/sha256.hpp"
+
 namespace kiln {
 
 LoaderConfig checked(const LoaderConfig& config) {
@@ -54,6 +56,27 @@ std::span<const std::int64_t> EpochPlan::indices(std::int64_t batch) const {
   }
   const auto rest = all.subspan(static_cast<std::size_t>(batch * batch_size_));
   return rest.first(std::min(rest.size(), static_cast<std::size_t>(batch_size_)));
+}
+
+Json described(const LoaderConfig& config, std::int64_t items) {
+  Json::Object said{{"items", Json{items}}, {"seed", Json{config.seed}}};
+  if (!config.batches) {
+    said.emplace_back("batch_size", Json{config.batch_size});
+    said.emplace_back("drop_last", Json{config.drop_last});
+  }
+  if (!config.sampler) said.emplace_back("shuffle", Json{config.shuffle});
+  if (config.sampler || config.batches) {
+    const EpochPlan plan(config, items, 0);
+    Sha256 digest;
+    for (std::int64_t batch = 0; batch < plan.batches(); ++batch) {
+      const auto indices = plan.indices(batch);
+      const std::int64_t size = std::ssize(indices);
+      digest.update(std::as_bytes(std::span(&size, 1)));
+      digest.update(std::as_bytes(indices));
+    }
+    said.emplace_back("order", Json{digest.hex_digest()});
+  }
+  return Json{std::move(said)};
 }
 
 void naming_item(std::int64_t index, FunctionRef<void()> get) {

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/core/config/json.hpp"
 #include "kiln/data/dataset.hpp"
 #include "kiln/data/prefetch.hpp"
 #include "kiln/data/sampler.hpp"
@@ -60,6 +61,10 @@ class EpochPlan {
   std::vector<std::int64_t> order_, ends_;
 };
 
+/// What decides which items batches hold, as far as it can be written down: an order of a sampler or a rule of batches by a
+/// digest of the first epoch. For who wants to know whether a loader is what it was.
+Json described(const LoaderConfig& config, std::int64_t items);
+
 /// Calls `get`; an error of Kiln's that comes out of it ends with which item of the data set it was about.
 void naming_item(std::int64_t index, FunctionRef<void()> get);
 
@@ -92,6 +97,8 @@ class DataLoader {
     if (!batches_ || batches_->first != epoch_) batches_.emplace(epoch_, EpochPlan(config_, items_, epoch_).batches());
     return batches_->second;
   }
+  /// See described().
+  Json description() const { return described(config_, items_); }
   /// The number of the epoch that the next loop goes through; the first is 0.
   std::int64_t epoch() const { return epoch_; }
   /// Lets the next loop be epoch `epoch`, from batch `first_batch` on: a stopped training goes on where it was.

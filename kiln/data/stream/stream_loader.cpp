@@ -9,6 +9,13 @@ StreamLoaderConfig checked(const StreamLoaderConfig& config) {
   return config;
 }
 
+Json described(const StreamLoaderConfig& config) {
+  Json::Object said{
+      {"batch_size", Json{config.batch_size}}, {"seed", Json{config.seed}}, {"drop_last", Json{config.drop_last}}};
+  if (config.batches) said.emplace_back("batches", Json{*config.batches});
+  return Json{std::move(said)};
+}
+
 bool lies_before(const StreamPlace& place, std::int64_t epoch, std::int64_t batch, bool by_passes) {
   return place.epoch == epoch ? place.batch <= batch : !by_passes && place.epoch < epoch;
 }

@@ -41,6 +41,9 @@ struct StreamLoaderConfig {
 /// The configuration itself. Throws ArgumentError where it makes no sense.
 StreamLoaderConfig checked(const StreamLoaderConfig& config);
 
+/// What decides which items batches hold, but for the stream itself; see described() of a LoaderConfig.
+Json described(const StreamLoaderConfig& config);
+
 /// Can a loader that is to begin with this batch begin at `place`, and go on from there?
 bool lies_before(const StreamPlace& place, std::int64_t epoch, std::int64_t batch, bool by_passes);
 
@@ -154,6 +157,8 @@ class StreamLoader {
     if (!counted_ || counted_->first != epoch_) counted_.emplace(epoch_, count_(epoch_));
     return counted_->second;
   }
+  /// See described().
+  Json description() const { return described(config_); }
   std::int64_t epoch() const { return epoch_; }
   /// Lets the next loop be epoch `epoch`, from batch `first_batch` on. What lies between that and a place that is known, at most
   /// `save_every` batches before it in a training that goes on, is read once more, but not made.

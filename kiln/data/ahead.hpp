@@ -1,0 +1,144 @@
+// Does something with each batch of a loader in a thread beside the loop, some batches before they are asked for: brings them to
+// a device, so that a step need not wait for its data.
+//
+//   auto batches = on_device(DataLoader(train, ImageBatcher{}, {.batch_size = 64}), device);
+//   for (auto& [images, targets] : batches) ...
+//
+// A Learner takes such a loader as any other, to the same bits; its step is given what the function makes.
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "kiln/core/config/json.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/data/prefetch.hpp"
+#include "kiln/data/stream/place.hpp"
+#include "kiln/ops/device.hpp"
+
+namespace kiln {
+
+/// f(batch) for the batches of a DataLoader, a StreamLoader or another of the kind, an input range. f is called in one thread, in
+/// order; what it throws comes out of the loop at its batch. Leaving the loop early stops the thread.
+template <class Loader, class F>
+class AheadLoader {
+  using Given = std::remove_cvref_t<decltype(*std::declval<Loader&>().begin())>;
+  static constexpr bool kHasPlace = requires(const Loader& loader) {
+    { loader.place() } -> std::same_as<const StreamPlace&>;
+  };
+
+ public:
+  using Batch = std::invoke_result_t<F&, Given>;
+
+  /// Throws ArgumentError unless `ahead`, the batches made before the one in use is done, is at least 1.
+  AheadLoader(Loader loader, F f, int ahead = 2) : loader_(std::move(loader)), f_(std::move(f)), ahead_(ahead) {
+    require<ArgumentError>(ahead >= 1, "loader: ", ahead, " batches ahead, it must be at least 1");
+    if constexpr (kHasPlace) *place_ = loader_.place();
+  }
+
+  std::int64_t size() const { return loader_.size(); }
+  std::int64_t epoch() const { return loader_.epoch(); }
+  void set_epoch(std::int64_t epoch, std::int64_t first_batch = 0) { loader_.set_epoch(epoch, first_batch); }
+  Json description() const requires requires(const Loader& loader) { loader.description(); } {
+    return loader_.description();
+  }
+  /// Of a stream: that before the next batch of the loop, whatever was read ahead.
+  const StreamPlace& place() const requires kHasPlace { return *place_; }
+  void restore(StreamPlace place) requires kHasPlace { *place_ = std::move(place); }
+
+  class Iterator;
+  Iterator begin() {
+    if constexpr (kHasPlace) loader_.restore(*place_);
+    auto source = std::make_shared<Source>(loader_, f_);
+    loader_.set_epoch(loader_.epoch() + 1);
+    return Iterator(std::make_unique<Prefetcher<Made>>([source](std::int64_t) { return source->next(); },
+                                                       std::numeric_limits<std::int64_t>::max(), /*workers=*/1, ahead_),
+                    place_);
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  struct Made {
+    std::optional<Batch> batch;  // nothing behind the last one
+    std::shared_ptr<StreamPlace> behind{};
+  };
+
+  /// What the thread goes through, from its first call on.
+  struct Source {
+    Source(const Loader& from, const F& function) : loader(from), f(function) {}
+
+    Made next() {
+      if (at) ++*at;
+      else at.emplace(loader.begin());
+      Made made;
+      if (*at == loader.end()) return made;
+      made.batch.emplace(f(std::move(**at)));
+      if constexpr (kHasPlace) {
+        const StreamPlace& place = loader.place();
+        if (place.epoch != known.epoch || place.batch != known.batch || place.pass != known.pass) {
+          made.behind = std::make_shared<StreamPlace>(place);
+          known = {place.epoch, place.batch, place.pass, place.items, {}};
+        }
+      }
+      return made;
+    }
+
+    Loader loader;
+    F f;
+    std::optional<decltype(std::declval<Loader&>().begin())> at;
+    StreamPlace known;
+  };
+
+ public:
+  class Iterator {
+   public:
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    Batch& operator*() const { return *batch_; }
+    Batch* operator->() const { return &*batch_; }
+    Iterator& operator++() {
+      std::optional<Made> made = batches_->next();
+      batch_ = made ? std::move(made->batch) : std::nullopt;
+      if (made && made->behind) *place_ = std::move(*made->behind);
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return !batch_; }
+
+   private:
+    friend AheadLoader;
+    Iterator(std::unique_ptr<Prefetcher<Made>> batches, std::shared_ptr<StreamPlace> place)
+        : batches_(std::move(batches)), place_(std::move(place)) {
+      ++*this;
+    }
+    std::unique_ptr<Prefetcher<Made>> batches_;
+    std::shared_ptr<StreamPlace> place_;
+    mutable std::optional<Batch> batch_;
+  };
+
+ private:
+  Loader loader_;
+  F f_;
+  int ahead_;
+  std::shared_ptr<StreamPlace> place_ = std::make_shared<StreamPlace>();
+};
+
+/// to_tensors(batch, device) of each batch: of kiln/data/image_tensors.hpp, or one that stands beside the batch's own type.
+template <class Loader>
+auto on_device(Loader loader, const Device& device, int ahead = 2) {
+  auto move = [device](auto batch) {
+    auto moved = to_tensors(std::move(batch), device);
+    device.flush();
+    return moved;
+  };
+  return AheadLoader<Loader, decltype(move)>(std::move(loader), std::move(move), ahead);
+}
+
+}  // namespace kiln
