@@ -82,12 +82,52 @@ TEST(Classification, RatiosAreScikitLearns) {
   expect_of_yes(kFoundBinaryPrecision, metric::Precision{});
   expect_of_yes(kFoundBinaryRecall, metric::Recall{});
   expect_of_yes(kFoundBinarySpecificity, metric::Specificity{});
+  expect_of_yes(kFoundBinaryFBeta, metric::FBeta{.ratio = {.beta = 2}});
+}
+
+TEST(Classification, TheLargestScoresAreAYesEach) {
+  const metric::LabelOptions two{.top = 2};
+  expect_of_classes(kFoundMacroPrecisionOfTwo, metric::Precision{.options = two});
+  expect_of_classes(kFoundMicroPrecisionOfTwo, metric::Precision{.average = Average::Micro, .options = two});
+  expect_of_classes(kFoundWeightedPrecisionOfTwo, metric::Precision{.average = Average::Weighted, .options = two});
+  expect_of_classes(kFoundTopKAccuracy, metric::Recall{.average = Average::Micro, .options = two});
+  expect_of_labels(kFoundMacroRecallOfTwo, metric::Recall{.options = two});
+  expect_of_labels(kFoundMicroRecallOfTwo, metric::Recall{.average = Average::Micro, .options = two});
+  expect_of_labels(kFoundWeightedRecallOfTwo, metric::Recall{.average = Average::Weighted, .options = two});
+
+  // Of pixels: three classes of two pixels, of which the second does not count.
+  const auto scores = Tensor<3>::of(std::vector<double>{3, 1, 2, 2, 1, 3}, {1, 3, 2}, Device::cpu());
+  const auto targets = Tensor<2, Int>::of(std::vector<std::int64_t>{1, -100}, {1, 2}, Device::cpu());
+  metric::Precision precision{.options = {.ignore = -100, .top = 2}};
+  precision.update(scores, targets);
+  EXPECT_DOUBLE_EQ(precision.of(0), 0);
+  EXPECT_DOUBLE_EQ(precision.of(1), 1);
+  EXPECT_EQ(precision.counts.predicted.total(), 2);
+
+  const auto told = [&](auto metric) { return sentence_of([&] { return metric.update(scores, targets), 0; }); };
+  EXPECT_EQ(told(metric::Recall{.options = {.top = 4}}), "ArgumentError: recall: top = 4 of 3 classes");
+  const std::string needs = ": the 2 largest scores are several classes of an item, and it needs one";
+  EXPECT_EQ(told(metric::ConfusionMatrix{.classes = 3, .options = two}), "ArgumentError: confusion matrix" + needs);
+  EXPECT_EQ(told(metric::CohenKappa{.options = two}), "ArgumentError: cohen_kappa" + needs);
+  EXPECT_EQ(told(metric::Accuracy{.options = two}), "ArgumentError: accuracy" + needs);
+  metric::Recall yes{.options = two};
+  EXPECT_EQ(sentence_of([&] {
+              yes.update(Tensor<1>::of({0.5f}, Device::cpu()), Tensor<1, Int>::of({1}, Device::cpu()));
+              return 0;
+            }),
+            "ArgumentError: recall: yes or no has no 2 largest scores");
 }
 
 TEST(Classification, AgreementIsScikitLearns) {
   expect_of_classes(kFoundCohenKappa, metric::CohenKappa{});
   expect_of_classes(kFoundMatthewsCorrelation, metric::MatthewsCorrelation{});
-  expect_of_classes(kFoundAccuracy, metric::ConfusionMatrix{.classes = kClasses});
+  metric::ConfusionMatrix matrix{.classes = kClasses};
+  expect_of_classes(kFoundAccuracy, matrix);
+  matrix.update(rows<2>(data().scores, {kItems, kClasses}, 0, kItems),
+                int_rows<1>(data().classes, {kItems}, 0, kItems));
+  for (std::int64_t actual = 0; actual < kClasses; ++actual)
+    for (std::int64_t said = 0; said < kClasses; ++said)
+      EXPECT_EQ(matrix.of(actual, said), kFoundConfusion[actual][said]) << actual << " as " << said;
 }
 
 TEST(Classification, RankingsAreScikitLearns) {

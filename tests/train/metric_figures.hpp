@@ -11,6 +11,7 @@ inline constexpr double kFoundHammingScore = 0.4926108374384236;
 inline constexpr double kFoundBinaryPrecision = 0.6629213483146067;
 inline constexpr double kFoundBinaryRecall = 0.57281553398058249;
 inline constexpr double kFoundBinarySpecificity = 0.69999999999999996;
+inline constexpr double kFoundBinaryFBeta = 0.58882235528942117;
 inline constexpr double kFoundCohenKappa = 0.31088412693601664;
 inline constexpr double kFoundMatthewsCorrelation = 0.31215277890660315;
 inline constexpr double kFoundBinaryAuroc = 0.65446601941747573;
@@ -31,16 +32,22 @@ inline constexpr double kFoundMacroRecall = 0.44839991098253035;
 inline constexpr double kFoundMacroFBeta = 0.44675400679356275;
 inline constexpr double kFoundMacroIou = 0.28834964348426884;
 inline constexpr double kFoundMacroDice = 0.38346056027751596;
+inline constexpr double kFoundMacroPrecisionOfTwo = 0.3328929471011044;
+inline constexpr double kFoundMacroRecallOfTwo = 0.38442497041122109;
 inline constexpr double kFoundMicroPrecision = 0.44827586206896552;
 inline constexpr double kFoundMicroRecall = 0.44827586206896552;
 inline constexpr double kFoundMicroFBeta = 0.44827586206896552;
 inline constexpr double kFoundMicroIou = 0.28888888888888886;
 inline constexpr double kFoundMicroDice = 0.38470728793309439;
+inline constexpr double kFoundMicroPrecisionOfTwo = 0.33004926108374383;
+inline constexpr double kFoundMicroRecallOfTwo = 0.38538205980066448;
 inline constexpr double kFoundWeightedPrecision = 0.45528376567033624;
 inline constexpr double kFoundWeightedRecall = 0.44827586206896552;
 inline constexpr double kFoundWeightedFBeta = 0.44722673118386236;
 inline constexpr double kFoundWeightedIou = 0.28948093922566825;
 inline constexpr double kFoundWeightedDice = 0.38435742455151112;
+inline constexpr double kFoundWeightedPrecisionOfTwo = 0.33454489448593955;
+inline constexpr double kFoundWeightedRecallOfTwo = 0.38538205980066448;
 inline constexpr double kFoundCalibrationError = 0.10619437694549561;
 inline constexpr double kFoundPsnr = 17.342002506642459;
 inline constexpr double kFoundSsim = 0.94686560110368034;
@@ -62,6 +69,13 @@ inline constexpr double kFoundLpips = 0.61182375722720683;
 inline constexpr double kFoundDists = 0.63689365968166023;
 inline constexpr double kFoundMeanAveragePrecision = 0.19149614870548248;
 inline constexpr double kFoundMeanAveragePrecision50 = 0.55247527360916138;
+inline constexpr int kFoundConfusion[5][5] = {
+    {18, 4, 8, 4, 4},
+    {6, 20, 5, 8, 5},
+    {6, 2, 22, 7, 3},
+    {8, 8, 5, 14, 3},
+    {3, 6, 11, 6, 17},
+};
 inline constexpr const char* kFoundStems[][2] = {
     {"caresses", "caress"},
     {"ponies", "poni"},

@@ -36,6 +36,9 @@ yes = (noise(4, ITEMS) < 0.25 + coarse / 2).astype(int)
 labels = (noise(5, ITEMS * CLASSES).reshape(ITEMS, CLASSES) < 0.3).astype(int)
 said = scores.argmax(1)
 chosen = (scores > 0.5).astype(int)
+two = numpy.zeros_like(labels)  # the two largest, the first of equal ones
+numpy.put_along_axis(two, numpy.argsort(-scores, axis=1, kind="stable")[:, :2], 1, axis=1)
+one_hot = numpy.eye(CLASSES, dtype=int)[classes]
 chances = scores / scores.sum(1, keepdims=True)
 truth = 1e4 + 3 * noise(6, 2 * ITEMS).reshape(ITEMS, 2)
 guess = truth + noise(7, 2 * ITEMS).reshape(ITEMS, 2) - 0.25
@@ -52,6 +55,7 @@ FIGURES = {
     "BinaryPrecision": sk.precision_score(yes, coarse > 0.5),
     "BinaryRecall": sk.recall_score(yes, coarse > 0.5),
     "BinarySpecificity": sk.recall_score(1 - yes, coarse <= 0.5),
+    "BinaryFBeta": sk.fbeta_score(yes, coarse > 0.5, beta=2),
     "CohenKappa": sk.cohen_kappa_score(classes, said),
     "MatthewsCorrelation": sk.matthews_corrcoef(classes, said),
     "BinaryAuroc": sk.roc_auc_score(yes, coarse),
@@ -75,6 +79,8 @@ for average in ("macro", "micro", "weighted"):
     FIGURES[name + "FBeta"] = sk.fbeta_score(classes, said, beta=2, average=average)
     FIGURES[name + "Iou"] = sk.jaccard_score(classes, said, average=average)
     FIGURES[name + "Dice"] = sk.f1_score(labels, chosen, average=average)
+    FIGURES[name + "PrecisionOfTwo"] = sk.precision_score(one_hot, two, average=average)
+    FIGURES[name + "RecallOfTwo"] = sk.recall_score(labels, two, average=average)
 
 calibration = MulticlassCalibrationError(CLASSES, n_bins=15).to(torch.float64)
 FIGURES["CalibrationError"] = calibration(torch.tensor(chances.astype("float32")).double(), torch.tensor(classes))
@@ -207,6 +213,10 @@ print(f"// What metric_figures.py found with {VERSIONS}. Do not edit.")
 print("// clang-format off\n#pragma once\n\nnamespace kiln {\n")
 for name, value in FIGURES.items():
     print(f"inline constexpr double kFound{name} = {float(value):.17g};")
+print(f"inline constexpr int kFoundConfusion[{CLASSES}][{CLASSES}] = {{")
+for row in sk.confusion_matrix(classes, said):
+    print("    {" + ", ".join(map(str, row)) + "},")
+print("};")
 print("inline constexpr const char* kFoundStems[][2] = {")
 for word in STEMS:
     print(f'    {{"{word}", "{PORTER.stem(word)}"}},')

@@ -5,7 +5,8 @@
 
 namespace kiln::metric {
 
-/// The share of items whose class is the right one; of several labels, of those items all of whose labels are.
+/// The share of items whose class is the right one (among the largest: TopKAccuracy); of several labels, of those items all of
+/// whose labels are.
 struct Accuracy {
   LabelOptions options{};
   Total right{}, count{};

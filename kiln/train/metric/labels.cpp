@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/reduce/order.hpp"
 
 namespace kiln::metric {
 
@@ -32,7 +33,41 @@ std::vector<std::int64_t> checked_targets(std::string_view name, const Value& ta
   return labels;
 }
 
+namespace {
+
+LabelBatch largest(std::string_view name, const Value& scores, const Value& targets, const LabelOptions& options) {
+  const bool exclusive = is_exclusive(name, scores, targets);
+  const std::int64_t top = *options.top;
+  require<ArgumentError>(scores.rank() >= 2, name, ": yes or no has no ", top, " largest scores");
+  LabelBatch batch;
+  batch.classes = scores.dim(1);
+  require<ArgumentError>(top >= 1 && top <= batch.classes, name, ": top = ", top, " of ", batch.classes, " classes");
+  const auto labels = checked_targets(name, targets, exclusive ? batch.classes : 2, options.ignore);
+  if (labels.empty()) return batch;
+
+  const std::int64_t inner = scores.numel() / (scores.dim(0) * batch.classes);  // items of an element of the batch
+  const auto best = argtopk(scores.detach(), top, 1).data().to_vector<std::int64_t>();
+  batch.predicted.assign(static_cast<std::size_t>(scores.numel()), 0);
+  for (std::int64_t i = 0; i < std::ssize(best); ++i) {
+    const std::int64_t item = i / (top * inner) * inner + i % inner;
+    batch.predicted[static_cast<std::size_t>(item * batch.classes + best[static_cast<std::size_t>(i)])] = 1;
+  }
+  if (!exclusive) batch.actual = labels;
+  else
+    for (const std::int64_t label : labels)
+      for (std::int64_t each = 0; each < batch.classes; ++each) batch.actual.push_back(label < 0 ? -1 : each == label);
+  return batch;
+}
+
+}  // namespace
+
+void require_one_class(std::string_view name, const LabelOptions& options) {
+  require<ArgumentError>(!options.top, name, ": the ", options.top.value_or(0),
+                         " largest scores are several classes of an item, and it needs one");
+}
+
 LabelBatch label_batch(std::string_view name, const Value& scores, const Value& targets, const LabelOptions& options) {
+  if (options.top) return largest(name, scores, targets, options);
   LabelBatch batch;
   batch.exclusive = is_exclusive(name, scores, targets);
   if (batch.exclusive) {

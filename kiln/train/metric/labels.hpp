@@ -17,6 +17,7 @@ namespace kiln::metric {
 struct LabelOptions {
   double threshold = 0.5;                // a score above it is a yes: 0.5 of probabilities, 0 of logits
   std::optional<std::int64_t> ignore{};  // targets that do not count: padding
+  std::optional<std::int64_t> top{};     // the so many largest scores of an item are a yes each, whatever they are
 };
 
 struct LabelBatch {
@@ -27,9 +28,12 @@ struct LabelBatch {
   std::int64_t size() const { return static_cast<std::int64_t>(actual.size()); }
 };
 
-/// Throws ShapeError where scores and targets do not fit, DataError for targets that are no class. `name` begins the
-/// sentence.
+/// Throws ShapeError where scores and targets do not fit, DataError for targets that are no class, ArgumentError for a `top` of
+/// more than there are. `name` begins the sentence. Classes of which the `top` are chosen are labels, of which one is right.
 LabelBatch label_batch(std::string_view name, const Value& scores, const Value& targets, const LabelOptions& options);
+
+/// Throws ArgumentError where an item would have several classes.
+void require_one_class(std::string_view name, const LabelOptions& options);
 
 /// The targets as labels of that many classes, checked; those to be ignored are -1.
 std::vector<std::int64_t> checked_targets(std::string_view name, const Value& targets, std::int64_t classes,

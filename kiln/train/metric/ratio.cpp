@@ -71,6 +71,7 @@ double MatthewsCorrelation::operator()(const LabelCounts& counts) const {
 }  // namespace agreement
 
 void ConfusionMatrix::add(const Value& scores, const Value& targets) {
+  require_one_class("confusion matrix", options);
   const LabelBatch batch = label_batch("confusion matrix", scores, targets, options);
   require<ShapeError>(batch.classes == classes, "confusion matrix: scores of ", batch.classes, " classes, expected ",
                       classes);

@@ -123,6 +123,7 @@ struct AgreementMetric {
   /// scores [batch, classes, ...], targets [batch, ...]. Throws ShapeError, DataError.
   template <int S, class K>
   requires(S >= 2) void update(const Tensor<S>& scores, const Tensor<S - 1, K>& targets) {
+    require_one_class(kName, options);
     counts.add(kName, scores.value(), targets.value(), options);
   }
   double value() const {
