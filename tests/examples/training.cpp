@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "kiln/collective/mpi_ranks.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/text.hpp"
 
@@ -50,6 +51,13 @@ TEST(DataParallel, PrintsTheSameNumbersOnAnyNumberOfRanks) {
   const auto numbers = [](const std::string& said) { return said.substr(said.find("ranks: ")); };
   EXPECT_EQ(numbers(two), numbers(one));
   EXPECT_EQ(two.substr(two.find("ranks: ") - 2, 1), "2");
+  if (has_mpi()) {
+    const std::string processes =
+        output_of(text("env OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_btl_vader_single_copy_mechanism=none ",
+                       MPIRUN, " --allow-run-as-root --oversubscribe -n 2 ", DATA_PARALLEL_PROGRAM));
+    EXPECT_EQ(numbers(processes), numbers(one));
+    EXPECT_EQ(processes.substr(processes.find("ranks: ") - 2, 1), "2");
+  }
   const std::size_t at = one.rfind("accuracy ");
   ASSERT_NE(at, std::string::npos) << one;
   EXPECT_GT(std::stod(one.substr(at + 9)), 0.8) << one;
@@ -74,12 +82,12 @@ std::string districts(int count) {
   return table;
 }
 
-TEST(Housing, TrainsAndGoesOnWhereItWas) {
+TEST(Regression, TrainsAndGoesOnWhereItWas) {
   const fs::path folder = fs::temp_directory_path() / text("kiln-housing-", ::getpid());
   fs::create_directories(folder);
   const std::string table = (folder / "housing.csv").string();
   write_file_atomically(table, std::string_view(districts(400)));
-  const std::string program = text(HOUSING_PROGRAM, " --plain --batch 40 --epochs 20 --data ", table, " --run ");
+  const std::string program = text(REGRESSION_PROGRAM, " --plain --batch 40 --epochs 20 --data ", table, " --run ");
   const std::string said = output_of(program + (folder / "run").string());
   EXPECT_NE(said.find("least squares: off by "), std::string::npos) << said;
   EXPECT_NE(said.find("epoch 20/20, step 160, valid: loss "), std::string::npos) << said;

@@ -1,13 +1,13 @@
 // Prices of Californian districts from what a census knows of them (Pace, Barry, "Sparse spatial autoregressions", 1997): least
 // squares, and a small network beside it, trained by a Learner.
 //
-//   housing --data housing.csv [--run DIRECTORY] [--plain] [--web PORT] [--epochs N] [--rate X] ...; --help lists all
+//   regression --data housing.csv [--run DIRECTORY] [--plain] [--web PORT] [--epochs N] [--rate X] ...; --help lists all
 #include <cmath>
 #include <cstdio>
 #include <optional>
 #include <string>
 
-#include "examples/housing/districts.hpp"
+#include "examples/regression/districts.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
 #include "kiln/train/train.hpp"

@@ -1,4 +1,4 @@
-#include "examples/housing/districts.hpp"
+#include "examples/regression/districts.hpp"
 
 #include <cmath>
 #include <map>
