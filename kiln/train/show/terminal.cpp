@@ -8,9 +8,11 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "kiln/core/text.hpp"
 #include "kiln/train/interrupter.hpp"
@@ -20,11 +22,62 @@ namespace kiln {
 namespace {
 
 constexpr std::array kCrashes = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+/// End the process as well, where nobody handles or ignores them.
+constexpr std::array kEnding = {SIGQUIT, SIGINT, SIGTERM, SIGHUP};
 
-std::atomic<bool> active{false};
+std::atomic<bool> active{false};      // the screen is ours
+std::atomic<bool> over{false};        // and will not be again
+std::atomic<bool> stop_asked{false};  // of the process, by a Ctrl-Z
+std::atomic<bool> continued{false};   // it went on after it had been stopped
 termios found;
-std::array<struct sigaction, kCrashes.size()> before;
 LastWish wish_before = nullptr;
+
+/// Signals that are handled for a while; each goes back to who had it, unless another took it meanwhile.
+class Handlers {
+ public:
+  void set(int number, void (*handler)(int), bool if_default = false) {
+    Taken taken{number, handler, {}};
+    sigaction(number, nullptr, &taken.before);
+    if (if_default && taken.before.sa_handler != SIG_DFL) return;
+    struct sigaction action = {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_ONSTACK | SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, nullptr);
+    taken_.push_back(taken);
+  }
+  void put_back() {
+    for (const Taken& taken : taken_) {
+      struct sigaction now = {};
+      sigaction(taken.number, nullptr, &now);
+      if (now.sa_handler == taken.handler) sigaction(taken.number, &taken.before, nullptr);
+    }
+    taken_.clear();
+  }
+
+ private:
+  struct Taken {
+    int number;
+    void (*handler)(int);
+    struct sigaction before;
+  };
+  std::vector<Taken> taken_;
+} handlers;
+
+/// A stack that has overflowed has no room for a handler. Stays when the terminal goes, as it does no harm.
+void give_signals_a_stack() {
+  static std::array<std::byte, 1 << 16> memory;
+  stack_t now{};
+  if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return;
+  const stack_t own{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
+  ::sigaltstack(&own, nullptr);
+}
+
+/// May this process use the terminal, or do others have it?
+bool in_front() {
+  const pid_t owner = ::tcgetpgrp(STDIN_FILENO);
+  return owner < 0 || owner == ::getpgrp();  // no controlling terminal: nobody else asks for it
+}
 
 void send(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -34,11 +87,16 @@ void send(std::string_view bytes) {
   }
 }
 
-/// Only what a signal handler may do.
-void restore() {
+/// Only what a signal handler may do, as restore().
+void leave() {
   if (!active.exchange(false)) return;
   send("\x1b[?25h\x1b[?1049l");
   ::tcsetattr(STDIN_FILENO, TCSANOW, &found);
+}
+
+void restore() {
+  over = true;
+  leave();
 }
 
 void on_crash(int number) {
@@ -47,6 +105,9 @@ void on_crash(int number) {
   std::raise(number);
 }
 
+void on_stop(int) { stop_asked = true; }
+void on_continue(int) { continued = true; }
+
 }  // namespace
 
 bool Terminal::available() { return is_screen(stdout) && ::isatty(STDIN_FILENO) != 0; }
@@ -54,25 +115,44 @@ bool Terminal::available() { return is_screen(stdout) && ::isatty(STDIN_FILENO) 
 Terminal::Terminal() {
   static const int at_exit = std::atexit(restore);
   static_cast<void>(at_exit);
-  ::tcgetattr(STDIN_FILENO, &found);
-  termios raw = found;
-  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C stays a signal
-  raw.c_cc[VMIN] = 0;
-  raw.c_cc[VTIME] = 0;
-  active = true;
-  ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-  struct sigaction action = {};
-  action.sa_handler = on_crash;
-  sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &action, &before[i]);
+  over = stop_asked = continued = false;
+  give_signals_a_stack();
+  for (const int number : kCrashes) handlers.set(number, on_crash);
+  for (const int number : kEnding) handlers.set(number, on_crash, /*if_default=*/true);
+  handlers.set(SIGTSTP, on_stop, /*if_default=*/true);
+  handlers.set(SIGCONT, on_continue, /*if_default=*/true);
   wish_before = set_last_wish(restore);
-  send("\x1b[?1049h\x1b[?25l\x1b[2J");
+  if (in_front()) enter();
 }
 
 Terminal::~Terminal() {
   restore();
   set_last_wish(wish_before);
-  for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &before[i], nullptr);
+  handlers.put_back();
+}
+
+void Terminal::enter() {
+  if (!active) ::tcgetattr(STDIN_FILENO, &found);
+  termios raw = found;
+  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C stays a signal
+  raw.c_cc[VMIN] = 0;
+  raw.c_cc[VTIME] = 0;
+  active = true;
+  continued = false;
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  send("\x1b[?1049h\x1b[?25l\x1b[2J");
+  shown_size_ = {0, 0};  // all is to be drawn anew
+  if (over) leave();     // another thread ends the program meanwhile
+}
+
+// As if there had been no handler, once the terminal is as it was found. The process goes on with a SIGCONT.
+void Terminal::stop() {
+  leave();
+  struct sigaction own = {}, none = {};
+  none.sa_handler = SIG_DFL;
+  sigaction(SIGTSTP, &none, &own);
+  std::raise(SIGTSTP);
+  sigaction(SIGTSTP, &own, nullptr);
 }
 
 ScreenSize Terminal::size() const {
@@ -98,6 +178,14 @@ void Terminal::draw(std::vector<std::string> lines) {
 }
 
 Press Terminal::key(int milliseconds) {
+  if (stop_asked.exchange(false)) stop();
+  const bool ours = !over && in_front();
+  if (ours && (!active || continued)) enter();
+  if (!ours) {
+    active = false;  // in the background others see to the screen
+    ::poll(nullptr, 0, milliseconds);
+    return Press::None;
+  }
   pollfd wait{STDIN_FILENO, POLLIN, 0};
   if (::poll(&wait, 1, milliseconds) <= 0) return Press::None;
   char bytes[16];
@@ -111,6 +199,8 @@ Press Terminal::key(int milliseconds) {
   if (pressed == "\x1b[B" || pressed == "\x1bOB") return Press::Down;
   if (pressed == "\x1b[C" || pressed == "\x1bOC" || pressed == "\t") return Press::Right;
   if (pressed == "\x1b[D" || pressed == "\x1bOD") return Press::Left;
+  if (pressed[0] == '<' || pressed[0] == ',') return Press::Back;
+  if (pressed[0] == '>' || pressed[0] == '.') return Press::Forward;
   if (pressed[0] == 'q') return Press::Stop;
   return pressed[0] == 's' ? Press::Save : Press::Other;
 }
