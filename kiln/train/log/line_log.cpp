@@ -40,25 +40,28 @@ std::string lines_up_to(std::int64_t step, std::string_view contents) {
 LineLog::LineLog(std::filesystem::path path, std::string header) : path_(std::move(path)), header_(std::move(header)) {}
 
 void LineLog::begin(std::int64_t step) {
-  std::string contents;
-  if (step > 0 && std::filesystem::exists(path_)) contents = lines_up_to(step, read_text_file(path_.string()));
-  open(contents);
-}
-
-void LineLog::open(std::string_view contents) {
   std::error_code ignored;
   std::filesystem::create_directories(path_.parent_path(), ignored);
   file_.close();
   file_.clear();
-  file_.open(path_, std::ios::binary | std::ios::trunc);
-  if (!header_.empty()) file_ << header_ << '\n';
-  file_ << contents << std::flush;
-  require<IoError>(file_.good(), "cannot write ", path_.string(), ": ", std::strerror(errno));
+  const std::string header = header_.empty() ? "" : header_ + '\n';
+  const bool goes_on = step > 0 && std::filesystem::is_regular_file(path_, ignored);
+  if (goes_on) {
+    const std::string contents = read_text_file(path_.string()), kept = header + lines_up_to(step, contents);
+    if (kept != contents) write_file_atomically(path_.string(), kept);
+  }
+  file_.open(path_, std::ios::binary | (goes_on ? std::ios::app : std::ios::trunc));
+  if (!goes_on) file_ << header << std::flush;
+  require_written();
 }
 
 void LineLog::write(std::string_view line) {
   if (!file_.is_open()) begin(0);
   file_ << line << '\n' << std::flush;
+  require_written();
+}
+
+void LineLog::require_written() const {
   require<IoError>(file_.good(), "cannot write ", path_.string(), ": ", std::strerror(errno));
 }
 

@@ -15,7 +15,8 @@ class LineLog {
   explicit LineLog(std::filesystem::path path, std::string header = "");
 
   /// Opens the file, whose directory is made if need be. Of a file that is there, the lines stay whose first number, the
-  /// step, is at most `step`; none of a training that begins. Throws IoError.
+  /// step, is at most `step`; none of a training that begins. They are never away: whatever happens meanwhile, a kill or a
+  /// full disk, the file is as it was, or cut. Throws IoError.
   void begin(std::int64_t step);
   /// The line is on its way to the disk when this returns; opens the file if that has not been done. Throws IoError.
   void write(std::string_view line);
@@ -23,7 +24,7 @@ class LineLog {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  void open(std::string_view contents);
+  void require_written() const;
 
   std::filesystem::path path_;
   std::string header_;
