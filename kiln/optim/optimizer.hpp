@@ -156,6 +156,7 @@ class Optimizer {
   const Rule& config() const { return rule_; }
   /// The first has the optimizer's own rule.
   const std::vector<ParamGroup>& groups() const { return state_.groups(); }
+  const ClipOptions& clip() const { return state_.clip(); }
   const std::map<std::string, ParamState>& states() const { return state_.states(); }
 
   /// Calls f(name, part) for what a record of the optimizer holds: the state's tensors, as Value& under names such as

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -13,16 +15,20 @@
 namespace kiln {
 namespace {
 
-constexpr std::string_view kVersion = "1", kVersionKey = "kiln.training", kConfigKey = "configuration";
+constexpr std::string_view kVersion = "1", kVersionKey = "kiln.training", kConfigKey = "configuration",
+                           kFactsKey = "facts";
 
 struct Index {
   std::vector<KeptCheckpoint> checkpoints{};
+  std::optional<std::string> measured{};  // what their values are of: "valid loss"
 };
 
-std::vector<KeptCheckpoint> read_index(const std::filesystem::path& directory) {
+Index read_index(const std::filesystem::path& directory) {
   const std::string index = (directory / "index.json").string();
-  return std::filesystem::exists(index) ? load_config<Index>(index).checkpoints : std::vector<KeptCheckpoint>();
+  return std::filesystem::exists(index) ? load_config<Index>(index) : Index();
 }
+
+std::string measured_by(const CheckpointRules& rules) { return text(rules.split, ' ', rules.metric); }
 
 std::optional<std::string> newest(const std::filesystem::path& directory, const std::vector<KeptCheckpoint>& kept) {
   for (auto checkpoint = kept.rbegin(); checkpoint != kept.rend(); ++checkpoint)
@@ -35,20 +41,47 @@ const Json* find(const Json::Object& object, std::string_view key) {
   return found == object.end() ? nullptr : &found->second;
 }
 
-/// Throws ConfigError with the first place where two configurations differ.
-void require_same(const Json& here, const Json& there, const std::string& path, std::string_view file) {
+/// What one of two trainings is asked about, in the sentence that says where they differ.
+struct Compared {
+  std::string_view file, what, advice;
+};
+
+/// Throws ConfigError with the first place where the two differ.
+void require_same(const Json& here, const Json& there, const std::string& path, const Compared& of) {
+  const auto differ = [&](const auto&... said) {
+    fail<ConfigError>(of.file, " belongs to another ", of.what, ": '", path, "' is ", said..., of.advice);
+  };
+  const auto at = [&](const auto& key) { return path.empty() ? text(key) : text(path, '.', key); };
   const auto *a = std::get_if<Json::Object>(&here.is), *b = std::get_if<Json::Object>(&there.is);
-  if (!a || !b) {
-    require<ConfigError>(write_json(here) == write_json(there), file, " belongs to another configuration: '", path,
-                         "' is ", describe(there), " there and ", describe(here), " here");
+  const auto *list = std::get_if<Json::List>(&here.is), *other = std::get_if<Json::List>(&there.is);
+  if (list && other) {
+    if (list->size() != other->size()) differ("a list of ", other->size(), " there and of ", list->size(), " here");
+    for (std::size_t i = 0; i < list->size(); ++i) require_same((*list)[i], (*other)[i], at(i), of);
     return;
   }
-  const auto at = [&](const std::string& key) { return path.empty() ? key : text(path, '.', key); };
-  for (const auto& [key, value] : *b)
-    if (const Json* const mine = find(*a, key)) require_same(*mine, value, at(key), file);
-    else fail<ConfigError>(file, " belongs to another configuration: '", at(key), "' is not known here");
-  for (const auto& [key, value] : *a)
-    require<ConfigError>(find(*b, key), file, " belongs to another configuration: '", at(key), "' is not known there");
+  if (!a || !b) {
+    if (write_json(here) != write_json(there)) differ(describe(there), " there and ", describe(here), " here");
+    return;
+  }
+  const auto require_known = [&](const Json* in, const std::string& key, std::string_view where) {
+    require<ConfigError>(in, of.file, " belongs to another ", of.what, ": '", at(key), "' is not known ", where,
+                         of.advice);
+    return in;
+  };
+  for (const auto& [key, value] : *b) require_same(*require_known(find(*a, key), key, "here"), value, at(key), of);
+  for (const auto& [key, value] : *a) require_known(find(*b, key), key, "there");
+}
+
+/// Of facts that both know.
+void require_same_facts(const Json::Object& here, const Json& there, std::string_view file) {
+  const auto* const theirs = std::get_if<Json::Object>(&there.is);
+  const auto known = [](const Json* fact) { return fact && !std::holds_alternative<std::nullptr_t>(fact->is); };
+  for (const auto& [name, own] : here)
+    if (const Json* const other = theirs ? find(*theirs, name) : nullptr; known(&own) && known(other))
+      require_same(own, *other, name,
+                   {file, "training",
+                    ", so that it would not go on to the same bits; "
+                    "CheckpointRules::exact = false lets it go on otherwise"});
 }
 
 }  // namespace
@@ -73,7 +106,11 @@ Checkpointer::Checkpointer(std::filesystem::path directory, CheckpointRules rule
   require<IoError>(std::filesystem::is_directory(directory_), "cannot save to ", directory_.string(), ": ",
                    error ? error.message() : "it is no directory");
   remove_abandoned(directory_.string());
-  kept_ = read_index(directory_);
+  Index index = read_index(directory_);
+  kept_ = std::move(index.checkpoints);
+  if (index.measured.value_or(measured_by(rules_)) != measured_by(rules_))
+    for (KeptCheckpoint& checkpoint : kept_) checkpoint.value.reset();
+  rank_kept();
   if (!kept_.empty()) remove_unkept();  // what a process that was killed had no time for
 }
 
@@ -82,7 +119,7 @@ Checkpointer::~Checkpointer() { wait(); }
 std::optional<std::string> Checkpointer::latest() const { return newest(directory_, kept_); }
 
 std::string latest_checkpoint(const std::filesystem::path& directory) {
-  const auto file = newest(directory, read_index(directory));
+  const auto file = newest(directory, read_index(directory).checkpoints);
   require<IoError>(file.has_value(), directory.string(), " holds no checkpoint");
   return *file;
 }
@@ -105,24 +142,47 @@ void Checkpointer::restore(RecordedObjects& objects, const std::string& file) co
                      "; this program reads version ", kVersion,
                      ": take its model alone, by load() with .under = \"model\"");
   if (const auto said = record.metadata.find(std::string(kConfigKey)); said != record.metadata.end())
-    require_same(configuration_, parse_json(said->second, file), "", file);
+    require_same(configuration_, parse_json(said->second, file), "", {file, "configuration", ""});
+  if (const auto said = record.metadata.find(std::string(kFactsKey)); said != record.metadata.end() && rules_.exact)
+    require_same_facts(facts_, parse_json(said->second, file), file);
   objects.restore(record, file);
 }
 
 void Checkpointer::begin_anew() {
   wait();
   kept_.clear();
+  best_.clear();
+}
+
+void Checkpointer::check(const training::Begin& begin) const {
+  if (rules_.best > 0) require_measured("checkpoints", begin, rules_.split, rules_.metric);
 }
 
 void Checkpointer::observe(const training::Evaluation& evaluation) {
   if (!evaluation.complete || evaluation.split != rules_.split) return;
-  const Reading* const reading = evaluation.find(rules_.metric);
+  const Reading* const reading =
+      rules_.best > 0 ? &evaluation.reading("checkpoints", rules_.metric) : evaluation.find(rules_.metric);
   if (reading && std::isfinite(reading->value)) measured_ = {evaluation.at.step, reading->value};
+}
+
+void Checkpointer::rank_kept() {
+  best_.clear();
+  for (const KeptCheckpoint& checkpoint : kept_)
+    if (checkpoint.value) best_.push_back(*checkpoint.value);
+  std::sort(best_.begin(), best_.end());
+  if (rules_.rising) std::reverse(best_.begin(), best_.end());
+}
+
+bool Checkpointer::is_among_best(double value) const {
+  const auto count = static_cast<std::size_t>(rules_.best);
+  if (count == 0 || best_.size() < count) return count > 0;
+  return rules_.rising ? value > best_[count - 1] : value < best_[count - 1];
 }
 
 bool Checkpointer::due(const training::Position& at, bool epoch_ended) const {
   if (rules_.every_steps && at.step % *rules_.every_steps == 0) return true;
   if (rules_.every_epochs && epoch_ended && at.epoch % *rules_.every_epochs == 0) return true;
+  if (measured_ && measured_->first == at.step && is_among_best(measured_->second)) return true;
   const double since = at.seconds - (saved_ ? saved_->seconds : kept_.empty() ? 0 : kept_.back().seconds);
   return rules_.every_minutes && since >= 60 * *rules_.every_minutes;
 }
@@ -130,9 +190,16 @@ bool Checkpointer::due(const training::Position& at, bool epoch_ended) const {
 std::string Checkpointer::save(const RecordedObjects& objects, const training::Position& at) {
   wait();
   KeptCheckpoint checkpoint{text("step-", at.step, ".kiln"), at.step, at.seconds, std::nullopt};
-  if (measured_ && measured_->first == at.step) checkpoint.value = measured_->second;
-  TensorSource snapshot = objects.snapshot(
-      {{std::string(kVersionKey), std::string(kVersion)}, {std::string(kConfigKey), write_json(configuration_)}});
+  if (measured_ && measured_->first == at.step) {
+    checkpoint.value = measured_->second;
+    const auto place = rules_.rising ? std::ranges::upper_bound(best_, *checkpoint.value, std::greater())
+                                     : std::ranges::upper_bound(best_, *checkpoint.value);
+    best_.insert(place, *checkpoint.value);
+    best_.resize(std::min(best_.size(), static_cast<std::size_t>(rules_.best)));
+  }
+  TensorSource snapshot = objects.snapshot({{std::string(kVersionKey), std::string(kVersion)},
+                                            {std::string(kConfigKey), write_json(configuration_)},
+                                            {std::string(kFactsKey), write_json(Json{facts_})}});
   saved_ = at;
   writing_ = std::async(std::launch::async,
                         [this, snapshot = std::move(snapshot), checkpoint] { write(snapshot, checkpoint); });
@@ -146,7 +213,7 @@ void Checkpointer::write(const TensorSource& snapshot, const KeptCheckpoint& che
   std::erase_if(kept_, [&](const KeptCheckpoint& other) { return other.step >= checkpoint.step; });
   kept_.push_back(checkpoint);
   keep_by_rules();
-  save_config(Index{kept_}, (directory_ / "index.json").string());
+  save_config(Index{kept_, measured_by(rules_)}, (directory_ / "index.json").string());
   remove_unkept();
 }
 
@@ -194,7 +261,11 @@ void Checkpointer::wait() {
   try {
     writing_.get();
     failed_.clear();
-  } catch (const Error& error) { failed_ = error.message(); }
+    return;
+  } catch (const Error& error) { failed_ = error.message(); } catch (const std::exception& error) {  // no memory, say
+    failed_ = text("cannot write a checkpoint to ", directory_.string(), ": ", error.what());
+  }
+  rank_kept();  // what was to be written is not there
 }
 
 std::optional<std::string> Checkpointer::trouble() {

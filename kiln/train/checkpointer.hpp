@@ -33,10 +33,12 @@ struct CheckpointRules {
   std::optional<double> every_minutes{};
 
   std::int64_t last = 2;  // the last ones
-  std::int64_t best = 0;  // those after the best evaluations of
+  std::int64_t best =
+      0;  // those of the best evaluations of `metric`: each that is among them when it comes has one written
   std::string split = "valid", metric = "loss";
   bool rising = false;                  // which is to rise, as an accuracy
   std::optional<double> every_hours{};  // the first of each so many hours of training
+  bool exact = true;                    // one of other facts (see know()) is not gone on from
 
   /// Throws ArgumentError for what makes no sense.
   void check() const;
@@ -61,13 +63,20 @@ class Checkpointer {
   /// The newest whole checkpoint of the directory.
   std::optional<std::string> latest() const;
   /// Throws DataError or LoadError where the file is none of this training, ConfigError where it belongs to another
-  /// configuration: the first value that differs. Nothing has changed then.
+  /// configuration, or has other facts: the first value that differs. Nothing has changed then.
   void restore(RecordedObjects& objects, const std::string& file) const;
   /// Forgets what there is: those files go when the first new one is written.
   void begin_anew();
 
-  /// What best checkpoints go by.
+  /// What decides beside the configuration what becomes of the training, by name: its optimizer, rates, data. It goes with each
+  /// checkpoint from now on, and restore() compares what is known here and there, null being unknown.
+  void know(Json::Object facts) { facts_ = std::move(facts); }
+
+  /// Throws ArgumentError where best checkpoints go by a metric that a Learner will not measure.
+  void check(const training::Begin& begin) const;
+  /// What best checkpoints go by. Throws ArgumentError where the evaluation has no such metric.
   void observe(const training::Evaluation& evaluation);
+  /// By the clock, by steps and epochs, or as the evaluation at this step is among the best.
   bool due(const training::Position& at, bool epoch_ended) const;
   /// Takes a snapshot, and writes it in another thread; waits first for the one before. Returns the file. What went wrong
   /// with the one before (a full disk) is handed to `trouble`, or else thrown by finish(), unless a later one succeeds.
@@ -81,6 +90,8 @@ class Checkpointer {
 
  private:
   void wait();
+  void rank_kept();
+  bool is_among_best(double value) const;
   void write(const TensorSource& snapshot, const KeptCheckpoint& checkpoint);
   void keep_by_rules();
   void remove_unkept() const;
@@ -88,6 +99,8 @@ class Checkpointer {
   std::filesystem::path directory_;
   CheckpointRules rules_;
   Json configuration_;
+  Json::Object facts_;
+  std::vector<double> best_;  // values of the best checkpoints taken, the best first, also of the one being written
   std::vector<KeptCheckpoint> kept_;  // while a thread writes, its own
   std::optional<training::Position> saved_;
   std::optional<std::pair<std::int64_t, double>> measured_;  // step and value of the last evaluation

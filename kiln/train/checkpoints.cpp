@@ -17,14 +17,19 @@ void Checkpoints::add_state(RecordedObjects& objects, TrainingRun& run, Extras& 
   if (extras.plateau) objects.add("plateau", *extras.plateau);
 }
 
-void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics) {
+void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics, const Facts& facts) {
   if (!checkpointer_ || std::exchange(opened_, true)) return;
   add_state(objects_, run, extras);
-  if (extras.stream) objects_.add("stream", *extras.stream);
+  if (extras.stream) {
+    objects_.add("stream", *extras.stream);
+    objects_.add_optional("places", extras.places);
+  }
   metrics.record(objects_, "metrics");
   run.listen([this](const Event& event) {
+    if (const auto* const begin = std::get_if<Begin>(&event)) checkpointer_->check(*begin);
     if (const auto* const e = std::get_if<Evaluation>(&event)) checkpointer_->observe(*e);
   });
+  checkpointer_->know(facts);
   const auto file = checkpointer_->latest();
   if (file && resume_) {
     checkpointer_->restore(objects_, *file);
@@ -42,7 +47,6 @@ bool Checkpoints::due(TrainingRun& run, bool epoch_ended) {
 
 void Checkpoints::save(TrainingRun& run) {
   if (!checkpointer_) return;
-  if (gather_) gather_();
   run.tell(Saved{run.at, checkpointer_->save(objects_, run.at)});
   if (const auto trouble = checkpointer_->trouble()) run.tell(Note{*trouble});
   saved_at_ = run.at.step;

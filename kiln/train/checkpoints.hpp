@@ -1,16 +1,17 @@
 // What a Learner does about checkpoints; compiled once, whatever its model, optimizer and step are.
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "kiln/data/stream/place.hpp"
 #include "kiln/nn/module/average.hpp"
 #include "kiln/optim/scaler.hpp"
 #include "kiln/optim/schedule/plateau.hpp"
 #include "kiln/train/checkpointer.hpp"
+#include "kiln/train/facts.hpp"
 #include "kiln/train/metric_set.hpp"
 #include "kiln/train/run.hpp"
 
@@ -21,7 +22,8 @@ struct Extras {
   std::optional<ReduceOnPlateau> plateau{};
   std::optional<GradientScaler> scaler{};
   std::optional<WeightAverage> average{};
-  std::optional<StreamPlace> stream{};  // of training data that are a stream
+  std::optional<StreamPlace> stream{};  // of training data that are a stream, of rank 0
+  std::vector<std::uint8_t> places{};   // of several ranks' streams, as Team has them
 };
 
 class Checkpoints {
@@ -33,14 +35,11 @@ class Checkpoints {
   /// Where they lie, by what rules; whether to go on from what is there. `configuration` is the user's own.
   void keep(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json configuration);
   RecordedObjects& objects() { return objects_; }
-  /// What is to be done before each, so that the objects are what they shall be.
-  void before_each(std::function<void()> gather) { gather_ = std::move(gather); }
-
   /// What is kept of a training beside its model and optimizer, and what each rank has seen of the data.
   static void add_state(RecordedObjects& objects, TrainingRun& run, Extras& extras);
 
   /// Once, before the first batch: goes on where the newest checkpoint was, or forgets what there is.
-  void open(TrainingRun& run, Extras& extras, MetricList& metrics);
+  void open(TrainingRun& run, Extras& extras, MetricList& metrics, const Facts& facts);
   /// Is one due after this step, or was it asked for?
   bool due(TrainingRun& run, bool epoch_ended);
   /// The end of a training is kept, too.
@@ -51,7 +50,6 @@ class Checkpoints {
 
  private:
   RecordedObjects objects_;
-  std::function<void()> gather_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null where none are kept; its thread reads the rest
   bool resume_ = true, opened_ = false;
   std::int64_t saved_at_ = -1;  // step

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kiln/core/error/error.hpp"
+#include "kiln/core/text.hpp"
 
 namespace kiln {
 
@@ -18,13 +18,14 @@ void stop_if_over(const EarlyStopping& rule, Interrupter& control) {
 
 }  // namespace
 
-void EarlyStopping::on(const training::Begin&, Interrupter& control) { stop_if_over(*this, control); }
+void EarlyStopping::on(const training::Begin& begin, Interrupter& control) {
+  require_measured("early stopping", begin, split, metric);
+  stop_if_over(*this, control);
+}
 
 void EarlyStopping::on(const training::Evaluation& evaluation, Interrupter& control) {
   if (!evaluation.complete || evaluation.split != split) return;
-  const Reading* const reading = evaluation.find(metric);
-  require<ArgumentError>(reading, "early stopping: the evaluation '", split, "' has no metric '", metric, '\'');
-  const double value = reading->value;
+  const double value = evaluation.reading("early stopping", metric).value;
   state.met = state.met || (when && when(value));
   if (++state.seen > warmup) {
     const bool first = state.seen == warmup + 1 || std::isnan(state.best);

@@ -24,7 +24,8 @@ struct EarlyStopping {
   };
   State state{};
 
-  /// A training that had ended so ends at once when it is resumed.
+  /// A training that had ended so ends at once when it is resumed. Throws ArgumentError where a Learner will not measure
+  /// this metric.
   void on(const training::Begin& begin, Interrupter& control);
   /// Throws ArgumentError where the evaluation has no such metric. A value that is no number is no better than any.
   void on(const training::Evaluation& evaluation, Interrupter& control);

@@ -7,7 +7,8 @@
 //     void on(const training::Saved& saved, const Model& model) { ... }
 //   };
 //
-// Where it has a field `state`, a plain struct, checkpoints keep it.
+// Where it has a field `state`, a plain struct, checkpoints keep it; and of a field `seen` what there was, which a training
+// can go on without.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -39,13 +40,19 @@ struct Position {
   double seconds = 0;      // spent, also by processes before this one
 };
 
+/// Metrics that evaluations of a split will have.
+struct Measured {
+  std::string split;
+  std::vector<std::string> metrics;
+};
 struct Begin {
   Position at{};
   std::int64_t batches = 0;                       // of an epoch
   std::optional<std::int64_t> epochs{}, steps{};  // how far it shall go
   std::int64_t parameters = 0;
   Interrupter control{};
-  std::vector<Device> devices{};  // where the model lies
+  std::vector<Device> devices{};     // where the model lies
+  std::vector<Measured> measured{};  // what a Learner will measure; empty where nobody says so
 };
 struct Step {
   Position at{};  // after it
@@ -54,6 +61,8 @@ struct Step {
   std::int64_t items = 0;       // of this step
   double seconds = 0;           // that it took
 };
+/// The name of a group's rate where it is shown: "rate", "rate of group 1", ...
+std::string rate_name(std::size_t group);
 /// Metrics of the training data, so far in the epoch or of all of it (`complete`), or of a data set that is not trained on.
 struct Evaluation {
   Position at{};
@@ -63,7 +72,11 @@ struct Evaluation {
 
   /// Null where there is no such metric.
   const Reading* find(std::string_view name) const;
+  /// Throws ArgumentError, in the name of `who` asks, where there is no such metric.
+  const Reading& reading(std::string_view who, std::string_view name) const;
 };
+/// Throws ArgumentError, in the name of `who` will ask, where it is known by now that there will be no such metric.
+void require_measured(std::string_view who, const Begin& begin, std::string_view split, std::string_view metric);
 /// The end of an epoch, after its evaluations.
 struct EpochEnd {
   Position at{};

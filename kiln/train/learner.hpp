@@ -62,6 +62,8 @@ class Learner final : public training::Loop {
       if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(now)>>) return Rates{now};
       else return Rates(now.begin(), now.end());
     });
+    know("rates", training::fact_of(schedule));
+    know("rates by", training::fact([&] { return to_json(every); }));
     return *this;
   }
   /// A rate that falls where a metric no longer gets better.
@@ -98,6 +100,7 @@ class Learner final : public training::Loop {
   template <class Config>
   Learner& average(const Config& config) {
     extras_.average = config.init(model_);
+    know("average", training::fact_of(config));
     return *this;
   }
   /// What validation does with a batch, where that is not what training does: (const Model&, Batch) -> Output.
@@ -123,7 +126,8 @@ class Learner final : public training::Loop {
 
   /// Has the training saved to `directory` by these rules, and when it ends. fit() goes on where the newest checkpoint
   /// there was, to the same bits as a training that was never interrupted, or, unless `resume`, begins anew. Where the
-  /// directory belongs to another configuration (`configuration` is the user's own), fit() throws ConfigError.
+  /// directory belongs to another configuration (`configuration` is the user's own), fit() throws ConfigError, and also,
+  /// by CheckpointRules::exact, where the optimizer, the rates or the loader are not what they were.
   Learner& checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules = {}, bool resume = true,
                        Json configuration = {}) {
     keep_checkpoints(directory, rules, resume, std::move(configuration));
@@ -156,6 +160,7 @@ class Learner final : public training::Loop {
 
   nn::ModuleRef model_ref() override { return model_; }
   std::string optimizer_type() const override { return std::string(reflect::type_name<O>()); }
+  Json optimizer_facts() const override { return training::optimizer_fact(optimizer_); }
   void record(RecordedObjects& objects) override {
     objects.add("model", model_);
     objects.add("optimizer", optimizer_);
@@ -171,7 +176,8 @@ class Learner final : public training::Loop {
     }
   }
   void remember() override { before_.emplace(model_); }
-  void go_back() override { model_ = *std::move(before_); }
+  void go_back() override { model_ = *std::exchange(before_, std::nullopt); }
+  void forget() override { before_.reset(); }
 
   void measure(const training::Batches& valid) override {
     if constexpr (kByHand)

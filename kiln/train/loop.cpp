@@ -9,6 +9,17 @@
 #include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln::training {
+namespace {
+
+constexpr std::string_view kPlateau = "reduce on plateau";
+
+Measured measured(std::string split, const MetricList& metrics) {
+  Measured measured{std::move(split), metrics.names()};
+  measured.metrics.insert(measured.metrics.begin(), "loss");
+  return measured;
+}
+
+}  // namespace
 
 Loop::Loop(const LearnerConfig& config, bool by_hand) : run_(config), by_hand_(by_hand) {
   if (config.scaler || config.autocast == DType::F16)
@@ -21,15 +32,25 @@ Loop::Loop(const LearnerConfig& config, bool by_hand) : run_(config), by_hand_(b
 
 void Loop::set_rate(double rate) {
   set_rates([rate](const Position&) { return Rates{rate}; });
+  know("rates", Json{rate});
+  know("rates by", {});
+}
+
+void Loop::know(std::string_view name, Json fact) {
+  std::erase_if(facts_, [&](const auto& each) { return each.first == name; });
+  facts_.emplace_back(name, std::move(fact));
 }
 
 void Loop::set_plateau(const ReduceOnPlateauConfig& config, MetricName name) {
   extras_.plateau = config.init();
   set_rates([this](const Position&) { return Rates{extras_.plateau->rate()}; });
+  know("rates", fact_of(config));
+  know("rates by", Json{text(name.split, ' ', name.metric)});
   run_.listen([this, name = std::move(name)](const Event& event) {
+    if (const auto* const begin = std::get_if<Begin>(&event))
+      require_measured(kPlateau, *begin, name.split, name.metric);
     const auto* const e = std::get_if<Evaluation>(&event);
-    if (!e || !e->complete || e->split != name.split) return;
-    if (const Reading* const reading = e->find(name.metric)) extras_.plateau->observe(reading->value);
+    if (e && e->complete && e->split == name.split) extras_.plateau->observe(e->reading(kPlateau, name.metric).value);
   });
 }
 
@@ -63,28 +84,27 @@ void Loop::share() {
 
 Ending Loop::train_on(const Batches& train, const Batches* valid) {
   const SignalScope signals;
-  require<ArgumentError>(
-      !train.place || !team_.several(),
-      "training: ranks count their batches beforehand, which a stream cannot; give each its shard of "
-      "an indexed data set");
   team_.require_same(model_ref(), optimizer_type(), run_.config(),
                      {&train_metrics_, valid ? &valid_metrics_ : nullptr});
   if (train.place && !extras_.stream) extras_.stream.emplace();
-  checkpoints_.open(run_, extras_, train_metrics_);
+  know("optimizer", optimizer_facts());
+  // What each of several ranks has depends on how many there are, which may change.
+  know("data", train.description && !team_.several() ? train.description() : Json{});
+  checkpoints_.open(run_, extras_, train_metrics_, facts_);
   share();
-  if (train.restore) train.restore(*extras_.stream);
-  checkpoints_.before_each([&] {
-    if (train.place) extras_.stream = train.place();
-  });
+  if (train.restore) train.restore(team_.own_place(extras_.places, *extras_.stream));
   gradients_ = {};
   gathered_items_ = gathered_batches_ = 0;
-  run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_ref()), devices_of(model_ref()));
+  std::vector<Measured> measures = {measured("train", train_metrics_)};
+  if (valid) measures.push_back(measured("valid", valid_metrics_));
+  run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_ref()), devices_of(model_ref()),
+             std::move(measures));
   team_.agree(run_, false);
   while (!run_.done()) {
     const std::int64_t epoch = run_.at.epoch, own = train.size(epoch);
     run_.expect(team_.most(own));
     const auto learn_from = [&](void* batch, bool owned) {
-      if (learn(batch, owned)) step_ended(valid);
+      if (learn(batch, owned)) step_ended(train, valid);
       return run_.at.epoch == epoch && !run_.done();
     };
     train.each(epoch, run_.at.batch, learn_from);
@@ -92,7 +112,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) {
     while (run_.at.epoch == epoch && run_.at.batch >= own && !run_.done() && learn_from(nullptr, false)) {}
     run_.require_past(epoch);
   }
-  if (team_.agree(run_, checkpoints_.lacks(run_))) save();
+  if (team_.agree(run_, checkpoints_.lacks(run_))) save(train);
   checkpoints_.finish();
   share();  // what each has learned of its data alone is the same everywhere
   const Ending ending{run_.at, run_.reason()};
@@ -138,6 +158,7 @@ bool Loop::learn(void* batch, bool owned) {
               }).grads;
     else part = team_.part(0);
     accepted = add_up();
+    if (config.not_finite == NotFinite::Skip && accepted) forget();
     const bool gathers = config.accumulate > 1 || team_.several();
     if (!accepted) {
       grads = {};
@@ -173,7 +194,7 @@ GradientsParams Loop::gathered() {
   return scaled(team_.sum(own, model_ref()), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
 }
 
-void Loop::step_ended(const Batches* valid) {
+void Loop::step_ended(const Batches& train, const Batches* valid) {
   const bool ended = run_.epoch_ended();
   if (run_.metrics_due()) run_.tell(Evaluation{run_.at, "train", team_.readings(train_metrics_), ended});
   if (valid && run_.validation_due()) {
@@ -185,11 +206,15 @@ void Loop::step_ended(const Batches* valid) {
     train_metrics_.clear();
     run_.next_epoch();
   }
-  if (team_.agree(run_, checkpoints_.due(run_, ended))) save();
+  if (team_.agree(run_, checkpoints_.due(run_, ended))) save(train);
 }
 
-void Loop::save() {
+void Loop::save(const Batches& train) {
   team_.gather(train_metrics_);
+  if (train.place) {
+    extras_.stream = train.place();
+    extras_.places = team_.places(*extras_.stream);
+  }
   checkpoints_.save(run_);
 }
 

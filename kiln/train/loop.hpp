@@ -9,6 +9,7 @@
 
 #include "kiln/optim/gradients.hpp"
 #include "kiln/train/checkpoints.hpp"
+#include "kiln/train/facts.hpp"
 #include "kiln/train/steps.hpp"
 #include "kiln/train/team.hpp"
 
@@ -37,8 +38,9 @@ class Loop {
   std::shared_ptr<Callback> add(Callback callback) {
     if (!team_.leads()) return nullptr;
     auto held = std::make_shared<Callback>(std::move(callback));
-    if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_), held->state);
-    ++callbacks_;
+    if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_++), held->state);
+    if constexpr (requires { held->seen; })
+      checkpoints_.objects().add_optional(std::string(reflect::type_name<Callback>()), held->seen);
     if constexpr (kListens<Callback>)
       run_.listen([this, held](const Event& event) { tell(*held, event, run_.control()); });
     return held;
@@ -56,7 +58,10 @@ class Loop {
   void set_plateau(const ReduceOnPlateauConfig& config, MetricName name);
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
                         Json configuration);
+  /// A fact that a training which goes on compares; a later one of the name takes its place.
+  void know(std::string_view name, Json fact);
   Ending fit(const Batches& train, const Batches* valid);
+
   TrainingRun run_;
   Team team_;
   Extras extras_;
@@ -66,14 +71,16 @@ class Loop {
   // What the types know.
   virtual nn::ModuleRef model_ref() = 0;
   virtual std::string optimizer_type() const = 0;
+  virtual Json optimizer_facts() const = 0;
   /// Adds the model and the optimizer.
   virtual void record(RecordedObjects& objects) = 0;
   /// Calls the step with the model as it is. One that is written by hand updates it.
   virtual Outcome call_step(void* batch, bool owned, const StepContext& context) = 0;
   virtual void update(const Rates& rates, const GradientsParams& grads) = 0;
-  /// Keeps the model as it is, and brings it back.
+  /// Keeps the model as it is; brings it back, or lets go of it, so that an update may be written over it.
   virtual void remember() = 0;
   virtual void go_back() = 0;
+  virtual void forget() = 0;
   /// Feeds the metrics of validation.
   virtual void measure(const Batches& valid) = 0;
 
@@ -81,12 +88,13 @@ class Loop {
   void share();
   bool learn(void* batch, bool owned);
   GradientsParams gathered();
-  void step_ended(const Batches* valid);
-  void save();
+  void step_ended(const Batches& train, const Batches* valid);
+  void save(const Batches& train);
 
   bool by_hand_;
-  int callbacks_ = 0;
+  int callbacks_ = 0;  // that have a state
   std::function<Rates(const Position&)> rates_;
+  Facts facts_;
   GradientsAccumulator gradients_;
   std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the step under way, on all ranks
   Checkpoints checkpoints_;                                 // last, as its thread reads the rest

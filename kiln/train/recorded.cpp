@@ -1,6 +1,41 @@
 #include "kiln/train/recorded.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace kiln {
+namespace {
+
+/// Under which optional objects lie.
+constexpr std::string_view kOptional = "seen.";
+
+/// Takes what belongs to optional objects out of a record.
+TensorSource without_optional(TensorSource& record) {
+  TensorSource optional;
+  std::erase_if(record.tensors, [&](auto& entry) {
+    const bool takes = entry.first.starts_with(kOptional);
+    if (takes) optional.tensors.insert(entry);
+    return takes;
+  });
+  const std::string value = text("value.", kOptional);
+  std::erase_if(record.metadata, [&](const auto& entry) {
+    const bool takes = entry.first.starts_with(value);
+    if (takes) optional.metadata.insert(entry);
+    return takes;
+  });
+  return optional;
+}
+
+template <class Visit>
+void restore_by(const Visit& visit, const TensorSource& record, std::string_view file, const LoadOptions& options) {
+  detail::RecordReader reader(record, file, options);
+  visit(reader);
+  const detail::Fitted fitted = reader.fit();
+  detail::RecordTaker taker(record, file, options, fitted.values);
+  visit(taker);
+}
+
+}  // namespace
 
 void RecordedObjects::add(Part part) {
   for (const Part& other : parts_)
@@ -8,27 +43,35 @@ void RecordedObjects::add(Part part) {
   parts_.push_back(std::move(part));
 }
 
-void RecordedObjects::visit(detail::RecordVisitor& visitor) const {
-  for (const Part& part : parts_) {
-    nn::Met met;
-    part.visit(part.object, part.path, visitor, met);
-  }
+std::string RecordedObjects::free_optional(const std::string& path) const {
+  std::string free = text(kOptional, path);
+  for (int i = 1; std::ranges::find(parts_, free, &Part::path) != parts_.end(); ++i) free = text(kOptional, path, i);
+  return free;
 }
 
 TensorSource RecordedObjects::snapshot(Metadata metadata) const {
   TensorSource record;
   record.metadata = std::move(metadata);
   detail::RecordWriter writer(record);
-  visit(writer);
+  for (const Part& part : parts_) part.visit_with(writer);
   return record;
 }
 
 void RecordedObjects::restore(const TensorSource& record, std::string_view file, const LoadOptions& options) {
-  detail::RecordReader reader(record, file, options);
-  visit(reader);
-  const detail::Fitted fitted = reader.fit();
-  detail::RecordTaker taker(record, file, options, fitted.values);
-  visit(taker);
+  TensorSource needed = record;
+  const TensorSource optional = without_optional(needed);
+  const auto visit = [&](detail::RecordVisitor& visitor) {
+    for (const Part& part : parts_)
+      if (!part.path.starts_with(kOptional)) part.visit_with(visitor);
+  };
+  restore_by(visit, needed, file, options);
+  for (const Part& part : parts_) {
+    if (!part.path.starts_with(kOptional)) continue;
+    try {
+      restore_by([&](detail::RecordVisitor& visitor) { part.visit_with(visitor); }, optional, file,
+                 {.allow_unexpected = true});
+    } catch (const Error&) {}  // stays as it is
+  }
 }
 
 }  // namespace kiln

@@ -18,6 +18,12 @@ class RecordedObjects {
                detail::visit_record(*static_cast<const T*>(part), its_path, visitor, met);
              }});
   }
+  /// One that is kept, but goes on as it is where a record has none, or another's; under `path`, or where that is taken, a
+  /// number behind it.
+  template <class T>
+  requires(!std::is_const_v<T>) void add_optional(const std::string& path, T& object) {
+    add(free_optional(path), object);
+  }
 
   /// What save_record() writes. It holds the values as they are now, whatever becomes of the objects: values never
   /// change, so nothing is copied but numbers and lists of numbers. Another thread may read it.
@@ -30,9 +36,13 @@ class RecordedObjects {
     std::string path;
     const void* object;
     void (*visit)(const void* object, const std::string& path, detail::RecordVisitor& visitor, nn::Met& met);
+    void visit_with(detail::RecordVisitor& visitor) const {
+      nn::Met met;
+      visit(object, path, visitor, met);
+    }
   };
   void add(Part part);
-  void visit(detail::RecordVisitor& visitor) const;
+  std::string free_optional(const std::string& path) const;
 
   std::vector<Part> parts_;
 };

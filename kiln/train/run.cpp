@@ -1,6 +1,5 @@
 #include "kiln/train/run.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -9,11 +8,6 @@
 #include "kiln/train/positive.hpp"
 
 namespace kiln {
-
-const Reading* training::Evaluation::find(std::string_view name) const {
-  const auto found = std::find_if(readings.begin(), readings.end(), [&](const Reading& r) { return r.name == name; });
-  return found == readings.end() ? nullptr : &*found;
-}
 
 void LearnerConfig::check() const {
   require<ArgumentError>(epochs || steps || seconds, "training: say how long, by epochs, steps or seconds");
@@ -52,7 +46,8 @@ void TrainingRun::require_past(std::int64_t epoch) {
                      " of ", batches_, " batches");
 }
 
-void TrainingRun::begin(std::int64_t batches, std::int64_t parameters, std::vector<Device> devices) {
+void TrainingRun::begin(std::int64_t batches, std::int64_t parameters, std::vector<Device> devices,
+                        std::vector<training::Measured> measured) {
   expect(batches);
   require<DataError>(at.batch <= batches, "training: the checkpoint is at batch ", at.batch, " of an epoch of ",
                      batches, ": the training data, or the size of a batch, are not what they were");
@@ -60,7 +55,8 @@ void TrainingRun::begin(std::int64_t batches, std::int64_t parameters, std::vect
   at.batch -= std::exchange(pending_, 0);  // of a step that an error ended
   loss_ = 0;
   items_ = 0;
-  tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_, std::move(devices)});
+  tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_, std::move(devices),
+                       std::move(measured)});
   step_began_ = Clock::now();
 }
 

@@ -55,7 +55,8 @@ class TrainingRun {
   Interrupter& control() { return control_; }
 
   /// An epoch has so many batches; the clock starts. Throws DataError where there are none.
-  void begin(std::int64_t batches, std::int64_t parameters, std::vector<Device> devices);
+  void begin(std::int64_t batches, std::int64_t parameters, std::vector<Device> devices,
+             std::vector<training::Measured> measured);
   /// The next epoch has so many batches. Throws DataError where there are none.
   void expect(std::int64_t batches);
   /// Throws DataError where the data ended before the epoch did.

@@ -68,6 +68,7 @@ struct Batches {
   /// Of a StreamLoader the place that it keeps; otherwise null.
   std::function<const StreamPlace&()> place{};
   std::function<void(StreamPlace)> restore{};
+  std::function<Json()> description{};  // of a loader; otherwise null
 };
 
 template <class Batch, class Data>
@@ -94,6 +95,7 @@ Batches batches_of(Data& data) {
     batches.place = [&data]() -> const StreamPlace& { return data.place(); };
     batches.restore = [&data](StreamPlace place) { data.restore(std::move(place)); };
   }
+  if constexpr (requires { data.description(); }) batches.description = [&data] { return data.description(); };
   return batches;
 }
 

@@ -12,6 +12,7 @@
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/store/record/record_file.hpp"
+#include "kiln/wire/fields.hpp"
 
 namespace kiln::training {
 namespace {
@@ -184,6 +185,36 @@ GradientsParams Team::mean(GradientsParams grads, std::int64_t items, const nn::
   if (!several()) return grads;
   const std::int64_t all = total(0, items).items;
   return scaled(sum(scaled(std::move(grads), static_cast<double>(items)), model), 1.0 / static_cast<double>(all));
+}
+
+std::vector<std::uint8_t> Team::places(const StreamPlace& own) const {
+  if (!several()) return {};
+  wire::Writer each;
+  wire::write_field(each, own);
+  const std::vector<std::byte> bytes = each.take();
+  const std::vector<std::string> all = collective::gather_texts(
+      *ranks_, "training: streams", std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  wire::Writer together;
+  wire::write_field(together, all);
+  std::vector<std::uint8_t> packed;
+  for (const std::byte byte : together.take()) packed.push_back(std::to_integer<std::uint8_t>(byte));
+  return packed;
+}
+
+StreamPlace Team::own_place(const std::vector<std::uint8_t>& places, const StreamPlace& alone) const {
+  if (!several()) return places.empty() ? alone : StreamPlace{};
+  const std::string_view packed(reinterpret_cast<const char*>(places.data()), places.size());
+  const std::string known = told(ranks_, "training: streams", std::string(packed));
+  std::vector<std::string> all;
+  if (!known.empty()) {
+    wire::Reader reader("the places of streams", std::as_bytes(std::span(known)));
+    wire::read_field(reader, all);
+  }
+  StreamPlace own;
+  if (std::ssize(all) != ranks_->size()) return own;
+  wire::Reader reader("the place in a stream", std::as_bytes(std::span(all[static_cast<std::size_t>(rank())])));
+  wire::read_field(reader, own);
+  return own;
 }
 
 void Team::gather(MetricList& metrics) const {

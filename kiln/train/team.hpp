@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/data/stream/place.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/ops/collective/communicator.hpp"
 #include "kiln/train/metric_set.hpp"
@@ -52,6 +53,12 @@ class Team {
   GradientsParams sum(const GradientsParams& grads, const nn::ModuleView& model) const;
   /// The gradient of the whole batch: the mean over ranks, of which each counts by its items.
   GradientsParams mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const;
+
+  /// Where the ranks are in their streams, as bytes; of a rank by itself none.
+  std::vector<std::uint8_t> places(const StreamPlace& own) const;
+  /// Where this rank was, by what rank 0 has: `alone` of one by itself, and nowhere if there were other ranks than now, whose
+  /// streams were others.
+  StreamPlace own_place(const std::vector<std::uint8_t>& places, const StreamPlace& alone) const;
 
   /// Rank 0 has what all metrics have seen, the others begin anew.
   void gather(MetricList& metrics) const;

@@ -110,7 +110,7 @@ TEST(AheadLoader, KnowsThePlaceOfTheBatchInUse) {
     EXPECT_EQ(words_of(ahead), words_of(same));
     auto own = same.begin();
     auto early = ahead.begin();
-    for (int batch = 1; batch <= 6; ++batch, ++own, ++early) {
+    for (int batch = 1; batch <= 5; ++batch, ++own, ++early) {
       EXPECT_EQ(*early, joined(*own));
       EXPECT_EQ(ahead.place().batch, same.place().batch) << batch;
       EXPECT_EQ(ahead.place().state, same.place().state) << batch;
@@ -118,7 +118,7 @@ TEST(AheadLoader, KnowsThePlaceOfTheBatchInUse) {
     AheadLoader resumed(StreamLoader(stream, plain, config), joined, 3);
     resumed.restore(ahead.place());
     resumed.set_epoch(1, 6);
-    EXPECT_EQ(*resumed.begin(), *early);
+    EXPECT_EQ(*resumed.begin(), *++early);
   }
 }
 

@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "kiln/nn/loss/of_classes.hpp"
+#include "kiln/train/early_stopping.hpp"
 #include "kiln/train/evaluator.hpp"
 #include "kiln/train/metric/accuracy.hpp"
 #include "tests/support/sentence.hpp"
+#include "tests/train/fresh_directory.hpp"
 #include "tests/train/heard.hpp"
 #include "tests/train/line.hpp"
 
@@ -56,8 +58,8 @@ ClassificationOutput name_points(const Named& named, const std::vector<std::int6
   const auto targets = Tensor<1, Int>::of(labels, {count}, Device::cpu());
   return {nn::CrossEntropyLoss{}.forward(scores, targets), scores, targets};
 }
-auto naming(const LearnerConfig& config) {
-  const Named named{nn::LinearConfig{.in = 2, .out = 3}.init(Device::cpu().autodiff())};
+auto naming(const LearnerConfig& config, std::int64_t classes = 3) {
+  const Named named{nn::LinearConfig{.in = 2, .out = classes}.init(Device::cpu().autodiff())};
   return Learner(named, AdamConfig{}.init(named), name_points, config);
 }
 using Labels = std::vector<std::vector<std::int64_t>>;
@@ -69,6 +71,47 @@ TEST(BadInput, ALabelThatNoClassHas) {
   auto learner = naming({.epochs = 1});
   EXPECT_EQ(sentence_of([&] { return learner.fit(good, wrong).at.step; }).find("IndexError: cross_entropy: "), 0u);
   EXPECT_EQ(learner.position().step, 2);  // what was learned before stays
+}
+
+// A step that may have to be undone needs the weights before it, but only until that is known.
+TEST(Learner, NeedsNoMoreMemoryWhereItMaySkip) {
+  const Labels batches = {{0, 2}, {1}, {2}};
+  const Device device = Device::cpu();
+  const auto memory = [&](NotFinite rule) {
+    auto learner = naming({.epochs = 2, .not_finite = rule}, 100'000);
+    device.sync();
+    const std::int64_t before = device.memory().in_use;
+    device.reset_memory_peak();
+    learner.fit(batches);
+    device.sync();
+    return std::pair(device.memory().in_use - before, device.memory().peak - before);
+  };
+  memory(NotFinite::Stop);  // what is kept from the first time on
+  EXPECT_EQ(memory(NotFinite::Skip), memory(NotFinite::Stop));
+}
+
+TEST(BadInput, AMetricThatNobodyMeasures) {
+  auto data = loader(8, {.batch_size = 4});
+  const auto told = [&](const auto& prepare, bool validates = true) {
+    auto learner = line_learner({.epochs = 1});
+    learner.metric(metric::MeanAbsoluteError{});
+    prepare(learner);
+    return sentence_of([&] { return validates ? learner.fit(data, data) : learner.fit(data); });
+  };
+  const std::string names = "; it has 'loss', 'mean_absolute_error'";
+  EXPECT_EQ(told([](auto& learner) { learner.plateau({}, {.metric = "los"}); }),
+            "ArgumentError: reduce on plateau: the evaluation 'valid' has no metric 'los'" + names +
+                " (did you mean 'loss'?)");
+  EXPECT_EQ(told([](auto& learner) { learner.add(EarlyStopping{.metric = "accuracy"}); }),
+            "ArgumentError: early stopping: the evaluation 'valid' has no metric 'accuracy'" + names);
+  EXPECT_EQ(told([](auto& learner) { learner.add(EarlyStopping{}); }, false),
+            "ArgumentError: early stopping: the training has no evaluation 'valid'; it has 'train'");
+  EXPECT_EQ(told([](auto& learner) {
+              learner.checkpoints(fresh_directory("nobody"), {.best = 1, .metric = "mean_absolut_error"});
+            }),
+            "ArgumentError: checkpoints: the evaluation 'valid' has no metric 'mean_absolut_error'" + names +
+                " (did you mean 'mean_absolute_error'?)");
+  EXPECT_EQ(told([](auto& learner) { learner.checkpoints(fresh_directory("nobody"), {.metric = "unused"}); }), "");
 }
 
 TEST(BadInput, ABatchWithoutItems) {

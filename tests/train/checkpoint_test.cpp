@@ -1,15 +1,37 @@
 // Checkpoints are kept by rules, and say what is wrong with them.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <new>
+#include <set>
+#include <thread>
 
 #include "kiln/core/file.hpp"
+#include "kiln/optim/schedule/cycle.hpp"
 #include "kiln/train/early_stopping.hpp"
 #include "tests/support/full_disk.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/fresh_directory.hpp"
 #include "tests/train/line.hpp"
+
+namespace {
+
+std::atomic<bool> starves{false};  // no thread but this one gets memory
+const std::thread::id fed = std::this_thread::get_id();
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const memory = starves && std::this_thread::get_id() != fed ? nullptr : std::malloc(bytes ? bytes : 1);
+  return memory ? memory : throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace kiln {
 namespace {
@@ -64,6 +86,85 @@ TEST(Checkpoints, AreKeptByRules) {
   EXPECT_TRUE(due.due({.epoch = 2, .step = 9}, true));
   EXPECT_FALSE(due.due({.epoch = 3, .step = 9}, true));
   EXPECT_TRUE(due.due({.step = 9, .seconds = 600}, false));
+}
+
+TEST(Checkpoints, AreWrittenForEvaluationsAmongTheBest) {
+  const fs::path directory = fresh_directory("candidates");
+  const CheckpointRules rules{
+      .every_steps = 1000, .every_epochs = {}, .last = 1, .best = 2, .metric = "accuracy", .rising = true};
+  Counted counted;
+  const auto saves = [&](Checkpointer& checkpoints, std::optional<double> value) {
+    ++counted.at.step;
+    if (value) checkpoints.observe({counted.at, "valid", {{"accuracy", *value}}});
+    const bool due = checkpoints.due(counted.at, false);
+    if (due) checkpoints.save(counted.all, counted.at);
+    return due;
+  };
+  {
+    Checkpointer checkpoints(directory, rules);
+    std::string saved;
+    for (const auto value : std::initializer_list<std::optional<double>>{0.5, 0.9, 0.7, {}, 0.8, 0.1, 0.0 / 0.0, 0.8})
+      saved += saves(checkpoints, value) ? 'x' : '-';
+    EXPECT_EQ(saved, "xxx-x---");
+    EXPECT_EQ(names(checkpoints), "2 5");
+    {
+      const FullDisk full;
+      EXPECT_TRUE(saves(checkpoints, 0.95));
+      EXPECT_NE(sentence_of([&] { return checkpoints.finish(), 0; }), "");
+    }
+    EXPECT_TRUE(saves(checkpoints, 0.85));  // what was not written is not among them
+    EXPECT_EQ(names(checkpoints), "2 10");
+  }
+  {
+    Checkpointer resumed(directory, rules);
+    EXPECT_FALSE(saves(resumed, 0.85));
+    EXPECT_TRUE(saves(resumed, 0.87));
+    EXPECT_EQ(names(resumed), "2 12");
+  }
+  CheckpointRules other = rules;
+  other.metric = "loss";  // of which nothing is known yet
+  other.rising = false;
+  Checkpointer renamed(directory, other);
+  ASSERT_FALSE(renamed.kept().empty());
+  EXPECT_FALSE(renamed.kept()[0].value.has_value());
+  EXPECT_EQ(sentence_of([&] { return renamed.observe({{}, "valid", {{"accuracy", 1}}}), 0; }),
+            "ArgumentError: checkpoints: the evaluation 'valid' has no metric 'loss'; it has 'accuracy'");
+}
+
+// As where a training is validated more often than it is saved.
+TEST(Checkpoints, HaveTheBestOfALearner) {
+  const fs::path directory = fresh_directory("best-of-all");
+  auto train = loader(40, {.batch_size = 4, .shuffle = true}), valid = loader(8, {.batch_size = 8});
+  auto learner = line_learner({.steps = 30, .validate_every = 3});
+  learner.checkpoints(directory, {.every_steps = 1000, .every_epochs = {}, .last = 1, .best = 2});
+  struct Values {
+    std::shared_ptr<std::map<double, std::int64_t>> steps = std::make_shared<std::map<double, std::int64_t>>();
+    void on(const training::Evaluation& e) {
+      if (e.split == "valid") steps->emplace(e.find("loss")->value, e.at.step);
+    }
+  } values;
+  learner.rate(0.3).add(values).fit(train, valid);
+  std::set<std::int64_t> wanted = {30};
+  for (auto best = values.steps->begin(); wanted.size() < 3 && best != values.steps->end(); ++best)
+    wanted.insert(best->second);
+  Checkpointer kept(directory, {});
+  std::set<std::int64_t> found;
+  for (const auto& checkpoint : kept.kept()) found.insert(checkpoint.step);
+  EXPECT_EQ(found, wanted);
+}
+
+TEST(Checkpoints, TellOfMissingMemoryAsOfAFullDisk) {
+  const fs::path directory = fresh_directory("starved");
+  Counted counted;
+  Checkpointer checkpoints(directory, {});
+  starves = true;
+  counted.step(checkpoints);
+  const std::string sentence = sentence_of([&] { return checkpoints.finish(), 0; });
+  starves = false;
+  EXPECT_EQ(sentence, text("IoError: cannot write a checkpoint to ", directory.string(), ": std::bad_alloc"));
+  counted.step(checkpoints);
+  checkpoints.finish();
+  EXPECT_EQ(names(checkpoints), "2");
 }
 
 // A process that was killed between writing its index and removing what that no longer names.
@@ -176,7 +277,7 @@ TEST(Checkpoints, OutliveAFullDisk) {
 TEST(Checkpoints, BelongToALearnersConfiguration) {
   const fs::path directory = fresh_directory("configured");
   auto train = loader(8, {.batch_size = 4});
-  const auto run = [&](const LearnerConfig& config, bool resume, const EarlyStopping& rule = {}) {
+  const auto run = [&](const LearnerConfig& config, bool resume, const EarlyStopping& rule = {.split = "train"}) {
     auto learner = line_learner(config);
     learner.checkpoints(directory, {}, resume).add(rule);
     return learner.fit(train).at.step;
@@ -189,6 +290,32 @@ TEST(Checkpoints, BelongToALearnersConfiguration) {
   EXPECT_EQ(run({.epochs = 1, .seed = 1}, false), 2);
   EXPECT_EQ(Checkpointer(directory, {}).latest(), (directory / "step-2.kiln").string());
   EXPECT_FALSE(fs::exists(directory / "step-6.kiln"));
+
+  // Nor does one go on with another optimizer, other rates or other data, unless it is told to.
+  const auto resumed = [&](const auto& change, const LoaderConfig& loaded = {.batch_size = 4}, bool exact = true) {
+    auto other = loader(8, loaded);
+    auto learner = line_learner({.epochs = 1, .seed = 1});
+    learner.checkpoints(directory, {.exact = exact}).add(EarlyStopping{.split = "train"});
+    change(learner);
+    return sentence_of([&] { return learner.fit(other); });
+  };
+  const std::string another =
+      text("ConfigError: ", (directory / "step-2.kiln").string(), " belongs to another training: ");
+  const std::string advice =
+      ", so that it would not go on to the same bits; CheckpointRules::exact = false lets it go on "
+      "otherwise";
+  const auto nothing = [](LineLearner&) {};
+  EXPECT_EQ(resumed(nothing), "");
+  EXPECT_EQ(resumed([](LineLearner& learner) { learner.rate(0.5); }),
+            another + "'rates' is 0.001 there and 0.5 here" + advice);
+  EXPECT_EQ(resumed([](LineLearner& learner) { learner.schedule(CosineConfig{.peak = 0.5, .steps = 9}); }),
+            another + "'rates' is 0.001 there and an object here" + advice);
+  EXPECT_EQ(resumed(nothing, {.batch_size = 2}), another + "'data.batch_size' is 4 there and 2 here" + advice);
+  EXPECT_EQ(resumed(nothing, {.batch_size = 4, .shuffle = true}),
+            another + "'data.shuffle' is false there and true here" + advice);
+  EXPECT_EQ(resumed(nothing, {.batch_size = 4, .sampler = in_random_order()}),
+            another + "'data.shuffle' is not known here" + advice);
+  EXPECT_EQ(resumed([](LineLearner& learner) { learner.rate(0.5); }, {.batch_size = 4}, false), "");
 
   // One that early stopping ended does not go on where it is resumed.
   const EarlyStopping soon{.split = "train", .when = [](double) { return true; }};

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kiln/core/file.hpp"
@@ -77,6 +79,62 @@ TEST(Logs, AreTheSameWhereATrainingWasKilledAndResumed) {
   log_to(killed, 0, 1);  // another training in its place
   EXPECT_EQ(read_text_file((killed / "log.csv").string()),
             "step,epoch,split,metric,value\n1,0,step,loss,1\n1,0,step,rate,0.5\n");
+}
+
+TEST(Logs, HoldOnlyWhatTheTrainingMeasuredThatBeganLast) {
+  const fs::path path = fresh_directory("again");
+  run(RunDirectory(path), 0, 12);  // three epochs
+  std::ofstream(path / "valid/epoch-3/notes.txt") << "mine";
+  run(RunDirectory(path), 0, 4);
+  EXPECT_EQ(read_text_file((path / "valid/epoch-1/loss.log").string()), "2 0.5\n4 0.5\n");
+  EXPECT_FALSE(fs::exists(path / "valid/epoch-2"));
+  EXPECT_TRUE(fs::exists(path / "valid/epoch-3/notes.txt"));
+  EXPECT_FALSE(fs::exists(path / "valid/epoch-3/loss.log"));
+
+  // And one that is resumed takes back later epochs as well.
+  run(RunDirectory(path), 0, 12);
+  run(RunDirectory(path), 6, 7);
+  EXPECT_EQ(read_text_file((path / "valid/epoch-2/loss.log").string()), "6 0.5\n");
+  EXPECT_FALSE(fs::exists(path / "valid/epoch-3/loss.log"));
+}
+
+/// A log of so many lines, and what it holds then.
+std::string written(const fs::path& path, int lines) {
+  LineLog log(path, "step,value");
+  for (int step = 1; step <= lines; ++step) log.write(text(step, ",0.5"));
+  return read_text_file(path.string());
+}
+
+TEST(Logs, AreNeverAwayWhileTheyAreTakenBack) {
+  const fs::path path = fresh_directory("away") / "log.csv";
+  const std::string kept = written(path, 5000);
+  for (int kill = 0; kill < 10; ++kill) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    while (child == 0) {  // resumes again and again
+      LineLog log(path, "step,value");
+      log.begin(5000);
+      log.write("5001,0.5");
+    }
+    ::usleep(static_cast<useconds_t>(2000 + 700 * kill));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ASSERT_EQ(read_text_file(path.string()).substr(0, kept.size()), kept) << "after " << kill;
+  }
+
+  LineLog log(path, "step,value");
+  const std::string before = read_text_file(path.string());
+  std::string sentence;
+  {
+    const FullDisk full;
+    sentence = sentence_of([&] { return log.begin(4000), 0; });
+  }
+  EXPECT_EQ(sentence, text("IoError: cannot write ", path.string(), ": File too large"));
+  EXPECT_EQ(read_text_file(path.string()), before);
+  log.begin(4000);
+  log.write("4001,0.25");
+  const std::string after = read_text_file(path.string());
+  EXPECT_EQ(after, written(path, 4000) + "4001,0.25\n");
 }
 
 TEST(Logs, SayThatTheDiskIsFull) {

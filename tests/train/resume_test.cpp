@@ -4,17 +4,24 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kiln/core/file.hpp"
+#include "kiln/data/ahead.hpp"
 #include "kiln/data/stream/sources.hpp"
 #include "kiln/data/stream/steps.hpp"
 #include "kiln/data/stream/stream_loader.hpp"
 #include "kiln/train/early_stopping.hpp"
+#include "tests/support/full_disk.hpp"
 #include "tests/support/long.hpp"
+#include "tests/support/sentence.hpp"
 #include "tests/train/fresh_directory.hpp"
+#include "tests/train/heard.hpp"
 #include "tests/train/line.hpp"
 
 namespace kiln {
@@ -92,21 +99,42 @@ TEST(Checkpoints, GoOnInTheMiddleOfAStream) {
   }
 }
 
+/// In float16, with a scale that falls and rises on the way, and brought to the device ahead of use.
+training::Ending train_in_half(const fs::path& directory, std::int64_t steps) {
+  AheadLoader train(loader(37, {.batch_size = 4, .shuffle = true, .seed = 5, .workers = 2}),
+                    [](Points points) { return points; });
+  auto learner = line_learner({.steps = steps,
+                               .autocast = DType::F16,
+                               .scaler = GradientScalerConfig{.exponent = 126, .interval = 10},
+                               .seed = 9},
+                              0.25);
+  learner.rate(0.01).metric(metric::MeanAbsoluteError{});
+  learner.checkpoints(directory, {.every_steps = 3, .last = 2});
+  return learner.fit(train);
+}
+
 constexpr std::int64_t kSteps = 150;
 
-// What the test below kills: a program of its own, this one.
-TEST(Checkpoints, DISABLED_Child) { train_line(std::getenv("KILN_TEST_CHECKPOINTS"), kSteps); }
+training::Ending train(const std::string& kind, const fs::path& directory) {
+  if (kind == "half") return train_in_half(directory, kSteps);
+  if (kind == "stream") return train_on_stream(directory, kSteps, 7);
+  return train_line(directory, kSteps);
+}
 
-TEST(Checkpoints, GoOnToTheSameBitsAfterBeingKilledAnyNumberOfTimes) {
-  const fs::path whole = fresh_directory("unkilled"), parts = fresh_directory("killed");
-  train_line(whole, kSteps);
+// What the tests below kill: a program of its own, this one.
+TEST(Checkpoints, DISABLED_Child) { train(std::getenv("KILN_TEST_TRAINING"), std::getenv("KILN_TEST_CHECKPOINTS")); }
+
+/// A training that is killed so often, at random moments, ends as one that was not.
+void expect_same_after_kills(const std::string& kind, int kills) {
+  const fs::path whole = fresh_directory("unkilled-" + kind), parts = fresh_directory("killed-" + kind);
+  train(kind, whole);
   const auto expected = contents(whole);
   const std::string program = fs::read_symlink("/proc/self/exe");
   ::setenv("KILN_TEST_CHECKPOINTS", parts.c_str(), 1);
+  ::setenv("KILN_TEST_TRAINING", kind.c_str(), 1);
 
   Random random(test::is_long() ? static_cast<std::uint64_t>(::time(nullptr)) : 11);
-  int killed = 0;
-  for (const int wanted = test::is_long() ? 200 : 15; killed < wanted;) {
+  for (int killed = 0; killed < kills;) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
@@ -126,11 +154,61 @@ TEST(Checkpoints, GoOnToTheSameBitsAfterBeingKilledAnyNumberOfTimes) {
     ASSERT_EQ(contents(parts), expected) << "after " << killed;
     fs::remove_all(parts);
   }
-  train_line(parts, kSteps);
+  train(kind, parts);
   EXPECT_EQ(contents(parts), expected);
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& entry : fs::directory_iterator(parts)) ++files;
   EXPECT_EQ(files, 3u);  // the last two and the index: nothing that killed processes left
+}
+
+TEST(Checkpoints, GoOnToTheSameBitsAfterBeingKilledAnyNumberOfTimes) {
+  expect_same_after_kills("line", test::is_long() ? 200 : 15);
+}
+TEST(Checkpoints, GoOnInHalfPrecisionAfterBeingKilled) { expect_same_after_kills("half", test::is_long() ? 100 : 6); }
+TEST(Checkpoints, GoOnInAStreamAfterBeingKilled) { expect_same_after_kills("stream", test::is_long() ? 100 : 6); }
+
+// The disk is full from some step on: the training says so and goes on, and what it came to at the end is an error.
+TEST(Checkpoints, AreMissedByALearnerWhoseDiskIsFull) {
+  const fs::path directory = fresh_directory("full-disk"), whole = fresh_directory("empty-disk");
+  auto data = loader(37, {.batch_size = 4, .shuffle = true, .seed = 5});
+  struct Fills {
+    std::shared_ptr<std::optional<FullDisk>> disk;
+    std::string index;
+    void on(const training::Step& step) {
+      if (step.at.step != 7) return;
+      while (!fs::exists(index) || read_text_file(index).find("step-6.kiln") == std::string::npos)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until that is written
+      disk->emplace();
+    }
+  };
+  const auto disk = std::make_shared<std::optional<FullDisk>>();
+  Heard heard;
+  std::string sentence;
+  {
+    auto learner = line_learner({.steps = 20, .seed = 9}, 0.25);
+    learner.checkpoints(directory, {.every_steps = 3, .every_epochs = {}, .last = 2}).add(heard);
+    learner.add(Fills{disk, (directory / "index.json").string()});
+    sentence = sentence_of([&] { return learner.fit(data); });
+    EXPECT_EQ(learner.position().step, 20);
+    disk->reset();
+  }
+  const auto cannot = [&](int step) {
+    return text("cannot write ", (directory / text("step-", step, ".kiln")).string(), ": File too large");
+  };
+  EXPECT_EQ(sentence, "IoError: " + cannot(20));
+  std::vector<std::string> notes;
+  for (const auto& note : heard.of<training::Note>()) notes.push_back(note.text);
+  EXPECT_EQ(notes, (std::vector<std::string>{cannot(9), cannot(12), cannot(15), cannot(18)}));
+  EXPECT_EQ(Checkpointer(directory, {}).latest(), (directory / "step-6.kiln").string());
+
+  // And once there is room, it goes on from there to the same end.
+  for (const fs::path& folder : {directory, whole}) {
+    auto learner = line_learner({.steps = 20, .seed = 9}, 0.25);
+    learner.checkpoints(folder, {.every_steps = 3, .every_epochs = {}, .last = 2});
+    auto same = loader(37, {.batch_size = 4, .shuffle = true, .seed = 5});
+    learner.fit(same);
+  }
+  EXPECT_EQ(contents(directory), contents(whole));
 }
 
 }  // namespace

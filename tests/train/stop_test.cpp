@@ -74,7 +74,7 @@ TEST(EarlyStopping, EndsWhereNothingGetsBetter) {
               unknown.on({{}, "valid", {{"loss", 1}}}, control);
               return 0;
             }),
-            "ArgumentError: early stopping: the evaluation 'valid' has no metric 'accuracy'");
+            "ArgumentError: early stopping: the evaluation 'valid' has no metric 'accuracy'; it has 'loss'");
 }
 
 }  // namespace

@@ -2,8 +2,12 @@
 
 #include <bit>
 #include <memory>
+#include <numeric>
 
 #include "kiln/collective/thread_ranks.hpp"
+#include "kiln/data/stream/sources.hpp"
+#include "kiln/data/stream/steps.hpp"
+#include "kiln/data/stream/stream_loader.hpp"
 #include "kiln/train/early_stopping.hpp"
 #include "tests/train/metric_data.hpp"
 
@@ -27,6 +31,25 @@ Examples batched(std::span<const Example> items) {
     batch.y.push_back(item.y);
   }
   return batch;
+}
+
+std::vector<Example> made(std::int64_t items) {
+  const auto a = noise(1, items), b = noise(2, items);
+  std::vector<Example> all;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    all.push_back({{static_cast<float>(a[i]), static_cast<float>(b[i])}, static_cast<float>(a[i] * b[i] - a[i])});
+  return all;
+}
+
+/// A rank's shard of the examples, through a buffer that shuffles them.
+StreamLoader<Examples> streamed(const Together& options, const Ranks& ranks) {
+  const auto examples = in_memory(made(options.items));
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(options.items));
+  std::iota(indices.begin(), indices.end(), 0);
+  const auto shard = sharded(shuffled(stream_of(in_memory(indices)), 10), ranks->rank(), ranks->size());
+  const auto stream = mapped(shard, [examples](std::int64_t index) { return examples->get(index); });
+  return StreamLoader(stream, batched,
+                      {.batch_size = options.batch / ranks->size(), .seed = 5, .workers = 2, .save_every = 1});
 }
 
 }  // namespace
@@ -58,12 +81,8 @@ NetLearner net_learner(const Together& options, const Ranks& ranks, const Device
 }
 
 DataLoader<Examples> examples(const Together& options, const Ranks& ranks, bool shuffled) {
-  const auto a = noise(1, options.items), b = noise(2, options.items);
-  std::vector<Example> made;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    made.push_back({{static_cast<float>(a[i]), static_cast<float>(b[i])}, static_cast<float>(a[i] * b[i] - a[i])});
   return DataLoader(
-      in_memory(made), batched,
+      in_memory(made(options.items)), batched,
       {.batch_size = options.batch / ranks->size(),
        .seed = 5,
        .sampler = sharded(shuffled ? in_random_order() : in_order(), ranks->rank(), ranks->size(), Rest::Keep)});
@@ -76,7 +95,8 @@ Trained train_together(const Together& options, const Ranks& ranks, const Device
   learner.add(EarlyStopping{.patience = 1000});
   if (!options.checkpoints.empty()) learner.checkpoints(options.checkpoints, {.every_steps = 2, .last = 2});
   auto train = examples(options, ranks, true), valid = examples(options, ranks, false);
-  const auto ending = learner.fit(train, valid);
+  auto stream = streamed(options, ranks);
+  const auto ending = options.stream ? learner.fit(stream, valid) : learner.fit(train, valid);
   return {ending, weights_of(learner.model()), *notes.all};
 }
 

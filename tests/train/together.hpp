@@ -38,6 +38,7 @@ struct Together {
   double dropout = 0;
   LearnerConfig config{.epochs = 3, .log_every = 3, .seed = 7};
   std::filesystem::path checkpoints{};  // none where it is empty
+  bool stream = false;                  // each rank has a shard of a stream, and reads it by threads
 };
 
 /// Always the same weights.

@@ -1,8 +1,10 @@
 #include "kiln/train/log/files.hpp"
 
+#include <charconv>
 #include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
@@ -12,6 +14,24 @@ namespace {
 
 std::string head(const training::Position& at, std::string_view event) {
   return text("{\"step\":", at.step, ",\"event\":", json_text(event), ",\"epoch\":", at.epoch);
+}
+
+/// The directories in one; none where it cannot be read.
+std::vector<std::filesystem::path> directories_in(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored))
+    if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) found.push_back(entry.path());
+  return found;
+}
+
+/// 3 of "epoch-3"; 0 where it is none.
+std::int64_t epoch_number(const std::filesystem::path& folder) {
+  constexpr std::string_view kPrefix = "epoch-";
+  const std::string name = folder.filename().string();
+  std::int64_t number = 0;
+  if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+  return number;
 }
 
 /// A cell of a CSV file (RFC 4180).
@@ -49,7 +69,7 @@ void JsonLinesLog::on(const training::Ending& ending) {
 
 void CsvLog::on(const training::Step& step) {
   row(step.at, "step", "loss", step.loss);
-  if (!step.rates.empty()) row(step.at, "step", "rate", step.rates[0]);
+  for (std::size_t i = 0; i < step.rates.size(); ++i) row(step.at, "step", training::rate_name(i), step.rates[i]);
 }
 
 void CsvLog::on(const training::Evaluation& evaluation) {
@@ -69,23 +89,49 @@ void RunDirectory::on(const training::Begin& begin) {
   std::filesystem::create_directories(directory_, error);
   require<IoError>(!error, "cannot write to ", directory_.string(), ": ", error.message());
   begun_at_ = begin.at.step;
+  logs_.clear();
+  take_back(begin.at);
   if (!std::holds_alternative<std::nullptr_t>(configuration_.is))
     write_file_atomically((directory_ / "config.json").string(), write_json(configuration_));
   say(begin.at.step > 0 ? text("goes on after step ", begin.at.step)
                         : text("begins: ", begin.parameters, " parameters, ", begin.batches, " batches an epoch"));
 }
 
-void RunDirectory::on(const training::Evaluation& evaluation) {
-  if (std::exchange(epoch_, evaluation.at.epoch) != evaluation.at.epoch) logs_.clear();
-  const auto folder = directory_ / file_name_of(evaluation.split) / text("epoch-", evaluation.at.epoch + 1);
-  for (const Reading& reading : evaluation.readings) {
-    const auto path = folder / (file_name_of(reading.name) + ".log");
-    auto found = logs_.find(path);
-    if (found == logs_.end()) {
-      found = logs_.emplace(path, LineLog(path)).first;
-      found->second.begin(begun_at_);
+// What a process before this one measured later than where this one goes on. Epochs that were over by then stay as they are.
+void RunDirectory::take_back(const training::Position& at) const {
+  std::error_code ignored;
+  for (const auto& split : directories_in(directory_))
+    for (const auto& epoch : directories_in(split)) {
+      if (epoch_number(epoch) <= at.epoch) continue;
+      for (const auto& entry : std::filesystem::directory_iterator(epoch, ignored)) {
+        if (entry.path().extension() != ".log") continue;
+        LineLog log(entry.path());
+        log.begin(at.step);
+        if (std::filesystem::file_size(entry.path(), ignored) == 0) std::filesystem::remove(entry.path(), ignored);
+      }
+      std::filesystem::remove(epoch, ignored);  // if nothing is left in it
     }
-    found->second.write(text(evaluation.at.step, ' ', json_number(reading.value)));
+}
+
+void RunDirectory::log(const training::Position& at, std::string_view split, std::string_view metric, double value) {
+  if (std::exchange(epoch_, at.epoch) != at.epoch) logs_.clear();
+  const auto path = directory_ / file_name_of(split) / text("epoch-", at.epoch + 1) / (file_name_of(metric) + ".log");
+  auto found = logs_.find(path);
+  if (found == logs_.end()) {
+    found = logs_.emplace(path, LineLog(path)).first;
+    found->second.begin(begun_at_);
+  }
+  found->second.write(text(at.step, ' ', json_number(value)));
+}
+
+void RunDirectory::on(const training::Step& step) {
+  log(step.at, "step", "loss", step.loss);
+  for (std::size_t i = 0; i < step.rates.size(); ++i) log(step.at, "step", training::rate_name(i), step.rates[i]);
+}
+
+void RunDirectory::on(const training::Evaluation& evaluation) {
+  for (const Reading& reading : evaluation.readings) {
+    log(evaluation.at, evaluation.split, reading.name, reading.value);
     if (!reading.problem.empty() && evaluation.complete) say(text(evaluation.split, ": ", reading.problem));
   }
   if (evaluation.complete) say(text("step ", evaluation.at.step, ", ", sentence_of(evaluation)));

@@ -26,7 +26,7 @@ class JsonLinesLog {
   LineLog log_;
 };
 
-/// A row for each number: step,epoch,split,metric,value. Of steps the loss and the first rate, as split "step".
+/// A row for each number: step,epoch,split,metric,value. Of steps the loss and the rates, as split "step".
 class CsvLog {
  public:
   explicit CsvLog(const std::filesystem::path& path) : log_(path, "step,epoch,split,metric,value") {}
@@ -42,11 +42,13 @@ class CsvLog {
 /// A directory that is laid out for people:
 ///   experiment.log              sentences, with the time
 ///   config.json                 the user's configuration
-///   train/epoch-1/accuracy.log  lines of step and value; valid/ likewise
+///   train/epoch-1/accuracy.log  lines of step and value; valid/ likewise, step/ with each step's loss and rates
+/// A training that begins takes the curves of an earlier one out of it, but leaves what experiment.log says of that.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path directory, Json configuration = {});
   void on(const training::Begin& begin);
+  void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
   void on(const training::Saved& saved);
   void on(const training::Note& note);
@@ -54,6 +56,8 @@ class RunDirectory {
 
  private:
   void say(std::string_view sentence);
+  void log(const training::Position& at, std::string_view split, std::string_view metric, double value);
+  void take_back(const training::Position& at) const;
 
   std::filesystem::path directory_;
   Json configuration_;

@@ -210,7 +210,7 @@ void TensorBoard::on(const training::Step& step) {
   if (!file_ || step_ % every_ != 0) return;
   file_->scalar("step/loss", step.loss, step_);
   for (std::size_t i = 0; i < step.rates.size(); ++i)
-    file_->scalar(i == 0 ? "step/rate" : kiln::text("step/rate of group ", i), step.rates[i], step_);
+    file_->scalar("step/" + training::rate_name(i), step.rates[i], step_);
 }
 
 void TensorBoard::on(const training::Evaluation& evaluation) {
