@@ -202,7 +202,7 @@ std::string runs(const RunsOptions& options) {
     for (const TrainedRun& run : found)
       if (const auto curve = run.curves.find(options.plot); curve != run.curves.end()) curves.push_back(&curve->second);
     out += '\n' + options.plot + '\n';
-    for (const std::string& line : plot(curves, options.width, options.height, 0, options.colours)) out += line + '\n';
+    for (const std::string& line : plot(curves, options.width, options.height, {}, options.colours)) out += line + '\n';
   }
   return out;
 }

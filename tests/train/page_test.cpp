@@ -1,4 +1,6 @@
 // A WebDashboard's page in a browser: it draws, goes on drawing, and its buttons are heard.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "kiln/core/error/error.hpp"
@@ -76,6 +78,31 @@ TEST_F(Page, DrawsCurvesAndGoesOn) {
   EXPECT_TRUE(browser.becomes("document.images.length === 0 && document.title === 'Training'"));
   EXPECT_TRUE(browser.becomes("performance.getEntriesByType('resource').every(e => e.name.startsWith('" +
                               web_.address() + "'))"));
+}
+
+TEST_F(Page, ZoomsAndGoesBackThroughTheSteps) {
+  learn(0, 60);
+  test::Browser browser(*program_, web_.address());
+  const std::string canvas = "document.querySelector('figure[data-metric=loss] canvas')";
+  ASSERT_TRUE(browser.becomes("!!" + canvas + " && " + canvas + ".range[1] === 60"));
+  const auto wheel = [&](int delta) {
+    browser.evaluate(text("(()=>{const c=", canvas,
+                          ",b=c.getBoundingClientRect();c.dispatchEvent(new WheelEvent('wheel',", "{deltaY:", delta,
+                          ",clientX:b.right-11,clientY:b.top+9}));return 1;})()"));
+  };
+  for (int i = 0; i < 4; ++i) {
+    wheel(-100);
+    EXPECT_TRUE(browser.becomes(text(canvas, ".range[1] - ", canvas, ".range[0] < ", 60 * std::pow(0.8, i))));
+  }
+  EXPECT_TRUE(browser.becomes(canvas + ".range[1] > 59"));  // around the pointer
+  browser.evaluate(
+      text("(()=>{const c=", canvas, ",e=(t,x)=>c.dispatchEvent(new PointerEvent(t,{clientX:x,bubbles:true}));",
+           "window.was=c.range;e('pointerdown',100);e('pointermove',150);e('pointerup',150);return 1;})()"));
+  EXPECT_TRUE(browser.becomes(text(canvas, ".range[0] < was[0] && ", canvas, ".range[1] < was[1]")));
+  EXPECT_TRUE(browser.becomes(
+      text("document.querySelector('figure[data-metric=rate] canvas').range[0] === ", canvas, ".range[0]")));
+  browser.evaluate(canvas + ".dispatchEvent(new MouseEvent('dblclick')), 1");
+  EXPECT_TRUE(browser.becomes(text(canvas, ".range[0] === 1 && ", canvas, ".range[1] === 60")));
 }
 
 TEST_F(Page, HasButtonsThatAreHeard) {

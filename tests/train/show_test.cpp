@@ -3,6 +3,7 @@
 
 #include <pty.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -12,7 +13,10 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
 
+#include "kiln/core/text.hpp"
 #include "kiln/train/show/dashboard.hpp"
 
 namespace kiln {
@@ -24,10 +28,10 @@ Series series(const std::string& split, const std::vector<double>& values) {
   return made;
 }
 
-std::vector<std::string> plotted(const std::vector<Series>& all, int width, int height, double from = 0) {
+std::vector<std::string> plotted(const std::vector<Series>& all, int width, int height, StepRange steps = {}) {
   std::vector<const Series*> pointers;
   for (const Series& s : all) pointers.push_back(&s);
-  return plot(pointers, width, height, from, false);
+  return plot(pointers, width, height, steps, false);
 }
 
 TEST(Plot, DrawsCurvesInDots) {
@@ -38,6 +42,8 @@ TEST(Plot, DrawsCurvesInDots) {
   const auto level = plotted({series("train", {2, 2, 2})}, 14, 1);
   EXPECT_EQ(level[0].substr(0, 11), "         2 ");
   EXPECT_EQ(plotted({}, 20, 3).size(), 3u);
+  // Of steps 1 to 2 alone, as if there were no others.
+  EXPECT_EQ(plotted({series("train", {90, 7, 0, -90})}, 13, 2, {1, 2}), falls);
   EXPECT_EQ(plotted({series("train", {std::nan(""), 1})}, 12, 1)[0].substr(0, 11), "         1 ");
 }
 
@@ -107,8 +113,35 @@ TEST(Dashboard, ChoosesMetricsAndZooms) {
   EXPECT_EQ(view.metric, 0u);
   view.press(Press::Down, made);
   EXPECT_EQ(view.zoom, 0);
+  EXPECT_EQ(view.steps(made).from, 0);
   view.press(Press::Up, made);
   EXPECT_EQ(view.zoom, 1);
+  EXPECT_EQ(view.steps(made).from, 12.5);  // the later half of 25 steps
+}
+
+TEST(Dashboard, GoesBackThroughTheSteps) {
+  Board made = board();
+  View view;
+  view.press(Press::Back, made);  // there is nothing before all
+  EXPECT_EQ(view.steps(made).from, 0);
+  view.press(Press::Up, made);
+  view.press(Press::Up, made);  // a quarter: 18.75 to 25
+  view.press(Press::Back, made);
+  EXPECT_EQ(view.steps(made).from, 15.625);
+  EXPECT_EQ(view.steps(made).to, 21.875);
+  made.progress.on(training::Step{{.epoch = 2, .batch = 6, .step = 30}, 0.1, {0.5}, 8, 0.1});
+  EXPECT_EQ(view.steps(made).from, 15);  // still around 18.75
+  EXPECT_EQ(view.steps(made).to, 22.5);
+  for (int i = 0; i < 3; ++i) view.press(Press::Forward, made);
+  EXPECT_EQ(view.steps(made).from, 22.5);  // and follows again
+  made.progress.on(training::Step{{.epoch = 3, .batch = 2, .step = 32}, 0.1, {0.5}, 8, 0.1});
+  EXPECT_EQ(view.steps(made).from, 24);
+  for (int i = 0; i < 9; ++i) view.press(Press::Back, made);
+  EXPECT_EQ(view.steps(made).from, 0);
+  EXPECT_EQ(view.steps(made).to, 8);
+  view.press(Press::Down, made);
+  view.press(Press::Down, made);
+  EXPECT_EQ(view.steps(made).from, 0);
 }
 
 TEST(Terminal, CutsLinesByLettersNotBytes) {
@@ -123,13 +156,32 @@ struct Seen {
   bool canonical = false;  // how the terminal was left
 };
 
-/// What `use` sends to a terminal of its own, where `keys` are pressed once it has drawn.
-Seen on_terminal(const std::string& keys, void (*use)()) {
+/// What somebody at the terminal does once it has shown these words after what it had shown at the last turn.
+struct Turn {
+  std::string shown;
+  std::function<void(int terminal)> then;
+};
+Turn press(std::string keys, std::string shown = "q: stop") {
+  return {std::move(shown), [keys = std::move(keys)](int terminal) {
+            EXPECT_EQ(::write(terminal, keys.data(), keys.size()), std::ssize(keys));
+          }};
+}
+Turn resize(unsigned short width, unsigned short height, std::string shown) {
+  return {std::move(shown), [=](int terminal) {
+            const winsize size{height, width, 0, 0};
+            EXPECT_EQ(::ioctl(terminal, TIOCSWINSZ, &size), 0);
+          }};
+}
+
+/// What `use` sends to a terminal of its own.
+Seen on_terminal(std::vector<Turn> turns, void (*use)()) {
   int master = -1, slave = -1;
   const winsize size{24, 80, 0, 0};
   if (::openpty(&master, &slave, nullptr, nullptr, &size) != 0) return {};
   const pid_t child = ::fork();
   if (child == 0) {
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
     ::setenv("TERM", "xterm", 1);
     ::login_tty(slave);
     use();
@@ -137,7 +189,7 @@ Seen on_terminal(const std::string& keys, void (*use)()) {
   }
   Seen seen;
   char bytes[4096];
-  bool pressed = false;
+  std::size_t looked = 0;
   for (;;) {
     fd_set ready;
     FD_ZERO(&ready);
@@ -149,10 +201,14 @@ Seen on_terminal(const std::string& keys, void (*use)()) {
     } else if (::waitpid(child, &seen.status, WNOHANG) == child) {
       break;
     }
-    if (!pressed && seen.bytes.find("q: stop") != std::string::npos) {
-      pressed = ::write(master, keys.data(), keys.size()) >= 0;
-    }
+    if (turns.empty()) continue;
+    const std::size_t at = seen.bytes.find(turns[0].shown, looked);
+    if (at == std::string::npos) continue;
+    looked = at + turns[0].shown.size();
+    turns[0].then(master);
+    turns.erase(turns.begin());
   }
+  EXPECT_TRUE(turns.empty()) << "never seen: " << (turns.empty() ? "" : turns[0].shown);
   termios left{};
   ::tcgetattr(slave, &left);
   seen.canonical = (left.c_lflag & ICANON) && (left.c_lflag & ECHO);
@@ -174,7 +230,7 @@ void watch_until_stopped() {
 }
 
 TEST(Dashboard, IsStoppedByAKeyAndLeavesTheScreen) {
-  const Seen seen = on_terminal("q", watch_until_stopped);
+  const Seen seen = on_terminal({press("q")}, watch_until_stopped);
   EXPECT_EQ(seen.status, 0);
   EXPECT_NE(seen.bytes.find("\x1b[?1049h"), std::string::npos);
   const std::size_t left = seen.bytes.rfind("\x1b[?1049l");
@@ -184,7 +240,7 @@ TEST(Dashboard, IsStoppedByAKeyAndLeavesTheScreen) {
 }
 
 TEST(Dashboard, LeavesTheScreenWhereTheProgramCrashes) {
-  const Seen crashed = on_terminal("", [] {
+  const Seen crashed = on_terminal({}, [] {
     Dashboard dashboard;
     dashboard.on(training::Begin{.batches = 1});
     ::usleep(250'000);
@@ -193,13 +249,113 @@ TEST(Dashboard, LeavesTheScreenWhereTheProgramCrashes) {
   EXPECT_TRUE(WIFSIGNALED(crashed.status));
   EXPECT_TRUE(crashed.canonical);
   EXPECT_NE(crashed.bytes.rfind("\x1b[?1049l"), std::string::npos);
-  const Seen left = on_terminal("", [] {
+  const Seen left = on_terminal({}, [] {
     static Dashboard dashboard;
     dashboard.on(training::Begin{.batches = 1});
     std::exit(3);
   });
   EXPECT_EQ(WEXITSTATUS(left.status), 3);
   EXPECT_TRUE(left.canonical);
+}
+
+// A loop by hand that has no SignalScope: a signal ends it as it does any program, but not on the other screen.
+TEST(Dashboard, LeavesTheScreenWhereNobodyHandlesSignals) {
+  for (const auto& [keys, signal] : {std::pair("\x03", SIGINT), std::pair("\x1c", SIGQUIT)}) {
+    const Seen seen = on_terminal({press(keys)}, watch_until_stopped);
+    EXPECT_TRUE(WIFSIGNALED(seen.status));
+    EXPECT_EQ(WTERMSIG(seen.status), signal);
+    EXPECT_TRUE(seen.canonical);
+    EXPECT_NE(seen.bytes.rfind("\x1b[?1049l"), std::string::npos);
+  }
+}
+
+int fall(int depth) {
+  volatile char frame[1024];
+  frame[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : fall(depth + 1) + frame[0];
+}
+
+TEST(Dashboard, LeavesTheScreenWhereTheStackOverflows) {
+  const Seen seen = on_terminal({}, [] {
+    Dashboard dashboard;
+    dashboard.on(training::Begin{.batches = 1});
+    ::usleep(250'000);
+    std::exit(fall(0));
+  });
+  EXPECT_NE(seen.status, 0);
+  EXPECT_TRUE(seen.canonical);
+  EXPECT_NE(seen.bytes.rfind("\x1b[?1049l"), std::string::npos);
+}
+
+void say(std::string_view words) {
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, words.data(), words.size());
+}
+
+/// What a shell does with a job that is stopped twice: first it goes on in front, then in the background, then in front.
+void watch_as_a_job() {
+  std::signal(SIGTTOU, SIG_IGN);  // the shell may take the terminal whenever it likes
+  const pid_t job = ::fork();
+  ::setpgid(job, job);
+  ::tcsetpgrp(STDIN_FILENO, job == 0 ? ::getpid() : job);
+  if (job == 0) {
+    std::signal(SIGTTOU, SIG_DFL);
+    watch_until_stopped();
+    std::exit(0);
+  }
+  int status = 0;
+  for (const bool first : {true, false}) {
+    ::waitpid(job, &status, WUNTRACED);
+    if (!WIFSTOPPED(status)) std::exit(1);
+    ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+    termios left{};
+    ::tcgetattr(STDIN_FILENO, &left);
+    say((left.c_lflag & ICANON) ? "[stopped]" : "[stopped, but not as it was]");
+    if (first) ::tcsetpgrp(STDIN_FILENO, job);
+    ::kill(-job, SIGCONT);
+  }
+  ::usleep(300'000);
+  const bool runs = ::waitpid(job, &status, WNOHANG | WUNTRACED) == 0;
+  say(runs ? "[runs]" : "[has stopped]");
+  ::tcsetpgrp(STDIN_FILENO, job);
+  ::waitpid(job, &status, 0);
+  std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+TEST(Dashboard, GivesTheTerminalBackWhileItIsStopped) {
+  const Seen seen = on_terminal({press("\x1a"),
+                                 {"[stopped]", [](int) {}},
+                                 press("\x1a"),
+                                 {"[stopped]", [](int) {}},
+                                 {"[runs]", [](int) {}},
+                                 press("q")},
+                                watch_as_a_job);
+  EXPECT_EQ(seen.status, 0);
+  const auto screen = [&](std::size_t from, std::size_t to) {
+    const std::string shown = seen.bytes.substr(from, to - from);
+    return std::pair(shown.find("\x1b[?1049h") != shown.npos, shown.find("\x1b[?1049l") != shown.npos);
+  };
+  const std::size_t first = seen.bytes.find("[stopped]"), second = seen.bytes.find("[stopped]", first + 1);
+  const std::size_t runs = seen.bytes.find("[runs]");
+  EXPECT_EQ(screen(0, first), std::pair(true, true));
+  EXPECT_EQ(screen(first, second), std::pair(true, true));
+  EXPECT_EQ(seen.bytes.substr(second, runs - second), "[stopped]");  // nothing of it in the background
+  EXPECT_EQ(screen(runs, seen.bytes.size()), std::pair(true, true));
+  EXPECT_TRUE(seen.canonical);
+}
+
+TEST(Dashboard, FollowsATerminalThatIsResized) {
+  const Seen seen = on_terminal({resize(100, 40, "q: stop"), resize(30, 10, "\x1b[40;1H"), press("q", "\x1b[2J")},
+                                watch_until_stopped);
+  EXPECT_EQ(seen.status, 0);
+  const std::size_t drawn = seen.bytes.rfind("\x1b[2J"), left = seen.bytes.find("\x1b[?1049l", drawn);
+  ASSERT_NE(left, std::string::npos);
+  const std::string shown = seen.bytes.substr(drawn, left - drawn);
+  for (std::size_t row = 11; row <= 40; ++row) EXPECT_EQ(shown.find(text("\x1b[", row, ";1H")), shown.npos) << row;
+  EXPECT_NE(shown.find("\x1b[10;1H"), shown.npos);
+  for (std::size_t at = shown.find(";1H"); at != shown.npos; at = shown.find(";1H", at + 1)) {
+    const std::string line = shown.substr(at + 3, shown.find("\x1b[K", at) - at - 3);
+    EXPECT_LE(letters(line), 30) << line;
+  }
 }
 
 // As by who closes the window, or whose connection breaks: the training ends after its step, and has time to save.
@@ -248,7 +404,7 @@ TEST(Dashboard, EndsWithATerminalThatIsClosed) {
 }
 
 TEST(Dashboard, IsPlainLinesOnADumbTerminal) {
-  const Seen seen = on_terminal("", [] {
+  const Seen seen = on_terminal({}, [] {
     ::setenv("TERM", "dumb", 1);
     Dashboard dashboard;
     dashboard.on(training::Begin{.batches = 1});

@@ -16,6 +16,7 @@
 
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/train/recorded.hpp"
 #include "kiln/train/show/http.hpp"
 
 namespace kiln {
@@ -24,6 +25,11 @@ namespace {
 int port_of(const WebDashboard& web) {
   const std::string address = web.address();
   return std::stoi(address.substr(address.rfind(':') + 1));
+}
+/// "/", or where the page is for all "/9f86.../".
+std::string root_of(const WebDashboard& web) {
+  const std::string address = web.address();
+  return address.substr(address.find('/', address.rfind(':')));
 }
 
 class Connection {
@@ -92,7 +98,7 @@ TEST(WebDashboard, ServesItsPage) {
   const WebDashboard web;
   const std::string page = asked(port_of(web), "GET /");
   EXPECT_EQ(page.find("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"), 0u);
-  EXPECT_NE(page.find("new EventSource(\"/events\")"), std::string::npos);
+  EXPECT_NE(page.find("new EventSource(\"events\")"), std::string::npos);
   EXPECT_EQ(page.find("http://"), std::string::npos);  // nothing from elsewhere
   EXPECT_EQ(page.find("https://"), std::string::npos);
   EXPECT_NE(page.find("Content-Security-Policy: default-src 'none'"), std::string::npos);
@@ -163,6 +169,50 @@ TEST(WebDashboard, StopsAndSavesForThisMachineAlone) {
   EXPECT_TRUE(begin.control.take_save());
   EXPECT_EQ(asked(port, "POST /stop", "Host: localhost:1\r\nOrigin: http://localhost:1\r\n").find("HTTP/1.1 200"), 0u);
   EXPECT_EQ(begin.control.reason(), "stopped by the web page");
+}
+
+TEST(WebDashboard, StopsForWhoeverKnowsTheAddressWhereAllCanReachIt) {
+  WebDashboard web({.everywhere = true}), other({.everywhere = true});
+  training::Begin begin{.batches = 10};
+  web.on(begin);
+  const int port = port_of(web);
+  const std::string root = root_of(web), host = "Host: trainer.example:80\r\n";
+  EXPECT_EQ(root.size(), 34u);
+  EXPECT_NE(root, root_of(other));
+  EXPECT_EQ(root_of(WebDashboard()), "/");
+  std::string near = root;
+  near[5] = near[5] == '0' ? '1' : '0';
+  for (const std::string& guessed : {std::string("/"), root.substr(0, 33), near}) {
+    EXPECT_EQ(asked(port, "POST " + guessed + "stop", host).find("HTTP/1.1 404"), 0u) << guessed;
+    EXPECT_EQ(asked(port, "GET " + guessed + "events", host).find("HTTP/1.1 404"), 0u) << guessed;
+  }
+  EXPECT_EQ(asked(port, "GET /", host).find("HTTP/1.1 404"), 0u);
+  EXPECT_FALSE(begin.control.should_stop());
+  EXPECT_EQ(asked(port, "GET " + root, host).find("HTTP/1.1 200"), 0u);
+  EXPECT_EQ(asked(port, "POST " + root + "stop", host + "Origin: http://evil.example\r\n").find("HTTP/1.1 403"), 0u);
+  EXPECT_FALSE(begin.control.should_stop());
+  EXPECT_EQ(asked(port, "POST " + root + "stop", host).find("HTTP/1.1 200"), 0u);
+  EXPECT_EQ(begin.control.reason(), "stopped by the web page");
+}
+
+TEST(WebDashboard, ShowsTheCurvesOfACheckpoint) {
+  WebDashboard before;
+  before.on(training::Begin{.batches = 10});
+  before.on(step(1, 0.5));
+  before.on(step(2, 0.25));
+  RecordedObjects written, read;
+  written.add_optional("curves", before.seen);
+  WebDashboard after;
+  read.add_optional("curves", after.seen);
+  read.restore(written.snapshot({}), "a checkpoint");
+  after.on(training::Begin{.at = {.step = 2}, .batches = 10});
+  Connection page(port_of(after));
+  page.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  page.read_to("\r\n\r\n");
+  EXPECT_EQ(write_json(member(news(page), "points")),
+            write_json(parse_json(
+                R"([["step","loss",1,0.5],["step","loss",2,0.25],["step","rate",1,0.1],["step","rate",2,0.1]])",
+                "expected")));
 }
 
 TEST(WebDashboard, OutlivesBadClients) {

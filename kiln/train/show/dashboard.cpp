@@ -40,6 +40,17 @@ void View::press(Press key, const Board& board) {
   if (key == Press::Left) metric = (metric + metrics - 1) % metrics;
   if (key == Press::Up) zoom = std::min(zoom + 1, 10);
   if (key == Press::Down) zoom = std::max(zoom - 1, 0);
+  if (key != Press::Back && key != Press::Forward) return;
+  const double last = static_cast<double>(board.progress.at().step), half = last / (2 << zoom);
+  middle = std::max(middle.value_or(last - half) + (key == Press::Back ? -half : half), half);
+  if (*middle + half >= last) middle.reset();
+}
+
+StepRange View::steps(const Board& board) const {
+  const double last = static_cast<double>(board.progress.at().step), width = last / (1 << zoom);
+  if (!middle) return {.from = last - width};
+  const double to = std::clamp(*middle + width / 2, width, last);
+  return {to - width, to};
 }
 
 std::vector<std::string> screen_of(const Board& board, const View& view, ScreenSize size, bool colours) {
@@ -72,9 +83,7 @@ std::vector<std::string> screen_of(const Board& board, const View& view, ScreenS
   const int height = std::max(size.height - static_cast<int>(lines.size()) - 2 - table - said, 3);
   if (!metrics.empty()) {
     const auto series = board.histories.of(metrics[chosen]);
-    const double last = static_cast<double>(progress.at().step);
-    for (auto& line : plot(series, size.width, height, last - last / (1 << view.zoom), colours))
-      lines.push_back(std::move(line));
+    for (auto& line : plot(series, size.width, height, view.steps(board), colours)) lines.push_back(std::move(line));
     std::string legend(11, ' ');
     for (const Series* const s : series) legend += styled(text(colour_of(s->split)), "━ " + s->split) + "  ";
     lines.push_back(legend);
@@ -85,7 +94,8 @@ std::vector<std::string> screen_of(const Board& board, const View& view, ScreenS
       board.said.size() > static_cast<std::size_t>(said) ? board.said.size() - static_cast<std::size_t>(said) : 0;
   for (std::size_t i = first; i < board.said.size(); ++i) lines.push_back(styled("2", board.said[i]));
   lines.resize(static_cast<std::size_t>(std::max(size.height - 1, 0)));
-  lines.push_back(styled("2", "left, right: metric   up, down: zoom   s: save   q: stop   Ctrl-C twice: end at once"));
+  lines.push_back(
+      styled("2", "left, right: metric   up, down: zoom   < >: back, forward   s: save   q: stop   Ctrl-C twice: end"));
   return lines;
 }
 
@@ -98,12 +108,13 @@ struct Dashboard::Shown {
   std::optional<Terminal> terminal;
   std::jthread thread;  // last, so that it ends before what it uses
 
-  void begin(const training::Begin& begin) {
+  void begin(const training::Begin& begin, const Histories& seen) {
     if (!Terminal::available()) {
       plain.emplace();
       return plain->on(begin);
     }
     control = begin.control;
+    board.histories = seen;
     board.on(begin);
     terminal.emplace();
     thread = std::jthread([this](const std::stop_token& stop) {
@@ -150,10 +161,16 @@ Dashboard::~Dashboard() {
 
 void Dashboard::on(const training::Begin& begin) {
   shown_->end();
-  shown_->begin(begin);
+  shown_->begin(begin, seen);
 }
-void Dashboard::on(const training::Step& step) { shown_->tell(step); }
-void Dashboard::on(const training::Evaluation& evaluation) { shown_->tell(evaluation); }
+void Dashboard::on(const training::Step& step) {
+  seen.on(step);
+  shown_->tell(step);
+}
+void Dashboard::on(const training::Evaluation& evaluation) {
+  seen.on(evaluation);
+  shown_->tell(evaluation);
+}
 void Dashboard::on(const training::EpochEnd& end) { shown_->tell(end); }
 void Dashboard::on(const training::Saved& saved) { shown_->tell(saved); }
 void Dashboard::on(const training::Note& note) { shown_->tell(note); }

@@ -1,6 +1,7 @@
 // A training on the terminal's whole screen: curves, best and last values, progress, what was said, and keys.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,18 +12,20 @@ namespace kiln {
 
 /// What of a board is looked at.
 struct View {
-  std::size_t metric = 0;  // that is plotted
-  int zoom = 0;            // the last 1/2^zoom of the steps
+  std::size_t metric = 0;          // that is plotted
+  int zoom = 0;                    // 1/2^zoom of the steps
+  std::optional<double> middle{};  // of them; otherwise the last, whatever comes
 
   void press(Press key, const Board& board);
+  StepRange steps(const Board& board) const;
 };
 
 /// The lines of a screen of this size.
 std::vector<std::string> screen_of(const Board& board, const View& view, ScreenSize size, bool colours = true);
 
 /// A callback. Draws at most ten times a second, in a thread of its own. Where the terminal cannot show it, it is a
-/// ProgressLines. Keys: left and right choose the metric, up and down zoom, s saves, q stops as Ctrl-C does. When the
-/// training ends, the screen is as it was, and the best values are printed.
+/// ProgressLines. Keys: left and right choose the metric, up and down zoom, < and > go back and forward, s saves, q stops as
+/// Ctrl-C does. When the training ends, the screen is as it was, and the best values are printed. Checkpoints keep the curves.
 class Dashboard {
  public:
   Dashboard();
@@ -36,6 +39,8 @@ class Dashboard {
   void on(const training::Saved& saved);
   void on(const training::Note& note);
   void on(const training::Ending& ending);
+
+  Histories seen;
 
  private:
   struct Shown;

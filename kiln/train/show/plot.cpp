@@ -5,8 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
-#include "kiln/core/text.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 namespace {
@@ -83,7 +84,8 @@ Series& Histories::series(const std::string& split, const std::string& metric) {
 
 void Histories::on(const training::Step& step) {
   series("step", "loss").add(static_cast<double>(step.at.step), step.loss);
-  if (!step.rates.empty()) series("step", "rate").add(static_cast<double>(step.at.step), step.rates[0]);
+  for (std::size_t i = 0; i < step.rates.size(); ++i)
+    series("step", training::rate_name(i)).add(static_cast<double>(step.at.step), step.rates[i]);
 }
 
 void Histories::on(const training::Evaluation& evaluation) {
@@ -105,19 +107,55 @@ std::vector<const Series*> Histories::of(const std::string& metric) const {
   return found;
 }
 
+Histories::Flat Histories::flattened() const {
+  Flat flat;
+  for (const Series& s : all_) {
+    flat.splits.push_back(s.split);
+    flat.metrics.push_back(s.metric);
+    flat.counts.push_back(std::ssize(s.points));
+    flat.every.push_back(s.every);
+    flat.seen.push_back(s.seen);
+    for (const auto [step, value] : s.points) {
+      flat.steps.push_back(step);
+      flat.values.push_back(value);
+    }
+  }
+  return flat;
+}
+
+void Histories::take(const Flat& flat) {
+  const std::size_t size = flat.splits.size();
+  require<DataError>(flat.metrics.size() == size && flat.counts.size() == size && flat.every.size() == size &&
+                         flat.seen.size() == size && flat.steps.size() == flat.values.size(),
+                     "curves: lists of different lengths");
+  std::vector<Series> all;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    Series& s = all.emplace_back(Series{flat.splits[i], flat.metrics[i]});
+    const std::size_t left = flat.steps.size() - at, count = static_cast<std::size_t>(flat.counts[i]);
+    require<DataError>(flat.every[i] >= 1 && flat.seen[i] >= 0 && count <= left, "curves: a length that there is not");
+    s.every = flat.every[i];
+    s.seen = flat.seen[i];
+    for (const std::size_t end = at + count; at < end; ++at) s.points.push_back({flat.steps[at], flat.values[at]});
+  }
+  all_ = std::move(all);
+}
+
 int colour_of(const std::string& split) {
   if (split == "train") return 31;
   if (split == "valid") return 34;
   return split == "step" ? 90 : 32;
 }
 
-std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, double from, bool colours) {
+std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, StepRange steps,
+                              bool colours) {
   width = std::max(width - kAxis, 1);
   height = std::max(height, 1);
-  double least = std::numeric_limits<double>::infinity(), most = -least, last = from + 1;
+  const auto [from, to] = steps;
+  double least = std::numeric_limits<double>::infinity(), most = -least, last = std::isfinite(to) ? to : from + 1;
   for (const Series* const s : series)
     for (const auto [step, value] : s->points) {
-      if (step < from) continue;
+      if (step < from || step > to) continue;
       least = std::min(least, value);
       most = std::max(most, value);
       last = std::max(last, step);
@@ -128,7 +166,7 @@ std::vector<std::string> plot(std::span<const Series* const> series, int width, 
   for (std::size_t i = 0; i < series.size(); ++i) {
     int x0 = -1, y0 = 0;
     for (const auto [step, value] : series[i]->points) {
-      if (step < from) continue;
+      if (step < from || step > to) continue;
       const int x = static_cast<int>((step - from) / (last - from) * (dots.columns() - 1) + 0.5);
       const int y = static_cast<int>((most - value) / range * (dots.rows() - 1) + 0.5);
       dots.line(x0 < 0 ? x : x0, x0 < 0 ? y : y0, x, y, static_cast<int>(i));

@@ -1,6 +1,7 @@
 // Curves of metrics, in letters: each letter is two by four dots of braille.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,14 +34,52 @@ class Histories {
   std::vector<std::string> metrics() const;
   std::vector<const Series*> of(const std::string& metric) const;
 
+  /// Calls f(name, part) for what a record holds: lists over all series, one behind the other.
+  template <class F>
+  void visit_state(F&& f) {
+    Flat flat = flattened();
+    visit_parts(flat, f);
+    take(flat);
+  }
+  template <class F>
+  void visit_state(F&& f) const {
+    const Flat flat = flattened();
+    visit_parts(flat, f);
+  }
+
  private:
+  struct Flat {
+    std::vector<std::string> splits, metrics;
+    std::vector<std::int64_t> counts, every, seen;
+    std::vector<double> steps, values;
+  };
+  template <class Parts, class F>
+  static void visit_parts(Parts& flat, F& f) {
+    f("splits", flat.splits);
+    f("metrics", flat.metrics);
+    f("counts", flat.counts);
+    f("every", flat.every);
+    f("seen", flat.seen);
+    f("steps", flat.steps);
+    f("values", flat.values);
+  }
+  Flat flattened() const;
+  /// Throws DataError for lists that do not belong together.
+  void take(const Flat& flat);
+
   Series& series(const std::string& split, const std::string& metric);
   std::vector<Series> all_;
 };
 
-/// `height` lines of `width` letters, the values' range on the left; curves of steps from `from` on. `colours`: each series
-/// in its own, by ANSI sequences.
-std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, double from, bool colours);
+/// Steps that are looked at; `to` of infinity: as far as there are any.
+struct StepRange {
+  double from = 0, to = std::numeric_limits<double>::infinity();
+};
+
+/// `height` lines of `width` letters, the values' range on the left; curves of these steps. `colours`: each series in its own,
+/// by ANSI sequences.
+std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, StepRange steps,
+                              bool colours);
 
 /// The colour of a split: red, blue, green, ... as a number of ANSI's foregrounds.
 int colour_of(const std::string& split);

@@ -1,9 +1,12 @@
 #include "kiln/train/show/web.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <mutex>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,10 +28,23 @@ std::string list_of(const std::vector<std::string>& elements) {
   return list + ']';
 }
 
+/// 128 bits that nobody can guess, as letters.
+std::string secret_word() {
+  std::random_device random;
+  std::string word;
+  char digits[9];
+  for (int i = 0; i < 4; ++i) {
+    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(random()));
+    word += digits;
+  }
+  return word;
+}
+
 }  // namespace
 
 struct WebDashboard::Shown {
-  explicit Shown(const WebConfig& config) : server(config.port, config.everywhere) {
+  explicit Shown(const WebConfig& config)
+      : secret(config.everywhere ? secret_word() : ""), server(config.port, config.everywhere) {
     thread = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         server.serve(kPause, [this](const http::Request& request) { return answer(request); });
@@ -38,6 +54,8 @@ struct WebDashboard::Shown {
       server.serve(0, [this](const http::Request& request) { return answer(request); });
     });
   }
+
+  const std::string secret;  // of the address; empty where only this machine can ask
 
   std::mutex mutex;  // over what the training writes and the thread sends: all up to the server
   Board board;
@@ -111,16 +129,19 @@ struct WebDashboard::Shown {
     server.broadcast("news", news);
   }
 
+  std::string root() const { return secret.empty() ? "/" : text('/', secret, '/'); }
+
   http::Response answer(const http::Request& request) {
-    const bool get = request.method == "GET";
-    if (get && request.path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(kWebPage)};
-    if (get && request.path == "/events") {
+    const bool get = request.method == "GET", known = request.path.starts_with(root());
+    const std::string path = known ? request.path.substr(root().size() - 1) : "";
+    if (get && path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(kWebPage)};
+    if (get && path == "/events") {
       send_news(true);  // to the other pages: what follows is all that there is, and nothing twice
       return {.body = http::event_text("news", everything()), .stream = true};
     }
-    if (request.path != "/stop" && request.path != "/save") return {.status = 404, .body = "there is no such page\n"};
+    if (path != "/stop" && path != "/save") return {.status = 404, .body = "there is no such page\n"};
     if (request.method != "POST") return {.status = 405, .body = "this is asked for by POST\n"};
-    const bool stop = request.path == "/stop";
+    const bool stop = path == "/stop";
     change([&] {
       if (stop) control.stop("stopped by the web page");
       else control.save();
@@ -134,25 +155,33 @@ WebDashboard::WebDashboard(const WebConfig& config) : shown_(std::make_unique<Sh
 WebDashboard::WebDashboard(WebDashboard&&) noexcept = default;
 WebDashboard::~WebDashboard() = default;
 
-std::string WebDashboard::address() const { return text("http://127.0.0.1:", shown_->server.port(), '/'); }
+std::string WebDashboard::address() const {
+  char name[256] = "127.0.0.1";
+  if (!shown_->secret.empty()) ::gethostname(name, sizeof name - 1);
+  return text("http://", name, ':', shown_->server.port(), shown_->root());
+}
 
 void WebDashboard::on(const training::Begin& begin) {
   std::printf("the training is shown on %s\n", address().c_str());
   std::fflush(stdout);
   shown_->change([&] {
     shown_->control = begin.control;
+    shown_->board.histories = seen;
     shown_->board.on(begin);
   });
 }
 void WebDashboard::on(const training::Step& step) {
+  seen.on(step);
   shown_->change([&] {
     shown_->board.on(step);
     const auto at = static_cast<double>(step.at.step);
     shown_->new_points.push_back(Shown::point("step", "loss", at, step.loss));
-    if (!step.rates.empty()) shown_->new_points.push_back(Shown::point("step", "rate", at, step.rates[0]));
+    for (std::size_t i = 0; i < step.rates.size(); ++i)
+      shown_->new_points.push_back(Shown::point("step", training::rate_name(i), at, step.rates[i]));
   });
 }
 void WebDashboard::on(const training::Evaluation& evaluation) {
+  seen.on(evaluation);
   shown_->change([&] {
     shown_->board.on(evaluation);
     for (const Reading& reading : evaluation.readings)

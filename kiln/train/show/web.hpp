@@ -3,25 +3,26 @@
 #include <memory>
 #include <string>
 
-#include "kiln/train/events.hpp"
+#include "kiln/train/show/plot.hpp"
 
 namespace kiln {
 
 struct WebConfig {
   int port = 0;             // any that is free
-  bool everywhere = false;  // to whoever can reach this machine; such readers can stop the training, too
+  bool everywhere = false;  // to whoever can reach this machine and knows the address, of which a part is a secret then
 };
 
-/// A callback: curves of all metrics, best and last values, progress, what was said, and buttons that stop and save. What
-/// happens is sent at most ten times a second; the page needs nothing from elsewhere. The address is printed when the training
-/// begins; the page is served until the callback goes. Throws IoError where the port is taken, ArgumentError.
+/// A callback: curves of all metrics, which the wheel zooms and the mouse draws along, best and last values, progress, what was
+/// said, and buttons that stop and save. What happens is sent at most ten times a second; the page needs nothing from elsewhere.
+/// The address is printed when the training begins; the page is served until the callback goes. Checkpoints keep the curves.
+/// Throws IoError where the port is taken, ArgumentError.
 class WebDashboard {
  public:
   explicit WebDashboard(const WebConfig& config = {});
   ~WebDashboard();
   WebDashboard(WebDashboard&&) noexcept;
 
-  /// "http://127.0.0.1:8080/"
+  /// "http://127.0.0.1:8080/"; everywhere: "http://name-of-the-machine:8080/9f86d081884c7d659a2feaa0c55ad015/".
   std::string address() const;
 
   void on(const training::Begin& begin);
@@ -31,6 +32,8 @@ class WebDashboard {
   void on(const training::Saved& saved);
   void on(const training::Note& note);
   void on(const training::Ending& ending);
+
+  Histories seen;
 
  private:
   struct Shown;
