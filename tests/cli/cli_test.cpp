@@ -61,8 +61,9 @@ TEST(Cli, TakesSelectorsOfNames) {
   EXPECT_EQ(chosen({"--only", R"x({"regex": "conv1\\.(bias|none)"})x"}), "1 tensors\n");
   EXPECT_EQ(chosen({"--only", "conv1", "--only", "steps"}), "3 tensors\n");
   EXPECT_EQ(chosen({"--only", "conv1", "--except", R"({"not": "**.bias"})"}), "1 tensors\n");
-  EXPECT_NE(chosen({"--only", "conv"}).find("--only: 'conv' selects none of the file's tensors (did you mean 'conv1'?)"),
-            std::string::npos);
+  EXPECT_NE(
+      chosen({"--only", "conv"}).find("--only: 'conv' selects none of the file's tensors (did you mean 'conv1'?)"),
+      std::string::npos);
   EXPECT_NE(chosen({"--only", R"({"regx": "a"})"}).find("--only: unknown key 'regx' (did you mean 'regex'?)"),
             std::string::npos);
 }
