@@ -5,7 +5,7 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
-#include "kiln/onnx/graph.hpp"
+#include "kiln/onnx/attributes.hpp"
 #include "kiln/onnx/order.hpp"
 #include "kiln/onnx/table.hpp"
 
@@ -15,6 +15,8 @@ namespace {
 
 using Versions = std::map<std::string, std::int64_t, std::less<>>;
 using Bindings = std::map<std::string, Attribute, std::less<>>;
+
+constexpr std::size_t kDeepestCalls = 256;  // each takes room on the stack
 
 struct Scope {
   Graph* graph;
@@ -78,6 +80,7 @@ class Builder {
   Graph graph_of(const GraphProto& proto, const Versions& versions, Scope* outer, const Bindings* bindings) {
     Graph graph;
     graph.name = proto.name;
+    graph.is_inner = outer != nullptr;
     Scope scope{&graph, {}, outer};
     for (const ValueInfoProto& input : proto.input) graph.inputs.push_back(define(scope, input.name, input.type));
     for (const TensorProto& tensor : proto.initializer)
@@ -111,6 +114,8 @@ class Builder {
     const std::string name = key(function.domain, function.name, function.overload);
     if (std::find(calls_.begin(), calls_.end(), name) != calls_.end())
       wrong("function '", shown(function.name), "' calls itself");
+    if (calls_.size() == kDeepestCalls)
+      wrong("functions call each other more than ", kDeepestCalls, " deep, at '", shown(function.name), "'");
     calls_.push_back(name);
     const Versions versions = versions_of(function.opset_import);
     for (const AttributeProto& attribute : function.attribute_proto)
@@ -231,9 +236,12 @@ class Builder {
             "' is not imported");
     node.version = version->second;
     node.row = find_row(node.domain, node.op, node.version);
-    if (!node.row)
-      unsupported_[text(node.domain.empty() ? "ai.onnx" : shown(node.domain), " ", node.version, " ", shown(node.op))]
+    const std::string lacks = node.row && node.row->lacks ? node.row->lacks(node) : "";
+    if (!node.row || !lacks.empty())
+      unsupported_[text(node.domain.empty() ? "ai.onnx" : shown(node.domain), " ", node.version, " ", shown(node.op),
+                        lacks.empty() ? "" : " with ", lacks)]
           .push_back(node.name);
+    if (node.row) check_attributes(node, options_.file);
   }
 
   Attribute attribute_of(const AttributeProto& proto, const Versions& versions, Scope* scope,

@@ -10,10 +10,14 @@ namespace kiln::onnx {
 /// The values of a graph while it runs.
 using Frame = std::vector<Datum>;
 
+/// Of loops whose conditions never become false, a file of a few bytes would run for ever.
+inline constexpr std::int64_t kMostTrips = std::int64_t{1} << 24;
+
 /// What all nodes of a run share.
 struct RunContext {
   Device device;
   std::string file;
+  mutable std::int64_t trips = kMostTrips;  // of loops, those within others counted together, that are still allowed
 };
 
 using Ints = std::vector<std::int64_t>;

@@ -54,6 +54,7 @@ struct Graph {
     int outer, inner;
   };
   std::string name;
+  bool is_inner = false;  // a node's, whose inputs nobody compares with what is declared of them
   std::vector<ValueInfo> values;
   std::vector<int> inputs, outputs;
   std::map<int, Datum> constants;  // initializers, and what was folded

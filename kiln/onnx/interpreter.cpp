@@ -2,20 +2,10 @@
 
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/onnx/attributes.hpp"
 #include "kiln/onnx/call.hpp"
 
 namespace kiln::onnx {
-namespace {
-
-std::string type_name(AttributeProto::Type type) {
-  static constexpr const char* kNames[] = {"nothing", "a float",         "an integer",     "a string", "a tensor",
-                                           "a graph", "floats",          "integers",       "strings",  "tensors",
-                                           "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
-  const auto number = static_cast<std::size_t>(type);
-  return number < std::size(kNames) ? kNames[number] : text("something of type ", number);
-}
-
-}  // namespace
 
 bool Call::wants(int i) const {
   return i < static_cast<int>(node.outputs.size()) && node.outputs[static_cast<std::size_t>(i)] != kAbsent;

@@ -42,7 +42,8 @@ class Outputs {
 class Model {
  public:
   Model() = default;
-  Model(std::shared_ptr<const Graph> graph, const Device& device, std::string file);
+  Model(std::shared_ptr<const Graph> graph, const Device& device, std::string file,
+        std::int64_t most_trips = std::int64_t{1} << 24);
 
   /// Inputs by name; those with a default may be left out. Sizes that are declared as names (a batch) are free, but the
   /// same wherever the name stands. Throws ArgumentError, DTypeError or ShapeError for inputs that do not fit.
@@ -69,6 +70,7 @@ class Model {
   std::shared_ptr<const Graph> graph_;
   Device device_;
   std::string file_;
+  std::int64_t most_trips_ = 0;
   Parameters parameters_;
   std::map<std::string, int> places_;  // the values that parameters are
   Programs programs_;
@@ -82,6 +84,8 @@ struct LoadOptions {
   /// The first dimension of every input is free, though the file says a size: for files that were made with one example
   /// and whose nodes do not rely on it.
   bool free_batch = false;
+  /// So many times may the bodies of all Loops run in one run() of the model, before it is an error.
+  std::int64_t most_trips = std::int64_t{1} << 24;
 };
 
 /// Throws IoError where there is no such file, DataError where it is damaged, LoadError where it says what cannot be:

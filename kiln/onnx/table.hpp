@@ -9,6 +9,7 @@
 namespace kiln::onnx {
 
 struct Call;
+struct Node;
 
 /// What a call gives: as many as the node names, or fewer where the rest are optional and not computed.
 struct Results {
@@ -28,6 +29,8 @@ struct Row {
   Results (*run)(Call&);
   int until = 1'000'000;  // the last one
   bool random = false;    // gives other numbers each time
+  std::string (*lacks)(const Node&) =
+      nullptr;  // what a node asks for that is not there: "do_rotary"; empty for nothing
 };
 
 struct Family {

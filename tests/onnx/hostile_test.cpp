@@ -94,16 +94,58 @@ TEST(Hostile, FunctionsThatMultiplyAreBounded) {
 }
 
 TEST(Hostile, AnAttributeOfAnotherTypeIsNamed) {
-  const std::string bytes = model(graph({{node("Softmax", {"x"}, {"y"}, {attribute("axis", "last")})}, {}, kX, kY}));
-  const Model taken = load(bytes_of(bytes), "m.onnx", "", kDevice);
-  try {
-    taken.run({{"x", zeros({2}, kDevice)}});
-    FAIL();
-  } catch (const ArgumentError& error) {
-    EXPECT_STREQ(error.what(),
-                 "ArgumentError: Softmax: attribute 'axis' is a string, not an integer (m.onnx: node 'Softmax_node', "
-                 "operator Softmax)");
-  }
+  const auto with = [](const Message& node, std::int64_t version = 17) {
+    return refusal(model(graph({{node}, {}, kX, kY}), version));
+  };
+  EXPECT_EQ(with(node("Softmax", {"x"}, {"y"}, {attribute("axis", "last")})),
+            "LoadError: m.onnx: node 'Softmax_node', operator Softmax: attribute 'axis' is a string, not an integer");
+  EXPECT_EQ(with(node("Cast", {"x"}, {"y"}, {attribute("to", "FLOAT")})),
+            "LoadError: m.onnx: node 'Cast_node', operator Cast: attribute 'to' is a string, not an integer");
+  EXPECT_EQ(with(node("Cast", {"x"}, {"y"}, {attribute("to", "FLOAT")}), 5), "taken");
+  EXPECT_EQ(with(node("LpPool", {"x"}, {"y"}, {attribute("p", 2.0f)})),
+            "LoadError: m.onnx: node 'LpPool_node', operator LpPool: attribute 'p' is a float, not an integer");
+  EXPECT_EQ(
+      with(node("Transpose", {"x"}, {"y"}, {attribute("perm", std::int64_t{0})})),
+      "LoadError: m.onnx: node 'Transpose_node', operator Transpose: attribute 'perm' is an integer, not integers");
+  EXPECT_EQ(with(node("If", {"x"}, {"y"}, {attribute("then_branch", 1.0f)})),
+            "LoadError: m.onnx: node 'If_node', operator If: attribute 'then_branch' is a float, not a graph");
+  // What no operator knows of is left alone.
+  EXPECT_EQ(with(node("Relu", {"x"}, {"y"}, {attribute("colour", "red")})), "taken");
+}
+
+TEST(Hostile, LoopsThatNeverEndAreEnded) {
+  const Message step = graph({{node("Identity", {"c"}, {"go_on"}), node("Neg", {"s"}, {"next"})},
+                              {},
+                              {value("i", {}, Element::Int64), value("c", {}, Element::Bool), value("s", {"2"})},
+                              {value("go_on", {}, Element::Bool), value("next", {"2"})}});
+  const std::string bytes = model(graph({{node("Loop", {"most", "", "x"}, {"y"}, {graph_attribute("body", step)})},
+                                         {tensor("most", {}, std::vector<std::int64_t>{INT64_MAX})},
+                                         kX,
+                                         kY}));
+  const Model endless = load(bytes_of(bytes), "m.onnx", "", kDevice, {.most_trips = 1000});
+  for (int run = 0; run < 2; ++run) try {
+      endless.run({{"x", zeros({2}, kDevice)}});
+      FAIL();
+    } catch (const ArgumentError& error) {
+      EXPECT_STREQ(error.what(),
+                   "ArgumentError: Loop: the loops of this run have made as many trips as LoadOptions::most_trips "
+                   "allows; does the condition ever become false? (m.onnx: node 'Loop_node', operator Loop)");
+    }
+}
+
+TEST(Hostile, FunctionsThatNestDeeplyAreRefused) {
+  const auto chain = [](int depth) {
+    std::vector<Message> functions;
+    for (int i = 0; i < depth; ++i) {
+      const std::string next = "F" + std::to_string(i + 1);
+      functions.push_back(
+          function("F" + std::to_string(i), "test", {"a"}, {"b"},
+                   {i + 1 == depth ? node("Relu", {"a"}, {"b"}) : node(next, {"a"}, {"b"}, {}, "test")}));
+    }
+    return refusal(model(graph({{node("F0", {"x"}, {"y"}, {}, "test")}, {}, kX, kY}), 17, functions));
+  };
+  EXPECT_EQ(chain(256), "taken");
+  EXPECT_EQ(chain(20000), "LoadError: m.onnx: functions call each other more than 256 deep, at 'F256'");
 }
 
 TEST(Hostile, ShapesThatLieAreRefused) {
@@ -131,6 +173,28 @@ TEST(Hostile, AFewBytesDoNotAskForAllMemoryThereIs) {
   parts.message(15, sparse);
   EXPECT_EQ(refusal(model(parts)),
             "DataError: m.onnx: sparse tensor 'w' has the shape [1125899906842624] and only 1 values");
+}
+
+TEST(Hostile, HugeTensorsOfConstantsAreNotMadeOnLoading) {
+  const auto whole = [](std::string_view name, std::int64_t number) {
+    return tensor(name, {}, std::vector<std::int64_t>{number});
+  };
+  const Message size = tensor("size", {1}, std::vector<std::int64_t>{std::int64_t{1} << 45});
+  const auto with = [&](const Message& huge, const std::vector<Message>& initializers) {
+    return model(graph({{huge, node("ReduceSum", {"h"}, {"y"})}, initializers, {}, {value("y", {})}}));
+  };
+  const std::string bytes[] = {
+      with(node("ConstantOfShape", {"size"}, {"h"}), {size}),
+      with(node("Expand", {"one", "size"}, {"h"}), {size, tensor("one", {}, std::vector<float>{1})}),
+      with(node("Range", {"from", "to", "by"}, {"h"}), {whole("from", 0), whole("to", INT64_MAX), whole("by", 1)}),
+      with(node("Tile", {"two", "size"}, {"h"}), {size, tensor("two", {1}, std::vector<float>{1})}),
+  };
+  for (const std::string& each : bytes) {
+    const std::int64_t before = kDevice.memory().in_use;
+    const Model taken = load(bytes_of(each), "m.onnx", "", kDevice);
+    EXPECT_EQ(taken.graph().nodes.size(), 2u);
+    EXPECT_LT(kDevice.memory().in_use - before, 1 << 20);
+  }
 }
 
 TEST(Hostile, ValuesOfSubgraphsHaveNamesOfTheirOwn) {

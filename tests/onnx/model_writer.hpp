@@ -63,6 +63,16 @@ inline Message attribute(std::string_view name, Sizes values) {
   for (const std::int64_t value : values) made.number(8, value);
   return made;
 }
+inline Message floats_attribute(std::string_view name, const std::vector<double>& values) {
+  Message made = Message().text(1, name).number(20, 6);
+  for (const double value : values) made.real(7, static_cast<float>(value));
+  return made;
+}
+inline Message words_attribute(std::string_view name, const std::vector<std::string>& words) {
+  Message made = Message().text(1, name).number(20, 8);
+  for (const std::string& word : words) made.text(9, word);
+  return made;
+}
 inline Message graph_attribute(std::string_view name, const Message& graph) {
   return Message().text(1, name).message(6, graph).number(20, 5);
 }
@@ -132,9 +142,11 @@ inline Message function(std::string_view name, std::string_view domain, Names in
   return made.message(9, opset(17)).message(9, opset(1, domain)).text(10, domain);
 }
 
-/// A whole file, of operator set `version` and of domain "test".
-inline std::string model(const Message& graph, std::int64_t version = 17, const std::vector<Message>& functions = {}) {
+/// A whole file, of operator set `version`, of domain "test" and of those in `more_sets`.
+inline std::string model(const Message& graph, std::int64_t version = 17, const std::vector<Message>& functions = {},
+                         const std::vector<Message>& more_sets = {}) {
   Message made = Message().number(1, 8).message(7, graph).message(8, opset(version)).message(8, opset(1, "test"));
+  for (const Message& each : more_sets) made.message(8, each);
   for (const Message& each : functions) made.message(25, each);
   return made.bytes();
 }

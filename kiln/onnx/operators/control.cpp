@@ -51,6 +51,9 @@ Results loop(Call& c) {
           " values and gives ", body.outputs.size(), " for a state of ", states);
   std::vector<std::vector<Datum>> scans(body.outputs.size() - states - 1);
   for (std::int64_t i = 0; i < most && go_on; ++i) {
+    c.check(c.context.trips-- > 0,
+            "the loops of this run have made as many trips as LoadOptions::most_trips allows; does "
+            "the condition ever become false?");
     std::vector<Datum> in{Datum(from_data(TensorData::of<std::int64_t>({}, {i}), c.device())),
                           Datum(full({}, go_on, c.device(), DType::Bool))};
     in.insert(in.end(), state.begin(), state.end());
