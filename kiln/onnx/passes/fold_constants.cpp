@@ -60,6 +60,7 @@ void fold_constants(Graph& graph, const RunContext& context) {
   for (Node& node : graph.nodes) {
     bool constant = !node.row || !node.row->random;
     constant = constant && node.row && !has_subgraphs(node) && node.op != "Gradient";
+    constant = constant && node.op != "DequantizeLinear";  // as floats, weights would take four times their memory
     for (const int input : node.inputs) constant = constant && (input == kAbsent || constant_of(graph, input));
     if (constant && !makes_much(node, graph)) {
       for (const int input : node.inputs)

@@ -4,8 +4,8 @@
 
 namespace kiln::onnx {
 
-/// Nodes of constants alone become constants, unless they draw random numbers, have sub-graphs, or may make much of
-/// little.
+/// Nodes of constants alone become constants, unless they draw random numbers, have sub-graphs, may make much of little,
+/// or make floats of quantised weights.
 void fold_constants(Graph& graph, const RunContext& context);
 /// Identity, Concat of one tensor, and Dropout where it does nothing: who reads the result reads the operand.
 void remove_identities(Graph& graph);
@@ -26,7 +26,8 @@ void find_attention(Graph& graph);
 /// Nodes whose results nobody reads.
 void remove_unread(Graph& graph);
 
-/// All of them. Sub-graphs stay as they are.
+/// All of them, in the graphs of nodes and of functions too. There constants of the graph around are known, but for those
+/// that are parameters of the model and may be trained.
 void simplify(Graph& graph, const RunContext& context);
 
 }  // namespace kiln::onnx

@@ -39,7 +39,8 @@ Shapes infer_shapes(const Graph& graph) {
   Shapes shapes;
   shapes.of.resize(graph.values.size());
   for (const auto* list : {&graph.inputs, &graph.replaceable})
-    for (const int input : *list) declare(shapes, input, graph.values[static_cast<std::size_t>(input)].type);
+    for (const int input : *list)
+      if (!graph.is_inner) declare(shapes, input, graph.values[static_cast<std::size_t>(input)].type);
   for (const auto& [value, constant] : graph.constants)
     if (constant_of(graph, value)) add_constant(shapes, value, constant);
   for (const Node& node : graph.nodes) {

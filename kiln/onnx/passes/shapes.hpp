@@ -19,7 +19,8 @@ struct Shapes {
   const std::optional<PartialShape>& operator[](int value) const;
 };
 
-/// True of every run that Model::run lets through: of inputs what they declare, which it checks; of constants what they
+/// True of every run that Model::run lets through: of inputs what they declare, which it checks (but not of
+/// sub-graphs); of constants what they
 /// are; and of what nodes make by the operators' rules. What the file says of other values is not believed.
 Shapes infer_shapes(const Graph& graph);
 

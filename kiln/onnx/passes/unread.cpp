@@ -28,6 +28,7 @@ void remove_unread(Graph& graph) {
   std::reverse(kept.begin(), kept.end());
   graph.nodes = std::move(kept);
   if (all) return;
+  std::erase_if(graph.captures, [&](const auto& capture) { return !read[static_cast<std::size_t>(capture.inner)]; });
   std::erase_if(graph.constants, [&](const auto& entry) {
     return !read[static_cast<std::size_t>(entry.first)] &&
            !std::count(graph.replaceable.begin(), graph.replaceable.end(), entry.first);
