@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "kiln/core/file.hpp"
@@ -76,6 +77,38 @@ TEST_F(Load, WeightsInTheModelAreLentWhereTheirPlaceAllowsAndCopiedOnceElsewhere
   }
   EXPECT_EQ(lent, 1);
   EXPECT_EQ(copied, 3);
+}
+
+TEST_F(Load, FilesOfMoreThanTwoGigabytesAreMapped) {
+  // Holes but for its end: nobody has to write the 3 GB, nor read them.
+  constexpr std::int64_t kAt = std::int64_t{3} << 30;
+  {
+    std::ofstream file(path("w.bin"), std::ios::binary);
+    file.seekp(kAt);
+    file.write(reinterpret_cast<const char*>(weights_.data()), kBytes);
+  }
+  const auto entry = [](std::string_view key, std::string_view value) { return Message().text(1, key).text(2, value); };
+  const auto external = [&](std::string_view name, std::int64_t count, std::int64_t at) {
+    return Message()
+        .number(1, count)
+        .number(2, 1)
+        .text(8, name)
+        .message(13, entry("location", "w.bin"))
+        .message(13, entry("offset", text(at)))
+        .message(13, entry("length", text(count * 4)))
+        .number(14, 1);
+  };
+  const Message large = external("large", kAt / 4, 0);
+  write_file_atomically(
+      path("large.onnx"),
+      model(graph({{node("Gather", {"large", "place"}, {"zero"}), node("Add", {"x", "w"}, {"s"}),
+                    node("Add", {"s", "zero"}, {"y"})},
+                   {external("w", kCount, kAt), large, tensor("place", {1}, std::vector<std::int64_t>{kAt / 4 - 1})},
+                   {value("x", {"1"})},
+                   {value("y", {"n"})}})));
+  const std::int64_t taken = taken_by("large.onnx");
+  EXPECT_GE(taken, 0);
+  EXPECT_LE(taken, 8);  // the place
 }
 
 TEST_F(Load, AModelOutlivesItsFile) {

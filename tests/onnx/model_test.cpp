@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "kiln/nn/gradients.hpp"
+#include "kiln/nn/module/freeze.hpp"
 #include "kiln/optim/optim.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "tests/onnx/model_writer.hpp"
@@ -207,6 +208,20 @@ TEST(Model, ItsParametersAreTrainedByAnyOptimizer) {
   EXPECT_NEAR(weight[0], 2 - 2.8f, 1e-5);
   EXPECT_NEAR(weight[1], 3 - 4.6f, 1e-5);
   EXPECT_NEAR(std::get<nn::Param<1>>(model.parameters().at("b")).value().item(), 1 - 1.8f, 1e-5);
+}
+
+TEST(Model, IsFrozenInPart) {
+  const Device device = kDevice.autodiff();
+  Model model = freeze(loaded(linear(), device), Selector("**.w/weight"));
+  auto sgd = SgdConfig{}.init(model);
+  const Value x = to_device(rows(2), device);
+  const auto [loss, gradients] =
+      value_and_grad(model, [&](const Model& m) { return Tensor<0>(mean(square(m.run({{"x", x}})[0].value()))); });
+  model = sgd.step(0.1, std::move(model), gradients);
+  const auto& weight = std::get<nn::Param<2>>(model.parameters().at("w/weight"));
+  EXPECT_TRUE(weight.is_frozen());
+  EXPECT_EQ(weight.value().data().to_vector<float>(), (std::vector<float>{2, 3}));
+  EXPECT_NEAR(std::get<nn::Param<1>>(model.parameters().at("b")).value().item(), 1 - 1.8f, 1e-5);  // as above
 }
 
 }  // namespace
