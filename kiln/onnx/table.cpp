@@ -14,7 +14,8 @@ namespace kiln::onnx {
   X("", recurrent) X("", attention) X("", loss) X("", signal) X("", quantize) X("", cast) X("", text)            \
   X("", containers) X("", control) X("", detection) X("", image)                                                 \
   X("ai.onnx.ml", encoders) X("ai.onnx.ml", models) X("ai.onnx.ml", trees)                                       \
-  X("com.microsoft", fused) X("com.microsoft", fused_attention) X("com.microsoft", quantized)                    \
+  X("com.microsoft", fused) X("com.microsoft", fused_attention) X("com.microsoft", grouped_attention)            \
+  X("com.microsoft", quantized)                                                                                  \
   X("ai.onnx.preview", preview) X("ai.onnx.preview.training", training)
 // clang-format on
 

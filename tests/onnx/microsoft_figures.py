@@ -1,59 +1,9 @@
 """Prints microsoft_figures.inc: what ONNX Runtime gives for the operators of com.microsoft. Needs onnx and onnxruntime."""
 import numpy as np
-import onnxruntime
-from onnx import TensorProto, helper
 
-TYPES = {"float32": "Float", "uint8": "Uint8", "int8": "Int8", "int32": "Int32", "int64": "Int64"}
+from figures import begin, case, floats, integers
 
-
-def floats(*shape, seed=1):
-    """Short decimals that look like noise."""
-    count = int(np.prod(shape))
-    return (((np.arange(count) * (7 + 2 * seed) + 3 * seed) % 23 - 11) / 8).astype(np.float32).reshape(shape)
-
-
-def integers(kind, low, high, *shape, seed=1):
-    count = int(np.prod(shape))
-    return (low + (np.arange(count) * (5 + 2 * seed) + seed) % (high - low)).astype(kind).reshape(shape)
-
-
-def number(value):
-    return f"{value:.9g}"
-
-
-def case(op, inputs, outputs=1, wanted=None, **attributes):
-    names = ["" if x is None else f"i{n}" for n, x in enumerate(inputs)]
-    wanted = range(outputs) if wanted is None else wanted
-    results = [f"o{n}" if n in wanted else "" for n in range(outputs)]
-    node = helper.make_node(op, names, results, domain="com.microsoft", **attributes)
-    given = {n: x for n, x in zip(names, inputs) if x is not None}
-    graph = helper.make_graph(
-        [node], "g", [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for n, x in given.items()],
-        [helper.make_empty_tensor_value_info(n) for n in results if n])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)],
-                              ir_version=8)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    found = session.run(None, given)
-
-    def tensor(x):
-        values = ", ".join(number(v) for v in np.asarray(x, np.float64).ravel())
-        return f"{{Element::{TYPES[x.dtype.name]}, {{{', '.join(map(str, x.shape))}}}, {{{values}}}}}"
-
-    def attribute(name, value):
-        if isinstance(value, float):
-            return f'attribute("{name}", float{{{number(value)}}})'
-        if isinstance(value, str):
-            return f'attribute("{name}", "{value}")'
-        if isinstance(value, list):
-            return f'attribute("{name}", {{{", ".join(map(str, value))}}})'
-        return f'attribute("{name}", std::int64_t{{{value}}})'
-
-    print(f'{{"{op}",\n {{{", ".join(attribute(*a) for a in attributes.items())}}},\n {{'
-          + ",\n  ".join("{}" if x is None else tensor(x) for x in inputs) + "},\n {"
-          + ",\n  ".join(tensor(found[list(wanted).index(n)]) if n in wanted else "{}" for n in range(outputs)) + "}},")
-
-
-print("// Written by microsoft_figures.py with ONNX Runtime " + onnxruntime.__version__ + ".")
+begin("microsoft_figures.py")
 case("FusedMatMul", [floats(2, 3, 2), floats(2, 3, 4, seed=2)], alpha=0.5, transA=1)
 case("FusedMatMul", [floats(2, 3), floats(4, 3, seed=2)], transB=1)
 case("FusedMatMul", [floats(2, 3, 2), floats(2, 3, 2, seed=2)], transBatchA=1, transBatchB=1, transA=1)
@@ -106,3 +56,65 @@ case("QLinearGlobalAveragePool", [image, *quant, *out], channels_last=0)
 case("QLinearAveragePool", [image, *quant, *out], kernel_shape=[2, 2], pads=[1, 1, 0, 0])
 case("QLinearConcat", [*out, a, *quant, integers("uint8", 0, 256, 2, 1, seed=3), *other], axis=1)
 case("QLinearSoftmax", [a, *quant, np.array(1 / 256, np.float32), np.array(0, np.uint8)], axis=-1, opset=13)
+# ---- joined by the optimizer: convolutions and products with what follows ------------------------------------------
+picture, filters = floats(1, 2, 4, 4), floats(3, 2, 3, 3, seed=2)
+for activation, parameters in [("Relu", []), ("Tanh", []), ("Sigmoid", []), ("LeakyRelu", [0.25]), ("Clip", [-0.5, 1.0]),
+                               ("HardSigmoid", [0.25, 0.5])]:
+    more = {"activation_params": parameters} if parameters else {}
+    case("FusedConv", [picture, filters, floats(3, seed=3)], activation=activation, pads=[1, 1, 1, 1], strides=[2, 2], **more)
+case("FusedConv", [picture, filters, None, floats(1, 3, 2, 2, seed=4)], activation="Relu")
+case("FusedConv", [picture, filters])
+for activation, more in [("Relu", {}), ("LeakyRelu", {"activation_alpha": 0.25}),
+                         ("HardSigmoid", {"activation_alpha": 0.25, "activation_beta": 0.5})]:
+    case("FusedGemm", [floats(2, 3), floats(3, 4, seed=2), floats(4, seed=3)], activation=activation, alpha=0.5, beta=2.0, **more)
+case("FusedGemm", [floats(3, 2), floats(4, 3, seed=2)], activation="Tanh", transA=1, transB=1)
+
+# ---- quantised products --------------------------------------------------------------------------------------------
+scale, zero = np.array(0.02, np.float32), np.array(128, np.uint8)
+codes = integers("int8", -100, 100, 3, 4)
+case("DynamicQuantizeMatMul", [floats(2, 3), codes, np.array(0.05, np.float32)])
+case("DynamicQuantizeMatMul", [floats(2, 3), codes, np.array([0.05, 0.1, 0.2, 0.025], np.float32),
+                               np.array([1, -2, 0, 3], np.int8), floats(4, seed=2)])
+case("MatMulIntegerToFloat", [integers("uint8", 0, 256, 2, 3), codes, scale, np.array(0.05, np.float32), zero,
+                              np.array(-3, np.int8), floats(4, seed=2)])
+case("MatMulIntegerToFloat", [integers("uint8", 0, 256, 2, 3), codes, scale,
+                              np.array([0.05, 0.1, 0.2, 0.025], np.float32)])
+for unidirectional in [0, 1]:
+    case("QAttention", [integers("uint8", 0, 256, 2, 3, 4), integers("int8", -100, 100, 4, 12), floats(12, seed=3), scale,
+                        np.array(0.01, np.float32), mask, zero, np.array(2, np.int8)], num_heads=2,
+         unidirectional=unidirectional)
+case("QAttention", [integers("uint8", 0, 256, 1, 3, 4), integers("uint8", 0, 256, 4, 12), floats(12, seed=3), scale,
+                    np.array(0.01, np.float32), None, zero, np.array(120, np.uint8), floats(2, 1, 2, 2, 2, seed=4)],
+     outputs=2, num_heads=2)
+image = integers("uint8", 0, 256, 1, 4, 4, 2)
+kernel = [integers("int8", -100, 100, 3, 2, 3, 3), np.array(0.01, np.float32), np.array(0, np.int8)]
+case("QLinearConv", [image, scale, zero, *kernel, *out], channels_last=1, pads=[1, 0, 1, 0])
+case("QLinearConv", [image, scale, zero, *kernel, *out, integers("int32", -500, 500, 3)], channels_last=1, strides=[2, 2])
+case("QLinearWhere", [np.array([[True, False, True, False]]), a, *quant, b, *other, *out])
+
+# ---- attention -----------------------------------------------------------------------------------------------------
+indices = np.array([0, 1] * 16, np.int32)
+case("MatMulNBits", [floats(2, 32), packed, scales, None, indices], K=32, N=3, bits=4, block_size=block)
+case("RotaryEmbedding", [floats(2, 2, 3, 4), np.array([1], np.int64), cosine, sine], scale=2.0)  # which changes nothing
+heads = {"num_heads": 2, "kv_num_heads": 1}
+new = [floats(2, 3, 16), floats(2, 3, 8, seed=2), floats(2, 3, 8, seed=3)]
+step = [floats(2, 1, 16), floats(2, 1, 8, seed=2), floats(2, 1, 8, seed=3)]
+past = [floats(2, 1, 4, 8, seed=4), floats(2, 1, 4, 8, seed=5)]
+
+
+def places(total, *last):
+    """The last place of each sequence, and how many places there are."""
+    return [np.array(last, np.int32), np.array(total, np.int32)]
+
+
+case("GroupQueryAttention", [*new, None, None, *places(3, 2, 2)], outputs=3, **heads)
+case("GroupQueryAttention", [*step, *past, *places(5, 4, 4)], outputs=3, **heads)
+case("GroupQueryAttention", [*step, *past, *places(5, 2, 4)], outputs=3, **heads)
+case("GroupQueryAttention", [*step, *past, *places(5, 4, 4)], outputs=3, local_window_size=2, softcap=1.5, scale=0.5, **heads)
+case("GroupQueryAttention", [*step, *past, *places(5, 4, 4)], outputs=3, smooth_softmax=1, **heads)
+case("GroupQueryAttention", [*step, *past, *places(5, 4, 4), None, None, None, floats(1, 1, 1, 5, seed=6)], outputs=3, **heads)
+turned = {"do_rotary": 1, "num_heads": 2, "kv_num_heads": 1}
+wide = [floats(5, 8, seed=3), floats(5, 8, seed=4)]  # cosines and sines
+case("GroupQueryAttention", [floats(1, 2, 64), None, None, None, None, *places(2, 1), *wide], outputs=3, **turned)
+case("GroupQueryAttention", [floats(1, 1, 32), floats(1, 1, 16, seed=2), floats(1, 1, 16, seed=3), floats(1, 1, 2, 16, seed=4),
+                             floats(1, 1, 2, 16, seed=5), *places(3, 2), *wide], outputs=3, rotary_interleaved=1, **turned)

@@ -1,7 +1,10 @@
 // com.microsoft: several operators as one, as ONNX Runtime's optimizer writes them.
+#include <algorithm>
 #include <cmath>
 
+#include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/lacking.hpp"
 #include "kiln/onnx/operators/standard.hpp"
 #include "kiln/ops/norm/normalization.hpp"
 #include "kiln/ops/reduce/scan.hpp"
@@ -30,6 +33,43 @@ Results fused_matmul(Call& c) {
   const Value product = standard(c, "MatMul", 13, {Datum(a), Datum(b)}).value();
   const double alpha = c.f("alpha", 1);
   return alpha == 1 ? product : product * alpha;
+}
+
+// ---- products and convolutions with the function that follows -----------------------------------------------------
+constexpr std::string_view kActivations[] = {"", "Clip", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Tanh"};
+
+std::string unknown_activation(const Node& node) {
+  const auto found = node.attributes.find("activation");
+  const std::string name = found == node.attributes.end() ? "" : found->second.s;
+  const bool known = std::find(std::begin(kActivations), std::end(kActivations), name) != std::end(kActivations);
+  return known ? "" : text("activation ", shown(name));
+}
+
+// `a` and `b` are what the function is told besides.
+Value activated(const Call& c, const Value& x, double a, double b) {
+  const std::string name = c.s("activation", "");
+  if (name == "Clip") return clamp(x, a, b);
+  if (name == "HardSigmoid") return clamp(x * a + b, 0, 1);
+  if (name == "LeakyRelu") return leaky_relu(x, a);
+  if (name == "Relu") return relu(x);
+  if (name == "Sigmoid") return sigmoid(x);
+  return name == "Tanh" ? tanh(x) : x;
+}
+
+Results fused_conv(Call& c) {
+  const std::vector<float> told = c.floats("activation_params");
+  const std::string name = c.s("activation", "");
+  const std::size_t needed = name == "Clip" || name == "HardSigmoid" ? 2 : name == "LeakyRelu" ? 1 : 0;
+  c.check(told.size() >= needed, "there are ", told.size(), " activation_params for ", name);
+  const auto number = [&](std::size_t i) { return i < told.size() ? static_cast<double>(told[i]) : 0.0; };
+  Value y = standard(c, "Conv", 11, {c.datum(0), c.datum(1), c.has(2) ? c.datum(2) : Datum()}).value();
+  if (c.has(3)) y = y + c[3];
+  return activated(c, y, number(0), number(1));
+}
+
+Results fused_gemm(Call& c) {
+  const Value y = standard(c, "Gemm", 13, c.in).value();
+  return activated(c, y, c.f("activation_alpha", 0), c.f("activation_beta", 0));
 }
 
 Value biased(const Call& c) { return c.has(1) ? c[0] + c[1] : c[0]; }
@@ -88,6 +128,8 @@ constexpr Row kRows[] = {
     {"BiasGelu", 1, [](Call& c) -> Results { return gelu(biased(c)); }},
     {"EmbedLayerNormalization", 1, embed_layer_norm},
     {"FastGelu", 1, [](Call& c) -> Results { return gelu_tanh(biased(c)); }},
+    {.name = "FusedConv", .since = 1, .run = fused_conv, .lacks = unknown_activation},
+    {.name = "FusedGemm", .since = 1, .run = fused_gemm, .lacks = unknown_activation},
     {"FusedMatMul", 1, fused_matmul},
     {"Gelu", 1, [](Call& c) -> Results { return gelu(c[0]); }},
     {"QuickGelu", 1, quick_gelu},

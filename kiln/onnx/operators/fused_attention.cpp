@@ -3,6 +3,7 @@
 
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/heads.hpp"
+#include "kiln/onnx/operators/lacking.hpp"
 #include "kiln/onnx/operators/standard.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 
@@ -27,6 +28,7 @@ Value mask_bias(const Call& c, const Value& mask, std::int64_t batch, std::int64
   return where(seen, nothing, c.f("mask_filter_value", -10000));
 }
 
+constexpr int kNone = 1 << 20;  // no input has this number
 struct Masks {
   int mask, bias;  // inputs
 };
@@ -44,12 +46,16 @@ Value attend(const Call& c, const Value& q, const Value& k, const Value& v, cons
 
 Value joined(const Value& past, const Value& now) { return past.empty() ? now : cat(Values{past, now}, 2); }
 
-Results attention_of(Call& c) {
-  const Value &x = c[0], &weights = c[1];
+// Which inputs hold what.
+struct Places {
+  int past;
+  Masks masks;
+};
+
+// Of x [batch, time, features] by weights [features, queries, keys and values side by side].
+Results projected_attention(const Call& c, const Value& x, const Value& weights, const Places& at_input) {
   c.check(x.rank() == 3 && weights.rank() == 2 && weights.dim(0) == x.dim(2), "x ", x.shape(), " and weights ",
           weights.shape(), " do not fit");
-  c.check(c.i("do_rotary", 0) == 0 && c.i("past_present_share_buffer", 0) == 0 && !c.has(6),
-          "rotary embeddings and shared memory of the past are not there");
   const std::int64_t heads = c.i("num_heads", 0), width = weights.dim(1);
   Ints sizes = c.ints("qkv_hidden_sizes");
   if (sizes.empty()) sizes = {width / 3, width / 3, width / 3};
@@ -63,19 +69,38 @@ Results attention_of(Call& c) {
   };
   const Value q = part(0, sizes[0]);
   Value k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
-  if (c.has(4)) {
-    c.check(c[4].rank() == 5 && c[4].dim(0) == 2, "past is ", c[4].shape(), ", not [2, batch, heads, time, width]");
-    k = joined(at(c[4], 0, 0), k), v = joined(at(c[4], 0, 1), v);
+  if (c.has(at_input.past)) {
+    const Value& past = c[at_input.past];
+    c.check(past.rank() == 5 && past.dim(0) == 2, "past is ", past.shape(), ", not [2, batch, heads, time, width]");
+    k = joined(at(past, 0, 0), k), v = joined(at(past, 0, 1), v);
   }
-  const Value y = attend(c, q, k, v, {3, 5});
+  const Value y = attend(c, q, k, v, at_input.masks);
   return {y, c.wants(1) ? Datum(stack(Values{k, v}, 0)) : Datum()};
+}
+
+Results attention_of(Call& c) { return projected_attention(c, c[0], c[1], {.past = 4, .masks = {3, 5}}); }
+
+// Of integers that stand for numbers.
+Results quantised_attention(Call& c) {
+  const auto real = [&](int x, int scale, int zero) {
+    const Value steps = cast(c[x], DType::F32);
+    return (c.has(zero) ? steps - cast(c[zero], DType::F32) : steps) * c[scale];
+  };
+  return projected_attention(c, real(0, 3, 6), real(1, 4, 7), {.past = 8, .masks = {5, kNone}});
 }
 
 Results multi_head_attention(Call& c) {
   const std::int64_t heads = c.i("num_heads", 0);
-  c.check(c.has(1) && c.has(2) && c[0].rank() == 3, "queries, keys and values packed into one tensor are not there");
-  c.check(!c.has(8) && !c.has(9), "lengths of the past and indirections are not there");
-  Value q = c[0], k = c[1], v = c[2];
+  Value q = c[0], k = c.get(1), v = c.get(2);
+  // Packed: [batch, time, heads, 3, width] holds all of them, [batch, time, heads, 2, width] keys and values.
+  const auto part = [&](const Value& packed, std::int64_t parts, std::int64_t i) {
+    c.check(packed.rank() == 5 && packed.dim(2) == heads && packed.dim(3) == parts, "a packed operand ", packed.shape(),
+            " for ", heads, " heads");
+    return reshape(at(packed, 3, i), {packed.dim(0), packed.dim(1), heads * packed.dim(4)});
+  };
+  if (k.empty()) k = part(q, 3, 1), v = part(q, 3, 2), q = part(q, 3, 0);
+  else if (v.empty()) v = part(k, 2, 1), k = part(k, 2, 0);
+  c.check(q.rank() == 3, "the queries are ", q.shape());
   if (c.has(3)) {  // the biases of all three, one behind the other
     const std::int64_t width = q.dim(2);
     c.check(c[3].rank() == 1 && k.rank() == 3 && v.rank() == 3 && c[3].dim(0) == width + k.dim(2) + v.dim(2),
@@ -89,11 +114,11 @@ Results multi_head_attention(Call& c) {
   return {attend(c, heads_apart(c, q, heads), k, v, {4, 5}), k, v};
 }
 
-// As ai.onnx's, with the tables' inputs in another order; one place is that of the first moment.
+// As ai.onnx's, with the tables' inputs in another order; one place is that of the first moment. An attribute `scale`
+// changes nothing, as in ONNX Runtime.
 Results rotary_embedding(Call& c) {
   const Value &x = c[0], &cosine = c[2];
   c.check((x.rank() == 3 || x.rank() == 4) && cosine.rank() == 2, "x ", x.shape(), " and a table ", cosine.shape());
-  c.check(c.f("scale", 1) == 1 && c.i("is_packed_batching", 0) == 0, "a scale and packed batches are not there");
   const std::int64_t batch = x.dim(0), time = x.dim(x.rank() - 2);
   Value places = of_type(c[1], DType::I64);
   if (places.numel() == 1) places = reshape(places, {1, 1}) + reshape(arange(0, time, 1, c.device()), {1, time});
@@ -111,9 +136,22 @@ Results rotary_embedding(Call& c) {
 }
 
 constexpr Row kRows[] = {
-    {"Attention", 1, attention_of},
-    {"MultiHeadAttention", 1, multi_head_attention},
-    {"RotaryEmbedding", 1, rotary_embedding},
+    {.name = "Attention",
+     .since = 1,
+     .run = attention_of,
+     .lacks = [](const Node& node) { return lacking(node, {"do_rotary", "past_present_share_buffer"}, {6}); }},
+    {.name = "MultiHeadAttention",
+     .since = 1,
+     .run = multi_head_attention,
+     .lacks = [](const Node& node) { return lacking(node, {}, {8, 9}); }},
+    {.name = "QAttention",
+     .since = 1,
+     .run = quantised_attention,
+     .lacks = [](const Node& node) { return lacking(node, {"do_rotary", "past_present_share_buffer"}); }},
+    {.name = "RotaryEmbedding",
+     .since = 1,
+     .run = rotary_embedding,
+     .lacks = [](const Node& node) { return lacking(node, {"is_packed_batching"}); }},
 };
 
 }  // namespace

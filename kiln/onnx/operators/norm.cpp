@@ -90,6 +90,14 @@ Results rms_normalization(Call& c) {
   return of_type(of_type(input * inverse, x.dtype()) * c[1], c[1].dtype());
 }
 
+// What RMSNormalization was called before it became part of the standard, with the factors as a second result.
+Results simplified_layer_normalization(Call& c) {
+  const Value y = rms_normalization(c).list.at(0).value();
+  if (!c.wants(1)) return y;
+  const Value x = of_type(c[0], DType::F32);
+  return {y, rsqrt(mean(square(x), trailing(c, x), true) + c.f("epsilon", 1e-5f))};
+}
+
 Results group_normalization(Call& c) {
   const Value& x = c[0];
   const std::int64_t groups = c.i("num_groups", 0);
@@ -144,6 +152,7 @@ constexpr Row kRows[] = {
     {"LpNormalization", 1, lp_normalization},
     {"MeanVarianceNormalization", 9, mean_variance_normalization},
     {"RMSNormalization", 23, rms_normalization},
+    {"SimplifiedLayerNormalization", 1, simplified_layer_normalization},  // ONNX Runtime's, in this domain
 };
 
 }  // namespace

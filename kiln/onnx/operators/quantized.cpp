@@ -19,14 +19,18 @@ Value unpacked(const Value& bytes, std::int64_t bits) {
   return reshape(stack(parts, -1), shape);
 }
 
+std::string odd_bits(const Node& node) {
+  const auto found = node.attributes.find("bits");
+  const std::int64_t bits = found == node.attributes.end() ? 4 : found->second.i;
+  return bits == 2 || bits == 4 || bits == 8 ? "" : text("bits = ", bits);
+}
+
 // a w^T, where blocks of w's rows have a scale and a zero point each.
 Results matmul_n_bits(Call& c) {
   const Value &a = c[0], &packed = c[1];
   const std::int64_t in = c.i("K", 0), out = c.i("N", 0), bits = c.i("bits", 4), block = c.i("block_size", 32);
-  c.check(bits == 2 || bits == 4 || bits == 8, "bits is ", bits, ", not 2, 4 or 8");
   c.check(in > 0 && out > 0 && block >= 16 && block <= (1 << 20) && in <= (std::int64_t{1} << 40), "K ", in, ", N ",
           out, " and block_size ", block);
-  c.check(!c.has(4), "g_idx, another order of rows, is not there");
   const std::int64_t blocks = (in + block - 1) / block;
   c.check(a.rank() >= 1 && a.dim(-1) == in, "A is ", a.shape(), ", whose rows do not have ", in, " elements");
   c.check(
@@ -43,10 +47,40 @@ Results matmul_n_bits(Call& c) {
     zero = unsqueeze(of_type(whole ? narrow(unpacked(rows, bits), 1, 0, blocks) : rows, DType::F32), 2);
   }
   const Value scale = reshape(of_type(c[2], DType::F32), {out, blocks, 1});
-  const Value weight = narrow(reshape((cast(codes, DType::F32) - zero) * scale, {out, blocks * block}), 1, 0, in);
+  Value weight;
+  if (c.has(4)) {  // g_idx: which block's scale and zero point each column has
+    c.check(c[4].rank() == 1 && c[4].numel() >= in, "g_idx is ", c[4].shape(), " for ", in, " columns");
+    const Value group = of_type(narrow(c[4], 0, 0, in), DType::I64);
+    const auto of_columns = [&](const Value& x) {
+      return x.numel() == 1 ? reshape(x, {1, 1}) : select(reshape(x, {out, blocks}), 1, group);
+    };
+    const Value columns = narrow(reshape(codes, {out, blocks * block}), 1, 0, in);
+    weight = (cast(columns, DType::F32) - of_columns(zero)) * of_columns(scale);
+  } else {
+    weight = narrow(reshape((cast(codes, DType::F32) - zero) * scale, {out, blocks * block}), 1, 0, in);
+  }
   const Value product = matmul(a.rank() == 1 ? unsqueeze(a, 0) : a, transpose(of_type(weight, a.dtype())));
   const Value y = a.rank() == 1 ? squeeze(product, 0) : product;
   return c.has(5) ? y + c[5] : y;
+}
+
+// ---- products of integers ---------------------------------------------------------------------------------------
+Value scaled(const Call& c, const Value& product, const Value& scale, int bias) {
+  const Value y = of_type(product, DType::F32) * of_type(scale, DType::F32);
+  return c.has(bias) ? y + c[bias] : y;
+}
+Value integer_product(const Call& c, const Datum& a, const Datum& b, const Datum& a_zero, const Datum& b_zero) {
+  return standard(c, "MatMulInteger", 10, {a, b, a_zero, b_zero}).value();
+}
+Datum optional(const Call& c, int i) { return c.has(i) ? c.datum(i) : Datum(); }
+
+Results dynamic_quantize_matmul(Call& c) {
+  const std::vector<Datum> a = standard_results(c, "DynamicQuantizeLinear", 11, {c.datum(0)});
+  const Value product = integer_product(c, a.at(0), c.datum(1), a.at(2), optional(c, 3));
+  return scaled(c, product, a.at(1).value() * c[2], 4);
+}
+Results matmul_integer_to_float(Call& c) {
+  return scaled(c, integer_product(c, c.datum(0), c.datum(1), optional(c, 4), optional(c, 5)), c[2] * c[3], 6);
 }
 
 // ---- functions of quantised tensors: of the numbers that they stand for, quantised again --------------------------
@@ -74,19 +108,33 @@ Results softmax_of(Call& c) {
   return quantised(c, standard(c, "Softmax", version, {Datum(real(c, 0))}).value(), 3);
 }
 
-// Pools of [batch, channels, sizes...], or with the channels last.
-Results pool(Call& c, std::string_view op) {
-  Value x = real(c, 0);
+// `run` takes and gives [batch, channels, sizes...]; the node's tensors may have their channels last.
+template <class F>
+Value with_channels_first(const Call& c, const Value& x, const F& run) {
   const int rank = x.rank();
-  const bool last = c.i("channels_last", 0) != 0;
   c.check(rank >= 3, "an operand of shape ", x.shape());
+  if (c.i("channels_last", 0) == 0) return run(x);
   Dims to_front{0, rank - 1}, back{0};
   for (int d = 1; d < rank - 1; ++d) to_front.push_back(d), back.push_back(d + 1);
   back.push_back(1);
-  if (last) x = permute(x, to_front);
-  const Value y = standard(c, op, 22, {Datum(x)}).value();
-  return quantised(c, last ? permute(y, back) : y, 3);
+  return permute(run(permute(x, to_front)), back);
 }
+
+Results pool(Call& c, std::string_view op) {
+  const auto run = [&](const Value& x) { return standard(c, op, 22, {Datum(x)}).value(); };
+  return quantised(c, with_channels_first(c, real(c, 0), run), 3);
+}
+Results convolution(Call& c) {
+  const auto run = [&](const Value& x) {
+    std::vector<Datum> in = c.in;
+    in.at(0) = Datum(x);
+    return standard(c, "QLinearConv", 10, std::move(in)).value();
+  };
+  return with_channels_first(c, c[0], run);
+}
+
+Results mean_of(Call& c) { return quantised(c, standard(c, "ReduceMean", 13, {Datum(real(c, 0))}).value(), 3); }
+Results choice(Call& c) { return quantised(c, where(c[0], real(c, 1), real(c, 4)), 7); }
 
 Results concat(Call& c) {
   c.check(c.inputs() >= 5 && (c.inputs() - 2) % 3 == 0, "there are ", c.inputs(), " inputs");
@@ -96,15 +144,20 @@ Results concat(Call& c) {
 }
 
 constexpr Row kRows[] = {
-    {"MatMulNBits", 1, matmul_n_bits},
+    {"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul},
+    {"MatMulIntegerToFloat", 1, matmul_integer_to_float},
+    {.name = "MatMulNBits", .since = 1, .run = matmul_n_bits, .lacks = odd_bits},
     {"QLinearAdd", 1, of_two<add>},
     {"QLinearAveragePool", 1, [](Call& c) { return pool(c, "AveragePool"); }},
     {"QLinearConcat", 1, concat},
+    {"QLinearConv", 1, convolution},
     {"QLinearGlobalAveragePool", 1, [](Call& c) { return pool(c, "GlobalAveragePool"); }},
     {"QLinearLeakyRelu", 1, leaky_relu_of},
     {"QLinearMul", 1, of_two<mul>},
+    {"QLinearReduceMean", 1, mean_of},
     {"QLinearSigmoid", 1, sigmoid_of},
     {"QLinearSoftmax", 1, softmax_of},
+    {"QLinearWhere", 1, choice},
 };
 
 }  // namespace

@@ -4,14 +4,19 @@
 
 namespace kiln::onnx {
 
-/// What `op` of ai.onnx, as `version` has it, gives for other inputs, with this node's attributes.
-inline Datum standard(const Call& c, std::string_view op, int version, std::vector<Datum> inputs,
-                      std::map<std::string, Attribute, std::less<>> more = {}) {
+/// All that `op` of ai.onnx, as `version` has it, gives for other inputs, with this node's attributes.
+inline std::vector<Datum> standard_results(const Call& c, std::string_view op, int version, std::vector<Datum> inputs,
+                                           std::map<std::string, Attribute, std::less<>> more = {}) {
   Node node = c.node;
   node.version = version;
   for (auto& [name, attribute] : more) node.attributes[name] = std::move(attribute);
   Call call{node, c.graph, c.frame, c.context, std::move(inputs)};
-  return find_row("", op, version)->run(call).list.at(0);
+  return find_row("", op, version)->run(call).list;
+}
+/// The first result.
+inline Datum standard(const Call& c, std::string_view op, int version, std::vector<Datum> inputs,
+                      std::map<std::string, Attribute, std::less<>> more = {}) {
+  return standard_results(c, op, version, std::move(inputs), std::move(more)).at(0);
 }
 
 }  // namespace kiln::onnx

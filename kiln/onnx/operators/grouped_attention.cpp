@@ -1,0 +1,95 @@
+// com.microsoft: attention of language models that write a word at a time: heads of queries share heads of keys, and keys
+// and values of the words before are kept, in places of their own for each sequence.
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/heads.hpp"
+#include "kiln/onnx/operators/lacking.hpp"
+#include "kiln/onnx/operators/standard.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+
+namespace kiln::onnx {
+namespace {
+
+// ai.onnx's, by places [batch, time].
+Value turned(const Call& c, const Value& x, const Value& places) {
+  Attribute neighbours, width;
+  neighbours.type = width.type = AttributeProto::Type::Int;
+  neighbours.i = c.i("rotary_interleaved", 0);
+  width.i = 2 * c[7].dim(-1);
+  return standard(c, "RotaryEmbedding", 23, {Datum(x), c.datum(7), c.datum(8), Datum(places)},
+                  {{"interleaved", neighbours}, {"rotary_embedding_dim", width}})
+      .value();
+}
+
+// [batch, heads, room, width]: `before` of the past, then what is new, then zeros.
+Value continued(const Value& past, const Value& now, const Value& before, std::int64_t room) {
+  const Value all = past.empty() ? now : cat(Values{past, now}, 2);
+  const std::int64_t batch = now.dim(0), kept = all.dim(2) - now.dim(2);
+  const Value slot = reshape(arange(0, room, 1, now.device()), {1, 1, room, 1});
+  const Value start = reshape(before, {batch, 1, 1, 1});
+  const Value from = clamp(where(lt(slot, start), slot, slot - start + kept), 0, all.dim(2) - 1);
+  const Value taken = gather(all, 2, expand(from, {batch, now.dim(1), room, now.dim(3)}));
+  return where(lt(slot, start + now.dim(2)), taken, zeros({1}, now.device(), now.dtype()));
+}
+
+Results grouped_attention(Call& c) {
+  const std::int64_t heads = c.i("num_heads", 0), shared = c.i("kv_num_heads", 0);
+  c.check(heads > 0 && heads <= 1 << 20 && shared > 0 && heads % shared == 0, heads, " heads of queries and ", shared,
+          " of keys");
+  Value q = c[0], k = c.get(1), v = c.get(2);
+  c.check(q.rank() == 3 && k.empty() == v.empty(), "the queries are ", q.shape());
+  if (k.empty()) {  // queries, keys and values side by side
+    const std::int64_t width = q.dim(2) / (heads + 2 * shared);
+    c.check(q.dim(2) == width * (heads + 2 * shared), q.shape(), " does not hold ", heads, " heads and twice ", shared);
+    k = narrow(q, 2, heads * width, shared * width);
+    v = narrow(q, 2, (heads + shared) * width, shared * width);
+    q = narrow(q, 2, 0, heads * width);
+  }
+  q = heads_apart(c, q, heads), k = heads_apart(c, k, shared), v = heads_apart(c, v, shared);
+  const std::int64_t batch = q.dim(0), time = q.dim(2), total = c.integer(6);
+  const Ints last = c.ints(5);  // the place of each sequence's last word
+  c.check(static_cast<std::int64_t>(last.size()) == batch && total >= time && time > 0, last.size(), " lengths of ",
+          batch, " sequences of ", time, " words of ", total);
+  Ints before;  // nothing where all begin: then the shorter ones end early
+  for (const std::int64_t place : last) {
+    before.push_back(time == total ? 0 : place + 1 - time);
+    c.check(place >= 0 && place < total && before.back() >= 0, "the last word stands at ", place, " of ", total);
+  }
+  const Value past_k = c.get(3), past_v = c.get(4), start = from_ints(before, c.device());
+  const std::int64_t past = past_k.empty() ? 0 : past_k.dim(2), room = std::max(past, total);
+  c.check(*std::max_element(before.begin(), before.end()) <= past, "the past has ", past, " words");
+  const Value places = c.has(9) ? of_type(c[9], DType::I64)
+                                : reshape(arange(0, time, 1, c.device()), {1, time}) + reshape(start, {batch, 1});
+  if (c.i("do_rotary", 0)) q = turned(c, q, places), k = turned(c, k, places);
+  const Value all_k = continued(past_k, k, start, room), all_v = continued(past_v, v, start, room);
+  const Value key = reshape(arange(0, room, 1, c.device()), {1, 1, 1, room});
+  const Value query = reshape(arange(0, time, 1, c.device()), {1, 1, time, 1}) + reshape(start, {batch, 1, 1, 1});
+  Value seen = le(key, query);
+  if (const std::int64_t window = c.i("local_window_size", -1); window >= 0)
+    seen = logical_and(seen, gt(key, query - window));
+  const double scale = c.f("scale", 0);
+  const AttentionOptions options{.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(q.dim(3))),
+                                 .softcap = c.f("softcap", 0),
+                                 .quiet = c.i("smooth_softmax", 0) > 0};
+  const Value bias = c.has(10) ? of_type(c[10], q.dtype()) : Value();
+  return {heads_together(attention(q, all_k, all_v, options, seen, bias)), all_k, all_v};
+}
+
+std::string lacks(const Node& node) {
+  for (const char* const name : {"k_quant_type", "v_quant_type"})
+    if (const auto found = node.attributes.find(name); found != node.attributes.end() && found->second.s != "NONE")
+      return name;
+  return lacking(node, {"qk_output"}, {11, 12, 13});
+}
+
+constexpr Row kRows[] = {
+    {.name = "GroupQueryAttention", .since = 1, .run = grouped_attention, .lacks = lacks},
+};
+
+}  // namespace
+
+std::span<const Row> grouped_attention_rows() { return kRows; }
+
+}  // namespace kiln::onnx
