@@ -123,7 +123,8 @@ Results concat(Call& c) {
 Results split_parts(Call& c) {
   const Value& x = c[0];
   const int axis = c.dim(c.i("axis", 0), x.rank());
-  Ints sizes = c.version() >= 13 || (c.version() < 2 && c.has(1)) ? c.ints(1) : c.ints("split");
+  Ints sizes = c.version() >= 13 ? c.ints(1) : c.ints("split");
+  if (c.version() < 2 && c.has(1)) sizes = of_type(c[1], DType::I64).data().to_vector<std::int64_t>();  // are like x
   if (sizes.empty()) {
     const std::int64_t parts = c.i("num_outputs", static_cast<std::int64_t>(c.node.outputs.size()));
     c.check(parts > 0, "num_outputs is ", parts);

@@ -160,8 +160,8 @@ Results cast_map(Call& c) {
       continue;
     }
     const std::int64_t place = std::get<0>(key);
-    c.check(place >= 0 && place < most, "key ", place, " of a map of ", most);
-    out[static_cast<std::size_t>(place)] = label;
+    c.check(place >= 0, "key ", place, " of a map of ", most);
+    if (place < most) out[static_cast<std::size_t>(place)] = label;
   }
   return tensor_of(c, out, {1, static_cast<std::int64_t>(out.size())}, element);
 }
@@ -175,7 +175,7 @@ Results dict_vectorizer(Call& c) {
   std::vector<Label> out(vocabulary.size(), element == Element::String ? Label(std::string()) : Label(0.0));
   for (const auto& [key, value] : entries) {
     const auto place = std::find(vocabulary.begin(), vocabulary.end(), key);
-    c.check(place != vocabulary.end(), "a key is not in the vocabulary");
+    if (place == vocabulary.end()) continue;
     out[static_cast<std::size_t>(place - vocabulary.begin())] = labels_of(value).at(0);
   }
   return tensor_of(c, out, {1, static_cast<std::int64_t>(out.size())}, element);
@@ -242,9 +242,19 @@ Results scaler(Call& c) {
 }
 
 Results feature_vectorizer(Call& c) {
+  const Ints sizes = c.ints("inputdimensions");
   Values parts;
-  for (const Value& x : c.rest())
-    parts.push_back(of_type(x.rank() == 1 ? unsqueeze(x, 0) : flatten(x, 1, -1), DType::F32));
+  for (const Value& x : c.rest()) {
+    Value part = of_type(x.rank() == 1 ? unsqueeze(x, 0) : flatten(x, 1, -1), DType::F32);
+    if (!sizes.empty()) {  // cut, or with zeros behind
+      c.check(parts.size() < sizes.size(), sizes.size(), " inputdimensions for ", c.inputs(), " inputs");
+      const std::int64_t size = sizes[parts.size()];
+      c.check(size >= 0 && size <= 1 << 26, "one of the inputdimensions is ", size);
+      part = pad(narrow(part, 1, 0, std::min(size, part.dim(1))), {0, 0},
+                 {0, std::max<std::int64_t>(size - part.dim(1), 0)});
+    }
+    parts.push_back(part);
+  }
   return cat(parts, 1);
 }
 

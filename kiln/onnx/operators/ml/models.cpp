@@ -18,6 +18,11 @@ Value post_transform(const Call& c, const Value& scores, const std::string& how)
   return where(eq(all, 0), 0, powers / all);
 }
 
+Value pair_of(const Value& score, bool share) {
+  const Value both[] = {share ? 1 - score : neg(score), score};
+  return cat(both, 1);
+}
+
 Datum labels_of_rows(const Call& c, const Value& scores, std::string_view integers) {
   const Strings words = c.strings("classlabels_strings");
   const Ints numbers = c.ints(integers);
@@ -63,10 +68,7 @@ Results linear_classifier(Call& c) {
   const Datum labels = labels_of_rows(c, scores, "classlabels_ints");
   const std::size_t count = c.strings("classlabels_strings").size() + c.ints("classlabels_ints").size();
   if (scores.dim(1) == 1 && count == 2) {  // one score tells two classes apart
-    const Value yes = how == "LOGISTIC" ? sigmoid(scores) : scores, no = how == "LOGISTIC" ? 1 - yes : neg(yes);
-    const Value both[] = {no, yes};
-    const Value pair = cat(both, 1);
-    return {labels, how == "LOGISTIC" ? pair : post_transform(c, pair, how)};
+    return {labels, post_transform(c, pair_of(scores, how == "NONE" || how == "PROBIT"), how)};
   }
   return {labels, post_transform(c, scores, how)};
 }
@@ -196,8 +198,7 @@ Results svm_classifier(Call& c) {
       }
     }
     const std::vector<double> result = probabilities ? couple(chances, classes) : decisions;
-    const std::vector<double>& decides = probabilities ? result : votes;
-    best.push_back(std::max_element(decides.begin(), decides.end()) - decides.begin());
+    best.push_back(std::max_element(votes.begin(), votes.end()) - votes.begin());  // whatever the probabilities say
     if (!probabilities && classes == 2) scores.push_back(static_cast<float>(-result[0]));
     for (const double each : result) scores.push_back(static_cast<float>(each));
   }

@@ -7,6 +7,10 @@ namespace kiln::onnx {
 /// NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO (softmax of what is not 0) or PROBIT, along the last dimension.
 Value post_transform(const Call& c, const Value& scores, const std::string& how);
 
+/// Of one score for two classes [rows, 1] those of both: it is the second one's share, or its distance from the first. ONNX
+/// Runtime has it so, but leaves out the transformation where that is no LOGISTIC.
+Value pair_of(const Value& score, bool share);
+
 /// The label of each row's largest score: attributes classlabels_strings and `integers`; of one column, whose score
 /// says yes or no, the second label where it is positive.
 Datum labels_of_rows(const Call& c, const Value& scores, std::string_view integers);

@@ -196,11 +196,11 @@ Results tree_classifier(Call& c) {
   forest.targets = 1;
   for (TreeNode& node : forest.nodes)
     for (auto& [target, weight] : node.votes) target = 0;
-  // A score that is left as it is counts as the share of the second class, another as its distance from the first.
-  const Value yes = of_type(evaluate(c, forest), DType::F32),
-              no = how == "NONE" || how == "PROBIT" ? 1 - yes : neg(yes);
-  const Value both[] = {no, yes};
-  const Value pair = cat(both, 1);
+  // Votes of which none is negative are shares, as those of random forests.
+  const bool shares = std::all_of(forest.nodes.begin(), forest.nodes.end(), [](const TreeNode& node) {
+    return std::all_of(node.votes.begin(), node.votes.end(), [](const auto& vote) { return vote.second >= 0; });
+  });
+  const Value pair = pair_of(of_type(evaluate(c, forest), DType::F32), how == "PROBIT" || (how == "NONE" && shares));
   return {labels_of_rows(c, pair, "classlabels_int64s"), post_transform(c, pair, how)};
 }
 

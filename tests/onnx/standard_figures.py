@@ -1,0 +1,25 @@
+"""Prints standard_figures.inc: what ONNX Runtime gives for operators of ai.onnx that the standard has no tests of. Needs
+onnx and onnxruntime."""
+import numpy as np
+
+import figures
+from figures import begin, floats
+
+
+def case(op, inputs, **options):
+    figures.case(op, inputs, domain="", version=17, **options)
+
+
+begin("standard_figures.py")
+picture = floats(2, 2, 5, 6)
+boxes = np.array([[0, 0, 0, 5, 4], [1, 2, 1, 4, 3], [0, 3, 3, 3, 3], [1, 1, 0, 9, 9]], np.float32)
+case("MaxRoiPool", [picture, boxes], pooled_shape=[2, 3])
+case("MaxRoiPool", [picture, boxes * np.array([1, 2, 2, 2, 2], np.float32)], pooled_shape=[3, 2], spatial_scale=0.5)
+case("GlobalLpPool", [picture])
+case("GlobalLpPool", [picture], p=1)
+case("GlobalLpPool", [floats(1, 2, 3)], p=3)
+case("DepthToSpace", [floats(1, 8, 2, 3)], blocksize=2)
+case("DepthToSpace", [floats(2, 8, 1, 2)], blocksize=2, mode="CRD")
+case("DepthToSpace", [floats(1, 9, 1, 2)], blocksize=3, mode="DCR")
+# ONNX Runtime's own, in this domain.
+case("SimplifiedLayerNormalization", [floats(2, 3, 4), floats(4, seed=3)], outputs=2, axis=-1, epsilon=1e-5)
