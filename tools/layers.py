@@ -11,7 +11,7 @@ from sources import ROOT, includes, listed, reachable
 LAYERS = [
     ["core"],
     ["ops"],
-    ["wire"],
+    ["wire", "picture"],
     ["autodiff", "fusion", "backend", "collective"],
     ["tensor"],
     ["nn"],

@@ -9,10 +9,10 @@
 
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
-#include "kiln/data/picture/decode.hpp"
 #include "kiln/data/picture/geometry.hpp"
 #include "kiln/kiln.hpp"
 #include "kiln/onnx/model.hpp"
+#include "kiln/picture/decode.hpp"
 
 namespace {
 

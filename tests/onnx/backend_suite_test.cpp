@@ -42,6 +42,7 @@ class BackendSuite : public testing::Test {
       const std::string name = fs::path(test).filename().string();
       const BackendTestResult result = run_backend_test(test, Device::cpu(), options);
       const auto known = known_failures().find(name);
+      if (result.reason.find("this Kiln was built without lib") != std::string::npos) continue;  // of PNG or JPEG
       const bool fine = result.outcome == BackendTestResult::Outcome::Passed;
       passed += fine;
       if (known == known_failures().end()) {

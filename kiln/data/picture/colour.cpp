@@ -21,10 +21,6 @@ void require_factor(std::string_view function, double factor) {
 
 std::uint8_t to_byte(double value) { return static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5); }
 
-std::uint8_t brightness(const std::uint8_t* pixel) {
-  return static_cast<std::uint8_t>((pixel[0] * 19595u + pixel[1] * 38470u + pixel[2] * 7471u + 0x8000u) >> 16);
-}
-
 /// other + factor * (picture - other), where other(i) is a value for each of the picture's.
 template <class Other>
 Picture blended(const Picture& picture, double factor, Other other) {
@@ -61,14 +57,6 @@ Table table_of(Function function) {
 }
 
 }  // namespace
-
-Picture grey_of(const Picture& picture) {
-  require_colours("grey_of", picture);
-  if (picture.channels == 1) return picture;
-  Picture grey = blank(picture.height, picture.width, 1);
-  for (std::size_t i = 0; i < grey.pixels.size(); ++i) grey.pixels[i] = brightness(&picture.pixels[3 * i]);
-  return grey;
-}
 
 Picture with_brightness(const Picture& picture, double factor) {
   require_colours("with_brightness", picture);

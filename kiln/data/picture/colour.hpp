@@ -4,12 +4,9 @@
 
 namespace kiln {
 
-/// One channel: 0.299 of red, 0.587 of green and 0.114 of blue (ITU-R BT.601). A grey picture stays as it is. Throws
-/// ShapeError for other numbers of channels than 1 and 3, as all below do.
-Picture grey_of(const Picture& picture);
-
 /// A factor of 1 changes nothing, 0 gives black (brightness), grey of the mean brightness (contrast), grey (saturation) or a
-/// blurred picture (sharpness); more than 1 the contrary.
+/// blurred picture (sharpness); more than 1 the contrary. These and those below throw ShapeError for other numbers of
+/// channels than 1 and 3.
 Picture with_brightness(const Picture& picture, double factor);
 Picture with_contrast(const Picture& picture, double factor);
 Picture with_saturation(const Picture& picture, double factor);

@@ -6,7 +6,8 @@
 
 #include "kiln/data/class_folder.hpp"
 #include "kiln/data/dataset.hpp"
-#include "kiln/data/picture/decode.hpp"
+#include "kiln/data/picture/picture.hpp"
+#include "kiln/picture/decode.hpp"
 
 namespace kiln {
 

@@ -4,18 +4,6 @@
 
 namespace kiln {
 
-Picture blank(std::int64_t height, std::int64_t width, std::int64_t channels) {
-  return {std::vector<std::uint8_t>(static_cast<std::size_t>(numel(Shape{height, width, channels}))), height, width,
-          channels};
-}
-
-void require_sound(std::string_view function, const Picture& picture) {
-  const Shape shape = {picture.height, picture.width, picture.channels};
-  require<ShapeError>(
-      picture.height > 0 && picture.width > 0 && picture.channels > 0 && std::ssize(picture.pixels) == numel(shape),
-      function, ": a picture of ", shape, " has ", picture.pixels.size(), " values");
-}
-
 PictureBatch PictureBatcher::operator()(std::span<const LabelledPicture> pictures) const {
   require<ShapeError>(!pictures.empty(), "picture batch: a batch needs at least one picture");
   const Picture& first = pictures.front().picture;

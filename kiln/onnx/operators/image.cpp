@@ -1,20 +1,15 @@
-// Pictures in the formats that are no more than rows of pixels: BMP and PNM. The others (PNG, JPEG, TIFF, WebP, JPEG
-// 2000) are refused by name.
+// Pictures: the formats that are no more than rows of pixels, BMP and PNM, are read here, PNG and JPEG by kiln/picture.
+// The others (TIFF, WebP, JPEG 2000) are refused by name.
 #include <algorithm>
 #include <cstring>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/picture/decode.hpp"
 
 namespace kiln::onnx {
 namespace {
 
 using Stream = std::span<const std::uint8_t>;
-
-/// Rows of red, green and blue, from the top.
-struct Picture {
-  std::int64_t width = 0, height = 0;
-  std::vector<std::uint8_t> pixels;
-};
 
 constexpr std::int64_t kWidest = 1 << 16;
 
@@ -29,7 +24,7 @@ Picture read_bmp(const Call& c, Stream stream) {
   const std::int64_t start = little(c, stream, 10, 4), height = little(c, stream, 22, 4),
                      bits = little(c, stream, 28, 2);
   const std::int64_t header = little(c, stream, 14, 4), compression = little(c, stream, 30, 4);
-  Picture picture{little(c, stream, 18, 4), height < 0 ? -height : height, {}};
+  Picture picture{.pixels = {}, .height = height < 0 ? -height : height, .width = little(c, stream, 18, 4)};
   c.check(picture.width > 0 && picture.width <= kWidest && picture.height > 0 && picture.height <= kWidest,
           "a picture of ", picture.width, " x ", height);
   c.check((bits == 8 || bits == 24 || bits == 32) && (compression == 0 || compression == 3), "a BMP of ", bits,
@@ -67,7 +62,9 @@ Picture read_pnm(const Call& c, Stream stream) {
     return value;
   };
   const char kind = static_cast<char>(stream[1]);
-  Picture picture{number(), number(), {}};
+  Picture picture;
+  picture.width = number();
+  picture.height = number();
   const std::int64_t most = number();
   c.check(
       picture.width > 0 && picture.width <= kWidest && picture.height > 0 && picture.height <= kWidest && most == 255,
@@ -93,15 +90,16 @@ Results decode(Call& c) {
   };
   const bool bmp = starts("BM"),
              pnm = stream.size() > 2 && stream[0] == 'P' && std::strchr("2356", stream[1]) && stream[1];
-  const std::string_view other = starts("\x89PNG")               ? "PNG"
-                                 : starts("\xff\xd8\xff")        ? "JPEG"
-                                 : starts("II*") || starts("MM") ? "TIFF"
-                                 : starts("RIFF")                ? "WebP"
+  const bool compressed = starts("\x89PNG") || starts("\xff\xd8\xff");
+  const std::string_view other = starts("II*") || starts("MM") ? "TIFF"
+                                 : starts("RIFF")              ? "WebP"
                                  : starts(std::string_view("\0\0\0\x0c", 4)) || starts("\xff\x4f")
                                      ? "JPEG 2000"
                                      : "an unknown format";
-  c.check(bmp || pnm, "the picture is in ", other, "; BMP and PNM are read");
-  const Picture picture = bmp ? read_bmp(c, stream) : read_pnm(c, stream);
+  c.check(bmp || pnm || compressed, "the picture is in ", other, "; BMP, JPEG, PNG and PNM are read");
+  const Picture picture = bmp   ? read_bmp(c, stream)
+                          : pnm ? read_pnm(c, stream)
+                                : decode_picture(std::as_bytes(stream), "ImageDecoder: the picture");
   const std::string format = c.s("pixel_format", "RGB");
   c.check(format == "RGB" || format == "BGR" || format == "Grayscale", "pixel_format '", format, "' is unknown");
   const bool gray = format == "Grayscale";

@@ -7,8 +7,8 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/random.hpp"
-#include "kiln/data/picture/decode.hpp"
 #include "kiln/data/picture/folder.hpp"
+#include "kiln/picture/decode.hpp"
 
 #include "tests/data/damaged.hpp"
 #include "tests/data/picture/figures.hpp"

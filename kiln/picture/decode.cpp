@@ -1,4 +1,4 @@
-#include "kiln/data/picture/decode.hpp"
+#include "kiln/picture/decode.hpp"
 
 #include <algorithm>
 #include <array>

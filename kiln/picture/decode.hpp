@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kiln/data/picture/picture.hpp"
+#include "kiln/picture/picture.hpp"
 
 namespace kiln {
 

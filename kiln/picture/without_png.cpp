@@ -1,5 +1,5 @@
 #include "kiln/core/error/error.hpp"
-#include "kiln/data/picture/decode.hpp"
+#include "kiln/picture/decode.hpp"
 
 namespace kiln::picture {
 

@@ -5,8 +5,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
-#include "kiln/data/picture/colour.hpp"
-#include "kiln/data/picture/decode.hpp"
+#include "kiln/picture/decode.hpp"
 
 namespace kiln::picture {
 namespace {
