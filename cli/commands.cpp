@@ -11,9 +11,10 @@
 namespace kiln::cli {
 namespace {
 
-/// What a command leaves: text, and a status.
+/// What a command leaves: text, and a status. What takes long prints on the way.
 struct Outcome {
-  std::string out;
+  Print print;
+  std::string out = {};
   int status = 0;
 };
 
@@ -73,7 +74,8 @@ void add_diff(CLI::App& app, Outcome& outcome) {
       },
       [&](const DiffOptions& o) {
         const Difference difference = compare(o);
-        outcome = {difference.text, difference.same ? 0 : 1};
+        outcome.out = difference.text;
+        outcome.status = difference.same ? 0 : 1;
       });
 }
 
@@ -103,16 +105,17 @@ void add_onnx(CLI::App& app, Outcome& outcome) {
                          "where Kiln is installed, for --generated; by default where this program is");
         test->add_option("--work", o.work, "where --generated builds and leaves its files; else a temporary folder");
       },
-      [&](const OnnxTestOptions& o) {
-        const Difference difference = test_onnx(o);
-        outcome = {difference.text, difference.same ? 0 : 1};
-      });
-  on<std::string>(
-      app, [&](std::string& file) { app.add_option("file", file, "an .onnx file"); },
-      [test, &outcome](const std::string& file) {
+      [&](const OnnxTestOptions& o) { outcome.status = test_onnx(o, outcome.print) ? 0 : 1; });
+  on<OnnxOptions>(
+      app,
+      [&](OnnxOptions& o) {
+        app.add_option("file", o.file, "an .onnx file");
+        app.add_option("--size", o.sizes, "'name=number': a free size, 1 where left out; FLOPs depend on them");
+      },
+      [test, &outcome](const OnnxOptions& o) {
         if (test->parsed()) return;
-        if (file.empty()) throw CLI::RequiredError("file");
-        outcome.out = describe_onnx(file);
+        if (o.file.empty()) throw CLI::RequiredError("file");
+        outcome.out = describe_onnx(o);
       });
 }
 
@@ -135,7 +138,9 @@ void add_run(CLI::App& app, Outcome& outcome) {
       [&](RunOptions& o) {
         app.add_option("file", o.file, "an .onnx file")->required();
         app.add_option("--input", o.inputs, "a file of one tensor, or 'name=file'; random numbers where there is none");
-        app.add_option("--size", o.sizes, "'name=number': a free size of random inputs, 1 where left out");
+        app.add_option(
+            "--size", o.sizes,
+            "'name=number', or 'input[0]=number' for one without a name: a free size of random inputs, else 1");
         app.add_option("--output", o.outputs, "a file to write an output to, or 'name=file'");
         app.add_option("--compare", o.compare, "a file to compare an output with, or 'name=file'");
         app.add_option("--relative", o.relative, "by what part of the expected elements they may differ");
@@ -145,7 +150,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
       },
       [&](const RunOptions& o) {
         const Difference difference = run_onnx(o);
-        outcome = {difference.text, difference.same ? 0 : 1};
+        outcome.out = difference.text;
+        outcome.status = difference.same ? 0 : 1;
       });
 }
 
@@ -188,7 +194,7 @@ void add_commands(CLI::App& app, Outcome& outcome) {
 }
 
 std::vector<Completed> completed() {
-  Outcome ignored;
+  Outcome ignored{{}};
   CLI::App app;
   add_commands(app, ignored);
   std::vector<Completed> list;
@@ -210,9 +216,9 @@ void add_completion(CLI::App& app, Outcome& outcome) {
 
 }  // namespace
 
-int run(std::span<const std::string> arguments, std::string& out, std::string& error) {
+int run(std::span<const std::string> arguments, const Print& out, const Print& error) {
   constexpr int kWrongInput = 2;
-  Outcome outcome;
+  Outcome outcome{out};
   CLI::App app("kiln: files of tensors, and learning rates", "kiln");
   try {
     add_commands(app, outcome);
@@ -220,14 +226,14 @@ int run(std::span<const std::string> arguments, std::string& out, std::string& e
   } catch (const CLI::ParseError& wrong) {
     std::ostringstream said, complained;
     const int status = app.exit(wrong, said, complained);
-    out = said.str();
-    error = complained.str();
+    out(said.str());
+    error(complained.str());
     return status == 0 ? 0 : kWrongInput;
   } catch (const Error& wrong) {
-    error = text("kiln: ", wrong.message(), '\n');
+    error(text("kiln: ", wrong.message(), '\n'));
     return kWrongInput;
   }
-  out = std::move(outcome.out);
+  out(outcome.out);
   return outcome.status;
 }
 

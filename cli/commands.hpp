@@ -2,11 +2,15 @@
 // its own has what it does, as a plain function that tests call too.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace kiln::cli {
+
+/// Where text goes, as it comes.
+using Print = std::function<void(std::string_view)>;
 
 struct InspectOptions {
   std::string file;
@@ -44,8 +48,12 @@ struct PlotScheduleOptions {
 /// The learning rates of a schedule as a picture of letters. Throws ConfigError, ArgumentError.
 std::string plot_schedule(const PlotScheduleOptions& options);
 
+struct OnnxOptions {
+  std::string file;
+  std::vector<std::string> sizes;  // "batch=8", for the FLOPs
+};
 /// What an .onnx file holds: inputs, outputs, operators by count, parameters, FLOPs, and what Kiln lacks to run it.
-std::string describe_onnx(const std::string& file);
+std::string describe_onnx(const OnnxOptions& options);
 
 struct OnnxTestOptions {
   std::vector<std::string> directories;  // of the standard's form, or such that have some below them
@@ -54,8 +62,8 @@ struct OnnxTestOptions {
   bool generated = false;  // through the C++ that `import` writes, compiled by CMake
   std::string kiln, work;  // generated: where Kiln is installed; where to build, a temporary folder by default
 };
-/// A line for each test; `same` where all pass.
-Difference test_onnx(const OnnxTestOptions& options);
+/// A line for each test as soon as it has run, so that a crash leaves those before. Whether all pass.
+bool test_onnx(const OnnxTestOptions& options, const Print& print);
 
 struct ImportOptions {
   std::string file, directory;     // where left out: the model's name
@@ -68,7 +76,7 @@ std::string import_onnx(const ImportOptions& options);
 struct RunOptions {
   std::string file, device = "cpu";
   std::vector<std::string> inputs, outputs, compare;  // "name=file", or files by position
-  std::vector<std::string> sizes;                     // "batch=8", of inputs that are not given
+  std::vector<std::string> sizes;                     // "batch=8", "x[0]=8", of inputs that are not given
   int repeat = 0;                                     // timed runs
   double relative = 1e-3, absolute = 1e-7;            // by how much compared elements may differ
 };
@@ -93,8 +101,8 @@ struct Completed {
 /// For bash, zsh or fish; throws ArgumentError for other shells.
 std::string completion(const std::string& shell, std::span<const Completed> commands);
 
-/// The program: what it would print goes to `out` and `error`; the status is what it would exit with, 1 where `diff`,
+/// The program: what it prints goes to `out` and `error`; the status is what it exits with, 1 where `diff`,
 /// `run --compare` or a test finds a difference, 2 for wrong input.
-int run(std::span<const std::string> arguments, std::string& out, std::string& error);
+int run(std::span<const std::string> arguments, const Print& out, const Print& error);
 
 }  // namespace kiln::cli

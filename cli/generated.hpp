@@ -9,7 +9,7 @@ namespace kiln::cli {
 void write_code(const onnx::GeneratedCode& code, const std::string& directory);
 
 /// Generates the models of all tests, compiles them, a hundred in a file, and runs them. Throws IoError where there is no
-/// CMake, no compiler or no Kiln to be found, with what CMake said.
-Difference test_generated(const OnnxTestOptions& options);
+/// CMake, no compiler or no Kiln to be found, with what CMake said. Whether all pass; `print` gets each line as it comes.
+bool test_generated(const OnnxTestOptions& options, const Print& print);
 
 }  // namespace kiln::cli

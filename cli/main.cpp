@@ -4,9 +4,11 @@
 
 int main(int count, char** arguments) {
   const std::vector<std::string> words(arguments + 1, arguments + count);
-  std::string out, error;
-  const int status = kiln::cli::run(words, out, error);
-  std::fputs(out.c_str(), stdout);
-  std::fputs(error.c_str(), stderr);
-  return status;
+  const auto to = [](std::FILE* file) {
+    return [file](std::string_view text) {
+      std::fwrite(text.data(), 1, text.size(), file);
+      std::fflush(file);
+    };
+  };
+  return kiln::cli::run(words, to(stdout), to(stderr));
 }

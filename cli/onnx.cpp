@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/generated.hpp"
+#include "cli/sizes.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -33,8 +34,10 @@ std::string type_text(const onnx::TypeProto& type) {
 
 }  // namespace
 
-std::string describe_onnx(const std::string& file) {
-  const onnx::Summary summary = onnx::summarize(file, Device::cpu());
+std::string describe_onnx(const OnnxOptions& options) {
+  const std::string& file = options.file;
+  const onnx::Sizes sizes = sizes_of(options.sizes, "onnx");
+  const onnx::Summary summary = onnx::summarize(file, Device::cpu(), sizes);
   std::string sets;
   for (const onnx::OperatorSetId& set : summary.operator_sets)
     sets += text(", ", set.domain.empty() ? "ai.onnx" : shown(set.domain), ' ', set.version);
@@ -42,7 +45,10 @@ std::string describe_onnx(const std::string& file) {
   if (!summary.producer.empty()) out += text(", by ", shown(summary.producer));
   out += text("\n", summary.nodes, " nodes, ", summary.parameters, " parameters (", bytes_text(summary.parameter_bytes),
               "), ");
-  out += summary.flops ? text(short_number(*summary.flops), " FLOPs where free sizes are 1\n")
+  std::string given;
+  for (const auto& [name, size] : sizes) given += text(given.empty() ? "" : ", ", shown(name), " is ", size);
+  if (given.empty()) given = "free sizes are 1";
+  out += summary.flops ? text(short_number(*summary.flops), " FLOPs where ", given, '\n')
                        : text("FLOPs unknown: ", summary.why_no_flops, '\n');
   std::vector<Row> values;
   for (const onnx::ValueInfo& input : summary.inputs)
@@ -56,13 +62,11 @@ std::string describe_onnx(const std::string& file) {
   return out;
 }
 
-Difference test_onnx(const OnnxTestOptions& options) {
-  if (options.generated) return test_generated(options);
-  Difference result;
-  const auto print = [&](const std::string& line) { result.text += line + '\n'; };
-  result.same = onnx::run_backend_tests(options.directories, Device::parse(options.device), print,
-                                        {.simplify = !options.plain}) == 0;
-  return result;
+bool test_onnx(const OnnxTestOptions& options, const Print& print) {
+  if (options.generated) return test_generated(options, print);
+  const auto print_line = [&](const std::string& line) { print(line + '\n'); };
+  return onnx::run_backend_tests(options.directories, Device::parse(options.device), print_line,
+                                 {.simplify = !options.plain}) == 0;
 }
 
 }  // namespace kiln::cli

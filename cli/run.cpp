@@ -41,7 +41,7 @@ onnx::Datum read(const std::string& path, const Device& device) {
 }
 
 onnx::NamedInputs inputs_of(const RunOptions& options, const onnx::Model& model) {
-  const std::map<std::string, std::int64_t> sizes = sizes_of(options.sizes, "run");
+  const onnx::Sizes sizes = sizes_of(options.sizes, "run");
   const std::vector<onnx::ValueInfo> places = model.inputs();
   onnx::NamedInputs inputs;
   for (std::size_t i = 0; i < options.inputs.size(); ++i) {

@@ -5,8 +5,9 @@
 
 namespace kiln::cli {
 
-std::map<std::string, std::int64_t> sizes_of(const std::vector<std::string>& words, const std::string& command) {
-  std::map<std::string, std::int64_t> sizes;
+std::map<std::string, std::int64_t, std::less<>> sizes_of(const std::vector<std::string>& words,
+                                                          const std::string& command) {
+  std::map<std::string, std::int64_t, std::less<>> sizes;
   for (const std::string& each : words) {
     const std::size_t equals = each.rfind('=');
     const std::string digits = equals == std::string::npos ? "" : each.substr(equals + 1);

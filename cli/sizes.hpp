@@ -8,6 +8,7 @@
 namespace kiln::cli {
 
 /// "batch=8" and others. Throws ArgumentError, in the name of `command`, for what is none.
-std::map<std::string, std::int64_t> sizes_of(const std::vector<std::string>& words, const std::string& command);
+std::map<std::string, std::int64_t, std::less<>> sizes_of(const std::vector<std::string>& words,
+                                                          const std::string& command);
 
 }  // namespace kiln::cli

@@ -1,9 +1,12 @@
 #include "kiln/onnx/summary.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/ops/create/random.hpp"
 
 namespace kiln::onnx {
 namespace {
@@ -26,9 +29,9 @@ void count(const GraphProto& graph, Summary& summary) {
 }
 
 // What the program that the model runs would cost, recorded and not computed.
-double flops_of(const Model& model) {
+double flops_of(const Model& model, const Sizes& sizes) {
   Values examples;
-  for (const ValueInfo& input : model.inputs()) examples.push_back(example_input(input, model.device()));
+  for (const Datum& input : example_inputs(model, sizes)) examples.push_back(input.value());
   const kiln::Graph program = capture_graph(
       [&](const Values& in) {
         Values results;
@@ -55,24 +58,48 @@ double flops_of(const Model& model) {
   return total;
 }
 
+// What integers of an input must be below: the rows of the smallest table that they are places in.
+std::int64_t limit_of(const Graph& graph, int input) {
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+  for (const Node& node : graph.nodes) {
+    if (node.op != "Gather" || node.inputs.size() < 2 || node.inputs[1] != input) continue;
+    const auto table = graph.constants.find(node.inputs[0]);
+    const auto axis = node.attributes.find("axis");
+    if (table == graph.constants.end() || table->second.value().rank() == 0) continue;
+    const std::int64_t dim = axis == node.attributes.end() ? 0 : axis->second.i;
+    limit = std::min(limit, table->second.value().dim(wrap_dim("Gather", dim, table->second.value().rank())));
+  }
+  return limit == std::numeric_limits<std::int64_t>::max() ? 2 : std::max<std::int64_t>(limit, 1);
+}
+
 }  // namespace
 
-Value example_input(const ValueInfo& input, const Device& device, const std::map<std::string, std::int64_t>& sizes) {
+std::vector<Datum> example_inputs(const Model& model, const Sizes& sizes) {
+  std::vector<Datum> list;
+  const Graph& graph = model.graph();
+  for (const int input : graph.inputs)
+    list.emplace_back(
+        example_input(graph.values[static_cast<std::size_t>(input)], model.device(), sizes, limit_of(graph, input)));
+  return list;
+}
+
+Value example_input(const ValueInfo& input, const Device& device, const Sizes& sizes, std::int64_t limit) {
   const TypeProto& type = input.type;
   require<ArgumentError>(type.kind == TypeProto::Kind::Tensor && type.shape && is_known(type.element) &&
                              type.element != Element::String && !is_narrow(type.element),
                          "input '", shown(input.name), "' must be given: its type says no shape of numbers");
   Shape shape;
   for (const DimProto& dim : *type.shape) {
-    const auto given = sizes.find(dim.param);
+    const auto given = sizes.find(dim.param.empty() ? text(input.name, '[', shape.size(), ']') : dim.param);
     shape.push_back(dim.value && *dim.value > 0 ? *dim.value : given == sizes.end() ? 1 : given->second);
   }
   const DType dtype = dtype_of(type.element);
   if (is_float(dtype)) return normal(shape, 0, 1, device, dtype, Key(1));
-  return dtype == DType::Bool ? ones(shape, device, dtype) : zeros(shape, device, dtype);
+  if (dtype == DType::Bool) return ones(shape, device, dtype);
+  return cast(randint(shape, 0, limit, device, DType::I64, Key(1)), dtype);
 }
 
-Summary summarize(const std::string& path, const Device& device) {
+Summary summarize(const std::string& path, const Device& device, const Sizes& sizes) {
   const FileBytes file = map_file(path);
   const ModelProto proto = parse_model(file.bytes, path);
   const std::string directory = std::filesystem::path(path).parent_path().string();
@@ -99,9 +126,10 @@ Summary summarize(const std::string& path, const Device& device) {
     return summary;
   }
   try {
-    summary.flops = flops_of(load(file.bytes, path, directory, device));
+    summary.flops = flops_of(load(file.bytes, path, directory, device), sizes);
   } catch (const ShapeError&) {
-    summary.why_no_flops = "sizes of 1 do not fit where the file leaves them open";
+    summary.why_no_flops =
+        sizes.empty() ? "sizes of 1 do not fit where the file leaves them open" : "the sizes do not fit";
   } catch (const DeviceError&) {
     summary.why_no_flops = "they depend on the elements of inputs";
   } catch (const ArgumentError& error) { summary.why_no_flops = error.message(); }

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -11,6 +12,7 @@
 #include "kiln/core/file.hpp"
 #include "kiln/core/text.hpp"
 
+#include "../onnx/model_writer.hpp"
 #include "../store/formats/samples.hpp"
 #include "../store/temporary.hpp"
 #include "kiln/onnx/save.hpp"
@@ -24,7 +26,8 @@ struct Said {
 };
 Said kiln_says(const std::vector<std::string>& words) {
   Said said{};
-  said.status = cli::run(words, said.out, said.error);
+  said.status = cli::run(
+      words, [&](std::string_view part) { said.out += part; }, [&](std::string_view part) { said.error += part; });
   return said;
 }
 
@@ -153,6 +156,8 @@ TEST(Cli, SaysWhatAnOnnxFileHolds) {
                 "operator  nodes\n"
                 "MatMul    1\n"
                 "Relu      1\n");
+  const std::string eight = kiln_says({"onnx", file.path, "--size", "batch=8"}).out;
+  EXPECT_NE(eight.find(", 32 FLOPs where batch is 8\n"), std::string::npos) << eight;  // 8 rows of 2 products and sums
   EXPECT_EQ(kiln_says({"onnx"}).status, 2);
   EXPECT_EQ(kiln_says({"onnx", "/none.onnx"}).error, "kiln: cannot read /none.onnx: No such file or directory\n");
 }
@@ -195,12 +200,67 @@ TEST(Cli, WritesAnOnnxFileAsCpp) {
             "kiln: import: --size takes 'name=number', got 'batch'\n");
 }
 
+TEST(Cli, MakesUpInputsByShape) {
+  using namespace onnx::test;
+  const TemporaryFile file("m.onnx");
+  // Rows of a table; the sizes have no names.
+  write_text(file.path, model(graph({{node("Gather", {"table", "ids"}, {"y"})},
+                                     {tensor("table", {5, 1}, std::vector<float>{0, 1, 2, 3, 4})},
+                                     {value("ids", {"", "2"}, onnx::Element::Int64)},
+                                     {value("y", {"", "2", "1"})}})));
+  const std::string y = file.directory + "/y.npy";
+  EXPECT_EQ(kiln_says({"run", file.path, "--size", "ids[0]=100", "--output", y}).error, "");
+  const TensorData rows = open_tensors(y).tensors.begin()->second.read();
+  EXPECT_EQ(rows.shape(), (Shape{100, 2, 1}));
+  std::vector<double> numbers = rows.to_vector<double>();
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  EXPECT_EQ(numbers, (std::vector<double>{0, 1, 2, 3, 4}));  // all rows are asked for, and none behind them
+}
+
 TEST(Cli, RunsTheStandardsTests) {
   const TemporaryFile file("model.onnx");
   write_onnx(file.path);
-  const Said said = kiln_says({"onnx", "test", file.directory});
+  Said said = kiln_says({"onnx", "test", file.directory});
   EXPECT_EQ(said.status, 1);
   EXPECT_EQ(said.out, text("failed ", file.directory, ": there is no test_data_set_0\npassed 0 of 1\n"));
+  // relu(3 - 1) = 2 and relu(1 - 3) = 0.
+  const std::string set = file.directory + "/test_data_set_0/";
+  std::filesystem::create_directories(set);
+  const auto write_set = [&](float second) {
+    using onnx::test::tensor;
+    write_text(set + "input_0.pb", tensor("x", {2, 2}, std::vector<float>{3, 1, 1, 3}).bytes());
+    write_text(set + "output_0.pb", tensor("y", {2, 1}, std::vector<float>{2, second}).bytes());
+  };
+  write_set(0);
+  said = kiln_says({"onnx", "test", file.directory});
+  EXPECT_EQ(said.status, 0);
+  EXPECT_EQ(said.out, text("passed ", file.directory, "\npassed 1 of 1\n"));
+  write_set(0.5f);
+  said = kiln_says({"onnx", "test", "--plain", file.directory});
+  EXPECT_EQ(said.status, 1);
+  EXPECT_TRUE(said.out.starts_with(text("failed ", file.directory, ": output 0: "))) << said.out;
+  EXPECT_TRUE(said.out.ends_with("\npassed 0 of 1\n")) << said.out;
+  {
+    using namespace onnx::test;
+    write_text(file.path, model(graph({{node("Frobnicate", {"x"}, {"y"})}, {}, {value("x", {})}, {value("y", {})}})));
+  }
+  said = kiln_says({"onnx", "test", file.directory});
+  EXPECT_EQ(said.status, 1);
+  EXPECT_EQ(said.out,
+            text("unsupported ", file.directory, ": ai.onnx 17 Frobnicate (node 'Frobnicate_node')\npassed 0 of 1\n"));
+}
+
+TEST(Cli, PrintsEachTestAsItComes) {
+  const TemporaryFile file("model.onnx");
+  write_onnx(file.path);
+  std::vector<std::string> parts;
+  cli::run(
+      std::vector<std::string>{"onnx", "test", file.directory},
+      [&](std::string_view part) { parts.emplace_back(part); }, [](std::string_view) {});
+  ASSERT_GE(parts.size(), 2u);
+  EXPECT_TRUE(parts[0].starts_with("failed ") && parts[0].ends_with("test_data_set_0\n")) << parts[0];
+  EXPECT_EQ(parts[1], "passed 0 of 1\n");
 }
 
 TEST(Cli, WrongInputIsASentenceAndAStatus) {
@@ -223,7 +283,7 @@ TEST(Cli, CompletesCommandsAndTheirOptions) {
             std::string::npos)
       << bash;
   EXPECT_NE(bash.find("diff) words='--help --relative --absolute'"), std::string::npos) << bash;
-  EXPECT_NE(bash.find("onnx) words='test --help'"), std::string::npos) << bash;
+  EXPECT_NE(bash.find("onnx) words='test --help --size'"), std::string::npos) << bash;
   const TemporaryFile script("kiln.bash");
   write_text(script.path,
              bash +

@@ -37,8 +37,7 @@ GeneratedCode generate(const std::string& path, const GenerateOptions& options) 
   std::vector<Datum> inputs;
   try {
     if (!options.data.empty()) inputs = read_inputs(options.data, subject.inputs, device);
-    else
-      for (const ValueInfo& info : subject.inputs) inputs.push_back(example_input(info, device, options.sizes));
+    else inputs = example_inputs(model, options.sizes);
   } catch (const ArgumentError& error) {
     inputs.clear();
     code.why_no_outputs = error.message();

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "kiln/onnx/model.hpp"
+#include "kiln/onnx/summary.hpp"
 
 namespace kiln::onnx {
 
 struct GenerateOptions {
-  std::string name = {};                           // of the struct and the files; the file's where left out
-  std::map<std::string, std::int64_t> sizes = {};  // of free dimensions of example inputs, 1 where left out
-  std::string data = {};                           // a data set (input_<i>.pb) to take examples from; else random
+  std::string name = {};  // of the struct and the files; the file's where left out
+  Sizes sizes = {};       // of free dimensions of example inputs
+  std::string data = {};  // a data set (input_<i>.pb) to take examples from; else random
 };
 
 struct GeneratedCode {
