@@ -162,6 +162,15 @@ void add_programs(std::vector<Sample>& list, const Device& d) {
                       where(gt(i, 0), i, -1)};
       },
       {index});
+  for (const DType half : {DType::F16, DType::BF16}) {
+    const Value w = cast(noise({4, 4}, d, 13), half), b = cast(noise({4}, d, 14), half);
+    add(half == DType::F16 ? "halves" : "brain_halves",
+        [w, b](const Values& in) {
+          const Value y = relu(matmul(in[0], w) + b);
+          return Values{y, softmax(y, -1), cast(y, DType::F32) * 2, layer_norm(in[0], b, b, 1e-3)};
+        },
+        {cast(x, half)});
+  }
   add("constants",
       [](const Values& in) {
         return Values{in[0] + arange(0, 4, 1, in[0].device(), DType::F32), full({2, 3}, 7, in[0].device()), in[0]};

@@ -16,9 +16,11 @@ void write_tensor(const std::string& path, const kiln::TensorData& data) {
   kiln::write_file_atomically(path, out.written());
 }
 
-void write_sample(const std::string& directory, const kiln::onnx::test::Sample& sample, int opset) {
+void write_sample(const std::string& directory, const kiln::onnx::test::Sample& sample, int opset,
+                  kiln::onnx::Weights weights = kiln::onnx::Weights::Inside) {
   kiln::onnx::SaveOptions options = sample.options;
   options.opset = opset;
+  options.weights = weights;
   std::filesystem::create_directories(directory);
   kiln::onnx::save(sample.function, sample.examples, directory + "/model.onnx", options);
   int number = 0;
@@ -41,7 +43,9 @@ int main(int count, char** words) {
     std::fputs("write_samples DIR\n", stderr);
     return 2;
   }
-  for (const auto& sample : kiln::onnx::test::samples(kiln::Device::cpu()))
-    for (const int opset : {17, 20, 23})
+  for (const auto& sample : kiln::onnx::test::samples(kiln::Device::cpu())) {
+    for (const int opset : {17, 20, 21, 23, 24, 25, 26, 27, 28})
       write_sample(kiln::text(words[1], "/", sample.name, "_", opset), sample, opset);
+    write_sample(kiln::text(words[1], "/", sample.name, "_beside"), sample, 21, kiln::onnx::Weights::Beside);
+  }
 }
