@@ -48,6 +48,10 @@ onnx::NamedInputs inputs_of(const RunOptions& options, const onnx::Model& model)
     const auto [name, file] = named(options.inputs[i], i, places, "input");
     inputs[name] = read(file, model.device());
   }
+  if (inputs.empty()) {
+    const std::vector<onnx::Datum> made = onnx::example_inputs(model, sizes);
+    for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i].name] = made[i];
+  }
   for (const onnx::ValueInfo& place : places)
     if (!inputs.count(place.name)) inputs[place.name] = onnx::example_input(place, model.device(), sizes);
   return inputs;
