@@ -84,7 +84,7 @@ template <class Model>
 LoadReport load_renamed(Model& model, const std::string& path, std::vector<Rename> names, LoadOptions& options) {
   options.rename.insert(options.rename.begin(), std::make_move_iterator(names.begin()),
                         std::make_move_iterator(names.end()));
-  options.except.emplace_back("**.num_batches_tracked");  // which PyTorch's batch norms count
+  options.except = options.except || "**.num_batches_tracked";  // which PyTorch's batch norms count
   return load(model, path, options);
 }
 
