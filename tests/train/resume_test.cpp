@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "kiln/core/file.hpp"
-#include "kiln/data/ahead.hpp"
+#include "kiln/data/compose/ahead.hpp"
 #include "kiln/data/stream/sources.hpp"
 #include "kiln/data/stream/steps.hpp"
 #include "kiln/data/stream/stream_loader.hpp"

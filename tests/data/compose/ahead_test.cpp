@@ -1,4 +1,4 @@
-#include "kiln/data/ahead.hpp"
+#include "kiln/data/compose/ahead.hpp"
 
 #include <condition_variable>
 #include <mutex>
