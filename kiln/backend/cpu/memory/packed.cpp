@@ -78,8 +78,8 @@ Ref<Memory> detail::kept(const Value& operand, const Signature& form, std::size_
     const PackedForms::Lock lock;
     if (Ref<Memory> block = known()) return block;
   }
-  const std::uint64_t bit = std::uint64_t{1} << (form.hash() & 63);
-  if (!(forms.asked_.fetch_or(bit, std::memory_order_relaxed) & bit)) return {};
+  const std::uint64_t bits = std::uint64_t{1} << (form.hash() & 63) | std::uint64_t{1} << (form.hash() >> 6 & 63);
+  if ((forms.asked_.fetch_or(bits, std::memory_order_relaxed) & bits) != bits) return {};
 
   const Purpose purpose{.use = MemoryUse::Packed, .desc = &operand.node()->desc};
   auto fresh = std::make_unique<PackedForms::Form>(

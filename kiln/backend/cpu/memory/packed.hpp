@@ -44,7 +44,7 @@ class PackedForms {
   Form* take_all();
   static void end(Form* forms);
 
-  std::atomic<std::uint64_t> asked_{0};                // a bit for each form, by its hash
+  std::atomic<std::uint64_t> asked_{0};                // two bits for each form, by its hash
   std::atomic<Form*> first_{nullptr};                  // changes under the lock
   PackedForms *previous_ = nullptr, *next_ = nullptr;  // of those that have some; under the lock
 };
