@@ -9,6 +9,7 @@
 #include "kiln/autodiff/rematerialisation.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
+#include "kiln/ops/view/another_view.hpp"
 #include "kiln/ops/view/view.hpp"
 
 namespace kiln {

@@ -8,6 +8,7 @@
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
+#include "kiln/ops/view/another_view.hpp"
 #include "kiln/ops/view/view.hpp"
 #include "kiln/ops/vjp.hpp"
 

@@ -4,9 +4,6 @@
 
 namespace kiln {
 
-/// The memory of x as another value, with a record of its own. The device is x's, or its form with gradients or without.
-Value another_view(const Value& x, const Device& device);
-
 // ---- dimensions ----------------------------------------------------------------------------------------------------
 /// Drops the dimensions named, which have size 1.
 Value squeeze(const Value& x, const Dims& dims);
