@@ -11,8 +11,8 @@
 namespace kiln::models {
 
 // Each takes the file over into the model, whose config says the same sizes. `options` are as of load(); its rules of
-// names come behind torchvision's, so that they see the model's: {.allow_missing = true, .except = {"head.*"}} keeps a
-// head for other classes. Throws IoError, DataError, or a LoadError that names every misfit; the model is as before
+// names come behind torchvision's, so that they see the model's: {.except = {"head.*"}} keeps a head for other classes.
+// Throws IoError, DataError, or a LoadError that names every misfit; the model is as before
 // then.
 
 /// torchvision.models.resnet18, resnet34 and resnet50, and others of their kind.

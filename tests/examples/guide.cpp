@@ -102,7 +102,8 @@ TEST_F(Guide, ResumesToTheSameBits) {
 TEST_F(Guide, KeepsOneCheckpoint) {
   train(options("kept", 2), Device::cpu());
   EXPECT_EQ(files("kept/checkpoint"), (std::set<std::string>{"index.json", "step-20.kiln"}));
-  EXPECT_EQ(files("kept"), (std::set<std::string>{"checkpoint", "config.json", "experiment.log", "train", "valid"}));
+  EXPECT_EQ(files("kept"),
+            (std::set<std::string>{"checkpoint", "config.json", "experiment.log", "step", "train", "valid"}));
   EXPECT_EQ(files("kept/valid/epoch-2"), (std::set<std::string>{"accuracy.log", "loss.log"}));
 }
 

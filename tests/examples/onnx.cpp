@@ -26,7 +26,7 @@ class OnnxExamples : public testing::Test {
 
 TEST_F(OnnxExamples, ANetworkOfAFileSeesDigits) {
   const std::string said = said_by(ONNX_INFERENCE_PROGRAM, "--batch 500");
-  EXPECT_GT(number_after(said, "MNIST: "), 98) << said;
+  EXPECT_GT(number_after(said, mnist() + ": "), 98) << said;
   EXPECT_EQ(number_after(said, " % of "), 10000) << said;
 }
 

@@ -327,9 +327,11 @@ TEST(Convolutions, KeepPackedWeightsFromTheSecondTimeOn) {
     const auto kept = [](const Value& w) {
       return static_cast<const Memory&>(*w.node()->storage).packed_forms().count();
     };
-    const Value w = random_tensor({out, in, 3, 3}, 2);
+    const Value once = random_tensor({out, in, 3, 3}, 2), w = random_tensor({out, in, 3, 3}, 2);
+    run(kPlain, {x, once});
+    EXPECT_EQ(kept(once), 0);
     const auto first = both(w);
-    EXPECT_EQ(kept(w), 0);  // as in a training step
+    EXPECT_LE(kept(w), 1);  // none, but for a form that both want, as oneDNN's kernels for AVX2 do
     both(w);
     const int after_two = kept(w);
     EXPECT_GE(after_two, 1);

@@ -126,19 +126,21 @@ TEST(SimdReduce, LetsNanWin) {
 }
 
 TEST(SimdReduce, KeepsSumsThatAreTooLargeInBetween) {
-  // Any two neighbours of one sign add up to more than the largest float; all together are 1.
+  // Any two neighbours of one sign add up to more than the largest float; all together are a number that a double still has
+  // beside some hundreds of them, whatever is added first.
+  static constexpr double kLeft = 0x1p100;
   for_each_target([] {
     for (const std::int64_t run : {1, 2, 4, 8, 16, 64, 128}) {
       std::vector<double> x(1 << 10);
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int64_t>(i) / run % 2 ? -0x1.8p127 : 0x1.8p127;
-      x.push_back(1);
+      x.push_back(kLeft);
       const auto count = static_cast<std::int64_t>(x.size());
       SCOPED_TRACE(run);
-      EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(DType::F32, {count}, x)}))[0], 1);
+      EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(DType::F32, {count}, x)}))[0], kLeft);
       std::vector<double> columns;
       for (const double number : x) columns.insert(columns.end(), 24, number);
       EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(DType::F32, {count, 24}, columns)})),
-                std::vector<double>(24, 1));
+                std::vector<double>(24, kLeft));
     }
   });
 }
