@@ -48,15 +48,18 @@ function(kiln_keep_targets variable)
   set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
-# kiln_test(NAME SOURCES a.cpp ... LINKS target ... [SHARDS n] [PRECOMPILED target]): a GoogleTest program whose cases ctest lists one by
-# one; or in n parts, where starting a process for each of thousands of cases would take longer than the cases. Case i
+# kiln_test(NAME SOURCES a.cpp ... [ALONE b.cpp ...] LINKS target ... [SHARDS n] [PRECOMPILED target]): a GoogleTest program
+# whose cases ctest lists one by one; or in n parts, where starting a process for each of thousands of cases would take longer than the cases. Case i
 # goes to part i mod n, and parametrised cases of a kind follow each other at regular distances: n should be prime.
-# PRECOMPILED names the target with the headers that it shares, test_headers where absent.
+# PRECOMPILED names the target with the headers that it shares, test_headers where absent. SOURCES are compiled several as one
+# (KILN_UNITY); those ALONE are not, as they have names that others have too.
 function(kiln_test name)
-  cmake_parse_arguments(ARG "" "SHARDS;PRECOMPILED" "SOURCES;LINKS" ${ARGN})
-  add_executable(test_${name} ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "SHARDS;PRECOMPILED" "SOURCES;ALONE;LINKS" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES} ${ARG_ALONE})
+  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(test_${name} PRIVATE ${ARG_LINKS} GTest::gtest_main kiln_warnings)
   kiln_compile_quickly(test_${name})
+  set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${KILN_UNITY} UNITY_BUILD_BATCH_SIZE 6)
   if(KILN_PRECOMPILE)
     if(NOT ARG_PRECOMPILED)
       set(ARG_PRECOMPILED test_headers)

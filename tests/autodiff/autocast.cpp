@@ -11,15 +11,16 @@
 #include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/spatial/conv.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
 Value random_tensor(const Shape& shape, std::uint64_t seed, DType dtype = DType::F32) {
-  return normal(shape, 0, 1, kDevice, dtype, Key{seed});
+  return normal(shape, 0, 1, autodiff, dtype, Key{seed});
 }
 
 TEST(Autocast, ComputesProductsInHalfPrecisionAndSumsInFloat32) {
@@ -41,7 +42,7 @@ TEST(Autocast, ComputesProductsInHalfPrecisionAndSumsInFloat32) {
     for (const Value& wide : {sum(product), mean(product, {0}), softmax(product, 1), log_softmax(product, 1),
                               layer_norm(product, row, row), product + row, a + a, sum(a)})
       EXPECT_EQ(wide.dtype(), DType::F32);
-    const Value targets = from_data(TensorData::of<std::int64_t>({4}, {0, 1, 2, 0}), kDevice);
+    const Value targets = from_data(TensorData::of<std::int64_t>({4}, {0, 1, 2, 0}), autodiff);
     EXPECT_EQ(cross_entropy_each(product, targets).dtype(), DType::F32);
   }
 }
@@ -56,7 +57,7 @@ TEST(Autocast, TakesHalvesBesideFloat32IntoEveryContraction) {
     for (const Value& result :
          {conv(image, filter, {}), conv(image, filter, bias), conv_transpose(image, filter, {}),
           conv_transpose(image, filter, bias), conv_transpose(random_tensor({1, 2, 5, 5}, 3), cast(filter, half), {}),
-          deform_conv2d(image, zeros({1, 18, 3, 3}, kDevice), filter, bias), matmul(rows, transpose(weight)),
+          deform_conv2d(image, zeros({1, 18, 3, 3}, autodiff), filter, bias), matmul(rows, transpose(weight)),
           linear(rows, weight, bias), attention(heads, wide, wide)})
       EXPECT_EQ(result.dtype(), half);
     EXPECT_EQ(difference(conv_transpose(image, filter, bias).data().to(DType::F32),
@@ -70,7 +71,7 @@ TEST(Autocast, TakesHalvesBesideFloat32IntoEveryContraction) {
 
 TEST(Autocast, LeavesFloat64AndIntegersAlone) {
   const Autocast scope(DType::BF16);
-  const Value wide = random_tensor({2, 2}, 1, DType::F64), whole = arange(0, 4, 1, kDevice);
+  const Value wide = random_tensor({2, 2}, 1, DType::F64), whole = arange(0, 4, 1, autodiff);
   EXPECT_EQ(matmul(wide, wide).dtype(), DType::F64);
   EXPECT_EQ(matmul(reshape(whole, {2, 2}), reshape(whole, {2, 2})).dtype(), DType::I64);
 }

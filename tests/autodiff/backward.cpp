@@ -8,13 +8,14 @@
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
-Value leaf(std::initializer_list<double> values, const Device& device = kDevice) {
+Value leaf(std::initializer_list<double> values, const Device& device = autodiff) {
   return from_data(TensorData::of<double>({static_cast<std::int64_t>(values.size())}, values), device).require_grad();
 }
 
@@ -58,7 +59,7 @@ TEST(Backward, SaysWhatIsMissingWhereNothingIsTracked) {
             "require_grad() on a leaf");
   EXPECT_EQ(sentence([&] { (void)x.require_grad(); }),
             "AutodiffError: require_grad: device cpu does not differentiate; make the tensor on device.autodiff()");
-  EXPECT_EQ(sentence([&] { (void)ones({2}, kDevice, DType::I32).require_grad(); }),
+  EXPECT_EQ(sentence([&] { (void)ones({2}, autodiff, DType::I32).require_grad(); }),
             "AutodiffError: require_grad: only a tensor of floats can have a gradient, got int32 [2]");
 }
 
@@ -113,7 +114,7 @@ TEST(Grad, DifferentiatesByValuesThatAreNoLeaves) {
 
 TEST(Grad, WeighsOutputsBySeedsAndGivesZerosWhereNothingFlows) {
   const Value x = leaf({2}), y = leaf({5});
-  const Value outputs[] = {x * x, x * 3.0}, seeds[] = {from_data(TensorData::of<double>({1}, {10}), kDevice), Value()},
+  const Value outputs[] = {x * x, x * 3.0}, seeds[] = {from_data(TensorData::of<double>({1}, {10}), autodiff), Value()},
               wrt[] = {x, y};
   const Values found = grad(outputs, seeds, wrt);
   EXPECT_EQ(numbers(found[0]), (std::vector<double>{43}));
@@ -131,19 +132,19 @@ TEST(SecondOrder, IsAnotherBackward) {
 }
 
 TEST(Graph, OfAHundredThousandOpsIsFreedWithoutRecursion) {
-  const auto before = kDevice.memory().in_use;
+  const auto before = autodiff.memory().in_use;
   {
     Value x = leaf({1});
     Value y = x;
     for (int i = 0; i < 100'000; ++i) y = y * 1.0 + 0.0;
     EXPECT_EQ(numbers(backward(y).of(x)), (std::vector<double>{1}));
   }
-  EXPECT_EQ(kDevice.memory().in_use, before);
+  EXPECT_EQ(autodiff.memory().in_use, before);
 }
 
 TEST(Graph, KeepsOnlyTheTensorsThatItsGradientReads) {
-  const auto in_use = [] { return kDevice.memory().in_use; };
-  const Value x = from_data(TensorData({1 << 20}, DType::F32), kDevice).require_grad();
+  const auto in_use = [] { return autodiff.memory().in_use; };
+  const Value x = from_data(TensorData({1 << 20}, DType::F32), autodiff).require_grad();
   const auto before = in_use();
   const Value y = (x + 1.0) * 2.0;        // neither needs its operand
   EXPECT_LT(in_use() - before, 6 << 20);  // the result, and not the sum in between

@@ -13,6 +13,7 @@
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/forwarding.hpp"
 #include "tests/support/sentence.hpp"
 
@@ -49,9 +50,9 @@ struct Metered {
   Device device{meter, true};
 };
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
-Value random_leaf(const Shape& shape, std::uint64_t seed, const Device& device = kDevice) {
+Value random_leaf(const Shape& shape, std::uint64_t seed, const Device& device = autodiff) {
   return normal(shape, 0, 0.3, device, DType::F32, Key{seed}).require_grad();
 }
 
@@ -114,16 +115,16 @@ Value twice_plain(const Layer& layer, const Value& x) {
 }
 
 TEST(Checkpoint, GivesTheSameBitsAndTheSameRandomNumbersLater) {
-  expect_same_bits(gradients(kDevice, again), gradients(kDevice, plain));
+  expect_same_bits(gradients(autodiff, again), gradients(autodiff, plain));
 }
 
-TEST(Checkpoint, Nests) { expect_same_bits(gradients(kDevice, twice), gradients(kDevice, twice_plain)); }
+TEST(Checkpoint, Nests) { expect_same_bits(gradients(autodiff, twice), gradients(autodiff, twice_plain)); }
 
 TEST(Checkpoint, TakesAllOfAModelAtOnce) {
   const auto chain = [](bool checkpointed) {
-    kDevice.seed(3);
+    autodiff.seed(3);
     const Value x = random_leaf({10, 8}, 1);
-    const Layer first(8, 20, kDevice), second(8, 30, kDevice);
+    const Layer first(8, 20, autodiff), second(8, 30, autodiff);
     const auto function = [=](const Value& x) { return second.forward(first.forward(x)); };
     const Value y = checkpointed ? checkpoint(function, x) : function(x);
     const Gradients found = backward(sum(y * x));  // x is read inside and outside
@@ -133,7 +134,7 @@ TEST(Checkpoint, TakesAllOfAModelAtOnce) {
 }
 
 TEST(Checkpoint, TracksWhatAGradientFlowsThroughAndNothingElse) {
-  const Value x = ones({2}, kDevice), w = random_leaf({2}, 1);
+  const Value x = ones({2}, autodiff), w = random_leaf({2}, 1);
   const auto square_of = [](const Value& x) { return square(x); };
   EXPECT_FALSE(checkpoint(square_of, x).tracked());
   EXPECT_TRUE(checkpoint(square_of, w).tracked());
@@ -154,7 +155,7 @@ TEST(Checkpoint, GivesSeveralResultsWhoseGradientsMeet) {
 }
 
 TEST(Checkpoint, HasGradientsOfGradients) {
-  const Value x = from_data(TensorData::of<double>({3}, {0.3, -1.2, 0.8}), kDevice).require_grad();
+  const Value x = from_data(TensorData::of<double>({3}, {0.3, -1.2, 0.8}), autodiff).require_grad();
   const Value y = checkpoint([](const Value& x) { return x * sin(x) * square(x); }, x);  // x^3 sin x
   const Values first = grad(sum(y), {&x, 1}, {.create_graph = true});
   const Values second = grad(sum(first[0]), {&x, 1}, {.create_graph = true});
@@ -231,11 +232,11 @@ TEST(Checkpoint, HoldsTheInputsOfLayersAndOneLayersInsides) {
 TEST(Balanced, GivesTheSameBitsAndTheSameRandomNumbersLater) {
   const auto balanced = [](const Step& run) {
     const Checkpointing scope(Checkpointing::Balanced);
-    return gradients(kDevice, run);
+    return gradients(autodiff, run);
   };
-  expect_same_bits(balanced(plain), gradients(kDevice, plain));
-  expect_same_bits(balanced(again), gradients(kDevice, plain));
-  expect_same_bits(balanced(twice), gradients(kDevice, twice_plain));
+  expect_same_bits(balanced(plain), gradients(autodiff, plain));
+  expect_same_bits(balanced(again), gradients(autodiff, plain));
+  expect_same_bits(balanced(twice), gradients(autodiff, twice_plain));
 }
 
 TEST(Balanced, RunsMemoryBoundOperationsAgainAndProductsOnce) {
@@ -295,7 +296,7 @@ TEST(Balanced, IsForLongChainsToo) {
 
 TEST(Balanced, HasGradientsOfGradients) {
   const Checkpointing scope(Checkpointing::Balanced);
-  const Value x = from_data(TensorData::of<double>({2}, {0.3, -1.2}), kDevice).require_grad();
+  const Value x = from_data(TensorData::of<double>({2}, {0.3, -1.2}), autodiff).require_grad();
   const Values first = grad(sum(exp(sin(x))), {&x, 1}, {.create_graph = true});
   const Values second = grad(sum(first[0]), {&x, 1});
   for (std::size_t i = 0; i < 2; ++i) {

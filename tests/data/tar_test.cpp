@@ -35,7 +35,7 @@ std::string entry(const std::string& name, const std::string& contents, char kin
 }
 const std::string kEnd(1024, '\0');
 
-FileBytes file_of(std::string_view text, const std::string& name = "t.tar") {
+FileBytes archive_of(std::string_view text, const std::string& name = "t.tar") {
   return {std::as_bytes(std::span(text)), name, nullptr};
 }
 std::string text_of(std::span<const std::byte> bytes) {
@@ -49,34 +49,34 @@ TEST(Tar, ListsFiles) {
                               entry("././@LongLink", long_name + '\0', 'L') + entry("cut", "1") +
                               entry("pax", "19 mtime=123456789\n15 path=\xc3\xa9.txt\n", 'x') + entry("short", "2") +
                               kEnd;
-  const auto entries = read_tar(file_of(archive));
+  const auto entries = read_tar(archive_of(archive));
   std::vector<std::string> names;
   for (const auto& [name, bytes] : entries) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"dir/a.txt", "empty", "deep/er/b", long_name, "\xc3\xa9.txt"}));
   EXPECT_EQ(text_of(entries[0].bytes), "hello");
   EXPECT_EQ(entries[2].bytes.size(), 513u);
   EXPECT_EQ(text_of(entries[4].bytes), "2");
-  EXPECT_TRUE(read_tar(file_of("")).empty());
+  EXPECT_TRUE(read_tar(archive_of("")).empty());
 }
 
 TEST(Tar, PutsSamplesTogether) {
   const std::string first = entry("d/1.jpg", "j") + entry("d/1.cls", "3") + entry("d/.hidden", "") + entry("note", "") +
                             entry("d/2.seg.png", "s") + kEnd,
                     second = entry("d/2.cls", "4");
-  const TarSamples samples({file_of(first), file_of(second)});
+  const TarSamples samples({archive_of(first), archive_of(second)});
   ASSERT_EQ(samples.size(), 3);
   EXPECT_EQ(samples.get(0).key, "d/1");
   EXPECT_EQ(text_of(samples.get(0).part("cls")), "3");
   EXPECT_EQ(text_of(samples.get(1).part("seg.png")), "s");
   EXPECT_EQ(raised<DataError>([&] { samples.get(1).part("cls"); }), "sample 'd/2' has no part 'cls'");
   const std::string twice = entry("1.a", "") + entry("1.a", "");
-  EXPECT_EQ(raised<DataError>([&] { TarSamples({file_of(twice)}); }), "t.tar: sample '1' has two parts 'a'");
+  EXPECT_EQ(raised<DataError>([&] { TarSamples({archive_of(twice)}); }), "t.tar: sample '1' has two parts 'a'");
 }
 
 TEST(Tar, RefusesDamage) {
   const std::string sound = entry("a.txt", "hello") + entry("b.txt", "world") + kEnd;
   const auto refused = [](const std::string& archive) {
-    return raised<DataError>([&] { read_tar(file_of(archive)); });
+    return raised<DataError>([&] { read_tar(archive_of(archive)); });
   };
   EXPECT_EQ(refused("short"), "t.tar: is no tar file, or cut off: 5 bytes are left where a header should be");
   EXPECT_EQ(refused(std::string(600, 'x')),
@@ -90,7 +90,7 @@ TEST(Tar, RefusesDamage) {
       archive[static_cast<std::size_t>(random.below(1600))] = static_cast<char>(random.below(256));
     if (random.below(4) == 0) archive.resize(static_cast<std::size_t>(random.below(std::ssize(archive))));
     try {
-      for (const auto& [name, bytes] : read_tar(file_of(archive))) EXPECT_LE(text_of(bytes).size(), archive.size());
+      for (const auto& [name, bytes] : read_tar(archive_of(archive))) EXPECT_LE(text_of(bytes).size(), archive.size());
       ++read;
     } catch (const DataError&) { ++rejected; }
   }

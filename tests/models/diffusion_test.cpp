@@ -5,18 +5,20 @@
 #include "kiln/tensor/create.hpp"
 #include "models/diffusion.hpp"
 
+#include "tests/support/devices.hpp"
 #include "torch_figures.hpp"
 #include "waves.hpp"
 
 namespace kiln::models {
 namespace {
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
 TEST(Diffusion, LearnsAsInPyTorch) {
-  auto model = filled(DenoiserConfig{.classes = 3, .widths = {8, 16}, .steps = 20}.init(kDevice));
+  auto model = filled(DenoiserConfig{.classes = 3, .widths = {8, 16}, .steps = 20}.init(autodiff));
   const Tensor<4> images = wave_tensor<4>("images", {3, 1, 4, 6}), noise = wave_tensor<4>("noise", {3, 1, 4, 6});
-  const Tensor<1, Int> steps = Tensor<1, Int>::of({0, 7, 19}, kDevice), labels = Tensor<1, Int>::of({2, 0, 3}, kDevice);
+  const Tensor<1, Int> steps = Tensor<1, Int>::of({0, 7, 19}, autodiff),
+                       labels = Tensor<1, Int>::of({2, 0, 3}, autodiff);
   const auto loss = [&](const Denoiser& m) { return m.loss(images, steps, labels, noise); };
   const double first = step(model, loss), second = step(model, loss);
   expect_figures({first, second}, kDenoiser);

@@ -5,6 +5,7 @@
 
 #include "kiln/nn/gradients.hpp"
 #include "kiln/tensor/create.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 #include "agreement.hpp"
@@ -12,7 +13,7 @@
 namespace kiln::models {
 namespace {
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
 PerceptualLossConfig config() {
   return {.network = {.convolutions = {1, 2}, .width = 4},
@@ -25,7 +26,7 @@ PerceptualLossConfig config() {
 PerceptualLoss small_loss() {
   const TemporaryFile file("vgg.safetensors");
   write_tensors(state_dict(kVggState), file.path);
-  PerceptualLoss loss = config().init(kDevice);
+  PerceptualLoss loss = config().init(autodiff);
   load_torchvision(loss.network, file.path);
   return loss;
 }
@@ -55,9 +56,9 @@ TEST(PerceptualLoss, OfOneTargetTakesContentAndStyleFromIt) {
 }
 
 TEST(PerceptualLoss, SaysWhatIsWrong) {
-  PerceptualLoss loss = config().init(kDevice);
+  PerceptualLoss loss = config().init(autodiff);
   const auto images = [](std::int64_t count, std::int64_t channels, std::int64_t size) {
-    return zeros({count, channels, size, size}, kDevice);
+    return zeros({count, channels, size, size}, autodiff);
   };
   EXPECT_EQ(sentence_of([&] { return loss.forward(images(1, 1, 8), images(1, 3, 8)); }),
             "ShapeError: PerceptualLoss: images must be [batch, 3, height, width], got float32 [1, 1, 8, 8]");
@@ -68,7 +69,7 @@ TEST(PerceptualLoss, SaysWhatIsWrong) {
   EXPECT_EQ(sentence_of([&] { return loss.forward(images(2, 3, 8), images(2, 3, 8), images(1, 3, 8)); }),
             "ShapeError: PerceptualLoss: [2, 4, 4] and [1, 4, 4] of one layer differ; images must be as many, and of "
             "one size where content is compared");
-  const auto said = [](PerceptualLossConfig wrong) { return sentence_of([&] { return wrong.init(kDevice); }); };
+  const auto said = [](PerceptualLossConfig wrong) { return sentence_of([&] { return wrong.init(autodiff); }); };
   PerceptualLossConfig wrong = config();
   wrong.style = {{2, 3}};
   EXPECT_EQ(said(wrong), "ArgumentError: PerceptualLoss: the network has no layer relu2_3");

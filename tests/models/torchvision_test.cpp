@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/nn/module/undrawn.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 #include "agreement.hpp"
@@ -8,20 +9,20 @@
 namespace kiln::models {
 namespace {
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
 TEST(Torchvision, ResNetsOfBothKindsOfBlocksAgree) {
-  expect_agreement(ResNetConfig{.blocks = {1, 1, 1, 1}, .classes = 3}.init(kDevice), 64,
+  expect_agreement(ResNetConfig{.blocks = {1, 1, 1, 1}, .classes = 3}.init(autodiff), 64,
                    {kResNetBasicState, kResNetBasicLogits, kResNetBasicLoss, kResNetBasicLogitsAfterStep});
   expect_agreement(
-      ResNetConfig{.blocks = {1, 1, 1, 1}, .bottleneck = true, .classes = 3}.init(kDevice), 64,
+      ResNetConfig{.blocks = {1, 1, 1, 1}, .bottleneck = true, .classes = 3}.init(autodiff), 64,
       {kResNetBottleneckState, kResNetBottleneckLogits, kResNetBottleneckLoss, kResNetBottleneckLogitsAfterStep});
 }
 
 TEST(Torchvision, MobileNetV2Agrees) {
   const MobileNetV2Config config{
       .stages = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 1, 1}}, .width = 0.25, .classes = 3, .dropout = 0};
-  expect_agreement(config.init(kDevice), 32,
+  expect_agreement(config.init(autodiff), 32,
                    {kMobileNetV2State, kMobileNetV2Logits, kMobileNetV2Loss, kMobileNetV2LogitsAfterStep});
 }
 
@@ -30,14 +31,14 @@ VggConfig small_vgg() {
 }
 
 TEST(Torchvision, VggAgrees) {
-  expect_agreement(small_vgg().init(kDevice), 32, {kVggState, kVggLogits, kVggLoss, kVggLogitsAfterStep});
+  expect_agreement(small_vgg().init(autodiff), 32, {kVggState, kVggLogits, kVggLoss, kVggLogitsAfterStep});
 }
 
 TEST(Torchvision, ConvolutionsOfAVggAreLoadedAlone) {
   const TemporaryFile file("vgg.safetensors");
   write_tensors(state_dict(kVggState), file.path);
-  Vgg whole = small_vgg().init(kDevice);
-  VggFeatures part = small_vgg().features.init(kDevice);
+  Vgg whole = small_vgg().init(autodiff);
+  VggFeatures part = small_vgg().features.init(autodiff);
   load_torchvision(whole, file.path);
   const LoadReport report = load_torchvision(part, file.path);
   EXPECT_EQ(report.loaded.size(), 6);
@@ -47,7 +48,7 @@ TEST(Torchvision, ConvolutionsOfAVggAreLoadedAlone) {
 TEST(Torchvision, FilesOfAnotherModelAreRefusedAndChangeNothing) {
   const TemporaryFile file("theirs.safetensors");
   write_tensors(state_dict(kMobileNetV2State), file.path);
-  ResNet model = ResNetConfig{.blocks = {1}, .width = 8}.init(kDevice);
+  ResNet model = ResNetConfig{.blocks = {1}, .width = 8}.init(autodiff);
   const std::vector<float> before = model.head.weight.to_vector();
   const std::string said = sentence_of([&] { return load_torchvision(model, file.path); });
   EXPECT_TRUE(said.starts_with("LoadError: " + file.path + ": does not fit the module:\n")) << said;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 #include "agreement.hpp"
@@ -7,14 +8,14 @@
 namespace kiln::models {
 namespace {
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
-const VisionTransformerConfig kSmall{
+const VisionTransformerConfig kSmallTransformer{
     .image = 32, .patch = 8, .width = 32, .layers = 2, .heads = 4, .hidden = 64, .classes = 3};
 
 TEST(Torchvision, VisionTransformerAgrees) {
   expect_agreement(
-      kSmall.init(kDevice), 32,
+      kSmallTransformer.init(autodiff), 32,
       {kVisionTransformerState, kVisionTransformerLogits, kVisionTransformerLoss, kVisionTransformerLogitsAfterStep});
 }
 
@@ -32,7 +33,7 @@ TEST(Torchvision, VisionTransformerTakesTheNamesOfTimm) {
                          {"^heads\\.head", "head"}};
   const TemporaryFile file("theirs.pt");
   write_tensors(renamed(state_dict(kVisionTransformerState), timm), file.path);
-  VisionTransformer model = kSmall.init(kDevice);
+  VisionTransformer model = kSmallTransformer.init(autodiff);
   EXPECT_TRUE(load_torchvision(model, file.path).complete());
   expect_figures(model.forward(wave_tensor<4>("images", {4, 3, 32, 32})).to_vector<double>(), kVisionTransformerLogits);
 }
@@ -40,9 +41,9 @@ TEST(Torchvision, VisionTransformerTakesTheNamesOfTimm) {
 TEST(Torchvision, AHeadForOtherClassesStays) {
   const TemporaryFile file("theirs.safetensors");
   write_tensors(state_dict(kVisionTransformerState), file.path);
-  auto config = kSmall;
+  auto config = kSmallTransformer;
   config.classes = 7;
-  VisionTransformer model = config.init(kDevice);
+  VisionTransformer model = config.init(autodiff);
   EXPECT_EQ(sentence_of([&] { return load_torchvision(model, file.path); }),
             "LoadError: " + file.path +
                 ": does not fit the module:\n"

@@ -12,6 +12,7 @@
 #include "kiln/nn/sequential.hpp"
 
 #include "differences.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
@@ -19,7 +20,7 @@ namespace {
 
 using nn::Activation;
 
-const Device cpu = Device::cpu(), autodiff = Device::cpu().autodiff();
+using test::autodiff, test::cpu;
 
 struct Textbook {
   const char* name;

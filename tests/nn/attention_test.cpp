@@ -13,6 +13,7 @@
 #include "kiln/nn/module.hpp"
 
 #include "differences.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 #include "textbook.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 using nn::MultiHeadAttention;
 using nn::MultiHeadAttentionConfig;
 
-const Device cpu = Device::cpu(), autodiff = Device::cpu().autodiff();
+using test::autodiff, test::cpu;
 
 Tensor<3> sequence(std::int64_t batch, std::int64_t time, std::int64_t width = 8, double start = 0.5) {
   return sines_of<3>({batch, time, width}, 0.9, start);

@@ -5,12 +5,13 @@
 #include "kiln/nn/loss/of_boxes.hpp"
 
 #include "expect_loss.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu();
+using test::cpu;
 
 /// Boxes that meet, cross, and are far apart.
 Tensor<2> predicted() { return Tensor<2>::of({{1, 2, 5, 4}, {0, 0, 2, 6}, {3, 3, 4, 4}}, cpu).to(DType::F64); }

@@ -9,50 +9,52 @@
 #include "kiln/nn/nn.hpp"
 
 #include "differences.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device device = Device::cpu().autodiff();
+using test::autodiff;
 
 TEST(LayerGradients, OfLinearMatchFiniteDifferences) {
-  expect_right_gradients(nn::LinearConfig{.in = 3, .out = 2}.init(device),
+  expect_right_gradients(nn::LinearConfig{.in = 3, .out = 2}.init(autodiff),
                          [](const nn::Linear& m) { return weighted(m.forward(input<3>({2, 2, 3})).tanh()); });
 }
 
 TEST(LayerGradients, OfConvolutionsMatchFiniteDifferences) {
   expect_right_gradients(
-      nn::Conv2dConfig{.in = 2, .out = 2, .kernel = {2, 3}, .stride = {2, 1}, .padding = {1}, .groups = 2}.init(device),
+      nn::Conv2dConfig{.in = 2, .out = 2, .kernel = {2, 3}, .stride = {2, 1}, .padding = {1}, .groups = 2}.init(
+          autodiff),
       [](const nn::Conv2d& m) { return weighted(m.forward(input<4>({2, 2, 3, 3})).tanh()); });
-  expect_right_gradients(nn::ConvTranspose1dConfig{.in = 2, .out = 1, .kernel = {3}, .stride = {2}}.init(device),
+  expect_right_gradients(nn::ConvTranspose1dConfig{.in = 2, .out = 1, .kernel = {3}, .stride = {2}}.init(autodiff),
                          [](const nn::ConvTranspose1d& m) { return weighted(m.forward(input<3>({1, 2, 3})).tanh()); });
 }
 
 TEST(LayerGradients, OfNormalisationsMatchFiniteDifferences) {
-  const nn::BatchNorm norm = nn::BatchNormConfig{.channels = 2}.init(device);
+  const nn::BatchNorm norm = nn::BatchNormConfig{.channels = 2}.init(autodiff);
   const auto loss = [](const nn::BatchNorm& m) { return weighted(m.forward(input<3>({2, 2, 3})).tanh()); };
   expect_right_gradients(norm, loss);
   expect_right_gradients(valid(norm), loss);
-  expect_right_gradients(nn::LayerNormConfig{.size = 3}.init(device),
+  expect_right_gradients(nn::LayerNormConfig{.size = 3}.init(autodiff),
                          [](const nn::LayerNorm& m) { return weighted(m.forward(input<2>({2, 3})).tanh()); });
 }
 
 TEST(LayerGradients, OfBatchNormsInputGoThroughTheBatchsStatistics) {
   using Layers = nn::Sequential<nn::Linear, nn::BatchNorm>;
-  const Layers layers(nn::LinearConfig{.in = 2, .out = 2}.init(device),
-                      nn::BatchNormConfig{.channels = 2}.init(device));
+  const Layers layers(nn::LinearConfig{.in = 2, .out = 2}.init(autodiff),
+                      nn::BatchNormConfig{.channels = 2}.init(autodiff));
   expect_right_gradients(layers, [](const Layers& m) { return weighted(m.forward(input<2>({3, 2})).tanh()); });
 }
 
 TEST(LayerGradients, OfEmbeddingAddUpOverRepeatedIndices) {
-  expect_right_gradients(nn::EmbeddingConfig{.count = 3, .size = 2}.init(device), [](const nn::Embedding& m) {
-    return weighted(m.forward(Tensor<1, Int>::of({2, 0, 2, 1}, device)).tanh());
+  expect_right_gradients(nn::EmbeddingConfig{.count = 3, .size = 2}.init(autodiff), [](const nn::Embedding& m) {
+    return weighted(m.forward(Tensor<1, Int>::of({2, 0, 2, 1}, autodiff)).tanh());
   });
 }
 
 TEST(LayerGradients, OfLstmMatchFiniteDifferences) {
-  expect_right_gradients(nn::LstmConfig{.in = 3, .hidden = 2}.init(device), [](const nn::Lstm& m) {
+  expect_right_gradients(nn::LstmConfig{.in = 3, .hidden = 2}.init(autodiff), [](const nn::Lstm& m) {
     const auto [outputs, state] = m.forward(input<3>({2, 3, 3}));
     return weighted(outputs) + weighted(state.cell);
   });
@@ -60,15 +62,15 @@ TEST(LayerGradients, OfLstmMatchFiniteDifferences) {
 
 TEST(LayerGradients, OfAttentionMatchFiniteDifferences) {
   expect_right_gradients(
-      nn::MultiHeadAttentionConfig{.width = 4, .heads = 2}.init(device),
+      nn::MultiHeadAttentionConfig{.width = 4, .heads = 2}.init(autodiff),
       [](const nn::MultiHeadAttention& m) { return weighted(m.forward(input<3>({1, 3, 4}), {.causal = true})); });
 }
 
 TEST(LayerGradients, OfCrossEntropyWithAllOptionsMatchFiniteDifferences) {
-  expect_right_gradients(nn::LinearConfig{.in = 2, .out = 3}.init(device), [](const nn::Linear& m) {
+  expect_right_gradients(nn::LinearConfig{.in = 2, .out = 3}.init(autodiff), [](const nn::Linear& m) {
     const nn::CrossEntropyLoss loss{
-        .label_smoothing = 0.1, .class_weights = Tensor<1>(sines({3}, .3, .5, device, DType::F64)), .ignore = 2};
-    return loss.forward(m.forward(input<2>({3, 2})), Tensor<1, Int>::of({0, 2, 1}, device));
+        .label_smoothing = 0.1, .class_weights = Tensor<1>(sines({3}, .3, .5, autodiff, DType::F64)), .ignore = 2};
+    return loss.forward(m.forward(input<2>({3, 2})), Tensor<1, Int>::of({0, 2, 1}, autodiff));
   });
 }
 
@@ -78,7 +80,7 @@ struct Pair {
 
 TEST(ValueAndGrad, LeavesOutParametersThatTookNoPart) {
   const nn::LinearConfig config{.in = 2, .out = 1};
-  const auto [loss, grads] = value_and_grad(Pair{config.init(device), config.init(device)},
+  const auto [loss, grads] = value_and_grad(Pair{config.init(autodiff), config.init(autodiff)},
                                             [](const Pair& m) { return (m.used.weight * 3.0).sum(); });
   EXPECT_FALSE(loss.tracked());
   ASSERT_EQ(grads.by_path.size(), 1u);
@@ -87,7 +89,7 @@ TEST(ValueAndGrad, LeavesOutParametersThatTookNoPart) {
 }
 
 TEST(ValueAndGrad, AgreesWithBackward) {
-  const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(device);
+  const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
   const auto loss = [](const nn::Linear& m) { return m.weight.square().sum() + m.bias.sum(); };
   const GradientsParams grads = GradientsParams::from(loss(model).backward(), model);
   const GradientsParams again = value_and_grad(model, loss).grads;
@@ -116,9 +118,9 @@ struct Normed {
 
 TEST(ValueAndGrad, RunsCheckpointedModulesAgainButCountsBatchesOnce) {
   const auto model = [] {
-    device.seed(1);
-    return Normed{.linear = nn::LinearConfig{.in = 3, .out = 4}.init(device),
-                  .norm = nn::BatchNormConfig{.channels = 4}.init(device),
+    autodiff.seed(1);
+    return Normed{.linear = nn::LinearConfig{.in = 3, .out = 4}.init(autodiff),
+                  .norm = nn::BatchNormConfig{.channels = 4}.init(autodiff),
                   .dropout = {.probability = 0.5}};
   };
   const Tensor<2> x = input<2>({5, 3});

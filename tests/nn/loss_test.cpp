@@ -6,13 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "sines.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
 using nn::CrossEntropyLoss;
 
-const Device cpu = Device::cpu();
+using test::cpu;
 Tensor<2> logits() { return sines_of<2>({3, 4}, .7); }
 Tensor<1, Int> targets() { return Tensor<1, Int>::of({1, 3, 0}, cpu); }
 Tensor<1> weights() { return Tensor<1>::of({.5, 2, 1, .25}, cpu); }

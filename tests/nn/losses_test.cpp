@@ -8,12 +8,13 @@
 
 #include "differences.hpp"
 #include "expect_loss.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu();
+using test::cpu;
 constexpr std::size_t kColumns = 4;
 
 Tensor<2> numbers(double step, double start) { return Tensor<2>(sines({3, 4}, step, start, cpu, DType::F64)); }

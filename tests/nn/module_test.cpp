@@ -9,12 +9,13 @@
 #include "kiln/nn/nn.hpp"
 
 #include "sines.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu();
+using test::cpu;
 
 nn::Linear linear(std::int64_t in, std::int64_t out, const Device& device = cpu) {
   return nn::LinearConfig{.in = in, .out = out}.init(device);

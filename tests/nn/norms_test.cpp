@@ -11,12 +11,13 @@
 #include "kiln/nn/sequential.hpp"
 
 #include "differences.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), autodiff = Device::cpu().autodiff();
+using test::autodiff, test::cpu;
 
 /// Runs of `size` numbers less their mean (if centred) and divided by their deviation; then element i times weight(i) plus
 /// bias(i).

@@ -9,19 +9,20 @@
 
 #include "kiln/kiln.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device device = Device::cpu().autodiff();
+using test::autodiff;
 
-nn::Linear linear(std::int64_t in, std::int64_t out) { return nn::LinearConfig{.in = in, .out = out}.init(device); }
+nn::Linear linear(std::int64_t in, std::int64_t out) { return nn::LinearConfig{.in = in, .out = out}.init(autodiff); }
 
 /// With private parts, which it names itself.
 class Scaled {
  public:
-  explicit Scaled(double factor) : factor_(full({2}, factor, device)) {}
+  explicit Scaled(double factor) : factor_(full({2}, factor, autodiff)) {}
   auto layers() { return std::tie(factor_); }
   auto layers() const { return std::tie(factor_); }
   Tensor<2> forward(const Tensor<2>& x) const { return x * factor_; }
@@ -66,7 +67,7 @@ Collections collections() {
   model.named.emplace("b", linear(2, 1));
   model.named.emplace("a", linear(2, 1));
   for (const int key : {12, 7, 100}) model.numbered.emplace(key, linear(2, 1));
-  model.by_task.emplace(Task::Names, nn::Param(ones({2}, device)));
+  model.by_task.emplace(Task::Names, nn::Param(ones({2}, autodiff)));
   model.pair.first = linear(2, 1);
   std::get<1>(model.tuple) = linear(2, 1);
   model.pointer = std::make_unique<nn::Linear>(linear(2, 1));
@@ -99,7 +100,7 @@ TEST(Parts, OfEveryCollectionAreTrainedAndSaved) {
   EXPECT_EQ(parts, paths_of(model).size());
   const auto before = record_of(model);
   auto [loss, grads] = value_and_grad(model, [](const Collections& m) {
-    Tensor<0> total = m.scaled.forward(ones({1, 2}, device)).sum();
+    Tensor<0> total = m.scaled.forward(ones({1, 2}, autodiff)).sum();
     visit_params(m,
                  [&](const std::string&, const nn::AnyLeaf& p) { total = total + Tensor<0>(sum(square(p.value()))); });
     return total;

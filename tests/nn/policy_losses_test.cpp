@@ -9,12 +9,13 @@
 
 #include "expect_loss.hpp"
 #include "sines.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), autodiff = Device::cpu().autodiff();
+using test::autodiff, test::cpu;
 
 TEST(DpoLoss, PrefersWhatWasChosenMoreThanTheReferenceDoes) {
   const auto column = [](double start) { return Tensor<1>(sines({3}, 0.8, start, cpu, DType::F64)) * 20.0; };

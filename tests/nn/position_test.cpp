@@ -14,13 +14,14 @@
 #include "kiln/nn/module.hpp"
 
 #include "differences.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
 namespace scaling = nn::scaling;
-const Device cpu = Device::cpu(), autodiff = Device::cpu().autodiff();
+using test::autodiff, test::cpu;
 
 TEST(PositionalEncoding, AddsSinesAndCosines) {
   const nn::PositionalEncoding positions = nn::PositionalEncodingConfig{.width = 4, .length = 9}.init(cpu);

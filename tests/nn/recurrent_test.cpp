@@ -7,12 +7,13 @@
 #include "kiln/nn/nn.hpp"
 
 #include "sines.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
 using nn::Param;
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
 /// The parameters of a layer in one direction, in PyTorch's order.
 template <class F>
@@ -34,27 +35,27 @@ template <class Module>
 Module filled(Module module) {
   int k = 0;
   each_param(module, [&](auto& param) {
-    param = std::decay_t<decltype(param)>(sines(param.shape(), .31 + .07 * k, .2 + .3 * k, kDevice));
+    param = std::decay_t<decltype(param)>(sines(param.shape(), .31 + .07 * k, .2 + .3 * k, autodiff));
     ++k;
   });
   return module;
 }
 
 Tensor<3> x(const Shape& shape, double step = .9, double start = .5) {
-  return Tensor<3>(sines(shape, step, start, kDevice));
+  return Tensor<3>(sines(shape, step, start, autodiff));
 }
 Tensor<1, Int> lengths(const std::vector<std::int64_t>& numbers) {
   return Tensor<1, Int>(
-      from_data(TensorData::of<std::int64_t>({static_cast<std::int64_t>(numbers.size())}, numbers), kDevice));
+      from_data(TensorData::of<std::int64_t>({static_cast<std::int64_t>(numbers.size())}, numbers), autodiff));
 }
 
 template <class Module>
 void expect_gradients(Module module, const Tensor<3>& outputs, std::initializer_list<double> expected) {
   Values params;
   each_param(module, [&](auto& param) { params.push_back(param.value()); });
-  const Values grads = grad((outputs * Tensor<3>(sines(outputs.shape(), .61, .4, kDevice))).sum().value(), params);
+  const Values grads = grad((outputs * Tensor<3>(sines(outputs.shape(), .61, .4, autodiff))).sum().value(), params);
   std::vector<double> found;
-  for (const Value& each : grads) found.push_back(sum(each * sines(each.shape(), .23, .1, kDevice)).item());
+  for (const Value& each : grads) found.push_back(sum(each * sines(each.shape(), .23, .1, autodiff)).item());
   const Shape shape{static_cast<std::int64_t>(expected.size())};
   EXPECT_EQ(difference(TensorData::of<double>(shape, found), TensorData::of<double>(shape, expected), {2e-5, 5e-6}),
             "");
@@ -62,7 +63,8 @@ void expect_gradients(Module module, const Tensor<3>& outputs, std::initializer_
 
 // torch.nn.LSTM(3, 2, num_layers=2, bidirectional=True, batch_first=True)(sines((2, 3, 3), .9, .5))
 TEST(Lstm, OfTwoLayersInBothDirectionsMatchesPyTorch) {
-  const nn::Lstm layer = filled(nn::LstmConfig{.in = 3, .hidden = 2, .layers = 2, .bidirectional = true}.init(kDevice));
+  const nn::Lstm layer =
+      filled(nn::LstmConfig{.in = 3, .hidden = 2, .layers = 2, .bidirectional = true}.init(autodiff));
   const auto result = layer.forward(x({2, 3, 3}));
   expect_values(result.outputs, {2, 3, 4},
                 {0.2321649, 0.00745317, -0.04958218, -0.5342776, 0.2722109, 0.01206566, -0.04071484, -0.4672907,
@@ -83,7 +85,7 @@ TEST(Lstm, OfTwoLayersInBothDirectionsMatchesPyTorch) {
 // [1, 2]) and the states sines((2, 2, 2), .5, .3), sines((2, 2, 3), .7, .1)
 TEST(Lstm, WithAProjectionAndLengthsMatchesPyTorch) {
   const nn::Lstm layer =
-      filled(nn::LstmConfig{.in = 3, .hidden = 3, .bidirectional = true, .projection = 2}.init(kDevice));
+      filled(nn::LstmConfig{.in = 3, .hidden = 3, .bidirectional = true, .projection = 2}.init(autodiff));
   const auto result = layer.forward(x({2, 2, 3}), {x({2, 2, 2}, .5, .3), x({2, 2, 3}, .7, .1)}, lengths({1, 2}));
   expect_values(result.outputs, {2, 2, 4},
                 {-0.4756993, -0.01646811, 0.09445099, -0.1948469, 0, 0, 0, 0, -0.5181543, 0.1731709, 0.004786295,
@@ -101,7 +103,8 @@ TEST(Lstm, WithAProjectionAndLengthsMatchesPyTorch) {
 // torch.nn.LSTM(2, 2, num_layers=2, bidirectional=True, batch_first=True) of pack_padded_sequence(sines((3, 3, 2), .9, .5),
 // [1, 3, 2], enforce_sorted=False) and the states sines((4, 3, 2), .5, .3), sines((4, 3, 2), .7, .1)
 TEST(Lstm, OfSequencesOfDifferentLengthsMatchesPyTorch) {
-  const nn::Lstm layer = filled(nn::LstmConfig{.in = 2, .hidden = 2, .layers = 2, .bidirectional = true}.init(kDevice));
+  const nn::Lstm layer =
+      filled(nn::LstmConfig{.in = 2, .hidden = 2, .layers = 2, .bidirectional = true}.init(autodiff));
   const auto result = layer.forward(x({3, 3, 2}), {x({4, 3, 2}, .5, .3), x({4, 3, 2}, .7, .1)}, lengths({1, 3, 2}));
   expect_values(
       result.outputs, {3, 3, 4},
@@ -126,7 +129,7 @@ TEST(Lstm, OfSequencesOfDifferentLengthsMatchesPyTorch) {
 // torch.nn.GRU(3, 2, num_layers=2, bidirectional=True, batch_first=True) of pack_padded_sequence(sines((2, 3, 3), .9, .5),
 // [3, 2]) and the state sines((4, 2, 2), .5, .3)
 TEST(Gru, OfTwoLayersInBothDirectionsMatchesPyTorch) {
-  const nn::Gru layer = filled(nn::GruConfig{.in = 3, .hidden = 2, .layers = 2, .bidirectional = true}.init(kDevice));
+  const nn::Gru layer = filled(nn::GruConfig{.in = 3, .hidden = 2, .layers = 2, .bidirectional = true}.init(autodiff));
   const auto result = layer.forward(x({2, 3, 3}), x({4, 2, 2}, .5, .3), lengths({3, 2}));
   expect_values(result.outputs, {2, 3, 4},
                 {0.7883573, 0.201815,  -0.01143369, -0.1948087,  0.6999501, 0.3874947, 0.005372321, -0.1917856,
@@ -142,7 +145,7 @@ TEST(Gru, OfTwoLayersInBothDirectionsMatchesPyTorch) {
 
 // torch.nn.GRU(3, 2, bias=False)(sines((2, 2, 3), .9, .5))
 TEST(Gru, WithTimeFirstAndWithoutBiasMatchesPyTorch) {
-  const nn::Gru layer = filled(nn::GruConfig{.in = 3, .hidden = 2, .bias = false, .batch_first = false}.init(kDevice));
+  const nn::Gru layer = filled(nn::GruConfig{.in = 3, .hidden = 2, .bias = false, .batch_first = false}.init(autodiff));
   const auto result = layer.forward(x({2, 2, 3}));
   expect_values(result.outputs, {2, 2, 2},
                 {-0.1834962, -0.5772643, 0.693751, 0.3299694, -0.4550344, -0.4207881, 0.5437632, 0.02384831});
@@ -155,7 +158,7 @@ TEST(Gru, WithTimeFirstAndWithoutBiasMatchesPyTorch) {
 TEST(Rnn, WithReluMatchesPyTorch) {
   const nn::Rnn layer = filled(
       nn::RnnConfig{.in = 3, .hidden = 2, .layers = 2, .bidirectional = true, .activation = GateActivation::Relu}.init(
-          kDevice));
+          autodiff));
   const auto result = layer.forward(x({2, 2, 3}), x({4, 2, 2}, .5, .3));
   expect_values(result.outputs, {2, 2, 4},
                 {0, 7.980639, 0, 0, 0, 0.3679015, 0, 1.440673, 0, 6.142608, 0, 0.00535516, 0, 2.118095, 0, 2.660987});
@@ -169,7 +172,7 @@ TEST(Rnn, WithReluMatchesPyTorch) {
 
 // torch.nn.RNN(3, 2, batch_first=True)(sines((2, 2, 3), .9, .5))
 TEST(Rnn, MatchesPyTorch) {
-  const nn::Rnn layer = filled(nn::RnnConfig{.in = 3, .hidden = 2}.init(kDevice));
+  const nn::Rnn layer = filled(nn::RnnConfig{.in = 3, .hidden = 2}.init(autodiff));
   const auto result = layer.forward(x({2, 2, 3}));
   expect_values(result.outputs, {2, 2, 2},
                 {0.9915307, 0.9994422, 0.9404654, 0.9693372, 0.9865609, 0.9957155, 0.982078, 0.9986646});

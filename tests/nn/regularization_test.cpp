@@ -12,12 +12,13 @@
 #include "kiln/ops/linalg/vector_norm.hpp"
 
 #include "differences.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), autodiff = Device::cpu().autodiff();
+using test::autodiff, test::cpu;
 
 template <int D>
 Tensor<D> ones_of(const Shape& shape) {

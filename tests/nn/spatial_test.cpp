@@ -9,12 +9,13 @@
 #include "kiln/nn/spatial/resize.hpp"
 
 #include "differences.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), autodiff = Device::cpu().autodiff();
+using test::autodiff, test::cpu;
 
 /// Element i of n that are continued by `mode`; -1: a zero.
 std::int64_t continued(std::int64_t i, std::int64_t n, PadMode mode) {

@@ -12,12 +12,13 @@
 #include "kiln/nn/similarity.hpp"
 
 #include "differences.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), autodiff = Device::cpu().autodiff();
+using test::autodiff, test::cpu;
 
 TEST(Embedding, LeavesItsPaddingAlone) {
   const nn::Embedding table = nn::EmbeddingConfig{.count = 4, .size = 2, .padding_index = 1}.init(autodiff);

@@ -4,12 +4,13 @@
 
 #include "kiln/kiln.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), device = cpu.autodiff();
+using test::autodiff, test::cpu;
 
 struct Tied {
   nn::Embedding embedding;
@@ -36,7 +37,7 @@ std::vector<std::string> names_of(const Tied& model) {
 }
 
 TEST(TiedParameters, AreCountedOnce) {
-  for (const Device& on : {cpu, device}) {
+  for (const Device& on : {cpu, autodiff}) {
     EXPECT_EQ(num_params(tied(on)), 5 * 3 + 5);
     EXPECT_EQ(num_params(tied(on, false)), 5 * 3 + 5 * 3 + 5);
   }
@@ -46,7 +47,7 @@ TEST(TiedParameters, AreOneAfterAStep) {
   const auto loss = [](const Tied& m) {
     return (m.embedding.weight.sum() * 2 + m.output.weight.sum() * 3 + m.output.bias.sum()) * 1;
   };
-  Tied model = tied(device);
+  Tied model = tied(autodiff);
   const std::vector<float> before = model.embedding.weight.to_vector();
   Sgd sgd = SgdConfig{.momentum = 0.9}.init(model);
   for (int step = 1; step <= 2; ++step) {
@@ -61,33 +62,33 @@ TEST(TiedParameters, AreOneAfterAStep) {
 }
 
 TEST(TiedParameters, StayTiedWhereModelsAreMappedAndMoved) {
-  const Tied model = tied(device);
+  const Tied model = tied(autodiff);
   EXPECT_TRUE(is_tied(map_params(model, [](const std::string&, const Value& value) { return value * 2; })));
   EXPECT_TRUE(is_tied(to_device(model, cpu)));
-  EXPECT_TRUE(is_tied(to_device(to_device(model, cpu), device)));
+  EXPECT_TRUE(is_tied(to_device(to_device(model, cpu), autodiff)));
   EXPECT_TRUE(is_tied(valid(model)));
   const Tied copy = model;
   EXPECT_TRUE(is_tied(copy));
 }
 
 TEST(TiedParameters, AreSavedOnceAndLoadedInBothPlaces) {
-  const Tied model = tied(device);
+  const Tied model = tied(autodiff);
   EXPECT_EQ(names_of(model), (std::vector<std::string>{"embedding.weight", "output.bias"}));
   const std::vector<std::byte> bytes = write_safetensors(record_of(model));
-  const Tied loaded = from_record(view_safetensors(bytes, "tied.safetensors"), tied(device), "tied.safetensors");
+  const Tied loaded = from_record(view_safetensors(bytes, "tied.safetensors"), tied(autodiff), "tied.safetensors");
   EXPECT_TRUE(is_tied(loaded));
   EXPECT_EQ(loaded.output.weight.to_vector(), model.output.weight.to_vector());
 }
 
 TEST(TiedParameters, OfAFileAreNotLoadedIntoAModelWithoutThem) {
-  const std::vector<std::byte> bytes = write_safetensors(record_of(tied(device)));
+  const std::vector<std::byte> bytes = write_safetensors(record_of(tied(autodiff)));
   const TensorFileView view = view_safetensors(bytes, "tied.safetensors");
-  EXPECT_EQ(sentence_of([&] { return from_record(view, tied(device, false), "tied.safetensors").output.bias; }),
+  EXPECT_EQ(sentence_of([&] { return from_record(view, tied(autodiff, false), "tied.safetensors").output.bias; }),
             "LoadError: tied.safetensors: 'output.weight' is missing");
 }
 
 TEST(TiedParameters, AreThoseThatWereCopiedAlone) {
-  for (const Device& on : {cpu, device}) {
+  for (const Device& on : {cpu, autodiff}) {
     const Tensor<2> numbers = ones({5, 3}, on);
     Tied model = tied(on);
     model.embedding.weight = nn::Param(numbers);
@@ -99,7 +100,7 @@ TEST(TiedParameters, AreThoseThatWereCopiedAlone) {
 }
 
 TEST(TiedParameters, MayBeManyCopiesOfALayer) {
-  const std::vector<nn::Linear> layers(3, nn::LinearConfig{.in = 2, .out = 2}.init(device));
+  const std::vector<nn::Linear> layers(3, nn::LinearConfig{.in = 2, .out = 2}.init(autodiff));
   EXPECT_EQ(num_params(layers), 6);
 }
 

@@ -3,12 +3,13 @@
 
 #include "kiln/kiln.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), device = cpu.autodiff();
+using test::autodiff, test::cpu;
 
 struct Block {
   nn::Linear expand, project;
@@ -35,8 +36,8 @@ TEST(WrongModels, AreToldWhichParameterDoesNotFit) {
   constexpr auto kSentence =
       "ShapeError: linear: the last dimension of [7, 4] is not the layer's input size, 3, in blocks.1.project.weight "
       "[2, 3]";
-  const Tensor<2> x = ones({7, 2}, device);
-  const Deep model = deep(device), plain = deep(cpu);
+  const Tensor<2> x = ones({7, 2}, autodiff);
+  const Deep model = deep(autodiff), plain = deep(cpu);
   EXPECT_EQ(sentence_of([&] { return value_and_grad(model, [&](const Deep& m) { return m.forward(x).sum(); }).loss; }),
             kSentence);
   const ParamNames names(plain);
@@ -44,9 +45,9 @@ TEST(WrongModels, AreToldWhichParameterDoesNotFit) {
 }
 
 TEST(WrongModels, AreToldWhichParameterOfAnOperationDoesNotFit) {
-  const Tensor<2> x = ones({7, 2}, device);
+  const Tensor<2> x = ones({7, 2}, autodiff);
   const auto sentence = [&](auto forward) {
-    return sentence_of([&] { return value_and_grad(deep(device), forward).loss; });
+    return sentence_of([&] { return value_and_grad(deep(autodiff), forward).loss; });
   };
   EXPECT_EQ(sentence([&](const Deep& m) { return x.matmul(m.mix).sum(); }),
             "ShapeError: matmul: [7, 2] x [3, 5]: inner dimensions 2 and 3 differ, in mix [3, 5]");
@@ -57,9 +58,9 @@ TEST(WrongModels, AreToldWhichParameterOfAnOperationDoesNotFit) {
 }
 
 TEST(WrongModels, AreToldWhyThereIsNoGradient) {
-  const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(device);
-  const nn::Linear other = model, fresh = nn::LinearConfig{.in = 2, .out = 1}.init(device);
-  const Tensor<2> x = ones({3, 2}, device);
+  const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
+  const nn::Linear other = model, fresh = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
+  const Tensor<2> x = ones({3, 2}, autodiff);
   EXPECT_EQ(sentence_of([&] { return value_and_grad(model, [&](const nn::Linear&) { return x.sum(); }).loss; }),
             "AutodiffError: value_and_grad: the loss does not depend on the model's parameters");
   EXPECT_EQ(sentence_of(
@@ -84,7 +85,7 @@ TEST(WrongModels, AreToldWhyThereIsNoGradient) {
 }
 
 TEST(WrongModels, AreToldOfAParameterThatIsNoneAnyMore) {
-  nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(device);
+  nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
   Tensor<2>& weight = model.weight;  // behind the parameter's back
   weight = weight * 2;
   EXPECT_EQ(sentence_of([&] { return value_and_grad(model, [](const nn::Linear& m) { return m.weight.sum(); }).loss; }),
@@ -96,7 +97,7 @@ TEST(WrongModels, OfFunctionsTakeTheModelAsItIs) {
   struct ByReference {
     Tensor<0> operator()(const nn::Linear& m) const noexcept { return m.weight.sum(); }
   };
-  const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(device);
+  const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
   EXPECT_EQ(value_and_grad(model, ByReference()).grads.by_path.size(), 1u);
   EXPECT_EQ(value_and_grad(model, [](const auto& m) { return m.weight.sum(); }).grads.by_path.size(), 1u);
   EXPECT_EQ(value_and_grad(model, +[](const nn::Linear& m) { return m.weight.sum(); }).grads.by_path.size(), 1u);

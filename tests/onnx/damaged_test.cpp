@@ -6,12 +6,13 @@
 
 #include "kiln/onnx/model.hpp"
 #include "tests/onnx/small_models.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/long.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 // Inputs of the declared types; sizes that are free or absurd are 4.
 std::vector<Datum> inputs_of(const Model& model) {
@@ -24,8 +25,8 @@ std::vector<Datum> inputs_of(const Model& model) {
         shape.push_back(dim.value && *dim.value > 0 && *dim.value < 64 ? *dim.value : 4);
       }
     const bool numbers = is_known(info.type.element) && info.type.element != Element::String && numel(shape) < 4096;
-    in.push_back(numbers ? Datum(zeros(shape, kDevice, dtype_of(info.type.element)), info.type.element)
-                         : Datum(zeros({4}, kDevice)));
+    in.push_back(numbers ? Datum(zeros(shape, cpu, dtype_of(info.type.element)), info.type.element)
+                         : Datum(zeros({4}, cpu)));
   }
   return in;
 }
@@ -33,7 +34,7 @@ std::vector<Datum> inputs_of(const Model& model) {
 // Loads, and runs where that works. Whether it was taken.
 bool is_taken(const std::string& bytes, bool run) {
   try {
-    const Model model = load(bytes_of(bytes), "m.onnx", "", kDevice, {.most_trips = 100});
+    const Model model = load(bytes_of(bytes), "m.onnx", "", cpu, {.most_trips = 100});
     if (run)
       for (const Datum& out : model.run(inputs_of(model)))
         if (out.is_tensor() && out.value().numel() < 1 << 20) out.value().data();
@@ -57,7 +58,7 @@ TEST(Damaged, ModelsCutAtEveryLengthAreTakenOrRefused) {
 TEST(Damaged, ChangedModelsAreTakenOrRefused) {
   const char* const wanted = std::getenv("KILN_MUTATIONS");
   const int count = wanted ? std::atoi(wanted) : kiln::test::is_long() ? 50'000 : 5000;
-  kDevice.set_memory_limit(std::int64_t{1} << 30);
+  cpu.set_memory_limit(std::int64_t{1} << 30);
   const std::vector<std::string> models = small_models();
   std::mt19937 random(1);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };

@@ -8,15 +8,16 @@
 #include "kiln/tensor/tensor.hpp"
 #include "tests/onnx/model_writer.hpp"
 #include "tests/store/temporary.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 std::string refusal(const std::string& bytes, const std::string& directory = "") {
   try {
-    load(bytes_of(bytes), "m.onnx", directory, kDevice);
+    load(bytes_of(bytes), "m.onnx", directory, cpu);
   } catch (const Error& error) { return std::string(error.what()); }
   return "taken";
 }
@@ -33,8 +34,8 @@ TEST(Hostile, ACycleIsNamed) {
 
 TEST(Hostile, NodesThatStandInAnyOrderRun) {
   const std::string bytes = model(graph({{node("Neg", {"b"}, {"y"}), node("Relu", {"x"}, {"b"})}, {}, kX, kY}));
-  const Model taken = load(bytes_of(bytes), "m.onnx", "", kDevice);
-  const Value x = from_data(TensorData::of<float>({2}, {-1, 2}), kDevice);
+  const Model taken = load(bytes_of(bytes), "m.onnx", "", cpu);
+  const Value x = from_data(TensorData::of<float>({2}, {-1, 2}), cpu);
   EXPECT_EQ(taken.run({{"x", x}})["y"].value().data().to_vector<float>(), (std::vector<float>{0, -2}));
 }
 
@@ -122,9 +123,9 @@ TEST(Hostile, LoopsThatNeverEndAreEnded) {
                                          {tensor("most", {}, std::vector<std::int64_t>{INT64_MAX})},
                                          kX,
                                          kY}));
-  const Model endless = load(bytes_of(bytes), "m.onnx", "", kDevice, {.most_trips = 1000});
+  const Model endless = load(bytes_of(bytes), "m.onnx", "", cpu, {.most_trips = 1000});
   for (int run = 0; run < 2; ++run) try {
-      endless.run({{"x", zeros({2}, kDevice)}});
+      endless.run({{"x", zeros({2}, cpu)}});
       FAIL();
     } catch (const ArgumentError& error) {
       EXPECT_STREQ(error.what(),
@@ -190,10 +191,10 @@ TEST(Hostile, HugeTensorsOfConstantsAreNotMadeOnLoading) {
       with(node("Tile", {"two", "size"}, {"h"}), {size, tensor("two", {1}, std::vector<float>{1})}),
   };
   for (const std::string& each : bytes) {
-    const std::int64_t before = kDevice.memory().in_use;
-    const Model taken = load(bytes_of(each), "m.onnx", "", kDevice);
+    const std::int64_t before = cpu.memory().in_use;
+    const Model taken = load(bytes_of(each), "m.onnx", "", cpu);
     EXPECT_EQ(taken.graph().nodes.size(), 2u);
-    EXPECT_LT(kDevice.memory().in_use - before, 1 << 20);
+    EXPECT_LT(cpu.memory().in_use - before, 1 << 20);
   }
 }
 
@@ -237,8 +238,8 @@ TEST(External, DataLieBesideTheModel) {
   const TemporaryFile file("weights.bin");
   const float numbers[] = {9, 1, 2};
   write_text(file.path, std::string_view(reinterpret_cast<const char*>(numbers), sizeof numbers));
-  const Model taken = load(bytes_of(adds(external("weights.bin", "4"))), "m.onnx", file.directory, kDevice);
-  const Value x = from_data(TensorData::of<float>({2}, {10, 20}), kDevice);
+  const Model taken = load(bytes_of(adds(external("weights.bin", "4"))), "m.onnx", file.directory, cpu);
+  const Value x = from_data(TensorData::of<float>({2}, {10, 20}), cpu);
   EXPECT_EQ(taken.run({{"x", x}})[0].value().data().to_vector<float>(), (std::vector<float>{11, 22}));
 }
 

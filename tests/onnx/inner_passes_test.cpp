@@ -3,16 +3,17 @@
 
 #include "kiln/onnx/model.hpp"
 #include "tests/onnx/model_writer.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 using Floats = std::vector<float>;
 
 Value vector_of(const Floats& numbers) {
-  return from_data(TensorData::of<float>({static_cast<std::int64_t>(numbers.size())}, numbers), kDevice);
+  return from_data(TensorData::of<float>({static_cast<std::int64_t>(numbers.size())}, numbers), cpu);
 }
 Floats floats_of(const Datum& datum) { return datum.value().data().to_vector<float>(); }
 
@@ -39,10 +40,10 @@ TEST(InnerPasses, BodiesOfLoopsKnowTheConstantsAround) {
                     tensor("three", {}, Floats{3}), tensor("w", {2}, Floats{1, -1})},
                    {value("x", {"n"})},
                    {value("y", {"n"})}}));
-  Model simple = load(bytes_of(bytes), "m.onnx", "", kDevice);
+  Model simple = load(bytes_of(bytes), "m.onnx", "", cpu);
   EXPECT_EQ(operators_of(inner(simple, "body")), (Strings{"Mul", "Add", "Identity"}));
   // What the body declares of its state, one element, is not what comes: two.
-  const Model plain = load(bytes_of(bytes), "m.onnx", "", kDevice, {.simplify = false});
+  const Model plain = load(bytes_of(bytes), "m.onnx", "", cpu, {.simplify = false});
   for (const Model* model : {&plain, static_cast<const Model*>(&simple)})
     EXPECT_EQ(floats_of(model->run({Datum(vector_of({1, 1}))})[0]), (Floats{19, 5}));
   auto& parameter = std::get<nn::Param<1>>(std::get<0>(simple.layers()).at("w"));
@@ -59,11 +60,11 @@ TEST(InnerPasses, BranchesReadWhatIsAroundThem) {
              {},
              {value("r", {"n"}), value("c", {}, Element::Bool)},
              {value("y", {"n"})}}));
-  const Model simple = load(bytes_of(bytes), "m.onnx", "", kDevice);
+  const Model simple = load(bytes_of(bytes), "m.onnx", "", cpu);
   EXPECT_EQ(operators_of(inner(simple, "then_branch")), Strings{"Neg"});
   EXPECT_EQ(operators_of(inner(simple, "else_branch")), Strings{"Identity"});
   for (const double condition : {1.0, 0.0}) {
-    const Outputs out = simple.run({{"r", vector_of({-1, 2})}, {"c", full({}, condition, kDevice, DType::Bool)}});
+    const Outputs out = simple.run({{"r", vector_of({-1, 2})}, {"c", full({}, condition, cpu, DType::Bool)}});
     EXPECT_EQ(floats_of(out[0]), condition != 0 ? (Floats{0, -2}) : (Floats{0, 2}));
   }
 }
@@ -76,7 +77,7 @@ TEST(InnerPasses, FunctionsAreSimplifiedToo) {
                 node("Identity", {"a"}, {"same"}), node("Add", {"same", "two"}, {"b"})})};
   const std::string bytes = model(
       graph({{node("Shift", {"x"}, {"y"}, {}, "test")}, {}, {value("x", {"2"})}, {value("y", {"2"})}}), 17, functions);
-  const Model simple = load(bytes_of(bytes), "m.onnx", "", kDevice);
+  const Model simple = load(bytes_of(bytes), "m.onnx", "", cpu);
   EXPECT_EQ(operators_of(*simple.graph().nodes.back().function), Strings{"Add"});
   EXPECT_EQ(floats_of(simple.run({Datum(vector_of({1, 2}))})[0]), (Floats{3, 4}));
 }
@@ -94,7 +95,7 @@ TEST(InnerPasses, QuantisedWeightsStayThat) {
              {weight, zeros, middle, tensor("xs", {}, Floats{0.05f}), tensor("ws", {2}, Floats{0.5, 0.25})},
              {value("x", {"n", "3"})},
              {value("y", {"n", "2"})}}));
-  const Model model = load(bytes_of(bytes), "m.onnx", "", kDevice);
+  const Model model = load(bytes_of(bytes), "m.onnx", "", cpu);
   EXPECT_EQ(operators_of(model.graph()), (Strings{"QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "MatMul"}));
   int found = 0;
   for (const auto& [number, constant] : model.graph().constants) {
@@ -103,7 +104,7 @@ TEST(InnerPasses, QuantisedWeightsStayThat) {
     EXPECT_FALSE(constant.value().numel() == 6 && constant.value().dtype() == DType::F32);
   }
   EXPECT_EQ(found, 1);
-  const Value x = from_data(TensorData::of<float>({2, 3}, {0.51f, -1.26f, 2, 10, -10, 0.123f}), kDevice);
+  const Value x = from_data(TensorData::of<float>({2, 3}, {0.51f, -1.26f, 2, 10, -10, 0.123f}), cpu);
   // What ONNX Runtime 1.32 gives; 10 and -10 are cut to 6.35 and -6.4.
   const Floats expected{-60.25f, 93.75f, -304.075f, 158.3875f};
   for (int run = 0; run < 3; ++run) {  // walked, captured, replayed

@@ -11,13 +11,14 @@
 #include "kiln/onnx/model.hpp"
 #include "kiln/ops/backend.hpp"
 #include "tests/onnx/model_writer.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr std::int64_t kCount = 1 << 16, kBytes = kCount * 4;
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 class Load : public ::testing::Test {
  protected:
@@ -31,10 +32,10 @@ class Load : public ::testing::Test {
 
   /// Bytes that the model of a file takes; what it computes is checked.
   std::int64_t taken_by(const std::string& file) const {
-    const std::int64_t before = kDevice.memory().uploads;
-    const Model model = load(path(file), kDevice);
-    const std::int64_t taken = kDevice.memory().uploads - before;
-    const Value x = full({1}, 0.5, kDevice, DType::F32);
+    const std::int64_t before = cpu.memory().uploads;
+    const Model model = load(path(file), cpu);
+    const std::int64_t taken = cpu.memory().uploads - before;
+    const Value x = full({1}, 0.5, cpu, DType::F32);
     const std::vector<float> y = model.run({Datum(x)})[0].value().data().to_vector<float>();
     for (std::size_t i = 0; i < weights_.size(); ++i)
       if (y.at(i) != weights_[i] + 0.5f) return ADD_FAILURE() << file << ": element " << i << " is " << y[i], -1;
@@ -113,9 +114,9 @@ TEST_F(Load, FilesOfMoreThanTwoGigabytesAreMapped) {
 
 TEST_F(Load, AModelOutlivesItsFile) {
   write_file_atomically(path("inside.onnx"), adds(tensor("w", {kCount}, weights_)));
-  const Model model = load(path("inside.onnx"), kDevice);
+  const Model model = load(path("inside.onnx"), cpu);
   fs::remove(path("inside.onnx"));
-  const Value x = full({1}, 1, kDevice, DType::F32);
+  const Value x = full({1}, 1, cpu, DType::F32);
   EXPECT_EQ(model.run({Datum(x)})[0].value().data().to_vector<float>().back(), static_cast<float>(kCount));
 }
 

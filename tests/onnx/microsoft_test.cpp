@@ -1,11 +1,12 @@
 // The operators of com.microsoft against figures of ONNX Runtime (microsoft_figures.py).
 #include "kiln/onnx/apply.hpp"
 #include "tests/onnx/figures.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 TEST(Microsoft, OperatorsAgreeWithOnnxRuntime) {
   const std::vector<FigureCase> cases = {
@@ -20,7 +21,7 @@ TEST(Microsoft, OperatorsAgreeWithOnnxRuntime) {
 // What the processor's ONNX Runtime does not do: the same as what it does with the parts.
 TEST(Microsoft, PackedHeadsAreTheSameAsThoseApart) {
   const auto noise = [](const Shape& shape, std::uint64_t seed) {
-    return normal(shape, 0, 1, kDevice, DType::F32, Key(seed));
+    return normal(shape, 0, 1, cpu, DType::F32, Key(seed));
   };
   const auto run = [](std::vector<Datum> in) {
     return Datum(apply("com.microsoft.MultiHeadAttention", 1, std::move(in), {{"num_heads", 2}})).value().data();
@@ -33,9 +34,9 @@ TEST(Microsoft, PackedHeadsAreTheSameAsThoseApart) {
 }
 
 TEST(Microsoft, MeansOfQuantisedNumbers) {
-  const Datum x(from_data(TensorData::of<std::uint8_t>({2, 2}, {100, 104, 90, 140}), kDevice));
-  const Datum scale(full({}, 0.5, kDevice, DType::F32)), zero(full({}, 100, kDevice, DType::U8)),
-      out(full({}, 0.25, kDevice, DType::F32)), other(full({}, 10, kDevice, DType::U8));
+  const Datum x(from_data(TensorData::of<std::uint8_t>({2, 2}, {100, 104, 90, 140}), cpu));
+  const Datum scale(full({}, 0.5, cpu, DType::F32)), zero(full({}, 100, cpu, DType::U8)),
+      out(full({}, 0.25, cpu, DType::F32)), other(full({}, 10, cpu, DType::U8));
   // (0 + 2) / 2 = 1 and (-5 + 20) / 2 = 7.5, in steps of 0.25 from 10 on.
   const Datum means =
       apply("com.microsoft.QLinearReduceMean", 1, {x, scale, zero, out, other}, {{"axes", Ints{1}}, {"keepdims", 0}});
@@ -47,7 +48,7 @@ TEST(Microsoft, WhatIsNotThereIsSaidOnLoading) {
     FigureCase each{op, {attribute}, {}, {{Element::Float, {}, {}}}};
     for (std::size_t i = 0; i < inputs; ++i) each.inputs.push_back({Element::Float, {}, {}});
     try {
-      load(bytes_of(model_of(each, "com.microsoft", 1)), "m.onnx", "", kDevice);
+      load(bytes_of(model_of(each, "com.microsoft", 1)), "m.onnx", "", cpu);
     } catch (const LoadError& error) { return std::string(error.what()); }
     return std::string("taken");
   };
@@ -91,14 +92,14 @@ TEST(Microsoft, SizesThatDoNotFitAreRefused) {
     for (const char* name : {"a", "b", "c"}) {
       node.text(1, name);
       graph.message(11, type_of(name, {Element::Float, {}, {}}));
-      inputs.emplace_back(ones({2, 4}, kDevice));
+      inputs.emplace_back(ones({2, 4}, cpu));
     }
     node.text(2, "y").text(4, op).text(7, "com.microsoft");
     for (const Message& each : attributes) node.message(5, each);
     graph.message(1, node).text(2, "main").message(12, type_of("y", {Element::Float, {}, {}}));
     const std::string bytes =
         Message().number(1, 8).message(7, graph).message(8, opset(17)).message(8, opset(1, "com.microsoft")).bytes();
-    const Model model = load(bytes_of(bytes), "m.onnx", "", kDevice);
+    const Model model = load(bytes_of(bytes), "m.onnx", "", cpu);
     EXPECT_THROW(model.run(inputs)[0].value().data(), Error) << op;
   }
 }

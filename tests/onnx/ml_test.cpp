@@ -1,10 +1,11 @@
 // The operators of ai.onnx.ml against figures of ONNX Runtime (ml_figures.py).
 #include "tests/onnx/figures.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 TEST(Ml, OperatorsAgreeWithOnnxRuntime) {
   const std::vector<FigureCase> cases = {
@@ -17,7 +18,7 @@ TEST(Ml, OperatorsAgreeWithOnnxRuntime) {
 }
 
 // ---- maps, with what ONNX Runtime gives for the same ones ---------------------------------------------------------
-Datum number(double value, DType type = DType::F32) { return Datum(full({}, value, kDevice, type)); }
+Datum number(double value, DType type = DType::F32) { return Datum(full({}, value, cpu, type)); }
 
 Datum run_ml(const std::string& op, const Datum& x, const std::vector<Message>& attributes, const Message& input) {
   Message node = Message().text(1, "x").text(2, "y").text(4, op).text(7, "ai.onnx.ml");
@@ -26,7 +27,7 @@ Datum run_ml(const std::string& op, const Datum& x, const std::vector<Message>& 
       Message().message(1, node).text(2, "main").message(11, input).message(12, Message().text(1, "y"));
   const std::string bytes =
       Message().number(1, 8).message(7, graph).message(8, opset(17)).message(8, opset(1, "ai.onnx.ml")).bytes();
-  return load(bytes_of(bytes), "m.onnx", "", kDevice).run({{"x", x}})["y"];
+  return load(bytes_of(bytes), "m.onnx", "", cpu).run({{"x", x}})["y"];
 }
 
 /// An input that is a map of floats.
@@ -69,7 +70,7 @@ TEST(Ml, DictionariesAreRowsByTheirVocabulary) {
 
 TEST(Ml, RowsBecomeMaps) {
   const Message input = type_of("x", {Element::Float, {}, {}});
-  const Value x = from_data(TensorData::of<float>({2, 2}, {1, 2, 3, 4}), kDevice);
+  const Value x = from_data(TensorData::of<float>({2, 2}, {1, 2, 3, 4}), cpu);
   const auto value_of = [](const Datum& maps, std::size_t row, const Datum::Key& key) {
     return maps.items().at(row).entries().at(key).value().item();
   };

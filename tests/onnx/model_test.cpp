@@ -10,18 +10,19 @@
 #include "kiln/optim/optim.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "tests/onnx/model_writer.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
-Model loaded(const std::string& bytes, const Device& device = kDevice, const LoadOptions& options = {}) {
+Model loaded(const std::string& bytes, const Device& device = cpu, const LoadOptions& options = {}) {
   return load(bytes_of(bytes), "m.onnx", "", device, options);
 }
 Value vector_of(std::vector<float> numbers) {
   const Shape shape{static_cast<std::int64_t>(numbers.size())};
-  return from_data(TensorData::of<float>(shape, std::span<const float>(numbers)), kDevice);
+  return from_data(TensorData::of<float>(shape, std::span<const float>(numbers)), cpu);
 }
 std::vector<float> floats_of(const Datum& datum) { return datum.value().data().to_vector<float>(); }
 
@@ -32,7 +33,7 @@ std::string linear() {
                       {value("x", {"batch", "2"})},
                       {value("y", {"batch", "1"})}}));
 }
-Value rows(std::int64_t count) { return reshape(arange(0, 2 * count, 1, kDevice, DType::F32), {count, 2}); }
+Value rows(std::int64_t count) { return reshape(arange(0, 2 * count, 1, cpu, DType::F32), {count, 2}); }
 
 TEST(Model, RunsByNameAndByPositionWithAnyBatch) {
   const Model model = loaded(linear());
@@ -59,7 +60,7 @@ TEST(Model, InputsThatDoNotFitAreNamed) {
             "DTypeError: m.onnx: input 'x' is of type float, not double");
   EXPECT_EQ(error_of<ShapeError>(model, {{"x", vector_of({1, 2})}}),
             "ShapeError: m.onnx: input 'x' has 2 dimensions, not 1: [2]");
-  EXPECT_EQ(error_of<ShapeError>(model, {{"x", zeros({1, 3}, kDevice)}}),
+  EXPECT_EQ(error_of<ShapeError>(model, {{"x", zeros({1, 3}, cpu)}}),
             "ShapeError: m.onnx: input 'x' has the size 2 in dimension 1, not 3: [1, 3]");
 }
 
@@ -81,16 +82,16 @@ TEST(Model, ErrorsOfANodeNameIt) {
 TEST(Model, GivesTheValuesThatAreAskedFor) {
   const std::string bytes = model(graph(
       {{node("Exp", {"x"}, {"inner"}), node("Neg", {"inner"}, {"y"})}, {}, {value("x", {"1"})}, {value("y", {"1"})}}));
-  const Model cut = loaded(bytes, kDevice, {.outputs = {"inner"}});
+  const Model cut = loaded(bytes, cpu, {.outputs = {"inner"}});
   EXPECT_EQ(cut.graph().nodes.size(), 1u);
   EXPECT_EQ(floats_of(cut.run({{"x", vector_of({0})}})["inner"]), (std::vector<float>{1}));
-  EXPECT_THROW(loaded(bytes, kDevice, {.outputs = {"iner"}}), ArgumentError);
+  EXPECT_THROW(loaded(bytes, cpu, {.outputs = {"iner"}}), ArgumentError);
 }
 
 TEST(Model, ABatchMayBeFreed) {
   const std::string bytes = model(graph({{node("Neg", {"x"}, {"y"})}, {}, {value("x", {"1"})}, {value("y", {"1"})}}));
   EXPECT_THROW(loaded(bytes).run({Datum(vector_of({1, 2}))}), ShapeError);
-  const Model freed = loaded(bytes, kDevice, {.free_batch = true});
+  const Model freed = loaded(bytes, cpu, {.free_batch = true});
   EXPECT_EQ(floats_of(freed.run({Datum(vector_of({1, 2}))})[0]), (std::vector<float>{-1, -2}));
 }
 
@@ -117,7 +118,7 @@ TEST(Model, ALoopCarriesStateAndStacksWhatItScans) {
                           {tensor("one", {}, std::vector<float>{1})},
                           {value("limit", {})},
                           {value("last", {}), value("all", {"n"})}})));
-  const Outputs out = loop.run({{"limit", full({}, 20, kDevice)}});
+  const Outputs out = loop.run({{"limit", full({}, 20, cpu)}});
   EXPECT_EQ(floats_of(out["all"]), (std::vector<float>{1, 1, 2, 3, 5, 8}));
   EXPECT_EQ(floats_of(out["last"]), (std::vector<float>{13}));
 }
@@ -147,10 +148,10 @@ TEST(Model, SimplifyingMergesBatchNormsAndRemovesWhatDoesNothing) {
               tensor("m", {2}, std::vector<float>{3, -4}), tensor("v", {2}, std::vector<float>{4, 9})},
              {value("x", {"n", "1", "h", "w_"})},
              {value("y", {"n", "2", "h", "w_"})}}));
-  const Model plain = loaded(bytes, kDevice, {.simplify = false}), simple = loaded(bytes);
+  const Model plain = loaded(bytes, cpu, {.simplify = false}), simple = loaded(bytes);
   EXPECT_EQ(plain.graph().nodes.size(), 6u);
   EXPECT_EQ(simple.graph().nodes.size(), 2u);
-  const Value x = reshape(arange(0, 32, 1, kDevice, DType::F32), {2, 1, 4, 4}) / 16;
+  const Value x = reshape(arange(0, 32, 1, cpu, DType::F32), {2, 1, 4, 4}) / 16;
   EXPECT_EQ(difference(simple.run({{"x", x}})[0].value().data(), plain.run({{"x", x}})[0].value().data(), {1e-5, 1e-5}),
             "");
 }
@@ -193,7 +194,7 @@ TEST(Model, SeveralThreadsRunOneModel) {
 }
 
 TEST(Model, ItsParametersAreTrainedByAnyOptimizer) {
-  const Device device = kDevice.autodiff();
+  const Device device = cpu.autodiff();
   Model model = loaded(linear(), device);
   ASSERT_EQ(model.parameters().size(), 2u);
   ASSERT_TRUE(model.parameters().count("w/weight"));
@@ -211,7 +212,7 @@ TEST(Model, ItsParametersAreTrainedByAnyOptimizer) {
 }
 
 TEST(Model, IsFrozenInPart) {
-  const Device device = kDevice.autodiff();
+  const Device device = cpu.autodiff();
   Model model = freeze(loaded(linear(), device), Selector("**.w/weight"));
   auto sgd = SgdConfig{}.init(model);
   const Value x = to_device(rows(2), device);

@@ -4,11 +4,12 @@
 
 #include "kiln/onnx/apply.hpp"
 #include "tests/onnx/figures.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 TEST(Operators, AgreeWithOnnxRuntime) {
   const std::vector<FigureCase> cases = {
@@ -37,7 +38,7 @@ Moments moments_of(const Datum& datum) {
 }
 std::vector<double> numbers_of(const Datum& datum) { return datum.value().data().to_vector<double>(); }
 Datum floats_of(const Shape& shape, const std::vector<float>& numbers) {
-  return Datum(from_data(TensorData::of<float>(shape, numbers), kDevice));
+  return Datum(from_data(TensorData::of<float>(shape, numbers), cpu));
 }
 
 constexpr std::int64_t kDouble = static_cast<std::int64_t>(Element::Double);
@@ -45,7 +46,7 @@ constexpr std::int64_t kInt64 = static_cast<std::int64_t>(Element::Int64);
 
 TEST(Operators, RandomNumbersHaveTheirShapeTypeAndRange) {
   const Datum uniform =
-      apply("RandomUniform", 22, {}, {{"shape", Ints{40, 50}}, {"low", -1.0}, {"high", 3.0}, {"seed", 1.0}}, kDevice);
+      apply("RandomUniform", 22, {}, {{"shape", Ints{40, 50}}, {"low", -1.0}, {"high", 3.0}, {"seed", 1.0}}, cpu);
   EXPECT_EQ(uniform.element(), Element::Float);
   EXPECT_EQ(uniform.value().shape(), (Shape{40, 50}));
   const Moments u = moments_of(uniform);
@@ -55,7 +56,7 @@ TEST(Operators, RandomNumbersHaveTheirShapeTypeAndRange) {
   EXPECT_NEAR(u.deviation, 4 / std::sqrt(12.0), 0.06);
   const Datum normal =
       apply("RandomNormal", 1, {},
-            {{"shape", Ints{2000}}, {"mean", 5.0}, {"scale", 2.0}, {"seed", 1.0}, {"dtype", kDouble}}, kDevice);
+            {{"shape", Ints{2000}}, {"mean", 5.0}, {"scale", 2.0}, {"seed", 1.0}, {"dtype", kDouble}}, cpu);
   EXPECT_EQ(normal.element(), Element::Double);
   const Moments n = moments_of(normal);
   EXPECT_NEAR(n.mean, 5, 0.18);  // 0.045
@@ -71,11 +72,11 @@ TEST(Operators, RandomNumbersHaveTheirShapeTypeAndRange) {
 
 TEST(Operators, SeedsDecideWhatIsDrawn) {
   const auto drawn = [](double seed) {
-    return numbers_of(apply("RandomNormal", 22, {}, {{"shape", Ints{8}}, {"seed", seed}}, kDevice));
+    return numbers_of(apply("RandomNormal", 22, {}, {{"shape", Ints{8}}, {"seed", seed}}, cpu));
   };
   EXPECT_EQ(drawn(3), drawn(3));
   EXPECT_NE(drawn(3), drawn(4));
-  const auto free = [] { return numbers_of(apply("RandomNormal", 22, {}, {{"shape", Ints{8}}}, kDevice)); };
+  const auto free = [] { return numbers_of(apply("RandomNormal", 22, {}, {{"shape", Ints{8}}}, cpu)); };
   EXPECT_NE(free(), free());
 }
 
@@ -106,8 +107,7 @@ TEST(OldOperators, TakeShapesAsAttributes) {
   EXPECT_EQ(Datum(apply("Reshape", 1, {kRow}, {{"shape", Ints{2, -1}}})).value().shape(), (Shape{2, 2}));
   EXPECT_EQ(Datum(apply("Reshape", 1, {floats_of({2, 2}, {1, 2, 3, 4})}, {{"shape", Ints{0, 1, 2}}})).value().shape(),
             (Shape{2, 1, 2}));
-  EXPECT_EQ(numbers_of(apply("Tile", 6, {kRow, ints({1}, {2}, kDevice)})),
-            (std::vector<double>{1, 2, 3, 4, 1, 2, 3, 4}));
+  EXPECT_EQ(numbers_of(apply("Tile", 6, {kRow, ints({1}, {2}, cpu)})), (std::vector<double>{1, 2, 3, 4, 1, 2, 3, 4}));
   EXPECT_EQ(numbers_of(apply("Slice", 1, {kRow}, {{"starts", Ints{1}}, {"ends", Ints{-1}}})),
             (std::vector<double>{2, 3}));
   EXPECT_EQ(Datum(apply("Unsqueeze", 1, {kRow}, {{"axes", Ints{0, 2}}})).value().shape(), (Shape{1, 4, 1}));
@@ -154,7 +154,7 @@ TEST(OldOperators, TopKTakesItsNumberAsAnAttribute) {
 }
 
 TEST(OldOperators, IsTestSaysWhetherTheyTrain) {
-  const Datum many(ones({1000}, kDevice));
+  const Datum many(ones({1000}, cpu));
   EXPECT_EQ(moments_of(apply("Dropout", 1, {many}, {{"is_test", 1}, {"ratio", 0.25}})).least, 1);
   const std::vector<Datum> dropped = apply_for({0, 1}, "Dropout", 6, {many}, {{"ratio", 0.25}});
   const Moments m = moments_of(dropped.at(0));

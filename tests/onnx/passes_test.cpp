@@ -9,11 +9,12 @@
 #include "kiln/onnx/model.hpp"
 #include "kiln/onnx/passes/shapes.hpp"
 #include "tests/onnx/model_writer.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 using Floats = std::vector<float>;
 Message number(std::string_view name, float value) { return tensor(name, {}, Floats{value}); }
@@ -25,10 +26,10 @@ Message whole(std::string_view name, const std::vector<std::int64_t>& values) {
 Message weights(std::string_view name, Sizes sizes, std::uint64_t seed) {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes) count *= size;
-  const Value values = normal({count}, 0, 0.5, kDevice, DType::F32, Key(seed));
+  const Value values = normal({count}, 0, 0.5, cpu, DType::F32, Key(seed));
   return tensor(name, sizes, values.data().to_vector<float>());
 }
-Value noise(const Shape& shape) { return normal(shape, 0, 1, kDevice, DType::F32, Key(3)); }
+Value noise(const Shape& shape) { return normal(shape, 0, 1, cpu, DType::F32, Key(3)); }
 
 Strings operators_of(const Model& model) {
   Strings list;
@@ -39,8 +40,8 @@ Strings operators_of(const Model& model) {
 /// The operators that are left; what comes out is the same with and without.
 Strings simplified(const GraphParts& parts, const std::vector<Value>& xs, double tolerance = 2e-5) {
   const std::string bytes = model(graph(parts));
-  const Model plain = load(bytes_of(bytes), "m.onnx", "", kDevice, {.simplify = false});
-  const Model simple = load(bytes_of(bytes), "m.onnx", "", kDevice);
+  const Model plain = load(bytes_of(bytes), "m.onnx", "", cpu, {.simplify = false});
+  const Model simple = load(bytes_of(bytes), "m.onnx", "", cpu);
   for (const Value& x : xs) {
     const Outputs expected = plain.run({Datum(x)}), actual = simple.run({Datum(x)});
     for (std::size_t i = 0; i < expected.size(); ++i)
@@ -217,7 +218,7 @@ std::string shape_text(const std::optional<PartialShape>& shape) {
 
 TEST(Shapes, AreThoseThatComeOut) {
   const std::string bytes = model(graph(attention_parts(false)));
-  const Model loaded = load(bytes_of(bytes), "m.onnx", "", kDevice, {.simplify = false});
+  const Model loaded = load(bytes_of(bytes), "m.onnx", "", cpu, {.simplify = false});
   Graph all = loaded.graph();
   const Shapes shapes = infer_shapes(all);
   std::map<std::string, std::string> by_name;
@@ -233,7 +234,7 @@ TEST(Shapes, AreThoseThatComeOut) {
   for (const Node& node : all.nodes) all.outputs.push_back(node.outputs[0]);
   find_last_uses(all);
   const std::map<std::string, std::int64_t> sizes{{"batch", 3}, {"time", 5}};
-  const std::vector<Datum> values = run_graph(all, {Datum(noise({3, 5, 8}))}, nullptr, {kDevice, "m.onnx"});
+  const std::vector<Datum> values = run_graph(all, {Datum(noise({3, 5, 8}))}, nullptr, {cpu, "m.onnx"});
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::optional<PartialShape>& said = shapes[all.outputs[i]];
     ASSERT_TRUE(said) << all.nodes[i].name;
@@ -252,7 +253,7 @@ TEST(Shapes, WhatTheFileSaysOfOthersIsNotBelieved) {
                          {value("x", {"n", "4"})},
                          {value("z", {"2", "3"}, Element::Int64)}});
   lying.message(13, value("y", {"7", "7"}));
-  const Model loaded = load(bytes_of(model(lying)), "m.onnx", "", kDevice, {.simplify = false});
+  const Model loaded = load(bytes_of(model(lying)), "m.onnx", "", cpu, {.simplify = false});
   const Shapes shapes = infer_shapes(loaded.graph());
   EXPECT_EQ(shape_text(shapes[loaded.graph().nodes[0].outputs[0]]), "n 4");
   EXPECT_EQ(shape_text(shapes[loaded.graph().nodes[1].outputs[0]]), "anything");

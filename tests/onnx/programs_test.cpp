@@ -12,17 +12,18 @@
 #include "kiln/optim/optim.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "tests/onnx/model_writer.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
-Model loaded(const std::string& bytes, const Device& device = kDevice) {
+Model loaded(const std::string& bytes, const Device& device = cpu) {
   return load(bytes_of(bytes), "m.onnx", "", device, {});
 }
 Value numbers(const Shape& shape, std::vector<float> list) {
-  return from_data(TensorData::of<float>(shape, std::span<const float>(list)), kDevice);
+  return from_data(TensorData::of<float>(shape, std::span<const float>(list)), cpu);
 }
 std::vector<float> floats_of(const Datum& datum) { return datum.value().data().to_vector<float>(); }
 
@@ -45,7 +46,7 @@ struct Walks {
       ++count;
       return std::vector<Datum>{Datum(in[0].value() + weights[0])};
     };
-    return floats_of(programs.run(inputs, weights, kDevice, walk)[0]);
+    return floats_of(programs.run(inputs, weights, cpu, walk)[0]);
   }
 };
 
@@ -113,10 +114,10 @@ TEST(Programs, RandomNumbersAreOtherOnesEachTime) {
 
 TEST(Programs, LeaveTheDevicesRandomNumbersAlone) {
   const Model model = loaded(linear());
-  const auto drawn = [] { return normal({4}, 0, 1, kDevice, DType::F32).data().to_vector<float>(); };
-  kDevice.seed(3);
+  const auto drawn = [] { return normal({4}, 0, 1, cpu, DType::F32).data().to_vector<float>(); };
+  cpu.seed(3);
   const std::vector<float> expected = drawn();
-  kDevice.seed(3);
+  cpu.seed(3);
   for (int i = 0; i < 3; ++i) model.run({Datum(numbers({1, 2}, {1, 1}))});
   EXPECT_EQ(drawn(), expected);
 }
@@ -128,7 +129,7 @@ TEST(Programs, AnErrorOfDataReadsTheSameEachTime) {
                                                       {value("y", {"n"})}})));
   const auto of = [&](std::int64_t index) -> std::string {
     try {
-      return text(floats_of(model.run({Datum(from_data(TensorData::of<std::int64_t>({1}, {index}), kDevice))})[0])[0]);
+      return text(floats_of(model.run({Datum(from_data(TensorData::of<std::int64_t>({1}, {index}), cpu))})[0])[0]);
     } catch (const Error& error) { return error.what(); }
   };
   EXPECT_EQ(of(1), "3");
@@ -140,7 +141,7 @@ TEST(Programs, AnErrorOfDataReadsTheSameEachTime) {
 }
 
 TEST(Programs, FineTunedParametersAreSeenByTheNextRun) {
-  Model model = loaded(linear(), kDevice.autodiff());
+  Model model = loaded(linear(), cpu.autodiff());
   const Value x = numbers({1, 2}, {1, 1});
   auto sgd = SgdConfig{}.init(model);
   for (int step = 0; step < 3; ++step) {
@@ -170,7 +171,7 @@ TEST(Programs, ThreadsMayRunMoreShapesThanAreKept) {
       for (int i = 0; i < 200; ++i) {
         const std::int64_t count = 1 + (i * (t + 1)) % 13;
         const std::vector<float> y =
-            floats_of(model.run({Datum(reshape(arange(0, 2 * count, 1, kDevice, DType::F32), {count, 2}))})[0]);
+            floats_of(model.run({Datum(reshape(arange(0, 2 * count, 1, cpu, DType::F32), {count, 2}))})[0]);
         for (std::size_t k = 0; k < y.size(); ++k) wrong += y[k] != 4 + 10 * static_cast<float>(k);
         wrong += static_cast<std::int64_t>(y.size()) != count;
       }

@@ -12,11 +12,12 @@
 #include "kiln/ops/expression/rows.hpp"
 #include "tests/onnx/save_samples.hpp"
 #include "tests/store/temporary.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln::onnx::test {
 namespace {
 
-const Device kDevice = Device::cpu();
+using kiln::test::cpu;
 
 std::vector<Datum> data_of(const Values& values) { return {values.begin(), values.end()}; }
 
@@ -30,21 +31,21 @@ void expect_same_bits(const Sample& sample, const Values& inputs, const Model& m
 }
 
 TEST(Save, LoadedAgainItGivesTheSameBits) {
-  for (const Sample& sample : samples(kDevice))
+  for (const Sample& sample : samples(cpu))
     for (const Weights weights : {Weights::Inside, Weights::Beside}) {
       SCOPED_TRACE(sample.name);
       const TemporaryFile file("model.onnx");
       SaveOptions options = sample.options;
       options.weights = weights;
       save(sample.function, sample.examples, file.path, options);
-      const Model model = load(file.path, kDevice);
+      const Model model = load(file.path, cpu);
       expect_same_bits(sample, sample.examples, model);
       if (!sample.others.empty()) expect_same_bits(sample, sample.others, model);
     }
 }
 
 Sample sample_named(const std::string& name) {
-  for (Sample& sample : samples(kDevice))
+  for (Sample& sample : samples(cpu))
     if (sample.name == name) return sample;
   return {};
 }
@@ -96,7 +97,7 @@ TEST(Save, OlderOperatorSetsSpellOutWhatTheyLack) {
     sample.options.opset = 17;
     const ModelProto proto = saved(sample, file.path);
     EXPECT_EQ(proto.opset_import.at(0).version, 17);
-    const Outputs out = load(file.path, kDevice).run(data_of(sample.examples));
+    const Outputs out = load(file.path, cpu).run(data_of(sample.examples));
     const Values expected = sample.function(sample.examples);
     for (std::size_t i = 0; i < expected.size(); ++i)
       EXPECT_EQ(difference(out[i].value().data(), expected[i].data(), {1e-4, 1e-5}), "") << name;
@@ -105,8 +106,8 @@ TEST(Save, OlderOperatorSetsSpellOutWhatTheyLack) {
 
 // Every function of elementwise.def, as an operator or as its expression; what has neither is known by name.
 TEST(Save, EveryElementwiseFunction) {
-  const Value x = from_data(TensorData::of<float>({7}, {-2.5f, -1, -0.25f, 0.1f, 0.5f, 1.5f, 3}), kDevice);
-  const Value y = from_data(TensorData::of<float>({7}, {0.5f, 2, -1.5f, 0.75f, 0.5f, -2, 1.25f}), kDevice);
+  const Value x = from_data(TensorData::of<float>({7}, {-2.5f, -1, -0.25f, 0.1f, 0.5f, 1.5f, 3}), cpu);
+  const Value y = from_data(TensorData::of<float>({7}, {0.5f, 2, -1.5f, 0.75f, 0.5f, -2, 1.25f}), cpu);
   Strings refused;
   const auto check = [&](std::string_view name, const std::function<Values(const Values&)>& function, Values in) {
     const TemporaryFile file("model.onnx");
@@ -117,7 +118,7 @@ TEST(Save, EveryElementwiseFunction) {
       return;
     }
     const Value expected = function(in)[0];
-    const Outputs out = load(file.path, kDevice).run(data_of(in));
+    const Outputs out = load(file.path, cpu).run(data_of(in));
     EXPECT_EQ(difference(out[0].value().data(), expected.data(), {2e-5, 2e-6}), "") << name;
   };
   for (std::size_t i = 0; i < expr::kUnaryCount; ++i) {
@@ -159,7 +160,7 @@ std::string error_of(const std::function<Values(const Values&)>& function, const
 }
 
 TEST(Save, WhatHasNoFormIsToldAllAtOnce) {
-  const Value x = ones({4, 4}, kDevice);
+  const Value x = ones({4, 4}, cpu);
   const std::string error = error_of(
       [](const Values& in) { return Values{dropout(erfinv(in[0]), 0.5), shift_left(cast(in[0], DType::I32), 1)}; },
       {x});
@@ -171,7 +172,7 @@ TEST(Save, WhatHasNoFormIsToldAllAtOnce) {
 
 TEST(Save, OptionsThatDoNotFitAreRefused) {
   const auto twice = [](const Values& in) { return Values{in[0] * 2}; };
-  const Value x = ones({2, 3}, kDevice);
+  const Value x = ones({2, 3}, cpu);
   EXPECT_NE(error_of(twice, {x}, {.opset = 16}).find("operator set 16 is none of 17 to"), std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.free = {{"n", 1, 0}}}).find("dimension of input 1, but there are 1"),
             std::string::npos);
@@ -185,7 +186,7 @@ TEST(Save, OptionsThatDoNotFitAreRefused) {
   EXPECT_NE(error_of(twice, {x}, {.outputs = {""}}).find("'' of output 0 is empty"), std::string::npos);
   EXPECT_NE(error_of(
                 [&](const Values& in) {
-                  return Values{reshape(in[0], {-1}) + arange(0, 2 * in[0].dim(0) * 3 / 2, 1, kDevice, DType::F32) * 2};
+                  return Values{reshape(in[0], {-1}) + arange(0, 2 * in[0].dim(0) * 3 / 2, 1, cpu, DType::F32) * 2};
                 },
                 {x}, {.free = {{"n", 0, 0}}})
                 .find("other sizes where free dimensions do"),
@@ -198,17 +199,17 @@ TEST(Save, OptionsThatDoNotFitAreRefused) {
 
 TEST(Save, NamesAreThoseAskedFor) {
   const TemporaryFile file("model.onnx");
-  const Value x = ones({2}, kDevice);
+  const Value x = ones({2}, cpu);
   save([](const Values& in) { return Values{in[0] * 2, in[0], in[0] * 2}; }, {x}, file.path,
        {.inputs = {"a"}, .outputs = {"b", "c", "d"}});
-  const Outputs out = load(file.path, kDevice).run({{"a", x}});
+  const Outputs out = load(file.path, cpu).run({{"a", x}});
   EXPECT_EQ(out["b"].value().data().at(1), 2);
   EXPECT_EQ(out["c"].value().data().at(1), 1);
   EXPECT_EQ(out["d"].value().data().at(0), 2);
 }
 
 TEST(Print, IsReadAsTheSameAgain) {
-  for (const Sample& sample : samples(kDevice)) {
+  for (const Sample& sample : samples(cpu)) {
     const TemporaryFile file("model.onnx");
     save(sample.function, sample.examples, file.path, sample.options);
     const FileBytes mapped = map_file(file.path);

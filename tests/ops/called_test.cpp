@@ -21,7 +21,7 @@ struct Misnamed {
   const char* function;
   std::function<Value()> call;  // what it returns is read
 };
-const Misnamed kCalls[] = {
+const Misnamed kMisnamed[] = {
     {"take", [] { return take(floats({2, 3}), far({2})); }},
     {"index_select", [] { return index_select(floats({2, 3}), 0, far({2})); }},
     {"index_add", [] { return index_add(floats({2, 3}), 0, far({2}), floats({2, 3})); }},
@@ -53,7 +53,7 @@ const Misnamed kCalls[] = {
 };
 
 TEST(WrongCalls, AreToldByTheNameThatWasCalled) {
-  for (const Misnamed& wrong : kCalls) {
+  for (const Misnamed& wrong : kMisnamed) {
     const std::string said = sentence_of([&] { return wrong.call().data(); });
     EXPECT_NE(said.find(text("Error: ", wrong.function, ": ")), std::string::npos) << wrong.function << ": " << said;
   }

@@ -40,7 +40,7 @@ struct Call {
   std::function<Value()> call;
 };
 
-const Call kCalls[] = {
+const Call kSizedCalls[] = {
     {"cat",
      [] { return cat(Values{huge({k62}), huge({k62}), huge({k62}), huge({k62}), ones({3}, Device::cpu())}, 0); }},
     {"cat", [] { return stack(Values{huge({k62}), huge({k62})}, 0); }},
@@ -108,7 +108,7 @@ const Call kCalls[] = {
 };
 
 TEST(Sizes, ThatLeave63BitsAreAnsweredWithASentence) {
-  for (const auto& [name, call] : kCalls) {
+  for (const auto& [name, call] : kSizedCalls) {
     const std::string said = sentence_of([&] { return call().data(); });
     (void)sentence_of([] { return 0; });  // what was asked for before the call failed fails as well, for nobody else
     // Where a tensor could be described and not be held, it is memory that lacks.

@@ -19,6 +19,7 @@
 #include "kiln/optim/optim.hpp"
 #include "kiln/store/save.hpp"
 #include "kiln/tensor/text/format.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
@@ -26,9 +27,9 @@ namespace {
 using std::int64_t;
 
 /// Not a variable: devices are decorated while the program starts.
-Device device() { return Device::cpu().autodiff(); }
+using test::autodiff;
 
-Value indices(const std::vector<int64_t>& numbers) { return Tensor<1, Int>::of(numbers, device()).value(); }
+Value indices(const std::vector<int64_t>& numbers) { return Tensor<1, Int>::of(numbers, autodiff).value(); }
 
 /// An operation that checks its data, on x [3, 4], with data that are wrong or right.
 struct Case {
@@ -42,7 +43,7 @@ Value slices(bool wrong) { return indices({2, wrong ? 7 : 0}); }
 Value scattered(const Value& x, bool wrong, Update update) { return scatter(x, 0, along(wrong), rows(x, 1), update); }
 Value square_matrix(const Value& x, bool wrong) {
   const Value a = transpose(rows(transpose(x), 3));
-  return wrong ? a * 0.0 : matmul(a, transpose(a)) + eye({3, 3}, device()) * 100;
+  return wrong ? a * 0.0 : matmul(a, transpose(a)) + eye({3, 3}, autodiff) * 100;
 }
 
 const Case kCases[] = {
@@ -52,7 +53,7 @@ const Case kCases[] = {
     {"scatter_mul", [](const Value& x, bool wrong) { return scattered(x, wrong, Update::Mul); }},
     {"scatter_max", [](const Value& x, bool wrong) { return scattered(x, wrong, Update::Max); }},
     {"scatter_add of x to a base",
-     [](const Value& x, bool wrong) { return scatter_add(ones({3, 4}, device()), 0, along(wrong), rows(x, 1)); }},
+     [](const Value& x, bool wrong) { return scatter_add(ones({3, 4}, autodiff), 0, along(wrong), rows(x, 1)); }},
     {"select", [](const Value& x, bool wrong) { return select(x, 0, slices(wrong)); }},
     {"select_add", [](const Value& x, bool wrong) { return select_add(x, 0, slices(wrong), rows(x, 2)); }},
     {"select_assign", [](const Value& x, bool wrong) { return select_assign(x, 0, slices(wrong), rows(x, 2)); }},
@@ -78,7 +79,7 @@ Value loss_of(const Case& each, const Value& x, const Value& w, bool wrong) {
 }
 
 Value leaf(double first) {
-  return (reshape(arange(0, 12, 1, device(), DType::F32), {3, 4}) * 0.1 + first).require_grad();
+  return (reshape(arange(0, 12, 1, autodiff, DType::F32), {3, 4}) * 0.1 + first).require_grad();
 }
 
 /// Calls read(), which must not come to a result.
@@ -130,7 +131,7 @@ TEST_P(Failures, ReachResultsAndGradientsOfAnyOrder) {
     });
     expect_failure("a gradient after the loss was run", [&] {
       const Value loss = loss_of(each, x, w, true);
-      device().flush();
+      autodiff.flush();
       (void)backward(loss).of(*of).data();
     });
     expect_failure("a seed of the caller's", [&] {
@@ -253,21 +254,21 @@ std::vector<std::vector<float>> bits(const Net& net) {
 /// Trains on batches of these sizes; a batch that finds no memory is left out. Returns what there is at the end, and in
 /// `left_out` how many were.
 std::vector<std::vector<float>> trained(const std::vector<int64_t>& batches, int64_t limit, int& left_out) {
-  device().release_memory();
-  device().seed(1);
-  Net net{nn::LinearConfig{.in = 64, .out = 128}.init(device()), nn::BatchNormConfig{.channels = 128}.init(device()),
-          nn::LinearConfig{.in = 128, .out = 8}.init(device())};
+  autodiff.release_memory();
+  autodiff.seed(1);
+  Net net{nn::LinearConfig{.in = 64, .out = 128}.init(autodiff), nn::BatchNormConfig{.channels = 128}.init(autodiff),
+          nn::LinearConfig{.in = 128, .out = 8}.init(autodiff)};
   Adam adam = AdamConfig{}.init(net);
-  device().set_memory_limit(limit);
+  autodiff.set_memory_limit(limit);
   for (const int64_t batch : batches) {
     try {
-      const Tensor<2> x{Typed{normal({batch, 64}, 0, 1, device(), DType::F32, Key{7})}};
+      const Tensor<2> x{Typed{normal({batch, 64}, 0, 1, autodiff, DType::F32, Key{7})}};
       auto [loss, grads] = value_and_grad(net, [&](const Net& n) { return n.forward(x).square().mean(); });
       net = adam.step(0.01, std::move(net), clip_by_global_norm(std::move(grads), 1.0));
       (void)loss.item();
     } catch (const MemoryError&) { ++left_out; }
   }
-  device().set_memory_limit(int64_t{1} << 40);
+  autodiff.set_memory_limit(int64_t{1} << 40);
   return bits(net);
 }
 

@@ -6,21 +6,22 @@
 
 #include "kiln/nn/module/freeze.hpp"
 #include "kiln/optim/optim.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::cpu().autodiff(); }
+using test::autodiff;
 
 struct Model {
   nn::Param<2> weight;
   nn::Param<1> bias;
 };
 Model make_model() {
-  return {nn::Param<2>(Tensor<2>::of({{3, 0}, {0, 4}}, device())), nn::Param<1>(Tensor<1>::of({1, 1}, device()))};
+  return {nn::Param<2>(Tensor<2>::of({{3, 0}, {0, 4}}, autodiff)), nn::Param<1>(Tensor<1>::of({1, 1}, autodiff))};
 }
-GradientsParams gradients(double scale = 1, const Device& where = device()) {
+GradientsParams gradients(double scale = 1, const Device& where = autodiff) {
   GradientsParams grads;
   grads.by_path["weight"] = Tensor<2>::of({{3 * scale, 0}, {0, 4 * scale}}, where).value();
   grads.by_path["bias"] = Tensor<1>::of({12 * scale, 0}, where).value();
@@ -165,7 +166,7 @@ TEST(Clipping, FollowsTheParametersNorms) {
   const Model lenient = clipped({.adaptive = 1});
   expect_near(weight(lenient), {0, 0, 0, 0});
   GradientsParams grads = gradients();
-  const std::map<std::string, Value> zero{{"weight", zeros({2, 2}, device())}, {"bias", zeros({2}, device())}};
+  const std::map<std::string, Value> zero{{"weight", zeros({2, 2}, autodiff)}, {"bias", zeros({2}, autodiff)}};
   expect_near(clip_adaptively(grads, zero, 1).by_path.at("bias").data().to_vector<float>(), {1e-3, 0});
   EXPECT_EQ(sentence_of([&] { clip_adaptively(grads, {}, 1); }),
             "ArgumentError: clip_adaptively: there is no parameter 'bias'");
@@ -200,9 +201,9 @@ TEST(Accumulation, GivesSumOrMeanOfWhatWasAdded) {
 TEST(Accumulation, OfHalvesIsInFloat32) {
   GradientsAccumulator accumulator;
   GradientsParams one;
-  one.by_path["x"] = Tensor<1>::of({2048}, device()).to(DType::F16).value();
+  one.by_path["x"] = Tensor<1>::of({2048}, autodiff).to(DType::F16).value();
   accumulator.add(one);
-  one.by_path["x"] = Tensor<1>::of({1}, device()).to(DType::F16).value();
+  one.by_path["x"] = Tensor<1>::of({1}, autodiff).to(DType::F16).value();
   accumulator.add(one);
   const GradientsParams sum = accumulator.sum();
   EXPECT_EQ(sum.find("x")->dtype(), DType::F32);
@@ -213,7 +214,7 @@ TEST(Accumulation, KeepsWhatItHasWhereABatchDoesNotFit) {
   GradientsAccumulator accumulator;
   accumulator.add(gradients());
   GradientsParams wrong;
-  wrong.by_path["bias"] = ones({3}, device());
+  wrong.by_path["bias"] = ones({3}, autodiff);
   EXPECT_EQ(sentence_of([&] { accumulator.add(wrong); }), "ShapeError: gradients of 'bias' have shapes [2] and [3]");
   EXPECT_EQ(accumulator.count(), 1);
   EXPECT_EQ(accumulator.sum().by_path.at("bias").data().to_vector<float>(), (Numbers{12, 0}));
@@ -222,13 +223,13 @@ TEST(Accumulation, KeepsWhatItHasWhereABatchDoesNotFit) {
 TEST(Merging, BringsGradientsOfSeveralDevicesToOne) {
   const Device other = Device::parse("reference");
   const GradientsParams list[] = {gradients(1), gradients(3, other), gradients(5, other)};
-  const GradientsParams sum = sum_of(list, device()), mean = mean_of(list, other);
-  EXPECT_EQ(sum.find("weight")->device().name(), device().name());
+  const GradientsParams sum = sum_of(list, autodiff), mean = mean_of(list, other);
+  EXPECT_EQ(sum.find("weight")->device().name(), autodiff.name());
   EXPECT_EQ(sum.find("weight")->data().to_vector<float>(), (Numbers{27, 0, 0, 36}));
   EXPECT_EQ(mean.find("weight")->device().name(), other.name());
   EXPECT_EQ(mean.find("bias")->data().to_vector<float>(), (Numbers{36, 0}));
   EXPECT_EQ(sentence_of([&] { mean_of({}, other); }), "ArgumentError: mean_of: there are no gradients");
-  const Model next = SgdConfig{}.init(make_model()).step(0.5, make_model(), mean_of(list, device()));
+  const Model next = SgdConfig{}.init(make_model()).step(0.5, make_model(), mean_of(list, autodiff));
   EXPECT_EQ(weight(next), (Numbers{3 - 4.5, 0, 0, 4 - 6}));
 }
 

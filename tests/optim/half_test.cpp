@@ -7,20 +7,21 @@
 #include "kiln/core/half.hpp"
 #include "kiln/optim/optim.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
 struct Model {
   nn::Param<1> weight;
 };
-Model make_model(DType dtype) { return {.weight = nn::Param<1>(Tensor<1>::of({1.0, -2.0}, kDevice, dtype))}; }
+Model make_model(DType dtype) { return {.weight = nn::Param<1>(Tensor<1>::of({1.0, -2.0}, autodiff, dtype))}; }
 GradientsParams gradients(const std::vector<double>& values, DType dtype = DType::F32) {
   GradientsParams grads;
-  grads.by_path["weight"] = Tensor<1>::of(values, kDevice).to(dtype).value();
+  grads.by_path["weight"] = Tensor<1>::of(values, autodiff).to(dtype).value();
   return grads;
 }
 std::vector<double> weight_of(const Model& model) { return model.weight.to_vector<double>(); }
@@ -88,7 +89,7 @@ TEST(HalfParameters, AreSavedWithTheirMasters) {
 TEST(GradientScaler, ScalesLossesAndUnscalesGradients) {
   GradientScaler scaler = GradientScalerConfig{.exponent = 10}.init();
   EXPECT_EQ(scaler.scale(), 1024);
-  const auto loss = scaler.scale(Tensor<0>::of(0.25, kDevice, DType::F16));
+  const auto loss = scaler.scale(Tensor<0>::of(0.25, autodiff, DType::F16));
   EXPECT_EQ(loss.dtype(), DType::F32);
   EXPECT_EQ(loss.item(), 256);
   const GradientsParams grads = scaler.unscale(gradients({1024, 1e-7}));

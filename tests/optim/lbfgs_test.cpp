@@ -6,6 +6,7 @@
 
 #include "kiln/optim/optim.hpp"
 #include "tests/optim/torch_figures.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
@@ -13,7 +14,7 @@ namespace {
 
 using LineSearch = LbfgsConfig::LineSearch;
 
-Device device() { return Device::cpu().autodiff(); }
+using test::autodiff;
 
 struct Valley {
   nn::Param<2> a;  // [2, 3]
@@ -23,7 +24,7 @@ Valley make_valley(DType dtype = DType::F64) {
   const auto start = [&](const Shape& shape, int k) {
     std::vector<double> x;
     for (int i = 0; i < numel(shape); ++i) x.push_back(std::cos(1.7 * i + k));
-    return cast(from_data(TensorData::of<double>(shape, x), device()), dtype);
+    return cast(from_data(TensorData::of<double>(shape, x), autodiff), dtype);
   };
   return {nn::Param<2>(start({2, 3}, 0)), nn::Param<1>(start({3}, 2))};
 }
@@ -69,8 +70,8 @@ TEST(Lbfgs, FindsTheBottomOfABowl) {
   struct Bowl {
     nn::Param<1> x;
   };
-  const auto c = Tensor<1>::of({1, -2, 3}, device(), DType::F64), d = Tensor<1>::of({1, 10, 100}, device(), DType::F64);
-  Bowl bowl{nn::Param<1>(Tensor<1>::of({0, 0, 0}, device(), DType::F64))};
+  const auto c = Tensor<1>::of({1, -2, 3}, autodiff, DType::F64), d = Tensor<1>::of({1, 10, 100}, autodiff, DType::F64);
+  Bowl bowl{nn::Param<1>(Tensor<1>::of({0, 0, 0}, autodiff, DType::F64))};
   auto [next, loss] = LbfgsConfig{.iterations = 30, .evaluations = 60}.init(bowl).step(
       1, bowl, [&](const Bowl& m) { return ((m.x - c).square() * d).sum(); });
   EXPECT_EQ(loss, 1 + 40 + 900);
@@ -85,7 +86,7 @@ TEST(Lbfgs, MovesHalvesByStepsThatTheyCannotHold) {
   struct Small {
     nn::Param<1> x;
   };
-  Small small{nn::Param<1>(Tensor<1>::of({1.0}, device(), DType::BF16))};
+  Small small{nn::Param<1>(Tensor<1>::of({1.0}, autodiff, DType::BF16))};
   // Down x in steps of 1e-3, a quarter of what bfloat16 tells apart below 1.
   Lbfgs lbfgs = LbfgsConfig{.iterations = 1, .line_search = LineSearch::None}.init(small);
   for (int i = 0; i < 8; ++i)
@@ -105,7 +106,7 @@ TEST(Lbfgs, GoesOnFromARecordWithTheSameBits) {
         [&](const std::string& name, const auto& part) { record[name] = Value(part).data(); });
     other.visit_state([&]<class P>(const std::string& name, P& part) {
       if constexpr (std::same_as<P, std::int64_t>) part = record.at(name).to_vector<std::int64_t>()[0];
-      else part = from_data(record.at(name), device());
+      else part = from_data(record.at(name), autodiff);
     });
     Valley same = valley;
     for (int i = 0; i < 3; ++i) {
@@ -129,7 +130,7 @@ TEST(Lbfgs, ComesBackFromWhereTheLossIsNoNumber) {
   struct Positive {
     nn::Param<1> x;
   };
-  Positive m{nn::Param<1>(Tensor<1>::of({4.0}, device(), DType::F64))};
+  Positive m{nn::Param<1>(Tensor<1>::of({4.0}, autodiff, DType::F64))};
   Lbfgs lbfgs = LbfgsConfig{.iterations = 30, .evaluations = 90}.init(m);
   m = lbfgs.step(20, m, [](const Positive& p) { return (p.x - p.x.log()).sum(); }).model;
   EXPECT_NEAR(m.x.to_vector<double>()[0], 1, 1e-5);
@@ -161,7 +162,7 @@ TEST(Lbfgs, SaysWhatIsWrong) {
   Lbfgs lbfgs = LbfgsConfig{}.init(valley);
   EXPECT_EQ(sentence_of([&] { lbfgs.step(0, valley, loss_of); }), "ArgumentError: Lbfgs: a learning rate of 0");
   Valley other = valley;
-  other.b = nn::Param<1>(Tensor<1>::of({1, 2}, device(), DType::F64));
+  other.b = nn::Param<1>(Tensor<1>::of({1, 2}, autodiff, DType::F64));
   EXPECT_EQ(sentence_of([&] { lbfgs.step(1, other, loss_of); }),
             "ArgumentError: Lbfgs: the model has 8 elements to train, it had 9");
 }

@@ -8,12 +8,13 @@
 
 #include "kiln/nn/linear.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device device = Device::cpu().autodiff();
+using test::autodiff;
 
 struct Model {
   nn::Param<1> weight;
@@ -22,8 +23,8 @@ struct Model {
 const std::vector<double> kStart = {1.0, -2.0, 0.5};
 
 Model make_model() {
-  return {.weight = nn::Param<1>(Tensor<1>::of({1.0, -2.0, 0.5}, device, DType::F64)),
-          .other = nn::Param<1>(Tensor<1>::of({4.0}, device, DType::F64))};
+  return {.weight = nn::Param<1>(Tensor<1>::of({1.0, -2.0, 0.5}, autodiff, DType::F64)),
+          .other = nn::Param<1>(Tensor<1>::of({4.0}, autodiff, DType::F64))};
 }
 
 /// The gradient of step `t` for element `i`: any sequence will do.
@@ -32,7 +33,7 @@ double gradient(int t, std::size_t i) { return std::sin(1.3 * t + 2.1 * static_c
 GradientsParams gradients(int t) {
   GradientsParams grads;
   const std::vector<double> values{gradient(t, 0), gradient(t, 1), gradient(t, 2)};
-  grads.by_path["weight"] = Tensor<1>::of(values, device).value();
+  grads.by_path["weight"] = Tensor<1>::of(values, autodiff).value();
   return grads;
 }
 
@@ -133,9 +134,9 @@ TEST(Optimizer, MakesFreshLeavesThatCanBeDifferentiated) {
 }
 
 TEST(Optimizer, LearnsALine) {
-  nn::Linear model = nn::LinearConfig{.in = 1, .out = 1}.init(device);
+  nn::Linear model = nn::LinearConfig{.in = 1, .out = 1}.init(autodiff);
   auto optimizer = AdamConfig{}.init(model);
-  const auto x = Tensor<2>::of({{-1}, {0}, {1}, {2}}, device);
+  const auto x = Tensor<2>::of({{-1}, {0}, {1}, {2}}, autodiff);
   const auto y = x * 3.0 - 1.0;
   for (int step = 0; step < 500; ++step) {
     auto [loss, grads] = value_and_grad(model, [&](const nn::Linear& m) { return (m.forward(x) - y).square().mean(); });
@@ -164,15 +165,15 @@ TEST(Optimizer, SaysWhatIsWrong) {
             "ArgumentError: Sgd: a learning rate of nan");
   EXPECT_EQ(sentence_of([&] { optimizer.step(-1, model, gradients(1)); }), "ArgumentError: Sgd: a learning rate of -1");
   GradientsParams wrong;
-  wrong.by_path["weight"] = ones({2}, device, DType::F64);
+  wrong.by_path["weight"] = ones({2}, autodiff, DType::F64);
   EXPECT_EQ(sentence_of([&] { optimizer.step(0.1, model, wrong); }),
             "ShapeError: Sgd: the gradient of 'weight' has shape [2], the parameter [3]");
 }
 
 GradientsParams two_gradients() {
   GradientsParams grads;
-  grads.by_path["a"] = Tensor<1>::of({3, 0}, device).value();
-  grads.by_path["b"] = Tensor<2>::of({{0, -4}}, device).value();
+  grads.by_path["a"] = Tensor<1>::of({3, 0}, autodiff).value();
+  grads.by_path["b"] = Tensor<2>::of({{0, -4}}, autodiff).value();
   return grads;
 }
 

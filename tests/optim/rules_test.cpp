@@ -7,11 +7,12 @@
 
 #include "kiln/optim/optim.hpp"
 #include "tests/optim/rows.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::cpu().autodiff(); }
+using test::autodiff;
 
 struct Net {
   nn::Param<2> wide;  // [2, 3]
@@ -29,10 +30,10 @@ std::vector<double> start(std::size_t k) {
     x.push_back(std::cos(1.7 * static_cast<double>(i) + static_cast<double>(k)));
   return x;
 }
-Value tensor(std::size_t k, const std::vector<double>& numbers, DType dtype, const Device& where = device()) {
+Value tensor(std::size_t k, const std::vector<double>& numbers, DType dtype, const Device& where = autodiff) {
   return cast(from_data(TensorData::of<double>(kShapes[k], numbers), where), dtype);
 }
-Net make_net(const RuleRow& row, DType dtype, const Device& where = device()) {
+Net make_net(const RuleRow& row, DType dtype, const Device& where = autodiff) {
   Net net{nn::Param<2>(tensor(0, start(0), dtype, where)), nn::Param<2>(tensor(1, start(1), dtype, where)), {}};
   if (!row.matrices_only) net.bias = nn::Param<1>(tensor(2, start(2), dtype, where));
   return net;
@@ -48,7 +49,7 @@ std::map<std::string, std::vector<double>> numbers(const Net& net) {
 double gradient(double x, std::size_t k, std::size_t i, int t) {
   return 0.5 * x + std::sin(1.3 * t + 2.1 * static_cast<double>(i) + static_cast<double>(k)) + 0.1;
 }
-GradientsParams gradients(const Net& net, int t, DType dtype, const Device& where = device()) {
+GradientsParams gradients(const Net& net, int t, DType dtype, const Device& where = autodiff) {
   GradientsParams grads;
   const auto all = numbers(net);
   for (std::size_t k = 0; k < 3; ++k) {
@@ -106,7 +107,7 @@ Record record_of(const AnyOptimizer& optimizer) {
   optimizer.visit_state([&](const std::string& name, const auto& part) { record[name] = Value(part).data(); });
   return record;
 }
-void restore(AnyOptimizer& optimizer, const Record& record, const Device& where = device()) {
+void restore(AnyOptimizer& optimizer, const Record& record, const Device& where = autodiff) {
   optimizer.visit_state([&]<class P>(const std::string& name, P& part) {
     if constexpr (std::same_as<P, std::int64_t>) part = record.at(name).to_vector<std::int64_t>()[0];
     else part = from_data(record.at(name), where);
@@ -159,10 +160,10 @@ TEST_P(Rules, LeaveEmptyParametersAlone) {
   struct Empty {
     nn::Param<2> none, some;
   };
-  Empty net{nn::Param<2>(zeros({0, 3}, device())), nn::Param<2>(ones({2, 2}, device()))};
+  Empty net{nn::Param<2>(zeros({0, 3}, autodiff)), nn::Param<2>(ones({2, 2}, autodiff))};
   AnyOptimizer optimizer(row.rule, net);
   GradientsParams grads;
-  grads.by_path = {{"none", zeros({0, 3}, device())}, {"some", ones({2, 2}, device())}};
+  grads.by_path = {{"none", zeros({0, 3}, autodiff)}, {"some", ones({2, 2}, autodiff)}};
   for (int t = 0; t < 3; ++t) net = optimizer.step(row.rate, std::move(net), grads);
   EXPECT_EQ(net.none.shape(), Shape({0, 3}));
   EXPECT_LT(net.some.data().at(0), 1);

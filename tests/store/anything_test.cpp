@@ -10,6 +10,7 @@
 
 #include "formats/samples.hpp"
 #include "temporary.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
@@ -32,15 +33,15 @@ struct Training {
   Tensor<1> histogram;
 };
 
-const Device kDevice = Device::cpu().autodiff();
+using test::autodiff;
 
 Training make_training(std::int64_t in = 3) {
-  nn::Linear model = nn::LinearConfig{.in = in, .out = 2}.init(kDevice);
+  nn::Linear model = nn::LinearConfig{.in = in, .out = 2}.init(autodiff);
   AdamW optimizer = AdamWConfig{}.init(model);
   return {.model = model,
           .optimizer = optimizer,
           .schedule = CosineConfig{.peak = 0.1, .warmup = 2, .steps = 10}.init(),
-          .histogram = Tensor<1>::of({0, 0}, kDevice.inner())};
+          .histogram = Tensor<1>::of({0, 0}, autodiff.inner())};
 }
 
 /// One step.
@@ -59,7 +60,7 @@ Training trained() {
   run.phase = Phase::Train;
   run.metrics = {{"accuracy", 0.75}};
   run.note = "näme";
-  run.histogram = Tensor<1>::of({5, 6}, kDevice.inner());
+  run.histogram = Tensor<1>::of({5, 6}, autodiff.inner());
   return run;
 }
 
@@ -199,7 +200,7 @@ TEST(RecordOfAnything, ATiedParameterIsStoredOnceAndStaysTied) {
   };
   const auto make = [] {
     const nn::LinearConfig config{.in = 2, .out = 2};
-    Tied tied{config.init(kDevice), config.init(kDevice)};
+    Tied tied{config.init(autodiff), config.init(autodiff)};
     tied.second.weight = tied.first.weight;
     return tied;
   };

@@ -7,25 +7,26 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/text/format.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best(); }
+using test::best;
 
 TEST(Activation, WithOptions) {
-  const auto x = Tensor<2>::of({{-2, 0.25}, {1, 4}}, device());
+  const auto x = Tensor<2>::of({{-2, 0.25}, {1, 4}}, best());
   EXPECT_EQ(to_text(hardtanh(x)), "[[-1.    0.25]\n [ 1.    1.  ]]");
   EXPECT_EQ(to_text(hard_sigmoid(x, 0.25, 0.5)), "[[0.     0.5625]\n [0.75   1.    ]]");
   EXPECT_EQ(to_text(threshold(x, 0.5, -1)), "[[-1. -1.]\n [ 1.  4.]]");
   EXPECT_EQ(to_text(shrink(x, 0.5, 0.25)), "[[-1.75  0.  ]\n [ 0.75  3.75]]");
-  EXPECT_EQ(to_text(prelu(x, Tensor<1>::of({0.5, 9}, device()))), "[[-1.    0.25]\n [ 1.    4.  ]]");
+  EXPECT_EQ(to_text(prelu(x, Tensor<1>::of({0.5, 9}, best()))), "[[-1.    0.25]\n [ 1.    4.  ]]");
   EXPECT_EQ(to_text(glu(x.square() * 0)), "[[0.]\n [0.]]");
   EXPECT_NEAR(softplus(x, 2).to_vector()[3], 4, 2e-4);
 }
 
 TEST(Activation, OfARow) {
-  const auto x = Tensor<1>::of({0, std::log(3)}, device());
+  const auto x = Tensor<1>::of({0, std::log(3)}, best());
   const auto near = [](const Tensor<1>& y, float a, float b) {
     EXPECT_NEAR(y.to_vector()[0], a, 1e-6);
     EXPECT_NEAR(y.to_vector()[1], b, 1e-6);

@@ -9,19 +9,20 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best().autodiff(); }
+using test::best_autodiff;
 
 /// [batch, heads, queries, keys, width]; k and v have one head for all.
 constexpr int kBatch = 2, kHeads = 2, kQueries = 3, kKeys = 4, kWidth = 6;
 
 struct Case {
-  Tensor<4> q = randn({kBatch, kHeads, kQueries, kWidth}, device(), Key{1}) * 2;
-  Tensor<4> k = randn({kBatch, 1, kKeys, kWidth}, device(), Key{2}) * 2;
-  Tensor<4> v = randn({kBatch, 1, kKeys, kWidth}, device(), Key{3});
+  Tensor<4> q = randn({kBatch, kHeads, kQueries, kWidth}, best_autodiff(), Key{1}) * 2;
+  Tensor<4> k = randn({kBatch, 1, kKeys, kWidth}, best_autodiff(), Key{2}) * 2;
+  Tensor<4> v = randn({kBatch, 1, kKeys, kWidth}, best_autodiff(), Key{3});
 };
 
 using Score = std::function<double(int batch, int head, int query, int key, double product)>;
@@ -76,13 +77,14 @@ TEST(AttentionTensors, SeeWhatTheMaskShows) {
   // The last query stands beside the last key: query i at position i + 1.
   const auto causal = [](int, int, int i, int j, double x) { return j <= i + 1 ? kScale * x : kUnseen; };
   expect_near(attention(c.q, c.k, c.v, {.causal = true}).to_vector(), attended(c, causal));
-  expect_near(attention(c.q, c.k, c.v, {}, causal_mask(kQueries, kKeys, device())).to_vector(), attended(c, causal));
+  expect_near(attention(c.q, c.k, c.v, {}, causal_mask(kQueries, kKeys, best_autodiff())).to_vector(),
+              attended(c, causal));
   const auto window = [](int, int, int i, int j, double x) { return std::abs(i + 1 - j) < 2 ? kScale * x : kUnseen; };
   expect_near(attention(c.q, c.k, c.v, {.window = 2}).to_vector(), attended(c, window));
-  expect_near(attention(c.q, c.k, c.v, {}, window_mask(kQueries, kKeys, 2, false, device())).to_vector(),
+  expect_near(attention(c.q, c.k, c.v, {}, window_mask(kQueries, kKeys, 2, false, best_autodiff())).to_vector(),
               attended(c, window));
   const auto padded = [](int b, int, int, int j, double x) { return j < (b ? 4 : 2) ? kScale * x : kUnseen; };
-  const auto lengths = Tensor<1, Int>::of({2, 4}, device());
+  const auto lengths = Tensor<1, Int>::of({2, 4}, best_autodiff());
   expect_near(attention(c.q, c.k, c.v, {}, padding_mask(lengths, kKeys)).to_vector(), attended(c, padded));
   const auto both = [&](int b, int h, int i, int j, double x) { return j <= i + 1 ? padded(b, h, i, j, x) : kUnseen; };
   expect_near(attention(c.q, c.k, c.v, {.causal = true}, padding_mask(lengths, kKeys)).to_vector(), attended(c, both));
@@ -90,7 +92,7 @@ TEST(AttentionTensors, SeeWhatTheMaskShows) {
 
 TEST(AttentionTensors, AddABiasAfterTheCap) {
   const Case c;
-  const Tensor<3> bias = randn({kHeads, kQueries, kKeys}, device(), Key{4});
+  const Tensor<3> bias = randn({kHeads, kQueries, kKeys}, best_autodiff(), Key{4});
   const auto numbers = bias.to_vector();
   expect_near(attention(c.q, c.k, c.v, {.softcap = 2}, {}, bias).to_vector(),
               attended(c, [&](int, int h, int i, int j, double x) {
@@ -98,7 +100,7 @@ TEST(AttentionTensors, AddABiasAfterTheCap) {
                        numbers[static_cast<std::size_t>((h * kQueries + i) * kKeys + j)];
               }));
   // The slopes of two heads are 2^-4 and 2^-8.
-  expect_near(attention(c.q, c.k, c.v, {}, {}, alibi_bias(kHeads, kQueries, kKeys, device())).to_vector(),
+  expect_near(attention(c.q, c.k, c.v, {}, {}, alibi_bias(kHeads, kQueries, kKeys, best_autodiff())).to_vector(),
               attended(c, [](int, int h, int i, int j, double x) {
                 return kScale * x - std::exp2(-4.0 * (h + 1)) * std::abs(i + 1 - j);
               }));
@@ -122,8 +124,8 @@ TEST(AttentionTensors, HaveTheGradientsOfTheirMeaning) {
       std::vector<float> up = at, down = at;
       up[i] += step, down[i] -= step;
       Case high = c, low = c;
-      high.*operand = Tensor<1>::of(up, device()).reshape<4>((c.*operand).shape());
-      low.*operand = Tensor<1>::of(down, device()).reshape<4>((c.*operand).shape());
+      high.*operand = Tensor<1>::of(up, best_autodiff()).reshape<4>((c.*operand).shape());
+      low.*operand = Tensor<1>::of(down, best_autodiff()).reshape<4>((c.*operand).shape());
       EXPECT_NEAR(found[i], (loss(high) - loss(low)) / (2 * static_cast<double>(step)), 5e-3) << "element " << i;
     }
   };
@@ -133,8 +135,8 @@ TEST(AttentionTensors, HaveTheGradientsOfTheirMeaning) {
 }
 
 TEST(AttentionTensors, DecodeWithACacheOfKeysAsTheyEncodeAtOnce) {
-  const auto q = randn({1, 2, 5, 4}, device(), Key{1}), k = randn({1, 2, 5, 4}, device(), Key{2});
-  const auto v = randn({1, 2, 5, 4}, device(), Key{3});
+  const auto q = randn({1, 2, 5, 4}, best_autodiff(), Key{1}), k = randn({1, 2, 5, 4}, best_autodiff(), Key{2});
+  const auto v = randn({1, 2, 5, 4}, best_autodiff(), Key{3});
   const Tensor<4> whole = attention(q, k, v, {.causal = true});
   const Tensor<4> last = attention(q.narrow(2, 4, 1), k, v, {.causal = true});
   const auto expected = whole.narrow(2, 4, 1).to_vector(), found = last.to_vector();
@@ -142,19 +144,19 @@ TEST(AttentionTensors, DecodeWithACacheOfKeysAsTheyEncodeAtOnce) {
 }
 
 TEST(AttentionTensors, MaskPaddingAndDistance) {
-  const auto lengths = Tensor<1, Int>::of({1, 2}, device());
+  const auto lengths = Tensor<1, Int>::of({1, 2}, best_autodiff());
   EXPECT_EQ(padding_mask(lengths, 2).to_vector(), (std::vector<bool>{true, false, true, true}));
-  EXPECT_EQ(window_mask(2, 2, 1, false, device()).to_vector(), (std::vector<bool>{true, false, false, true}));
-  EXPECT_EQ(window_mask(2, 3, 2, true, device()).to_vector(),
+  EXPECT_EQ(window_mask(2, 2, 1, false, best_autodiff()).to_vector(), (std::vector<bool>{true, false, false, true}));
+  EXPECT_EQ(window_mask(2, 3, 2, true, best_autodiff()).to_vector(),
             (std::vector<bool>{true, true, false, false, true, true}));
-  EXPECT_EQ(causal_mask(2, 3, device()).to_vector(), (std::vector<bool>{true, true, false, true, true, true}));
+  EXPECT_EQ(causal_mask(2, 3, best_autodiff()).to_vector(), (std::vector<bool>{true, true, false, true, true, true}));
 }
 
 TEST(AttentionTensors, TellPositionsApart) {
   constexpr int kTime = 4;
-  const Tensor<1> positions = Tensor<1>::of({0, 1, 5, 700}, device());
+  const Tensor<1> positions = Tensor<1>::of({0, 1, 5, 700}, best_autodiff());
   const auto [cosine, sine] = rotary_tables(positions, kWidth, 1000);
-  const Tensor<4> x = randn({1, 2, kTime, kWidth}, device(), Key{5});
+  const Tensor<4> x = randn({1, 2, kTime, kWidth}, best_autodiff(), Key{5});
   const Tensor<4> halves = rotary(x, cosine, sine), neighbours = rotary(x, cosine, sine, RotaryPairs::Neighbours);
   const auto from = x.to_vector();
   std::vector<double> by_halves(from.size()), by_neighbours(from.size());
@@ -179,7 +181,7 @@ TEST(AttentionTensors, TellPositionsApart) {
       const double angle = time * std::pow(10000.0, -(column / 2 * 2) / 4.0);
       waves.push_back(column % 2 ? std::cos(angle) : std::sin(angle));
     }
-  expect_near(sinusoidal_positions(3, 4, device()).to_vector(), waves, 1e-6);
+  expect_near(sinusoidal_positions(3, 4, best_autodiff()).to_vector(), waves, 1e-6);
 }
 
 }  // namespace

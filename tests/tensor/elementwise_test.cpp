@@ -5,17 +5,18 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best(); }
+using test::best;
 
 /// Numbers that are in no function's kinks; of the kind that a row's domain is at home in.
 template <class K>
 Tensor<1, K> operand(int seed) {
   return Tensor<1, K>::from_data(TensorData::of<double>({4}, {0.25 + seed, 0.5 + seed, 1.75, 3}).to(K::kDefault),
-                                 device());
+                                 best());
 }
 
 namespace domain {
@@ -49,6 +50,7 @@ TEST(Elementwise, MethodsAndFreeFunctionsAreThoseOfValues) {
   }
 #define KILN_COMPARISON(Name, function, row_domain, ...) KILN_BINARY(Name, function, row_domain)
 #include "kiln/ops/elementwise/elementwise.def"
+#include "tests/support/devices.hpp"
 }
 
 TEST(Elementwise, APlainNumberMayBeTheSecondOperand) {

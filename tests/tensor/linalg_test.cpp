@@ -12,12 +12,13 @@
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/text/format.hpp"
 #include "kiln/tensor/vector_norm.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::cpu().autodiff(); }
+using test::autodiff;
 
 /// The largest difference between two tensors, or 0 for empty ones.
 template <int D>
@@ -136,12 +137,12 @@ INSTANTIATE_TEST_SUITE_P(Linalg, Sizes,
 
 /// Hilbert's matrix: its condition number is 1.6e13 for 10 rows.
 Tensor<2> hilbert(std::int64_t n) {
-  const auto i = arange(n, device()).to_float(DType::F64);
+  const auto i = arange(n, autodiff).to_float(DType::F64);
   return 1.0 / (i.unsqueeze(1) + i + 1.0);
 }
 
 TEST(Linalg, IllConditionedMatricesAreSolvedToTheirResidual) {
-  const Tensor<2> a = hilbert(10), b = ones({10, 1}, device()).to(DType::F64);
+  const Tensor<2> a = hilbert(10), b = ones({10, 1}, autodiff).to(DType::F64);
   EXPECT_NEAR(cond(a).item<double>() / 1.6025e13, 1, 1e-3);
   EXPECT_LT(apart(a.matmul(solve(a, b)), b), 1e-3);
   EXPECT_LT(apart(a.matmul(lstsq(a, b)), b), 1e-3);
@@ -157,12 +158,12 @@ TEST(Linalg, IllConditionedMatricesAreSolvedToTheirResidual) {
 }
 
 TEST(Linalg, RanksAreInTheTypes) {
-  const Tensor<3> a = eye(2, device()).expand(4, 2, 2);
+  const Tensor<3> a = eye(2, autodiff).expand(4, 2, 2);
   const Tensor<1> d = det(a);
   const Tensor<2> w = eigvalsh(a);
   const Tensor<1, Int> rank = matrix_rank(a);
-  const Tensor<2> x = solve(a, ones({2}, device()));
-  const Tensor<3> y = solve(a, ones({2, 5}, device()));
+  const Tensor<2> x = solve(a, ones({2}, autodiff));
+  const Tensor<3> y = solve(a, ones({2, 5}, autodiff));
   EXPECT_EQ(to_text(d) + to_text(rank), "[1. 1. 1. 1.][2 2 2 2]");
   EXPECT_EQ(w.shape(), (Shape{4, 2}));
   EXPECT_EQ(x.shape(), (Shape{4, 2}));
@@ -170,7 +171,7 @@ TEST(Linalg, RanksAreInTheTypes) {
 }
 
 TEST(Linalg, IntegersAndHalvesAreComputedInFloat32) {
-  const auto whole = Tensor<2, Int>::of({{2, 0}, {0, 4}}, device());
+  const auto whole = Tensor<2, Int>::of({{2, 0}, {0, 4}}, autodiff);
   EXPECT_EQ(inverse(whole).dtype(), DType::F32);
   EXPECT_EQ(to_text(inverse(whole).abs()), "[[0.5  0.  ]\n [0.   0.25]]");
   EXPECT_EQ(to_text(matrix_power(whole, 3)), "[[ 8  0]\n [ 0 64]]");
@@ -180,64 +181,64 @@ TEST(Linalg, IntegersAndHalvesAreComputedInFloat32) {
 }
 
 TEST(Linalg, SignsOfVectorsAreChosen) {
-  const auto a = Tensor<2>::of({{2, -1}, {-1, 2}}, device());
+  const auto a = Tensor<2>::of({{2, -1}, {-1, 2}}, autodiff);
   EXPECT_EQ(to_text(eigh(a).v.sign()), "[[ 1.  1.]\n [ 1. -1.]]") << "of equal magnitudes the first";
-  EXPECT_EQ(to_text(qr(-eye(2, device())).r), "[[1. 0.]\n [0. 1.]]");
-  EXPECT_EQ(apart(svd(Tensor<2>::of({{-3, 0}, {0, 2}}, device())).u, eye(2, device())), 0);
+  EXPECT_EQ(to_text(qr(-eye(2, autodiff)).r), "[[1. 0.]\n [0. 1.]]");
+  EXPECT_EQ(apart(svd(Tensor<2>::of({{-3, 0}, {0, 2}}, autodiff)).u, eye(2, autodiff)), 0);
 }
 
 TEST(Linalg, TheDeterminantHasItsGradientAtSingularMatrices) {
   // The gradient is the matrix of cofactors, whatever the rank.
-  const auto rank_two = Tensor<2>::of({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}, device()).to(DType::F64).require_grad();
+  const auto rank_two = Tensor<2>::of({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}, autodiff).to(DType::F64).require_grad();
   EXPECT_LT(apart(det(rank_two).backward().of(rank_two),
-                  Tensor<2>::of({{-3, 6, -3}, {6, -12, 6}, {-3, 6, -3}}, device()).to(DType::F64)),
+                  Tensor<2>::of({{-3, 6, -3}, {6, -12, 6}, {-3, 6, -3}}, autodiff).to(DType::F64)),
             1e-12);
-  const auto diagonal = Tensor<2>::of({{0, 0, 0}, {0, 3, 0}, {0, 0, -2}}, device()).require_grad();
-  EXPECT_LT(apart(det(diagonal).backward().of(diagonal), Tensor<2>::of({{-6, 0, 0}, {0, 0, 0}, {0, 0, 0}}, device())),
+  const auto diagonal = Tensor<2>::of({{0, 0, 0}, {0, 3, 0}, {0, 0, -2}}, autodiff).require_grad();
+  EXPECT_LT(apart(det(diagonal).backward().of(diagonal), Tensor<2>::of({{-6, 0, 0}, {0, 0, 0}, {0, 0, 0}}, autodiff)),
             1e-5);
-  const auto nothing = zeros({3, 3}, device()).require_grad();
+  const auto nothing = zeros({3, 3}, autodiff).require_grad();
   EXPECT_EQ(det(nothing).backward().of(nothing).abs().sum().item(), 0);
 }
 
 TEST(Linalg, EqualEigenvaluesLeaveTheGradientOfEigenvaluesFinite) {
-  const auto a = eye(3, device()).require_grad();
+  const auto a = eye(3, autodiff).require_grad();
   EXPECT_EQ(to_text(eigvalsh(a).sum().backward().of(a)), "[[1. 0. 0.]\n [0. 1. 0.]\n [0. 0. 1.]]");
   EXPECT_EQ(to_text(svd(a).s.sum().backward().of(a)), "[[1. 0. 0.]\n [0. 1. 0.]\n [0. 0. 1.]]");
   EXPECT_EQ(to_text(eigh(a).v.sum().backward().of(a).is_finite().all()), "true");
 }
 
 TEST(Linalg, LogarithmsOfDeterminantsDoNotOverflow) {
-  const auto a = eye(200, device()) * -1e-3;
+  const auto a = eye(200, autodiff) * -1e-3;
   EXPECT_EQ(det(a).item(), 0) << "1e-600";
   const auto [sign, log_abs] = slogdet(a);
   EXPECT_EQ(sign.item(), 1);
   EXPECT_NEAR(log_abs.item(), 200 * std::log(1e-3), 1e-2);
-  EXPECT_EQ(to_text(slogdet(zeros({2, 2}, device())).log_abs), "-inf");
+  EXPECT_EQ(to_text(slogdet(zeros({2, 2}, autodiff)).log_abs), "-inf");
 }
 
 TEST(Linalg, ExponentialsOfEverySize) {
   // A rotation by an angle t; a nilpotent matrix; matrices of very different sizes in one batch.
-  const auto turn = [](double t) { return Tensor<2>::of({{0, -t}, {t, 0}}, device()).to(DType::F64); };
+  const auto turn = [](double t) { return Tensor<2>::of({{0, -t}, {t, 0}}, autodiff).to(DType::F64); };
   const auto batch = matrix_exp(stack({turn(1e-9), turn(1), turn(1000)}));
   int i = 0;
   for (const double t : {1e-9, 1.0, 1000.0}) {
     EXPECT_NEAR(batch(i, 0, 0).item<double>(), std::cos(t), 1e-12);
     EXPECT_NEAR(batch(i++, 1, 0).item<double>(), std::sin(t), 1e-12);
   }
-  EXPECT_EQ(to_text(matrix_exp(Tensor<2>::of({{0, 5}, {0, 0}}, device()))), "[[1. 5.]\n [0. 1.]]");
-  EXPECT_EQ(to_text(matrix_exp(full({1, 1}, 1000, device()))), "[[inf]]");
-  EXPECT_EQ(to_text(matrix_exp(full({1, 1}, NAN, device()))), "[[nan]]");
+  EXPECT_EQ(to_text(matrix_exp(Tensor<2>::of({{0, 5}, {0, 0}}, autodiff))), "[[1. 5.]\n [0. 1.]]");
+  EXPECT_EQ(to_text(matrix_exp(full({1, 1}, 1000, autodiff))), "[[inf]]");
+  EXPECT_EQ(to_text(matrix_exp(full({1, 1}, NAN, autodiff))), "[[nan]]");
 }
 
 TEST(Linalg, NanPassesThroughEquations) {
-  const auto a = Tensor<2>::of({{1, NAN}, {0, 1}}, device());
+  const auto a = Tensor<2>::of({{1, NAN}, {0, 1}}, autodiff);
   EXPECT_TRUE(std::isnan(det(a).item()));
-  EXPECT_TRUE(solve(a, ones({2}, device())).is_nan().any().item<bool>());
+  EXPECT_TRUE(solve(a, ones({2}, autodiff)).is_nan().any().item<bool>());
   EXPECT_TRUE(qr(a).r.is_nan().any().item<bool>());
 }
 
 TEST(Linalg, TheBitsDoNotDependOnTheNumberOfThreads) {
-  const Tensor<3> x = uniform({400, 24, 24}, -1, 1, device(), Key{3}), a = x.matmul(x.transpose()) + eye(24, device());
+  const Tensor<3> x = uniform({400, 24, 24}, -1, 1, autodiff, Key{3}), a = x.matmul(x.transpose()) + eye(24, autodiff);
   const auto results = [&] {
     const auto [q, r] = qr(x);
     const auto [w, v] = eigh(a);
@@ -260,7 +261,7 @@ TEST(Linalg, TheBitsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Linalg, GradientsThatDoNotExistAreErrors) {
-  const auto tall = ones({3, 2}, device()).require_grad();
+  const auto tall = ones({3, 2}, autodiff).require_grad();
   EXPECT_EQ(sentence_of([&] { svd(tall, true).s.sum().backward(); }),
             "AutodiffError: svd: the full form of [3, 2] has no gradient, because the vectors that complete u or vt "
             "are not unique; use the reduced form");

@@ -7,12 +7,13 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best().autodiff(); }
-Tensor<1> row(const std::vector<float>& numbers) { return Tensor<1>::of(numbers, device()); }
+using test::best_autodiff;
+Tensor<1> row(const std::vector<float>& numbers) { return Tensor<1>::of(numbers, best_autodiff()); }
 
 TEST(Losses, OfClassesAreMeansUnlessToldOtherwise) {
   const auto logits = Tensor<2>::of({{1, 2, 3}, {0, 0, 4}}, Device::cpu());
@@ -37,7 +38,7 @@ TEST(LossTensors, AreScalarsUnlessUnreduced) {
 
 TEST(LossTensors, CompareBoxes) {
   // Squares of side 2: the same, one that shares a quarter, and one that touches at a corner within a square of side 4.
-  const auto boxes = Tensor<2>::of({{0, 0, 2, 2}, {1, 1, 3, 3}, {2, 2, 4, 4}}, device());
+  const auto boxes = Tensor<2>::of({{0, 0, 2, 2}, {1, 1, 3, 3}, {2, 2, 4, 4}}, best_autodiff());
   const Tensor<2> overlaps = box_iou(boxes, boxes);
   EXPECT_NEAR(overlaps.to_vector()[1], 1.0 / 7, 1e-6);
   EXPECT_EQ(overlaps.to_vector()[2], 0);
@@ -58,8 +59,8 @@ TEST(LossTensors, CompareNumbers) {
 }
 
 TEST(LossTensors, CompareClasses) {
-  const auto logits = Tensor<2>::of({{0, 0}, {0, 0}}, device());
-  const auto targets = Tensor<1, Int>::of({0, 1}, device());
+  const auto logits = Tensor<2>::of({{0, 0}, {0, 0}}, best_autodiff());
+  const auto targets = Tensor<1, Int>::of({0, 1}, best_autodiff());
   const double one = std::log(2.0);
   EXPECT_NEAR(cross_entropy<Reduction::None>(logits, targets).to_vector()[1], one, 1e-6);
   EXPECT_NEAR(cross_entropy(logits, targets, {.ignore = 1}).item(), one, 1e-6);
@@ -72,7 +73,7 @@ TEST(LossTensors, CompareClasses) {
 
 TEST(LossTensors, CompareTwoClasses) {
   const auto logits = row({0, 0}), halves = row({0.5, 0.5});
-  const auto targets = Tensor<1, Bool>::of({true, false}, device());
+  const auto targets = Tensor<1, Bool>::of({true, false}, best_autodiff());
   const double one = std::log(2.0);
   EXPECT_NEAR(binary_cross_entropy(halves, targets).item(), one, 1e-6);
   EXPECT_NEAR(binary_cross_entropy_with_logits(logits, targets).item(), one, 1e-6);
@@ -82,18 +83,18 @@ TEST(LossTensors, CompareTwoClasses) {
 
 TEST(LossTensors, CompareWithMargins) {
   const auto x = row({0.5, 0.25}), z = row({0, 1});
-  const auto y = Tensor<1, Int>::of({1, -1}, device());
+  const auto y = Tensor<1, Int>::of({1, -1}, best_autodiff());
   EXPECT_NEAR(hinge_embedding_loss<Reduction::Sum>(x, y).item(), 1.25, 1e-6);
   EXPECT_NEAR(margin_ranking_loss<Reduction::Sum>(x, z, y, 0.1).item(), 0, 1e-6);
   EXPECT_NEAR(soft_margin_loss<Reduction::Sum>(x, y).item(), std::log1p(std::exp(-0.5)) + std::log1p(std::exp(0.25)),
               1e-6);
   EXPECT_NEAR(triplet_margin_loss(x, x, z).item(), 1 - std::hypot(0.5, 0.75), 1e-5);
-  const auto a = Tensor<2>::of({{1, 0}, {1, 0}}, device()), b = Tensor<2>::of({{2, 0}, {0, 1}}, device());
+  const auto a = Tensor<2>::of({{1, 0}, {1, 0}}, best_autodiff()), b = Tensor<2>::of({{2, 0}, {0, 1}}, best_autodiff());
   EXPECT_NEAR(cosine_embedding_loss<Reduction::Sum>(a, b, y).item(), 0, 1e-6);
 }
 
 TEST(LossTensors, CompareStyles) {
-  const Tensor<3> x = ones({1, 2, 4}, device());
+  const Tensor<3> x = ones({1, 2, 4}, best_autodiff());
   EXPECT_EQ(gram_matrix(x).to_vector(), std::vector<float>(4, 0.5));
   EXPECT_EQ(gram_matrix_loss(x, x * 2).item(), 2.25);
 }

@@ -10,38 +10,38 @@
 #include "kiln/tensor/normalization.hpp"
 #include "kiln/tensor/pool.hpp"
 #include "kiln/tensor/text/print.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best(); }
+using test::best;
 
 TEST(Method, TensorsKnowTheirShapeAndPlace) {
-  const Tensor<2> x = Tensor<2>::zeros(Shape{2, 3}, device());
+  const Tensor<2> x = Tensor<2>::zeros(Shape{2, 3}, best());
   EXPECT_EQ(x.dim(-1), 3);
   EXPECT_FALSE(x.empty());
   EXPECT_TRUE(Tensor<2>().empty());
   const Device reference = Device::parse("reference");
   EXPECT_TRUE(x.to_device(reference).device() == reference);
-  EXPECT_EQ((Tensor<1>::from_data(TensorData::of<float>({2}, {1, 2}), device()).to_vector()),
-            (std::vector<float>{1, 2}));
+  EXPECT_EQ((Tensor<1>::from_data(TensorData::of<float>({2}, {1, 2}), best()).to_vector()), (std::vector<float>{1, 2}));
 }
 
 TEST(Method, DetachLeavesTheGraph) {
-  const Tensor<1> x = ones({3}, device().autodiff()).require_grad();
+  const Tensor<1> x = ones({3}, best().autodiff()).require_grad();
   EXPECT_TRUE((x * 2).tracked());
   EXPECT_FALSE((x * 2).detach().tracked());
 }
 
 TEST(Method, SoftmaxSumsToOne) {
-  const auto x = Tensor<2>::of({{0, std::log(3.0)}}, device());
+  const auto x = Tensor<2>::of({{0, std::log(3.0)}}, best());
   EXPECT_EQ(fmt::format("{:.3}", x.softmax(1)), "[[0.25 0.75]]");
   EXPECT_FLOAT_EQ(x.log_softmax(1)(0, 0).item(), std::log(0.25f));
 }
 
 TEST(Method, ConvolutionsAndPoolsSlideAlong) {
-  const auto x = Tensor<3>::of({{{1, 2, 3, 4}}}, device());
-  const auto sum_of_two = Tensor<3>::of({{{1, 1}}}, device());
+  const auto x = Tensor<3>::of({{{1, 2, 3, 4}}}, best());
+  const auto sum_of_two = Tensor<3>::of({{{1, 1}}}, best());
   EXPECT_EQ(fmt::format("{}", conv(x, sum_of_two)), "[[[3. 5. 7.]]]");
   EXPECT_EQ(fmt::format("{}", conv_transpose(x, sum_of_two)), "[[[1. 3. 5. 7. 4.]]]");
   EXPECT_EQ(fmt::format("{}", max_pool(x, {.kernel = {2}})), "[[[2. 4.]]]");
@@ -51,19 +51,19 @@ TEST(Method, ConvolutionsAndPoolsSlideAlong) {
 }
 
 TEST(Method, NormalisationHasTheDeviationOfItsWeight) {
-  const auto x = Tensor<2>::of({{1, 3}}, device());
-  EXPECT_EQ(fmt::format("{}", layer_norm(x, Tensor<1>::of({2, 2}, device()), Tensor<1>::of({0, 1}, device()), 0.0)),
+  const auto x = Tensor<2>::of({{1, 3}}, best());
+  EXPECT_EQ(fmt::format("{}", layer_norm(x, Tensor<1>::of({2, 2}, best()), Tensor<1>::of({0, 1}, best()), 0.0)),
             "[[-2.  3.]]");
 }
 
 TEST(Method, DropoutDropsNothingOrEverything) {
-  const auto x = Tensor<1>::of({1, 2}, device());
+  const auto x = Tensor<1>::of({1, 2}, best());
   EXPECT_EQ(dropout(x, 0).to_vector(), x.to_vector());
   EXPECT_EQ(dropout(x, 1).to_vector(), (std::vector<float>{0, 0}));
 }
 
 TEST(Method, UniformLikeStaysInItsRange) {
-  const auto x = uniform_like(zeros({100}, device()), 2, 3, Key{1});
+  const auto x = uniform_like(zeros({100}, best()), 2, 3, Key{1});
   EXPECT_GE(x.min().item(), 2);
   EXPECT_LT(x.max().item(), 3);
 }
@@ -74,14 +74,14 @@ struct Doubled {
 };
 
 TEST(Method, OperationsOfTheUsersOwnAreCalledLikeOthers) {
-  const auto x = Tensor<1>::of({1, 2}, device());
+  const auto x = Tensor<1>::of({1, 2}, best());
   EXPECT_EQ(custom(Doubled{}, x).to_vector(), (std::vector<float>{2, 4}));
   EXPECT_EQ(custom_all(Doubled{}, x).size(), 1u);
 }
 
 TEST(Method, PrintWritesToTheStandardOutput) {
   testing::internal::CaptureStdout();
-  print("{} of {}\n", Tensor<1>::of({1, 2}, device()), Shape{2});
+  print("{} of {}\n", Tensor<1>::of({1, 2}, best()), Shape{2});
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "[1. 2.] of [2]\n");
 }
 

@@ -8,11 +8,12 @@
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/embedding.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best().autodiff(); }
+using test::best_autodiff;
 
 /// The mean of all elements, and of their squares.
 template <int D>
@@ -21,9 +22,9 @@ std::pair<double, double> moments(const Tensor<D>& x) {
 }
 
 TEST(NormTensors, HaveMeanZeroAndVarianceOne) {
-  const auto x = randn({4, 6, 5}, device(), Key{1}) * 3 + 7;
+  const auto x = randn({4, 6, 5}, best_autodiff(), Key{1}) * 3 + 7;
   const Tensor<1> none;
-  const auto trained = batch_norm_training(x, zeros({6}, device()), ones({6}, device()));
+  const auto trained = batch_norm_training(x, zeros({6}, best_autodiff()), ones({6}, best_autodiff()));
   for (const Tensor<3>& y :
        {trained.output, group_norm(x, 3), instance_norm(x), layer_norm(x), batch_norm_training(x, none, none).output}) {
     EXPECT_EQ(y.shape(), x.shape());
@@ -31,14 +32,14 @@ TEST(NormTensors, HaveMeanZeroAndVarianceOne) {
     EXPECT_NEAR(moments(y).second, 1, 1e-3);
   }
   EXPECT_NEAR(moments(rms_norm(x)).second, 1, 1e-4);
-  EXPECT_NEAR(moments(rms_norm(x, full({5}, 2, device()))).second, 4, 1e-3);
-  const auto weight = ones({5}, device());
+  EXPECT_NEAR(moments(rms_norm(x, full({5}, 2, best_autodiff()))).second, 4, 1e-3);
+  const auto weight = ones({5}, best_autodiff());
   EXPECT_NEAR(moments(layer_norm(x, weight, weight)).first, 1, 1e-5);
 }
 
 TEST(NormTensors, MoveRunningStatisticsThatInferenceUses) {
-  const auto x = randn({64, 2}, device(), Key{2}) * 3 + 7;
-  Tensor<1> running_mean = zeros({2}, device()), running_variance = ones({2}, device());
+  const auto x = randn({64, 2}, best_autodiff(), Key{2}) * 3 + 7;
+  Tensor<1> running_mean = zeros({2}, best_autodiff()), running_variance = ones({2}, best_autodiff());
   for (int step = 0; step < 60; ++step) {
     const auto normed = batch_norm_training(x, running_mean, running_variance, {}, {}, {.momentum = 0.2});
     running_mean = normed.running_mean;
@@ -50,29 +51,32 @@ TEST(NormTensors, MoveRunningStatisticsThatInferenceUses) {
 }
 
 TEST(NormTensors, DampenBesideStrongChannels) {
-  const auto x = full({1, 3, 2}, 2, device());
+  const auto x = full({1, 3, 2}, 2, best_autodiff());
   EXPECT_NEAR(local_response_norm(x, {.size = 3, .alpha = 3, .beta = 0.5, .k = 1}).to_vector()[2], 2 / std::sqrt(13.0),
               1e-6);
 }
 
-TEST(NormTensors, DropElements) { EXPECT_EQ(dropout(ones({8}, device()), 0).to_vector(), std::vector<float>(8, 1)); }
+TEST(NormTensors, DropElements) {
+  EXPECT_EQ(dropout(ones({8}, best_autodiff()), 0).to_vector(), std::vector<float>(8, 1));
+}
 
 TEST(EmbeddingTensors, LookUpRowsAndBags) {
-  const auto table = Tensor<2>::of({{1, 2}, {3, 4}, {5, 6}}, device()).require_grad();
-  const auto indices = Tensor<2, Int>::of({{0, 2}, {1, 1}}, device());
+  const auto table = Tensor<2>::of({{1, 2}, {3, 4}, {5, 6}}, best_autodiff()).require_grad();
+  const auto indices = Tensor<2, Int>::of({{0, 2}, {1, 1}}, best_autodiff());
   EXPECT_EQ(embedding(table, indices).shape(), (Shape{2, 2, 2}));
   EXPECT_EQ(embedding_bag(table, indices).to_vector(), (std::vector<float>{6, 8, 6, 8}));
   EXPECT_EQ(embedding_bag(table, indices, {.mode = BagMode::Max}).to_vector(), (std::vector<float>{5, 6, 3, 4}));
-  const auto list = Tensor<1, Int>::of({0, 2, 1}, device()), offsets = Tensor<1, Int>::of({0, 0, 2}, device());
+  const auto list = Tensor<1, Int>::of({0, 2, 1}, best_autodiff()),
+             offsets = Tensor<1, Int>::of({0, 0, 2}, best_autodiff());
   EXPECT_EQ(embedding_bag(table, list, offsets, {.mode = BagMode::Mean}).to_vector(),
             (std::vector<float>{0, 0, 3, 4, 3, 4}));
 }
 
 TEST(LinearTensors, MultiplyByTheTransposedWeight) {
-  const auto x = Tensor<1>::of({1, 2}, device());
-  const auto weight = Tensor<2>::of({{1, 0}, {0, 1}, {1, 1}}, device());
+  const auto x = Tensor<1>::of({1, 2}, best_autodiff());
+  const auto weight = Tensor<2>::of({{1, 0}, {0, 1}, {1, 1}}, best_autodiff());
   EXPECT_EQ(linear(x, weight).to_vector(), (std::vector<float>{1, 2, 3}));
-  EXPECT_EQ(linear(x.unsqueeze(0), weight, ones({3}, device())).to_vector(), (std::vector<float>{2, 3, 4}));
+  EXPECT_EQ(linear(x.unsqueeze(0), weight, ones({3}, best_autodiff())).to_vector(), (std::vector<float>{2, 3, 4}));
 }
 
 }  // namespace

@@ -8,19 +8,20 @@
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/text/format.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best(); }
+using test::best;
 const double kNan = std::nan("");
 
 TEST(Numbers, ShorthandsOfElementwiseFunctions) {
-  const auto x = Tensor<1>::of({-1, 0.5, 2}, device());
+  const auto x = Tensor<1>::of({-1, 0.5, 2}, best());
   EXPECT_EQ(to_text(clamp_min(x, 0)), "[0.  0.5 2. ]");
   EXPECT_EQ(to_text(within(x, -10, 10)), to_text(x));
   EXPECT_EQ(to_text(clamp_max(x, x * 0 + 1)), "[-1.   0.5  1. ]");
-  EXPECT_EQ(to_text(rad2deg(deg2rad(Tensor<1, Int>::of({90, 180}, device())))), "[ 90. 180.]");
+  EXPECT_EQ(to_text(rad2deg(deg2rad(Tensor<1, Int>::of({90, 180}, best())))), "[ 90. 180.]");
   EXPECT_EQ(to_text(powi(x, 3)), "[-1.     0.125  8.   ]");
   EXPECT_EQ(float_power(x, 2).dtype(), DType::F64);
   EXPECT_NEAR(logit(x.clamp(0, 1), 0.25).to_vector()[0], -std::log(3), 1e-6);
@@ -31,18 +32,18 @@ TEST(Numbers, ShorthandsOfElementwiseFunctions) {
 }
 
 TEST(Numbers, WhatIsNoNumber) {
-  const auto x = Tensor<1>::of({kNan, INFINITY, -INFINITY, 3}, device());
+  const auto x = Tensor<1>::of({kNan, INFINITY, -INFINITY, 3}, best());
   EXPECT_EQ(to_text(nan_to_num(x, 0, 1, 2)), "[0. 1. 2. 3.]");
   EXPECT_EQ(to_text(is_posinf(x)), "[false  true false false]");
   EXPECT_EQ(to_text(is_neginf(x)), "[false false  true false]");
   EXPECT_TRUE(contains_nan(x).item());
   EXPECT_EQ(to_text(is_close(x, x, 0, 0, true)), "[ true  true  true  true]");
   EXPECT_FALSE(all_close(x, x).item());
-  EXPECT_TRUE(all_close(Tensor<1>::of({1, 1}, device()), 1.000001).item());
+  EXPECT_TRUE(all_close(Tensor<1>::of({1, 1}, best()), 1.000001).item());
 }
 
 TEST(Numbers, OperatorsOnTheBitsOfIntegers) {
-  const auto x = Tensor<1, Int>::of({5, -2}, device());
+  const auto x = Tensor<1, Int>::of({5, -2}, best());
   EXPECT_EQ(to_text(x & 3), "[1 2]");
   EXPECT_EQ(to_text(8 | x), "[13 -2]");
   EXPECT_EQ(to_text(x ^ x), "[0 0]");
@@ -53,7 +54,7 @@ TEST(Numbers, OperatorsOnTheBitsOfIntegers) {
 }
 
 TEST(Numbers, APlainNumberMayStandOnTheLeft) {
-  const auto x = Tensor<1, Int>::of({3, -4}, device());
+  const auto x = Tensor<1, Int>::of({3, -4}, best());
   EXPECT_EQ(to_text(pow(2, x)), "[8 0]");
   EXPECT_EQ(to_text(remainder(7, x)), "[ 1 -1]");
   EXPECT_EQ(to_text(fmod(7.5, x)), "[1.5 3.5]");

@@ -6,20 +6,21 @@
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/text/format.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best(); }
-Tensor<3> block() { return arange(24.0, device()).reshape(2, 3, 4); }
+using test::best;
+Tensor<3> block() { return arange(24.0, best()).reshape(2, 3, 4); }
 
 TEST(Rank, ReshapeTakesItsRankFromItsArguments) {
   Tensor<2> matrix = block().reshape(6, -1);
   EXPECT_EQ(matrix.shape(), (Shape{6, 4}));
   Tensor<4> four = block().reshape<4>(Shape{2, 3, 2, 2});
   EXPECT_EQ(four.dims(), (std::array<std::int64_t, 4>{2, 3, 2, 2}));
-  Tensor<0> number = ones({1, 1}, device()).reshape();
+  Tensor<0> number = ones({1, 1}, best()).reshape();
   EXPECT_EQ(number.item(), 1);
 }
 
@@ -58,7 +59,7 @@ TEST(Rank, ReductionsDropTheDimensionsThatTheyName) {
 }
 
 TEST(Rank, VarianceIsASamples) {
-  const auto x = Tensor<2>::of({{1, 2, 3, 4}, {2, 2, 2, 2}}, device());
+  const auto x = Tensor<2>::of({{1, 2, 3, 4}, {2, 2, 2, 2}}, best());
   EXPECT_FLOAT_EQ(x(0).var().item(), 5.0f / 3);
   EXPECT_EQ(to_text(x.var(1)), "[1.6666666 0.       ]");
   EXPECT_FLOAT_EQ(x(0).std().item(), 1.2909944f);
@@ -74,7 +75,7 @@ TEST(Rank, PermutationsKeepTheRank) {
 }
 
 TEST(Rank, ExpandRepeatRollAndPad) {
-  const auto x = Tensor<1>::of({1, 2, 3}, device());
+  const auto x = Tensor<1>::of({1, 2, 3}, best());
   Tensor<2> rows = x.expand(2, 3);
   EXPECT_EQ(to_text(rows), "[[1. 2. 3.]\n [1. 2. 3.]]");
   EXPECT_EQ(to_text(rows.repeat(1, 2)), "[[1. 2. 3. 1. 2. 3.]\n [1. 2. 3. 1. 2. 3.]]");
@@ -86,7 +87,7 @@ TEST(Rank, ExpandRepeatRollAndPad) {
 }
 
 TEST(Rank, TensorsAreJoinedAndTakenApart) {
-  const auto x = Tensor<1>::of({1, 2, 3}, device()), y = Tensor<1>::of({4, 5, 6}, device());
+  const auto x = Tensor<1>::of({1, 2, 3}, best()), y = Tensor<1>::of({4, 5, 6}, best());
   Tensor<1> line = cat({x, y});
   Tensor<2> rows = stack({x, y}), columns = stack({x, y}, 1);
   EXPECT_EQ(to_text(line), "[1. 2. 3. 4. 5. 6.]");
@@ -103,7 +104,7 @@ TEST(Rank, TensorsAreJoinedAndTakenApart) {
 }
 
 TEST(Rank, MatmulBroadcastsLeadingDimensions) {
-  Tensor<3> y = block().matmul(Tensor<2>::of({{1}, {0}, {0}, {2}}, device()));
+  Tensor<3> y = block().matmul(Tensor<2>::of({{1}, {0}, {0}, {2}}, best()));
   EXPECT_EQ(to_text(y.squeeze(2)), "[[ 6. 18. 30.]\n [42. 54. 66.]]");
 }
 

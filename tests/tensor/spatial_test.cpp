@@ -8,15 +8,16 @@
 #include "kiln/tensor/resample.hpp"
 #include "kiln/tensor/sample.hpp"
 #include "kiln/tensor/text/format.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best().autodiff(); }
+using test::best_autodiff;
 
 /// One image of one channel.
 Tensor<4> image(std::initializer_list<std::initializer_list<double>> rows) {
-  const auto plane = Tensor<2>::of(rows, device());
+  const auto plane = Tensor<2>::of(rows, best_autodiff());
   return plane.unsqueeze(0).unsqueeze(0);
 }
 /// Of the only channel of the only image.
@@ -44,14 +45,14 @@ TEST(Windows, UnfoldAndFold) {
 }
 
 TEST(Windows, ShuffleChannelsIntoPlaces) {
-  const auto x = Tensor<3>::of({{{1}, {2}}}, device());
+  const auto x = Tensor<3>::of({{{1}, {2}}}, best_autodiff());
   EXPECT_EQ(to_text(pixel_shuffle(x, 2)), "[[[1. 2.]]]");
   EXPECT_EQ(to_text(pixel_unshuffle(pixel_shuffle(x, 2), 2)), to_text(x));
 }
 
 TEST(Windows, DeformedByNothingAreThePlainConvolution) {
   const auto x = image({{1, 2, 3}, {4, 5, 6}}), weight = image({{1, 10}});
-  EXPECT_EQ(plane_text(deform_conv2d(x, zeros({1, 4, 2, 2}, device()), weight)), plane_text(conv(x, weight)));
+  EXPECT_EQ(plane_text(deform_conv2d(x, zeros({1, 4, 2, 2}, best_autodiff()), weight)), plane_text(conv(x, weight)));
 }
 
 TEST(Conv, HasItsGradientsByName) {
@@ -65,19 +66,19 @@ TEST(Interpolate, BySizeOrFactor) {
   const auto x = image({{1, 3}});
   EXPECT_EQ(plane_text(interpolate(x, {.size = {1, 4}, .mode = Interpolation::Linear})), "[[1.  1.5 2.5 3. ]]");
   EXPECT_EQ(plane_text(interpolate(x, {.scale = {1, 2}})), "[[1. 1. 3. 3.]]");
-  const auto labels = Tensor<3, Int>::of({{{7, 9}}}, device());
+  const auto labels = Tensor<3, Int>::of({{{7, 9}}}, best_autodiff());
   EXPECT_EQ(to_text(interpolate(labels, {.size = {4}})), "[[[7 7 9 9]]]");
 }
 
 TEST(Sampling, TurnsAnImage) {
   const auto x = image({{1, 2}, {3, 4}});
-  const auto half_turn = Tensor<3>::of({{{-1, 0, 0}, {0, -1, 0}}}, device());
+  const auto half_turn = Tensor<3>::of({{{-1, 0, 0}, {0, -1, 0}}}, best_autodiff());
   EXPECT_EQ(plane_text(grid_sample(x, affine_grid(half_turn, {2, 2}))), "[[4. 3.]\n [2. 1.]]");
 }
 
 TEST(Sampling, ReadsBoxes) {
   const auto x = image({{1, 2}, {3, 4}});
-  const auto boxes = Tensor<2>::of({{0, 0, 0, 2, 2}, {0, 0, 1, 2, 2}}, device());
+  const auto boxes = Tensor<2>::of({{0, 0, 0, 2, 2}, {0, 0, 1, 2, 2}}, best_autodiff());
   const auto read = roi_align(x, boxes, {.size = {1, 2}, .sampling_ratio = 1});
   EXPECT_EQ(to_text(read.reshape(2, 2)), "[[2. 3.]\n [3. 4.]]");
 }

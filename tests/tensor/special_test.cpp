@@ -6,14 +6,15 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/masked.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/tensor/same.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best(); }
-Tensor<2> matrix() { return Tensor<2>::of({{0.25, 0.5, 0.75}, {0.3, 0.6, 0.9}}, device()); }
-Tensor<1, Int> degrees() { return Tensor<1, Int>::of({0, 2, 5}, device()); }
+using test::best;
+Tensor<2> matrix() { return Tensor<2>::of({{0.25, 0.5, 0.75}, {0.3, 0.6, 0.9}}, best()); }
+Tensor<1, Int> degrees() { return Tensor<1, Int>::of({0, 2, 5}, best()); }
 
 TEST(Special, FunctionsAreThoseOfValues) {
   const auto x = matrix();

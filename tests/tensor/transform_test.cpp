@@ -4,11 +4,12 @@
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/signal.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best(); }
+using test::best;
 
 template <int D>
 void expect_near(const Tensor<D>& found, const Tensor<D>& expected) {
@@ -17,11 +18,11 @@ void expect_near(const Tensor<D>& found, const Tensor<D>& expected) {
 }
 
 TEST(Transform, EachHasAnInverse) {
-  const Tensor<4> z = randn({2, 3, 5, 2}, device(), Key{1});
+  const Tensor<4> z = randn({2, 3, 5, 2}, best(), Key{1});
   expect_near(ifft(fft(z)), z);
   expect_near(ifft2(fft2(z)), z);
   expect_near(ifftn(fftn(z)), z);
-  const Tensor<3> x = randn({2, 4, 6}, device(), Key{2});
+  const Tensor<3> x = randn({2, 4, 6}, best(), Key{2});
   const Tensor<4> spectrum = rfft2(x);
   EXPECT_EQ(spectrum.shape(), (Shape{2, 4, 4, 2}));
   expect_near(irfft2(spectrum), x);
@@ -30,12 +31,12 @@ TEST(Transform, EachHasAnInverse) {
 }
 
 TEST(Transform, OfAnImpulseIsFlat) {
-  const auto impulse = Tensor<2>::of({{1, 0}, {0, 0}, {0, 0}}, device());
-  expect_near(fft(impulse, {.dim = 0}), Tensor<2>::of({{1, 0}, {1, 0}, {1, 0}}, device()));
+  const auto impulse = Tensor<2>::of({{1, 0}, {0, 0}, {0, 0}}, best());
+  expect_near(fft(impulse, {.dim = 0}), Tensor<2>::of({{1, 0}, {1, 0}, {1, 0}}, best()));
 }
 
 TEST(Transform, HilbertKeepsTheSignalAsItsRealPart) {
-  const Tensor<1> x = randn({8}, device(), Key{3});
+  const Tensor<1> x = randn({8}, best(), Key{3});
   const Tensor<2> analytic = hilbert(x);
   expect_near(real(analytic), x);
 }

@@ -12,14 +12,15 @@
 #include "kiln/tensor/signal.hpp"
 #include "kiln/tensor/statistics.hpp"
 #include "kiln/tensor/vector_norm.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/tensor/same.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best(); }
-Tensor<2> matrix() { return Tensor<2>::of({{3, 1, 2}, {1, 4, 0.5}, {2, 0.5, 5}}, device()); }
-Tensor<1, Int> places() { return Tensor<1, Int>::of({0, 2, 2}, device()); }
+using test::best;
+Tensor<2> matrix() { return Tensor<2>::of({{3, 1, 2}, {1, 4, 0.5}, {2, 0.5, 5}}, best()); }
+Tensor<1, Int> places() { return Tensor<1, Int>::of({0, 2, 2}, best()); }
 
 TEST(Numbers, RoundAndChoose) {
   const auto x = matrix();
@@ -34,8 +35,8 @@ TEST(Numbers, RoundAndChoose) {
 
 TEST(Combine, WritesByIndex) {
   const auto x = matrix();
-  const auto index = Tensor<2, Int>::of({{0, 1, 1}, {2, 2, 2}}, device());
-  const auto source = Tensor<2>::of({{9, 8, 7}, {6, 5, 4}}, device());
+  const auto index = Tensor<2, Int>::of({{0, 1, 1}, {2, 2, 2}}, best());
+  const auto source = Tensor<2>::of({{9, 8, 7}, {6, 5, 4}}, best());
   EXPECT_TRUE(same(scatter_reduce(x, 0, index, source, Combine::Mean, false),
                    scatter_reduce(x.value(), 0, index.value(), source.value(), Combine::Mean, false)));
   EXPECT_TRUE(same(index_reduce(x, 1, places(), x, Combine::Max),
@@ -46,14 +47,14 @@ TEST(Combine, WritesByIndex) {
 }
 
 TEST(Order, OfSlicesAndThroughASorter) {
-  const auto x = Tensor<2, Int>::of({{2, 1}, {0, 5}, {2, 1}}, device());
+  const auto x = Tensor<2, Int>::of({{2, 1}, {0, 5}, {2, 1}}, best());
   const auto [values, inverse, counts] = unique(x, 0);
   EXPECT_EQ(values.to_vector(), (std::vector<std::int64_t>{0, 5, 2, 1}));
   EXPECT_EQ(inverse.to_vector(), (std::vector<std::int64_t>{1, 0, 1}));
   EXPECT_EQ(unique_consecutive(x, 0).counts.to_vector(), (std::vector<std::int64_t>{1, 1, 1}));
-  const auto line = Tensor<1>::of({5, 1, 3}, device());
+  const auto line = Tensor<1>::of({5, 1, 3}, best());
   EXPECT_EQ(searchsorted(line, line, false, line.argsort()).to_vector(), (std::vector<std::int64_t>{2, 0, 1}));
-  EXPECT_EQ(isin(line, Tensor<1, Int>::of({3, 4}, device())).to_vector(), (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(isin(line, Tensor<1, Int>::of({3, 4}, best())).to_vector(), (std::vector<bool>{false, false, true}));
 }
 
 TEST(Statistics, OfWeightedObservationsAndSlopes) {
@@ -61,7 +62,7 @@ TEST(Statistics, OfWeightedObservationsAndSlopes) {
   const CovOptions options{.frequencies = places() + 1, .weights = x.at(0, 0)};
   EXPECT_TRUE(same(cov(x, options), cov(x.value(), options)));
   EXPECT_TRUE(same(gradient(x, 0.5)[1], gradient(x.value(), 0.5)[1]));
-  const auto at = Tensor<1>::of({0, 1, 3}, device());
+  const auto at = Tensor<1>::of({0, 1, 3}, best());
   EXPECT_TRUE(same(gradient(x, at, 1, 2), gradient(x.value(), at.value(), 1, 2)));
 }
 
@@ -69,7 +70,7 @@ TEST(Linalg, OfTensorsAndSymmetricMatrices) {
   const auto a = matrix();
   const auto factors = ldl_factor(a);
   static_assert(kIs<Tensor<1, Int>, decltype(factors.permutation)>);
-  const auto b = Tensor<1>::of({1, 2, 3}, device());
+  const auto b = Tensor<1>::of({1, 2, 3}, best());
   EXPECT_TRUE(same(ldl_solve(factors, b), ldl_solve(ldl_factor(a.value()), b.value())));
   EXPECT_TRUE(same(tensorsolve(a, b), tensorsolve(a.value(), b.value())));
   EXPECT_TRUE(same(tensorinv(a, 1), tensorinv(a.value(), 1)));
@@ -93,7 +94,7 @@ TEST(Signal, OfHermitianSignals) {
 
 TEST(Loss, OfSeveralLabels) {
   const auto x = matrix();
-  const auto labels = Tensor<2, Int>::of({{0, 2, -1}, {1, -1, 0}, {-1, 0, 0}}, device());
+  const auto labels = Tensor<2, Int>::of({{0, 2, -1}, {1, -1, 0}, {-1, 0, 0}}, best());
   static_assert(kIs<Tensor<1>, decltype(multilabel_margin_loss<Reduction::None>(x, labels))>);
   EXPECT_TRUE(same(multilabel_margin_loss(x, labels), multilabel_margin_loss(x.value(), labels.value())));
   EXPECT_TRUE(

@@ -4,13 +4,14 @@
 #include "kiln/tensor/assemble.hpp"
 #include "kiln/tensor/diagonal.hpp"
 #include "kiln/tensor/text/format.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-Device device() { return Device::best().autodiff(); }
+using test::best_autodiff;
 /// 0, 1, 2, ... as [2, 3].
-Tensor<2> counted() { return arange(6.0, device()).reshape(2, 3); }
+Tensor<2> counted() { return arange(6.0, best_autodiff()).reshape(2, 3); }
 std::string shown(const auto& x) { return to_text(x); }
 template <class T>
 std::string shown(const std::vector<T>& parts) {
@@ -25,12 +26,12 @@ TEST(Views, DimensionsComeGoAndMove) {
   EXPECT_EQ(raised.shape(), (Shape{1, 2, 3, 1}));
   Tensor<2> back = raised.squeeze(-1, 0);
   EXPECT_EQ(back.shape(), x.shape());
-  const auto y = zeros({2, 3, 4}, device());
+  const auto y = zeros({2, 3, 4}, best_autodiff());
   EXPECT_EQ(y.movedim(0, -1).shape(), (Shape{3, 4, 2}));
   EXPECT_EQ(y.movedim({0, 1}, {2, 0}).shape(), (Shape{3, 4, 2}));
-  EXPECT_EQ(arange(6.0, device()).reshape_as(x).shape(), x.shape());
-  EXPECT_EQ(arange(3.0, device()).expand_as(x).shape(), x.shape());
-  const auto [a, b] = broadcast_tensors(ones<Int>({2, 1}, device()), arange(3.0, device()));
+  EXPECT_EQ(arange(6.0, best_autodiff()).reshape_as(x).shape(), x.shape());
+  EXPECT_EQ(arange(3.0, best_autodiff()).expand_as(x).shape(), x.shape());
+  const auto [a, b] = broadcast_tensors(ones<Int>({2, 1}, best_autodiff()), arange(3.0, best_autodiff()));
   EXPECT_EQ(shown(a) + shown(b), "[[1 1 1]\n [1 1 1]][[0. 1. 2.]\n [0. 1. 2.]]");
 }
 
@@ -48,14 +49,14 @@ TEST(Views, TurnAndRepeat) {
   EXPECT_EQ(shown(x.rot90()), "[[2. 5.]\n [1. 4.]\n [0. 3.]]");
   EXPECT_EQ(shown(x.rot90(-1)), "[[3. 0.]\n [4. 1.]\n [5. 2.]]");
   EXPECT_EQ(shown(x.roll({1, 1}, {0, 1})), "[[5. 3. 4.]\n [2. 0. 1.]]");
-  Tensor<2> tiled = arange(2.0, device()).tile(2, 2);
+  Tensor<2> tiled = arange(2.0, best_autodiff()).tile(2, 2);
   EXPECT_EQ(shown(tiled), "[[0. 1. 0. 1.]\n [0. 1. 0. 1.]]");
   EXPECT_EQ(shown(x.repeat_interleave(2, 0)), "[[0. 1. 2.]\n [0. 1. 2.]\n [3. 4. 5.]\n [3. 4. 5.]]");
-  EXPECT_EQ(shown(x.repeat_interleave(Tensor<1, Int>::of({0, 2, 1}, device()), 1)), "[[1. 1. 2.]\n [4. 4. 5.]]");
+  EXPECT_EQ(shown(x.repeat_interleave(Tensor<1, Int>::of({0, 2, 1}, best_autodiff()), 1)), "[[1. 1. 2.]\n [4. 4. 5.]]");
 }
 
 TEST(Views, CutIntoParts) {
-  const auto x = arange(5.0, device());
+  const auto x = arange(5.0, best_autodiff());
   EXPECT_EQ(shown(x.tensor_split(3)), "[0. 1.][2. 3.][4.]");
   EXPECT_EQ(shown(x.split_with_sizes({1, 4})), "[0.][1. 2. 3. 4.]");
   EXPECT_EQ(shown(x.split_at({2, 3})), "[0. 1.][2.][3. 4.]");
@@ -65,7 +66,7 @@ TEST(Views, CutIntoParts) {
 }
 
 TEST(Views, WindowsUnfoldAndFoldBack) {
-  const auto x = arange(5.0, device());
+  const auto x = arange(5.0, best_autodiff());
   Tensor<2> windows = x.unfold(0, 3, 1);
   EXPECT_EQ(shown(windows), "[[0. 1. 2.]\n [1. 2. 3.]\n [2. 3. 4.]]");
   Tensor<1> sums = windows.fold(0, 5, 1);
@@ -83,13 +84,13 @@ TEST(Diagonals, OfMatricesAndBack) {
   EXPECT_EQ(shown(stack.trace()), "[ 3. 12.]");
   EXPECT_EQ(shown(x.triu()), "[[0. 1. 2.]\n [0. 4. 5.]]");
   EXPECT_EQ(shown(x.tril(-1)), "[[0. 0. 0.]\n [3. 0. 0.]]");
-  EXPECT_EQ(shown(triu_mask({2, 3}, device(), 1)), "[[false  true  true]\n [false false  true]]");
-  EXPECT_EQ(shown(tril_mask({2, 2}, device())), "[[ true false]\n [ true  true]]");
-  EXPECT_EQ(shown(diag_mask({2, 2}, device())), "[[ true false]\n [false  true]]");
+  EXPECT_EQ(shown(triu_mask({2, 3}, best_autodiff(), 1)), "[[false  true  true]\n [false false  true]]");
+  EXPECT_EQ(shown(tril_mask({2, 2}, best_autodiff())), "[[ true false]\n [ true  true]]");
+  EXPECT_EQ(shown(diag_mask({2, 2}, best_autodiff())), "[[ true false]\n [false  true]]");
 }
 
 TEST(Margins, ContinueTheTensor) {
-  const auto x = arange(3.0, device());
+  const auto x = arange(3.0, best_autodiff());
   EXPECT_EQ(shown(x.pad({2}, {1}, PadMode::Reflect)), "[2. 1. 0. 1. 2. 1.]");
   EXPECT_EQ(shown(x.pad({2}, {1}, PadMode::Edge)), "[0. 0. 0. 1. 2. 2.]");
   EXPECT_EQ(shown(x.pad({2}, {1}, PadMode::Circular)), "[1. 2. 0. 1. 2. 0.]");
@@ -97,7 +98,7 @@ TEST(Margins, ContinueTheTensor) {
 }
 
 TEST(Assembling, StacksInEveryDirection) {
-  const auto a = Tensor<1>::of({1, 2}, device()), b = Tensor<1>::of({3, 4}, device());
+  const auto a = Tensor<1>::of({1, 2}, best_autodiff()), b = Tensor<1>::of({3, 4}, best_autodiff());
   EXPECT_EQ(shown(hstack({a, b})), "[1. 2. 3. 4.]");
   EXPECT_EQ(shown(vstack(std::vector{a, b})), "[[1. 2.]\n [3. 4.]]");
   Tensor<3> deep = dstack({a, b});
@@ -106,13 +107,13 @@ TEST(Assembling, StacksInEveryDirection) {
 }
 
 TEST(Grids, OfVectors) {
-  const auto x = Tensor<1>::of({1, 2}, device()), y = Tensor<1>::of({3, 4, 5}, device());
+  const auto x = Tensor<1>::of({1, 2}, best_autodiff()), y = Tensor<1>::of({3, 4, 5}, best_autodiff());
   const auto [i, j] = meshgrid(x, y);
   EXPECT_EQ(shown(i) + shown(j), "[[1. 1. 1.]\n [2. 2. 2.]][[3. 4. 5.]\n [3. 4. 5.]]");
   EXPECT_EQ(meshgrid<GridOrder::XY>(x, y)[0].shape(), (Shape{3, 2}));
   EXPECT_EQ(meshgrid_stack(x, y).shape(), (Shape{2, 3, 2}));
   EXPECT_EQ(shown(cartesian_prod(x, y)), "[[1. 3.]\n [1. 4.]\n [1. 5.]\n [2. 3.]\n [2. 4.]\n [2. 5.]]");
-  Tensor<3, Int> grid = cartesian_grid({1, 2}, device());
+  Tensor<3, Int> grid = cartesian_grid({1, 2}, best_autodiff());
   EXPECT_EQ(shown(grid), "[[[0 0]\n  [0 1]]]");
   EXPECT_EQ(shown(combinations(y)), "[[3. 4.]\n [3. 5.]\n [4. 5.]]");
   EXPECT_EQ(combinations(y, 2, true).shape(), (Shape{6, 2}));

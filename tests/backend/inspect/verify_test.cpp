@@ -20,7 +20,7 @@ namespace kiln {
 namespace {
 
 /// The processor itself is not to fuse.
-const bool kPlain = setenv("KILN_FUSION", "0", 1) == 0;
+const bool kPlainKernels = setenv("KILN_FUSION", "0", 1) == 0;
 
 Value numbers(const Device& device, std::initializer_list<float> values) {
   return from_data(TensorData::of<float>({static_cast<std::int64_t>(values.size())}, values), device);

@@ -22,7 +22,7 @@ namespace {
 using test::raised;
 using Items = std::vector<int>;
 
-Stream<int> numbers(int count, int first = 0) {
+Stream<int> streamed(int count, int first = 0) {
   Items items(static_cast<std::size_t>(count));
   std::iota(items.begin(), items.end(), first);
   return stream_of(in_memory(std::move(items)));
@@ -55,19 +55,19 @@ void restore(Cursor<T>& cursor, std::span<const std::byte> state) {
 }
 
 TEST(Stream, GivesWhatLoopsGive) {
-  EXPECT_EQ(listed(numbers(4)), (Items{0, 1, 2, 3}));
-  EXPECT_EQ(listed(mapped(numbers(3), [](int x) { return std::to_string(x * x); })),
+  EXPECT_EQ(listed(streamed(4)), (Items{0, 1, 2, 3}));
+  EXPECT_EQ(listed(mapped(streamed(3), [](int x) { return std::to_string(x * x); })),
             (std::vector<std::string>{"0", "1", "4"}));
-  EXPECT_EQ(listed(filtered(numbers(9), [](int x) { return x % 3 == 1; })), (Items{1, 4, 7}));
-  EXPECT_EQ(listed(batched(numbers(5), 2)), (std::vector<Items>{{0, 1}, {2, 3}, {4}}));
-  EXPECT_EQ(listed(batched(numbers(5), 2, true)), (std::vector<Items>{{0, 1}, {2, 3}}));
-  EXPECT_EQ(listed(taken(numbers(5), 2)), (Items{0, 1}));
-  EXPECT_EQ(listed(taken(numbers(2), 5)), (Items{0, 1}));
-  EXPECT_EQ(listed(sharded(numbers(8), 1, 3)), (Items{1, 4}));  // 6 and 7 go to none, as there is no third
-  EXPECT_EQ(listed(repeated(numbers(2)), {1}, 5), (Items{0, 1, 0, 1, 0}));
-  EXPECT_TRUE(listed(repeated(numbers(0))).empty());
-  EXPECT_TRUE(repeated(numbers(1)).endless() && !numbers(1).endless() && !taken(repeated(numbers(1)), 3).endless());
-  EXPECT_TRUE(mapped(repeated(numbers(1)), [](int x) { return x; }).endless());
+  EXPECT_EQ(listed(filtered(streamed(9), [](int x) { return x % 3 == 1; })), (Items{1, 4, 7}));
+  EXPECT_EQ(listed(batched(streamed(5), 2)), (std::vector<Items>{{0, 1}, {2, 3}, {4}}));
+  EXPECT_EQ(listed(batched(streamed(5), 2, true)), (std::vector<Items>{{0, 1}, {2, 3}}));
+  EXPECT_EQ(listed(taken(streamed(5), 2)), (Items{0, 1}));
+  EXPECT_EQ(listed(taken(streamed(2), 5)), (Items{0, 1}));
+  EXPECT_EQ(listed(sharded(streamed(8), 1, 3)), (Items{1, 4}));  // 6 and 7 go to none, as there is no third
+  EXPECT_EQ(listed(repeated(streamed(2)), {1}, 5), (Items{0, 1, 0, 1, 0}));
+  EXPECT_TRUE(listed(repeated(streamed(0))).empty());
+  EXPECT_TRUE(repeated(streamed(1)).endless() && !streamed(1).endless() && !taken(repeated(streamed(1)), 3).endless());
+  EXPECT_TRUE(mapped(repeated(streamed(1)), [](int x) { return x; }).endless());
   const auto powers =
       unfolded([](Key) { return 1; },
                [](int& x) { return x > 20 ? std::optional<int>() : std::optional(std::exchange(x, 3 * x)); });
@@ -75,7 +75,7 @@ TEST(Stream, GivesWhatLoopsGive) {
 }
 
 TEST(Stream, ShufflesWithinItsBuffer) {
-  const auto stream = shuffled(numbers(200), 20);
+  const auto stream = shuffled(streamed(200), 20);
   const Items items = listed(stream), other = listed(stream, {2});
   EXPECT_EQ(std::set<int>(items.begin(), items.end()).size(), 200u);
   EXPECT_EQ(listed(stream), items);
@@ -87,16 +87,16 @@ TEST(Stream, ShufflesWithinItsBuffer) {
   }
   EXPECT_GT(distance, 8);
   EXPECT_LT(distance, 30);
-  EXPECT_EQ(listed(shuffled(numbers(5), 1)), (Items{0, 1, 2, 3, 4}));
+  EXPECT_EQ(listed(shuffled(streamed(5), 1)), (Items{0, 1, 2, 3, 4}));
   // Each of three items comes first as often as the others.
   std::array<int, 3> first{};
   for (std::uint64_t key = 0; key < 3000; ++key)
-    ++first[static_cast<std::size_t>(listed(shuffled(numbers(3), 3), {key})[0])];
+    ++first[static_cast<std::size_t>(listed(shuffled(streamed(3), 3), {key})[0])];
   for (const int count : first) EXPECT_NEAR(count, 1000, 130);  // five standard deviations
 }
 
 TEST(Stream, InterleavesSeveral) {
-  const std::vector<Stream<int>> three = {numbers(3, 10), numbers(1, 20), numbers(4, 30)};
+  const std::vector<Stream<int>> three = {streamed(3, 10), streamed(1, 20), streamed(4, 30)};
   EXPECT_EQ(listed(interleaved(three, {.at_once = 3})), (Items{10, 20, 30, 11, 31, 12, 32, 33}));
   EXPECT_EQ(listed(interleaved(three, {.at_once = 2})), (Items{10, 20, 11, 30, 12, 31, 32, 33}));
   EXPECT_EQ(listed(interleaved(three, {.at_once = 1})), (Items{10, 11, 12, 20, 30, 31, 32, 33}));
@@ -115,7 +115,7 @@ Stream<Items> all_of_it(const std::string& path) {
   const auto count = unfolded([](Key key) { return static_cast<int>(key.bits % 100); },
                               [](int& x) { return x > 150 ? std::optional<int>() : std::optional(x++); });
   const auto mixed =
-      interleaved<int>({numbers(30), lengths, count, numbers(17, 1000)}, {.at_once = 2, .block = 3, .shuffle = true});
+      interleaved<int>({streamed(30), lengths, count, streamed(17, 1000)}, {.at_once = 2, .block = 3, .shuffle = true});
   const auto odd = filtered(shuffled(repeated(mixed), 11), [](int x) { return x % 2 == 1; });
   return batched(sharded(taken(odd, 120), 1, 2), 3);
 }
@@ -142,17 +142,17 @@ TEST(Stream, RefusesPlacesOfOtherStreams) {
   const auto refused = [](const Stream<int>& stream, const std::vector<std::byte>& state) {
     return raised<DataError>([&] { restore(*stream.open({1}), state); });
   };
-  EXPECT_EQ(refused(numbers(3), state_of(shuffled(numbers(3), 2))),
+  EXPECT_EQ(refused(streamed(3), state_of(shuffled(streamed(3), 2))),
             "state: was saved of another stream: of 'shuffled', not of 'data set'");
-  const auto end = numbers(7).open({1});
+  const auto end = streamed(7).open({1});
   rest_of(*end);
-  EXPECT_EQ(refused(numbers(3), saved(*end)),
+  EXPECT_EQ(refused(streamed(3), saved(*end)),
             "state: was saved of another stream: the item of a data set is 7, not 0 to 3");
-  const auto full = shuffled(numbers(9), 8).open({1});
+  const auto full = shuffled(streamed(9), 8).open({1});
   rest_of(*full, 1);
-  EXPECT_EQ(refused(shuffled(numbers(9), 4), saved(*full)),
+  EXPECT_EQ(refused(shuffled(streamed(9), 4), saved(*full)),
             "state: was saved of another stream: it holds 7 items to be shuffled, more than 4");
-  EXPECT_EQ(refused(interleaved<int>({numbers(1)}), state_of(interleaved<int>({numbers(1), numbers(1)}))),
+  EXPECT_EQ(refused(interleaved<int>({streamed(1)}), state_of(interleaved<int>({streamed(1), streamed(1)}))),
             "state: was saved of another stream: the number of streams that were opened is 2, not 0 to 1");
 }
 
@@ -177,12 +177,12 @@ TEST(Stream, ReadsOrRefusesDamagedPlaces) {
 }
 
 TEST(Stream, SaysWhatIsNoStream) {
-  EXPECT_EQ(raised<ArgumentError>([] { shuffled(numbers(1), 0); }),
+  EXPECT_EQ(raised<ArgumentError>([] { shuffled(streamed(1), 0); }),
             "shuffled: a buffer of 0 items; it must hold at least 1");
-  EXPECT_EQ(raised<ArgumentError>([] { batched(numbers(1), -1); }),
+  EXPECT_EQ(raised<ArgumentError>([] { batched(streamed(1), -1); }),
             "batched: a batch of -1 items; it must have at least 1");
-  EXPECT_EQ(raised<ArgumentError>([] { taken(numbers(1), -1); }), "taken: -1 items cannot be taken");
-  EXPECT_EQ(raised<ArgumentError>([] { sharded(numbers(1), 2, 2); }), "sharded: rank 2 of 2 does not exist");
+  EXPECT_EQ(raised<ArgumentError>([] { taken(streamed(1), -1); }), "taken: -1 items cannot be taken");
+  EXPECT_EQ(raised<ArgumentError>([] { sharded(streamed(1), 2, 2); }), "sharded: rank 2 of 2 does not exist");
   EXPECT_EQ(raised<ArgumentError>([] { interleaved<int>({}, {.at_once = 0}); }),
             "interleaved: at_once 0 and block 1 must be at least 1");
 }

@@ -14,10 +14,10 @@ namespace {
 
 using test::raised;
 
-FileBytes file_of(std::string_view text) { return {std::as_bytes(std::span(text)), "t.jsonl", nullptr}; }
+FileBytes table_of(std::string_view text) { return {std::as_bytes(std::span(text)), "t.jsonl", nullptr}; }
 
 std::vector<std::string> lines_of(std::string_view text) {
-  const TextLines lines(file_of(text));
+  const TextLines lines(table_of(text));
   std::vector<std::string> all;
   for (std::int64_t i = 0; i < lines.size(); ++i) all.push_back(lines.get(i));
   return all;
@@ -56,13 +56,13 @@ TEST(JsonLines, FillStructs) {
 }
 
 TEST(JsonLines, SayWhatIsWrongWhere) {
-  const JsonLines broken(file_of("{\"text\": \"a\"}\n\n{\"text\": }\n"));
+  const JsonLines broken(table_of("{\"text\": \"a\"}\n\n{\"text\": }\n"));
   EXPECT_EQ(
       raised<DataError>([&] { broken.get(1); }),
       "t.jsonl:3: parse error at line 1, column 10: syntax error while parsing value - unexpected '}'; expected '[', "
       "'{', or a literal");
   const auto wrong =
-      share(JsonRows<Review>(JsonLines(file_of("{\"text\": \"a\"}\n{\"text\": \"a\", \"stars\": \"5\"}\n"))));
+      share(JsonRows<Review>(JsonLines(table_of("{\"text\": \"a\"}\n{\"text\": \"a\", \"stars\": \"5\"}\n"))));
   EXPECT_EQ(wrong->get(0).text, "a");
   EXPECT_EQ(raised<DataError>([&] { wrong->get(1); }), "t.jsonl:2: 'stars' must be an integer, got \"5\"");
   EXPECT_EQ(raised<DataError>([&] { collected(wrong); }), "t.jsonl:2: 'stars' must be an integer, got \"5\"");
@@ -75,7 +75,7 @@ TEST(JsonLines, EndInDataErrorsWhateverTheBytes) {
     Random random(seed);
     const std::string text = test::changed(sound, random);
     try {
-      collected(share(JsonRows<Review>(JsonLines(file_of(text)))));
+      collected(share(JsonRows<Review>(JsonLines(table_of(text)))));
       ++read;
     } catch (const DataError& error) {
       EXPECT_TRUE(error.message().starts_with("t.jsonl:"));

@@ -10,12 +10,13 @@
 #include "kiln/kiln.hpp"
 
 #include "tests/nn/sines.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), device = cpu.autodiff();
+using test::autodiff, test::cpu;
 
 /// A language model of sorts, whose output is tied to its embedding.
 struct Tied {
@@ -27,14 +28,14 @@ struct Tied {
   }
 };
 Tied make_tied() {
-  device.seed(4);
-  Tied model{nn::EmbeddingConfig{.count = 5, .size = 3}.init(device), nn::LinearConfig{3, 3}.init(device),
-             nn::LinearConfig{3, 5}.init(device)};
+  autodiff.seed(4);
+  Tied model{nn::EmbeddingConfig{.count = 5, .size = 3}.init(autodiff), nn::LinearConfig{3, 3}.init(autodiff),
+             nn::LinearConfig{3, 5}.init(autodiff)};
   model.output.weight = model.embedding.weight;
   return model;
 }
-Tensor<1, Int> words() { return Tensor<1, Int>::of({0, 3, 1, 4}, device); }
-Tensor<1, Int> next_words() { return Tensor<1, Int>::of({3, 1, 4, 0}, device); }
+Tensor<1, Int> words() { return Tensor<1, Int>::of({0, 3, 1, 4}, autodiff); }
+Tensor<1, Int> next_words() { return Tensor<1, Int>::of({3, 1, 4, 0}, autodiff); }
 
 using Doubles = std::vector<double>;
 Doubles numbers(const auto& tensor) { return tensor.data().to(DType::F64).template to_vector<double>(); }
@@ -95,11 +96,11 @@ M in_doubles(const M& model) {
 }
 
 TEST(Adapted, HasTheGradientsOfTheSumWrittenOut) {
-  Adapted<nn::Linear> model = adapted(in_doubles(nn::LinearConfig{3, 4}.init(device)));
+  Adapted<nn::Linear> model = adapted(in_doubles(nn::LinearConfig{3, 4}.init(autodiff)));
   model.add("low", LoraConfig{.rank = 2});
   model.adapters = in_doubles(model.adapters);
-  low_rank(model, "low", "weight").b = nn::Param<2>(sines({4, 2}, 0.9, 0.2, device, DType::F64));
-  const Tensor<2> x(sines({5, 3}, 0.37, 0.1, device, DType::F64));
+  low_rank(model, "low", "weight").b = nn::Param<2>(sines({4, 2}, 0.9, 0.2, autodiff, DType::F64));
+  const Tensor<2> x(sines({5, 3}, 0.37, 0.1, autodiff, DType::F64));
   const auto loss = [&](const auto& m) { return m.forward(x).tanh().square().sum(); };
   const GradientsParams grads = value_and_grad(model, loss).grads;
   ASSERT_EQ(grads.by_path.size(), 2u);
@@ -110,7 +111,7 @@ TEST(Adapted, HasTheGradientsOfTheSumWrittenOut) {
         const auto moved = map_params(model, [&](const std::string& other, const Value& value) {
           TensorData data = value.data();
           if (other == path) data.as<double>()[static_cast<std::size_t>(i)] += step;
-          return from_data(std::move(data), device);
+          return from_data(std::move(data), autodiff);
         });
         return loss(moved).template item<double>();
       };
@@ -124,8 +125,8 @@ TEST(Adapted, TakesSeveralByStrengthAndGivesThemUpAgain) {
   Adapted<Tied> model = adapted(plain);
   model.add("one", LoraConfig{.weights = "hidden.weight", .rank = 1});
   model.add("two", LoraConfig{.weights = "**.weight", .rank = 2, .alpha = 3, .rank_stabilized = true});
-  low_rank(model, "one", "hidden.weight").b = nn::Param<2>(sines({3, 1}, 1, 1, device));
-  low_rank(model, "two", "hidden.weight").b = nn::Param<2>(sines({3, 2}, 2, 1, device));
+  low_rank(model, "one", "hidden.weight").b = nn::Param<2>(sines({3, 1}, 1, 1, autodiff));
+  low_rank(model, "two", "hidden.weight").b = nn::Param<2>(sines({3, 2}, 2, 1, autodiff));
   EXPECT_NEAR(low_rank(model, "two", "hidden.weight").scale, 3 / std::sqrt(2.0), 1e-12);
   const Doubles base = numbers(plain.hidden.weight), one = change_of(low_rank(model, "one", "hidden.weight")),
                 two = change_of(low_rank(model, "two", "hidden.weight"));
@@ -149,18 +150,18 @@ struct ConvNet {
 };
 
 TEST(Adapted, WorksOnConvolutionsBesideAHeadThatIsTrained) {
-  device.seed(9);
+  autodiff.seed(9);
   Adapted<ConvNet> model =
-      adapted(ConvNet{nn::Conv2dConfig{.in = 2, .out = 3, .kernel = {3}}.init(device),
-                      nn::BatchNormConfig{.channels = 3}.init(device), nn::LinearConfig{3, 2}.init(device)});
+      adapted(ConvNet{nn::Conv2dConfig{.in = 2, .out = 3, .kernel = {3}}.init(autodiff),
+                      nn::BatchNormConfig{.channels = 3}.init(autodiff), nn::LinearConfig{3, 2}.init(autodiff)});
   model.base = unfreeze(std::move(model.base), "head");
   model.add("low", LoraConfig{.weights = "conv.weight", .rank = 2});
   nn::LowRank& part = low_rank(model, "low", "conv.weight");
   EXPECT_EQ(part.a.shape(), Shape({2, 2 * 3 * 3}));
-  part.b = nn::Param<2>(sines({3, 2}, 1, 1, device));
+  part.b = nn::Param<2>(sines({3, 2}, 1, 1, autodiff));
   expect_near(numbers(model.model().conv.weight), sum_of(numbers(model.base.conv.weight), change_of(part)));
 
-  const Tensor<4> x(sines({2, 2, 5, 5}, 0.3, 0, device));
+  const Tensor<4> x(sines({2, 2, 5, 5}, 0.3, 0, autodiff));
   const auto grads = value_and_grad(model, [&](const auto& m) { return m.forward(x).square().sum(); }).grads;
   std::vector<std::string> paths;
   for (const auto& [path, grad] : grads.by_path) paths.push_back(path);
@@ -182,20 +183,20 @@ Doubles directed(const Doubles& weight, const Doubles& magnitude) {
 }
 
 TEST(Adapted, StacksReparameterisations) {
-  Adapted<nn::Linear> model = adapted(nn::LinearConfig{3, 2}.init(device));
+  Adapted<nn::Linear> model = adapted(nn::LinearConfig{3, 2}.init(autodiff));
   model.add("low", LoraConfig{.rank = 1});
   model.add("length", MagnitudeConfig{});
   expect_near(numbers(model.model().weight), numbers(model.base.weight), 1e-6);
   nn::LowRank& part = low_rank(model, "low", "weight");
-  part.b = nn::Param<2>(sines({2, 1}, 1, 1, device));
+  part.b = nn::Param<2>(sines({2, 1}, 1, 1, autodiff));
   auto& length = std::get<nn::Magnitude>(model.adapters.at("length").parts.at("weight"));
-  length.magnitude = nn::Param<1>(Tensor<1>::of({2, 0.5f}, device));
+  length.magnitude = nn::Param<1>(Tensor<1>::of({2, 0.5f}, autodiff));
   expect_near(numbers(model.model().weight), directed(sum_of(numbers(model.base.weight), change_of(part)), {2, 0.5}));
   EXPECT_EQ(value_and_grad(model, [](const auto& m) { return m.model().weight.cos().sum(); }).grads.by_path.size(), 3u);
 }
 
 TEST(Adapted, HoldsABaseAsCodes) {
-  const nn::Linear plain = nn::LinearConfig{16, 4}.init(device);
+  const nn::Linear plain = nn::LinearConfig{16, 4}.init(autodiff);
   Adapted<nn::Linear> model = adapted(plain);
   model.quantize("codes", "weight");
   EXPECT_TRUE(model.base.weight.empty());
@@ -212,10 +213,10 @@ TEST(Adapted, HoldsABaseAsCodes) {
 
   model.add("low", LoraConfig{.weights = "weight", .rank = 2});
   EXPECT_EQ(num_trained_params(model), 2 * 16 + 4 * 2);
-  const Tensor<2> x(sines({3, 16}, 0.3, 0, device));
+  const Tensor<2> x(sines({3, 16}, 0.3, 0, autodiff));
   const auto grads = value_and_grad(model, [&](const auto& m) { return m.forward(x).square().sum(); }).grads;
   EXPECT_EQ(grads.by_path.size(), 2u);
-  low_rank(model, "low", "weight").b = nn::Param<2>(sines({4, 2}, 1, 1, device));
+  low_rank(model, "low", "weight").b = nn::Param<2>(sines({4, 2}, 1, 1, autodiff));
   const nn::Linear merged = model.merged();
   expect_near(numbers(merged.weight), sum_of(found, change_of(low_rank(model, "low", "weight"))));
   EXPECT_TRUE(merged.weight.is_frozen());
@@ -227,7 +228,7 @@ TEST(Adapted, HoldsABaseAsCodes) {
 TEST(Adapted, SavesItsAdaptersAlone) {
   Adapted<Tied> model = adapted(make_tied()), other = adapted(make_tied());
   for (auto* each : {&model, &other}) each->add("task", LoraConfig{.weights = "hidden", .rank = 1});
-  low_rank(model, "task", "hidden.weight").b = nn::Param<2>(sines({3, 1}, 1, 1, device));
+  low_rank(model, "task", "hidden.weight").b = nn::Param<2>(sines({3, 1}, 1, 1, autodiff));
   const TensorFile record = record_of(model.adapters);
   std::vector<std::string> names;
   for (const auto& [name, tensor] : record.tensors) names.push_back(name);

@@ -7,12 +7,13 @@
 
 #include "kiln/kiln.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), device = cpu.autodiff();
+using test::autodiff, test::cpu;
 
 struct Net {
   nn::Linear first;
@@ -21,9 +22,9 @@ struct Net {
 };
 
 Net make_net() {
-  device.seed(1);
-  return {nn::LinearConfig{3, 4}.init(device), nn::BatchNormConfig{.channels = 4}.init(device),
-          nn::LinearConfig{4, 2}.init(device)};
+  autodiff.seed(1);
+  return {nn::LinearConfig{3, 4}.init(autodiff), nn::BatchNormConfig{.channels = 4}.init(autodiff),
+          nn::LinearConfig{4, 2}.init(autodiff)};
 }
 
 std::vector<double> weights_of(const Net& net) {
@@ -36,8 +37,9 @@ std::vector<double> weights_of(const Net& net) {
 
 /// As a training loop might: other weights at each step, and other statistics.
 Net stepped(const Net& net) {
-  Net next = map_params(
-      net, [](const std::string&, const Value& value) { return value * 0.9 + uniform(value.shape(), -1, 1, device); });
+  Net next = map_params(net, [](const std::string&, const Value& value) {
+    return value * 0.9 + uniform(value.shape(), -1, 1, autodiff);
+  });
   next.norm.running_mean = nn::Buffer<1>(next.norm.running_mean.get() * 0.5 + 1.0);
   return next;
 }
@@ -99,7 +101,7 @@ TEST(WeightAverage, LeavesFrozenWeightsAloneUntilTheyAreTrained) {
 
 TEST(WeightAverage, OfHalvesIsKeptInFloat32) {
   const auto constant = [](double value) {
-    return nn::Linear{.weight = nn::Param<2>(full({1, 1}, value, device, DType::BF16).value()), .bias = {}};
+    return nn::Linear{.weight = nn::Param<2>(full({1, 1}, value, autodiff, DType::BF16).value()), .bias = {}};
   };
   WeightAverage average = EmaConfig{.decay = 0.999}.init(constant(1));
   double expected = 1;
@@ -130,8 +132,8 @@ TEST(WeightAverage, GoesOnFromARecord) {
 TEST(WeightAverage, SaysWhatIsWrong) {
   EXPECT_EQ(sentence_of([] { EmaConfig{.decay = 1.5}.init(make_net()); }),
             "ArgumentError: EmaConfig: decay = 1.5 must lie in [0, 1]");
-  WeightAverage average = EmaConfig{}.init(nn::LinearConfig{3, 4}.init(device));
-  EXPECT_EQ(sentence_of([&] { average.update(nn::LinearConfig{2, 4}.init(device)); }),
+  WeightAverage average = EmaConfig{}.init(nn::LinearConfig{3, 4}.init(autodiff));
+  EXPECT_EQ(sentence_of([&] { average.update(nn::LinearConfig{2, 4}.init(autodiff)); }),
             "ShapeError: WeightAverage: the average of 'weight' has shape [4, 3], the model's is [4, 2]");
 }
 

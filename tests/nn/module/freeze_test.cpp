@@ -7,12 +7,13 @@
 
 #include "kiln/kiln.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), device = cpu.autodiff();
+using test::autodiff, test::cpu;
 
 struct Backbone {
   nn::Linear first, second;
@@ -24,7 +25,7 @@ struct Net {
   Tensor<2> forward(const Tensor<2>& x) const { return head.forward(backbone.forward(x)); }
 };
 
-Net make_net(const Device& on = device) {
+Net make_net(const Device& on = autodiff) {
   on.seed(3);
   const auto linear = [&](std::int64_t in, std::int64_t out) { return nn::LinearConfig{in, out}.init(on); };
   return {{linear(3, 5), linear(5, 4)}, linear(4, 2)};
@@ -32,8 +33,8 @@ Net make_net(const Device& on = device) {
 
 const std::vector<float> kInputs = {0.5f, -1, 2, 0.25f, 0.75f, -0.5f, 1.5f, 1, -2, -0.25f, 0.1f, 0.3f};
 const std::vector<float> kTargets = {1, -1, 0.5f, 0.25f, -0.75f, 2, 0, 1};
-Tensor<2> inputs() { return Tensor<2>::of(kInputs, {4, 3}, device); }
-Tensor<2> targets() { return Tensor<2>::of(kTargets, {4, 2}, device); }
+Tensor<2> inputs() { return Tensor<2>::of(kInputs, {4, 3}, autodiff); }
+Tensor<2> targets() { return Tensor<2>::of(kTargets, {4, 2}, autodiff); }
 
 Tensor<0> squared_error(const Net& net) { return (net.forward(inputs()) - targets()).square().mean(); }
 
@@ -113,7 +114,7 @@ TEST(Freeze, StaysWhereAModelIsMovedMappedLoadedAndStepped) {
   const Net net = freeze(make_net(), "backbone");
   EXPECT_EQ(frozen_in(net), kBackbone);
   EXPECT_EQ(frozen_in(to_device(net, cpu)), kBackbone);
-  EXPECT_EQ(frozen_in(to_device(to_device(net, cpu), device)), kBackbone);
+  EXPECT_EQ(frozen_in(to_device(to_device(net, cpu), autodiff)), kBackbone);
   EXPECT_EQ(frozen_in(map_params(net, [](const auto&, const Value& value) { return value * 2; })), kBackbone);
   EXPECT_EQ(frozen_in(valid(net)), kBackbone);
   EXPECT_EQ(frozen_in(AdamConfig{}.init(net).step(0.1, net, value_and_grad(net, squared_error).grads)), kBackbone);
@@ -126,7 +127,7 @@ TEST(Freeze, StaysWhereAModelIsMovedMappedLoadedAndStepped) {
 }
 
 TEST(Freeze, OfAModelOnAPlainDeviceCountsWhenItIsTrained) {
-  const Net net = to_device(freeze(make_net(cpu), "head"), device);
+  const Net net = to_device(freeze(make_net(cpu), "head"), autodiff);
   EXPECT_EQ(frozen_in(net), (std::vector<std::string>{"head.weight", "head.bias"}));
   EXPECT_EQ(value_and_grad(net, squared_error).grads.by_path.size(), 4u);
 }
@@ -149,11 +150,11 @@ TEST(Freeze, IsSeenInTheSummary) {
 }
 
 TEST(Freeze, OfAParameterIsAsked) {
-  nn::Param<1> p(ones({3}, device));
+  nn::Param<1> p(ones({3}, autodiff));
   p = p.with_frozen(true);
   EXPECT_TRUE(p.is_frozen());
   EXPECT_FALSE(p.tracked());
-  p = p.with_value(zeros({3}, device));
+  p = p.with_value(zeros({3}, autodiff));
   EXPECT_TRUE(p.is_frozen());
   EXPECT_EQ(p.to_vector(), (std::vector<float>{0, 0, 0}));
   p = p.with_frozen(false);
@@ -200,7 +201,8 @@ struct Tied {
 };
 
 TEST(Freeze, OfATiedParameterGoesByAnyOfItsPlaces) {
-  Tied model{nn::EmbeddingConfig{.count = 5, .size = 3}.init(device), nn::LinearConfig{.in = 3, .out = 5}.init(device)};
+  Tied model{nn::EmbeddingConfig{.count = 5, .size = 3}.init(autodiff),
+             nn::LinearConfig{.in = 3, .out = 5}.init(autodiff)};
   model.output.weight = model.embedding.weight;
   for (const char* const by : {"embedding", "output.weight"}) {
     const Tied frozen = freeze(model, by);

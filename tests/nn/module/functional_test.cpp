@@ -8,12 +8,13 @@
 #include "kiln/kiln.hpp"
 
 #include "tests/nn/sines.hpp"
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), device = cpu.autodiff();
+using test::autodiff, test::cpu;
 
 struct Net {
   nn::Linear first, second;
@@ -28,12 +29,12 @@ Net make_net(const Device& on, DType dtype = DType::F32) {
 Value filled(const Shape& shape, double number, DType dtype = DType::F32) {
   return from_data(
       TensorData::of<double>(shape, std::vector<double>(static_cast<std::size_t>(numel(shape)), number)).to(dtype),
-      device);
+      autodiff);
 }
 
 TEST(FunctionalCall, TakesOtherParameters) {
-  const Net net = make_net(device), other = make_net(device);
-  const Tensor<2> x = Tensor<2>::of({{1, 2}, {3, -1}}, device);
+  const Net net = make_net(autodiff), other = make_net(autodiff);
+  const Tensor<2> x = Tensor<2>::of({{1, 2}, {3, -1}}, autodiff);
   EXPECT_EQ(functional_call(net, values_of(other), x).to_vector(), other.forward(x).to_vector());
   const Value bias = filled({1}, 5);
   const auto moved = functional_call(net, {{"second.bias", bias}}, x).to_vector();
@@ -47,8 +48,8 @@ double loss_after_step(const Net& net, const ParamValues& values, const Tensor<2
 }
 
 TEST(FunctionalCall, LetsGradientsThroughToWhatParametersAreMadeOf) {
-  const Net net = make_net(device, DType::F64);
-  const Tensor<2> x(sines({4, 2}, 0.7, 0.1, device, DType::F64));
+  const Net net = make_net(autodiff, DType::F64);
+  const Tensor<2> x(sines({4, 2}, 0.7, 0.1, autodiff, DType::F64));
   // Each parameter is its own times a number, by which the loss is differentiated.
   const auto scaled = [&](const Value& scale) {
     ParamValues values = values_of(net);
@@ -63,8 +64,9 @@ TEST(FunctionalCall, LetsGradientsThroughToWhatParametersAreMadeOf) {
 }
 
 TEST(FunctionalCall, DifferentiatesThroughAnUpdate) {
-  const Net net = make_net(device, DType::F64);
-  const Tensor<2> x(sines({4, 2}, 0.7, 0.1, device, DType::F64)), other(sines({4, 2}, 1.1, 0.3, device, DType::F64));
+  const Net net = make_net(autodiff, DType::F64);
+  const Tensor<2> x(sines({4, 2}, 0.7, 0.1, autodiff, DType::F64)),
+      other(sines({4, 2}, 1.1, 0.3, autodiff, DType::F64));
   // The loss on `other` after a step of gradient descent on x, by the rate of the step and by the first weights.
   const auto after_step = [&](const ParamValues& start, const Value& rate) {
     const Gradients grads = functional_call(net, start, x).square().mean().backward({.create_graph = true});
@@ -84,7 +86,7 @@ TEST(FunctionalCall, DifferentiatesThroughAnUpdate) {
       TensorData data = weight.data();
       data.as<double>()[static_cast<std::size_t>(i)] += step;
       ParamValues moved = start;
-      moved.at("first.weight") = from_data(std::move(data), device).require_grad();
+      moved.at("first.weight") = from_data(std::move(data), autodiff).require_grad();
       return after_step(moved, rate.detach()).item<double>();
     };
     EXPECT_NEAR(found.at(i), (at(1e-6) - at(-1e-6)) / 2e-6, 1e-7) << i;
@@ -92,7 +94,7 @@ TEST(FunctionalCall, DifferentiatesThroughAnUpdate) {
 }
 
 TEST(FunctionalCall, SaysWhatIsWrong) {
-  const Net net = make_net(device);
+  const Net net = make_net(autodiff);
   EXPECT_EQ(sentence_of([&] { with_values(net, {{"frist.bias", filled({3}, 0)}}); }),
             "ArgumentError: with_values: the model has no 'frist.bias' (did you mean 'first.bias'?)");
   EXPECT_EQ(sentence_of([&] { with_values(net, {{"first.bias", filled({2}, 0)}}); }),
@@ -117,26 +119,27 @@ struct DeepConfig {
 
 TEST(Undrawn, IsLoadedWithoutDrawingOrMemory) {
   const DeepConfig config;
-  device.seed(7);
-  const Deep trained = config.init(device);
+  autodiff.seed(7);
+  const Deep trained = config.init(autodiff);
   const std::vector<std::byte> bytes = write_safetensors(record_of(trained));
 
-  device.seed(5);
-  const auto next = uniform(Shape{}, 0, 1, device).item();
-  device.seed(5);
-  device.sync();
-  const std::int64_t before = device.memory().in_use;
-  const Deep empty = undrawn(config, device);
-  device.sync();
-  EXPECT_LT(device.memory().in_use - before, 64 * 1024) << "two weights are a mebibyte each";
-  EXPECT_EQ(uniform(Shape{}, 0, 1, device).item(), next);
+  autodiff.seed(5);
+  const auto next = uniform(Shape{}, 0, 1, autodiff).item();
+  autodiff.seed(5);
+  autodiff.sync();
+  const std::int64_t before = autodiff.memory().in_use;
+  const Deep empty = undrawn(config, autodiff);
+  autodiff.sync();
+  EXPECT_LT(autodiff.memory().in_use - before, 64 * 1024) << "two weights are a mebibyte each";
+  EXPECT_EQ(uniform(Shape{}, 0, 1, autodiff).item(), next);
   EXPECT_EQ(num_params(empty), num_params(trained));
   EXPECT_TRUE(empty.layers[0].weight.tracked());
 
   const Deep loaded = from_record(view_safetensors(bytes, "deep"), empty, "deep");
   EXPECT_EQ(loaded.layers[1].weight.to_vector(), trained.layers[1].weight.to_vector());
   EXPECT_EQ(loaded.layers[0].bias.to_vector(), trained.layers[0].bias.to_vector());
-  EXPECT_NE(config.init(device).layers[0].weight.to_vector(), empty.layers[0].weight.to_vector()) << "the scope ended";
+  EXPECT_NE(config.init(autodiff).layers[0].weight.to_vector(), empty.layers[0].weight.to_vector())
+      << "the scope ended";
 }
 
 struct Student {
@@ -154,13 +157,13 @@ TEST(Devices, AreThoseOfAllTensors) {
 }
 
 TEST(Skip, IsNoPartOfItsModule) {
-  const nn::Linear linear = nn::LinearConfig{2, 2}.init(device);
-  Student student{.layer = linear, .teacher = nn::LinearConfig{2, 3}.init(device), .others = {}};
+  const nn::Linear linear = nn::LinearConfig{2, 2}.init(autodiff);
+  Student student{.layer = linear, .teacher = nn::LinearConfig{2, 3}.init(autodiff), .others = {}};
   student.others.push_back(linear);
   EXPECT_EQ(num_params(student), 6);
   EXPECT_EQ(record_of(student).tensors.size(), 2u);
   EXPECT_TRUE(to_device(student, cpu).teacher->weight.tracked()) << "it is not moved";
-  EXPECT_EQ(student.teacher->forward(ones({1, 2}, device)).shape(), Shape({1, 3}));
+  EXPECT_EQ(student.teacher->forward(ones({1, 2}, autodiff)).shape(), Shape({1, 3}));
   EXPECT_EQ(summary(student),
             "Student, 6 parameters\n  layer: Linear, 6 parameters\n    weight [2, 2]\n    bias [2]\n");
 }

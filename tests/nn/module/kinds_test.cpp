@@ -3,12 +3,13 @@
 
 #include "kiln/kiln.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), device = cpu.autodiff();
+using test::autodiff, test::cpu;
 
 /// Weights as codes of eight bits, some of which are switched off.
 struct Quantised {
@@ -33,7 +34,7 @@ Quantised make_quantised(const Device& on) {
 }
 
 TEST(ParameterKinds, AreVisitedCountedAndMoved) {
-  const Quantised model = make_quantised(device);
+  const Quantised model = make_quantised(autodiff);
   std::vector<std::string> paths;
   visit_params(model, [&](const std::string& path, const auto& param) {
     paths.push_back(text(path, ' ', param.dtype(), param.is_frozen() ? " frozen" : ""));
@@ -48,8 +49,8 @@ TEST(ParameterKinds, AreVisitedCountedAndMoved) {
 }
 
 TEST(ParameterKinds, AreNotTrained) {
-  Quantised model = make_quantised(device);
-  const Tensor<2> x = Tensor<2>::of({{1}, {10}, {100}}, device);
+  Quantised model = make_quantised(autodiff);
+  const Tensor<2> x = Tensor<2>::of({{1}, {10}, {100}}, autodiff);
   const auto [loss, grads] = value_and_grad(model, [&](const Quantised& m) { return m.forward(x).sum(); });
   EXPECT_EQ(loss.item(), 0.5f * 301 + 2 * (4 + 50 - 600));
   ASSERT_EQ(grads.by_path.size(), 1u);
@@ -60,9 +61,9 @@ TEST(ParameterKinds, AreNotTrained) {
 }
 
 TEST(ParameterKinds, AreSavedAndLoaded) {
-  const Quantised model = make_quantised(device);
+  const Quantised model = make_quantised(autodiff);
   const std::vector<std::byte> bytes = write_safetensors(record_of(model));
-  Quantised other = make_quantised(device);
+  Quantised other = make_quantised(autodiff);
   other.codes = nn::Param(other.codes * 0);
   other.present = nn::Param(other.present.logical_not());
   other = from_record(view_safetensors(bytes, "file"), std::move(other), "file");
@@ -71,7 +72,7 @@ TEST(ParameterKinds, AreSavedAndLoaded) {
 }
 
 TEST(ParameterKinds, AreTold) {
-  EXPECT_EQ(sentence_of([] { nn::Param<1, Int>(ones({2}, device).value()); }),
+  EXPECT_EQ(sentence_of([] { nn::Param<1, Int>(ones({2}, autodiff).value()); }),
             "DTypeError: expected a tensor of integers, got float32 [2]");
 }
 

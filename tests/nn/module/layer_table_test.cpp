@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "kiln/kiln.hpp"
+#include "tests/support/devices.hpp"
 
 namespace kiln {
 namespace {
 
-const Device cpu = Device::cpu(), device = cpu.autodiff();
+using test::autodiff, test::cpu;
 
 struct Net {
   nn::Conv2d conv;
@@ -25,7 +26,7 @@ Net make_net(const Device& on) {
 }
 
 TEST(LayerTable, CountsWhatLayersGiveAndCost) {
-  for (const Device& on : {cpu, device}) {
+  for (const Device& on : {cpu, autodiff}) {
     const LayerTable table = layer_table(freeze(make_net(on), "conv"), ones({2, 3, 8, 8}, on));
     ASSERT_EQ(table.rows.size(), 4u) << text(table);
     const LayerRow &conv = table.rows[0], &relu = table.rows[1], &mean = table.rows[2], &head = table.rows[3];
@@ -52,7 +53,7 @@ TEST(LayerTable, CountsWhatLayersGiveAndCost) {
 }
 
 TEST(LayerTable, IsAText) {
-  const std::string found = summary(make_net(device), ones({2, 3, 8, 8}, device));
+  const std::string found = summary(make_net(autodiff), ones({2, 3, 8, 8}, autodiff));
   EXPECT_TRUE(found.starts_with("layer")) << found;
   EXPECT_NE(found.find("314 parameters (1.2 KiB), 314 trained; 31.42 k FLOPs; results of "), std::string::npos)
       << found;
@@ -64,9 +65,9 @@ struct Shared {
 };
 
 TEST(LayerTable, CountsParametersOnceWhereTheyAreUsedTwice) {
-  Shared model{nn::LinearConfig{4, 4}.init(device), nn::LinearConfig{4, 4}.init(device)};
+  Shared model{nn::LinearConfig{4, 4}.init(autodiff), nn::LinearConfig{4, 4}.init(autodiff)};
   model.other.weight = model.layer.weight;
-  const LayerTable table = layer_table(model, ones({1, 4}, device));
+  const LayerTable table = layer_table(model, ones({1, 4}, autodiff));
   std::int64_t parameters = 0;
   for (const LayerRow& row : table.rows) parameters += row.parameters;
   EXPECT_EQ(parameters, 16 + 4 + 4) << text(table);
@@ -74,8 +75,8 @@ TEST(LayerTable, CountsParametersOnceWhereTheyAreUsedTwice) {
 }
 
 TEST(LayerTable, TakesResultsOfSeveralTensors) {
-  const nn::Lstm lstm = nn::LstmConfig{.in = 3, .hidden = 2}.init(device);
-  const LayerTable table = layer_table(lstm, ones({2, 5, 3}, device));
+  const nn::Lstm lstm = nn::LstmConfig{.in = 3, .hidden = 2}.init(autodiff);
+  const LayerTable table = layer_table(lstm, ones({2, 5, 3}, autodiff));
   EXPECT_EQ(table.parameters, num_params(lstm));
   EXPECT_GT(table.flops(), 2.0 * 2 * 5 * 4 * 2 * (3 + 2) - 1) << text(table);
 }

@@ -6,12 +6,13 @@
 #include "kiln/core/config/config.hpp"
 #include "kiln/kiln.hpp"
 
+#include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
 
-const Device device = Device::cpu().autodiff();
+using test::autodiff;
 
 struct Block {
   nn::LayerNorm norm;
@@ -25,9 +26,9 @@ struct Net {
 
 const Net& net() {
   static const Net made = [] {
-    const auto linear = [](std::int64_t in, std::int64_t out) { return nn::LinearConfig{in, out}.init(device); };
-    const auto block = [&] { return Block{nn::LayerNormConfig{2}.init(device), linear(2, 4), linear(4, 2)}; };
-    return Net{nn::EmbeddingConfig{.count = 3, .size = 2}.init(device), {block(), block()}, linear(2, 3)};
+    const auto linear = [](std::int64_t in, std::int64_t out) { return nn::LinearConfig{in, out}.init(autodiff); };
+    const auto block = [&] { return Block{nn::LayerNormConfig{2}.init(autodiff), linear(2, 4), linear(4, 2)}; };
+    return Net{nn::EmbeddingConfig{.count = 3, .size = 2}.init(autodiff), {block(), block()}, linear(2, 3)};
   }();
   return made;
 }
@@ -154,7 +155,7 @@ TEST(Walk, KnowsTheTypesOfTheModulesAround) {
   struct Small {
     std::map<std::string, nn::Sequential<nn::LayerNorm>> parts;
   };
-  const Small small{{{"one", nn::Sequential(nn::LayerNormConfig{2}.init(device))}}};
+  const Small small{{{"one", nn::Sequential(nn::LayerNormConfig{2}.init(autodiff))}}};
   nn::walk(small, Visitor{lines});
   EXPECT_EQ(lines, (std::vector<std::string>{
                        "enter  Small", "enter parts.one Sequential", "enter parts.one.0 LayerNorm", "epsilon 1e-05",

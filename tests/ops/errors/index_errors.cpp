@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kHuge = std::int64_t{1} << 62;
 
-const WrongCall kCalls[] = {
+const WrongCall kIndexCalls[] = {
     // index
     {"IndexError: scatter: index -1 is out of range for dimension 0 of size 3",
      [] { scatter(floats({3}), 0, integers({1}, -1), floats({1})); }},
@@ -115,7 +115,7 @@ const WrongCall kCalls[] = {
     {"ShapeError: tril_mask: needs the shape of a matrix, got [2]", [] { tril_mask({2}, Device::cpu()); }},
 };
 
-TEST(WrongCallsOfIndexing, AreAnsweredWithASentence) { expect_sentences(kCalls); }
+TEST(WrongCallsOfIndexing, AreAnsweredWithASentence) { expect_sentences(kIndexCalls); }
 
 // ---- what is defined -----------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ namespace {
 
 Value four() { return floats({1, 4, 3, 2}); }
 
-const WrongCall kCalls[] = {
+const WrongCall kLayerCalls[] = {
     // attention
     {"ShapeError: attention: q [3, 2] must be [batch, heads, time, width]",
      [] { attention(floats({3, 2}), four(), four()); }},
@@ -193,7 +193,7 @@ const WrongCall kCalls[] = {
      }},
 };
 
-TEST(WrongCallsOfLayers, AreAnsweredWithASentence) { expect_sentences(kCalls); }
+TEST(WrongCallsOfLayers, AreAnsweredWithASentence) { expect_sentences(kLayerCalls); }
 
 }  // namespace
 }  // namespace kiln

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-const WrongCall kCalls[] = {
+const WrongCall kLinalgCalls[] = {
     {"ShapeError: cholesky: needs square matrices, got float32 [2, 3]", [] { return cholesky(floats({2, 3})); }},
     {"ShapeError: cholesky: needs matrices [..., m, n], got float32 [3]", [] { return cholesky(floats({3})); }},
     {"ShapeError: eigh: needs square matrices, got float32 [2, 3]", [] { return eigh(floats({2, 3})).w; }},
@@ -104,7 +104,7 @@ const WrongCall kCalls[] = {
     {"ArgumentError: einsum: 'i->i->i': '-' is no label", [] { return einsum("i->i->i", {floats({2})}); }},
 };
 
-TEST(LinalgErrors, AreSentences) { expect_sentences(kCalls); }
+TEST(LinalgErrors, AreSentences) { expect_sentences(kLinalgCalls); }
 
 /// [2, 2, 2, 2]: matrices of which number [1, 0] is `odd`, the others the identity.
 Value batch_with(const std::vector<double>& odd, const Device& device, DType dtype) {

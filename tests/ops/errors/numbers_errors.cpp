@@ -21,7 +21,7 @@ Value list(std::vector<double> elements, DType dtype = DType::F32, const Device&
   return from_data(TensorData::of<double>({static_cast<std::int64_t>(elements.size())}, elements).to(dtype), device);
 }
 
-const WrongCall kCalls[] = {
+const WrongCall kNumbersCalls[] = {
     // numbers
     {"DTypeError: powi: needs a whole exponent, got 0.5", [] { powi(floats({2}), 0.5); }},
     {"ArgumentError: logit: epsilon 0.75 is not between 0 and 0.5", [] { logit(floats({2}), 0.75); }},
@@ -96,7 +96,7 @@ const WrongCall kCalls[] = {
      [] { multinomial(reshape(list({1, 2, 3, 0}), {2, 2}), 2); }},
 };
 
-TEST(WrongNumbers, AreAnsweredWithASentence) { expect_sentences(kCalls); }
+TEST(WrongNumbers, AreAnsweredWithASentence) { expect_sentences(kNumbersCalls); }
 
 // ---- docs/numbers.md, line by line --------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-const WrongCall kCalls[] = {
+const WrongCall kSignalCalls[] = {
     {"ShapeError: fft: float32 [4] is not complex: that takes floats with a last dimension of size 2",
      [] { fft(floats({4})); }},
     {"ShapeError: irfft: int64 [3, 2] is not complex: that takes floats with a last dimension of size 2",
@@ -60,7 +60,7 @@ const WrongCall kCalls[] = {
      [] { emit(op::Fft{op::FftKind::RealToComplex, false, 0, 3}, {floats({3}), floats({1})}); }},
 };
 
-TEST(SignalErrors, AreSentences) { expect_sentences(kCalls); }
+TEST(SignalErrors, AreSentences) { expect_sentences(kSignalCalls); }
 
 }  // namespace
 }  // namespace kiln

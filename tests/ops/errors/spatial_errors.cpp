@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-const WrongCall kCalls[] = {
+const WrongCall kSpatialCalls[] = {
     // pools
     {"ArgumentError: adaptive_max_pool: sizes [2] need 2 entries",
      [] { adaptive_max_pool(floats({1, 1, 4, 4}), {2}); }},
@@ -110,7 +110,7 @@ const WrongCall kCalls[] = {
      [] { roi_align(floats({1, 1, 4, 4}), floats({2, 5}), {.size = {2, 2}}); }},
 };
 
-TEST(WrongSpatialCalls, AreAnsweredWithASentence) { expect_sentences(kCalls); }
+TEST(WrongSpatialCalls, AreAnsweredWithASentence) { expect_sentences(kSpatialCalls); }
 
 }  // namespace
 }  // namespace kiln

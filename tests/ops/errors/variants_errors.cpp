@@ -20,7 +20,7 @@ namespace {
 
 Value tracked(const Shape& shape) { return ones(shape, Device::cpu().autodiff()).require_grad(); }
 
-const WrongCall kCalls[] = {
+const WrongCall kVariantsCalls[] = {
     {"ArgumentError: bessel_j0: an operand is empty", [] { bessel_j0({}); }},
     {"ShapeError: igamma: [2] and [3] do not broadcast: 2 and 3 differ in dimension -1",
      [] { igamma(floats({2}), floats({3})); }},
@@ -80,7 +80,7 @@ const WrongCall kCalls[] = {
      [] { multilabel_margin_loss(floats({2, 2}), floats({2, 2})); }},
 };
 
-TEST(Variants, AnswerWrongCallsWithASentence) { expect_sentences(kCalls); }
+TEST(Variants, AnswerWrongCallsWithASentence) { expect_sentences(kVariantsCalls); }
 
 }  // namespace
 }  // namespace kiln

@@ -38,7 +38,7 @@ std::vector<Row> position_rows() {
           rotary_row("rotary_of_nothing", {0, 3, 4}, RotaryPairs::Halves)};
 }
 
-const Family family(&position_rows);
+const Family position_family(&position_rows);
 
 TEST(Rotary, TurnsByTheAngleOfThePosition) {
   const Device device = Device::cpu();

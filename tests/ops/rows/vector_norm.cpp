@@ -77,7 +77,7 @@ Row distances(std::string name, const Shape& x, const Shape& y, double p, bool t
           .halves = !through_matmul};
 }
 
-std::vector<Row> norm_rows() {
+std::vector<Row> vector_norm_rows() {
   std::vector<Row> rows;
   const std::pair<const char*, double> orders[] = {{"0", 0},
                                                    {"1", 1},
@@ -157,7 +157,7 @@ std::vector<Row> norm_rows() {
   return rows;
 }
 
-const Family norms(&norm_rows);
+const Family norms(&vector_norm_rows);
 
 }  // namespace
 }  // namespace kiln::test
