@@ -25,15 +25,20 @@ const Json& member(const Json& json, const Place& place, std::string_view key) {
   return *found;
 }
 
+template <class T>
+const T& member(const Json& json, const Place& place, std::string_view key, std::string_view expected) {
+  return config::expect<T>(member(json, place, key), place.field(key), expected);
+}
+
 std::int64_t whole(const Json& json, const Place& place, std::string_view key) {
-  return config::expect<std::int64_t>(member(json, place, key), place.field(key), "an integer");
+  return member<std::int64_t>(json, place, key, "an integer");
 }
 
 /// Calls use(element, its place) for each of a list of the file.
 template <class Use>
 void for_each(const Json& root, std::string_view file, std::string_view list, Use use) {
-  const Place place = Place{file, ""}.field(list);
-  const auto& elements = config::expect<Json::List>(member(root, {file, ""}, list), place, "a list");
+  const Place all{file, ""}, place = all.field(list);
+  const auto& elements = member<Json::List>(root, all, list, "a list");
   for (std::size_t i = 0; i < elements.size(); ++i) use(elements[i], place.element(i));
 }
 
@@ -48,8 +53,7 @@ CocoPictures::CocoPictures(const std::filesystem::path& directory, const std::st
     std::map<std::int64_t, std::string> names;
     std::map<std::int64_t, std::size_t> images;
     for_each(root, annotations, "categories", [&](const Json& category, const Place& place) {
-      names[whole(category, place, "id")] =
-          config::expect<std::string>(member(category, place, "name"), place.field("name"), "a string");
+      names[whole(category, place, "id")] = member<std::string>(category, place, "name", "a string");
     });
     for (const auto& [id, name] : names) {
       labels[id] = std::ssize(classes_);
@@ -57,8 +61,7 @@ CocoPictures::CocoPictures(const std::filesystem::path& directory, const std::st
     }
     for_each(root, annotations, "images", [&](const Json& image, const Place& place) {
       images[whole(image, place, "id")] = files_.size();
-      const auto& name =
-          config::expect<std::string>(member(image, place, "file_name"), place.field("file_name"), "a string");
+      const auto& name = member<std::string>(image, place, "file_name", "a string");
       files_.push_back({(directory / name).string(), {}});
     });
     for_each(root, annotations, "annotations", [&](const Json& annotation, const Place& place) {
@@ -70,7 +73,7 @@ CocoPictures::CocoPictures(const std::filesystem::path& directory, const std::st
       const auto* const is_crowd = crowd ? std::get_if<std::int64_t>(&crowd->is) : nullptr;
       if (is_crowd && *is_crowd == 1) return;
       const Place at = place.field("bbox");
-      const auto& numbers = config::expect<Json::List>(member(annotation, place, "bbox"), at, "a list");
+      const auto& numbers = member<Json::List>(annotation, place, "bbox", "a list");
       require<DataError>(numbers.size() == 4, annotations, ": '", at.path, "' must be left, top, width and height");
       double box[4];
       for (std::size_t i = 0; i < 4; ++i) box[i] = config::read_number(numbers[i], at.element(i), 1e9);

@@ -65,11 +65,11 @@ Unigram read_unigram(const View& json) {
   for (std::size_t i = 0; i < vocabulary.list().size(); ++i) {
     const View entry = vocabulary.element(i);
     if (entry.list().size() != 2) entry.refuse("must be a token and its score");
-    const View score = entry.element(1);
+    const View spelling = entry.element(0), score = entry.element(1);
     const auto* const whole = std::get_if<std::int64_t>(&score.json->is);
     const double value = whole ? static_cast<double>(*whole) : score.as<double>("a number");
     if (!std::isfinite(value)) score.refuse("is not finite");
-    const std::string& token = entry.element(0).text();
+    const std::string& token = spelling.text();
     if (model.ids.contains(token)) entry.refuse("is the second token '", shown(token), "'");
     model.add(token, value);
   }

@@ -72,8 +72,8 @@ void read_post_processor(const View& json, const TokenIds& ids, std::vector<std:
         seen = true;
         continue;
       }
-      const std::string& name = piece.need("SpecialToken").need("id").text();
-      const View own = special.need(name).need("ids");
+      const View name = piece.need("SpecialToken").need("id");
+      const View own = special.need(name.text()).need("ids");
       for (std::size_t k = 0; k < own.list().size(); ++k) (seen ? behind : before).push_back(own.element(k).number());
     }
   } else {
