@@ -10,6 +10,9 @@ target_compile_options(kiln_warnings INTERFACE -Wall -Wextra $<$<BOOL:${KILN_WER
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # g++ 12 guesses wrongly about inlined loops over short arrays; the sanitizers and checked containers know.
   target_compile_options(kiln_warnings INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-maybe-uninitialized)
+else()
+  # The C++ library of g++ 12 has deprecated what its own stable_sort calls, and clang says so to who calls that.
+  target_compile_options(kiln_warnings INTERFACE -Wno-deprecated-declarations)
 endif()
 
 if(NOT KILN_PORTABLE)

@@ -16,8 +16,12 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace {
 
-HWY_INLINE void store_half(Lanes x, BF16* to) { Halves<DType::BF16>::store(x, reinterpret_cast<std::byte*>(to)); }
-HWY_INLINE void store_half(Lanes x, F16* to) { Halves<DType::F16>::store(x, reinterpret_cast<std::byte*>(to)); }
+[[maybe_unused]] HWY_INLINE void store_half(Lanes x, BF16* to) {
+  Halves<DType::BF16>::store(x, reinterpret_cast<std::byte*>(to));
+}
+[[maybe_unused]] HWY_INLINE void store_half(Lanes x, F16* to) {
+  Halves<DType::F16>::store(x, reinterpret_cast<std::byte*>(to));
+}
 HWY_INLINE void store_half(Mask<float> x, std::uint8_t* to) { store(x, to); }
 
 constexpr std::size_t kStep = kLanes<float>;

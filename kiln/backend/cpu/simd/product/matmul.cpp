@@ -28,8 +28,6 @@ constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
 /// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
 constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin = 12;
-/// Rows up to which a tile is at its widest.
-constexpr int64_t kNarrow = 3;
 /// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
 constexpr int64_t kMostDepthOfTile = 1024;
 
