@@ -1,0 +1,77 @@
+// Steps of a GPT on one device and on several, each with a batch of the same size: what is lost by adding up gradients.
+//
+//   bench_data_parallel [DEVICE [RANKS [STEPS]]]    cpu or cuda; up to so many ranks (2), and steps of a round (20)
+//
+// The row of each number of ranks has the median of its rounds, the least and the most.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "bench/models/gpt.hpp"
+#include "kiln/collective/thread_ranks.hpp"
+#include "kiln/train/team.hpp"
+
+using namespace kiln;
+
+namespace {
+
+constexpr int kRounds = 5, kBatch = 8;
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Milliseconds a step, of rank 0.
+std::vector<double> times(const std::vector<Device>& devices, const models::GptConfig& config, int steps) {
+  std::vector<double> rounds;
+  on_each(devices, [&](const Ranks& ranks, const Device& device) {
+    const training::Team team(ranks);
+    device.seed(1);
+    models::Gpt model = train(config.init(device.autodiff()));
+    AdamW optimizer = AdamWConfig{.weight_decay = 0.01}.init(model);
+    const auto tokens = randint({kBatch, config.context}, 0, config.vocabulary, device);
+    const auto targets = tokens.roll(-1, 1).flatten();
+    const auto step = [&] {
+      auto [loss, grads] = value_and_grad(model, [&](const models::Gpt& gpt) {
+        const Autocast autocast(DType::BF16);
+        return nn::CrossEntropyLoss{}.forward(gpt.forward(tokens).flatten<0, 1>(), targets);
+      });
+      model = optimizer.step(1e-4, std::move(model), team.mean(std::move(grads), kBatch, model));
+    };
+    for (int round = -1; round < kRounds; ++round) {
+      device.sync();
+      const double start = now_ms();
+      for (int i = 0; i < steps; ++i) step();
+      device.sync();
+      if (round >= 0 && ranks->rank() == 0) rounds.push_back((now_ms() - start) / steps);
+    }
+  });
+  std::ranges::sort(rounds);
+  return rounds;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string place = count > 1 ? words[1] : "cpu";
+  const int most = count > 2 ? std::atoi(words[2]) : 2, steps = count > 3 ? std::atoi(words[3]) : 20;
+  const bool gpu = place != "cpu";
+  const models::GptConfig config =
+      gpu ? models::GptConfig{.vocabulary = 50304, .context = 1024, .width = 768, .heads = 12, .layers = 12}
+          : models::GptConfig{.vocabulary = 8192, .context = 128};
+  std::printf("%-8s %12s %12s %12s %16s\n", "ranks", "ms a step", "least", "most", "of linear");
+  double alone = 0;
+  for (int ranks = 1; ranks <= most; ++ranks) {
+    std::vector<Device> devices;
+    for (int i = 0; i < ranks; ++i)
+      devices.push_back(gpu ? Device::parse(text(place, ":", i)) : another(Device::cpu()));
+    const std::vector<double> sorted = times(devices, config, steps);
+    const double median = sorted[sorted.size() / 2];
+    if (ranks == 1) alone = median;
+    std::printf("%-8d %12.3f %12.3f %12.3f %15.1f%%\n", ranks, median, sorted.front(), sorted.back(),
+                100 * alone / median);
+  }
+}
