@@ -1,13 +1,15 @@
 # One function for each kind of target. Sources are listed, never globbed.
 
-# kiln_library(NAME SOURCES a.cpp ... HOST_SOURCES b.cpp ... PORTABLE_SOURCES c.cpp ... LINKS target ... PRIVATE_LINKS target ...)
+# kiln_library(NAME SOURCES a.cpp ... HOST_SOURCES b.cpp ... PORTABLE_SOURCES c.cpp ... LINKS target ... PRIVATE_LINKS target ...
+#   SHOWS pattern ...)
 # The target kiln_NAME of one folder; headers alone make an interface target.
 #   SOURCES           build everywhere: without exceptions, RTTI, threads, files and streams
 #   HOST_SOURCES      need one of those; a portable build (KILN_PORTABLE) leaves them out
 #   PORTABLE_SOURCES  take their place in a portable build
+#   SHOWS             names that others need of a shared library whose other names are nobody's business
 # A portable build also leaves out links to targets that it lacks.
 function(kiln_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;HOST_SOURCES;PORTABLE_SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;HOST_SOURCES;PORTABLE_SOURCES;LINKS;PRIVATE_LINKS;SHOWS" ${ARGN})
   if(KILN_PORTABLE)
     if(ARG_HOST_SOURCES AND NOT ARG_SOURCES AND NOT ARG_PORTABLE_SOURCES)
       return()
@@ -22,6 +24,7 @@ function(kiln_library name)
   if(sources)
     add_library(kiln_${name} ${sources})  # an archive, or shared where BUILD_SHARED_LIBS says so
     target_link_libraries(kiln_${name} PRIVATE ${ARG_PRIVATE_LINKS} $<BUILD_INTERFACE:kiln_warnings>)
+    set_target_properties(kiln_${name} PROPERTIES UNITY_BUILD ${KILN_UNITY} UNITY_BUILD_BATCH_SIZE 4)
     if(KILN_PRECOMPILE)
       target_precompile_headers(kiln_${name} REUSE_FROM ${kiln_library_headers})
     endif()
@@ -34,7 +37,7 @@ function(kiln_library name)
   target_include_directories(kiln_${name} ${scope}
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(kiln_${name} ${scope} ${ARG_LINKS})
-  kiln_install_library(${name})
+  kiln_install_library(${name} ${ARG_SHOWS})
 endfunction()
 
 # Drops the names in the list `variable` that are no targets of this build.
@@ -48,15 +51,21 @@ function(kiln_keep_targets variable)
   set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
+# kiln_compile_alone(a.cpp ...): these of this folder are not compiled as one with others (KILN_UNITY), as they have names that
+# others have too, or a type of theirs contains one of an anonymous namespace.
+function(kiln_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # kiln_test(NAME SOURCES a.cpp ... [ALONE b.cpp ...] LINKS target ... [SHARDS n] [PRECOMPILED target]): a GoogleTest program
 # whose cases ctest lists one by one; or in n parts, where starting a process for each of thousands of cases would take longer than the cases. Case i
 # goes to part i mod n, and parametrised cases of a kind follow each other at regular distances: n should be prime.
-# PRECOMPILED names the target with the headers that it shares, test_headers where absent. SOURCES are compiled several as one
-# (KILN_UNITY); those ALONE are not, as they have names that others have too.
+# PRECOMPILED names the target with the headers that it shares, test_headers where absent. Those ALONE are further sources, for
+# kiln_compile_alone.
 function(kiln_test name)
   cmake_parse_arguments(ARG "" "SHARDS;PRECOMPILED" "SOURCES;ALONE;LINKS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES} ${ARG_ALONE})
-  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  kiln_compile_alone(${ARG_ALONE})
   target_link_libraries(test_${name} PRIVATE ${ARG_LINKS} GTest::gtest_main kiln_warnings)
   kiln_compile_quickly(test_${name})
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${KILN_UNITY} UNITY_BUILD_BATCH_SIZE 6)

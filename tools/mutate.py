@@ -279,7 +279,7 @@ def main():
                         help="what is known so far, a line for each place (build/mutations.tsv)")
     parser.add_argument("--again", action="store_true", help="judge those that survived once more")
     parser.add_argument("--most", type=int, default=16, help="leave out files that more objects depend on (16)")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="a build of the tests")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "separate", help="a build of the tests")
     parser.add_argument("--work", type=pathlib.Path, default=None, help="folder for what is compiled")
     parser.add_argument("--list", action="store_true", help="print the places and stop")
     options = parser.parse_args()

@@ -61,7 +61,7 @@ Results shrink_of(Call& c) {
 
 Value swish(const Value& x, double alpha) { return alpha == 1 ? silu(x) : x * sigmoid(x * alpha); }
 
-constexpr Row kRows[] = {
+constexpr Row kActivationRows[] = {
     {"Celu", 12, [](Call& c) -> Results { return celu(c[0], c.f("alpha", 1)); }},
     {"Elu", 1, [](Call& c) -> Results { return elu(c[0], c.f("alpha", 1)); }},
     {"Gelu", 20, gelu_of},
@@ -89,6 +89,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> activation_rows() { return kRows; }
+std::span<const Row> activation_rows() { return kActivationRows; }
 
 }  // namespace kiln::onnx

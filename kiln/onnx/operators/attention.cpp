@@ -193,7 +193,7 @@ Results flex_attention(Call& c) {
   return of_type(matmul(shares, for_each_head(c, of_type(v, wide), q.dim(1))), type);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kAttentionRows[] = {
     {"Attention", 23, attention_of},
     {"LinearAttention", 27, linear_attention},
     {"RotaryEmbedding", 23, rotary_embedding},
@@ -204,7 +204,7 @@ constexpr Row kPreview[] = {
 
 }  // namespace
 
-std::span<const Row> attention_rows() { return kRows; }
+std::span<const Row> attention_rows() { return kAttentionRows; }
 std::span<const Row> preview_rows() { return kPreview; }
 
 }  // namespace kiln::onnx

@@ -45,7 +45,7 @@ Results bit_cast(Call& c) {
   return Datum(from_data(unpack(to, data.shape(), bytes, "BitCast"), c.device()), to);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kCastRows[] = {
     {"BitCast", 26, bit_cast},
     {"Cast", 1, cast_of},
     {"CastLike", 15, cast_like},
@@ -53,6 +53,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> cast_rows() { return kRows; }
+std::span<const Row> cast_rows() { return kCastRows; }
 
 }  // namespace kiln::onnx

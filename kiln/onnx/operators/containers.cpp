@@ -83,7 +83,7 @@ Results optional_has(Call& c) {
   return full({}, has, c.device(), DType::Bool);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kContainersRows[] = {
     {"ConcatFromSequence", 11, concat_from_sequence},
     {"Optional", 15, optional_of},
     {"OptionalGetElement", 15, optional_get},
@@ -103,6 +103,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> containers_rows() { return kRows; }
+std::span<const Row> containers_rows() { return kContainersRows; }
 
 }  // namespace kiln::onnx

@@ -165,7 +165,7 @@ Results sequence_map(Call& c) {
   return Results(std::move(all));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kControlRows[] = {
     {"If", 1, branch},
     {"Loop", 1, loop},
     {"Scan", 8, scan},
@@ -174,6 +174,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> control_rows() { return kRows; }
+std::span<const Row> control_rows() { return kControlRows; }
 
 }  // namespace kiln::onnx

@@ -115,7 +115,7 @@ Results mel_weight_matrix(Call& c) {
   return cast_to(from_data(std::move(out), c.device()), c.element("output_datatype", Element::Float));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kCreateRows[] = {
     {"BlackmanWindow", 17, blackman},
     {"Constant", 1, constant},
     {"ConstantOfShape", 9, constant_of_shape},
@@ -128,6 +128,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> create_rows() { return kRows; }
+std::span<const Row> create_rows() { return kCreateRows; }
 
 }  // namespace kiln::onnx

@@ -61,7 +61,7 @@ Results clip(Call& c) {
   return of_type(x, type);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kElementwiseRows[] = {
     {"Abs", 1, unary<abs>},
     {"Acos", 7, unary<acos>},
     {"Acosh", 9, unary<acosh>},
@@ -99,6 +99,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> elementwise_rows() { return kRows; }
+std::span<const Row> elementwise_rows() { return kElementwiseRows; }
 
 }  // namespace kiln::onnx

@@ -124,7 +124,7 @@ Results embed_layer_norm(Call& c) {
   return {normalised(c, sum, c[5], c.get(6), c.f("epsilon", 1e-12f)), count, sum};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kFusedRows[] = {
     {"BiasGelu", 1, [](Call& c) -> Results { return gelu(biased(c)); }},
     {"EmbedLayerNormalization", 1, embed_layer_norm},
     {"FastGelu", 1, [](Call& c) -> Results { return gelu_tanh(biased(c)); }},
@@ -139,6 +139,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> fused_rows() { return kRows; }
+std::span<const Row> fused_rows() { return kFusedRows; }
 
 }  // namespace kiln::onnx

@@ -135,7 +135,7 @@ Results rotary_embedding(Call& c) {
                   {{"num_heads", count}});
 }
 
-constexpr Row kRows[] = {
+constexpr Row kFusedAttentionRows[] = {
     {.name = "Attention",
      .since = 1,
      .run = attention_of,
@@ -156,6 +156,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> fused_attention_rows() { return kRows; }
+std::span<const Row> fused_attention_rows() { return kFusedAttentionRows; }
 
 }  // namespace kiln::onnx

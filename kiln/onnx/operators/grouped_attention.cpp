@@ -84,12 +84,12 @@ std::string lacks(const Node& node) {
   return lacking(node, {"qk_output"}, {11, 12, 13});
 }
 
-constexpr Row kRows[] = {
+constexpr Row kGroupedAttentionRows[] = {
     {.name = "GroupQueryAttention", .since = 1, .run = grouped_attention, .lacks = lacks},
 };
 
 }  // namespace
 
-std::span<const Row> grouped_attention_rows() { return kRows; }
+std::span<const Row> grouped_attention_rows() { return kGroupedAttentionRows; }
 
 }  // namespace kiln::onnx

@@ -116,12 +116,12 @@ Results decode(Call& c) {
   return from_data(std::move(out), c.device());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kImageRows[] = {
     {"ImageDecoder", 20, decode},
 };
 
 }  // namespace
 
-std::span<const Row> image_rows() { return kRows; }
+std::span<const Row> image_rows() { return kImageRows; }
 
 }  // namespace kiln::onnx

@@ -185,7 +185,7 @@ Results distinct(Call& c) {
   return {result, from_ints(firsts, c.device()), from_ints(inverse, c.device()), from_ints(sizes, c.device())};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kIndexRows[] = {
     {"Compress", 9, compress},
     {"Gather", 1, gather_slices},
     {"GatherElements", 11, gather_elements},
@@ -202,6 +202,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> index_rows() { return kRows; }
+std::span<const Row> index_rows() { return kIndexRows; }
 
 }  // namespace kiln::onnx

@@ -53,7 +53,7 @@ Results shift(Call& c) {
   return direction == "LEFT" ? shift_left(c[0], c[1]) : shift_right(c[0], c[1]);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kLogicRows[] = {
     {"And", 1, compare<logical_and>},
     {"BitShift", 11, shift},
     {"BitwiseAnd", 18, compare<bitwise_and>},
@@ -75,6 +75,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> logic_rows() { return kRows; }
+std::span<const Row> logic_rows() { return kLogicRows; }
 
 }  // namespace kiln::onnx

@@ -143,7 +143,7 @@ Results mean_variance_normalization(Call& c) {
   return of_type((wide(x) - of.mean) / (sqrt(of.variance) + 1e-9), x.dtype());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kNormRows[] = {
     {"BatchNormalization", 1, batch_normalization},
     {"GroupNormalization", 18, group_normalization},
     {"InstanceNormalization", 1, instance_normalization},
@@ -157,6 +157,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> norm_rows() { return kRows; }
+std::span<const Row> norm_rows() { return kNormRows; }
 
 }  // namespace kiln::onnx

@@ -81,13 +81,13 @@ Results center_crop_pad(Call& c) {
   return c.like(0, pad(x, before, after, 0));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kPadRows[] = {
     {"CenterCropPad", 18, center_crop_pad},
     {"Pad", 1, pad_ends},
 };
 
 }  // namespace
 
-std::span<const Row> pad_rows() { return kRows; }
+std::span<const Row> pad_rows() { return kPadRows; }
 
 }  // namespace kiln::onnx

@@ -211,7 +211,7 @@ Results max_roi_pool(Call& c) {
   return cast(from_data(std::move(out), c.device()), c[0].dtype());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kPoolRows[] = {
     {"AveragePool", 1, average_pool}, {"GlobalAveragePool", 1, global_average},
     {"GlobalLpPool", 1, global_lp},   {"GlobalMaxPool", 1, global_max},
     {"LpPool", 1, lp_pool_of},        {"MaxPool", 1, max_pool_of},
@@ -220,6 +220,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> pool_rows() { return kRows; }
+std::span<const Row> pool_rows() { return kPoolRows; }
 
 }  // namespace kiln::onnx

@@ -35,7 +35,7 @@ Results contraction(Call& c) {
   return of_type(einsum(equation, c.rest()), c[0].dtype());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kProductRows[] = {
     {"Det", 11, [](Call& c) -> Results { return det(c[0]); }},
     {"Einsum", 12, contraction},
     {"Gemm", 1, gemm},
@@ -44,6 +44,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> product_rows() { return kRows; }
+std::span<const Row> product_rows() { return kProductRows; }
 
 }  // namespace kiln::onnx

@@ -151,7 +151,7 @@ Results qlinear_conv(Call& c) {
                    true);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kQuantizeRows[] = {
     {"ConvInteger", 10, conv_integer},
     {"DequantizeLinear", 10, dequantize_linear},
     {"DynamicQuantizeLinear", 11, dynamic_quantize},
@@ -163,6 +163,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> quantize_rows() { return kRows; }
+std::span<const Row> quantize_rows() { return kQuantizeRows; }
 
 }  // namespace kiln::onnx

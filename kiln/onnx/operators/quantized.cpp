@@ -143,7 +143,7 @@ Results concat(Call& c) {
   return quantised(c, cat(parts, c.dim(c.i("axis", 0), parts[0].rank())), 0);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kQuantizedRows[] = {
     {"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul},
     {"MatMulIntegerToFloat", 1, matmul_integer_to_float},
     {.name = "MatMulNBits", .since = 1, .run = matmul_n_bits, .lacks = odd_bits},
@@ -162,6 +162,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> quantized_rows() { return kRows; }
+std::span<const Row> quantized_rows() { return kQuantizedRows; }
 
 }  // namespace kiln::onnx

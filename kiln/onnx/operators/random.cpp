@@ -55,7 +55,7 @@ Results dropout_of(Call& c) {
 }
 
 constexpr int kNewest = 1'000'000;
-constexpr Row kRows[] = {
+constexpr Row kRandomRows[] = {
     {"Bernoulli", 15, draw_bernoulli, kNewest, true},
     {"Dropout", 1, dropout_of},
     {"Multinomial", 7, draw_multinomial, kNewest, true},
@@ -73,6 +73,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> random_rows() { return kRows; }
+std::span<const Row> random_rows() { return kRandomRows; }
 
 }  // namespace kiln::onnx

@@ -237,7 +237,7 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
   return Results(std::move(out));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kRecurrentRows[] = {
     {"GRU", 1, [](Call& c) { return recurrent(c, 3, 1, {"sigmoid", "tanh"}, gru_step); }},
     {"LSTM", 1, [](Call& c) { return recurrent(c, 4, 2, {"sigmoid", "tanh", "tanh"}, lstm_step); }},
     {"RNN", 1, [](Call& c) { return recurrent(c, 1, 1, {"tanh"}, rnn_step); }},
@@ -245,6 +245,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> recurrent_rows() { return kRows; }
+std::span<const Row> recurrent_rows() { return kRecurrentRows; }
 
 }  // namespace kiln::onnx

@@ -115,7 +115,7 @@ Results top_k(Call& c) {
   return {found.values, found.indices};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kReduceRows[] = {
     {"ArgMax", 1, arg_extreme<true>},
     {"ArgMin", 1, arg_extreme<false>},
     {"CumProd", 26, running<true>},
@@ -135,6 +135,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> reduce_rows() { return kRows; }
+std::span<const Row> reduce_rows() { return kReduceRows; }
 
 }  // namespace kiln::onnx

@@ -215,13 +215,13 @@ Results resize(Call& c) {
   return c.like(0, resized(c, x, plans, manner, c.f("extrapolation_value", 0)));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kResampleRows[] = {
     {"Resize", 10, resize},
     {"Upsample", 1, upsample, 9},
 };
 
 }  // namespace
 
-std::span<const Row> resample_rows() { return kRows; }
+std::span<const Row> resample_rows() { return kResampleRows; }
 
 }  // namespace kiln::onnx

@@ -107,7 +107,7 @@ Results align_rois(Call& c) {
   return roi_align(x, cat(both, 1), options);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kSampleRows[] = {
     {"AffineGrid", 20, grid_of_affine_map},
     {"GridSample", 16, sample_grid},
     {"RoiAlign", 10, align_rois},
@@ -115,6 +115,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> sample_rows() { return kRows; }
+std::span<const Row> sample_rows() { return kSampleRows; }
 
 }  // namespace kiln::onnx

@@ -42,13 +42,13 @@ Results short_time_fourier(Call& c) {
   return of_type(transform(frames, 2, {}, false, c.i("onesided", 1) != 0), signal.dtype());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kSignalRows[] = {
     {"DFT", 17, fourier},
     {"STFT", 17, short_time_fourier},
 };
 
 }  // namespace
 
-std::span<const Row> signal_rows() { return kRows; }
+std::span<const Row> signal_rows() { return kSignalRows; }
 
 }  // namespace kiln::onnx

@@ -166,7 +166,7 @@ Results causal_conv(Call& c) {
   return {result, narrow(line, 2, line.dim(2) - past, past)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kSpatialRows[] = {
     {"CausalConvWithState", 27, causal_conv},
     {"Col2Im", 18, column_to_image},
     {"Conv", 1, [](Call& c) -> Results { return convolution(c, c[0], c[1], c.get(2)); }},
@@ -178,6 +178,6 @@ constexpr Row kRows[] = {
 
 Value convolution_of(const Call& c, const Value& x, const Value& weight) { return convolution(c, x, weight, {}); }
 
-std::span<const Row> spatial_rows() { return kRows; }
+std::span<const Row> spatial_rows() { return kSpatialRows; }
 
 }  // namespace kiln::onnx

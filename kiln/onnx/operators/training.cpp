@@ -106,7 +106,7 @@ Results gradient(Call& c) {
   return Results(std::move(out));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kTrainingRows[] = {
     {"Adagrad", 1, adagrad},
     {"Adam", 1, adam},
     {"Gradient", 1, gradient},
@@ -115,6 +115,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> training_rows() { return kRows; }
+std::span<const Row> training_rows() { return kTrainingRows; }
 
 }  // namespace kiln::onnx

@@ -205,7 +205,7 @@ Results trilu(Call& c) {
   return of_type(where(mask, x, zeros_like(x)), x.dtype());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kViewRows[] = {
     {"Concat", 1, concat},
     {"DepthToSpace", 1, depth_to_space},
     {"Expand", 8, expand_to},
@@ -226,6 +226,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> view_rows() { return kRows; }
+std::span<const Row> view_rows() { return kViewRows; }
 
 }  // namespace kiln::onnx

@@ -22,13 +22,13 @@ std::string arange_refused(const op::Arange&, const Program&, const Program::Lin
   return line.is_number(0) && line.is_number(1) ? "" : "its start is no plain number";
 }
 
-constexpr SaveRow kRows[] = {
+constexpr SaveRow kCreateSaveRows[] = {
     save_row<op::Fill, fill_row>(),
     save_row<op::Arange, arange_row, arange_refused>(),
 };
 
 }  // namespace
 
-std::span<const SaveRow> create_save_rows() { return kRows; }
+std::span<const SaveRow> create_save_rows() { return kCreateSaveRows; }
 
 }  // namespace kiln::onnx

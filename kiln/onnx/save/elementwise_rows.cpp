@@ -160,7 +160,7 @@ void where(const op::Where&, const Step& s) {
 void within(const op::Within&, const Step& s) { s.result(s.in(0)); }
 void cast_to_type(const op::Cast& op, const Step& s) { s.result(cast_name(s.out, s.in(0), s.desc(0).dtype, op.to)); }
 
-constexpr SaveRow kRows[] = {
+constexpr SaveRow kElementwiseSaveRows[] = {
     save_row<op::Unary, unary, unary_refused>(),
     save_row<op::Binary, binary, binary_refused>(),
     save_row<op::Special, special, special_refused>(),
@@ -171,6 +171,6 @@ constexpr SaveRow kRows[] = {
 
 }  // namespace
 
-std::span<const SaveRow> elementwise_save_rows() { return kRows; }
+std::span<const SaveRow> elementwise_save_rows() { return kElementwiseSaveRows; }
 
 }  // namespace kiln::onnx

@@ -83,7 +83,7 @@ void ravel_row(const op::RavelIndex& op, const Step& s) {
   s.result(sum);
 }
 
-constexpr SaveRow kRows[] = {
+constexpr SaveRow kIndexSaveRows[] = {
     save_row<op::Gather, gather_row>(),
     save_row<op::Select, select_row>(),
     save_row<op::Scatter, scatter_row, scatter_refused>(),
@@ -93,6 +93,6 @@ constexpr SaveRow kRows[] = {
 
 }  // namespace
 
-std::span<const SaveRow> index_save_rows() { return kRows; }
+std::span<const SaveRow> index_save_rows() { return kIndexSaveRows; }
 
 }  // namespace kiln::onnx

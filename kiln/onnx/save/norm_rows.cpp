@@ -37,13 +37,13 @@ std::string group_norm_refused(const op::GroupNorm& op, const Program& p, const 
   return opset >= 21 || (op.groups == x[1] && x.size() > 2) ? "" : "as what it is made of";
 }
 
-constexpr SaveRow kRows[] = {
+constexpr SaveRow kNormSaveRows[] = {
     save_row<op::LayerNorm, layer_norm_row>(),
     save_row<op::GroupNorm, group_norm_row, group_norm_refused>(),
 };
 
 }  // namespace
 
-std::span<const SaveRow> norm_save_rows() { return kRows; }
+std::span<const SaveRow> norm_save_rows() { return kNormSaveRows; }
 
 }  // namespace kiln::onnx

@@ -71,7 +71,7 @@ void softmax_row(const op::Softmax& op, const Step& s) {
 
 void det_row(const op::Det&, const Step& s) { s.result(s.one("Det", {s.in(0)})); }
 
-constexpr SaveRow kRows[] = {
+constexpr SaveRow kReduceSaveRows[] = {
     save_row<op::Reduce, reduce_row>(),
     save_row<op::ArgReduce, arg_reduce_row>(),
     save_row<op::Scan, scan_row, scan_refused>(),
@@ -83,6 +83,6 @@ constexpr SaveRow kRows[] = {
 
 }  // namespace
 
-std::span<const SaveRow> reduce_save_rows() { return kRows; }
+std::span<const SaveRow> reduce_save_rows() { return kReduceSaveRows; }
 
 }  // namespace kiln::onnx

@@ -159,13 +159,13 @@ std::string recurrent_refused(const op::RecurrentLayer& op, const Program& p, co
   return fits ? "" : "as what it is made of";
 }
 
-constexpr SaveRow kRows[] = {
+constexpr SaveRow kSequenceSaveRows[] = {
     save_row<op::Attention, attention_row, attention_refused>(),
     save_row<op::RecurrentLayer, recurrent_row, recurrent_refused>(),
 };
 
 }  // namespace
 
-std::span<const SaveRow> sequence_save_rows() { return kRows; }
+std::span<const SaveRow> sequence_save_rows() { return kSequenceSaveRows; }
 
 }  // namespace kiln::onnx

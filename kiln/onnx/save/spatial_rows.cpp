@@ -127,7 +127,7 @@ std::string resample_refused(const op::Resample& op, const Program&, const Progr
   return op.antialias && opset < 18 ? "ONNX resizes with antialiasing from operator set 18 on" : "";
 }
 
-constexpr SaveRow kRows[] = {
+constexpr SaveRow kSpatialSaveRows[] = {
     save_row<op::Conv, conv_row>(),
     save_row<op::ConvTranspose, conv_transpose_row>(),
     save_row<op::MaxPool, max_pool_row, max_pool_refused>(),
@@ -137,6 +137,6 @@ constexpr SaveRow kRows[] = {
 
 }  // namespace
 
-std::span<const SaveRow> spatial_save_rows() { return kRows; }
+std::span<const SaveRow> spatial_save_rows() { return kSpatialSaveRows; }
 
 }  // namespace kiln::onnx

@@ -117,7 +117,7 @@ void cat_row(const op::Cat& op, const Step& s) {
 
 void matmul_row(const op::Matmul&, const Step& s) { s.result(s.one("MatMul", {s.in(0), s.in(1)})); }
 
-constexpr SaveRow kRows[] = {
+constexpr SaveRow kViewSaveRows[] = {
     save_row<op::Reshape, reshape_row>(),
     save_row<op::Permute, permute_row>(),
     save_row<op::Expand, expand_row>(),
@@ -130,6 +130,6 @@ constexpr SaveRow kRows[] = {
 
 }  // namespace
 
-std::span<const SaveRow> view_save_rows() { return kRows; }
+std::span<const SaveRow> view_save_rows() { return kViewSaveRows; }
 
 }  // namespace kiln::onnx

@@ -7,8 +7,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 /// Parts of each line of the result, one behind the other, from memory of their own.
 struct CatKernel {
   DType word, index;

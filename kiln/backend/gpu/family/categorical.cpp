@@ -9,8 +9,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 /// A block a row. Of what is wrong, weight i is noted as 2 * i, and the sum of a row that ends with weight i as the next.
 struct RunningSumsKernel {
   DType weights;

@@ -10,8 +10,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 /// Items, wherever they lie: `width` words, or one word that is repeated so often.
 struct CopyKernel {
   DType word, index;

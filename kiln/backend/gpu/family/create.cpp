@@ -7,8 +7,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 /// Elements of which a thread stores 16 bytes.
 int neighbours(DType dtype) { return static_cast<int>(16 / size_of(dtype)); }
 

@@ -8,7 +8,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256, kEach = 8;  // elements of a thread: two a word, four words from the generator
+constexpr int kEach = 8;  // elements of a thread: two a word, four words from the generator
 
 struct DropoutKernel {
   DType dtype, index;

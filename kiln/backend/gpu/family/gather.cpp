@@ -9,8 +9,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 /// Item i of the result is the item of x beside it that the index names.
 struct PickKernel {
   DType word, indices, index;

@@ -6,6 +6,9 @@
 
 namespace kiln::gpu::family {
 
+/// Of a block, where a kernel needs no other number.
+inline constexpr int kThreads = 256;
+
 /// Dimensions of a loop over elements, merged where all arrays allow it: what lies in one line in each is one dimension.
 struct Loop {
   Shape sizes;                // none of size 1

@@ -7,8 +7,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 struct RavelKernel {
   std::vector<DType> indices;
   DType index;

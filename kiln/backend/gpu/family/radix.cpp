@@ -8,7 +8,7 @@ namespace kiln::gpu::family {
 namespace {
 
 constexpr int kDigits = 256, kDigitBits = 8;
-constexpr int kThreads = 256;  // one for each digit
+static_assert(kThreads == kDigits, "each has a digit");
 constexpr int kWarps = kThreads / kLanes;
 
 /// Keys of a thread.

@@ -11,8 +11,6 @@ namespace {
 
 using op::Distribution;
 
-constexpr int kThreads = 256;
-
 /// A draw of [low, high) rounded to a half, which may have reached `high`: the one below then.
 Expr half_below(Builder& k, const Expr& value, const Expr& low, const Expr& high, DType half) {
   const std::string of(half == DType::F16 ? "bits_of_f16" : "bits_of_bf16");

@@ -11,8 +11,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 /// What an op writes: for each of `outer`, `count` items of `inner` elements to `places` such items.
 struct Writes {
   std::int64_t outer, places, count, inner;

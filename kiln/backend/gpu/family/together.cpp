@@ -11,8 +11,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 struct TogetherKernel {
   ProgramKey program;
   std::vector<Lies> inputs;  // a number for all parts; in line; one element for all of a part

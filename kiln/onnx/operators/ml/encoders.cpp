@@ -263,7 +263,7 @@ Results array_feature_extractor(Call& c) {
   return c.like(0, select(x, x.rank() - 1, reshape(of_type(c[1], DType::I64), {c[1].numel()})));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kEncodersRows[] = {
     {"ArrayFeatureExtractor", 1, array_feature_extractor},
     {"Binarizer", 1, binarizer},
     {"CastMap", 1, cast_map},
@@ -280,6 +280,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> encoders_rows() { return kRows; }
+std::span<const Row> encoders_rows() { return kEncodersRows; }
 
 }  // namespace kiln::onnx

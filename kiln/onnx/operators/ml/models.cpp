@@ -211,7 +211,7 @@ Results svm_classifier(Call& c) {
   return {labels, post_transform(c, all, how)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kModelsRows[] = {
     {"LinearClassifier", 1, linear_classifier},
     {"LinearRegressor", 1, linear_regressor},
     {"SVMClassifier", 1, svm_classifier},
@@ -220,6 +220,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> models_rows() { return kRows; }
+std::span<const Row> models_rows() { return kModelsRows; }
 
 }  // namespace kiln::onnx

@@ -254,7 +254,7 @@ Results tree_ensemble(Call& c) {
   return of_type(post_transform(c, evaluate(c, forest), kTransforms[how]), c[0].dtype());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kTreesRows[] = {
     {"TreeEnsemble", 5, tree_ensemble},
     {"TreeEnsembleClassifier", 1, tree_classifier},
     {"TreeEnsembleRegressor", 1, tree_regressor},
@@ -262,6 +262,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> trees_rows() { return kRows; }
+std::span<const Row> trees_rows() { return kTreesRows; }
 
 }  // namespace kiln::onnx

@@ -179,7 +179,7 @@ Results tf_idf(Call& c) {
   return from_data(std::move(out), c.device());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kTextRows[] = {
     {"RegexFullMatch", 20, regex_full_match},
     {"StringConcat", 20, string_concat},
     {"StringNormalizer", 10, string_normalizer},
@@ -189,6 +189,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> text_rows() { return kRows; }
+std::span<const Row> text_rows() { return kTextRows; }
 
 }  // namespace kiln::onnx

@@ -5,8 +5,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 /// The parameters that all kernels of products take.
 struct Parameters {
   Parameters(Builder& k, DType dtype, DType index, int rank, bool parts)

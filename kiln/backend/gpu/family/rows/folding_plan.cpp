@@ -10,7 +10,7 @@ namespace {
 
 using Stage = FoldShape::Stage;
 
-constexpr int kThreads = Folder::kThreads;
+constexpr int kFoldThreads = Folder::kThreads;
 /// Blocks that a multiprocessor should have, and what a thread should have to do before a row is shared by several blocks.
 constexpr std::int64_t kBlocks = 8, kLeastSteps = 8;
 
@@ -97,12 +97,12 @@ struct Deal {
     const std::int64_t wanted = multiprocessors * kBlocks;
     if (shape.columns) {
       const std::int64_t beside = std::min<std::int64_t>(32, power_up_to(2 * rows - 1));
-      lanes = static_cast<int>(std::clamp<std::int64_t>(power_up_to(steps / 4), 1, kThreads / beside));
+      lanes = static_cast<int>(std::clamp<std::int64_t>(power_up_to(steps / 4), 1, kFoldThreads / beside));
     } else {
-      const bool long_rows = steps >= 4 * kThreads || (steps >= kThreads && rows < wanted * 4);
-      lanes = long_rows ? kThreads : static_cast<int>(std::clamp<std::int64_t>(power_up_to(steps / 4), 1, kLanes));
+      const bool long_rows = steps >= 4 * kFoldThreads || (steps >= kFoldThreads && rows < wanted * 4);
+      lanes = long_rows ? kFoldThreads : static_cast<int>(std::clamp<std::int64_t>(power_up_to(steps / 4), 1, kLanes));
     }
-    if (shape.stage == Stage::End || (!shape.columns && lanes < kThreads)) return;
+    if (shape.stage == Stage::End || (!shape.columns && lanes < kFoldThreads)) return;
     const std::int64_t most = std::min(wanted / blocks(), steps / (lanes * kLeastSteps));
     if (most < 2) return;
     const std::int64_t round = lanes * kLeastSteps;
@@ -110,7 +110,7 @@ struct Deal {
     chunk = (chunk + round - 1) / round * round;
     splits = (steps + chunk - 1) / chunk;
   }
-  std::int64_t blocks() const { return blocks_for(rows, kThreads / lanes); }
+  std::int64_t blocks() const { return blocks_for(rows, kFoldThreads / lanes); }
 };
 
 FoldShape shape_of(const Loops& loops, std::span<const Operand> inputs, Stage stage) {

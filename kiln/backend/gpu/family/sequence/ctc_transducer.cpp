@@ -10,7 +10,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
 constexpr DType kSums = DType::F64, kIndex = DType::I64;
 
 /// What both kernels are written with.

@@ -12,7 +12,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
 constexpr std::int64_t kMostShared = 48 << 10;
 
 using op::FftKind;

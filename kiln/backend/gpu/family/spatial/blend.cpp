@@ -10,8 +10,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 /// Three strides of an operand, as a kernel is given them.
 struct Strides {
   Strides(Builder& k, DType index) : a(k.number(index)), b(k.number(index)), c(k.number(index)) {}

@@ -5,8 +5,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 struct AloneKernel {
   ConvKey key;
 

@@ -6,7 +6,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
 // To go through a list in order takes the square of its length.
 constexpr int kLongest = 32;
 

@@ -8,8 +8,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 enum class Pooling : std::uint8_t { Greatest, Mean, Spread };
 
 struct PoolKernel {

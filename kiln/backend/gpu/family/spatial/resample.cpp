@@ -6,8 +6,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kThreads = 256;
-
 struct ResampleKernel {
   DType dtype, index;
   int dim;
