@@ -6,15 +6,21 @@ set(KILN_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
 # Libraries that were built with another second number of a version are others while the first is 0.
 set(KILN_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
-# kiln_install_library(NAME): kiln_NAME is a part of the package, as kiln::NAME. Parts are named from the bottom up.
+# kiln_install_library(NAME [pattern ...]): kiln_NAME is a part of the package, as kiln::NAME. Parts are named from the bottom
+# up. Patterns are the names that it shows to others, of those with kiln:: in them; where there are none, all of those.
 function(kiln_install_library name)
   set_target_properties(kiln_${name} PROPERTIES EXPORT_NAME ${name})
   get_target_property(type kiln_${name} TYPE)
   if(type STREQUAL "SHARED_LIBRARY")
     set_target_properties(kiln_${name} PROPERTIES
       VERSION ${PROJECT_VERSION} SOVERSION ${KILN_SOVERSION} INSTALL_RPATH "$ORIGIN")
-    # What a library contains of others (Highway's templates, libbacktrace) is nobody else's.
-    target_link_options(kiln_${name} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
+    if(KILN_TESTS)
+      set(ARGN "")  # they look inside
+    endif()
+    set(shown ${CMAKE_CURRENT_BINARY_DIR}/kiln_${name}.map)
+    kiln_write_exports(${shown} ${ARGN})
+    target_link_options(kiln_${name} PRIVATE LINKER:--version-script=${shown})
+    set_property(TARGET kiln_${name} APPEND PROPERTY LINK_DEPENDS ${shown})
   endif()
   set_property(GLOBAL APPEND PROPERTY KILN_PARTS ${name})
   if(KILN_INSTALL)
@@ -22,6 +28,24 @@ function(kiln_install_library name)
       LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
   endif()
+endfunction()
+
+# kiln_write_exports(FILE [pattern ...]): a linker's list of what a shared library shows: these names of C++, and kiln_* of C.
+# What it contains of others (Highway's templates, libbacktrace) is nobody else's.
+function(kiln_write_exports file)
+  set(patterns ${ARGN})
+  if(NOT patterns)
+    set(patterns "*kiln::*")
+  endif()
+  set(shown "")
+  foreach(pattern IN LISTS patterns)
+    string(APPEND shown " ${pattern};")
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "{
+  global: kiln_*; extern \"C++\" {@shown@ };
+  local: *;
+};
+" @ONLY)
 endfunction()
 
 # kiln_always_linked(TARGET SYMBOL): programs that link the library get it though they do not name anything in it.

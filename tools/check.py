@@ -60,9 +60,10 @@ def check_headers():
     return of_each(listed("kiln/*.hpp", "models/*.hpp"), "header", " ".join(FLAGS), compiles)
 
 
-def configured(preset):
+def configured(preset, *options, folder=None):
     """The folder of a preset's build, and what went wrong on the way to it."""
-    return ROOT / "build" / preset, output_of(["cmake", "--preset", preset])
+    directory = ROOT / "build" / (folder or preset)
+    return directory, output_of(["cmake", "--preset", preset, "-B", str(directory), *options])
 
 
 def check_warnings(preset, every_file):
@@ -92,6 +93,24 @@ def check_programs(preset):
     """What was built for another machine does what it should."""
     return output_of(["ctest", "--test-dir", f"build/{preset}", "-j", str(os.cpu_count()), "--output-on-failure",
                       "--no-tests=error"])
+
+
+# What is in a shared library for nobody else: kernels, and the templates of Highway that they are made of.
+HIDDEN = re.compile(r"\bhwy::|kiln::cpu::simd::N_|kiln::gpu::family::|kiln::cuda::")
+
+
+def check_shared():
+    """Shared libraries show what is asked of them alone, and other projects build against an installed copy."""
+    directory, error = configured("release", "-DBUILD_SHARED_LIBS=ON", "-DKILN_TESTS=OFF", "-DKILN_EXAMPLES=OFF",
+                                  "-DKILN_BENCH=OFF", folder="shared")
+    error = error or output_of(["ninja", "-C", str(directory), "-k", "0", "--quiet"])
+    if error:
+        return error
+    shown = [f"{library.name} shows {line}" for library in sorted(directory.glob("kiln/**/libkiln_*.so"))
+             for line in subprocess.run(["nm", "-DC", "--defined-only", library], capture_output=True, text=True,
+                                        check=True).stdout.split("\n") if HIDDEN.search(line)]
+    version = re.search(r'KILN_VERSION "(.*)"', (ROOT / "kiln/version.hpp").read_text()).group(1)
+    return "\n".join(shown[:10]) or output_of(["bash", "tests/install/consume.sh", "cmake", str(directory), "g++", "-O1", version])
 
 
 def check_recipes():
@@ -168,11 +187,12 @@ def main():
         "format": check_format,
         "layering": check_layering,
         "headers": check_headers,
-        "g++": lambda: check_warnings("release", every_file),
+        "g++": lambda: check_warnings("separate", every_file),
         "clang": lambda: check_warnings("clang", every_file),
         "wasm": lambda: check_portable("wasm") or check_programs("wasm"),
         "cortex-m7": lambda: check_portable("cortex-m7") or check_programs("cortex-m7"),
         "arm64": lambda: check_arm64(every_file),
+        "shared": check_shared,
         "clang-tidy": lambda: check_tidy(every_file),
         "recipes": check_recipes,
     }
