@@ -80,9 +80,10 @@ class Memory final : public strided::Block {
   Ref<Failure> failure_;  // kept for who holds the pointer that failure() gave
 };
 
-/// Can so many bytes be loaded at once from its first element on? A GPU takes at most 16.
-inline bool is_aligned(const Array& array, std::size_t bytes = 16) {
-  return reinterpret_cast<std::uintptr_t>(array.data) % std::min<std::size_t>(bytes, 16) == 0;
+/// Can so many bytes be loaded at once from there on? A GPU takes at most 16.
+inline bool is_aligned(const std::byte* data, std::size_t bytes = 16) {
+  return reinterpret_cast<std::uintptr_t>(data) % std::min<std::size_t>(bytes, 16) == 0;
 }
+inline bool is_aligned(const Array& array, std::size_t bytes = 16) { return is_aligned(array.data, bytes); }
 
 }  // namespace kiln::gpu

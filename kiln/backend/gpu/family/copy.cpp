@@ -97,7 +97,7 @@ struct TransposeKernel {
 int width_along(int dim, const Loop& loop, const Dims& strides, const std::byte* address, std::size_t element) {
   for (std::size_t bytes = 16; bytes > element; bytes /= 2) {
     const auto count = static_cast<std::int64_t>(bytes / element);
-    bool fits = loop.sizes[dim] % count == 0 && reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+    bool fits = loop.sizes[dim] % count == 0 && is_aligned(address, bytes);
     for (int other = 0; other < strides.size(); ++other) fits &= other == dim || strides[other] % count == 0;
     if (fits) return static_cast<int>(count);
   }

@@ -152,7 +152,7 @@ std::size_t widen(Loop& loop, std::size_t element, std::span<const std::byte* co
       const Dims& strides = loop.strides[a];
       fits = strides.back() == (moved[a] ? 1 : 0);
       if (!moved[a]) continue;
-      fits &= reinterpret_cast<std::uintptr_t>(moved[a]) % bytes == 0;
+      fits &= is_aligned(moved[a], bytes);
       for (int dim = 0; dim + 1 < strides.size(); ++dim) fits &= strides[dim] % count == 0;
     }
     if (!fits) continue;

@@ -214,8 +214,7 @@ void join_batch(Matrices& p) {
 
 int width_at(const std::byte* data, DType dtype, std::span<const std::int64_t> places) {
   for (int width = static_cast<int>(16 / size_of(dtype)); width > 1; width /= 2) {
-    const auto bytes = static_cast<std::size_t>(width) * size_of(dtype);
-    if (reinterpret_cast<std::uintptr_t>(data) % bytes == 0 &&
+    if (is_aligned(data, static_cast<std::size_t>(width) * size_of(dtype)) &&
         std::ranges::all_of(places, [&](std::int64_t place) { return place % width == 0; }))
       return width;
   }
