@@ -167,7 +167,8 @@ void add_programs(std::vector<Sample>& list, const Device& d) {
     add(half == DType::F16 ? "halves" : "brain_halves",
         [w, b](const Values& in) {
           const Value y = relu(matmul(in[0], w) + b);
-          return Values{y, softmax(y, -1), cast(y, DType::F32) * 2};
+          return Values{y, softmax(y, -1), cast(y, DType::F32) * 2, layer_norm(in[0], b, b, 1e-3),
+                        rms_norm(in[0], b, 1e-3)};
         },
         {cast(x, half)});
   }
