@@ -15,4 +15,13 @@ inline constexpr const char* kNoValidator = "no validator";
 /// have others between them. KILN_STORE_TEXT=1 writes the file.
 void expect_stored(const std::string& name, const std::string& text, bool grows = false);
 
+/// Where arguments of one call write statements of a kernel, the compiler chooses which does first: clang makes the same
+/// kernel in another order.
+#ifdef __clang__
+inline constexpr bool kOrderIsThatOfStoredTexts = false;
+#else
+inline constexpr bool kOrderIsThatOfStoredTexts = true;
+#endif
+inline constexpr const char* kOtherOrder = "the stored text is in the order of g++'s arguments";
+
 }  // namespace kiln::expr
