@@ -219,7 +219,7 @@ TEST_F(Guide, LeavesNothingBehindHoweverOftenItIsKilled) {
   for (int i = 0; i < 40; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::freopen("/dev/null", "w", stdout);
+      if (!::freopen("/dev/null", "w", stdout)) ::_exit(126);
       ::execl(GUIDE_PROGRAM, GUIDE_PROGRAM, "--data", all.c_str(), "--epochs", "1000000", "--batch-size", "320",
               "--artifacts", kept.c_str(), i % 2 ? "--resume" : "--seed=3", nullptr);
       ::_exit(127);
