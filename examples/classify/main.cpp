@@ -1,6 +1,6 @@
-// A small ResNet, MobileNetV2 or vision transformer learns digits; its accuracy on those that it never saw.
+// A small ResNet, MobileNetV2, VGG or vision transformer learns digits; its accuracy on those that it never saw.
 //
-//   classify [--model resnet|mobilenet|transformer] [--data mnist] [--epochs N] ...; --help lists all
+//   classify [--model resnet|mobilenet|vgg|transformer] [--data mnist] [--epochs N] ...; --help lists all
 #include <algorithm>
 #include <cstdio>
 
@@ -11,6 +11,7 @@
 #include "kiln/kiln.hpp"
 #include "models/mobilenet_v2.hpp"
 #include "models/resnet.hpp"
+#include "models/vgg.hpp"
 #include "models/vision_transformer.hpp"
 
 namespace {
@@ -22,11 +23,15 @@ models::ResNetConfig small_resnet() { return {.blocks = {2, 2, 2}, .classes = 10
 models::MobileNetV2Config small_mobilenet() {
   return {.stages = {{1, 16, 1, 1}, {4, 24, 2, 2}, {4, 40, 2, 2}}, .classes = 10, .channels = 1, .dropout = 0.1};
 }
+models::VggConfig small_vgg() {
+  return {
+      .features = {.convolutions = {1, 2, 2}, .width = 16, .channels = 1}, .hidden = 64, .classes = 10, .dropout = 0.2};
+}
 models::VisionTransformerConfig small_transformer() {
   return {.image = 28, .patch = 4, .channels = 1, .width = 64, .layers = 4, .heads = 4, .hidden = 128, .classes = 10};
 }
 
-enum class Network { resnet, mobilenet, transformer };
+enum class Network { resnet, mobilenet, vgg, transformer };
 
 struct Run {
   Network model = Network::resnet;
@@ -81,6 +86,7 @@ void learn_with_any(const Run& run) {
   switch (run.model) {
     case Network::resnet: return learn(small_resnet(), run);
     case Network::mobilenet: return learn(small_mobilenet(), run);
+    case Network::vgg: return learn(small_vgg(), run);
     case Network::transformer: return learn(small_transformer(), run);
   }
 }

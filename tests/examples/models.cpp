@@ -2,6 +2,7 @@
 // are to say.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -43,7 +44,7 @@ class ModelExamples : public testing::Test {
 };
 
 TEST_F(ModelExamples, ClassifyWithEachNetwork) {
-  for (const char* network : {"resnet", "mobilenet", "transformer"}) {
+  for (const char* network : {"resnet", "mobilenet", "vgg", "transformer"}) {
     const std::string said = in_folder(text(CLASSIFY_PROGRAM, " --data . --batch 16 --model ", network));
     EXPECT_GT(number_after(said, "epoch 1: cross entropy "), 0) << network;
     EXPECT_NE(said.find("test accuracy "), std::string::npos) << said;
@@ -68,6 +69,34 @@ TEST_F(ModelExamples, ShakespeareWritesBeyondItsContext) {
   const std::size_t at = said.find("\n\nto be");
   ASSERT_NE(at, std::string::npos) << said;
   EXPECT_EQ(said.size() - at - 2, 5u + 50u + 1u) << said;  // the prompt, the letters, a line's end
+}
+
+TEST_F(ModelExamples, GenerateGoesOnInNumbersThatASeedDecides) {
+  const auto said = [&](const std::string& more) {
+    return in_folder(text(GENERATE_PROGRAM
+                          " --gpt2.context 64 --gpt2.width 16 --gpt2.heads 2 --gpt2.layers 1 --llama.width 16 "
+                          "--llama.heads 2 --llama.kv_heads 1 --llama.layers 1 --llama.hidden 16 --tokens 20 ",
+                          more));
+  };
+  const auto numbers = [](const std::string& all) { return all.substr(0, all.rfind("\n\n")); };
+  for (const char* family : {"--family gpt2", "--family llama", "--bf16"}) {
+    const std::string once = said(family);
+    EXPECT_GT(number_after(once.substr(once.rfind("\n\n")), "\n\n"), 0) << once;
+    EXPECT_EQ(std::ranges::count(numbers(once).substr(once.find(';')), ' '), 20) << once;
+    EXPECT_EQ(numbers(said(family)), numbers(once));
+    EXPECT_NE(numbers(said(text(family, " --seed 2"))), numbers(once));
+  }
+}
+
+TEST_F(ModelExamples, SentencesAreNearestToThemselves) {
+  folder_.write("lines.txt", "one\n\nanother one\none\n");
+  const std::string said =
+      in_folder(SENTENCES_PROGRAM " --lines lines.txt --bert.width 16 --bert.heads 2 --bert.layers 1 --bert.hidden 16");
+  // The third is the first, whatever it was filled up with to be as long as the second.
+  EXPECT_NEAR(number_after(said, ""), 1, 1e-3) << said;
+  EXPECT_LT(number_after(said.substr(6), ""), 0.999) << said;
+  EXPECT_EQ(number_after(said.substr(14), ""), 1) << said;
+  EXPECT_GT(number_after(said, "another one\n"), 0) << said;
 }
 
 TEST_F(ModelExamples, TruecaseTagsWhatItHeldOut) {
