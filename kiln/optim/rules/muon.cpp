@@ -3,16 +3,41 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/ops/create/create.hpp"
+
 namespace kiln {
 namespace {
 
+/// So many iterations of a long matrix at once: x is multiplied by p = a + b xxᵀ + c (xxᵀ)² in each, which commutes with xxᵀ
+/// and all later p. So these need xxᵀ alone, which is small, and x takes their product in the end. What was rounded in xxᵀ
+/// grows by a² with each, against the small singular values by a alone: after a few of them x has to be looked at again.
+Value through_gram(const MuonConfig& config, const Value& x, std::int64_t count) {
+  const auto [a, b, c] = config.coefficients;
+  const Value scaled_identity = eye({x.dim(0), x.dim(0)}, x.device(), x.dtype()) * a;
+  Value gram = matmul(x, transpose(x)), product;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Value p = scaled_identity + gram * b + matmul(gram, gram) * c;
+    product = i ? matmul(p, product) : p;
+    if (i + 1 < count) gram = matmul(matmul(p, gram), p);
+  }
+  return matmul(product, x);
+}
+
 /// x, its singular values brought near 1: x (a + b xᵀx + c (xᵀx)²), some times over.
 Value orthogonalised(const MuonConfig& config, const Value& matrix) {
+  constexpr std::int64_t kLong = 3, kAtOnce = 3;  // times as long as wide, for fewer operations; iterations
   const auto [a, b, c] = config.coefficients;
   const bool tall = matrix.dim(0) > matrix.dim(1);  // the smaller product costs less
   Value x = tall ? transpose(matrix) : matrix;
-  x = x / maximum(rules::norm(x), config.epsilon);
-  for (std::int64_t i = 0; i < config.iterations; ++i) {
+  const bool is_long = x.dim(1) >= kLong * x.dim(0);
+  x = x / maximum(rules::norm(matrix), config.epsilon);
+  for (std::int64_t left = config.iterations; left > 0;) {
+    const std::int64_t count = is_long ? std::min(left, kAtOnce) : 1;
+    left -= count;
+    if (count > 1) {
+      x = through_gram(config, x, count);
+      continue;
+    }
     const Value gram = matmul(x, transpose(x));
     x = x * a + matmul(gram * b + matmul(gram, gram) * c, x);
   }
