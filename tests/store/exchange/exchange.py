@@ -1,27 +1,18 @@
-"""Exchanges every format both ways with the libraries that own them: exchange.py KILN, the program to test.
-
-Exits with 77, which ctest shows as skipped, where Python has none of torch, numpy, safetensors and gguf; names those that
-are missing otherwise."""
-import importlib
+"""Exchanges every format both ways with the libraries that own them: exchange.py KILN numpy|gguf|torch, the program to test and
+whose formats. tests/support/python_with.py finds a Python that has them, and safetensors."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-KILN = sys.argv[1]
-SKIPPED = 77
+import numpy as np
+import safetensors.numpy as safetensors
 
-
-def library(name):
-    try:
-        return importlib.import_module(name)
-    except (ImportError, OSError, ValueError) as error:
-        print(f"without {name}: {str(error).splitlines()[0]}")
-        return None
-
-
-np, torch, gguf = library("numpy"), library("torch"), library("gguf")
-safetensors = library("safetensors.numpy") if np else None
+KILN, OWNER = sys.argv[1:]
+if OWNER == "torch":
+    import torch
+elif OWNER == "gguf":
+    import gguf
 
 
 def convert(source, target, *options):
@@ -167,9 +158,5 @@ def exchange_gguf(folder, x):
         same({"w": tensor.data}, {"w": gguf.quants.quantize(dense, kind)}, f"GGUFReader, {name}")
 
 
-if not (np and safetensors):
-    sys.exit(SKIPPED)
 with tempfile.TemporaryDirectory() as name:
-    for needed, exchange in ((np, exchange_numpy), (torch, exchange_torch), (gguf, exchange_gguf)):
-        if needed:
-            exchange(pathlib.Path(name), arrays())
+    {"numpy": exchange_numpy, "gguf": exchange_gguf, "torch": exchange_torch}[OWNER](pathlib.Path(name), arrays())
