@@ -1,6 +1,7 @@
 // Small steps that need nothing of each other are run as one call.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "kiln/core/parallel.hpp"
@@ -50,6 +51,18 @@ TEST(SideBySide, GoTheParametersOfAnOptimizer) {
     EXPECT_EQ(runs(fused), 1);
   }
   momentum.expect_two_steps();
+}
+
+TEST(SideBySide, GoBothPassesOfARuleWithANorm) {
+  const FusedDevice fused;
+  Values params;
+  for (const std::int64_t size : {4, 16, 64, 256}) params.push_back(ones({size}, fused.device));
+  fused.device.sync();
+  for (Value& p : params) p = p * 3 / sqrt(sum(square(p * 3), {0}, true));
+  EXPECT_EQ(runs(fused), 2 + 4);  // squares, a sum for each, quotients
+  for (const Value& p : params)
+    for (const float x : p.data().to_vector<float>())
+      EXPECT_EQ(x, static_cast<float>(1 / std::sqrt(static_cast<double>(p.numel()))));
 }
 
 TEST(SideBySide, GoNoLargeTensors) {

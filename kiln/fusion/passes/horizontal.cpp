@@ -16,6 +16,14 @@ bool goes_with_others(const op::Op& op) {
   });
 }
 
+/// What stands between small steps of this kind and those that wait for it.
+bool folds_or_views(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) {
+    return (T::kFacts.pattern == Pattern::Reduction || T::kFacts.pattern == Pattern::View) &&
+           T::kFacts.may_fail == MayFail::Never;
+  });
+}
+
 bool alike(const op::Program& a, const op::Program& b) {
   if (!a.folds.empty() || !b.folds.empty()) return false;
   const auto op_of = [](const op::Program::Step& step) {
@@ -34,14 +42,16 @@ bool alike(const op::Program& a, const op::Program& b) {
 class Joiner {
  public:
   Joiner(Plan& plan, const Segment& segment, const FusionTraits::Horizontal& traits)
-      : plan_(plan), segment_(segment), traits_(traits), made_by_(segment.values().size()) {}
+      : plan_(plan), segment_(segment), traits_(traits), made_by_(segment.values().size()), taken_(plan.steps.size()) {}
 
   void run() {
     std::vector<Plan::Step> joined;
-    for (std::size_t first = 0; first < plan_.steps.size();) {
-      const std::size_t end = end_of_run(first);
+    for (std::size_t first = 0; first < plan_.steps.size(); ++first) {
+      if (taken_[first]) continue;
       std::vector<std::vector<std::size_t>> groups;
-      for (std::size_t i = first; i < end; ++i) {
+      const Run run = run_from(first);
+      for (const std::size_t i : run.before) joined.push_back(std::move(plan_.steps[i]));
+      for (const std::size_t i : run.members) {
         const auto group =
             std::ranges::find_if(groups, [&](const auto& each) { return !traits_.alike || alike(each.front(), i); });
         if (group != groups.end()) group->push_back(i);
@@ -49,7 +59,6 @@ class Joiner {
       }
       for (const std::vector<std::size_t>& group : groups)
         joined.push_back(group.size() > 1 ? together(group) : std::move(plan_.steps[group[0]]));
-      first = end;
     }
     plan_.steps = std::move(joined);
   }
@@ -66,28 +75,50 @@ class Joiner {
     return a.op == b.op && std::ranges::equal(a.in, b.in, {}, dtype, dtype);
   }
 
+  /// What it writes, or the largest tensor that it reads, which may be folded to one number.
   std::int64_t elements(const Plan::Step& step) const {
-    std::int64_t count = 0;
-    for (const std::uint32_t result : step.out) count += numel(segment_.values()[result]->desc.shape);
-    return count;
+    const auto count = [&](std::uint32_t value) { return numel(segment_.values()[value]->desc.shape); };
+    std::int64_t written = 0, read = 0;
+    for (const std::uint32_t result : step.out) written += count(result);
+    for (const Reference operand : step.in)
+      if (operand.is_value()) read = std::max(read, count(operand.index()));
+    return std::max(written, read);
   }
 
-  /// Steps from `first` on that are small and do not read each other's results.
-  std::size_t end_of_run(std::size_t first) {
-    const std::size_t run = first + 1;  // how made_by_ names it
-    std::int64_t all = 0;
-    std::size_t end = first;
-    for (; end < plan_.steps.size(); ++end) {
-      const Plan::Step& step = plan_.steps[end];
+  struct Run {
+    std::vector<std::size_t> before;   // sums and views that members wait for
+    std::vector<std::size_t> members;  // these need nothing of each other
+  };
+
+  /// Small steps from `first` on, up to a large one; those that wait for a member are left for later runs. So the first pass
+  /// over each parameter joins that over all others, then the second one does.
+  Run run_from(std::size_t first) {
+    Run found{{}, {first}};
+    taken_[first] = true;
+    std::int64_t all = elements(plan_.steps[first]);
+    if (!goes_with_others(plan_.steps[first].op) || all > traits_.most_each) return found;
+    constexpr std::size_t kFarthest = 512;  // steps
+    const std::size_t run = first + 1;      // how made_by_ names it
+    for (const std::uint32_t result : plan_.steps[first].out) made_by_[result] = run;
+    for (std::size_t i = first + 1; i < std::min(plan_.steps.size(), first + kFarthest); ++i) {
+      if (taken_[i]) continue;
+      const Plan::Step& step = plan_.steps[i];
       const std::int64_t count = elements(step);
-      if (!goes_with_others(step.op) || count > traits_.most_each || all + count > traits_.most_in_all) break;
-      if (std::ranges::any_of(
-              step.in, [&](Reference operand) { return operand.is_value() && made_by_[operand.index()] == run; }))
-        break;
+      if (count > traits_.most_each || all + count > traits_.most_in_all) break;
+      const bool waits = std::ranges::any_of(
+          step.in, [&](Reference operand) { return operand.is_value() && made_by_[operand.index()] == run; });
+      if (!waits && folds_or_views(step.op)) {
+        found.before.push_back(i);
+        taken_[i] = true;
+        continue;
+      }
       for (const std::uint32_t result : step.out) made_by_[result] = run;
+      if (waits || !goes_with_others(step.op)) continue;
+      found.members.push_back(i);
+      taken_[i] = true;
       all += count;
     }
-    return std::max(end, first + 1);
+    return found;
   }
 
   Plan::Step together(const std::vector<std::size_t>& steps) {
@@ -109,7 +140,8 @@ class Joiner {
   Plan& plan_;
   const Segment& segment_;
   const FusionTraits::Horizontal& traits_;
-  std::vector<std::size_t> made_by_;  // the run whose step makes a value
+  std::vector<std::size_t> made_by_;  // the run that makes a value, or has passed over what does
+  std::vector<bool> taken_;           // steps that are in a run
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A pass over a plan: small elementwise steps that follow each other and need nothing of each other become op::Horizontal.
+// A pass over a plan: small elementwise steps that are near each other and need nothing of each other become op::Horizontal.
 #pragma once
 #include "kiln/fusion/plan.hpp"
 #include "kiln/ops/fusion_traits.hpp"
