@@ -5,24 +5,17 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import re
 import shlex
-import subprocess
 import sys
 import time
 
+import builds
 import layers
+from running import output_of
 from sources import ROOT, contents, fingerprint, git, listed
 
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}", "-I/usr/include/stb"]
 KNOWN_GOOD = ROOT / "build" / "check"  # an empty file for each file that passed, named by its fingerprint
-
-
-def output_of(command, **options):
-    """What a command printed if it failed, nothing if it did not."""
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    said = re.sub(r"^\d+ warnings? generated\.\n", "", done.stdout, flags=re.MULTILINE).strip()
-    return (said or f"{command[0]} failed") if done.returncode else ""
 
 
 def of_each(paths, name, salt, check):
@@ -60,10 +53,9 @@ def check_headers():
     return of_each(listed("kiln/*.hpp", "models/*.hpp"), "header", " ".join(FLAGS), compiles)
 
 
-def configured(preset, *options, folder=None):
+def configured(preset):
     """The folder of a preset's build, and what went wrong on the way to it."""
-    directory = ROOT / "build" / (folder or preset)
-    return directory, output_of(["cmake", "--preset", preset, "-B", str(directory), *options])
+    return ROOT / "build" / preset, output_of(["cmake", "--preset", preset])
 
 
 def check_warnings(preset, every_file):
@@ -93,24 +85,6 @@ def check_programs(preset):
     """What was built for another machine does what it should."""
     return output_of(["ctest", "--test-dir", f"build/{preset}", "-j", str(os.cpu_count()), "--output-on-failure",
                       "--no-tests=error"])
-
-
-# What is in a shared library for nobody else: kernels, and the templates of Highway that they are made of.
-HIDDEN = re.compile(r"\bhwy::|kiln::cpu::simd::N_|kiln::gpu::family::|kiln::cuda::")
-
-
-def check_shared():
-    """Shared libraries show what is asked of them alone, and other projects build against an installed copy."""
-    directory, error = configured("release", "-DBUILD_SHARED_LIBS=ON", "-DKILN_TESTS=OFF", "-DKILN_EXAMPLES=OFF",
-                                  "-DKILN_BENCH=OFF", folder="shared")
-    error = error or output_of(["ninja", "-C", str(directory), "-k", "0", "--quiet"])
-    if error:
-        return error
-    shown = [f"{library.name} shows {line}" for library in sorted(directory.glob("kiln/**/libkiln_*.so"))
-             for line in subprocess.run(["nm", "-DC", "--defined-only", library], capture_output=True, text=True,
-                                        check=True).stdout.split("\n") if HIDDEN.search(line)]
-    version = re.search(r'KILN_VERSION "(.*)"', (ROOT / "kiln/version.hpp").read_text()).group(1)
-    return "\n".join(shown[:10]) or output_of(["bash", "tests/install/consume.sh", "cmake", str(directory), "g++", "-O1", version])
 
 
 def check_recipes():
@@ -182,7 +156,9 @@ def changed():
 def main():
     options = argparse.ArgumentParser(prog="./dev check", description=__doc__)
     options.add_argument("--all", action="store_true", help="compilers and clang-tidy read every file, not only the changed ones; arm64 runs its slow tests")
-    every_file = options.parse_args().all
+    options.add_argument("names", nargs="*", metavar="CHECK", help="these alone; some take minutes and run with --all or by name only")
+    chosen_by = options.parse_args()
+    every_file = chosen_by.all
     checks = {
         "format": check_format,
         "layering": check_layering,
@@ -192,14 +168,18 @@ def main():
         "wasm": lambda: check_portable("wasm") or check_programs("wasm"),
         "cortex-m7": lambda: check_portable("cortex-m7") or check_programs("cortex-m7"),
         "arm64": lambda: check_arm64(every_file),
-        "shared": check_shared,
         "clang-tidy": lambda: check_tidy(every_file),
         "recipes": check_recipes,
     }
+    whole_builds = {"shared": builds.check_shared, "without": builds.check_without, "packages": builds.check_packages}
+    checks |= whole_builds
+    if unknown := set(chosen_by.names) - set(checks):
+        options.error(f"no check is called {', '.join(sorted(unknown))}; there are {', '.join(checks)}")
+    wanted = chosen_by.names or [name for name in checks if every_file or name not in whole_builds]
     failed = False
-    for name, check in checks.items():
+    for name in wanted:
         start = time.monotonic()
-        error = check()
+        error = checks[name]()
         print(f"{name:12}{'failed' if error else 'OK':8}{time.monotonic() - start:6.1f} s", flush=True)
         if error:
             failed = True

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# consume.sh CMAKE BUILD COMPILER FLAGS VERSION: installs what lies in BUILD into a temporary folder, and builds and runs
-# there what a user would: a CMake project, and a program by pkg-config.
+# consume.sh CMAKE BUILD COMPILER FLAGS VERSION: installs what lies in BUILD into a temporary folder, or copies BUILD there
+# if it is an installed Kiln, and builds and runs what a user would: a CMake project, and a program by pkg-config.
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3 flags=$4 version=$5
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,7 +15,11 @@ prints() {
   [[ $line == "$1" ]] || fail "$2 printed '$line' instead of $1"
 }
 
-"$cmake" --install "$build" --prefix "$place/kiln" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+if [[ -e $build/CMakeCache.txt ]]; then
+  "$cmake" --install "$build" --prefix "$place/kiln" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+else
+  cp -r "$build" "$place/kiln"
+fi
 
 # ONNX files: y = relu(x [[1, 3], [2, 4]] + [0.5, -20]), and one of names and strings with quotes, comments, keywords,
 # zeros and bytes that are no UTF-8.
