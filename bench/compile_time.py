@@ -42,10 +42,10 @@ def seconds(command, times=5):
 
 
 def of_models():
-    """The sources that reach a header of models/ or examples/, each with its time in the release build."""
+    """The sources that reach the header of a model, each with its time in the release build."""
     build = ROOT / "build" / "release"
     commands = {entry["file"]: entry["command"] for entry in json.loads((build / "compile_commands.json").read_text())}
-    headers = set(listed("models/*.hpp", "examples/*.hpp"))
+    headers = set(listed("models/*.hpp", "examples/*/model.hpp"))
     found = []
     for source in listed("models/*.cpp", "examples/*.cpp"):
         command = commands.get(str(ROOT / source))
