@@ -1,15 +1,16 @@
 # One function for each kind of target. Sources are listed, never globbed.
 
-# kiln_library(NAME SOURCES a.cpp ... HOST_SOURCES b.cpp ... PORTABLE_SOURCES c.cpp ... LINKS target ... PRIVATE_LINKS target ...
+# kiln_library(NAME [SEPARATE] SOURCES a.cpp ... HOST_SOURCES b.cpp ... PORTABLE_SOURCES c.cpp ... LINKS target ... PRIVATE_LINKS target ...
 #   SHOWS pattern ...)
 # The target kiln_NAME of one folder; headers alone make an interface target.
 #   SOURCES           build everywhere: without exceptions, RTTI, threads, files and streams
 #   HOST_SOURCES      need one of those; a portable build (KILN_PORTABLE) leaves them out
 #   PORTABLE_SOURCES  take their place in a portable build
+#   SEPARATE          no two sources are compiled as one (KILN_UNITY)
 #   SHOWS             names that others need of a shared library whose other names are nobody's business
 # A portable build also leaves out links to targets that it lacks.
 function(kiln_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;HOST_SOURCES;PORTABLE_SOURCES;LINKS;PRIVATE_LINKS;SHOWS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;HOST_SOURCES;PORTABLE_SOURCES;LINKS;PRIVATE_LINKS;SHOWS" ${ARGN})
   if(KILN_PORTABLE)
     if(ARG_HOST_SOURCES AND NOT ARG_SOURCES AND NOT ARG_PORTABLE_SOURCES)
       return()
@@ -24,7 +25,9 @@ function(kiln_library name)
   if(sources)
     add_library(kiln_${name} ${sources})  # an archive, or shared where BUILD_SHARED_LIBS says so
     target_link_libraries(kiln_${name} PRIVATE ${ARG_PRIVATE_LINKS} $<BUILD_INTERFACE:kiln_warnings>)
-    set_target_properties(kiln_${name} PROPERTIES UNITY_BUILD ${KILN_UNITY} UNITY_BUILD_BATCH_SIZE 4)
+    if(KILN_UNITY AND NOT ARG_SEPARATE)
+      set_target_properties(kiln_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+    endif()
     if(KILN_PRECOMPILE)
       target_precompile_headers(kiln_${name} REUSE_FROM ${kiln_library_headers})
     endif()
