@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import numpy_helper
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented
 
 
 def tensor(path):
@@ -27,7 +28,11 @@ def check(directory):
     tolerance = {"rtol": 1e-2, "atol": 1e-2} if halves else {"rtol": 1e-4, "atol": 1e-5}
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(directory / "model.onnx", options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(directory / "model.onnx", options, providers=["CPUExecutionProvider"])
+    except NotImplemented as error:  # it knows the operator, and has nothing that runs it
+        print(str(error)[:200])
+        return False
     for data in sorted(directory.glob("test_data_set_*")):
         feeds = {value.name: tensor(data / f"input_{i}.pb") for i, value in enumerate(session.get_inputs())}
         for i, actual in enumerate(session.run(None, feeds)):

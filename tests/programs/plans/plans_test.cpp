@@ -65,7 +65,7 @@ TEST_P(PlannedPrograms, GiveWhatTheirOperationsGive) {
   EXPECT_GE(blocked, 2);
   EXPECT_GE(folded, 10);
   EXPECT_GE(together, 10);
-  EXPECT_LT(single, devices.census->all * 6 / 10);
+  EXPECT_LT(single, devices.census->all * 2 / 3);  // what was joined counts once
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, PlannedPrograms, testing::Range(0, kParts));
 
