@@ -1,5 +1,8 @@
 // op::Blocked on the processor: each thread takes a block of rows through all operations. What lies between them is as
 // large as a block, and its memory is taken again for the next.
+#include <algorithm>
+#include <optional>
+
 #include "kiln/backend/cpu/cpu.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/grain.hpp"
@@ -10,26 +13,27 @@ namespace {
 
 using std::int64_t;
 
-/// Rows [begin, end) of a tensor whose last dimensions are those of `rank`; all of one that broadcasts along them.
-Value rows_of(const Value& value, const op::Sequence& sequence, int rank, int64_t begin, int64_t end) {
-  if (!value.node()) return value;
+int rank_of(const op::Sequence& sequence) { return sequence.results[0].shape.size(); }
+
+/// The dimension that counts the rows; none of what broadcasts along them.
+std::optional<int> row_dimension(const Value& value, const op::Sequence& sequence) {
+  if (!value.node()) return {};
+  const int dim = sequence.axis - (rank_of(sequence) - value.rank());
+  if (dim < 0 || value.shape()[dim] != sequence.rows) return {};
+  return dim;
+}
+
+/// Rows [begin, end) of a tensor; all of one that broadcasts along them.
+Value rows_of(const Value& value, const op::Sequence& sequence, int64_t begin, int64_t end) {
+  const std::optional<int> counts = row_dimension(value, sequence);
+  if (!counts) return value;
   const Node& node = *value.node();
-  const int dim = sequence.axis - (rank - value.rank());
-  if (dim < 0 || node.desc.shape[dim] != sequence.rows) return value;
+  const int dim = *counts;
   Desc desc = node.desc;
   desc.shape[dim] = end - begin;
   Value rows(make_ref<Node>(desc, node.device));
   alias(rows, value, node.strides, node.offset + begin * node.strides[dim]);
   return rows;
-}
-
-/// The order in which an operand lies, if its rows lie apart in it.
-Dims order_of(const Value& out, const op::Sequence& sequence, Inputs in) {
-  const Dims order = follow_order(out.shape(), in);
-  const std::int64_t row = order[sequence.axis];
-  for (int i = sequence.axis + 1; i < order.size(); ++i)
-    if (order[i] > row && out.shape()[i] != 1) return contiguous_strides(out.shape());
-  return order;
 }
 
 /// Results lie where operands do that are not read afterwards: neither other calls nor the step that makes the result.
@@ -42,7 +46,7 @@ void allocate_all(const op::Sequence& sequence, Call call) {
   }
   AllOrNone memory(call.out);
   for (std::size_t i = 0; i < call.out.size(); ++i) {
-    const Dims order = order_of(call.out[i], sequence, call.in);
+    const Dims order = contiguous_strides(call.out[i].shape());
     for (std::size_t k = 0; k < call.in.size(); ++k)
       if (last_reader[k] < maker[sequence.outputs[i]] && take_memory(call.out[i], order, call, k)) break;
     allocate(call.out[i], order);
@@ -52,15 +56,25 @@ void allocate_all(const op::Sequence& sequence, Call call) {
 
 }  // namespace
 
+// The results of each operation lie as its operands do, and sums are taken in the order of memory: what is made in blocks
+// is row-major, as it is then where every operation goes through all rows.
+bool Cpu::goes_in_blocks(const op::Sequence& sequence, Inputs in) {
+  return sequence.block > 0 && std::ranges::none_of(in, [&](const Value& value) {
+           if (!row_dimension(value, sequence)) return false;
+           const Node& node = *value.node();
+           return !strided::is_contiguous(node.desc.shape, node.strides) &&
+                  strided::is_dense(node.desc.shape, node.strides);
+         });
+}
+
 void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
   allocate_all(sequence, call);
   std::vector<int> output_of(sequence.results.size(), -1);
   for (std::size_t i = 0; i < sequence.outputs.size(); ++i) output_of[sequence.outputs[i]] = static_cast<int>(i);
-  const int rank = sequence.results[0].shape.size();
 
   parallel_pieces(sequence.rows, sequence.block, [&](int64_t begin, int64_t end) {
     Values in, results;
-    for (const Value& value : call.in) in.push_back(rows_of(value, sequence, rank, begin, end));
+    for (const Value& value : call.in) in.push_back(rows_of(value, sequence, begin, end));
     for (const op::Sequence::Step& step : sequence.steps) {
       Values operands;
       for (const op::Sequence::Operand from : step.in)
@@ -69,7 +83,7 @@ void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
       for (std::size_t i = first; i < first + step.results; ++i) {
         if (output_of[i] >= 0) {
           const Value& whole = call.out[static_cast<std::size_t>(output_of[i])];
-          results.push_back(rows_of(whole, sequence, rank, begin, end));
+          results.push_back(rows_of(whole, sequence, begin, end));
         } else {
           Desc desc = sequence.results[i];
           desc.shape[sequence.axis] = end - begin;
@@ -82,7 +96,7 @@ void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
         if (output_of[i] < 0) continue;
         const Value& whole = call.out[static_cast<std::size_t>(output_of[i])];
         if (results[i].node()->storage != whole.node()->storage)
-          copy(read(results[i]), read(rows_of(whole, sequence, rank, begin, end)));
+          copy(read(results[i]), read(rows_of(whole, sequence, begin, end)));
       }
     }
   });

@@ -33,7 +33,7 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
     } else if constexpr (std::is_same_v<T, op::Epilogue>) {
       run_epilogue(o, call);
     } else if constexpr (std::is_same_v<T, op::Blocked>) {
-      if (o.sequence->block) run_blocked(*o.sequence, call);
+      if (goes_in_blocks(*o.sequence, call.in)) run_blocked(*o.sequence, call);
       else run_expansion(*this, op, call);
     } else if constexpr (std::is_same_v<T, op::Horizontal>) {
       run_horizontal(*o.parts, call);

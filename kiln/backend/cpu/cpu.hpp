@@ -33,6 +33,7 @@ class Cpu : public LeafBackend {
  private:
   void run_kernel(const op::Op& op, Call call);
   void run_epilogue(const op::Epilogue& op, Call call);
+  static bool goes_in_blocks(const op::Sequence& sequence, Inputs in);
   void run_blocked(const op::Sequence& sequence, Call call);
   void run_horizontal(const op::Parts& parts, Call call);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/core/wrapping.hpp"
+#include "kiln/ops/planned/fused.hpp"
 
 namespace kiln::strided {
 
@@ -39,13 +40,43 @@ bool same_order(const Shape& shape, const Dims& a, const Dims& b) {
   return true;
 }
 
+namespace {
+
+/// The order that elementwise results of this shape take from an operand; null where that is row-major.
+const Dims* order_from(const Value& operand, const Shape& shape) {
+  if (!operand.node() || operand.shape() != shape) return nullptr;
+  const Dims& strides = operand.node()->strides;
+  return is_contiguous(shape, strides) || !is_dense(shape, strides) ? nullptr : &strides;
+}
+
+}  // namespace
+
 Dims follow_order(const Shape& shape, Inputs in) {
-  for (const Value& value : in) {
-    if (!value.node()) continue;
-    const Node& node = *value.node();
-    if (node.desc.shape == shape && is_dense(shape, node.strides)) return node.strides;
-  }
+  for (const Value& value : in)
+    if (const Dims* const order = order_from(value, shape)) return *order;
   return contiguous_strides(shape);
+}
+
+std::optional<Dims> result_order(const op::Program& program, Inputs in, const Dims* missing) {
+  using Operand = op::Program::Operand;
+  SpareVector<const Dims*> given, made;
+  for (const Value& value : in) given.push_back(value ? order_from(value, program.shape) : missing);
+  if (std::ranges::all_of(given, [](const Dims* order) { return !order; })) return contiguous_strides(program.shape);
+  for (const op::Program::Step& step : program.steps) {
+    const Dims* order = nullptr;
+    for (int k = 0; k < op::arity(step.op) && !order; ++k) {
+      const Operand from = step.in[static_cast<std::size_t>(k)];
+      order = (from.from == Operand::Input ? given : made)[from.index];
+    }
+    made.push_back(order);
+  }
+  SpareVector<std::uint16_t> results(program.outputs);
+  for (const op::Program::Fold& fold : program.folds) results.push_back(fold.step);
+  const Dims* const first = made[results[0]];
+  for (const std::uint16_t result : results)
+    if (made[result] != first && !(made[result] && first && same_order(program.shape, *made[result], *first)))
+      return {};
+  return first ? *first : contiguous_strides(program.shape);
 }
 
 Dims broadcast_strides(const Shape& from, const Dims& strides, const Shape& shape) {

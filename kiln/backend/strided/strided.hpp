@@ -5,6 +5,10 @@
 
 #include "kiln/ops/backend.hpp"
 
+namespace kiln::op {
+struct Program;
+}
+
 namespace kiln::strided {
 
 /// In row-major order without gaps (dimensions of size 1 may have any stride, and so may an empty array).
@@ -13,9 +17,13 @@ bool is_contiguous(const Shape& shape, const Dims& strides);
 bool is_dense(const Shape& shape, const Dims& strides);
 /// Do both say the same of every element? Dimensions of size 1 say nothing.
 bool same_order(const Shape& shape, const Dims& a, const Dims& b);
-/// Strides that cover `shape` without gaps in the memory order of the operands (the first dense one of that shape
-/// decides; row-major otherwise), so that channels-last data stay channels-last through elementwise ops.
+/// Strides that cover `shape` without gaps in the memory order of the operands, so that channels-last data stay
+/// channels-last through elementwise ops: the first dense one of that shape decides that is not row-major. So an operand
+/// that is row-major, as zeros are, or a number instead of it make no difference.
 Dims follow_order(const Shape& shape, Inputs in);
+/// In what order the results of a program lie where its operations run one at a time, and the next ones sum them up; none
+/// where they lie in several. `missing`: that of an operand which is not there, if it is not row-major.
+std::optional<Dims> result_order(const op::Program& program, Inputs in, const Dims* missing = nullptr);
 /// Strides under which elements of `from` are seen as `shape`, which broadcasts from it: 0 along what is repeated.
 Dims broadcast_strides(const Shape& from, const Dims& strides, const Shape& shape);
 /// Strides that show the same elements, in row-major order, as another shape of as many; none where they must be moved.

@@ -52,7 +52,7 @@ const std::vector<Function>& curves() {
       {KILN_LINE(softsign(x))},
       {KILN_LINE(erf(x))},
       {KILN_LINE(square(tanh(x)))},
-      {KILN_LINE(sqrt(abs(x)))},
+      {KILN_LINE(sqrt(abs(x) + 0.0625))},
       {KILN_LINE(exp(neg(abs(x))))},
       {KILN_LINE(x * 1.5 + 0.25)},
       {KILN_LINE(0.75 - x)},

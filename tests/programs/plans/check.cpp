@@ -55,6 +55,8 @@ Seen run(const Program& program, const Device& device, const Types& types = {}) 
 
 // ---- errors --------------------------------------------------------------------------------------------------------
 
+constexpr double kFloatRoundings = 3e-6;
+
 /// Of the coarsest float type in the program, as a share of a tensor's norm.
 double roundings(const Program& program) {
   double worst = 1e-12;
@@ -62,7 +64,7 @@ double roundings(const Program& program) {
     if (!line.run) continue;
     if (line.dtype == DType::BF16) worst = std::max(worst, 2e-2);
     if (line.dtype == DType::F16) worst = std::max(worst, 3e-3);
-    if (line.dtype == DType::F32) worst = std::max(worst, 3e-6);
+    if (line.dtype == DType::F32) worst = std::max(worst, kFloatRoundings);
   }
   return worst;
 }
@@ -99,6 +101,7 @@ std::optional<std::string> check(const Program& program, const Device& fused, co
     const Seen ours = run(program, fused), single = run(program, plain);
     const Seen slow = run(program, reference), exact = run(program, reference, {.exact = true});
     const double share = roundings(program);
+    const double gradient_share = std::max(share, kFloatRoundings);  // the loss is of float32
     for (const auto& [i, data] : ours.lines) {
       const Line& line = program.lines[static_cast<std::size_t>(i)];
       const auto wrong = [&](const std::string& how) { return text("v", i, ", ", line.dtype, ' ', line.shape, how); };
@@ -122,7 +125,7 @@ std::optional<std::string> check(const Program& program, const Device& fused, co
       const double size = norm(exact.gradients.at(i).to_vector<double>());
       const double own = distance(slow.gradients.at(i), exact.gradients.at(i));
       const double error = distance(data, slow.gradients.at(i));
-      if (std::isfinite(own) && !(error <= kTimes * own + 10 * share * size + 1e-12))
+      if (std::isfinite(own) && !(error <= kTimes * own + 10 * gradient_share * size + 1e-12))
         return text("the gradient of v", i, ": off by ", error / size, " of its norm, the reference device by ",
                     own / size);
     }

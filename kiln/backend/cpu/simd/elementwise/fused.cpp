@@ -112,14 +112,6 @@ bool fills_caches(std::int64_t bytes) { return bytes >= kStreamedBytes; }
 /// Do operands come from beyond the second-level cache?
 bool is_far(std::int64_t bytes) { return bytes > 1 << 20; }
 
-/// Sums are taken in the order of memory, and where operands of one shape lie in several orders, a program's results may
-/// lie in another than those of its operations.
-bool all_row_major(Inputs in, const Shape& shape) {
-  return std::ranges::all_of(in, [&](const Value& value) {
-    return Array{.shape = shape, .strides = follow_order(shape, {&value, 1})}.contiguous();
-  });
-}
-
 /// The order that the elements of a product's pieces are counted in.
 Dims order_of(const op::Epilogue& op) {
   const Shape& shape = op.program->shape;
@@ -221,7 +213,12 @@ bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)
   if (op.result.dtype != DType::F32 && op.program->steps.size() == 1 && numel(op.result.shape) < kManyHalves)
     return false;
   const Prepared& prepared = op.program->made<Prepared>();
-  return prepared.chain.runs() && op.program->folds.empty() && multiply(ChainEpilogue(op, call, prepared.chain));
+  if (!prepared.chain.runs() || !op.program->folds.empty()) return false;
+  const Dims product = order_of(op);
+  const bool row_major = strided::is_contiguous(op.program->shape, product);
+  const auto order = strided::result_order(*op.program, op.inputs(call.in, Value()), row_major ? nullptr : &product);
+  if (!order || !strided::same_order(op.program->shape, *order, product)) return false;
+  return multiply(ChainEpilogue(op, call, prepared.chain));
 }
 
 bool run(const op::Fused& op, Call call) {
@@ -229,12 +226,13 @@ bool run(const op::Fused& op, Call call) {
   const Prepared& prepared = program.made<Prepared>();
   if (!prepared.chain.runs() && !prepared.tiles->runs()) return false;
 
-  FusedCall fused{.program = program,
-                  .in = call.in,
-                  .whole = {.shape = program.shape, .strides = follow_order(program.shape, call.in)}};
+  // Sums are taken in the order of memory: here, and of what lies there afterwards.
+  const std::optional<Dims> order = strided::result_order(program, call.in);
+  if (!order) return false;
+  FusedCall fused{.program = program, .in = call.in, .whole = {.shape = program.shape, .strides = *order}};
   std::optional<Folding> folding;
   if (!program.folds.empty()) {
-    if (fused.whole.numel() == 0 || !all_row_major(call.in, program.shape)) return false;
+    if (fused.whole.numel() == 0 || !fused.whole.contiguous()) return false;
     fused.folding = &folding.emplace(program);
   }
   AllOrNone memory(call.out);
