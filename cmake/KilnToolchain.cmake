@@ -8,8 +8,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 add_library(kiln_warnings INTERFACE)
 target_compile_options(kiln_warnings INTERFACE -Wall -Wextra $<$<BOOL:${KILN_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # g++ 12 guesses wrongly about inlined loops over short arrays; the sanitizers and checked containers know.
-  target_compile_options(kiln_warnings INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-maybe-uninitialized)
+  # g++ guesses wrongly about inlined loops over short arrays, and from 12 on about strings that are put together; the
+  # sanitizers and checked containers know.
+  target_compile_options(kiln_warnings INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-maybe-uninitialized
+                                                 -Wno-restrict)
 else()
   # The C++ library of g++ 12 has deprecated what its own stable_sort calls, and clang says so to who calls that.
   target_compile_options(kiln_warnings INTERFACE -Wno-deprecated-declarations)

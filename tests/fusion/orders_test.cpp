@@ -109,7 +109,8 @@ TEST(Orders, AreThoseOfSingleOperationsAfterProducts) {
           const Value square = lying(x.device(), {40, 40}, {0, 1}, 9);
           const Value kernels = lying(x.device(), {32, 32, 3, 3}, {0, 1, 2, 3}, 8);
           const ConvOptions same{.padding = {1, 1}};
-          return Values{relu(z + matmul(expand(x, kShape), square)), relu(y + conv(expand(x, kShape), kernels, {}, same))};
+          return Values{relu(z + matmul(expand(x, kShape), square)),
+                        relu(y + conv(expand(x, kShape), kernels, {}, same))};
         },
         lie);
   });

@@ -57,11 +57,11 @@ Dims follow_order(const Shape& shape, Inputs in) {
   return contiguous_strides(shape);
 }
 
-std::optional<Dims> result_order(const op::Program& program, Inputs in, const Dims* missing) {
+std::optional<Dims> result_order(const op::Program& program, const Shape& shape, Inputs in, const Dims* missing) {
   using Operand = op::Program::Operand;
   SpareVector<const Dims*> given, made;
-  for (const Value& value : in) given.push_back(value ? order_from(value, program.shape) : missing);
-  if (std::ranges::all_of(given, [](const Dims* order) { return !order; })) return contiguous_strides(program.shape);
+  for (const Value& value : in) given.push_back(value ? order_from(value, shape) : missing);
+  if (std::ranges::all_of(given, [](const Dims* order) { return !order; })) return contiguous_strides(shape);
   for (const op::Program::Step& step : program.steps) {
     const Dims* order = nullptr;
     for (int k = 0; k < op::arity(step.op) && !order; ++k) {
@@ -74,9 +74,8 @@ std::optional<Dims> result_order(const op::Program& program, Inputs in, const Di
   for (const op::Program::Fold& fold : program.folds) results.push_back(fold.step);
   const Dims* const first = made[results[0]];
   for (const std::uint16_t result : results)
-    if (made[result] != first && !(made[result] && first && same_order(program.shape, *made[result], *first)))
-      return {};
-  return first ? *first : contiguous_strides(program.shape);
+    if (made[result] != first && !(made[result] && first && same_order(shape, *made[result], *first))) return {};
+  return first ? *first : contiguous_strides(shape);
 }
 
 Dims broadcast_strides(const Shape& from, const Dims& strides, const Shape& shape) {

@@ -21,9 +21,10 @@ bool same_order(const Shape& shape, const Dims& a, const Dims& b);
 /// channels-last through elementwise ops: the first dense one of that shape decides that is not row-major. So an operand
 /// that is row-major, as zeros are, or a number instead of it make no difference.
 Dims follow_order(const Shape& shape, Inputs in);
-/// In what order the results of a program lie where its operations run one at a time, and the next ones sum them up; none
-/// where they lie in several. `missing`: that of an operand which is not there, if it is not row-major.
-std::optional<Dims> result_order(const op::Program& program, Inputs in, const Dims* missing = nullptr);
+/// In what order the results of a program lie where its operations run one at a time on tensors of this shape; none where
+/// they lie in several. `missing`: that of an operand which is not there, if it is not row-major.
+std::optional<Dims> result_order(const op::Program& program, const Shape& shape, Inputs in,
+                                 const Dims* missing = nullptr);
 /// Strides under which elements of `from` are seen as `shape`, which broadcasts from it: 0 along what is repeated.
 Dims broadcast_strides(const Shape& from, const Dims& strides, const Shape& shape);
 /// Strides that show the same elements, in row-major order, as another shape of as many; none where they must be moved.

@@ -144,6 +144,9 @@ TEST_P(Convolution, AgreesWithLoopsInFloat64) {
 }
 
 TEST_P(Convolution, GivesTheGradientOfItsInput) {
+  const bool in_steps = std::ranges::any_of(c.stride, [](std::int64_t stride) { return stride > 1; });
+  if (in_steps && c.groups == c.in && !onednn_kernels)
+    GTEST_SKIP() << "Kiln was built without oneDNN, whose kernel it is";
   const Value weight = random_tensor(c.weight(), 4);
   const std::vector<double> w = numbers(weight);
   std::vector<double> y, expected(count(c.x()), 0.0);

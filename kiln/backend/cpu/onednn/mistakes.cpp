@@ -69,15 +69,16 @@ bool some_axis(int count, F&& f) {
 // Seen with oneDNN 2.6.3 (Debian 12); the conditions are wider than what was seen. 3.2 still has most of them, those of
 // the weight's gradient and of odd channels above all, so they hold for every version but where it was seen to be right.
 constexpr Mistake kMistakes[] = {
-    // Version 3.7 (Debian 13), of either type: parts of y are not written, or numbers beyond x are read, where a window is
-    // as large as x or larger, or a stride passes over some of it, or over what lies behind the only window. 4 columns
-    // under a kernel of 6; a stride of 7 under a kernel of 4; 6 columns under a kernel of 5 with stride 2.
-    {"brg_conv_fwd", Pass::Forward,
+    // Versions 3.7 (Debian 13) and 3.4 (Ubuntu 24.04, where its name is brgconv), of either type: parts of y are not
+    // written, or numbers beyond x are read, where a window is as large as x or larger, or a stride passes over some of it,
+    // or over what lies behind the only window. 4 columns under a kernel of 6; a stride of 7 under a kernel of 4; 6 columns
+    // under a kernel of 5 with stride 2.
+    {"brg", Pass::Forward,
      [](const Geometry& g, DType) {
-       return some_axis(g.sizes.size(), [&](int axis) {
-         return (g.kernel[axis] > 1 && g.reach(axis) >= g.sizes[axis]) || g.stride[axis] > g.kernel[axis] ||
-                (g.result[axis] == 1 && overhang(g, axis) < 0);
-       });
+       return is_3 && some_axis(g.sizes.size(), [&](int axis) {
+                return (g.kernel[axis] > 1 && g.reach(axis) >= g.sizes[axis]) || g.stride[axis] > g.kernel[axis] ||
+                       (g.result[axis] == 1 && overhang(g, axis) < 0);
+              });
      }},
     // A column of y whose window sticks out on both sides of x. [1, 32, 7, 7] under 5 x 5 with dilation 2 and padding 4 is
     // 2 % off, or whatever the working memory held before.

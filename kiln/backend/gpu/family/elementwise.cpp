@@ -102,7 +102,7 @@ struct Known {
 };
 
 void run_program(Gpu& gpu, const Known& program, const Shape& shape, Call call) {
-  const Dims order = strided::result_order(*program.key.program, call.in).value_or(contiguous_strides(shape));
+  const Dims order = strided::result_order(*program.key.program, shape, call.in).value_or(contiguous_strides(shape));
   std::vector<std::uint16_t> factors;
   for (const std::uint16_t i : program.divisors)
     if (!call.in[i].node() && has_exact_reciprocal(call.in[i].scalar())) factors.push_back(i);

@@ -216,7 +216,8 @@ bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)
   if (!prepared.chain.runs() || !op.program->folds.empty()) return false;
   const Dims product = order_of(op);
   const bool row_major = strided::is_contiguous(op.program->shape, product);
-  const auto order = strided::result_order(*op.program, op.inputs(call.in, Value()), row_major ? nullptr : &product);
+  const auto order = strided::result_order(*op.program, op.program->shape, op.inputs(call.in, Value()),
+                                           row_major ? nullptr : &product);
   if (!order || !strided::same_order(op.program->shape, *order, product)) return false;
   return multiply(ChainEpilogue(op, call, prepared.chain));
 }
@@ -227,7 +228,7 @@ bool run(const op::Fused& op, Call call) {
   if (!prepared.chain.runs() && !prepared.tiles->runs()) return false;
 
   // Sums are taken in the order of memory: here, and of what lies there afterwards.
-  const std::optional<Dims> order = strided::result_order(program, call.in);
+  const std::optional<Dims> order = strided::result_order(program, program.shape, call.in);
   if (!order) return false;
   FusedCall fused{.program = program, .in = call.in, .whole = {.shape = program.shape, .strides = *order}};
   std::optional<Folding> folding;
