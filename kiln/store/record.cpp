@@ -222,6 +222,7 @@ TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& met
                                                    .dtype = part.value.dtype(),
                                                    .stored_bytes = bytes,
                                                    .read = [value = part.value] { return value.data(); }});
+    for (std::size_t i = 1; i < part.places.size(); ++i) source.also.emplace(part.places[i].path, part.name);
   }
   return source;
 }

@@ -217,6 +217,19 @@ TEST(Load, ATiedParameterIsReadByTheNameOfAnyOfItsPlaces) {
   EXPECT_EQ(loaded(differ, {.allow_mismatched = true}), (std::vector<float>{0, 0}));
 }
 
+TEST(Load, PyTorchFindsATiedParameterInEachOfItsPlaces) {
+  const TemporaryFile file("tied.pt"), once("tied.safetensors");
+  const nn::Param<2> one(Tensor<2>::ones({2, 500}, Device::cpu()));
+  save(Tied{one, one}, file.path);
+  save(Tied{one, one}, once.path);
+  const TensorSource source = open_tensors(file.path);
+  EXPECT_EQ(source.tensors.size(), 2);
+  EXPECT_EQ(open_tensors(once.path).tensors.size(), 1);
+  const TensorData first = source.tensors.at("first").read(), second = source.tensors.at("second").read();
+  EXPECT_EQ(first.bytes().data(), second.bytes().data());
+  EXPECT_EQ(second.to_vector<float>(), std::vector<float>(1000, 1));
+}
+
 TEST(Load, ATiedParameterIsSelectedByEachOfItsPlaces) {
   const TemporaryFile file("tied.safetensors");
   const nn::Param<2> one(Tensor<2>::ones({2, 2}, Device::cpu()));

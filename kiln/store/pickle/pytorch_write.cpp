@@ -1,5 +1,6 @@
 #include <array>
 #include <charconv>
+#include <map>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/store/format/byte_reader.hpp"
@@ -132,10 +133,17 @@ void write_archive(const Pickler& pickle, const Tensors& tensors, ByteSink sink)
 void write_pytorch(const TensorSource& source, ByteSink sink) {
   Pickler out;
   out.protocol().op(Op::EmptyDict).op(Op::Mark);
-  for (std::size_t key = 0; const auto& [name, tensor] : source.tensors) {
+  std::map<std::string_view, std::size_t> keys;
+  for (const auto& [name, tensor] : source.tensors) {
+    const std::size_t key = keys.emplace(name, keys.size()).first->second;
     out.string(name);
-    append_tensor(out, name, tensor, key++);
+    append_tensor(out, name, tensor, key);
   }
+  for (const auto& [name, first] : source.also)  // which lies in the same storage
+    if (const auto tensor = source.tensors.find(first); tensor != source.tensors.end()) {
+      out.string(name);
+      append_tensor(out, name, tensor->second, keys.at(first));
+    }
   out.op(Op::SetItems).op(Op::Stop);
   write_archive(out, source.tensors, sink);
 }
