@@ -76,7 +76,7 @@ Tensor<0> roughness(const Tensor<4>& x) {
 
 void paint(const Run& run) {
   require<ArgumentError>(run.side >= 32 && run.side <= 2048, "--side ", run.side, " must be 32 to 2048");
-  FileReplacement(run.picture);  // throws now, not at the end, where no file can be written
+  { const FileReplacement writable(run.picture); }  // throws now, not at the end, where no file can be written
   const Device device = Device::best();
   device.seed(run.seed);
   models::PerceptualLoss loss = models::PerceptualLossConfig{.network = {.width = run.width}}.init(device);

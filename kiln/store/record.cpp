@@ -39,10 +39,10 @@ Found find(const TensorSource& record, const RecordPart& part) {
   return found;
 }
 
-/// Empty where all that the record has for a tied parameter are the same numbers, as PyTorch writes them.
-std::string untied(const TensorSource& record, const RecordPart& part) {
-  const Found first = find(record, part);
-  std::string problem;
+/// What keeps the record from filling the part: of a tied parameter it may have the same numbers several times, as PyTorch
+/// writes them.
+std::string misfit(const TensorSource& record, const RecordPart& part, Found first, std::string_view owner) {
+  std::string problem = misfit(part, first->second, owner);
   each_name(part, [&](const std::string& name) {
     const Found other = record.tensors.find(name);
     if (other == record.tensors.end() || other == first || !problem.empty()) return;
@@ -92,8 +92,7 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
     if (found == record.tensors.end()) {
       report.missing.push_back(text("'", shown(part.name), "' is missing", did_you_mean(part.name, unexpected)));
       if (!options.allow_missing) problems.push_back(report.missing.back());
-    } else if (std::string problem = misfit(part, found->second, owner);
-               !problem.empty() || !(problem = untied(record, part)).empty()) {
+    } else if (std::string problem = misfit(record, part, found, owner); !problem.empty()) {
       if (!options.allow_mismatched) problems.push_back(problem);
       report.mismatched.push_back(std::move(problem));
     } else {
@@ -188,7 +187,7 @@ Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std
     Value& value = fitted.values.emplace_back();
     const Found found = find(record, part);
     if (found == record.tensors.end() || !wants(options, PartCandidate(part).get())) continue;
-    if (!misfit(part, found->second, owner).empty() || !untied(record, part).empty()) continue;
+    if (!misfit(record, part, found, owner).empty()) continue;
     TensorData data = found->second.read();
     if (is_float(data.dtype()))
       if (const auto what = not_finite(data, options.look_at); !what.empty())
