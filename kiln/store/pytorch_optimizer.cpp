@@ -243,8 +243,9 @@ Fitted fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleVi
   if (keeps_nothing) file.tensors.clear();
   else if (!options.under.empty()) file = under(file, options.under, path);
   TensorSource state = from_pytorch_optimizer(file, names, options, optimizer, path);
-  if (keeps_nothing)
-    for (const RecordPart& part : optimizer.state) state.tensors.emplace(part.name, stored(part.value.data()));
+  // PyTorch keeps no masters of halves: these have been made of the parameters.
+  for (const RecordPart& part : optimizer.state)
+    if (keeps_nothing || part.name.ends_with(".master")) state.tensors.emplace(part.name, stored(part.value.data()));
   return fit(state, optimizer.state, "optimizer", path, options);
 }
 

@@ -81,6 +81,23 @@ TEST(PytorchOptimizer, SaysWhatDoesNotFit) {
             std::string::npos);
 }
 
+TEST(PytorchOptimizer, HalvesKeepTheirMasters) {
+  const TemporaryFile file("checkpoint.pt");
+  write_text(file.path, kAdamWCheckpoint.file);
+  Model whole = make_model();
+  load(whole, file.path, {.under = "model"});
+  const auto half = [](const std::string&, const Value& value) { return cast(value, DType::BF16); };
+  const Model model = map_params(whole, half);
+  AdamW optimizer = AdamWConfig{.amsgrad = true}.init(model);
+  EXPECT_TRUE(load_pytorch_optimizer(optimizer, model, file.path, {.under = "optimizer"}).complete());
+  const ParamState& state = optimizer.states().at("b.weight");
+  EXPECT_EQ(state.steps, 3);
+  EXPECT_EQ(state.master.data().to_vector<float>(), model.b.weight.to_vector());
+  const TensorSource source = open_tensors(file.path);
+  EXPECT_EQ(state.slots[0].data().to_vector<float>(),
+            source.tensors.at("optimizer.state.2.exp_avg").read().to_vector<float>());
+}
+
 /// A file as PyTorch writes it of an optimizer that was given names, in two groups.
 TensorSource named_state() {
   TensorSource source;
