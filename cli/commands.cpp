@@ -50,6 +50,7 @@ void add_convert(CLI::App& app, Outcome& outcome) {
         app.add_option("to", o.to, "the file to write, in the format of its extension")->required();
         app.add_option("--under", o.under, "only tensors below this key: 'model', 'state_dict'");
         app.add_option("--rename", o.rename, "'pattern=replacement', a regular expression; may be given several times");
+        app.add_flag("--pytorch-layers", o.pytorch_layers, "recurrent layers, attention, ... by Kiln's names");
         app.add_option("--only", o.only, "selectors of names to keep");
         app.add_option("--except", o.except, "selectors of names to leave out");
         app.add_option("--floats", o.floats, "the element type of all floats")

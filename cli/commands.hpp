@@ -24,6 +24,7 @@ struct ConvertOptions {
   std::string from, to, under, floats, quantise;
   std::vector<std::string> rename;        // "pattern=replacement"
   std::vector<std::string> only, except;  // globs, or selectors in JSON: {"regex": "..."}
+  bool pytorch_layers = false;            // with_pytorch_layers()
   bool compress = false;
   std::int64_t shard_bytes = 0;  // 0: one file
 };

@@ -37,7 +37,7 @@ void write(const TensorSource& source, const ConvertOptions& options) {
 }  // namespace
 
 std::string convert(const ConvertOptions& options) {
-  LoadOptions edits{.under = options.under};
+  LoadOptions edits{.under = options.under, .pytorch_layers = options.pytorch_layers};
   for (const std::string& rule : options.rename) edits.rename.push_back(rename_of(rule));
   TensorSource source = edited(open_tensors(options.from), edits, options.from);
   source = selected(source, options.only, options.except);

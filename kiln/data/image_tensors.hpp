@@ -1,9 +1,12 @@
 // A batch of images on a device: the one header of kiln/data that knows tensors.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "kiln/data/image.hpp"
+#include "kiln/picture/picture.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
@@ -27,6 +30,24 @@ inline std::vector<Image> to_images(const Tensor<3>& x) {
   for (auto begin = pixels.begin(); static_cast<std::int64_t>(images.size()) < batch; begin += height * width)
     images.push_back({.pixels = {begin, begin + height * width}, .height = height, .width = width});
   return images;
+}
+
+/// Coloured ones: x [batch, channels, height, width] of numbers from 0 to 1; what lies outside becomes the nearer one.
+inline std::vector<Picture> to_pictures(const Tensor<4>& x) {
+  const auto [batch, channels, height, width] = x.dims();
+  const std::vector<float> numbers = x.permute(0, 2, 3, 1).to_vector();
+  const auto size = static_cast<std::size_t>(height * width * channels);
+  std::vector<Picture> pictures;
+  for (std::int64_t i = 0; i < batch; ++i) {
+    pictures.push_back(
+        {.pixels = std::vector<std::uint8_t>(size), .height = height, .width = width, .channels = channels});
+    std::transform(numbers.begin() + i * static_cast<std::int64_t>(size),
+                   numbers.begin() + (i + 1) * static_cast<std::int64_t>(size), pictures.back().pixels.begin(),
+                   [](float number) {
+                     return static_cast<std::uint8_t>(number > 0 ? std::lround(std::min(number, 1.0f) * 255) : 0);
+                   });
+  }
+  return pictures;
 }
 
 }  // namespace kiln

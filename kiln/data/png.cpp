@@ -49,6 +49,33 @@ void require_sound(const Image& image) {
       "write_png: an image of ", shape, " has ", image.pixels.size(), " pixels");
 }
 
+void require_writable(std::string_view function, std::int64_t height, std::int64_t width, std::int64_t channels) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 2;
+  require<MemoryError>(height < kMost && width < kMost / channels && height * (width * channels + 1) < kMost, function,
+                       ": an image of ", Shape{height, width}, " is too large");
+}
+
+std::vector<std::byte> encoded(std::int64_t height, std::int64_t width, std::int64_t channels, const Bytes& rows) {
+  constexpr unsigned char kGrey = 0, kColour = 2;
+  Bytes header;
+  append_number(header, static_cast<std::uint32_t>(width));
+  append_number(header, static_cast<std::uint32_t>(height));
+  for (const unsigned char each : Bytes{8 /* bits */, channels == 1 ? kGrey : kColour, 0, 0, 0}) header.push_back(each);
+
+  uLongf size = compressBound(static_cast<uLong>(rows.size()));
+  Bytes pixels(size);
+  const int status = compress(pixels.data(), &size, rows.data(), static_cast<uLong>(rows.size()));
+  require<MemoryError>(status == Z_OK, "png: no memory to compress an image of ", Shape{height, width});
+  pixels.resize(size);
+
+  Bytes file = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+  append_chunk(file, "IHDR", header);
+  append_chunk(file, "IDAT", pixels);
+  append_chunk(file, "IEND", {});
+  const auto bytes = std::as_bytes(std::span(file));
+  return {bytes.begin(), bytes.end()};
+}
+
 }  // namespace
 
 Image grid_of(std::span<const Image> images, std::int64_t columns, std::int64_t scale) {
@@ -76,30 +103,27 @@ Image grid_of(std::span<const Image> images, std::int64_t columns, std::int64_t 
 
 std::vector<std::byte> encode_png(const Image& image) {
   require_sound(image);
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 2;
-  require<MemoryError>(image.height < kMost && image.width < kMost && image.height * (image.width + 1) < kMost,
-                       "write_png: an image of ", Shape{image.height, image.width}, " is too large");
-  Bytes header;
-  append_number(header, static_cast<std::uint32_t>(image.width));
-  append_number(header, static_cast<std::uint32_t>(image.height));
-  for (const unsigned char each : {8 /* bits */, 0 /* grey */, 0, 0, 0}) header.push_back(each);
+  require_writable("write_png", image.height, image.width, 1);
+  return encoded(image.height, image.width, 1, rows_of(image));
+}
 
-  const Bytes rows = rows_of(image);
-  uLongf size = compressBound(static_cast<uLong>(rows.size()));
-  Bytes pixels(size);
-  const int status = compress(pixels.data(), &size, rows.data(), static_cast<uLong>(rows.size()));
-  require<MemoryError>(status == Z_OK, "write_png: no memory to compress an image of ",
-                       Shape{image.height, image.width});
-  pixels.resize(size);
-
-  Bytes file = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-  append_chunk(file, "IHDR", header);
-  append_chunk(file, "IDAT", pixels);
-  append_chunk(file, "IEND", {});
-  const auto bytes = std::as_bytes(std::span(file));
-  return {bytes.begin(), bytes.end()};
+std::vector<std::byte> encode_picture(const Picture& picture) {
+  const auto& [pixels, height, width, channels] = picture;
+  require_sound("write_picture", picture);
+  require<ShapeError>(channels == 1 || channels == 3, "write_picture: a picture of ", channels,
+                      " channels, not 1 or 3");
+  require_writable("write_picture", height, width, channels);
+  Bytes rows;
+  for (std::int64_t y = 0; y < height; ++y) {
+    rows.push_back(0);
+    rows.insert(rows.end(), picture.at(y, 0), picture.at(y, 0) + width * channels);
+  }
+  return encoded(height, width, channels, rows);
 }
 
 void write_png(const Image& image, const std::string& path) { write_file_atomically(path, encode_png(image)); }
+void write_picture(const Picture& picture, const std::string& path) {
+  write_file_atomically(path, encode_picture(picture));
+}
 
 }  // namespace kiln

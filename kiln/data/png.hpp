@@ -1,4 +1,5 @@
-// Pictures for people to look at: grey images to PNG files (ISO/IEC 15948), one or many side by side.
+// Pictures for people to look at: grey images, one or many side by side, and coloured pictures to PNG files (ISO/IEC
+// 15948).
 #pragma once
 #include <cstddef>
 #include <span>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "kiln/data/image.hpp"
+#include "kiln/picture/picture.hpp"
 
 namespace kiln {
 
@@ -18,7 +20,10 @@ Image grid_of(std::span<const Image> images, std::int64_t columns, std::int64_t 
 /// ShapeError where the image is empty or has another number of pixels than its size, or MemoryError where it is greater
 /// than a PNG can be.
 std::vector<std::byte> encode_png(const Image& image);
+/// Of one channel or three; throws ShapeError for other numbers of them as well.
+std::vector<std::byte> encode_picture(const Picture& picture);
 /// Replaces the file in one step. Throws IoError as well.
 void write_png(const Image& image, const std::string& path);
+void write_picture(const Picture& picture, const std::string& path);
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
 #include "kiln/store/record.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "kiln/core/convert.hpp"
@@ -20,9 +21,44 @@ std::string misfit(const RecordPart& part, const StoredTensor& tensor, std::stri
   return {};
 }
 
+/// What a record may call the part: a tied parameter by any of its places. Calls f(name).
+template <class F>
+void each_name(const RecordPart& part, F&& f) {
+  f(part.name);
+  for (std::size_t i = 1; i < part.places.size(); ++i) f(part.places[i].path);
+}
+
+using Found = std::map<std::string, StoredTensor>::const_iterator;
+
+/// By the first of its names that the record has; the end where it has none.
+Found find(const TensorSource& record, const RecordPart& part) {
+  Found found = record.tensors.end();
+  each_name(part, [&](const std::string& name) {
+    if (found == record.tensors.end()) found = record.tensors.find(name);
+  });
+  return found;
+}
+
+/// What keeps the record from filling the part: of a tied parameter it may have the same numbers several times, as PyTorch
+/// writes them.
+std::string misfit(const TensorSource& record, const RecordPart& part, Found first, std::string_view owner) {
+  std::string problem = misfit(part, first->second, owner);
+  each_name(part, [&](const std::string& name) {
+    const Found other = record.tensors.find(name);
+    if (other == record.tensors.end() || other == first || !problem.empty()) return;
+    const TensorData a = first->second.read(), b = other->second.read();
+    const bool same = a.shape() == b.shape() && a.dtype() == b.dtype() &&
+                      (a.bytes().data() == b.bytes().data() || std::ranges::equal(a.bytes(), b.bytes()));
+    if (!same)
+      problem = text("tensors '", shown(first->first), "' and '", shown(name),
+                     "' differ, where the module has one parameter in both places");
+  });
+  return problem;
+}
+
 std::vector<std::string_view> unexpected_names(const TensorSource& record, const std::vector<RecordPart>& parts) {
   std::map<std::string_view, bool> expected;
-  for (const RecordPart& part : parts) expected.emplace(part.name, true);
+  for (const RecordPart& part : parts) each_name(part, [&](const std::string& name) { expected.emplace(name, true); });
   std::vector<std::string_view> names;
   for (const auto& [name, tensor] : record.tensors)
     if (!expected.contains(name)) names.push_back(name);
@@ -52,11 +88,11 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
   std::vector<std::string> problems;
   for (const RecordPart& part : parts) {
     if (!wants(options, PartCandidate(part).get())) continue;
-    const auto found = record.tensors.find(part.name);
+    const Found found = find(record, part);
     if (found == record.tensors.end()) {
       report.missing.push_back(text("'", shown(part.name), "' is missing", did_you_mean(part.name, unexpected)));
       if (!options.allow_missing) problems.push_back(report.missing.back());
-    } else if (std::string problem = misfit(part, found->second, owner); !problem.empty()) {
+    } else if (std::string problem = misfit(record, part, found, owner); !problem.empty()) {
       if (!options.allow_mismatched) problems.push_back(problem);
       report.mismatched.push_back(std::move(problem));
     } else {
@@ -149,9 +185,9 @@ Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std
   }
   for (const RecordPart& part : parts) {
     Value& value = fitted.values.emplace_back();
-    const auto found = record.tensors.find(part.name);
-    if (found == record.tensors.end() || !misfit(part, found->second, owner).empty()) continue;
-    if (!wants(options, PartCandidate(part).get())) continue;
+    const Found found = find(record, part);
+    if (found == record.tensors.end() || !wants(options, PartCandidate(part).get())) continue;
+    if (!misfit(record, part, found, owner).empty()) continue;
     TensorData data = found->second.read();
     if (is_float(data.dtype()))
       if (const auto what = not_finite(data, options.look_at); !what.empty())
@@ -185,6 +221,7 @@ TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& met
                                                    .dtype = part.value.dtype(),
                                                    .stored_bytes = bytes,
                                                    .read = [value = part.value] { return value.data(); }});
+    for (std::size_t i = 1; i < part.places.size(); ++i) source.also.emplace(part.places[i].path, part.name);
   }
   return source;
 }

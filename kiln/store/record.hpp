@@ -93,6 +93,7 @@ TensorFile record_of(const T& object, const Metadata& metadata = {}) {
 /// The object with the contents of `record`; parameters become fresh leaves. The object says which element types it
 /// computes in: a float tensor of the record is converted to the float type of the object's (float32 from float16 and
 /// bfloat16 exactly, the other way rounding), but no float becomes an integer nor the reverse.
+/// A tied parameter may stand under the name of any of its places, or, with the same numbers, of several.
 /// Throws one LoadError that names every tensor that is missing, unexpected, of another shape or another kind, unless
 /// `options` allow that; its sentence begins with `file`. So does that of an optimizer's record which a later Kiln wrote in
 /// a way that this one does not know.

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "kiln/core/file.hpp"
+#include "kiln/store/load/pytorch_layers.hpp"
 
 namespace kiln {
 
@@ -29,6 +30,17 @@ void save_source(const TensorSource& source, const std::string& path) {
 }
 
 OpenRecord::OpenRecord(const std::string& path) : file(map_file(path)), view(view_safetensors(file.bytes, path)) {}
+
+Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::string_view owner,
+           const LoadOptions& options) {
+  const TensorSource source = edited(open_tensors(path), options, path);
+  try {
+    return fit(source, parts, owner, path, options);
+  } catch (const LoadError& error) {
+    if (options.pytorch_layers || !has_pytorch_layers(source)) throw;
+    fail<LoadError>(error.message(), "\n  LoadOptions::pytorch_layers reads layers by the names of PyTorch's, as here");
+  }
+}
 
 void warn(const LoadReport& report, std::string_view file) {
   for (const std::string& warning : report.warnings)

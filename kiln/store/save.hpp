@@ -25,6 +25,9 @@ struct OpenRecord {
   FileBytes file;
   TensorFileView view;
 };
+/// What the file holds, edited as `options` say. A LoadError also says which of them is perhaps missing.
+Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::string_view owner,
+           const LoadOptions& options);
 /// Says on the standard error stream what nobody reads in a report.
 void warn(const LoadReport& report, std::string_view file);
 
@@ -47,8 +50,7 @@ template <Recordable T>
 LoadReport load(T& object, const std::string& path, const LoadOptions& options = {}) {
   const auto parts = detail::parts_of(object);
   detail::require_chosen("load", parts, options.only, detail::kOwner<T>);
-  const TensorSource source = edited(open_tensors(path), options, path);
-  const auto fitted = detail::fit(source, parts, detail::kOwner<T>, path, options);
+  const auto fitted = detail::fit(path, parts, detail::kOwner<T>, options);
   detail::take_over(object, fitted);
   return fitted.report;
 }

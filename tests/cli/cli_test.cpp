@@ -90,6 +90,18 @@ TEST(Cli, ConvertsAndCompares) {
     EXPECT_NE(said.out.find(line), std::string::npos) << said.out;
 }
 
+TEST(Cli, ConvertsLayersOfPyTorchs) {
+  const TemporaryFile theirs("theirs.pt"), ours("ours.safetensors");
+  TensorSource source;
+  source.tensors.emplace("lstm.weight_ih_l0", stored(TensorData({4, 1}, DType::F32)));
+  source.tensors.emplace("norm.num_batches_tracked", stored(TensorData({}, DType::I64)));
+  write_tensors(source, theirs.path);
+  EXPECT_EQ(kiln_says({"convert", theirs.path, ours.path, "--pytorch-layers"}).status, 0);
+  const TensorSource found = open_tensors(ours.path);
+  ASSERT_EQ(found.tensors.size(), 1);
+  EXPECT_EQ(found.tensors.begin()->first, "lstm.layers.0.weight_ih");
+}
+
 TEST(Cli, DiffNamesWhatDiffers) {
   const TemporaryFile a("a.npz"), b("b.npz");
   TensorSource source = sample();

@@ -25,11 +25,11 @@ namespace {
 using test::raised;
 
 /// The bytes of a picture of that size.
-std::vector<int> read_back(const std::string& path, int wide, int high) {
+std::vector<int> read_back(const std::string& path, int wide, int high, int deep = 1) {
   int width = 0, height = 0, channels = 0;
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(stbi_load(path.c_str(), &width, &height, &channels, 0),
                                                          stbi_image_free);
-  EXPECT_EQ((std::vector{width, height, channels}), (std::vector{wide, high, 1}));
+  EXPECT_EQ((std::vector{width, height, channels}), (std::vector{wide, high, deep}));
   return pixels ? std::vector<int>(pixels.get(), pixels.get() + width * height * channels) : std::vector<int>();
 }
 
@@ -47,6 +47,17 @@ TEST(Png, HoldsThePixels) {
   }
   write_png(noise, file.path);
   EXPECT_EQ(read_back(file.path, 77, 100), right);
+}
+
+TEST(Png, HoldsColours) {
+  const TemporaryFile file("a.png");
+  Picture picture{.pixels = {}, .height = 3, .width = 5, .channels = 3};
+  for (int i = 0; i < 3 * 5 * 3; ++i) picture.pixels.push_back(static_cast<std::uint8_t>(i * 37));
+  write_picture(picture, file.path);
+  EXPECT_EQ(read_back(file.path, 5, 3, 3), (std::vector<int>(picture.pixels.begin(), picture.pixels.end())));
+  const Picture grey{.pixels = {7, 9}, .height = 2, .width = 1, .channels = 1};
+  write_picture(grey, file.path);
+  EXPECT_EQ(read_back(file.path, 1, 2), (std::vector{7, 9}));
 }
 
 TEST(Png, GridsAreImagesSideBySide) {
@@ -76,6 +87,9 @@ TEST(Png, RefusesWhatIsNoPicture) {
   EXPECT_EQ(raised<ArgumentError>([&] { grid_of({&image, 1}, 0); }), "grid_of: columns = 0 must be positive");
   EXPECT_EQ(raised<ArgumentError>([&] { grid_of({&image, 1}, 1, 65); }),
             "grid_of: scale = 65 must lie between 1 and 64");
+  const Picture pale{.pixels = {1, 2, 3, 4}, .height = 1, .width = 1, .channels = 4};
+  EXPECT_EQ(raised<ShapeError>([&] { write_picture(pale, "a.png"); }),
+            "write_picture: a picture of 4 channels, not 1 or 3");
   EXPECT_THROW(write_png(image, "/no/such/folder/a.png"), IoError);
 }
 

@@ -51,6 +51,12 @@ TEST_F(ModelExamples, ClassifyWithEachNetwork) {
   }
 }
 
+TEST_F(ModelExamples, StylizeGoesDownItsLoss) {
+  const std::string said = in_folder(STYLIZE_PROGRAM " --side 32 --width 4 --steps 30");
+  EXPECT_LT(number_after(said.substr(said.find("step 30")), ", "), 60) << said;
+  EXPECT_TRUE(has_picture("stylize.png"));
+}
+
 TEST_F(ModelExamples, SegmentDrawsWhatItSees) {
   const std::string said =
       in_folder(SEGMENT_PROGRAM " --scenes 16 --side 16 --epochs 1 --model.width 4 --model.depth 2");

@@ -29,8 +29,10 @@ int main(int count, char** arguments) {
   write_file_atomically(text(arguments[1], "/gguf/quantised"), gguf_files::quantised_file());
   write_file_atomically(text(arguments[1], "/pt/deflated"), deflated(written(sample(), write_pytorch)));
   write_file_atomically(text(arguments[1], "/npz/deflated"), deflated(written(sample(), write_npz)));
-  for (const int protocol : {2, 4})
+  for (const int protocol : {2, 4}) {
     write_file_atomically(text(arguments[1], "/pt/legacy", protocol), legacy_file(protocol));
+    write_file_atomically(text(arguments[1], "/pt/objects", protocol), objects_file(protocol));
+  }
   std::filesystem::create_directories(text(arguments[1], "/onnx"));
   std::filesystem::create_directories(text(arguments[1], "/onnx.found"));
   for (int number = 0; const std::string& model : onnx::test::small_models())

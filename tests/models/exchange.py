@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 PROGRAM = sys.argv[1]
 MODELS = {"resnet18": 96, "resnet34": 64, "resnet50": 224, "mobilenet_v2": 160, "vit_b_16": 224,
-          "vgg19": 64}  # and the images' size
+          "vgg16": 64, "vgg19": 64}  # and the images' size
 
 
 def random_model(name):

@@ -50,12 +50,16 @@ def numbers(name, x):
     print(f"inline constexpr double k{name}[] = {{{values}}};")
 
 
+def names(name, model):
+    rows = "".join(f"{key} {' '.join(map(str, x.shape))}\\n" for key, x in model.state_dict().items())
+    print(f'inline constexpr std::string_view k{name}State = "{rows}";')
+
+
 def classifier(name, model, size):
     """Logits, the loss of a training step, and logits after it; and the state dict's names."""
     filled(model)
     images, targets = wave("images", (4, 3, size, size)), torch.arange(4) % 3
-    rows = "".join(f"{key} {' '.join(map(str, x.shape))}\\n" for key, x in model.state_dict().items())
-    print(f'inline constexpr std::string_view k{name}State = "{rows}";')
+    names(name, model)
     with torch.no_grad():
         numbers(f"{name}Logits", model.eval()(images))
     loss = F.cross_entropy(model.train()(images), targets)
@@ -246,6 +250,33 @@ def perceptual():
     numbers("PerceptualSlopes", x.grad[:, :, 3, 5])
 
 
+class Layers(nn.Module):
+    """Those that Kiln names or lays out in another way."""
+
+    def __init__(self):
+        super().__init__()
+        options = dict(dropout=0, batch_first=True)
+        self.lstm = nn.LSTM(3, 4, 2, bidirectional=True, proj_size=2, batch_first=True)
+        self.attention = nn.MultiheadAttention(4, 2, kdim=3, vdim=3, batch_first=True)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, norm_first=True, **options), 2,
+                                             nn.LayerNorm(4), enable_nested_tensor=False)
+        self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8, **options), 1)
+        self.norm, self.cell = nn.BatchNorm1d(4), nn.GRUCell(4, 3)
+
+    def forward(self, x):
+        y = self.lstm(x)[0]
+        y = self.encoder(self.attention(y, x, x)[0])
+        y = self.decoder(y, x.repeat_interleave(2, 2)[:, :, :4])
+        return self.cell(self.norm(y.transpose(1, 2))[:, :, 2])
+
+
+def layers():
+    model = filled(Layers()).eval()
+    names("Layers", model)
+    with torch.no_grad():
+        numbers("Layers", model(wave("x", (2, 5, 3))))
+
+
 print(f"// What torch_figures.py found with PyTorch {torch.__version__.split('+')[0]} and torchvision "
       f"{torchvision.__version__.split('+')[0]}. Do not edit.")
 print("// clang-format off\n#pragma once\n#include <string_view>\n\nnamespace kiln {\n")
@@ -262,4 +293,5 @@ perceptual()
 unet()
 wgan()
 denoiser()
+layers()
 print("\n}  // namespace kiln")

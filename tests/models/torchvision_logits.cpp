@@ -23,6 +23,7 @@ Tensor<2> loaded_logits(const Config& config, const std::string& weights, const 
 Tensor<2> logits(const std::string& model, const std::string& weights, const Tensor<4>& images) {
   if (model == "mobilenet_v2") return loaded_logits(MobileNetV2Config{}, weights, images);
   if (model == "vit_b_16") return loaded_logits(VisionTransformerConfig{}, weights, images);
+  if (model == "vgg16") return loaded_logits(vgg(16), weights, images);
   if (model == "vgg19") return loaded_logits(vgg(19), weights, images);
   require<ArgumentError>(model.starts_with("resnet"), "there is no model '", model, "'");
   return loaded_logits(resnet(std::stoi(model.substr(6))), weights, images);

@@ -191,20 +191,6 @@ TEST(Load, WhatIsNotSelectedIsNeitherMissingNorUnexpected) {
             "ArgumentError: save: 'nrom' selects none of the module's parts (did you mean 'norm'?)");
 }
 
-struct Tied {
-  nn::Param<2> first, second;
-};
-
-TEST(Load, ATiedParameterIsSelectedByEachOfItsPlaces) {
-  const TemporaryFile file("tied.safetensors");
-  const nn::Param<2> one(Tensor<2>::ones({2, 2}, Device::cpu()));
-  save(Tied{one, one}, file.path);
-  const nn::Param<2> zero(Tensor<2>::zeros({2, 2}, Device::cpu()));
-  Tied tied{zero, zero};
-  EXPECT_EQ(load(tied, file.path, {.only = "second"}).loaded, Names{"first"});
-  EXPECT_EQ(tied.second.to_vector(), std::vector<float>(4, 1));
-}
-
 TEST(Load, SaysAllThatItDid) {
   const TemporaryFile file("model.safetensors");
   TensorSource source = renamed(source_of(make_model()), std::vector<Rename>{{"^head", "haed"}});

@@ -37,6 +37,8 @@ struct TensorSource {
   std::map<std::string, StoredTensor> tensors;
   Metadata metadata;                   // what else the file says, as text
   std::string_view format = "memory";  // "safetensors"
+  /// Other names of tensors, by these: a model's tied parameters. PyTorch's files have them, others each tensor once.
+  std::map<std::string, std::string> also = {};
 };
 
 /// What takes the bytes of a file, one piece after another.

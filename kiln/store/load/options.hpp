@@ -19,6 +19,7 @@ struct LoadOptions {
 
   // What is done to the file's tensors before they are compared with the object's, in this order.
   std::string under = {};               // only those below this key, without it: "model", "state_dict"
+  bool pytorch_layers = false;          // with_pytorch_layers(): the names that PyTorch's LSTM, attention, ... have
   std::vector<TensorSplit> split = {};  // one tensor that is several of the object's
   std::vector<Rename> rename = {};      // norm_names() among them
   bool close_gaps = false;              // without_gaps()

@@ -11,13 +11,14 @@ constexpr std::size_t kMostParts = 4'000'000, kMostText = std::size_t{1} << 28;
 
 class Flattener {
  public:
-  Flattener(std::string_view file, Metadata& metadata, FunctionRef<void(const std::string&, const Tensor&)> tensor)
+  Flattener(std::string_view file, Metadata& metadata, FunctionRef<void(const std::string&, const Value&)> tensor)
       : file_(file), metadata_(metadata), tensor_(tensor) {}
 
   void visit(const Value& value, const std::string& path, int depth) {
     count(path, depth);
-    if (const auto* const tensor = value.as<Tensor>()) return tensor_(path, *tensor);
-    if (const auto* const dict = value.as<Dict>()) {
+    if (value.as<Tensor>() || value.as<Array>()) return tensor_(path, value);
+    const auto* const object = value.as<Object>();
+    if (const auto* const dict = object ? &object->attributes : value.as<Dict>()) {
       for (const auto& [key, entry] : *dict) visit(*entry, joined(path, scalar(*key)), depth + 1);
       return;
     }
@@ -43,7 +44,8 @@ class Flattener {
   }
   static bool is_plain(const List& list) {
     for (const Value* entry : list)
-      if (entry->as<List>() || entry->as<Dict>() || entry->as<Tensor>()) return false;
+      if (entry->as<List>() || entry->as<Dict>() || entry->as<Tensor>() || entry->as<Object>() || entry->as<Array>())
+        return false;
     return true;
   }
   std::string plain_list(const List& list) {
@@ -62,19 +64,20 @@ class Flattener {
     if (const auto* const words = value.as<Text>()) return std::string(words->text);
     if (const auto* const global = value.as<Global>()) return text(global->module, '.', global->name);
     if (value.as<std::nullptr_t>()) return "None";
+    if (value.as<ElementType>()) return "an element type";
     return value.as<Long>() ? "a large number" : "a storage";
   }
 
   std::string_view file_;
   Metadata& metadata_;
-  FunctionRef<void(const std::string&, const Tensor&)> tensor_;
+  FunctionRef<void(const std::string&, const Value&)> tensor_;
   std::size_t parts_ = 0, text_ = 0;
 };
 
 }  // namespace
 
 void flatten(const Value& value, std::string_view file, Metadata& metadata,
-             FunctionRef<void(const std::string&, const Tensor&)> tensor) {
+             FunctionRef<void(const std::string&, const Value&)> tensor) {
   Flattener(file, metadata, tensor).visit(value, {}, 0);
 }
 

@@ -47,17 +47,21 @@ TensorData read_tensor(const Tensor& tensor, const FileBytes& storage) {
 TensorSource tensors_of(const pickle::Value& root, const FileBytes& file,
                         FunctionRef<Storage(const pickle::StorageRef&)> find) {
   TensorSource source;
-  pickle::flatten(root, file.name, source.metadata, [&](const std::string& name, const Tensor& tensor) {
+  const auto put = [&](const std::string& name, StoredTensor stored) {
+    const bool fresh = source.tensors.emplace(name, std::move(stored)).second;
+    require<DataError>(fresh, file.name, ": tensor '", shown(name), "' stands there twice");
+  };
+  pickle::flatten(root, file.name, source.metadata, [&](const std::string& name, const pickle::Value& value) {
+    if (const auto* const array = value.as<pickle::Array>()) return put(name, stored(array->data));
+    const Tensor& tensor = *value.as<Tensor>();
     const Storage storage = find(tensor.storage);
     require<DataError>(storage != nullptr, file.name, ": tensor '", shown(name), "': its storage '",
                        shown(tensor.storage.key), "' is not in the file");
-    StoredTensor stored{.shape = tensor.shape,
-                        .dtype = tensor.dtype,
-                        .encoding = is_row_major(tensor) ? "" : "strided",
-                        .stored_bytes = numel(tensor.shape) * static_cast<std::int64_t>(size_of(tensor.dtype)),
-                        .read = [tensor, storage] { return read_tensor(tensor, storage()); }};
-    const bool fresh = source.tensors.emplace(name, std::move(stored)).second;
-    require<DataError>(fresh, file.name, ": tensor '", shown(name), "' stands there twice");
+    put(name, {.shape = tensor.shape,
+               .dtype = tensor.dtype,
+               .encoding = is_row_major(tensor) ? "" : "strided",
+               .stored_bytes = numel(tensor.shape) * static_cast<std::int64_t>(size_of(tensor.dtype)),
+               .read = [tensor, storage] { return read_tensor(tensor, storage()); }});
   });
   return source;
 }
@@ -106,8 +110,9 @@ TensorSource open_legacy(const FileBytes& file) {
   // A storage's type, and so its size, is known by the tensors that lie in it.
   std::map<std::string_view, std::size_t> element_sizes;
   Metadata ignored;
-  pickle::flatten(root, file.name, ignored, [&](const std::string&, const Tensor& tensor) {
-    element_sizes.emplace(tensor.storage.key, tensor.storage.typed ? size_of(tensor.storage.dtype) : 1);
+  pickle::flatten(root, file.name, ignored, [&](const std::string&, const pickle::Value& value) {
+    if (const auto* const tensor = value.as<Tensor>())
+      element_sizes.emplace(tensor->storage.key, tensor->storage.typed ? size_of(tensor->storage.dtype) : 1);
   });
   std::map<std::string, FileBytes, std::less<>> storages;
   ByteReader in(file, "storages", at);

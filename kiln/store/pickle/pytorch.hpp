@@ -14,7 +14,10 @@ bool is_pytorch_legacy(std::span<const std::byte> bytes);
 TensorSource open_pytorch(const FileBytes& file);
 
 /// A state dict that torch.load(file, weights_only=True) reads, and maps. Throws ArgumentError for element types that
-/// PyTorch has no storage of. Metadata are left out: PyTorch would take them for tensors.
+/// PyTorch has no storage of. A tensor of several names (TensorSource::also) is written once and named by each. Metadata are
+/// left out: PyTorch would take them for tensors.
 void write_pytorch(const TensorSource& source, ByteSink sink);
+/// Dicts of dicts: "state.0.step" is d["state"][0]["step"], as PyTorch's optimizers have them.
+void write_pytorch_nested(const TensorSource& source, ByteSink sink);
 
 }  // namespace kiln

@@ -1,4 +1,6 @@
 #include <array>
+#include <charconv>
+#include <map>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/store/format/byte_reader.hpp"
@@ -73,7 +75,7 @@ void append_tensor(Pickler& out, const std::string& name, const StoredTensor& te
   require<ArgumentError>(is_utf8(name), "write_pytorch: the tensor name '", shown(name), "' is not UTF-8");
   require<ArgumentError>(!storage.empty(), "write_pytorch: tensor '", shown(name), "': PyTorch has no storage of ",
                          tensor.dtype);
-  out.string(name).global("torch._utils", "_rebuild_tensor_v2").op(Op::Mark);
+  out.global("torch._utils", "_rebuild_tensor_v2").op(Op::Mark);
   out.op(Op::Mark)
       .string("storage")
       .global("torch", storage)
@@ -85,23 +87,74 @@ void append_tensor(Pickler& out, const std::string& name, const StoredTensor& te
   out.op(Op::Tuple).op(Op::Reduce);
 }
 
-}  // namespace
+using Tensors = std::map<std::string, StoredTensor>;
 
-void write_pytorch(const TensorSource& source, ByteSink sink) {
-  Pickler out;
-  out.protocol().op(Op::EmptyDict).op(Op::Mark);
-  for (std::size_t key = 0; const auto& [name, tensor] : source.tensors) append_tensor(out, name, tensor, key++);
-  out.op(Op::SetItems).op(Op::Stop);
+/// A dict's key: "3" is a number there, as PyTorch's optimizers have them.
+void append_key(Pickler& out, std::string_view key) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+  if (error == std::errc() && end == key.data() + key.size()) out.number(number);
+  else out.string(key);
+}
 
+/// A dict of those whose names begin with `prefix`, from `next` on, and of the dicts of such. `key` counts tensors.
+Tensors::const_iterator append_dict(Pickler& out, const Tensors& tensors, Tensors::const_iterator next,
+                                    const std::string& prefix, std::size_t& key) {
+  out.op(Op::EmptyDict).op(Op::Mark);
+  while (next != tensors.end() && next->first.starts_with(prefix)) {
+    const std::string& name = next->first;
+    const std::size_t dot = name.find('.', prefix.size());
+    append_key(out, std::string_view(name).substr(prefix.size(), dot - prefix.size()));
+    if (dot == name.npos) {
+      append_tensor(out, name, next->second, key++);
+      ++next;
+    } else {
+      next = append_dict(out, tensors, next, name.substr(0, dot + 1), key);
+    }
+  }
+  out.op(Op::SetItems);
+  return next;
+}
+
+void write_archive(const Pickler& pickle, const Tensors& tensors, ByteSink sink) {
   ZipWriter zip(sink);
-  zip.add(text(kFolder, "data.pkl"), out.bytes());
+  zip.add(text(kFolder, "data.pkl"), pickle.bytes());
   zip.add(text(kFolder, "byteorder"), "little");
-  for (std::size_t key = 0; const auto& [name, tensor] : source.tensors) {
+  for (std::size_t key = 0; const auto& [name, tensor] : tensors) {
     const TensorData data = tensor.read();
     zip.add(text(kFolder, "data/", key++), data.bytes());
   }
   zip.add(text(kFolder, "version"), "3\n");
   zip.finish();
+}
+
+}  // namespace
+
+void write_pytorch(const TensorSource& source, ByteSink sink) {
+  Pickler out;
+  out.protocol().op(Op::EmptyDict).op(Op::Mark);
+  std::map<std::string_view, std::size_t> keys;
+  for (const auto& [name, tensor] : source.tensors) {
+    const std::size_t key = keys.emplace(name, keys.size()).first->second;
+    out.string(name);
+    append_tensor(out, name, tensor, key);
+  }
+  for (const auto& [name, first] : source.also)  // which lies in the same storage
+    if (const auto tensor = source.tensors.find(first); tensor != source.tensors.end()) {
+      out.string(name);
+      append_tensor(out, name, tensor->second, keys.at(first));
+    }
+  out.op(Op::SetItems).op(Op::Stop);
+  write_archive(out, source.tensors, sink);
+}
+
+void write_pytorch_nested(const TensorSource& source, ByteSink sink) {
+  Pickler out;
+  out.protocol();
+  std::size_t key = 0;
+  append_dict(out, source.tensors, source.tensors.begin(), "", key);
+  out.op(Op::Stop);
+  write_archive(out, source.tensors, sink);
 }
 
 }  // namespace kiln

@@ -5,6 +5,7 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/text.hpp"
+#include "kiln/store/pickle/numpy.hpp"
 
 namespace kiln::pickle {
 namespace {
@@ -30,18 +31,13 @@ const NamedType* find(std::span<const NamedType> table, std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-bool is_untyped(const Global& global) { return global.module == "torch.storage" && global.name == "UntypedStorage"; }
-
-bool read_dims(const Value& value, Dims& dims) {
-  const List* const list = value.as<List>();
-  if (!list || list->size() > kMaxRank) return false;
-  for (const Value* entry : *list) {
-    const auto* const number = entry->as<std::int64_t>();
-    if (!number || *number < 0) return false;
-    dims.push_back(*number);
-  }
-  return true;
+/// Of PyTorch's element types, also those that Kiln has not: what is made of them is refused, by a better sentence.
+bool names_type(const Global& global) {
+  return global.module == "torch" && (global.name.ends_with("Storage") || find(kTypes, global.name) ||
+                                      global.name.starts_with("complex") || global.name.starts_with("float8"));
 }
+
+bool is_untyped(const Global& global) { return global.module == "torch.storage" && global.name == "UntypedStorage"; }
 
 /// The last element that a tensor shows lies in its storage, and it is not shown over and over beyond reason.
 Complaint check_extent(const Tensor& tensor) {
@@ -79,7 +75,7 @@ Complaint rebuild(const List& arguments, bool names_type, Value& result) {
   if (names_type) {
     const auto* const global = arguments[6]->as<Global>();
     const NamedType* const type = global ? find(kTypes, global->name) : nullptr;
-    if (!type) return "a tensor of an element type that Kiln does not have";
+    if (!type) return text("a tensor of type ", shown(global ? global->name : ""), ", which Kiln does not have");
     tensor.dtype = type->dtype;
   }
   result.is = tensor;
@@ -107,6 +103,11 @@ Complaint first_argument(const List& arguments, Value& result) {
   return {};
 }
 
+Complaint all_arguments(const List& arguments, Value& result) {
+  result.is = arguments;
+  return {};
+}
+
 using Call = Complaint (*)(const List&, Value&);
 struct Function {
   std::string_view module, name;
@@ -128,7 +129,32 @@ constexpr Function kFunctions[] = {
     {"torch", "device", first_argument},
     {"builtins", "set", first_argument},
     {"__builtin__", "set", first_argument},
+    {"collections", "Counter", first_argument},
+    {"collections", "defaultdict", [](const List&, Value& result) { return new_dict({}, result); }},
+    {"pathlib", "PosixPath", all_arguments},
+    {"pathlib", "WindowsPath", all_arguments},
+    // TorchScript's, of typed lists and dicts.
+    {"torch.jit._pickle", "build_intlist", first_argument},
+    {"torch.jit._pickle", "build_doublelist", first_argument},
+    {"torch.jit._pickle", "build_boollist", first_argument},
+    {"torch.jit._pickle", "build_tensorlist", first_argument},
+    {"torch.jit._pickle", "restore_type_tag", first_argument},
+    // NumPy 2's and 1's.
+    {"numpy", "dtype", element_type},
+    {"numpy._core.multiarray", "scalar", numpy_number},
+    {"numpy.core.multiarray", "scalar", numpy_number},
+    {"numpy._core.multiarray", "_reconstruct", empty_array},
+    {"numpy.core.multiarray", "_reconstruct", empty_array},
 };
+// Named as the classes of what defaultdicts and arrays hold, never called.
+constexpr Global kClasses[] = {{"numpy", "ndarray"},    {"builtins", "list"},   {"builtins", "dict"},
+                               {"builtins", "int"},     {"builtins", "float"},  {"__builtin__", "list"},
+                               {"__builtin__", "dict"}, {"__builtin__", "int"}, {"__builtin__", "float"}};
+
+bool is_class(const Global& global) {
+  return std::any_of(std::begin(kClasses), std::end(kClasses),
+                     [&](const Global& known) { return known.module == global.module && known.name == global.name; });
+}
 
 const Function* find_function(const Global& global) {
   for (const Function& function : kFunctions)
@@ -138,9 +164,25 @@ const Function* find_function(const Global& global) {
 
 }  // namespace
 
+bool read_dims(const Value& value, Dims& dims) {
+  const List* const list = value.as<List>();
+  if (!list || list->size() > kMaxRank) return false;
+  for (const Value* entry : *list) {
+    const auto* const number = entry->as<std::int64_t>();
+    if (!number || *number < 0) return false;
+    dims.push_back(*number);
+  }
+  return true;
+}
+
+bool holds_data_alone(const Global& global) {
+  return global.module == "__torch__" || global.module.starts_with("__torch__.") ||
+         (global.module == "argparse" && global.name == "Namespace");
+}
+
 bool is_known(const Global& global) {
-  return find_function(global) || is_untyped(global) ||
-         (global.module == "torch" && (find(kStorages, global.name) || find(kTypes, global.name)));
+  return find_function(global) || is_untyped(global) || holds_data_alone(global) || is_class(global) ||
+         names_type(global);
 }
 
 Complaint read_storage(const Value& id, StorageRef& storage) {

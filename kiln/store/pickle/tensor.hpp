@@ -12,6 +12,13 @@ using Complaint = std::string;
 /// May a pickle name this? Classes and functions that mean something here, element types, and nothing else.
 bool is_known(const Global& global);
 
+/// A class whose objects hold data alone, so that NEWOBJ and BUILD may make them: those of TorchScript's archives, each
+/// a module with its tensors, and argparse's options.
+bool holds_data_alone(const Global& global);
+
+/// A tuple of sizes.
+bool read_dims(const Value& value, Dims& dims);
+
 /// A storage's persistent id: ('storage', torch.FloatStorage, key, device, count).
 Complaint read_storage(const Value& id, StorageRef& storage);
 

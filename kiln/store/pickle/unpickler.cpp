@@ -4,6 +4,7 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/store/format/byte_reader.hpp"
+#include "kiln/store/pickle/numpy.hpp"
 #include "kiln/store/pickle/opcodes.hpp"
 #include "kiln/store/pickle/tensor.hpp"
 
@@ -16,7 +17,8 @@ constexpr int kOldest = 2, kNewest = 5;
 
 class Machine {
  public:
-  Machine(const FileBytes& file, std::size_t begin, Arena& arena) : in_(file, "pickle", begin), arena_(arena) {}
+  Machine(const FileBytes& file, std::size_t begin, Arena& arena)
+      : in_(file, "pickle", begin), arena_(arena), to_copy_(file.bytes.size()) {}
 
   const Value& run() {
     if (in_.left() < 2 || static_cast<Op>(in_.number<std::uint8_t>()) != Op::Proto)
@@ -114,10 +116,37 @@ class Machine {
     accept(call(*function, *list, result));
     stack_.push_back(&result);
   }
-  /// A state dict has attributes (its _metadata), which say nothing about its tensors.
-  void build() {
+  void new_object() {
     pop();
-    if (!top()->as<Dict>() && !top()->as<Tensor>()) in_.wrong("BUILD gives an object a state, which Kiln does not run");
+    const Value* const named = pop();
+    const auto* const global = named->as<Global>();
+    if (!global || !holds_data_alone(*global)) refuse(Op::NewObj);
+    push(Object{});
+  }
+  void build() {
+    const Value& state = *pop();
+    Value& built = *top();
+    if (built.as<Dict>() || built.as<Tensor>()) return;  // a state dict's _metadata says nothing about its tensors
+    if (built.as<ElementType>()) return accept(set_byte_order(state));
+    if (auto* const array = std::get_if<Array>(&built.is)) {
+      // So that no array's bytes are copied over and over.
+      const List* const parts = state.as<List>();
+      const Text* const elements = parts && parts->size() == 5 ? (*parts)[4]->as<Text>() : nullptr;
+      if (elements && (elements->text.size() > to_copy_)) in_.wrong("arrays of more bytes than the file has");
+      if (elements) to_copy_ -= elements->text.size();
+      return accept(set_elements(state, *array));
+    }
+    auto* const object = std::get_if<Object>(&built.is);
+    const auto* const attributes = state.as<Dict>();
+    if (!object || !attributes) in_.wrong("BUILD gives an object a state, which Kiln does not run");
+    copied_ += attributes->size();
+    if (copied_ > kMostValues) in_.wrong("more than ", kMostValues, " values");
+    object->attributes = *attributes;
+  }
+  [[noreturn]] void refuse(Op op) {
+    in_.wrong("the opcode ", name(op),
+              " makes objects of Python, which Kiln does not run: it reads plain data and "
+              "tensors, such as torch.save(model.state_dict(), file)");
   }
   void persistent_id() {
     const Value* const id = pop();
@@ -137,7 +166,7 @@ class Machine {
   Arena& arena_;
   std::vector<Value*> stack_;
   std::vector<std::size_t> marks_;
-  std::size_t copied_ = 0;
+  std::size_t copied_ = 0, to_copy_;
   std::unordered_map<std::uint32_t, Value*> memo_;
 };
 
@@ -155,21 +184,18 @@ void Machine::step(Op op) {
     }
     case Op::StackGlobal: return stack_global();
     case Op::Reduce: return reduce();
+    case Op::NewObj: return new_object();
     case Op::Build: return build();
     case Op::BinPersId: return persistent_id();
     case Op::PersId:
     case Op::Inst:
     case Op::Obj:
-    case Op::NewObj:
     case Op::NewObjEx:
     case Op::Ext1:
     case Op::Ext2:
     case Op::Ext4:
     case Op::NextBuffer:
-    case Op::ReadonlyBuffer:
-      in_.wrong("the opcode ", name(op),
-                " makes objects of Python, which Kiln does not run: it reads plain data and "
-                "tensors, such as torch.save(model.state_dict(), file)");
+    case Op::ReadonlyBuffer: refuse(op);
     default: return literal(op);
   }
 }

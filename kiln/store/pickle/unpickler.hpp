@@ -1,6 +1,7 @@
 // Reads pickles of protocols 2 to 5 as data. Python's machine may import and call whatever a pickle names; this one calls
 // nothing. What a state dict needs of Python (OrderedDict, the functions that rebuild tensors) is a list of names below
-// with a meaning here, and every other name, and every opcode that makes objects, is refused by its name.
+// with a meaning here; objects are made of classes that hold data alone (holds_data_alone). Every other name, and every
+// other opcode that makes objects, is refused by its name.
 #pragma once
 #include "kiln/core/mapped_file.hpp"
 #include "kiln/store/pickle/value.hpp"

@@ -9,6 +9,7 @@
 
 #include "kiln/core/dtype.hpp"
 #include "kiln/core/shape.hpp"
+#include "kiln/core/tensor_data.hpp"
 
 namespace kiln::pickle {
 
@@ -41,9 +42,22 @@ struct Long {
 struct Text {
   std::string_view text;
 };
+/// Of a class that holds data alone; BUILD brings its attributes.
+struct Object {
+  Dict attributes;
+};
+/// NumPy's element type, and an array, whose elements BUILD brings.
+struct ElementType {
+  DType dtype;
+};
+struct Array {
+  TensorData data;
+};
 
 struct Value {
-  std::variant<std::nullptr_t, bool, std::int64_t, double, Text, Long, List, Dict, Global, StorageRef, Tensor> is;
+  std::variant<std::nullptr_t, bool, std::int64_t, double, Text, Long, List, Dict, Global, StorageRef, Tensor, Object,
+               ElementType, Array>
+      is;
 
   template <class T>
   const T* as() const {

@@ -170,6 +170,7 @@ const DamageCase kCases[] = {
      .read = read_all<open_pytorch>,
      .mend = mend_zip},
     {.name = "pytorch_legacy", .sound = [] { return bytes_of(legacy_file()); }, .read = read_all<open_pytorch>},
+    {.name = "pytorch_objects", .sound = [] { return bytes_of(objects_file(2)); }, .read = read_all<open_pytorch>},
     {.name = "npz", .sound = [] { return written(sample(), write_npz); }, .read = read_all<open_npz>, .mend = mend_zip},
     {.name = "npz_deflated",
      .sound = [] { return deflated(written(sample_with_zeros(), write_npz)); },

@@ -140,11 +140,99 @@ TEST(Pytorch, RefusesByNameWhateverCouldRun) {
   }
 }
 
+TEST(Pytorch, ReadsWhatCheckpointsHoldBesideTensors) {
+  for (const int protocol : {2, 4}) {
+    const TensorSource source = open_tensors(in_memory(archive(plain_objects(protocol)), "m.pt"));
+    EXPECT_EQ(source.metadata, (Metadata{{"args.lr", "0.5"},
+                                         {"args.size", "[1, 2]"},
+                                         {"best", "0.1"},
+                                         {"counts.a", "2"},
+                                         {"counts.b", "1"},
+                                         {"history.loss", "[1, 0.5]"},
+                                         {"n", "-4"},
+                                         {"ok", "true"},
+                                         {"path", "[/, tmp, b]"},
+                                         {"single", "1.5"}}));
+    ASSERT_EQ(source.tensors.size(), 2);
+    const StoredTensor &a = source.tensors.at("a"), &turned = source.tensors.at("turned");
+    EXPECT_EQ(a.dtype, DType::F64);
+    EXPECT_EQ(a.shape, (Shape{2, 3}));
+    EXPECT_EQ(a.read().to_vector<double>(), (std::vector<double>{-200, -199, -198, -197, -196, -195}));
+    EXPECT_EQ(turned.dtype, DType::I32);
+    EXPECT_EQ(turned.read().to_vector<int>(), (std::vector<int>{1, 2, 3, 4, 5, 6}));
+  }
+}
+
+TEST(Pytorch, ReadsTheModulesOfTorchScript) {
+  std::string inner = dict_of_tensor(0, {2, 3}, {3, 1}).substr(2);  // without the protocol
+  inner.pop_back();                                                 // and the end
+  const std::string pickle =
+      "\x80\x02"
+      "c__torch__.torch.nn.modules.container.___torch_mangle_2\nSequential\n)\x81}("
+      "X\x08\0\0\0training\x88X\x01\0\0\0"
+      "0c__torch__\nLinear\n)\x81"s +
+      inner + "bub."s;
+  const TensorSource source = open_tensors(in_memory(archive(pickle), "m.pt"));
+  EXPECT_EQ(source.metadata, (Metadata{{"training", "true"}}));
+  EXPECT_EQ(source.tensors.at("0.w").read().to_vector<float>(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Pytorch, RefusesNumbersOfNumPyThatAreNone) {
+  const auto type = [](std::string_view name, std::string_view order) {
+    std::string out =
+        "\x80\x02"
+        "cnumpy\ndtype\nX\x02\0\0\0"s;
+    return out + std::string(name) + "\x85R(K\x03X\x01\0\0\0"s + std::string(order) + "tb"s;
+  };
+  const std::string scalar = "cnumpy.core.multiarray\nscalar\n"s;
+  const auto number = [&](std::string_view bytes) {
+    return type("f4", "<") + "0" + scalar + type("f4", "<").substr(2) + "X"s + static_cast<char>(bytes.size()) +
+           "\0\0\0"s + std::string(bytes) + "\x86R."s;
+  };
+  EXPECT_EQ(open_pytorch(in_memory(archive(number("\0\0\0@"sv)), "m.pt")).metadata, (Metadata{{"", "2"}}));
+  EXPECT_NE(refused(number("\0\0@"sv)).find("a number of NumPy's has not the bytes of its type"), std::string::npos);
+  EXPECT_NE(refused(number("\0\0\0\xff"
+                           "@"sv))
+                .find("a number of NumPy's has not the bytes of its type"),
+            std::string::npos);
+  EXPECT_NE(refused(type("f4", ">") + ".").find("that is not little-endian"), std::string::npos);
+  EXPECT_NE(refused(type("O8", "|") + ".").find("NumPy's element type 'O8', which Kiln does not have"),
+            std::string::npos);
+
+  const auto array = [&](std::string_view shape) {
+    return "\x80\x02"
+           "cnumpy.core.multiarray\n_reconstruct\n)R(K\x01"s +
+           std::string(shape) + type("f4", "<").substr(2) + "\x89X\x08\0\0\0\0\0\0@\0\0\0@"s + "tb";
+  };
+  EXPECT_EQ(open_pytorch(in_memory(archive(array("K\x02\x85") + "."), "m.pt")).tensors.at("").shape, Shape{2});
+  EXPECT_NE(refused(array("K\x03\x85") + ".").find("has too few elements"), std::string::npos);
+  EXPECT_NE(refused(array("K\x01\x85") + ".").find("has not as many elements as its shape"), std::string::npos);
+  EXPECT_NE(refused(array("J\xff\xff\xff\x7fJ\xff\xff\xff\x7fK\x03\x87") + ".").find("beyond 2^63 - 1 bytes"),
+            std::string::npos);
+  // An array that is filled over and over from the same bytes takes no more than the file has.
+  std::string again = array("K\x02\x85");
+  again.insert(again.size() - 1, "q\x05");
+  for (int i = 0; i < 100; ++i) again += "h\x05"s + "b";
+  EXPECT_NE(refused(again + ".").find("arrays of more bytes than the file has"), std::string::npos);
+}
+
 TEST(Pytorch, APickleThatHoldsItselfEnds) {
   EXPECT_EQ(refused("\x80\x02]q\x01h\x01\x61."sv), "DataError: m.pt: pickle: nested more than 64 deep, or in itself");
   std::string doubled = "\x80\x02]q\0"s;  // a list that holds a list twice that holds a list twice ...
   for (int i = 0; i < 60; ++i) doubled += "]q\x01(h\0h\0e0h\x01q\0"s;
   EXPECT_EQ(refused(doubled + "."), "DataError: m.pt: pickle: more than 4000000 parts");
+}
+
+TEST(Pytorch, NamesAnElementTypeThatKilnHasNot) {
+  std::string pickle = dict_of_tensor(0, {1}, {1});
+  pickle.replace(pickle.find("FloatStorage"), 12, "ComplexFloatStorage");
+  EXPECT_NE(refused(pickle).find("a storage of type ComplexFloatStorage, which Kiln does not have"), std::string::npos);
+  EXPECT_NE(refused("\x80\x02"
+                    "ctorch._utils\n_rebuild_tensor_v3\n((X\x07\0\0\0storagectorch.storage\nUntypedStorage\n"
+                    "X\x01\0\0\0"
+                    "0X\x03\0\0\0cpuK\x18tQK\0))\x89}ctorch\nfloat8_e4m3fn\ntR."sv)
+                .find("a tensor of type float8_e4m3fn, which Kiln does not have"),
+            std::string::npos);
 }
 
 TEST(Pytorch, NamesAMissingStorage) {

@@ -1,0 +1,12 @@
+// What torch_figures.py found with PyTorch 2.15.0. Do not edit.
+// clang-format off
+#pragma once
+
+namespace kiln {
+
+inline constexpr double kAdversaries[] = {1.358214106, 0.8559206788, 1.291608025, 0.9161691084, 1.284502819, 0.8443483031, 1.294310326, 0.9044715592, 1.304257627, 0.8363042205, 1.308553665, 0.8739301876};
+inline constexpr double kFineTuning[] = {1.099341743, 1.091262429, 1.08345181, 1.075911353, 1.085984504, 1.075125327, 1.064444168, 1.053987708, 1.037675593};
+inline constexpr double kLowRank[] = {0.7838441542, 0.7549229192, 0.7236101472, 0.6893771353, 0.6525391963, 0.614330597};
+inline constexpr double kMetaLearning[] = {2.65406098, 2.503987524, 2.361346264, 2.225921808, 2.097614295};
+
+}  // namespace kiln
