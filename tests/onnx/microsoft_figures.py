@@ -79,6 +79,16 @@ case("MatMulIntegerToFloat", [integers("uint8", 0, 256, 2, 3), codes, scale, np.
                               np.array(-3, np.int8), floats(4, seed=2)])
 case("MatMulIntegerToFloat", [integers("uint8", 0, 256, 2, 3), codes, scale,
                               np.array([0.05, 0.1, 0.2, 0.025], np.float32)])
+# What lies on the 256 steps between its least and its most is not changed by being rounded to them.
+steps, hidden = np.array([[[-100, 32, 155]]], np.float32) / 64, np.array([[[-100, 155]], [[155, -100]]], np.float32) / 128
+of_both = [np.array([0.01, 0.02], np.float32), np.array([3, -2], np.int8)]
+case("DynamicQuantizeLSTM", [steps, integers("int8", -100, 100, 2, 3, 8), integers("int8", -100, 100, 2, 2, 8, seed=2),
+                             floats(2, 16, seed=3), None, hidden, floats(2, 1, 2, seed=4), floats(2, 6, seed=5), *of_both, *of_both],
+     outputs=3, direction="bidirectional", hidden_size=2)
+case("DynamicQuantizeLSTM", [steps, integers("int8", -100, 100, 1, 3, 8), integers("int8", -100, 100, 1, 2, 8),
+                             None, None, hidden[:1], None, None, np.arange(1, 9, dtype=np.float32).reshape(1, 8) / 128,
+                             np.zeros((1, 8), np.int8), np.array([0.02], np.float32), np.array([7], np.int8)],
+     outputs=3, hidden_size=2)
 for unidirectional in [0, 1]:
     case("QAttention", [integers("uint8", 0, 256, 2, 3, 4), integers("int8", -100, 100, 4, 12), floats(12, seed=3), scale,
                         np.array(0.01, np.float32), mask, zero, np.array(2, np.int8)], num_heads=2,

@@ -23,3 +23,5 @@ case("DepthToSpace", [floats(2, 8, 1, 2)], blocksize=2, mode="CRD")
 case("DepthToSpace", [floats(1, 9, 1, 2)], blocksize=3, mode="DCR")
 # ONNX Runtime's own, in this domain.
 case("SimplifiedLayerNormalization", [floats(2, 3, 4), floats(4, seed=3)], outputs=2, axis=-1, epsilon=1e-5)
+# Without a dimension of parts, which the standard asks for and PyTorch leaves out.
+case("STFT", [floats(2, 8), np.array(2, np.int64), floats(4, seed=3), np.array(4, np.int64)], onesided=1)
