@@ -87,6 +87,23 @@ TEST(Passes, GelusAreFound) {
             5u);
 }
 
+TEST(Passes, AnglesAreFound) {
+  const auto angle_of = [](float right) {
+    return GraphParts{{node("Mul", {"v", "w"}, {"u"}), node("Div", {"v", "u"}, {"d"}), node("Atan", {"d"}, {"a"}),
+                       node("Add", {"a", "right"}, {"b"}), node("Sub", {"a", "right"}, {"c"}),
+                       node("Greater", {"v", "zero"}, {"up"}), node("Where", {"up", "b", "c"}, {"e"}),
+                       node("Less", {"u", "zero"}, {"left"}), node("Where", {"left", "e", "a"}, {"y"})},
+                      {weights("w", {6}, 1), number("right", right), number("zero", 0)},
+                      {value("v", {"n", "6"})},
+                      {value("y", {"n", "6"})}};
+  };
+  EXPECT_EQ(simplified(angle_of(3.14159274f), {noise({9, 6})}), (Strings{"Mul", "Atan2"}));
+  EXPECT_EQ(simplified(angle_of(3), {noise({9, 6})}).size(), 9u);
+  // As it is spelled out there is no angle at the origin.
+  const std::string bytes = model(graph(angle_of(3.14159274f)));
+  EXPECT_EQ(load(bytes_of(bytes), "m.onnx", "", cpu).run({Datum(zeros({1, 6}, cpu))})[0].value().data().at(0), 0);
+}
+
 TEST(Passes, NormsAreFound) {
   const Message two = number("two", 2), epsilon = number("e", 1e-5f);
   const std::vector<Message> in{value("x", {"n", "t", "6"})}, out{value("y", {"n", "t", "6"})};

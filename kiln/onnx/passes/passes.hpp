@@ -17,6 +17,8 @@ void join_transposes(Graph& graph);
 void fold_batch_norms(Graph& graph);
 /// What older files spell out: x / 2 (1 + erf(x / sqrt(2))), and the same with tanh.
 void find_gelus(Graph& graph);
+/// The angle of (x, y) as PyTorch's exporter spells it out of atan(y / x), which is none at (0, 0): there it is 0 again.
+void find_angles(Graph& graph);
 /// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * weight + bias over the last dimension.
 void find_layer_norms(Graph& graph);
 /// x / sqrt(mean(x^2) + epsilon) * weight over the last dimension.

@@ -43,6 +43,7 @@ void simplify(Graph& graph, const RunContext& context) {
   simplify_graphs_of_nodes(graph, context);
   join_transposes(graph);
   find_gelus(graph);
+  find_angles(graph);
   find_layer_norms(graph);
   find_rms_norms(graph);
   find_attention(graph);
