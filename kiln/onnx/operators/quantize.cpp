@@ -5,6 +5,7 @@
 
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/windows.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
@@ -97,9 +98,32 @@ Value zero_of(const Call& c, int i, int rank, int dim) {
   return reshape(zero, shape);
 }
 
+// How far integers of 8 bits may be from their zero points, and below which sums of integers are exact in float32,
+// whatever their order.
+constexpr std::int64_t kFarthest = 255, kExactSums = std::int64_t{1} << 24;
+
+// The product of such differences, int32. Products of float32 are several times as fast as those of int32: sums that are
+// too long for them are cut.
+Value product_of_steps(const Value& a, const Value& b) {
+  constexpr std::int64_t kAtOnce = kExactSums / (kFarthest * kFarthest), kMostParts = 16;
+  const std::int64_t depth = a.dim(-1);
+  if (b.dim(-2) != depth || depth > kMostParts * kAtOnce) return matmul(a, b);
+  const Autocast exactly(DType::F32);
+  const Value left = cast(a, DType::F32), right = cast(b, DType::F32);
+  const std::int64_t parts = std::max<std::int64_t>(1, (depth + kAtOnce - 1) / kAtOnce),
+                     part = (depth + parts - 1) / parts;
+  Value sum;
+  for (std::int64_t from = 0; from == 0 || from < depth; from += std::max<std::int64_t>(part, 1)) {
+    const std::int64_t some = std::min(part, depth - from);
+    const Value product = cast(matmul(narrow(left, -1, from, some), narrow(right, -2, from, some)), DType::I32);
+    sum = sum.empty() ? product : sum + product;
+  }
+  return sum;
+}
+
 Value whole_product(const Value& a, const Value& b) {
   const bool row = a.rank() == 1, column = b.rank() == 1;
-  Value result = matmul(row ? unsqueeze(a, 0) : a, column ? unsqueeze(b, 1) : b);
+  Value result = product_of_steps(row ? unsqueeze(a, 0) : a, column ? unsqueeze(b, 1) : b);
   if (column) result = squeeze(result, -1);
   return row ? squeeze(result, column ? -1 : -2) : result;
 }
@@ -128,11 +152,26 @@ Results qlinear_matmul(Call& c) {
   return quantized(real, scale_of(6, product.rank(), std::max(-2, -product.rank())), zero, c.datum(7).element(), true);
 }
 
-// Sums of products of 8-bit integers are exact in float64.
+// Is a convolution of float32 a sum of products for certain? Other devices may compute it in another basis, and the
+// processor does so with kernels of 3 x 3.
+bool sums_products(const Call& c, const Value& weight) {
+  const bool square = weight.rank() == 4 && weight.dim(2) == 3 && weight.dim(3) == 3 && c.i("group", 1) == 1;
+  return c.device().name() == "cpu" && !square;
+}
+
+// Sums of products of 8-bit integers, in float64, where they are exact. Two convolutions in float32, of the high and the
+// low halves of the weight, are exact as well where few enough of the numbers are added up, and several times as fast.
 Value whole_convolution(const Call& c, const Value& x, const Value& x_zero, const Value& weight,
                         const Value& weight_zero) {
-  const Value shifted = cast(cast(x, DType::I32) - x_zero, DType::F64);
-  return convolution_of(c, shifted, cast(cast(weight, DType::I32) - weight_zero, DType::F64));
+  constexpr std::int64_t kHalf = 16;
+  const Value steps = cast(x, DType::I32) - x_zero, factors = cast(weight, DType::I32) - weight_zero;
+  const std::int64_t added = weight.numel() / std::max<std::int64_t>(weight.dim(0), 1);
+  if (added * kFarthest * kHalf > kExactSums || !sums_products(c, weight))
+    return convolution_of(c, cast(steps, DType::F64), cast(factors, DType::F64));
+  const Autocast exactly(DType::F32);
+  const Value high = floor_divide(factors, kHalf), single = cast(steps, DType::F32);
+  const auto part = [&](const Value& of) { return cast(convolution_of(c, single, cast(of, DType::F32)), DType::I32); };
+  return cast(part(high) * kHalf + part(factors - high * kHalf), DType::F64);
 }
 
 Results conv_integer(Call& c) {
