@@ -123,6 +123,10 @@ case("GroupQueryAttention", [*step, *past, *places(5, 2, 4)], outputs=3, **heads
 case("GroupQueryAttention", [*step, *past, *places(5, 4, 4)], outputs=3, local_window_size=2, softcap=1.5, scale=0.5, **heads)
 case("GroupQueryAttention", [*step, *past, *places(5, 4, 4)], outputs=3, smooth_softmax=1, **heads)
 case("GroupQueryAttention", [*step, *past, *places(5, 4, 4), None, None, None, floats(1, 1, 1, 5, seed=6)], outputs=3, **heads)
+sinks = [None, None, None, np.array([0.5, -1.0], np.float32)]
+case("GroupQueryAttention", [*new, None, None, *places(3, 2, 2), None, None, *sinks[1:]], outputs=3, **heads)
+case("GroupQueryAttention", [*step, *past, *places(5, 4, 2), *sinks[:3], floats(1, 1, 1, 5, seed=6), sinks[3]], outputs=3,
+     softcap=1.5, **heads)
 turned = {"do_rotary": 1, "num_heads": 2, "kv_num_heads": 1}
 wide = [floats(5, 8, seed=3), floats(5, 8, seed=4)]  # cosines and sines
 case("GroupQueryAttention", [floats(1, 2, 64), None, None, None, None, *places(2, 1), *wide], outputs=3, **turned)
