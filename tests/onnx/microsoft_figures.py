@@ -79,6 +79,10 @@ case("MatMulIntegerToFloat", [integers("uint8", 0, 256, 2, 3), codes, scale, np.
                               np.array(-3, np.int8), floats(4, seed=2)])
 case("MatMulIntegerToFloat", [integers("uint8", 0, 256, 2, 3), codes, scale,
                               np.array([0.05, 0.1, 0.2, 0.025], np.float32)])
+gemm = [integers("uint8", 0, 256, 2, 3), scale, zero, codes, np.array(0.05, np.float32), np.array(-3, np.int8)]
+columns = [codes.T.copy(), np.array([0.05, 0.1, 0.2, 0.025], np.float32), np.array([1, -2, 0, 3], np.int8)]
+case("QGemm", [*gemm, integers("int32", -900, 900, 4), np.array(1.5, np.float32), np.array(120, np.uint8)], alpha=0.5)
+case("QGemm", [gemm[0].T.copy(), *gemm[1:3], *columns, integers("int32", -900, 900, 2, 4)], transA=1, transB=1)
 # What lies on the 256 steps between its least and its most is not changed by being rounded to them.
 steps, hidden = np.array([[[-100, 32, 155]]], np.float32) / 64, np.array([[[-100, 155]], [[155, -100]]], np.float32) / 128
 of_both = [np.array([0.01, 0.02], np.float32), np.array([3, -2], np.int8)]

@@ -70,8 +70,8 @@ Results dequantize_linear(Call& c) {
   const Value& x = c[0];
   const Element asked = c.element("output_dtype", Element::Undefined);
   const DType type = asked == Element::Undefined ? c[1].dtype() : dtype_of(asked);
-  const bool whole = is_integer(x.dtype());
-  const DType wide = whole ? DType::I32 : x.dtype();
+  // Differences of up to 16 bits are exact in float32 as well, and need no type in between.
+  const DType wide = !is_integer(x.dtype()) ? x.dtype() : size_of(x.dtype()) <= 2 ? DType::F32 : DType::I32;
   Value steps = of_type(x, wide);
   if (c.has(2)) steps = steps - of_type(spread(c, c[2], x), wide);
   const DType exact = type == DType::F64 ? DType::F64 : DType::F32;
@@ -178,15 +178,20 @@ Results conv_integer(Call& c) {
   return cast(whole_convolution(c, c[0], zero_of(c, 2, 4, 1), c[1], zero_of(c, 3, c[1].rank(), 0)), DType::I32);
 }
 
+// What is brought to steps of 8 bits again need not be exact: in float32, whatever way is quickest.
 Results qlinear_conv(Call& c) {
   const Value &x = c[0], &weight = c[3];
-  Value sums = whole_convolution(c, x, zero_of(c, 2, x.rank(), 1), weight, zero_of(c, 5, weight.rank(), 0));
+  const Autocast plainly(DType::F32);
+  const auto steps = [&](const Value& codes, const Value& zero) {
+    return cast(cast(codes, DType::I32) - zero, DType::F32);
+  };
+  Value sums = convolution_of(c, steps(x, zero_of(c, 2, x.rank(), 1)), steps(weight, zero_of(c, 5, weight.rank(), 0)));
   Shape channels = Shape::filled(x.rank(), 1);
   channels[1] = weight.dim(0);
   const auto by_channel = [&](const Value& v) { return v.numel() == 1 ? reshape(v, {}) : reshape(v, channels); };
-  if (c.has(8)) sums = sums + by_channel(cast(c[8], DType::F64));
-  const Value scale = cast(c[1], DType::F64) * by_channel(cast(c[4], DType::F64)) / cast(c[6], DType::F64);
-  return quantized(sums * scale, full({}, 1, c.device(), DType::F64), zero_of(c, 7, x.rank(), 1), c.datum(7).element(),
+  if (c.has(8)) sums = sums + by_channel(cast(c[8], DType::F32));
+  const Value scale = of_type(c[1], DType::F32) * by_channel(of_type(c[4], DType::F32)) / of_type(c[6], DType::F32);
+  return quantized(sums * scale, full({}, 1, c.device(), DType::F32), zero_of(c, 7, x.rank(), 1), c.datum(7).element(),
                    true);
 }
 

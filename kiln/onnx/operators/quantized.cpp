@@ -83,6 +83,20 @@ Results matmul_integer_to_float(Call& c) {
   return scaled(c, integer_product(c, c.datum(0), c.datum(1), optional(c, 4), optional(c, 5)), c[2] * c[3], 6);
 }
 
+// alpha (A B + C), where C has steps of the product of A's and B's; in steps again where the result's scale is given.
+Results quantized_gemm(Call& c) {
+  const auto matrix = [&](int i, std::string_view turned) {
+    c.check(c[i].rank() == 2, "input ", i, " is ", c[i].shape());
+    return c.i(turned, 0) ? c.like(i, transpose(c[i])) : c.datum(i);
+  };
+  Value sums = integer_product(c, matrix(0, "transA"), matrix(3, "transB"), optional(c, 2), optional(c, 5));
+  if (c.has(6)) sums = sums + c[6];
+  const Value y = of_type(sums, DType::F32) * (c.f("alpha", 1) * of_type(c[1], DType::F32) * of_type(c[4], DType::F32));
+  if (!c.has(7)) return y;
+  const Datum zero = c.has(8) ? c.datum(8) : Datum(zeros({}, c.device(), c[0].dtype()));
+  return standard(c, "QuantizeLinear", 13, {Datum(y), c.datum(7), zero});
+}
+
 // The weights of all gates as numbers: [directions, in, gates * hidden], with a scale and a zero point for each direction
 // or each column, to what LSTM has.
 Value gate_weights(const Call& c, int weight, int scale) {
@@ -170,6 +184,7 @@ constexpr Row kQuantizedRows[] = {
     {"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul},
     {"MatMulIntegerToFloat", 1, matmul_integer_to_float},
     {.name = "MatMulNBits", .since = 1, .run = matmul_n_bits, .lacks = odd_bits},
+    {"QGemm", 1, quantized_gemm},
     {"QLinearAdd", 1, of_two<add>},
     {"QLinearAveragePool", 1, [](Call& c) { return pool(c, "AveragePool"); }},
     {"QLinearConcat", 1, concat},
