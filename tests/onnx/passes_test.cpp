@@ -87,6 +87,25 @@ TEST(Passes, GelusAreFound) {
             5u);
 }
 
+TEST(Passes, NumbersThatAreQuantisedAndBackAreRounded) {
+  const auto codes = [](std::string_view name, Element type, int value) {
+    return Message().number(2, static_cast<std::int64_t>(type)).number(5, value).text(8, name);
+  };
+  const auto there_and_back = [](const std::vector<Message>& constants, std::string_view scale) {
+    return GraphParts{
+        {node("QuantizeLinear", {"x", "s", "z"}, {"q"}), node("DequantizeLinear", {"q", scale, "z"}, {"y"})},
+        constants,
+        {value("x", {"n", "6"})},
+        {value("y", {"n", "6"})}};
+  };
+  const Message s = number("s", 0.01f), t = number("t", 0.02f);
+  const std::vector<Value> xs{noise({9, 6}), full({1, 6}, 1e30, cpu), full({1, 6}, -1e30, cpu)};
+  EXPECT_EQ(simplified(there_and_back({s, codes("z", Element::Uint8, 100)}, "s"), xs, 0), Strings{"FakeQuantize"});
+  EXPECT_EQ(simplified(there_and_back({s, codes("z", Element::Int8, -5)}, "s"), xs, 0), Strings{"FakeQuantize"});
+  EXPECT_EQ(simplified(there_and_back({s, t, codes("z", Element::Uint8, 100)}, "t"), xs, 0).size(), 2u);
+  EXPECT_EQ(simplified(there_and_back({s, codes("z", Element::Int16, 7)}, "s"), xs, 0).size(), 2u);
+}
+
 TEST(Passes, AnglesAreFound) {
   const auto angle_of = [](float right) {
     return GraphParts{{node("Mul", {"v", "w"}, {"u"}), node("Div", {"v", "u"}, {"d"}), node("Atan", {"d"}, {"a"}),

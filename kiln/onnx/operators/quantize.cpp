@@ -78,6 +78,10 @@ Results dequantize_linear(Call& c) {
   return of_type(of_type(steps, exact) * of_type(spread(c, c[1], x), exact), type);
 }
 
+Results fake_quantize(Call& c) {
+  return clamp(round(c[0] / reshape(c[1], {})), c.f("low", 0), c.f("high", 0)) * reshape(c[1], {});
+}
+
 Results dynamic_quantize(Call& c) {
   const Value& x = c[0];
   const Value low = minimum(min(x), 0.0), high = maximum(max(x), 0.0);
@@ -199,6 +203,7 @@ constexpr Row kQuantizeRows[] = {
     {"ConvInteger", 10, conv_integer},
     {"DequantizeLinear", 10, dequantize_linear},
     {"DynamicQuantizeLinear", 11, dynamic_quantize},
+    {"FakeQuantize", kNewestOpset, fake_quantize},  // no operator of ONNX's: what find_fake_quantisation() makes
     {"MatMulInteger", 10, matmul_integer},
     {"QLinearConv", 10, qlinear_conv},
     {"QLinearMatMul", 10, qlinear_matmul},

@@ -5,6 +5,7 @@
 
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/windows.hpp"
+#include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
 

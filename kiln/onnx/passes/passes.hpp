@@ -19,6 +19,8 @@ void fold_batch_norms(Graph& graph);
 void find_gelus(Graph& graph);
 /// The angle of (x, y) as PyTorch's exporter spells it out of atan(y / x), which is none at (0, 0): there it is 0 again.
 void find_angles(Graph& graph);
+/// DequantizeLinear of QuantizeLinear by one scale and zero point: rounding to steps, without integers in between.
+void find_fake_quantisation(Graph& graph);
 /// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * weight + bias over the last dimension.
 void find_layer_norms(Graph& graph);
 /// x / sqrt(mean(x^2) + epsilon) * weight over the last dimension.

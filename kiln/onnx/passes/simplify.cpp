@@ -44,6 +44,7 @@ void simplify(Graph& graph, const RunContext& context) {
   join_transposes(graph);
   find_gelus(graph);
   find_angles(graph);
+  find_fake_quantisation(graph);
   find_layer_norms(graph);
   find_rms_norms(graph);
   find_attention(graph);
