@@ -56,12 +56,12 @@ Ints kernel_of(const Value& weight) {
 }
 
 // Dimensions of one element under kernels of one, which TensorFlow's exporter adds to convolutions over lines. Kernels run
-// along the last dimension, so they are left out; one at least stays.
+// along the last dimension, so they are left out, unless there is nothing else.
 Dims points_of(const Windows& w, const Value& x, const Value& weight) {
   Dims points;
-  for (int d = 0; d < w.dims() && points.size() + 1 < w.dims() && weight.rank() == x.rank(); ++d)
+  for (int d = 0; d < w.dims() && weight.rank() == x.rank(); ++d)
     if (x.dim(d + 2) == 1 && weight.dim(d + 2) == 1 && w.before[d] == 0 && w.after[d] == 0) points.push_back(d + 2);
-  return points;
+  return points.size() < w.dims() ? points : Dims();
 }
 
 Value conv_without(const Dims& points, const Value& x, const Value& weight, const Value& bias, ConvOptions options) {
