@@ -106,6 +106,17 @@ TEST(Passes, NumbersThatAreQuantisedAndBackAreRounded) {
   EXPECT_EQ(simplified(there_and_back({s, codes("z", Element::Int16, 7)}, "s"), xs, 0).size(), 2u);
 }
 
+TEST(Passes, SquaresAreProducts) {
+  const auto power = [](const Message& exponent) {
+    return GraphParts{{node("Pow", {"x", "e"}, {"y"})}, {exponent}, {value("x", {"n", "6"})}, {value("y", {"n", "6"})}};
+  };
+  const std::vector<Value> xs{noise({9, 6}), full({1, 6}, 1e30, cpu), full({1, 6}, 1e-30, cpu)};
+  EXPECT_EQ(simplified(power(number("e", 2)), xs, 0), Strings{"Mul"});
+  EXPECT_EQ(simplified(power(tensor("e", {}, std::vector<std::int64_t>{2})), xs, 0), Strings{"Mul"});
+  EXPECT_EQ(simplified(power(number("e", 2.001f)), {full({1, 6}, 3, cpu)}), Strings{"Pow"});
+  EXPECT_EQ(simplified(power(tensor("e", {1, 1, 1}, Floats{2})), {noise({9, 6})}), Strings{"Pow"});
+}
+
 TEST(Passes, AnglesAreFound) {
   const auto angle_of = [](float right) {
     return GraphParts{{node("Mul", {"v", "w"}, {"u"}), node("Div", {"v", "u"}, {"d"}), node("Atan", {"d"}, {"a"}),

@@ -25,6 +25,8 @@ void find_fake_quantisation(Graph& graph);
 void find_layer_norms(Graph& graph);
 /// x / sqrt(mean(x^2) + epsilon) * weight over the last dimension.
 void find_rms_norms(Graph& graph);
+/// Pow with the exponent 2 is a product, which rounds alike.
+void find_squares(Graph& graph);
 /// softmax(scale q k^T + mask) v of four dimensions.
 void find_attention(Graph& graph);
 /// Nodes whose results nobody reads.

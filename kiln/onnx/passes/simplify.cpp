@@ -47,6 +47,7 @@ void simplify(Graph& graph, const RunContext& context) {
   find_fake_quantisation(graph);
   find_layer_norms(graph);
   find_rms_norms(graph);
+  find_squares(graph);
   find_attention(graph);
   fold_batch_norms(graph);
   remove_unread(graph);
