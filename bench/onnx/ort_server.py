@@ -28,9 +28,9 @@ def main():
     binding = session.io_binding()
     names = [each.name for each in session.get_outputs()]
     inputs = []
-    for path in sorted(pathlib.Path(directory).glob("*.npy")):
+    for place, path in zip(session.get_inputs(), sorted(pathlib.Path(directory).glob("*.npy"))):
         inputs.append(onnxruntime.OrtValue.ortvalue_from_numpy(numpy.load(path)))
-        binding.bind_ortvalue_input(path.stem.split(" ", 1)[1], inputs[-1])
+        binding.bind_ortvalue_input(place.name, inputs[-1])
 
     def run():
         binding.clear_binding_outputs()

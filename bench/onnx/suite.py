@@ -14,8 +14,6 @@ import tempfile
 
 import numpy
 
-import export
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 from runners import Server  # noqa: E402
@@ -41,7 +39,8 @@ def difference(one, other):
     """The largest of all differences of an output, as a share of its largest number; infinite where shapes differ."""
     if len(one) != len(other) or any(a.shape != b.shape for a, b in zip(one, other)):
         return math.inf
-    return max(float(numpy.abs(a - b).max() / max(numpy.abs(a).max(), 1e-30)) for a, b in zip(one, other))
+    pairs = [(a.astype(float), b.astype(float)) for a, b in zip(one, other) if a.size]
+    return max((float(numpy.abs(a - b).max() / max(numpy.abs(a).max(), 1e-30)) for a, b in pairs), default=0)
 
 
 def measure(path, directory, threads, options):
@@ -102,6 +101,8 @@ def numbers(words):
 
 
 def main():
+    import export  # needs PyTorch, which who measures other files (folder.py) may lack
+
     options = arguments()
     words = [word for word in options.only.split(",") if word]
     place, batches = ROOT / "build" / "onnx", numbers(options.batches)

@@ -69,8 +69,11 @@ class Builder {
       if (newest && set.version > newest)
         wrong("operator set ", domain.empty() ? "ai.onnx" : shown(domain), " ", set.version,
               " is newer than the newest that Kiln knows, ", newest);
-      if (!versions.emplace(domain, set.version).second)
-        wrong("operator set '", shown(set.domain), "' is imported twice");
+      // Files that programs put together of others say the same more than once.
+      const auto [known, fresh] = versions.emplace(domain, set.version);
+      if (!fresh && known->second != set.version)
+        wrong("operator set '", domain.empty() ? "ai.onnx" : shown(domain), "' is imported twice, as version ",
+              known->second, " and as version ", set.version);
     }
     if (sets.empty()) versions.emplace("", 1);  // as files of the first version of the format have it
     return versions;

@@ -60,6 +60,7 @@ DimProto dim_of(WireReader reader) {
       case 1: dim.value = reader.integer(); break;
       case 2: dim.param = reader.text(); break;
     }
+  if (dim.param == "?") dim.param.clear();  // how some exporters write a size of which nothing is known
   return dim;
 }
 

@@ -17,6 +17,7 @@ constexpr std::size_t kMostPrograms = 8, kMostSeen = 16;
 /// All that a program was captured for, but the weights.
 struct Key {
   std::vector<std::pair<Element, Shape>> inputs;
+  std::vector<std::pair<std::size_t, std::int64_t>> numbers = {};  // inputs that the program holds for what they are
   friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -42,13 +43,39 @@ std::optional<Key> key_of(const std::vector<Datum>& inputs, const Device& device
   return key;
 }
 
+// Inputs that are one integer or a yes or no: those that an If or a size is read from.
+std::vector<std::pair<std::size_t, std::int64_t>> numbers_of(const std::vector<Datum>& inputs) {
+  std::vector<std::pair<std::size_t, std::int64_t>> numbers;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Value& value = inputs[i].value();
+    if (value.numel() == 1 && !is_float(value.dtype()))
+      numbers.emplace_back(i, value.data().to_vector<std::int64_t>().front());
+  }
+  return numbers;
+}
+
+/// Those that a program takes.
+Values taken(const Key& key, const std::vector<Datum>& inputs) {
+  Values values;
+  auto number = key.numbers.begin();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (number != key.numbers.end() && number->first == i) ++number;
+    else values.push_back(inputs[i].value());
+  }
+  return values;
+}
+
 std::shared_ptr<const Program> captured(Key key, const std::vector<Datum>& inputs, Programs::Walk walk) {
   Program program{std::move(key), {}, {}};
-  Values examples;
-  for (const Datum& input : inputs) examples.push_back(input.value());
+  const Values examples = taken(program.key, inputs);
   const auto record = [&](const Values& values) {
-    std::vector<Datum> promised;
-    for (std::size_t i = 0; i < values.size(); ++i) promised.emplace_back(values[i], inputs[i].element());
+    std::vector<Datum> promised = inputs;
+    auto number = program.key.numbers.begin();
+    auto value = values.begin();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (number != program.key.numbers.end() && number->first == i) ++number;
+      else promised[i] = Datum(*value++, inputs[i].element());
+    }
     Values results;
     for (const Datum& output : walk(std::move(promised))) {
       require<DTypeError>(output.is_tensor() && !output.is_string(), "not a tensor of numbers");
@@ -130,11 +157,13 @@ std::vector<Datum> Programs::run(std::vector<Datum> inputs, const Values& weight
   }
   std::optional<Key> key = key_of(inputs, device);
   if (!key) return walk(std::move(inputs));
-  const std::shared_ptr<const Program> program = kept_->find_or_capture(std::move(*key), inputs, weights, walk);
+  std::shared_ptr<const Program> program = kept_->find_or_capture(*key, inputs, weights, walk);
+  if (program && !program->graph) {
+    key->numbers = numbers_of(inputs);
+    program = key->numbers.empty() ? nullptr : kept_->find_or_capture(*key, inputs, weights, walk);
+  }
   if (!program || !program->graph) return walk(std::move(inputs));
-  Values values;
-  for (const Datum& input : inputs) values.push_back(input.value());
-  Values results = program->graph->replay(values);
+  Values results = program->graph->replay(taken(*key, inputs));
   std::vector<Datum> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) outputs.emplace_back(results[i], program->outputs[i]);
   return outputs;

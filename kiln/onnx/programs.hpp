@@ -26,8 +26,9 @@ class Programs {
 
   /// What `walk(inputs)` gives, which depends on the inputs and on `weights` alone. It is called for inputs of new types
   /// and shapes, captured the second time that these come, and replayed after that: until other weights come, which make
-  /// an end of all programs. Walked each time: what reads an input, strings and sequences, what is tracked, and whatever
-  /// is under Autocast.
+  /// an end of all programs. Where the walk reads an input, it is captured for each value of the inputs that are one
+  /// integer or boolean, the second time that these come together. Walked each time: what reads another input, strings and
+  /// sequences, what is tracked, and whatever is under Autocast.
   std::vector<Datum> run(std::vector<Datum> inputs, const Values& weights, const Device& device, Walk walk) const;
 
  private:

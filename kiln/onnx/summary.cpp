@@ -11,21 +11,25 @@
 namespace kiln::onnx {
 namespace {
 
+void count(const TensorProto& tensor, Summary& summary) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : tensor.dims)
+    if (__builtin_mul_overflow(elements, size, &elements)) elements = 0;
+  summary.parameters += elements;
+  summary.parameter_bytes += elements * bits_of(tensor.element) / 8;
+}
+
 void count(const GraphProto& graph, Summary& summary) {
   for (const NodeProto& node : graph.node) {
     ++summary.nodes;
     const std::string_view domain = domain_of(node.domain);
     ++summary.operators[domain.empty() ? node.op_type : text(domain, '.', node.op_type)];
-    for (const AttributeProto& attribute : node.attribute)
+    for (const AttributeProto& attribute : node.attribute) {
+      for (const TensorProto& tensor : attribute.tensors) count(tensor, summary);  // of Constants, as some keep weights
       for (const auto& inner : attribute.graphs) count(*inner, summary);
+    }
   }
-  for (const TensorProto& tensor : graph.initializer) {
-    std::int64_t elements = 1;
-    for (const std::int64_t size : tensor.dims)
-      if (__builtin_mul_overflow(elements, size, &elements)) elements = 0;
-    summary.parameters += elements;
-    summary.parameter_bytes += elements * bits_of(tensor.element) / 8;
-  }
+  for (const TensorProto& tensor : graph.initializer) count(tensor, summary);
 }
 
 // What the program that the model runs would cost, recorded and not computed.

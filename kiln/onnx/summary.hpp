@@ -11,7 +11,7 @@ struct Summary {
   std::vector<OperatorSetId> operator_sets;
   std::vector<ValueInfo> inputs, outputs;                       // as declared
   std::map<std::string, std::int64_t> operators;                // how many nodes, those of sub-graphs included
-  std::int64_t nodes = 0, parameters = 0, parameter_bytes = 0;  // parameters: elements of initializers
+  std::int64_t nodes = 0, parameters = 0, parameter_bytes = 0;  // parameters: elements of initializers and constants
   Strings unsupported;                                          // as unsupported_operators() says
   std::optional<double> flops;                                  // multiplications and additions
   std::string why_no_flops;                                     // where there is no number

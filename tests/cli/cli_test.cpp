@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -172,6 +173,20 @@ TEST(Cli, SaysWhatAnOnnxFileHolds) {
   EXPECT_NE(eight.find(", 32 FLOPs where batch is 8\n"), std::string::npos) << eight;  // 8 rows of 2 products and sums
   EXPECT_EQ(kiln_says({"onnx"}).status, 2);
   EXPECT_EQ(kiln_says({"onnx", "/none.onnx"}).error, "kiln: cannot read /none.onnx: No such file or directory\n");
+}
+
+TEST(Cli, CountsWeightsThatAreConstants) {
+  using namespace onnx::test;
+  const Message constant =
+      Message().text(1, "value").message(5, tensor("", {2, 3}, std::vector<float>(6, 1))).number(20, 4);
+  const TemporaryFile file("m.onnx");
+  std::ofstream(file.path, std::ios::binary)
+      << model(graph({{node("Constant", {}, {"w"}, {constant}), node("MatMul", {"x", "w"}, {"y"})},
+                      {},
+                      {value("x", {"n", "2"})},
+                      {value("y", {"n", "3"})}}));
+  const std::string said = kiln_says({"onnx", file.path}).out;
+  EXPECT_NE(said.find("2 nodes, 6 parameters (24 bytes)"), std::string::npos) << said;
 }
 
 TEST(Cli, RunsAnOnnxFileAndCompares) {

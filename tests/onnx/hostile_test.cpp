@@ -72,6 +72,10 @@ TEST(Hostile, OperatorSetsAreThoseThatAreKnown) {
   EXPECT_EQ(refusal(model(graph({{node("Relu", {"x"}, {"y"}, {}, "elsewhere")}, {}, kX, kY}))),
             "LoadError: m.onnx: node 'Relu_node', operator elsewhere.Relu: the operator set of domain 'elsewhere' is "
             "not imported");
+  const Message relu = graph({{node("Relu", {"x"}, {"y"})}, {}, kX, kY});
+  EXPECT_EQ(refusal(model(relu, 17, {}, {opset(13)})),
+            "LoadError: m.onnx: operator set 'ai.onnx' is imported twice, as version 17 and as version 13");
+  EXPECT_NO_THROW(load(bytes_of(model(relu, 17, {}, {opset(17)})), "m.onnx", "", cpu));
 }
 
 TEST(Hostile, FunctionsThatCallThemselvesAreRefused) {

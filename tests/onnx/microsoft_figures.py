@@ -79,6 +79,20 @@ case("MatMulIntegerToFloat", [integers("uint8", 0, 256, 2, 3), codes, scale, np.
                               np.array(-3, np.int8), floats(4, seed=2)])
 case("MatMulIntegerToFloat", [integers("uint8", 0, 256, 2, 3), codes, scale,
                               np.array([0.05, 0.1, 0.2, 0.025], np.float32)])
+gemm = [integers("uint8", 0, 256, 2, 3), scale, zero, codes, np.array(0.05, np.float32), np.array(-3, np.int8)]
+columns = [codes.T.copy(), np.array([0.05, 0.1, 0.2, 0.025], np.float32), np.array([1, -2, 0, 3], np.int8)]
+case("QGemm", [*gemm, integers("int32", -900, 900, 4), np.array(1.5, np.float32), np.array(120, np.uint8)], alpha=0.5)
+case("QGemm", [gemm[0].T.copy(), *gemm[1:3], *columns, integers("int32", -900, 900, 2, 4)], transA=1, transB=1)
+# What lies on the 256 steps between its least and its most is not changed by being rounded to them.
+steps, hidden = np.array([[[-100, 32, 155]]], np.float32) / 64, np.array([[[-100, 155]], [[155, -100]]], np.float32) / 128
+of_both = [np.array([0.01, 0.02], np.float32), np.array([3, -2], np.int8)]
+case("DynamicQuantizeLSTM", [steps, integers("int8", -100, 100, 2, 3, 8), integers("int8", -100, 100, 2, 2, 8, seed=2),
+                             floats(2, 16, seed=3), None, hidden, floats(2, 1, 2, seed=4), floats(2, 6, seed=5), *of_both, *of_both],
+     outputs=3, direction="bidirectional", hidden_size=2)
+case("DynamicQuantizeLSTM", [steps, integers("int8", -100, 100, 1, 3, 8), integers("int8", -100, 100, 1, 2, 8),
+                             None, None, hidden[:1], None, None, np.arange(1, 9, dtype=np.float32).reshape(1, 8) / 128,
+                             np.zeros((1, 8), np.int8), np.array([0.02], np.float32), np.array([7], np.int8)],
+     outputs=3, hidden_size=2)
 for unidirectional in [0, 1]:
     case("QAttention", [integers("uint8", 0, 256, 2, 3, 4), integers("int8", -100, 100, 4, 12), floats(12, seed=3), scale,
                         np.array(0.01, np.float32), mask, zero, np.array(2, np.int8)], num_heads=2,
@@ -113,6 +127,10 @@ case("GroupQueryAttention", [*step, *past, *places(5, 2, 4)], outputs=3, **heads
 case("GroupQueryAttention", [*step, *past, *places(5, 4, 4)], outputs=3, local_window_size=2, softcap=1.5, scale=0.5, **heads)
 case("GroupQueryAttention", [*step, *past, *places(5, 4, 4)], outputs=3, smooth_softmax=1, **heads)
 case("GroupQueryAttention", [*step, *past, *places(5, 4, 4), None, None, None, floats(1, 1, 1, 5, seed=6)], outputs=3, **heads)
+sinks = [None, None, None, np.array([0.5, -1.0], np.float32)]
+case("GroupQueryAttention", [*new, None, None, *places(3, 2, 2), None, None, *sinks[1:]], outputs=3, **heads)
+case("GroupQueryAttention", [*step, *past, *places(5, 4, 2), *sinks[:3], floats(1, 1, 1, 5, seed=6), sinks[3]], outputs=3,
+     softcap=1.5, **heads)
 turned = {"do_rotary": 1, "num_heads": 2, "kv_num_heads": 1}
 wide = [floats(5, 8, seed=3), floats(5, 8, seed=4)]  # cosines and sines
 case("GroupQueryAttention", [floats(1, 2, 64), None, None, None, None, *places(2, 1), *wide], outputs=3, **turned)

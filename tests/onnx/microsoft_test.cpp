@@ -1,4 +1,6 @@
 // The operators of com.microsoft against figures of ONNX Runtime (microsoft_figures.py).
+#include <cmath>
+
 #include "kiln/onnx/apply.hpp"
 #include "tests/onnx/figures.hpp"
 #include "tests/support/devices.hpp"
@@ -33,6 +35,37 @@ TEST(Microsoft, PackedHeadsAreTheSameAsThoseApart) {
   EXPECT_EQ(difference(run({q, stack(Values{heads(k), heads(v)}, 3)}), apart, {1e-6, 1e-6}), "");
 }
 
+TEST(Microsoft, AttentionTurnsQueriesAndKeys) {
+  // One head of four, of which two are turned, of the word at place 1 after that at place 0: in plain numbers.
+  const std::vector<double> x{0.5, -1, 2, 0.25}, past_key{1, 0.5, -0.5, 2}, past_value{1, 2, 3, 4};
+  std::vector<float> weights(4 * 12, 0);  // queries, keys and values are x, 2 x and 3 x
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t part = 0; part < 3; ++part) weights[i * 12 + part * 4 + i] = static_cast<float>(part + 1);
+  const auto turned = [](std::vector<double> of) {
+    const double a = of[0], b = of[1];
+    of[0] = a * std::cos(1.0) - b * std::sin(1.0), of[1] = a * std::sin(1.0) + b * std::cos(1.0);
+    return of;
+  };
+  std::vector<double> query = turned(x), key = query;
+  double now = 0, before = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    now += query[i] * 2 * key[i] / 2, before += query[i] * past_key[i] / 2;  // over the root of 4
+  const double share = 1 / (1 + std::exp(before - now));
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 4; ++i) expected.push_back(share * 3 * x[i] + (1 - share) * past_value[i]);
+  std::vector<double> both = past_key;
+  both.insert(both.end(), past_value.begin(), past_value.end());
+  const auto floats = [](const Shape& shape, const std::vector<double>& numbers) {
+    return Datum(from_data(TensorData::of<double>(shape, std::span(numbers)).to(DType::F32), cpu));
+  };
+  const Datum w(from_data(TensorData::of<float>({4, 12}, weights), cpu));
+  const Datum y = apply("com.microsoft.Attention", 1, {floats({1, 1, 4}, x), w, {}, {}, floats({2, 1, 1, 1, 4}, both)},
+                        {{"num_heads", 1}, {"do_rotary", 1}, {"rotary_embedding_dim", 2}});
+  EXPECT_EQ(
+      difference(y.value().data().to(DType::F64), TensorData::of<double>({1, 1, 4}, std::span(expected)), {1e-5, 1e-5}),
+      "");
+}
+
 TEST(Microsoft, MeansOfQuantisedNumbers) {
   const Datum x(from_data(TensorData::of<std::uint8_t>({2, 2}, {100, 104, 90, 140}), cpu));
   const Datum scale(full({}, 0.5, cpu, DType::F32)), zero(full({}, 100, cpu, DType::U8)),
@@ -53,8 +86,8 @@ TEST(Microsoft, WhatIsNotThereIsSaidOnLoading) {
     return std::string("taken");
   };
   const std::string begin = "LoadError: m.onnx: Kiln does not have these operators: com.microsoft 1 ";
-  EXPECT_EQ(refusal("Attention", 3, attribute("do_rotary", std::int64_t{1})),
-            begin + "Attention with do_rotary (node 'Attention_node')");
+  EXPECT_EQ(refusal("Attention", 6, attribute("past_present_share_buffer", std::int64_t{1})),
+            begin + "Attention with past_present_share_buffer (node 'Attention_node')");
   EXPECT_EQ(refusal("Attention", 7, attribute("do_rotary", std::int64_t{0})),
             begin + "Attention with input 6 (node 'Attention_node')");
   EXPECT_EQ(refusal("Attention", 6, attribute("do_rotary", std::int64_t{0})), "taken");
@@ -62,6 +95,8 @@ TEST(Microsoft, WhatIsNotThereIsSaidOnLoading) {
             begin + "FusedConv with activation Mish (node 'FusedConv_node')");
   EXPECT_EQ(refusal("MatMulNBits", 3, attribute("bits", std::int64_t{3})),
             begin + "MatMulNBits with bits = 3 (node 'MatMulNBits_node')");
+  EXPECT_EQ(refusal("GroupQueryAttention", 13, attribute("scale", 1.0f)),
+            begin + "GroupQueryAttention with input 12 (node 'GroupQueryAttention_node')");
   EXPECT_EQ(refusal("GroupQueryAttention", 7, attribute("k_quant_type", "PER_TENSOR")),
             begin + "GroupQueryAttention with k_quant_type (node 'GroupQueryAttention_node')");
 }

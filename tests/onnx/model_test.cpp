@@ -71,6 +71,12 @@ TEST(Model, ASymbolIsOneSizeWhereverItStands) {
             "ShapeError: m.onnx: input 'b' has the size 1 in dimension 0, 'n', which input 'a' has 2 of");
 }
 
+TEST(Model, AQuestionMarkIsNoName) {
+  const std::string bytes =
+      model(graph({{node("Relu", {"x"}, {"y"})}, {}, {value("x", {"?", "?"})}, {value("y", {"?", "?"})}}));
+  EXPECT_EQ(load(bytes_of(bytes), "m.onnx", "", cpu).run({zeros({2, 3}, cpu)})[0].value().shape(), Shape({2, 3}));
+}
+
 TEST(Model, ErrorsOfANodeNameIt) {
   const Model sum = loaded(model(
       graph({{node("Add", {"a", "b"}, {"y"})}, {}, {value("a", {"n"}), value("b", {"m"})}, {value("y", {"n"})}})));

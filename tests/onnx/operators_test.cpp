@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kiln/onnx/apply.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "tests/onnx/figures.hpp"
 #include "tests/support/devices.hpp"
 
@@ -18,6 +19,63 @@ TEST(Operators, AgreeWithOnnxRuntime) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE(text("case ", i, ": ", cases[i].op));
     compare(cases[i], "", 17);
+  }
+}
+
+// ---- integers of 8 bits -------------------------------------------------------------------------------------------
+// The largest that there are, and odd, so that a sum which is rounded once is another.
+std::vector<std::uint8_t> large_bytes(std::int64_t count) {
+  std::vector<std::uint8_t> bytes;
+  for (std::int64_t i = 0; i < count; ++i) bytes.push_back(static_cast<std::uint8_t>(i % 5 == 3 ? 253 : 255));
+  return bytes;
+}
+Datum byte_tensor(const Shape& shape, const std::vector<std::uint8_t>& bytes) {
+  return from_data(TensorData::of<std::uint8_t>(shape, bytes), cpu);
+}
+
+TEST(Integers, LongSumsOfProductsAreExact) {
+  for (const std::int64_t depth : {0, 1, 258, 259, 1000, 4200}) {
+    const std::vector<std::uint8_t> a = large_bytes(2 * depth), b = large_bytes(depth * 3);
+    std::vector<std::int64_t> expected;
+    for (std::int64_t i = 0; i < 2; ++i)
+      for (std::int64_t j = 0; j < 3; ++j) {
+        std::int64_t sum = 0;
+        for (std::int64_t k = 0; k < depth; ++k)
+          sum += std::int64_t{a[static_cast<std::size_t>(i * depth + k)]} * b[static_cast<std::size_t>(k * 3 + j)];
+        expected.push_back(sum);
+      }
+    const Autocast half(DType::BF16);
+    const Datum y = apply("MatMulInteger", 10, {byte_tensor({2, depth}, a), byte_tensor({depth, 3}, b)});
+    EXPECT_EQ(y.value().data().to_vector<std::int64_t>(), expected) << depth;
+  }
+}
+
+TEST(Integers, ConvolutionsAreExact) {
+  for (const std::int64_t channels : {16, 400, 9000}) {  // Winograd rounds sums of many; those of the last are too long
+    for (const std::int64_t rows : {1, 3}) {
+      const std::int64_t size = rows == 1 ? 4 : 14, kernel = rows == 1 ? 2 : 3, out = rows == 1 ? 1 : 32;
+      const std::int64_t lines = rows == 1 ? 1 : size, places = rows * kernel;
+      if (rows == 3 && channels > 400) continue;
+      const std::vector<std::uint8_t> x = large_bytes(channels * lines * size),
+                                      w = large_bytes(out * channels * places);
+      const Datum y = apply("ConvInteger", 10,
+                            {byte_tensor({1, channels, lines, size}, x), byte_tensor({out, channels, rows, kernel}, w),
+                             byte_tensor({}, {1}), byte_tensor({}, {128})});
+      const std::vector<std::int64_t> found = y.value().data().to_vector<std::int64_t>();
+      const std::int64_t height = lines - rows + 1, width = size - kernel + 1;
+      ASSERT_EQ(static_cast<std::int64_t>(found.size()), out * height * width);
+      for (std::int64_t i = 0; i < out * height * width; ++i) {
+        const std::int64_t o = i / (height * width), top = i / width % height, left = i % width;
+        std::int64_t sum = 0;
+        for (std::int64_t c = 0; c < channels; ++c)
+          for (std::int64_t p = 0; p < places; ++p) {
+            const std::int64_t at = (c * lines + top + p / kernel) * size + left + p % kernel;
+            sum += (std::int64_t{x[static_cast<std::size_t>(at)]} - 1) *
+                   (std::int64_t{w[static_cast<std::size_t>((o * channels + c) * places + p)]} - 128);
+          }
+        ASSERT_EQ(found[static_cast<std::size_t>(i)], sum) << channels << " channels, element " << i;
+      }
+    }
   }
 }
 

@@ -87,6 +87,53 @@ TEST(Passes, GelusAreFound) {
             5u);
 }
 
+TEST(Passes, NumbersThatAreQuantisedAndBackAreRounded) {
+  const auto codes = [](std::string_view name, Element type, int value) {
+    return Message().number(2, static_cast<std::int64_t>(type)).number(5, value).text(8, name);
+  };
+  const auto there_and_back = [](const std::vector<Message>& constants, std::string_view scale) {
+    return GraphParts{
+        {node("QuantizeLinear", {"x", "s", "z"}, {"q"}), node("DequantizeLinear", {"q", scale, "z"}, {"y"})},
+        constants,
+        {value("x", {"n", "6"})},
+        {value("y", {"n", "6"})}};
+  };
+  const Message s = number("s", 0.01f), t = number("t", 0.02f);
+  const std::vector<Value> xs{noise({9, 6}), full({1, 6}, 1e30, cpu), full({1, 6}, -1e30, cpu)};
+  EXPECT_EQ(simplified(there_and_back({s, codes("z", Element::Uint8, 100)}, "s"), xs, 0), Strings{"FakeQuantize"});
+  EXPECT_EQ(simplified(there_and_back({s, codes("z", Element::Int8, -5)}, "s"), xs, 0), Strings{"FakeQuantize"});
+  EXPECT_EQ(simplified(there_and_back({s, t, codes("z", Element::Uint8, 100)}, "t"), xs, 0).size(), 2u);
+  EXPECT_EQ(simplified(there_and_back({s, codes("z", Element::Int16, 7)}, "s"), xs, 0).size(), 2u);
+}
+
+TEST(Passes, SquaresAreProducts) {
+  const auto power = [](const Message& exponent) {
+    return GraphParts{{node("Pow", {"x", "e"}, {"y"})}, {exponent}, {value("x", {"n", "6"})}, {value("y", {"n", "6"})}};
+  };
+  const std::vector<Value> xs{noise({9, 6}), full({1, 6}, 1e30, cpu), full({1, 6}, 1e-30, cpu)};
+  EXPECT_EQ(simplified(power(number("e", 2)), xs, 0), Strings{"Mul"});
+  EXPECT_EQ(simplified(power(tensor("e", {}, std::vector<std::int64_t>{2})), xs, 0), Strings{"Mul"});
+  EXPECT_EQ(simplified(power(number("e", 2.001f)), {full({1, 6}, 3, cpu)}), Strings{"Pow"});
+  EXPECT_EQ(simplified(power(tensor("e", {1, 1, 1}, Floats{2})), {noise({9, 6})}), Strings{"Pow"});
+}
+
+TEST(Passes, AnglesAreFound) {
+  const auto angle_of = [](float right) {
+    return GraphParts{{node("Mul", {"v", "w"}, {"u"}), node("Div", {"v", "u"}, {"d"}), node("Atan", {"d"}, {"a"}),
+                       node("Add", {"a", "right"}, {"b"}), node("Sub", {"a", "right"}, {"c"}),
+                       node("Greater", {"v", "zero"}, {"up"}), node("Where", {"up", "b", "c"}, {"e"}),
+                       node("Less", {"u", "zero"}, {"left"}), node("Where", {"left", "e", "a"}, {"y"})},
+                      {weights("w", {6}, 1), number("right", right), number("zero", 0)},
+                      {value("v", {"n", "6"})},
+                      {value("y", {"n", "6"})}};
+  };
+  EXPECT_EQ(simplified(angle_of(3.14159274f), {noise({9, 6})}), (Strings{"Mul", "Atan2"}));
+  EXPECT_EQ(simplified(angle_of(3), {noise({9, 6})}).size(), 9u);
+  // As it is spelled out there is no angle at the origin.
+  const std::string bytes = model(graph(angle_of(3.14159274f)));
+  EXPECT_EQ(load(bytes_of(bytes), "m.onnx", "", cpu).run({Datum(zeros({1, 6}, cpu))})[0].value().data().at(0), 0);
+}
+
 TEST(Passes, NormsAreFound) {
   const Message two = number("two", 2), epsilon = number("e", 1e-5f);
   const std::vector<Message> in{value("x", {"n", "t", "6"})}, out{value("y", {"n", "t", "6"})};

@@ -100,6 +100,48 @@ TEST(Programs, WhatReadsItsInputIsWalkedEachTime) {
   EXPECT_EQ(model.run({Datum(numbers({3}, {0, 0, 0}))})[0].value().shape(), (Shape{1, 0}));
 }
 
+TEST(Programs, IntegersThatAreReadHaveProgramsOfTheirOwn) {
+  int count = 0;
+  const Graph graph;
+  const Programs programs{graph};
+  const Values weights{numbers({2}, {1, 2})};
+  const auto run = [&](float x, std::int64_t n) {
+    const auto walk = [&](std::vector<Datum> in) {
+      ++count;
+      const double times = in[1].value().data().at(0);
+      return std::vector<Datum>{Datum(in[0].value() * times + weights[0])};
+    };
+    const Datum number(from_data(TensorData::of<std::int64_t>({}, {n}), cpu));
+    return floats_of(programs.run({Datum(numbers({2}, {x, 2 * x})), number}, weights, cpu, walk)[0]);
+  };
+  const auto expected = [](float x, float n) { return std::vector<float>{n * x + 1, n * 2 * x + 2}; };
+  for (const std::int64_t n : {2, 3, 2, 3}) {
+    const int before = count;
+    for (const float x : {1.0f, 2.0f, 3.0f, 4.0f, 5.0f}) EXPECT_EQ(run(x, n), expected(x, static_cast<float>(n)));
+    EXPECT_LE(count - before, 4);
+  }
+  const int before = count;
+  EXPECT_EQ(run(7, 2), expected(7, 2));
+  EXPECT_EQ(run(7, 3), expected(7, 3));
+  EXPECT_EQ(count, before);
+  for (std::int64_t n = 4; n < 40; ++n) EXPECT_EQ(run(1, n), expected(1, static_cast<float>(n)));
+}
+
+TEST(Programs, AnIfFollowsItsCondition) {
+  const Message then_branch = graph({{node("Neg", {"x"}, {"t"})}, {}, {}, {value("t", {"n"})}});
+  const Message else_branch = graph({{node("Relu", {"x"}, {"e"})}, {}, {}, {value("e", {"n"})}});
+  const Model model = loaded(onnx::test::model(
+      graph({{node("If", {"c"}, {"y"},
+                   {graph_attribute("then_branch", then_branch), graph_attribute("else_branch", else_branch)})},
+             {},
+             {value("c", {}, Element::Bool), value("x", {"n"})},
+             {value("y", {"n"})}})));
+  for (const bool yes : {true, true, false, true, true, false, false, false, true}) {
+    const Outputs out = model.run({{"c", full({}, yes, cpu, DType::Bool)}, {"x", numbers({2}, {-1, 2})}});
+    EXPECT_EQ(floats_of(out[0]), (yes ? std::vector<float>{1, -2} : std::vector<float>{0, 2}));
+  }
+}
+
 TEST(Programs, RandomNumbersAreOtherOnesEachTime) {
   const Model model = loaded(onnx::test::model(
       graph({{node("RandomNormalLike", {"x"}, {"y"})}, {}, {value("x", {"n"})}, {value("y", {"n"})}})));

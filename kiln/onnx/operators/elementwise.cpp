@@ -69,6 +69,7 @@ constexpr Row kElementwiseRows[] = {
     {"Asin", 7, unary<asin>},
     {"Asinh", 9, unary<asinh>},
     {"Atan", 7, unary<atan>},
+    {"Atan2", kNewestOpset, binary<atan2>},  // no operator of ONNX's: what find_angles() makes
     {"Atanh", 9, unary<atanh>},
     {"Ceil", 1, unary<ceil>},
     {"Clip", 1, clip},

@@ -46,6 +46,29 @@ Value attend(const Call& c, const Value& q, const Value& k, const Value& v, cons
 
 Value joined(const Value& past, const Value& now) { return past.empty() ? now : cat(Values{past, now}, 2); }
 
+// x [batch, heads, time, width] turned by its places, the first of which is `first` (do_rotary): element i and that half of
+// the turned ones behind it by place / 10000^(2 i / turned) (Su et al. 2021, arXiv:2104.09864).
+Value turned(const Call& c, const Value& x, std::int64_t first) {
+  const std::int64_t given = c.i("rotary_embedding_dim", 0), width = given > 0 ? given : x.dim(3), time = x.dim(2);
+  c.check(width <= x.dim(3) && width % 2 == 0, width, " of ", x.dim(3), " elements of a head are to be turned");
+  std::vector<float> cosines, sines;
+  for (std::int64_t place = first; place < first + time; ++place)
+    for (std::int64_t i = 0; i < width / 2; ++i) {
+      const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(width);
+      const double angle = static_cast<double>(place) * std::pow(10000.0, -exponent);
+      cosines.push_back(static_cast<float>(std::cos(angle)));
+      sines.push_back(static_cast<float>(std::sin(angle)));
+    }
+  const auto table = [&](const std::vector<float>& numbers) {
+    return Datum(from_data(TensorData::of<float>({1, time, width / 2}, numbers), c.device()));
+  };
+  Attribute all;
+  all.type = AttributeProto::Type::Int;
+  all.i = width;
+  return standard(c, "RotaryEmbedding", 23, {Datum(x), table(cosines), table(sines)}, {{"rotary_embedding_dim", all}})
+      .value();
+}
+
 // Which inputs hold what.
 struct Places {
   int past;
@@ -67,13 +90,16 @@ Results projected_attention(const Call& c, const Value& x, const Value& weights,
   const auto part = [&](std::int64_t from, std::int64_t size) {
     return heads_apart(c, narrow(all, 2, from, size), heads);
   };
-  const Value q = part(0, sizes[0]);
+  Value q = part(0, sizes[0]);
   Value k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
-  if (c.has(at_input.past)) {
-    const Value& past = c[at_input.past];
-    c.check(past.rank() == 5 && past.dim(0) == 2, "past is ", past.shape(), ", not [2, batch, heads, time, width]");
-    k = joined(at(past, 0, 0), k), v = joined(at(past, 0, 1), v);
+  const Value past = c.get(at_input.past);
+  c.check(past.empty() || (past.rank() == 5 && past.dim(0) == 2), "past is ", past.empty() ? Shape() : past.shape(),
+          ", not [2, batch, heads, time, width]");
+  if (c.i("do_rotary", 0)) {
+    const std::int64_t first = past.empty() ? 0 : past.dim(3);
+    q = turned(c, q, first), k = turned(c, k, first);
   }
+  if (!past.empty()) { k = joined(at(past, 0, 0), k), v = joined(at(past, 0, 1), v); }
   const Value y = attend(c, q, k, v, at_input.masks);
   return {y, c.wants(1) ? Datum(stack(Values{k, v}, 0)) : Datum()};
 }
@@ -139,7 +165,7 @@ constexpr Row kFusedAttentionRows[] = {
     {.name = "Attention",
      .since = 1,
      .run = attention_of,
-     .lacks = [](const Node& node) { return lacking(node, {"do_rotary", "past_present_share_buffer"}, {6}); }},
+     .lacks = [](const Node& node) { return lacking(node, {"past_present_share_buffer"}, {6}); }},
     {.name = "MultiHeadAttention",
      .since = 1,
      .run = multi_head_attention,
@@ -147,7 +173,7 @@ constexpr Row kFusedAttentionRows[] = {
     {.name = "QAttention",
      .since = 1,
      .run = quantised_attention,
-     .lacks = [](const Node& node) { return lacking(node, {"do_rotary", "past_present_share_buffer"}); }},
+     .lacks = [](const Node& node) { return lacking(node, {"past_present_share_buffer"}); }},
     {.name = "RotaryEmbedding",
      .since = 1,
      .run = rotary_embedding,

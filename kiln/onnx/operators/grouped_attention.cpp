@@ -34,6 +34,30 @@ Value continued(const Value& past, const Value& now, const Value& before, std::i
   return where(lt(slot, start + now.dim(2)), taken, zeros({1}, now.device(), now.dtype()));
 }
 
+// What attention reads.
+struct Operands {
+  Value k, v, seen, bias;
+};
+
+// A score of each head, sinks [heads], that takes its share of the softmax and gives nothing: that of a key of zeros whose
+// bias it is.
+Operands with_sinks(const Call& c, const Operands& of, const Value& sinks, std::int64_t heads) {
+  c.check(sinks.rank() == 1 && sinks.numel() == heads, "head_sink is ", sinks.shape(), " for ", heads, " heads");
+  const auto behind = [](const Value& all, const Value& one, int dim) {
+    Shape shape = all.shape();
+    shape[dim] = 1;
+    return cat(Values{all, expand(one, shape)}, dim);
+  };
+  const Value nothing = zeros({1, 1, 1, 1}, c.device(), of.k.dtype());
+  Shape scores = of.seen.shape();
+  scores[1] = heads;
+  const Value bias =
+      of.bias.empty() ? expand(nothing, scores) : expand(of.bias, broadcast("head_sink", of.bias.shape(), scores));
+  return {behind(of.k, nothing, 2), behind(of.v, nothing, 2),
+          behind(of.seen, ones({1, 1, 1, 1}, c.device(), DType::Bool), 3),
+          behind(bias, reshape(of_type(sinks, of.k.dtype()), {1, heads, 1, 1}), 3)};
+}
+
 Results grouped_attention(Call& c) {
   const std::int64_t heads = c.i("num_heads", 0), shared = c.i("kv_num_heads", 0);
   c.check(heads > 0 && heads <= 1 << 20 && shared > 0 && heads % shared == 0, heads, " heads of queries and ", shared,
@@ -73,15 +97,16 @@ Results grouped_attention(Call& c) {
   const AttentionOptions options{.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(q.dim(3))),
                                  .softcap = c.f("softcap", 0),
                                  .quiet = c.i("smooth_softmax", 0) > 0};
-  const Value bias = c.has(10) ? of_type(c[10], q.dtype()) : Value();
-  return {heads_together(attention(q, all_k, all_v, options, seen, bias)), all_k, all_v};
+  Operands of{all_k, all_v, seen, c.has(10) ? of_type(c[10], q.dtype()) : Value()};
+  if (c.has(11)) of = with_sinks(c, of, c[11], heads);
+  return {heads_together(attention(q, of.k, of.v, options, of.seen, of.bias)), all_k, all_v};
 }
 
 std::string lacks(const Node& node) {
   for (const char* const name : {"k_quant_type", "v_quant_type"})
     if (const auto found = node.attributes.find(name); found != node.attributes.end() && found->second.s != "NONE")
       return name;
-  return lacking(node, {"qk_output"}, {11, 12, 13});
+  return lacking(node, {"qk_output"}, {12, 13});
 }
 
 constexpr Row kGroupedAttentionRows[] = {

@@ -5,6 +5,7 @@
 
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/windows.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
@@ -69,12 +70,16 @@ Results dequantize_linear(Call& c) {
   const Value& x = c[0];
   const Element asked = c.element("output_dtype", Element::Undefined);
   const DType type = asked == Element::Undefined ? c[1].dtype() : dtype_of(asked);
-  const bool whole = is_integer(x.dtype());
-  const DType wide = whole ? DType::I32 : x.dtype();
+  // Differences of up to 16 bits are exact in float32 as well, and need no type in between.
+  const DType wide = !is_integer(x.dtype()) ? x.dtype() : size_of(x.dtype()) <= 2 ? DType::F32 : DType::I32;
   Value steps = of_type(x, wide);
   if (c.has(2)) steps = steps - of_type(spread(c, c[2], x), wide);
   const DType exact = type == DType::F64 ? DType::F64 : DType::F32;
   return of_type(of_type(steps, exact) * of_type(spread(c, c[1], x), exact), type);
+}
+
+Results fake_quantize(Call& c) {
+  return clamp(round(c[0] / reshape(c[1], {})), c.f("low", 0), c.f("high", 0)) * reshape(c[1], {});
 }
 
 Results dynamic_quantize(Call& c) {
@@ -97,9 +102,32 @@ Value zero_of(const Call& c, int i, int rank, int dim) {
   return reshape(zero, shape);
 }
 
+// How far integers of 8 bits may be from their zero points, and below which sums of integers are exact in float32,
+// whatever their order.
+constexpr std::int64_t kFarthest = 255, kExactSums = std::int64_t{1} << 24;
+
+// The product of such differences, int32. Products of float32 are several times as fast as those of int32: sums that are
+// too long for them are cut.
+Value product_of_steps(const Value& a, const Value& b) {
+  constexpr std::int64_t kAtOnce = kExactSums / (kFarthest * kFarthest), kMostParts = 16;
+  const std::int64_t depth = a.dim(-1);
+  if (b.dim(-2) != depth || depth > kMostParts * kAtOnce) return matmul(a, b);
+  const Autocast exactly(DType::F32);
+  const Value left = cast(a, DType::F32), right = cast(b, DType::F32);
+  const std::int64_t parts = std::max<std::int64_t>(1, (depth + kAtOnce - 1) / kAtOnce),
+                     part = (depth + parts - 1) / parts;
+  Value sum;
+  for (std::int64_t from = 0; from == 0 || from < depth; from += std::max<std::int64_t>(part, 1)) {
+    const std::int64_t some = std::min(part, depth - from);
+    const Value product = cast(matmul(narrow(left, -1, from, some), narrow(right, -2, from, some)), DType::I32);
+    sum = sum.empty() ? product : sum + product;
+  }
+  return sum;
+}
+
 Value whole_product(const Value& a, const Value& b) {
   const bool row = a.rank() == 1, column = b.rank() == 1;
-  Value result = matmul(row ? unsqueeze(a, 0) : a, column ? unsqueeze(b, 1) : b);
+  Value result = product_of_steps(row ? unsqueeze(a, 0) : a, column ? unsqueeze(b, 1) : b);
   if (column) result = squeeze(result, -1);
   return row ? squeeze(result, column ? -1 : -2) : result;
 }
@@ -128,26 +156,46 @@ Results qlinear_matmul(Call& c) {
   return quantized(real, scale_of(6, product.rank(), std::max(-2, -product.rank())), zero, c.datum(7).element(), true);
 }
 
-// Sums of products of 8-bit integers are exact in float64.
+// Is a convolution of float32 a sum of products for certain? Other devices may compute it in another basis, and the
+// processor does so with kernels of 3 x 3.
+bool sums_products(const Call& c, const Value& weight) {
+  const bool square = weight.rank() == 4 && weight.dim(2) == 3 && weight.dim(3) == 3 && c.i("group", 1) == 1;
+  return c.device().name() == "cpu" && !square;
+}
+
+// Sums of products of 8-bit integers, in float64, where they are exact. Two convolutions in float32, of the high and the
+// low halves of the weight, are exact as well where few enough of the numbers are added up, and several times as fast.
 Value whole_convolution(const Call& c, const Value& x, const Value& x_zero, const Value& weight,
                         const Value& weight_zero) {
-  const Value shifted = cast(cast(x, DType::I32) - x_zero, DType::F64);
-  return convolution_of(c, shifted, cast(cast(weight, DType::I32) - weight_zero, DType::F64));
+  constexpr std::int64_t kHalf = 16;
+  const Value steps = cast(x, DType::I32) - x_zero, factors = cast(weight, DType::I32) - weight_zero;
+  const std::int64_t added = weight.numel() / std::max<std::int64_t>(weight.dim(0), 1);
+  if (added * kFarthest * kHalf > kExactSums || !sums_products(c, weight))
+    return convolution_of(c, cast(steps, DType::F64), cast(factors, DType::F64));
+  const Autocast exactly(DType::F32);
+  const Value high = floor_divide(factors, kHalf), single = cast(steps, DType::F32);
+  const auto part = [&](const Value& of) { return cast(convolution_of(c, single, cast(of, DType::F32)), DType::I32); };
+  return cast(part(high) * kHalf + part(factors - high * kHalf), DType::F64);
 }
 
 Results conv_integer(Call& c) {
   return cast(whole_convolution(c, c[0], zero_of(c, 2, 4, 1), c[1], zero_of(c, 3, c[1].rank(), 0)), DType::I32);
 }
 
+// What is brought to steps of 8 bits again need not be exact: in float32, whatever way is quickest.
 Results qlinear_conv(Call& c) {
   const Value &x = c[0], &weight = c[3];
-  Value sums = whole_convolution(c, x, zero_of(c, 2, x.rank(), 1), weight, zero_of(c, 5, weight.rank(), 0));
+  const Autocast plainly(DType::F32);
+  const auto steps = [&](const Value& codes, const Value& zero) {
+    return cast(cast(codes, DType::I32) - zero, DType::F32);
+  };
+  Value sums = convolution_of(c, steps(x, zero_of(c, 2, x.rank(), 1)), steps(weight, zero_of(c, 5, weight.rank(), 0)));
   Shape channels = Shape::filled(x.rank(), 1);
   channels[1] = weight.dim(0);
   const auto by_channel = [&](const Value& v) { return v.numel() == 1 ? reshape(v, {}) : reshape(v, channels); };
-  if (c.has(8)) sums = sums + by_channel(cast(c[8], DType::F64));
-  const Value scale = cast(c[1], DType::F64) * by_channel(cast(c[4], DType::F64)) / cast(c[6], DType::F64);
-  return quantized(sums * scale, full({}, 1, c.device(), DType::F64), zero_of(c, 7, x.rank(), 1), c.datum(7).element(),
+  if (c.has(8)) sums = sums + by_channel(cast(c[8], DType::F32));
+  const Value scale = of_type(c[1], DType::F32) * by_channel(of_type(c[4], DType::F32)) / of_type(c[6], DType::F32);
+  return quantized(sums * scale, full({}, 1, c.device(), DType::F32), zero_of(c, 7, x.rank(), 1), c.datum(7).element(),
                    true);
 }
 
@@ -155,6 +203,7 @@ constexpr Row kQuantizeRows[] = {
     {"ConvInteger", 10, conv_integer},
     {"DequantizeLinear", 10, dequantize_linear},
     {"DynamicQuantizeLinear", 11, dynamic_quantize},
+    {"FakeQuantize", kNewestOpset, fake_quantize},  // no operator of ONNX's: what find_fake_quantisation() makes
     {"MatMulInteger", 10, matmul_integer},
     {"QLinearConv", 10, qlinear_conv},
     {"QLinearMatMul", 10, qlinear_matmul},

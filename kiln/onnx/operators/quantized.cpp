@@ -83,6 +83,42 @@ Results matmul_integer_to_float(Call& c) {
   return scaled(c, integer_product(c, c.datum(0), c.datum(1), optional(c, 4), optional(c, 5)), c[2] * c[3], 6);
 }
 
+// alpha (A B + C), where C has steps of the product of A's and B's; in steps again where the result's scale is given.
+Results quantized_gemm(Call& c) {
+  const auto matrix = [&](int i, std::string_view turned) {
+    c.check(c[i].rank() == 2, "input ", i, " is ", c[i].shape());
+    return c.i(turned, 0) ? c.like(i, transpose(c[i])) : c.datum(i);
+  };
+  Value sums = integer_product(c, matrix(0, "transA"), matrix(3, "transB"), optional(c, 2), optional(c, 5));
+  if (c.has(6)) sums = sums + c[6];
+  const Value y = of_type(sums, DType::F32) * (c.f("alpha", 1) * of_type(c[1], DType::F32) * of_type(c[4], DType::F32));
+  if (!c.has(7)) return y;
+  const Datum zero = c.has(8) ? c.datum(8) : Datum(zeros({}, c.device(), c[0].dtype()));
+  return standard(c, "QuantizeLinear", 13, {Datum(y), c.datum(7), zero});
+}
+
+// The weights of all gates as numbers: [directions, in, gates * hidden], with a scale and a zero point for each direction
+// or each column, to what LSTM has.
+Value gate_weights(const Call& c, int weight, int scale) {
+  const Value& codes = c[weight];
+  c.check(codes.rank() == 3, "input ", weight, " is ", codes.shape());
+  const auto spread = [&](int input) {
+    const Value& x = c[input];
+    const std::int64_t directions = codes.dim(0), each = x.rank() == 2 ? codes.dim(2) : 1;
+    c.check(x.numel() == directions * each, "input ", input, " is ", x.shape(), " for ", codes.shape());
+    return reshape(x, {directions, 1, each});
+  };
+  Value steps = cast(codes, DType::I32);
+  if (c.has(scale + 1)) steps = steps - cast(spread(scale + 1), DType::I32);
+  return permute(cast(steps, DType::F32) * spread(scale), {0, 2, 1});
+}
+// ONNX Runtime rounds x and the hidden state to 8 bits before each product; here they stay what they are.
+Results dynamic_quantize_lstm(Call& c) {
+  std::vector<Datum> in{c.datum(0), Datum(gate_weights(c, 1, 8)), Datum(gate_weights(c, 2, 10))};
+  for (int i = 3; i < 8; ++i) in.push_back(optional(c, i));
+  return Results(standard_results(c, "LSTM", 14, std::move(in)));
+}
+
 // ---- functions of quantised tensors: of the numbers that they stand for, quantised again --------------------------
 Value real(const Call& c, int x) {
   const Value scale = reshape(of_type(c[x + 1], DType::F32), {});
@@ -144,9 +180,11 @@ Results concat(Call& c) {
 }
 
 constexpr Row kQuantizedRows[] = {
+    {"DynamicQuantizeLSTM", 1, dynamic_quantize_lstm},
     {"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul},
     {"MatMulIntegerToFloat", 1, matmul_integer_to_float},
     {.name = "MatMulNBits", .since = 1, .run = matmul_n_bits, .lacks = odd_bits},
+    {"QGemm", 1, quantized_gemm},
     {"QLinearAdd", 1, of_two<add>},
     {"QLinearAveragePool", 1, [](Call& c) { return pool(c, "AveragePool"); }},
     {"QLinearConcat", 1, concat},

@@ -31,7 +31,8 @@ Results fourier(Call& c) {
 }
 
 Results short_time_fourier(Call& c) {
-  const Value& signal = c[0];
+  // Without a dimension of parts, as PyTorch writes them, samples are real.
+  const Value signal = c[0].rank() == 2 ? unsqueeze(c[0], -1) : c[0];
   c.check(signal.rank() == 3, "a signal of shape ", signal.shape());
   const std::int64_t step = c.integer(1);
   const std::int64_t length = c.has(3) ? c.integer(3) : c.has(2) ? c[2].numel() : 0;

@@ -5,6 +5,7 @@
 
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/windows.hpp"
+#include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
 
@@ -54,6 +55,22 @@ Ints kernel_of(const Value& weight) {
   return {weight.shape().begin() + std::min(2, weight.rank()), weight.shape().end()};
 }
 
+// Dimensions of one element under kernels of one, which TensorFlow's exporter adds to convolutions over lines. Kernels run
+// along the last dimension, so they are left out, unless there is nothing else.
+Dims points_of(const Windows& w, const Value& x, const Value& weight) {
+  Dims points;
+  for (int d = 0; d < w.dims() && weight.rank() == x.rank(); ++d)
+    if (x.dim(d + 2) == 1 && weight.dim(d + 2) == 1 && w.before[d] == 0 && w.after[d] == 0) points.push_back(d + 2);
+  return points.size() < w.dims() ? points : Dims();
+}
+
+Value conv_without(const Dims& points, const Value& x, const Value& weight, const Value& bias, ConvOptions options) {
+  if (points.empty()) return conv(x, weight, bias, options);
+  for (Spatial* const list : {&options.stride, &options.dilation, &options.padding, &options.padding_after})
+    for (int i = points.size() - 1; i >= 0; --i) list->erase(static_cast<int>(points[i]) - 2);
+  return unsqueeze(conv(squeeze(x, points), squeeze(weight, points), bias, options), points);
+}
+
 Value convolution(const Call& c, const Value& x, const Value& weight, const Value& bias) {
   const Windows w = windows_of(c, x.shape(), kernel_of(weight));
   ConvOptions options;
@@ -64,7 +81,7 @@ Value convolution(const Call& c, const Value& x, const Value& weight, const Valu
   options.groups = c.i("group", 1);
   const bool cuts = std::any_of(w.before.begin(), w.before.end(), [](std::int64_t p) { return p < 0; }) ||
                     std::any_of(w.after.begin(), w.after.end(), [](std::int64_t p) { return p < 0; });
-  if (!cuts) return conv(x, weight, bias, options);
+  if (!cuts) return conv_without(points_of(w, x, weight), x, weight, bias, options);
   Dims before{0, 0}, after{0, 0};
   for (int d = 0; d < w.dims(); ++d) before.push_back(w.before[d]), after.push_back(w.after[d]);
   options.padding = options.padding_after = {};

@@ -17,10 +17,16 @@ void join_transposes(Graph& graph);
 void fold_batch_norms(Graph& graph);
 /// What older files spell out: x / 2 (1 + erf(x / sqrt(2))), and the same with tanh.
 void find_gelus(Graph& graph);
+/// The angle of (x, y) as PyTorch's exporter spells it out of atan(y / x), which is none at (0, 0): there it is 0 again.
+void find_angles(Graph& graph);
+/// DequantizeLinear of QuantizeLinear by one scale and zero point: rounding to steps, without integers in between.
+void find_fake_quantisation(Graph& graph);
 /// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * weight + bias over the last dimension.
 void find_layer_norms(Graph& graph);
 /// x / sqrt(mean(x^2) + epsilon) * weight over the last dimension.
 void find_rms_norms(Graph& graph);
+/// Pow with the exponent 2 is a product, which rounds alike.
+void find_squares(Graph& graph);
 /// softmax(scale q k^T + mask) v of four dimensions.
 void find_attention(Graph& graph);
 /// Nodes whose results nobody reads.

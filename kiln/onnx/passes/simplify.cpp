@@ -43,8 +43,11 @@ void simplify(Graph& graph, const RunContext& context) {
   simplify_graphs_of_nodes(graph, context);
   join_transposes(graph);
   find_gelus(graph);
+  find_angles(graph);
+  find_fake_quantisation(graph);
   find_layer_norms(graph);
   find_rms_norms(graph);
+  find_squares(graph);
   find_attention(graph);
   fold_batch_norms(graph);
   remove_unread(graph);
