@@ -106,10 +106,11 @@ Values understood(Values values, const Column& column, std::string_view file) {
     case Meaning::Decimal:
       if (column.stored_kind() == Kind::Wholes)
         each(values.wholes, understood.numbers, [&](std::int64_t whole) { return decimal(whole, column.scale); });
-      else
-        each(values.bytes, understood.numbers, [&](std::string_view b) { return decimal(b, column.scale, file); });
+      else each(values.bytes, understood.numbers, [&](std::string_view b) { return decimal(b, column.scale, file); });
       break;
-    case Meaning::Half: each(values.bytes, understood.numbers, [&](std::string_view b) { return half(b, file); }); break;
+    case Meaning::Half:
+      each(values.bytes, understood.numbers, [&](std::string_view b) { return half(b, file); });
+      break;
     case Meaning::Time96:
       each(values.bytes, understood.wholes, [&](std::string_view b) { return nanoseconds(b, column, file); });
   }

@@ -161,7 +161,7 @@ class RowReader {
       using There = typename T::value_type;
       value.reset();
       constexpr bool kStruct = !Leaf<There> && !List<There>;
-      const int there = kStruct        ? nodes_[node].definition
+      const int there = kStruct       ? nodes_[node].definition
                         : List<There> ? column(node).lists[depth] - 1
                                       : column(node).most_definition;
       if (level(node, depth, *entries) >= there) read(value.emplace(), node + kStruct, depth, entries + kStruct);

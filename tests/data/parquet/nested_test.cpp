@@ -101,8 +101,7 @@ void expect_numbers(const Deep& row, int i) {
   std::string huge = cents;
   for (int times = 0; times < 9; ++times) huge += "12345";
   EXPECT_EQ(row.huge, std::vector<double>(static_cast<std::size_t>(i % 2), nearest(huge + "e-20")));
-  EXPECT_EQ(row.time,
-            i % 5 == 2 ? std::nullopt : std::optional(std::int64_t{i - 35} * 1000 * 86'400'000'000'000 + i));
+  EXPECT_EQ(row.time, i % 5 == 2 ? std::nullopt : std::optional(std::int64_t{i - 35} * 1000 * 86'400'000'000'000 + i));
   EXPECT_EQ(row.half, static_cast<float>(i) / 8 - 3);
 }
 
@@ -177,10 +176,19 @@ struct Priced {
 };
 
 TEST(ParquetNested, ReadsDecimalsOfAnyLengthAndHadoopsLz4) {
-  const std::vector<std::string> unscaled = {
-      "0",           "1",  "-1", "127", "-128", "1000000000", "-1000000000", "9007199254740993", "-9223372036854775808",
-      "100000000000000000001", "-1000000000000000000000000000001", "1234567890000000000000000000000000",
-      "-1180591620717411434496001"};
+  const std::vector<std::string> unscaled = {"0",
+                                             "1",
+                                             "-1",
+                                             "127",
+                                             "-128",
+                                             "1000000000",
+                                             "-1000000000",
+                                             "9007199254740993",
+                                             "-9223372036854775808",
+                                             "100000000000000000001",
+                                             "-1000000000000000000000000000001",
+                                             "1234567890000000000000000000000000",
+                                             "-1180591620717411434496001"};
   for (const std::string name : {"hadoop", "block"}) {
     const auto rows = parquet_rows<Priced>(ParquetFile(stored(name)));
     ASSERT_EQ(rows->size(), std::ssize(unscaled));
@@ -221,10 +229,10 @@ TEST(ParquetNested, SaysWhatIsWrong) {
   };
   EXPECT_EQ(refused(TooFlat(), 0),
             ": column 'grid' has lists of lists of whole numbers, and is read as lists of whole numbers");
-  EXPECT_EQ(refused(TooDeep(), 0), ": column 'grid' has lists of lists of whole numbers, and is read as lists of lists of "
-                                   "lists of whole numbers");
-  EXPECT_EQ(refused(NoInnerList(), 3),
-            ", row 3: column 'grid' is missing (a field that may be is a std::optional)");
+  EXPECT_EQ(refused(TooDeep(), 0),
+            ": column 'grid' has lists of lists of whole numbers, and is read as lists of lists of "
+            "lists of whole numbers");
+  EXPECT_EQ(refused(NoInnerList(), 3), ", row 3: column 'grid' is missing (a field that may be is a std::optional)");
   EXPECT_EQ(refused(NoBirth(), 3),
             ", row 3: column 'people.born.year' is missing (a field that may be is a std::optional)");
   EXPECT_EQ(refused(NoPoint(), 3), ", row 3: column 'point.x' is missing (a field that may be is a std::optional)");
