@@ -5,9 +5,7 @@
 //
 // It runs on a terminal of its own, whose other end reads what the dashboard draws, and counts.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <string>
 
