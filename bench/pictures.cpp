@@ -4,12 +4,11 @@
 //
 //   bench_pictures --data FOLDER [--workers N] [--batch N] [--rounds N]; --help lists all
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/data/picture/augment.hpp"
@@ -18,21 +17,14 @@
 namespace {
 
 using namespace kiln;
+using bench::process_seconds;
+using bench::wall_seconds;
 
 struct Run {
   std::string data;
   int workers = 2;
   std::int64_t batch = 32, side = 224, rounds = 3;
 };
-
-double process_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void measure(const Run& run) {
   const PictureFolder folder(run.data);

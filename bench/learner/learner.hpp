@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "bench/clock.hpp"
+
 namespace bench {
 
 struct Run {
@@ -19,9 +21,6 @@ extern std::FILE* report;
 /// Goes on in a process whose terminal this one reads until it ends, and counts what is drawn there.
 void onto_terminal();
 
-/// Of all threads of this process.
-double process_seconds();
-double wall_seconds();
 double median(std::vector<double> numbers);
 
 /// What a Learner adds to a step of the guide, without and with metrics and dashboards.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +14,9 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "kiln/collective/watch.hpp"
 #include "kiln/core/error/error.hpp"
 
 namespace kiln {
@@ -68,8 +71,12 @@ struct Listener {
 
 class MpiRank final : public Communicator {
  public:
-  MpiRank(MPI_Comm all, int rank, int size, double timeout)
-      : Communicator(rank, size), all_(all), timeout_(timeout), listeners_(static_cast<std::size_t>(size)) {}
+  MpiRank(MPI_Comm all, int rank, const std::vector<RankProcess>& processes, double timeout)
+      : Communicator(rank, static_cast<int>(processes.size())),
+        all_(all),
+        timeout_(timeout),
+        listeners_(processes.size()),
+        watch_(rank, processes, [this](int other) { tell_of(other); }) {}
 
   void exchange(std::string_view what, const Pieces& pieces, const Places& places) override {
     const std::lock_guard lock(mutex_);
@@ -88,6 +95,11 @@ class MpiRank final : public Communicator {
     const std::lock_guard lock(mutex_);
     go(reason);
   }
+  std::optional<std::string> missing() override {
+    const int ended = watch_.first_ended();
+    if (ended < 0) return std::nullopt;
+    return collective::words_of_leaving(ended, collective::kWithoutAWord);
+  }
 
   /// Whether all others said goodbye as well: then nothing is under way, and MPI can end.
   bool part(std::string_view reason) {
@@ -98,10 +110,15 @@ class MpiRank final : public Communicator {
       bool all = true;
       for_others([&](int rank) {
         Listener& other = listener(rank);
+        const bool ended = watch_.has_ended(rank);
         while (!other.left && heard(rank)) {}
         all = all && other.left;
+        lost_ = lost_ || (ended && !other.left);
       });
-      if (all && !lost_) return true;
+      if (all && !lost_) {
+        watch_.stop();
+        return true;
+      }
     } while (!lost_ && patience.wait());
     return false;
   }
@@ -127,8 +144,18 @@ class MpiRank final : public Communicator {
     });
   }
 
+  /// In the watch's thread: a step may take longer than the launcher leaves this process after another one has ended. Says it
+  /// once on each machine. Who leaves has nothing to say: the others end after all have left.
+  void tell_of(int ended) {
+    if (leaves_) return;
+    for (int other = 0; other < rank(); ++other)
+      if (watch_.watches(other) && !watch_.has_ended(other)) return;
+    std::fprintf(stderr, "kiln: %s\n", collective::words_of_leaving(ended, collective::kWithoutAWord).c_str());
+  }
+
   void go(std::string_view reason) {
     if (gone_) return;
+    leaves_ = true;
     gone_ = reason;
     say(text(kLeaves, reason.substr(0, kLongest - 1)));
   }
@@ -162,8 +189,9 @@ class MpiRank final : public Communicator {
     const Patience patience(timeout_);
     while (true) {
       std::erase_if(missing, [&](int rank) {
-        const bool came = heard(rank);
+        const bool ended = watch_.has_ended(rank), came = heard(rank);
         if (came) throw_if_left(rank);
+        if (ended && !came) fail_of_end(what);
         return came;
       });
       if (missing.empty()) return;
@@ -171,6 +199,13 @@ class MpiRank final : public Communicator {
       go(text("it was in ", what, ", to which rank ", missing[0], " came too late"));
       collective::fail_of_waiting(what, missing[0], timeout_);
     }
+  }
+
+  [[noreturn]] void fail_of_end(std::string_view what) {
+    const int rank = watch_.first_ended();
+    lost_ = true;  // of what is under way with it nothing ends
+    go(text("it was in ", what, ", to which rank ", rank, " did not come"));
+    collective::fail_of_leaving(what, rank, collective::kWithoutAWord);
   }
 
   void carry(std::string_view what, const Pieces& pieces, const Places& places) {
@@ -197,8 +232,10 @@ class MpiRank final : public Communicator {
     const Patience patience(timeout_);
     int done = 0;
     while (true) {
+      const bool ended = watch_.first_ended() >= 0;  // asked before what it may have sent
       checked(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), what);
       if (done) return;
+      if (ended) fail_of_end(what);
       if (patience.wait()) continue;
       lost_ = true;  // MPI still writes where nobody waits any more
       go(text("it was in ", what, ", whose data did not arrive"));
@@ -213,6 +250,8 @@ class MpiRank final : public Communicator {
   std::list<Sent> sent_;  // that may not have been heard yet
   std::optional<std::string> gone_;
   bool lost_ = false;
+  std::atomic<bool> leaves_ = false;
+  Watch watch_;
 };
 
 /// What a launcher says of the number of processes. MPI that does not know the launcher would have each train by itself.
@@ -244,7 +283,10 @@ class Session {
     MPI_Comm all;
     checked(MPI_Comm_dup(MPI_COMM_WORLD, &all), "mpi_ranks");  // nobody else's messages are among ours
     MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
-    rank_ = std::make_shared<MpiRank>(all, rank, size, config.timeout);
+    std::vector<RankProcess> processes(static_cast<std::size_t>(size));
+    const RankProcess own = RankProcess::own();
+    checked(MPI_Allgather(&own, sizeof own, MPI_BYTE, processes.data(), sizeof own, MPI_BYTE, all), "mpi_ranks");
+    rank_ = std::make_shared<MpiRank>(all, rank, processes, config.timeout);
   }
   Ranks ranks() const { return rank_; }
 

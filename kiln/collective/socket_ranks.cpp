@@ -78,7 +78,7 @@ class SocketRank final : public Communicator {
     const int other = waited.rank;
     switch (waited.end) {
       case Waited::All: return;
-      case Waited::Gone: fail_of(what, other, left_[at(other)].value_or("its program has ended"));
+      case Waited::Gone: fail_of(what, other, left_[at(other)].value_or(std::string(collective::kWithoutAWord)));
       case Waited::Late:
         go(text("it was in ", what, ", to which rank ", other, " came too late"));
         collective::fail_of_waiting(what, other, timeout_);

@@ -26,8 +26,11 @@ const std::thread::id fed = std::this_thread::get_id();
 
 }  // namespace
 
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return starves && std::this_thread::get_id() != fed ? nullptr : std::malloc(bytes ? bytes : 1);
+}
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* const memory = starves && std::this_thread::get_id() != fed ? nullptr : std::malloc(bytes ? bytes : 1);
+  void* const memory = operator new(bytes, std::nothrow);
   return memory ? memory : throw std::bad_alloc();
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }

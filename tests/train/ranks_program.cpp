@@ -77,6 +77,8 @@ int run(const std::string& what, const std::string& argument) {
     if (rank == 1) std::this_thread::sleep_for(std::chrono::seconds(3));
     barrier(ranks);
   } else if (what == "kill") {
+    if (argument == "busy" && rank != 1) std::this_thread::sleep_for(std::chrono::seconds(30));
+    if (argument == "busy") ::kill(::getpid(), SIGKILL);
     train_and(ranks, device, [] { ::kill(::getpid(), SIGKILL); });
   } else if (what == "exit") {
     train_and(ranks, device, [] { ::_exit(0); });

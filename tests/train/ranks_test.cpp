@@ -54,9 +54,10 @@ Said run(const std::string& command) {
   return said;
 }
 
-Said launch(int ranks, const std::string& words) {
+Said launch(int ranks, const std::string& words, const std::string& options = "") {
   return run(text("env OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_btl_vader_single_copy_mechanism=none ",
-                  MPIRUN, " --allow-run-as-root --oversubscribe -n ", ranks, ' ', RANKS_PROGRAM, ' ', words));
+                  MPIRUN, " --allow-run-as-root --oversubscribe ", options, " -n ", ranks, ' ', RANKS_PROGRAM, ' ',
+                  words));
 }
 
 class Processes : public testing::Test {
@@ -137,12 +138,24 @@ TEST_F(Processes, TellOfRanksThatLeaveOrDoNotCome) {
 }
 
 TEST_F(Processes, EndWithOneThatIsKilled) {
-  for (const std::string word : {"kill", "exit"}) {
+  // "kill" and "exit" while the others wait for it; "kill busy" while they are busy themselves for longer than mpirun lets them
+  // live, and tell it beside that.
+  for (const std::string word : {"kill", "exit", "kill busy"}) {
     const Said said = launch(3, word);
+    EXPECT_TRUE(said.has("rank 1 has left: it was killed, or ended without a word")) << said;
+    EXPECT_TRUE(said.has("started again, a training goes on from its last checkpoint")) << said;
+    EXPECT_FALSE(said.has("rank 0 has left") || said.has("rank 2 has left")) << said;
     EXPECT_NE(said.status, 0) << said;
     EXPECT_NE(said.status, 124) << "they hung";
     EXPECT_LT(said.seconds, 55);
   }
+  // A launcher that leaves the others alone: the first of them to end says why, and ends all.
+  const Said left = launch(3, "kill", "--enable-recovery");
+  EXPECT_TRUE(std::ranges::any_of(left.lines, [](const std::string& line) {
+    return line.starts_with("said: IoError: ") && line.find(": rank 1 has left: it was killed") != line.npos;
+  })) << left;
+  EXPECT_NE(left.status, 124) << "they hung";
+  EXPECT_LT(left.seconds, 55);
 }
 
 /// Programs that somebody starts who is no MPI, but says who is who in the environment that `variables` are for a rank.
@@ -206,7 +219,7 @@ TEST(Launched, StopTogetherAndEndWithOneThatGoes) {
   }
   for (const std::string word : {"kill", "exit"}) {
     const Said said = start(3, word, variables(3));
-    EXPECT_TRUE(said.has("rank 1 has left: its program has ended")) << said;
+    EXPECT_TRUE(said.has("rank 1 has left: it was killed, or ended without a word")) << said;
     EXPECT_LT(said.seconds, 55);
   }
 }

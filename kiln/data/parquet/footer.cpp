@@ -8,13 +8,14 @@ namespace kiln::parquet {
 namespace {
 
 constexpr int kDepth = 32;
+constexpr std::int32_t kMostScale = 255;
 
 enum Repetition { kRequired, kOptional, kRepeated };
 enum Converted { kMap = 1, kMapKeyValue = 2, kListOf = 3, kDecimal = 5, kUint8 = 11, kUint64 = 14, kInterval = 21 };
 
 struct Element {
   std::optional<std::int32_t> type{}, converted{};
-  std::int32_t width = 0, repetition = kRequired, children = 0;
+  std::int32_t width = 0, repetition = kRequired, children = 0, scale = 0;
   std::string name;
   bool list = false, map = false, decimal = false, half = false, without_sign = false;
 };
@@ -28,12 +29,17 @@ Element read_element(Thrift& in) {
     if (field == 4) e.name = in.text();
     if (field == 5) e.children = in.whole32();
     if (field == 6) e.converted = in.whole32();
+    if (field == 7) e.scale = in.whole32();
     if (field == 10)
       in.structure([&](int logical) {
         e.map = e.map || logical == 2;
         e.list = e.list || logical == 3;
         e.decimal = e.decimal || logical == 5;
         e.half = e.half || logical == 15;
+        if (logical == 5)
+          in.structure([&](int part) {
+            if (part == 1) e.scale = in.whole32();
+          });
         if (logical == 10)
           in.structure([&](int part) {
             if (part == 2) e.without_sign = !in.flag();
@@ -69,17 +75,18 @@ class Schema {
     const Element& e = elements_[at_++];
     if (role == Role::Named) way.name += (way.name.empty() ? "" : ".") + e.name;
     way.most_definition += e.repetition != kRequired;
-    if (e.repetition == kRepeated && way.most_repetition++ == 0) way.list_definition = way.most_definition;
+    if (e.repetition == kRepeated) way.lists.push_back(way.most_definition);
+    way.nodes.emplace_back(way.name.size(), way.most_definition);
     if (e.type) return leaf(e, std::move(way));
     for (std::int32_t i = 0; i < e.children; ++i) node(way, role_in(e, role), depth + 1);
   }
 
   Role role_in(const Element& parent, Role role) const {
     const bool repeated = at_ < elements_.size() && elements_[at_].repetition == kRepeated;
-    if (repeated && parent.repetition != kRepeated && (parent.list || parent.map))
-      return parent.list ? Role::OfList : Role::OfMap;
+    if (repeated && parent.list) return Role::OfList;
+    if (repeated && parent.map && parent.repetition != kRepeated) return Role::OfMap;
     // Older writers have lists whose repeated node is the item itself.
-    const bool item = parent.children == 1 && parent.name != "array" && !parent.name.ends_with("_tuple");
+    const bool item = parent.children == 1 && !repeated && parent.name != "array" && !parent.name.ends_with("_tuple");
     return role == Role::OfList && item ? Role::Item : Role::Named;
   }
 
@@ -92,9 +99,17 @@ class Schema {
     way.without_sign = e.without_sign;
     if (way.stored == Stored::FixedLenByteArray && (e.width <= 0 || e.width > 1 << 20))
       refuse(file_, "the column '", shown(way.name), "' has values of ", e.width, " bytes");
-    if (way.most_repetition > 1) way.problem = "lists of lists are not read";
-    else if (e.decimal) way.problem = "decimals are not read";
-    else if (way.stored == Stored::Int96) way.problem = "times of 96 bits are not read";
+    if (way.stored == Stored::Int96) {
+      way.meaning = Meaning::Time96;
+      way.width = 12;
+    } else if (e.half && way.stored == Stored::FixedLenByteArray) {
+      way.meaning = Meaning::Half;
+    } else if (e.decimal && (way.stored_kind() == Kind::Wholes || way.stored_kind() == Kind::Bytes)) {
+      way.meaning = Meaning::Decimal;
+      way.scale = e.scale;
+      if (e.scale < 0 || e.scale > kMostScale)
+        way.problem = text("decimals with ", e.scale, " digits behind the point are not read");
+    }
     columns_.push_back(std::move(way));
   }
 
@@ -123,6 +138,7 @@ ChunkPlace read_chunk(Thrift& in, const FileBytes& file) {
   });
   require<DataError>(!elsewhere, file.name, ": is a Parquet file whose data lie in other files, which are not read");
   if (!described) refuse(file.name, "it does not say where its data are");
+  if (chunk.values == 0) return chunk;
   const std::int64_t begin = dictionary > 0 && dictionary < data ? dictionary : data;
   const auto all = static_cast<std::int64_t>(file.bytes.size());
   if (begin < 4 || size < 0 || begin > all || size > all - begin)
@@ -162,6 +178,22 @@ Thrift description_of(const FileBytes& file) {
 }  // namespace
 
 Kind Column::kind() const {
+  switch (meaning) {
+    case Meaning::Decimal:
+    case Meaning::Half: return Kind::Numbers;
+    case Meaning::Time96: return Kind::Wholes;
+    default: return stored_kind();
+  }
+}
+
+int Column::definition_of(std::string_view node) const {
+  int definition = 0;
+  for (const auto& [size, level] : nodes)
+    if (size == node.size()) definition = level;
+  return definition;
+}
+
+Kind Column::stored_kind() const {
   switch (stored) {
     case Stored::Boolean: return Kind::Flags;
     case Stored::Int32:

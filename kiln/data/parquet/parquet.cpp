@@ -159,7 +159,7 @@ std::int64_t count_in(const std::string& name) {
 
 }  // namespace
 
-std::size_t find_column(const ParquetFile& file, std::string_view name, std::string_view wanted, bool list) {
+std::size_t find_column(const ParquetFile& file, std::string_view name, std::string_view wanted, std::size_t lists) {
   const auto& columns = file.columns();
   const auto found = std::ranges::find(columns, name, &Column::name);
   if (found == columns.end()) {
@@ -168,16 +168,19 @@ std::size_t find_column(const ParquetFile& file, std::string_view name, std::str
     fail<DataError>(file.name(), ": has no column '", shown(name), "'", did_you_mean(name, names));
   }
   require<DataError>(found->problem.empty(), file.name(), ": column '", shown(name), "': ", found->problem);
-  const bool is_list = found->most_repetition > 0;
-  require<DataError>(is_list == list && fits(found->kind(), wanted), file.name(), ": column '", shown(name), "' has ",
-                     is_list ? "lists of " : "", name_of(found->kind()), ", and is read as ", list ? "lists of " : "",
-                     wanted);
+  const auto lists_of = [](std::size_t lists) {
+    std::string words;
+    while (lists-- > 0) words += "lists of ";
+    return words;
+  };
+  require<DataError>(found->lists.size() == lists && fits(found->kind(), wanted), file.name(), ": column '",
+                     shown(name), "' has ", lists_of(found->lists.size()), name_of(found->kind()), ", and is read as ",
+                     lists_of(lists), wanted);
   return static_cast<std::size_t>(found - columns.begin());
 }
 
-void RowReader::fail_at(const std::string& problem) const {
-  fail<DataError>(file_.name(), ", row ", index_, ": column '", shown(file_.columns()[columns_[next_ - 1]].name), "' ",
-                  problem);
+void RowReader::fail_at(std::size_t node, std::string_view problem) const {
+  fail<DataError>(file_.name(), ", row ", index_, ": column '", shown(column(node).name), "' ", problem);
 }
 
 std::vector<std::string> files_of(const std::filesystem::path& directory, std::string_view split) {

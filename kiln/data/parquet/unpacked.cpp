@@ -13,7 +13,11 @@ namespace kiln::parquet {
 namespace {
 
 enum Codec { kPlain, kSnappy, kGzip, kLzo, kBrotli, kLz4, kZstd, kLz4Raw };
-constexpr std::string_view kNames[] = {"none", "snappy", "gzip", "LZO", "Brotli", "LZ4", "zstd", "LZ4"};
+
+/// Writes `length` bytes behind `done` that are those `back` before; they may overlap what they make.
+void repeat(std::span<std::byte> out, std::size_t& done, std::size_t back, std::size_t length) {
+  for (std::size_t i = 0; i < length; ++i, ++done) out[done] = out[done - back];
+}
 
 /// https://github.com/google/snappy/blob/main/format_description.txt
 void unpack_snappy(Bytes in, std::span<std::byte> out) {
@@ -38,31 +42,90 @@ void unpack_snappy(Bytes in, std::span<std::byte> out) {
     const std::size_t length = kind == 1 ? 4 + (tag >> 2 & 7) : 1 + (tag >> 2);
     const std::size_t back = kind == 1 ? (std::size_t{tag} >> 5 << 8) + in.byte() : little(kind == 2 ? 2 : 4);
     if (back == 0 || back > done || length > out.size() - done) refuse(in.file(), "a page repeats what is not there");
-    // What is repeated may overlap what it makes.
-    for (std::size_t i = 0; i < length; ++i, ++done) out[done] = out[done - back];
+    repeat(out, done, back, length);
   }
   if (done != out.size()) refuse(in.file(), "a page is shorter than it says");
 }
 
-/// libzstd, of which two functions are used that have been the same since its first release.
-struct Zstd {
-  std::size_t (*decompress)(void* out, std::size_t room, const void* in, std::size_t size) = nullptr;
-  unsigned (*is_error)(std::size_t code) = nullptr;
-
-  Zstd() {
-    void* const library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) return;
-    decompress = reinterpret_cast<decltype(decompress)>(dlsym(library, "ZSTD_decompress"));
-    is_error = reinterpret_cast<decltype(is_error)>(dlsym(library, "ZSTD_isError"));
+/// A block: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
+void unpack_lz4(Bytes in, std::span<std::byte> out) {
+  std::size_t done = 0;
+  const auto length_of = [&](unsigned bits) {
+    std::size_t length = bits;
+    if (bits == 15)
+      for (unsigned more = 255; more == 255; length += more) more = in.byte();
+    return length;
+  };
+  while (true) {
+    const unsigned token = in.byte();
+    const auto literal = in.take(length_of(token >> 4));
+    if (literal.size() > out.size() - done) refuse(in.file(), "a page is longer than it says");
+    std::ranges::copy(literal, out.data() + done);
+    done += literal.size();
+    if (in.rest().empty()) break;  // the last sequence has nothing but its literal
+    const std::size_t back = in.number<std::uint16_t>(), length = length_of(token & 15) + 4;
+    if (back == 0 || back > done || length > out.size() - done) refuse(in.file(), "a page repeats what is not there");
+    repeat(out, done, back, length);
   }
-};
+  if (done != out.size()) refuse(in.file(), "a page is shorter than it says");
+}
+
+std::uint32_t big_endian(Bytes& in) {
+  std::uint32_t number = 0;
+  for (int i = 0; i < 4; ++i) number = number << 8 | in.byte();
+  return number;
+}
+
+/// Whether these are blocks with their sizes before and after, as Hadoop writes them.
+bool is_hadoop(Bytes in, std::size_t size) {
+  while (in.rest().size() > 8) {
+    const std::size_t here = big_endian(in), packed = big_endian(in);
+    if (here > size || packed > in.rest().size()) return false;
+    in.take(packed);
+    size -= here;
+  }
+  return size == 0 && in.rest().empty();
+}
+
+/// What was called LZ4 before it was said what that is: Hadoop's blocks, or a block.
+void unpack_old_lz4(Bytes in, std::span<std::byte> out) {
+  if (!is_hadoop(in, out.size())) return unpack_lz4(in, out);
+  while (!out.empty()) {
+    const std::size_t size = big_endian(in), packed = big_endian(in);
+    unpack_lz4(Bytes(in.take(packed), in.file(), "a page"), out.first(size));
+    out = out.subspan(size);
+  }
+}
+
+/// A function of a library that is opened here; null where there is none.
+template <class F>
+F* function_of(const char* library, const char* name) {
+  void* const open = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  return open ? reinterpret_cast<F*>(dlsym(open, name)) : nullptr;
+}
+
+// The functions that are used have been the same since the first releases of their libraries.
 
 void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out, std::string_view file) {
-  static const Zstd zstd;
-  require<IoError>(zstd.decompress && zstd.is_error, file,
+  static auto* const decompress =
+      function_of<std::size_t(void* out, std::size_t room, const void* in, std::size_t size)>("libzstd.so.1",
+                                                                                              "ZSTD_decompress");
+  static auto* const is_error = function_of<unsigned(std::size_t code)>("libzstd.so.1", "ZSTD_isError");
+  require<IoError>(decompress && is_error, file,
                    ": is compressed by zstd, and this machine has no libzstd (Debian: libzstd1)");
-  const std::size_t size = zstd.decompress(out.data(), out.size(), packed.data(), packed.size());
-  if (zstd.is_error(size) || size != out.size()) refuse(file, "a page is no zstd of ", out.size(), " bytes");
+  const std::size_t size = decompress(out.data(), out.size(), packed.data(), packed.size());
+  if (is_error(size) || size != out.size()) refuse(file, "a page is no zstd of ", out.size(), " bytes");
+}
+
+void unpack_brotli(std::span<const std::byte> packed, std::span<std::byte> out, std::string_view file) {
+  static auto* const decompress =
+      function_of<int(std::size_t size, const std::byte* in, std::size_t* room, std::byte* out)>(
+          "libbrotlidec.so.1", "BrotliDecoderDecompress");
+  require<IoError>(decompress, file,
+                   ": is compressed by Brotli, and this machine has no libbrotli (Debian: libbrotli1)");
+  std::size_t size = out.size();
+  if (decompress(packed.size(), packed.data(), &size, out.data()) != 1 || size != out.size())
+    refuse(file, "a page is no Brotli of ", out.size(), " bytes");
 }
 
 }  // namespace
@@ -73,19 +136,35 @@ Page unpacked(std::span<const std::byte> packed, std::size_t size, int codec, st
     return {packed};
   }
   if (size == 0 && packed.empty()) return {};
-  if (codec != kSnappy && codec != kGzip && codec != kZstd)
-    fail<DataError>(file, ": is compressed by ", codec > kPlain && codec <= kLz4Raw ? kNames[codec] : "something",
-                    ", which is not read: snappy, gzip and zstd are");
-  // No more than could be in it: three bytes are at most 64, two bits 258; zstd itself writes no more than it finds.
-  const std::size_t most = codec == kSnappy ? 22 : codec == kGzip ? std::size_t{kMaxInflation} : 0;
+  // No more than could be in it: three bytes are at most 64, two bits 258, one byte of LZ4 255. The others themselves write no
+  // more than they find.
+  std::size_t most = 0;
+  switch (codec) {
+    case kSnappy: most = 22; break;
+    case kGzip: most = std::size_t{kMaxInflation}; break;
+    case kLz4:
+    case kLz4Raw: most = 255; break;
+    case kZstd:
+    case kBrotli: break;
+    default:
+      fail<DataError>(file, ": is compressed by ", codec == kLzo ? "LZO" : text("something of number ", codec),
+                      ", which is not read: snappy, gzip, zstd, LZ4 and Brotli are");
+  }
   if (most && size / most > packed.size() + 16)
     refuse(file, "a page of ", packed.size(), " bytes says that it has ", size);
   Page page{.bytes = {}, .own = std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(size, 1))};
   const std::span<std::byte> out(page.own.get(), size);
   page.bytes = out;
-  if (codec == kSnappy) unpack_snappy(Bytes(packed, file, "a page"), out);
-  else if (codec == kZstd) unpack_zstd(packed, out, file);
-  else if (GzipReader(packed, file).read(out) != size) refuse(file, "a page is shorter than it says");
+  const Bytes in(packed, file, "a page");
+  switch (codec) {
+    case kSnappy: unpack_snappy(in, out); break;
+    case kLz4: unpack_old_lz4(in, out); break;
+    case kLz4Raw: unpack_lz4(in, out); break;
+    case kZstd: unpack_zstd(packed, out, file); break;
+    case kBrotli: unpack_brotli(packed, out, file); break;
+    default:
+      if (GzipReader(packed, file).read(out) != size) refuse(file, "a page is shorter than it says");
+  }
   return page;
 }
 

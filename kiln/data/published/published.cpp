@@ -1,5 +1,6 @@
 #include "kiln/data/published/published.hpp"
 
+#include <cstdio>
 #include <fstream>
 
 #include "kiln/core/cache_directory.hpp"
@@ -8,6 +9,7 @@
 #include "kiln/core/file.hpp"
 #include "kiln/data/gzip.hpp"
 #include "kiln/data/part_file.hpp"
+#include "kiln/data/sha256.hpp"
 #include "kiln/data/tar.hpp"
 
 namespace kiln {
@@ -93,6 +95,52 @@ void unpack(const fs::path& archive, const fs::path& target) {
   fs::remove(archive, ignored);
 }
 
+fs::path record_of(const fs::path& path) { return fs::path(path) += ".sha256"; }
+
+/// What an earlier download had, as sha256sum writes and checks it; empty where there was none.
+std::string recorded_sha256(const fs::path& path) {
+  const fs::path record = record_of(path);
+  std::error_code ignored;
+  if (!fs::exists(record, ignored)) return {};
+  const std::string digest = read_text_file(record.string()).substr(0, 64);
+  require<DataError>(digest.size() == 64 && digest.find_first_not_of("0123456789abcdef") == digest.npos,
+                     record.string(), ": has no SHA-256: without this file the next download counts as the first");
+  return digest;
+}
+
+std::string sha256_of(const fs::path& path) {
+  Sha256 hash;
+  hash.update(map_file(path.string()).bytes);
+  return hash.hex_digest();
+}
+
+/// Downloads the file, and has `use` look at it. Where nobody says its checksum, that of the first download which could be used
+/// is kept for later ones, and said: whether it was the right one is not known here.
+void fetch(const PublishedFile& file, const fs::path& path, const DownloadProgress& progress,
+           const std::function<void()>& use) {
+  std::error_code ignored;
+  if (!file.sha256.empty() || fs::exists(path, ignored)) {
+    download({.urls = {file.url}, .sha256 = file.sha256, .bytes = file.bytes}, path, progress);
+    return use();
+  }
+  const std::string known = recorded_sha256(path);
+  try {
+    download({.urls = {file.url}, .sha256 = known, .bytes = file.bytes}, path, progress);
+  } catch (const DataError& error) {
+    fail<DataError>(error.message(), ", as it was at the first download, says ", record_of(path).string());
+  }
+  const std::string digest = sha256_of(path);
+  use();
+  if (!known.empty()) return;
+  const std::string record = digest + "  " + path.filename().string() + "\n";
+  write_file_atomically(record_of(path).string(),
+                        [&](FileReplacement& out) { out.write(std::as_bytes(std::span(record))); });
+  std::fprintf(stderr,
+               "kiln: %s: its publisher says no checksum of it. Its size is right; its SHA-256 is %s, which later "
+               "downloads are compared with\n",
+               path.filename().c_str(), digest.c_str());
+}
+
 }  // namespace
 
 const PublishedRow& published(PublishedSet set) { return kRows.at(static_cast<std::size_t>(set)); }
@@ -104,15 +152,14 @@ fs::path fetch_published(const PublishedRow& row, const fs::path& directory, con
   for (const PublishedFile& file : row.files) {
     const fs::path path = directory / file.name();
     if (!row.archive) {
-      download({.urls = {file.url}, .sha256 = file.sha256, .bytes = file.bytes}, path, progress);
+      fetch(file, path, progress, [] {});
       continue;
     }
     fs::create_directories(directory, problem);
     require<IoError>(!problem, "download: ", directory.string(), " cannot be made: ", problem.message());
     PartFile lock(directory / "unpacking.lock");
     if (fs::exists(unpacked, ignored)) break;  // another process has done it meanwhile
-    download({.urls = {file.url}, .sha256 = file.sha256, .bytes = file.bytes}, path, progress);
-    unpack(path, unpacked);
+    fetch(file, path, progress, [&] { unpack(path, unpacked); });
     lock.remove();
   }
   return row.archive ? unpacked : directory;

@@ -20,8 +20,7 @@ enum class PublishedSet { FashionMnist, Cifar10, Cifar100, AgNews, DbPedia, Cali
 struct PublishedFile {
   std::string url;
   std::int64_t bytes = 0;
-  std::string
-      sha256;  // empty where nobody says it of the whole file: its size is compared, and whether it can be unpacked
+  std::string sha256;       // empty where nobody says it of the whole file
   std::string called = {};  // where that is not the end of its address
 
   std::string name() const { return called.empty() ? url.substr(url.rfind('/') + 1) : called; }
@@ -41,8 +40,10 @@ std::filesystem::path find_published(PublishedSet set, const std::optional<std::
                                      const DownloadProgress& progress = {});
 
 /// Downloads what `directory` lacks, and unpacks an archive into `directory`/unpacked, whole or not at all; the archive goes
-/// then. Returns the directory that holds the files. Of several processes, one works and the others wait. Throws as download()
-/// does, and DataError for an archive that is damaged, or has a file outside of it.
+/// then. Of a file without a checksum the size is compared, and of an archive what gzip and tar say of it; standard error tells
+/// so, and `directory`/NAME.sha256 keeps its checksum, which later downloads must have. Returns the directory that holds the
+/// files. Of several processes, one works and the others wait. Throws as download() does, and DataError for an archive that is
+/// damaged, or has a file outside of it.
 std::filesystem::path fetch_published(const PublishedRow& row, const std::filesystem::path& directory,
                                       const DownloadProgress& progress = {});
 

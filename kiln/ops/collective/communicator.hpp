@@ -37,7 +37,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// The others need not wait for this rank any more: whoever meets it is told why.
   virtual void leave(std::string_view reason) = 0;
   /// Which of the others has left and will meet nobody any more, as far as it is known without waiting: "rank 1 has left: its
-  /// program has ended". Always nothing by MPI, whose launcher ends the processes that are left.
+  /// program has ended". By MPI, of ranks on this machine alone.
   virtual std::optional<std::string> missing() { return std::nullopt; }
 
  private:
@@ -57,6 +57,12 @@ struct CommunicatorConfig {
 };
 
 namespace collective {
+
+/// Why a rank has left that was heard of no more.
+inline constexpr std::string_view kWithoutAWord =
+    "it was killed, or ended without a word (a machine without memory kills, which dmesg tells). All ranks end; "
+    "started "
+    "again, a training goes on from its last checkpoint";
 
 /// For transports: what a rank says of another one that came to something else, or went.
 [[noreturn]] void fail_of_difference(std::string_view here, int rank, std::string_view there);

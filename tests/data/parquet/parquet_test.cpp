@@ -1,13 +1,9 @@
 // Parquet files that pyarrow wrote (parquet_files.py), and damaged ones.
 #include "kiln/data/parquet/parquet.hpp"
 
-#include <map>
 #include <thread>
 
-#include <gtest/gtest.h>
-
-#include "kiln/data/loader.hpp"
-#include "tests/data/damaged.hpp"
+#include "tests/data/parquet/stored.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/data/temporary_directory.hpp"
 
@@ -15,11 +11,10 @@ namespace kiln {
 namespace {
 
 using test::raised;
+using test::stored;
 
 constexpr std::int64_t kRows = 70;
 const std::vector<std::string> kFiles = {"plain", "snappy", "gzip2", "zstd", "deltas", "old"};
-
-std::string stored(const std::string& name) { return text(KILN_PARQUET, "/", name, ".parquet"); }
 
 struct Picture {
   std::vector<std::uint8_t> bytes;
@@ -158,17 +153,10 @@ struct NoListAtAll {
 struct NotMissingInList {
   std::vector<int> ids;
 };
-struct Deep {
-  std::vector<int> x;
-};
-struct Priced {
-  double price = 0;
-};
-
 TEST(Parquet, SaysWhatIsWrong) {
   const std::string path = stored("snappy");
-  const auto refused = [&]<class R>(R, std::int64_t row, const std::string& file = "snappy") {
-    return raised<DataError>([&] { parquet_rows<R>(ParquetFile(stored(file)))->get(row); }).substr(stored(file).size());
+  const auto refused = [&]<class R>(R, std::int64_t row) {
+    return raised<DataError>([&] { parquet_rows<R>(ParquetFile(path))->get(row); }).substr(path.size());
   };
   EXPECT_EQ(refused(NoText(), 0), ": column 'label' has whole numbers, and is read as texts");
   EXPECT_EQ(refused(NoColumn(), 0), ": has no column 'lable' (did you mean 'label'?)");
@@ -180,12 +168,6 @@ TEST(Parquet, SaysWhatIsWrong) {
             ", row 10: column 'tokens' is missing (a field that may be is a std::optional)");
   EXPECT_EQ(refused(NotMissingInList(), 2),
             ", row 2: column 'ids' is missing (a field that may be is a std::optional)");
-  EXPECT_EQ(refused(Deep(), 0, "nested"), ": column 'x': lists of lists are not read");
-  EXPECT_EQ(refused(Priced(), 0, "nested"), ": column 'price': decimals are not read");
-  struct X {
-    int x = 0;
-  };
-  EXPECT_EQ(refused(X(), 0, "brotli"), ": is compressed by Brotli, which is not read: snappy, gzip and zstd are");
 
   const test::TemporaryDirectory directory;
   const std::string none = directory.write("none.parquet", "PAR"), bytes = read_text_file(path);
@@ -196,26 +178,7 @@ TEST(Parquet, SaysWhatIsWrong) {
   EXPECT_THROW(parquet_rows<Row>(ParquetFile(path))->get(kRows), IndexError);
 }
 
-TEST(Parquet, ReadsOrRefusesDamagedFiles) {
-  int read = 0, refused = 0;
-  for (std::uint64_t seed = 0; seed < 12'000; ++seed) {
-    const std::string& name = kFiles[seed % kFiles.size()];
-    static std::map<std::string, std::vector<std::byte>> files;
-    if (!files.contains(name)) files[name] = read_file(stored(name));
-    Random random(seed);
-    const auto bytes = test::damaged(files[name], random);
-    try {
-      const auto rows = parquet_rows<Row>(ParquetFile(FileBytes{bytes, "damaged", nullptr}));
-      for (std::int64_t i = 0; i < std::min<std::int64_t>(rows->size(), 100); ++i) rows->get(i);
-      ++read;
-    } catch (const DataError& error) {
-      EXPECT_TRUE(error.message().starts_with("damaged")) << error.message();
-      ++refused;
-    }
-  }
-  EXPECT_GT(read, 1000);
-  EXPECT_GT(refused, 1000);
-}
+TEST(Parquet, ReadsOrRefusesDamagedFiles) { test::read_damaged<Row>(kFiles, 12'000); }
 
 }  // namespace
 }  // namespace kiln

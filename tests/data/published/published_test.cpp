@@ -123,6 +123,37 @@ TEST_F(PublishedTest, WhatIsWrongLeavesNothingUnpacked) {
   EXPECT_TRUE(std::filesystem::exists(fetch_published(row(server, archive, false), directory.path()) / "a"));
 }
 
+TEST_F(PublishedTest, AChecksumThatNobodyKnowsIsTheFirstOnes) {
+  const std::string first = zipped(tar_of({{"a", "one"}})), other = zipped(tar_of({{"a", "two"}}));
+  ASSERT_EQ(first.size(), other.size());
+  std::string sent = first;
+  HttpServer server([&](const Request& request) { return served(request, sent); });
+  const PublishedRow row = this->row(server, first, false);
+  testing::internal::CaptureStderr();
+  const auto unpacked = fetch_published(row, directory.path());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "kiln: a.tar.gz: its publisher says no checksum of it. Its size is right; its SHA-256 is " +
+                sha256_of(first) + ", which later downloads are compared with\n");
+  const std::string record = directory.file("a.tar.gz.sha256");
+  EXPECT_EQ(read_text_file(record), sha256_of(first) + "  a.tar.gz\n");
+
+  std::filesystem::remove_all(unpacked);
+  sent = other;
+  const std::string said = raised<DataError>([&] { fetch_published(row, directory.path()); });
+  EXPECT_NE(said.find("SHA-256 is " + sha256_of(other) + ", expected " + sha256_of(first)), said.npos) << said;
+  EXPECT_TRUE(said.ends_with(", as it was at the first download, says " + record)) << said;
+  EXPECT_FALSE(std::filesystem::exists(unpacked));
+
+  sent = first;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(read_text_file((fetch_published(row, directory.path()) / "a").string()), "one");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  std::filesystem::remove_all(unpacked);
+  directory.write("a.tar.gz.sha256", "nothing");
+  EXPECT_EQ(raised<DataError>([&] { fetch_published(row, directory.path()); }),
+            record + ": has no SHA-256: without this file the next download counts as the first");
+}
+
 TEST_F(PublishedTest, AFileOfAnotherSizeIsNoneWhereNothingElseIsKnown) {
   const std::string archive = zipped(tar_of({{"a", "one"}}));
   HttpServer server([&](const Request& request) { return served(request, archive.substr(0, archive.size() - 1)); });

@@ -1,0 +1,215 @@
+// How a struct is read out of the columns of a Parquet file: which columns its fields are, and a row out of their lists.
+#pragma once
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kiln/core/reflect/reflect_values.hpp"
+#include "kiln/data/parquet/file.hpp"
+
+namespace kiln::parquet {
+
+template <class T>
+concept ByteList = std::same_as<T, std::vector<std::byte>> || std::same_as<T, std::vector<std::uint8_t>>;
+template <class T>
+concept Leaf = std::is_arithmetic_v<T> || std::same_as<T, std::string> || ByteList<T> || reflect::ScopedEnum<T>;
+template <class T>
+concept OptionalLeaf = reflect::OptionalLike<T> && Leaf<typename T::value_type>;
+template <class T>
+concept List = reflect::ListLike<T> && !Leaf<T>;  // maps among them, which are lists of entries
+template <class T>
+concept OptionalList = reflect::OptionalLike<T> && List<typename T::value_type>;
+
+template <class Key, class Value>
+struct Entry {
+  Key key{};
+  Value value{};
+};
+template <class T>
+struct ItemOf {
+  using Type = typename T::value_type;
+};
+template <reflect::MapLike T>
+struct ItemOf<T> {
+  using Type = Entry<typename T::key_type, typename T::mapped_type>;
+};
+template <List T>
+using Item = typename ItemOf<T>::Type;
+
+/// What is read of a file: "text", "whole numbers", ...
+template <class T>
+constexpr std::string_view wanted() {
+  if constexpr (reflect::OptionalLike<T>) return wanted<typename T::value_type>();
+  else if constexpr (std::same_as<T, bool>) return "truth values";
+  else if constexpr (std::integral<T>) return "whole numbers";
+  else if constexpr (std::floating_point<T>) return "numbers";
+  else return ByteList<T> ? "bytes" : "texts";
+}
+
+/// A column that a type reads, or a struct in it that may be missing: the column that says so, and the level from which it is
+/// there.
+struct Node {
+  std::size_t column = 0;
+  int definition = 0;
+};
+
+/// How many there are in a T.
+template <class T>
+consteval std::size_t nodes() {
+  if constexpr (Leaf<T> || OptionalLeaf<T>) {
+    return 1;
+  } else if constexpr (List<T>) {
+    return nodes<Item<T>>();
+  } else if constexpr (reflect::OptionalLike<T>) {
+    return nodes<typename T::value_type>() + !OptionalList<T>;
+  } else {
+    static_assert(reflect::Aggregate<T>, "a column is not read as this type");
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (std::size_t{0} + ... + nodes<std::remove_cvref_t<F>>());
+    }(std::type_identity<reflect::FieldReferences<T>>());
+  }
+}
+
+/// The column of that name, `lists` deep in lists. Throws DataError where there is none, or one of another kind.
+std::size_t find_column(const ParquetFile& file, std::string_view name, std::string_view wanted, std::size_t lists);
+
+/// Adds those of a T, whose name this is.
+template <class T>
+void find_nodes(const ParquetFile& file, const std::string& name, std::size_t lists, std::vector<Node>& found) {
+  if constexpr (Leaf<T> || OptionalLeaf<T>) {
+    found.push_back({find_column(file, name, wanted<T>(), lists)});
+  } else if constexpr (List<T>) {
+    find_nodes<Item<T>>(file, name, lists + 1, found);
+  } else if constexpr (OptionalList<T>) {
+    find_nodes<typename T::value_type>(file, name, lists, found);
+  } else if constexpr (reflect::OptionalLike<T>) {
+    static_assert(nodes<T>() > 1, "a struct without fields says nothing");
+    const std::size_t at = found.size();
+    found.emplace_back();
+    find_nodes<typename T::value_type>(file, name, lists, found);
+    found[at] = {found[at + 1].column, file.columns()[found[at + 1].column].definition_of(name)};
+  } else {
+    T fields{};
+    reflect::for_each_field(fields, [&]<class F>(std::string_view field, const F&) {
+      find_nodes<F>(file, name.empty() ? std::string(field) : text(name, '.', field), lists, found);
+    });
+  }
+}
+
+constexpr std::string_view kMissing = "is missing (a field that may be is a std::optional)";
+
+/// What is wrong with an element as a T; empty where nothing is.
+template <Leaf T>
+std::string read_element(const Values& elements, std::size_t element, T& value) {
+  if constexpr (std::floating_point<T>) {
+    value = static_cast<T>(elements.numbers.empty() ? static_cast<double>(elements.wholes[element])
+                                                    : elements.numbers[element]);
+  } else if constexpr (std::integral<T>) {
+    const std::int64_t whole = elements.wholes[element];
+    if constexpr (std::same_as<T, bool>) {
+      if (whole != 0 && whole != 1) return text("is neither 0 nor 1: ", whole);
+    } else if (!std::in_range<T>(whole)) {
+      return text("is too large or too small a number: ", whole);
+    }
+    value = static_cast<T>(whole);
+  } else if constexpr (reflect::ScopedEnum<T>) {
+    for (const auto& [enumerator, name] : reflect::enumerators<T>())
+      if (name == elements.bytes[element]) return value = enumerator, "";
+    return text("is no ", reflect::type_name<T>());
+  } else {
+    const auto* const first = reinterpret_cast<const typename T::value_type*>(elements.bytes[element].data());
+    value.assign(first, first + elements.bytes[element].size());
+  }
+  return "";
+}
+
+/// Puts a row together out of the columns that its nodes name.
+class RowReader {
+ public:
+  RowReader(const ParquetFile& file, const std::vector<Node>& nodes, std::int64_t index)
+      : file_(file), nodes_(nodes), index_(index) {
+    const ParquetFile::Place at = file.find(index);
+    row_ = static_cast<std::uint32_t>(at.row);
+    for (const Node& node : nodes) chunks_.push_back(file.chunk(node.column, at.group));
+  }
+
+  template <class T>
+  void read(T& row) const {
+    std::array<std::uint32_t, nodes<T>()> entries;
+    entries.fill(row_);
+    read(row, 0, 0, entries.data());
+  }
+
+ private:
+  /// What begins with that node, inside of so many lists: of each node on, the entry at that depth.
+  template <class T>
+  void read(T& value, std::size_t node, std::size_t depth, const std::uint32_t* entries) const {
+    if constexpr (Leaf<T>) {
+      if (level(node, depth, *entries) < column(node).most_definition) fail_at(node, kMissing);
+      const std::string problem = read_element(chunks_[node]->elements, *entries, value);
+      if (!problem.empty()) fail_at(node, problem);
+    } else if constexpr (reflect::OptionalLike<T>) {
+      using There = typename T::value_type;
+      value.reset();
+      constexpr bool kStruct = !Leaf<There> && !List<There>;
+      const int there = kStruct       ? nodes_[node].definition
+                        : List<There> ? column(node).lists[depth] - 1
+                                      : column(node).most_definition;
+      if (level(node, depth, *entries) >= there) read(value.emplace(), node + kStruct, depth, entries + kStruct);
+    } else if constexpr (List<T>) {
+      read_list(value, node, depth, entries);
+    } else {
+      reflect::for_each_field(value, [&]<class F>(std::string_view, F& field) {
+        read(field, node, depth, entries);
+        node += nodes<F>();
+        entries += nodes<F>();
+      });
+    }
+  }
+
+  template <class T>
+  void read_list(T& list, std::size_t node, std::size_t depth, const std::uint32_t* entries) const {
+    std::array<std::uint32_t, nodes<Item<T>>()> items;
+    std::uint32_t count = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (level(node + i, depth, entries[i]) < column(node + i).lists[depth] - 1) fail_at(node + i, kMissing);
+      const auto* const begin = &chunks_[node + i]->lists[depth].begins[entries[i]];
+      items[i] = begin[0];
+      if (i == 0) count = begin[1] - begin[0];
+      if (begin[1] - begin[0] != count)
+        fail_at(node + i, text("has ", begin[1] - begin[0], " items where another has ", count));
+    }
+    list.clear();
+    if constexpr (!reflect::MapLike<T>) list.reserve(count);
+    for (; count > 0; --count) {
+      Item<T> item{};
+      read(item, node, depth + 1, items.data());
+      if constexpr (reflect::MapLike<T>) list.insert_or_assign(std::move(item.key), std::move(item.value));
+      else list.push_back(std::move(item));
+      for (auto& each : items) ++each;
+    }
+  }
+
+  const Column& column(std::size_t node) const { return file_.columns()[nodes_[node].column]; }
+  int level(std::size_t node, std::size_t depth, std::size_t entry) const {
+    return chunks_[node]->level_of(depth, entry);
+  }
+  [[noreturn]] void fail_at(std::size_t node, std::string_view problem) const;
+
+  const ParquetFile& file_;
+  const std::vector<Node>& nodes_;
+  const std::int64_t index_;
+  std::uint32_t row_ = 0;
+  std::vector<std::shared_ptr<const Chunk>> chunks_;  // a node each
+};
+
+}  // namespace kiln::parquet
