@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "kiln/collective/watch.hpp"
+#include "kiln/collective/rank_watch.hpp"
 #include "kiln/core/error/error.hpp"
 
 namespace kiln {
@@ -251,7 +251,7 @@ class MpiRank final : public Communicator {
   std::optional<std::string> gone_;
   bool lost_ = false;
   std::atomic<bool> leaves_ = false;
-  Watch watch_;
+  RankWatch watch_;
 };
 
 /// What a launcher says of the number of processes. MPI that does not know the launcher would have each train by itself.

@@ -29,14 +29,14 @@ struct VerifiedPlans::Twins final : Storage {
 namespace {
 
 /// What results are rounded to in a manner that depends on how they are computed: the type of sums, since their order
-/// follows that of the elements in memory.
-std::optional<DType> rounded_by(const op::Op& op, const Call& call) {
+/// follows that of the elements in memory, and of elementwise ops where the device `contracts` them.
+std::optional<DType> rounded_by(const op::Op& op, const Call& call, bool contracts) {
   std::optional<DType> rounded;
-  const bool sums = op::visit(op, []<class T>(const T&) {
-    return T::kFacts.pattern != Pattern::Elementwise && T::kFacts.pattern != Pattern::View &&
-           T::kFacts.pattern != Pattern::Creation;
+  const bool depends = op::visit(op, [&]<class T>(const T&) {
+    if (T::kFacts.pattern == Pattern::Elementwise) return contracts;
+    return T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation;
   });
-  if (!sums) return rounded;
+  if (!depends) return rounded;
   for (const Value& value : call.in)
     if (value.node()) rounded = coarser(rounded, value.dtype());
   for (const Value& value : call.out) rounded = coarser(rounded, value.dtype());
@@ -64,7 +64,7 @@ VerifiedPlans::Both VerifiedPlans::read(const Value& value) const {
 
 void VerifiedPlans::run(const op::Op& op, Call call) {
   const NoGrad pause;
-  std::optional<DType> rounded = rounded_by(op, call);
+  std::optional<DType> rounded = rounded_by(op, call, contracts_);
   Values fused_in(call.in.begin(), call.in.end()), plain_in = fused_in, fused_out, plain_out;
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     if (!call.in[i].node()) continue;

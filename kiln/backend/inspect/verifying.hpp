@@ -8,6 +8,7 @@
 
 #include "kiln/backend/inspect/verify.hpp"
 #include "kiln/ops/decorator.hpp"
+#include "kiln/ops/fusion_traits.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln {
@@ -52,7 +53,10 @@ class VerifiedKernels final : public Decorator {
 class VerifiedPlans final : public Decorator {
  public:
   VerifiedPlans(Ref<Backend> inner, Ref<Backend> plain, Comparison comparison)
-      : Decorator(std::move(inner)), plain_(std::move(plain)), comparison_(std::move(comparison)) {}
+      : Decorator(std::move(inner)), plain_(std::move(plain)), comparison_(std::move(comparison)) {
+    const auto groups = plain_->fusion_traits().groups;
+    contracts_ = groups && groups->contracts;
+  }
 
   void run(const op::Op& op, Call call) override;
   Ref<Node> upload(TensorData data, const Device& device) override;
@@ -77,6 +81,7 @@ class VerifiedPlans final : public Decorator {
 
   const Ref<Backend> plain_;
   const Comparison comparison_;
+  bool contracts_;
   mutable std::mutex mutex_;  // of what follows and of what Both holds; nothing runs and nothing ends under it
   std::map<Name, std::weak_ptr<Both>> unchecked_;
   std::int64_t made_ = 0;

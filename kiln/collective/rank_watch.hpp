@@ -18,14 +18,14 @@ struct RankProcess {
   static RankProcess own();
 };
 
-class Watch {
+class RankWatch {
  public:
   /// A process for each rank; those of other places are not watched. Calls `tell(rank)` in a thread of its own when the first has
   /// ended: of what ends it may be the reason. (Linux 5.3 or later; before, nobody is watched.)
-  Watch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> tell);
-  ~Watch() { stop(); }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
+  RankWatch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> tell);
+  ~RankWatch() { stop(); }
+  RankWatch(const RankWatch&) = delete;
+  RankWatch& operator=(const RankWatch&) = delete;
 
   bool watches(int rank) const { return watched_[static_cast<std::size_t>(rank)]; }
   bool has_ended(int rank) const { return ended_[static_cast<std::size_t>(rank)]; }

@@ -1,4 +1,4 @@
-#include "kiln/collective/watch.hpp"
+#include "kiln/collective/rank_watch.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -32,7 +32,7 @@ RankProcess RankProcess::own() {
   return own;
 }
 
-Watch::Watch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> tell)
+RankWatch::RankWatch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> tell)
     : watched_(processes.size()), ended_(processes.size()), tell_(std::move(tell)) {
   const char* const here = processes[static_cast<std::size_t>(own)].place;
   std::vector<std::pair<int, int>> watched;
@@ -54,7 +54,7 @@ Watch::Watch(int own, const std::vector<RankProcess>& processes, std::function<v
   });
 }
 
-void Watch::run(std::vector<std::pair<int, int>> watched) {
+void RankWatch::run(std::vector<std::pair<int, int>> watched) {
   while (!watched.empty()) {
     std::vector<pollfd> waits = {{wake_, POLLIN, 0}};
     for (const auto& [rank, descriptor] : watched) waits.push_back({descriptor, POLLIN, 0});
@@ -74,7 +74,7 @@ void Watch::run(std::vector<std::pair<int, int>> watched) {
   for (const auto& [rank, descriptor] : watched) ::close(descriptor);
 }
 
-void Watch::stop() {
+void RankWatch::stop() {
   if (!thread_.joinable()) return;
   const std::uint64_t one = 1;
   (void)!::write(wake_, &one, sizeof one);
