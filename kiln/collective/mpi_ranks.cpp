@@ -26,6 +26,7 @@ constexpr int kWordTag = 1, kPieceTag = 2;
 constexpr std::size_t kLongest = 1000;               // of what a rank says
 constexpr std::size_t kPart = std::size_t{1} << 30;  // MPI counts bytes in int
 constexpr char kComes = 'c', kLeaves = 'l';          // how it begins
+constexpr char kTells = 't';                         // that it leaves since another one has ended without a word
 
 void checked(int code, std::string_view what) {
   if (code == MPI_SUCCESS) return;
@@ -153,11 +154,12 @@ class MpiRank final : public Communicator {
     std::fprintf(stderr, "kiln: %s\n", collective::words_of_leaving(ended, collective::kWithoutAWord).c_str());
   }
 
-  void go(std::string_view reason) {
+  void go(std::string_view reason) { go(reason, text(kLeaves, reason.substr(0, kLongest - 1))); }
+  void go(std::string_view reason, const std::string& word) {
     if (gone_) return;
     leaves_ = true;
     gone_ = reason;
-    say(text(kLeaves, reason.substr(0, kLongest - 1)));
+    say(word);
   }
 
   /// Has a word of that rank arrived?
@@ -172,6 +174,11 @@ class MpiRank final : public Communicator {
     MPI_Get_count(&status, MPI_BYTE, &length);
     other.heard[length] = 0;
     if (other.heard[0] == kLeaves) other.left = other.heard + 1;
+    if (other.heard[0] == kTells) {
+      ended_ = std::atoi(other.heard + 1);
+      lost_ = true;
+      other.left = text("rank ", *ended_, " did not come");
+    }
     return true;
   }
 
@@ -182,6 +189,7 @@ class MpiRank final : public Communicator {
     const auto throw_if_left = [&](int rank) {
       const auto reason = listener(rank).left;
       if (!reason) return;
+      if (ended_) fail_of_end(what, *ended_);
       go(text("it was in ", what, ", to which rank ", rank, " did not come"));
       collective::fail_of_leaving(what, rank, *reason);
     };
@@ -191,7 +199,7 @@ class MpiRank final : public Communicator {
       std::erase_if(missing, [&](int rank) {
         const bool ended = watch_.has_ended(rank), came = heard(rank);
         if (came) throw_if_left(rank);
-        if (ended && !came) fail_of_end(what);
+        if (ended && !came) fail_of_end(what, rank);
         return came;
       });
       if (missing.empty()) return;
@@ -201,10 +209,10 @@ class MpiRank final : public Communicator {
     }
   }
 
-  [[noreturn]] void fail_of_end(std::string_view what) {
-    const int rank = watch_.first_ended();
+  /// Tells the others of it, who may see this rank go before they see that one end, or lie on machines that do not.
+  [[noreturn]] void fail_of_end(std::string_view what, int rank) {
     lost_ = true;  // of what is under way with it nothing ends
-    go(text("it was in ", what, ", to which rank ", rank, " did not come"));
+    go(text("it was in ", what, ", to which rank ", rank, " did not come"), text(kTells, rank));
     collective::fail_of_leaving(what, rank, collective::kWithoutAWord);
   }
 
@@ -235,7 +243,7 @@ class MpiRank final : public Communicator {
       const bool ended = watch_.first_ended() >= 0;  // asked before what it may have sent
       checked(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), what);
       if (done) return;
-      if (ended) fail_of_end(what);
+      if (ended) fail_of_end(what, watch_.first_ended());
       if (patience.wait()) continue;
       lost_ = true;  // MPI still writes where nobody waits any more
       go(text("it was in ", what, ", whose data did not arrive"));
@@ -249,6 +257,7 @@ class MpiRank final : public Communicator {
   std::vector<Listener> listeners_;
   std::list<Sent> sent_;  // that may not have been heard yet
   std::optional<std::string> gone_;
+  std::optional<int> ended_;  // without a word, as another rank tells
   bool lost_ = false;
   std::atomic<bool> leaves_ = false;
   RankWatch watch_;
