@@ -59,11 +59,9 @@ void allocate_all(const op::Sequence& sequence, Call call) {
 // The results of each operation lie as its operands do, and sums are taken in the order of memory: what is made in blocks
 // is row-major, as it is then where every operation goes through all rows.
 bool Cpu::goes_in_blocks(const op::Sequence& sequence, Inputs in) {
-  return sequence.block > 0 && std::ranges::none_of(in, [&](const Value& value) {
-           if (!row_dimension(value, sequence)) return false;
-           const Node& node = *value.node();
-           return !strided::is_contiguous(node.desc.shape, node.strides) &&
-                  strided::is_dense(node.desc.shape, node.strides);
+  return sequence.block > 0 && std::ranges::all_of(in, [&](const Value& value) {
+           return !row_dimension(value, sequence) ||
+                  strided::is_contiguous(value.shape(), follow_order(value.shape(), {&value, 1}));
          });
 }
 

@@ -59,6 +59,7 @@ Dims follow_order(const Shape& shape, Inputs in) {
 
 std::optional<Dims> result_order(const op::Program& program, const Shape& shape, Inputs in, const Dims* missing) {
   using Operand = op::Program::Operand;
+  if (missing && is_contiguous(shape, *missing)) missing = nullptr;
   SpareVector<const Dims*> given, made;
   for (const Value& value : in) given.push_back(value ? order_from(value, shape) : missing);
   if (std::ranges::all_of(given, [](const Dims* order) { return !order; })) return contiguous_strides(shape);

@@ -22,7 +22,7 @@ bool same_order(const Shape& shape, const Dims& a, const Dims& b);
 /// that is row-major, as zeros are, or a number instead of it make no difference.
 Dims follow_order(const Shape& shape, Inputs in);
 /// In what order the results of a program lie where its operations run one at a time on tensors of this shape; none where
-/// they lie in several. `missing`: that of an operand which is not there, if it is not row-major.
+/// they lie in several. `missing`: that of an operand which is not there.
 std::optional<Dims> result_order(const op::Program& program, const Shape& shape, Inputs in,
                                  const Dims* missing = nullptr);
 /// Strides under which elements of `from` are seen as `shape`, which broadcasts from it: 0 along what is repeated.

@@ -215,9 +215,7 @@ bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)
   const Prepared& prepared = op.program->made<Prepared>();
   if (!prepared.chain.runs() || !op.program->folds.empty()) return false;
   const Dims product = order_of(op);
-  const bool row_major = strided::is_contiguous(op.program->shape, product);
-  const auto order = strided::result_order(*op.program, op.program->shape, op.inputs(call.in, Value()),
-                                           row_major ? nullptr : &product);
+  const auto order = strided::result_order(*op.program, op.program->shape, op.inputs(call.in, Value()), &product);
   if (!order || !strided::same_order(op.program->shape, *order, product)) return false;
   return multiply(ChainEpilogue(op, call, prepared.chain));
 }
