@@ -183,12 +183,12 @@ Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std
     for (const std::string& problem : problems) list += "\n  " + problem;
     fail<LoadError>(file, ": does not fit the ", owner, ":", list);
   }
+  auto loaded = fitted.report.loaded.begin();  // in the order of the parts
   for (const RecordPart& part : parts) {
     Value& value = fitted.values.emplace_back();
-    const Found found = find(record, part);
-    if (found == record.tensors.end() || !wants(options, PartCandidate(part).get())) continue;
-    if (!misfit(record, part, found, owner).empty()) continue;
-    TensorData data = found->second.read();
+    if (loaded == fitted.report.loaded.end() || *loaded != part.name) continue;
+    ++loaded;
+    TensorData data = find(record, part)->second.read();
     if (is_float(data.dtype()))
       if (const auto what = not_finite(data, options.look_at); !what.empty())
         fitted.report.warnings.push_back(text("tensor '", shown(part.name), "' holds ", what));
