@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/kiln.hpp"
 #include "kiln/ops/backend.hpp"
@@ -95,11 +96,7 @@ class Training {
   Tensor<2, Int> targets_ = uniform({kBatch, kTime}, 0, static_cast<double>(kVocabulary), device_).to_int();
 };
 
-double now_ms() {
-  timespec now{};
-  clock_gettime(num_threads() == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
+double now_ms() { return 1e3 * (num_threads() == 1 ? bench::process_seconds() : bench::wall_seconds()); }
 
 /// The most bytes in use in two steps, and those before the first, in MiB: of a process that does nothing else.
 std::pair<double, double> memory_of(const Row& row) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/onednn/onednn.hpp"
@@ -30,11 +31,7 @@ using Tag = memory::format_tag;
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
 /// Of one thread the processor's time, which a busy machine leaves as it is.
-double now_us() {
-  timespec now{};
-  clock_gettime(num_threads() == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
-}
+double now_us() { return 1e6 * (num_threads() == 1 ? bench::process_seconds() : bench::wall_seconds()); }
 
 /// Microseconds of one call: the best of several runs of some milliseconds.
 double time_of(const std::function<void()>& call) {

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "bench/clock.hpp"
 #include "kiln/onnx/model.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/store/format/source.hpp"
@@ -23,11 +24,7 @@ using namespace kiln;
 
 constexpr std::size_t kFewest = 3, kMost = 2000;  // samples of a burst
 
-double ms_on(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
+double ms_on(clockid_t clock) { return 1e3 * bench::seconds_on(clock); }
 
 std::vector<onnx::Datum> inputs_in(const std::string& directory) {
   std::vector<std::string> files;

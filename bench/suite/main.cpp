@@ -13,6 +13,7 @@
 #include <iostream>
 #include <string>
 
+#include "bench/clock.hpp"
 #include "bench/suite/workload.hpp"
 #include "kiln/ops/backend.hpp"
 
@@ -23,11 +24,7 @@ namespace {
 clockid_t sample_clock = CLOCK_MONOTONIC;
 Device chosen;
 
-double ms_on(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
+double ms_on(clockid_t clock) { return 1e3 * bench::seconds_on(clock); }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/clock.hpp"
 #include "bench/sweep/functions.hpp"
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/core/error/error.hpp"
@@ -89,11 +90,7 @@ struct Call {
   }
 };
 
-double now_ms() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
+double now_ms() { return 1e3 * bench::process_seconds(); }
 
 /// The median over batches, each of at least a millisecond.
 double measure(const Call& call, double seconds) {
