@@ -6,6 +6,25 @@ namespace kiln::onnx {
 
 std::string_view domain_of(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
 
+Attribute of_int(std::int64_t value) {
+  Attribute made;
+  made.type = AttributeProto::Type::Int;
+  made.i = value;
+  return made;
+}
+Attribute of_float(double value) {
+  Attribute made;
+  made.type = AttributeProto::Type::Float;
+  made.f = static_cast<float>(value);
+  return made;
+}
+Attribute of_ints(std::vector<std::int64_t> values) {
+  Attribute made;
+  made.type = AttributeProto::Type::Ints;
+  made.ints = std::move(values);
+  return made;
+}
+
 std::string described(const Node& node) {
   const std::string where = node.domain.empty() ? "" : text(shown(node.domain), ".");
   return text("node '", shown(node.name), "', operator ", where, shown(node.op));

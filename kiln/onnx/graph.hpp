@@ -33,6 +33,9 @@ struct Attribute {
   std::vector<std::shared_ptr<const Graph>> graphs;
   std::vector<TypeProto> types;
 };
+Attribute of_int(std::int64_t value);
+Attribute of_float(double value);
+Attribute of_ints(std::vector<std::int64_t> values);
 
 struct Node {
   std::string name, op, domain;

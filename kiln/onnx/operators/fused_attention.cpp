@@ -62,10 +62,8 @@ Value turned(const Call& c, const Value& x, std::int64_t first) {
   const auto table = [&](const std::vector<float>& numbers) {
     return Datum(from_data(TensorData::of<float>({1, time, width / 2}, numbers), c.device()));
   };
-  Attribute all;
-  all.type = AttributeProto::Type::Int;
-  all.i = width;
-  return standard(c, "RotaryEmbedding", 23, {Datum(x), table(cosines), table(sines)}, {{"rotary_embedding_dim", all}})
+  return standard(c, "RotaryEmbedding", 23, {Datum(x), table(cosines), table(sines)},
+                  {{"rotary_embedding_dim", of_int(width)}})
       .value();
 }
 
@@ -154,11 +152,8 @@ Results rotary_embedding(Call& c) {
     c.check(cosine.dim(1) > 0, "a table ", cosine.shape());
     heads = x.dim(2) / (2 * cosine.dim(1));
   }
-  Attribute count;
-  count.type = AttributeProto::Type::Int;
-  count.i = heads;
   return standard(c, "RotaryEmbedding", 23, {c.datum(0), c.datum(2), c.datum(3), Datum(places)},
-                  {{"num_heads", count}});
+                  {{"num_heads", of_int(heads)}});
 }
 
 constexpr Row kFusedAttentionRows[] = {

@@ -14,12 +14,9 @@ namespace {
 
 // ai.onnx's, by places [batch, time].
 Value turned(const Call& c, const Value& x, const Value& places) {
-  Attribute neighbours, width;
-  neighbours.type = width.type = AttributeProto::Type::Int;
-  neighbours.i = c.i("rotary_interleaved", 0);
-  width.i = 2 * c[7].dim(-1);
   return standard(c, "RotaryEmbedding", 23, {Datum(x), c.datum(7), c.datum(8), Datum(places)},
-                  {{"interleaved", neighbours}, {"rotary_embedding_dim", width}})
+                  {{"interleaved", of_int(c.i("rotary_interleaved", 0))},
+                   {"rotary_embedding_dim", of_int(2 * c[7].dim(-1))}})
       .value();
 }
 

@@ -1,9 +1,9 @@
+#include <numbers>
+
 #include "kiln/onnx/passes/rewrite.hpp"
 
 namespace kiln::onnx {
 namespace {
-
-constexpr double kPi = 3.14159265358979323846;
 
 // Is `value` so and so much more than `base`?
 bool is_sum(Patterns& patterns, int value, int base, double more) {
@@ -33,7 +33,8 @@ void find_angles(Graph& graph) {
     if (!slope || slope->inputs.size() != 2 || slope->version < 7 || !left || left->inputs.size() != 3) continue;
     const int y = slope->inputs[0], x = slope->inputs[1];
     if (compared(patterns, node.inputs[0], "Less") == x && compared(patterns, left->inputs[0], "Greater") == y &&
-        is_sum(patterns, left->inputs[1], angle, kPi) && is_sum(patterns, left->inputs[2], angle, -kPi))
+        is_sum(patterns, left->inputs[1], angle, std::numbers::pi) &&
+        is_sum(patterns, left->inputs[2], angle, -std::numbers::pi))
       patterns.become(node, "Atan2", {y, x}, {});
   }
   remove_unread(graph);

@@ -46,25 +46,6 @@ std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t
   return found ? found->i : otherwise;
 }
 
-Attribute of_int(std::int64_t value) {
-  Attribute made;
-  made.type = AttributeProto::Type::Int;
-  made.i = value;
-  return made;
-}
-Attribute of_float(double value) {
-  Attribute made;
-  made.type = AttributeProto::Type::Float;
-  made.f = static_cast<float>(value);
-  return made;
-}
-Attribute of_ints(Ints values) {
-  Attribute made;
-  made.type = AttributeProto::Type::Ints;
-  made.ints = std::move(values);
-  return made;
-}
-
 Patterns::Patterns(Graph& graph) : graph_(graph), makers_(graph.values.size(), -1), readers_(graph.values.size()) {
   const auto read = [&](int value) {
     if (value != kAbsent) ++readers_[static_cast<std::size_t>(value)];

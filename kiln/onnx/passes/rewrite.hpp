@@ -16,10 +16,6 @@ void replace_reads(Graph& graph, int from, int to);
 const Attribute* find_attribute(const Node& node, std::string_view name);
 std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t otherwise);
 
-Attribute of_int(std::int64_t value);
-Attribute of_float(double value);
-Attribute of_ints(Ints values);
-
 /// Who makes and who reads each value of a graph, for patterns of several nodes. Holds as long as no node is added.
 class Patterns {
  public:
