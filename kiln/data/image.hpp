@@ -1,5 +1,7 @@
 // Labelled grey images, what MNIST and Digits hold, and how they become batches.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,6 +16,11 @@ struct Image {
   std::int64_t height = 0, width = 0;
   std::int64_t label = 0;
 };
+
+/// The byte of a brightness from 0 to 1; what lies outside becomes the nearer one, and NaN 0.
+inline std::uint8_t byte_of(float bright) {
+  return static_cast<std::uint8_t>(bright > 0 ? std::lround(std::min(bright, 1.0f) * 255) : 0);
+}
 
 struct ImageBatch {
   TensorData images;   // float32 [batch, height, width]

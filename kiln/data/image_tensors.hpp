@@ -1,7 +1,6 @@
 // A batch of images on a device: the one header of kiln/data that knows tensors.
 #pragma once
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -43,9 +42,7 @@ inline std::vector<Picture> to_pictures(const Tensor<4>& x) {
         {.pixels = std::vector<std::uint8_t>(size), .height = height, .width = width, .channels = channels});
     std::transform(numbers.begin() + i * static_cast<std::int64_t>(size),
                    numbers.begin() + (i + 1) * static_cast<std::int64_t>(size), pictures.back().pixels.begin(),
-                   [](float number) {
-                     return static_cast<std::uint8_t>(number > 0 ? std::lround(std::min(number, 1.0f) * 255) : 0);
-                   });
+                   byte_of);
   }
   return pictures;
 }

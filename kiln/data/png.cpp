@@ -34,10 +34,7 @@ Bytes rows_of(const Image& image) {
   auto pixel = image.pixels.begin();
   for (std::int64_t y = 0; y < image.height; ++y) {
     rows.push_back(0);
-    for (std::int64_t x = 0; x < image.width; ++x) {
-      const float bright = *pixel++;
-      rows.push_back(bright > 0 ? static_cast<unsigned char>(std::lround(std::min(bright, 1.0f) * 255)) : 0);
-    }
+    for (std::int64_t x = 0; x < image.width; ++x) rows.push_back(byte_of(*pixel++));
   }
   return rows;
 }
