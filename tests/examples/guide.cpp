@@ -268,11 +268,12 @@ TEST_F(Guide, AnswersWrongCallsWithASentence) {
   std::ofstream(artifacts("no.png")) << "this is no picture";
   train(options("kept", 1), Device::cpu());
   const std::string kept = " --artifacts " + artifacts("kept").string();
+  const std::string best = text(Device::best()), gpu = best == "cpu" ? "" : best + ", ";
   const Wrong calls[] = {
       {"--epochs -1", "--epochs: Value -1 not in range"},
       {"--epoch 1", "--epoch"},
       {"--batch-size many", "--batch-size"},
-      {"--device abacus --data " + data(), "DeviceError: no device 'abacus'; there are: "},
+      {"--device abacus --data " + data(), "DeviceError: no device 'abacus'; there are: " + gpu + "cpu, reference"},
       {"--data /nowhere/at/all", "/nowhere/at/all"},
       {"infer --artifacts /nowhere/at/all", "IoError: "},
       {"--resume --artifacts /nowhere/at/all", "IoError: "},

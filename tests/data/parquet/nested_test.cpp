@@ -268,9 +268,9 @@ TEST(ParquetNested, KnowsPagesByTheirChecksums) {
 }
 
 TEST(ParquetNested, ReadsOrRefusesDamagedFiles) {
-  test::read_damaged<Deep>(kDeep, 20'000);
-  test::read_damaged<Old>({"two_levels"}, 10'000);
-  test::read_damaged<Priced>({"hadoop", "block"}, 10'000);
+  test::read_damaged<Deep>(kDeep, 20'000, 200, 1000);
+  test::read_damaged<Old>({"two_levels"}, 10'000, 100, 500);
+  test::read_damaged<Priced>({"hadoop", "block"}, 10'000, 100, 500);
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ TEST(Parquet, SaysWhatIsWrong) {
   EXPECT_THROW(parquet_rows<Row>(ParquetFile(path))->get(kRows), IndexError);
 }
 
-TEST(Parquet, ReadsOrRefusesDamagedFiles) { test::read_damaged<Row>(kFiles, 12'000); }
+TEST(Parquet, ReadsOrRefusesDamagedFiles) { test::read_damaged<Row>(kFiles, 12'000, 1000, 1000); }
 
 }  // namespace
 }  // namespace kiln
