@@ -9,29 +9,10 @@ import torchvision
 from torch import nn
 from torch.nn import functional as F
 
+from waves import filled, wave
+
 torch.set_default_dtype(torch.float64)
 RATE = 0.01
-
-
-def wave(name, shape):
-    """A wave of each name: waves.hpp has the same."""
-    count = torch.arange(math.prod(shape), dtype=torch.float64)
-    return torch.sin(0.7 * count * count + sum(name.encode())).reshape(shape)
-
-
-def parameter(name, shape):
-    if not shape:
-        return torch.zeros((), dtype=torch.int64)
-    if name.endswith("running_var"):
-        return 1 + 0.5 * wave(name, shape)
-    if len(shape) == 1:
-        return (1 if name.endswith("weight") else 0) + 0.2 * wave(name, shape)
-    return wave(name, shape) * math.sqrt(2 / math.prod(shape[1:]))
-
-
-def filled(model):
-    model.load_state_dict({name: parameter(name, tuple(x.shape)) for name, x in model.state_dict().items()})
-    return model
 
 
 def step(model, loss):

@@ -1,36 +1,19 @@
 #!/usr/bin/env python3
 """Writes torch_figures.hpp: the losses of recipes_test.cpp's programs by PyTorch, in float64, from weights that are waves
-(tests/models/waves.hpp).
+(tests/models/waves.py).
 
 usage: torch_figures.py > torch_figures.hpp"""
-import math
+import pathlib
+import sys
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "models"))
+from waves import filled, wave  # noqa: E402
+
 torch.set_default_dtype(torch.float64)
-
-
-def wave(name, shape):
-    count = torch.arange(math.prod(shape), dtype=torch.float64)
-    return torch.sin(0.7 * count * count + sum(name.encode())).reshape(shape)
-
-
-def parameter(name, shape):
-    if name.endswith("running_var"):
-        return 1 + 0.5 * wave(name, shape)
-    if len(shape) == 1:
-        return (1 if name.endswith("weight") else 0) + 0.2 * wave(name, shape)
-    return wave(name, shape) * math.sqrt(2 / math.prod(shape[1:]))
-
-
-def filled(model):
-    with torch.no_grad():
-        for name, x in model.state_dict().items():
-            if x.dim():
-                x.copy_(parameter(name, tuple(x.shape)))
-    return model
 
 
 class Mlp(nn.Module):
