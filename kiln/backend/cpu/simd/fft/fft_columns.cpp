@@ -141,7 +141,8 @@ HWY_INLINE void turn_square(Vector<T>* rows) {
     }
     for (int i = 0; i < kSide; ++i) now[i] = next[i];
   }
-  for (int i = 0; i < kSide; ++i) std::memcpy(&rows[i], &now[i], sizeof(Lanes));
+  // Where there are no instructions for it, Highway's vector is a class with initialisers, which compilers warn of.
+  for (int i = 0; i < kSide; ++i) std::memcpy(static_cast<void*>(&rows[i]), &now[i], sizeof(Lanes));
 }
 
 /// `into`: from lines to the block, otherwise the reverse. A square has kLanes lines and half as many elements.
