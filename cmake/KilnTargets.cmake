@@ -78,15 +78,18 @@ function(kiln_test name)
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${ARG_PRECOMPILED})
   endif()
+  set(environment KILN_POISON=1 TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
   if(NOT ARG_SHARDS)
-    gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+    string(REPLACE ";" "\\;" environment "${environment}")  # as it goes through another list
+    gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT 600 ENVIRONMENT "${environment}")
     return()
   endif()
   math(EXPR last "${ARG_SHARDS} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${name}.part_${shard} COMMAND test_${name} --gtest_brief=1)
     set_tests_properties(${name}.part_${shard} PROPERTIES TIMEOUT 1200 LABELS sharded
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+      ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 

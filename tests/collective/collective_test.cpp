@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <thread>
 
 #include "kiln/autodiff/backward.hpp"
@@ -235,10 +236,12 @@ TEST(Collectives, TellOfRanksThatLeaveOrDoNotCome) {
 
   const auto began = std::chrono::steady_clock::now();
   std::string late;
+  std::promise<void> told;
   on_each(devices(2),
-          [&](const Ranks& ranks, const Device&) {
-            if (ranks->rank() == 0) late = sentence_of([&] { return barrier(ranks), 0; });
-            while (late.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          [&, is_told = told.get_future().share()](const Ranks& ranks, const Device&) {
+            if (ranks->rank() != 0) return is_told.wait();
+            late = sentence_of([&] { return barrier(ranks), 0; });
+            told.set_value();
           },
           {.timeout = 0.2});
   EXPECT_EQ(late, "IoError: barrier: rank 1 has not come within 0.2 s");

@@ -34,7 +34,7 @@ bool is_in(std::string_view function, std::string_view name_space) {
 
 /// Functions of Kiln, and what it calls them through; under a sanitizer, its function around backtrace().
 bool is_inner(const Frame& frame) {
-  if (frame.function.starts_with("__interceptor_")) return true;
+  if (frame.function.starts_with("__interceptor_") || frame.function.starts_with("___interceptor_")) return true;
   if (is_in(frame.function, "St") || is_in(frame.function, "9__gnu_cxx")) return true;
   return is_in(frame.function, "4kiln") && (frame.file.empty() || is_source(frame.file));
 }
