@@ -78,18 +78,18 @@ function(kiln_test name)
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${ARG_PRECOMPILED})
   endif()
-  set(environment KILN_POISON=1 TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
+  set(suppressions TSAN_OPTIONS=set:suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
   if(NOT ARG_SHARDS)
-    string(REPLACE ";" "\\;" environment "${environment}")  # as it goes through another list
     gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 600 ENVIRONMENT "${environment}")
+      PROPERTIES TIMEOUT 600 ENVIRONMENT KILN_POISON=1 ENVIRONMENT_MODIFICATION ${suppressions})
     return()
   endif()
   math(EXPR last "${ARG_SHARDS} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${name}.part_${shard} COMMAND test_${name} --gtest_brief=1)
     set_tests_properties(${name}.part_${shard} PROPERTIES TIMEOUT 1200 LABELS sharded
-      ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+      ENVIRONMENT_MODIFICATION ${suppressions}
+      ENVIRONMENT "KILN_POISON=1;GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 
