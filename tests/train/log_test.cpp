@@ -165,8 +165,8 @@ TEST(Logs, AreADirectoryForPeople) {
   std::string sentences, line;
   for (std::ifstream file(path / "experiment.log"); std::getline(file, line);) sentences += line.substr(20) + '\n';
   EXPECT_EQ(sentences,
-            "begins: 7 parameters, 4 batches an epoch\nvalid: nothing was measured\n"
-            "step 2, valid: loss 0.5, a/b \"c\" nan\nsaves run/step.kiln\nends after step 2: all \"done\"\n");
+            "begins: 7 parameters, 4 batches an epoch\n"
+            "step 2, valid: loss 0.5; nothing was measured\nsaves run/step.kiln\nends after step 2: all \"done\"\n");
   EXPECT_NE(sentence_of([] {
               run(CsvLog("/proc/none/log.csv"), 0, 1);
               return 0;
@@ -319,7 +319,8 @@ std::string printed(const auto& use) {
 
 TEST(ProgressLines, ArePlainWhereThereIsNoTerminal) {
   EXPECT_EQ(printed([](std::FILE* file) { run(ProgressLines(file), 0, 4); }),
-            "epoch 1/2, step 2, valid: loss 0.5, a/b \"c\" nan\nepoch 1/2, step 4, valid: loss 0.5, a/b \"c\" nan\n"
+            "epoch 1/2, step 2, valid: loss 0.5; nothing was measured\nepoch 1/2, step 4, valid: loss 0.5; nothing was "
+            "measured\n"
             "ends after step 4, 0:00: all \"done\"\n");
   EXPECT_EQ(bar(0.5, 4, true), "##  ");
   EXPECT_EQ(bar(0.375, 2), "▊ ");

@@ -130,10 +130,7 @@ void RunDirectory::on(const training::Step& step) {
 }
 
 void RunDirectory::on(const training::Evaluation& evaluation) {
-  for (const Reading& reading : evaluation.readings) {
-    log(evaluation.at, evaluation.split, reading.name, reading.value);
-    if (!reading.problem.empty() && evaluation.complete) say(text(evaluation.split, ": ", reading.problem));
-  }
+  for (const Reading& reading : evaluation.readings) log(evaluation.at, evaluation.split, reading.name, reading.value);
   if (evaluation.complete) say(text("step ", evaluation.at.step, ", ", sentence_of(evaluation)));
 }
 
@@ -152,10 +149,12 @@ void RunDirectory::say(std::string_view sentence) {
 }
 
 std::string sentence_of(const training::Evaluation& evaluation) {
-  std::string sentence = evaluation.split + ':';
+  std::string sentence, problems;
   for (const Reading& reading : evaluation.readings)
-    sentence += text(sentence.back() == ':' ? " " : ", ", reading.name, ' ', reading.value);
-  return sentence;
+    if (!reading.problem.empty()) problems += "; " + reading.problem;
+    else sentence += text(sentence.empty() ? " " : ", ", reading.name, ' ', reading.value);
+  if (sentence.empty() && !problems.empty()) problems.erase(0, 1);
+  return evaluation.split + ':' + sentence + problems;
 }
 
 }  // namespace kiln

@@ -65,7 +65,7 @@ class RunDirectory {
   std::map<std::filesystem::path, LineLog> logs_;
 };
 
-/// "train: loss 0.25, accuracy 0.9"
+/// "train: loss 0.25, accuracy 0.9; auroc: nothing was measured"
 std::string sentence_of(const training::Evaluation& evaluation);
 
 }  // namespace kiln
