@@ -98,6 +98,25 @@ TEST(Logs, HoldOnlyWhatTheTrainingMeasuredThatBeganLast) {
   EXPECT_FALSE(fs::exists(path / "valid/epoch-3/loss.log"));
 }
 
+TEST(Logs, LeaveADirectoryAloneThatIsNoTrainings) {
+  const fs::path path = fresh_directory("own");
+  fs::create_directories(path / "tree/epoch-3");
+  std::ofstream(path / "tree/epoch-3/diary.log") << "a line of mine\n";
+  run(RunDirectory(path), 0, 2);
+  EXPECT_EQ(read_text_file((path / "tree/epoch-3/diary.log").string()), "a line of mine\n");
+
+  fs::remove(path / "experiment.log");
+  fs::remove_all(path / "valid");
+  std::ofstream(path / "config.json") << "mine";
+  const Json config = parse_json(R"({"width": 3})", "test");
+  EXPECT_EQ(sentence_of([&] { return run(RunDirectory(path, config), 0, 2), 0; }),
+            "ConfigError: " + (path / "config.json").string() +
+                " is there already, and of no training that was logged here: choose another directory");
+  EXPECT_EQ(read_text_file((path / "config.json").string()), "mine");
+  EXPECT_FALSE(fs::exists(path / "experiment.log"));
+  EXPECT_FALSE(fs::exists(path / "valid"));
+}
+
 /// A log of so many lines, and what it holds then.
 std::string written(const fs::path& path, int lines) {
   LineLog log(path, "step,value");
