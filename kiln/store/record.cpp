@@ -67,18 +67,18 @@ std::vector<std::string_view> unexpected_names(const TensorSource& record, const
   return names;
 }
 
-/// How a part that the record lacks may be filled: by a tensor that is named nearly so, or by the only one of its shape, with
-/// which it may have been tied.
+/// How a part that the record lacks may be filled: by a tensor that is named nearly so, or by the only one of its shape that
+/// another part takes, with which it may have been tied.
 std::string advice(const TensorSource& record, const RecordPart& part,
                    const std::vector<std::string_view>& unexpected) {
   if (std::string similar = did_you_mean(part.name, unexpected); !similar.empty()) return similar;
   if (part.places.empty() || part.value.rank() < 2) return {};  // one of an optimizer has no places
-  const auto fits = [&](const auto& entry) { return misfit(part, entry.second, "").empty(); };
-  const Found first = std::ranges::find_if(record.tensors, fits);
-  if (first == record.tensors.end() ||
-      std::find_if(std::next(first), record.tensors.end(), fits) != record.tensors.end())
-    return {};
-  return text(" (if it is tied to '", shown(first->first), "' in the file, LoadOptions::also says so)");
+  std::vector<std::string_view> fitting;
+  for (const auto& [name, tensor] : record.tensors)
+    if (misfit(part, tensor, "").empty() && std::ranges::find(unexpected, name) == unexpected.end())
+      fitting.push_back(name);
+  if (fitting.size() != 1) return {};
+  return text(" (if it is tied to '", shown(fitting[0]), "' in the file, LoadOptions::also says so)");
 }
 
 /// A part as a Selector sees it.

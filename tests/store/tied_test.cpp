@@ -56,6 +56,11 @@ TEST(TiedParameters, FillAModelInWhichTheyAreTwo) {
   EXPECT_EQ(two.second.to_vector(), (std::vector<float>{1, 2}));
   EXPECT_NE(two.first.identity(), two.second.identity());
 
+  // A tensor that no part takes is another thing by another name.
+  save_tensors({.tensors = {{"other", TensorData::of<float>({1, 2}, {1, 2})}}, .metadata = {}}, file.path);
+  EXPECT_EQ(error_of([&] { load(two, file.path, {.allow_unexpected = true}); }),
+            text("LoadError: ", file.path, ": does not fit the module:\n  'first' is missing\n  'second' is missing"));
+
   // What is there is not replaced.
   save_tensors(
       {.tensors = {{"first", TensorData::of<float>({1, 2}, {1, 2})}, {"second", TensorData::of<float>({1, 2}, {3, 4})}},
