@@ -2,7 +2,7 @@
 //
 //   image_folder [--data photos] [--run DIRECTORY] [--plain] [--web PORT] [--side N] [--workers N] ...; --help lists all
 //
-// Without --data it draws digits and puts them into such a folder, "digits", which is used again.
+// Without --data it draws digits and puts them into such a folder, "digits-2000", which is used again.
 #include <filesystem>
 #include <optional>
 #include <string>

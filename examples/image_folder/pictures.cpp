@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "kiln/core/file.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/picture/augment.hpp"
 #include "kiln/data/picture/folder.hpp"
@@ -41,10 +40,11 @@ Loaders load(const std::string& place, const Options& options) {
           DataLoader(unseen, augmenting(same, batcher), {.batch_size = 64, .workers = options.workers})};
 }
 
-/// Puts digits into folders by their names, unless they lie there.
+/// Puts digits into folders by their names, unless they lie there. All of them are there, or the folder is not.
 std::string draw_digits(std::int64_t count) {
-  const fs::path folder = "digits", last = folder / text("drawn-", count);
-  if (fs::exists(last)) return folder.string();
+  require<ArgumentError>(count >= 10, "--digits ", count, " must be at least 10");
+  const fs::path finished = text("digits-", count), folder = text(finished.string(), ".unfinished");
+  if (fs::exists(finished)) return finished.string();
   fs::remove_all(folder);
   const Digits digits({.count = count, .seed = 1});
   for (std::int64_t i = 0; i < count; ++i) {
@@ -53,8 +53,8 @@ std::string draw_digits(std::int64_t count) {
     fs::create_directories(of_class);
     write_png(image, (of_class / text(i, ".png")).string());
   }
-  write_file_atomically(last.string(), std::string_view());
-  return folder.string();
+  fs::rename(folder, finished);
+  return finished.string();
 }
 
 }  // namespace pictures

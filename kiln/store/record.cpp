@@ -50,8 +50,10 @@ std::string misfit(const TensorSource& record, const RecordPart& part, Found fir
     const bool same = a.shape() == b.shape() && a.dtype() == b.dtype() &&
                       (a.bytes().data() == b.bytes().data() || std::ranges::equal(a.bytes(), b.bytes()));
     if (!same)
-      problem = text("tensors '", shown(first->first), "' and '", shown(name),
-                     "' differ, where the module has one parameter in both places");
+      problem =
+          text("tensors '", shown(first->first), "' and '", shown(name),
+               "' differ, where the module has one parameter in both places (LoadOptions::rename and ::except put "
+               "one aside)");
   });
   return problem;
 }
@@ -63,6 +65,20 @@ std::vector<std::string_view> unexpected_names(const TensorSource& record, const
   for (const auto& [name, tensor] : record.tensors)
     if (!expected.contains(name)) names.push_back(name);
   return names;
+}
+
+/// How a part that the record lacks may be filled: by a tensor that is named nearly so, or by the only one of its shape that
+/// another part takes, with which it may have been tied.
+std::string advice(const TensorSource& record, const RecordPart& part,
+                   const std::vector<std::string_view>& unexpected) {
+  if (std::string similar = did_you_mean(part.name, unexpected); !similar.empty()) return similar;
+  if (part.places.empty() || part.value.rank() < 2) return {};  // one of an optimizer has no places
+  std::vector<std::string_view> fitting;
+  for (const auto& [name, tensor] : record.tensors)
+    if (misfit(part, tensor, "").empty() && std::ranges::find(unexpected, name) == unexpected.end())
+      fitting.push_back(name);
+  if (fitting.size() != 1) return {};
+  return text(" (if it is tied to '", shown(fitting[0]), "' in the file, LoadOptions::also says so)");
 }
 
 /// A part as a Selector sees it.
@@ -90,7 +106,7 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
     if (!wants(options, PartCandidate(part).get())) continue;
     const Found found = find(record, part);
     if (found == record.tensors.end()) {
-      report.missing.push_back(text("'", shown(part.name), "' is missing", did_you_mean(part.name, unexpected)));
+      report.missing.push_back(text("'", shown(part.name), "' is missing", advice(record, part, unexpected)));
       if (!options.allow_missing) problems.push_back(report.missing.back());
     } else if (std::string problem = misfit(record, part, found, owner); !problem.empty()) {
       if (!options.allow_mismatched) problems.push_back(problem);

@@ -36,6 +36,14 @@ std::optional<std::string> newest(const std::filesystem::path& directory, const 
   return std::nullopt;
 }
 
+/// "step-7.kiln": others' files are none of ours.
+bool is_checkpoint(std::string_view name) {
+  constexpr std::string_view kBegin = "step-", kEnd = ".kiln";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() <= kBegin.size() + kEnd.size()) return false;
+  return std::ranges::all_of(name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size()),
+                             [](char c) { return '0' <= c && c <= '9'; });
+}
+
 const Json* find(const Json::Object& object, std::string_view key) {
   const auto found = std::find_if(object.begin(), object.end(), [&](const auto& entry) { return entry.first == key; });
   return found == object.end() ? nullptr : &found->second;
@@ -222,7 +230,7 @@ void Checkpointer::remove_unkept() const {
   for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
     const std::string name = entry.path().filename().string();
     const bool keeps = std::any_of(kept_.begin(), kept_.end(), [&](const KeptCheckpoint& k) { return k.file == name; });
-    if (name.starts_with("step-") && name.ends_with(".kiln") && !keeps) std::filesystem::remove(entry.path(), ignored);
+    if (is_checkpoint(name) && !keeps) std::filesystem::remove(entry.path(), ignored);
   }
 }
 

@@ -89,7 +89,11 @@ SignalScope::SignalScope() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < kStopping.size(); ++i) sigaction(kStopping[i], &action, &before[i]);
+  for (std::size_t i = 0; i < kStopping.size(); ++i) {
+    sigaction(kStopping[i], nullptr, &before[i]);
+    const bool outlives = kStopping[i] == SIGHUP && before[i].sa_handler == SIG_IGN;  // what was started by nohup
+    if (!outlives) sigaction(kStopping[i], &action, nullptr);
+  }
   sigaction(SIGUSR1, &action, &before.back());
 }
 

@@ -29,7 +29,8 @@ class Interrupter {
 };
 
 /// While it lives, SIGINT (Ctrl-C), SIGTERM and SIGHUP (a terminal that was closed) ask every Interrupter to
-/// stop, and SIGUSR1 to save. A second one ends the process at once. One scope lives at a time; others do nothing.
+/// stop, and SIGUSR1 to save. A second one ends the process at once. A SIGHUP that is ignored stays so: nohup's programs are
+/// to outlive the terminal. One scope lives at a time; others do nothing.
 class SignalScope {
  public:
   SignalScope();

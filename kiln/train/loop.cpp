@@ -1,6 +1,7 @@
 #include "kiln/train/loop.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -17,6 +18,18 @@ Measured measured(std::string split, const MetricList& metrics) {
   Measured measured{std::move(split), metrics.names()};
   measured.metrics.insert(measured.metrics.begin(), "loss");
   return measured;
+}
+
+/// The path of the first of those that are trained.
+std::optional<std::string> not_finite_weights(const nn::ModuleView& model) {
+  const NoGrad pause;
+  std::vector<std::pair<std::string, Value>> finite;
+  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
+    if (!param.is_frozen()) finite.emplace_back(path, all(is_finite(param.value())));
+  });
+  for (const auto& [path, value] : finite)
+    if (value.item() == 0) return path;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -99,6 +112,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) {
   if (valid) measures.push_back(measured("valid", valid_metrics_));
   run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_ref()), devices_of(model_ref()),
              std::move(measures));
+  train_metrics_.begin();
   team_.agree(run_, false);
   while (!run_.done()) {
     const std::int64_t epoch = run_.at.epoch, own = train.size(epoch);
@@ -112,6 +126,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) {
     while (run_.at.epoch == epoch && run_.at.batch >= own && !run_.done() && learn_from(nullptr, false)) {}
     run_.require_past(epoch);
   }
+  if (const auto path = not_finite_weights(model_ref())) run_.report_not_finite(text("the weights '", *path, '\''));
   if (team_.agree(run_, checkpoints_.lacks(run_))) save(train);
   checkpoints_.finish();
   share();  // what each has learned of its data alone is the same everywhere
@@ -199,11 +214,15 @@ void Loop::step_ended(const Batches& train, const Batches* valid) {
   if (run_.metrics_due()) run_.tell(Evaluation{run_.at, "train", team_.readings(train_metrics_), ended});
   if (valid && run_.validation_due()) {
     measure(*valid);
-    run_.tell(Evaluation{run_.at, "valid", team_.readings(valid_metrics_)});
+    const Evaluation evaluation{run_.at, "valid", team_.readings(valid_metrics_)};
+    run_.tell(evaluation);
+    if (const Reading& loss = evaluation.readings.at(0); loss.problem.empty() && !std::isfinite(loss.value))
+      run_.report_not_finite(text("the loss of validation is ", loss.value));
   }
   if (ended) {
     team_.require_same_weights(model_ref());
     train_metrics_.clear();
+    train_metrics_.begin();
     run_.next_epoch();
   }
   if (team_.agree(run_, checkpoints_.due(run_, ended))) save(train);

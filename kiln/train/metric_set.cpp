@@ -32,6 +32,10 @@ void MetricList::clear() {
   for (const Entry& entry : entries_) entry.type->clear(entry.metric.get());
 }
 
+void MetricList::begin() {
+  for (const Entry& entry : entries_) entry.type->begin(entry.metric.get());
+}
+
 void MetricList::update(const void* output, double loss, std::int64_t items) {
   for (const Entry& entry : entries_) entry.feed(entry.metric.get(), output);
   loss_.update(loss, static_cast<double>(items));

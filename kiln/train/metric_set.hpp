@@ -37,6 +37,7 @@ void feed(M& metric, const Output& output) {
 struct MetricType {
   double (*value)(const void* metric);
   void (*clear)(void* metric);
+  void (*begin)(void* metric);
   void (*record)(void* metric, RecordedObjects& objects, const std::string& path);
   /// Adds what such a metric of other data, stored under `path`, has seen.
   void (*merge)(void* metric, const TensorSource& others, const std::string& path);
@@ -47,6 +48,9 @@ const MetricType& metric_type() {
   static constexpr MetricType type{
       [](const void* metric) { return static_cast<double>(static_cast<const M*>(metric)->value()); },
       [](void* metric) { *static_cast<M*>(metric) = metric::fresh(std::move(*static_cast<M*>(metric))); },
+      [](void* metric) {
+        if constexpr (requires(M& m) { m.begin(); }) static_cast<M*>(metric)->begin();
+      },
       [](void* metric, RecordedObjects& objects, const std::string& path) {
         objects.add(path, *static_cast<M*>(metric));
       },
@@ -75,6 +79,8 @@ class MetricList {
   std::vector<std::string> names() const;
   /// Begins anew.
   void clear();
+  /// What comes now is measured: the clocks start.
+  void begin();
   /// The loss, and each metric. What a metric throws is the problem of its reading.
   std::vector<Reading> readings() const;
   /// An output, its loss, and for how many items that stands.

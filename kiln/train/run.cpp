@@ -100,6 +100,12 @@ bool TrainingRun::accepts(double loss) {
   return false;
 }
 
+void TrainingRun::report_not_finite(std::string_view what) const {
+  const std::string sentence = text("after step ", at.step, " not finite: ", what);
+  require<DataError>(config_.not_finite != NotFinite::Stop, "training: ", sentence);
+  tell(training::Note{sentence});
+}
+
 bool TrainingRun::validation_due() const {
   return config_.validate_every ? at.step % *config_.validate_every == 0 : epoch_ended();
 }

@@ -15,7 +15,8 @@
 
 namespace kiln {
 
-/// What to do where a loss is infinite or no number.
+/// What to do where a loss is infinite or no number. Of validation's loss, and of weights when the training ends, which can no
+/// longer be left out, Skip and Ignore say so.
 enum class NotFinite : std::uint8_t {
   Stop,    // an error with the step's number
   Skip,    // leave model and optimizer as they are, and go on with the next step; says so
@@ -73,6 +74,8 @@ class TrainingRun {
   void require_items(std::int64_t items) const;
   /// False, or an error, where this loss shall not be learned from.
   bool accepts(double loss);
+  /// Says that what was learned has made `what` infinite or no number; under NotFinite::Stop as a DataError.
+  void report_not_finite(std::string_view what) const;
 
   bool epoch_ended() const { return at.batch == batches_; }
   bool metrics_due() const { return at.step % config_.log_every == 0 || epoch_ended(); }

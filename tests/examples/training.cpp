@@ -127,11 +127,46 @@ TEST(ImageFolder, LearnsPicturesThatItDraws) {
     return output_of(text("cd ", folder.string(), " && ", IMAGE_FOLDER_PROGRAM,
                           " --plain --side 16 --width 8 --digits 400 --epochs 8 --batch 16 --rate 1e-2 ", options));
   };
-  const std::string said = learn("--workers 2"), same = learn("--workers 0 --data digits");
+  fs::create_directories(folder / "digits/mine");
+  const std::string said = learn("--workers 2"), same = learn("--workers 0 --data digits-400");
   EXPECT_NE(said.find("400 pictures of 10 classes"), std::string::npos) << said;
-  EXPECT_TRUE(fs::exists(folder / "digits/7"));
+  EXPECT_TRUE(fs::exists(folder / "digits-400/7"));
+  EXPECT_TRUE(fs::exists(folder / "digits/mine"));
   EXPECT_GT(number_after(said, "right about "), 50);  // by chance it would be 10
   EXPECT_EQ(number_after(same, "right about "), number_after(said, "right about "));
+  fs::remove_all(folder);
+}
+
+/// What a program says that ends with an error.
+std::string refused(const std::string& program) {
+  return output_of(text("(", program, ") 2>&1; test $? -eq 1 || echo ended otherwise"));
+}
+
+TEST(ImageFolder, NamesThePictureThatIsNone) {
+  const fs::path folder = fs::temp_directory_path() / text("kiln-no-pictures-", ::getpid());
+  for (int i = 0; i < 10; ++i) {
+    fs::create_directories(folder / "photos" / text(i % 2));
+    write_file_atomically((folder / "photos" / text(i % 2) / text(i, ".png")).string(), std::string_view("no picture"));
+  }
+  const std::string program = text("cd ", folder.string(), " && ", IMAGE_FOLDER_PROGRAM, " --plain --workers 2 ");
+  const std::string said = refused(program + "--data photos"), few = refused(program + "--digits 9");
+  EXPECT_NE(said.find(".png: is neither a PNG nor a JPEG file (item "), said.npos) << said;
+  EXPECT_EQ(few, "ArgumentError: --digits 9 must be at least 10\n");
+  fs::create_directories(folder / "photos/empty");
+  EXPECT_EQ(refused(program + "--data photos"),
+            "DataError: the class photos/empty has no picture: no PNG or JPEG file\n");
+  fs::remove_all(folder);
+}
+
+TEST(Regression, SaysThatItDiverged) {
+  const fs::path folder = fs::temp_directory_path() / text("kiln-diverged-", ::getpid());
+  fs::create_directories(folder);
+  const std::string table = (folder / "housing.csv").string();
+  write_file_atomically(table, std::string_view(districts(400)));
+  const std::string said =
+      refused(text(REGRESSION_PROGRAM, " --plain --batch 320 --epochs 2 --rate 1e30 --data ", table));
+  EXPECT_NE(said.find("DataError: training: after step 1 not finite: the loss of validation is "), said.npos) << said;
+  EXPECT_EQ(said.find("items_per_second nan"), said.npos) << said;
   fs::remove_all(folder);
 }
 

@@ -84,7 +84,8 @@ TEST(TiedParameters, OfAFileAreNotLoadedIntoAModelWithoutThem) {
   const std::vector<std::byte> bytes = write_safetensors(record_of(tied(autodiff)));
   const TensorFileView view = view_safetensors(bytes, "tied.safetensors");
   EXPECT_EQ(sentence_of([&] { return from_record(view, tied(autodiff, false), "tied.safetensors").output.bias; }),
-            "LoadError: tied.safetensors: 'output.weight' is missing");
+            "LoadError: tied.safetensors: 'output.weight' is missing (if it is tied to 'embedding.weight' in the file, "
+            "LoadOptions::also says so)");
 }
 
 TEST(TiedParameters, AreThoseThatWereCopiedAlone) {

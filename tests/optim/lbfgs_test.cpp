@@ -1,6 +1,7 @@
 // L-BFGS against PyTorch's figures and closed forms.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -44,10 +45,14 @@ template <std::size_t N>
 void expect_follows(const LbfgsConfig& config, double rate, const double (&expected)[N]) {
   Valley valley = make_valley();
   Lbfgs lbfgs = config.init(valley);
-  for (std::size_t step = 0; step < N / 9; ++step) {
+  constexpr std::size_t kSteps = 50, kSmall = 6;
+  static_assert(N == 9 * (kSmall + 1));
+  for (std::size_t step = 1; step <= kSteps; ++step) {
     valley = lbfgs.step(rate, valley, loss_of).model;
+    if (step > kSmall && step < kSteps) continue;
     const auto found = numbers(valley);
-    for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(found[i], expected[9 * step + i], 1e-9) << i << ", step " << step;
+    const double* const there = expected + 9 * (std::min(step, kSmall + 1) - 1);
+    for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(found[i], there[i], 1e-10) << i << ", step " << step;
   }
 }
 TEST(Lbfgs, FollowsPyTorchAlongAValley) {

@@ -37,8 +37,8 @@ def final(make, shapes):
     return [x for p in params for x in p.detach().flatten().tolist()]
 
 
-def lbfgs(steps, **options):
-    """A valley that bends, of a matrix and a vector; all elements after each step."""
+def lbfgs(**options):
+    """A valley that bends, of a matrix and a vector; all elements after each of the first six steps, and after STEPS."""
     a, b = (torch.tensor([math.cos(1.7 * i + k) for i in range(n)], dtype=torch.float64) for k, n in ((0, 6), (2, 3)))
     a, b = a.reshape(2, 3).requires_grad_(), b.requires_grad_()
     optimizer, found = torch.optim.LBFGS([a, b], **options), []
@@ -50,9 +50,10 @@ def lbfgs(steps, **options):
         loss.backward()
         return loss
 
-    for _ in range(steps):
+    for step in range(1, STEPS + 1):
         optimizer.step(closure)
-        found += a.detach().flatten().tolist() + b.detach().tolist()
+        if step <= 6 or step == STEPS:
+            found += a.detach().flatten().tolist() + b.detach().tolist()
     return found
 
 
@@ -146,8 +147,8 @@ print(f"// What torch_figures.py found with PyTorch {torch.__version__}. Do not 
 for name, make in RULES.items():
     print(literal(name, final(make, SHAPES[:2] if name.startswith("Muon") else SHAPES)))
 print()
-print(literal("LbfgsSearch", lbfgs(6, max_iter=3, history_size=3, line_search_fn="strong_wolfe")))
-print(literal("LbfgsFixed", lbfgs(6, lr=0.3, max_iter=2, history_size=10)))
+print(literal("LbfgsSearch", lbfgs(max_iter=3, history_size=3, line_search_fn="strong_wolfe")))
+print(literal("LbfgsFixed", lbfgs(lr=0.3, max_iter=2, history_size=10)))
 print()
 for name, make in SCHEDULES.items():
     print(literal(name, make()))

@@ -26,8 +26,9 @@ void go_on(char** arguments) {
   const TensorFile data = load_tensors(arguments[5]);
   const auto x = Tensor<3>::from_data(data.tensors.at("x"), device.inner()),
              y = Tensor<3>::from_data(data.tensors.at("y"), device.inner());
-  Model model{nn::LstmConfig{.in = 3, .hidden = 4, .layers = 2, .bidirectional = true}.init(device),
-              nn::LinearConfig{.in = 8, .out = 2}.init(device)};
+  const bool bias = open_tensors(arguments[4]).tensors.contains("model.head.bias");
+  Model model{nn::LstmConfig{.in = 3, .hidden = 4, .layers = 2, .bidirectional = true, .bias = bias}.init(device),
+              nn::LinearConfig{.in = 8, .out = 2, .bias = bias}.init(device)};
   load(model, arguments[4], {.under = "model", .pytorch_layers = true});
   auto optimizer = from_json<OptimizerConfig>(arguments[1], "CONFIG").init(model);
   load_pytorch_optimizer(optimizer, model, arguments[4], {.under = "optimizer", .pytorch_layers = true});
@@ -42,8 +43,10 @@ void go_on(char** arguments) {
   for (int layer = 0; layer < 2; ++layer)
     for (const char* direction : {"layers", "reversed"})
       for (const char* name : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"})
-        params.push_back(text("lstm.", direction, '.', layer, '.', name));
-  params.insert(params.end(), {"head.weight", "head.bias"});
+        if (bias || std::string_view(name).starts_with("weight"))
+          params.push_back(text("lstm.", direction, '.', layer, '.', name));
+  params.emplace_back("head.weight");
+  if (bias) params.emplace_back("head.bias");
   save_pytorch_optimizer(optimizer, model, arguments[7], params);
 }
 

@@ -32,8 +32,43 @@ TEST(TiedParameters, AreReadByTheNameOfAnyOfTheirPlaces) {
   const TensorFile differ{.tensors = {{"first", right}, {"second", other}}, .metadata = {}};
   EXPECT_EQ(error_of([&] { loaded(differ); }),
             text("LoadError: ", file.path,
-                 ": tensors 'first' and 'second' differ, where the module has one parameter in both places"));
+                 ": tensors 'first' and 'second' differ, where the module has one parameter in both places "
+                 "(LoadOptions::rename and ::except put one aside)"));
+  EXPECT_EQ(loaded(differ, {.rename = {{"^second$", "aside"}}, .except = "aside"}), numbers);
+  EXPECT_EQ(loaded(differ, {.rename = {{"^first$", "aside"}}, .except = "aside"}), (std::vector<float>{1, 3}));
   EXPECT_EQ(loaded(differ, {.allow_mismatched = true}), (std::vector<float>{0, 0}));
+}
+
+TEST(TiedParameters, FillAModelInWhichTheyAreTwo) {
+  const TemporaryFile file("tied.safetensors");
+  const nn::Param<2> one(Tensor<2>::of({{1, 2}}, Device::cpu()));
+  save(Tied{one, one}, file.path);
+  const auto untied = [] {
+    return Tied{nn::Param<2>(Tensor<2>::zeros({1, 2}, Device::cpu())),
+                nn::Param<2>(Tensor<2>::zeros({1, 2}, Device::cpu()))};
+  };
+  Tied two = untied();
+  EXPECT_EQ(error_of([&] { load(two, file.path); }),
+            text("LoadError: ", file.path,
+                 ": 'second' is missing (if it is tied to 'first' in the file, LoadOptions::also says so)"));
+  EXPECT_TRUE(load(two, file.path, {.also = {{"second", "first"}}}).complete());
+  EXPECT_EQ(two.first.to_vector(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(two.second.to_vector(), (std::vector<float>{1, 2}));
+  EXPECT_NE(two.first.identity(), two.second.identity());
+
+  // A tensor that no part takes is another thing by another name.
+  save_tensors({.tensors = {{"other", TensorData::of<float>({1, 2}, {1, 2})}}, .metadata = {}}, file.path);
+  EXPECT_EQ(error_of([&] { load(two, file.path, {.allow_unexpected = true}); }),
+            text("LoadError: ", file.path, ": does not fit the module:\n  'first' is missing\n  'second' is missing"));
+
+  // What is there is not replaced.
+  save_tensors(
+      {.tensors = {{"first", TensorData::of<float>({1, 2}, {1, 2})}, {"second", TensorData::of<float>({1, 2}, {3, 4})}},
+       .metadata = {}},
+      file.path);
+  two = untied();
+  load(two, file.path, {.also = {{"second", "first"}}});
+  EXPECT_EQ(two.second.to_vector(), (std::vector<float>{3, 4}));
 }
 
 TEST(TiedParameters, StandInEachOfTheirPlacesInFilesOfPyTorchs) {

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <limits>
 
 #include "kiln/nn/loss/of_classes.hpp"
+#include "kiln/nn/module/freeze.hpp"
 #include "kiln/train/early_stopping.hpp"
 #include "kiln/train/evaluator.hpp"
 #include "kiln/train/metric/accuracy.hpp"
@@ -14,6 +17,8 @@
 
 namespace kiln {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST(BadInput, ALossThatIsNoNumber) {
   std::vector<Points> batches = {{{1}, {1}}, {{0.0f / 0.0f}, {1}}, {{0}, {2}}};
@@ -32,6 +37,52 @@ TEST(BadInput, ALossThatIsNoNumber) {
   auto goes_on = line_learner({.epochs = 1, .not_finite = NotFinite::Ignore});
   goes_on.fit(batches);
   EXPECT_TRUE(std::isnan(weights(goes_on.model())[0]));
+}
+
+// The losses before are finite: each step's is of the weights that it began with.
+TEST(BadInput, ALossOfValidationThatIsNoNumber) {
+  auto train = loader(8, {.batch_size = 4}), valid = loader(4, {.batch_size = 4});
+  std::vector<Points> holes = {{{1}, {1}}, {{0.0f / 0.0f}, {1}}};
+  Heard heard;
+  const fs::path directory = fresh_directory("not_finite");
+  auto stops = line_learner({.epochs = 3});
+  stops.add(heard).checkpoints(directory);
+  EXPECT_EQ(stops.fit(train, valid).at.epoch, 3);
+  const auto good = latest_checkpoint(directory);
+
+  auto goes_on = line_learner({.epochs = 4});
+  goes_on.add(heard).checkpoints(directory);
+  EXPECT_EQ(sentence_of([&] { return goes_on.fit(train, holes).at.step; }),
+            "DataError: training: after step 8 not finite: the loss of validation is nan");
+  EXPECT_EQ(latest_checkpoint(directory), good);
+  EXPECT_TRUE(std::isnan(heard.of<training::Evaluation>().back().readings[0].value));  // is told nevertheless
+
+  for (const NotFinite rule : {NotFinite::Skip, NotFinite::Ignore}) {
+    auto told = line_learner({.epochs = 2, .not_finite = rule});
+    Heard notes;
+    EXPECT_EQ(told.add(notes).fit(train, holes).at.step, 4);
+    ASSERT_EQ(notes.of<training::Note>().size(), 2u);
+    EXPECT_EQ(notes.of<training::Note>()[1].text, "after step 4 not finite: the loss of validation is nan");
+  }
+  std::vector<Points> none;  // nothing was measured, which is another problem
+  EXPECT_EQ(line_learner({.epochs = 1}).fit(train, none).at.step, 2);
+}
+
+TEST(BadInput, WeightsThatAreNoNumbers) {
+  auto train = loader(4, {.batch_size = 4});
+  const double too_large = std::numeric_limits<double>::max();
+  auto stops = line_learner({.steps = 1});
+  const fs::path directory = fresh_directory("not_finite");
+  stops.rate(too_large).checkpoints(directory);
+  EXPECT_EQ(sentence_of([&] { return stops.fit(train).at.step; }),
+            "DataError: training: after step 1 not finite: the weights 'linear.weight'");
+  EXPECT_TRUE(fs::is_empty(directory));
+
+  auto goes_on = line_learner({.steps = 1, .not_finite = NotFinite::Ignore});
+  Heard heard;
+  EXPECT_EQ(goes_on.rate(too_large).add(heard).fit(train).at.step, 1);
+  ASSERT_EQ(heard.of<training::Note>().size(), 1u);
+  EXPECT_EQ(heard.of<training::Note>()[0].text, "after step 1 not finite: the weights 'linear.weight'");
 }
 
 TEST(BadInput, AConfigurationWithoutMeaning) {
@@ -71,6 +122,18 @@ TEST(BadInput, ALabelThatNoClassHas) {
   auto learner = naming({.epochs = 1});
   EXPECT_EQ(sentence_of([&] { return learner.fit(good, wrong).at.step; }).find("IndexError: cross_entropy: "), 0u);
   EXPECT_EQ(learner.position().step, 2);  // what was learned before stays
+}
+
+// What is not trained may be: a class that is ruled out.
+TEST(BadInput, FrozenWeightsMayBeInfinite) {
+  Named named{nn::LinearConfig{.in = 2, .out = 3}.init(Device::cpu().autodiff())};
+  named.linear.bias =
+      named.linear.bias.with_value(Tensor<1>::of({0, 0, -std::numeric_limits<double>::infinity()}, Device::cpu()));
+  named = freeze(named, Selector("linear.bias"));
+  Learner learner(named, AdamConfig{}.init(named), name_points, {.epochs = 1});
+  const Labels batches = {{0, 1}, {1}};
+  EXPECT_EQ(sentence_of([&] { return learner.fit(batches).at.step; }), "");
+  EXPECT_EQ(learner.position().step, 2);
 }
 
 // A step that may have to be undone needs the weights before it, but only until that is known.

@@ -188,6 +188,21 @@ TEST(Checkpoints, ThatNoIndexNamesAreRemovedByTheNextProcess) {
   EXPECT_TRUE(fs::exists(directory / "step-3.kiln"));
 }
 
+TEST(Checkpoints, LeaveOthersFilesAlone) {
+  const fs::path directory = fresh_directory("others");
+  fs::create_directories(directory);
+  for (const char* const name : {"step-.kiln", "step-best.kiln", "step-1.kiln.bak", "model.kiln", "step-1", "9.kiln"})
+    std::ofstream(directory / name) << "mine";
+  Checkpointer checkpoints(directory, {.last = 1});
+  Counted counted;
+  for (int i = 0; i < 3; ++i) counted.step(checkpoints);
+  checkpoints.finish();
+  for (const char* const name : {"step-.kiln", "step-best.kiln", "step-1.kiln.bak", "model.kiln", "step-1", "9.kiln"})
+    EXPECT_TRUE(fs::exists(directory / name)) << name;
+  EXPECT_FALSE(fs::exists(directory / "step-2.kiln"));
+  EXPECT_TRUE(fs::exists(directory / "step-3.kiln"));
+}
+
 TEST(Checkpoints, HoldWhatWasThereWhenTheyWereTaken) {
   const fs::path directory = fresh_directory("snapshot");
   Line model = line();

@@ -1,6 +1,7 @@
 // A Learner does what a loop by hand does, and tells of it.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <set>
 
@@ -204,6 +205,24 @@ TEST(Learner, TakesStepsByHandWithSeveralOptimizers) {
   EXPECT_EQ(weights(learner.model().first), weights(slow.model()));
   EXPECT_EQ(weights(learner.model().second), weights(fast.model()));
   EXPECT_EQ(sentence_of([&] { return learner.fit(train, train).at.step; }), "");  // at its limit already
+}
+
+// The first batch counts too: an epoch may have no other.
+TEST(Learner, MeasuresTheSpeedOfASingleBatch) {
+  auto learner = line_learner({.epochs = 2});
+  Heard heard;
+  learner.metric(metric::ItemsPerSecond{}).train_metric(metric::BatchesPerSecond{}).add(heard);
+  auto data = loader(8, {.batch_size = 8});
+  const auto started = std::chrono::steady_clock::now();
+  learner.fit(data, data);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const auto evaluations = heard.of<training::Evaluation>();
+  ASSERT_EQ(evaluations.size(), 4u);
+  for (const auto& e : evaluations) {
+    EXPECT_GT(e.find("items_per_second")->value, 8 / seconds) << e.split;
+    if (e.split != "train") continue;
+    EXPECT_NEAR(e.find("batches_per_second")->value / e.find("items_per_second")->value, 1.0 / 8, 0.05);
+  }
 }
 
 TEST(Evaluator, MeasuresNamedSets) {

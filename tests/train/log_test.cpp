@@ -98,6 +98,25 @@ TEST(Logs, HoldOnlyWhatTheTrainingMeasuredThatBeganLast) {
   EXPECT_FALSE(fs::exists(path / "valid/epoch-3/loss.log"));
 }
 
+TEST(Logs, LeaveADirectoryAloneThatIsNoTrainings) {
+  const fs::path path = fresh_directory("own");
+  fs::create_directories(path / "tree/epoch-3");
+  std::ofstream(path / "tree/epoch-3/diary.log") << "a line of mine\n";
+  run(RunDirectory(path), 0, 2);
+  EXPECT_EQ(read_text_file((path / "tree/epoch-3/diary.log").string()), "a line of mine\n");
+
+  fs::remove(path / "experiment.log");
+  fs::remove_all(path / "valid");
+  std::ofstream(path / "config.json") << "mine";
+  const Json config = parse_json(R"({"width": 3})", "test");
+  EXPECT_EQ(sentence_of([&] { return run(RunDirectory(path, config), 0, 2), 0; }),
+            "ConfigError: " + (path / "config.json").string() +
+                " is there already, and of no training that was logged here: choose another directory");
+  EXPECT_EQ(read_text_file((path / "config.json").string()), "mine");
+  EXPECT_FALSE(fs::exists(path / "experiment.log"));
+  EXPECT_FALSE(fs::exists(path / "valid"));
+}
+
 /// A log of so many lines, and what it holds then.
 std::string written(const fs::path& path, int lines) {
   LineLog log(path, "step,value");
@@ -165,8 +184,8 @@ TEST(Logs, AreADirectoryForPeople) {
   std::string sentences, line;
   for (std::ifstream file(path / "experiment.log"); std::getline(file, line);) sentences += line.substr(20) + '\n';
   EXPECT_EQ(sentences,
-            "begins: 7 parameters, 4 batches an epoch\nvalid: nothing was measured\n"
-            "step 2, valid: loss 0.5, a/b \"c\" nan\nsaves run/step.kiln\nends after step 2: all \"done\"\n");
+            "begins: 7 parameters, 4 batches an epoch\n"
+            "step 2, valid: loss 0.5; nothing was measured\nsaves run/step.kiln\nends after step 2: all \"done\"\n");
   EXPECT_NE(sentence_of([] {
               run(CsvLog("/proc/none/log.csv"), 0, 1);
               return 0;
@@ -319,7 +338,8 @@ std::string printed(const auto& use) {
 
 TEST(ProgressLines, ArePlainWhereThereIsNoTerminal) {
   EXPECT_EQ(printed([](std::FILE* file) { run(ProgressLines(file), 0, 4); }),
-            "epoch 1/2, step 2, valid: loss 0.5, a/b \"c\" nan\nepoch 1/2, step 4, valid: loss 0.5, a/b \"c\" nan\n"
+            "epoch 1/2, step 2, valid: loss 0.5; nothing was measured\nepoch 1/2, step 4, valid: loss 0.5; nothing was "
+            "measured\n"
             "ends after step 4, 0:00: all \"done\"\n");
   EXPECT_EQ(bar(0.5, 4, true), "##  ");
   EXPECT_EQ(bar(0.375, 2), "▊ ");

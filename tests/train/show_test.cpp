@@ -101,6 +101,10 @@ TEST(Dashboard, FitsScreensOfAnySize) {
   EXPECT_EQ(more.size(), 24u);
   EXPECT_EQ(more[2], watched.machine.line());
   EXPECT_NE(more[2].find("GiB"), std::string::npos);
+  watched.progress.on(training::Evaluation{{}, "valid", {{"accuracy", std::nan(""), "nothing was measured"}}});
+  const auto rest = screen_of(watched, {}, {80, 24}, false);
+  const std::string row = "valid    accuracy                            -         0.75         0.75";
+  EXPECT_NE(std::find(rest.begin(), rest.end(), row), rest.end());
 }
 
 TEST(Dashboard, ChoosesMetricsAndZooms) {

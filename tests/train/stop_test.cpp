@@ -53,6 +53,28 @@ TEST(Learner, EndsAfterTheStepOnAnInterrupt) {
       testing::KilledBySignal(SIGINT), "");
 }
 
+// As a program that nohup started.
+TEST(Learner, OutlivesATerminalWhereThatIsIgnored) {
+  auto train = loader(16, {.batch_size = 4});
+  struct Close {
+    void on(const training::Step&) { std::raise(SIGHUP); }
+  };
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  auto outlives = line_learner({.epochs = 2});
+  EXPECT_EQ(outlives.add(Close{}).fit(train).reason, "all 2 epochs are done");
+  EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
+
+  struct CloseOnce {
+    void on(const training::Step& step) {
+      if (step.at.step == 3) std::raise(SIGHUP);
+    }
+  };
+  auto ends = line_learner({.epochs = 2});
+  const auto ending = ends.add(CloseOnce{}).fit(train);
+  EXPECT_EQ(ending.reason, "the terminal was closed");
+  EXPECT_EQ(ending.at.step, 3);
+}
+
 TEST(EarlyStopping, EndsWhereNothingGetsBetter) {
   const auto stops_at = [](EarlyStopping rule, const std::vector<double>& values) {
     Interrupter control;

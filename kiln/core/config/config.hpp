@@ -37,12 +37,23 @@ namespace config {
 
 template <class T> void read(const Json& json, T& value, const Place& place, bool has_defaults = false);
 
-/// A type that says itself what it is in JSON: Selector.
+/// A type that says itself what it is in JSON: Selector. It need not have a value of its own accord.
 template <class T>
 concept HasJson = requires(const T& value, const Json& json, const Place& place) {
   { value.to_json() } -> std::same_as<Json>;
   { T::from_json(json, place) } -> std::same_as<T>;
 };
+
+template <class T>
+T made(const Json& json, const Place& place) {
+  if constexpr (HasJson<T>) {
+    return T::from_json(json, place);
+  } else {
+    T value{};
+    read(json, value, place);
+    return value;
+  }
+}
 
 template <class T>
 constexpr Type::Kind kind_of() {
@@ -173,11 +184,8 @@ void read_list(const Json& json, T& value, const Place& place) {
     if constexpr (requires { T::kCapacity; }) capacity = T::kCapacity;
     const Json::List& list = read_elements(json, place, nullptr, capacity);
     value = T();
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      typename T::value_type element{};
-      read(list[i], element, place.element(i));
-      value.push_back(std::move(element));
-    }
+    for (std::size_t i = 0; i < list.size(); ++i)
+      value.push_back(made<typename T::value_type>(list[i], place.element(i)));
   }
 }
 
@@ -202,11 +210,11 @@ void read(const Json& json, T& value, const Place& place, bool has_defaults) {
     read_variant(json, &value, place, alternatives<T>());
   } else if constexpr (kind == Type::Kind::Optional) {
     if (std::holds_alternative<std::nullptr_t>(json.is)) value.reset();
-    else read(json, value.emplace(), place);
+    else value = made<typename T::value_type>(json, place);
   } else if constexpr (kind == Type::Kind::Map) {
     value.clear();
     for (const auto& [key, member] : expect<Json::Object>(json, place, "an object"))
-      read(member, value[key], place.field(key));
+      value.insert_or_assign(key, made<typename T::mapped_type>(member, place.field(key)));
   } else if constexpr (kind == Type::Kind::List) {
     read_list(json, value, place);
   } else {
@@ -256,9 +264,7 @@ Json to_json(const T& value) {
 /// "gpt.json: 'optimizer.beta1' must be a number, got \"high\"".
 template <class T>
 T from_json(const Json& json, std::string_view source) {
-  T value{};
-  config::read(json, value, config::Place{source, ""});
-  return value;
+  return config::made<T>(json, config::Place{source, ""});
 }
 template <class T>
 T from_json(std::string_view text, std::string_view source) {

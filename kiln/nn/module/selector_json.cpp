@@ -68,7 +68,7 @@ Selector Selector::from_json(const Json& json, const config::Place& place) {
   try {
     return read_selector(json, place);
   } catch (const ArgumentError& error) {  // a wrong pattern
-    fail<ConfigError>(place.source, ": '", place.path, "': ", error.message());
+    fail<ConfigError>(place.source, ": ", place.path.empty() ? "" : text('\'', place.path, "': "), error.message());
   }
 }
 

@@ -9,6 +9,9 @@ TensorSource edited(TensorSource source, const LoadOptions& options, std::string
   if (!options.split.empty()) source = split(source, options.split, file);
   if (!options.rename.empty()) source = renamed(source, options.rename);
   if (options.close_gaps) source = without_gaps(source);
+  for (const auto& [name, other] : options.also)
+    if (const auto found = source.tensors.find(other); found != source.tensors.end())
+      source.tensors.emplace(name, found->second);
   for (const Layout& layout : options.layouts) source = laid_out(source, layout);
   return source;
 }

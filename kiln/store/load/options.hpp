@@ -1,5 +1,6 @@
 // How a file becomes a model that was not saved from it, and what came of that.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct LoadOptions {
   std::vector<TensorSplit> split = {};  // one tensor that is several of the object's
   std::vector<Rename> rename = {};      // norm_names() among them
   bool close_gaps = false;              // without_gaps()
+  // Names under which tensors are there once more: {{"head.weight", "embedding.weight"}} where a model of two parameters has
+  // the file of one in which they are tied. What the file has by such a name itself stays.
+  std::map<std::string, std::string> also = {};
   // Which of the object's parts are loaded: the others stay as they are, whether the file has them or not. What a file
   // has beyond the object is selected by its name alone, and left out is not unexpected.
   Selector only = Selector::all();

@@ -10,6 +10,9 @@
 #include "kiln/core/file.hpp"
 
 namespace kiln {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 std::string head(const training::Position& at, std::string_view event) {
@@ -17,16 +20,16 @@ std::string head(const training::Position& at, std::string_view event) {
 }
 
 /// The directories in one; none where it cannot be read.
-std::vector<std::filesystem::path> directories_in(const std::filesystem::path& directory) {
+std::vector<fs::path> directories_in(const fs::path& directory) {
   std::error_code ignored;
-  std::vector<std::filesystem::path> found;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored))
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(directory, ignored))
     if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) found.push_back(entry.path());
   return found;
 }
 
 /// 3 of "epoch-3"; 0 where it is none.
-std::int64_t epoch_number(const std::filesystem::path& folder) {
+std::int64_t epoch_number(const fs::path& folder) {
   constexpr std::string_view kPrefix = "epoch-";
   const std::string name = folder.filename().string();
   std::int64_t number = 0;
@@ -81,20 +84,25 @@ void CsvLog::row(const training::Position& at, std::string_view split, std::stri
   log_.write(text(at.step, ',', at.epoch, ',', cell(split), ',', cell(metric), ',', number == "null" ? "" : number));
 }
 
-RunDirectory::RunDirectory(std::filesystem::path directory, Json configuration)
+RunDirectory::RunDirectory(fs::path directory, Json configuration)
     : directory_(std::move(directory)), configuration_(std::move(configuration)) {}
 
 void RunDirectory::on(const training::Begin& begin) {
   std::error_code error;
-  std::filesystem::create_directories(directory_, error);
+  fs::create_directories(directory_, error);
   require<IoError>(!error, "cannot write to ", directory_.string(), ": ", error.message());
   begun_at_ = begin.at.step;
   logs_.clear();
-  take_back(begin.at);
-  if (!std::holds_alternative<std::nullptr_t>(configuration_.is))
-    write_file_atomically((directory_ / "config.json").string(), write_json(configuration_));
+  const bool configured = !std::holds_alternative<std::nullptr_t>(configuration_.is);
+  const fs::path config = directory_ / "config.json", sentences = directory_ / "experiment.log";
+  // Elsewhere the files are somebody's, whatever they are called.
+  if (fs::exists(sentences, error)) take_back(begin.at);
+  else
+    require<ConfigError>(!configured || !fs::exists(config, error), config.string(),
+                         " is there already, and of no training that was logged here: choose another directory");
   say(begin.at.step > 0 ? text("goes on after step ", begin.at.step)
                         : text("begins: ", begin.parameters, " parameters, ", begin.batches, " batches an epoch"));
+  if (configured) write_file_atomically(config.string(), write_json(configuration_));
 }
 
 // What a process before this one measured later than where this one goes on. Epochs that were over by then stay as they are.
@@ -103,13 +111,13 @@ void RunDirectory::take_back(const training::Position& at) const {
   for (const auto& split : directories_in(directory_))
     for (const auto& epoch : directories_in(split)) {
       if (epoch_number(epoch) <= at.epoch) continue;
-      for (const auto& entry : std::filesystem::directory_iterator(epoch, ignored)) {
+      for (const auto& entry : fs::directory_iterator(epoch, ignored)) {
         if (entry.path().extension() != ".log") continue;
         LineLog log(entry.path());
         log.begin(at.step);
-        if (std::filesystem::file_size(entry.path(), ignored) == 0) std::filesystem::remove(entry.path(), ignored);
+        if (fs::file_size(entry.path(), ignored) == 0) fs::remove(entry.path(), ignored);
       }
-      std::filesystem::remove(epoch, ignored);  // if nothing is left in it
+      fs::remove(epoch, ignored);  // if nothing is left in it
     }
 }
 
@@ -130,10 +138,7 @@ void RunDirectory::on(const training::Step& step) {
 }
 
 void RunDirectory::on(const training::Evaluation& evaluation) {
-  for (const Reading& reading : evaluation.readings) {
-    log(evaluation.at, evaluation.split, reading.name, reading.value);
-    if (!reading.problem.empty() && evaluation.complete) say(text(evaluation.split, ": ", reading.problem));
-  }
+  for (const Reading& reading : evaluation.readings) log(evaluation.at, evaluation.split, reading.name, reading.value);
   if (evaluation.complete) say(text("step ", evaluation.at.step, ", ", sentence_of(evaluation)));
 }
 
@@ -145,17 +150,19 @@ void RunDirectory::on(const training::Ending& ending) {
 
 void RunDirectory::say(std::string_view sentence) {
   std::error_code ignored;
-  std::filesystem::create_directories(directory_, ignored);
+  fs::create_directories(directory_, ignored);
   std::ofstream file(directory_ / "experiment.log", std::ios::app);
   file << time_stamp() << ' ' << sentence << '\n' << std::flush;
   require<IoError>(file.good(), "cannot write ", (directory_ / "experiment.log").string());
 }
 
 std::string sentence_of(const training::Evaluation& evaluation) {
-  std::string sentence = evaluation.split + ':';
+  std::string sentence, problems;
   for (const Reading& reading : evaluation.readings)
-    sentence += text(sentence.back() == ':' ? " " : ", ", reading.name, ' ', reading.value);
-  return sentence;
+    if (!reading.problem.empty()) problems += "; " + reading.problem;
+    else sentence += text(sentence.empty() ? " " : ", ", reading.name, ' ', reading.value);
+  if (sentence.empty() && !problems.empty()) problems.erase(0, 1);
+  return evaluation.split + ':' + sentence + problems;
 }
 
 }  // namespace kiln

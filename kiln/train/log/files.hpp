@@ -43,7 +43,8 @@ class CsvLog {
 ///   experiment.log              sentences, with the time
 ///   config.json                 the user's configuration
 ///   train/epoch-1/accuracy.log  lines of step and value; valid/ likewise, step/ with each step's loss and rates
-/// A training that begins takes the curves of an earlier one out of it, but leaves what experiment.log says of that.
+/// A training that begins takes the curves of an earlier one out of it, but leaves what experiment.log says of that. Where there
+/// is no experiment.log, files are somebody else's: none is taken out, and a config.json there is a ConfigError.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path directory, Json configuration = {});
@@ -65,7 +66,7 @@ class RunDirectory {
   std::map<std::filesystem::path, LineLog> logs_;
 };
 
-/// "train: loss 0.25, accuracy 0.9"
+/// "train: loss 0.25, accuracy 0.9; auroc: nothing was measured"
 std::string sentence_of(const training::Evaluation& evaluation);
 
 }  // namespace kiln

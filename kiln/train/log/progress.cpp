@@ -42,6 +42,7 @@ void Progress::on(const training::Evaluation& evaluation) {
                             [&](const Row& r) { return r.split == evaluation.split && r.metric == reading.name; });
     if (row == rows_.end()) row = rows_.insert(rows_.end(), Row{.split = evaluation.split, .metric = reading.name});
     row->last = reading.value;
+    row->known = reading.problem.empty();
     if (!evaluation.complete || std::isnan(reading.value)) continue;
     row->least = row->measured ? std::min(row->least, reading.value) : reading.value;
     row->greatest = row->measured ? std::max(row->greatest, reading.value) : reading.value;

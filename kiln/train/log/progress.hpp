@@ -17,6 +17,7 @@ class Progress {
     std::string split, metric;
     double last = 0, least = 0, greatest = 0;
     bool measured = false;  // a complete evaluation had it
+    bool known = true;      // `last` is what was measured, not that nothing was
   };
 
   void on(const training::Begin& begin);

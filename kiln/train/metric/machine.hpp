@@ -35,11 +35,12 @@ Device device_of(const Output& output) {
   else return output.device();
 }
 
-/// Percent of all processors that worked, between the first and the last batch.
+/// Percent of all processors that worked, from the beginning to the last batch.
 struct CpuUse {
   Total busy{}, all{};
   Look last{};
 
+  void begin() { look(); }
   template <class Output>
   void update(const Output&) {
     look();
@@ -116,11 +117,13 @@ struct DeviceTemperature {
   double value() const;
 };
 
-/// Items a second, from the first batch on, which itself does not count, as nobody knows when it began.
+/// Items a second since begin(); without it from the first batch on, which itself does not count, as nobody knows when it
+/// began.
 struct ItemsPerSecond {
   Total items{}, seconds{};
   Look last{};
 
+  void begin() { last.take(sensor::seconds_now()); }
   template <class Output>
   void update(const Output& output) {
     add(items_of(output), sensor::seconds_now());
@@ -133,6 +136,7 @@ struct ItemsPerSecond {
 struct BatchesPerSecond {
   ItemsPerSecond batches{};
 
+  void begin() { batches.begin(); }
   template <class Output>
   void update(const Output&) {
     batches.add(1, sensor::seconds_now());

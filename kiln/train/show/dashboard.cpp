@@ -17,8 +17,11 @@ constexpr int kPause = 100;  // milliseconds between frames
 
 std::string row_text(const Progress::Row& row) {
   char words[160];
-  std::snprintf(words, sizeof words, "%-8.8s %-24.24s %12.6g", row.split.c_str(), row.metric.c_str(), row.last);
+  std::snprintf(words, sizeof words, "%-8.8s %-24.24s ", row.split.c_str(), row.metric.c_str());
   std::string out = words;
+  if (row.known) std::snprintf(words, sizeof words, "%12.6g", row.last);
+  else std::snprintf(words, sizeof words, "%12s", "-");
+  out += words;
   if (row.measured) {
     std::snprintf(words, sizeof words, " %12.6g %12.6g", row.least, row.greatest);
     out += words;

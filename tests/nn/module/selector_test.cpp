@@ -107,6 +107,26 @@ TEST(Selector, GoesThroughJson) {
   }
 }
 
+TEST(Selector, IsAConfigByItself) {
+  const Selector selector = from_json<Selector>(R"({"all": ["blocks", {"not": "head"}]})", "run.json");
+  EXPECT_EQ(text(selector), text(Selector("blocks") && !Selector("head")));
+  EXPECT_EQ(text(from_json<Selector>(to_json(selector), "run.json")), text(selector));
+  EXPECT_EQ(sentence_of([] { from_json<Selector>("3", "run.json"); }),
+            "ConfigError: run.json: the config must be a pattern or an object with one of the keys regex, type, rank, "
+            "all, any, not, "
+            "got 3");
+  EXPECT_EQ(sentence_of([] { from_json<Selector>(R"({"rank": [2, 1]})", "run.json"); }),
+            "ConfigError: run.json: Selector: ranks from 2 to 1");
+  EXPECT_EQ(sentence_of([] { from_json<Selector>(R"({"type": 3})", "run.json"); }),
+            "ConfigError: run.json: 'type' must be a string, got 3");
+
+  using Lists = std::map<std::string, std::vector<std::optional<Selector>>>;
+  const auto lists = from_json<Lists>(R"({"a": ["head", null], "b": []})", "run.json");
+  EXPECT_EQ(write_json(to_json(lists)), write_json(parse_json(R"({"a": ["head", null], "b": []})", "test")));
+  EXPECT_EQ(sentence_of([] { from_json<Lists>(R"({"a": ["head", 3]})", "run.json"); }).substr(0, 42),
+            "ConfigError: run.json: 'a[1]' must be a pa");
+}
+
 TEST(Selector, SaysWhatIsWrongWithJson) {
   const auto sentence = [](const char* json) {
     return sentence_of([&] { Selector::from_json(parse_json(json, "run.json"), {"run.json", "freeze"}); });

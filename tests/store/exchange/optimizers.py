@@ -24,14 +24,32 @@ RULES = [
     ("AdaGrad", {}, "Adagrad", {}),
     ("AdaDelta", {}, "Adadelta", {}),
     ("Adafactor", {}, "Adafactor", {}),
+    ("Muon", {}, "Muon", {}),
 ]
 
 
+def newton_schulz(grad, coefficients, steps, eps):
+    """What Muon does, in the gradient's own type rather than in bfloat16, which would hide all but two digits."""
+    a, b, c = coefficients
+    x = grad.T if grad.size(0) > grad.size(1) else grad
+    x = x / x.norm().clamp(min=eps)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.T if grad.size(0) > grad.size(1) else x
+
+
+if hasattr(torch.optim, "Muon"):
+    torch.optim._muon._zeropower_via_newtonschulz = newton_schulz
+else:
+    RULES.pop()
+
+
 class Model(torch.nn.Module):
-    def __init__(self):
+    def __init__(self, bias=True):
         super().__init__()
-        self.lstm = torch.nn.LSTM(3, 4, 2, bidirectional=True, batch_first=True)
-        self.head = torch.nn.Linear(8, 2)
+        self.lstm = torch.nn.LSTM(3, 4, 2, bidirectional=True, batch_first=True, bias=bias)
+        self.head = torch.nn.Linear(8, 2, bias=bias)
 
     def forward(self, x):
         return self.head(self.lstm(x)[0])
@@ -63,7 +81,8 @@ with tempfile.TemporaryDirectory() as name:
     save_file({"x": x, "y": y}, folder / "data.safetensors")
     for rule, options, peer, peers_options in RULES:
         rate = 0.01 if rule != "AdaDelta" else 0.1  # at 1, its usual rate, PyTorch's own runs part by 1e-3
-        model = Model()
+        bias = rule != "Muon"  # which takes matrices alone
+        model = Model(bias)
         optimizer = getattr(torch.optim, peer)(model.named_parameters(), lr=rate, **peers_options)
         train(model, optimizer, x, y)
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, folder / "checkpoint.pt")
@@ -74,7 +93,7 @@ with tempfile.TemporaryDirectory() as name:
         found = torch.load(folder / "model.pt")
         there = {name: found[theirs(name)] for name in model.state_dict()}
         ahead = worst(model, there)
-        back = Model()
+        back = Model(bias)
         back.load_state_dict(there)
         again = getattr(torch.optim, peer)(back.parameters(), lr=rate, **peers_options)
         again.load_state_dict(again.state_dict() | torch.load(folder / "optimizer.pt"))
