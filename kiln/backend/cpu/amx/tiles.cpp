@@ -46,20 +46,23 @@ inline void transpose(const uint16_t* data, int64_t line, uint16_t* to) {
   }
 }
 
-/// Up to 16 lines of up to 32 numbers, which lie side by side: a tile with a line in each row.
-inline void copy(const uint16_t* data, int64_t line, int64_t count, int64_t depth, uint16_t* to) {
+/// Up to 16 lines of up to 32 numbers, which lie side by side from at(i) on: a tile with a line in each row.
+template <class At>
+inline void copy(At at, int64_t count, int64_t depth, uint16_t* to) {
   const __mmask32 some = first(depth);
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i)
     _mm512_store_si512(to + i * kPairs,
-                       i < count ? _mm512_maskz_loadu_epi16(some, data + i * line) : _mm512_setzero_si512());
+                       i < count ? _mm512_maskz_loadu_epi16(some, at(i)) : _mm512_setzero_si512());
 }
 
-/// The same of lines that lie side by side: a tile with numbers 2i and 2i + 1 of every line in row i.
-inline void interleave(const uint16_t* data, int64_t along, int64_t count, int64_t depth, uint16_t* to) {
+/// The same of lines that lie side by side: a tile with numbers 2i and 2i + 1 of every line in row i. Number j of all lines
+/// lies at at(j).
+template <class At>
+inline void interleave(At at, int64_t count, int64_t depth, uint16_t* to) {
   const auto some = static_cast<__mmask16>(first(count));
   const auto row = [&](int64_t j) {
-    return _mm512_cvtepu16_epi32(j < depth ? _mm256_maskz_loadu_epi16(some, data + j * along) : _mm256_setzero_si256());
+    return _mm512_cvtepu16_epi32(j < depth ? _mm256_maskz_loadu_epi16(some, at(j)) : _mm256_setzero_si256());
   };
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i)
@@ -67,10 +70,11 @@ inline void interleave(const uint16_t* data, int64_t along, int64_t count, int64
 }
 
 /// The two tiles of 32 whole lines at once.
-inline void interleave_block(const uint16_t* data, int64_t along, uint16_t* to) {
+template <class At>
+inline void interleave_block(At at, uint16_t* to) {
   // The lower halves of each 128 bits are to be the first 16 lines.
   const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
-  const auto row = [&](int64_t j) { return _mm512_permutexvar_epi64(order, _mm512_loadu_si512(data + j * along)); };
+  const auto row = [&](int64_t j) { return _mm512_permutexvar_epi64(order, _mm512_loadu_si512(at(j))); };
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i) {
     const __m512i even = row(2 * i), odd = row(2 * i + 1);
@@ -86,25 +90,27 @@ void pack(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
   for (int64_t j = 0; j < depth; j += kPairs)
     for (int64_t i = 0; i < count; i += kTile, packed += kTileNumbers) {
       const uint16_t* const data = lines.data + i * lines.line + j * lines.along;
+      const auto line = [&](int64_t row) { return data + row * lines.line; };
+      const auto at = [&](int64_t number) { return data + number * lines.along; };
       const int64_t width = count - i, left = depth - j;
       const bool block = width >= kBlock && left >= kPairs, full = width >= kTile && left >= kPairs;
       if (side_by_side && Left) {
-        copy(data, lines.line, width, left, packed);
+        copy(line, width, left, packed);
       } else if (side_by_side && full) {
         transpose(data, lines.line, packed);
       } else if (side_by_side) {
-        copy(data, lines.line, width, left, aside);
+        copy(line, width, left, aside);
         transpose(aside, kPairs, packed);
       } else if (block) {
         uint16_t* const tiles = Left ? aside : packed;
-        interleave_block(data, lines.along, tiles);
+        interleave_block(at, tiles);
         if (Left) {
           transpose(aside, kPairs, packed);
           transpose(aside + kTileNumbers, kPairs, packed + kTileNumbers);
         }
         i += kTile, packed += kTileNumbers;
       } else {
-        interleave(data, lines.along, width, left, Left ? aside : packed);
+        interleave(at, width, left, Left ? aside : packed);
         if (Left) transpose(aside, kPairs, packed);
       }
     }
@@ -146,6 +152,20 @@ void multiply_tiles(const uint16_t* left, const uint16_t* right, int64_t depth, 
   if constexpr (Rows > 1 && Columns > 1) _tile_stored(3, sums + 3 * kSumsOfTile, kRow);
 }
 
+template <class At>
+inline void store_rows(const float* sums, int64_t rows, int64_t columns, At at) {
+  const __mmask32 some = first(columns);
+  const float* right = columns > kTile ? sums + kTile * kTile : sums;  // of a narrow block there is no right half
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t from = (i / kTile * 2 * kTile + i % kTile) * kTile;
+    const __m512bh row = _mm512_cvtne2ps_pbh(_mm512_load_ps(right + from), _mm512_load_ps(sums + from));
+    __m512i bits;
+    static_assert(sizeof bits == sizeof row);
+    __builtin_memcpy(&bits, &row, sizeof bits);
+    _mm512_mask_storeu_epi16(at(i), some, bits);
+  }
+}
+
 }  // namespace
 
 void pack_left(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed) {
@@ -153,6 +173,48 @@ void pack_left(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed
 }
 void pack_right(const Lines& columns, int64_t count, int64_t depth, uint16_t* packed) {
   pack<false>(columns, count, depth, packed);
+}
+
+void gather_left(const uint16_t* const* rows, int64_t first, int64_t count, int64_t depth, uint16_t* packed) {
+  for (int64_t j = 0; j < depth; j += kPairs)
+    for (int64_t i = 0; i < count; i += kTile, packed += kTileNumbers)
+      copy([&](int64_t row) { return rows[i + row] + first + j; }, count - i, depth - j, packed);
+}
+void gather_right(const uint16_t* const* numbers, int64_t first, int64_t count, int64_t depth, uint16_t* packed) {
+  for (int64_t j = 0; j < depth; j += kPairs) {
+    const bool block = count >= kBlock && depth - j >= kPairs;
+    if (block) interleave_block([&](int64_t number) { return numbers[j + number] + first; }, packed);
+    for (int64_t i = 0; i < count; i += kTile, packed += kTileNumbers)
+      if (!block)
+        interleave([&](int64_t number) { return numbers[j + number] + first + i; }, count - i, depth - j, packed);
+  }
+}
+
+Turn::Turn(int64_t places) : places_(places), over_{}, back_{} {
+  for (int64_t v = 0; v < places; ++v)
+    for (int64_t l = 0; l < kBlock; ++l) {
+      const int64_t lies = l * places + v, goes = v * kBlock + l;  // in lines, of number v of line l and of number l of v
+      over_.at[v][l] = static_cast<uint16_t>(lies % kBlock);
+      over_.of[v][lies / kBlock] |= std::uint32_t{1} << l;
+      back_.at[v][l] = static_cast<uint16_t>(goes / places);
+      back_.of[v][goes % places] |= std::uint32_t{1} << l;
+    }
+}
+void Turn::move(int64_t places, const Moves& moves, const uint16_t* from, int64_t from_step, uint16_t* to,
+                int64_t to_step) {
+  for (int64_t v = 0; v < places; ++v) {
+    const __m512i at = _mm512_load_si512(moves.at[v]);
+    __m512i numbers = _mm512_setzero_si512();
+    for (int64_t s = 0; s < places; ++s)
+      numbers = _mm512_mask_permutexvar_epi16(numbers, moves.of[v][s], at, _mm512_loadu_si512(from + s * from_step));
+    _mm512_storeu_si512(to + v * to_step, numbers);
+  }
+}
+void Turn::over(const uint16_t* lines, uint16_t* to, int64_t step) const {
+  move(places_, over_, lines, kBlock, to, step);
+}
+void Turn::back(const uint16_t* from, int64_t step, uint16_t* lines) const {
+  move(places_, back_, from, step, lines, kBlock);
 }
 
 Tiles::Tiles() { _tile_loadconfig(&kLayout); }
@@ -167,16 +229,10 @@ void multiply(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t
 }
 
 void store(const float* sums, int64_t rows, int64_t columns, uint16_t* to, int64_t step) {
-  const __mmask32 some = first(columns);
-  const float* right = columns > kTile ? sums + kTile * kTile : sums;  // of a narrow block there is no right half
-  for (int64_t i = 0; i < rows; ++i) {
-    const int64_t at = (i / kTile * 2 * kTile + i % kTile) * kTile;
-    const __m512bh row = _mm512_cvtne2ps_pbh(_mm512_load_ps(right + at), _mm512_load_ps(sums + at));
-    __m512i bits;
-    static_assert(sizeof bits == sizeof row);
-    __builtin_memcpy(&bits, &row, sizeof bits);
-    _mm512_mask_storeu_epi16(to + i * step, some, bits);
-  }
+  store_rows(sums, rows, columns, [&](int64_t i) { return to + i * step; });
+}
+void scatter(const float* sums, int64_t rows, int64_t columns, uint16_t* const* to, int64_t first) {
+  store_rows(sums, rows, columns, [&](int64_t i) { return to[i] + first; });
 }
 
 }  // namespace kiln::cpu::amx
