@@ -6,6 +6,7 @@
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/conv.hpp"
+#include "kiln/backend/cpu/amx/gathered.hpp"
 #include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/amx/windows.hpp"
@@ -22,24 +23,38 @@ using std::int64_t;
 using std::uint16_t;
 using conv::Geometry, conv::Operand, conv::Pass;
 
-/// Packs a weight [out, in, kernel...] as the right operand of a set of windows: its columns are the channels that are
-/// made, its rows those that are read, for one place of the kernel after the other, each with zeros up to whole tiles.
+/// The sets of windows of a pass.
+std::vector<WindowSet> windows_of(const Geometry& g, Pass pass) {
+  if (pass == Pass::Forward) return {forward_windows(g)};
+  std::vector<WindowSet> sets;
+  for (int64_t i = 0; i < count_of_adjoints(g); ++i) sets.push_back(adjoint_windows(g, i));
+  return sets;
+}
+
+/// Packs a weight [out, in, kernel...] as the right operands of the sets of windows, one behind the other: their columns
+/// are the channels that are made, their rows those that are read, for one place of the kernel after the other, each with
+/// zeros up to whole tiles.
 struct PackWindowWeight {
   Geometry g;
   Pass pass;
-  int64_t set;
 
   bool adjoint() const { return pass == Pass::Data; }
-  WindowSet windows() const { return adjoint() ? adjoint_windows(g, set) : forward_windows(g); }
   int64_t made() const { return adjoint() ? g.in : g.out; }
   int64_t read() const { return adjoint() ? g.out : g.in; }
-  int64_t depth() const { return static_cast<int64_t>(windows().places.size()) * round_up(read(), kPairs); }
+  int64_t depth(const WindowSet& set) const {
+    return static_cast<int64_t>(set.places.size()) * round_up(read(), kPairs);
+  }
+  int64_t size(const WindowSet& set) const { return round_up(made(), kTile) * depth(set); }
 
-  std::size_t bytes() const { return static_cast<std::size_t>(packed_size(made(), depth())) * sizeof(uint16_t); }
+  std::size_t bytes() const {
+    std::size_t numbers = 0;
+    for (const WindowSet& set : windows_of(g, pass)) numbers += static_cast<std::size_t>(size(set));
+    return numbers * sizeof(uint16_t);
+  }
   void pack(const std::byte* from, std::byte* to) const {
     const auto* const weight = reinterpret_cast<const uint16_t*>(from);
-    const WindowSet set_of = windows();
-    const int64_t kernel = Geometry::product(g.kernel), all = depth();
+    const std::vector<WindowSet> sets = windows_of(g, pass);
+    const int64_t kernel = Geometry::product(g.kernel);
     parallel_for(divide_up(made(), kBlock), 1, [&](int64_t begin, int64_t end) {
       const Memory memory(kernel == 1 ? 0 : static_cast<std::size_t>(kernel * kBlock * read()) * sizeof(uint16_t));
       auto* const aside = reinterpret_cast<uint16_t*>(memory.bytes());
@@ -51,13 +66,17 @@ struct PackWindowWeight {
         for (int64_t o = 0; kernel > 1 && o < (adjoint() ? g.out : count); ++o)
           turn_over(turn, weight + (adjoint() ? o * g.in + first : (first + o) * g.in) * kernel, ins, aside + o * ins,
                     ins * (adjoint() ? g.out : count));
-        auto* packed = reinterpret_cast<uint16_t*>(to) + first * all;
-        for (const int64_t place : set_of.kernel) {
-          const uint16_t* data = aside + place * ins * (adjoint() ? g.out : count);
-          int64_t row = ins;  // numbers from one `out` to the next
-          if (kernel == 1) data = weight + (adjoint() ? first : first * g.in), row = g.in;
-          pack_right(adjoint() ? Lines{data, 1, row} : Lines{data, row, 1}, count, read(), packed);
-          packed += packed_size(count, read());
+        auto* of_set = reinterpret_cast<uint16_t*>(to);
+        for (const WindowSet& set : sets) {
+          auto* packed = of_set + first * depth(set);
+          for (const int64_t place : set.kernel) {
+            const uint16_t* data = aside + place * ins * (adjoint() ? g.out : count);
+            int64_t row = ins;  // numbers from one `out` to the next
+            if (kernel == 1) data = weight + (adjoint() ? first : first * g.in), row = g.in;
+            pack_right(adjoint() ? Lines{data, 1, row} : Lines{data, row, 1}, count, read(), packed);
+            packed += packed_size(count, read());
+          }
+          of_set += size(set);
         }
       }
     });
@@ -75,20 +94,19 @@ struct PackWindowWeight {
 /// What all pieces of a set of windows know.
 class Windowed {
  public:
-  Windowed(const Geometry& g, Pass pass, int64_t set, const Array& from, const Operand& weight, const float* bias)
-      : packer_{g, pass, set},
-        windows_(packer_.windows()),
-        from_(pass == Pass::Data ? Pixels::of(g.result) : Pixels::of(g.sizes)),
-        to_(pass == Pass::Data ? Pixels::of(g.sizes) : Pixels::of(g.result)),
+  Windowed(const PackWindowWeight& packer, const WindowSet& windows, const Array& from, const uint16_t* weight,
+           const float* bias)
+      : windows_(windows),
+        from_(Pixels::of(packer.adjoint() ? packer.g.result : packer.g.sizes)),
+        to_(Pixels::of(packer.adjoint() ? packer.g.sizes : packer.g.result)),
         data_(reinterpret_cast<const uint16_t*>(from.data)),
+        weight_(weight),
         bias_(bias),
-        rows_(g.batch * windows_.results.image()),
-        columns_(packer_.made()),
-        read_(packer_.read()),
-        depth_(packer_.depth()),
-        zeros_(static_cast<std::size_t>(read_), 0) {
-    if (depth_ > 0) weight_ = packed(weight.value, packer_);
-  }
+        rows_(packer.g.batch * windows_.results.image()),
+        columns_(packer.made()),
+        read_(packer.read()),
+        depth_(packer.depth(windows)),
+        zeros_(static_cast<std::size_t>(read_), 0) {}
 
   void run(uint16_t* result, const Epilogue* epilogue) const {
     const Piece piece = cut(rows_, columns_, std::max<int64_t>(depth_, 1), 1);
@@ -133,8 +151,7 @@ class Windowed {
       }
       for (int64_t j = 0; j < across; ++j) {
         const int64_t first = column + j * kBlock, wide = std::min(kBlock, columns_ - first);
-        const uint16_t* const right =
-            reinterpret_cast<const uint16_t*>(weight_->bytes()) + first * depth_ + k * round_up(wide, kTile);
+        const uint16_t* const right = weight_ + first * depth_ + k * round_up(wide, kTile);
         for (int64_t i = 0; i < down; ++i)
           multiply(left + i * kBlock * depth, right, rows - i * kBlock, wide, depth, k > 0 || starts,
                    sums + (j * down + i) * kSums);
@@ -163,15 +180,25 @@ class Windowed {
     }
   }
 
-  PackWindowWeight packer_;
-  WindowSet windows_;
+  const WindowSet& windows_;
   Pixels from_, to_;
-  const uint16_t* data_;
+  const uint16_t *data_, *weight_;  // packed
   const float* bias_;
   int64_t rows_, columns_, read_, depth_;
   std::vector<uint16_t> zeros_;
-  Ref<Memory> weight_;
 };
+
+/// All of a pass.
+void make(const Geometry& g, Pass pass, const Array& from, const Operand& weight, const float* bias, uint16_t* result,
+          const Epilogue* epilogue) {
+  const PackWindowWeight packer{g, pass};
+  const Ref<Memory> block = packed(weight.value, packer);
+  const auto* at = reinterpret_cast<const uint16_t*>(block->bytes());
+  for (const WindowSet& set : windows_of(g, pass)) {
+    Windowed(packer, set, from, at, bias).run(result, epilogue);
+    at += packer.size(set);
+  }
+}
 
 /// Of few channels and many pixels oneDNN's tiles are ahead, which pack no windows; where it uses them.
 bool is_behind(Pass pass, const Geometry& g) {
@@ -194,9 +221,23 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
     const Operand numbers = Operand::contiguous(call.in[Slot::bias]);
     bias.assign(numbers.array.as<const BF16>(), numbers.array.as<const BF16>() + g.out);
   }
-  const Windowed windowed(g, Pass::Forward, 0, x.array, weight, bias.empty() ? nullptr : bias.data());
-  std::byte* const y = epilogue ? nullptr : allocate(call.out[0], channels_last_strides(call.out[0].shape())).data;
-  windowed.run(reinterpret_cast<uint16_t*>(y), epilogue);
+  auto* const y = epilogue ? nullptr
+                           : allocate(call.out[0], channels_last_strides(call.out[0].shape())).as<uint16_t>();
+  if (bias.empty() && wants_gathering(g)) {
+    const GatheredWindows windows(g, x);
+    const int64_t k = windows.columns;
+    multiply({.dtype = DType::BF16,
+              .m = rows,
+              .n = g.out,
+              .k = k,
+              .batch = {},
+              .a = {read(windows.value).data, k, 1, {}},
+              .b = {weight.array.data, 1, k, {}},
+              .c = {reinterpret_cast<std::byte*>(y), g.out, 1, {}}},
+             weight.value, epilogue);
+    return true;
+  }
+  make(g, Pass::Forward, x.array, weight, bias.empty() ? nullptr : bias.data(), y, epilogue);
   return true;
 }
 
@@ -219,8 +260,7 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (!takes(Pass::Data, g)) return false;
   const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
   const Array x = allocate(call.out[0], channels_last_strides(call.out[0].shape()));
-  for (int64_t set = 0; set < count_of_adjoints(g); ++set)
-    Windowed(g, Pass::Data, set, y.array, weight, nullptr).run(reinterpret_cast<uint16_t*>(x.data), nullptr);
+  make(g, Pass::Data, y.array, weight, nullptr, x.as<uint16_t>(), nullptr);
   return true;
 }
 

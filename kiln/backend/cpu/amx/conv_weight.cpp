@@ -4,6 +4,7 @@
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/conv.hpp"
+#include "kiln/backend/cpu/amx/gathered.hpp"
 #include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/amx/windows.hpp"
@@ -170,6 +171,19 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   if (!takes(Pass::Weight, g)) return false;
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
   const Array weight = allocate(call.out[0]);
+  if (wants_gathering(g)) {
+    const GatheredWindows windows(g, x);
+    multiply({.dtype = DType::BF16,
+              .m = g.out,
+              .n = windows.columns,
+              .k = windows.rows,
+              .batch = {},
+              .a = {y.array.data, 1, g.out, {}},
+              .b = {read(windows.value).data, windows.columns, 1, {}},
+              .c = {weight.data, windows.columns, 1, {}}},
+             windows.value, nullptr);
+    return true;
+  }
   WeightSums(g, x.array, y.array, reinterpret_cast<uint16_t*>(weight.data)).run();
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/conv.hpp"
+#include "kiln/backend/cpu/amx/gathered.hpp"
 #include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
@@ -170,6 +171,10 @@ bool multiply(Call call, const Epilogue* epilogue) {
 }
 
 }  // namespace
+
+void multiply(const Product& p, const Value& right, const Epilogue* epilogue) {
+  run_pieces(p, right, cut(p.m, p.n, p.k, numel(p.batch)), epilogue);
+}
 
 bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
 
