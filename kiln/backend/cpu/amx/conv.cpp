@@ -55,26 +55,30 @@ struct PackWindowWeight {
     const auto* const weight = reinterpret_cast<const uint16_t*>(from);
     const std::vector<WindowSet> sets = windows_of(g, pass);
     const int64_t kernel = Geometry::product(g.kernel);
-    parallel_for(divide_up(made(), kBlock), 1, [&](int64_t begin, int64_t end) {
-      const Memory memory(kernel == 1 ? 0 : static_cast<std::size_t>(kernel * kBlock * read()) * sizeof(uint16_t));
+    // Some channels of y at a time, since those lie together: they are columns, or rows.
+    parallel_for(divide_up(g.out, kBlock), 1, [&](int64_t begin, int64_t end) {
+      const Memory memory(kernel == 1 ? 0 : static_cast<std::size_t>(kernel * kBlock * g.in) * sizeof(uint16_t));
       auto* const aside = reinterpret_cast<uint16_t*>(memory.bytes());
       const Turn turn(std::min(kernel, Turn::kMost));
       for (int64_t block = begin; block < end; ++block) {
-        const int64_t first = block * kBlock, count = std::min(kBlock, made() - first);
-        // The numbers of each place of the kernel, brought together: [place, out, in] of the channels of the block.
-        const int64_t ins = adjoint() ? count : g.in;
-        for (int64_t o = 0; kernel > 1 && o < (adjoint() ? g.out : count); ++o)
-          turn_over(turn, weight + (adjoint() ? o * g.in + first : (first + o) * g.in) * kernel, ins, aside + o * ins,
-                    ins * (adjoint() ? g.out : count));
+        const int64_t first = block * kBlock, count = std::min(kBlock, g.out - first);
+        const uint16_t* data = weight + first * g.in * kernel;
+        if (kernel > 1) {  // [out, in, place] becomes [place, out, in]
+          turn_over(turn, data, count * g.in, aside, count * g.in);
+          data = aside;
+        }
         auto* of_set = reinterpret_cast<uint16_t*>(to);
         for (const WindowSet& set : sets) {
-          auto* packed = of_set + first * depth(set);
-          for (const int64_t place : set.kernel) {
-            const uint16_t* data = aside + place * ins * (adjoint() ? g.out : count);
-            int64_t row = ins;  // numbers from one `out` to the next
-            if (kernel == 1) data = weight + (adjoint() ? first : first * g.in), row = g.in;
-            pack_right(adjoint() ? Lines{data, 1, row} : Lines{data, row, 1}, count, read(), packed);
-            packed += packed_size(count, read());
+          for (std::size_t i = 0; i < set.kernel.size(); ++i) {
+            const uint16_t* const matrix = data + set.kernel[i] * count * g.in;
+            const auto place = static_cast<int64_t>(i) * round_up(read(), kPairs);  // the row that it begins at
+            if (!adjoint())
+              pack_right({matrix, g.in, 1}, count, g.in, of_set + first * depth(set) + place * round_up(count, kTile));
+            for (int64_t j = 0; adjoint() && j < g.in; j += kBlock) {
+              const int64_t wide = std::min(kBlock, g.in - j);
+              pack_right({matrix + j, 1, g.in}, wide, count,
+                         of_set + j * depth(set) + (place + first) * round_up(wide, kTile));
+            }
           }
           of_set += size(set);
         }

@@ -200,8 +200,24 @@ Turn::Turn(int64_t places) : places_(places), over_{}, back_{} {
       back_.of[v][goes % places] |= std::uint32_t{1} << l;
     }
 }
+template <int64_t kPlaces>
+void Turn::move_all(const Moves& moves, const uint16_t* from, int64_t from_step, uint16_t* to,
+                    int64_t to_step) {
+  __m512i sources[kPlaces];
+#pragma GCC unroll 16
+  for (int64_t s = 0; s < kPlaces; ++s) sources[s] = _mm512_loadu_si512(from + s * from_step);
+  for (int64_t v = 0; v < kPlaces; ++v) {
+    const __m512i at = _mm512_load_si512(moves.at[v]);
+    __m512i numbers = _mm512_setzero_si512();
+#pragma GCC unroll 16
+    for (int64_t s = 0; s < kPlaces; ++s)
+      numbers = _mm512_mask_permutexvar_epi16(numbers, moves.of[v][s], at, sources[s]);
+    _mm512_storeu_si512(to + v * to_step, numbers);
+  }
+}
 void Turn::move(int64_t places, const Moves& moves, const uint16_t* from, int64_t from_step, uint16_t* to,
                 int64_t to_step) {
+  if (places == 9) return move_all<9>(moves, from, from_step, to, to_step);
   for (int64_t v = 0; v < places; ++v) {
     const __m512i at = _mm512_load_si512(moves.at[v]);
     __m512i numbers = _mm512_setzero_si512();

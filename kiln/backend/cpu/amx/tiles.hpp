@@ -53,6 +53,9 @@ class Turn {
     alignas(64) std::uint16_t at[kMost][kBlock];
     std::uint32_t of[kMost][kMost];
   };
+  template <std::int64_t kPlaces>
+  static void move_all(const Moves& moves, const std::uint16_t* from, std::int64_t from_step, std::uint16_t* to,
+                       std::int64_t to_step);
   static void move(std::int64_t places, const Moves& moves, const std::uint16_t* from, std::int64_t from_step,
                    std::uint16_t* to, std::int64_t to_step);
 
