@@ -1,7 +1,8 @@
-// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices and convolutions.
+// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices, convolutions and attention.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
+#include "kiln/ops/sequence/attention_ops.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::cpu::amx {
@@ -23,6 +24,8 @@ bool run(const op::Matmul&, Call call);
 bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);
+/// Of some queries and keys, without mask, bias and softcap.
+bool run(const op::Attention& op, Call call);
 /// As FastKernels has it.
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
 

@@ -117,15 +117,20 @@ void pack(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
 }
 
 // Tiles 0 to 3 are sums, 4 and 5 left operands, 6 and 7 right ones.
+/// Where the tiles of a block of sums lie, in numbers.
+struct Places {
+  int64_t row, right, lower;
+};
 template <int Rows, int Columns>
-void multiply_tiles(const uint16_t* left, const uint16_t* right, int64_t depth, bool add, float* sums) {
-  constexpr int64_t kSumsOfTile = kTile * kTile, kRow = 64;  // bytes
-  asm volatile("" ::: "memory");                             // g++ does not see that the loads below read memory
+void multiply_tiles(const uint16_t* left, const uint16_t* right, int64_t depth, bool add, float* sums, Places at) {
+  constexpr int64_t kRow = 64;  // bytes
+  const int64_t row = at.row * 4;
+  asm volatile("" ::: "memory");  // g++ does not see that the loads below read memory
   if (add) {
-    _tile_loadd(0, sums, kRow);
-    if constexpr (Columns > 1) _tile_loadd(1, sums + kSumsOfTile, kRow);
-    if constexpr (Rows > 1) _tile_loadd(2, sums + 2 * kSumsOfTile, kRow);
-    if constexpr (Rows > 1 && Columns > 1) _tile_loadd(3, sums + 3 * kSumsOfTile, kRow);
+    _tile_loadd(0, sums, row);
+    if constexpr (Columns > 1) _tile_loadd(1, sums + at.right, row);
+    if constexpr (Rows > 1) _tile_loadd(2, sums + at.lower, row);
+    if constexpr (Rows > 1 && Columns > 1) _tile_loadd(3, sums + at.lower + at.right, row);
   } else {
     _tile_zero(0);
     _tile_zero(1);
@@ -146,10 +151,29 @@ void multiply_tiles(const uint16_t* left, const uint16_t* right, int64_t depth, 
       if constexpr (Columns > 1) _tile_dpbf16ps(3, 5, 7);
     }
   }
-  _tile_stored(0, sums, kRow);
-  if constexpr (Columns > 1) _tile_stored(1, sums + kSumsOfTile, kRow);
-  if constexpr (Rows > 1) _tile_stored(2, sums + 2 * kSumsOfTile, kRow);
-  if constexpr (Rows > 1 && Columns > 1) _tile_stored(3, sums + 3 * kSumsOfTile, kRow);
+  _tile_stored(0, sums, row);
+  if constexpr (Columns > 1) _tile_stored(1, sums + at.right, row);
+  if constexpr (Rows > 1) _tile_stored(2, sums + at.lower, row);
+  if constexpr (Rows > 1 && Columns > 1) _tile_stored(3, sums + at.lower + at.right, row);
+}
+
+void multiply_block(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth, bool add,
+                    float* sums, Places at) {
+  if (rows > kTile && columns > kTile) multiply_tiles<2, 2>(left, right, depth, add, sums, at);
+  else if (rows > kTile) multiply_tiles<2, 1>(left, right, depth, add, sums, at);
+  else if (columns > kTile) multiply_tiles<1, 2>(left, right, depth, add, sums, at);
+  else multiply_tiles<1, 1>(left, right, depth, add, sums, at);
+}
+
+/// 16 pairs of numbers of two rows, rounded.
+inline __m512i pairs_of(__m512 even, __m512 odd) {
+  const __m512bh rounded = _mm512_cvtne2ps_pbh(odd, even);
+  __m512i halves;
+  static_assert(sizeof halves == sizeof rounded);
+  __builtin_memcpy(&halves, &rounded, sizeof halves);
+  const __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(halves)),
+                high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(halves, 1));
+  return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
 }
 
 template <class At>
@@ -238,10 +262,51 @@ Tiles::~Tiles() { _tile_release(); }
 
 void multiply(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth, bool add,
               float* sums) {
-  if (rows > kTile && columns > kTile) multiply_tiles<2, 2>(left, right, depth, add, sums);
-  else if (rows > kTile) multiply_tiles<2, 1>(left, right, depth, add, sums);
-  else if (columns > kTile) multiply_tiles<1, 2>(left, right, depth, add, sums);
-  else multiply_tiles<1, 1>(left, right, depth, add, sums);
+  multiply_block(left, right, rows, columns, depth, add, sums, {kTile, kTile * kTile, 2 * kTile * kTile});
+}
+void multiply_rows(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth, bool add,
+                   float* sums, int64_t step) {
+  multiply_block(left, right, rows, columns, depth, add, sums, {step, kTile, kTile * step});
+}
+
+void round_right(const float* rows, int64_t step, int64_t count, int64_t depth, uint16_t* packed) {
+  const auto row = [&](int64_t i, int64_t column) {
+    return i < depth ? _mm512_loadu_ps(rows + i * step + column) : _mm512_setzero_ps();
+  };
+  for (int64_t j = 0; j < depth; j += kPairs)
+    for (int64_t column = 0; column < count; column += kTile, packed += kTileNumbers)
+      for (int64_t i = 0; i < kTile; ++i)
+        _mm512_store_si512(packed + i * kPairs, pairs_of(row(j + 2 * i, column), row(j + 2 * i + 1, column)));
+}
+void scale(float* x, int64_t step, int64_t rows, int64_t columns, float factor) {
+  const __m512 factors = _mm512_set1_ps(factor);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; j += kTile)
+      _mm512_storeu_ps(x + i * step + j, _mm512_mul_ps(_mm512_loadu_ps(x + i * step + j), factors));
+}
+void scale_columns(float* x, int64_t step, int64_t rows, int64_t columns, const float* factors) {
+  for (int64_t j = 0; j < columns; j += kTile) {
+    const __m512 factor = _mm512_loadu_ps(factors + j);
+    for (int64_t i = 0; i < rows; ++i)
+      _mm512_storeu_ps(x + i * step + j, _mm512_mul_ps(_mm512_loadu_ps(x + i * step + j), factor));
+  }
+}
+void store_turned(const float* x, int64_t step, int64_t rows, int64_t columns, const float* factors, uint16_t* to,
+                  int64_t to_step) {
+  alignas(64) uint16_t pairs[kTileNumbers], lines[kTileNumbers];
+  for (int64_t j = 0; j < columns; j += kTile) {
+    const __m512 factor = _mm512_loadu_ps(factors + j);
+    for (int64_t i = 0; i < rows; i += kPairs) {
+      const auto row = [&](int64_t at) {
+        return at < rows ? _mm512_mul_ps(_mm512_loadu_ps(x + at * step + j), factor) : _mm512_setzero_ps();
+      };
+      for (int64_t l = 0; l < kTile; ++l)
+        _mm512_store_si512(pairs + l * kPairs, pairs_of(row(i + 2 * l), row(i + 2 * l + 1)));
+      transpose(pairs, kPairs, lines);
+      for (int64_t l = 0; l < kTile && j + l < columns; ++l)
+        _mm512_mask_storeu_epi16(to + (j + l) * to_step + i, first(rows - i), _mm512_load_si512(lines + l * kPairs));
+    }
+  }
 }
 
 void store(const float* sums, int64_t rows, int64_t columns, uint16_t* to, int64_t step) {

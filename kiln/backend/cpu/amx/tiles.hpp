@@ -77,9 +77,24 @@ inline constexpr std::int64_t kSums = kBlock * kBlock;
 /// Sums of a block of rows x columns over `depth` products: stored over those in `sums`, or added to them.
 void multiply(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
               std::int64_t depth, bool add, float* sums);
+/// The same with sums in rows `step` apart, in memory for whole tiles.
+void multiply_rows(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
+                   std::int64_t depth, bool add, float* sums, std::int64_t step);
 /// The sums rounded to bfloat16; rows of the result lie `step` apart.
 void store(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* to, std::int64_t step);
 /// The same where row i of the result begins at to[i][first].
 void scatter(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* const* to, std::int64_t first);
+
+// Rows of float32 `step` apart, which vectors of 16 columns are taken of; what lies behind the last column does not matter.
+
+/// Rows [0, depth) of up to kBlock columns become a right operand, rounded.
+void round_right(const float* rows, std::int64_t step, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
+/// x *= factor
+void scale(float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, float factor);
+/// Column j of x times factors[j].
+void scale_columns(float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors);
+/// Columns of x become rows of bfloat16: to[j * to_step + i] = x[i * step + j] * factors[j].
+void store_turned(const float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors,
+                  std::uint16_t* to, std::int64_t to_step);
 
 }  // namespace kiln::cpu::amx
