@@ -30,8 +30,13 @@ Values operands(const Attended& c, std::vector<int> order = {0, 1, 2, 3}) {
   const auto made = [&](std::int64_t heads, std::int64_t time, std::int64_t width, unsigned seed) {
     return random_tensor({c.batch, heads, time, width}, seed, order, DType::BF16);
   };
-  return {made(c.heads, c.queries, c.width, 1), made(c.kv_heads, c.keys, c.width, 2),
-          made(c.kv_heads, c.keys, c.value_width, 3), Value(), Value(), Value(kScale), Value()};
+  return {made(c.heads, c.queries, c.width, 1),
+          made(c.kv_heads, c.keys, c.width, 2),
+          made(c.kv_heads, c.keys, c.value_width, 3),
+          Value(),
+          Value(),
+          Value(kScale),
+          Value()};
 }
 std::array<Value, 2> run(const Attended& c, const Values& in) {
   const op::Attention op{.causal = c.causal, .window = c.window};
@@ -93,15 +98,15 @@ TEST_P(AmxAttention, HasTheSameBitsOnAnyNumberOfThreadsAndInAnyOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, AmxAttention,
-                         testing::Values(Attended{2, 2, 2, 16, 16, 8, 8},                    //
-                                         Attended{1, 3, 3, 17, 33, 40, 24},                  //
-                                         Attended{2, 4, 2, 128, 128, 64, 64},                //
-                                         Attended{1, 2, 2, 128, 128, 64, 64, true},          //
-                                         Attended{1, 4, 1, 97, 150, 33, 70, true},           //
-                                         Attended{1, 1, 1, 150, 97, 64, 16, true},           // some see nothing
-                                         Attended{1, 2, 2, 200, 300, 20, 30, false, 50},     //
-                                         Attended{1, 2, 2, 200, 300, 20, 30, true, 33},      //
-                                         Attended{1, 1, 1, 20, 1000, 64, 128}));             //
+                         testing::Values(Attended{2, 2, 2, 16, 16, 8, 8},                 //
+                                         Attended{1, 3, 3, 17, 33, 40, 24},               //
+                                         Attended{2, 4, 2, 128, 128, 64, 64},             //
+                                         Attended{1, 2, 2, 128, 128, 64, 64, true},       //
+                                         Attended{1, 4, 1, 97, 150, 33, 70, true},        //
+                                         Attended{1, 1, 1, 150, 97, 64, 16, true},        // some see nothing
+                                         Attended{1, 2, 2, 200, 300, 20, 30, false, 50},  //
+                                         Attended{1, 2, 2, 200, 300, 20, 30, true, 33},   //
+                                         Attended{1, 1, 1, 20, 1000, 64, 128}));          //
 
 TEST_F(AmxAttention, ReadsHeadsInPlaceAndCopiesWhatItCannot) {
   const Attended c{2, 3, 3, 40, 50, 24, 36, true};

@@ -1,6 +1,6 @@
-// Attention of bfloat16 on tiles, forward, as simd/attention has it for float32: scores of a block lie transposed, a row for
-// each key, and so do the sums. Keys and values are packed as left operands beforehand, by all threads; scores become
-// shares in float32 and are rounded once, for the second product.
+// Attention of bfloat16 on tiles, forward, as simd/attention has it for float32: scores of a block lie transposed, a row
+// for each key, and so do the sums. Keys and values are packed as left operands beforehand, by all threads; scores
+// become shares in float32 and are rounded once, for the second product.
 #include "kiln/backend/cpu/simd/attention/attention.hpp"
 
 #include <cmath>
@@ -14,10 +14,10 @@
 namespace kiln::cpu::amx {
 namespace {
 
+using cpu::divide_up, cpu::round_up;
+using simd::AttentionShape, simd::Interval, simd::kBlockOfQueries;
 using std::int64_t;
 using std::uint16_t;
-using simd::AttentionShape, simd::Interval, simd::kBlockOfQueries;
-using cpu::divide_up, cpu::round_up;
 
 constexpr int64_t kKeys = 128;  // of a block, which is whole tiles
 
@@ -50,8 +50,8 @@ class Forward {
         log_sums_(log_sums),
         keys_size_(packed_size(round_up(shape.keys, kBlock), shape.width)),
         values_size_(packed_size(round_up(shape.value_width, kBlock), shape.keys)),
-        packed_(static_cast<std::size_t>(shape.batch * shape.kv_heads * (keys_size_ + values_size_)) * sizeof(uint16_t)) {
-  }
+        packed_(static_cast<std::size_t>(shape.batch * shape.kv_heads * (keys_size_ + values_size_)) *
+                sizeof(uint16_t)) {}
 
   void run() const {
     parallel_for(shape_.batch * shape_.kv_heads, 1, [&](int64_t begin, int64_t end) {
@@ -93,7 +93,8 @@ class Forward {
     simd::Workspace workspace((kBlockOfQueries * (kKeys + wide + 3)) * 4 + kBlockOfQueries * (width + kKeys) * 2 + 512);
     float* const scores = workspace.take<float>(kKeys * kBlockOfQueries);
     float* const sums = workspace.take<float>(wide * kBlockOfQueries);
-    float *const largest = workspace.take<float>(kBlockOfQueries), *const total = workspace.take<float>(kBlockOfQueries),
+    float *const largest = workspace.take<float>(kBlockOfQueries),
+                 *const total = workspace.take<float>(kBlockOfQueries),
                  *const rescale = workspace.take<float>(kBlockOfQueries);
     uint16_t* const turned = workspace.take<uint16_t>(kBlockOfQueries * width);
     uint16_t* const shares = workspace.take<uint16_t>(kBlockOfQueries * kKeys);
@@ -122,8 +123,8 @@ class Forward {
         round_right(scores + j, kBlockOfQueries, columns, block.size(), shares);
         for (int64_t i = 0; i < shape_.value_width; i += kBlock) {
           const int64_t rows = std::min(kBlock, shape_.value_width - i);
-          multiply_rows(values + packed_size(i, shape_.keys) + key * round_up(rows, kTile), shares, rows, columns, depth,
-                        true, sums + i * kBlockOfQueries + j, kBlockOfQueries);
+          multiply_rows(values + packed_size(i, shape_.keys) + key * round_up(rows, kTile), shares, rows, columns,
+                        depth, true, sums + i * kBlockOfQueries + j, kBlockOfQueries);
         }
       }
     }

@@ -1,5 +1,6 @@
-// Convolutions of bfloat16 and their adjoints in x on tiles: products whose left operand's rows are the windows of pixels.
-// Nothing is gathered beforehand; a piece packs the windows of its rows straight from the image, some terms at a time.
+// Convolutions of bfloat16 and their adjoints in x on tiles: products whose left operand's rows are the windows of
+// pixels. Nothing is gathered beforehand; a piece packs the windows of its rows straight from the image, some terms at a
+// time.
 #include "kiln/backend/cpu/conv/conv.hpp"
 
 #include <algorithm>
@@ -19,9 +20,9 @@
 namespace kiln::cpu::amx {
 namespace {
 
+using conv::Geometry, conv::Operand, conv::Pass;
 using std::int64_t;
 using std::uint16_t;
-using conv::Geometry, conv::Operand, conv::Pass;
 
 /// The sets of windows of a pass.
 std::vector<WindowSet> windows_of(const Geometry& g, Pass pass) {
@@ -31,9 +32,9 @@ std::vector<WindowSet> windows_of(const Geometry& g, Pass pass) {
   return sets;
 }
 
-/// Packs a weight [out, in, kernel...] as the right operands of the sets of windows, one behind the other: their columns
-/// are the channels that are made, their rows those that are read, for one place of the kernel after the other, each with
-/// zeros up to whole tiles.
+/// Packs a weight [out, in, kernel...] as the right operands of the sets of windows, one behind the other: their
+/// columns are the channels that are made, their rows those that are read, for one place of the kernel after the other,
+/// each with zeros up to whole tiles.
 struct PackWindowWeight {
   Geometry g;
   Pass pass;
@@ -165,8 +166,7 @@ class Windowed {
     std::vector<uint16_t*> to(static_cast<std::size_t>(rows));
     if (epilogue)
       for (int64_t i = 0; i < rows; ++i) to[static_cast<std::size_t>(i)] = aside + i * columns;
-    else
-      find(windows_.results, to_, windows_.in_result, row, rows, result + column, columns_, aside, to.data());
+    else find(windows_.results, to_, windows_.in_result, row, rows, result + column, columns_, aside, to.data());
     for (int64_t i = 0; i < down; ++i)
       for (int64_t j = 0; j < across; ++j)
         scatter(sums + (j * down + i) * kSums, std::min(kBlock, rows - i * kBlock),
@@ -225,8 +225,7 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
     const Operand numbers = Operand::contiguous(call.in[Slot::bias]);
     bias.assign(numbers.array.as<const BF16>(), numbers.array.as<const BF16>() + g.out);
   }
-  auto* const y = epilogue ? nullptr
-                           : allocate(call.out[0], channels_last_strides(call.out[0].shape())).as<uint16_t>();
+  auto* const y = epilogue ? nullptr : allocate(call.out[0], channels_last_strides(call.out[0].shape())).as<uint16_t>();
   if (bias.empty() && wants_gathering(g)) {
     const GatheredWindows windows(g, x);
     const int64_t k = windows.columns;

@@ -1,5 +1,5 @@
-// The adjoint of convolutions in the weight on tiles: for each place of the kernel the product of y's channels and of those
-// of the pixels of x that go with them, with the pixels as terms of the sums.
+// The adjoint of convolutions in the weight on tiles: for each place of the kernel the product of y's channels and of
+// those of the pixels of x that go with them, with the pixels as terms of the sums.
 #include <algorithm>
 
 #include "kiln/backend/cpu/amx/amx.hpp"
@@ -15,9 +15,9 @@
 namespace kiln::cpu::amx {
 namespace {
 
+using conv::Geometry, conv::Operand, conv::Pass;
 using std::int64_t;
 using std::uint16_t;
-using conv::Geometry, conv::Operand, conv::Pass;
 
 /// How the work is cut, by the sizes alone: channels of y and of x that a piece has, with all places of the kernel, and
 /// pixels that a part of its sums has.
@@ -94,7 +94,8 @@ class WeightSums {
   int64_t left_size() const { return packed_size(round_up(cut_.rows, kBlock), kDepth); }
   /// That a piece needs besides its sums: packed operands, or its part of the weight.
   int64_t numbers() const {
-    return std::max(left_size() + packed_size(round_up(cut_.columns, kBlock), kDepth), places_ * cut_.rows * cut_.columns);
+    return std::max(left_size() + packed_size(round_up(cut_.columns, kBlock), kDepth),
+                    places_ * cut_.rows * cut_.columns);
   }
   float* block_of(float* sums, int64_t place, int64_t j, int64_t i) const {
     return sums + ((place * divide_up(cut_.columns, kBlock) + j) * divide_up(cut_.rows, kBlock) + i) * kSums;

@@ -9,9 +9,9 @@
 
 namespace kiln::cpu::amx {
 
+using conv::Geometry;
 using std::int64_t;
 using std::uint16_t;
-using conv::Geometry;
 
 bool wants_gathering(const Geometry& g) {
   const int64_t places = Geometry::product(g.kernel);
@@ -19,8 +19,9 @@ bool wants_gathering(const Geometry& g) {
 }
 
 GatheredWindows::GatheredWindows(const Geometry& g, const conv::Operand& x)
-    : value(make_ref<Node>(Desc{{g.batch * Geometry::product(g.result), g.in * Geometry::product(g.kernel)}, DType::BF16},
-                           x.value.device())),
+    : value(
+          make_ref<Node>(Desc{{g.batch * Geometry::product(g.result), g.in * Geometry::product(g.kernel)}, DType::BF16},
+                         x.value.device())),
       rows(value.dim(0)),
       columns(value.dim(1)) {
   const Array array = allocate(value, MemoryUse::Scratch);
@@ -35,7 +36,8 @@ GatheredWindows::GatheredWindows(const Geometry& g, const conv::Operand& x)
     for (int64_t row = begin; row < end; ++row) {
       const uint16_t* numbers[Turn::kMost];
       for (int64_t t = 0; t < places; ++t)
-        find(set.results, from, set.places[static_cast<std::size_t>(t)], row, 1, image, g.in, zeros.data(), numbers + t);
+        find(set.results, from, set.places[static_cast<std::size_t>(t)], row, 1, image, g.in, zeros.data(),
+             numbers + t);
       for (int64_t i = 0; i < g.in; i += kBlock) {
         uint16_t* const to = array.as<uint16_t>() + row * columns + i * places;
         const int64_t count = std::min(kBlock, g.in - i);

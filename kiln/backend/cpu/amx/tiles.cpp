@@ -52,8 +52,7 @@ inline void copy(At at, int64_t count, int64_t depth, uint16_t* to) {
   const __mmask32 some = first(depth);
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i)
-    _mm512_store_si512(to + i * kPairs,
-                       i < count ? _mm512_maskz_loadu_epi16(some, at(i)) : _mm512_setzero_si512());
+    _mm512_store_si512(to + i * kPairs, i < count ? _mm512_maskz_loadu_epi16(some, at(i)) : _mm512_setzero_si512());
 }
 
 /// The same of lines that lie side by side: a tile with numbers 2i and 2i + 1 of every line in row i. Number j of all lines
@@ -217,7 +216,8 @@ void gather_right(const uint16_t* const* numbers, int64_t first, int64_t count, 
 Turn::Turn(int64_t places) : places_(places), over_{}, back_{} {
   for (int64_t v = 0; v < places; ++v)
     for (int64_t l = 0; l < kBlock; ++l) {
-      const int64_t lies = l * places + v, goes = v * kBlock + l;  // in lines, of number v of line l and of number l of v
+      const int64_t lies = l * places + v,
+                    goes = v * kBlock + l;  // in lines, of number v of line l and of number l of v
       over_.at[v][l] = static_cast<uint16_t>(lies % kBlock);
       over_.of[v][lies / kBlock] |= std::uint32_t{1} << l;
       back_.at[v][l] = static_cast<uint16_t>(goes / places);
@@ -225,8 +225,7 @@ Turn::Turn(int64_t places) : places_(places), over_{}, back_{} {
     }
 }
 template <int64_t kPlaces>
-void Turn::move_all(const Moves& moves, const uint16_t* from, int64_t from_step, uint16_t* to,
-                    int64_t to_step) {
+void Turn::move_all(const Moves& moves, const uint16_t* from, int64_t from_step, uint16_t* to, int64_t to_step) {
   __m512i sources[kPlaces];
 #pragma GCC unroll 16
   for (int64_t s = 0; s < kPlaces; ++s) sources[s] = _mm512_loadu_si512(from + s * from_step);

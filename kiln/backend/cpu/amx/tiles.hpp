@@ -85,7 +85,8 @@ void store(const float* sums, std::int64_t rows, std::int64_t columns, std::uint
 /// The same where row i of the result begins at to[i][first].
 void scatter(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* const* to, std::int64_t first);
 
-// Rows of float32 `step` apart, which vectors of 16 columns are taken of; what lies behind the last column does not matter.
+// Rows of float32 `step` apart, of which vectors of 16 columns are taken; what lies behind the last column does not
+// matter.
 
 /// Rows [0, depth) of up to kBlock columns become a right operand, rounded.
 void round_right(const float* rows, std::int64_t step, std::int64_t count, std::int64_t depth, std::uint16_t* packed);

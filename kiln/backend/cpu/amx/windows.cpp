@@ -3,8 +3,8 @@
 namespace kiln::cpu::amx {
 namespace {
 
-using std::int64_t;
 using conv::Geometry;
+using std::int64_t;
 using Triple = std::array<int64_t, 3>;
 
 /// The last axes are those of the list.
@@ -52,7 +52,8 @@ void find(const Pixels& pixels, const Pixels& to, const Steps& steps, int64_t fi
     const int64_t plane = line / rows % planes * steps.scale[0] + steps.offset[0];
     const int64_t row = line % rows * steps.scale[1] + steps.offset[1];
     const bool inside = plane >= 0 && plane < to.sizes[0] && row >= 0 && row < to.sizes[1];
-    T* const of_line = inside ? data + ((image * to.sizes[0] + plane) * to.sizes[1] + row) * to.sizes[2] * numbers : data;
+    T* const of_line =
+        inside ? data + ((image * to.sizes[0] + plane) * to.sizes[1] + row) * to.sizes[2] * numbers : data;
     int64_t column = begin * steps.scale[2] + steps.offset[2];
     for (int64_t end = i + some; i < end; ++i, column += steps.scale[2])
       addresses[i] = inside && column >= 0 && column < to.sizes[2] ? of_line + column * numbers : outside;

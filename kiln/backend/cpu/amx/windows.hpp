@@ -27,12 +27,12 @@ template <class T>
 void find(const Pixels& pixels, const Pixels& to, const Steps& steps, std::int64_t first, std::int64_t count, T* data,
           std::int64_t numbers, T* outside, T** addresses);
 
-/// A convolution, or the part of its adjoint that makes the pixels of x which the stride leaves in the same place between
-/// those of y: all that goes into them are the same places of the kernel, of windows that lie side by side.
+/// A convolution, or the part of its adjoint that makes the pixels of x which the stride leaves in the same place
+/// between those of y: all that goes into them are the same places of the kernel, of windows that lie side by side.
 struct WindowSet {
-  Pixels results;             // that are made
-  Steps in_result;            // where they lie in the whole result
-  std::vector<Steps> places;  // for each place of the kernel: where what it is multiplied with lies
+  Pixels results;                    // that are made
+  Steps in_result;                   // where they lie in the whole result
+  std::vector<Steps> places;         // for each place of the kernel: where what it is multiplied with lies
   std::vector<std::int64_t> kernel;  // the number of each
 };
 

@@ -91,8 +91,8 @@ struct ExpParts {
   HWY_INLINE Vector<T> expm1_of_rest() const { return fma(r * r, exp_tail(r), r); }
 };
 
-/// What is too small for a subnormal never gets there: processors take a hundred times as long for an underflow, and a
-/// mask's -inf is one for every element.
+/// What is too small for a subnormal is left out: processors take a hundred times as long for an underflow, and a mask
+/// makes one of each element that it hides.
 template <class T>
 HWY_INLINE Vector<T> exp(Vector<T> x) {
   const auto vanishes = x < Vector<T>(kSingle<T> ? -104 : -746);
