@@ -1,5 +1,5 @@
-// Attention of bfloat16 on tiles, forward, as simd/attention has it for float32: scores of a block lie transposed, a row
-// for each key, and so do the sums. Keys and values are packed as left operands beforehand, by all threads; scores
+// Attention of bfloat16 on tiles, forward, as simd/attention has it for float32: scores of a block lie transposed, a
+// row for each key, and so do the sums. Keys and values are packed as left operands beforehand, by all threads; scores
 // become shares in float32 and are rounded once, for the second product.
 #include "kiln/backend/cpu/simd/attention/attention.hpp"
 

@@ -1,6 +1,6 @@
 // Convolutions of bfloat16 and their adjoints in x on tiles: products whose left operand's rows are the windows of
-// pixels. Nothing is gathered beforehand; a piece packs the windows of its rows straight from the image, some terms at a
-// time.
+// pixels. Nothing is gathered beforehand; a piece packs the windows of its rows straight from the image, some terms at
+// a time.
 #include "kiln/backend/cpu/conv/conv.hpp"
 
 #include <algorithm>

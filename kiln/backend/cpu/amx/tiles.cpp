@@ -55,8 +55,8 @@ inline void copy(At at, int64_t count, int64_t depth, uint16_t* to) {
     _mm512_store_si512(to + i * kPairs, i < count ? _mm512_maskz_loadu_epi16(some, at(i)) : _mm512_setzero_si512());
 }
 
-/// The same of lines that lie side by side: a tile with numbers 2i and 2i + 1 of every line in row i. Number j of all lines
-/// lies at at(j).
+/// The same of lines that lie side by side: a tile with numbers 2i and 2i + 1 of every line in row i. Number j of all
+/// lines lies at at(j).
 template <class At>
 inline void interleave(At at, int64_t count, int64_t depth, uint16_t* to) {
   const auto some = static_cast<__mmask16>(first(count));

@@ -27,7 +27,7 @@ bool in_float32(const Op& op, Call call) {
   return simd::through_float32<Op>(op, call, [](const Op& o, Call c) -> bool { return run(o, c) || conv::run(o, c); });
 }
 
-/// oneDNN makes the whole gradient of a weight for each few images: of few pixels a product of their windows is quicker.
+/// oneDNN makes the whole gradient of a weight for each few images: a product of the windows of few pixels is quicker.
 bool few_pixels(const Geometry& g) {
   return !g.pointwise() && g.batch * Geometry::product(g.result) <= g.out && conv::product_weight_fits(g, DType::F32);
 }
