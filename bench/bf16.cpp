@@ -3,27 +3,31 @@
 //
 //   bench_bf16 [WORD]    only the rows whose name has WORD in it; KILN_THREADS chooses the threads
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/spatial/conv.hpp"
 
 namespace {
 
 using namespace kiln;
 using std::int64_t;
 
+/// Of one thread the processor's time, which a busy machine leaves as it is.
+double now_us() { return 1e6 * (num_threads() == 1 ? bench::process_seconds() : bench::wall_seconds()); }
+
 /// Microseconds of one call, over some milliseconds of them.
 double time_of(const std::function<void()>& call) {
-  using Clock = std::chrono::steady_clock;
   for (int64_t calls = 1;; calls *= 2) {
-    const auto start = Clock::now();
+    const double start = now_us();
     for (int64_t i = 0; i < calls; ++i) call();
-    const double elapsed = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    const double elapsed = now_us() - start;
     if (elapsed > 4000) return elapsed / static_cast<double>(calls);
   }
 }
@@ -74,24 +78,68 @@ Row linear_row(int64_t rows, int64_t in, int64_t out) {
           }};
 }
 
-Row conv_row(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t kernel, bool gradients) {
-  return {text(gradients ? "conv with gradients " : "conv ", in, "->", out, " ", kernel, "x", kernel, " ", size, "^2 b",
-               batch),
-          (gradients ? 6.0 : 2.0) * static_cast<double>(batch * size * size * in * out * kernel * kernel),
+struct ConvCase {
+  int64_t batch, in, out, size, kernel, stride = 1;
+
+  std::string name() const {
+    return text(in, "->", out, " ", kernel, "x", kernel, stride > 1 ? text("/", stride) : "", " ", size, "^2 b", batch);
+  }
+  ConvOptions options() const { return {.stride = {stride, stride}, .padding = Spatial{kernel / 2, kernel / 2}}; }
+  Value x(DType dtype, const Device& device) const { return numbers({batch, in, size, size}, dtype, device); }
+  Value weight(DType dtype, const Device& device) const { return numbers({out, in, kernel, kernel}, dtype, device); }
+  double operations() const {
+    const int64_t result = (size - 1) / stride + 1;
+    return 2.0 * static_cast<double>(batch * result * result * in * out * kernel * kernel);
+  }
+};
+
+/// A convolution, or with both its gradients.
+Row conv_row(const ConvCase& c, bool gradients) {
+  return {text(gradients ? "conv with gradients " : "conv ", c.name()), (gradients ? 3 : 1) * c.operations(),
           [=](DType dtype) {
             const Device device = gradients ? Device::cpu().autodiff() : Device::cpu();
-            const ConvOptions options{.padding = Spatial{kernel / 2, kernel / 2}};
-            Value x = numbers({batch, in, size, size}, dtype, device),
-                  weight = numbers({out, in, kernel, kernel}, dtype, device);
+            Value x = c.x(dtype, device), weight = c.weight(dtype, device);
             if (gradients) x = x.require_grad(), weight = weight.require_grad();
             const Value wrt[] = {x, weight};
-            const Value seed = conv(x.detach(), weight.detach(), {}, options);
+            const Value seed = conv(x.detach(), weight.detach(), {}, c.options());
             return [=, wrt = Values(std::begin(wrt), std::end(wrt))] {
-              const Value y = conv(x, weight, {}, options);
+              const Value y = conv(x, weight, {}, c.options());
               const Values held = gradients ? grad({&y, 1}, {&seed, 1}, wrt) : Values();
               device.sync();
             };
           }};
+}
+
+/// The convolution and its two gradients by themselves, on operands in channels-last order.
+void add_passes(std::vector<Row>& rows, const ConvCase& c) {
+  const auto made = [c](DType dtype) {
+    const Device device = Device::cpu();
+    const Value weight = c.weight(dtype, device), y = conv(c.x(dtype, device), weight, {}, c.options());
+    const Value x = conv_input_backward(y, weight, {c.size, c.size}, c.options());
+    device.sync();
+    return std::tuple(device, x, weight, y);
+  };
+  rows.push_back({"forward " + c.name(), c.operations(), [=](DType dtype) {
+                    return [=, all = made(dtype)] {
+                      const auto& [device, x, weight, y] = all;
+                      const Value held = conv(x, weight, {}, c.options());
+                      device.sync();
+                    };
+                  }});
+  rows.push_back({"gradient of x " + c.name(), c.operations(), [=](DType dtype) {
+                    return [=, all = made(dtype)] {
+                      const auto& [device, x, weight, y] = all;
+                      const Value held = conv_input_backward(y, weight, {c.size, c.size}, c.options());
+                      device.sync();
+                    };
+                  }});
+  rows.push_back({"gradient of the weight " + c.name(), c.operations(), [=](DType dtype) {
+                    return [=, all = made(dtype)] {
+                      const auto& [device, x, weight, y] = all;
+                      const Value held = conv_weight_backward(x, y, {c.kernel, c.kernel}, c.options());
+                      device.sync();
+                    };
+                  }});
 }
 
 }  // namespace
@@ -116,11 +164,30 @@ int main(int count, char** words) {
   rows.push_back(linear_row(1024, 256, 1024));
   rows.push_back(linear_row(4096, 768, 3072));
   for (const bool gradients : {false, true}) {
-    rows.push_back(conv_row(64, 1, 8, 28, 3, gradients));
-    rows.push_back(conv_row(64, 8, 16, 26, 3, gradients));
-    rows.push_back(conv_row(8, 64, 64, 56, 3, gradients));
-    rows.push_back(conv_row(8, 256, 256, 14, 3, gradients));
-    rows.push_back(conv_row(8, 64, 256, 56, 1, gradients));
+    rows.push_back(conv_row({64, 1, 8, 28, 3}, gradients));
+    rows.push_back(conv_row({64, 8, 16, 26, 3}, gradients));
+    rows.push_back(conv_row({8, 64, 64, 56, 3}, gradients));
+    rows.push_back(conv_row({8, 256, 256, 14, 3}, gradients));
+    rows.push_back(conv_row({8, 64, 256, 56, 1}, gradients));
+  }
+  // Of a ResNet-50, with images of 64 x 64 and of 224 x 224.
+  for (const int64_t size : {16, 56}) {
+    add_passes(rows, {8, 3, 64, 4 * size, 7, 2});
+    add_passes(rows, {8, 64, 256, size, 1});
+    add_passes(rows, {8, 256, 64, size, 1});
+    add_passes(rows, {8, 64, 64, size, 3});
+    add_passes(rows, {8, 256, 512, size, 1, 2});
+    add_passes(rows, {8, 128, 128, size, 3, 2});
+    add_passes(rows, {8, 128, 128, size / 2, 3});
+    add_passes(rows, {8, 512, 128, size / 2, 1});
+    add_passes(rows, {8, 256, 256, size / 2, 3, 2});
+    add_passes(rows, {8, 256, 256, size / 4, 3});
+    add_passes(rows, {8, 256, 1024, size / 4, 1});
+    add_passes(rows, {8, 1024, 256, size / 4, 1});
+    add_passes(rows, {8, 1024, 2048, size / 4, 1, 2});
+    add_passes(rows, {8, 512, 512, size / 4, 3, 2});
+    add_passes(rows, {8, 512, 512, size / 8, 3});
+    add_passes(rows, {8, 2048, 512, size / 8, 1});
   }
   if (count > 1) std::erase_if(rows, [&](const Row& row) { return row.name.find(words[1]) == std::string::npos; });
 
@@ -130,7 +197,7 @@ int main(int count, char** words) {
     const std::function<void()> single = row.prepare(DType::F32), half = row.prepare(DType::BF16);
     single(), half();
     double us[2] = {1e30, 1e30};
-    for (int repeat = 0; repeat < 15; ++repeat) {
+    for (int repeat = 0; repeat < 9; ++repeat) {
       us[0] = std::min(us[0], time_of(single));
       us[1] = std::min(us[1], time_of(half));
     }

@@ -1,12 +1,16 @@
-// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices.
+// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices, convolutions and attention.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
+#include "kiln/ops/sequence/attention_ops.hpp"
+#include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::cpu::amx {
 
 /// The processor multiplies tiles of bfloat16, and the system lets this process use them.
 bool available();
+/// The processor tells of the tiles as well, without which oneDNN does not use them.
+bool describes_tiles();
 
 /// Every op without an overload below. Its type says at compile time that there is no kernel.
 template <class T>
@@ -16,7 +20,13 @@ std::false_type run(const T&, Call) {
 
 /// bfloat16, summed in float32; false for other types and without tiles.
 bool run(const op::Matmul&, Call call);
+// In one group, with enough channels to fill tiles.
+bool run(const op::Conv& op, Call call);
+bool run(const op::ConvTranspose& op, Call call);
+bool run(const op::ConvWeightGrad& op, Call call);
+/// Of some queries and keys, without mask, bias and softcap.
+bool run(const op::Attention& op, Call call);
 /// As FastKernels has it.
-bool multiply(const op::Epilogue&, Call call, const Epilogue&);
+bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
 
 }  // namespace kiln::cpu::amx

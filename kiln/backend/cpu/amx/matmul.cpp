@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "kiln/backend/cpu/amx/amx.hpp"
+#include "kiln/backend/cpu/amx/conv.hpp"
+#include "kiln/backend/cpu/amx/gathered.hpp"
+#include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/product.hpp"
@@ -18,55 +21,6 @@ namespace {
 
 using std::int64_t;
 using std::uint16_t;
-
-constexpr int64_t kDepth = 256;
-
-constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
-
-/// Rows and columns of a piece, multiples of kBlock unless they are all there are.
-struct Piece {
-  int64_t rows, columns;
-};
-
-/// What a product costs, in floating-point operations: thin matrices are read and packed like others.
-int64_t cost(int64_t rows, int64_t columns, int64_t depth) {
-  constexpr int64_t kThin = 64;
-  return 2 * depth * (rows + kThin) * (columns + kThin);
-}
-constexpr int64_t kWorthAThread = 1 << 24;  // some 10 us
-
-/// Depends on the sizes alone.
-Piece cut(const Product& p) {
-  const int64_t all = cost(p.m, p.n, p.k) * numel(p.batch), most = all >> 30 > 16 ? 64 : 16;
-  const int64_t wanted = std::clamp<int64_t>(all / kWorthAThread, 1, most);
-  Piece piece{std::min<int64_t>(p.m, 256), std::min<int64_t>(p.n, 1024)};
-  const auto count = [&] { return numel(p.batch) * divide_up(p.m, piece.rows) * divide_up(p.n, piece.columns); };
-  const auto halve = [&](int64_t& size, int64_t least) {
-    while (count() < wanted && size > least) size = round_up(divide_up(size, 2), kBlock);
-  };
-  halve(piece.columns, 512);
-  halve(piece.rows, 64);
-  halve(piece.columns, 32);
-  halve(piece.rows, 32);
-  return piece;
-}
-
-/// The calling thread's memory for `numbers` bfloat16 and `sums` float32, which grows to the largest ever asked for.
-struct Scratch {
-  uint16_t* numbers;
-  float* sums;
-};
-Scratch scratch(int64_t numbers, int64_t sums) {
-  thread_local Ref<Memory> block;
-  const auto split = static_cast<std::size_t>(numbers) * sizeof(uint16_t);
-  const auto bytes = split + static_cast<std::size_t>(sums) * sizeof(float);
-  if (!block || block->size() < bytes) {
-    block = {};
-    block = make_ref<Memory>(bytes);
-  }
-  return {reinterpret_cast<uint16_t*>(block->bytes()), reinterpret_cast<float*>(block->bytes() + split)};
-}
 
 const uint16_t* numbers_of(const Matrices& x) { return reinterpret_cast<const uint16_t*>(x.data); }
 
@@ -190,7 +144,7 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece, cons
   const PackedRight right(p, operand, down > 1 || is_repeated);
 
   // Many small products make a piece together.
-  const int64_t together = std::clamp<int64_t>(kWorthAThread / cost(piece.rows, piece.columns, p.k), 1, 64);
+  const int64_t together = std::clamp<int64_t>(kWorthAPiece / cost(piece.rows, piece.columns, p.k), 1, 64);
   parallel_for(matrices * down * across, together, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       int64_t rest = part;
@@ -210,7 +164,7 @@ bool multiply(Call call, const Epilogue* epilogue) {
   Value copies[2];
   const Product p = product_of(call, copies, !epilogue);
   if (p.empty()) return !epilogue;
-  const Piece piece = cut(p);
+  const Piece piece = cut(p.m, p.n, p.k, numel(p.batch));
   if (epilogue && piece.columns < std::min(p.n, kWorthFinishing)) return false;
   run_pieces(p, copies[1].node() ? copies[1] : call.in[1], piece, epilogue);
   return true;
@@ -218,9 +172,14 @@ bool multiply(Call call, const Epilogue* epilogue) {
 
 }  // namespace
 
+void multiply(const Product& p, const Value& right, const Epilogue* epilogue) {
+  run_pieces(p, right, cut(p.m, p.n, p.k, numel(p.batch)), epilogue);
+}
+
 bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
 
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
+  if (const auto* const conv = std::get_if<op::Conv>(&op.product)) return multiply_conv(*conv, call, epilogue);
   return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &epilogue);
 }
 

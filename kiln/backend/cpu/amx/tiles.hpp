@@ -28,6 +28,41 @@ constexpr std::int64_t packed_size(std::int64_t lines, std::int64_t depth) {
 void pack_left(const Lines& rows, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
 void pack_right(const Lines& columns, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
 
+/// The same of up to kBlock rows that begin anywhere: number j of row i lies at rows[i][first + j].
+void gather_left(const std::uint16_t* const* rows, std::int64_t first, std::int64_t count, std::int64_t depth,
+                 std::uint16_t* packed);
+/// And of up to kBlock columns whose numbers lie side by side: number j of column i lies at numbers[j][first + i].
+void gather_right(const std::uint16_t* const* numbers, std::int64_t first, std::int64_t count, std::int64_t depth,
+                  std::uint16_t* packed);
+
+/// Turns kBlock lines of `places` numbers each, one behind the other, over and back: number t of line i is the same as
+/// number i of line t.
+class Turn {
+ public:
+  static constexpr std::int64_t kMost = 16;
+
+  explicit Turn(std::int64_t places);
+  /// Line t goes to to[t * step].
+  void over(const std::uint16_t* lines, std::uint16_t* to, std::int64_t step) const;
+  /// Line t comes from from[t * step].
+  void back(const std::uint16_t* from, std::int64_t step, std::uint16_t* lines) const;
+
+ private:
+  /// Number l of vector v of a result is number at[v][l] of the vector s of which bit l of of[v][s] is set.
+  struct Moves {
+    alignas(64) std::uint16_t at[kMost][kBlock];
+    std::uint32_t of[kMost][kMost];
+  };
+  template <std::int64_t kPlaces>
+  static void move_all(const Moves& moves, const std::uint16_t* from, std::int64_t from_step, std::uint16_t* to,
+                       std::int64_t to_step);
+  static void move(std::int64_t places, const Moves& moves, const std::uint16_t* from, std::int64_t from_step,
+                   std::uint16_t* to, std::int64_t to_step);
+
+  std::int64_t places_;
+  Moves over_, back_;
+};
+
 /// While one lives, the calling thread's tiles are set up for the products below.
 class Tiles {
  public:
@@ -42,7 +77,25 @@ inline constexpr std::int64_t kSums = kBlock * kBlock;
 /// Sums of a block of rows x columns over `depth` products: stored over those in `sums`, or added to them.
 void multiply(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
               std::int64_t depth, bool add, float* sums);
+/// The same with sums in rows `step` apart, in memory for whole tiles.
+void multiply_rows(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
+                   std::int64_t depth, bool add, float* sums, std::int64_t step);
 /// The sums rounded to bfloat16; rows of the result lie `step` apart.
 void store(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* to, std::int64_t step);
+/// The same where row i of the result begins at to[i][first].
+void scatter(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* const* to, std::int64_t first);
+
+// Rows of float32 `step` apart, of which vectors of 16 columns are taken; what lies behind the last column does not
+// matter.
+
+/// Rows [0, depth) of up to kBlock columns become a right operand, rounded.
+void round_right(const float* rows, std::int64_t step, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
+/// x *= factor
+void scale(float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, float factor);
+/// Column j of x times factors[j].
+void scale_columns(float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors);
+/// Columns of x become rows of bfloat16: to[j * to_step + i] = x[i * step + j] * factors[j].
+void store_turned(const float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors,
+                  std::uint16_t* to, std::int64_t to_step);
 
 }  // namespace kiln::cpu::amx

@@ -38,7 +38,8 @@ bool multiply(const Value& a, const Value& b, Value& product) {
   product = blank({a.dim(0), b.dim(1)}, a);
   const op::Matmul matmul;
   const Call call{in, {&product, 1}};
-  return simd::run(matmul, call) || (onednn_kernels && onednn_kernels().run(matmul, call));
+  return simd::run(matmul, call) || (amx_kernels && amx_kernels().run(matmul, call)) ||
+         (onednn_kernels && onednn_kernels().run(matmul, call));
 }
 /// a b, its memory given to `result` under `strides`.
 bool give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {

@@ -5,6 +5,7 @@
 #include "kiln/backend/cpu/conv/depthwise.hpp"
 #include "kiln/backend/cpu/conv/direct.hpp"
 #include "kiln/backend/cpu/conv/weight_sum.hpp"
+#include "kiln/backend/cpu/conv/windows.hpp"
 #include "kiln/backend/cpu/onednn/conv_primitive.hpp"
 #include "kiln/backend/cpu/onednn/engine.hpp"
 #include "kiln/backend/cpu/onednn/layout.hpp"
@@ -26,11 +27,17 @@ bool in_float32(const Op& op, Call call) {
   return simd::through_float32<Op>(op, call, [](const Op& o, Call c) -> bool { return run(o, c) || conv::run(o, c); });
 }
 
-/// Our own loops know float32, and with next to no channels, or with one or three axes of channels by themselves, they
-/// are ahead of oneDNN's bfloat16, copies and all.
+/// oneDNN makes the whole gradient of a weight for each few images: a product of the windows of few pixels is quicker.
+bool few_pixels(const Geometry& g) {
+  return !g.pointwise() && g.batch * Geometry::product(g.result) <= g.out && conv::product_weight_fits(g, DType::F32);
+}
+
+/// Our own loops know float32, and with next to no channels, or with one or three axes of channels by themselves, or in
+/// the gradient of a weight with few pixels, they are ahead of oneDNN's bfloat16, copies and all.
 bool suits_float32(Pass pass, DType dtype, const Geometry& g, bool direct) {
   return dtype == DType::BF16 &&
-         ((direct && g.in < 8) || (g.kernel.size() != 2 && conv::depthwise_is_ahead(pass, g, DType::F32)));
+         ((direct && g.in < 8) || (g.kernel.size() != 2 && conv::depthwise_is_ahead(pass, g, DType::F32)) ||
+          (pass == Pass::Weight && few_pixels(g)));
 }
 
 /// Where image `i` begins, its row `row` of the first axis.

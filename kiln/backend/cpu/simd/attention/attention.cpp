@@ -33,6 +33,20 @@ Interval AttentionShape::queries_of(int64_t key) const {
 }
 
 template <class T>
+void hide_unseen(const AttentionShape& shape, Interval queries, Interval keys, T* scores) {
+  if (!shape.causal && shape.window == 0) return;
+  constexpr T kUnseen = -std::numeric_limits<T>::infinity();
+  for (int64_t key = keys.begin; key < keys.end; ++key, scores += kBlockOfQueries) {
+    const Interval seen = shape.queries_of(key);
+    std::fill(scores, scores + std::clamp<int64_t>(seen.begin - queries.begin, 0, queries.size()), kUnseen);
+    std::fill(scores + std::clamp<int64_t>(seen.end - queries.begin, 0, queries.size()), scores + queries.size(),
+              kUnseen);
+  }
+}
+template void hide_unseen(const AttentionShape&, Interval, Interval, float*);
+template void hide_unseen(const AttentionShape&, Interval, Interval, double*);
+
+template <class T>
 HeadRows<T>::HeadRows(const Value& value) {
   Array array = read(value);
   const int64_t width = array.shape[3], row = padded<T>(width);
@@ -81,7 +95,8 @@ void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Inte
   blocks.product({k.at(batch, head / shape.group(), keys.begin), k.row(), 1}, turned, kBlockOfQueries, scores,
                  kBlockOfQueries, keys.size(), lanes, shape.width, false);
   if (shape.softcap > 0) blocks.cap(scores, slopes, keys.size(), lanes, static_cast<T>(shape.softcap));
-  for (int64_t key = keys.begin; key < keys.end; ++key, scores += kBlockOfQueries) {
+  T* const first = scores;
+  for (int64_t key = keys.begin; (bias.data || mask.data) && key < keys.end; ++key, scores += kBlockOfQueries) {
     if (bias.data) {
       const T* add = reinterpret_cast<const T*>(bias.data) + bias.offset(batch, head, queries.begin, key);
       for (int64_t i = 0; i < queries.size(); ++i) scores[i] += add[i * bias.strides[2]];
@@ -91,11 +106,8 @@ void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Inte
       for (int64_t i = 0; i < queries.size(); ++i)
         if (seen[i * mask.strides[2]] == std::byte{0}) scores[i] = kUnseen;
     }
-    const Interval seen = shape.queries_of(key);
-    std::fill(scores, scores + std::clamp<int64_t>(seen.begin - queries.begin, 0, queries.size()), kUnseen);
-    std::fill(scores + std::clamp<int64_t>(seen.end - queries.begin, 0, queries.size()), scores + queries.size(),
-              kUnseen);
   }
+  hide_unseen(shape, queries, keys, first);
 }
 
 template <class T>

@@ -55,6 +55,10 @@ struct AttentionShape {
   Interval queries_of(std::int64_t key) const;
 };
 
+/// Scores of queries that may not see a key, as far as causal and window go, become -inf.
+template <class T>
+void hide_unseen(const AttentionShape& shape, Interval queries, Interval keys, T* scores);
+
 /// A tensor [batch, heads, time, width] as T, its rows followed by zeros up to whole vectors; in place where it can be.
 template <class T>
 class HeadRows {

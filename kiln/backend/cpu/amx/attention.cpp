@@ -1,0 +1,165 @@
+// Attention of bfloat16 on tiles, forward, as simd/attention has it for float32: scores of a block lie transposed, a
+// row for each key, and so do the sums. Keys and values are packed as left operands beforehand, by all threads; scores
+// become shares in float32 and are rounded once, for the second product.
+#include "kiln/backend/cpu/simd/attention/attention.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "kiln/backend/cpu/amx/amx.hpp"
+#include "kiln/backend/cpu/amx/tiles.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::amx {
+namespace {
+
+using cpu::divide_up, cpu::round_up;
+using simd::AttentionShape, simd::Interval, simd::kBlockOfQueries;
+using std::int64_t;
+using std::uint16_t;
+
+constexpr int64_t kKeys = 128;  // of a block, which is whole tiles
+
+/// [batch, heads, time, width], whose rows have no gaps.
+struct Heads {
+  Value held;
+  const uint16_t* data;
+  int64_t batch, head, row;
+
+  explicit Heads(const Value& value) {
+    Array array = read(value);
+    if (array.shape[3] > 1 && array.strides[3] != 1) {
+      array = read_contiguous(value, held);
+      array.strides = contiguous_strides(array.shape);
+    }
+    data = array.as<const uint16_t>();
+    batch = array.strides[0], head = array.strides[1], row = array.strides[2];
+  }
+  const uint16_t* at(int64_t b, int64_t h, int64_t time) const { return data + b * batch + h * head + time * row; }
+};
+
+class Forward {
+ public:
+  Forward(const AttentionShape& shape, Inputs in, uint16_t* output, float* log_sums)
+      : shape_(shape),
+        q_(in[op::Attention::q]),
+        k_(in[op::Attention::k]),
+        v_(in[op::Attention::v]),
+        output_(output),
+        log_sums_(log_sums),
+        keys_size_(packed_size(round_up(shape.keys, kBlock), shape.width)),
+        values_size_(packed_size(round_up(shape.value_width, kBlock), shape.keys)),
+        packed_(static_cast<std::size_t>(shape.batch * shape.kv_heads * (keys_size_ + values_size_)) *
+                sizeof(uint16_t)) {}
+
+  void run() const {
+    parallel_for(shape_.batch * shape_.kv_heads, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t head = begin; head < end; ++head) pack(head);
+    });
+    const int64_t blocks = divide_up(shape_.queries, kBlockOfQueries),
+                  some = round_up(divide_up(shape_.queries, blocks), kTile), count = divide_up(shape_.queries, some);
+    parallel_for(shape_.batch * shape_.heads * count, 1, [&](int64_t begin, int64_t end) {
+      const Tiles tiles;
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t first = task % count * some;
+        run_block(task / count, {first, std::min(first + some, shape_.queries)});
+      }
+    });
+  }
+
+ private:
+  uint16_t* keys_of(int64_t kv_head) const {
+    return reinterpret_cast<uint16_t*>(packed_.bytes()) + kv_head * (keys_size_ + values_size_);
+  }
+  void pack(int64_t head) const {
+    const int64_t b = head / shape_.kv_heads, h = head % shape_.kv_heads;
+    uint16_t *const keys = keys_of(head), *const values = keys + keys_size_;
+    for (int64_t i = 0; i < shape_.keys; i += kBlock)
+      pack_left({k_.at(b, h, i), k_.row, 1}, std::min(kBlock, shape_.keys - i), shape_.width,
+                keys + packed_size(i, shape_.width));
+    for (int64_t i = 0; i < shape_.value_width; i += kBlock)
+      pack_left({v_.at(b, h, 0) + i, 1, v_.row}, std::min(kBlock, shape_.value_width - i), shape_.keys,
+                values + packed_size(i, shape_.keys));
+  }
+
+  /// All that queries of one head see.
+  void run_block(int64_t head_of_all, Interval queries) const {
+    const int64_t b = head_of_all / shape_.heads, h = head_of_all % shape_.heads, count = queries.size();
+    const int64_t width = round_up(shape_.width, kPairs), wide = round_up(shape_.value_width, kBlock);
+    const uint16_t* const keys = keys_of(b * shape_.kv_heads + h / shape_.group());
+    const uint16_t* const values = keys + keys_size_;
+    const int64_t lanes = round_up(count, kTile);
+    simd::Workspace workspace((kBlockOfQueries * (kKeys + wide + 3)) * 4 + kBlockOfQueries * (width + kKeys) * 2 + 512);
+    float* const scores = workspace.take<float>(kKeys * kBlockOfQueries);
+    float* const sums = workspace.take<float>(wide * kBlockOfQueries);
+    float *const largest = workspace.take<float>(kBlockOfQueries),
+                 *const total = workspace.take<float>(kBlockOfQueries),
+                 *const rescale = workspace.take<float>(kBlockOfQueries);
+    uint16_t* const turned = workspace.take<uint16_t>(kBlockOfQueries * width);
+    uint16_t* const shares = workspace.take<uint16_t>(kBlockOfQueries * kKeys);
+
+    std::fill_n(largest, lanes, -std::numeric_limits<float>::infinity());
+    std::fill_n(total, lanes, 0.0f);
+    std::fill_n(sums, wide * kBlockOfQueries, 0.0f);
+    for (int64_t i = 0; i < count; i += kBlock)
+      pack_right({q_.at(b, h, queries.begin + i), q_.row, 1}, std::min(kBlock, count - i), shape_.width,
+                 turned + i * width);
+
+    const Interval seen = shape_.keys_of(queries);
+    for (int64_t key = seen.begin / kBlock * kBlock; key < seen.end; key += kKeys) {
+      const Interval block{key, std::min(key + kKeys, seen.end)};
+      for (int64_t i = 0; i < block.size(); i += kBlock)
+        for (int64_t j = 0; j < count; j += kBlock)
+          multiply_rows(keys + (key + i) * width, turned + j * width, shape_.keys - key - i, count - j, width, false,
+                        scores + i * kBlockOfQueries + j, kBlockOfQueries);
+      scale(scores, kBlockOfQueries, block.size(), count, static_cast<float>(shape_.scale));
+      simd::hide_unseen(shape_, queries, block, scores);
+      simd::attention_blocks<float>().softmax(scores, block.size(), lanes, largest, total, rescale);
+      scale_columns(sums, kBlockOfQueries, shape_.value_width, count, rescale);
+      const int64_t depth = round_up(block.size(), kPairs);
+      for (int64_t j = 0; j < count; j += kBlock) {
+        const int64_t columns = std::min(kBlock, count - j);
+        round_right(scores + j, kBlockOfQueries, columns, block.size(), shares);
+        for (int64_t i = 0; i < shape_.value_width; i += kBlock) {
+          const int64_t rows = std::min(kBlock, shape_.value_width - i);
+          multiply_rows(values + packed_size(i, shape_.keys) + key * round_up(rows, kTile), shares, rows, columns,
+                        depth, true, sums + i * kBlockOfQueries + j, kBlockOfQueries);
+        }
+      }
+    }
+
+    const int64_t place = head_of_all * shape_.queries + queries.begin;
+    for (int64_t i = 0; i < lanes; ++i) {
+      rescale[i] = total[i] == 0 ? 0 : 1 / total[i];
+      if (i < count) log_sums_[place + i] = largest[i] + std::log(total[i]);
+    }
+    store_turned(sums, kBlockOfQueries, shape_.value_width, count, rescale, output_ + place * shape_.value_width,
+                 shape_.value_width);
+  }
+
+  const AttentionShape& shape_;
+  Heads q_, k_, v_;
+  uint16_t* output_;
+  float* log_sums_;
+  int64_t keys_size_, values_size_;
+  Memory packed_;
+};
+
+}  // namespace
+
+bool run(const op::Attention& op, Call call) {
+  using Slot = op::Attention::Slot;
+  const Inputs in = call.in;
+  if (!available() || in[Slot::q].dtype() != DType::BF16) return false;
+  if (!in[Slot::mask].empty() || !in[Slot::bias].empty() || !in[Slot::softcap].empty()) return false;
+  const AttentionShape shape = AttentionShape::of(op, in);
+  if (shape.queries < kTile || shape.keys < kTile || shape.width == 0 || shape.value_width == 0 ||
+      shape.batch * shape.heads == 0)
+    return false;
+  const Array output = allocate(call.out[0]), log_sums = allocate(call.out[1]);
+  Forward(shape, in, output.as<uint16_t>(), log_sums.as<float>()).run();
+  return true;
+}
+
+}  // namespace kiln::cpu::amx

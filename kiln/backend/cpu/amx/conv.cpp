@@ -1,0 +1,270 @@
+// Convolutions of bfloat16 and their adjoints in x on tiles: products whose left operand's rows are the windows of
+// pixels. Nothing is gathered beforehand; a piece packs the windows of its rows straight from the image, some terms at
+// a time.
+#include "kiln/backend/cpu/conv/conv.hpp"
+
+#include <algorithm>
+
+#include "kiln/backend/cpu/amx/amx.hpp"
+#include "kiln/backend/cpu/amx/conv.hpp"
+#include "kiln/backend/cpu/amx/gathered.hpp"
+#include "kiln/backend/cpu/amx/pieces.hpp"
+#include "kiln/backend/cpu/amx/tiles.hpp"
+#include "kiln/backend/cpu/amx/windows.hpp"
+#include "kiln/backend/cpu/conv/operand.hpp"
+#include "kiln/backend/cpu/memory/packing.hpp"
+#include "kiln/backend/cpu/transpose.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/ops/planned/epilogue.hpp"
+
+namespace kiln::cpu::amx {
+namespace {
+
+using conv::Geometry, conv::Operand, conv::Pass;
+using std::int64_t;
+using std::uint16_t;
+
+/// The sets of windows of a pass.
+std::vector<WindowSet> windows_of(const Geometry& g, Pass pass) {
+  if (pass == Pass::Forward) return {forward_windows(g)};
+  std::vector<WindowSet> sets;
+  for (int64_t i = 0; i < count_of_adjoints(g); ++i) sets.push_back(adjoint_windows(g, i));
+  return sets;
+}
+
+/// Packs a weight [out, in, kernel...] as the right operands of the sets of windows, one behind the other: their
+/// columns are the channels that are made, their rows those that are read, for one place of the kernel after the other,
+/// each with zeros up to whole tiles.
+struct PackWindowWeight {
+  Geometry g;
+  Pass pass;
+
+  bool adjoint() const { return pass == Pass::Data; }
+  int64_t made() const { return adjoint() ? g.in : g.out; }
+  int64_t read() const { return adjoint() ? g.out : g.in; }
+  int64_t depth(const WindowSet& set) const {
+    return static_cast<int64_t>(set.places.size()) * round_up(read(), kPairs);
+  }
+  int64_t size(const WindowSet& set) const { return round_up(made(), kTile) * depth(set); }
+
+  std::size_t bytes() const {
+    std::size_t numbers = 0;
+    for (const WindowSet& set : windows_of(g, pass)) numbers += static_cast<std::size_t>(size(set));
+    return numbers * sizeof(uint16_t);
+  }
+  void pack(const std::byte* from, std::byte* to) const {
+    const auto* const weight = reinterpret_cast<const uint16_t*>(from);
+    const std::vector<WindowSet> sets = windows_of(g, pass);
+    const int64_t kernel = Geometry::product(g.kernel);
+    // Some channels of y at a time, since those lie together: they are columns, or rows.
+    parallel_for(divide_up(g.out, kBlock), 1, [&](int64_t begin, int64_t end) {
+      const Memory memory(kernel == 1 ? 0 : static_cast<std::size_t>(kernel * kBlock * g.in) * sizeof(uint16_t));
+      auto* const aside = reinterpret_cast<uint16_t*>(memory.bytes());
+      const Turn turn(std::min(kernel, Turn::kMost));
+      for (int64_t block = begin; block < end; ++block) {
+        const int64_t first = block * kBlock, count = std::min(kBlock, g.out - first);
+        const uint16_t* data = weight + first * g.in * kernel;
+        if (kernel > 1) {  // [out, in, place] becomes [place, out, in]
+          turn_over(turn, data, count * g.in, aside, count * g.in);
+          data = aside;
+        }
+        auto* of_set = reinterpret_cast<uint16_t*>(to);
+        for (const WindowSet& set : sets) {
+          for (std::size_t i = 0; i < set.kernel.size(); ++i) {
+            const uint16_t* const matrix = data + set.kernel[i] * count * g.in;
+            const auto place = static_cast<int64_t>(i) * round_up(read(), kPairs);  // the row that it begins at
+            if (!adjoint())
+              pack_right({matrix, g.in, 1}, count, g.in, of_set + first * depth(set) + place * round_up(count, kTile));
+            for (int64_t j = 0; adjoint() && j < g.in; j += kBlock) {
+              const int64_t wide = std::min(kBlock, g.in - j);
+              pack_right({matrix + j, 1, g.in}, wide, count,
+                         of_set + j * depth(set) + (place + first) * round_up(wide, kTile));
+            }
+          }
+          of_set += size(set);
+        }
+      }
+    });
+  }
+
+ private:
+  /// [count, kernel] becomes [kernel, count], lines `step` apart.
+  void turn_over(const Turn& turn, const uint16_t* from, int64_t count, uint16_t* to, int64_t step) const {
+    const int64_t kernel = Geometry::product(g.kernel), whole = kernel <= Turn::kMost ? count / kBlock * kBlock : 0;
+    for (int64_t i = 0; i < whole; i += kBlock) turn.over(from + i * kernel, to + i, step);
+    Transposer<uint16_t>::run(from + whole * kernel, kernel, to + whole, step, count - whole, kernel);
+  }
+};
+
+/// What all pieces of a set of windows know.
+class Windowed {
+ public:
+  Windowed(const PackWindowWeight& packer, const WindowSet& windows, const Array& from, const uint16_t* weight,
+           const float* bias)
+      : windows_(windows),
+        from_(Pixels::of(packer.adjoint() ? packer.g.result : packer.g.sizes)),
+        to_(Pixels::of(packer.adjoint() ? packer.g.sizes : packer.g.result)),
+        data_(reinterpret_cast<const uint16_t*>(from.data)),
+        weight_(weight),
+        bias_(bias),
+        rows_(packer.g.batch * windows_.results.image()),
+        columns_(packer.made()),
+        read_(packer.read()),
+        depth_(packer.depth(windows)),
+        zeros_(static_cast<std::size_t>(read_), 0) {}
+
+  void run(uint16_t* result, const Epilogue* epilogue) const {
+    const Piece piece = cut(rows_, columns_, std::max<int64_t>(depth_, 1), 1);
+    const int64_t down = divide_up(rows_, piece.rows), across = divide_up(columns_, piece.columns);
+    parallel_for(down * across, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i % down * piece.rows, column = i / down * piece.columns;
+        run_piece(row, std::min(piece.rows, rows_ - row), column, std::min(piece.columns, columns_ - column), result,
+                  epilogue);
+      }
+    });
+  }
+
+ private:
+  void run_piece(int64_t row, int64_t rows, int64_t column, int64_t columns, uint16_t* result,
+                 const Epilogue* epilogue) const {
+    const int64_t across = divide_up(columns, kBlock), down = divide_up(rows, kBlock);
+    const int64_t padded = round_up(read_, kPairs), deepest = std::min(kDepth, depth_);
+    const int64_t left_size = packed_size(round_up(rows, kBlock), deepest);
+    const auto [left, sums] =
+        scratch(left_size + (epilogue ? round_up(rows * columns, kPairs) : 0), across * down * kSums);
+    uint16_t* const aside = left + left_size;
+
+    std::vector<const uint16_t*> windows(windows_.places.size() * static_cast<std::size_t>(rows));
+    for (std::size_t place = 0; place < windows_.places.size(); ++place)
+      find(windows_.results, from_, windows_.places[place], row, rows, data_, read_, zeros_.data(),
+           windows.data() + place * static_cast<std::size_t>(rows));
+
+    const bool starts = bias_ || depth_ == 0;
+    for (int64_t j = 0; starts && j < across; ++j) start(column + j * kBlock, down, sums + j * down * kSums);
+    const Tiles tiles;
+    for (int64_t k = 0; k < depth_; k += kDepth) {
+      const int64_t depth = std::min(kDepth, depth_ - k);
+      for (int64_t i = 0; i < down; ++i) {
+        const int64_t count = std::min(kBlock, rows - i * kBlock), tile_rows = round_up(count, kTile);
+        for (int64_t at = k; at < k + depth;) {
+          const int64_t place = at / padded, first = at % padded, some = std::min(padded - first, k + depth - at);
+          gather_left(windows.data() + place * rows + i * kBlock, first, count, std::min(some, read_ - first),
+                      left + i * kBlock * depth + (at - k) * tile_rows);
+          at += some;
+        }
+      }
+      for (int64_t j = 0; j < across; ++j) {
+        const int64_t first = column + j * kBlock, wide = std::min(kBlock, columns_ - first);
+        const uint16_t* const right = weight_ + first * depth_ + k * round_up(wide, kTile);
+        for (int64_t i = 0; i < down; ++i)
+          multiply(left + i * kBlock * depth, right, rows - i * kBlock, wide, depth, k > 0 || starts,
+                   sums + (j * down + i) * kSums);
+      }
+    }
+
+    std::vector<uint16_t*> to(static_cast<std::size_t>(rows));
+    if (epilogue)
+      for (int64_t i = 0; i < rows; ++i) to[static_cast<std::size_t>(i)] = aside + i * columns;
+    else find(windows_.results, to_, windows_.in_result, row, rows, result + column, columns_, aside, to.data());
+    for (int64_t i = 0; i < down; ++i)
+      for (int64_t j = 0; j < across; ++j)
+        scatter(sums + (j * down + i) * kSums, std::min(kBlock, rows - i * kBlock),
+                std::min(kBlock, columns - j * kBlock), to.data() + i * kBlock, j * kBlock);
+    if (epilogue)
+      epilogue->finish(
+          {row * columns_ + column, rows, columns, columns_, reinterpret_cast<const std::byte*>(aside), columns});
+  }
+
+  /// What the sums of blocks of columns from `first` on begin with.
+  void start(int64_t first, int64_t down, float* sums) const {
+    for (int64_t i = 0; i < down * kSums; ++i) {
+      const int64_t column = first + i / (kTile * kTile) % 2 * kTile + i % kTile;
+      sums[i] = bias_ && column < columns_ ? bias_[column] : 0.0f;
+    }
+  }
+
+  const WindowSet& windows_;
+  Pixels from_, to_;
+  const uint16_t *data_, *weight_;  // packed
+  const float* bias_;
+  int64_t rows_, columns_, read_, depth_;
+  std::vector<uint16_t> zeros_;
+};
+
+/// All of a pass.
+void make(const Geometry& g, Pass pass, const Array& from, const Operand& weight, const float* bias, uint16_t* result,
+          const Epilogue* epilogue) {
+  const PackWindowWeight packer{g, pass};
+  const Ref<Memory> block = packed(weight.value, packer);
+  const auto* at = reinterpret_cast<const uint16_t*>(block->bytes());
+  for (const WindowSet& set : windows_of(g, pass)) {
+    Windowed(packer, set, from, at, bias).run(result, epilogue);
+    at += packer.size(set);
+  }
+}
+
+/// Of few channels and many pixels oneDNN's tiles are ahead, which pack no windows; where it uses them.
+bool is_behind(Pass pass, const Geometry& g) {
+  if (pass == Pass::Weight || std::min(g.in, g.out) > 64 || !onednn_kernels || !describes_tiles()) return false;
+  return g.batch * Geometry::product(g.result) >= 1024 && Geometry::product(g.stride) == 1;
+}
+
+bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
+  using Slot = op::Conv::Slot;
+  if (call.out[0].dtype() != DType::BF16) return false;
+  const Geometry g = Geometry::of(op, call);
+  if (!takes(Pass::Forward, g)) return false;
+  const int64_t rows = g.batch * Geometry::product(g.result);
+  if (epilogue && (!conv::worth_finishing(call.out[0]) ||
+                   cut(rows, g.out, g.in * Geometry::product(g.kernel), 1).columns < std::min(g.out, kWorthFinishing)))
+    return false;
+  const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
+  std::vector<float> bias;
+  if (call.in.size() > 2 && !call.in[Slot::bias].empty()) {
+    const Operand numbers = Operand::contiguous(call.in[Slot::bias]);
+    bias.assign(numbers.array.as<const BF16>(), numbers.array.as<const BF16>() + g.out);
+  }
+  auto* const y = epilogue ? nullptr : allocate(call.out[0], channels_last_strides(call.out[0].shape())).as<uint16_t>();
+  if (bias.empty() && wants_gathering(g)) {
+    const GatheredWindows windows(g, x);
+    const int64_t k = windows.columns;
+    multiply({.dtype = DType::BF16,
+              .m = rows,
+              .n = g.out,
+              .k = k,
+              .batch = {},
+              .a = {read(windows.value).data, k, 1, {}},
+              .b = {weight.array.data, 1, k, {}},
+              .c = {reinterpret_cast<std::byte*>(y), g.out, 1, {}}},
+             weight.value, epilogue);
+    return true;
+  }
+  make(g, Pass::Forward, x.array, weight, bias.empty() ? nullptr : bias.data(), y, epilogue);
+  return true;
+}
+
+}  // namespace
+
+bool takes(Pass pass, const Geometry& g) {
+  constexpr int64_t kFewest = 16, kMostPlaces = 128;
+  return available() && g.groups == 1 && !g.empty() && g.in >= kFewest && g.out >= kFewest &&
+         Geometry::product(g.kernel) <= kMostPlaces && !is_behind(pass, g);
+}
+
+bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }
+
+bool multiply_conv(const op::Conv& op, Call call, const Epilogue& epilogue) { return convolve(op, call, &epilogue); }
+
+bool run(const op::ConvTranspose& op, Call call) {
+  using Slot = op::ConvTranspose::Slot;
+  if (call.out[0].dtype() != DType::BF16) return false;
+  const Geometry g = Geometry::of(op, call);
+  if (!takes(Pass::Data, g)) return false;
+  const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
+  const Array x = allocate(call.out[0], channels_last_strides(call.out[0].shape()));
+  make(g, Pass::Data, y.array, weight, nullptr, x.as<uint16_t>(), nullptr);
+  return true;
+}
+
+}  // namespace kiln::cpu::amx
