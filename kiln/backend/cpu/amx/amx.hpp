@@ -7,6 +7,8 @@ namespace kiln::cpu::amx {
 
 /// The processor multiplies tiles of bfloat16, and the system lets this process use them.
 bool available();
+/// The same of bytes.
+bool has_bytes();
 
 /// Every op without an overload below. Its type says at compile time that there is no kernel.
 template <class T>

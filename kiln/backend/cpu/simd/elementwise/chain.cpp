@@ -159,6 +159,22 @@ struct LinksOf<std::index_sequence<k...>> {
     (store(x != 0, flags + k * kLanes<float>), ...);
     go_on(link, places, at, x...);
   }
+  /// As op::Cast has it: towards 0, within the type's range, 0 for NaN.
+  template <class Byte>
+  static void store_bytes(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    const Place& place = places[link->in[0]];
+    auto* const bytes = reinterpret_cast<Byte*>(place.data + (at & place.moves) / 4);
+    (store_byte(x, bytes + k * kLanes<float>), ...);
+    go_on(link, places, at, x...);
+  }
+  template <class Byte>
+  static HWY_INLINE void store_byte(Lanes x, Byte* to) {
+    const hn::ScalableTag<float> tag;
+    const hn::RebindToSigned<decltype(tag)> words;
+    const hn::Rebind<Byte, decltype(tag)> bytes;
+    const auto whole = hn::ConvertTo(words, hn::IfThenZeroElse(hn::IsNaN(x.lanes), x.lanes));
+    hn::StoreU(hn::DemoteTo(bytes, whole), bytes, to);
+  }
   template <DType dtype>
   static void round_to(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, Halves<dtype>::round(x)...);
@@ -282,6 +298,8 @@ Link store_link(DType dtype) {
     case DType::F16: return EightLinks::link(&EightLinks::store_halves<DType::F16>);
     case DType::BF16: return EightLinks::link(&EightLinks::store_halves<DType::BF16>);
     case DType::Bool: return EightLinks::link(&EightLinks::store_flags);
+    case DType::I8: return EightLinks::link(&EightLinks::store_bytes<std::int8_t>);
+    case DType::U8: return EightLinks::link(&EightLinks::store_bytes<std::uint8_t>);
     default: return {};
   }
 }

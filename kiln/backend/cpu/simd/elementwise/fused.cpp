@@ -115,7 +115,9 @@ bool is_far(std::int64_t bytes) { return bytes > 1 << 20; }
 /// The order that the elements of a product's pieces are counted in.
 Dims order_of(const op::Epilogue& op) {
   const Shape& shape = op.program->shape;
-  return std::holds_alternative<op::Conv>(op.product) ? channels_last_strides(shape) : contiguous_strides(shape);
+  const bool is_conv =
+      std::holds_alternative<op::Conv>(op.product) || std::holds_alternative<op::ConvInteger>(op.product);
+  return is_conv ? channels_last_strides(shape) : contiguous_strides(shape);
 }
 
 /// The program as a Finish: the product plus a tensor, then its maximum with a number, then the minimum with one; or some
@@ -210,7 +212,7 @@ class ChainEpilogue final : public Epilogue {
 bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)> multiply) {
   // A single step on halves is quicker alone, as long as what it reads is still in a cache.
   constexpr std::int64_t kManyHalves = 1 << 22;
-  if (op.result.dtype != DType::F32 && op.program->steps.size() == 1 && numel(op.result.shape) < kManyHalves)
+  if (size_of(op.result.dtype) == 2 && op.program->steps.size() == 1 && numel(op.result.shape) < kManyHalves)
     return false;
   const Prepared& prepared = op.program->made<Prepared>();
   if (!prepared.chain.runs() || !op.program->folds.empty()) return false;

@@ -21,6 +21,10 @@ bool is_float_here(DType dtype) {
   return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::Bool;
 }
 
+/// Integers that programs turn into floats first, and those that they end in.
+bool is_read_as_float(DType dtype) { return is_integer(dtype) && size_of(dtype) <= 4; }
+bool is_stored_as_byte(DType dtype) { return dtype == DType::I8 || dtype == DType::U8; }
+
 }  // namespace
 
 /// Places of a program, in order: the links' own, inputs, outputs, reductions, slots.
@@ -31,7 +35,8 @@ class ChainBuilder {
 
   /// Gives up where there is no link for something.
   void build() {
-    if (!std::ranges::all_of(program_.inputs, is_float_here)) return;
+    for (std::size_t i = 0; i < inputs_; ++i)
+      if (!is_float_here(program_.inputs[i]) && !is_cast_at_once(i)) return;
     for (std::size_t i = 0; i < inputs_; ++i) values_[i].place = static_cast<int>(1 + i);
     for (const op::Program::Step& step : program_.steps)
       for (int i = 0; i < op::arity(step.op); ++i) ++values_[value_of(step.in[static_cast<std::size_t>(i)])].readers;
@@ -56,6 +61,26 @@ class ChainBuilder {
   std::size_t first_slot() const { return 1 + inputs_ + program_.outputs.size() + program_.folds.size(); }
   DType type_of(Source operand) const {
     return operand.from == Source::Input ? program_.inputs[operand.index] : program_.steps[operand.index].dtype;
+  }
+
+  /// Do all steps that read input i make floats of its integers?
+  bool is_cast_at_once(std::size_t i) const {
+    return is_read_as_float(program_.inputs[i]) && std::ranges::all_of(program_.steps, [&](const auto& step) {
+      const auto* cast = std::get_if<op::Cast>(&step.op);
+      if (cast && cast->to == DType::F32) return true;
+      for (int k = 0; k < op::arity(step.op); ++k) {
+        const Source from = step.in[static_cast<std::size_t>(k)];
+        if (from.from == Source::Input && from.index == i) return false;
+      }
+      return true;
+    });
+  }
+
+  /// Does a step make bytes of floats that nothing here reads?
+  bool ends_in_bytes(std::size_t index) const {
+    const op::Program::Step& step = program_.steps[index];
+    return is_stored_as_byte(step.dtype) && std::holds_alternative<op::Cast>(step.op) &&
+           type_of(step.in[0]) == DType::F32 && values_[inputs_ + index].readers == 0;
   }
 
   void begin_part() {
@@ -90,7 +115,7 @@ class ChainBuilder {
 
   bool add(std::size_t index) {
     const op::Program::Step& step = program_.steps[index];
-    if (!is_float_here(step.dtype)) return false;
+    if (!is_float_here(step.dtype) && !ends_in_bytes(index)) return false;
     if (made_.chain_.size() - starts_.back() > kLongestPart) {
       put_down();
       emit(made_.links_.end());
