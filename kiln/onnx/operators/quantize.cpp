@@ -44,15 +44,19 @@ Limits limits_of(Element type) {
   }
 }
 
-// round(x / scale) + zero, brought into the range of `type`.
-Datum quantized(const Value& x, const Value& scale, const Value& zero, Element type, bool saturate) {
-  const Value ratio = x / scale;
+// round(ratio) + zero, brought into the range of `type`.
+Datum rounded(const Value& ratio, const Value& zero, Element type, bool saturate) {
   if (is_narrow_float(type)) return cast_to(Datum(of_type(ratio, DType::F32)), type, {.saturate = saturate});
   const Limits limits = limits_of(type);
   const DType wide = ratio.dtype() == DType::F64 || type == Element::Int32 ? DType::F64 : DType::F32;
   Value steps = round(of_type(ratio, wide));
   if (!zero.empty()) steps = steps + of_type(zero, wide);
   return {cast(clamp(steps, limits.low, limits.high), dtype_of(type)), type};
+}
+
+// round(x / scale) + zero, likewise.
+Datum quantized(const Value& x, const Value& scale, const Value& zero, Element type, bool saturate) {
+  return rounded(x / scale, zero, type, saturate);
 }
 
 Results quantize_linear(Call& c) {
@@ -156,8 +160,7 @@ Results qlinear_conv(Call& c) {
   Value real = cast(sums, DType::F32);
   if (c.has(8)) real = real + by_channel(cast(c[8], DType::F32));
   const Value scale = of_type(c[1], DType::F32) * by_channel(of_type(c[4], DType::F32)) / of_type(c[6], DType::F32);
-  return quantized(real * scale, full({}, 1, c.device(), DType::F32), zero_of(c, 7, x.rank(), 1), c.datum(7).element(),
-                   true);
+  return rounded(real * scale, zero_of(c, 7, x.rank(), 1), c.datum(7).element(), true);
 }
 
 constexpr Row kQuantizeRows[] = {

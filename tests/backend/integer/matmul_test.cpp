@@ -6,17 +6,18 @@ namespace {
 
 const std::vector<DType> kBytes = {DType::U8, DType::I8};
 
-/// What a zero point is at row or column `i` of matrix `index`.
-std::int64_t zero_at(const Value& zero, std::int64_t i) {
-  if (zero.empty()) return 0;
-  const std::vector<std::int64_t> numbers = whole_numbers(zero);
-  return numbers[numbers.size() == 1 ? 0 : static_cast<std::size_t>(i)];
+/// A zero point for each of `count` rows or columns.
+std::vector<std::int64_t> zeros_of(const Value& zero, std::int64_t count) {
+  std::vector<std::int64_t> zeros = zero ? whole_numbers(zero) : std::vector<std::int64_t>{0};
+  if (zeros.size() == 1) zeros.assign(static_cast<std::size_t>(count), zeros[0]);
+  return zeros;
 }
 
 std::vector<std::int64_t> expected(const Value& a, const Value& b, const Value& a_zero, const Value& b_zero,
                                    const Shape& shape) {
   const std::vector<std::int64_t> x = whole_numbers(a), y = whole_numbers(b);
   const std::int64_t m = a.dim(-2), k = a.dim(-1), n = b.dim(-1);
+  const std::vector<std::int64_t> of_rows = zeros_of(a_zero, m), of_columns = zeros_of(b_zero, n);
   const Shape batch(shape.begin(), shape.end() - 2);
   std::vector<std::int64_t> result;
   for (std::int64_t index = 0; index < numel(batch); ++index) {
@@ -34,8 +35,8 @@ std::vector<std::int64_t> expected(const Value& a, const Value& b, const Value& 
       for (std::int64_t j = 0; j < n; ++j) {
         std::int64_t sum = 0;
         for (std::int64_t l = 0; l < k; ++l)
-          sum += (x[static_cast<std::size_t>(left + i * k + l)] - zero_at(a_zero, i)) *
-                 (y[static_cast<std::size_t>(right + l * n + j)] - zero_at(b_zero, j));
+          sum += (x[static_cast<std::size_t>(left + i * k + l)] - of_rows[static_cast<std::size_t>(i)]) *
+                 (y[static_cast<std::size_t>(right + l * n + j)] - of_columns[static_cast<std::size_t>(j)]);
         result.push_back(wrapped(sum));
       }
   }

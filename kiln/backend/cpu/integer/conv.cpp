@@ -112,7 +112,7 @@ bool convolve(const op::ConvInteger& op, Call call, const Epilogue* epilogue) {
   std::int32_t* result = nullptr;
   if (!epilogue)
     result = reinterpret_cast<std::int32_t*>(allocate(call.out[0], channels_last_strides(call.out[0].shape())).data);
-  if (depthwise_fits(g, weight_zero)) {
+  if (depthwise_fits(g)) {
     depthwise(g, images.array, zero, weight, weight_zero, epilogue, result);
     return true;
   }
@@ -139,7 +139,7 @@ bool convolve(const op::ConvInteger& op, Call call, const Epilogue* epilogue) {
                         .packer = &packer,
                         .right = right->bytes(),
                         .rights = {},
-                        .b_zeros = zeros_of(weight_zero, is_unsigned, g.out)};
+                        .b_zeros = zeros_of(weight_zero, is_unsigned ? 128 : 0, g.out)};
   multiply(product, tiles_for(product.m), epilogue, result);
   return true;
 }

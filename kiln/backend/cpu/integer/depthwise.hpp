@@ -7,8 +7,8 @@
 
 namespace kiln::cpu::integer {
 
-/// The weight has one zero point, sums are short, and padding does not reach past the kernel.
-bool depthwise_fits(const conv::Geometry& g, const Value& weight_zero);
+/// Sums are short, and padding does not reach past the kernel.
+bool depthwise_fits(const conv::Geometry& g);
 /// x in channels-last order; to `epilogue`, or to `result` where that is null.
 void depthwise(const conv::Geometry& g, const Array& x, std::int32_t zero, const conv::Operand& weight,
                const Value& weight_zero, const Epilogue* epilogue, std::int32_t* result);

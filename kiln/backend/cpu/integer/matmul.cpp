@@ -84,7 +84,7 @@ bool multiply_matrices(Call call, const Epilogue* epilogue) {
                   .packer = &packer,
                   .right = right->bytes(),
                   .rights = {},
-                  .b_zeros = zeros_of(b_zero, is_unsigned, p.n)};
+                  .b_zeros = zeros_of(b_zero, is_unsigned ? 128 : 0, p.n)};
   if (packer.batch != p.batch)
     for (int64_t index = 0; index < product.matrices; ++index) {
       int64_t rest = index, matrix = 0, step = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/backend/cpu/integer/scratch.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -36,38 +37,29 @@ Piece cut(const Product& p) {
   return piece;
 }
 
-/// The calling thread's memory, which grows to the largest ever asked for.
-std::byte* scratch(int64_t bytes) {
-  thread_local Ref<Memory> block;
-  if (!block || block->size() < static_cast<std::size_t>(bytes)) {
-    block = {};
-    block = make_ref<Memory>(static_cast<std::size_t>(bytes));
-  }
-  return block->bytes();
-}
-
 void run_piece(const Product& p, const Tiles& tiles, const Epilogue* epilogue, std::int32_t* result, int64_t index,
                int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const int64_t depth = round_up(p.k, tiles.depth), whole_rows = round_up(rows, tiles.rows),
                 whole_columns = round_up(columns, kPanel), step = round_up(p.k, kDepth);
+  // Rows that are not a power of two apart do not share the cache's places.
+  const int64_t sum_row = whole_columns + kPanel;
   const std::uint8_t* left = p.left->in_place(index, row);
   int64_t left_step = p.left->step();
   const bool copies = !left || depth != p.k || whole_rows != rows;
-  const int64_t left_bytes = copies ? whole_rows * step : 0;
-  const int64_t sum_bytes = round_up(whole_rows * whole_columns * 4, 64), column_bytes = whole_columns * 4;
-  std::byte* const memory = scratch(sum_bytes + column_bytes + round_up(rows * 4, 64) + left_bytes);
-  auto* const sums = reinterpret_cast<std::int32_t*>(memory);
-  auto* const add = reinterpret_cast<std::int32_t*>(memory + sum_bytes);
-  auto* const row_sums = reinterpret_cast<std::int32_t*>(memory + sum_bytes + column_bytes);
+  Scratch scratch;
+  auto* const sums = scratch.take<std::int32_t>(whole_rows * sum_row);
+  auto* const add = scratch.take<std::int32_t>(columns);
+  auto* const row_sums = scratch.take<std::int32_t>(rows);
+  auto* const finished = scratch.take<std::int32_t>(epilogue ? rows * columns : 0);
+  auto* const copied = scratch.take<std::uint8_t>(copies ? whole_rows * step : 0);
   if (copies) {
-    auto* const copied = reinterpret_cast<std::uint8_t*>(memory + sum_bytes + column_bytes + round_up(rows * 4, 64));
     p.left->copy(index, row, rows, copied, step);
     left = copied, left_step = step;
   }
   const std::byte* const matrix =
       p.right + (p.rights.empty() ? index : p.rights[static_cast<std::size_t>(index)]) * p.packer->matrix_size();
   tiles.multiply(left, left_step, rows, PackPanels::panels_of(matrix) + column / kPanel * p.packer->panel_size(),
-                 p.packer->panel_size(), whole_columns / kPanel, depth, sums, whole_columns);
+                 p.packer->panel_size(), whole_columns / kPanel, depth, sums, sum_row);
 
   Correction correction{};
   if (!p.b_zeros.empty()) {
@@ -86,9 +78,10 @@ void run_piece(const Product& p, const Tiles& tiles, const Epilogue* epilogue, s
     correction.add = add;
   }
   const int64_t first = index * p.matrix_step + row * p.row_step + column;
-  if (!epilogue) return correct(sums, whole_columns, rows, columns, correction, result + first, p.row_step);
-  correct(sums, whole_columns, rows, columns, correction, sums, whole_columns);
-  epilogue->finish({first, rows, columns, p.row_step, memory, whole_columns});
+  if (!epilogue) return correct(sums, sum_row, rows, columns, correction, result + first, p.row_step);
+  // Without gaps, so that rows which are whole are finished as one.
+  correct(sums, sum_row, rows, columns, correction, finished, columns);
+  epilogue->finish({first, rows, columns, p.row_step, reinterpret_cast<const std::byte*>(finished), columns});
 }
 
 }  // namespace
@@ -113,16 +106,16 @@ std::int32_t number_of(const Value& zero) {
   return zero.dtype() == DType::I8 ? static_cast<std::int8_t>(byte) : static_cast<std::uint8_t>(byte);
 }
 
-std::vector<std::int32_t> zeros_of(const Value& zero, bool is_unsigned, int64_t count) {
-  const std::int32_t less = is_unsigned ? 128 : 0;
+std::vector<std::int32_t> zeros_of(const Value& zero, std::int32_t less, int64_t count) {
   std::vector<std::int32_t> zeros;
   if (zero.empty() || zero.numel() == 1) {
     zeros.assign(static_cast<std::size_t>(count), number_of(zero) - less);
   } else {
     Value held;
     const Array array = read_contiguous(zero, held);
+    const bool is_signed = zero.dtype() == DType::I8;
     for (int64_t i = 0; i < count; ++i)
-      zeros.push_back((is_unsigned ? std::int32_t{array.as<std::uint8_t>()[i]} : std::int32_t{array.as<std::int8_t>()[i]}) -
+      zeros.push_back((is_signed ? std::int32_t{array.as<std::int8_t>()[i]} : std::int32_t{array.as<std::uint8_t>()[i]}) -
                       less);
   }
   if (std::ranges::all_of(zeros, [](std::int32_t x) { return x == 0; })) zeros.clear();

@@ -36,7 +36,7 @@ void multiply(const Product& product, const Tiles& tiles, const Epilogue* epilog
 
 /// The zero point that an operand has, one number; 0 where there is none.
 std::int32_t number_of(const Value& zero);
-/// The zero points of a right operand as Product has them, one number or `count`.
-std::vector<std::int32_t> zeros_of(const Value& zero, bool is_unsigned, std::int64_t count);
+/// The zero points, one or `count`, less a number; as many as that, or none where all come to 0.
+std::vector<std::int32_t> zeros_of(const Value& zero, std::int32_t less, std::int64_t count);
 
 }  // namespace kiln::cpu::integer

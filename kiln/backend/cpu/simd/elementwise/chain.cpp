@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
@@ -175,6 +176,18 @@ struct LinksOf<std::index_sequence<k...>> {
     const auto whole = hn::ConvertTo(words, hn::IfThenZeroElse(hn::IsNaN(x.lanes), x.lanes));
     hn::StoreU(hn::DemoteTo(bytes, whole), bytes, to);
   }
+  /// The number of the byte that store_byte() writes.
+  template <class Byte>
+  static HWY_INLINE Lanes as_byte(Lanes x) {
+    const hn::ScalableTag<float> tag;
+    const auto known = hn::IfThenZeroElse(hn::IsNaN(x.lanes), x.lanes);
+    return hn::Min(hn::Max(hn::Trunc(known), hn::Set(tag, std::numeric_limits<Byte>::min())),
+                   hn::Set(tag, std::numeric_limits<Byte>::max()));
+  }
+  template <class Byte>
+  static void round_to_byte(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    go_on(link, places, at, as_byte<Byte>(x)...);
+  }
   template <DType dtype>
   static void round_to(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, Halves<dtype>::round(x)...);
@@ -309,6 +322,8 @@ Link round_link(DType dtype) {
     case DType::F16: return EightLinks::link(&EightLinks::round_to<DType::F16>);
     case DType::BF16: return EightLinks::link(&EightLinks::round_to<DType::BF16>);
     case DType::Bool: return EightLinks::link(&EightLinks::make_flags);
+    case DType::I8: return EightLinks::link(&EightLinks::round_to_byte<std::int8_t>);
+    case DType::U8: return EightLinks::link(&EightLinks::round_to_byte<std::uint8_t>);
     default: return {};
   }
 }

@@ -36,7 +36,9 @@ class ChainBuilder {
   /// Gives up where there is no link for something.
   void build() {
     for (std::size_t i = 0; i < inputs_; ++i)
-      if (!is_float_here(program_.inputs[i]) && !is_cast_at_once(i)) return;
+      if (!is_float_here(program_.inputs[i]) &&
+          !(is_read_as_float(program_.inputs[i]) && is_cast_at_once(Source::Input, i)))
+        return;
     for (std::size_t i = 0; i < inputs_; ++i) values_[i].place = static_cast<int>(1 + i);
     for (const op::Program::Step& step : program_.steps)
       for (int i = 0; i < op::arity(step.op); ++i) ++values_[value_of(step.in[static_cast<std::size_t>(i)])].readers;
@@ -63,24 +65,24 @@ class ChainBuilder {
     return operand.from == Source::Input ? program_.inputs[operand.index] : program_.steps[operand.index].dtype;
   }
 
-  /// Do all steps that read input i make floats of its integers?
-  bool is_cast_at_once(std::size_t i) const {
-    return is_read_as_float(program_.inputs[i]) && std::ranges::all_of(program_.steps, [&](const auto& step) {
+  /// Do all steps that read an input or a result make floats of it?
+  bool is_cast_at_once(Source::From from, std::size_t index) const {
+    return std::ranges::all_of(program_.steps, [&](const auto& step) {
       const auto* cast = std::get_if<op::Cast>(&step.op);
       if (cast && cast->to == DType::F32) return true;
       for (int k = 0; k < op::arity(step.op); ++k) {
-        const Source from = step.in[static_cast<std::size_t>(k)];
-        if (from.from == Source::Input && from.index == i) return false;
+        const Source operand = step.in[static_cast<std::size_t>(k)];
+        if (operand.from == from && operand.index == index) return false;
       }
       return true;
     });
   }
 
-  /// Does a step make bytes of floats that nothing here reads?
-  bool ends_in_bytes(std::size_t index) const {
+  /// Does a step make bytes of floats, which are floats again to all that read them here?
+  bool makes_bytes(std::size_t index) const {
     const op::Program::Step& step = program_.steps[index];
     return is_stored_as_byte(step.dtype) && std::holds_alternative<op::Cast>(step.op) &&
-           type_of(step.in[0]) == DType::F32 && values_[inputs_ + index].readers == 0;
+           type_of(step.in[0]) == DType::F32 && is_cast_at_once(Source::Result, index);
   }
 
   void begin_part() {
@@ -115,7 +117,7 @@ class ChainBuilder {
 
   bool add(std::size_t index) {
     const op::Program::Step& step = program_.steps[index];
-    if (!is_float_here(step.dtype) && !ends_in_bytes(index)) return false;
+    if (!is_float_here(step.dtype) && !makes_bytes(index)) return false;
     if (made_.chain_.size() - starts_.back() > kLongestPart) {
       put_down();
       emit(made_.links_.end());
@@ -177,6 +179,7 @@ class ChainBuilder {
     if ((dtype == DType::F16 || dtype == DType::BF16) && values_[at_hand_].readers > 0 &&
         !keeps_halves(program_.steps[index]))
       emit(made_.links_.round(dtype));
+    if (is_stored_as_byte(dtype) && values_[at_hand_].readers > 0) emit(made_.links_.round(dtype));
     for (std::size_t i = 0; i < program_.outputs.size(); ++i)
       if (program_.outputs[i] == index) emit(made_.links_.store(dtype), 1 + inputs_ + i);
     for (std::size_t i = 0; i < program_.folds.size(); ++i) {
