@@ -40,7 +40,8 @@ class WindowRows final : public LeftRows {
         dilation_(lifted(g.dilation, 1)),
         turn_(is_signed ? 0x80 : 0),
         zero_(static_cast<std::uint8_t>(zero)),
-        lies_(!is_signed && is_pointwise()),
+        is_pointwise_(kernel_ == Axes{1, 1, 1} && stride_ == Axes{1, 1, 1} && padding_ == Axes{} && sizes_ == result_),
+        lies_(!is_signed && is_pointwise_),
         side_by_side_(dilation_[2] == 1 && g.groups == 1) {}
 
   const std::uint8_t* in_place(int64_t index, int64_t row) const override {
@@ -49,21 +50,32 @@ class WindowRows final : public LeftRows {
   int64_t step() const override { return channels_; }
   void copy(int64_t index, int64_t row, int64_t count, std::uint8_t* to, int64_t step) const override {
     const int64_t bytes = kernel_[0] * kernel_[1] * kernel_[2] * inner_;
+    Place place{row / (result_[2] * result_[1] * result_[0]), row / (result_[2] * result_[1]) % result_[0],
+                row / result_[2] % result_[1], row % result_[2]};
     for (int64_t i = 0; i < count; ++i, to += step) {
-      window(row + i, index * inner_, to);
+      if (is_pointwise_) std::memcpy(to, data_ + (row + i) * channels_ + index * inner_, static_cast<std::size_t>(bytes));
+      else window(place, index * inner_, to);
       if (turn_)
         for (int64_t j = 0; j < bytes; ++j) to[j] ^= turn_;
+      next(place);
     }
   }
 
  private:
-  bool is_pointwise() const {
-    return kernel_ == Axes{1, 1, 1} && stride_ == Axes{1, 1, 1} && padding_ == Axes{} && sizes_ == result_;
+  /// Of a pixel of the result.
+  struct Place {
+    int64_t image, plane, row, column;
+  };
+  void next(Place& place) const {
+    if (++place.column < result_[2]) return;
+    place.column = 0;
+    if (++place.row < result_[1]) return;
+    place.row = 0;
+    if (++place.plane < result_[0]) return;
+    place.plane = 0, ++place.image;
   }
-  void window(int64_t pixel, int64_t channel, std::uint8_t* to) const {
-    const int64_t column = pixel % result_[2], row = pixel / result_[2] % result_[1],
-                  plane = pixel / (result_[2] * result_[1]) % result_[0],
-                  image = pixel / (result_[2] * result_[1] * result_[0]);
+  void window(const Place& at, int64_t channel, std::uint8_t* to) const {
+    const auto [image, plane, row, column] = at;
     const int64_t line = kernel_[2] * inner_;
     for (int64_t a = 0; a < kernel_[0]; ++a)
       for (int64_t b = 0; b < kernel_[1]; ++b, to += line) {
@@ -82,9 +94,9 @@ class WindowRows final : public LeftRows {
           std::memset(to + last * inner_, zero_, static_cast<std::size_t>((kernel_[2] - last) * inner_));
         } else {
           for (int64_t c = 0; c < kernel_[2]; ++c) {
-            const int64_t at = x + c * dilation_[2];
-            if (at < 0 || at >= sizes_[2]) std::memset(to + c * inner_, zero_, static_cast<std::size_t>(inner_));
-            else std::memcpy(to + c * inner_, from + at * channels_, static_cast<std::size_t>(inner_));
+            const int64_t under = x + c * dilation_[2];
+            if (under < 0 || under >= sizes_[2]) std::memset(to + c * inner_, zero_, static_cast<std::size_t>(inner_));
+            else std::memcpy(to + c * inner_, from + under * channels_, static_cast<std::size_t>(inner_));
           }
         }
       }
@@ -94,7 +106,7 @@ class WindowRows final : public LeftRows {
   const int64_t channels_, inner_;
   const Axes sizes_, result_, kernel_, stride_, padding_, dilation_;
   const std::uint8_t turn_, zero_;
-  const bool lies_, side_by_side_;
+  const bool is_pointwise_, lies_, side_by_side_;
 };
 
 }  // namespace

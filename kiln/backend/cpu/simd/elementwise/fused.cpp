@@ -178,6 +178,27 @@ std::optional<Finish> simple_finish(const op::Program& program, std::size_t prod
   return finish;
 }
 
+/// Are all folds such that the order of elements makes no difference, and does nothing else come of the program?
+bool folds_in_any_order(const op::Program& program) {
+  return program.outputs.empty() && std::ranges::all_of(program.folds, [](const auto& fold) {
+    return fold.fn == op::ReduceFn::Max || fold.fn == op::ReduceFn::Min;
+  });
+}
+
+/// The operands that have all elements, row by row: what folds, as over the pixels of a convolution's result, does so
+/// along memory then. Steps one at a time would go through memory as often as there are steps.
+SpareValues in_rows(Inputs in, const Shape& shape) {
+  SpareValues rows;
+  rows.assign(in.begin(), in.end());
+  for (Value& value : rows) {
+    if (!value.node() || value.shape() != shape) continue;
+    Value held;
+    read_contiguous(value, held);
+    if (held.node()) value = held;
+  }
+  return rows;
+}
+
 class ChainEpilogue final : public Epilogue {
  public:
   ChainEpilogue(const op::Epilogue& op, Call call, const ChainProgram& chain)
@@ -233,7 +254,14 @@ bool run(const op::Fused& op, Call call) {
   FusedCall fused{.program = program, .in = call.in, .whole = {.shape = program.shape, .strides = *order}};
   std::optional<Folding> folding;
   if (!program.folds.empty()) {
-    if (fused.whole.numel() == 0 || !fused.whole.contiguous()) return false;
+    if (fused.whole.numel() == 0) return false;
+    if (!fused.whole.contiguous()) {
+      if (!folds_in_any_order(program)) return false;
+      const SpareValues rows = in_rows(call.in, program.shape);
+      const std::optional<Dims> turned = strided::result_order(program, program.shape, rows);
+      return turned && is_contiguous(program.shape, *turned) &&
+             run(op, Call{rows, call.out});
+    }
     fused.folding = &folding.emplace(program);
   }
   AllOrNone memory(call.out);

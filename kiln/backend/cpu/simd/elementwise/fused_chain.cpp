@@ -231,7 +231,9 @@ class ChainWorker {
       else if (call.in[i].empty()) piece_place_ = 1 + i;
       else {
         places_[1 + i].fetches = call.fetches && operands[tensor].access() == Operand::Access::Dense;
-        new (&tensors_[tensor]) Tensor{Feed<float>(operands[tensor]), 1 + i}, ++tensor;
+        new (&tensors_[tensor]) Tensor{Feed<float>(operands[tensor]), 1 + i,
+                                       operands[tensor].access() == Operand::Access::Constant},
+            ++tensor;
       }
     }
   }
@@ -258,6 +260,8 @@ class ChainWorker {
   struct Tensor {
     Feed<float> feed;
     std::size_t place;
+    bool is_constant;
+    bool is_filled = false;  // its block holds what it will always hold
   };
 
   std::size_t block_bytes() const { return chain_.links_.width * sizeof(float); }
@@ -286,6 +290,8 @@ class ChainWorker {
     // Elements that fill no block would be computed once more from what lies there by then.
     if (fills_blocks && any_in_place_) count -= count % width_;
     for (Tensor& tensor : tensors_) {
+      if (tensor.is_filled) continue;
+      tensor.is_filled = tensor.is_constant;
       const Run<float> run = tensor.feed.read(at, count);
       Place& place = places_[tensor.place];
       place.moves = run.step && fills_blocks ? ~std::size_t{0} : 0;
