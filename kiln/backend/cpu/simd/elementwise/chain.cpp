@@ -181,8 +181,9 @@ struct LinksOf<std::index_sequence<k...>> {
   static HWY_INLINE Lanes as_byte(Lanes x) {
     const hn::ScalableTag<float> tag;
     const auto known = hn::IfThenZeroElse(hn::IsNaN(x.lanes), x.lanes);
-    return hn::Min(hn::Max(hn::Trunc(known), hn::Set(tag, std::numeric_limits<Byte>::min())),
-                   hn::Set(tag, std::numeric_limits<Byte>::max()));
+    const auto within = hn::Min(hn::Max(hn::Trunc(known), hn::Set(tag, std::numeric_limits<Byte>::min())),
+                                hn::Set(tag, std::numeric_limits<Byte>::max()));
+    return hn::Add(within, hn::Zero(tag));  // no zero has a sign
   }
   template <class Byte>
   static void round_to_byte(const Link* link, const Place* places, std::size_t at, Part<k>... x) {

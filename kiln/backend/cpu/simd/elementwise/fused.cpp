@@ -178,25 +178,40 @@ std::optional<Finish> simple_finish(const op::Program& program, std::size_t prod
   return finish;
 }
 
-/// Are all folds such that the order of elements makes no difference, and does nothing else come of the program?
-bool folds_in_any_order(const op::Program& program) {
-  return program.outputs.empty() && std::ranges::all_of(program.folds, [](const auto& fold) {
-    return fold.fn == op::ReduceFn::Max || fold.fn == op::ReduceFn::Min;
-  });
-}
-
-/// The operands that have all elements, row by row: what folds, as over the pixels of a convolution's result, does so
-/// along memory then. Steps one at a time would go through memory as often as there are steps.
-SpareValues in_rows(Inputs in, const Shape& shape) {
-  SpareValues rows;
-  rows.assign(in.begin(), in.end());
-  for (Value& value : rows) {
-    if (!value.node() || value.shape() != shape) continue;
-    Value held;
-    read_contiguous(value, held);
-    if (held.node()) value = held;
+/// The steps of a program that folds, and which of their results each fold reads.
+struct Unfolded {
+  explicit Unfolded(const op::Program& program) {
+    const auto steps = std::make_shared<op::Program>();
+    steps->shape = program.shape;
+    steps->inputs = program.inputs;
+    steps->steps = program.steps;
+    steps->outputs = program.outputs;
+    for (const op::Program::Fold& fold : program.folds) {
+      const auto found = std::ranges::find(steps->outputs, fold.step);
+      folded.push_back(static_cast<std::size_t>(found - steps->outputs.begin()));
+      if (found == steps->outputs.end()) steps->outputs.push_back(fold.step);
+    }
+    this->steps = steps;
   }
-  return rows;
+  std::shared_ptr<const op::Program> steps;
+  std::vector<std::size_t> folded;
+};
+
+/// One after the other, where what folds lies across memory, as the pixels of a convolution's result do.
+bool fold_afterwards(const op::Program& program, Call call) {
+  const auto& [steps, folded] = program.made<Unfolded>();
+  SpareValues made;
+  for (std::size_t i = 0; i < steps->outputs.size(); ++i)
+    made.push_back(i < program.outputs.size() ? call.out[i]
+                                              : Value(make_ref<Node>(Desc{program.shape, steps->steps[steps->outputs[i]].dtype},
+                                                                     call.out[0].device())));
+  if (!run(op::Fused{steps}, Call{call.in, made})) return false;
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    op::Reduce reduce{program.folds[i].fn, {}};
+    for (int dim = program.folds[i].kept; dim < program.shape.size(); ++dim) reduce.dims.push_back(dim);
+    if (!run(reduce, Call{{&made[folded[i]], 1}, call.out.subspan(program.outputs.size() + i, 1)})) return false;
+  }
+  return true;
 }
 
 class ChainEpilogue final : public Epilogue {
@@ -255,13 +270,7 @@ bool run(const op::Fused& op, Call call) {
   std::optional<Folding> folding;
   if (!program.folds.empty()) {
     if (fused.whole.numel() == 0) return false;
-    if (!fused.whole.contiguous()) {
-      if (!folds_in_any_order(program)) return false;
-      const SpareValues rows = in_rows(call.in, program.shape);
-      const std::optional<Dims> turned = strided::result_order(program, program.shape, rows);
-      return turned && is_contiguous(program.shape, *turned) &&
-             run(op, Call{rows, call.out});
-    }
+    if (!fused.whole.contiguous()) return fold_afterwards(program, call);
     fused.folding = &folding.emplace(program);
   }
   AllOrNone memory(call.out);
