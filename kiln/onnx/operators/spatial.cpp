@@ -74,7 +74,10 @@ Value conv_without(const Dims& points, const Value& x, const Value& weight, cons
 // What a convolution reads: padding of less than nothing cuts off.
 std::pair<Value, ConvOptions> convolved(const Call& c, const Value& x, const Value& weight) {
   const Windows w = windows_of(c, x.shape(), kernel_of(weight));
-  ConvOptions options{.stride = w.stride, .padding = w.before, .dilation = w.dilation, .padding_after = w.after,
+  ConvOptions options{.stride = w.stride,
+                      .padding = w.before,
+                      .dilation = w.dilation,
+                      .padding_after = w.after,
                       .groups = c.i("group", 1)};
   Dims before{0, 0}, after{0, 0};
   bool cuts = false;

@@ -174,8 +174,7 @@ Values ConvInteger::expand(Inputs in) const {
   };
   Shape channels = Shape::filled(in[weight].rank(), 1);
   channels[0] = in[weight].dim(0);
-  const Value sums =
-      emit(conv, {steps(x, x_zero, channels), steps(weight, weight_zero, channels)});
+  const Value sums = emit(conv, {steps(x, x_zero, channels), steps(weight, weight_zero, channels)});
   return {cast(cast(sums, DType::I64), DType::I32)};
 }
 
@@ -199,9 +198,7 @@ double flops_of_products(const Shape& y, const Shape& weight) {
 }  // namespace
 
 double Conv::flops(Inputs in, Inputs out) const { return flops_of_products(out[0].shape(), in[weight].shape()); }
-double ConvInteger::flops(Inputs in, Inputs out) const {
-  return flops_of_products(out[0].shape(), in[weight].shape());
-}
+double ConvInteger::flops(Inputs in, Inputs out) const { return flops_of_products(out[0].shape(), in[weight].shape()); }
 double ConvTranspose::flops(Inputs in, Inputs) const { return flops_of_products(in[y].shape(), in[weight].shape()); }
 double ConvWeightGrad::flops(Inputs in, Inputs out) const { return flops_of_products(in[y].shape(), out[0].shape()); }
 

@@ -31,7 +31,8 @@ inline Value random_bytes(const Shape& shape, DType dtype, unsigned seed, std::v
   constexpr std::uint8_t kExtremes[] = {0, 127, 128, 255};
   for (std::int64_t i = 0; i < array.numel(); ++i) {
     const auto number = static_cast<unsigned>(random());
-    array.as<std::uint8_t>()[i] = number % 4 == 0 ? kExtremes[number >> 8 & 3] : static_cast<std::uint8_t>(number >> 16);
+    array.as<std::uint8_t>()[i] =
+        number % 4 == 0 ? kExtremes[number >> 8 & 3] : static_cast<std::uint8_t>(number >> 16);
   }
   return value;
 }

@@ -10,7 +10,6 @@
 namespace kiln {
 namespace {
 
-
 Value bytes_on(const Device& device, const Shape& shape, DType dtype, unsigned seed) {
   const std::vector<std::int64_t> numbers = cpu::whole_numbers(cpu::random_bytes(shape, dtype, seed));
   TensorData data(shape, dtype);
@@ -47,10 +46,9 @@ TEST(IntegerEpilogue, GivesWhatTheReferenceGivesOfImages) {
     for (const DType dtype : {DType::U8, DType::I8}) {
       const auto run = [&](const Device& device) {
         const Value scale = arange(1, 25, 1, device, DType::F32) * 1e-5;
-        const Value sums =
-            conv_integer(bytes_on(device, {2, 24, 30, 31}, DType::U8, 1),
-                         bytes_on(device, {24, 24 / groups, 3, 3}, DType::I8, 2), bytes_on(device, {}, DType::U8, 3), {},
-                         {.padding = {1, 1}, .groups = groups});
+        const Value sums = conv_integer(bytes_on(device, {2, 24, 30, 31}, DType::U8, 1),
+                                        bytes_on(device, {24, 24 / groups, 3, 3}, DType::I8, 2),
+                                        bytes_on(device, {}, DType::U8, 3), {}, {.padding = {1, 1}, .groups = groups});
         return quantised(sums, reshape(scale, {24, 1, 1}), reshape(arange(0, 24, 1, device, DType::I32), {24, 1, 1}),
                          dtype);
       };

@@ -108,8 +108,8 @@ TEST(IntegerMatmul, LeavesZeroPointsOfRowsToOthers) {
 }
 
 TEST(IntegerMatmul, GivesZerosForAnEmptySum) {
-  const Value c = run_on_bytes(op::MatmulInteger{}, {random_bytes({2, 0}, DType::U8, 1), random_bytes({0, 3}, DType::I8, 1)},
-                               integer::run);
+  const Value c = run_on_bytes(op::MatmulInteger{},
+                               {random_bytes({2, 0}, DType::U8, 1), random_bytes({0, 3}, DType::I8, 1)}, integer::run);
   EXPECT_EQ(whole_numbers(c), std::vector<std::int64_t>(6, 0));
 }
 

@@ -1,8 +1,8 @@
 // Fused programs against the same steps one by one: the same bits, whatever the shapes, operands and steps.
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"

@@ -53,7 +53,8 @@ class WindowRows final : public LeftRows {
     Place place{row / (result_[2] * result_[1] * result_[0]), row / (result_[2] * result_[1]) % result_[0],
                 row / result_[2] % result_[1], row % result_[2]};
     for (int64_t i = 0; i < count; ++i, to += step) {
-      if (is_pointwise_) std::memcpy(to, data_ + (row + i) * channels_ + index * inner_, static_cast<std::size_t>(bytes));
+      if (is_pointwise_)
+        std::memcpy(to, data_ + (row + i) * channels_ + index * inner_, static_cast<std::size_t>(bytes));
       else window(place, index * inner_, to);
       if (turn_)
         for (int64_t j = 0; j < bytes; ++j) to[j] ^= turn_;
@@ -85,12 +86,14 @@ class WindowRows final : public LeftRows {
           std::memset(to, zero_, static_cast<std::size_t>(line));
           continue;
         }
-        const std::uint8_t* const from = data_ + ((image * sizes_[0] + z) * sizes_[1] + y) * sizes_[2] * channels_ + channel;
+        const std::uint8_t* const from =
+            data_ + ((image * sizes_[0] + z) * sizes_[1] + y) * sizes_[2] * channels_ + channel;
         if (side_by_side_) {
           const int64_t first = std::clamp<int64_t>(-x, 0, kernel_[2]),
                         last = std::clamp<int64_t>(sizes_[2] - x, first, kernel_[2]);
           std::memset(to, zero_, static_cast<std::size_t>(first * inner_));
-          std::memcpy(to + first * inner_, from + (x + first) * channels_, static_cast<std::size_t>((last - first) * inner_));
+          std::memcpy(to + first * inner_, from + (x + first) * channels_,
+                      static_cast<std::size_t>((last - first) * inner_));
           std::memset(to + last * inner_, zero_, static_cast<std::size_t>((kernel_[2] - last) * inner_));
         } else {
           for (int64_t c = 0; c < kernel_[2]; ++c) {

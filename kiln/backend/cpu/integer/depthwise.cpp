@@ -44,8 +44,7 @@ struct PackPlaces {
     to_floats(from, is_signed, zero, channels * places, plain.data());
     auto* const packed = reinterpret_cast<float*>(to);
     for (int64_t c = 0; c < channels; ++c)
-      for (int64_t k = 0; k < places; ++k)
-        packed[k * channels + c] = plain[static_cast<std::size_t>(c * places + k)];
+      for (int64_t k = 0; k < places; ++k) packed[k * channels + c] = plain[static_cast<std::size_t>(c * places + k)];
   }
 };
 

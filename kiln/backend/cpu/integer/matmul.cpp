@@ -16,9 +16,7 @@ class MatrixRows final : public LeftRows {
  public:
   MatrixRows(const Matrices& a, const Shape& batch, int64_t k, bool is_signed)
       : a_(a), batch_(batch), k_(k), turn_(is_signed ? 0x80 : 0), lies_(!is_signed && a.by_rows()) {}
-  const std::uint8_t* in_place(int64_t index, int64_t row) const override {
-    return lies_ ? at(index, row) : nullptr;
-  }
+  const std::uint8_t* in_place(int64_t index, int64_t row) const override { return lies_ ? at(index, row) : nullptr; }
   int64_t step() const override { return a_.row; }
   void copy(int64_t index, int64_t row, int64_t count, std::uint8_t* to, int64_t step) const override {
     for (int64_t i = 0; i < count; ++i) {

@@ -115,8 +115,8 @@ std::vector<std::int32_t> zeros_of(const Value& zero, std::int32_t less, int64_t
     const Array array = read_contiguous(zero, held);
     const bool is_signed = zero.dtype() == DType::I8;
     for (int64_t i = 0; i < count; ++i)
-      zeros.push_back((is_signed ? std::int32_t{array.as<std::int8_t>()[i]} : std::int32_t{array.as<std::uint8_t>()[i]}) -
-                      less);
+      zeros.push_back(
+          (is_signed ? std::int32_t{array.as<std::int8_t>()[i]} : std::int32_t{array.as<std::uint8_t>()[i]}) - less);
   }
   if (std::ranges::all_of(zeros, [](std::int32_t x) { return x == 0; })) zeros.clear();
   return zeros;

@@ -24,11 +24,12 @@ class LeftRows {
 struct Product {
   std::int64_t matrices, m, n, k, matrix_step, row_step;
   const LeftRows* left;
-  std::int32_t a_zero;                // of unsigned left operands
-  const PackPanels* packer;           // of the right ones
-  const std::byte* right;             // packed
-  std::vector<std::int64_t> rights;   // which of these each matrix has; empty: its own
-  std::vector<std::int32_t> b_zeros;  // of signed ones, for each column, of each matrix where there are so many; or none
+  std::int32_t a_zero;               // of unsigned left operands
+  const PackPanels* packer;          // of the right ones
+  const std::byte* right;            // packed
+  std::vector<std::int64_t> rights;  // which of these each matrix has; empty: its own
+  std::vector<std::int32_t>
+      b_zeros;  // of signed ones, for each column, of each matrix where there are so many; or none
 };
 
 /// To `result`, or to `epilogue` where there is one.

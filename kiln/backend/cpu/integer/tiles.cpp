@@ -43,7 +43,8 @@ HWY_INLINE void tile(const Block& block, int64_t column, std::index_sequence<I..
   using Sum = hn::Vec<Words>;
   Sum sums[] = {((void)I, hn::Zero(words))...};
   Sum unused = hn::Zero(words);
-  const std::int8_t* const right[] = {block.right + (column + static_cast<int64_t>(V) * kLanes) / kPanel * block.panel_step +
+  const std::int8_t* const right[] = {block.right +
+                                      (column + static_cast<int64_t>(V) * kLanes) / kPanel * block.panel_step +
                                       (column + static_cast<int64_t>(V) * kLanes) % kPanel * kQuad...};
   for (int64_t k = 0; k < block.depth; k += kQuad) {
     const auto load = [&](std::size_t v) HWY_ATTR {
@@ -52,10 +53,10 @@ HWY_INLINE void tile(const Block& block, int64_t column, std::index_sequence<I..
     const hn::Vec<Shorts> even[] = {hn::ShiftRight<8>(hn::ShiftLeft<8>(load(V)))...},
                           odd[] = {hn::ShiftRight<8>(load(V))...};
     std::uint32_t quads[Rows];
-    for (std::size_t i = 0; i < Rows; ++i) std::memcpy(quads + i, block.left + static_cast<int64_t>(i) * block.step + k, 4);
-    const auto spread = [&](std::uint32_t pair) HWY_ATTR {
-      return hn::BitCast(shorts, hn::Set(words, static_cast<std::int32_t>(pair)));
-    };
+    for (std::size_t i = 0; i < Rows; ++i)
+      std::memcpy(quads + i, block.left + static_cast<int64_t>(i) * block.step + k, 4);
+    const auto spread = [&](std::uint32_t pair)
+                            HWY_ATTR { return hn::BitCast(shorts, hn::Set(words, static_cast<std::int32_t>(pair))); };
     ((sums[I] = hn::ReorderWidenMulAccumulate(words, spread(quads[I / kVectors] & 0x00ff00ffu), even[I % kVectors],
                                               sums[I], unused)),
      ...);
@@ -74,7 +75,8 @@ void some_rows(const Block& block, int64_t columns) {
   constexpr auto kStep = static_cast<int64_t>(kMostVectors) * kLanes;
   int64_t column = 0;
   for (; column + kStep <= columns; column += kStep)
-    tile<Rows>(block, column, std::make_index_sequence<Rows * kMostVectors>(), std::make_index_sequence<kMostVectors>());
+    tile<Rows>(block, column, std::make_index_sequence<Rows * kMostVectors>(),
+               std::make_index_sequence<kMostVectors>());
   for (; column < columns; column += kLanes)
     tile<Rows>(block, column, std::make_index_sequence<Rows>(), std::make_index_sequence<1>());
 }

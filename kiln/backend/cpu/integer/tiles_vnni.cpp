@@ -33,8 +33,7 @@ inline void tile(const Block& block) {
   for (int64_t k = 0; k < block.depth; k += kQuad) {
     __m512i right[Panels];
 #pragma GCC unroll 8
-    for (int j = 0; j < Panels; ++j)
-      right[j] = _mm512_loadu_si512(block.right + j * block.panel_step + k * kPanel);
+    for (int j = 0; j < Panels; ++j) right[j] = _mm512_loadu_si512(block.right + j * block.panel_step + k * kPanel);
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
       const __m512i left = quad(block.left + i * block.step + k);
@@ -69,8 +68,8 @@ void rows_of(Block block, int64_t panels) {
 void multiply_vnni(const std::uint8_t* left, int64_t step, int64_t count, const std::int8_t* right, int64_t panel_step,
                    int64_t panels, int64_t depth, std::int32_t* sums, int64_t row) {
   constexpr int64_t kMost = 12;
-  static constexpr void (*kRows[])(Block, int64_t) = {rows_of<1>, rows_of<2>, rows_of<3>,  rows_of<4>,
-                                                      rows_of<5>, rows_of<6>, rows_of<7>,  rows_of<8>,
+  static constexpr void (*kRows[])(Block, int64_t) = {rows_of<1>, rows_of<2>,  rows_of<3>,  rows_of<4>,
+                                                      rows_of<5>, rows_of<6>,  rows_of<7>,  rows_of<8>,
                                                       rows_of<9>, rows_of<10>, rows_of<11>, rows_of<12>};
   for (int64_t i = 0; i < count; i += kMost)
     kRows[(count - i < kMost ? count - i : kMost) - 1](

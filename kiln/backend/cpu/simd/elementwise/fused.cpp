@@ -202,9 +202,10 @@ bool fold_afterwards(const op::Program& program, Call call) {
   const auto& [steps, folded] = program.made<Unfolded>();
   SpareValues made;
   for (std::size_t i = 0; i < steps->outputs.size(); ++i)
-    made.push_back(i < program.outputs.size() ? call.out[i]
-                                              : Value(make_ref<Node>(Desc{program.shape, steps->steps[steps->outputs[i]].dtype},
-                                                                     call.out[0].device())));
+    made.push_back(
+        i < program.outputs.size()
+            ? call.out[i]
+            : Value(make_ref<Node>(Desc{program.shape, steps->steps[steps->outputs[i]].dtype}, call.out[0].device())));
   if (!run(op::Fused{steps}, Call{call.in, made})) return false;
   for (std::size_t i = 0; i < folded.size(); ++i) {
     op::Reduce reduce{program.folds[i].fn, {}};

@@ -231,8 +231,8 @@ class ChainWorker {
       else if (call.in[i].empty()) piece_place_ = 1 + i;
       else {
         places_[1 + i].fetches = call.fetches && operands[tensor].access() == Operand::Access::Dense;
-        new (&tensors_[tensor]) Tensor{Feed<float>(operands[tensor]), 1 + i,
-                                       operands[tensor].access() == Operand::Access::Constant},
+        new (&tensors_[tensor])
+            Tensor{Feed<float>(operands[tensor]), 1 + i, operands[tensor].access() == Operand::Access::Constant},
             ++tensor;
       }
     }
