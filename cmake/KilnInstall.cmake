@@ -97,7 +97,7 @@ endfunction()
 # After all parts are there.
 function(kiln_install_package)
   get_property(parts GLOBAL PROPERTY KILN_PARTS)
-  list(REMOVE_ITEM parts cpu_kernel cpu_reference cpu_simd cpu_amx cpu_conv)  # of cpu
+  list(REMOVE_ITEM parts cpu_kernel cpu_reference cpu_simd cpu_amx cpu_conv cpu_integer)  # of cpu
   set(KILN_COMPONENTS)
   foreach(part IN LISTS parts)
     get_target_property(component kiln_${part} EXPORT_NAME)

@@ -82,8 +82,9 @@ struct Op {
                              Sort, TopK, SearchSorted,                      // order
                              Reshape, Permute, Expand, Slice, SliceAssign,  // view
                              Unfold, Fold,                                  // view
-                             Matmul,                                        // matmul
+                             Matmul, MatmulInteger,                         // matmul
                              Conv, ConvTranspose, ConvWeightGrad,           // conv
+                             ConvInteger,                                   //
                              MaxPool, MaxPoolGrad, AvgPool, AvgPoolGrad,    // pool
                              Resample,                                      // resample
                              Blend, BlendTranspose, BlendWeightGrad,        // blend

@@ -47,6 +47,7 @@ std::string kernels_for(const op::Op& op) {
   note(&cpu::simd_kernels, "simd");
   note(&cpu::onednn_kernels, "onednn");
   note(&cpu::conv_kernels, "conv");
+  note(&cpu::integer_kernels, "integer");
   note(&cpu::lapack_kernels, "lapack");
   if (!op::visit(op, []<class T>(const T&) { return op::Composite<T>; })) own.push_back("plain");
   return joined(own);

@@ -32,6 +32,7 @@ struct FastKernels {
 /// The families, of which a program has those that it is linked with: null where it has not.
 [[gnu::weak]] FastKernels simd_kernels();
 [[gnu::weak]] FastKernels amx_kernels();
+[[gnu::weak]] FastKernels integer_kernels();
 [[gnu::weak]] FastKernels onednn_kernels();
 [[gnu::weak]] FastKernels conv_kernels();
 [[gnu::weak]] FastKernels lapack_kernels();

@@ -21,7 +21,7 @@ FusionTraits Cpu::fusion_traits() const {
       // Products with fewer elements stay in the cache anyway, and are made too quickly.
       .epilogues =
           FusionTraits::Epilogues{
-              .least_product = 1 << 17, .least_conv = 0, .types = {DType::F32, DType::BF16, DType::F16}},
+              .least_product = 1 << 17, .least_conv = 0, .types = {DType::F32, DType::BF16, DType::F16, DType::I32}},
       // Tensors below the first number stay in the cache anyway; a block is such that some of them do; and from the last
       // on a single row is too long for that.
       .blocks = FusionTraits::Blocks{.least = 1 << 20, .block = 1 << 16, .longest_row = 1 << 18},

@@ -4,6 +4,7 @@
 //   reference::run(const op::Conv&, Call)            every primitive; plain C++, any platform, the oracle
 //   simd::run(const op::Unary&, Call) -> bool        Highway; false: not this case, try the next
 //   amx::run(const op::Matmul&, Call) -> bool        Intel's tiles; likewise
+//   integer::run(const op::ConvInteger&, Call) -> bool  bytes; likewise
 //   onednn::run(const op::Conv&, Call) -> bool       oneDNN; likewise
 //   conv::run(const op::Conv&, Call) -> bool         our own loops for convolutions; likewise
 //   lapack::run(const op::Svd&, Call) -> bool        LAPACK; likewise

@@ -6,6 +6,11 @@
 namespace kiln::fusion {
 namespace {
 
+template <class T>
+constexpr bool kIsMatmul = std::is_same_v<T, op::Matmul> || std::is_same_v<T, op::MatmulInteger>;
+template <class T>
+constexpr bool kIsProduct = kIsMatmul<T> || std::is_same_v<T, op::Conv> || std::is_same_v<T, op::ConvInteger>;
+
 class Joiner {
  public:
   Joiner(Plan& plan, const Segment& segment, const FusionTraits::Epilogues& traits)
@@ -19,7 +24,7 @@ class Joiner {
   void run() {
     for (std::size_t i = plan_.steps.size(); i-- > 0;)
       op::visit(plan_.steps[i].op, [&]<class T>(const T& op) {
-        if constexpr (std::is_same_v<T, op::Matmul> || std::is_same_v<T, op::Conv>) join(i, T(op));
+        if constexpr (kIsProduct<T>) join(i, T(op));
       });
     std::vector<Plan::Step> left;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)
@@ -42,7 +47,7 @@ class Joiner {
   void join(std::size_t product, const Product& op) {
     std::uint32_t value = plan_.steps[product].out[0];
     const auto& [shape, dtype] = desc(Reference::value(value));
-    constexpr bool kMultiplies = std::is_same_v<Product, op::Matmul>;
+    constexpr bool kMultiplies = kIsMatmul<Product>;
     if (numel(shape) < (kMultiplies ? traits_.least_product : traits_.least_conv)) return;
     if (std::ranges::find(traits_.types, dtype) == traits_.types.end()) return;
     std::vector<std::size_t> joined{product};

@@ -5,7 +5,7 @@
 
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/windows.hpp"
-#include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/product/products.hpp"
 #include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
@@ -44,15 +44,19 @@ Limits limits_of(Element type) {
   }
 }
 
-// round(x / scale) + zero, brought into the range of `type`.
-Datum quantized(const Value& x, const Value& scale, const Value& zero, Element type, bool saturate) {
-  const Value ratio = x / scale;
+// round(ratio) + zero, brought into the range of `type`.
+Datum rounded(const Value& ratio, const Value& zero, Element type, bool saturate) {
   if (is_narrow_float(type)) return cast_to(Datum(of_type(ratio, DType::F32)), type, {.saturate = saturate});
   const Limits limits = limits_of(type);
   const DType wide = ratio.dtype() == DType::F64 || type == Element::Int32 ? DType::F64 : DType::F32;
   Value steps = round(of_type(ratio, wide));
   if (!zero.empty()) steps = steps + of_type(zero, wide);
   return {cast(clamp(steps, limits.low, limits.high), dtype_of(type)), type};
+}
+
+// round(x / scale) + zero, likewise.
+Datum quantized(const Value& x, const Value& scale, const Value& zero, Element type, bool saturate) {
+  return rounded(x / scale, zero, type, saturate);
 }
 
 Results quantize_linear(Call& c) {
@@ -102,41 +106,24 @@ Value zero_of(const Call& c, int i, int rank, int dim) {
   return reshape(zero, shape);
 }
 
-// How far integers of 8 bits may be from their zero points, and below which sums of integers are exact in float32,
-// whatever their order.
-constexpr std::int64_t kFarthest = 255, kExactSums = std::int64_t{1} << 24;
-
-// The product of such differences, int32. Products of float32 are several times as fast as those of int32: sums that are
-// too long for them are cut.
-Value product_of_steps(const Value& a, const Value& b) {
-  constexpr std::int64_t kAtOnce = kExactSums / (kFarthest * kFarthest), kMostParts = 16;
-  const std::int64_t depth = a.dim(-1);
-  if (b.dim(-2) != depth || depth > kMostParts * kAtOnce) return matmul(a, b);
-  const Autocast exactly(DType::F32);
-  const Value left = cast(a, DType::F32), right = cast(b, DType::F32);
-  const std::int64_t parts = std::max<std::int64_t>(1, (depth + kAtOnce - 1) / kAtOnce),
-                     part = (depth + parts - 1) / parts;
-  Value sum;
-  for (std::int64_t from = 0; from == 0 || from < depth; from += std::max<std::int64_t>(part, 1)) {
-    const std::int64_t some = std::min(part, depth - from);
-    const Value product = cast(matmul(narrow(left, -1, from, some), narrow(right, -2, from, some)), DType::I32);
-    sum = sum.empty() ? product : sum + product;
-  }
-  return sum;
+// A matrix's zero point as matmul_integer() takes it: one number, or those of rows or columns.
+Value zero_point(const Call& c, int i, bool of_rows) {
+  if (!c.has(i)) return {};
+  const Value& zero = c[i];
+  if (zero.numel() == 1) return reshape(zero, {});
+  return of_rows && zero.rank() == 1 ? unsqueeze(zero, 1) : zero;
 }
 
-Value whole_product(const Value& a, const Value& b) {
-  const bool row = a.rank() == 1, column = b.rank() == 1;
-  Value result = product_of_steps(row ? unsqueeze(a, 0) : a, column ? unsqueeze(b, 1) : b);
+// The product of inputs `a` and `b`, whose zero points are the inputs given; vectors as in NumPy's matmul.
+Value product_of_steps(const Call& c, int a, int a_zero, int b, int b_zero) {
+  const bool row = c[a].rank() == 1, column = c[b].rank() == 1;
+  Value result = matmul_integer(row ? unsqueeze(c[a], 0) : c[a], column ? unsqueeze(c[b], 1) : c[b],
+                                zero_point(c, a_zero, true), zero_point(c, b_zero, false));
   if (column) result = squeeze(result, -1);
   return row ? squeeze(result, column ? -1 : -2) : result;
 }
 
-Results matmul_integer(Call& c) {
-  const Value a = cast(c[0], DType::I32) - zero_of(c, 2, c[0].rank(), std::max(-2, -c[0].rank()));
-  const Value b = cast(c[1], DType::I32) - zero_of(c, 3, c[1].rank(), -1);
-  return cast(whole_product(a, b), DType::I32);
-}
+Results matmul_integer_of(Call& c) { return product_of_steps(c, 0, 2, 1, 3); }
 
 Results qlinear_matmul(Call& c) {
   const auto scale_of = [&](int i, int rank, int dim) {
@@ -148,63 +135,40 @@ Results qlinear_matmul(Call& c) {
     return reshape(scale, shape);
   };
   const int rows = std::max(-2, -c[0].rank());
-  const Value a = cast(c[0], DType::I32) - zero_of(c, 2, c[0].rank(), rows);
-  const Value b = cast(c[3], DType::I32) - zero_of(c, 5, c[3].rank(), -1);
-  const Value product = whole_product(a, b);
+  const Value product = product_of_steps(c, 0, 2, 3, 5);
   const Value real = of_type(product, DType::F32) * scale_of(1, c[0].rank(), rows) * scale_of(4, c[3].rank(), -1);
   const Value zero = zero_of(c, 7, product.rank(), std::max(-2, -product.rank()));
   return quantized(real, scale_of(6, product.rank(), std::max(-2, -product.rank())), zero, c.datum(7).element(), true);
 }
 
-// Is a convolution of float32 a sum of products for certain? Other devices may compute it in another basis, and the
-// processor does so with kernels of 3 x 3.
-bool sums_products(const Call& c, const Value& weight) {
-  const bool square = weight.rank() == 4 && weight.dim(2) == 3 && weight.dim(3) == 3 && c.i("group", 1) == 1;
-  return c.device().name() == "cpu" && !square;
+Value zero_of_filter(const Call& c, int i) {
+  if (!c.has(i)) return {};
+  return reshape(c[i], c[i].numel() == 1 ? Shape{} : Shape{c[i].numel()});
 }
 
-// Sums of products of 8-bit integers, in float64, where they are exact. Two convolutions in float32, of the high and the
-// low halves of the weight, are exact as well where few enough of the numbers are added up, and several times as fast.
-Value whole_convolution(const Call& c, const Value& x, const Value& x_zero, const Value& weight,
-                        const Value& weight_zero) {
-  constexpr std::int64_t kHalf = 16;
-  const Value steps = cast(x, DType::I32) - x_zero, factors = cast(weight, DType::I32) - weight_zero;
-  const std::int64_t added = weight.numel() / std::max<std::int64_t>(weight.dim(0), 1);
-  if (added * kFarthest * kHalf > kExactSums || !sums_products(c, weight))
-    return convolution_of(c, cast(steps, DType::F64), cast(factors, DType::F64));
-  const Autocast exactly(DType::F32);
-  const Value high = floor_divide(factors, kHalf), single = cast(steps, DType::F32);
-  const auto part = [&](const Value& of) { return cast(convolution_of(c, single, cast(of, DType::F32)), DType::I32); };
-  return cast(part(high) * kHalf + part(factors - high * kHalf), DType::F64);
+Results conv_integer_of(Call& c) {
+  return integer_convolution(c, c[0], c[1], zero_of_filter(c, 2), zero_of_filter(c, 3));
 }
 
-Results conv_integer(Call& c) {
-  return cast(whole_convolution(c, c[0], zero_of(c, 2, 4, 1), c[1], zero_of(c, 3, c[1].rank(), 0)), DType::I32);
-}
-
-// What is brought to steps of 8 bits again need not be exact: in float32, whatever way is quickest.
 Results qlinear_conv(Call& c) {
   const Value &x = c[0], &weight = c[3];
-  const Autocast plainly(DType::F32);
-  const auto steps = [&](const Value& codes, const Value& zero) {
-    return cast(cast(codes, DType::I32) - zero, DType::F32);
-  };
-  Value sums = convolution_of(c, steps(x, zero_of(c, 2, x.rank(), 1)), steps(weight, zero_of(c, 5, weight.rank(), 0)));
+  Value sums = integer_convolution(c, x, weight, zero_of_filter(c, 2), zero_of_filter(c, 5));
   Shape channels = Shape::filled(x.rank(), 1);
   channels[1] = weight.dim(0);
   const auto by_channel = [&](const Value& v) { return v.numel() == 1 ? reshape(v, {}) : reshape(v, channels); };
-  if (c.has(8)) sums = sums + by_channel(cast(c[8], DType::F32));
+  // float32 holds the sums of all but filters of more than 258 numbers, and those nearly.
+  Value real = cast(sums, DType::F32);
+  if (c.has(8)) real = real + by_channel(cast(c[8], DType::F32));
   const Value scale = of_type(c[1], DType::F32) * by_channel(of_type(c[4], DType::F32)) / of_type(c[6], DType::F32);
-  return quantized(sums * scale, full({}, 1, c.device(), DType::F32), zero_of(c, 7, x.rank(), 1), c.datum(7).element(),
-                   true);
+  return rounded(real * scale, zero_of(c, 7, x.rank(), 1), c.datum(7).element(), true);
 }
 
 constexpr Row kQuantizeRows[] = {
-    {"ConvInteger", 10, conv_integer},
+    {"ConvInteger", 10, conv_integer_of},
     {"DequantizeLinear", 10, dequantize_linear},
     {"DynamicQuantizeLinear", 11, dynamic_quantize},
     {"FakeQuantize", kNewestOpset, fake_quantize},  // no operator of ONNX's: what find_fake_quantisation() makes
-    {"MatMulInteger", 10, matmul_integer},
+    {"MatMulInteger", 10, matmul_integer_of},
     {"QLinearConv", 10, qlinear_conv},
     {"QLinearMatMul", 10, qlinear_matmul},
     {"QuantizeLinear", 10, quantize_linear},

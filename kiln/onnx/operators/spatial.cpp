@@ -71,21 +71,28 @@ Value conv_without(const Dims& points, const Value& x, const Value& weight, cons
   return unsqueeze(conv(squeeze(x, points), squeeze(weight, points), bias, options), points);
 }
 
-Value convolution(const Call& c, const Value& x, const Value& weight, const Value& bias) {
+// What a convolution reads: padding of less than nothing cuts off.
+std::pair<Value, ConvOptions> convolved(const Call& c, const Value& x, const Value& weight) {
   const Windows w = windows_of(c, x.shape(), kernel_of(weight));
-  ConvOptions options;
-  options.stride = w.stride;
-  options.dilation = w.dilation;
-  options.padding = w.before;
-  options.padding_after = w.after;
-  options.groups = c.i("group", 1);
-  const bool cuts = std::any_of(w.before.begin(), w.before.end(), [](std::int64_t p) { return p < 0; }) ||
-                    std::any_of(w.after.begin(), w.after.end(), [](std::int64_t p) { return p < 0; });
-  if (!cuts) return conv_without(points_of(w, x, weight), x, weight, bias, options);
+  ConvOptions options{.stride = w.stride,
+                      .padding = w.before,
+                      .dilation = w.dilation,
+                      .padding_after = w.after,
+                      .groups = c.i("group", 1)};
   Dims before{0, 0}, after{0, 0};
-  for (int d = 0; d < w.dims(); ++d) before.push_back(w.before[d]), after.push_back(w.after[d]);
-  options.padding = options.padding_after = {};
-  return conv(pad(x, before, after), weight, bias, options);
+  bool cuts = false;
+  for (int d = 0; d < w.dims(); ++d) {
+    cuts = cuts || w.before[d] < 0 || w.after[d] < 0;
+    before.push_back(std::min<std::int64_t>(w.before[d], 0)), after.push_back(std::min<std::int64_t>(w.after[d], 0));
+    options.padding[d] -= before.back(), options.padding_after[d] -= after.back();
+  }
+  return {cuts ? pad(x, before, after) : x, options};
+}
+
+Value convolution(const Call& c, const Value& x, const Value& weight, const Value& bias) {
+  const auto [of, options] = convolved(c, x, weight);
+  if (of.shape() != x.shape()) return conv(of, weight, bias, options);
+  return conv_without(points_of(windows_of(c, x.shape(), kernel_of(weight)), x, weight), x, weight, bias, options);
 }
 
 Results transposed(Call& c) {
@@ -193,7 +200,11 @@ constexpr Row kSpatialRows[] = {
 
 }  // namespace
 
-Value convolution_of(const Call& c, const Value& x, const Value& weight) { return convolution(c, x, weight, {}); }
+Value integer_convolution(const Call& c, const Value& x, const Value& weight, const Value& x_zero,
+                          const Value& weight_zero) {
+  const auto [of, options] = convolved(c, x, weight);
+  return conv_integer(of, weight, x_zero, weight_zero, options);
+}
 
 std::span<const Row> spatial_rows() { return kSpatialRows; }
 

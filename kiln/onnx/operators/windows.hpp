@@ -18,7 +18,8 @@ Windows windows_of(const Call& c, const Shape& x, const Ints& kernel);
 /// Integers as spatial sizes, `otherwise` for each where there are none.
 Spatial spatial_of(const Call& c, const Ints& list, int dims, std::int64_t otherwise, std::string_view what);
 
-/// Conv of x and a weight as the node's attributes say, without a bias.
-Value convolution_of(const Call& c, const Value& x, const Value& weight);
+/// conv_integer of x and a weight as the node's attributes say.
+Value integer_convolution(const Call& c, const Value& x, const Value& weight, const Value& x_zero,
+                          const Value& weight_zero);
 
 }  // namespace kiln::onnx

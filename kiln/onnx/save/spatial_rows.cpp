@@ -23,6 +23,10 @@ void conv_row(const op::Conv& op, const Step& s) {
   s.result(s.one("Conv", {s.in(0), s.in(1), s.get(2)}, conv_attributes(op, s.desc(1).shape)));
 }
 
+void conv_integer_row(const op::ConvInteger& op, const Step& s) {
+  s.result(s.one("ConvInteger", {s.in(0), s.in(1), s.get(2), s.get(3)}, conv_attributes(op.conv, s.desc(1).shape)));
+}
+
 // The sizes of the result, of which several come to the same, are said by what is added at their ends.
 void conv_transpose_row(const op::ConvTranspose& op, const Step& s) {
   const Shape &y = s.desc(0).shape, &weight = s.desc(1).shape;
@@ -129,6 +133,7 @@ std::string resample_refused(const op::Resample& op, const Program&, const Progr
 
 constexpr SaveRow kSpatialSaveRows[] = {
     save_row<op::Conv, conv_row>(),
+    save_row<op::ConvInteger, conv_integer_row>(),
     save_row<op::ConvTranspose, conv_transpose_row>(),
     save_row<op::MaxPool, max_pool_row, max_pool_refused>(),
     save_row<op::AvgPool, avg_pool_row, avg_pool_refused>(),

@@ -117,6 +117,10 @@ void cat_row(const op::Cat& op, const Step& s) {
 
 void matmul_row(const op::Matmul&, const Step& s) { s.result(s.one("MatMul", {s.in(0), s.in(1)})); }
 
+void matmul_integer_row(const op::MatmulInteger&, const Step& s) {
+  s.result(s.one("MatMulInteger", {s.in(0), s.in(1), s.get(2), s.get(3)}));
+}
+
 constexpr SaveRow kViewSaveRows[] = {
     save_row<op::Reshape, reshape_row>(),
     save_row<op::Permute, permute_row>(),
@@ -126,6 +130,7 @@ constexpr SaveRow kViewSaveRows[] = {
     save_row<op::Unfold, unfold_row>(),
     save_row<op::Cat, cat_row>(),
     save_row<op::Matmul, matmul_row>(),
+    save_row<op::MatmulInteger, matmul_integer_row>(),
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ struct Epilogue {
   static constexpr std::string_view kName = "epilogue";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
-  std::variant<Matmul, Conv> product;
+  std::variant<Matmul, MatmulInteger, Conv, ConvInteger> product;
   std::shared_ptr<const Program> program;
   Desc result;                 // of the product
   std::uint16_t operands = 0;  // likewise

@@ -14,4 +14,16 @@ struct Matmul {
   void vjp(Backward& backward) const;
 };
 
+/// The product of 8-bit integers, signed or not, each less its zero point: int32, whose sums wrap around. a [..., m, k],
+/// b [..., k, n], optional zero points of their types: a's one number or [..., m, 1], b's one number or [..., 1, n].
+struct MatmulInteger {
+  static constexpr std::string_view kName = "matmul_integer";
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  double flops(Inputs in, Inputs out) const;
+  enum Slot { a, b, a_zero, b_zero };
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  void vjp(Backward&) const {}
+};
+
 }  // namespace kiln::op

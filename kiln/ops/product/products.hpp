@@ -43,4 +43,8 @@ Value tensordot(const Value& a, const Value& b, int count = 2);
 /// Element [i * p + k, j * q + l] is a[i, j] * b[k, l] for b [p, q]; likewise for up to four dimensions.
 Value kron(const Value& a, const Value& b);
 
+/// The product of int8 or uint8 a [..., m, k] and b [..., k, n], each less its zero point: int32 [..., m, n], whose sums wrap
+/// around. A zero point is a tensor of its operand's type, of one element, [..., m, 1] or [..., 1, n], or absent: 0.
+Value matmul_integer(const Value& a, const Value& b, const Value& a_zero = {}, const Value& b_zero = {});
+
 }  // namespace kiln

@@ -16,6 +16,11 @@ ConvOptions same_padding(const Spatial& kernel, ConvOptions options = {});
 Value deform_conv2d(const Value& x, const Value& offset, const Value& weight, const Value& bias = {},
                     const Value& mask = {}, const ConvOptions& options = {});
 
+/// The convolution of int8 or uint8 x and weight, shaped as conv has them, each less its zero point: int32, whose sums wrap
+/// around. A zero point is a tensor of its operand's type, of one element or, the weight's, of [out], or absent: 0.
+Value conv_integer(const Value& x, const Value& weight, const Value& x_zero = {}, const Value& weight_zero = {},
+                   const ConvOptions& options = {});
+
 /// One entry per spatial dimension; empty: 1, for padding 0.
 struct UnfoldOptions {
   Spatial kernel{}, stride{}, padding{}, dilation{};

@@ -64,24 +64,29 @@ void require_operands(std::string_view name, const Value& a, const Value& b) {
   require_same_dtype(name, a, b);
 }
 
+/// The result of x `data` and weight `filter`.
+Shape shape_of(std::string_view name, const Conv& conv, const Shape& data, const Shape& filter) {
+  require_options(name, conv, data.size());
+  const std::int64_t taken = multiply_sizes(name, filter[1], conv.groups);
+  require<ShapeError>(data[1] == taken, name, ": x ", data, " has ", data[1], " channels, weight ", filter, " with ",
+                      conv.groups, conv.groups == 1 ? " group takes " : " groups takes ", taken);
+  require<ShapeError>(filter[0] % conv.groups == 0, name, ": ", conv.groups, " groups do not divide the ", filter[0],
+                      " result channels of weight ", filter);
+  return join(data[0], filter[0], result_sizes(name, conv, spatial_of(data), spatial_of(filter)));
+}
+
 }  // namespace
 
 Descs Conv::infer(Inputs in) const {
   require_count(kName, in, 2, 3);
   require_operands(kName, in[x], in[weight]);
-  require_options(kName, *this, in[x].rank());
-  const Shape &data = in[x].shape(), &filter = in[weight].shape();
-  const std::int64_t taken = multiply_sizes(kName, filter[1], groups);
-  require<ShapeError>(data[1] == taken, "conv: x ", data, " has ", data[1], " channels, weight ", filter, " with ",
-                      groups, groups == 1 ? " group takes " : " groups takes ", taken);
-  require<ShapeError>(filter[0] % groups == 0, "conv: ", groups, " groups do not divide the ", filter[0],
-                      " result channels of weight ", filter);
+  const Shape shape = shape_of(kName, *this, in[x].shape(), in[weight].shape());
   if (in.size() > 2 && !in[bias].empty()) {
     require_same_dtype(kName, in[x], in[bias]);
-    require<ShapeError>(in[bias].shape() == Shape{filter[0]}, "conv: bias ", in[bias].shape(), " does not have the ",
-                        filter[0], " result channels of weight ", filter);
+    require<ShapeError>(in[bias].shape() == Shape{shape[1]}, "conv: bias ", in[bias].shape(), " does not have the ",
+                        shape[1], " result channels of weight ", in[weight].shape());
   }
-  return one(join(data[0], filter[0], result_sizes(kName, *this, spatial_of(data), spatial_of(filter))), in[x].dtype());
+  return one(shape, in[x].dtype());
 }
 
 void Conv::vjp(Backward& backward) const {
@@ -138,6 +143,41 @@ void ConvWeightGrad::vjp(Backward& backward) const {
   backward.to(y, [&] { return emit(conv, {backward.in(x), g}); });
 }
 
+Descs ConvInteger::infer(Inputs in) const {
+  require_count(kName, in, 2, 4);
+  for (const Slot slot : {x, weight}) {
+    require_tensor(kName, in[slot]);
+    require<DTypeError>(in[slot].dtype() == DType::U8 || in[slot].dtype() == DType::I8, kName,
+                        ": needs a tensor of int8 or uint8, got ", in[slot]);
+  }
+  require<ShapeError>(in[x].rank() == in[weight].rank(), kName, ": ", in[x].shape(), " and ", in[weight].shape(),
+                      " must have the same rank");
+  const Shape shape = shape_of(kName, conv, in[x].shape(), in[weight].shape());
+  for (const Slot slot : {x_zero, weight_zero}) {
+    if (in.size() <= static_cast<std::size_t>(slot) || in[slot].empty()) continue;
+    const Value &zero = in[slot], &of = in[slot - x_zero];
+    require_tensor(kName, zero);
+    require_same_dtype(kName, of, zero);
+    require<ShapeError>(zero.numel() == 1 || (slot == weight_zero && zero.shape() == Shape{shape[1]}), kName,
+                        ": a zero point of shape ", zero.shape(), " does not fit ", of.shape());
+  }
+  return one(shape, DType::I32);
+}
+
+// In float64 every sum is exact; those that int32 does not hold wrap around by way of int64.
+Values ConvInteger::expand(Inputs in) const {
+  const auto steps = [&](Slot slot, std::size_t zero, const Shape& by_channel) {
+    const Value wide = cast(in[slot], DType::F64);
+    if (in.size() <= zero || in[zero].empty()) return wide;
+    const Value point = cast(in[zero], DType::F64);
+    return wide - reshape(point, point.numel() == 1 ? Shape{} : by_channel);
+  };
+  Shape channels = Shape::filled(in[weight].rank(), 1);
+  channels[0] = in[weight].dim(0);
+  const Value sums = emit(conv, {steps(x, x_zero, channels), steps(weight, weight_zero, channels)});
+  return {cast(cast(sums, DType::I64), DType::I32)};
+}
+
 Conv to_conv(const ConvOptions& options, int axes) {
   const auto filled = [&](const Spatial& given, std::int64_t value) {
     return given.empty() && axes >= 0 && axes <= 3 ? Spatial::filled(axes, value) : given;
@@ -158,6 +198,7 @@ double flops_of_products(const Shape& y, const Shape& weight) {
 }  // namespace
 
 double Conv::flops(Inputs in, Inputs out) const { return flops_of_products(out[0].shape(), in[weight].shape()); }
+double ConvInteger::flops(Inputs in, Inputs out) const { return flops_of_products(out[0].shape(), in[weight].shape()); }
 double ConvTranspose::flops(Inputs in, Inputs) const { return flops_of_products(in[y].shape(), in[weight].shape()); }
 double ConvWeightGrad::flops(Inputs in, Inputs out) const { return flops_of_products(in[y].shape(), out[0].shape()); }
 
@@ -167,6 +208,14 @@ Value conv(const Value& x, const Value& weight, const Value& bias, const ConvOpt
   op::require_tensor("conv", x);
   const op::Conv op = op::to_conv(options, x.rank() - 2);
   return bias ? emit(op, {x, weight, bias}) : emit(op, {x, weight});
+}
+
+Value conv_integer(const Value& x, const Value& weight, const Value& x_zero, const Value& weight_zero,
+                   const ConvOptions& options) {
+  op::require_tensor("conv_integer", x);
+  const op::ConvInteger op{op::to_conv(options, x.rank() - 2)};
+  if (x_zero || weight_zero) return emit(op, {x, weight, x_zero, weight_zero});
+  return emit(op, {x, weight});
 }
 
 Value conv_transpose(const Value& x, const Value& weight, const Value& bias, const ConvOptions& options,

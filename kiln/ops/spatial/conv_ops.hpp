@@ -22,6 +22,19 @@ struct Conv {
   void vjp(Backward& backward) const;
 };
 
+/// The convolution of 8-bit integers, signed or not, each less its zero point: int32, whose sums wrap around. x and weight
+/// as Conv has them, optional zero points of their types: x's one number, which padding is, the weight's one or [out].
+struct ConvInteger {
+  static constexpr std::string_view kName = "conv_integer";
+  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  double flops(Inputs in, Inputs out) const;
+  enum Slot { x, weight, x_zero, weight_zero };
+  Conv conv;
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  void vjp(Backward&) const {}
+};
+
 /// The op of options for so many spatial dimensions, with what they leave open.
 Conv to_conv(const ConvOptions& options, int axes);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
@@ -366,6 +367,58 @@ TEST(SimdFused, FoldsRowsOfAnyLength) {
       EXPECT_EQ(numbers(found[3]), most);
       EXPECT_EQ(numbers(found[4]), least);
     }
+  });
+}
+
+TEST(SimdFused, FoldsRowsThatLieAcrossMemory) {
+  const Shape shape{2, 40, 300};
+  for_each_target([&] {
+    Writer writer(shape);
+    const int x = writer.input(tensor(DType::F32, shape, random_numbers(numel(shape), -2, 3), {0, 2, 1}));
+    const int bias = writer.input(tensor(DType::F32, {40, 1}, random_numbers(40, -1, 1)));
+    const int z = writer.step(op::Unary{UnaryFn::Relu}, {writer.step(op::Binary{BinaryFn::Add}, {x, bias})});
+    writer.output(z);
+    writer.fold(z, op::ReduceFn::Max, 2);
+    writer.fold(z, op::ReduceFn::Min, 2);
+    writer.fold(writer.step(op::Unary{UnaryFn::Square}, {z}), op::ReduceFn::Sum, 2);
+    const std::vector<Value> found = writer.run_fused();
+    ASSERT_EQ(found.size(), 4u);
+    EXPECT_EQ(numbers(found[0]), numbers(writer.alone(z)));
+    EXPECT_EQ(read(found[0]).strides, read(writer.alone(z)).strides);
+    const std::vector<double> in = numbers(writer.alone(z));
+    std::vector<double> most, least, sums;
+    for (std::size_t row = 0; row < 80; ++row) {
+      const auto begin = in.begin() + static_cast<std::ptrdiff_t>(row * 300), end = begin + 300;
+      most.push_back(*std::max_element(begin, end)), least.push_back(*std::min_element(begin, end));
+      sums.push_back(std::inner_product(begin, end, begin, 0.0));
+    }
+    EXPECT_EQ(numbers(found[1]), most);
+    EXPECT_EQ(numbers(found[2]), least);
+    expect_close(numbers(found[3]), sums, 1e-6);
+  });
+}
+
+/// Bytes and words that become floats, floats that become bytes, and those floats again.
+TEST(SimdFused, RoundsToBytesAsCastsDo) {
+  for_each_target([] {
+    for (const DType type : {DType::U8, DType::I8})
+      for (const std::int64_t columns : {5, 130, 3000}) {
+        Random random(13);
+        const Shape shape{3, columns};
+        Writer writer(shape);
+        const int x = writer.input(tensor(DType::F32, shape, awkward_numbers(numel(shape), random)));
+        const int bytes = writer.input(tensor(type, shape, random_numbers(numel(shape), 0, 127)));
+        const int words = writer.input(tensor(DType::I32, {columns}, random_numbers(columns, -1e9, 1e9)));
+        const int scale = writer.input(tensor(DType::F32, {}, {1.7}));
+        const auto cast = [&](int value, DType to) { return writer.step(op::Cast{to}, {value}); };
+        const auto mul = [&](int a, int b) { return writer.step(op::Binary{BinaryFn::Mul}, {a, b}); };
+        const int rounded = cast(mul(mul(x, scale), cast(bytes, DType::F32)), type);
+        const int again = writer.step(op::Binary{BinaryFn::Add}, {cast(rounded, DType::F32), cast(words, DType::F32)});
+        writer.output(rounded);
+        writer.output(cast(mul(again, scale), type));
+        writer.output(cast(cast(x, type), DType::F32));
+        writer.expect_same_bits();
+      }
   });
 }
 

@@ -103,5 +103,21 @@ TEST(SimdAvgPoolGrad, SpreadsEachResultOverItsWindow) {
   });
 }
 
+TEST(SimdPool, TakesTheLargestOfShortIntegersAsOfFloats) {
+  for (const DType dtype : {DType::U8, DType::I8, DType::U16, DType::I16})
+    for (const Dims& order : {Dims{}, Dims{0, 2, 3, 1}}) {
+      const Shape shape{2, 5, 9, 8};
+      std::vector<double> whole =
+          random_numbers(numel(shape), dtype == DType::I8 || dtype == DType::I16 ? -100 : 0, 100);
+      for (double& number : whole) number = std::trunc(number);
+      op::MaxPool op{.window = window({3, 2}, {2, 2}, {1, 0}, true).window, .adaptive = {}};
+      for (const int result : {0, 1}) {
+        const Value found = run_op(op, {tensor(dtype, shape, whole, order)}, 2, result);
+        EXPECT_EQ(found.dtype(), result ? DType::I64 : dtype);
+        EXPECT_EQ(numbers(found), numbers(run_op(op, {tensor(DType::F32, shape, whole, order)}, 2, result)));
+      }
+    }
+}
+
 }  // namespace
 }  // namespace kiln::cpu::simd

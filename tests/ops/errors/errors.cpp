@@ -8,18 +8,22 @@
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/product/products.hpp"
 #include "kiln/ops/reduce/calculus.hpp"
 #include "kiln/ops/reduce/histogram.hpp"
 #include "kiln/ops/reduce/order.hpp"
 #include "kiln/ops/reduce/quantile.hpp"
 #include "kiln/ops/reduce/scan.hpp"
 #include "kiln/ops/reduce/statistics.hpp"
+#include "kiln/ops/spatial/conv.hpp"
 #include "kiln/ops/view/view.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/support/wrong_call.hpp"
 
 namespace kiln {
 namespace {
+
+Value bytes(const Shape& shape) { return ones(shape, Device::cpu(), DType::U8); }
 
 /// The op itself, which functions hand only what fits.
 void cut(const Shape& shape, std::int64_t begin, std::int64_t step, std::int64_t size) {
@@ -88,6 +92,24 @@ const WrongCall kCalls[] = {
      [] { matmul(floats({2, 3}), floats({4, 5})); }},
     {"ShapeError: matmul: [3] x [3, 2]: both need at least two dimensions",
      [] { matmul(floats({3}), floats({3, 2})); }},
+    {"DTypeError: matmul_integer: needs a tensor of int8 or uint8, got float32 [2, 3]",
+     [] { matmul_integer(floats({2, 3}), bytes({3, 2})); }},
+    {"ShapeError: matmul_integer: [2, 3] x [4, 5]: inner dimensions 3 and 4 differ",
+     [] { matmul_integer(bytes({2, 3}), bytes({4, 5})); }},
+    {"ShapeError: matmul_integer: [3] x [3, 2]: both need at least two dimensions",
+     [] { matmul_integer(bytes({3}), bytes({3, 2})); }},
+    {"ShapeError: matmul_integer: a zero point of shape [3] does not fit [2, 3], which takes [2, 1]",
+     [] { matmul_integer(bytes({2, 3}), bytes({3, 2}), bytes({3})); }},
+    {"DTypeError: matmul_integer: uint8 [3, 2] and int8 [2] must have one element type",
+     [] { matmul_integer(bytes({2, 3}), bytes({3, 2}), {}, cast(bytes({2}), DType::I8)); }},
+    {"DTypeError: conv_integer: needs a tensor of int8 or uint8, got float32 [4, 3, 1, 1]",
+     [] { conv_integer(bytes({1, 3, 5, 5}), floats({4, 3, 1, 1})); }},
+    {"ShapeError: conv_integer: x [1, 3, 5, 5] has 3 channels, weight [4, 2, 3, 3] with 1 group takes 2",
+     [] { conv_integer(bytes({1, 3, 5, 5}), bytes({4, 2, 3, 3})); }},
+    {"ShapeError: conv_integer: a zero point of shape [3] does not fit [1, 3, 5, 5]",
+     [] { conv_integer(bytes({1, 3, 5, 5}), bytes({4, 3, 1, 1}), bytes({3})); }},
+    {"ShapeError: conv_integer: a zero point of shape [3] does not fit [4, 3, 1, 1]",
+     [] { conv_integer(bytes({1, 3, 5, 5}), bytes({4, 3, 1, 1}), {}, bytes({3})); }},
     {"ShapeError: conv: x [1, 3, 5, 5] has 3 channels, weight [4, 2, 3, 3] with 1 group takes 2",
      [] { conv(floats({1, 3, 5, 5}), floats({4, 2, 3, 3}), {}); }},
     {"ShapeError: conv: a kernel of [3, 3] with dilation [1, 1] does not fit into [2, 2] with padding [0, 0] to [0, 0]",

@@ -1,3 +1,4 @@
+#include "kiln/ops/spatial/conv.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {
@@ -56,6 +57,32 @@ Row convolution(std::string name, const Shape& x, const Shape& w, const Options&
           .gradient = gradient};
 }
 
+/// Bytes less their zero points; padding is that of x.
+Row convolution_of_bytes(std::string name, const Shape& x, const Shape& w, const Options& o, DType left, DType right,
+                         const Shape& w_zero) {
+  Row row = convolution(std::move(name), x, w, o, false, false);
+  const auto bytes = [](const Shape& shape, DType dtype) {
+    return dtype == DType::U8 ? Operand{shape, 0, 256, Operand::Index} : Operand{shape, -128, 128, Operand::Index};
+  };
+  row.operands = {bytes(x, left), bytes(w, right), bytes({}, left), bytes(w_zero, right)};
+  row.function = [=](const Values& in) {
+    const Value data = cast(in[0], left), weight = cast(in[1], right);
+    const ConvOptions options{o.stride, o.padding, o.dilation, o.after, o.groups};
+    return Values{conv_integer(data, weight, cast(in[2], left), cast(in[3], right), options),
+                  conv_integer(data, weight, {}, {}, options)};
+  };
+  row.meaning = [plain = row.meaning](const std::vector<Array>& in) {
+    std::vector<Array> steps{in[0], in[1]};
+    for (double& number : steps[0].v) number -= in[2].v[0];
+    each_index(in[1].shape, [&](const Dims& index) {
+      steps[1](index) -= in[3].v[in[3].v.size() == 1 ? 0 : static_cast<std::size_t>(index[0])];
+    });
+    return std::vector<Array>{plain(steps)[0], plain({in[0], in[1]})[0]};
+  };
+  row.halves = false;
+  return row;
+}
+
 Row transposed(std::string name, const Shape& y, const Shape& w, const Options& o, const Spatial& more, bool bias) {
   std::vector<Operand> operands = {{y, -1, 1}, {w, -1, 1}};
   if (bias) operands.push_back({{w[1] * o.groups}, -1, 1});
@@ -92,6 +119,15 @@ std::vector<Row> conv_rows() {
       convolution("conv2d_dilated", {1, 1, 7, 6}, {2, 1, 3, 2}, {{1, 1}, {1, 0}, {2, 3}, {}}, false),
       convolution("conv2d_groups", {2, 4, 4, 4}, {6, 2, 2, 2}, {{1, 1}, {0, 0}, {1, 1}, {}, 2}, true),
       convolution("conv2d_depthwise", {1, 3, 5, 5}, {3, 1, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 3}, false),
+      convolution_of_bytes("conv_integer", {2, 3, 7, 6}, {5, 3, 3, 2}, {{2, 1}, {1, 0}, {1, 2}, {0, 1}}, DType::U8,
+                           DType::I8, {}),
+      convolution_of_bytes("conv_integer_1d", {2, 3, 7}, {4, 3, 3}, {{1}, {1}, {1}, {}}, DType::I8, DType::U8, {4}),
+      convolution_of_bytes("conv_integer_groups", {1, 4, 5, 5}, {6, 2, 2, 2}, {{1, 1}, {0, 0}, {1, 1}, {}, 2},
+                           DType::U8, DType::U8, {6}),
+      convolution_of_bytes("conv_integer_depthwise", {1, 9, 5, 5}, {9, 1, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 9},
+                           DType::U8, DType::I8, {9}),
+      convolution_of_bytes("conv_integer_no_batch", {0, 2, 5, 5}, {3, 2, 3, 3}, {{1, 1}, {0, 0}, {1, 1}, {}}, DType::U8,
+                           DType::I8, {}),
       convolution("conv2d_1x1", {2, 3, 3, 3}, {4, 3, 1, 1}, {{1, 1}, {0, 0}, {1, 1}, {}}, true),
       convolution("conv2d_no_batch", {0, 2, 5, 5}, {3, 2, 3, 3}, {{1, 1}, {0, 0}, {1, 1}, {}}, true),
       convolution("conv3d", {1, 2, 3, 4, 3}, {2, 2, 2, 2, 2}, {{1, 1, 1}, {0, 0, 0}, {1, 1, 1}, {}}, true),

@@ -1,3 +1,4 @@
+#include "kiln/ops/product/products.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {
@@ -59,6 +60,29 @@ Row product_in_strides(std::string name, std::int64_t rows, std::int64_t columns
   return row;
 }
 
+Operand bytes(const Shape& shape, DType dtype) {
+  return dtype == DType::U8 ? Operand{shape, 0, 256, Operand::Index} : Operand{shape, -128, 128, Operand::Index};
+}
+
+/// Bytes less their zero points.
+Row product_of_bytes(std::string name, const Shape& a, const Shape& b, DType left, DType right, const Shape& a_zero,
+                     const Shape& b_zero) {
+  Row row = product(std::move(name), a, b, false);
+  row.operands = {bytes(a, left), bytes(b, right), bytes(a_zero, left), bytes(b_zero, right)};
+  row.function = [=](const Values& in) {
+    const Value x = cast(in[0], left), y = cast(in[1], right);
+    return Values{matmul_integer(x, y, cast(in[2], left), cast(in[3], right)), matmul_integer(x, y)};
+  };
+  row.meaning = [plain = row.meaning](const std::vector<Array>& in) {
+    std::vector<Array> steps{in[0], in[1]};
+    for (std::size_t i = 0; i < 2; ++i)
+      each_index(in[i].shape, [&](const Dims& index) { steps[i](index) -= broadcast_at(in[i + 2], index); });
+    return std::vector<Array>{plain(steps)[0], plain({in[0], in[1]})[0]};
+  };
+  row.halves = false;
+  return row;
+}
+
 std::vector<Row> matmul_rows() {
   return {product_in_strides("matmul_in_strides", 3, 5),
           product_in_strides("matmul_in_strides_of_a_row", 1, 5),
@@ -76,7 +100,14 @@ std::vector<Row> matmul_rows() {
           product("matmul_no_batch", {0, 2, 3}, {3, 2}),
           product("matmul_tall", {97, 31}, {31, 17}, false),
           product("matmul_wide", {5, 130}, {130, 67}, false),
-          product("matmul_many", {6, 33, 20}, {6, 20, 35}, false)};
+          product("matmul_many", {6, 33, 20}, {6, 20, 35}, false),
+          product_of_bytes("matmul_integer", {3, 4}, {4, 5}, DType::U8, DType::I8, {}, {}),
+          product_of_bytes("matmul_integer_by_column", {5, 70}, {70, 20}, DType::I8, DType::U8, {1, 1}, {20}),
+          product_of_bytes("matmul_integer_by_row", {5, 7}, {7, 4}, DType::U8, DType::U8, {5, 1}, {1, 4}),
+          product_of_bytes("matmul_integer_batched", {2, 3, 4}, {2, 4, 2}, DType::I8, DType::I8, {2, 1, 1}, {2, 1, 2}),
+          product_of_bytes("matmul_integer_broadcast", {2, 1, 2, 3}, {1, 3, 3, 2}, DType::U8, DType::I8, {}, {2}),
+          product_of_bytes("matmul_integer_no_inner", {2, 0}, {0, 3}, DType::U8, DType::I8, {}, {}),
+          product_of_bytes("matmul_integer_long", {2, 600}, {600, 3}, DType::U8, DType::U8, {}, {})};
 }
 
 const Family matmul(&matmul_rows);

@@ -9,6 +9,8 @@ namespace kiln::cpu::amx {
 
 /// The processor multiplies tiles of bfloat16, and the system lets this process use them.
 bool available();
+/// The same of bytes.
+bool has_bytes();
 /// The processor tells of the tiles as well, without which oneDNN does not use them.
 bool describes_tiles();
 

@@ -43,7 +43,19 @@ bool system_permits_them() {
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
 }
 
+/// The instructions of integer/tiles_amx.cpp.
+bool processor_has_bytes() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr int kAmxTile = 24, kAmxInt8 = 25;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && has_all(edx, {kAmxTile, kAmxInt8});
+}
+
 }  // namespace
+
+bool has_bytes() {
+  static const bool has = processor_has_bytes() && system_saves_them() && system_permits_them();
+  return has;
+}
 
 bool available() {
   static const bool is = processor_has_them() && system_saves_them() && system_permits_them();

@@ -56,7 +56,7 @@ memory::data_type type_of(DType dtype) {
 }
 
 void reorder(const Array& from, const Array& to) {
-  if (from.dtype == DType::F64) return copy(from, to);  // of which oneDNN knows nothing
+  if (from.dtype != DType::F32 && from.dtype != DType::BF16) return copy(from, to);  // as type_of() knows no others
   const std::int64_t batch = from.shape[0], image = from.numel() / batch;
   const std::int64_t some = std::min(batch, divide_up(kWorthAThread / 16, image));
   const std::int64_t bytes = static_cast<std::int64_t>(size_of(from.dtype));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
@@ -159,6 +160,35 @@ struct LinksOf<std::index_sequence<k...>> {
     (store(x != 0, flags + k * kLanes<float>), ...);
     go_on(link, places, at, x...);
   }
+  /// As op::Cast has it: towards 0, within the type's range, 0 for NaN.
+  template <class Byte>
+  static void store_bytes(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    const Place& place = places[link->in[0]];
+    auto* const bytes = reinterpret_cast<Byte*>(place.data + (at & place.moves) / 4);
+    (store_byte(x, bytes + k * kLanes<float>), ...);
+    go_on(link, places, at, x...);
+  }
+  template <class Byte>
+  static HWY_INLINE void store_byte(Lanes x, Byte* to) {
+    const hn::ScalableTag<float> tag;
+    const hn::RebindToSigned<decltype(tag)> words;
+    const hn::Rebind<Byte, decltype(tag)> bytes;
+    const auto whole = hn::ConvertTo(words, hn::IfThenZeroElse(hn::IsNaN(x.lanes), x.lanes));
+    hn::StoreU(hn::DemoteTo(bytes, whole), bytes, to);
+  }
+  /// The number of the byte that store_byte() writes.
+  template <class Byte>
+  static HWY_INLINE Lanes as_byte(Lanes x) {
+    const hn::ScalableTag<float> tag;
+    const auto known = hn::IfThenZeroElse(hn::IsNaN(x.lanes), x.lanes);
+    const auto within = hn::Min(hn::Max(hn::Trunc(known), hn::Set(tag, std::numeric_limits<Byte>::min())),
+                                hn::Set(tag, std::numeric_limits<Byte>::max()));
+    return hn::Add(within, hn::Zero(tag));  // no zero has a sign
+  }
+  template <class Byte>
+  static void round_to_byte(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+    go_on(link, places, at, as_byte<Byte>(x)...);
+  }
   template <DType dtype>
   static void round_to(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, Halves<dtype>::round(x)...);
@@ -282,6 +312,8 @@ Link store_link(DType dtype) {
     case DType::F16: return EightLinks::link(&EightLinks::store_halves<DType::F16>);
     case DType::BF16: return EightLinks::link(&EightLinks::store_halves<DType::BF16>);
     case DType::Bool: return EightLinks::link(&EightLinks::store_flags);
+    case DType::I8: return EightLinks::link(&EightLinks::store_bytes<std::int8_t>);
+    case DType::U8: return EightLinks::link(&EightLinks::store_bytes<std::uint8_t>);
     default: return {};
   }
 }
@@ -291,6 +323,8 @@ Link round_link(DType dtype) {
     case DType::F16: return EightLinks::link(&EightLinks::round_to<DType::F16>);
     case DType::BF16: return EightLinks::link(&EightLinks::round_to<DType::BF16>);
     case DType::Bool: return EightLinks::link(&EightLinks::make_flags);
+    case DType::I8: return EightLinks::link(&EightLinks::round_to_byte<std::int8_t>);
+    case DType::U8: return EightLinks::link(&EightLinks::round_to_byte<std::uint8_t>);
     default: return {};
   }
 }

@@ -41,8 +41,8 @@ struct Links {
   Link (*binary)(op::BinaryFn, AtHand);
   Link (*where)(AtHand);
   Link (*load)();
-  Link (*store)(DType);        // float32, float16, bfloat16 or bool
-  Link (*round)(DType);        // to float16, bfloat16 or bool, and back to float32
+  Link (*store)(DType);        // float32, float16, bfloat16, bool or bytes
+  Link (*round)(DType);        // to float16, bfloat16, bool or bytes, and back to float32
   Link (*fold)(op::ReduceFn);  // into FoldLanes, which lie where its place says
   Link (*end)();
   void (*fill)(float* block, float number);

@@ -115,7 +115,9 @@ bool is_far(std::int64_t bytes) { return bytes > 1 << 20; }
 /// The order that the elements of a product's pieces are counted in.
 Dims order_of(const op::Epilogue& op) {
   const Shape& shape = op.program->shape;
-  return std::holds_alternative<op::Conv>(op.product) ? channels_last_strides(shape) : contiguous_strides(shape);
+  const bool is_conv =
+      std::holds_alternative<op::Conv>(op.product) || std::holds_alternative<op::ConvInteger>(op.product);
+  return is_conv ? channels_last_strides(shape) : contiguous_strides(shape);
 }
 
 /// The program as a Finish: the product plus a tensor, then its maximum with a number, then the minimum with one; or some
@@ -176,6 +178,43 @@ std::optional<Finish> simple_finish(const op::Program& program, std::size_t prod
   return finish;
 }
 
+/// The steps of a program that folds, and which of their results each fold reads.
+struct Unfolded {
+  explicit Unfolded(const op::Program& program) {
+    const auto steps = std::make_shared<op::Program>();
+    steps->shape = program.shape;
+    steps->inputs = program.inputs;
+    steps->steps = program.steps;
+    steps->outputs = program.outputs;
+    for (const op::Program::Fold& fold : program.folds) {
+      const auto found = std::ranges::find(steps->outputs, fold.step);
+      folded.push_back(static_cast<std::size_t>(found - steps->outputs.begin()));
+      if (found == steps->outputs.end()) steps->outputs.push_back(fold.step);
+    }
+    this->steps = steps;
+  }
+  std::shared_ptr<const op::Program> steps;
+  std::vector<std::size_t> folded;
+};
+
+/// One after the other, where what folds lies across memory, as the pixels of a convolution's result do.
+bool fold_afterwards(const op::Program& program, Call call) {
+  const auto& [steps, folded] = program.made<Unfolded>();
+  SpareValues made;
+  for (std::size_t i = 0; i < steps->outputs.size(); ++i)
+    made.push_back(
+        i < program.outputs.size()
+            ? call.out[i]
+            : Value(make_ref<Node>(Desc{program.shape, steps->steps[steps->outputs[i]].dtype}, call.out[0].device())));
+  if (!run(op::Fused{steps}, Call{call.in, made})) return false;
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    op::Reduce reduce{program.folds[i].fn, {}};
+    for (int dim = program.folds[i].kept; dim < program.shape.size(); ++dim) reduce.dims.push_back(dim);
+    if (!run(reduce, Call{{&made[folded[i]], 1}, call.out.subspan(program.outputs.size() + i, 1)})) return false;
+  }
+  return true;
+}
+
 class ChainEpilogue final : public Epilogue {
  public:
   ChainEpilogue(const op::Epilogue& op, Call call, const ChainProgram& chain)
@@ -210,7 +249,7 @@ class ChainEpilogue final : public Epilogue {
 bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)> multiply) {
   // A single step on halves is quicker alone, as long as what it reads is still in a cache.
   constexpr std::int64_t kManyHalves = 1 << 22;
-  if (op.result.dtype != DType::F32 && op.program->steps.size() == 1 && numel(op.result.shape) < kManyHalves)
+  if (size_of(op.result.dtype) == 2 && op.program->steps.size() == 1 && numel(op.result.shape) < kManyHalves)
     return false;
   const Prepared& prepared = op.program->made<Prepared>();
   if (!prepared.chain.runs() || !op.program->folds.empty()) return false;
@@ -231,7 +270,8 @@ bool run(const op::Fused& op, Call call) {
   FusedCall fused{.program = program, .in = call.in, .whole = {.shape = program.shape, .strides = *order}};
   std::optional<Folding> folding;
   if (!program.folds.empty()) {
-    if (fused.whole.numel() == 0 || !fused.whole.contiguous()) return false;
+    if (fused.whole.numel() == 0) return false;
+    if (!fused.whole.contiguous()) return fold_afterwards(program, call);
     fused.folding = &folding.emplace(program);
   }
   AllOrNone memory(call.out);

@@ -21,6 +21,10 @@ bool is_float_here(DType dtype) {
   return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::Bool;
 }
 
+/// Integers that programs turn into floats first, and those that they end in.
+bool is_read_as_float(DType dtype) { return is_integer(dtype) && size_of(dtype) <= 4; }
+bool is_stored_as_byte(DType dtype) { return dtype == DType::I8 || dtype == DType::U8; }
+
 }  // namespace
 
 /// Places of a program, in order: the links' own, inputs, outputs, reductions, slots.
@@ -31,7 +35,10 @@ class ChainBuilder {
 
   /// Gives up where there is no link for something.
   void build() {
-    if (!std::ranges::all_of(program_.inputs, is_float_here)) return;
+    for (std::size_t i = 0; i < inputs_; ++i)
+      if (!is_float_here(program_.inputs[i]) &&
+          !(is_read_as_float(program_.inputs[i]) && is_cast_at_once(Source::Input, i)))
+        return;
     for (std::size_t i = 0; i < inputs_; ++i) values_[i].place = static_cast<int>(1 + i);
     for (const op::Program::Step& step : program_.steps)
       for (int i = 0; i < op::arity(step.op); ++i) ++values_[value_of(step.in[static_cast<std::size_t>(i)])].readers;
@@ -56,6 +63,26 @@ class ChainBuilder {
   std::size_t first_slot() const { return 1 + inputs_ + program_.outputs.size() + program_.folds.size(); }
   DType type_of(Source operand) const {
     return operand.from == Source::Input ? program_.inputs[operand.index] : program_.steps[operand.index].dtype;
+  }
+
+  /// Do all steps that read an input or a result make floats of it?
+  bool is_cast_at_once(Source::From from, std::size_t index) const {
+    return std::ranges::all_of(program_.steps, [&](const auto& step) {
+      const auto* cast = std::get_if<op::Cast>(&step.op);
+      if (cast && cast->to == DType::F32) return true;
+      for (int k = 0; k < op::arity(step.op); ++k) {
+        const Source operand = step.in[static_cast<std::size_t>(k)];
+        if (operand.from == from && operand.index == index) return false;
+      }
+      return true;
+    });
+  }
+
+  /// Does a step make bytes of floats, which are floats again to all that read them here?
+  bool makes_bytes(std::size_t index) const {
+    const op::Program::Step& step = program_.steps[index];
+    return is_stored_as_byte(step.dtype) && std::holds_alternative<op::Cast>(step.op) &&
+           type_of(step.in[0]) == DType::F32 && is_cast_at_once(Source::Result, index);
   }
 
   void begin_part() {
@@ -90,7 +117,7 @@ class ChainBuilder {
 
   bool add(std::size_t index) {
     const op::Program::Step& step = program_.steps[index];
-    if (!is_float_here(step.dtype)) return false;
+    if (!is_float_here(step.dtype) && !makes_bytes(index)) return false;
     if (made_.chain_.size() - starts_.back() > kLongestPart) {
       put_down();
       emit(made_.links_.end());
@@ -152,6 +179,7 @@ class ChainBuilder {
     if ((dtype == DType::F16 || dtype == DType::BF16) && values_[at_hand_].readers > 0 &&
         !keeps_halves(program_.steps[index]))
       emit(made_.links_.round(dtype));
+    if (is_stored_as_byte(dtype) && values_[at_hand_].readers > 0) emit(made_.links_.round(dtype));
     for (std::size_t i = 0; i < program_.outputs.size(); ++i)
       if (program_.outputs[i] == index) emit(made_.links_.store(dtype), 1 + inputs_ + i);
     for (std::size_t i = 0; i < program_.folds.size(); ++i) {
@@ -203,7 +231,9 @@ class ChainWorker {
       else if (call.in[i].empty()) piece_place_ = 1 + i;
       else {
         places_[1 + i].fetches = call.fetches && operands[tensor].access() == Operand::Access::Dense;
-        new (&tensors_[tensor]) Tensor{Feed<float>(operands[tensor]), 1 + i}, ++tensor;
+        new (&tensors_[tensor])
+            Tensor{Feed<float>(operands[tensor]), 1 + i, operands[tensor].access() == Operand::Access::Constant},
+            ++tensor;
       }
     }
   }
@@ -230,6 +260,8 @@ class ChainWorker {
   struct Tensor {
     Feed<float> feed;
     std::size_t place;
+    bool is_constant;
+    bool is_filled = false;  // its block holds what it will always hold
   };
 
   std::size_t block_bytes() const { return chain_.links_.width * sizeof(float); }
@@ -258,6 +290,8 @@ class ChainWorker {
     // Elements that fill no block would be computed once more from what lies there by then.
     if (fills_blocks && any_in_place_) count -= count % width_;
     for (Tensor& tensor : tensors_) {
+      if (tensor.is_filled) continue;
+      tensor.is_filled = tensor.is_constant;
       const Run<float> run = tensor.feed.read(at, count);
       Place& place = places_[tensor.place];
       place.moves = run.step && fills_blocks ? ~std::size_t{0} : 0;

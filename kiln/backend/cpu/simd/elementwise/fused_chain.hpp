@@ -6,7 +6,8 @@
 
 namespace kiln::cpu::simd {
 
-/// A program whose numbers are all read, computed and stored as float32, halves or booleans.
+/// A program whose numbers are all read, computed and stored as float32, halves or booleans; but that integers may be cast
+/// to float32 first, and float32 to bytes, which are stored or cast back.
 class ChainProgram {
  public:
   explicit ChainProgram(const op::Program& program);

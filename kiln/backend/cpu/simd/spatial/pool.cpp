@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/backend/cpu/simd/order/order.hpp"
 #include "kiln/backend/cpu/simd/spatial/max_image.hpp"
 #include "kiln/backend/cpu/simd/spatial/pool_image.hpp"
@@ -81,8 +82,27 @@ std::int64_t grain(std::int64_t work) { return std::max<std::int64_t>(1, kGrain 
 
 }  // namespace
 
+bool run(const op::MaxPool& op, Call call);
+
+namespace {
+
+/// Integers that float32 holds.
+bool pool_short_integers(const op::MaxPool& op, Call call) {
+  const Value in = widened(call.in[0]);
+  Value& narrowed = call.out[op::MaxPool::values];
+  Value out[] = {Value(make_ref<Node>(Desc{narrowed.shape(), DType::F32}, narrowed.device())),
+                 op.indexed ? call.out[op::MaxPool::indices] : Value()};
+  if (!run(op, {{&in, 1}, std::span(out).first(call.out.size())})) return false;
+  narrow(out[0], narrowed);
+  return true;
+}
+
+}  // namespace
+
 bool run(const op::MaxPool& op, Call call) {
-  if (call.in[0].dtype() != DType::F32) return false;
+  const DType dtype = call.in[0].dtype();
+  if (is_integer(dtype) && size_of(dtype) <= 2) return pool_short_integers(op, call);
+  if (dtype != DType::F32) return false;
   Value& values = call.out[op::MaxPool::values];
   const Shape& shape = values.shape();
   const std::int64_t planes = shape[0] * shape[1];

@@ -1,0 +1,13 @@
+#include "kiln/backend/cpu/integer/integer.hpp"
+
+#include "kiln/backend/cpu/family.hpp"
+
+namespace kiln::cpu {
+
+FastKernels integer_kernels() {
+  FastKernels kernels = family([](const auto& op, Call call) { return integer::run(op, call); });
+  kernels.multiply = integer::multiply;
+  return kernels;
+}
+
+}  // namespace kiln::cpu
