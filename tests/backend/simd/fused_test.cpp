@@ -382,9 +382,9 @@ TEST(SimdFused, FoldsRowsOfAnyLength) {
 
 /// Sums that have a kernel of their own.
 TEST(SimdFused, SumsSquaresAndWhatIsNoNanAsItsStepsDo) {
-  const std::pair<Shape, int> shapes[] = {
-      {{3, 128}, 1}, {{9, 5, 61}, 1}, {{2, 300}, 1}, {{2, 65536 + 17}, 1}, {{1, 200}, 0},
-      {{1100, 3}, 1}, {{601, 16}, 1}, {{50, 31}, 1}, {{17, 32}, 1},       {{70, 96}, 1}};
+  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1}, {{9, 5, 61}, 1}, {{2, 300}, 1},  {{2, 65536 + 17}, 1},
+                                          {{1, 200}, 0}, {{1100, 3}, 1},  {{601, 16}, 1}, {{50, 31}, 1},
+                                          {{17, 32}, 1}, {{70, 96}, 1}};
   for_each_target([&] {
     for (const auto& [shape, kept] : shapes)
       for (const op::ReduceFn fn : {op::ReduceFn::Sum, op::ReduceFn::Mean})

@@ -22,10 +22,11 @@ HWY_INLINE Vector<float> atan_tail(Vector<float> s) {
   return fma(p, s, -0.3333333432674408f);
 }
 HWY_INLINE Vector<double> atan_tail(Vector<double> s) {
-  constexpr double kRest[] = {0.019650707613345027, -0.028520227182081515, 0.03354999055977601, -0.03686674345672791,
-                              0.03997684693749645,  -0.04347589568190751,  0.047618865850266846, -0.05263156850030917,
-                              0.05882352896877042,  -0.06666666665311873,  0.07692307692278835, -0.09090909090908685,
-                              0.11111111111111108,  -0.14285714285714285,  0.2,                 -0.3333333333333333};
+  constexpr double kRest[] = {
+      0.019650707613345027, -0.028520227182081515, 0.03354999055977601,  -0.03686674345672791, 0.03997684693749645,
+      -0.04347589568190751, 0.047618865850266846,  -0.05263156850030917, 0.05882352896877042,  -0.06666666665311873,
+      0.07692307692278835,  -0.09090909090908685,  0.11111111111111108,  -0.14285714285714285, 0.2,
+      -0.3333333333333333};
   Vector<double> p = -0.007786460285907489;
   for (const double next : kRest) p = fma(p, s, next);
   return p;
@@ -39,8 +40,9 @@ template <class T>
 HWY_INLINE Mask<T> has_plain_angle(Vector<T> y, Vector<T> x) {
   const Vector<T> a = hn::Abs(y.lanes), b = hn::Abs(x.lanes), least = hn::Min(a.lanes, b.lanes);
   const Vector<T> most = hn::Max(a.lanes, b.lanes);
-  return (most <= kLargestSide<T>) & (most >= kLeastSide<T>) &
-         ((least == 0) | ((least >= kLeastSide<T>) & (least >= most * kLeastSlope<T>))) & (a == a) & (b == b);
+  return (most <= kLargestSide<T>)&(most >= kLeastSide<T>)&(
+             (least == 0) | ((least >= kLeastSide<T>)&(least >= most * kLeastSlope<T>))) &
+         (a == a) & (b == b);
 }
 
 /// The angle of (x, y), 0.6 ULP from it: the smaller side by the larger one is the tangent of an angle up to pi / 4, which

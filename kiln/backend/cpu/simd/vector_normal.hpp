@@ -35,19 +35,18 @@ inline constexpr double kErfAbove[] = {1.85777706184603153e-1, 3.161123743870565
 inline constexpr double kErfBelow[] = {1, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
                                        2.84423683343917062e3};
 HWY_INLINE Vector<double> erf_near_zero(Vector<double> x) { return x * ratio(x * x, kErfAbove, kErfBelow); }
-inline constexpr double kErfcMiddleAbove[] = {
-    2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594,   6.61191906371416295e1, 2.98635138197400131e2,
-    8.81952221241769090e2,  1.71204761263407058e3,  2.05107837782607147e3, 1.23033935479799725e3};
-inline constexpr double kErfcMiddleBelow[] = {
-    1,
-    1.57449261107098347e1,
-    1.17693950891312499e2,
-    5.37181101862009858e2,
-    1.62138957456669019e3,
-    3.29079923573345963e3,
-    4.36261909014324716e3,
-    3.43936767414372164e3,
-    1.23033935480374942e3};
+inline constexpr double kErfcMiddleAbove[] = {2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594,
+                                              6.61191906371416295e1,  2.98635138197400131e2,  8.81952221241769090e2,
+                                              1.71204761263407058e3,  2.05107837782607147e3,  1.23033935479799725e3};
+inline constexpr double kErfcMiddleBelow[] = {1,
+                                              1.57449261107098347e1,
+                                              1.17693950891312499e2,
+                                              5.37181101862009858e2,
+                                              1.62138957456669019e3,
+                                              3.29079923573345963e3,
+                                              4.36261909014324716e3,
+                                              3.43936767414372164e3,
+                                              1.23033935480374942e3};
 /// exp(-y^2), of which y^2 in double precision says too little.
 HWY_INLINE Vector<double> bell(Vector<double> y) {
   if constexpr (HWY_NATIVE_FMA) {

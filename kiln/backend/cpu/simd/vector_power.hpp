@@ -51,10 +51,16 @@ struct TwoLogs {
 
  private:
   static constexpr double kTwoThirds = 0.6666666666666666, kTwoThirdsRest = 3.700743415417188e-17;
-  static constexpr double kLog2 = 0.693147180559663, kLog2Rest = 2.8235290563031577e-13;  // the first has 11 zeros at its end
+  static constexpr double kLog2 = 0.693147180559663,
+                          kLog2Rest = 2.8235290563031577e-13;  // the first has 11 zeros at its end
   /// 2 / (2 k + 5), the last first, but for what Chebyshev points make of them.
-  static constexpr double kFifths[] = {0.11706126464563398, 0.1333480879881234,   0.1538459488700718, 0.18181818336099848,
-                                       0.22222222221652765, 0.2857142857142937, 0.4};
+  static constexpr double kFifths[] = {0.11706126464563398,
+                                       0.1333480879881234,
+                                       0.1538459488700718,
+                                       0.18181818336099848,
+                                       0.22222222221652765,
+                                       0.2857142857142937,
+                                       0.4};
 };
 
 /// |x|^y for a normal |x| and a finite y.

@@ -81,7 +81,8 @@ HWY_INLINE void fold_narrow(const T* x, std::int64_t rows, std::int64_t stride, 
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
   if (columns == 1) {
     A so_far = *results;
-    for (std::int64_t row = 0; row < rows; ++row) so_far = step<fold>(so_far, static_cast<A>(mapped<fold>(x[row * stride])));
+    for (std::int64_t row = 0; row < rows; ++row)
+      so_far = step<fold>(so_far, static_cast<A>(mapped<fold>(x[row * stride])));
     *results = so_far;
     return;
   }
