@@ -11,12 +11,11 @@ FusionTraits Cpu::fusion_traits() const {
       // It runs on the thread that asks, so that nothing is gained by running early.
       .most_ops = 4096,
       .most_bytes = std::int64_t{1} << 30,
-      // With fewer elements to a row, kernels that fold would go in steps too small.
       .groups = FusionTraits::Groups{.most_inputs = 24,
                                      .most_steps = 4096,
                                      .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min},
-                                     .reduced_types = {DType::F32},
-                                     .least_reduced = 128},
+                                     .reduced_types = {DType::F32, DType::F64},
+                                     .least_reduced = 2},
       .most_cached = std::int64_t{32} << 20,
       // Products with fewer elements stay in the cache anyway, and are made too quickly.
       .epilogues =

@@ -52,6 +52,8 @@ struct Transposer {
     return __builtin_shufflevector(a, b, (kFirst + I / 2 + I % 2 * kSide)...);
   }
 
+  /// Of its columns, the first are stored.
+  template <int kColumns = kSide>
   static void square(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step) {
     constexpr auto places = std::make_integer_sequence<int, kSide>();
     Vector rows[kSide], next[kSide];
@@ -64,7 +66,7 @@ struct Transposer {
       }
       std::copy_n(next, kSide, rows);
     }
-    for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(Vector));
+    for (int i = 0; i < kColumns; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(Vector));
   }
 
   template <int kFew>
@@ -76,7 +78,13 @@ struct Transposer {
   template <int kFew>
   static void turn_columns(const Word* __restrict from, std::int64_t from_step, Word* __restrict to,
                            std::int64_t to_step, std::int64_t rows) {
-    for (std::int64_t row = 0; row < rows; ++row)
+    std::int64_t row = 0;
+    // A square reaches over the columns into rows to come: words of two bytes gain by it, while compilers keep larger
+    // squares in memory.
+    if constexpr (kSide == 8)
+      for (; (row + kSide - 1) * from_step + kSide <= (rows - 1) * from_step + kFew; row += kSide)
+        square<kFew>(from + row * from_step, from_step, to + row, to_step);
+    for (; row < rows; ++row)
       for (int column = 0; column < kFew; ++column) to[column * to_step + row] = from[row * from_step + column];
   }
   /// Two or three rows or columns, as images have channels: no square fits, but the compiler knows how many there are.

@@ -84,7 +84,7 @@ class Writer {
     for (const Program::Fold& fold : program_->folds) {
       Shape kept = shape();
       for (int i = fold.kept; i < kept.size(); ++i) kept[i] = 1;
-      out.push_back(Value(make_ref<Node>(Desc{kept, DType::F32}, Device{})));
+      out.push_back(Value(make_ref<Node>(Desc{kept, program_->steps[fold.step].dtype}, Device{})));
     }
     const bool streams = program_->steps.size() % 2 == 0;  // which changes no bits
     const bool ran = run(op::Fused{program_, streams}, Call{in_, out});
@@ -337,36 +337,47 @@ TEST(SimdFused, DividesRowsByNumbersOfTheirOwn) {
 }
 
 TEST(SimdFused, FoldsRowsOfAnyLength) {
-  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1},   {{3, 129}, 1},   {{7, 255}, 1}, {{2, 1000}, 1},
-                                          {{5, 5, 33}, 1}, {{4, 70000}, 1}, {{1, 200}, 0}};
+  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1},   {{3, 129}, 1},   {{7, 255}, 1},     {{2, 1000}, 1},
+                                          {{5, 5, 33}, 1}, {{4, 70000}, 1}, {{1, 200}, 0},     {{3000, 2}, 1},
+                                          {{131, 7}, 1},   {{70, 3, 5}, 1}, {{700, 16}, 1},    {{33, 31}, 1},
+                                          {{50, 96}, 1},   {{40, 127}, 1},  {{2, 3, 1, 1}, 2}, {{5}, 0}};
   for_each_target([&] {
-    for (const auto& [shape, kept] : shapes) {
-      Writer writer(shape);
-      const int x = writer.input(tensor(DType::F32, shape, random_numbers(numel(shape), -2, 3)));
-      const int y = writer.step(op::Binary{BinaryFn::Mul}, {x, x});
-      const int z = writer.step(op::Binary{BinaryFn::Sub}, {y, x});
-      writer.output(y);
-      const op::ReduceFn fns[] = {op::ReduceFn::Sum, op::ReduceFn::Mean, op::ReduceFn::Max, op::ReduceFn::Min};
-      for (const op::ReduceFn fn : fns) writer.fold(z, fn, kept);
-      const std::vector<Value> found = writer.run_fused();
-      const std::vector<double> products = numbers(found[0]), in = numbers(writer.alone(x));
-      std::vector<double> sums, means, most, least;
-      const std::size_t rows = static_cast<std::size_t>(numel(found[1].shape())), length = in.size() / rows;
-      for (std::size_t row = 0; row < rows; ++row) {
-        sums.push_back(0), most.push_back(-INFINITY), least.push_back(INFINITY);
-        for (std::size_t i = row * length; i < (row + 1) * length; ++i) {
-          EXPECT_EQ(products[i], static_cast<float>(in[i] * in[i]));
-          const double number = static_cast<float>(products[i] - in[i]);
-          sums.back() += number;
-          most.back() = std::max(most.back(), number), least.back() = std::min(least.back(), number);
+    for (const DType dtype : {DType::F32, DType::F64})
+      for (const auto& [shape, kept] : shapes) {
+        SCOPED_TRACE(text(dtype, " ", shape));
+        Writer writer(shape);
+        const int x = writer.input(tensor(dtype, shape, random_numbers(numel(shape), -2, 3)));
+        const int y = writer.step(op::Binary{BinaryFn::Mul}, {x, x});
+        const int z = writer.step(op::Binary{BinaryFn::Sub}, {y, x});
+        writer.output(y);
+        const op::ReduceFn fns[] = {op::ReduceFn::Sum, op::ReduceFn::Mean, op::ReduceFn::Max, op::ReduceFn::Min};
+        for (const op::ReduceFn fn : fns) writer.fold(z, fn, kept);
+        const std::vector<Value> found = writer.run_fused();
+        const std::vector<double> products = numbers(found[0]), in = numbers(writer.alone(x));
+        std::vector<double> sums, means, most, least;
+        const std::size_t rows = static_cast<std::size_t>(numel(found[1].shape())), length = in.size() / rows;
+        const auto stored = [&](double number) { return dtype == DType::F64 ? number : static_cast<float>(number); };
+        for (std::size_t row = 0; row < rows; ++row) {
+          sums.push_back(0), most.push_back(-INFINITY), least.push_back(INFINITY);
+          for (std::size_t i = row * length; i < (row + 1) * length; ++i) {
+            EXPECT_EQ(products[i], stored(in[i] * in[i]));
+            const double number = stored(products[i] - in[i]);
+            sums.back() += number;
+            most.back() = std::max(most.back(), number), least.back() = std::min(least.back(), number);
+          }
+          means.push_back(sums.back() / static_cast<double>(length));
         }
-        means.push_back(sums.back() / static_cast<double>(length));
+        const double relative = dtype == DType::F64 ? 1e-13 : 2e-7, absolute = dtype == DType::F64 ? 1e-14 : 3e-7;
+        expect_close(numbers(found[1]), sums, relative, length < 16 ? absolute : 0);
+        expect_close(numbers(found[2]), means, relative, length < 16 ? absolute : 0);
+        EXPECT_EQ(numbers(found[3]), most);
+        EXPECT_EQ(numbers(found[4]), least);
+
+        Dims dims;
+        for (int i = kept; i < shape.size(); ++i) dims.push_back(i);
+        for (std::size_t i = 0; i < 4; ++i)
+          EXPECT_EQ(numbers(found[1 + i]), numbers(run_op(op::Reduce{fns[i], dims}, {writer.alone(z)})));
       }
-      expect_close(numbers(found[1]), sums, 2e-7);
-      expect_close(numbers(found[2]), means, 2e-7);
-      EXPECT_EQ(numbers(found[3]), most);
-      EXPECT_EQ(numbers(found[4]), least);
-    }
   });
 }
 
@@ -424,8 +435,9 @@ TEST(SimdFused, RoundsToBytesAsCastsDo) {
 
 /// Sums that have a kernel of their own.
 TEST(SimdFused, SumsSquaresAndWhatIsNoNanAsItsStepsDo) {
-  const std::pair<Shape, int> shapes[] = {
-      {{3, 128}, 1}, {{9, 5, 61}, 1}, {{2, 300}, 1}, {{2, 65536 + 17}, 1}, {{1, 200}, 0}};
+  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1}, {{9, 5, 61}, 1}, {{2, 300}, 1},  {{2, 65536 + 17}, 1},
+                                          {{1, 200}, 0}, {{1100, 3}, 1},  {{601, 16}, 1}, {{50, 31}, 1},
+                                          {{17, 32}, 1}, {{70, 96}, 1}};
   for_each_target([&] {
     for (const auto& [shape, kept] : shapes)
       for (const op::ReduceFn fn : {op::ReduceFn::Sum, op::ReduceFn::Mean})

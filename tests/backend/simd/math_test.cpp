@@ -280,6 +280,9 @@ void expect_accurate_of_two(std::int64_t count) {
   for (const double u : random_numbers(count, -30, 30, 7)) x.push_back(-std::pow(10.0, u));
   for (const double u : random_numbers(count, -30, 30, 8)) y.push_back(std::rint(u));
   constexpr auto limits = std::numeric_limits<T>();
+  const double decades = sizeof(T) == 4 ? 37 : 306;
+  for (const double u : random_numbers(count, -decades, decades, 9)) x.push_back(std::pow(10.0, u));
+  for (const double u : random_numbers(count, -decades, decades, 10)) y.push_back(-std::pow(10.0, u));
   const double special[] = {0.0,  -0.0, 1,    -1,       2,         -2, 3,   -3,  0.5,          -2.5,
                             1e10, NAN,  1e-3, INFINITY, -INFINITY, 33, -34, 127, limits.max(), limits.denorm_min()};
   for (const double a : special)

@@ -1,6 +1,7 @@
 #include "kiln/ops/view/assemble_ops.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
@@ -24,12 +25,74 @@ Dims order_of(const Shape& whole, std::span<const Value> parts) {
   return all_rows ? rows : channels_last_strides(whole);
 }
 
+/// Single elements of many parts: `count` of each, such that those that come to lie together are written together.
+template <class Word>
+void interleave(const SpareVector<const std::byte*>& parts, std::int64_t first, std::int64_t count, std::byte* z) {
+  constexpr std::int64_t kTogether = 64 / sizeof(Word);  // those of a part that share a line of the cache
+  const auto width = static_cast<std::int64_t>(parts.size());
+  for (std::int64_t at = first; at < first + count; at += kTogether) {
+    const std::int64_t some = std::min(kTogether, first + count - at);
+    auto* const to = reinterpret_cast<Word*>(z) + at * width;
+    for (std::int64_t k = 0; k < width; ++k) {
+      const auto* const from = reinterpret_cast<const Word*>(parts[static_cast<std::size_t>(k)]) + at;
+      for (std::int64_t i = 0; i < some; ++i) to[i * width + k] = from[i];
+    }
+  }
+}
+
+/// Parts of which each has little in a row of the result, all in row-major order: the result is written from end to end.
+/// False where they are not like that.
+bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
+  constexpr std::size_t kMany = 4;
+  constexpr std::int64_t kShortBytes = 512;
+  const Desc& whole = call.out[0].node()->desc;
+  const int dim = wrap_dim(op::Cat::kName, op.dim, whole.shape.size());
+  const auto size = static_cast<std::int64_t>(size_of(whole.dtype));
+  std::int64_t rows = 1, inner = size, row_bytes = 0;
+  for (int i = 0; i < dim; ++i) rows *= whole.shape[i];
+  for (int i = dim + 1; i < whole.shape.size(); ++i) inner *= whole.shape[i];
+  if (rows < 2 || inner == 0 || call.in.size() < kMany) return false;
+  SpareVector<const std::byte*> parts;
+  SpareVector<std::int64_t> lengths;  // bytes in a row
+  bool single = true;
+  for (const Value& value : call.in) {
+    const Array x = read(value);
+    if (!x.contiguous()) return false;
+    parts.push_back(x.data);
+    lengths.push_back(x.shape[dim] * inner);
+    if (lengths.back() > kShortBytes) return false;
+    single = single && lengths.back() == size;
+    row_bytes += lengths.back();
+  }
+  const Array z = allocate(call.out[0]);
+  parallel_for(rows, std::max<std::int64_t>(1, grain * size / std::max<std::int64_t>(row_bytes, 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 if (single) {
+                   switch (size) {
+                     case 1: return interleave<std::uint8_t>(parts, begin, end - begin, z.data);
+                     case 2: return interleave<std::uint16_t>(parts, begin, end - begin, z.data);
+                     case 4: return interleave<std::uint32_t>(parts, begin, end - begin, z.data);
+                     default: return interleave<std::uint64_t>(parts, begin, end - begin, z.data);
+                   }
+                 }
+                 std::byte* to = z.data + begin * row_bytes;
+                 for (std::int64_t row = begin; row < end; ++row)
+                   for (std::size_t k = 0; k < parts.size(); to += lengths[k++])
+                     std::memcpy(to, parts[k] + row * lengths[k], static_cast<std::size_t>(lengths[k]));
+               });
+  return true;
+}
+
 }  // namespace
 
 template <>
 void run(const op::Cat& op, Call call) {
   constexpr std::int64_t kGrain = 65536;  // elements worth a thread's while
-  const Array z = allocate(call.out[0], order_of(call.out[0].shape(), call.in));
+  const Dims order = order_of(call.out[0].shape(), call.in);
+  if (strided::same_order(call.out[0].shape(), order, contiguous_strides(call.out[0].shape())) &&
+      cat_short(op, call, kGrain))
+    return;
+  const Array z = allocate(call.out[0], order);
   const int dim = wrap_dim(op::Cat::kName, op.dim, z.shape.size());
   SpareVector<Array> parts;
   std::byte* place = z.data;

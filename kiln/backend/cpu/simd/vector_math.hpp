@@ -13,9 +13,11 @@
 #include <limits>
 
 #include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/backend/cpu/simd/vector_angle.hpp"
 #include "kiln/backend/cpu/simd/vector_erf.hpp"
 #include "kiln/backend/cpu/simd/vector_exp.hpp"
 #include "kiln/backend/cpu/simd/vector_normal.hpp"
+#include "kiln/backend/cpu/simd/vector_power.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -279,7 +281,7 @@ template <class T> HWY_INLINE Vector<T> asin(Vector<T> x) { return hn::Asin(hn::
 template <class T> HWY_INLINE Vector<T> acos(Vector<T> x) { return hn::Acos(hn::ScalableTag<T>(), x.lanes); }
 template <class T> HWY_INLINE Vector<T> atan(Vector<T> x) { return hn::Atan(hn::ScalableTag<T>(), x.lanes); }
 
-// Functions of two floats, as doubles; of doubles one lane after the other.
+// Functions of two floats, as doubles; of doubles, where there is no FMA, one lane after the other.
 template <class T> HWY_INLINE Vector<T> hypot(Vector<T> x, Vector<T> y) {
   if constexpr (kSingle<T>) {
     const Vector<T> z = in_double([](auto a, auto b) HWY_ATTR { return sqrt(a * a + b * b); }, x, y);
@@ -293,7 +295,9 @@ template <class T> HWY_INLINE Vector<T> hypot(Vector<T> x, Vector<T> y) {
   }
 }
 template <class T> HWY_INLINE Vector<T> atan2(Vector<T> x, Vector<T> y) {
-  if constexpr (kSingle<T>) {
+  if constexpr (HWY_NATIVE_FMA) {
+    return within(has_plain_angle(x, y), plain_angle(x, y), [&]() HWY_ATTR { return atan2_lanes(x, y); });
+  } else if constexpr (kSingle<T>) {
     const Vector<T> z = in_double(
         [](auto a, auto b) HWY_ATTR {
           const auto angle = atan(abs(a) / abs(b));
@@ -305,18 +309,22 @@ template <class T> HWY_INLINE Vector<T> atan2(Vector<T> x, Vector<T> y) {
     return atan2_lanes(x, y);
   }
 }
-/// Where x and y are finite and x is not 0: |x|^y, with the sign of x if y is odd and NaN if it is no whole number.
+/// |x|^y with the sign of x if y is odd, and NaN if it is no whole number.
+HWY_INLINE Vector<double> signed_power(Vector<double> size, Vector<double> x, Vector<double> y) {
+  const Vector<double> half = y * 0.5;
+  const Mask<double> whole = floor(y) == y, odd = whole & (floor(half) != half);
+  const Vector<double> negative = select(whole, select(odd, -size, size), Vector<double>(kNotANumber));
+  return select(x < 0, negative, size);
+}
 template <class T> HWY_INLINE Vector<T> pow(Vector<T> x, Vector<T> y) {
   if constexpr (kSingle<T>) {
-    const Vector<T> z = in_double(
-        [](auto a, auto b) HWY_ATTR {
-          const auto size = exp(b * log(abs(a))), half = b * 0.5;
-          const auto odd = (floor(b) == b) & (floor(half) != half);
-          const auto negative = select(floor(b) == b, select(odd, -size, size), size * kNotANumber);
-          return select(a < 0, negative, size);
-        },
-        x, y);
+    const Vector<T> z =
+        in_double([](auto a, auto b) HWY_ATTR { return signed_power(exp(b * log(abs(a))), a, b); }, x, y);
     return within(is_finite(x) & is_finite(y) & (x != 0), z, [&]() HWY_ATTR { return pow_lanes(x, y); });
+  } else if constexpr (HWY_NATIVE_FMA) {
+    const Vector<T> size = abs(x), z = signed_power(power_of_size(size, y), x, y);
+    return within(is_finite(x) & is_finite(y) & (size >= std::numeric_limits<T>::min()), z,
+                  [&]() HWY_ATTR { return pow_lanes(x, y); });
   } else {
     return pow_lanes(x, y);
   }

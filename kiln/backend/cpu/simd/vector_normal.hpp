@@ -30,27 +30,35 @@ HWY_INLINE Vector<double> ratio(Vector<double> x, const double (&above)[N], cons
 
 // The coefficients of W. J. Cody, "Rational Chebyshev approximations for the error function", 1969.
 inline constexpr double kErfReach = 0.46875;  // of the form without cancellation in erf
-HWY_INLINE Vector<double> erf_near_zero(Vector<double> x) {
-  static constexpr double kAbove[] = {1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2,
-                                      3.77485237685302021e2, 3.20937758913846947e3};
-  static constexpr double kBelow[] = {1, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
-                                      2.84423683343917062e3};
-  return x * ratio(x * x, kAbove, kBelow);
+inline constexpr double kErfAbove[] = {1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2,
+                                       3.77485237685302021e2, 3.20937758913846947e3};
+inline constexpr double kErfBelow[] = {1, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
+                                       2.84423683343917062e3};
+HWY_INLINE Vector<double> erf_near_zero(Vector<double> x) { return x * ratio(x * x, kErfAbove, kErfBelow); }
+inline constexpr double kErfcMiddleAbove[] = {2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594,
+                                              6.61191906371416295e1,  2.98635138197400131e2,  8.81952221241769090e2,
+                                              1.71204761263407058e3,  2.05107837782607147e3,  1.23033935479799725e3};
+inline constexpr double kErfcMiddleBelow[] = {1,
+                                              1.57449261107098347e1,
+                                              1.17693950891312499e2,
+                                              5.37181101862009858e2,
+                                              1.62138957456669019e3,
+                                              3.29079923573345963e3,
+                                              4.36261909014324716e3,
+                                              3.43936767414372164e3,
+                                              1.23033935480374942e3};
+/// exp(-y^2), of which y^2 in double precision says too little.
+HWY_INLINE Vector<double> bell(Vector<double> y) {
+  if constexpr (HWY_NATIVE_FMA) {
+    const Vector<double> square = y * y, rest = fma(y, y, -square), power = exp(-square);
+    return fma(-rest, power, power);
+  } else {  // the square of the first bits is exact
+    const Vector<double> head = Vector<double>(hn::Trunc((y * 16).lanes)) * 0.0625;
+    return exp(-(head * head)) * exp((head - y) * (y + head));
+  }
 }
 /// For y from kErfReach on.
 HWY_INLINE Vector<double> erfc_beyond(Vector<double> y) {
-  static constexpr double kMiddleAbove[] = {2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594,
-                                            6.61191906371416295e1,  2.98635138197400131e2,  8.81952221241769090e2,
-                                            1.71204761263407058e3,  2.05107837782607147e3,  1.23033935479799725e3};
-  static constexpr double kMiddleBelow[] = {1,
-                                            1.57449261107098347e1,
-                                            1.17693950891312499e2,
-                                            5.37181101862009858e2,
-                                            1.62138957456669019e3,
-                                            3.29079923573345963e3,
-                                            4.36261909014324716e3,
-                                            3.43936767414372164e3,
-                                            1.23033935480374942e3};
   static constexpr double kFarAbove[] = {1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
                                          1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4};
   static constexpr double kFarBelow[] = {1,
@@ -60,17 +68,23 @@ HWY_INLINE Vector<double> erfc_beyond(Vector<double> y) {
                                          6.05183413124413191e-2,
                                          2.33520497626869185e-3};
   y = at_most(y, 28);  // where it is 0
-  const Vector<double> squared = 1 / (y * y), far = squared * ratio(squared, kFarAbove, kFarBelow);
-  const Vector<double> scaled =
-      select(y <= 4, ratio(y, kMiddleAbove, kMiddleBelow), (0.56418958354775628695 - far) / y);
-  // exp(-y^2), of which y^2 in double precision says too little: the square of the first bits is exact.
-  const Vector<double> head = Vector<double>(hn::Trunc((y * 16).lanes)) * 0.0625;
-  return exp(-(head * head)) * exp((head - y) * (y + head)) * scaled;
+  Vector<double> above = polynomial(y, kErfcMiddleAbove), below = polynomial(y, kErfcMiddleBelow);
+  if (const Mask<double> far = y > 4; any(far)) {
+    const Vector<double> s = 1 / (y * y), q = polynomial(s, kFarBelow);
+    above = select(far, fma(-s, polynomial(s, kFarAbove), 0.56418958354775628695 * q), above);
+    below = select(far, y * q, below);
+  }
+  return bell(y) * (above / below);
 }
 
+/// As 1 - erfc(|x|) away from 0, where its digits come from the 1.
 HWY_INLINE Vector<double> erf(Vector<double> x) {
-  const Vector<double> size = hn::Abs(x.lanes), far = hn::CopySign((1 - erfc_beyond(size)).lanes, x.lanes);
-  return select(size < kErfReach, erf_near_zero(x), far);
+  const Vector<double> size = at_most(Vector<double>(hn::Abs(x.lanes)), 6), s = x * x;
+  const Mask<double> near = size < kErfReach;
+  const Vector<double> above = select(near, size * polynomial(s, kErfAbove), polynomial(size, kErfcMiddleAbove));
+  const Vector<double> below = select(near, polynomial(s, kErfBelow), polynomial(size, kErfcMiddleBelow));
+  const Vector<double> share = above / below, y = select(near, share, fma(-exp(-(size * size)), share, 1));
+  return hn::CopySign(y.lanes, x.lanes);
 }
 HWY_INLINE Vector<double> erfc(Vector<double> x) {
   const Vector<double> size = hn::Abs(x.lanes), tail = erfc_beyond(size);

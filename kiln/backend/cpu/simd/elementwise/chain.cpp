@@ -207,7 +207,7 @@ struct LinksOf<std::index_sequence<k...>> {
       return fold_some<fold>(link, places, at, x...);
     float* const own = block_of(places[kOwnPlace], 0);
     store_block(own, x...);  // halves of vectors are cheaper to load than to take out
-    Line::take_block(own, run.lanes<fold>().data(), run.near);
+    Line::take_block(own, run.lanes<float, fold>().data(), run.near);
     run.next += Line::kBlock;
     run.left -= Line::kBlock;
     go_on(link, places, at, x...);
@@ -223,7 +223,7 @@ struct LinksOf<std::index_sequence<k...>> {
     store_block(own, x...);
     if (run.waiting == 0 && end == begin + Line::kBlock && count == run.left) {
       store_block(last, x...);
-      Line::take_end(last, count, run.lanes<fold>().data());
+      Line::take_end(last, count, run.lanes<float, fold>().data());
     } else {
       run.take(own + first, count);
     }

@@ -107,6 +107,18 @@ HWY_INLINE void through_words(const From* HWY_RESTRICT from, To* HWY_RESTRICT to
 KILN_SHORT_INTEGERS(KILN_THROUGH_WORDS)
 #undef KILN_THROUGH_WORDS
 #undef KILN_SHORT_INTEGERS
+#if HWY_TARGET == HWY_AVX3
+/// Truncated, with the last bit set where that loses something.
+template <>
+void round_to_odd_each(const double* from, float* to, std::int64_t count) {
+  each_vector(from, to, count, kDoubles, [](const double* x, float* z) HWY_ATTR {
+    const __m512d number = _mm512_loadu_pd(x);
+    const __m256i cut = _mm256_castps_si256(_mm512_cvt_roundpd_ps(number, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+    const __mmask8 loses = _mm512_cmp_pd_mask(_mm512_cvtps_pd(_mm256_castsi256_ps(cut)), number, _CMP_NEQ_OQ);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(z), _mm256_mask_or_epi32(cut, loses, cut, _mm256_set1_epi32(1)));
+  });
+}
+#else
 /// The neighbour on the other side of a number that lies between two floats, where the nearest one is even.
 template <>
 void round_to_odd_each(const double* from, float* to, std::int64_t count) {
@@ -126,6 +138,7 @@ void round_to_odd_each(const double* from, float* to, std::int64_t count) {
     hn::StoreU(hn::BitCast(kDemoted, hn::Add(pattern, hn::And(hn::BitCast(bits, step), even))), kDemoted, z);
   });
 }
+#endif
 #endif
 
 /// Whole numbers as doubles, exactly; those that are too large for that with their last bit set where digits were lost.
@@ -157,6 +170,16 @@ void shorten_each(const From* HWY_RESTRICT from, float* HWY_RESTRICT to, std::in
   }
 }
 
+/// Are all of them whole numbers that a float holds? Compilers see no branch.
+template <class From>
+bool all_held(const From* HWY_RESTRICT from, std::int64_t count) {
+  using Bits = std::make_unsigned_t<From>;
+  constexpr Bits kHeld = Bits{1} << 24, kLow = std::is_signed_v<From> ? kHeld : 0;
+  Bits all = 0;
+  for (std::int64_t i = 0; i < count; ++i) all |= static_cast<Bits>(from[i]) + kLow;
+  return all < kLow + kHeld;
+}
+
 /// Halves become other types, and other types halves, as floats, a block at a time.
 template <class From, class To>
 void convert_dense(const From* from, To* to, std::int64_t count) {
@@ -176,12 +199,16 @@ void convert_dense(const From* from, To* to, std::int64_t count) {
       const std::int64_t some = std::min(kBlock, count - at);
       if constexpr (kHolds) {
         convert_each(from + at, block, some);
+      } else if constexpr (std::is_integral_v<From> && sizeof(From) == 8) {
+        if (all_held(from + at, some)) {
+          convert_each(from + at, block, some);
+        } else {
+          alignas(64) double wide[kBlock];
+          widen_each(from + at, wide, some);
+          round_to_odd_each(wide, block, some);
+        }
       } else if constexpr (std::is_integral_v<From> && sizeof(From) == 4) {
         shorten_each(from + at, block, some);
-      } else if constexpr (std::is_integral_v<From>) {
-        alignas(64) double wide[kBlock];
-        widen_each(from + at, wide, some);
-        round_to_odd_each(wide, block, some);
       } else {
         round_to_odd_each(from + at, block, some);
       }

@@ -280,8 +280,7 @@ bool run(const op::Fused& op, Call call) {
     const bool in_place = prepared.chain.runs() && take_operand(prepared, program, strides, call, i);
     fused.results.push_back({allocate(call.out[i], strides), in_place});
   }
-  SpareVector<Array> folded;
-  for (Value& out : call.out.subspan(program.outputs.size())) folded.push_back(allocate(out));
+  for (Value& out : call.out.subspan(program.outputs.size())) folding->results.push_back(allocate(out));
   memory.succeed();
   const std::int64_t bytes = moved_bytes(call.in, call.out.first(program.outputs.size()), program.shape);
   fused.streams = op.streams || fills_caches(bytes);
@@ -290,7 +289,6 @@ bool run(const op::Fused& op, Call call) {
     if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
     else prepared.tiles->run(fused, prepared.grain);
   }
-  for (std::size_t i = 0; i < folded.size(); ++i) folding->store(i, folded[i]);
   return true;
 }
 

@@ -272,7 +272,7 @@ void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
           *made++ = {out, 1};
           if (tile_type(instruction.stored) != instruction.stored) round_tile(instruction.stored, out, target, count);
           for (std::size_t fold = 0; fold < program.folds.size(); ++fold)
-            if (program.folds[fold].step == i) lanes[fold].take(static_cast<const float*>(out), count);
+            if (program.folds[fold].step == i) lanes[fold].take(out, count);
         }
         at += count;
       }

@@ -15,6 +15,30 @@ std::int64_t period_of(const Rows<2>& rows) {
   return period;
 }
 
+/// Rows are too short for calls of memset and memcpy: sixteen bytes at a time, of which the last may be written twice.
+template <class Word>
+void fill_row(Word* to, std::int64_t count, Word word) {
+  constexpr std::int64_t kSome = 16 / sizeof(Word);
+  if (count < kSome) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = word;
+    return;
+  }
+  Word some[kSome];
+  for (Word& each : some) each = word;
+  for (std::int64_t i = 0; i < count - kSome; i += kSome) std::memcpy(to + i, some, sizeof(some));
+  std::memcpy(to + count - kSome, some, sizeof(some));
+}
+template <class Word>
+void copy_row(const Word* from, Word* to, std::int64_t count) {
+  constexpr std::int64_t kSome = 16 / sizeof(Word);
+  if (count < kSome) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
+    return;
+  }
+  for (std::int64_t i = 0; i < count - kSome; i += kSome) std::memcpy(to + i, from + i, 16);
+  std::memcpy(to + count - kSome, from + count - kSome, 16);
+}
+
 template <class Word>
 void gather_words(const Array& array, const Rows<2>& rows, std::int64_t begin, std::int64_t count, void* to) {
   const std::int64_t length = rows.length(), step = rows.steps()[1], end = begin + count;
@@ -23,8 +47,8 @@ void gather_words(const Array& array, const Rows<2>& rows, std::int64_t begin, s
   rows.each(begin / length, (end + length - 1) / length, [&](const auto& offsets) {
     const std::int64_t first = at % length, n = std::min(length - first, end - at);
     const Word* in = array.as<Word>() + offsets[1] + first * step;
-    if (step == 1) std::copy_n(in, n, out);
-    else if (step == 0) std::fill_n(out, n, *in);
+    if (step == 1) copy_row(in, out, n);
+    else if (step == 0) fill_row(out, n, *in);
     else
       for (std::int64_t i = 0; i < n; ++i) out[i] = in[i * step];
     out += n;

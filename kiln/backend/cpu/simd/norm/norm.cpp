@@ -1,4 +1,5 @@
-// Softmax, layer norm and cross entropy of floats and halves, computed in single precision, each row in one go.
+// Softmax, layer norm and cross entropy of floats and halves, computed in single precision, each row in one go; layer norm of
+// doubles too.
 #include "kiln/backend/cpu/simd/norm/norm.hpp"
 
 #include <algorithm>
@@ -30,6 +31,25 @@ Array allocate_in_place(Call call, std::size_t operand) {
   return allocate(call.out[0]);
 }
 
+bool layer_norm_of_doubles(const op::LayerNorm&, Call call) {
+  using op::LayerNorm;
+  Value held[3];
+  for (const auto slot : {LayerNorm::weight, LayerNorm::bias})
+    if (call.in[slot].dtype() != DType::F64) return false;
+  const auto doubles = [&](std::size_t slot, std::size_t k) {
+    return read_contiguous(call.in[slot], held[k]).as<const double>();
+  };
+  const double *const x = doubles(LayerNorm::x, 0), *const weight = doubles(LayerNorm::weight, 1);
+  const double* const bias = doubles(LayerNorm::bias, 2);
+  const std::int64_t length = call.in[LayerNorm::weight].numel();
+  const std::int64_t rows = length ? call.in[LayerNorm::x].numel() / length : 0;
+  const auto epsilon = call.in[LayerNorm::epsilon].scalar().to<double>();
+  auto* const z = allocate_in_place(call, LayerNorm::x).as<double>();
+  each_row(rows, length,
+           [&](std::int64_t i) { layer_norm_row(x + i * length, weight, bias, epsilon, z + i * length, length); });
+  return true;
+}
+
 }  // namespace
 
 bool run(const op::Softmax& op, Call call) {
@@ -45,8 +65,9 @@ bool run(const op::Softmax& op, Call call) {
   return true;
 }
 
-bool run(const op::LayerNorm&, Call call) {
+bool run(const op::LayerNorm& op, Call call) {
   using op::LayerNorm;
+  if (call.in[LayerNorm::x].dtype() == DType::F64) return layer_norm_of_doubles(op, call);
   if (!is_single_or_half(call.in[LayerNorm::x].dtype())) return false;
   Value held[3], wide[2];
   // Each of the two is read by every row: in single precision once.

@@ -1,4 +1,4 @@
-// Normalising one row of single-precision numbers.
+// Normalising one row of numbers, in single precision unless it says otherwise.
 #pragma once
 #include <cstdint>
 
@@ -10,6 +10,8 @@ void softmax_row(const float* x, float* z, std::int64_t count, bool log);
 float cross_entropy_row(const float* x, std::int64_t count, std::int64_t target);
 /// z = (x - mean) / sqrt(variance + epsilon) * weight + bias
 void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* z,
+                    std::int64_t count);
+void layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
                     std::int64_t count);
 
 }  // namespace kiln::cpu::simd

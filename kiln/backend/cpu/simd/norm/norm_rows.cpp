@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kiln/backend/cpu/simd/norm/norm.hpp"
 
@@ -7,6 +9,7 @@
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
+#include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
 #include "kiln/backend/cpu/simd/vector_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,28 +19,43 @@ using V = Vector<float>;
 constexpr auto kWidth = static_cast<std::int64_t>(kLanes<float>);
 
 /// The last vector of a row, which may be short: missing lanes are `fill`.
-HWY_INLINE V load_last(const float* x, std::int64_t count, float fill) {
-  float lanes[kWidth];
-  for (std::int64_t i = 0; i < kWidth; ++i) lanes[i] = i < count ? x[i] : fill;
-  return V::load(lanes);
+template <class T>
+HWY_INLINE Vector<T> load_last(const T* x, std::int64_t count, T fill) {
+  if constexpr (kHasMasks) {
+    const hn::ScalableTag<T> tag;
+    const auto there = hn::FirstN(tag, static_cast<std::size_t>(count));
+    return hn::IfThenElse(there, hn::MaskedLoad(there, tag, x), hn::Set(tag, fill));
+  } else {
+    T lanes[kLanes<T>];
+    std::fill(std::copy_n(x, count, lanes), lanes + kLanes<T>, fill);
+    return Vector<T>::load(lanes);
+  }
 }
-HWY_INLINE void store_last(V v, float* z, std::int64_t count) {
-  float lanes[kWidth];
-  store(v, lanes);
-  for (std::int64_t i = 0; i < count; ++i) z[i] = lanes[i];
+template <class T>
+HWY_INLINE void store_last(Vector<T> v, T* z, std::int64_t count) {
+  if constexpr (kHasMasks) {
+    const hn::ScalableTag<T> tag;
+    hn::BlendedStore(v.lanes, hn::FirstN(tag, static_cast<std::size_t>(count)), tag, z);
+  } else {
+    T lanes[kLanes<T>];
+    store(v, lanes);
+    std::copy_n(lanes, count, z);
+  }
 }
-HWY_INLINE float sum_of(V v) { return hn::GetLane(hn::SumOfLanes(V::Tag(), v.lanes)); }
+template <class T>
+HWY_INLINE T sum_of(Vector<T> v) {
+  const hn::ScalableTag<T> tag;
+  return hn::GetLane(hn::SumOfLanes(tag, v.lanes));
+}
 
+/// NaN where there is one.
 HWY_INLINE float row_max(const float* x, std::int64_t count) {
   V best = -kInfinity<float>;
   std::int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) best = max(best, V::load(x + i));
   if (i < count) best = max(best, load_last(x + i, count - i, -kInfinity<float>));
-  float lanes[kWidth];
-  store(best, lanes);
-  float result = lanes[0];
-  for (std::int64_t k = 1; k < kWidth; ++k) result = scalar_math::max(result, lanes[k]);
-  return result;
+  if (any(is_nan(best))) return std::numeric_limits<float>::quiet_NaN();
+  return hn::GetLane(hn::MaxOfLanes(V::Tag(), best.lanes));
 }
 
 /// sum(exp(x - shift)); stores the terms where z is given.
@@ -69,39 +87,50 @@ void softmax_of(const float* x, float* z, std::int64_t count, bool log) {
   for (; i + kWidth <= count; i += kWidth)
     store(log ? V::load(x + i) - shift - log_sum : V::load(z + i) * scale, z + i);
   if (i == count) return;
-  const V last = load_last((log ? x : z) + i, count - i, 0);
+  const V last = load_last<float>((log ? x : z) + i, count - i, 0);
   store_last(log ? last - shift - log_sum : last * scale, z + i, count - i);
 }
 
-void layer_norm_of(const float* x, const float* weight, const float* bias, float epsilon, float* z,
-                   std::int64_t count) {
-  const std::int64_t whole = count - count % kWidth, rest = count - whole;
-  V sum = 0;
-  for (std::int64_t i = 0; i < whole; i += kWidth) sum = sum + V::load(x + i);
-  if (rest) sum = sum + load_last(x + whole, rest, 0);
-  const float mean = sum_of(sum) / static_cast<float>(count);
+template <class T>
+HWY_INLINE void layer_norm_in(const T* x, const T* weight, const T* bias, T epsilon, T* z, std::int64_t count) {
+  using Numbers = Vector<T>;
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
+  const std::int64_t whole = count - count % lanes, rest = count - whole;
+  Numbers sum = 0;
+  for (std::int64_t i = 0; i < whole; i += lanes) sum = sum + Numbers::load(x + i);
+  if (rest) sum = sum + load_last<T>(x + whole, rest, 0);
+  const T mean = sum_of(sum) / static_cast<T>(count);
   // The mean is rounded, and far from zero what that leaves may be more than x varies by: it is taken away as well.
-  V distances = 0;
-  for (std::int64_t i = 0; i < whole; i += kWidth) distances = distances + (V::load(x + i) - mean);
+  Numbers distances = 0;
+  for (std::int64_t i = 0; i < whole; i += lanes) distances = distances + (Numbers::load(x + i) - mean);
   if (rest) distances = distances + (load_last(x + whole, rest, mean) - mean);
-  const float left = sum_of(distances) / static_cast<float>(count);
-  V squares = 0;
-  for (std::int64_t i = 0; i < whole; i += kWidth) {
-    const V centred = V::load(x + i) - mean - left;
+  const T left = sum_of(distances) / static_cast<T>(count);
+  Numbers squares = 0;
+  for (std::int64_t i = 0; i < whole; i += lanes) {
+    const Numbers centred = Numbers::load(x + i) - mean - left;
     squares = fma(centred, centred, squares);
   }
-  float total = sum_of(squares);
+  T total = sum_of(squares);
   for (std::int64_t i = whole; i < count; ++i) {
-    const float centred = x[i] - mean - left;
+    const T centred = x[i] - mean - left;
     total += centred * centred;
   }
-  const V scale = 1 / std::sqrt(total / static_cast<float>(count) + epsilon);
-  for (std::int64_t i = 0; i < whole; i += kWidth)
-    store(fma((V::load(x + i) - mean - left) * scale, V::load(weight + i), V::load(bias + i)), z + i);
+  const Numbers scale = 1 / std::sqrt(total / static_cast<T>(count) + epsilon);
+  for (std::int64_t i = 0; i < whole; i += lanes)
+    store(fma((Numbers::load(x + i) - mean - left) * scale, Numbers::load(weight + i), Numbers::load(bias + i)), z + i);
   if (rest) {
-    const V normal = (load_last(x + whole, rest, mean) - mean - left) * scale;
-    store_last(fma(normal, load_last(weight + whole, rest, 0), load_last(bias + whole, rest, 0)), z + whole, rest);
+    const Numbers normal = (load_last(x + whole, rest, mean) - mean - left) * scale;
+    store_last(fma(normal, load_last<T>(weight + whole, rest, 0), load_last<T>(bias + whole, rest, 0)), z + whole,
+               rest);
   }
+}
+void layer_norm_floats(const float* x, const float* weight, const float* bias, float epsilon, float* z,
+                       std::int64_t count) {
+  layer_norm_in(x, weight, bias, epsilon, z, count);
+}
+void layer_norm_doubles(const double* x, const double* weight, const double* bias, double epsilon, double* z,
+                        std::int64_t count) {
+  layer_norm_in(x, weight, bias, epsilon, z, count);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
@@ -112,7 +141,8 @@ namespace kiln::cpu::simd {
 
 HWY_EXPORT(softmax_of);
 HWY_EXPORT(cross_entropy_of);
-HWY_EXPORT(layer_norm_of);
+HWY_EXPORT(layer_norm_floats);
+HWY_EXPORT(layer_norm_doubles);
 void softmax_row(const float* x, float* z, std::int64_t count, bool log) {
   HWY_DYNAMIC_DISPATCH(softmax_of)(x, z, count, log);
 }
@@ -121,7 +151,11 @@ float cross_entropy_row(const float* x, std::int64_t count, std::int64_t target)
 }
 void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* z,
                     std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(layer_norm_of)(x, weight, bias, epsilon, z, count);
+  HWY_DYNAMIC_DISPATCH(layer_norm_floats)(x, weight, bias, epsilon, z, count);
+}
+void layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
+                    std::int64_t count) {
+  HWY_DYNAMIC_DISPATCH(layer_norm_doubles)(x, weight, bias, epsilon, z, count);
 }
 
 }  // namespace kiln::cpu::simd

@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_lanes.hpp"
@@ -66,8 +67,8 @@ void fold_vectors(const T* x, std::int64_t rows, std::int64_t stride, std::int64
   for (std::int64_t i = 0; i < whole; ++i) sums[i] = Vector<A>::load(results + i * lanes);
   sums[whole] = load_first_as<A>(results + whole * lanes, last);
   for (std::int64_t row = 0; row < rows; ++row, x += stride) {
-    for (std::int64_t i = 0; i < whole; ++i) sums[i] = step<fold>(sums[i], load_as<A>(x + i * lanes));
-    sums[whole] = step<fold>(sums[whole], load_first_as<A>(x + whole * lanes, last));
+    for (std::int64_t i = 0; i < whole; ++i) sums[i] = step<fold>(sums[i], load_folded<fold, A>(x + i * lanes));
+    sums[whole] = step<fold>(sums[whole], load_first_as<A, fold>(x + whole * lanes, last));
   }
   for (std::int64_t i = 0; i < whole; ++i) store(sums[i], results + i * lanes);
   A numbers[lanes];
@@ -80,7 +81,8 @@ HWY_INLINE void fold_narrow(const T* x, std::int64_t rows, std::int64_t stride, 
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
   if (columns == 1) {
     A so_far = *results;
-    for (std::int64_t row = 0; row < rows; ++row) so_far = step<fold>(so_far, static_cast<A>(x[row * stride]));
+    for (std::int64_t row = 0; row < rows; ++row)
+      so_far = step<fold>(so_far, static_cast<A>(mapped<fold>(x[row * stride])));
     *results = so_far;
     return;
   }
@@ -166,26 +168,11 @@ void fold_each_line(const T* x, std::int64_t lines, std::int64_t stride, std::in
   for (std::int64_t i = 0; i < lines; ++i) fold_narrow<T, fold>(x + i * stride, count, 1, 1, results + i);
 }
 
-template <Fold fold>
-HWY_INLINE void fold_mapped(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count,
-                            double* results) {
-  using Line = FoldLine<float, fold>;
-  for (std::int64_t i = 0; i < lines; ++i, x += stride) {
-    if (count >= Line::kLeast) {
-      results[i] = Line::whole(x, count, results[i]);
-      continue;
-    }
-    for (std::int64_t k = 0; k < count; ++k) {
-      const float mapped = fold == Fold::Squares ? x[k] * x[k] : x[k] == x[k] ? x[k] : 0;
-      results[i] += static_cast<double>(mapped);
-    }
-  }
-}
 void fold_squares(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count, double* results) {
-  fold_mapped<Fold::Squares>(x, lines, stride, count, results);
+  fold_each_line<float, Fold::Squares>(x, lines, stride, count, results);
 }
 void fold_numbers(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count, double* results) {
-  fold_mapped<Fold::Numbers>(x, lines, stride, count, results);
+  fold_each_line<float, Fold::Numbers>(x, lines, stride, count, results);
 }
 
 #define KILN_FOLD(name, T, fold)           \
@@ -195,44 +182,51 @@ KILN_FOLDS(float, float)
 KILN_FOLDS(double, double)
 #undef KILN_FOLD
 
-template <Fold fold>
+template <class T, Fold fold>
 struct FoldOfRun {
-  using Line = FoldLine<float, fold>;
-  using A = FoldType<float, fold>;
+  using Line = FoldLine<T, fold>;
+  using A = FoldType<T, fold>;
+  static_assert(Line::kBlock * sizeof(T) <= sizeof(FoldLanes::rest) && Line::kWidth <= 16);
 
-  static void take(FoldLanes& run, const float* x, std::int64_t count) {
+  static void take(FoldLanes& run, const void* numbers, std::int64_t count) {
+    const auto* x = static_cast<const T*>(numbers);
     run.left -= count;
-    auto& lanes = run.lanes<fold>();
+    auto& lanes = run.lanes<T, fold>();
     if (run.in_order) {
       auto so_far = static_cast<A>(run.so_far);
-      fold_narrow<float, fold>(x, count, 1, 1, &so_far);
+      fold_narrow<T, fold>(x, count, 1, 1, &so_far);
       run.so_far = so_far;
       return;
     }
+    T* const rest = run.waiting_numbers<T>();
     if (run.waiting > 0) {
       const std::int64_t more = std::min(count, Line::kBlock - run.waiting);
-      std::copy_n(x, more, run.rest.data() + run.waiting);
+      std::copy_n(x, more, rest + run.waiting);
       run.waiting += more, x += more, count -= more;
       if (run.waiting < Line::kBlock) return;
-      Line::take_block(run.rest.data(), lanes.data(), run.near);
+      Line::take_block(rest, lanes.data(), run.near);
     }
     const std::int64_t taken = Line::take(x, count, lanes.data(), run.near);
     run.waiting = count - taken;
-    std::copy_n(x + taken, run.waiting, run.rest.data());
+    std::copy_n(x + taken, run.waiting, rest);
   }
   static double total(FoldLanes& run) {
     const auto so_far = static_cast<A>(run.so_far);
-    return run.in_order ? so_far
-                        : Line::finish(run.rest.data(), run.waiting, run.lanes<fold>().data(), run.near, so_far);
+    if (run.in_order) return so_far;
+    return Line::finish(run.waiting_numbers<T>(), run.waiting, run.lanes<T, fold>().data(), run.near, so_far);
   }
   static constexpr FoldLanes::Functions kFunctions{
       .least = Line::kLeast, .long_line = kLongLine, .take = take, .total = total};
 };
 
-const FoldLanes::Functions* functions_of(Fold fold) {
-  if (fold == Fold::Max) return &FoldOfRun<Fold::Max>::kFunctions;
-  if (fold == Fold::Min) return &FoldOfRun<Fold::Min>::kFunctions;
-  return &FoldOfRun<Fold::Sum>::kFunctions;
+template <class T>
+const FoldLanes::Functions* functions_for(Fold fold) {
+  if (fold == Fold::Max) return &FoldOfRun<T, Fold::Max>::kFunctions;
+  if (fold == Fold::Min) return &FoldOfRun<T, Fold::Min>::kFunctions;
+  return &FoldOfRun<T, Fold::Sum>::kFunctions;
+}
+const FoldLanes::Functions* functions_of(Fold fold, bool of_doubles) {
+  return of_doubles ? functions_for<double>(fold) : functions_for<float>(fold);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
@@ -262,16 +256,32 @@ void fold_mapped_lines<Fold::Numbers>(const float* x, std::int64_t lines, std::i
 }
 
 HWY_EXPORT(functions_of);
-void FoldLanes::start(op::ReduceFn fn, std::int64_t count) {
+void FoldLanes::start(op::ReduceFn fn, DType dtype, std::int64_t count) {
   visit_fold(fn, [&]<Fold fold>() {
-    functions = HWY_DYNAMIC_DISPATCH(functions_of)(fold);
+    functions = HWY_DYNAMIC_DISPATCH(functions_of)(fold, dtype == DType::F64);
     so_far = fold_start<float, fold>();
-    lanes<fold>().fill(fold_start<float, fold>());
+    if (dtype == DType::F64) lanes<double, fold>().fill(fold_start<double, fold>());
+    else lanes<float, fold>().fill(fold_start<float, fold>());
   });
   left = count;
   in_order = count < functions->least;
   near = count >= functions->long_line;
   waiting = 0;
+}
+
+template <class T>
+static void put_together(FoldLanes& run, const void* x, std::int64_t count) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+  std::memcpy(run.gathered, x, bytes);
+  run.gathered += bytes;
+}
+template <class T>
+static constexpr FoldLanes::Functions kGathering{.least = 0, .long_line = 0, .take = put_together<T>, .total = nullptr};
+
+void FoldLanes::gather(DType dtype, std::byte* to) {
+  functions = dtype == DType::F64 ? &kGathering<double> : &kGathering<float>;
+  gathered = to;
+  waiting = kGathers;
 }
 
 }  // namespace kiln::cpu::simd

@@ -1,7 +1,9 @@
 // Folding a run of numbers that comes bit by bit, as the end of a fused program does.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
@@ -23,22 +25,30 @@ struct FoldLanes {
   struct Functions {
     std::int64_t least;      // numbers; fewer are folded one after the other
     std::int64_t long_line;  // numbers; fewer are never folded in float
-    void (*take)(FoldLanes&, const float*, std::int64_t);
+    void (*take)(FoldLanes&, const void*, std::int64_t);
     double (*total)(FoldLanes&);
   };
 
-  /// A run of `count` numbers begins. `fn` is Sum, Mean (whose sum this is), Max or Min.
-  void start(op::ReduceFn fn, std::int64_t count);
-  void take(const float* x, std::int64_t count) { functions->take(*this, x, count); }
+  /// A run of `count` numbers of type `dtype`, F32 or F64, begins. `fn` is Sum, Mean (whose sum this is), Max or Min.
+  void start(op::ReduceFn fn, DType dtype, std::int64_t count);
+  /// Numbers begin that are put together at `to`, for others to fold. There is no total.
+  void gather(DType dtype, std::byte* to);
+  void take(const void* x, std::int64_t count) { functions->take(*this, x, count); }
   /// After the last of them.
   double total() { return functions->total(*this); }
 
   /// Of FoldLine.
-  template <Fold fold>
+  template <class T, Fold fold>
   auto& lanes() {
-    if constexpr (accumulates(fold)) return sums;
+    if constexpr (accumulates(fold) || std::is_same_v<T, double>) return sums;
     else return extremes;
   }
+  template <class T>
+  T* waiting_numbers() {
+    return reinterpret_cast<T*>(rest.data());
+  }
+
+  static constexpr std::int64_t kGathers = -1;  // that many are waiting where numbers are put together
 
   const Functions* functions;
   bool in_order;  // one after the other, into so_far
@@ -47,9 +57,10 @@ struct FoldLanes {
   std::int64_t left;       // numbers that are still to come
   std::int64_t waiting;    // numbers in `rest`, which do not fill a block yet
   std::int64_t next, end;  // for a chain: of the numbers that its links run over, those still to be taken
+  std::byte* gathered;     // where the next numbers go that are put together
   alignas(64) std::array<double, 16> sums;
   alignas(64) std::array<float, 16> extremes;
-  alignas(64) std::array<float, 128> rest;
+  alignas(64) std::array<std::byte, 512> rest;
 };
 
 }  // namespace kiln::cpu::simd

@@ -41,19 +41,41 @@ HWY_INLINE Vector<T> load_behind(const T* from, std::int64_t missing, T start) {
     return Vector<T>::load(lanes);
   }
 }
-/// The first `count` lanes, and zeros.
-template <class A, class T>
+/// What is folded of some numbers, as A.
+template <Fold fold, class A, class Numbers>
+HWY_INLINE Vector<A> folded_as(Numbers x) {
+  const hn::ScalableTag<A> tag;
+  const auto mapped = [&]() HWY_ATTR {
+    if constexpr (fold == Fold::Squares) return hn::Mul(x, x);
+    else if constexpr (fold == Fold::Numbers) return hn::IfThenElseZero(hn::Eq(x, x), x);
+    else return x;
+  }();
+  if constexpr (std::is_same_v<hn::TFromV<Numbers>, A>) return mapped;
+  else return hn::PromoteTo(tag, mapped);
+}
+/// The same of one number.
+template <Fold fold, class T>
+HWY_INLINE T mapped(T x) {
+  if constexpr (fold == Fold::Squares) return x * x;
+  else if constexpr (fold == Fold::Numbers) return x == x ? x : T(0);
+  else return x;
+}
+/// load_as() of what is folded.
+template <Fold fold, class A, class T>
+HWY_INLINE Vector<A> load_folded(const T* from) {
+  return folded_as<fold, A>(hn::LoadU(hn::Rebind<T, hn::ScalableTag<A>>(), from));
+}
+/// The first `count` lanes, and zeros; what is folded of them.
+template <class A, Fold fold = Fold::Sum, class T>
 HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
   const hn::ScalableTag<A> tag;
   const hn::Rebind<T, decltype(tag)> narrow;
   if constexpr (kHasMasks) {
-    const auto number = hn::MaskedLoad(hn::FirstN(narrow, static_cast<std::size_t>(count)), narrow, from);
-    if constexpr (std::is_same_v<A, T>) return number;
-    else return hn::PromoteTo(tag, number);
+    return folded_as<fold, A>(hn::MaskedLoad(hn::FirstN(narrow, static_cast<std::size_t>(count)), narrow, from));
   } else {
     T lanes[kLanes<A>] = {};
     std::copy_n(from, count, lanes);
-    return load_as<A>(lanes);
+    return load_folded<fold, A>(lanes);
   }
 }
 
@@ -73,24 +95,6 @@ using NearType =
 
 /// From so many terms on the roundings of the first sums are lost beside that of the result.
 inline constexpr std::int64_t kLongLine = 64;
-
-/// What is folded of some numbers, as A.
-template <Fold fold, class A, class Numbers>
-HWY_INLINE Vector<A> folded_as(Numbers x) {
-  const hn::ScalableTag<A> tag;
-  const auto mapped = [&]() HWY_ATTR {
-    if constexpr (fold == Fold::Squares) return hn::Mul(x, x);
-    else if constexpr (fold == Fold::Numbers) return hn::IfThenElseZero(hn::Eq(x, x), x);
-    else return x;
-  }();
-  if constexpr (std::is_same_v<hn::TFromV<Numbers>, A>) return mapped;
-  else return hn::PromoteTo(tag, mapped);
-}
-/// load_as() of what is folded.
-template <Fold fold, class A, class T>
-HWY_INLINE Vector<A> load_folded(const T* from) {
-  return folded_as<fold, A>(hn::LoadU(hn::Rebind<T, hn::ScalableTag<A>>(), from));
-}
 
 /// step() where neither is NaN.
 template <Fold fold, class N>

@@ -5,12 +5,14 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_lanes.hpp"
+#include "kiln/core/convert.hpp"
 #include "kiln/core/grain.hpp"
 #include "kiln/ops/planned/fused.hpp"
 
 namespace kiln::cpu::simd {
 
-/// Rows, and pieces of long ones, have totals of their own, which are put together in order.
+/// Rows, and pieces of long ones, have totals of their own, which are put together in order. The elements of short rows
+/// are put together first, and many rows of them folded at once.
 class Folding {
  public:
   explicit Folding(const op::Program& program) : folds_(program.folds) {
@@ -19,71 +21,136 @@ class Folding {
     rows_ = numel(Shape(shape.begin(), first_folded));
     length_ = numel(Shape(first_folded, shape.end()));
     pieces_ = (length_ + piece_ - 1) / piece_;
-    totals_.resize(place(rows_, 0));
+    if (pieces_ > 1) totals_.resize(static_cast<std::size_t>(rows_ * pieces_) * folds_.size());
+    for (const op::Program::Fold& fold : folds_) types_.push_back(program.steps[fold.step].dtype);
   }
 
   /// Calls compute(begin, end, lanes) for all pieces, with what make_compute() gives a thread. It is to hand what each
   /// reduction folds to lanes of its own, which have begun.
   template <class F>
   void run(std::int64_t grain, F&& make_compute) {
-    const std::int64_t items_of_a_grain = std::max<std::int64_t>(1, grain / std::min(length_, piece_));
-    parallel_for(rows_ * pieces_, items_of_a_grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(rows_ * pieces_, items_of(grain), [&](std::int64_t begin, std::int64_t end) {
       static thread_local std::vector<FoldLanes> lanes;
+      static thread_local std::vector<double> numbers;  // kGathered for each
       lanes.resize(std::max(lanes.size(), folds_.size()));
+      numbers.resize(std::max(numbers.size(), folds_.size() * kGathered));
       auto&& compute = make_compute();
+      if (length_ < kShortRow) {
+        const std::int64_t most = kGathered / length_;
+        for (std::int64_t row = begin; row < end; row += most) {
+          const std::int64_t rows = std::min(most, end - row);
+          for (std::size_t i = 0; i < folds_.size(); ++i)
+            lanes[i].gather(types_[i], reinterpret_cast<std::byte*>(&numbers[i * kGathered]));
+          compute(row * length_, (row + rows) * length_, lanes.data());
+          for (std::size_t i = 0; i < folds_.size(); ++i) fold_gathered(i, row, rows, &numbers[i * kGathered]);
+        }
+        return;
+      }
       for (std::int64_t item = begin; item < end; ++item) {
-        const std::int64_t row = item / pieces_ * length_, first = item % pieces_ * piece_;
-        const std::int64_t count = std::min(length_ - first, piece_);
-        for (std::size_t i = 0; i < folds_.size(); ++i) lanes[i].start(folds_[i].fn, count);
-        compute(row + first, row + first + count, lanes.data());
-        for (std::size_t i = 0; i < folds_.size(); ++i)
-          totals_[place(item / pieces_, i) + static_cast<std::size_t>(item % pieces_)] = lanes[i].total();
+        const std::int64_t row = item / pieces_, piece = item % pieces_, first = row * length_ + piece * piece_;
+        const std::int64_t count = std::min(length_ - piece * piece_, piece_);
+        for (std::size_t i = 0; i < folds_.size(); ++i) lanes[i].start(folds_[i].fn, types_[i], count);
+        compute(first, first + count, lanes.data());
+        for (std::size_t i = 0; i < folds_.size(); ++i) keep(i, row, piece, lanes[i].total());
       }
     });
+    put_pieces_together();
   }
 
   /// The only reduction, whose rows lie one after the other in x, by fold_mapped_lines().
   template <Fold fold>
   void run_mapped(std::int64_t grain, const float* x) {
-    const std::int64_t items_of_a_grain = std::max<std::int64_t>(1, grain / std::min(length_, piece_));
-    parallel_for(rows_ * pieces_, items_of_a_grain, [&](std::int64_t begin, std::int64_t end) {
-      if (pieces_ == 1)
-        return fold_mapped_lines<fold>(x + begin * length_, end - begin, length_, length_, &totals_[place(begin, 0)]);
+    parallel_for(rows_ * pieces_, items_of(grain), [&](std::int64_t begin, std::int64_t end) {
+      double totals[kTotals];
+      if (pieces_ == 1) {
+        for (std::int64_t row = begin; row < end; row += kTotals) {
+          const std::int64_t rows = std::min(kTotals, end - row);
+          std::fill_n(totals, rows, 0.0);
+          fold_mapped_lines<fold>(x + row * length_, rows, length_, length_, totals);
+          store(0, row, rows, totals);
+        }
+        return;
+      }
       for (std::int64_t item = begin; item < end; ++item) {
-        const std::int64_t row = item / pieces_ * length_, first = item % pieces_ * piece_;
-        fold_mapped_lines<fold>(x + row + first, 1, 0, std::min(length_ - first, piece_),
-                                &totals_[static_cast<std::size_t>(item)]);
+        const std::int64_t row = item / pieces_, piece = item % pieces_;
+        *totals = 0;
+        fold_mapped_lines<fold>(x + row * length_ + piece * piece_, 1, 0, std::min(length_ - piece * piece_, piece_),
+                                totals);
+        keep(0, row, piece, *totals);
       }
     });
+    put_pieces_together();
   }
 
-  void store(std::size_t i, const Array& result) const {
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      double total = totals_[place(row, i)];
-      if (pieces_ > 1)
-        visit_fold(folds_[i].fn, [&]<Fold fold>() { total = all_pieces<FoldType<float, fold>, fold>(place(row, i)); });
-      if (folds_[i].fn == op::ReduceFn::Mean) total /= static_cast<double>(length_);
-      result.as<float>()[row] = static_cast<float>(total);
-    }
-  }
+  SpareVector<Array> results{};  // of the reductions, in order
 
  private:
+  static constexpr std::int64_t kShortRow = 128, kGathered = 2048, kTotals = 512;
+
+  std::int64_t items_of(std::int64_t grain) const {
+    return std::max<std::int64_t>(1, grain / std::min(length_, piece_));
+  }
+
   /// The total of reduction i's first piece of a row; the others follow.
-  std::size_t place(std::int64_t row, std::size_t i) const {
-    return (static_cast<std::size_t>(row) * folds_.size() + i) * static_cast<std::size_t>(pieces_);
+  double& place(std::int64_t row, std::size_t i) {
+    return totals_[(static_cast<std::size_t>(row) * folds_.size() + i) * static_cast<std::size_t>(pieces_)];
+  }
+  /// The total of a piece of a row, which may be all of it.
+  void keep(std::size_t i, std::int64_t row, std::int64_t piece, double total) {
+    if (pieces_ == 1) store(i, row, 1, &total);
+    else (&place(row, i))[piece] = total;
+  }
+  void put_pieces_together() {
+    for (std::size_t i = 0; i < folds_.size() && pieces_ > 1; ++i)
+      visit_fold(folds_[i].fn, [&]<Fold fold>() {
+        for (std::int64_t row = 0; row < rows_; ++row) {
+          const double* const pieces = &place(row, i);
+          double total = types_[i] == DType::F64 ? all_pieces<FoldType<double, fold>, fold>(pieces)
+                                                 : all_pieces<FoldType<float, fold>, fold>(pieces);
+          store(i, row, 1, &total);
+        }
+      });
   }
   template <class A, Fold fold>
-  A all_pieces(std::size_t place) const {
-    const auto first = totals_.begin() + static_cast<std::ptrdiff_t>(place);
-    const std::vector<A> pieces(first, first + pieces_);
+  A all_pieces(const double* totals) const {
+    const std::vector<A> pieces(totals, totals + pieces_);
     auto total = fold_start<A, fold>();
     fold_rows<A, fold>(pieces.data(), pieces_, 1, 1, &total);
     return total;
   }
 
+  /// Reduction i of some rows whose numbers are put together.
+  void fold_gathered(std::size_t i, std::int64_t row, std::int64_t rows, const void* numbers) {
+    visit_fold(folds_[i].fn, [&]<Fold fold>() {
+      const auto fold_all = [&]<class T>(const T* x) {
+        FoldType<T, fold> totals[kTotals];
+        double wide[kTotals];
+        for (std::int64_t at = 0; at < rows; at += kTotals) {
+          const std::int64_t some = std::min(kTotals, rows - at);
+          std::fill_n(totals, some, fold_start<T, fold>());
+          fold_lines<T, fold>(x + at * length_, some, length_, length_, totals);
+          std::copy_n(totals, some, wide);
+          store(i, row + at, some, wide);
+        }
+      };
+      if (types_[i] == DType::F64) fold_all(static_cast<const double*>(numbers));
+      else fold_all(static_cast<const float*>(numbers));
+    });
+  }
+
+  /// What reduction i makes of the totals of some rows, which change.
+  void store(std::size_t i, std::int64_t row, std::int64_t rows, double* totals) const {
+    if (folds_[i].fn == op::ReduceFn::Mean)
+      for (std::int64_t k = 0; k < rows; ++k) totals[k] /= static_cast<double>(length_);
+    if (types_[i] == DType::F64) std::copy_n(totals, rows, results[i].as<double>() + row);
+    else
+      for (std::int64_t k = 0; k < rows; ++k) results[i].as<float>()[row + k] = kiln::convert<float>(totals[k]);
+  }
+
   const SpareVector<op::Program::Fold>& folds_;
+  SpareVector<DType> types_{};  // of what each folds
   std::int64_t piece_ = limited_grain(kFoldedPiece), rows_, length_, pieces_;
-  SpareVector<double> totals_;  // of each piece, of each reduction, of each row
+  SpareVector<double> totals_{};  // of each piece, of each reduction, of each row, where rows have several
 };
 
 }  // namespace kiln::cpu::simd
