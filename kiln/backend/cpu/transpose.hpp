@@ -82,7 +82,7 @@ struct Transposer {
     // A square reaches over the columns into rows to come: words of two bytes gain by it, while compilers keep larger
     // squares in memory.
     if constexpr (kSide == 8)
-      for (; (row + kSide - 1) * from_step + kSide <= (rows - 1) * from_step + kFew; row += kSide)
+      for (; from_step >= kFew && (row + kSide - 1) * from_step + kSide <= (rows - 1) * from_step + kFew; row += kSide)
         square<kFew>(from + row * from_step, from_step, to + row, to_step);
     for (; row < rows; ++row)
       for (int column = 0; column < kFew; ++column) to[column * to_step + row] = from[row * from_step + column];

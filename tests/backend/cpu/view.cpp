@@ -88,6 +88,24 @@ TEST_P(CpuView, JoinsImagesInTheirOrder) {
 }
 
 // So many that threads share them.
+TEST_P(CpuView, JoinsShortPartsOfEveryType) {
+  for (const DType dtype : {DType::U8, DType::F16, DType::F32, DType::F64})
+    for (const std::int64_t width : {1, 3}) {  // single elements, and such parts beside wider ones
+      Values parts;
+      for (std::int64_t k = 0; k < 7; ++k)
+        parts.push_back(cast(counted({40, width == 1 ? 1 : width + k % 2}) + k, dtype));
+      device.sync();
+      const std::vector<double> joined = cat(parts, 1).data().to_vector<double>();
+      std::vector<double> expected;
+      for (std::int64_t row = 0; row < 40; ++row)
+        for (std::int64_t k = 0; k < 7; ++k) {
+          const std::int64_t columns = parts[static_cast<std::size_t>(k)].shape()[1];
+          for (std::int64_t i = 0; i < columns; ++i) expected.push_back(static_cast<double>(row * columns + i + k));
+        }
+      EXPECT_EQ(joined, expected) << text(dtype);
+    }
+}
+
 TEST_P(CpuView, JoinsManyParts) {
   const Value x = counted({8, 37, 1000});
   Values parts;

@@ -35,7 +35,7 @@ class Folding {
       lanes.resize(std::max(lanes.size(), folds_.size()));
       numbers.resize(std::max(numbers.size(), folds_.size() * kGathered));
       auto&& compute = make_compute();
-      if (length_ < kShortRow) {
+      if (pieces_ == 1 && length_ < kShortRow) {
         const std::int64_t most = kGathered / length_;
         for (std::int64_t row = begin; row < end; row += most) {
           const std::int64_t rows = std::min(most, end - row);
