@@ -229,15 +229,15 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   if (bias.empty() && wants_gathering(g)) {
     const GatheredWindows windows(g, x);
     const int64_t k = windows.columns;
-    multiply({.dtype = DType::BF16,
-              .m = rows,
-              .n = g.out,
-              .k = k,
-              .batch = {},
-              .a = {read(windows.value).data, k, 1, {}},
-              .b = {weight.array.data, 1, k, {}},
-              .c = {reinterpret_cast<std::byte*>(y), g.out, 1, {}}},
-             weight.value, epilogue);
+    const Product product{.dtype = DType::BF16,
+                          .m = rows,
+                          .n = g.out,
+                          .k = k,
+                          .batch = {},
+                          .a = {read(windows.value).data, k, 1, {}},
+                          .b = {weight.array.data, 1, k, {}},
+                          .c = {reinterpret_cast<std::byte*>(y), g.out, 1, {}}};  // by name, or g++ 13 breaks off
+    multiply(product, weight.value, epilogue);
     return true;
   }
   make(g, Pass::Forward, x.array, weight, bias.empty() ? nullptr : bias.data(), y, epilogue);

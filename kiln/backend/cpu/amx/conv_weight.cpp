@@ -174,15 +174,15 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Array weight = allocate(call.out[0]);
   if (wants_gathering(g)) {
     const GatheredWindows windows(g, x);
-    multiply({.dtype = DType::BF16,
-              .m = g.out,
-              .n = windows.columns,
-              .k = windows.rows,
-              .batch = {},
-              .a = {y.array.data, 1, g.out, {}},
-              .b = {read(windows.value).data, windows.columns, 1, {}},
-              .c = {weight.data, windows.columns, 1, {}}},
-             windows.value, nullptr);
+    const Product product{.dtype = DType::BF16,
+                          .m = g.out,
+                          .n = windows.columns,
+                          .k = windows.rows,
+                          .batch = {},
+                          .a = {y.array.data, 1, g.out, {}},
+                          .b = {read(windows.value).data, windows.columns, 1, {}},
+                          .c = {weight.data, windows.columns, 1, {}}};  // by name, or g++ 13 breaks off
+    multiply(product, windows.value, nullptr);
     return true;
   }
   WeightSums(g, x.array, y.array, reinterpret_cast<uint16_t*>(weight.data)).run();
