@@ -6,8 +6,6 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/ops/create/create.hpp"
 
-extern "C" char* openblas_get_corename() __attribute__((weak));
-
 namespace kiln::cpu::lapack {
 namespace {
 
@@ -27,14 +25,6 @@ TEST(Lapack, TakesMatricesOfFloats) {
     EXPECT_TRUE(takes(op::Svd{}, {a}));
   }
 }
-
-#if defined(__x86_64__)
-TEST(Lapack, RunsTheKernelsOfAProcessorWithVectors) {
-  if (!openblas_get_corename || !__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no OpenBLAS that chooses";
-  (void)Device::parse("cpu");
-  EXPECT_STRNE(openblas_get_corename(), "Prescott");
-}
-#endif
 
 }  // namespace
 }  // namespace kiln::cpu::lapack
