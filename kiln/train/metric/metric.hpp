@@ -1,6 +1,6 @@
 // A metric is a plain struct: options, fields that are states (state.hpp), an update() of one batch, and a value() of all
-// that it has seen; where it measures time, also a begin() before the first batch. Reflection finds the states, so that any metric can be merged with one of other data, begun anew and
-// saved with a checkpoint:
+// that it has seen; where it measures time, also a begin() before the first batch. Reflection finds the states, so that any
+// metric can be merged with one of other data, begun anew and saved with a checkpoint:
 //
 //   struct Bias {                                       // a metric of one's own
 //     metric::Total off, count;

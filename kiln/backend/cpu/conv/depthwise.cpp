@@ -13,22 +13,6 @@ namespace {
 
 using std::int64_t;
 
-/// With leading axes of one place where there are fewer than three.
-DepthwiseShape shape_of(const Geometry& g) {
-  const auto lifted = [](const Spatial& list, int64_t fill) {
-    DepthwiseShape::Axes axes{fill, fill, fill};
-    std::copy(list.begin(), list.end(), axes.end() - list.size());
-    return axes;
-  };
-  return {.channels = g.in,
-          .sizes = lifted(g.sizes, 1),
-          .result = lifted(g.result, 1),
-          .kernel = lifted(g.kernel, 1),
-          .stride = lifted(g.stride, 1),
-          .padding = lifted(g.padding, 0),
-          .dilation = lifted(g.dilation, 1)};
-}
-
 /// The convolution that is the adjoint in x, of y and with the kernel turned round. The stride must be 1.
 Geometry turned(const Geometry& g) {
   Geometry result = g;
@@ -57,7 +41,7 @@ void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turn
   const Ref<Memory> packed = cpu::packed(plain.value, PackPlaces{g.in, Geometry::product(g.kernel), turned});
   const auto* const weight = reinterpret_cast<const float*>(packed->bytes());
   const std::vector<float> none(static_cast<std::size_t>(bias ? 0 : g.in), 0.0f);
-  const DepthwiseShape shape = shape_of(g);
+  const DepthwiseShape shape = depthwise_shape(g);
   const int64_t x_image = Geometry::product(g.sizes) * g.in, rows = shape.result[0] * shape.result[1];
   const int64_t row_numbers = shape.result[2] * g.in;
   parallel_for(g.batch * rows, divide_up(g.batch * rows, pieces(g.batch * g.cost())), [&](int64_t begin, int64_t end) {
@@ -77,6 +61,21 @@ void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turn
 
 }  // namespace
 
+DepthwiseShape depthwise_shape(const Geometry& g) {
+  const auto lifted = [](const Spatial& list, int64_t fill) {
+    DepthwiseShape::Axes axes{fill, fill, fill};
+    std::copy(list.begin(), list.end(), axes.end() - list.size());
+    return axes;
+  };
+  return {.channels = g.in,
+          .sizes = lifted(g.sizes, 1),
+          .result = lifted(g.result, 1),
+          .kernel = lifted(g.kernel, 1),
+          .stride = lifted(g.stride, 1),
+          .padding = lifted(g.padding, 0),
+          .dilation = lifted(g.dilation, 1)};
+}
+
 bool depthwise_fits(Pass pass, const Geometry& g, DType dtype) {
   constexpr int64_t kLeastChannels = 8;
   if (dtype != DType::F32 || g.groups != g.in || g.out != g.in || g.in < kLeastChannels || g.kernel.size() > 3)
@@ -94,7 +93,7 @@ void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weigh
 
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,
                            float* weight) {
-  const DepthwiseShape shape = shape_of(g);
+  const DepthwiseShape shape = depthwise_shape(g);
   const int64_t places = Geometry::product(g.kernel), x_image = Geometry::product(g.sizes) * g.in,
                 y_image = Geometry::product(g.result) * g.in;
   std::vector<float> sums(static_cast<std::size_t>(places * g.in), 0.0f);

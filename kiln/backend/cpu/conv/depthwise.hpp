@@ -1,11 +1,14 @@
 // Convolutions each of whose channels has a kernel of its own. In channels-last order the channels of a pixel fill
 // vectors, and all of a kernel's places do the same with them.
 #pragma once
+#include "kiln/backend/cpu/conv/depthwise_image.hpp"
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/result.hpp"
 
 namespace kiln::cpu::conv {
 
+/// With leading axes of one place where there are fewer than three.
+DepthwiseShape depthwise_shape(const Geometry& g);
 /// Our own loops take the case.
 bool depthwise_fits(Pass pass, const Geometry& g, DType dtype);
 /// And are faster than oneDNN's, whose kernels are for images; those do not finish what they store.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/backend/cpu/conv/depthwise.hpp"
 #include "kiln/backend/cpu/conv/depthwise_image.hpp"
 #include "kiln/backend/cpu/integer/product.hpp"
 #include "kiln/backend/cpu/integer/scratch.hpp"
@@ -16,21 +17,6 @@ namespace {
 using conv::DepthwiseShape;
 using conv::Geometry;
 using std::int64_t;
-
-DepthwiseShape shape_of(const Geometry& g) {
-  const auto lifted = [](const Spatial& list, int64_t fill) {
-    DepthwiseShape::Axes axes{fill, fill, fill};
-    std::copy(list.begin(), list.end(), axes.end() - list.size());
-    return axes;
-  };
-  return {.channels = g.in,
-          .sizes = lifted(g.sizes, 1),
-          .result = lifted(g.result, 1),
-          .kernel = lifted(g.kernel, 1),
-          .stride = lifted(g.stride, 1),
-          .padding = lifted(g.padding, 0),
-          .dilation = lifted(g.dilation, 1)};
-}
 
 /// Packs a weight [channels, 1, kernel...] as float32 [kernel..., channels], less its zero point.
 struct PackPlaces {
@@ -93,7 +79,7 @@ void depthwise(const Geometry& g, const Array& x, std::int32_t zero, const conv:
     for (int64_t part = begin; part < end; ++part) {
       const int64_t image = part / parts, first = part % parts * some, last = std::min(rows, first + some);
       const Geometry piece = g.rows(first, last);
-      const DepthwiseShape shape = shape_of(piece);
+      const DepthwiseShape shape = conv::depthwise_shape(piece);
       const int64_t numbers = piece.sizes[0] * x_row, made = (last - first) * row_numbers;
       to_floats(x.data + image * g.sizes[0] * x_row + g.first_row(first) * x_row, is_signed, zero, numbers, data);
       for (int64_t row = 0; row < shape.result[0] * shape.result[1]; ++row)

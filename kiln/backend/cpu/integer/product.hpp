@@ -28,8 +28,8 @@ struct Product {
   const PackPanels* packer;          // of the right ones
   const std::byte* right;            // packed
   std::vector<std::int64_t> rights;  // which of these each matrix has; empty: its own
-  std::vector<std::int32_t>
-      b_zeros;  // of signed ones, for each column, of each matrix where there are so many; or none
+  /// Of signed right operands: for each column, of each matrix where there are so many; or none.
+  std::vector<std::int32_t> b_zeros;
 };
 
 /// To `result`, or to `epilogue` where there is one.

@@ -18,15 +18,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 
-struct Block {
-  const std::uint8_t* left;
-  int64_t step;
-  const std::int8_t* right;
-  int64_t panel_step, depth;
-  std::int32_t* sums;
-  int64_t row;
-};
-
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 using Words = hn::ScalableTag<std::int32_t>;
 using Shorts = hn::Repartition<std::int16_t, Words>;

@@ -22,6 +22,16 @@ struct Tiles {
                    std::int64_t row);
 };
 
+/// Rows and panels as multiply() has them, for those that go over them in blocks.
+struct Block {
+  const std::uint8_t* left;
+  std::int64_t step;
+  const std::int8_t* right;
+  std::int64_t panel_step, depth;
+  std::int32_t* sums;
+  std::int64_t row;
+};
+
 /// Those that this machine can run; the last is for any machine.
 std::span<const Tiles* const> all_tiles();
 /// The quickest for so many rows.

@@ -8,15 +8,6 @@ namespace {
 
 using std::int64_t;
 
-struct Block {
-  const std::uint8_t* left;
-  int64_t step;
-  const std::int8_t* right;
-  int64_t panel_step, depth;
-  std::int32_t* sums;
-  int64_t row;
-};
-
 inline __m512i quad(const std::uint8_t* from) {
   int bytes;
   __builtin_memcpy(&bytes, from, sizeof bytes);

@@ -238,8 +238,9 @@ namespace kiln::cpu::simd {
 HWY_EXPORT(convert_types);
 
 void convert(DType from, const void* x, DType to, void* z, std::int64_t count) {
-  if (count == 0) return;                                          // of nothing, there may be no memory
-  if (from == DType::Bool && to != DType::Bool) from = DType::U8;  // 0 or 1, which compilers know less about
+  if (count == 0) return;  // of nothing, there may be no memory
+  // A boolean is 0 or 1, of which compilers know less as a byte.
+  if (from == DType::Bool && to != DType::Bool) from = DType::U8;
   if (from == to) std::memcpy(z, x, static_cast<std::size_t>(count) * size_of(from));
   else HWY_DYNAMIC_DISPATCH(convert_types)(from, x, to, z, count);
 }
