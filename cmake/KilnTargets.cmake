@@ -78,17 +78,18 @@ function(kiln_test name)
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${ARG_PRECOMPILED})
   endif()
-  set(suppressions TSAN_OPTIONS=set:suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
+  set(support ${PROJECT_SOURCE_DIR}/tests/support)
+  set(suppressions TSAN_OPTIONS=set:suppressions=${support}/tsan.supp LSAN_OPTIONS=set:suppressions=${support}/lsan.supp)
   if(NOT ARG_SHARDS)
     gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 600 ENVIRONMENT KILN_POISON=1 ENVIRONMENT_MODIFICATION ${suppressions})
+      PROPERTIES TIMEOUT 600 ENVIRONMENT KILN_POISON=1 ENVIRONMENT_MODIFICATION "${suppressions}")
     return()
   endif()
   math(EXPR last "${ARG_SHARDS} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${name}.part_${shard} COMMAND test_${name} --gtest_brief=1)
     set_tests_properties(${name}.part_${shard} PROPERTIES TIMEOUT 1200 LABELS sharded
-      ENVIRONMENT_MODIFICATION ${suppressions}
+      ENVIRONMENT_MODIFICATION "${suppressions}"
       ENVIRONMENT "KILN_POISON=1;GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()

@@ -13,6 +13,7 @@
 #include "kiln/core/text.hpp"
 
 #include "output_of.hpp"
+#include "tests/support/mpirun.hpp"
 
 namespace kiln {
 namespace {
@@ -52,9 +53,7 @@ TEST(DataParallel, PrintsTheSameNumbersOnAnyNumberOfRanks) {
   EXPECT_EQ(numbers(two), numbers(one));
   EXPECT_EQ(two.substr(two.find("ranks: ") - 2, 1), "2");
   if (has_mpi()) {
-    const std::string processes =
-        output_of(text("env OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_btl_vader_single_copy_mechanism=none ",
-                       MPIRUN, " --allow-run-as-root --oversubscribe -n 2 ", DATA_PARALLEL_PROGRAM));
+    const std::string processes = output_of(mpirun(2) + DATA_PARALLEL_PROGRAM);
     EXPECT_EQ(numbers(processes), numbers(one));
     EXPECT_EQ(processes.substr(processes.find("ranks: ") - 2, 1), "2");
   }

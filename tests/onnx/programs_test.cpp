@@ -175,10 +175,11 @@ TEST(Programs, AnErrorOfDataReadsTheSameEachTime) {
     } catch (const Error& error) { return error.what(); }
   };
   EXPECT_EQ(of(1), "3");
-  const std::string walked = of(7);
-  EXPECT_NE(walked.find('7'), std::string::npos) << walked;
-  EXPECT_EQ(of(7), walked);
-  EXPECT_EQ(of(7), walked);
+  std::vector<std::string> said;
+  for (int time = 0; time < 3; ++time) said.push_back(of(7));  // from one line, which errors tell
+  EXPECT_NE(said[0].find('7'), std::string::npos) << said[0];
+  EXPECT_EQ(said[1], said[0]);
+  EXPECT_EQ(said[2], said[0]);
   EXPECT_EQ(of(0), "2");
 }
 

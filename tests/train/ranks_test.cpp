@@ -14,6 +14,7 @@
 #include "kiln/collective/mpi_ranks.hpp"
 #include "kiln/collective/socket_ranks.hpp"
 #include "kiln/collective/thread_ranks.hpp"
+#include "tests/support/mpirun.hpp"
 #include "tests/support/own_loopback.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/together.hpp"
@@ -55,9 +56,7 @@ Said run(const std::string& command) {
 }
 
 Said launch(int ranks, const std::string& words, const std::string& options = "") {
-  return run(text("env OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_btl_vader_single_copy_mechanism=none ",
-                  MPIRUN, " --allow-run-as-root --oversubscribe ", options, " -n ", ranks, ' ', RANKS_PROGRAM, ' ',
-                  words));
+  return run(text(mpirun(ranks, options), RANKS_PROGRAM, ' ', words));
 }
 
 class Processes : public testing::Test {

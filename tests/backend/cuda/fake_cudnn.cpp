@@ -151,7 +151,7 @@ bool may_run(int engine, int type) { return engine == kPlain || (engine == kTens
 template <class T>
 int give(const std::vector<T>& values, std::int64_t wanted, std::int64_t* count, void* to) {
   *count = static_cast<std::int64_t>(values.size());
-  if (to) std::memcpy(to, values.data(), static_cast<std::size_t>(std::min(wanted, *count)) * sizeof(T));
+  if (to) std::copy_n(values.data(), std::min(wanted, *count), static_cast<T*>(to));
   return kSuccess;
 }
 

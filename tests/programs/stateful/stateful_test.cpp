@@ -2,6 +2,7 @@
 // bits whenever they run; KILN_TEST_LONG=1 makes that 20,000.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 
@@ -49,7 +50,7 @@ bool is(const op::Op& op) {
 TEST(AMistakeOfAThousandth, InAWeightGradientIsFound) { EXPECT_TRUE(is_found(is<op::ConvWeightGrad>)); }
 TEST(AMistakeOfAThousandth, InAReductionIsFound) { EXPECT_TRUE(is_found(is<op::Reduce>)); }
 TEST(AMistakeOfAThousandth, ThatComesAndGoesIsFound) {
-  int calls = 0;
+  std::atomic<int> calls = 0;
   EXPECT_TRUE(is_found([&](const op::Op& op) { return is<op::Matmul>(op) && ++calls % 100 == 0; }));
 }
 
