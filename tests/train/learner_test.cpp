@@ -221,7 +221,7 @@ TEST(Learner, MeasuresTheSpeedOfASingleBatch) {
   for (const auto& e : evaluations) {
     EXPECT_GT(e.find("items_per_second")->value, 8 / seconds) << e.split;
     if (e.split != "train") continue;
-    EXPECT_NEAR(e.find("batches_per_second")->value / e.find("items_per_second")->value, 1.0 / 8, 0.05);
+    EXPECT_GT(e.find("batches_per_second")->value, 1 / seconds);
   }
 }
 
