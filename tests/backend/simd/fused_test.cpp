@@ -1,22 +1,17 @@
 // Fused programs against the same steps one by one: the same bits, whatever the shapes, operands and steps.
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <numeric>
-#include <optional>
+#include <vector>
 
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/core/random.hpp"
-#include "kiln/ops/op.hpp"
-#include "tests/backend/simd/harness.hpp"
+#include "tests/backend/simd/program_writer.hpp"
 
 namespace kiln::cpu::simd {
 namespace {
 
 using op::BinaryFn;
-using op::Program;
 using op::UnaryFn;
-using Steps = std::variant<op::Unary, op::Binary, op::Where, op::Cast>;
 
 std::vector<UnaryFn> unary_functions() {
   return {
@@ -36,117 +31,6 @@ std::vector<BinaryFn> binary_functions() {
 #include "kiln/ops/elementwise/elementwise.def"
   };
 }
-
-/// A program on its way: every value is there as an operand of the program, and as what the step alone made.
-class Writer {
- public:
-  explicit Writer(const Shape& shape) { program_->shape = shape; }
-
-  int input(const Value& value, DType dtype) {
-    program_->inputs.push_back(dtype);
-    in_.push_back(value);
-    return add({Program::Operand::Input, static_cast<std::uint16_t>(in_.size() - 1)}, value, dtype);
-  }
-  int input(const Value& tensor) { return input(tensor, tensor.dtype()); }
-
-  int step(const Steps& op, const std::vector<int>& operands) {
-    Program::Step step{op, {}, DType::F32};
-    std::vector<Value> in;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      step.in[i] = at(operands[i]).operand;
-      in.push_back(at(operands[i]).alone);
-    }
-    const Value alone = std::visit([&](const auto& o) { return run_op(o, in); }, op);
-    step.dtype = alone.dtype();
-    program_->steps.push_back(step);
-    return add({Program::Operand::Result, static_cast<std::uint16_t>(program_->steps.size() - 1)}, alone, step.dtype);
-  }
-
-  void output(int value) {
-    program_->outputs.push_back(at(value).operand.index);
-    outputs_.push_back(at(value).alone);
-  }
-  void fold(int value, op::ReduceFn fn, int kept) {
-    program_->folds.push_back({at(value).operand.index, fn, kept});
-    folded_.push_back(at(value).alone);
-  }
-
-  DType dtype(int value) const { return at(value).dtype; }
-  const Value& alone(int value) const { return at(value).alone; }
-  bool is_number(int value) const { return at(value).alone.is_scalar(); }
-  int size() const { return static_cast<int>(values_.size()); }
-  const Shape& shape() const { return program_->shape; }
-
-  /// The outputs, then what is folded. Nothing where the outputs lie in several orders if their steps run alone.
-  std::vector<Value> run_fused() const {
-    std::vector<Value> out;
-    for (const Value& output : outputs_) out.push_back(Value(make_ref<Node>(Desc{shape(), output.dtype()}, Device{})));
-    for (const Program::Fold& fold : program_->folds) {
-      Shape kept = shape();
-      for (int i = fold.kept; i < kept.size(); ++i) kept[i] = 1;
-      out.push_back(Value(make_ref<Node>(Desc{kept, program_->steps[fold.step].dtype}, Device{})));
-    }
-    const bool streams = program_->steps.size() % 2 == 0;  // which changes no bits
-    const bool ran = run(op::Fused{program_, streams}, Call{in_, out});
-    EXPECT_EQ(ran, lie_in_one_order());
-    return ran ? out : std::vector<Value>();
-  }
-
-  /// In what order an output lies if its step runs alone; a smaller one is repeated in row-major order.
-  Dims order_alone(std::size_t output) const {
-    const Value& alone = outputs_[output];
-    return alone.shape() == shape() ? read(alone).strides : contiguous_strides(shape());
-  }
-  bool lie_in_one_order() const {
-    for (std::size_t i = 1; i < outputs_.size(); ++i)
-      if (!strided::same_order(shape(), order_alone(i), order_alone(0))) return false;
-    return true;
-  }
-
-  void expect_same_bits() const {
-    const std::vector<Value> fused = run_fused();
-    if (fused.empty()) return;
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      EXPECT_TRUE(strided::same_order(shape(), read(fused[i]).strides, order_alone(i))) << description();
-      // A step's operands may all be smaller than the program, which then repeats what it makes.
-      const std::vector<double> found = numbers(fused[i]);
-      const std::vector<double> expected = numbers(expanded(outputs_[i], shape()));
-      ASSERT_EQ(found.size(), expected.size());
-      for (std::size_t k = 0; k < found.size(); ++k) {
-        if (std::isnan(found[k]) && std::isnan(expected[k])) continue;
-        ASSERT_EQ(std::bit_cast<std::uint64_t>(found[k]), std::bit_cast<std::uint64_t>(expected[k]))
-            << text("output ", i, " of ", outputs_.size(), ", element ", k, " of ", shape(), ": ", found[k], ", alone ",
-                    expected[k], description());
-      }
-    }
-  }
-
- private:
-  struct Known {
-    Program::Operand operand;
-    Value alone;
-    DType dtype;
-  };
-  const Known& at(int value) const { return values_[static_cast<std::size_t>(value)]; }
-  int add(Program::Operand operand, const Value& alone, DType dtype) {
-    values_.push_back({operand, alone, dtype});
-    return size() - 1;
-  }
-  std::string description() const {
-    std::string lines;
-    for (const Program::Step& step : program_->steps) {
-      lines += text("\n  ", std::visit([](const auto& op) { return std::string(op::spoken_name(op)); }, step.op));
-      for (std::size_t i = 0; i < static_cast<std::size_t>(op::arity(step.op)); ++i)
-        lines += text(step.in[i].from == Program::Operand::Input ? " input " : " step ", step.in[i].index);
-    }
-    return lines;
-  }
-
-  std::shared_ptr<Program> program_ = std::make_shared<Program>();
-  std::vector<Value> in_;
-  std::vector<Known> values_;
-  std::vector<Value> outputs_, folded_;
-};
 
 /// Numbers that meet every case of a function: mostly small, some whole, zeros of both signs, infinite, NaN.
 std::vector<double> awkward_numbers(std::int64_t count, Random& random) {
@@ -336,79 +220,6 @@ TEST(SimdFused, DividesRowsByNumbersOfTheirOwn) {
   });
 }
 
-TEST(SimdFused, FoldsRowsOfAnyLength) {
-  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1},   {{3, 129}, 1},   {{7, 255}, 1},     {{2, 1000}, 1},
-                                          {{5, 5, 33}, 1}, {{4, 70000}, 1}, {{1, 200}, 0},     {{3000, 2}, 1},
-                                          {{131, 7}, 1},   {{70, 3, 5}, 1}, {{700, 16}, 1},    {{33, 31}, 1},
-                                          {{50, 96}, 1},   {{40, 127}, 1},  {{2, 3, 1, 1}, 2}, {{5}, 0}};
-  for_each_target([&] {
-    for (const DType dtype : {DType::F32, DType::F64})
-      for (const auto& [shape, kept] : shapes) {
-        SCOPED_TRACE(text(dtype, " ", shape));
-        Writer writer(shape);
-        const int x = writer.input(tensor(dtype, shape, random_numbers(numel(shape), -2, 3)));
-        const int y = writer.step(op::Binary{BinaryFn::Mul}, {x, x});
-        const int z = writer.step(op::Binary{BinaryFn::Sub}, {y, x});
-        writer.output(y);
-        const op::ReduceFn fns[] = {op::ReduceFn::Sum, op::ReduceFn::Mean, op::ReduceFn::Max, op::ReduceFn::Min};
-        for (const op::ReduceFn fn : fns) writer.fold(z, fn, kept);
-        const std::vector<Value> found = writer.run_fused();
-        const std::vector<double> products = numbers(found[0]), in = numbers(writer.alone(x));
-        std::vector<double> sums, means, most, least;
-        const std::size_t rows = static_cast<std::size_t>(numel(found[1].shape())), length = in.size() / rows;
-        const auto stored = [&](double number) { return dtype == DType::F64 ? number : static_cast<float>(number); };
-        for (std::size_t row = 0; row < rows; ++row) {
-          sums.push_back(0), most.push_back(-INFINITY), least.push_back(INFINITY);
-          for (std::size_t i = row * length; i < (row + 1) * length; ++i) {
-            EXPECT_EQ(products[i], stored(in[i] * in[i]));
-            const double number = stored(products[i] - in[i]);
-            sums.back() += number;
-            most.back() = std::max(most.back(), number), least.back() = std::min(least.back(), number);
-          }
-          means.push_back(sums.back() / static_cast<double>(length));
-        }
-        const double relative = dtype == DType::F64 ? 1e-13 : 2e-7, absolute = dtype == DType::F64 ? 1e-14 : 3e-7;
-        expect_close(numbers(found[1]), sums, relative, length < 16 ? absolute : 0);
-        expect_close(numbers(found[2]), means, relative, length < 16 ? absolute : 0);
-        EXPECT_EQ(numbers(found[3]), most);
-        EXPECT_EQ(numbers(found[4]), least);
-
-        Dims dims;
-        for (int i = kept; i < shape.size(); ++i) dims.push_back(i);
-        for (std::size_t i = 0; i < 4; ++i)
-          EXPECT_EQ(numbers(found[1 + i]), numbers(run_op(op::Reduce{fns[i], dims}, {writer.alone(z)})));
-      }
-  });
-}
-
-TEST(SimdFused, FoldsRowsThatLieAcrossMemory) {
-  const Shape shape{2, 40, 300};
-  for_each_target([&] {
-    Writer writer(shape);
-    const int x = writer.input(tensor(DType::F32, shape, random_numbers(numel(shape), -2, 3), {0, 2, 1}));
-    const int bias = writer.input(tensor(DType::F32, {40, 1}, random_numbers(40, -1, 1)));
-    const int z = writer.step(op::Unary{UnaryFn::Relu}, {writer.step(op::Binary{BinaryFn::Add}, {x, bias})});
-    writer.output(z);
-    writer.fold(z, op::ReduceFn::Max, 2);
-    writer.fold(z, op::ReduceFn::Min, 2);
-    writer.fold(writer.step(op::Unary{UnaryFn::Square}, {z}), op::ReduceFn::Sum, 2);
-    const std::vector<Value> found = writer.run_fused();
-    ASSERT_EQ(found.size(), 4u);
-    EXPECT_EQ(numbers(found[0]), numbers(writer.alone(z)));
-    EXPECT_EQ(read(found[0]).strides, read(writer.alone(z)).strides);
-    const std::vector<double> in = numbers(writer.alone(z));
-    std::vector<double> most, least, sums;
-    for (std::size_t row = 0; row < 80; ++row) {
-      const auto begin = in.begin() + static_cast<std::ptrdiff_t>(row * 300), end = begin + 300;
-      most.push_back(*std::max_element(begin, end)), least.push_back(*std::min_element(begin, end));
-      sums.push_back(std::inner_product(begin, end, begin, 0.0));
-    }
-    EXPECT_EQ(numbers(found[1]), most);
-    EXPECT_EQ(numbers(found[2]), least);
-    expect_close(numbers(found[3]), sums, 1e-6);
-  });
-}
-
 /// Bytes and words that become floats, floats that become bytes, and those floats again.
 TEST(SimdFused, RoundsToBytesAsCastsDo) {
   for_each_target([] {
@@ -430,43 +241,6 @@ TEST(SimdFused, RoundsToBytesAsCastsDo) {
         writer.output(cast(cast(x, type), DType::F32));
         writer.expect_same_bits();
       }
-  });
-}
-
-/// Sums that have a kernel of their own.
-TEST(SimdFused, SumsSquaresAndWhatIsNoNanAsItsStepsDo) {
-  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1}, {{9, 5, 61}, 1}, {{2, 300}, 1},  {{2, 65536 + 17}, 1},
-                                          {{1, 200}, 0}, {{1100, 3}, 1},  {{601, 16}, 1}, {{50, 31}, 1},
-                                          {{17, 32}, 1}, {{70, 96}, 1}};
-  for_each_target([&] {
-    for (const auto& [shape, kept] : shapes)
-      for (const op::ReduceFn fn : {op::ReduceFn::Sum, op::ReduceFn::Mean})
-        for (const std::optional<double> replacement : {std::optional<double>(), {0.0}, {2.0}}) {
-          SCOPED_TRACE(text(op::name(fn), " of ", shape));
-          std::vector<double> some = rounded(DType::F32, random_numbers(numel(shape), -2, 3));
-          if (replacement)
-            for (std::size_t i = 0; i < some.size(); i += 7) some[i] = NAN;
-          Writer writer(shape);
-          const int x = writer.input(tensor(DType::F32, shape, some));
-          const int mapped = [&] {
-            if (!replacement) return writer.step(op::Unary{UnaryFn::Square}, {x});
-            const int is_nan = writer.step(op::Unary{UnaryFn::IsNan}, {x});
-            return writer.step(op::Where{}, {is_nan, writer.input(Value(*replacement), DType::F32), x});
-          }();
-          writer.fold(mapped, fn, kept);
-          const std::vector<double> found = numbers(writer.run_fused()[0]);
-
-          Dims dims;
-          for (int i = kept; i < shape.size(); ++i) dims.push_back(i);
-          EXPECT_EQ(found, numbers(run_op(op::Reduce{fn, dims}, {writer.alone(mapped)})));
-          std::vector<double> sums(found.size(), 0.0);
-          const std::size_t length = some.size() / sums.size();
-          for (std::size_t i = 0; i < some.size(); ++i)
-            sums[i / length] += !replacement ? some[i] * some[i] : std::isnan(some[i]) ? *replacement : some[i];
-          if (fn == op::ReduceFn::Mean)
-            for (double& sum : sums) sum /= static_cast<double>(length);
-          expect_close(found, sums, 1e-6);
-        }
   });
 }
 

@@ -34,6 +34,13 @@ void each_offset(const Shape& shape, const Dims& strides, const std::function<vo
 
 }  // namespace
 
+Dims channels_last(int rank) {
+  Dims order{0};
+  for (int i = 2; i < rank; ++i) order.push_back(i);
+  order.push_back(1);
+  return order;
+}
+
 Value tensor(DType dtype, const Shape& shape, const std::vector<double>& numbers, Dims order) {
   Dims strides = contiguous_strides(shape);
   if (!order.empty()) {

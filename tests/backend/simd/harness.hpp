@@ -16,6 +16,8 @@ void for_each_target(const std::function<void()>& body);
 
 /// The numbers in row-major order, in memory whose outermost dimension is order[0] (row-major where left out).
 Value tensor(DType dtype, const Shape& shape, const std::vector<double>& numbers, Dims order = {});
+/// The order of `rank` dimensions in which channels, the second of them, lie side by side.
+Dims channels_last(int rank);
 /// The same memory repeated along dimensions of size 1.
 Value expanded(const Value& value, const Shape& shape);
 /// Every `step`-th element of the last dimension.

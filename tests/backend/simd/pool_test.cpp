@@ -60,13 +60,6 @@ void each_pair(const PoolCase& c, const Shape& pooled, const std::function<void(
     }
 }
 
-Dims channels_last(int rank) {
-  Dims order{0};
-  for (int i = 2; i < rank; ++i) order.push_back(i);
-  order.push_back(1);
-  return order;
-}
-
 TEST(SimdAvgPool, AveragesWindowsInBothLayouts) {
   for_each_target([] {
     for (const PoolCase& c : kCases) {

@@ -27,13 +27,6 @@ void expect_plain_results(const Op& op, const std::vector<Value>& in, double tol
     expect_close(numbers(run_op(op, in, count, i)), expected[static_cast<std::size_t>(i)], tolerance, tolerance);
 }
 
-Dims channels_last(int rank) {
-  Dims order{0};
-  for (int i = 2; i < rank; ++i) order.push_back(i);
-  order.push_back(1);
-  return order;
-}
-
 /// Random numbers, some of them equal.
 Value random_tensor(const Shape& shape, const Dims& order = {}) {
   std::vector<double> x = random_numbers(numel(shape), -1, 1);
@@ -41,7 +34,7 @@ Value random_tensor(const Shape& shape, const Dims& order = {}) {
   return tensor(DType::F32, shape, x, order);
 }
 
-op::MaxPool window(Spatial kernel, Spatial stride, Spatial padding, Spatial dilation) {
+op::MaxPool max_window(Spatial kernel, Spatial stride, Spatial padding, Spatial dilation) {
   return {.window =
               {.kernel = kernel, .stride = stride, .padding = padding, .padding_after = padding, .dilation = dilation},
           .adaptive = {}};
@@ -49,12 +42,12 @@ op::MaxPool window(Spatial kernel, Spatial stride, Spatial padding, Spatial dila
 
 TEST(SimdMaxPool, FindsWhatThePlainKernelFinds) {
   const std::pair<Shape, op::MaxPool> cases[] = {
-      {{2, 3, 9, 70}, window({2, 2}, {2, 2}, {0, 0}, {1, 1})},
-      {{2, 20, 9, 11}, window({3, 3}, {2, 2}, {1, 1}, {1, 1})},
-      {{1, 5, 8, 41}, window({2, 3}, {1, 1}, {1, 1}, {2, 1})},
-      {{1, 2, 6, 65}, window({3, 4}, {2, 3}, {0, 2}, {1, 1})},
-      {{1, 2, 100}, window({5}, {2}, {2}, {1})},
-      {{1, 3, 4, 5, 33}, window({2, 3, 2}, {1, 2, 2}, {1, 1, 0}, {1, 1, 1})},
+      {{2, 3, 9, 70}, max_window({2, 2}, {2, 2}, {0, 0}, {1, 1})},
+      {{2, 20, 9, 11}, max_window({3, 3}, {2, 2}, {1, 1}, {1, 1})},
+      {{1, 5, 8, 41}, max_window({2, 3}, {1, 1}, {1, 1}, {2, 1})},
+      {{1, 2, 6, 65}, max_window({3, 4}, {2, 3}, {0, 2}, {1, 1})},
+      {{1, 2, 100}, max_window({5}, {2}, {2}, {1})},
+      {{1, 3, 4, 5, 33}, max_window({2, 3, 2}, {1, 2, 2}, {1, 1, 0}, {1, 1, 1})},
       {{2, 18, 7, 9}, {.window = {}, .adaptive = {3, 2}}},
       {{2, 3, 6, 64}, {.window = {}, .adaptive = {3, 32}}},
   };

@@ -1,0 +1,126 @@
+// The reductions at the end of fused programs: what loops say, and the bits of the reductions alone.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "tests/backend/simd/program_writer.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using op::BinaryFn;
+using op::UnaryFn;
+
+TEST(SimdFused, FoldsRowsOfAnyLength) {
+  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1},   {{3, 129}, 1},   {{7, 255}, 1},     {{2, 1000}, 1},
+                                          {{5, 5, 33}, 1}, {{4, 70000}, 1}, {{1, 200}, 0},     {{3000, 2}, 1},
+                                          {{131, 7}, 1},   {{70, 3, 5}, 1}, {{700, 16}, 1},    {{33, 31}, 1},
+                                          {{50, 96}, 1},   {{40, 127}, 1},  {{2, 3, 1, 1}, 2}, {{5}, 0}};
+  for_each_target([&] {
+    for (const DType dtype : {DType::F32, DType::F64})
+      for (const auto& [shape, kept] : shapes) {
+        SCOPED_TRACE(text(dtype, " ", shape));
+        Writer writer(shape);
+        const int x = writer.input(tensor(dtype, shape, random_numbers(numel(shape), -2, 3)));
+        const int y = writer.step(op::Binary{BinaryFn::Mul}, {x, x});
+        const int z = writer.step(op::Binary{BinaryFn::Sub}, {y, x});
+        writer.output(y);
+        const op::ReduceFn fns[] = {op::ReduceFn::Sum, op::ReduceFn::Mean, op::ReduceFn::Max, op::ReduceFn::Min};
+        for (const op::ReduceFn fn : fns) writer.fold(z, fn, kept);
+        const std::vector<Value> found = writer.run_fused();
+        const std::vector<double> products = numbers(found[0]), in = numbers(writer.alone(x));
+        std::vector<double> sums, means, most, least;
+        const std::size_t rows = static_cast<std::size_t>(numel(found[1].shape())), length = in.size() / rows;
+        const auto stored = [&](double number) { return dtype == DType::F64 ? number : static_cast<float>(number); };
+        for (std::size_t row = 0; row < rows; ++row) {
+          sums.push_back(0), most.push_back(-INFINITY), least.push_back(INFINITY);
+          for (std::size_t i = row * length; i < (row + 1) * length; ++i) {
+            EXPECT_EQ(products[i], stored(in[i] * in[i]));
+            const double number = stored(products[i] - in[i]);
+            sums.back() += number;
+            most.back() = std::max(most.back(), number), least.back() = std::min(least.back(), number);
+          }
+          means.push_back(sums.back() / static_cast<double>(length));
+        }
+        const double relative = dtype == DType::F64 ? 1e-13 : 2e-7, absolute = dtype == DType::F64 ? 1e-14 : 3e-7;
+        expect_close(numbers(found[1]), sums, relative, length < 16 ? absolute : 0);
+        expect_close(numbers(found[2]), means, relative, length < 16 ? absolute : 0);
+        EXPECT_EQ(numbers(found[3]), most);
+        EXPECT_EQ(numbers(found[4]), least);
+
+        Dims dims;
+        for (int i = kept; i < shape.size(); ++i) dims.push_back(i);
+        for (std::size_t i = 0; i < 4; ++i)
+          EXPECT_EQ(numbers(found[1 + i]), numbers(run_op(op::Reduce{fns[i], dims}, {writer.alone(z)})));
+      }
+  });
+}
+
+TEST(SimdFused, FoldsRowsThatLieAcrossMemory) {
+  const Shape shape{2, 40, 300};
+  for_each_target([&] {
+    Writer writer(shape);
+    const int x = writer.input(tensor(DType::F32, shape, random_numbers(numel(shape), -2, 3), {0, 2, 1}));
+    const int bias = writer.input(tensor(DType::F32, {40, 1}, random_numbers(40, -1, 1)));
+    const int z = writer.step(op::Unary{UnaryFn::Relu}, {writer.step(op::Binary{BinaryFn::Add}, {x, bias})});
+    writer.output(z);
+    writer.fold(z, op::ReduceFn::Max, 2);
+    writer.fold(z, op::ReduceFn::Min, 2);
+    writer.fold(writer.step(op::Unary{UnaryFn::Square}, {z}), op::ReduceFn::Sum, 2);
+    const std::vector<Value> found = writer.run_fused();
+    ASSERT_EQ(found.size(), 4u);
+    EXPECT_EQ(numbers(found[0]), numbers(writer.alone(z)));
+    EXPECT_EQ(read(found[0]).strides, read(writer.alone(z)).strides);
+    const std::vector<double> in = numbers(writer.alone(z));
+    std::vector<double> most, least, sums;
+    for (std::size_t row = 0; row < 80; ++row) {
+      const auto begin = in.begin() + static_cast<std::ptrdiff_t>(row * 300), end = begin + 300;
+      most.push_back(*std::max_element(begin, end)), least.push_back(*std::min_element(begin, end));
+      sums.push_back(std::inner_product(begin, end, begin, 0.0));
+    }
+    EXPECT_EQ(numbers(found[1]), most);
+    EXPECT_EQ(numbers(found[2]), least);
+    expect_close(numbers(found[3]), sums, 1e-6);
+  });
+}
+
+/// Sums that have a kernel of their own.
+TEST(SimdFused, SumsSquaresAndWhatIsNoNanAsItsStepsDo) {
+  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1}, {{9, 5, 61}, 1}, {{2, 300}, 1},  {{2, 65536 + 17}, 1},
+                                          {{1, 200}, 0}, {{1100, 3}, 1},  {{601, 16}, 1}, {{50, 31}, 1},
+                                          {{17, 32}, 1}, {{70, 96}, 1}};
+  for_each_target([&] {
+    for (const auto& [shape, kept] : shapes)
+      for (const op::ReduceFn fn : {op::ReduceFn::Sum, op::ReduceFn::Mean})
+        for (const std::optional<double> replacement : {std::optional<double>(), {0.0}, {2.0}}) {
+          SCOPED_TRACE(text(op::name(fn), " of ", shape));
+          std::vector<double> some = rounded(DType::F32, random_numbers(numel(shape), -2, 3));
+          if (replacement)
+            for (std::size_t i = 0; i < some.size(); i += 7) some[i] = NAN;
+          Writer writer(shape);
+          const int x = writer.input(tensor(DType::F32, shape, some));
+          const int mapped = [&] {
+            if (!replacement) return writer.step(op::Unary{UnaryFn::Square}, {x});
+            const int is_nan = writer.step(op::Unary{UnaryFn::IsNan}, {x});
+            return writer.step(op::Where{}, {is_nan, writer.input(Value(*replacement), DType::F32), x});
+          }();
+          writer.fold(mapped, fn, kept);
+          const std::vector<double> found = numbers(writer.run_fused()[0]);
+
+          Dims dims;
+          for (int i = kept; i < shape.size(); ++i) dims.push_back(i);
+          EXPECT_EQ(found, numbers(run_op(op::Reduce{fn, dims}, {writer.alone(mapped)})));
+          std::vector<double> sums(found.size(), 0.0);
+          const std::size_t length = some.size() / sums.size();
+          for (std::size_t i = 0; i < some.size(); ++i)
+            sums[i / length] += !replacement ? some[i] * some[i] : std::isnan(some[i]) ? *replacement : some[i];
+          if (fn == op::ReduceFn::Mean)
+            for (double& sum : sums) sum /= static_cast<double>(length);
+          expect_close(found, sums, 1e-6);
+        }
+  });
+}
+
+}  // namespace
+}  // namespace kiln::cpu::simd
