@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -35,7 +34,10 @@ constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);
 
 // Sums live in registers, of which AVX-512 has 32 and most others 16.
 constexpr std::size_t kMostSums = HWY_MAX_BYTES >= 64 ? 24 : 12;
-constexpr std::size_t kVectors = 2, kMostRows = kMostSums / kVectors;
+constexpr std::size_t kVectors = 2;
+/// Each is code of its own, for every target: whole numbers, which are multiplied seldom, make do with few.
+template <class T>
+constexpr std::size_t kMostRows = std::is_integral_v<T> ? 4 : kMostSums / kVectors;
 template <class T>
 constexpr int64_t kPanel = static_cast<int64_t>(kVectors) * kWidth<T>;
 /// Vectors of a tile with few rows: neighbours in memory are read together.
@@ -188,7 +190,7 @@ constexpr std::array<Tiles<T>, sizeof...(I)> tiles_of_rows(Indices<I...>) {
 constexpr int64_t kColumnsAtOnce = 4;
 template <class T>
 void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
-  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
+  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows<T>));
   for (int64_t p = 0; p < k; p += kColumnsAtOnce) {
     const int64_t columns = std::min(kColumnsAtOnce, k - p);
     for (int64_t i = 0; i < m; i += rows) {
@@ -266,8 +268,8 @@ void turn(const T* from, int64_t step, T* to, int64_t to_step, int64_t m, int64_
 template <class T>
 void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, int64_t m, int64_t n,
               int64_t k, bool add, T* aside) {
-  static constexpr auto kTiles = tiles_of_rows<T>(UpTo<kMostRows>());
-  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows));
+  static constexpr auto kTiles = tiles_of_rows<T>(UpTo<kMostRows<T>>());
+  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows<T>));
   const Tiles<T>& tiles = kTiles[static_cast<std::size_t>(rows - 1)];
   const bool turns = b.column != 1, scattered = !turns && b.row != kPanel<T>;
   const int64_t widest =
@@ -439,16 +441,18 @@ void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_
 template <class T>
 void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t m,
          int64_t n, int64_t k, bool near) {
-  static constexpr decltype(&dot_rows<T, 1>) kDots[] = {&dot_rows<T, 1>, &dot_rows<T, 2>, &dot_rows<T, 3>,
-                                                        &dot_rows<T, 4>};
-  constexpr int64_t kMost = std::size(kDots);
+  static constexpr auto kDots = []<std::size_t... I>(Indices<I...>) {
+    return std::array{&dot_rows<T, I + 1>...};
+  }(UpTo<std::is_integral_v<T> ? 1 : 4>());
+  constexpr auto kMost = static_cast<int64_t>(kDots.size());
   for (int64_t i = 0; i < m; i += kMost)
-    kDots[std::min(kMost, m - i) - 1](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row, c_column, n, k, near);
+    kDots[static_cast<std::size_t>(std::min(kMost, m - i) - 1)](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row,
+                                                                c_column, n, k, near);
 }
 
 template <class T>
 constexpr ProductTiles<T> kTiles{
-    static_cast<int64_t>(kMostRows), kPanel<T>, multiply<T>, multiply_rows<T>, dot<T>, pack_left<T>, turn<T>};
+    static_cast<int64_t>(kMostRows<T>), kPanel<T>, multiply<T>, multiply_rows<T>, dot<T>, pack_left<T>, turn<T>};
 
 }  // namespace
 
