@@ -14,7 +14,7 @@ FusionTraits Cpu::fusion_traits() const {
       .groups = FusionTraits::Groups{.most_inputs = 24,
                                      .most_steps = 4096,
                                      .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min},
-                                     .reduced_types = {DType::F32},
+                                     .reduced_types = {DType::F32, DType::F64},
                                      .least_reduced = 2},
       .most_cached = std::int64_t{32} << 20,
       // Products with fewer elements stay in the cache anyway, and are made too quickly.

@@ -29,6 +29,9 @@ struct Comparison {
                      std::optional<DType> rounded = {}) const;
 };
 
+/// Does a device round what it multiplies and adds only once, where that is fused?
+bool contracts(const Backend& backend);
+
 /// Compares what each operation gives with what it is made of, or with the reference, or with itself on copies of its
 /// operands.
 class VerifiedKernels final : public Decorator {
@@ -41,9 +44,10 @@ class VerifiedKernels final : public Decorator {
  private:
   /// `in`: copies of the operands.
   void compare(const op::Op& op, const Call& call, Inputs in, Inputs expected, std::string_view what);
-  std::string first_wrong_step(const op::Fused& fused, Inputs in);
+  std::string first_wrong_step(const op::Fused& fused, Inputs in, std::optional<DType> rounded);
 
   const Comparison comparison_;
+  const bool contracts_;
   const Device one_by_one_;  // what is compared with, which runs the steps of planned ops by themselves
 };
 
@@ -53,10 +57,10 @@ class VerifiedKernels final : public Decorator {
 class VerifiedPlans final : public Decorator {
  public:
   VerifiedPlans(Ref<Backend> inner, Ref<Backend> plain, Comparison comparison)
-      : Decorator(std::move(inner)), plain_(std::move(plain)), comparison_(std::move(comparison)) {
-    const auto groups = plain_->fusion_traits().groups;
-    contracts_ = groups && groups->contracts;
-  }
+      : Decorator(std::move(inner)),
+        plain_(std::move(plain)),
+        comparison_(std::move(comparison)),
+        contracts_(contracts(*plain_)) {}
 
   void run(const op::Op& op, Call call) override;
   Ref<Node> upload(TensorData data, const Device& device) override;
@@ -81,7 +85,7 @@ class VerifiedPlans final : public Decorator {
 
   const Ref<Backend> plain_;
   const Comparison comparison_;
-  bool contracts_;
+  const bool contracts_;
   mutable std::mutex mutex_;  // of what follows and of what Both holds; nothing runs and nothing ends under it
   std::map<Name, std::weak_ptr<Both>> unchecked_;
   std::int64_t made_ = 0;
