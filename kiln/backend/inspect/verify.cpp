@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kiln/backend/inspect/verifying.hpp"
+#include "kiln/backend/strided/strided.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/scope/autocast.hpp"
@@ -91,14 +92,16 @@ static bool shows_order(const Value& value) {
   return !value.node() || value.node()->strides.size() == value.node()->desc.shape.size();
 }
 
-// Elements keep the order in which they are seen to lie, and repetitions remain such: sums are taken in that order.
+// Elements keep the order in which they are seen to lie, if there are no gaps, and repetitions remain such: results lie as
+// operands do that have no gaps, and sums are taken in that order.
 static Value copy_of(const Ref<Backend>& from, const Value& value, const Device& to) {
   if (!shows_order(value)) return Value(to.backend().upload(from->download(value), to));
   const Node& node = *value.node();
   const int rank = node.desc.shape.size();
   std::vector<int> order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, {}, [&](int dim) { return std::pair(-node.strides[dim], dim); });
+  if (strided::is_dense(node.desc.shape, node.strides))
+    std::ranges::sort(order, {}, [&](int dim) { return std::pair(-node.strides[dim], dim); });
   auto once = make_ref<Node>(Desc{{}, node.desc.dtype}, node.device);
   for (const int dim : order) {
     once->desc.shape.push_back(node.strides[dim] == 0 ? std::min<std::int64_t>(1, node.desc.shape[dim])
