@@ -179,7 +179,7 @@ bool Loop::learn(void* batch, bool owned) {
       grads = {};
       go_back();
     } else if (gathers) {
-      if (outcome.output) gradients_.add(scaled(grads, part.mean_items));
+      if (outcome.output) gradients_.add(config.accumulate > 1 ? scaled(grads, part.mean_items) : std::move(grads));
       gathered_items_ += total.items;
       ++gathered_batches_;
     }
@@ -206,7 +206,9 @@ GradientsParams Loop::gathered() {
   const std::int64_t items = std::exchange(gathered_items_, 0);
   if (std::exchange(gathered_batches_, 0) == 0) return {};  // all were left out
   GradientsParams own = gradients_.count() > 0 ? gradients_.sum() : GradientsParams{};
-  return scaled(team_.sum(own, model_ref()), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
+  if (run_.config().accumulate == 1) return team_.combined(own, Combine::Mean, model_ref());
+  return scaled(team_.combined(own, Combine::Sum, model_ref()),
+                1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
 }
 
 void Loop::step_ended(const Batches& train, const Batches* valid) {

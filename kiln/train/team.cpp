@@ -137,7 +137,7 @@ Team::Batch Team::total(double loss, std::int64_t items) const {
   return total;
 }
 
-GradientsParams Team::sum(const GradientsParams& grads, const nn::ModuleView& model) const {
+GradientsParams Team::combined(const GradientsParams& grads, Combine how, const nn::ModuleView& model) const {
   if (!several()) return grads;
   const NoGrad pause;
   std::vector<std::pair<std::string, Value>> params;
@@ -155,7 +155,7 @@ GradientsParams Team::sum(const GradientsParams& grads, const nn::ModuleView& mo
     if (bucket.empty()) return;
     Values parts;
     for (const auto& [path, grad] : bucket) parts.push_back(reshape(grad, {grad.numel()}));
-    const Value all = all_reduce(parts.size() == 1 ? parts[0] : cat(parts, 0), ranks_);
+    const Value all = all_reduce(parts.size() == 1 ? parts[0] : cat(parts, 0), ranks_, how);
     std::int64_t at = 0;
     for (const auto& [path, grad] : bucket) {
       total.by_path[path] = reshape(narrow(all, 0, at, grad.numel()), grad.shape());
@@ -183,8 +183,8 @@ GradientsParams Team::sum(const GradientsParams& grads, const nn::ModuleView& mo
 
 GradientsParams Team::mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const {
   if (!several()) return grads;
-  const std::int64_t all = total(0, items).items;
-  return scaled(sum(scaled(std::move(grads), static_cast<double>(items)), model), 1.0 / static_cast<double>(all));
+  const double weight = part(items).weight;
+  return combined(weight == 1 ? grads : scaled(std::move(grads), weight), Combine::Mean, model);
 }
 
 std::vector<std::uint8_t> Team::places(const StreamPlace& own) const {

@@ -48,9 +48,9 @@ class Team {
   };
   Batch total(double loss, std::int64_t items) const;
 
-  /// The sum of all ranks' gradients, in buckets of a few megabytes. A parameter that took no part anywhere is left out;
-  /// where it did elsewhere, this rank adds zeros.
-  GradientsParams sum(const GradientsParams& grads, const nn::ModuleView& model) const;
+  /// All ranks' gradients, combined in buckets of a few megabytes. A parameter that took no part anywhere is left out;
+  /// where it did elsewhere, this rank has zeros.
+  GradientsParams combined(const GradientsParams& grads, Combine how, const nn::ModuleView& model) const;
   /// The gradient of the whole batch: the mean over ranks, of which each counts by its items.
   GradientsParams mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const;
 
