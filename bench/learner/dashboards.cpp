@@ -22,8 +22,18 @@ using namespace kiln;
 
 std::atomic<long>* draws = nullptr;
 
+/// What a process takes that only waits for its steps.
+struct Nobody {
+  template <class Event>
+  void on(const Event&) {}
+};
+
+/// The share of a processor, in percent, and how often something was drawn in a second.
+struct Shares {
+  double taken, drawn;
+};
 template <class Dashboard>
-void measure_dashboard(const Run& run, const char* name, Dashboard dashboard) {
+Shares watched_by(const Run& run, Dashboard dashboard) {
   dashboard.on(training::Begin{.batches = 1 << 20, .epochs = 2});
   std::int64_t step = 0;
   const auto go_on = [&] {
@@ -44,10 +54,7 @@ void measure_dashboard(const Run& run, const char* name, Dashboard dashboard) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const double seconds = wall_seconds() - begin;
-  std::fprintf(report, "the %s takes %.2f %% of a core", name, 100 * (process_seconds() - busy) / seconds);
-  if (const long more = *draws - drawn)
-    std::fprintf(report, ", and draws %.1f times a second", static_cast<double>(more) / seconds);
-  std::fprintf(report, "\n");
+  return {100 * (process_seconds() - busy) / seconds, static_cast<double>(*draws - drawn) / seconds};
 }
 
 }  // namespace
@@ -82,8 +89,12 @@ void onto_terminal() {
 }
 
 void measure_dashboards(const Run& run) {
-  measure_dashboard(run, "page", WebDashboard());
-  measure_dashboard(run, "terminal's dashboard", Dashboard());
+  const double nothing = watched_by(run, Nobody()).taken;
+  const Shares page = watched_by(run, WebDashboard()), terminal = watched_by(run, Dashboard());
+  std::fprintf(report, "the page takes %.2f %% of a core beside the %.2f %% of waiting for steps\n",
+               page.taken - nothing, nothing);
+  std::fprintf(report, "the terminal's dashboard takes %.2f %%, and draws %.1f times a second\n",
+               terminal.taken - nothing, terminal.drawn);
 }
 
 }  // namespace bench

@@ -13,7 +13,7 @@
 namespace kiln {
 namespace {
 
-constexpr int kPause = 100;  // milliseconds between frames
+constexpr int kFrame = 200, kAfterKey = 100;  // milliseconds until the next frame
 
 std::string row_text(const Progress::Row& row) {
   char words[160];
@@ -121,7 +121,7 @@ struct Dashboard::Shown {
     board.on(begin);
     terminal.emplace();
     thread = std::jthread([this](const std::stop_token& stop) {
-      while (!stop.stop_requested()) show(terminal->key(kPause));
+      while (!stop.stop_requested()) show(terminal->key(kFrame));
     });
   }
   void show(Press key) {
@@ -135,7 +135,7 @@ struct Dashboard::Shown {
       lines = screen_of(board, view, terminal->size());
     }
     terminal->draw(std::move(lines));
-    std::this_thread::sleep_for(std::chrono::milliseconds(key == Press::None ? 0 : kPause));
+    std::this_thread::sleep_for(std::chrono::milliseconds(key == Press::None ? 0 : kAfterKey));
   }
   void end() {
     if (!terminal) return;

@@ -23,9 +23,10 @@ struct View {
 /// The lines of a screen of this size.
 std::vector<std::string> screen_of(const Board& board, const View& view, ScreenSize size, bool colours = true);
 
-/// A callback. Draws at most ten times a second, in a thread of its own. Where the terminal cannot show it, it is a
-/// ProgressLines. Keys: left and right choose the metric, up and down zoom, < and > go back and forward, s saves, q stops as
-/// Ctrl-C does. When the training ends, the screen is as it was, and the best values are printed. Checkpoints keep the curves.
+/// A callback. Draws five times a second, and when a key is pressed, in a thread of its own. Where the terminal cannot show
+/// it, it is a ProgressLines. Keys: left and right choose the metric, up and down zoom, < and > go back and forward, s saves,
+/// q stops as Ctrl-C does. When the training ends, the screen is as it was, and the best values are printed. Checkpoints keep
+/// the curves.
 class Dashboard {
  public:
   Dashboard();

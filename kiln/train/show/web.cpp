@@ -20,7 +20,7 @@
 namespace kiln {
 namespace {
 
-constexpr int kPause = 100;  // milliseconds between two messages
+constexpr int kPause = 200;  // milliseconds between two messages
 
 std::string list_of(const std::vector<std::string>& elements) {
   std::string list = "[";

@@ -13,7 +13,7 @@ struct WebConfig {
 };
 
 /// A callback: curves of all metrics, which the wheel zooms and the mouse draws along, best and last values, progress, what was
-/// said, and buttons that stop and save. What happens is sent at most ten times a second; the page needs nothing from elsewhere.
+/// said, and buttons that stop and save. What happens is sent at most five times a second; the page needs nothing from elsewhere.
 /// The address is printed when the training begins; the page is served until the callback goes. Checkpoints keep the curves.
 /// Throws IoError where the port is taken, ArgumentError.
 class WebDashboard {
