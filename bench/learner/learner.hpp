@@ -25,7 +25,8 @@ double median(std::vector<double> numbers);
 
 /// What a Learner adds to a step of the guide, without and with metrics and dashboards.
 void measure_overhead(const Run& run);
-/// The share of a processor that dashboards take while steps come 200 times a second, and evaluations ten times.
+/// The share of a processor that dashboards take while steps come 200 times a second, and evaluations ten times, beside what
+/// waiting for those takes.
 void measure_dashboards(const Run& run);
 
 }  // namespace bench

@@ -183,8 +183,8 @@ GradientsParams Team::combined(const GradientsParams& grads, Combine how, const 
 
 GradientsParams Team::mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const {
   if (!several()) return grads;
-  const double weight = part(items).weight;
-  return combined(weight == 1 ? grads : scaled(std::move(grads), weight), Combine::Mean, model);
+  if (const double weight = part(items).weight; weight != 1) grads = scaled(std::move(grads), weight);
+  return combined(grads, Combine::Mean, model);
 }
 
 std::vector<std::uint8_t> Team::places(const StreamPlace& own) const {

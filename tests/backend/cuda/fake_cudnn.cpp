@@ -3,7 +3,6 @@
 // advises engines of which only the last is good for all. Graphs of other operations than convolutions are fake_graph's.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <list>
 #include <map>
 #include <vector>
