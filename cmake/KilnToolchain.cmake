@@ -30,6 +30,11 @@ if(PROJECT_IS_TOP_LEVEL)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT KILN_PORTABLE)
     set(KILN_PRECOMPILE ON)
   endif()
+  # g++ looks for memory to free each time that 128 MB more are taken, through all of the precompiled headers too. Where it
+  # begins at 1 GB, files take up to a fifth less time, and none as much memory.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-heapsize=1048576>")
+  endif()
   find_program(KILN_MOLD mold)
   if(KILN_MOLD AND NOT KILN_PORTABLE AND NOT CMAKE_CROSSCOMPILING)  # whose compiler does not find it
     add_link_options(-fuse-ld=mold)
