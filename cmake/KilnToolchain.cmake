@@ -26,8 +26,10 @@ if(PROJECT_IS_TOP_LEVEL)
   if(KILN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${KILN_CCACHE})
   endif()
-  # Precompiled headers save a third of the time; ccache saves nearly all of it, but shares nothing made with one.
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT KILN_PORTABLE)
+  # Precompiled headers save a third of the time; ccache saves nearly all of it, but shares nothing made with one. For arm64,
+  # g++ breaks down at its own arm_sve.h after one.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT KILN_PORTABLE
+     AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(KILN_PRECOMPILE ON)
   endif()
   # g++ looks for memory to free each time that 128 MB more are taken, through all of the precompiled headers too. Where it
