@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <set>
 
 #include <sys/wait.h>
@@ -224,11 +225,16 @@ TEST(Launched, StopTogetherAndEndWithOneThatGoes) {
 }
 
 TEST(Launched, SayWhoDoesNotCome) {
-  const Said alone = start(1, "late", text("RANK=0 WORLD_SIZE=2 ", variables(2).substr(variables(2).find("MASTER"))));
+  // They wait for ten seconds before they say so: all at once.
+  const auto started = [](int ranks, std::string variables) {
+    return std::async(std::launch::async, start, ranks, "late", std::move(variables));
+  };
+  auto waiting = started(1, text("RANK=0 WORLD_SIZE=2 ", variables(2).substr(variables(2).find("MASTER"))));
+  auto losing = started(1, "RANK=1 WORLD_SIZE=2 MASTER_PORT=1");
+  auto doubled = started(2, text("RANK=0 WORLD_SIZE=2 MASTER_PORT=20999 MASTER_ADDR=", own_loopback()));
+  const Said alone = waiting.get(), lost = losing.get(), twice = doubled.get();
   EXPECT_TRUE(alone.has("said: IoError: ranks: rank 1 has not come to port ")) << alone;
-  const Said lost = start(1, "late", "RANK=1 WORLD_SIZE=2 MASTER_PORT=1");
   EXPECT_TRUE(lost.has("said: IoError: ranks: rank 0 is not to be reached at 127.0.0.1:1: Connection refused")) << lost;
-  const Said twice = start(2, "late", text("RANK=0 WORLD_SIZE=2 MASTER_PORT=20999 MASTER_ADDR=", own_loopback()));
   EXPECT_TRUE(twice.has("said: IoError: ranks: cannot wait at port ")) << twice;
   const Said unknown = start(1, "late", "RANK=2 WORLD_SIZE=2");
   EXPECT_TRUE(unknown.has("said: IoError: ranks: the launcher says rank 2 of 2")) << unknown;
