@@ -128,6 +128,15 @@ function(kiln_example name)
   endif()
 endfunction()
 
+# kiln_part_of_programs(TARGET): an archive that only programs link, compiled as examples are.
+function(kiln_part_of_programs target)
+  kiln_compile_quickly(${target} -O1)
+  if(KILN_PRECOMPILE)
+    target_compile_options(${target} PRIVATE -fPIE)  # as programs are, or g++ refuses their headers
+    target_precompile_headers(${target} REUSE_FROM example_headers)
+  endif()
+endfunction()
+
 # kiln_bench(NAME SOURCES a.cpp ... LINKS target ...): the program bin/bench_NAME, which `./dev bench` runs.
 function(kiln_bench name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
