@@ -22,13 +22,15 @@ struct Array {
   Array() = default;
   explicit Array(const Shape& shape, double fill = 0)
       : shape(shape), v(static_cast<std::size_t>(kiln::numel(shape)), fill) {}
+  // By pointers, as what it calls is not inlined in tests (-Og), and meanings do little else.
   std::int64_t offset(const Dims& index) const {
+    const std::int64_t *size = shape.begin(), *place = index.begin();
     std::int64_t at = 0;
-    for (int i = 0; i < shape.size(); ++i) at = at * shape[i] + index[i];
+    for (int left = shape.size(); left > 0; --left) at = at * *size++ + *place++;
     return at;
   }
-  double& operator()(const Dims& index) { return v[static_cast<std::size_t>(offset(index))]; }
-  double operator()(const Dims& index) const { return v[static_cast<std::size_t>(offset(index))]; }
+  double& operator()(const Dims& index) { return v.data()[offset(index)]; }
+  double operator()(const Dims& index) const { return v.data()[offset(index)]; }
 };
 
 /// Calls f(index) for every index of `shape`, in row-major order.

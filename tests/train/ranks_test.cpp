@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <set>
 
 #include <sys/wait.h>
@@ -223,16 +224,17 @@ TEST(Launched, StopTogetherAndEndWithOneThatGoes) {
   }
 }
 
-TEST(Launched, SayWhoDoesNotCome) {
-  const Said alone = start(1, "late", text("RANK=0 WORLD_SIZE=2 ", variables(2).substr(variables(2).find("MASTER"))));
+TEST(Launched, SayWhoDoesNotCome) {  // for which they wait ten seconds: all at once
+  const auto begun = [](int n, const std::string& as) { return std::async(std::launch::async, start, n, "late", as); };
+  auto waiting = begun(1, text("RANK=0 WORLD_SIZE=2 ", variables(2).substr(variables(2).find("MASTER"))));
+  auto losing = begun(1, "RANK=1 WORLD_SIZE=2 MASTER_PORT=1");
+  auto doubled = begun(2, text("RANK=0 WORLD_SIZE=2 MASTER_PORT=20999 MASTER_ADDR=", own_loopback()));
+  const Said alone = waiting.get(), lost = losing.get(), twice = doubled.get();
   EXPECT_TRUE(alone.has("said: IoError: ranks: rank 1 has not come to port ")) << alone;
-  const Said lost = start(1, "late", "RANK=1 WORLD_SIZE=2 MASTER_PORT=1");
   EXPECT_TRUE(lost.has("said: IoError: ranks: rank 0 is not to be reached at 127.0.0.1:1: Connection refused")) << lost;
-  const Said twice = start(2, "late", text("RANK=0 WORLD_SIZE=2 MASTER_PORT=20999 MASTER_ADDR=", own_loopback()));
   EXPECT_TRUE(twice.has("said: IoError: ranks: cannot wait at port ")) << twice;
-  const Said unknown = start(1, "late", "RANK=2 WORLD_SIZE=2");
+  const Said unknown = start(1, "late", "RANK=2 WORLD_SIZE=2"), nonsense = start(1, "late", "RANK=x WORLD_SIZE=2");
   EXPECT_TRUE(unknown.has("said: IoError: ranks: the launcher says rank 2 of 2")) << unknown;
-  const Said nonsense = start(1, "late", "RANK=x WORLD_SIZE=2");
   EXPECT_TRUE(nonsense.has("said: IoError: ranks: RANK says x, which is no number")) << nonsense;
 }
 

@@ -13,7 +13,7 @@ using gpu::Product;
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
-std::optional<int> type_of(DType dtype) {
+std::optional<int> cublas_type_of(DType dtype) {
   switch (dtype) {
     case DType::F64: return cublas::kFloat64;
     case DType::F32: return cublas::kFloat32;
@@ -72,7 +72,7 @@ Question question_of(const Product& product, bool tf32) {
 
 bool fits(const Question& question) {
   const bool halves = question.dtype == DType::F16 || question.dtype == DType::BF16;
-  if (!type_of(question.dtype)) return false;
+  if (!cublas_type_of(question.dtype)) return false;
   if (question.c_dtype != question.dtype && !(halves && question.c_dtype == DType::F32)) return false;
   const auto has_rows = [](const Matrix& x) { return x.stride >= x.rows; };
   return has_rows(question.a) && has_rows(question.b) && has_rows(question.c) && question.batch <= INT32_MAX;
@@ -97,7 +97,7 @@ class Products::Plan {
     set(cublas::kDescTransB, operation(question.b));
     set(cublas::kDescEpilogue, question.epilogue);
     if (product.bias) set_bias(product.bias);
-    const int type = *type_of(question.dtype), c_type = *type_of(question.c_dtype);
+    const int type = *cublas_type_of(question.dtype), c_type = *cublas_type_of(question.c_dtype);
     make_layout(a_, type, question.a, question.batch);
     make_layout(b_, type, question.b, question.batch);
     make_layout(c_, c_type, question.c, question.batch);

@@ -6,7 +6,7 @@ namespace kiln::onnx {
 namespace {
 
 template <Value (*function)(const Value&)>
-Results unary(Call& c) {
+Results activation_of(Call& c) {
   return function(c[0]);
 }
 
@@ -66,24 +66,24 @@ constexpr Row kActivationRows[] = {
     {"Elu", 1, [](Call& c) -> Results { return elu(c[0], c.f("alpha", 1)); }},
     {"Gelu", 20, gelu_of},
     {"HardSigmoid", 1, [](Call& c) -> Results { return hard_sigmoid(c[0], c.f("alpha", 0.2f), c.f("beta", 0.5)); }},
-    {"HardSwish", 14, unary<hard_swish>},
+    {"HardSwish", 14, activation_of<hard_swish>},
     {"Hardmax", 1, [](Call& c) -> Results { return along_axis(c, hardmax); }},
     {"LeakyRelu", 1, [](Call& c) -> Results { return leaky_relu(c[0], c.f("alpha", 0.01f)); }},
     {"LogSoftmax", 1,
      [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return log_softmax(x, d); }); }},
-    {"Mish", 18, unary<mish>},
+    {"Mish", 18, activation_of<mish>},
     {"PRelu", 1, prelu_of},
-    {"Relu", 1, unary<relu>},
+    {"Relu", 1, activation_of<relu>},
     {"Selu", 1, selu_of},
     {"Shrink", 9, shrink_of},
-    {"Sigmoid", 1, unary<sigmoid>},
+    {"Sigmoid", 1, activation_of<sigmoid>},
     {"Softmax", 1,
      [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return softmax(x, d); }); }},
-    {"Softplus", 1, unary<softplus>},
-    {"Softsign", 1, unary<softsign>},
+    {"Softplus", 1, activation_of<softplus>},
+    {"Softsign", 1, activation_of<softsign>},
     {"SwiGLU", 28, [](Call& c) -> Results { return swish(c[0], c.f("alpha", 1)) * c[1]; }},
     {"Swish", 24, [](Call& c) -> Results { return swish(c[0], c.f("alpha", 1)); }},
-    {"Tanh", 1, unary<tanh>},
+    {"Tanh", 1, activation_of<tanh>},
     {"ThresholdedRelu", 10, [](Call& c) -> Results { return thresholded_relu(c[0], c.f("alpha", 1)); }},
 };
 

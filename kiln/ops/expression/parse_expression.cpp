@@ -22,9 +22,9 @@ constexpr Binding kBindings[] = {
 bool compares(Operator op) { return op >= Operator::Less && op <= Operator::NotEqual; }
 bool is_logic(Operator op) { return op >= Operator::And && op <= Operator::Or; }
 
-class Parser {
+class ExpressionParser {
  public:
-  Parser(Cursor& text, std::span<const Variable> scope, const std::deque<Function>* functions)
+  ExpressionParser(Cursor& text, std::span<const Variable> scope, const std::deque<Function>* functions)
       : text_(text), scope_(scope), functions_(functions) {}
 
   Tree expression() {
@@ -184,7 +184,7 @@ class Parser {
 }  // namespace
 
 Tree parse_expression(Cursor& text, std::span<const Variable> scope, const std::deque<Function>* functions) {
-  return Parser(text, scope, functions).expression();
+  return ExpressionParser(text, scope, functions).expression();
 }
 
 std::string_view name(Type type) {

@@ -75,7 +75,7 @@ ValueWithIndices middle(std::string_view op, const Value& x, int dim, bool keep,
   return keep ? ValueWithIndices{value, index} : ValueWithIndices{squeeze(value, dim), squeeze(index, dim)};
 }
 
-Value flat(const Value& x) { return reshape(x, {x.numel()}); }
+Value in_one_line(const Value& x) { return reshape(x, {x.numel()}); }
 
 }  // namespace
 
@@ -94,7 +94,7 @@ Value nanquantile(const Value& x, double q, Dim dim, Between between, bool keep)
 
 ValueWithIndices median(const Value& x, Dim dim, bool keep) { return middle("median", x, dim, keep, false); }
 ValueWithIndices nanmedian(const Value& x, Dim dim, bool keep) { return middle("nanmedian", x, dim, keep, true); }
-Value median(const Value& x) { return median(flat(x), 0).values; }
-Value nanmedian(const Value& x) { return nanmedian(flat(x), 0).values; }
+Value median(const Value& x) { return median(in_one_line(x), 0).values; }
+Value nanmedian(const Value& x) { return nanmedian(in_one_line(x), 0).values; }
 
 }  // namespace kiln

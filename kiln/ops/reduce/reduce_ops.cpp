@@ -8,6 +8,7 @@
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/reduce/point.hpp"
 #include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -153,12 +154,6 @@ Dims wrap_dims(std::string_view op, const Dims& dims, const Value& x) {
   for (int i = 1; i < wrapped.size(); ++i)
     require<ArgumentError>(wrapped[i] != wrapped[i - 1], op, ": dimension ", wrapped[i], " is named twice in ", dims);
   return x.rank() == 0 ? Dims{} : wrapped;
-}
-
-Dims all_dims(const Value& x) {
-  Dims dims;
-  for (int i = 0; i < x.rank(); ++i) dims.push_back(i);
-  return dims;
 }
 
 Value drop(const Value& x, const Dims& dims) {

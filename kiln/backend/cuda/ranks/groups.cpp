@@ -49,7 +49,7 @@ std::string reason_against(const std::vector<Introduction>& all) {
   return "";
 }
 
-int type_of(DType dtype) {
+int nccl_type_of(DType dtype) {
   switch (dtype) {
     case DType::F64: return nccl::kFloat64;
     case DType::F32: return nccl::kFloat32;
@@ -165,7 +165,7 @@ void Groups::meet(Communicator& among, const gpu::Meeting& meeting) {
   static const std::string kName = "NCCL";
   stream_->note(kName);
   const auto count = static_cast<std::size_t>(meeting.count), bytes = count * size_of(meeting.dtype);
-  const int type = type_of(meeting.dtype);
+  const int type = nccl_type_of(meeting.dtype);
   const StreamHandle stream = stream_->handle();
   const auto asked = [&]() -> std::pair<nccl::Status, const char*> {
     switch (meeting.kind) {

@@ -68,7 +68,7 @@ Said pool(const Site& n, std::string_view name, bool dilated) {
 Said max_pool(const Site& n) { return n.i("storage_order", 0) ? Said() : pool(n, "max_pool", true); }
 Said average_pool(const Site& n) { return pool(n, "avg_pool", false); }
 
-constexpr Form kForms[] = {
+constexpr Form kReduceForms[] = {
     {"AveragePool", average_pool}, {"GlobalAveragePool", global_average},
     {"LogSoftmax", log_softmax},   {"MatMul", matrix_product},
     {"MaxPool", max_pool},         {"ReduceMean", reduce_mean},
@@ -77,6 +77,6 @@ constexpr Form kForms[] = {
 
 }  // namespace
 
-std::span<const Form> reduce_forms() { return kForms; }
+std::span<const Form> reduce_forms() { return kReduceForms; }
 
 }  // namespace kiln::onnx::cpp

@@ -5,8 +5,6 @@
 namespace kiln::gpu::family {
 namespace {
 
-using Stage = ScanShape::Stage;
-
 /// Elements of a line that a thread loads before it goes through them.
 constexpr int kAhead = 4;
 
@@ -32,17 +30,17 @@ Scanner::Scanner(Builder& k, const ScanShape& shape, std::span<const DType> inpu
     : k_(k), shape_(shape) {
   for (const DType dtype : inputs) inputs_.push_back(k.input(dtype));
   for (const DType dtype : outputs) outputs_.push_back(k.output(dtype));
-  if (shape.stage != Stage::Whole)
+  if (shape.stage != ScanShape::Stage::Whole)
     for (const DType dtype : state)
-      states_.push_back(shape.stage == Stage::Scan   ? k.input(dtype)
-                        : shape.stage == Stage::Fold ? k.output(dtype)
-                                                     : k.both(dtype));
+      states_.push_back(shape.stage == ScanShape::Stage::Scan   ? k.input(dtype)
+                        : shape.stage == ScanShape::Stage::Fold ? k.output(dtype)
+                                                                : k.both(dtype));
   for (Expr* number : {&lines_, &length_, &inner_, &chunk_, &pieces_}) *number = k.number(shape.index);
 }
 
 Scanner::Piece Scanner::piece() const {
   const Expr block = k_.block().as(shape_.index), zero = k_.literal(shape_.index, 0);
-  const bool whole = shape_.stage == Stage::Whole;
+  const bool whole = shape_.stage == ScanShape::Stage::Whole;
   Piece piece;
   // Past the end the last line or piece comes once more, and is not stored.
   if (shape_.lanes == 1) {
@@ -65,14 +63,14 @@ Scanner::Piece Scanner::piece() const {
 }
 
 Exprs Scanner::first_state(const Scanning& scanning, const Piece& piece, int lane) {
-  if (shape_.stage != Stage::Scan) return scanning.nothing();
+  if (shape_.stage != ScanShape::Stage::Scan) return scanning.nothing();
   Exprs state;
   for (const Buffer& part : states_) state.push_back(part[place_of(piece.line + lane, piece.number)]);
   return state;
 }
 
 void Scanner::keep_state(const Piece& piece, int lane, const Exprs& state) {
-  if (shape_.stage != Stage::Fold) return;
+  if (shape_.stage != ScanShape::Stage::Fold) return;
   k_.when(piece.inside & (k_.thread() % shape_.lanes == 0), [&] {
     for (std::size_t i = 0; i < state.size(); ++i)
       states_[i].store(place_of(piece.line + lane, piece.number), state[i]);
@@ -86,7 +84,7 @@ Expr Scanner::at(const Piece& piece, const Expr& place) const {
 }
 
 void Scanner::run(const Scanning& scanning) {
-  if (shape_.stage == Stage::Before) run_before(scanning);
+  if (shape_.stage == ScanShape::Stage::Before) run_before(scanning);
   else if (shape_.lanes == 1) run_threads(scanning);
   else run_teams(scanning);
 }
@@ -130,11 +128,11 @@ void Scanner::run_threads(const Scanning& scanning) {
         const Exprs before = values(states[lane]);
         const Exprs after = scanning.merge(before, scanning.element(in, (first + step).as(DType::U32)));
         set(states[lane], after);
-        if (shape_.stage == Stage::Fold) continue;
+        if (shape_.stage == ScanShape::Stage::Fold) continue;
         const Exprs told = scanning.outputs(shape_.exclusive ? before : after);
         for (std::size_t i = 0; i < made.size(); ++i) made[i].push_back(told[i]);
       }
-      if (shape_.stage == Stage::Fold) continue;
+      if (shape_.stage == ScanShape::Stage::Fold) continue;
       k_.when(piece.inside, [&] {
         for (std::size_t i = 0; i < made.size(); ++i) store_line(outputs_[i], at(piece, first + step), made[i]);
       });
@@ -218,7 +216,7 @@ void Scanner::run_tile(const Scanning& scanning, const Piece& piece, const Expr&
     mine.push_back(i == 0 ? element : merge(mine.back(), element));
   }
   const Exprs before = before_mine(scanning, mine.back(), carry);
-  if (shape_.stage == Stage::Fold) return;
+  if (shape_.stage == ScanShape::Stage::Fold) return;
   std::vector<Exprs> made(outputs_.size());
   for (std::size_t i = 0; i < width; ++i) {
     const Exprs told = scanning.outputs(!shape_.exclusive ? merge(before, mine[i])
@@ -273,18 +271,18 @@ std::vector<ScanLaunch> plan_scan(Gpu& gpu, const Shape& shape, bool exclusive, 
     ScanLaunch launch{first, blocks, arguments};
     launch.shape.stage = stage;
     for (const Value& each : held) launch.arguments.emplace_back(read(each));
-    if (stage == Stage::Before) {
+    if (stage == ScanShape::Stage::Before) {
       launch.shape.lanes = pieces > kFewPieces ? kThreads : 1;
       launch.shape.width = 1;
       launch.blocks = blocks_for(columns, kThreads / launch.shape.lanes);
     }
-    for (const std::int64_t number : {stage == Stage::Before ? columns : lines, length, inner, chunk, pieces})
+    for (const std::int64_t number : {stage == ScanShape::Stage::Before ? columns : lines, length, inner, chunk, pieces})
       launch.arguments.emplace_back(number);
     return launch;
   };
-  if (pieces == 1) return {launch_of(Stage::Whole)};
+  if (pieces == 1) return {launch_of(ScanShape::Stage::Whole)};
   for (const DType dtype : state) held.push_back(gpu.scratch({Shape{pieces * columns}, dtype}));
-  return {launch_of(Stage::Fold), launch_of(Stage::Before), launch_of(Stage::Scan)};
+  return {launch_of(ScanShape::Stage::Fold), launch_of(ScanShape::Stage::Before), launch_of(ScanShape::Stage::Scan)};
 }
 
 }  // namespace kiln::gpu::family
