@@ -85,6 +85,9 @@ void run(const op::Riffle& op, Call call) {
           "riffle_back", {2, 6}, {2, 6}, [](const Value& x) { return riffle(x, true); },
           [](const Dims& i) { return Dims{i[0], i[1] % 3 * 2 + i[1] / 3}; }),
 """),
+    ("tests/ops/harness.cpp", "if (!cpu::lapack_kernels)", """\
+  names.insert("riffle");
+"""),
     ("tests/ops/errors/index_errors.cpp", '{"ShapeError: squeeze: dimension 1 of', """\
     {"ShapeError: riffle: float32 [2, 3] has no two halves", [] { riffle(floats({2, 3})); }},
 """),
