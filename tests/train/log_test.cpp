@@ -130,11 +130,12 @@ TEST(Logs, AreNeverAwayWhileTheyAreTakenBack) {
   for (int kill = 0; kill < 10; ++kill) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
-    for (; child == 0;) {  // resumes again and again
-      LineLog log(path, "step,value");
-      log.begin(5000);
-      log.write("5001,0.5");
-    }
+    if (child == 0)
+      for (;;) {  // resumes again and again
+        LineLog log(path, "step,value");
+        log.begin(5000);
+        log.write("5001,0.5");
+      }
     ::usleep(static_cast<useconds_t>(2000 + 700 * kill));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);

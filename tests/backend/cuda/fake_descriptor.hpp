@@ -64,7 +64,7 @@ struct Descriptor {
   template <class T>
   T one(int attribute) const {
     T made;
-    std::memcpy(&made, values.at(attribute).second.data(), sizeof(T));
+    std::memcpy(&made, values.at(attribute).second.data(), sizeof made);
     return made;
   }
   Descriptor& part(int attribute) const { return *one<Descriptor*>(attribute); }
