@@ -51,7 +51,7 @@ bool is_run(const fs::path& directory) {
 
 void flatten(const Json& json, const std::string& path, std::map<std::string, std::string>& out) {
   if (const auto* const object = std::get_if<Json::Object>(&json.is)) {
-    for (const auto& [key, value] : *object) flatten(value, path.empty() ? key : path + '.' + key, out);
+    for (const auto& [key, value] : *object) flatten(value, path.empty() ? key : text(path, '.', key), out);
   } else if (const auto* const word = std::get_if<std::string>(&json.is)) {
     out[path] = *word;
   } else {

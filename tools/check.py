@@ -12,7 +12,7 @@ import time
 import builds
 import layers
 from running import output_of
-from sources import ROOT, contents, fingerprint, git, listed
+from sources import ROOT, contents, fingerprint, git, includes, listed
 
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}", "-I/usr/include/stb"]
 KNOWN_GOOD = ROOT / "build" / "check"  # an empty file for each file that passed, named by its fingerprint
@@ -58,20 +58,26 @@ def configured(preset):
     return ROOT / "build" / preset, output_of(["cmake", "--preset", preset])
 
 
+def compilations(built):
+    """How a build compiles each of its sources: the compiler and its flags, without the files."""
+    commands = {}
+    for entry in json.loads((built / "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        commands[pathlib.Path(entry["file"]).relative_to(ROOT)] = words[words[0].endswith("ccache"):words.index("-o")]
+    return commands
+
+
 def check_warnings(preset, every_file):
     """Sources compile without a warning, with the flags of a build; what a user builds only prints them."""
     built, error = configured(preset)
     if error:
         return error
-    commands = {entry["file"]: entry for entry in json.loads((built / "compile_commands.json").read_text())}
+    commands = compilations(built)
 
     def compiles(path):
-        entry = commands[str(ROOT / path)]
-        words = shlex.split(entry["command"])
-        words = words[words[0].endswith("ccache"):]
-        return output_of([*words[:words.index("-o")], "-Werror", "-o", os.devnull, "-c", entry["file"]])
+        return output_of([*commands[path], "-Werror", "-o", os.devnull, "-c", str(ROOT / path)])
 
-    paths = [path for path in chosen(every_file, "*.cpp") if str(ROOT / path) in commands]
+    paths = [path for path in chosen(every_file, "*.cpp") if path in commands]
     return of_each(paths, f"warnings-{preset}", " ".join(FLAGS), compiles)
 
 
@@ -126,16 +132,23 @@ def check_arm64(every_test):
 
 
 def check_tidy(every_file):
+    """Sources are read as the build compiles them, and headers as the first source that includes them; sources that it
+    does not compile are for another machine, or wrong on purpose."""
     built, error = configured("clang")
     if error:
         return error
-    macros = {entry["file"]: [word for word in shlex.split(entry["command"]) if word.startswith("-D")]
-              for entry in json.loads((built / "compile_commands.json").read_text())}
-    paths = chosen(every_file, "*.cpp", "*.hpp")
-    flags = ["-xc++", *FLAGS, "-Wno-pragma-once-outside-header"]
-    salt = (ROOT / ".clang-tidy").read_text() + " ".join(flags)
+    flags = {path: command[1:] for path, command in compilations(built).items()}
+    waiting = [path for path in listed("*.cpp") if path in flags]
+    for path in waiting:  # grows, so that who includes a header itself comes before who does by another
+        for _, header in includes(path):
+            if header not in flags:
+                flags[header] = flags[path]
+                waiting.append(header)
+    paths = [path for path in chosen(every_file, "*.cpp", "*.hpp") if path in flags or path.suffix == ".hpp"]
+    common = ["-xc++", *FLAGS, "-Wno-pragma-once-outside-header"]
+    salt = " ".join([(ROOT / ".clang-tidy").read_text(), *common, *sorted({shlex.join(words) for words in flags.values()})])
     return of_each(paths, "tidy", salt, lambda path: output_of(
-        ["clang-tidy-19", "--quiet", "--warnings-as-errors=*", str(path), "--", *flags, *macros.get(str(ROOT / path), [])]))
+        ["clang-tidy-19", "--quiet", "--warnings-as-errors=*", str(path), "--", *common, *flags.get(path, [])]))
 
 
 def chosen(every_file, *patterns):

@@ -46,7 +46,7 @@ Shares watched_by(const Run& run, Dashboard dashboard) {
       dashboard.on(training::Evaluation{
           .at = at, .split = split, .readings = {{"loss", loss}, {"accuracy", 1 - loss}, {"f1", 1 - 2 * loss}}});
   };
-  while (step < 100'000) go_on();  // so that there is a history
+  for (int i = 0; i < 100'000; ++i) go_on();  // so that there is a history
   const double begin = wall_seconds(), busy = process_seconds();
   const long drawn = *draws;
   while (wall_seconds() < begin + run.page_seconds) {

@@ -41,9 +41,9 @@ void save(const onnx::Outputs& outputs, const std::string& folder) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     TensorSource source;
     source.tensors.emplace("array", stored(outputs[i].value().data()));
-    const std::string number = std::to_string(i);
-    write_tensors(source,
-                  folder + '/' + std::string(3 - std::min<std::size_t>(3, number.size()), '0') + number + ".npy");
+    char name[32];
+    std::snprintf(name, sizeof name, "/%03zu.npy", i);
+    write_tensors(source, folder + name);
   }
   std::printf("{\"saved\": %zu}\n", outputs.size());
 }

@@ -120,5 +120,5 @@ std::string answer(const std::string& line) {
 }  // namespace bench
 
 int main() {
-  for (std::string line; std::getline(std::cin, line);) std::cout << bench::answer(line) << std::endl;
+  for (std::string line; std::getline(std::cin, line);) std::cout << bench::answer(line) << '\n' << std::flush;
 }

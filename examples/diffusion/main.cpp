@@ -94,7 +94,7 @@ Denoiser learn(const Run& run, const DatasetPtr<Image>& digits, const Device& de
 }
 
 void learn_and_draw(const Run& run) {
-  FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
+  (void)FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
   const auto digits = [&](std::int64_t count, std::uint64_t seed) {
     return share(Digits({.count = count, .seed = seed, .side = run.side}));
   };

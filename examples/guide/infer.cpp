@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "examples/guide/model.hpp"
 #include "examples/guide/picture.hpp"
@@ -27,7 +28,7 @@ std::int64_t infer(const InferOptions& options, const Device& device) {
   fmt::print("{}", draw(image, isatty(STDOUT_FILENO) != 0));
   const auto best = std::max_element(chances.begin(), chances.end()) - chances.begin();
   for (std::size_t digit = 0; digit < chances.size(); ++digit) {
-    const auto width = static_cast<std::size_t>(chances[digit] * 40 + 0.5f);
+    const auto width = static_cast<std::size_t>(std::lround(chances[digit] * 40));
     std::string bar;
     for (std::size_t i = 0; i < width; ++i) bar += "█";
     fmt::print("{} {:6.2f} % {}\n", digit, 100 * chances[digit], bar);

@@ -1,6 +1,7 @@
 #include "examples/guide/picture.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "kiln/core/file.hpp"
@@ -83,7 +84,7 @@ std::string draw_in_letters(const Image& image) {
   std::string text;
   for (std::int64_t y = 0; y < image.height; ++y) {
     for (std::int64_t x = 0; x < image.width; ++x) {
-      const auto shade = static_cast<std::size_t>(std::clamp(at(image, y, x), 0.0f, 1.0f) * 9 + 0.5f);
+      const auto shade = static_cast<std::size_t>(std::lround(std::clamp(at(image, y, x), 0.0f, 1.0f) * 9));
       text.append(2, kShades[shade]);
     }
     text += '\n';

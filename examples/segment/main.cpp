@@ -59,7 +59,7 @@ void draw(const Scenes& scenes, const Tensor<3, Int>& found, const std::string& 
 }
 
 void learn(const Run& run) {
-  FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
+  (void)FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
   const Device device = Device::best().autodiff();
   device.seed(run.seed);
   const Scenes train = segment::scenes(run.scenes, run.side, run.seed, device);

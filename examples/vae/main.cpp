@@ -48,7 +48,7 @@ void draw(const Vae& model, const DatasetPtr<Image>& test, const Device& device,
 }
 
 void learn(const Run& run) {
-  FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
+  (void)FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
   const guide::Source source = guide::open_source(run.data);
   const Device device = Device::best().autodiff();
   device.seed(run.seed);

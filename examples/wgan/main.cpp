@@ -58,7 +58,7 @@ void draw(const Generator& generator, const Device& device, const std::string& p
 }
 
 void learn(const Run& run) {
-  FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
+  (void)FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
   const guide::Source source = guide::open_source(run.data);
   const Device device = Device::best().autodiff();
   device.seed(run.seed);

@@ -3,6 +3,7 @@
 // number of threads draw the same numbers.
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 namespace kiln {
@@ -49,7 +50,7 @@ struct Drops {
   explicit Drops(double probability)
       : threshold(!(probability <= 1) ? 65536  // NaN too: nothing is kept
                   : probability <= 0  ? 0
-                                      : static_cast<std::uint32_t>(probability * 65536 + 0.5)),
+                                      : static_cast<std::uint32_t>(std::lround(probability * 65536))),
         scale(threshold < 65536 ? 65536.0 / (65536 - threshold) : 0) {}
   bool keeps(std::uint16_t bits) const { return bits >= threshold; }
 

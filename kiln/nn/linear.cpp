@@ -16,8 +16,8 @@ Linear LinearConfig::init(const Device& device) const {
 Value Bilinear::apply(const Value& a, const Value& b) const {
   Shape left = a.shape(), right = b.shape();
   const bool fits =
-      left.size() > 0 && left.size() == right.size() && left.back() == weight.dim(1) && right.back() == weight.dim(2);
-  left.back() = right.back() = weight.dim(0);
+      !left.empty() && left.size() == right.size() && left.back() == weight.dim(1) && right.back() == weight.dim(2);
+  if (fits) left.back() = right.back() = weight.dim(0);
   require_of<ShapeError>({&weight.value()}, fits && left == right, "Bilinear: ", a.shape(), " and ", b.shape(),
                          " do not fit the weight ", weight.shape(), ", which is [out, in_a, in_b]");
   const std::int64_t rows = a.numel() / weight.dim(1);

@@ -95,26 +95,26 @@ Values emit_several(const Device& device, const op::Op& op, Inputs operands) {
 
 template <class Op>
 Value emit(const Op& op, Inputs in) {
-  const op::Op any(op);
+  const op::Op& any = op;
   return emit_one(common_device(any, in), any, in);
 }
 
 template <class Op>
 Value emit(const Device& device, const Op& op, std::initializer_list<Value> in) {
-  const op::Op any(op);
+  const op::Op& any = op;
   require<DeviceError>(static_cast<bool>(device), spoken_name(any), ": no device was given");
   return emit_one(device, any, Inputs(in.begin(), in.size()));
 }
 
 template <class Op>
 Values emit_all(const Op& op, Inputs in) {
-  const op::Op any(op);
+  const op::Op& any = op;
   return emit_several(common_device(any, in), any, in);
 }
 
 template <class Op>
 Values emit_all(const Device& device, const Op& op, Inputs in) {
-  const op::Op any(op);
+  const op::Op& any = op;
   require<DeviceError>(static_cast<bool>(device), spoken_name(any), ": no device was given");
   return emit_several(device, any, in);
 }
@@ -134,8 +134,8 @@ struct Table;
 template <class... Ops>
 struct Table<std::variant<Ops...>> : Doors<Ops>... {};
 
-[[gnu::used]] const Table<op::Op::Alternatives> doors;
-[[gnu::used]] const Doors<op::Op> any_door;
+[[gnu::used]] const Table<op::Op::Alternatives> kDoors;
+[[gnu::used]] const Doors<op::Op> kAnyDoor;
 
 }  // namespace
 

@@ -86,7 +86,7 @@ std::shared_ptr<const op::Program> read_program(Reader& in) {
     const Descs made = std::visit([&](const auto& op) { return op.infer(operands); }, step.op);
     if (!(made[0] == expected)) in.wrong("a step makes ", made[0].dtype, ' ', made[0].shape, ", not ", expected.dtype);
     results.push_back(expected);
-    program->steps.push_back(std::move(step));
+    program->steps.push_back(step);
   }
   const std::vector<std::uint16_t> outputs = read_outputs(in, results.size());
   program->outputs.assign(outputs.begin(), outputs.end());

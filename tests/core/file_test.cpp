@@ -74,7 +74,7 @@ TEST_F(File, ReadsWhatStandsInIt) {
   ASSERT_EQ(bytes.size(), text.size());
   EXPECT_EQ(bytes[7], std::byte{0});
   EXPECT_EQ(bytes[8], std::byte{'x'});
-  std::ofstream(path("empty"));
+  const std::ofstream empty(path("empty"));
   EXPECT_TRUE(read_file(path("empty")).empty());
 }
 

@@ -197,7 +197,7 @@ TEST(Reuse, TakesViewsForWhatTheyAre) {
   const auto of_view = [&](const std::function<Value(Value)>& view) {
     Value x = view(fused.of({300, 200}));
     fused.device.flush();
-    return std::move(x) * 2 + 1;
+    return x * 2 + 1;
   };
   expect_elements(
       of_view([](const Value& x) { return transpose(x, 0, 1); }),

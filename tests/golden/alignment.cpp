@@ -5,7 +5,7 @@
 namespace kiln::golden {
 namespace {
 
-const Rows alignment({
+const Rows kAlignment({
     {"ctc_loss", [](In in) { return ctc_loss(log_softmax(in[0], 2), in[1], in[2], in[3]); }},
     {"ctc_loss.sum", [](In in) { return ctc_loss(log_softmax(in[0], 2), in[1], in[2], in[3], {}, Reduction::Sum); }},
 });

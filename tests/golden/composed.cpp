@@ -5,7 +5,7 @@
 namespace kiln::golden {
 namespace {
 
-const Rows composed({
+const Rows kComposed({
     {"deg2rad", [](In in) { return deg2rad(in[0]); }},
     {"rad2deg", [](In in) { return rad2deg(in[0]); }},
     {"trigamma", [](In in) { return trigamma(in[0]); }},

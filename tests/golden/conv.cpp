@@ -3,7 +3,7 @@
 namespace kiln::golden {
 namespace {
 
-const Rows convolutions({
+const Rows kConvolutions({
     {"conv1d", [](In in) { return conv(in[0], in[1], in[2], {.stride = {2}, .padding = {1}}); }},
     {"conv2d", [](In in) { return conv(in[0], in[1], in[2], {.padding = {1, 1}}); }},
     {"conv2d.groups", [](In in) { return conv(in[0], in[1], {}, {.groups = 2}); }},
@@ -21,7 +21,7 @@ const Rows convolutions({
 
 Values both(const MaxPoolResult& result) { return {result.values, result.indices}; }
 
-const Rows pools({
+const Rows kPools({
     {"max_pool1d",
      [](In in) { return both(max_pool_with_indices(in[0], {.kernel = {3}, .stride = {2}, .padding = {1}})); }},
     {"max_pool2d",

@@ -7,12 +7,13 @@ namespace kiln::golden {
 namespace {
 
 const Device cpu = Device::cpu();
-const WindowOptions periodic{.periodic = true, .dtype = DType::F64}, symmetric{.periodic = false, .dtype = DType::F64};
+const WindowOptions kPeriodic{.periodic = true, .dtype = DType::F64},
+    kSymmetric{.periodic = false, .dtype = DType::F64};
 
 /// A window of the element type of x, on its device.
 Value hann(std::int64_t size, const Value& x) { return hann_window(size, x.device(), {.dtype = x.dtype()}).value(); }
 
-const Rows transforms({
+const Rows kTransforms({
     {"fft.8", [](In in) { return fft(in[0], {.dim = 0}); }},
     {"fft.15", [](In in) { return fft(in[0], {.dim = 0}); }},
     {"fft.17", [](In in) { return fft(in[0], {.dim = 0}); }},
@@ -49,7 +50,7 @@ const Rows transforms({
     {"hilbert", [](In in) { return hilbert(in[0]); }},
 });
 
-const Rows frames({
+const Rows kFrames({
     {"stft", [](In in) { return stft(in[0], {.n_fft = 8, .hop_length = 2, .window = hann(8, in[0])}); }},
     {"stft.plain",
      [](In in) {
@@ -64,17 +65,17 @@ const Rows frames({
     {"istft", [](In in) { return istft(in[0], {.n_fft = 8, .hop_length = 2, .window = hann(8, in[0])}); }},
 });
 
-const Rows windows({
-    {"hann_window", [](In) { return hann_window(7, cpu, periodic).value(); }},
-    {"hann_window.symmetric", [](In) { return hann_window(8, cpu, symmetric).value(); }},
-    {"hamming_window", [](In) { return hamming_window(7, cpu, periodic).value(); }},
-    {"hamming_window.symmetric", [](In) { return hamming_window(8, cpu, symmetric).value(); }},
-    {"blackman_window", [](In) { return blackman_window(7, cpu, periodic).value(); }},
-    {"blackman_window.symmetric", [](In) { return blackman_window(8, cpu, symmetric).value(); }},
-    {"bartlett_window", [](In) { return bartlett_window(7, cpu, periodic).value(); }},
-    {"bartlett_window.symmetric", [](In) { return bartlett_window(8, cpu, symmetric).value(); }},
-    {"kaiser_window", [](In) { return kaiser_window(9, 6.0, cpu, periodic).value(); }},
-    {"gaussian_window", [](In) { return gaussian_window(9, 1.5, cpu, symmetric).value(); }},
+const Rows kWindows({
+    {"hann_window", [](In) { return hann_window(7, cpu, kPeriodic).value(); }},
+    {"hann_window.symmetric", [](In) { return hann_window(8, cpu, kSymmetric).value(); }},
+    {"hamming_window", [](In) { return hamming_window(7, cpu, kPeriodic).value(); }},
+    {"hamming_window.symmetric", [](In) { return hamming_window(8, cpu, kSymmetric).value(); }},
+    {"blackman_window", [](In) { return blackman_window(7, cpu, kPeriodic).value(); }},
+    {"blackman_window.symmetric", [](In) { return blackman_window(8, cpu, kSymmetric).value(); }},
+    {"bartlett_window", [](In) { return bartlett_window(7, cpu, kPeriodic).value(); }},
+    {"bartlett_window.symmetric", [](In) { return bartlett_window(8, cpu, kSymmetric).value(); }},
+    {"kaiser_window", [](In) { return kaiser_window(9, 6.0, cpu, kPeriodic).value(); }},
+    {"gaussian_window", [](In) { return gaussian_window(9, 1.5, cpu, kSymmetric).value(); }},
 });
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace kiln::golden {
 namespace {
 
-const Rows index({
+const Rows kIndex({
     {"gather", [](In in) { return gather(in[0], 1, in[1]); }},
     {"scatter_add", [](In in) { return scatter_add(in[0], 1, in[1], in[2]); }},
     {"scatter.assign", [](In in) { return scatter(in[0], 1, in[1], in[2]); }},

@@ -26,7 +26,7 @@ Row sum_of(const char* name, const char* expression) {
   return {text("einsum.", name), [expression](In in) { return einsum(expression, in); }};
 }
 
-const Rows linalg({
+const Rows kLinalg({
     {"cholesky", [](In in) { return cholesky(definite(in[0])); }, 4},
     {"cholesky.upper", [](In in) { return cholesky(definite(in[0]), true); }, 4},
     {"cholesky_solve", [](In in) { return cholesky_solve(cholesky(definite(in[0])), in[1]); }, 100},

@@ -8,7 +8,7 @@ namespace {
 
 Values both(const ValueWithIndices& result) { return {result.values, result.indices}; }
 
-const Rows sorted({
+const Rows kSorted({
     {"sort", [](In in) { return both(sort(in[0], 1)); }},
     {"sort.descending", [](In in) { return both(sort(in[0], 0, true)); }},
     {"argsort", [](In in) { return argsort(in[0], 1); }},
@@ -25,7 +25,7 @@ const Rows sorted({
     {"argmax.all", [](In in) { return argmax(in[0]); }},
 });
 
-const Rows scans({
+const Rows kScans({
     {"cumsum", [](In in) { return cumsum(in[0], 1); }},
     {"cumprod", [](In in) { return cumprod(in[0], 0); }},
     {"cumprod.of_a_zero", [](In in) { return cumprod(in[0], 1); }},

@@ -4,7 +4,7 @@
 namespace kiln::golden {
 namespace {
 
-const Rows reduce({
+const Rows kReduce({
     {"sum", [](In in) { return sum(in[0]); }},
     {"mean", [](In in) { return mean(in[0]); }},
     {"prod", [](In in) { return prod(in[0]); }},

@@ -9,7 +9,7 @@
 namespace kiln::golden {
 namespace {
 
-const Rows norms({
+const Rows kNorms({
     {"layer_norm", [](In in) { return layer_norm(in[0], in[1], in[2]); }},
     {"batch_norm", [](In in) { return batch_norm(in[0], in[1], in[2], in[3], in[4]); }},
     {"batch_norm.training", [](In in) { return batch_norm_training(in[0], {}, {}, in[1], in[2]).output; }},
@@ -20,7 +20,7 @@ const Rows norms({
      [](In in) { return local_response_norm(in[0], {.size = 3, .alpha = 0.2, .beta = 0.6, .k = 1.5}); }},
 });
 
-const Rows lookups({
+const Rows kLookups({
     {"linear", [](In in) { return linear(in[0], in[1], in[2]); }},
     {"embedding", [](In in) { return embedding(in[0], in[1]); }},
     {"embedding_bag.sum", [](In in) { return embedding_bag(in[0], in[1]); }},
@@ -29,7 +29,7 @@ const Rows lookups({
     {"embedding_bag.offsets", [](In in) { return embedding_bag(in[0], in[1], in[2], {.mode = BagMode::Mean}); }},
 });
 
-const Rows attentions({
+const Rows kAttentions({
     {"attention", [](In in) { return attention(in[0], in[1], in[2]); }},
     {"attention.scale", [](In in) { return attention(in[0], in[1], in[2], {.scale = 0.3}); }},
     {"attention.causal", [](In in) { return attention(in[0], in[1], in[2], {.causal = true}); }},
@@ -38,7 +38,7 @@ const Rows attentions({
     {"attention.grouped", [](In in) { return attention(in[0], in[1], in[2]); }},
 });
 
-const Rows losses({
+const Rows kLosses({
     {"mse_loss", [](In in) { return mse_loss(in[0], in[1]); }},
     {"mse_loss.none", [](In in) { return mse_loss(in[0], in[1], Reduction::None); }},
     {"l1_loss", [](In in) { return l1_loss(in[0], in[1]); }},
@@ -66,7 +66,7 @@ const Rows losses({
 });
 
 Values pass(const RecurrentPass& made) { return {made.outputs, made.state.hidden, made.state.cell}; }
-const Rows recurrent({
+const Rows kRecurrent({
     {"lstm", [](In in) { return pass(lstm(in[0], {in[1], in[2], in[3], in[4]}, {}, {in[5], in[6]})); }},
     {"lstm.plain", [](In in) { return pass(lstm(in[0], {in[1], in[2], {}, {}})); }},
 });

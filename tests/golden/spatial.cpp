@@ -11,7 +11,7 @@ using Way = Interpolation;
 
 Values both(const MaxPoolResult& result) { return {result.values, result.indices}; }
 
-const Rows shapes({
+const Rows kShapes({
     {"unfold2d", [](In in) { return unfold(in[0], {.kernel = {2, 3}, .stride = {2, 1}, .padding = {1, 1}}); }},
     {"fold2d", [](In in) { return fold(in[0], {4, 5}, {.kernel = {2, 2}}); }},
     {"pixel_shuffle", [](In in) { return pixel_shuffle(in[0], 2); }},
@@ -31,7 +31,7 @@ Row resized(const char* name, const InterpolateOptions& options) {
   return {std::string("interpolate.") + name, [=](In in) { return interpolate(in[0], options); }};
 }
 
-const Rows interpolations({
+const Rows kInterpolations({
     resized("nearest1d", {.size = {8}}),
     resized("nearest", {.size = {7, 3}}),
     resized("nearest_exact", {.size = {7, 3}, .mode = Way::NearestExact}),
@@ -53,7 +53,7 @@ Row sampled(const char* name, const GridSampleOptions& options) {
 }
 
 using Beyond = SamplePadding;
-const Rows samples({
+const Rows kSamples({
     sampled("nearest.zeros", {.mode = Way::Nearest}),
     sampled("nearest.border", {.mode = Way::Nearest, .padding = Beyond::Border}),
     sampled("nearest.reflection", {.mode = Way::Nearest, .padding = Beyond::Reflection}),

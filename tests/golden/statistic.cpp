@@ -13,7 +13,7 @@ Values both(const ValueWithIndices& result) { return {result.values, result.indi
 Values both(const Histogram& result) { return {result.counts, result.edges}; }
 Values all_of(const Distinct& result) { return {result.values, result.inverse, result.counts}; }
 
-const Rows statistics({
+const Rows kStatistics({
     {"logsumexp", [](In in) { return logsumexp(in[0], {0, 2}); }},
     {"variance_and_mean",
      [](In in) {
@@ -52,7 +52,7 @@ const Rows statistics({
     {"nanmedian", [](In in) { return both(nanmedian(in[0], 1)); }},
 });
 
-const Rows counts({
+const Rows kCounts({
     {"bincount", [](In in) { return bincount(in[0], {}, 7); }},
     {"bincount.weights", [](In in) { return bincount(in[0], in[1]); }},
     {"histc", [](In in) { return histc(in[0], 5, -2, 2); }},
@@ -63,7 +63,7 @@ const Rows counts({
     {"unique_consecutive", [](In in) { return all_of(unique_consecutive(in[0])); }},
 });
 
-const Rows calculus({
+const Rows kCalculus({
     {"diff", [](In in) { return diff(in[0], 2, 1); }},
     {"diff.prepend", [](In in) { return diff(in[0], 1, 1, in[1]); }},
     {"trapezoid", [](In in) { return trapezoid(in[0], 0.5); }},

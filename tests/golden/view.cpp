@@ -11,7 +11,7 @@ Value sliced(const Value& x, std::initializer_list<Range> ranges) {
   return slice(x, std::span(ranges.begin(), ranges.size()));
 }
 
-const Rows view({
+const Rows kView({
     {"reshape", [](In in) { return reshape(in[0], {3, -1}); }},
     {"flatten", [](In in) { return flatten(in[0], 1); }},
     {"permute", [](In in) { return permute(in[0], {2, 0, 1}); }},

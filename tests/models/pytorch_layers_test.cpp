@@ -3,6 +3,7 @@
 
 #include "kiln/nn/nn.hpp"
 #include "kiln/store/load/pytorch_layers.hpp"
+#include "kiln/store/save.hpp"
 #include "tests/support/sentence.hpp"
 
 #include "agreement.hpp"

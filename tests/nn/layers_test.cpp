@@ -101,7 +101,8 @@ TEST(BatchNorm, TrainsByTheBatchsStatisticsAndRemembersThem) {
 }
 
 TEST(BatchNorm, ACopyHasStatisticsOfItsOwn) {
-  const nn::BatchNorm layer = batch_norm(), copy = layer;
+  const nn::BatchNorm layer = batch_norm();
+  const auto copy = nn::BatchNorm(layer);
   copy.forward(sines_of<2>({4, 2}));
   EXPECT_EQ(layer.running_mean.get().to_vector(), (std::vector<float>{0, 0}));
   EXPECT_NE(copy.running_mean.get().to_vector(), (std::vector<float>{0, 0}));

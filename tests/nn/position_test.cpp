@@ -28,8 +28,9 @@ TEST(PositionalEncoding, AddsSinesAndCosines) {
   const auto x = sines_of<3>({2, 3, 4});
   const auto in = x.to_vector<double>(), out = positions.forward(x, 5).to_vector<double>();
   for (std::size_t i = 0; i < 24; ++i) {
-    const double position = 5 + static_cast<double>(i / 4 % 3);
-    const double angle = position * std::pow(10000.0, -static_cast<double>(i % 4 / 2 * 2) / 4);
+    const std::size_t time = i / 4 % 3, pair = i % 4 / 2;
+    const double position = 5 + static_cast<double>(time);
+    const double angle = position * std::pow(10000.0, -static_cast<double>(pair) / 2);
     EXPECT_NEAR(out[i] - in[i], i % 2 ? std::cos(angle) : std::sin(angle), 1e-6);
   }
   EXPECT_EQ(num_params(positions), 0);

@@ -150,7 +150,7 @@ TEST(SpectralNorm, HasTheGradientOfFixedVectors) {
 TEST(SpectralNorm, TakesOneStepWhereItRunsAgainForItsGradient) {
   autodiff.seed(7);
   const auto normed = nn::spectral_norm(nn::LinearConfig{.in = 3, .out = 2}.init(autodiff));
-  auto twin = normed;
+  const auto twin = nn::SpectralNorm<nn::Linear>(normed);
   const auto x = Tensor<2>(sines({2, 3}, 0.4, 0.1, autodiff)).require_grad();
   checkpoint([&](const Tensor<2>& y) { return normed.forward(y); }, x).sum().backward();
   twin.forward(x);

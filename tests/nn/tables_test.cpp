@@ -67,6 +67,9 @@ TEST(Bilinear, JoinsTwoVectorsByAMatrixForEachOutput) {
   EXPECT_EQ(layer.forward(sines_of<2>({0, 3}), sines_of<2>({0, 2})).shape(), (Shape{0, 4}));
   EXPECT_EQ(sentence_of([&] { return layer.forward(sines_of<2>({2, 3}), sines_of<2>({3, 2})); }),
             "ShapeError: Bilinear: [2, 3] and [3, 2] do not fit the weight [4, 3, 2], which is [out, in_a, in_b]");
+  const Value number = Tensor<1>::of({1, 2}, cpu).sum().value();
+  EXPECT_EQ(sentence_of([&] { return layer.apply(number, number); }),
+            "ShapeError: Bilinear: [] and [] do not fit the weight [4, 3, 2], which is [out, in_a, in_b]");
   EXPECT_EQ(sentence_of([] { nn::BilinearConfig{.in_a = 1, .in_b = 0, .out = 1}.init(cpu); }),
             "ArgumentError: BilinearConfig: in_a = 1, in_b = 0 and out = 1 must be positive");
 }

@@ -67,7 +67,7 @@ TEST(TiedParameters, StayTiedWhereModelsAreMappedAndMoved) {
   EXPECT_TRUE(is_tied(to_device(model, cpu)));
   EXPECT_TRUE(is_tied(to_device(to_device(model, cpu), autodiff)));
   EXPECT_TRUE(is_tied(valid(model)));
-  const Tied copy = model;
+  const auto copy = Tied(model);
   EXPECT_TRUE(is_tied(copy));
 }
 

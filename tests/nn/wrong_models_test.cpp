@@ -59,7 +59,7 @@ TEST(WrongModels, AreToldWhichParameterOfAnOperationDoesNotFit) {
 
 TEST(WrongModels, AreToldWhyThereIsNoGradient) {
   const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
-  const nn::Linear other = model, fresh = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
+  const nn::Linear fresh = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
   const Tensor<2> x = ones({3, 2}, autodiff);
   EXPECT_EQ(sentence_of([&] { return value_and_grad(model, [&](const nn::Linear&) { return x.sum(); }).loss; }),
             "AutodiffError: value_and_grad: the loss does not depend on the model's parameters");

@@ -46,7 +46,7 @@ TEST(Microsoft, AttentionTurnsQueriesAndKeys) {
     of[0] = a * std::cos(1.0) - b * std::sin(1.0), of[1] = a * std::sin(1.0) + b * std::cos(1.0);
     return of;
   };
-  std::vector<double> query = turned(x), key = query;
+  const std::vector<double> query = turned(x), &key = query;
   double now = 0, before = 0;
   for (std::size_t i = 0; i < 4; ++i)
     now += query[i] * 2 * key[i] / 2, before += query[i] * past_key[i] / 2;  // over the root of 4

@@ -157,7 +157,7 @@ void add_programs(std::vector<Sample>& list, const Device& d) {
       {noise({2, 4, 3, 8}, d), noise({2, 2, 5, 8}, d, 2), noise({2, 2, 5, 8}, d, 3), noise({2, 1, 3, 5}, d, 4)});
   add("integers",
       [](const Values& in) {
-        const Value i = in[0];
+        const Value& i = in[0];
         return Values{floor_divide(i, 2), remainder(i, 3), maximum(i, 1), cast(i, DType::F32) / 3,
                       where(gt(i, 0), i, -1)};
       },

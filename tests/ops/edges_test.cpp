@@ -211,7 +211,8 @@ TEST(Edges, ImagesAreResizedByWholeFactorsExactly) {
       expect_numbers(interpolate(x, {.scale = {1.3}, .mode = mode}), {0, 1, 2}, dtype, "to its own size");
     for (const double factor : {49.0, 98.0, 103.0}) {  // whose reciprocals are rounded down
       Numbers expected;
-      for (int i = 0; i < 3 * static_cast<int>(factor); ++i) expected.push_back(i / static_cast<int>(factor));
+      for (const double number : {0.0, 1.0, 2.0})
+        expected.insert(expected.end(), static_cast<std::size_t>(factor), number);
       expect_numbers(interpolate(x, {.scale = {factor}}), expected, dtype, text("nearest, times ", factor));
     }
   });

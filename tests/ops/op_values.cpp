@@ -52,7 +52,7 @@ TEST(OpEquality, LooksAtTheStructAndAtEachAttribute) {
   std::set<std::size_t> hashes;
   for (std::size_t i = 0; i < distinct.size(); ++i) {
     for (std::size_t j = 0; j < distinct.size(); ++j) EXPECT_EQ(distinct[i] == distinct[j], i == j) << i << ' ' << j;
-    const Op copy = distinct[i];
+    const auto copy = Op(distinct[i]);
     EXPECT_TRUE(copy == distinct[i]);
     EXPECT_EQ(hash(copy), hash(distinct[i]));
     hashes.insert(hash(distinct[i]));

@@ -56,7 +56,7 @@ const std::vector<ScheduleRow>& schedule_rows() {
       {"exponential", ExponentialConfig{.initial = 0.5, .factor = 0.93},
        [](int64_t t) { return 0.5 * std::exp(double(t) * std::log(0.93)); }, kTorchExponential},
       {"step", StepConfig{.initial = 0.5, .every = 7, .factor = 0.4},
-       [](int64_t t) { return 0.5 * std::exp(double(t / 7) * std::log(0.4)); }, kTorchStep},
+       [](int64_t t) { return 0.5 * std::exp(double(t - t % 7) / 7 * std::log(0.4)); }, kTorchStep},
       {"multi_step", MultiStepConfig{.initial = 0.5, .milestones = {4, 5, 19}, .factor = 0.3},
        [](int64_t t) { return t < 4    ? 0.5
                               : t < 5  ? 0.15

@@ -178,7 +178,8 @@ TEST(AttentionTensors, TellPositionsApart) {
   std::vector<double> waves;
   for (int time = 0; time < 3; ++time)
     for (int column = 0; column < 4; ++column) {
-      const double angle = time * std::pow(10000.0, -(column / 2 * 2) / 4.0);
+      const int pair = column / 2;
+      const double angle = time * std::pow(10000.0, -pair / 2.0);
       waves.push_back(column % 2 ? std::cos(angle) : std::sin(angle));
     }
   expect_near(sinusoidal_positions(3, 4, best_autodiff()).to_vector(), waves, 1e-6);

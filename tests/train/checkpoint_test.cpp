@@ -22,12 +22,12 @@
 namespace {
 
 std::atomic<bool> starves{false};  // no thread but this one gets memory
-const std::thread::id fed = std::this_thread::get_id();
+const std::thread::id kFed = std::this_thread::get_id();
 
 }  // namespace
 
 [[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return starves && std::this_thread::get_id() != fed ? nullptr : std::malloc(bytes ? bytes : 1);
+  return starves && std::this_thread::get_id() != kFed ? nullptr : std::malloc(bytes ? bytes : 1);
 }
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const memory = operator new(bytes, std::nothrow);

@@ -130,11 +130,12 @@ TEST(Logs, AreNeverAwayWhileTheyAreTakenBack) {
   for (int kill = 0; kill < 10; ++kill) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
-    while (child == 0) {  // resumes again and again
-      LineLog log(path, "step,value");
-      log.begin(5000);
-      log.write("5001,0.5");
-    }
+    if (child == 0)
+      for (;;) {  // resumes again and again
+        LineLog log(path, "step,value");
+        log.begin(5000);
+        log.write("5001,0.5");
+      }
     ::usleep(static_cast<useconds_t>(2000 + 700 * kill));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
@@ -329,7 +330,7 @@ TEST(TensorBoard, IsGivenHyperParameters) {
 std::string printed(const auto& use) {
   std::FILE* const file = std::tmpfile();
   use(file);
-  std::rewind(file);
+  EXPECT_EQ(std::fseek(file, 0, SEEK_SET), 0);
   std::string out(1 << 12, '\0');
   out.resize(std::fread(out.data(), 1, out.size(), file));
   std::fclose(file);
@@ -344,6 +345,10 @@ TEST(ProgressLines, ArePlainWhereThereIsNoTerminal) {
   EXPECT_EQ(bar(0.5, 4, true), "##  ");
   EXPECT_EQ(bar(0.375, 2), "▊ ");
   EXPECT_EQ(duration_text(3725), "1:02:05");
+  EXPECT_EQ(duration_text(59.5), "1:00");
+  EXPECT_EQ(duration_text(-1), "0:00");
+  EXPECT_EQ(duration_text(std::numeric_limits<double>::infinity()), "1000000:00:00");
+  EXPECT_EQ(duration_text(kNan), "0:00");
 }
 
 TEST(Progress, KnowsWhatIsLeft) {

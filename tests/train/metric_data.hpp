@@ -15,7 +15,7 @@
 
 namespace kiln {
 
-constexpr std::int64_t kItems = 203, kClasses = 5;
+inline constexpr std::int64_t kItems = 203, kClasses = 5;
 
 /// Numbers in [0, 1) of 12 bits: as floats exact, and some of them equal.
 inline std::vector<double> noise(std::uint64_t stream, std::int64_t count) {

@@ -50,7 +50,8 @@ int run(const std::string& what, const std::string& argument) {
     for (int i = 0; i < 300000; ++i) mine.push_back(static_cast<float>((i % 1000) * (rank + 1)));
     const auto sums = all_reduce(Tensor<1>::of(mine, device), ranks).to_vector<float>();
     double wrong = 0;
-    for (int i = 0; i < 300000; ++i) wrong += sums[std::size_t(i)] != float((i % 1000) * (size * (size + 1) / 2));
+    const int all = size * (size + 1) / 2;
+    for (int i = 0; i < 300000; ++i) wrong += sums[std::size_t(i)] != float((i % 1000) * all);
     const auto x = Tensor<1>::of({float(rank), 1}, device);
     const auto row = [](const Tensor<1>& tensor) {
       std::string numbers;

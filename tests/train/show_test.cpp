@@ -15,9 +15,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include "kiln/core/text.hpp"
 #include "kiln/train/show/dashboard.hpp"
+#include "tests/support/sentence.hpp"
 
 namespace kiln {
 namespace {
@@ -45,6 +47,41 @@ TEST(Plot, DrawsCurvesInDots) {
   // Of steps 1 to 2 alone, as if there were no others.
   EXPECT_EQ(plotted({series("train", {90, 7, 0, -90})}, 13, 2, {1, 2}), falls);
   EXPECT_EQ(plotted({series("train", {std::nan(""), 1})}, 12, 1)[0].substr(0, 11), "         1 ");
+}
+
+TEST(Plot, StaysInsideWhateverItsNumbersAre) {
+  const double huge = 9e307, infinite = std::numeric_limits<double>::infinity();
+  const auto bend = [](const std::vector<std::string>& lines) {  // without the labels
+    return std::vector{lines[0].substr(11), lines[1].substr(11)};
+  };
+  // The range of these is infinite as a float64.
+  EXPECT_EQ(bend(plotted({series("train", {huge, -huge})}, 13, 2)), bend(plotted({series("train", {7, 0})}, 13, 2)));
+  // From a step to itself there is no way.
+  EXPECT_EQ(plotted({series("train", {90, 7, 0})}, 13, 1, {1, 1})[0], "         7 ⠁ ");
+  Series odd{"train", "loss"};
+  odd.add(infinite, 1);
+  odd.add(-infinite, 1);
+  odd.add(std::nan(""), 1);
+  odd.add(1, infinite);
+  EXPECT_TRUE(odd.points.empty());
+  EXPECT_EQ(odd.seen, 0);
+}
+
+TEST(Plot, TakesNoCurvesOfWhatIsNoNumber) {
+  Histories histories;
+  histories.on(training::Step{{.step = 3}, 0.5, {}, 8, 0.1});
+  const auto broken = [&](const std::string& list) {
+    return sentence_of([&] {
+      Histories taken = histories;
+      taken.visit_state([&](const std::string& name, auto& part) {
+        if constexpr (std::is_same_v<decltype(part), std::vector<double>&>)
+          if (name == list) part.at(0) = std::nan("");
+      });
+    });
+  };
+  EXPECT_EQ(broken("none"), "");
+  EXPECT_EQ(broken("steps"), "DataError: curves: a point that is no finite number");
+  EXPECT_EQ(broken("values"), "DataError: curves: a point that is no finite number");
 }
 
 TEST(Plot, KeepsEverySecondPointOfTooMany) {

@@ -224,7 +224,8 @@ bool Queue::run_as_graph() {
   // To change a node costs a third of what a launch does: where many addresses move, and come back, a graph for each.
   if (changes > (graphs.size() < kMostGraphs ? commands_.size() / 4 : commands_.size())) {
     // To record takes longer than to launch.
-    known.refused = ++known.recorded > kMostInVain && known.recorded > known.times / 4;
+    ++known.recorded;
+    known.refused = known.recorded > kMostInVain && known.recorded > known.times / 4;
     if (known.refused) return false;
     if (graphs.size() == kMostGraphs) graphs.pop_back();
     auto graph = std::make_unique<Graph>(stream_, words_);

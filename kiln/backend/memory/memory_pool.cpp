@@ -189,7 +189,7 @@ void MemoryPool::release_pages() {
     for (; block != free.end() && std::less<>()(block->start, region.start); ++block) rest.push_back(*block);
     while (block != free.end() && std::less<>()(block->start, region.end())) {
       Range together = *block;
-      while (++block != free.end() && block->start == together.end() && block->start != region.end())
+      for (++block; block != free.end() && block->start == together.end() && block->start != region.end(); ++block)
         together.size += block->size;
       const auto first = reinterpret_cast<std::uintptr_t>(together.start), last = first + together.size;
       const std::size_t before = together.start == region.start ? 0 : std::min(round_up(first, page), last) - first;

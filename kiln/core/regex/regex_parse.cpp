@@ -105,9 +105,10 @@ class Parser {
   int number() {
     int value = 0;
     if (ends() || pattern_[at_] < '0' || pattern_[at_] > '9') wrong("no number");
-    for (; !ends() && pattern_[at_] >= '0' && pattern_[at_] <= '9'; ++at_)
-      if ((value = 10 * value + (pattern_[at_] - '0')) > kMostRepeats)
-        wrong("more than ", kMostRepeats, " repetitions");
+    for (; !ends() && pattern_[at_] >= '0' && pattern_[at_] <= '9'; ++at_) {
+      value = 10 * value + (pattern_[at_] - '0');
+      if (value > kMostRepeats) wrong("more than ", kMostRepeats, " repetitions");
+    }
     return value;
   }
 

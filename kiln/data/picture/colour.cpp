@@ -19,7 +19,7 @@ void require_factor(std::string_view function, double factor) {
   require<ArgumentError>(factor >= 0 && std::isfinite(factor), function, ": the factor ", factor, " must be 0 or more");
 }
 
-std::uint8_t to_byte(double value) { return static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5); }
+std::uint8_t to_byte(double value) { return static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.5, 255.5)); }
 
 /// other + factor * (picture - other), where other(i) is a value for each of the picture's.
 template <class Other>

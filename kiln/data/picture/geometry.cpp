@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-std::uint8_t rounded(double value) { return static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5); }
+std::uint8_t rounded(double value) { return static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.5, 255.5)); }
 
 /// Which pixels a new one covers along one side, and how much of each.
 struct Cover {
@@ -24,7 +24,7 @@ std::vector<Cover> covers(std::int64_t from, std::int64_t to) {
   for (std::int64_t i = 0; i < to; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
     const auto first = static_cast<std::int64_t>(std::max(centre - reach + 0.5, 0.0));
-    const auto end = std::min(static_cast<std::int64_t>(centre + reach + 0.5), from);
+    const auto end = static_cast<std::int64_t>(std::min(centre + reach + 0.5, static_cast<double>(from)));
     Cover& cover = all.emplace_back(Cover{first, {}});
     double sum = 0;
     for (std::int64_t at = first; at < end; ++at) {

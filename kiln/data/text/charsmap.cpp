@@ -24,7 +24,10 @@ std::string from_base64(const View& json) {
     const int value = values[static_cast<unsigned char>(c)];
     if (value < 0) json.refuse("is no base64");
     bits = bits << 6 | static_cast<std::uint32_t>(value);
-    if ((count += 6) >= 8) bytes += static_cast<char>(bits >> (count -= 8) & 0xff);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>(bits >> count & 0xff);
   }
   return bytes;
 }

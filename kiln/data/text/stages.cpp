@@ -142,7 +142,8 @@ Texts bytes_joined(const Texts& tokens) {
 Texts word_pieces_joined(Texts tokens, const std::string& prefix, bool clean) {
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     std::string& token = tokens[i];
-    if (i > 0) token = token.starts_with(prefix) ? token.substr(prefix.size()) : ' ' + token;
+    if (i > 0 && token.starts_with(prefix)) token.erase(0, prefix.size());
+    else if (i > 0) token.insert(0, 1, ' ');
     if (!clean) continue;
     for (const auto& [from, to] :
          std::initializer_list<std::pair<std::string_view, std::string_view>>{{" .", "."},

@@ -14,7 +14,7 @@ Param<2> table(std::string_view name, const Config& config, const Device& device
                          ": padding_index = ", padding.value_or(0), " is none of the ", count, " rows");
   const Value drawn = initialize(config.initializer, {count, size}, {.in = count, .out = size}, device);
   if (!padding) return Param<2>(drawn);
-  const Range row{*padding, *padding + 1};
+  const Range row{padding, *padding + 1};
   return Param<2>(slice_assign(drawn, {&row, 1}, 0.0));
 }
 

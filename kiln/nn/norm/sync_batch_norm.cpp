@@ -18,7 +18,8 @@ BatchNormResult sync_batch_norm_training(const Value& x, const Value& running_me
 
   // Means and sums of squared distances of the ranks' parts make those of the whole (Chan, Golub, LeVeque, "Updating
   // formulae and a pairwise algorithm for computing sample variances", 1979), in one exchange in each direction.
-  const auto part_count = full({1}, static_cast<double>(x.numel() / channels), x.device(), wide.dtype());
+  const std::int64_t of_each = x.numel() / channels;
+  const auto part_count = full({1}, static_cast<double>(of_each), x.device(), wide.dtype());
   const Value part_mean = mean(wide, others, true);
   const Value part_squares = sum(square(wide - part_mean), others);
   const Value parts = all_gather(unsqueeze(cat(Values{reshape(part_mean, {channels}), part_squares, part_count}, 0), 0),

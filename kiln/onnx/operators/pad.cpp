@@ -64,7 +64,7 @@ Results pad_ends(Call& c) {
 
 // x brought to the sizes given, from its middle: cut where it is larger, zeros round it where it is smaller.
 Results center_crop_pad(Call& c) {
-  Value x = c[0];
+  const Value& x = c[0];
   const Ints sizes = c.ints(1);
   Ints axes = c.ints("axes");
   if (axes.empty())

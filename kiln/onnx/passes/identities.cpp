@@ -12,7 +12,7 @@ void remove_identities(Graph& graph) {
     const auto is_test = node.attributes.find("is_test");
     const bool drops = node.version < 7 && (is_test == node.attributes.end() || is_test->second.i == 0);
     const bool nothing =
-        node.domain.empty() && !node.function && node.inputs.size() > 0 && node.inputs[0] != kAbsent &&
+        node.domain.empty() && !node.function && !node.inputs.empty() && node.inputs[0] != kAbsent &&
         (node.op == "Identity" || (node.op == "Concat" && node.inputs.size() == 1) ||
          (node.op == "Dropout" && !training && !drops)) &&
         std::count_if(node.outputs.begin(), node.outputs.end(), [](int o) { return o != kAbsent; }) == 1 &&

@@ -11,7 +11,6 @@
 namespace kiln {
 namespace {
 
-using op::columns_of;
 using op::Precision;
 using op::rows_of;
 

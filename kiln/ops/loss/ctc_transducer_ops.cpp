@@ -185,16 +185,17 @@ Values Rnnt::expand(Inputs in) const {
   const DType dtype = in[blanks].dtype();
   const Device device = in[blanks].device();
   if (time == 0 || batch == 0) return {full({batch}, kInfinite, device, dtype), in[blanks] * 1.0, in[labels] * 1.0};
-  const Value frames = reshape(in[times], {batch, 1, 1}), sizes_ = reshape(in[sizes], {batch, 1, 1});
+  const Value frames = reshape(in[times], {batch, 1, 1}), lengths = reshape(in[sizes], {batch, 1, 1});
   const Diagonals diagonals(time, width, in[times]);
-  const Value u = counting(width, in[times]), t = diagonals.frame();
+  const Value u = counting(width, in[times]);
+  const Value& t = diagonals.frame();
 
   // The steps that there are: blanks from each frame of the sequence, labels as long as there are more.
-  const Value in_time = logical_and(lt(t, frames), le(u, sizes_));
+  const Value in_time = logical_and(lt(t, frames), le(u, lengths));
   const Value blank = where(in_time, diagonals.skew(never_below(in[blanks])), kNever);
   const Value padded = cat(Values{never_below(in[labels]), full({batch, time, 1}, kNever, device, dtype)}, 2);
-  const Value label = where(logical_and(in_time, lt(u, sizes_)), diagonals.skew(padded), kNever);
-  const Value is_end = logical_and(eq(t, frames), eq(u, sizes_));  // [batch, diagonal, width]
+  const Value label = where(logical_and(in_time, lt(u, lengths)), diagonals.skew(padded), kNever);
+  const Value is_end = logical_and(eq(t, frames), eq(u, lengths));  // [batch, diagonal, width]
 
   const std::int64_t count = diagonals.count();
   Value alpha = where(eq(u, 0), zeros({batch, width}, device, dtype), kNever);

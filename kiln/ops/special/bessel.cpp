@@ -57,7 +57,8 @@ struct Bessel {
     for (int n = top; n >= 0; --n) {  // j is J(n) and `above` J(n + 1), but for the scale
       const double below = 2 * n / x * j - above;
       if (n > 0 && n % 2 == 0) {
-        const double weight = (n / 2 % 2 == 0 ? 1.0 : -1.0) / (n / 2);
+        const int half = n / 2;
+        const double weight = (half % 2 == 0 ? 1.0 : -1.0) / half;
         sum += 2 * j;
         neumann += weight * j;
         slope += weight * (below - above) / 2;

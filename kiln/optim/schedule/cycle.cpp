@@ -54,10 +54,10 @@ double OneCycleConfig::at(std::int64_t step) const {
 }
 
 double CyclicConfig::at(std::int64_t step) const {
-  const std::int64_t fall = down == 0 ? up : down, period = up + fall, place = step % period;
+  const std::int64_t fall = down == 0 ? up : down, period = up + fall, cycle = step / period, place = step % period;
   const double way = place <= up ? progress(place, up) : 1 - progress(place - up, fall);
   double share = 1;
-  if (mode == Mode::Halving) share = std::pow(0.5, static_cast<double>(step / period));
+  if (mode == Mode::Halving) share = std::pow(0.5, static_cast<double>(cycle));
   if (mode == Mode::Exponential) share = std::pow(factor, static_cast<double>(step));
   return floor + (peak - floor) * way * share;
 }

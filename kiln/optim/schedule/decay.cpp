@@ -13,7 +13,10 @@ double ConstantConfig::at(std::int64_t) const { return rate; }
 
 double LinearRateConfig::at(std::int64_t step) const { return schedules::line(initial, final, progress(step, steps)); }
 
-double StepConfig::at(std::int64_t step) const { return initial * std::pow(factor, static_cast<double>(step / every)); }
+double StepConfig::at(std::int64_t step) const {
+  const std::int64_t passed = step / every;
+  return initial * std::pow(factor, static_cast<double>(passed));
+}
 
 double MultiStepConfig::at(std::int64_t step) const {
   const auto passed = std::ranges::count_if(milestones, [&](std::int64_t milestone) { return milestone <= step; });

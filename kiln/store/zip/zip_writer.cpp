@@ -74,7 +74,7 @@ void ZipWriter::finish() {
     append_head(header, size, crc, name.size(), extra.size());
     header.append(10, '\0');  // no comment, one disk, no attributes
     append_number(header, low(begin));
-    put(header + name + extra);
+    put(header.append(name).append(extra));
   }
   const std::uint64_t length = at_ - directory;
   if (count >= 0xffff || directory + length >= kSeeExtra) {

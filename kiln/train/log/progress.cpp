@@ -80,7 +80,7 @@ std::string bar(double share, int cells, bool plain) {
 }
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<long long>(std::clamp(seconds, 0.0, 3.6e9) + 0.5);
+  const long long whole = seconds > 0 ? std::llround(std::min(seconds, 3.6e9)) : 0;  // of NaN too
   char words[48];
   if (whole >= 3600)
     std::snprintf(words, sizeof words, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);

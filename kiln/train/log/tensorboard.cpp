@@ -155,7 +155,7 @@ template <class Use>
 void for_each_leaf(const Json& json, const std::string& path, Use use) {
   const auto* const object = std::get_if<Json::Object>(&json.is);
   if (!object) return use(path, json);
-  for (const auto& [key, value] : *object) for_each_leaf(value, path.empty() ? key : path + '.' + key, use);
+  for (const auto& [key, value] : *object) for_each_leaf(value, path.empty() ? key : text(path, '.', key), use);
 }
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }

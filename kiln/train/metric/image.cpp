@@ -8,7 +8,7 @@
 namespace kiln::metric {
 namespace {
 
-constexpr std::int64_t kWindow = 11;
+constexpr std::int64_t kWindow = 11, kMiddle = kWindow / 2;
 
 struct Plane {
   std::int64_t height = 0, width = 0;
@@ -24,7 +24,7 @@ const std::array<double, kWindow>& gaussian() {
     std::array<double, kWindow> made{};
     double sum = 0;
     for (std::size_t i = 0; i < made.size(); ++i) {
-      const double distance = static_cast<double>(i) - kWindow / 2;
+      const double distance = static_cast<double>(i) - kMiddle;
       sum += made[i] = std::exp(-distance * distance / (2 * 1.5 * 1.5));
     }
     for (double& weight : made) weight /= sum;

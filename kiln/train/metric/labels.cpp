@@ -13,7 +13,7 @@ bool is_exclusive(std::string_view name, const Value& scores, const Value& targe
     Shape without = s;
     without.erase(1);
     if (without == t) return true;
-  } else if (s == t && s.size() >= 1 && s.size() <= 2) {
+  } else if (s == t && !s.empty() && s.size() <= 2) {
     return false;
   }
   fail<ShapeError>(name, ": scores ", s, " and targets ", t,

@@ -65,10 +65,15 @@ class Dots {
   std::vector<int> owner_;
 };
 
+/// Which of `count` dots lies at a share of the way; at the begin where there is no way and the share is 0 / 0.
+int dot_at(double share, int count) {
+  return share > 0 ? static_cast<int>(std::lround(std::min(share, 1.0) * (count - 1))) : 0;
+}
+
 }  // namespace
 
 void Series::add(double step, double value) {
-  if (!std::isfinite(value) || seen++ % every != 0) return;
+  if (!std::isfinite(step) || !std::isfinite(value) || seen++ % every != 0) return;
   points.push_back({step, value});
   if (points.size() < kMost) return;
   for (std::size_t i = 0; i < points.size() / 2; ++i) points[i] = points[2 * i];
@@ -136,7 +141,11 @@ void Histories::take(const Flat& flat) {
     require<DataError>(flat.every[i] >= 1 && flat.seen[i] >= 0 && count <= left, "curves: a length that there is not");
     s.every = flat.every[i];
     s.seen = flat.seen[i];
-    for (const std::size_t end = at + count; at < end; ++at) s.points.push_back({flat.steps[at], flat.values[at]});
+    for (const std::size_t end = at + count; at < end; ++at) {
+      require<DataError>(std::isfinite(flat.steps[at]) && std::isfinite(flat.values[at]),
+                         "curves: a point that is no finite number");
+      s.points.push_back({flat.steps[at], flat.values[at]});
+    }
   }
   all_ = std::move(all);
 }
@@ -162,13 +171,13 @@ std::vector<std::string> plot(std::span<const Series* const> series, int width, 
     }
   Dots dots(width, height);
   const bool any = least <= most;
-  const double range = any && most > least ? most - least : 1;
   for (std::size_t i = 0; i < series.size(); ++i) {
     int x0 = -1, y0 = 0;
     for (const auto [step, value] : series[i]->points) {
       if (step < from || step > to) continue;
-      const int x = static_cast<int>((step - from) / (last - from) * (dots.columns() - 1) + 0.5);
-      const int y = static_cast<int>((most - value) / range * (dots.rows() - 1) + 0.5);
+      const int x = dot_at((step - from) / (last - from), dots.columns());
+      // Halves, since the range of the values themselves may be infinite.
+      const int y = dot_at((most / 2 - value / 2) / (most / 2 - least / 2), dots.rows());
       dots.line(x0 < 0 ? x : x0, x0 < 0 ? y : y0, x, y, static_cast<int>(i));
       x0 = x, y0 = y;
     }

@@ -32,7 +32,8 @@ TEST_P(CpuCreate, DrawsEveryElementFromItsOwnWord) {
   const TensorData numbers = uniform({1000}, -1, 3, device, DType::F32, key).data();
   const TensorData coins = bernoulli({1000}, 0.3, device, DType::Bool, key).data();
   for (std::int64_t i = 0; i < 1000; ++i) {
-    const double unit = random_word(key, static_cast<std::uint64_t>(i)) / 256 * 0x1p-24;
+    const std::uint32_t upper = random_word(key, static_cast<std::uint64_t>(i)) >> 8;
+    const double unit = upper * 0x1p-24;
     EXPECT_NEAR(numbers.at(i), -1 + 4 * unit, 1e-6);
     EXPECT_EQ(coins.at(i), unit < 0.3);
   }

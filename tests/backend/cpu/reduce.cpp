@@ -24,7 +24,8 @@ TEST_P(CpuReduce, FoldsAnyDimensionsOfAnyLayout) {
     const Grid from(x);
     for (const Dims& dims : {Dims{0}, Dims{1}, Dims{2}, Dims{0, 2}, Dims{0, 1, 2}}) {
       const Grid sums = folded(from, dims, 0, std::plus{});
-      const double count = static_cast<double>(from.values.size() / sums.values.size());
+      const std::size_t of_each = from.values.size() / sums.values.size();
+      const auto count = static_cast<double>(of_each);
       EXPECT_EQ(difference(sum(x, dims, true).data(), sums.to(DType::F32), {1e-5, 1e-4}), "") << text(dims);
       EXPECT_EQ(difference(mean(x, dims, true).data(),
                            grid(sums.shape, [&](auto& i) { return sums[i] / count; }).to(DType::F32), {1e-5, 1e-6}),

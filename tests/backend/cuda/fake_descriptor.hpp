@@ -67,7 +67,7 @@ struct Descriptor {
     std::memcpy(&made, values.at(attribute).second.data(), sizeof(T));
     return made;
   }
-  Descriptor& part(int attribute) const { return *one<Descriptor*>(attribute); }
+  Descriptor& part(int attribute) const { return *reinterpret_cast<Descriptor*>(one<std::uintptr_t>(attribute)); }
   std::vector<std::int64_t> numbers(int attribute) const { return all<std::int64_t>(attribute); }
 };
 

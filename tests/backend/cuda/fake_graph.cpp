@@ -120,32 +120,32 @@ struct Step {
   std::size_t out = 0;
 };
 
-void run_step(const Step& step_, std::vector<Tensor>& tensors) {
-  Tensor& out = tensors[step_.out];
+void run_step(const Step& operation, std::vector<Tensor>& tensors) {
+  Tensor& out = tensors[operation.out];
   std::vector<Tensor*> in;
-  for (const std::size_t i : step_.in) in.push_back(&tensors[i]);
+  for (const std::size_t i : operation.in) in.push_back(&tensors[i]);
   Tensor& x = *in[0];
   Dims index = Dims::filled(out.sizes.size(), 0);
-  if (step_.kind == kReshapeOperation) {  // the same memory
+  if (operation.kind == kReshapeOperation) {  // the same memory
     std::vector<double> same = x.all;
     same.resize(static_cast<std::size_t>(out.reach()));
     out.all = same;
     for (double& number : out.all) number = out.rounded(number);
     return;
   }
-  if (step_.kind == kReductionOperation) {
-    std::ranges::fill(out.all, step_.mode == 0 ? 0 : -INFINITY);
+  if (operation.kind == kReductionOperation) {
+    std::ranges::fill(out.all, operation.mode == 0 ? 0 : -INFINITY);
     index = Dims::filled(x.sizes.size(), 0);
     do {
       double& to = out.shared(index, x.sizes);
-      to = step_.mode == 0 ? to + x.at(index) : std::max(to, x.at(index));
+      to = operation.mode == 0 ? to + x.at(index) : std::max(to, x.at(index));
     } while (step(index, x.sizes));
     for (double& number : out.all) number = out.rounded(number);
     return;
   }
   do {
     double made = 0;
-    if (step_.kind == kProductOperation) {
+    if (operation.kind == kProductOperation) {
       Dims left = index, right = index;
       const std::int64_t depth = x.sizes[3];
       for (std::int64_t i = 0; i < depth; ++i) {
@@ -156,11 +156,11 @@ void run_step(const Step& step_, std::vector<Tensor>& tensors) {
         }
         made += x.at(left) * in[1]->at(right);
       }
-    } else if (step_.mode == kIndex) {
-      made = static_cast<double>(index[static_cast<int>(step_.axis)]);
+    } else if (operation.mode == kIndex) {
+      made = static_cast<double>(index[static_cast<int>(operation.axis)]);
     } else {
       const double y = in.size() > 1 ? in[1]->shared(index, out.sizes) : 0;
-      made = apply(step_.mode, x.shared(index, out.sizes), y, in.size() > 2 ? in[2]->shared(index, out.sizes) : 0);
+      made = apply(operation.mode, x.shared(index, out.sizes), y, in.size() > 2 ? in[2]->shared(index, out.sizes) : 0);
     }
     out.at(index) = out.rounded(made);
   } while (step(index, out.sizes));

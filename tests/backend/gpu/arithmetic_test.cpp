@@ -33,7 +33,9 @@ std::pair<std::vector<T>, std::vector<T>> pairs() {
 
 template <class T>
 bool same(T a, T b) {
-  return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
+  else return a == b;
 }
 
 /// Runs f over all pairs for which `makes_sense`, and folded on literals; truths come as int32.

@@ -13,7 +13,7 @@ namespace kiln::cpu::onednn {
 namespace {
 
 /// Before anything asks for memory.
-[[maybe_unused]] const int poisoned = ::setenv("KILN_POISON", "1", 1);
+[[maybe_unused]] const int kPoisoned = ::setenv("KILN_POISON", "1", 1);
 
 constexpr Pass kPasses[] = {Pass::Forward, Pass::Data, Pass::Weight};
 constexpr DType kTypes[] = {DType::F32, DType::BF16, DType::F16};

@@ -42,10 +42,10 @@ class Answering final : public Backend {
 };
 
 /// Made while the program starts.
-const Device at_start = Device::cpu();
+const Device kAtStart = Device::cpu();
 
 TEST(Decorator, IsAroundDevicesThatAreMadeBeforeMain) {
-  EXPECT_TRUE(dynamic_cast<fusion::Fusion*>(at_start.handle().get()));
+  EXPECT_TRUE(dynamic_cast<fusion::Fusion*>(kAtStart.handle().get()));
 }
 
 TEST(Decorator, PassesOnEveryQuestionAndItsAnswer) {

@@ -109,7 +109,7 @@ TEST(Chosen, DrawByWeight) {
   for (const auto index : draw_weighted(weights, draws, Key{3})) ++counts[static_cast<std::size_t>(index)];
   EXPECT_EQ(counts[0] + counts[2] + counts[4], 0);
   // Within five standard deviations, sqrt(n p (1 - p)), of a quarter.
-  EXPECT_NEAR(counts[1], draws / 4, 5 * std::sqrt(draws * 0.25 * 0.75));
+  EXPECT_NEAR(counts[1], draws * 0.25, 5 * std::sqrt(draws * 0.25 * 0.75));
   EXPECT_EQ(raised<ArgumentError>([] { draw_weighted(std::vector<double>{1, -1}, 1, Key{0}); }),
             "weighted: weight 1 is -1, it must be 0 or more");
   EXPECT_THROW(draw_weighted(std::vector<double>{0, 0}, 1, Key{0}), ArgumentError);

@@ -110,7 +110,7 @@ TEST(PictureFolder, TakesFoldersForClasses) {
 
 TEST(PictureFolder, ReadsMasksTagsAndBoxes) {
   const test::TemporaryDirectory directory;
-  const std::string png = text_of(test::kPng), jpeg = text_of(test::kJpeg);
+  const std::string png = text_of(test::kPng);
   directory.write("in/a.png", png);
   directory.write("masks/other.png", png);
   EXPECT_THROW(masked_pictures(directory.path() / "in", directory.path() / "masks"), DataError);

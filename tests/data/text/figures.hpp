@@ -13,11 +13,11 @@ struct Encoded {
   std::string decoded;
 };
 
-inline const std::vector<std::string> kTraining = {"The quick brown fox jumps over the lazy dog. The dog sleeps; the fox doesn't.", "She sells sea shells by the sea shore, and the shells she sells are sea shells, I'm sure.", "How much wood would a woodchuck chuck if a woodchuck could chuck wood\077 1234 12345 2024", "na\303\257ve caf\303\251 r\303\251sum\303\251 \342\200\224 d\303\251j\303\240 vu, \303\205ngstr\303"
-    "\266m, \303\274ber, stra\303\237e; \303\211COLE", "    indented\012\012\011code(x) = {y: 1}\015\012  more   spaces  ", "\320\237\321\200\320\270\320\262\320\265\321\202, \320\274\320\270\321\200! \344\275\240\345\245\275"
+inline const std::vector<std::string> kTraining = {"The quick brown fox jumps over the lazy dog. The dog sleeps; the fox doesn't.", "She sells sea shells by the sea shore, and the shells she sells are sea shells, I'm sure.", "How much wood would a woodchuck chuck if a woodchuck could chuck wood\077 1234 12345 2024", ("na\303\257ve caf\303\251 r\303\251sum\303\251 \342\200\224 d\303\251j\303\240 vu, \303\205ngstr\303"
+    "\266m, \303\274ber, stra\303\237e; \303\211COLE"), "    indented\012\012\011code(x) = {y: 1}\015\012  more   spaces  ", ("\320\237\321\200\320\270\320\262\320\265\321\202, \320\274\320\270\321\200! \344\275\240\345\245\275"
     "\357\274\214\344\270\226\347\225\214\343\200\202 \343\201\223\343\202\223\343\201\253\343\201\241"
     "\343\201\257 \354\225\210\353\205\225\355\225\230\354\204\270\354\232\224 \360\237\231\202\360\237"
-    "\231\203"};
+    "\231\203")};
 inline constexpr char kByteLevelJson[] =
     "{\042version\042:\0421.0\042,\042truncation\042:null,\042padding\042:null,\042added_tokens\042:[{"
     "\042id\042:0,\042content\042:\042<|end|>\042,\042single_word\042:false,\042lstrip\042:false,\042rstr"

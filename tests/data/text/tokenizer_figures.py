@@ -45,6 +45,12 @@ def text(value):
     return "\n    ".join(f'"{line}"' for line in lines + [out])
 
 
+def element(value):
+    """The literal in a list, where strings behind each other look as if a comma were missing."""
+    out = text(value)
+    return f"({out})" if "\n" in out else out
+
+
 def write(name, tokenizer, texts=TEXTS):
     tokenizer = Tokenizer.from_str(tokenizer.to_str())
     print(
@@ -72,7 +78,7 @@ def main():
         "// clang-format off\nnamespace kiln::test {\n\n"
         "struct Encoded {\n  std::string text;\n  std::vector<std::int64_t> ids;\n  std::string decoded;\n};\n"
     )
-    print("inline const std::vector<std::string> kTraining = {" + ", ".join(text(t) for t in TRAINING) + "};")
+    print("inline const std::vector<std::string> kTraining = {" + ", ".join(map(element, TRAINING)) + "};")
 
     byte_level = Tokenizer(models.BPE())
     byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -951,7 +951,7 @@ inline const std::vector<std::vector<std::int64_t>> kWordsOfSamples = {
     {0, 0, 0, 0, 0, 17, 0, 18, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 1, 0, 26, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 26, 0, 0, 0, 3},
 };
 inline const std::vector<std::string> kSamples = {
-    "First Citizen:\012Before we proceed any further, hear me speak.\012\012All:\012Speak, speak.\012\012"
+    ("First Citizen:\012Before we proceed any further, hear me speak.\012\012All:\012Speak, speak.\012\012"
     "First Citizen:\012You are all resolved rather to die than to famish\077\012\012All:\012Resolved. res"
     "olved.\012\012First Citizen:\012First, you know Caius Marcius is chief enemy to the people.\012\012A"
     "ll:\012We know't, we know't.\012\012First Citizen:\012Let us kill him, and we'll have corn at our ow"
@@ -962,20 +962,20 @@ inline const std::vector<std::string> kSamples = {
     "ey think we are too dear: the leanness that\012afflicts us, the object of our misery, is as an\012in"
     "ventory to particularise their abundance; our\012sufferance is a gain to them Let us revenge this wi"
     "th\012our pikes, ere we become rakes: for the gods know I\012speak this in hunger for bread, not in "
-    "thirst for revenge.\012\012",
-    "Fears for T N pension after talks Unions representing workers at Turner   Newall say they are 'disap"
-    "pointed' after talks with stricken parent firm Federal Mogul.",
-    "The Race is On: Second Private Team Sets Launch Date for Human Spaceflight (SPACE.com) SPACE.com - T"
+    "thirst for revenge.\012\012"),
+    ("Fears for T N pension after talks Unions representing workers at Turner   Newall say they are 'disap"
+    "pointed' after talks with stricken parent firm Federal Mogul."),
+    ("The Race is On: Second Private Team Sets Launch Date for Human Spaceflight (SPACE.com) SPACE.com - T"
     "ORONTO, Canada -- A second\134team of rocketeers competing for the  #36;10 million Ansari X Prize, a"
     " contest for\134privately funded suborbital space flight, has officially announced the first\134laun"
-    "ch date for its manned rocket.",
-    "Ky. Company Wins Grant to Study Peptides (AP) AP - A company founded by a chemistry researcher at th"
+    "ch date for its manned rocket."),
+    ("Ky. Company Wins Grant to Study Peptides (AP) AP - A company founded by a chemistry researcher at th"
     "e University of Louisville won a grant to develop a method of producing better peptides, which are s"
-    "hort chains of amino acids, the building blocks of proteins.",
-    "Prediction Unit Helps Forecast Wildfires (AP) AP - It's barely dawn when Mike Fitzpatrick starts his"
+    "hort chains of amino acids, the building blocks of proteins."),
+    ("Prediction Unit Helps Forecast Wildfires (AP) AP - It's barely dawn when Mike Fitzpatrick starts his"
     " shift with a blur of colorful maps, figures and endless charts, but already he knows what the day w"
     "ill bring. Lightning will strike in places he expects. Winds will pick up, moist places will dry and"
-    " flames will roar."};
+    " flames will roar.")};
 
 }  // namespace kiln::test
 // clang-format on

@@ -15,7 +15,7 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from tokenizer_figures import TEXTS, TRAINING, begin, text, write
+from tokenizer_figures import TEXTS, TRAINING, begin, element, text, write
 
 SHAKESPEARE = pathlib.Path(sys.argv[1]).read_text()
 NEWS = [" ".join(row[1:]) for row in csv.reader(open(sys.argv[2], newline=""))]
@@ -147,5 +147,5 @@ for name in ["ByteLevel", "WordPieces", "Llama", "Gpt4", "Qwen", "Words"]:
     for one in SAMPLES:
         print("    {" + ", ".join(map(str, tokenizer.encode(one).ids)) + "},")
     print("};")
-print("inline const std::vector<std::string> kSamples = {\n    " + ",\n    ".join(map(text, SAMPLES)) + "};")
+print("inline const std::vector<std::string> kSamples = {\n    " + ",\n    ".join(map(element, SAMPLES)) + "};")
 print("\n}  // namespace kiln::test\n// clang-format on")

@@ -16,7 +16,7 @@
 namespace kiln {
 namespace {
 
-using test::autodiff, test::cpu;
+using test::autodiff;
 
 /// A language model of sorts, whose output is tied to its embedding.
 struct Tied {

@@ -13,7 +13,7 @@
 namespace kiln {
 namespace {
 
-using test::autodiff, test::cpu;
+using test::autodiff;
 
 struct Net {
   nn::Linear first;

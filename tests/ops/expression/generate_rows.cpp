@@ -10,7 +10,7 @@
 namespace kiln::expr {
 namespace {
 
-std::string functions_, entries_, special_entries_;
+std::string functions, entries, special_entries;
 
 template <class Fn>
 void print_row(Printer& printer, Fn fn, int index, std::string_view set) {
@@ -26,13 +26,13 @@ void print_row(Printer& printer, Fn fn, int index, std::string_view set) {
       value = printer.choice(value, printer.literal("1", dtype), printer.literal("0", dtype));
     const std::string_view type = printer.dialect().type(dtype);
     const std::string name = text(kTwo ? "binary_" : "unary_", index, "_", short_name(dtype));
-    functions_ += text("void ", name, "(const void* in_x, const void* in_y, void* out, long count) {\n",
-                       "  for (long i = 0; i < count; ++i) {\n    [[maybe_unused]] const ", type, " x = ((const ", type,
-                       "*)in_x)[i];\n",
-                       kTwo ? text("    const ", type, " y = ((const ", type, "*)in_y)[i];\n") : "    (void)in_y;\n",
-                       "    ((", type, "*)out)[i] = ", value, ";\n  }\n}\n");
-    entries_ += text("    {\"", set, "\", ", kTwo ? 2 : 1, ", ", index, ", ", static_cast<int>(dtype), ", ", set,
-                     "::", name, "},\n");
+    functions += text("void ", name, "(const void* in_x, const void* in_y, void* out, long count) {\n",
+                      "  for (long i = 0; i < count; ++i) {\n    [[maybe_unused]] const ", type, " x = ((const ", type,
+                      "*)in_x)[i];\n",
+                      kTwo ? text("    const ", type, " y = ((const ", type, "*)in_y)[i];\n") : "    (void)in_y;\n",
+                      "    ((", type, "*)out)[i] = ", value, ";\n  }\n}\n");
+    entries += text("    {\"", set, "\", ", kTwo ? 2 : 1, ", ", index, ", ", static_cast<int>(dtype), ", ", set,
+                    "::", name, "},\n");
   }
 }
 
@@ -44,15 +44,15 @@ void print_special(Printer& printer, op::SpecialFn fn, int index, std::string_vi
     const std::string value = printer.expression(tree(fn), dtype, names);
     const std::string_view type = printer.dialect().type(dtype);
     const std::string name = text("special_", index, "_", short_name(dtype));
-    functions_ +=
+    functions +=
         text("void ", name, "(const void* in_x, const void* in_y, const void* in_w, void* out, long count) {\n",
              "  (void)in_y;\n  (void)in_w;\n  for (long i = 0; i < count; ++i) {\n");
     for (int i = 0; i < arity(fn); ++i) {
       const std::string_view operand = kNames[i];
-      functions_ += text("    const ", type, " ", operand, " = ((const ", type, "*)in_", operand, ")[i];\n");
+      functions += text("    const ", type, " ", operand, " = ((const ", type, "*)in_", operand, ")[i];\n");
     }
-    functions_ += text("    ((", type, "*)out)[i] = ", value, ";\n  }\n}\n");
-    special_entries_ +=
+    functions += text("    ((", type, "*)out)[i] = ", value, ";\n  }\n}\n");
+    special_entries +=
         text("    {\"", set, "\", ", index, ", ", static_cast<int>(dtype), ", ", set, "::", name, "},\n");
   }
 }
@@ -60,14 +60,14 @@ void print_special(Printer& printer, op::SpecialFn fn, int index, std::string_vi
 /// All rows, with the library that they need before them.
 void print_rows(const Dialect& dialect, std::string_view set) {
   Printer printer(dialect);
-  functions_.clear();
+  functions.clear();
   for (std::size_t i = 0; i < kUnaryCount; ++i)
     print_row(printer, static_cast<op::UnaryFn>(i), static_cast<int>(i), set);
   for (std::size_t i = 0; i < kBinaryCount; ++i)
     print_row(printer, static_cast<op::BinaryFn>(i), static_cast<int>(i), set);
   for (std::size_t i = 0; i < kSpecialCount; ++i)
     print_special(printer, static_cast<op::SpecialFn>(i), static_cast<int>(i), set);
-  std::printf("namespace %s {\n%s%s}\n", std::string(set).c_str(), printer.library().c_str(), functions_.c_str());
+  std::printf("namespace %s {\n%s%s}\n", std::string(set).c_str(), printer.library().c_str(), functions.c_str());
 }
 
 }  // namespace
@@ -79,8 +79,8 @@ int main() {
   print_rows(kCpp, "native");
   print_rows(portable(), "portable");
   std::printf("const kiln::expr::PrintedRow kiln::expr::kPrintedRows[] = {\n%s    {nullptr, 0, 0, 0, nullptr},\n};\n",
-              entries_.c_str());
+              entries.c_str());
   std::printf(
       "const kiln::expr::PrintedSpecial kiln::expr::kPrintedSpecials[] = {\n%s    {nullptr, 0, 0, nullptr},\n};\n",
-      special_entries_.c_str());
+      special_entries.c_str());
 }

@@ -83,10 +83,11 @@ class Author {
   /// Something that there is; where nothing has the type, a new input.
   Operand tensor(DType dtype) {
     std::vector<Operand> fitting;
-    for (std::uint16_t i = 0; i < program().inputs.size(); ++i)
-      if (program().inputs[i] == dtype && !random_.inputs[i].number) fitting.push_back({Operand::Input, i});
-    for (std::uint16_t i = 0; i < program().steps.size(); ++i)
-      if (program().steps[i].dtype == dtype) fitting.push_back({Operand::Result, i});
+    for (std::size_t i = 0; i < program().inputs.size(); ++i)
+      if (program().inputs[i] == dtype && !random_.inputs[i].number)
+        fitting.push_back({Operand::Input, static_cast<std::uint16_t>(i)});
+    for (std::size_t i = 0; i < program().steps.size(); ++i)
+      if (program().steps[i].dtype == dtype) fitting.push_back({Operand::Result, static_cast<std::uint16_t>(i)});
     return fitting.empty() ? input(dtype) : fitting[pick(fitting.size())];
   }
   Operand any() {
@@ -127,13 +128,13 @@ class Author {
 
   void fold() {
     const op::ReduceFn of_numbers[] = {op::ReduceFn::Max, op::ReduceFn::Min, op::ReduceFn::Sum, op::ReduceFn::Prod};
-    for (std::uint16_t step = 0; step < program().steps.size(); ++step) {
+    for (std::size_t step = 0; step < program().steps.size(); ++step) {
       const DType dtype = program().steps[step].dtype;
-      if (pick(2) && step + 1u < program().steps.size()) continue;
+      if (pick(2) && step + 1 < program().steps.size()) continue;
       const op::ReduceFn fn = dtype == DType::Bool              ? (pick(2) ? op::ReduceFn::Any : op::ReduceFn::All)
                               : is_float(dtype) && pick(3) == 0 ? op::ReduceFn::Mean
                                                                 : of_numbers[pick(4)];
-      program().folds.push_back({step, fn, program().shape.size() - 1});
+      program().folds.push_back({static_cast<std::uint16_t>(step), fn, program().shape.size() - 1});
     }
   }
 

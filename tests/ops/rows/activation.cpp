@@ -99,7 +99,7 @@ std::vector<Row> activation_rows() {
   return rows;
 }
 
-const Family activation(&activation_rows);
+const Family kActivation(&activation_rows);
 
 Value of(std::vector<double> elements) {
   const auto count = static_cast<std::int64_t>(elements.size());

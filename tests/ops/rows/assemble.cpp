@@ -194,7 +194,7 @@ std::vector<Row> assemble_rows() {
   return rows;
 }
 
-const Family assemble(&assemble_rows), pads(&pad_rows), grids(&grid_rows);
+const Family kAssemble(&assemble_rows), kPads(&pad_rows), kGrids(&grid_rows);
 
 }  // namespace
 }  // namespace kiln::test

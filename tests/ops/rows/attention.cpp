@@ -116,7 +116,7 @@ std::vector<Row> attention_rows() {
   };
 }
 
-const Family attention_family(&attention_rows);
+const Family kAttentionFamily(&attention_rows);
 
 // ---- long sequences: gradients of the kernel against those of the expansion ------------------------------------------
 

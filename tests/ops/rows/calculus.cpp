@@ -98,7 +98,7 @@ std::vector<Row> calculus_rows() {
   return rows;
 }
 
-const Family calculus(&calculus_rows);
+const Family kCalculus(&calculus_rows);
 
 }  // namespace
 }  // namespace kiln::test

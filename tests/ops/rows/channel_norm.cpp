@@ -182,7 +182,7 @@ std::vector<Row> channel_norm_rows() {
   };
 }
 
-const Family channel_norm_family(&channel_norm_rows);
+const Family kChannelNormFamily(&channel_norm_rows);
 
 // ---- long ones: the kernels against float64 --------------------------------------------------------------------------
 

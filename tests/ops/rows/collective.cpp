@@ -26,7 +26,7 @@ std::vector<Row> collective_rows() {
   return rows;
 }
 
-const Family collectives(&collective_rows);
+const Family kCollectives(&collective_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -127,7 +127,7 @@ std::vector<Row> combine_rows() {
   return rows;
 }
 
-const Family combine(&combine_rows);
+const Family kCombine(&combine_rows);
 
 }  // namespace
 }  // namespace kiln::test

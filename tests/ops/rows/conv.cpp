@@ -143,7 +143,7 @@ std::vector<Row> conv_rows() {
   };
 }
 
-const Family conv(&conv_rows);
+const Family kConv(&conv_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -95,6 +95,6 @@ std::vector<Row> create_rows() {
   return rows;
 }
 
-const Family create(&create_rows);
+const Family kCreate(&create_rows);
 
 }  // namespace kiln::test

@@ -87,7 +87,7 @@ std::vector<Row> diagonal_rows() {
   return rows;
 }
 
-const Family diagonals(&diagonal_rows);
+const Family kDiagonals(&diagonal_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -114,7 +114,7 @@ std::vector<Row> einsum_rows() {
   return rows;
 }
 
-const Family einsums(&einsum_rows);
+const Family kEinsums(&einsum_rows);
 
 }  // namespace
 }  // namespace kiln::test

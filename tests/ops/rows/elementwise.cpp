@@ -319,7 +319,7 @@ std::vector<Row> elementwise_rows() {
   return rows;
 }
 
-const Family elementwise(&elementwise_rows);
+const Family kElementwise(&elementwise_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -133,7 +133,7 @@ std::vector<Row> embedding_rows() {
   };
 }
 
-const Family embedding_family(&embedding_rows);
+const Family kEmbeddingFamily(&embedding_rows);
 
 TEST(Embedding, LeavesThePaddingRowWithoutGradient) {
   const Device device = Device::cpu().autodiff();

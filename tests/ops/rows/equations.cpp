@@ -198,7 +198,7 @@ std::vector<Row> equation_rows() {
   return rows;
 }
 
-const Family equations(&equation_rows);
+const Family kEquations(&equation_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -104,7 +104,7 @@ std::vector<Row> everyday_rows() {
   return rows;
 }
 
-const Family everyday(&everyday_rows);
+const Family kEveryday(&everyday_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -27,7 +27,7 @@ Row updating(std::string name, const Shape& x, Operand index, const Shape& sourc
              std::function<Value(const Values&)> function, Update update,
              std::function<Dims(const Array& index, const Dims& at)> place) {
   return {.name = std::move(name),
-          .operands = {{x}, std::move(index), {source}},
+          .operands = {{x}, index, {source}},
           .function = [=](const Values& in) { return Values{function(in)}; },
           .meaning =
               [=](const std::vector<Array>& in) {
@@ -46,7 +46,7 @@ Row reading(std::string name, const Shape& x, Operand index, const Shape& to,
             std::function<Value(const Values&)> function,
             std::function<Dims(const Array& index, const Dims& at)> place) {
   return {.name = std::move(name),
-          .operands = {{x}, std::move(index)},
+          .operands = {{x}, index},
           .function = [=](const Values& in) { return Values{function(in)}; },
           .meaning =
               [=](const std::vector<Array>& in) {
@@ -197,9 +197,8 @@ std::vector<Row> read_rows() {
                         std::vector<Array> result(3, Array({7}));
                         each_index({7}, [&](const Dims& i) {
                           const std::int64_t at = wrapped(in[0](i), 24);
-                          result[0](i) = static_cast<double>(at / 12);
-                          result[1](i) = static_cast<double>(at / 4 % 3);
-                          result[2](i) = static_cast<double>(at % 4);
+                          const std::int64_t places[] = {at / 12, at / 4 % 3, at % 4};
+                          for (std::size_t d = 0; d < 3; ++d) result[d](i) = static_cast<double>(places[d]);
                         });
                         return result;
                       },
@@ -446,7 +445,7 @@ std::vector<Row> index_rows() {
   return rows;
 }
 
-const Family index(&index_rows), reads(&read_rows), updates(&update_rows), masks(&mask_rows);
+const Family kIndexFamily(&index_rows), kReadFamily(&read_rows), kUpdateFamily(&update_rows), kMaskFamily(&mask_rows);
 
 }  // namespace
 }  // namespace kiln::test

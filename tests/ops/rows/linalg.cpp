@@ -317,7 +317,7 @@ std::vector<Row> linalg_rows() {
   return rows;
 }
 
-const Family linalg(&linalg_rows);
+const Family kLinalg(&linalg_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -190,7 +190,7 @@ std::vector<Row> masked_rows() {
   return rows;
 }
 
-const Family masked(&masked_rows);
+const Family kMasked(&masked_rows);
 
 TEST(Masked, StatisticsOfNothingAreThoseOfAnEmptyList) {
   const Value x = ones({2, 3}, Device::cpu()), none = zeros({2, 3}, Device::cpu(), DType::Bool);

@@ -110,7 +110,7 @@ std::vector<Row> matmul_rows() {
           product_of_bytes("matmul_integer_long", {2, 600}, {600, 3}, DType::U8, DType::U8, {}, {})};
 }
 
-const Family matmul(&matmul_rows);
+const Family kMatmul(&matmul_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -70,7 +70,7 @@ std::vector<Row> norm_rows() {
           layer_norm_row("layer_norm_of_nothing", {0, 4}, {4})};
 }
 
-const Family norm(&norm_rows);
+const Family kNorm(&norm_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -116,7 +116,7 @@ std::vector<Row> number_rows() {
   return rows;
 }
 
-const Family numbers(&number_rows);
+const Family kNumberFamily(&number_rows);
 
 // ---- the edges, with figures by hand -----------------------------------------------------------------------------------
 

@@ -213,7 +213,7 @@ std::vector<Row> order_rows() {
   return rows;
 }
 
-const Family order(&order_rows);
+const Family kOrder(&order_rows);
 
 // ---- special numbers, every element type, and lines long enough for other algorithms ------------------------------------
 

@@ -291,7 +291,7 @@ std::vector<Row> pool_rows() {
       adaptive_row("adaptive_avg_pool2d_many_channels", {1, 19, 6, 6}, {2, 2})};
 }
 
-const Family pool(&pool_rows);
+const Family kPool(&pool_rows);
 
 Value image(const Shape& shape, const std::vector<float>& numbers, const char* device) {
   return from_data(TensorData::of<float>(shape, numbers), Device::parse(device));

@@ -38,7 +38,7 @@ std::vector<Row> position_rows() {
           rotary_row("rotary_of_nothing", {0, 3, 4}, RotaryPairs::Halves)};
 }
 
-const Family position_family(&position_rows);
+const Family kPositionFamily(&position_rows);
 
 TEST(Rotary, TurnsByTheAngleOfThePosition) {
   const Device device = Device::cpu();
@@ -79,7 +79,8 @@ TEST(SinusoidalPositions, AreSinesAndCosines) {
   const TensorData table = sinusoidal_positions({3, 5}, Device::cpu(), 100).data();
   for (std::int64_t t = 0; t < 3; ++t)
     for (std::int64_t i = 0; i < 5; ++i) {
-      const double angle = static_cast<double>(t) * std::pow(100.0, -static_cast<double>(i / 2 * 2) / 5);
+      const std::int64_t even = i - i % 2;
+      const double angle = static_cast<double>(t) * std::pow(100.0, -static_cast<double>(even) / 5);
       EXPECT_NEAR(table.at(t * 5 + i), i % 2 == 0 ? std::sin(angle) : std::cos(angle), 1e-6);
     }
 }

@@ -178,7 +178,7 @@ std::vector<Row> product_rows() {
   return rows;
 }
 
-const Family products(&product_rows);
+const Family kProducts(&product_rows);
 
 }  // namespace
 }  // namespace kiln::test

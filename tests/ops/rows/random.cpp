@@ -78,7 +78,7 @@ std::vector<Row> random_rows() {
   return rows;
 }
 
-const Family random(&random_rows);
+const Family kRandom(&random_rows);
 
 // ---- against distribution functions ----------------------------------------------------------------------------------
 

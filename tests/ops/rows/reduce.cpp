@@ -169,7 +169,7 @@ std::vector<Row> reduce_rows() {
   return rows;
 }
 
-const Family reduce(&reduce_rows);
+const Family kReduce(&reduce_rows);
 
 /// Sums, products and extremes of whole numbers, computed here in double or wrapped to 64 bits.
 TEST(Reduce, FoldsEveryElementTypeInEveryDirection) {

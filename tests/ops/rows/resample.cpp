@@ -119,7 +119,7 @@ std::vector<Row> resample_rows() {
   };
 }
 
-const Family resample(&resample_rows);
+const Family kResample(&resample_rows);
 
 Value images(const Shape& shape, const std::vector<float>& numbers) {
   return from_data(TensorData::of<float>(shape, numbers), Device::cpu());

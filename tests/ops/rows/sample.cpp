@@ -211,7 +211,7 @@ std::vector<Row> sample_rows() {
   };
 }
 
-const Family sample(&sample_rows);
+const Family kSample(&sample_rows);
 
 TEST(GridSample, ReadsNothingAtPositionsThatAreNoNumbers) {
   const Value x = ones({1, 1, 3, 3}, Device::cpu());

@@ -181,7 +181,7 @@ std::vector<Row> scan_rows() {
   return rows;
 }
 
-const Family scan(&scan_rows);
+const Family kScan(&scan_rows);
 
 // ---- what the rows do not reach: zeros, ties, NaN, infinities, integers -------------------------------------------------
 

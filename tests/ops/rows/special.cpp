@@ -129,7 +129,7 @@ Array zip(const Array& x, const Array& y, const std::function<double(double, dou
 Row of_two(std::string name, Operand x, Operand y, Two function, std::function<double(double, double)> f,
            double tolerance = 4) {
   return {.name = std::move(name),
-          .operands = {std::move(x), std::move(y)},
+          .operands = {x, y},
           .function = [function](const Values& in) { return Values{function(in[0], in[1])}; },
           .meaning = [f](const std::vector<Array>& in) { return std::vector<Array>{zip(in[0], in[1], f)}; },
           .tolerance = tolerance,
@@ -254,7 +254,7 @@ std::vector<Row> special_rows() {
   return rows;
 }
 
-const Family special(&special_rows);
+const Family kSpecial(&special_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -311,7 +311,7 @@ std::vector<Row> statistics_rows() {
   return rows;
 }
 
-const Family statistics(&statistics_rows);
+const Family kStatistics(&statistics_rows);
 
 }  // namespace
 }  // namespace kiln::test

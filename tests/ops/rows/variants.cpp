@@ -297,7 +297,7 @@ std::vector<Row> variant_rows() {
   return rows;
 }
 
-const Family variants(&variant_rows);
+const Family kVariants(&variant_rows);
 
 Value doubles(const Shape& shape, const std::vector<double>& numbers) {
   return from_data(TensorData::of<double>(shape, std::span<const double>(numbers)), Device::cpu());

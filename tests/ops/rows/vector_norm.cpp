@@ -157,7 +157,7 @@ std::vector<Row> vector_norm_rows() {
   return rows;
 }
 
-const Family norms(&vector_norm_rows);
+const Family kNorms(&vector_norm_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -243,7 +243,7 @@ std::vector<Row> view_rows() {
   return rows;
 }
 
-const Family view(&view_rows);
+const Family kView(&view_rows);
 
 }  // namespace
 }  // namespace kiln::test

@@ -127,40 +127,40 @@ Row deform_row(std::string name, const Deformation& d) {
   const int bias = 3, mask = d.bias ? 4 : 3;
   if (d.bias) operands.push_back({{d.weight[0]}});
   if (d.mask) operands.push_back({{d.x[0], d.parts * taps, y[2], y[3]}, 0, 1});
-  return {.name = std::move(name),
-          .operands = operands,
-          .function =
-              [=](const Values& in) {
-                const ConvOptions options{
-                    .stride = d.stride, .padding = d.padding, .dilation = d.dilation, .groups = d.groups};
-                return Values{deform_conv2d(in[0], in[1], in[2], d.bias ? in[bias] : Value(),
-                                            d.mask ? in[static_cast<std::size_t>(mask)] : Value(), options)};
-              },
-          .meaning =
-              [=](const std::vector<Array>& in) {
-                Array result(y);
-                const std::int64_t per_group = d.weight[1], out_per_group = y[1] / d.groups;
-                each_index(y, [&](const Dims& yi) {
-                  if (d.bias) result(yi) += in[bias]({yi[1]});
-                  for (std::int64_t i = 0; i < per_group; ++i)
-                    for (std::int64_t tap = 0; tap < taps; ++tap) {
-                      const std::int64_t channel = yi[1] / out_per_group * per_group + i;
-                      const std::int64_t first = channel / (d.x[1] / d.parts) * taps + tap;
-                      const double row =
-                          in[1]({yi[0], 2 * first, yi[2], yi[3]}) +
-                          static_cast<double>(yi[2] * d.stride[0] - d.padding[0] + tap / columns * d.dilation[0]);
-                      const double column =
-                          in[1]({yi[0], 2 * first + 1, yi[2], yi[3]}) +
-                          static_cast<double>(yi[3] * d.stride[1] - d.padding[1] + tap % columns * d.dilation[1]);
-                      const double share =
-                          d.mask ? in[static_cast<std::size_t>(mask)]({yi[0], first, yi[2], yi[3]}) : 1;
-                      result(yi) += share * bilinear(in[0], yi[0], channel, row, column) *
-                                    in[2]({yi[1], i, tap / columns, tap % columns});
-                    }
-                });
-                return std::vector<Array>{result};
-              },
-          .tolerance = 10};
+  return {
+      .name = std::move(name),
+      .operands = operands,
+      .function =
+          [=](const Values& in) {
+            const ConvOptions options{
+                .stride = d.stride, .padding = d.padding, .dilation = d.dilation, .groups = d.groups};
+            return Values{deform_conv2d(in[0], in[1], in[2], d.bias ? in[bias] : Value(),
+                                        d.mask ? in[static_cast<std::size_t>(mask)] : Value(), options)};
+          },
+      .meaning =
+          [=](const std::vector<Array>& in) {
+            Array result(y);
+            const std::int64_t per_group = d.weight[1], out_per_group = y[1] / d.groups;
+            each_index(y, [&](const Dims& yi) {
+              if (d.bias) result(yi) += in[bias]({yi[1]});
+              for (std::int64_t i = 0; i < per_group; ++i)
+                for (std::int64_t tap = 0; tap < taps; ++tap) {
+                  const std::int64_t channel = yi[1] / out_per_group * per_group + i;
+                  const std::int64_t first = channel / (d.x[1] / d.parts) * taps + tap;
+                  const std::int64_t tap_row = tap / columns, tap_column = tap % columns;
+                  const double row = in[1]({yi[0], 2 * first, yi[2], yi[3]}) +
+                                     static_cast<double>(yi[2] * d.stride[0] - d.padding[0] + tap_row * d.dilation[0]);
+                  const double column =
+                      in[1]({yi[0], 2 * first + 1, yi[2], yi[3]}) +
+                      static_cast<double>(yi[3] * d.stride[1] - d.padding[1] + tap_column * d.dilation[1]);
+                  const double share = d.mask ? in[static_cast<std::size_t>(mask)]({yi[0], first, yi[2], yi[3]}) : 1;
+                  result(yi) +=
+                      share * bilinear(in[0], yi[0], channel, row, column) * in[2]({yi[1], i, tap_row, tap_column});
+                }
+            });
+            return std::vector<Array>{result};
+          },
+      .tolerance = 10};
 }
 
 std::vector<Row> window_rows() {
@@ -197,7 +197,7 @@ std::vector<Row> window_rows() {
   };
 }
 
-const Family windows(&window_rows);
+const Family kWindows(&window_rows);
 
 Value floats(const Shape& shape) { return ones(shape, Device::cpu()); }
 

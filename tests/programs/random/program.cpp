@@ -44,8 +44,8 @@ const std::vector<Instruction>& instructions() {
 
 bool Draft::take_where(const std::function<bool(const Grid&)>& suits) {
   std::vector<int> candidates;
-  for (std::size_t i = 0; i < grids.size(); ++i)
-    if (suits(grids[i])) candidates.push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < grids_.size(); ++i)
+    if (suits(grids_[i])) candidates.push_back(static_cast<int>(i));
   if (candidates.empty()) return false;
   const auto count = static_cast<std::int64_t>(candidates.size());
   in.push_back(candidates[static_cast<std::size_t>(std::max(below(count), below(count)))]);
@@ -58,18 +58,18 @@ bool Draft::take(Type type, int least_rank, int most_rank) {
 
 void Draft::make(const Shape& shape, double low, double high) {
   Grid leaf(shape);
-  for (Dual& e : leaf.x) e = {random.uniform(low, high), random.uniform(-1, 1)};
-  in.push_back(static_cast<int>(grids.size()));
-  program.push_back({.leaf = leaf});
-  grids.push_back(std::move(leaf));
+  for (Dual& e : leaf.x) e = {random_.uniform(low, high), random_.uniform(-1, 1)};
+  in.push_back(static_cast<int>(grids_.size()));
+  program_.push_back({.leaf = leaf});
+  grids_.push_back(std::move(leaf));
 }
 
 void Draft::make_index(const Shape& shape, std::int64_t limit) {
   Grid leaf(shape, {}, Type::Index);
   for (Dual& e : leaf.x) e = {static_cast<double>(below(limit))};
-  in.push_back(static_cast<int>(grids.size()));
-  program.push_back({.leaf = leaf});
-  grids.push_back(std::move(leaf));
+  in.push_back(static_cast<int>(grids_.size()));
+  program_.push_back({.leaf = leaf});
+  grids_.push_back(std::move(leaf));
 }
 
 void Draft::take_broadcasting() {

@@ -100,11 +100,14 @@ using Program = std::vector<Line>;
 /// What `propose` sees: the lines so far, and a source of choices.
 class Draft {
  public:
-  Draft(Program& program, std::vector<Grid>& grids, Random& random) : program(program), grids(grids), random(random) {}
+  Draft(Program& program, std::vector<Grid>& grids, Random& random)
+      : program_(program), grids_(grids), random_(random) {}
 
-  std::int64_t below(std::int64_t limit) { return random.below(limit); }
+  std::int64_t below(std::int64_t limit) { return random_.below(limit); }
   bool coin() { return below(2) == 0; }
-  const Grid& grid(int operand) const { return grids[static_cast<std::size_t>(in[static_cast<std::size_t>(operand)])]; }
+  const Grid& grid(int operand) const {
+    return grids_[static_cast<std::size_t>(in[static_cast<std::size_t>(operand)])];
+  }
   /// Makes some line of that type (and rank) the next operand; later lines are likelier. False where there is none.
   bool take(Type type, int least_rank = 0, int most_rank = 5);
   bool take_where(const std::function<bool(const Grid&)>& suits);
@@ -122,9 +125,9 @@ class Draft {
   Attributes s;
 
  private:
-  Program& program;
-  std::vector<Grid>& grids;
-  Random& random;
+  Program& program_;
+  std::vector<Grid>& grids_;
+  Random& random_;
 };
 
 /// 5 to 40 instructions; every number is moderate, every decision clear.

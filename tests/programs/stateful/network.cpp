@@ -166,7 +166,8 @@ Network make(const Recipe& recipe, const Device& device, DType dtype, Key key, d
   visit_params(network, [&](const std::string& path, nn::AnyLeaf& param) {
     const Shape& shape = param.shape();
     const bool vector = shape.size() == 1;
-    const double scale = vector ? 0.125 : 1 / std::sqrt(static_cast<double>(numel(shape) / shape[0]));
+    const std::int64_t fan_in = numel(shape) / shape[0];
+    const double scale = vector ? 0.125 : 1 / std::sqrt(static_cast<double>(fan_in));
     const double centre = vector && path.ends_with("weight") ? 1 : 0;  // of a norm
     param.set(from_data(exact_numbers(shape, centre, scale, key.split(index++), perturbation).to(dtype), device));
   });

@@ -52,7 +52,7 @@ class Author {
 
   void push(const LayerRecipe& layer, const Shape& shape) {
     const bool same = shape == shape_;
-    recipe_.uses.push_back({recipe_.layers.size(), same && recipe_.layers.size() > 0 && one_in(6)});
+    recipe_.uses.push_back({recipe_.layers.size(), same && !recipe_.layers.empty() && one_in(6)});
     recipe_.layers.push_back(layer);
     shape_ = shape;
     if (!same || layer.kind > Kind::Mlp || !one_in(3)) return;

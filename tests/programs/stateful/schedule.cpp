@@ -18,8 +18,10 @@ Action some_action(Random& random) {
   int all = 0;
   for (const Weighted& each : kActions) all += each.weight;
   auto dice = random.below(all);
-  for (const Weighted& each : kActions)
-    if ((dice -= each.weight) < 0) return each.action;
+  for (const Weighted& each : kActions) {
+    dice -= each.weight;
+    if (dice < 0) return each.action;
+  }
   return Action::Train;
 }
 

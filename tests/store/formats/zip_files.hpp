@@ -34,7 +34,7 @@ inline std::vector<std::byte> deflated(const std::vector<std::byte>& archive) {
     directory += common + std::string(10, '\0');  // comment, disk, attributes
     append_number(directory, static_cast<std::uint32_t>(out.size()));
     directory += name;
-    out += "PK\x03\x04" + common + name;
+    out.append("PK\x03\x04").append(common).append(name);
     out.append(reinterpret_cast<const char*>(small.data()), small.size());
     ++count;
   }

@@ -105,7 +105,7 @@ Ref<Node> Queued::upload(TensorData data, const Device& device) {
   auto node = make_ref<Node>(Desc{data.shape(), data.dtype()}, device);
   auto promise = make_ref<Promise>(node->desc);
   promise->keep(Value(inner_->upload(std::move(data), Device(inner_))));
-  node->storage = std::move(promise);
+  node->storage = promise;
   return node;
 }
 

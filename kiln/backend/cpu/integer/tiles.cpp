@@ -15,10 +15,10 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::integer::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+namespace hn = hwy::HWY_NAMESPACE;
 using Words = hn::ScalableTag<std::int32_t>;
 using Shorts = hn::Repartition<std::int16_t, Words>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Words()));

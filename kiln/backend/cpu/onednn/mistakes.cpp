@@ -11,7 +11,7 @@ namespace {
 using std::int64_t;
 
 bool everything_is_trusted = false;
-const bool is_3 = dnnl_version()->major >= 3;
+const bool kIs3 = dnnl_version()->major >= 3;
 
 /// How far the last window of an axis reaches beyond x; oneDNN goes by this, whatever the padding.
 int64_t overhang(const Geometry& g, int axis) {
@@ -75,7 +75,7 @@ constexpr Mistake kMistakes[] = {
     // under a kernel of 5 with stride 2.
     {"brg", Pass::Forward,
      [](const Geometry& g, DType) {
-       return is_3 && some_axis(g.sizes.size(), [&](int axis) {
+       return kIs3 && some_axis(g.sizes.size(), [&](int axis) {
                 return (g.kernel[axis] > 1 && g.reach(axis) >= g.sizes[axis]) || g.stride[axis] > g.kernel[axis] ||
                        (g.result[axis] == 1 && overhang(g, axis) < 0);
               });
@@ -125,7 +125,7 @@ constexpr Mistake kMistakes[] = {
     // AMX). [1, 24, 2, 11] under 4 x 7 with dilation 3 x 5 and padding 4 x 11.
     {"", Pass::Data,
      [](const Geometry& g, DType dtype) {
-       return is_3 && dtype == DType::BF16 &&
+       return kIs3 && dtype == DType::BF16 &&
               some_axis(g.sizes.size(), [&](int axis) { return g.dilation[axis] > 1 && wider_than_x(g, axis); });
      }},
     // 1 x 1 over 30, 60, 90, ... pixels.
@@ -176,7 +176,7 @@ bool mistaken(Pass pass, const Geometry& g, DType dtype, std::string_view kernel
   std::string name(kernel);
   if (const std::size_t at = name.find("avx10_1_512"); at != name.npos) name.replace(at, 11, "avx512_core");
   return std::any_of(std::begin(kMistakes), std::end(kMistakes), [&](const Mistake& mistake) {
-    return mistake.pass == pass && name.starts_with(mistake.kernel) && !(is_3 && mistake.mended_in_3) &&
+    return mistake.pass == pass && name.starts_with(mistake.kernel) && !(kIs3 && mistake.mended_in_3) &&
            mistake.applies(g, dtype);
   });
 }

@@ -71,7 +71,7 @@ std::vector<Row> box_rows() {
   return rows;
 }
 
-const Family boxes_family(&box_rows);
+const Family kBoxesFamily(&box_rows);
 
 }  // namespace
 }  // namespace kiln::test

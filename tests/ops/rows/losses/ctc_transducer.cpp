@@ -176,7 +176,7 @@ std::vector<Row> alignment_rows() {
   };
 }
 
-const Family alignment(&alignment_rows);
+const Family kAlignment(&alignment_rows);
 
 // ---- special cases -------------------------------------------------------------------------------------------------
 

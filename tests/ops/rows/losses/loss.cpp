@@ -27,7 +27,7 @@ std::vector<Row> loss_rows() {
           cross_entropy_row("cross_entropy_of_nothing", 0, 5), cross_entropy_row("cross_entropy_wide", 3, 40)};
 }
 
-const Family loss(&loss_rows);
+const Family kLoss(&loss_rows);
 
 }  // namespace
 }  // namespace kiln::test

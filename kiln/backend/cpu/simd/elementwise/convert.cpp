@@ -13,8 +13,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
 // The compiler makes vector code of this for the target at hand.
 template <class From, class To>
 void convert_each(const From* HWY_RESTRICT from, To* HWY_RESTRICT to, std::int64_t count) {
@@ -28,6 +26,8 @@ void round_to_odd_each(const From* HWY_RESTRICT from, float* HWY_RESTRICT to, st
 
 // Where the machine converts like IEEE 754. Highway's replacements for others do not round to nearest, and clamp.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
+namespace hn = hwy::HWY_NAMESPACE;
+
 /// A vector at a time, and what is left in a vector of its own.
 template <class From, class To, class Tag, class Step>
 HWY_INLINE void each_vector(const From* from, To* to, std::int64_t count, Tag, Step&& step) {

@@ -295,8 +295,8 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     call.b_ahead_row = fetches ? b.row : 0;
     const int64_t steps_ahead = divide_up(k, std::clamp<int64_t>(k / rows, 1, kMostSteps));
     const auto next = [&](Tile<T> tile) {
-      i += rows;
-      call.c_ahead = i < m ? c.ahead + i * c.ahead_row + j : c.ahead + j + width;
+      const int64_t after = i + rows;
+      call.c_ahead = after < m ? c.ahead + after * c.ahead_row + j : c.ahead + j + width;
       tile(call);
       call.a += a.tile;
       call.b_ahead += steps_ahead * call.b_ahead_row;
@@ -305,10 +305,11 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     };
     if (kind == &Tiles<T>::panel && scattered && m > rows) {
       next(tiles.kept);
+      i = rows;
       call.b = aside;
       call.b_row = kPanel<T>;
     }
-    while (i + rows <= m) next(tiles.*kind);
+    for (; i + rows <= m; i += rows) next(tiles.*kind);
     if (i < m) next(kTiles[static_cast<std::size_t>(m - i - 1)].*kind);
     j += width;
   }

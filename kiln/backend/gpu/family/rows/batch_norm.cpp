@@ -80,7 +80,8 @@ bool run(Gpu& gpu, const op::BatchNormGrad&, Call call) {
   Value held[7];
   const Operand weight = operand_or(call.in[BatchNormGrad::weight], 1, channels, x.dtype, held[0], gpu);
   const ChannelSums kernel{x.dtype, weighted};
-  const double count = x.shape[1] ? static_cast<double>(x.numel() / x.shape[1]) : 0;
+  const std::int64_t of_each = x.shape[1] ? x.numel() / x.shape[1] : 0;
+  const auto count = static_cast<double>(of_each);
 
   Moments made;
   made.near = seen_as(gpu.read_contiguous(call.in[BatchNormGrad::mean], held[1]), channels);

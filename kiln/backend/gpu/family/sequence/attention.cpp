@@ -64,13 +64,13 @@ void AttentionParameters::append(std::vector<Argument>& arguments, const Call& c
 
 AttentionParameters::Score AttentionParameters::score(const Expr& batch, const Expr& head, const Expr& query,
                                                       const Expr& at_key, const Expr& dot) const {
-  Builder& k_ = builder_;
-  const Expr never = k_.literal(type, -std::numeric_limits<double>::infinity());
+  Builder& k = builder_;
+  const Expr never = k.literal(type, -std::numeric_limits<double>::infinity());
   Score made{dot * scale, {}};
   if (key.capped) {
-    const Expr t = k_.call("tanh", type, {made.score / cap});
+    const Expr t = k.call("tanh", type, {made.score / cap});
     made.score = t * cap;
-    made.slope = k_.literal(type, 1) - t * t;
+    made.slope = k.literal(type, 1) - t * t;
   }
   Expr sees = (query < queries) & (at_key < keys);
   const Expr distance = query + (keys - queries) - at_key;
@@ -81,8 +81,8 @@ AttentionParameters::Score AttentionParameters::score(const Expr& batch, const E
     made.score = select(sees, made.score, never);
     return made;
   }
-  const Local score = k_.variable(never);
-  k_.when(sees, [&] {
+  const Local score = k.variable(never);
+  k.when(sees, [&] {
     Expr x = made.score;
     if (key.biased) x = x + bias.buffer[at(bias, batch, head, query, at_key)];
     if (key.masked) x = select(mask.buffer[at(mask, batch, head, query, at_key)] != 0, x, never);
