@@ -5,9 +5,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "kiln/autodiff/rematerialisation.hpp"
 #include "kiln/core/setting/setting.hpp"
+#include "kiln/ops/op.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/ops/view/another_view.hpp"
 #include "kiln/ops/view/view.hpp"
@@ -22,8 +25,69 @@ struct Pending {
   SpareValues grads;  // per result
 };
 
+/// Do ranks meet where its gradient is made?
+bool meets_ranks(const Record& record) {
+  return record.op && op::visit(*record.op, []<class T>(const T&) { return T::kFacts.may_fail == MayFail::WithRanks; });
+}
+
+/// Which leaves' gradients are final, in a walk that is under way: a leaf's is once the walk is past the earliest record that
+/// takes it, as far as all records are known that the walk may still come to. Some hold all leaves back while they are to
+/// come: checkpoints, as what they make when they run again may take any leaf, and where ranks meet (see OnFinal).
+class Finality {
+ public:
+  /// The walk will come to what led to `value`.
+  void reach(const Value& value) {
+    if (!value.tracked() || !seen_.insert(value.tape()->order).second) return;
+    std::vector<const Record*> open{value.tape().get()};
+    while (!open.empty()) {
+      const Record& record = *open.back();
+      open.pop_back();
+      if (record.again || meets_ranks(record)) holding_.insert(record.order);
+      for (const Value& in : record.in) {
+        if (!in.tracked()) continue;
+        const Record& from = *in.tape();
+        if (from.is_leaf()) add(from, record);
+        else if (seen_.insert(from.order).second) open.push_back(&from);
+      }
+    }
+  }
+
+  void visited(const Record& record) { holding_.erase(record.order); }
+
+  /// Calls f(a leaf's order) for those that have become final, where the walk comes to record `next` now; 0: to its end.
+  template <class F>
+  void advance(std::uint64_t next, F f) {
+    holding_.erase(holding_.upper_bound(next), holding_.end());  // no gradient flowed there
+    if (!holding_.empty()) return;
+    while (!leaves_.empty() && leaves_.rbegin()->first > next) {
+      const std::uint64_t leaf = leaves_.rbegin()->second;
+      leaves_.erase(std::prev(leaves_.end()));
+      earliest_.erase(leaf);
+      f(leaf);
+    }
+  }
+
+ private:
+  void add(const Record& leaf, const Record& record) {
+    const auto [known, fresh] = earliest_.try_emplace(leaf.order, record.order);
+    if (!fresh && known->second <= record.order) return;
+    if (!fresh) leaves_.erase({known->second, leaf.order});
+    known->second = record.order;
+    leaves_.insert({record.order, leaf.order});
+  }
+
+  // By their orders, which no other record ever has, while its memory may become another's.
+  std::unordered_set<std::uint64_t> seen_;
+  std::set<std::uint64_t> holding_;
+  std::unordered_map<std::uint64_t, std::uint64_t> earliest_;  // of a leaf: which record takes it first
+  std::set<std::pair<std::uint64_t, std::uint64_t>> leaves_;   // the same, in the order of those records
+};
+
 class Pass {
  public:
+  /// With the finality of leaves, or null where nobody asks.
+  explicit Pass(Finality* finality = nullptr) : finality_(finality) {}
+
   void add(const Value& to, Value grad) {
     if (grad.empty() || !to.tracked()) return;
     auto [entry, fresh] = pending_.try_emplace(to.tape()->order);
@@ -33,6 +97,17 @@ class Pass {
     const Desc& desc = to.tape()->results[static_cast<std::size_t>(to.slot())];
     grad = fit(std::move(grad), desc, to.tape()->device);
     slot = slot.empty() ? std::move(grad) : slot + grad;
+  }
+
+  /// The order of the record that comes next; 0 where none is left.
+  std::uint64_t next() const { return pending_.empty() ? 0 : pending_.rbegin()->first; }
+  /// What has flowed into the record of that order, which is then not visited; nothing where nothing has.
+  std::optional<Pending> take(std::uint64_t order) {
+    const auto entry = pending_.find(order);
+    if (entry == pending_.end()) return std::nullopt;
+    std::optional<Pending> taken = std::move(entry->second);
+    pending_.erase(entry);
+    return taken;
   }
 
   /// Hands each pending record to `visit`, the latest first, until none is left.
@@ -58,7 +133,10 @@ class Pass {
   // The results come with records that are younger than any other, so the walk goes on among them.
   void run_again(const Pending& at) {
     const Values results = at.record->again->run();
-    for (std::size_t i = 0; i < results.size(); ++i) add(results[i], at.grads[i]);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (finality_) finality_->reach(results[i]);
+      add(results[i], at.grads[i]);
+    }
   }
 
   // A vjp may answer in the shape that its operand broadcast to, as a plain number, or in another float type.
@@ -71,6 +149,7 @@ class Pass {
   using Slot = std::pair<const std::uint64_t, Pending>;
   std::map<std::uint64_t, Pending, std::less<>, SpareAllocator<Slot>> pending_;
   Rematerialisations rematerialisations_;
+  Finality* const finality_;
 };
 
 Value seed_of(const Value& output, const Value& seed) {
@@ -166,22 +245,44 @@ Value Gradients::pop(const Value& leaf) {
   return grad;
 }
 
-Gradients backward(const Value& loss, const BackwardOptions& options) {
+namespace {
+
+Gradients walk(const Value& loss, const OnFinal* on_final, const BackwardOptions& options) {
   require_tracked(loss);
   const NoGrad pause(!options.create_graph);
   const Autocast off(DType::F32);  // every op's gradient in the types that the op had
   const FailsWith scope({&loss, 1});
   Gradients result;
-  Pass pass;
+  Finality finality;
+  Pass pass(on_final ? &finality : nullptr);
   pass.add(loss, ones_like(loss));
   WalkLog log(loss);
+  const auto finish = [&](Pending& leaf) {
+    log.visit(*leaf.record);
+    Gradients::Entry entry{std::move(leaf.record), std::move(leaf.grads[0])};
+    if (on_final) (*on_final)(entry);
+    if (!entry.grad.empty()) result.entries().push_back(std::move(entry));
+  };
+  if (on_final) finality.reach(loss);
   pass.run([&](Pending& at) {
+    if (at.record->is_leaf()) return finish(at);
     log.visit(*at.record);
-    if (!at.record->is_leaf()) pass.pull_back(at);
-    else result.entries().push_back({at.record, std::move(at.grads[0])});
+    pass.pull_back(at);
+    if (!on_final) return;
+    finality.visited(*at.record);
+    finality.advance(pass.next(), [&](std::uint64_t order) {
+      if (std::optional<Pending> leaf = pass.take(order)) finish(*leaf);
+    });
   });
-  std::reverse(result.entries().begin(), result.entries().end());  // visited from the latest to the earliest
+  std::ranges::sort(result.entries(), {}, [](const Gradients::Entry& entry) { return entry.leaf->order; });
   return result;
+}
+
+}  // namespace
+
+Gradients backward(const Value& loss, const BackwardOptions& options) { return walk(loss, nullptr, options); }
+Gradients backward(const Value& loss, OnFinal on_final, const BackwardOptions& options) {
+  return walk(loss, &on_final, options);
 }
 
 Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& options) {
