@@ -23,6 +23,9 @@ concept HasFamily = requires(Gpu& gpu, const T& op, Call call) {
   { family::run(gpu, op, call) } -> std::same_as<bool>;
 };
 
+// Meetings that hold memory: beyond them, what the device is asked for waits for the first. By then it has mostly ended.
+constexpr std::size_t kMostUnderWay = 8;
+
 class Read final : public PendingRead {
  public:
   struct Part {
@@ -105,6 +108,7 @@ Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))) {}
 // ---- running -------------------------------------------------------------------------------------------------------
 
 void Gpu::run(const op::Op& op, Call call) {
+  await(call.in);
   run_kernel(op, call);
   // What is made of data that may turn out to be wrong is as doubtful.
   std::vector<Ref<DataCheck>> checks;
@@ -166,6 +170,7 @@ Ref<Node> Gpu::upload(TensorData data, const Device& device) {
 TensorData Gpu::download(const Value& value) { return std::move(start_read({&value, 1})->wait()[0]); }
 
 Ref<PendingRead> Gpu::start_read(Inputs values) {
+  await(values);
   std::vector<Read::Part> parts;
   for (const Value& value : values) {
     Value held;
@@ -179,17 +184,74 @@ Ref<PendingRead> Gpu::start_read(Inputs values) {
 
 void Gpu::sync() {
   flush();
+  await_all();
   driver().synchronize();
 }
 
+// ---- ranks ---------------------------------------------------------------------------------------------------------
+
+void Gpu::meet(Communicator& among, const Meeting& meeting, const Value& x, const Value& result) {
+  const std::uint64_t number = driver().meet(among, meeting);
+  if (number == 0) return;
+  static_cast<Memory&>(*result.node()->storage).filled_by(number);
+  std::uint64_t too_many = 0;
+  {
+    const std::lock_guard lock(meetings_mutex_);
+    const auto place = std::ranges::upper_bound(meetings_, number, {}, &UnderWay::meeting);  // threads may overtake
+    meetings_.insert(place, {number, x.node()->storage, result.node()->storage});
+    if (meetings_.size() > kMostUnderWay) too_many = meetings_.front().meeting;
+  }
+  if (too_many) await(too_many);
+}
+
+void Gpu::await(Inputs values) {
+  std::uint64_t last = 0;
+  for (const Value& value : values)
+    if (value.node()) last = std::max(last, static_cast<const Memory&>(*value.node()->storage).meeting());
+  if (last) await(last);
+}
+
+// The memory is given back once the device waits: whoever gets it writes there after that.
+void Gpu::await(std::uint64_t meeting) {
+  std::vector<UnderWay> ended;
+  const std::lock_guard lock(meetings_mutex_);
+  if (meetings_.empty() || meetings_.front().meeting > meeting) return;
+  driver().await(meeting);
+  for (; !meetings_.empty() && meetings_.front().meeting <= meeting; meetings_.pop_front())
+    ended.push_back(std::move(meetings_.front()));
+}
+
+bool Gpu::await_all() {
+  std::uint64_t last = 0;
+  {
+    const std::lock_guard lock(meetings_mutex_);
+    if (meetings_.empty()) return false;
+    last = meetings_.back().meeting;
+  }
+  await(last);
+  return true;
+}
+
 // ---- memory --------------------------------------------------------------------------------------------------------
+
+void Gpu::release_memory() {
+  await_all();
+  pool_->blocks().release();
+}
 
 Array Gpu::allocate(Value& result, MemoryUse use) { return allocate(result, contiguous_strides(result.shape()), use); }
 
 Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
   Node& node = *result.node();
   if (node.storage && strided::same_order(node.desc.shape, node.strides, strides)) return read(result);
-  node.storage = make_ref<Memory>(pool_, strided::bytes_of(node.desc, name()), Purpose{.use = use, .desc = &node.desc});
+  const std::size_t bytes = strided::bytes_of(node.desc, name());
+  const Purpose purpose{.use = use, .desc = &node.desc};
+  try {
+    node.storage = make_ref<Memory>(pool_, bytes, purpose);
+  } catch (const MemoryError&) {
+    if (!await_all()) throw;  // else memory that ranks met for is free now
+    node.storage = make_ref<Memory>(pool_, bytes, purpose);
+  }
   node.strides = strides;
   node.offset = 0;
   return read(result);
