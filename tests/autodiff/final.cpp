@@ -126,15 +126,24 @@ TEST(Final, WhatNoGradientFlowsToHoldsNothingBack) {
   const Counted counted;
   const Value x = vector_leaf({1, 2}, counted.device), y = vector_leaf({3, 4}, counted.device),
               w = vector_leaf({5, 6}, counted.device);
-  const auto loss = [&] {
-    const Value first = exp(x), not_reached = exp(y * w);
-    const Value operands[] = {first * w, not_reached};
-    return sum(custom(make_ref<Blocks>(), operands)[0] * 2.0);
-  };
-  std::string order;
-  backward(loss(), [&](Gradients::Entry& entry) { order += entry.leaf == x.tape() ? 'x' : 'w'; });
-  EXPECT_EQ(order, "wx");
-  EXPECT_EQ(told(loss, {{"x", x}, {"y", y}, {"w", w}}), "wx");
+  for (const bool in_checkpoint : {false, true}) {
+    int last = 0, told_after = 0;
+    const auto loss = [&] {
+      const Value first = exp(x);
+      const auto function = [y, w] { return Values{exp(y * w)}; };
+      const Value not_reached = in_checkpoint ? checkpoint_values(function)[0] : function()[0];
+      const Value operands[] = {first * w, not_reached};
+      return sum(custom(make_ref<Blocks>(), operands)[0] * 2.0);
+    };
+    EXPECT_EQ(told(loss, {{"x", x}, {"y", y}, {"w", w}}), "wx");
+    const Value made = loss();
+    counted.counter->all = 0;
+    backward(made, [&](Gradients::Entry& entry) {
+      last = counted.counter->all;
+      if (entry.leaf == w.tape()) told_after = last;
+    });
+    EXPECT_LT(told_after, last);  // w before x's is computed
+  }
 }
 
 TEST(Final, GradientsOfACheckpointAreToldOnceItHasRunAgain) {
