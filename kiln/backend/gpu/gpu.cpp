@@ -23,9 +23,6 @@ concept HasFamily = requires(Gpu& gpu, const T& op, Call call) {
   { family::run(gpu, op, call) } -> std::same_as<bool>;
 };
 
-// Meetings that hold memory: beyond them, what the device is asked for waits for the first. By then it has mostly ended.
-constexpr std::size_t kMostUnderWay = 8;
-
 class Read final : public PendingRead {
  public:
   struct Part {
@@ -103,12 +100,12 @@ Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
 
 Gpu* as_gpu(std::string_view backend) { return running && running->name() == backend ? running : nullptr; }
 
-Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))) {}
+Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), meetings_(pool_->driver()) {}
 
 // ---- running -------------------------------------------------------------------------------------------------------
 
 void Gpu::run(const op::Op& op, Call call) {
-  await(call.in);
+  meetings_.await(call.in);
   run_kernel(op, call);
   // What is made of data that may turn out to be wrong is as doubtful.
   std::vector<Ref<DataCheck>> checks;
@@ -170,7 +167,7 @@ Ref<Node> Gpu::upload(TensorData data, const Device& device) {
 TensorData Gpu::download(const Value& value) { return std::move(start_read({&value, 1})->wait()[0]); }
 
 Ref<PendingRead> Gpu::start_read(Inputs values) {
-  await(values);
+  meetings_.await(values);
   std::vector<Read::Part> parts;
   for (const Value& value : values) {
     Value held;
@@ -184,58 +181,14 @@ Ref<PendingRead> Gpu::start_read(Inputs values) {
 
 void Gpu::sync() {
   flush();
-  await_all();
+  meetings_.await_all();
   driver().synchronize();
-}
-
-// ---- ranks ---------------------------------------------------------------------------------------------------------
-
-void Gpu::meet(Communicator& among, const Meeting& meeting, const Value& x, const Value& result) {
-  const std::uint64_t number = driver().meet(among, meeting);
-  if (number == 0) return;
-  static_cast<Memory&>(*result.node()->storage).filled_by(number);
-  std::uint64_t too_many = 0;
-  {
-    const std::lock_guard lock(meetings_mutex_);
-    const auto place = std::ranges::upper_bound(meetings_, number, {}, &UnderWay::meeting);  // threads may overtake
-    meetings_.insert(place, {number, x.node()->storage, result.node()->storage});
-    if (meetings_.size() > kMostUnderWay) too_many = meetings_.front().meeting;
-  }
-  if (too_many) await(too_many);
-}
-
-void Gpu::await(Inputs values) {
-  std::uint64_t last = 0;
-  for (const Value& value : values)
-    if (value.node()) last = std::max(last, static_cast<const Memory&>(*value.node()->storage).meeting());
-  if (last) await(last);
-}
-
-// The memory is given back once the device waits: whoever gets it writes there after that.
-void Gpu::await(std::uint64_t meeting) {
-  std::vector<UnderWay> ended;
-  const std::lock_guard lock(meetings_mutex_);
-  if (meetings_.empty() || meetings_.front().meeting > meeting) return;
-  driver().await(meeting);
-  for (; !meetings_.empty() && meetings_.front().meeting <= meeting; meetings_.pop_front())
-    ended.push_back(std::move(meetings_.front()));
-}
-
-bool Gpu::await_all() {
-  std::uint64_t last = 0;
-  {
-    const std::lock_guard lock(meetings_mutex_);
-    if (meetings_.empty()) return false;
-    last = meetings_.back().meeting;
-  }
-  await(last);
-  return true;
 }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 void Gpu::release_memory() {
-  await_all();
+  meetings_.await_all();
   pool_->blocks().release();
 }
 
@@ -249,7 +202,7 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
   try {
     node.storage = make_ref<Memory>(pool_, bytes, purpose);
   } catch (const MemoryError&) {
-    if (!await_all()) throw;  // else memory that ranks met for is free now
+    if (!meetings_.await_all()) throw;  // else memory that ranks met for is free now
     node.storage = make_ref<Memory>(pool_, bytes, purpose);
   }
   node.strides = strides;

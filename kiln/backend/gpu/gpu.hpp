@@ -1,11 +1,11 @@
 // A GPU as a device: the families of kernels in family/ over a Driver. An op that no family knows is made of others, or runs
 // on the host.
 #pragma once
-#include <deque>
 #include <shared_mutex>
 #include <unordered_map>
 
 #include "kiln/backend/gpu/kernel/builder.hpp"
+#include "kiln/backend/gpu/meetings.hpp"
 #include "kiln/backend/gpu/memory.hpp"
 #include "kiln/core/reflect/signature.hpp"
 #include "kiln/ops/leaf_backend.hpp"
@@ -105,7 +105,9 @@ class Gpu final : public LeafBackend {
 
   /// Has ranks meet, beside what else the device is asked for: their memory is held until that has come to wait for it, which
   /// it does before it touches `result`.
-  void meet(Communicator& among, const Meeting& meeting, const Value& x, const Value& result);
+  void meet(Communicator& among, const Meeting& meeting, const Value& x, const Value& result) {
+    meetings_.begin(among, meeting, x, result);
+  }
 
   /// A cell, 0 to begin with, in which a kernel leaves a number where its data are wrong. Once the kernel is launched,
   /// the results of the call depend on what is found there; `tell` makes the error.
@@ -115,11 +117,6 @@ class Gpu final : public LeafBackend {
  private:
   void run_kernel(const op::Op& op, Call call);
   void run_on_host(const op::Op& op, Call call);
-  /// What is asked for from here on comes after what ranks meet for to fill these.
-  void await(Inputs values);
-  void await(std::uint64_t meeting);
-  /// The same for all meetings; false where none is under way.
-  bool await_all();
   Value copied(const Array& array);
   Ref<Code> compile(const CudaText& kernel) const;
   const void* find_made(const Signature& signature) const;
@@ -136,12 +133,7 @@ class Gpu final : public LeafBackend {
   };
   std::unordered_map<Signature, Made, Hash> made_;
   std::vector<Ref<DataCheck>> checks_;  // of which nobody has asked the device yet
-  struct UnderWay {
-    std::uint64_t meeting;
-    Ref<Storage> x, result;
-  };
-  std::mutex meetings_mutex_;
-  std::deque<UnderWay> meetings_;  // that nothing waits for yet, in their order
+  Meetings meetings_;
 };
 
 }  // namespace kiln::gpu
