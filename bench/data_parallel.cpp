@@ -1,8 +1,9 @@
 // Steps of a GPT on one device and on several, each with a batch of the same size: what is lost by adding up gradients, after
 // they are computed and while they are.
 //
-//   bench_data_parallel [DEVICE [RANKS [STEPS [MEGABYTES]]]]    cpu or cuda; up to so many ranks (2), steps of a round (20), and
-//                                                              the most that a bucket has (16)
+//   bench_data_parallel [DEVICE [RANKS [STEPS [MEGABYTES]]]]
+//
+// cpu or cuda; up to so many ranks (2), steps of a round (20), and the most that a bucket has (16).
 //
 // A row has the median of its rounds, the least and the most. Both ways take turns in one run, round by round.
 #include <algorithm>
