@@ -26,8 +26,8 @@ class Buckets {
   void add(std::string_view path, const Value& grad);
   /// Starts the rest, with zeros for what took no part here.
   void start_rest();
-  /// The same if that has not been done, and gives all ranks' gradients, without those of parameters that took part nowhere. Called
-  /// once.
+  /// The same if that has not been done, and gives all ranks' gradients, without those of parameters that took part nowhere.
+  /// Called once.
   GradientsParams finish();
 
  private:
@@ -52,8 +52,8 @@ class Buckets {
   std::size_t started_ = 0;
 };
 
-/// For tests and measurements: no bucket of several parameters has more bytes from now on; 0: as many as a program begins with. Not while some
-/// are under way, and the same on all ranks.
+/// For tests and measurements: no bucket of several parameters has more bytes from now on; 0: as many as a program begins
+/// with. Not while some are under way, and the same on all ranks.
 void limit_buckets(std::int64_t most_bytes);
 
 }  // namespace kiln::training

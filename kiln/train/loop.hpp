@@ -89,8 +89,8 @@ class Loop {
   bool learn(void* batch, bool owned);
   /// Of the batches of this step so far, which are forgotten.
   GradientsParams earlier_gradients();
-  /// The gradients of a step, of whose last batch `loss` is the loss, on their way to all ranks; batch: null where this rank has
-  /// none.
+  /// The gradients of a step, of whose last batch `loss` is the loss, on their way to all ranks; batch: null where this rank
+  /// has none.
   Buckets combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part);
   void step_ended(const Batches& train, const Batches* valid);
   void save(const Batches& train);

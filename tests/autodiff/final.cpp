@@ -179,7 +179,7 @@ TEST(Final, CheckpointsOneAfterTheOtherAndInEachOther) {
     const Value start = exp(x * all);
     const Value one = block(start, a);
     const Value two = checkpoint_values([&, one] { return Values{block(one * 2.0, b) + all}; })[0];
-    return sum(block(two, c));
+    return sum(block(two, c) * all);  // used last, and by what comes before all checkpoints
   };
   runs = 0;
   const Value made = loss();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/collective/thread_ranks.hpp"
+#include "kiln/nn/loss/of_classes.hpp"
 #include "kiln/ops/collective/collective.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/functions.hpp"
@@ -145,7 +146,7 @@ TEST(Buckets, CountARankByItsItems) {
   });
 }
 
-// Each rank leaves out another layer, one is left out by all, and ranks meet in between for statistics of their own.
+// One layer is used on one rank alone, another early on one and late on the other, while ranks also meet in between.
 TEST(Buckets, MeetWhereRanksDifferInWhatTakesPart) {
   for (const bool meets_within : {false, true})
     for (const std::int64_t bytes : {1, 100, 0}) {
@@ -156,16 +157,15 @@ TEST(Buckets, MeetWhereRanksDifferInWhatTakesPart) {
                 const Three model = three(device);
                 const Tensor<2> x = data(ranks, device);
                 const auto loss = [&](const Three& m) {
-                  Tensor<2> y = m.first.forward(x);
-                  if (ranks->rank()) y = m.second.forward(y).tanh();
+                  Tensor<2> y = m.second.forward(x);
+                  if (ranks->rank()) y = m.third.forward(y).tanh();
                   if (meets_within) y = Tensor<2>(Typed{all_reduce(y.value(), ranks, Combine::Mean)});
-                  return (ranks->rank() ? y : m.first.forward(y)).square().mean();
+                  return (ranks->rank() ? y : m.third.forward(m.first.forward(y))).square().mean();
                 };
                 const Team team(ranks);
                 const auto found = numbers_of(team.value_and_grad(model, 3, loss).grads);
                 EXPECT_EQ(found, numbers_of(team.mean(value_and_grad(model, loss).grads, 3, model)));
-                EXPECT_TRUE(found.contains("second.weight"));
-                EXPECT_FALSE(found.contains("third.weight"));
+                EXPECT_EQ(found.size(), 6u);
                 all[std::size_t(ranks->rank())] = found;
               },
               {.timeout = 60});
@@ -270,6 +270,30 @@ TEST(Buckets, ARankThatFailsOnTheWayEndsTheOthers) {
   };
   EXPECT_THROW(on_each(processors(2), run, {.timeout = 60}), DataError);
   EXPECT_NE(said.find("the disk is full"), said.npos) << said;
+}
+
+// What turns out to be wrong with a rank's data, its gradients have with them.
+TEST(Buckets, ARankWithWrongDataEndsTheOthers) {
+  const Limit limit(1);
+  std::string said;
+  const auto run = [&](const Ranks& ranks, const Device& device) {
+    const Three model = three(device);
+    const Tensor<2> x = data(ranks, device);
+    const auto targets = Tensor<1, Int>::of({0, 1, ranks->rank() ? 9 : 2}, device.inner());
+    const auto trained = [&] {
+      return numbers_of(Team(ranks)
+                            .value_and_grad(model, 3,
+                                            [&](const Three& m) {
+                                              return nn::CrossEntropyLoss{}.forward(m.first.forward(x), targets);
+                                            })
+                            .grads)
+          .size();
+    };
+    if (ranks->rank()) trained();
+    else said = sentence_of(trained);
+  };
+  EXPECT_THROW(on_each(processors(2), run, {.timeout = 60}), IndexError);
+  EXPECT_NE(said.find("rank 1 has left"), said.npos) << said;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// An NVIDIA GPU as a Driver: everything but meetings of ranks goes through one stream, kernels are compiled by NVRTC from the text that
-// gpu/kernel/print.hpp writes, products are cuBLASLt's, convolutions and attention cuDNN's.
+// An NVIDIA GPU as a Driver: everything but meetings of ranks goes through one stream, kernels are compiled by NVRTC from the
+// text that gpu/kernel/print.hpp writes, products are cuBLASLt's, convolutions and attention cuDNN's.
 #pragma once
 #include "kiln/backend/cuda/compiler.hpp"
 #include "kiln/backend/cuda/download.hpp"

@@ -224,7 +224,7 @@ TEST(CudaRanks, HoldTheMemoryThatTheyMeetFor) {
     Value x = filled(static_cast<float>(ranks->rank() + 1));
     Value result = all_reduce(x, ranks);
     x = {};
-    Value other = filled(-1);  // where x was, if it could
+    const Value other = filled(-1);  // where x was, if it could
     EXPECT_EQ(result.data().to_vector<float>(), std::vector<float>(count, sum));
     for (int i = 0; i < 20; ++i) {  // more than are under way at once
       x = filled(static_cast<float>(ranks->rank() + 1));
@@ -233,10 +233,9 @@ TEST(CudaRanks, HoldTheMemoryThatTheyMeetFor) {
     }
     result = all_reduce(filled(1), ranks);
     result = {};
-    other = {};
-    other = filled(-2);  // where the result was to be
+    const Value more[] = {filled(-2), filled(-2)};  // where the result was to be
     device.sync();
-    EXPECT_EQ(other.data().to_vector<float>(), std::vector<float>(count, -2));
+    for (const Value& each : more) EXPECT_EQ(each.data().to_vector<float>(), std::vector<float>(count, -2));
   });
 }
 
