@@ -1,9 +1,13 @@
-// Steps of a GPT on one device and on several, each with a batch of the same size: what is lost by adding up gradients.
+// Steps of a GPT on one device and on several, each with a batch of the same size: what is lost by adding up gradients, after
+// they are computed and while they are.
 //
-//   bench_data_parallel [DEVICE [RANKS [STEPS]]]    cpu or cuda; up to so many ranks (2), and steps of a round (20)
+//   bench_data_parallel [DEVICE [RANKS [STEPS [MEGABYTES]]]]
 //
-// The row of each number of ranks has the median of its rounds, the least and the most.
+// cpu or cuda; up to so many ranks (2), steps of a round (20), and the most that a bucket has (16).
+//
+// A row has the median of its rounds, the least and the most. Both ways take turns in one run, round by round.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,14 +23,17 @@ using namespace kiln;
 namespace {
 
 constexpr int kRounds = 5, kBatch = 8;
+enum Way { kAfter, kWithin, kWays };
+constexpr std::array<const char*, kWays> kNames{"after", "during"};
 
 double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Milliseconds a step, of rank 0.
-std::vector<double> times(const std::vector<Device>& devices, const models::GptConfig& config, int steps) {
-  std::vector<double> rounds;
+/// Milliseconds a step by each way, of rank 0.
+std::array<std::vector<double>, kWays> times(const std::vector<Device>& devices, const models::GptConfig& config,
+                                             int steps) {
+  std::array<std::vector<double>, kWays> rounds;
   on_each(devices, [&](const Ranks& ranks, const Device& device) {
     const training::Team team(ranks);
     device.seed(1);
@@ -34,22 +41,28 @@ std::vector<double> times(const std::vector<Device>& devices, const models::GptC
     AdamW optimizer = AdamWConfig{.weight_decay = 0.01}.init(model);
     const auto tokens = randint({kBatch, config.context}, 0, config.vocabulary, device);
     const auto targets = tokens.roll(-1, 1).flatten();
-    const auto step = [&] {
-      auto [loss, grads] = value_and_grad(model, [&](const models::Gpt& gpt) {
-        const Autocast autocast(DType::BF16);
-        return nn::CrossEntropyLoss{}.forward(gpt.forward(tokens).flatten<0, 1>(), targets);
-      });
-      model = optimizer.step(1e-4, std::move(model), team.mean(std::move(grads), kBatch, model));
+    const auto loss = [&](const models::Gpt& gpt) {
+      const Autocast autocast(DType::BF16);
+      return nn::CrossEntropyLoss{}.forward(gpt.forward(tokens).flatten<0, 1>(), targets);
     };
-    for (int round = -1; round < kRounds; ++round) {
-      device.sync();
-      const double start = now_ms();
-      for (int i = 0; i < steps; ++i) step();
-      device.sync();
-      if (round >= 0 && ranks->rank() == 0) rounds.push_back((now_ms() - start) / steps);
-    }
+    const auto step = [&](int way) {
+      GradientsParams grads = way == kWithin ? team.value_and_grad(model, kBatch, loss).grads
+                                             : team.mean(value_and_grad(model, loss).grads, kBatch, model);
+      model = optimizer.step(1e-4, std::move(model), grads);
+    };
+    const int ways = team.several() ? kWays : 1;
+    for (int round = -1; round < kRounds; ++round)
+      for (int way = 0; way < ways; ++way) {
+        device.sync();
+        barrier(ranks);
+        const double start = now_ms();
+        for (int i = 0; i < steps; ++i) step(way);
+        device.sync();
+        if (round >= 0 && ranks->rank() == 0)
+          rounds[static_cast<std::size_t>(way)].push_back((now_ms() - start) / steps);
+      }
   });
-  std::ranges::sort(rounds);
+  for (std::vector<double>& each : rounds) std::ranges::sort(each);
   return rounds;
 }
 
@@ -58,20 +71,25 @@ std::vector<double> times(const std::vector<Device>& devices, const models::GptC
 int main(int count, char** words) {
   const std::string place = count > 1 ? words[1] : "cpu";
   const int most = count > 2 ? std::atoi(words[2]) : 2, steps = count > 3 ? std::atoi(words[3]) : 20;
+  if (count > 4) training::limit_buckets(std::int64_t{std::atoi(words[4])} << 20);
   const bool gpu = place != "cpu";
   const models::GptConfig config =
       gpu ? models::GptConfig{.vocabulary = 50304, .context = 1024, .width = 768, .heads = 12, .layers = 12}
           : models::GptConfig{.vocabulary = 8192, .context = 128};
-  std::printf("%-8s %12s %12s %12s %16s\n", "ranks", "ms a step", "least", "most", "of linear");
+  std::printf("%-8s %-12s %12s %12s %12s %16s\n", "ranks", "added up", "ms a step", "least", "most", "of linear");
   double alone = 0;
   for (int ranks = 1; ranks <= most; ++ranks) {
     std::vector<Device> devices;
     for (int i = 0; i < ranks; ++i)
       devices.push_back(gpu ? Device::parse(text(place, ":", i)) : another(Device::cpu()));
-    const std::vector<double> sorted = times(devices, config, steps);
-    const double median = sorted[sorted.size() / 2];
-    if (ranks == 1) alone = median;
-    std::printf("%-8d %12.3f %12.3f %12.3f %15.1f%%\n", ranks, median, sorted.front(), sorted.back(),
-                100 * alone / median);
+    const auto rounds = times(devices, config, steps);
+    for (std::size_t way = 0; way < kWays; ++way) {
+      const std::vector<double>& sorted = rounds[way];
+      if (sorted.empty()) continue;
+      const double median = sorted[sorted.size() / 2];
+      if (ranks == 1) alone = median;
+      std::printf("%-8d %-12s %12.3f %12.3f %12.3f %15.1f%%\n", ranks, ranks == 1 ? "-" : kNames[way], median,
+                  sorted.front(), sorted.back(), 100 * alone / median);
+    }
   }
 }

@@ -6,8 +6,10 @@
 #include <set>
 #include <string>
 
+#include "kiln/autodiff/finality.hpp"
 #include "kiln/autodiff/rematerialisation.hpp"
 #include "kiln/core/setting/setting.hpp"
+#include "kiln/ops/op.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/ops/view/another_view.hpp"
 #include "kiln/ops/view/view.hpp"
@@ -24,6 +26,9 @@ struct Pending {
 
 class Pass {
  public:
+  /// With the finality of leaves, or null where nobody asks.
+  explicit Pass(Finality* finality = nullptr) : finality_(finality) {}
+
   void add(const Value& to, Value grad) {
     if (grad.empty() || !to.tracked()) return;
     auto [entry, fresh] = pending_.try_emplace(to.tape()->order);
@@ -33,6 +38,17 @@ class Pass {
     const Desc& desc = to.tape()->results[static_cast<std::size_t>(to.slot())];
     grad = fit(std::move(grad), desc, to.tape()->device);
     slot = slot.empty() ? std::move(grad) : slot + grad;
+  }
+
+  /// The order of the record that comes next; 0 where none is left.
+  std::uint64_t next() const { return pending_.empty() ? 0 : pending_.rbegin()->first; }
+  /// What has flowed into the record of that order, which is then not visited; nothing where nothing has.
+  std::optional<Pending> take(std::uint64_t order) {
+    const auto entry = pending_.find(order);
+    if (entry == pending_.end()) return std::nullopt;
+    std::optional<Pending> taken = std::move(entry->second);
+    pending_.erase(entry);
+    return taken;
   }
 
   /// Hands each pending record to `visit`, the latest first, until none is left.
@@ -58,7 +74,10 @@ class Pass {
   // The results come with records that are younger than any other, so the walk goes on among them.
   void run_again(const Pending& at) {
     const Values results = at.record->again->run();
-    for (std::size_t i = 0; i < results.size(); ++i) add(results[i], at.grads[i]);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (finality_) finality_->reach(results[i]);
+      add(results[i], at.grads[i]);
+    }
   }
 
   // A vjp may answer in the shape that its operand broadcast to, as a plain number, or in another float type.
@@ -71,6 +90,7 @@ class Pass {
   using Slot = std::pair<const std::uint64_t, Pending>;
   std::map<std::uint64_t, Pending, std::less<>, SpareAllocator<Slot>> pending_;
   Rematerialisations rematerialisations_;
+  Finality* const finality_;
 };
 
 Value seed_of(const Value& output, const Value& seed) {
@@ -166,22 +186,44 @@ Value Gradients::pop(const Value& leaf) {
   return grad;
 }
 
-Gradients backward(const Value& loss, const BackwardOptions& options) {
+namespace {
+
+Gradients walk(const Value& loss, const OnFinal* on_final, const BackwardOptions& options) {
   require_tracked(loss);
   const NoGrad pause(!options.create_graph);
   const Autocast off(DType::F32);  // every op's gradient in the types that the op had
   const FailsWith scope({&loss, 1});
   Gradients result;
-  Pass pass;
+  Finality finality;
+  Pass pass(on_final ? &finality : nullptr);
   pass.add(loss, ones_like(loss));
   WalkLog log(loss);
+  const auto finish = [&](Pending& leaf) {
+    log.visit(*leaf.record);
+    Gradients::Entry entry{std::move(leaf.record), std::move(leaf.grads[0])};
+    if (on_final) (*on_final)(entry);
+    if (!entry.grad.empty()) result.entries().push_back(std::move(entry));
+  };
+  if (on_final) finality.reach(loss);
   pass.run([&](Pending& at) {
+    if (at.record->is_leaf()) return finish(at);
     log.visit(*at.record);
-    if (!at.record->is_leaf()) pass.pull_back(at);
-    else result.entries().push_back({at.record, std::move(at.grads[0])});
+    pass.pull_back(at);
+    if (!on_final) return;
+    finality.visited(*at.record);
+    finality.advance(pass.next(), [&](std::uint64_t order) {
+      if (std::optional<Pending> leaf = pass.take(order)) finish(*leaf);
+    });
   });
-  std::reverse(result.entries().begin(), result.entries().end());  // visited from the latest to the earliest
+  std::ranges::sort(result.entries(), {}, [](const Gradients::Entry& entry) { return entry.leaf->order; });
   return result;
+}
+
+}  // namespace
+
+Gradients backward(const Value& loss, const BackwardOptions& options) { return walk(loss, nullptr, options); }
+Gradients backward(const Value& loss, OnFinal on_final, const BackwardOptions& options) {
+  return walk(loss, &on_final, options);
 }
 
 Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& options) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "kiln/core/function_ref.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln {
@@ -56,6 +57,15 @@ struct BackwardOptions {
 
 /// The gradients of sum(loss). Throws AutodiffError where nothing tracked led to it.
 Gradients backward(const Value& loss, const BackwardOptions& options = {});
+
+/// What backward() calls with each leaf as soon as nothing is left that could add to its gradient. It may take the gradient
+/// or put another in its place: the result has what it leaves there, and not the leaf where that is nothing.
+using OnFinal = FunctionRef<void(Gradients::Entry& entry)>;
+/// The same, and calls `on_final` while earlier gradients are still to come, of leaves that are used late first; in the
+/// scopes in which gradients are computed. What checkpoint() left out of the tape may use any leaf, so that none is final
+/// while it is still to run again. Nor is one told of while the walk is still to come to where ranks meet: they come to all
+/// their calls in the same order, though a leaf may take part on some of them alone.
+Gradients backward(const Value& loss, OnFinal on_final, const BackwardOptions& options = {});
 
 /// The gradients of sum(outputs[i] * seeds[i]) with respect to each of `wrt`, which need not be leaves; zeros where the
 /// outputs do not depend on one. An empty seed counts as ones.

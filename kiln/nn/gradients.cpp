@@ -1,5 +1,7 @@
 #include "kiln/nn/gradients.hpp"
 
+#include <utility>
+
 #include "kiln/ops/record.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
@@ -38,17 +40,50 @@ void require_trainable(std::string_view function, const ModuleView& model) {
   require<AutodiffError>(trained > 0, function, ": all parameters of the model are frozen");
 }
 
-ValueAndGrad<Value> value_and_grad(const ModuleView& model, FunctionRef<Value()> loss) {
-  constexpr std::string_view kFunction = "value_and_grad";
+namespace {
+
+constexpr std::string_view kFunction = "value_and_grad";
+
+/// Differentiates what `loss` gives by differentiate(loss), which says whether the model took part.
+Value differentiated(const ModuleView& model, FunctionRef<Value()> loss,
+                     FunctionRef<bool(const Value&)> differentiate) {
   require_trainable(kFunction, model);
   const ParamNames names(model);
   const Value value = loss();
   require<AutodiffError>(grad_enabled(), kFunction, ": NoGrad is on, so nothing is recorded");
   require<AutodiffError>(value.tracked(), kFunction, ": the loss does not depend on the model's parameters");
-  ValueAndGrad<Value> result{value.detach(), GradientsParams::from(backward(value), model)};
-  require<AutodiffError>(!result.grads.by_path.empty(), kFunction,
+  require<AutodiffError>(differentiate(value), kFunction,
                          ": the loss does not depend on the model's parameters, though on others");
+  return value.detach();
+}
+
+}  // namespace
+
+ValueAndGrad<Value> value_and_grad(const ModuleView& model, FunctionRef<Value()> loss) {
+  ValueAndGrad<Value> result;
+  result.loss = differentiated(model, loss, [&](const Value& value) {
+    result.grads = GradientsParams::from(backward(value), model);
+    return !result.grads.by_path.empty();
+  });
   return result;
+}
+
+Value differentiate(const ModuleView& model, FunctionRef<Value()> loss,
+                    FunctionRef<void(const std::string& path, Value grad)> take) {
+  return differentiated(model, loss, [&](const Value& value) {
+    std::map<const Record*, std::string> paths;
+    visit_params(model, [&](const std::string& path, const AnyLeaf& param) {
+      if (param.value().tracked()) paths.emplace(param.value().tape().get(), path);
+    });
+    bool any = false;
+    backward(value, [&](Gradients::Entry& entry) {
+      const auto path = paths.find(entry.leaf.get());
+      if (path == paths.end()) return;
+      any = true;
+      take(path->second, std::exchange(entry.grad, {}).detach());
+    });
+    return any;
+  });
 }
 
 }  // namespace nn

@@ -36,6 +36,10 @@ namespace nn {
 void require_trainable(std::string_view function, const ModuleView& model);
 /// value_and_grad() but for the types.
 ValueAndGrad<Value> value_and_grad(const ModuleView& model, FunctionRef<Value()> loss);
+/// The same, but hands each gradient with its parameter's path to `take` as soon as it is final, those of parameters that are
+/// used late first (see OnFinal). Returns the loss.
+Value differentiate(const ModuleView& model, FunctionRef<Value()> loss,
+                    FunctionRef<void(const std::string& path, Value grad)> take);
 
 /// What a function that is called with a `const M&` takes: a type that is no reference where that is a copy.
 template <class F, class M>

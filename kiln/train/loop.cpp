@@ -159,32 +159,44 @@ bool Loop::learn(void* batch, bool owned) {
   } else {
     const LearnerConfig& config = run_.config();
     if (config.not_finite == NotFinite::Skip) remember();  // as batch norm learns from a batch that is then left out
+    // Of a step that is complete by this batch, ranks combine gradients while they are computed. Where the batch may yet be
+    // left out of a larger step, they wait until that is known.
+    const bool within =
+        team_.several() && run_.completes_step() && (config.accumulate == 1 || config.not_finite != NotFinite::Skip);
     GradientsParams grads;
     Team::Part part;
-    if (batch)
-      grads = nn::value_and_grad(model_ref(), [&] {
-                std::optional<Autocast> half;
-                if (config.autocast) half.emplace(*config.autocast);
-                outcome = call_step(batch, owned, context);
-                part = team_.part(outcome.items);
-                const Tensor<0> plain = *std::exchange(outcome.loss, outcome.loss->detach());
-                const Tensor<0> loss = part.weight == 1 ? plain : plain * part.weight;
-                return (extras_.scaler ? extras_.scaler->scale(loss) : loss).value();
-              }).grads;
-    else part = team_.part(0);
+    const auto loss = [&] {
+      std::optional<Autocast> half;
+      if (config.autocast) half.emplace(*config.autocast);
+      outcome = call_step(batch, owned, context);
+      part = team_.part(outcome.items);
+      const Tensor<0> plain = *std::exchange(outcome.loss, outcome.loss->detach());
+      const Tensor<0> weighted = part.weight == 1 ? plain : plain * part.weight;
+      return (extras_.scaler ? extras_.scaler->scale(weighted) : weighted).value();
+    };
+    if (!batch) part = team_.part(0);
+    std::optional<Buckets> buckets;
+    if (within) buckets.emplace(combined_within(batch, loss, part));
+    else if (batch) grads = nn::value_and_grad(model_ref(), loss).grads;
     accepted = add_up();
     if (config.not_finite == NotFinite::Skip && accepted) forget();
-    const bool gathers = config.accumulate > 1 || team_.several();
+    if (within && accepted) grads = buckets->finish();
     if (!accepted) {
       grads = {};
       go_back();
-    } else if (gathers) {
-      if (outcome.output) gradients_.add(config.accumulate > 1 ? scaled(grads, part.mean_items) : std::move(grads));
+    } else {
+      if (config.accumulate > 1 && !within && outcome.output) gradients_.add(scaled(grads, part.mean_items));
       gathered_items_ += total.items;
       ++gathered_batches_;
     }
     if (run_.completes_step()) {
-      if (gathers) grads = gathered();
+      const std::int64_t items = std::exchange(gathered_items_, 0), batches = std::exchange(gathered_batches_, 0);
+      if (config.accumulate > 1) {
+        if (!within && batches > 0)
+          grads = team_.combined(earlier_gradients(), Combine::Sum, model_ref(), Buckets::Halves::InFloat32);
+        // Of the mean over a step: those of its batches, each as often as it has items.
+        grads = scaled(std::move(grads), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
+      }
       if (!grads.by_path.empty()) {
         if (extras_.scaler) grads = extras_.scaler->unscale(std::move(grads));
         update(rates, grads);
@@ -201,14 +213,24 @@ bool Loop::learn(void* batch, bool owned) {
   return true;
 }
 
-// Gradients of the mean over a step are those of its batches, each as often as it has items.
-GradientsParams Loop::gathered() {
-  const std::int64_t items = std::exchange(gathered_items_, 0);
-  if (std::exchange(gathered_batches_, 0) == 0) return {};  // all were left out
-  GradientsParams own = gradients_.count() > 0 ? gradients_.sum() : GradientsParams{};
-  if (run_.config().accumulate == 1) return team_.combined(own, Combine::Mean, model_ref());
-  return scaled(team_.combined(own, Combine::Sum, model_ref()),
-                1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
+GradientsParams Loop::earlier_gradients() { return gradients_.count() > 0 ? gradients_.sum() : GradientsParams{}; }
+
+Buckets Loop::combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part) {
+  const bool accumulates = run_.config().accumulate > 1;
+  Buckets all = team_.buckets(accumulates ? Combine::Sum : Combine::Mean, model_ref(), Buckets::Halves::InFloat32);
+  GradientsParams earlier = earlier_gradients();
+  const auto add = [&](const std::string& path, Value grad) {
+    if (accumulates) {
+      const NoGrad pause;
+      grad = cast(grad * part.mean_items, promote(grad.dtype(), DType::F32));
+      if (const auto before = earlier.by_path.extract(path)) grad = before.mapped() + grad;
+    }
+    all.add(path, grad);
+  };
+  if (batch) nn::differentiate(model_ref(), loss, add);
+  for (auto& [path, grad] : earlier.by_path) all.add(path, std::exchange(grad, {}));
+  all.start_rest();
+  return all;
 }
 
 void Loop::step_ended(const Batches& train, const Batches* valid) {

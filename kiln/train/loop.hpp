@@ -87,7 +87,11 @@ class Loop {
   Ending train_on(const Batches& train, const Batches* valid);
   void share();
   bool learn(void* batch, bool owned);
-  GradientsParams gathered();
+  /// Of the batches of this step so far, which are forgotten.
+  GradientsParams earlier_gradients();
+  /// The gradients of a step, of whose last batch `loss` is the loss, on their way to all ranks; batch: null where this rank
+  /// has none.
+  Buckets combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part);
   void step_ended(const Batches& train, const Batches* valid);
   void save(const Batches& train);
 

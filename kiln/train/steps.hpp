@@ -27,6 +27,12 @@ struct StepContext {
   GradientsParams mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const {
     return team.mean(std::move(grads), items, model);
   }
+  /// kiln::value_and_grad() of this rank's part of a batch, with the gradients of all of it: sooner than by mean(), since ranks
+  /// combine what they have while they compute the rest.
+  template <Module M, class F>
+  ValueAndGrad<Tensor<0>> value_and_grad(const M& model, std::int64_t items, F&& f) const {
+    return team.value_and_grad(model, items, f);
+  }
 };
 
 namespace training {

@@ -17,8 +17,6 @@
 namespace kiln::training {
 namespace {
 
-constexpr std::int64_t kBucket = 16 << 20;  // bytes of gradients that travel together
-
 template <class T>
 std::vector<T> gathered(const Ranks& ranks, std::string_view what, const T& own) {
   std::vector<T> all(static_cast<std::size_t>(ranks->size()));
@@ -137,54 +135,38 @@ Team::Batch Team::total(double loss, std::int64_t items) const {
   return total;
 }
 
-GradientsParams Team::combined(const GradientsParams& grads, Combine how, const nn::ModuleView& model) const {
+GradientsParams Team::combined(GradientsParams grads, Combine how, const nn::ModuleView& model,
+                               Buckets::Halves halves) const {
   if (!several()) return grads;
-  const NoGrad pause;
-  std::vector<std::pair<std::string, Value>> params;
-  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
-    if (!param.is_frozen()) params.emplace_back(path, param.value());
-  });
-  std::vector<std::uint8_t> here, anywhere(params.size());
-  for (const auto& [path, value] : params) here.push_back(grads.find(path) != nullptr);
-  collective::all_reduce(*ranks_, "training: which parameters took part", op::ReduceFn::Max, DType::U8,
-                         std::as_bytes(std::span(here)), std::as_writable_bytes(std::span(anywhere)));
-
-  GradientsParams total;
-  std::vector<std::pair<std::string, Value>> bucket;
-  const auto send = [&] {
-    if (bucket.empty()) return;
-    Values parts;
-    for (const auto& [path, grad] : bucket) parts.push_back(reshape(grad, {grad.numel()}));
-    const Value all = all_reduce(parts.size() == 1 ? parts[0] : cat(parts, 0), ranks_, how);
-    std::int64_t at = 0;
-    for (const auto& [path, grad] : bucket) {
-      total.by_path[path] = reshape(narrow(all, 0, at, grad.numel()), grad.shape());
-      at += grad.numel();
-    }
-    bucket.clear();
-  };
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    if (!anywhere[i]) continue;
-    const auto& [path, value] = params[i];
-    const Value* const own = grads.find(path);
-    Value grad = own ? *own : zeros_like(value);
-    const std::int64_t size = grad.numel() * static_cast<std::int64_t>(size_of(grad.dtype()));
-    if (!bucket.empty() && (bytes + size > kBucket || bucket.back().second.dtype() != grad.dtype())) {
-      send();
-      bytes = 0;
-    }
-    bytes += size;
-    bucket.emplace_back(path, std::move(grad));
-  }
-  send();
-  return total;
+  Buckets all = buckets(how, model, halves);
+  for (auto& [path, grad] : grads.by_path) all.add(path, std::exchange(grad, {}));
+  return all.finish();
 }
 
 GradientsParams Team::mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const {
   if (!several()) return grads;
   if (const double weight = part(items).weight; weight != 1) grads = scaled(std::move(grads), weight);
-  return combined(grads, Combine::Mean, model);
+  auto halves = Buckets::Halves::AsTheyAre;
+  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
+    const Value* const grad = grads.find(path);
+    if (grad && grad->dtype() != param.value().dtype()) halves = Buckets::Halves::InFloat32;
+  });
+  return combined(std::move(grads), Combine::Mean, model, halves);
+}
+
+ValueAndGrad<Value> Team::value_and_grad_of(const nn::ModuleView& model, std::int64_t items,
+                                            FunctionRef<Value()> loss) const {
+  if (!several()) return nn::value_and_grad(model, loss);
+  Buckets all = buckets(Combine::Mean, model, Buckets::Halves::AsTheyAre);
+  Value own;
+  const auto weighted = [&] {
+    const Value plain = loss();
+    own = plain.detach();
+    const double weight = part(items).weight;
+    return weight == 1 ? plain : plain * weight;
+  };
+  nn::differentiate(model, weighted, [&](const std::string& path, Value grad) { all.add(path, grad); });
+  return {own, all.finish()};
 }
 
 std::vector<std::uint8_t> Team::places(const StreamPlace& own) const {

@@ -7,6 +7,7 @@
 #include "kiln/data/stream/place.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/ops/collective/communicator.hpp"
+#include "kiln/train/buckets.hpp"
 #include "kiln/train/metric_set.hpp"
 #include "kiln/train/run.hpp"
 
@@ -48,11 +49,24 @@ class Team {
   };
   Batch total(double loss, std::int64_t items) const;
 
-  /// All ranks' gradients, combined in buckets of a few megabytes. A parameter that took no part anywhere is left out;
-  /// where it did elsewhere, this rank has zeros.
-  GradientsParams combined(const GradientsParams& grads, Combine how, const nn::ModuleView& model) const;
+  /// For the gradients of this step, which all ranks combine.
+  Buckets buckets(Combine how, const nn::ModuleView& model, Buckets::Halves halves) const {
+    return {ranks_, how, model, halves};
+  }
+  /// All ranks' gradients. A parameter that took no part anywhere is left out; where it did elsewhere, this rank has zeros.
+  GradientsParams combined(GradientsParams grads, Combine how, const nn::ModuleView& model,
+                           Buckets::Halves halves) const;
   /// The gradient of the whole batch: the mean over ranks, of which each counts by its items.
   GradientsParams mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const;
+  /// kiln::value_and_grad() of a rank's part of a batch, of so many items: its own loss, and the gradients of the whole batch,
+  /// which travel while earlier ones are computed. `f` is one that value_and_grad() takes.
+  template <Module M, class F>
+  ValueAndGrad<Tensor<0>> value_and_grad(const M& model, std::int64_t items, F&& f) const {
+    static_assert(std::is_reference_v<typename nn::TakenAs<std::remove_cvref_t<F>, M>::type>,
+                  "value_and_grad: the function must take the model as const M&");
+    auto [loss, grads] = value_and_grad_of(model, items, [&] { return f(model).value(); });
+    return {Tensor<0>(Typed{std::move(loss)}), std::move(grads)};
+  }
 
   /// Where the ranks are in their streams, as bytes; of a rank by itself none.
   std::vector<std::uint8_t> places(const StreamPlace& own) const;
@@ -72,6 +86,9 @@ class Team {
   void leave(std::string_view reason) const { ranks_->leave(reason); }
 
  private:
+  ValueAndGrad<Value> value_and_grad_of(const nn::ModuleView& model, std::int64_t items,
+                                        FunctionRef<Value()> loss) const;
+
   Ranks ranks_;
 };
 

@@ -175,6 +175,25 @@ TEST(Collectives, RunOnceAndInOrderOnEveryKindOfDevice) {
   }
 }
 
+// What ranks meet for on a GPU is held while they do: not for long, and not where others need the memory.
+TEST(Collectives, HoldLittleMemoryOfAGpu) {
+  on_each(devices(2, "simulated"), [](const Ranks& ranks, const Device& device) {
+    constexpr std::int64_t count = 1 << 18, bytes = 4 * count;
+    const auto reduce_often = [&] {
+      for (int i = 0; i < 30; ++i) (void)all_reduce(full({count}, i, device), ranks);  // nobody reads it
+      EXPECT_EQ(all_reduce(Tensor<1>::of({1, 2}, device), ranks).to_vector<float>(), (std::vector<float>{2, 4}));
+    };
+    Backend& backend = device.backend();
+    reduce_often();
+    backend.reset_memory_peak();
+    reduce_often();
+    EXPECT_LE(backend.memory().peak, backend.memory().in_use + 22 * bytes);
+    backend.release_memory();
+    backend.set_memory_limit(backend.memory().in_use + 5 * bytes);
+    reduce_often();
+  });
+}
+
 /// A rank by itself that counts.
 class Counting final : public Communicator {
  public:

@@ -293,18 +293,20 @@ TEST(Team, EndsWithARankThatFails) {
 }
 
 TEST(Team, LeavesOutAStepWhoseLossIsNoNumberOnAnyRank) {
-  std::vector<std::vector<float>> weights(2);
-  on_each(devices(2), [&](const Ranks& ranks, const Device& device) {
-    Together options;
-    options.config = {.epochs = 1, .not_finite = NotFinite::Skip};
-    auto learner = net_learner(options, ranks, device);
-    std::vector<Examples> batches = {{{1, 2, 3, 4}, {1, 2}}, {{0, 1, 1, 0}, {1, 1}}, {{2, 1, 1, 1}, {0, 3}}};
-    if (ranks->rank() == 1) batches[1].y[0] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_EQ(learner.rate(0.1).fit(batches).at.items, 8);
-    weights[std::size_t(ranks->rank())] = weights_of(learner.model());
-  });
-  EXPECT_EQ(bits_of(weights[0]), bits_of(weights[1]));
-  for (const float weight : weights[0]) EXPECT_TRUE(std::isfinite(weight));
+  for (const std::int64_t accumulate : {1, 2, 3}) {
+    std::vector<std::vector<float>> weights(2);
+    on_each(devices(2), [&](const Ranks& ranks, const Device& device) {
+      Together options;
+      options.config = {.epochs = 1, .accumulate = accumulate, .not_finite = NotFinite::Skip};
+      auto learner = net_learner(options, ranks, device);
+      std::vector<Examples> batches = {{{1, 2, 3, 4}, {1, 2}}, {{0, 1, 1, 0}, {1, 1}}, {{2, 1, 1, 1}, {0, 3}}};
+      if (ranks->rank() == 1) batches[1].y[0] = std::numeric_limits<float>::quiet_NaN();
+      EXPECT_EQ(learner.rate(0.1).fit(batches).at.items, 8);
+      weights[std::size_t(ranks->rank())] = weights_of(learner.model());
+    });
+    EXPECT_EQ(bits_of(weights[0]), bits_of(weights[1]));
+    for (const float weight : weights[0]) EXPECT_TRUE(std::isfinite(weight));
+  }
 }
 
 TEST(Team, MeasuresAllOfTheData) {

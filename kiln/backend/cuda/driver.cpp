@@ -109,9 +109,15 @@ bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byt
 // A rank by itself needs nobody.
 bool Driver::meets(Communicator& among) { return groups_.joins(among) || among.size() == 1; }
 
-void Driver::meet(Communicator& among, const gpu::Meeting& meeting) {
-  if (groups_.joins(among)) queue_.flush_and([&] { groups_.meet(among, meeting); });
-  else copy(meeting.result, meeting.x, static_cast<std::size_t>(meeting.count) * size_of(meeting.dtype));
+std::uint64_t Driver::meet(Communicator& among, const gpu::Meeting& meeting) {
+  if (groups_.joins(among)) return queue_.flush_and([&] { return groups_.meet(among, meeting); });
+  copy(meeting.result, meeting.x, static_cast<std::size_t>(meeting.count) * size_of(meeting.dtype));
+  return 0;
+}
+
+// Also where it has ended by now: what is gathered between two waits is the same each time, and can be a graph.
+void Driver::await(std::uint64_t meeting) {
+  queue_.flush_and([&] { groups_.await(meeting); });
 }
 
 void Driver::upload(std::byte* to, std::span<const std::byte> from) {

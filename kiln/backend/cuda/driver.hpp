@@ -1,5 +1,5 @@
-// An NVIDIA GPU as a Driver: everything goes through one stream, kernels are compiled by NVRTC from the text that
-// gpu/kernel/print.hpp writes, products are cuBLASLt's, convolutions and attention cuDNN's.
+// An NVIDIA GPU as a Driver: everything but meetings of ranks goes through one stream, kernels are compiled by NVRTC from the
+// text that gpu/kernel/print.hpp writes, products are cuBLASLt's, convolutions and attention cuDNN's.
 #pragma once
 #include "kiln/backend/cuda/compiler.hpp"
 #include "kiln/backend/cuda/download.hpp"
@@ -27,7 +27,8 @@ class Driver final : public gpu::Driver {
   bool attend(const gpu::Attention& attention) override;
   std::int64_t attention_room(const gpu::Attention& attention) override;
   bool meets(Communicator& among) override;
-  void meet(Communicator& among, const gpu::Meeting& meeting) override;
+  std::uint64_t meet(Communicator& among, const gpu::Meeting& meeting) override;
+  void await(std::uint64_t meeting) override;
 
   void upload(std::byte* to, std::span<const std::byte> from) override;
   Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override;

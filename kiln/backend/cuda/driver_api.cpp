@@ -17,9 +17,11 @@ DriverApi::DriverApi(const Library& library) {
   library.find("cuDevicePrimaryCtxRelease_v2", primary_context_release);
   library.find("cuCtxGetCurrent", context_get_current);
   library.find("cuCtxSetCurrent", context_set_current);
-  library.find("cuStreamCreate", stream_create);
+  library.find("cuCtxGetStreamPriorityRange", context_get_priorities);
+  library.find("cuStreamCreateWithPriority", stream_create);
   library.find("cuStreamDestroy_v2", stream_destroy);
   library.find("cuStreamSynchronize", stream_synchronize);
+  library.find("cuStreamWaitEvent", stream_wait_event);
   library.find("cuEventCreate", event_create);
   library.find("cuEventDestroy_v2", event_destroy);
   library.find("cuEventRecord", event_record);

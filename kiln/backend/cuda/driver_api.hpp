@@ -67,9 +67,12 @@ struct DriverApi {
   Result (*context_get_current)(ContextHandle* context);
   Result (*context_set_current)(ContextHandle context);
 
-  Result (*stream_create)(StreamHandle* stream, unsigned flags);
+  Result (*context_get_priorities)(int* least, int* greatest);  // which is the smaller number
+
+  Result (*stream_create)(StreamHandle* stream, unsigned flags, int priority);
   Result (*stream_destroy)(StreamHandle stream);
   Result (*stream_synchronize)(StreamHandle stream);
+  Result (*stream_wait_event)(StreamHandle stream, EventHandle event, unsigned flags);
   Result (*event_create)(EventHandle* event, unsigned flags);
   Result (*event_destroy)(EventHandle event);
   Result (*event_record)(EventHandle event, StreamHandle stream);

@@ -15,7 +15,7 @@ Stream::Stream(int index) : api_(driver_api()), device_(index ? text("cuda:", in
   check(api_.device_get(&number_, index), "finding the device");
   check(api_.primary_context_retain(&context_, number_), "making a context");
   Result made = enter();
-  if (made == kSuccess) made = api_.stream_create(&stream_, kStreamNonBlocking);
+  if (made == kSuccess) made = api_.stream_create(&stream_, kStreamNonBlocking, 0);
   if (made == kSuccess) return;
   api_.primary_context_release(number_);
   check(made, "making a stream");
@@ -141,9 +141,13 @@ Event::Event(Ref<Stream> stream) : stream_(std::move(stream)) {
 
 Event::~Event() { stream_->last_api().event_destroy(event_); }
 
-void Event::record() {
+void Event::record(StreamHandle stream) {
   place_ = stream_->place();
-  stream_->check(stream_->api().event_record(event_, stream_->handle()), "recording an event");
+  stream_->check(stream_->api().event_record(event_, stream), "recording an event");
+}
+
+void Event::hold_back(StreamHandle stream) const {
+  stream_->check(stream_->api().stream_wait_event(stream, event_, 0), "having a stream wait");
 }
 
 bool Event::ready() const { return stream_->api().event_query(event_) != kNotReady; }
@@ -152,5 +156,16 @@ void Event::wait() const {
   stream_->wait_for(event_);
   stream_->settled(place_);
 }
+
+// ---- beside the stream ---------------------------------------------------------------------------------------------
+
+SideStream::SideStream(Ref<Stream> stream) : stream_(std::move(stream)) {
+  int least = 0, greatest = 0;
+  const DriverApi& api = stream_->api();
+  stream_->check(api.context_get_priorities(&least, &greatest), "asking for priorities");
+  stream_->check(api.stream_create(&side_, kStreamNonBlocking, greatest), "making a stream");
+}
+
+SideStream::~SideStream() { stream_->last_api().stream_destroy(side_); }
 
 }  // namespace kiln::cuda

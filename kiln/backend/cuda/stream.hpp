@@ -1,4 +1,5 @@
-// Stream: a GPU's context and the one queue of all its work, with the errors that come out of it.
+// Stream: a GPU's context and the one queue of its work, with the errors that come out of it. SideStream: a queue beside it,
+// for what ranks meet for.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -83,7 +84,7 @@ class Stream : public RefCounted {
   std::optional<std::string> lost_;
 };
 
-/// A mark in the stream.
+/// A mark in a stream.
 class Event {
  public:
   explicit Event(Ref<Stream> stream);
@@ -91,7 +92,11 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  void record();
+  void record() { record(stream_->handle()); }
+  /// In another stream of the device.
+  void record(StreamHandle stream);
+  /// What that stream is asked for from here on comes after the mark as it was recorded last.
+  void hold_back(StreamHandle stream) const;
   /// Has the device come by? An error of the device is a yes, and thrown by wait().
   bool ready() const;
   void wait() const;
@@ -100,6 +105,21 @@ class Event {
   const Ref<Stream> stream_;
   EventHandle event_ = nullptr;
   std::uint64_t place_ = 0;
+};
+
+/// A queue of work that the device does when it can, in an order of its own but for events. Its kernels begin before those of
+/// the first stream, where both could.
+class SideStream {
+ public:
+  explicit SideStream(Ref<Stream> stream);
+  ~SideStream();
+  SideStream(const SideStream&) = delete;
+  SideStream& operator=(const SideStream&) = delete;
+  StreamHandle handle() const { return side_; }
+
+ private:
+  const Ref<Stream> stream_;
+  StreamHandle side_ = nullptr;
 };
 
 }  // namespace kiln::cuda

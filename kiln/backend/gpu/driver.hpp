@@ -45,8 +45,8 @@ struct Capabilities {
   std::int64_t least_attention = 0;  // multiplications, below which its library is not worth asking
 };
 
-/// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so.
-/// Addresses are the device's; the host never looks there.
+/// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so;
+/// meetings of ranks alone go on beside it. Addresses are the device's; the host never looks there.
 class Driver : public RefCounted {
  public:
   virtual std::string name() const = 0;  // "cuda", "cuda:1"
@@ -82,7 +82,12 @@ class Driver : public RefCounted {
   /// Can the ranks meet by a library of the device's? All of them ask, and all get the same answer; then all call meet() in
   /// the same order, after they have told each other what they are going to do.
   virtual bool meets(Communicator&) { return false; }
-  virtual void meet(Communicator&, const Meeting&) {}
+  /// It begins once all that was asked for before is done, and a meeting after the one before it; what is asked for later
+  /// does not wait for it, and must leave its memory alone until then. What await() knows it by: it grows; 0: it is in order
+  /// with everything else.
+  virtual std::uint64_t meet(Communicator&, const Meeting&) { return 0; }
+  /// What is asked for from here on happens after that meeting and those before it.
+  virtual void await(std::uint64_t /*meeting*/) {}
   /// How many bytes of room it makes that quickest with.
   virtual std::int64_t attention_room(const Attention&) { return 0; }
 };

@@ -100,11 +100,12 @@ Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
 
 Gpu* as_gpu(std::string_view backend) { return running && running->name() == backend ? running : nullptr; }
 
-Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))) {}
+Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), meetings_(pool_->driver()) {}
 
 // ---- running -------------------------------------------------------------------------------------------------------
 
 void Gpu::run(const op::Op& op, Call call) {
+  meetings_.await(call.in);
   run_kernel(op, call);
   // What is made of data that may turn out to be wrong is as doubtful.
   std::vector<Ref<DataCheck>> checks;
@@ -166,6 +167,7 @@ Ref<Node> Gpu::upload(TensorData data, const Device& device) {
 TensorData Gpu::download(const Value& value) { return std::move(start_read({&value, 1})->wait()[0]); }
 
 Ref<PendingRead> Gpu::start_read(Inputs values) {
+  meetings_.await(values);
   std::vector<Read::Part> parts;
   for (const Value& value : values) {
     Value held;
@@ -179,17 +181,30 @@ Ref<PendingRead> Gpu::start_read(Inputs values) {
 
 void Gpu::sync() {
   flush();
+  meetings_.await_all();
   driver().synchronize();
 }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
+
+void Gpu::release_memory() {
+  meetings_.await_all();
+  pool_->blocks().release();
+}
 
 Array Gpu::allocate(Value& result, MemoryUse use) { return allocate(result, contiguous_strides(result.shape()), use); }
 
 Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
   Node& node = *result.node();
   if (node.storage && strided::same_order(node.desc.shape, node.strides, strides)) return read(result);
-  node.storage = make_ref<Memory>(pool_, strided::bytes_of(node.desc, name()), Purpose{.use = use, .desc = &node.desc});
+  const std::size_t bytes = strided::bytes_of(node.desc, name());
+  const Purpose purpose{.use = use, .desc = &node.desc};
+  try {
+    node.storage = make_ref<Memory>(pool_, bytes, purpose);
+  } catch (const MemoryError&) {
+    if (!meetings_.await_all()) throw;  // else memory that ranks met for is free now
+    node.storage = make_ref<Memory>(pool_, bytes, purpose);
+  }
   node.strides = strides;
   node.offset = 0;
   return read(result);

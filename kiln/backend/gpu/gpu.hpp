@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "kiln/backend/gpu/kernel/builder.hpp"
+#include "kiln/backend/gpu/meetings.hpp"
 #include "kiln/backend/gpu/memory.hpp"
 #include "kiln/core/reflect/signature.hpp"
 #include "kiln/ops/leaf_backend.hpp"
@@ -52,7 +53,7 @@ class Gpu final : public LeafBackend {
   MemoryStatistics memory() const override { return pool_->blocks().statistics(); }
   void set_memory_limit(std::int64_t bytes) override { pool_->blocks().set_limit(static_cast<std::size_t>(bytes)); }
   void reset_memory_peak() override { pool_->blocks().reset_peak(); }
-  void release_memory() override { pool_->blocks().release(); }
+  void release_memory() override;
   FusionTraits fusion_traits() const override;
 
   // ---- for families, and for kernels of a user's own (custom.hpp) ----
@@ -102,6 +103,12 @@ class Gpu final : public LeafBackend {
     return *static_cast<const T*>(keep_made(signature, make()));
   }
 
+  /// Has ranks meet, beside what else the device is asked for: their memory is held until that has come to wait for it, which
+  /// it does before it touches `result`.
+  void meet(Communicator& among, const Meeting& meeting, const Value& x, const Value& result) {
+    meetings_.begin(among, meeting, x, result);
+  }
+
   /// A cell, 0 to begin with, in which a kernel leaves a number where its data are wrong. Once the kernel is launched,
   /// the results of the call depend on what is found there; `tell` makes the error.
   Value check_cell();
@@ -126,6 +133,7 @@ class Gpu final : public LeafBackend {
   };
   std::unordered_map<Signature, Made, Hash> made_;
   std::vector<Ref<DataCheck>> checks_;  // of which nobody has asked the device yet
+  Meetings meetings_;
 };
 
 }  // namespace kiln::gpu

@@ -73,9 +73,15 @@ class Memory final : public strided::Block {
   /// What the first check to fail says; waits for all.
   Ref<Failure> wait_for_checks();
 
+  /// The meeting of ranks that fills it (Driver::meet), after which all that touches it comes. Said before others see the
+  /// memory; 0: none.
+  void filled_by(std::uint64_t meeting) { meeting_ = meeting; }
+  std::uint64_t meeting() const { return meeting_; }
+
  private:
   const Ref<Pool> pool_;
   std::vector<Ref<DataCheck>> checks_;
+  std::uint64_t meeting_ = 0;
   std::mutex mutex_;
   Ref<Failure> failure_;  // kept for who holds the pointer that failure() gave
 };

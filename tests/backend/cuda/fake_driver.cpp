@@ -1,6 +1,7 @@
-// libcuda.so.1 and NVRTC over the host's memory, so that what talks to them can be tested without a GPU: one thread does
-// what streams are asked for, late and in order. Kernels do nothing but are noted; one that has "guilty" in its name
-// makes an error of the kind that stays.
+// libcuda.so.1 and NVRTC over the host's memory, so that what talks to them can be tested without a GPU: a thread for each
+// stream does what it is asked for, late and in order, while others do theirs: only events keep streams apart, and tests may
+// have some take their time. Kernels do nothing but are noted; one that has "guilty" in its name makes an error of the kind
+// that stays.
 #include "tests/backend/cuda/fake_driver.hpp"
 
 #include <algorithm>
@@ -26,11 +27,16 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext
               kNotReady = 600, kIllegalAddress = 700;
 constexpr std::size_t kTotal = std::size_t{256} << 20;
 
+std::atomic<int> error_of_all = kSuccess, microseconds_of_first = 50, microseconds_of_side = 50;
+
+/// What a stream's handle points to.
 class Worker {
  public:
+  explicit Worker(bool is_side) : is_side_(is_side) {}
   std::uint64_t push(std::function<void()> job) {
     const std::lock_guard lock(mutex_);
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!started_) std::thread([this] { run(); }).detach();
+    started_ = true;
     jobs_.push_back(std::move(job));
     changed_.notify_all();
     return ++asked_;
@@ -47,7 +53,6 @@ class Worker {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done_ >= job; });
   }
-  std::atomic<int> error = kSuccess;
 
  private:
   void run() {
@@ -57,8 +62,8 @@ class Worker {
       const std::function<void()> job = std::move(jobs_.front());
       jobs_.pop_front();
       lock.unlock();
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-      if (error == kSuccess) job();
+      std::this_thread::sleep_for(std::chrono::microseconds(is_side_ ? microseconds_of_side : microseconds_of_first));
+      if (error_of_all == kSuccess) job();
       lock.lock();
       ++done_;
       changed_.notify_all();
@@ -69,16 +74,22 @@ class Worker {
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
   std::uint64_t asked_ = 0, done_ = 0;
-  std::thread thread_;
+  bool started_ = false;
+  const bool is_side_;
 };
 
-// Never destroyed: its thread outlives main().
-Worker& worker() {
-  static Worker& worker = *new Worker;
-  return worker;
-}
+Worker& worker_of(void* stream) { return *static_cast<Worker*>(stream); }
 
-std::mutex mutex;  // of what follows
+std::mutex mutex;              // of what follows
+std::vector<Worker*> workers;  // never destroyed: their threads outlive main()
+void wait_for_all() {
+  std::vector<Worker*> all;
+  {
+    const std::lock_guard lock(mutex);
+    all = workers;
+  }
+  for (Worker* const each : all) each->wait(each->asked());
+}
 std::map<unsigned long long, std::size_t> blocks;
 std::size_t taken = 0;
 FakeLaunch last_launch{};
@@ -86,18 +97,33 @@ std::atomic<int> launches = 0, pinned = 0, programs = 0;
 
 std::atomic<double> now = 0;  // ms
 struct Event {
-  std::atomic<std::uint64_t> job = 0;
+  /// Where it was recorded last.
+  struct Mark {
+    Worker* worker = nullptr;
+    std::uint64_t job = 0;
+    bool is_done() const { return !worker || worker->is_done(job); }
+    void wait() const {
+      if (worker) worker->wait(job);
+    }
+  };
+  Mark mark() {
+    const std::lock_guard lock(mutex);
+    return last;
+  }
+  std::mutex mutex;
+  Mark last;
   std::atomic<double> when = 0;
 };
 
 int context;  // its address is the context's handle
 thread_local void* current = nullptr;
 
-int state() { return current == &context ? worker().error.load() : kInvalidContext; }
+int state() { return current == &context ? error_of_all.load() : kInvalidContext; }
 
 /// What a stream was asked for while it was recorded.
 struct Graph {
-  std::vector<std::function<void()>> tasks;
+  void* stream;
+  std::vector<std::function<void()>> tasks{};
 };
 Graph* recording = nullptr;
 std::atomic<int> graphs = 0;  // that were started
@@ -108,8 +134,8 @@ int at_once_or_recorded(std::function<void()> task) {
   else task();
   return kSuccess;
 }
-int later(std::function<void()> job) {
-  return at_once_or_recorded([job = std::move(job)] { worker().push(job); });
+int later(void* stream, std::function<void()> job) {
+  return at_once_or_recorded([stream, job = std::move(job)] { worker_of(stream).push(job); });
 }
 
 struct Function {
@@ -132,14 +158,14 @@ FakeLaunch launch_of(const Function& launched, unsigned blocks, unsigned threads
   std::copy_n(launched.name.c_str(), std::min(launched.name.size(), sizeof(launch.name) - 1), launch.name);
   return launch;
 }
-void note_launch(const FakeLaunch& launch) {
+void note_launch(void* stream, const FakeLaunch& launch) {
   {
     const std::lock_guard lock(mutex);
     last_launch = launch;
     ++launches;
   }
-  worker().push([is_guilty = std::string_view(launch.name).find("guilty") != std::string_view::npos] {
-    if (is_guilty) worker().error = kIllegalAddress;
+  worker_of(stream).push([is_guilty = std::string_view(launch.name).find("guilty") != std::string_view::npos] {
+    if (is_guilty) error_of_all = kIllegalAddress;
   });
 }
 
@@ -201,13 +227,24 @@ int cuCtxSetCurrent(void* wanted) {
   return kSuccess;
 }
 
-int cuStreamCreate(void** stream, unsigned) {
-  *stream = &context;
+int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return state();
+}
+int cuStreamCreateWithPriority(void** stream, unsigned, int priority) {
+  const std::lock_guard lock(mutex);
+  workers.push_back(new Worker(priority < 0));
+  *stream = workers.back();
   return state();
 }
 int cuStreamDestroy_v2(void*) { return kSuccess; }
-int cuStreamSynchronize(void*) {
-  worker().wait(worker().asked());
+int cuStreamSynchronize(void* stream) {
+  worker_of(stream).wait(worker_of(stream).asked());
+  return state();
+}
+int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  worker_of(stream).push([mark = static_cast<Event*>(event)->mark()] { mark.wait(); });
   return state();
 }
 int cuEventCreate(void** event, unsigned) {
@@ -215,18 +252,19 @@ int cuEventCreate(void** event, unsigned) {
   return state();
 }
 int cuEventDestroy_v2(void* event) {
-  worker().wait(static_cast<Event*>(event)->job);
+  static_cast<Event*>(event)->mark().wait();
   delete static_cast<Event*>(event);
   return kSuccess;
 }
-int cuEventRecord(void* event, void*) {
-  auto& mark = *static_cast<Event*>(event);
-  mark.job = worker().push([&mark] { mark.when = now.load(); });
+int cuEventRecord(void* event, void* stream) {
+  auto& recorded = *static_cast<Event*>(event);
+  const std::lock_guard lock(recorded.mutex);
+  recorded.last = {&worker_of(stream), worker_of(stream).push([&recorded] { recorded.when = now.load(); })};
   return state();
 }
-int cuEventQuery(void* event) { return !worker().is_done(static_cast<Event*>(event)->job) ? kNotReady : state(); }
+int cuEventQuery(void* event) { return !static_cast<Event*>(event)->mark().is_done() ? kNotReady : state(); }
 int cuEventSynchronize(void* event) {
-  worker().wait(static_cast<Event*>(event)->job);
+  static_cast<Event*>(event)->mark().wait();
   return state();
 }
 int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
@@ -250,7 +288,7 @@ int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   return kSuccess;
 }
 int cuMemFree_v2(unsigned long long address) {
-  worker().wait(worker().asked());
+  wait_for_all();
   const std::lock_guard lock(mutex);
   const auto block = blocks.find(address);
   if (block == blocks.end()) return kInvalidValue;
@@ -269,17 +307,17 @@ int cuMemFreeHost(void* memory) {
   --pinned;
   return state();
 }
-int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void*) {
-  return later([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void* stream) {
+  return later(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
 }
-int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, void*) {
-  return later([=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, void* stream) {
+  return later(stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
 }
-int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void*) {
-  return later([=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void* stream) {
+  return later(stream, [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
 }
-int cuMemsetD8Async(unsigned long long start, unsigned char value, std::size_t bytes, void*) {
-  return later([=] { std::memset(reinterpret_cast<void*>(start), value, bytes); });
+int cuMemsetD8Async(unsigned long long start, unsigned char value, std::size_t bytes, void* stream) {
+  return later(stream, [=] { std::memset(reinterpret_cast<void*>(start), value, bytes); });
 }
 
 int cuModuleLoadData(void** module, const void* image) {
@@ -312,12 +350,13 @@ int cuFuncGetParamInfo(void* function, std::size_t index, std::size_t* offset, s
   return index < static_cast<Function*>(function)->parameters ? kSuccess : kInvalidValue;
 }
 int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
-                   unsigned shared_bytes, void*, void** parameters, void**) {
+                   unsigned shared_bytes, void* stream, void** parameters, void**) {
   const auto& launched = *static_cast<Function*>(function);
   if (static_cast<int>(shared_bytes) > launched.most_shared_bytes) return kInvalidValue;
   std::uint64_t first = 0;
   std::memcpy(&first, parameters[0], sizeof(first));
-  return at_once_or_recorded([launch = launch_of(launched, grid, block, shared_bytes, first)] { note_launch(launch); });
+  return at_once_or_recorded(
+      [stream, launch = launch_of(launched, grid, block, shared_bytes, first)] { note_launch(stream, launch); });
 }
 
 int cuLaunchCooperativeKernel(void* function, unsigned grid, unsigned y, unsigned z, unsigned block, unsigned block_y,
@@ -325,15 +364,15 @@ int cuLaunchCooperativeKernel(void* function, unsigned grid, unsigned y, unsigne
   return cuLaunchKernel(function, grid, y, z, block, block_y, block_z, shared_bytes, stream, parameters, nullptr);
 }
 
-int cuLaunchHostFunc(void*, void (*function)(void*), void* data) {
-  return later([=] { function(data); });
+int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
+  return later(stream, [=] { function(data); });
 }
 
 // ---- graphs: lists of launches ---------------------------------------------------------------------------------------
 
-int cuStreamBeginCapture_v2(void*, int) {
+int cuStreamBeginCapture_v2(void* stream, int) {
   if (recording) return kInvalidValue;
-  recording = new Graph;
+  recording = new Graph{.stream = stream};
   return state();
 }
 int cuStreamGetCaptureInfo_v2(void*, int* status, std::uint64_t*, void**, const void* const** last,
@@ -354,12 +393,13 @@ int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
   return state();
 }
 int cuGraphExecKernelNodeSetParams_v2(void* executable, void* node, const FakeKernelNode* kernel) {
+  void* const stream = static_cast<Graph*>(executable)->stream;
   auto& task = static_cast<Graph*>(executable)->tasks.at(reinterpret_cast<std::size_t>(node) - 1);
   const auto& launched = *static_cast<Function*>(kernel->function);
   std::uint64_t first = 0;
   std::memcpy(&first, kernel->parameters[0], sizeof(first));
-  task = [launch = launch_of(launched, kernel->grid[0], kernel->block[0], kernel->shared_bytes, first)] {
-    note_launch(launch);
+  task = [stream, launch = launch_of(launched, kernel->grid[0], kernel->block[0], kernel->shared_bytes, first)] {
+    note_launch(stream, launch);
   };
   return state();
 }
@@ -422,6 +462,12 @@ int nvrtcGetCUBIN(void* program, char* code) {
 
 /// Lets the device's clock go on, which stands still by itself.
 void kiln_fake_spend(double milliseconds) { now = now + milliseconds; }
+
+/// How long each thing takes, of the stream that a device has first and of those beside it.
+void kiln_fake_pace(int microseconds, int microseconds_beside) {
+  microseconds_of_first = microseconds;
+  microseconds_of_side = microseconds_beside;
+}
 
 FakeState kiln_fake_state() {
   const std::lock_guard lock(mutex);

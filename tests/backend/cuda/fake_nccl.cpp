@@ -1,5 +1,5 @@
-// libnccl.so.2 among threads of one process, over the fake driver's memory: a call returns when all ranks have come to it,
-// and its work is done in the order in which streams are asked.
+// libnccl.so.2 among threads of one process, over the fake driver's memory: a call returns at once, and its work is done when
+// the streams of all ranks have come to it.
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -28,17 +28,24 @@ struct Call {
   void* result;
 };
 
+/// What all ranks of a group do at their n-th call.
+struct Round {
+  std::vector<Call> calls;
+  std::size_t came = 0;
+  bool done = false;
+};
 struct Meeting {
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<Call> calls;
-  int came = 0;
-  std::int64_t round = 0;
+  int ranks = 0, joined = 0;
+  std::map<std::int64_t, std::shared_ptr<Round>> rounds;
 };
 struct Group {
   std::shared_ptr<Meeting> meeting;
   int rank;
-  std::shared_ptr<std::promise<void>> aborted = std::make_shared<std::promise<void>>();
+  std::int64_t calls = 0;
+  std::promise<void> abort{};
+  std::shared_future<void> aborted = abort.get_future().share();
 };
 
 std::mutex mutex;  // of what follows
@@ -94,23 +101,35 @@ void later(void* stream, Task task) {
 
 int meet(Group& group, const Call& call, void* stream) {
   if (waits_in_vain) {
-    later(stream, [aborted = group.aborted] { aborted->get_future().wait(); });
+    later(stream, [aborted = group.aborted] { aborted.wait(); });
     return 0;
   }
-  Meeting& meeting = *group.meeting;
-  std::unique_lock lock(meeting.mutex);
-  const std::int64_t round = meeting.round;
-  meeting.calls[static_cast<std::size_t>(group.rank)] = call;
-  if (++meeting.came < static_cast<int>(meeting.calls.size())) {
-    meeting.changed.wait(lock, [&] { return meeting.round > round; });
-    return 0;
+  const std::shared_ptr<Meeting> meeting = group.meeting;
+  std::shared_ptr<Round> round;
+  {
+    const std::lock_guard lock(meeting->mutex);
+    std::shared_ptr<Round>& known = meeting->rounds[group.calls++];
+    if (!known) {
+      known = std::make_shared<Round>();
+      known->calls.resize(static_cast<std::size_t>(meeting->ranks));
+    }
+    round = known;
+    round->calls[static_cast<std::size_t>(group.rank)] = call;
   }
-  later(stream, [all = meeting.calls] { run(all); });
-  meeting.came = 0;
-  ++meeting.round;
-  meeting.changed.notify_all();
-  const std::lock_guard counting(mutex);
-  ++calls;
+  later(stream, [meeting, round] {
+    std::unique_lock lock(meeting->mutex);
+    if (++round->came < round->calls.size()) {
+      meeting->changed.wait(lock, [&] { return round->done; });
+      return;
+    }
+    run(round->calls);
+    {
+      const std::lock_guard counting(mutex);
+      ++calls;
+    }
+    round->done = true;
+    meeting->changed.notify_all();
+  });
   return 0;
 }
 
@@ -142,19 +161,14 @@ int ncclCommInitRank(Group** group, int ranks, Ticket ticket, int rank) {
     meeting = known;
   }
   std::unique_lock lock(meeting->mutex);
-  meeting->calls.resize(static_cast<std::size_t>(ranks));
-  const std::int64_t round = meeting->round;
-  if (++meeting->came == ranks) {
-    meeting->came = 0;
-    ++meeting->round;
-    meeting->changed.notify_all();
-  }
-  meeting->changed.wait(lock, [&] { return meeting->round > round; });
+  meeting->ranks = ranks;
+  if (++meeting->joined == ranks) meeting->changed.notify_all();
+  meeting->changed.wait(lock, [&] { return meeting->joined == ranks; });
   *group = new Group{meeting, rank};
   return 0;
 }
 int ncclCommAbort(Group* group) {
-  group->aborted->set_value();
+  group->abort.set_value();
   delete group;
   return 0;
 }

@@ -24,8 +24,8 @@ std::string missing_nccl() {
 
 /// A function that only the fake one has; null where it is a real one.
 template <class F>
-F* of_fake(const char* name) {
-  void* const library = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+F* of_fake(const char* name, const char* file = "libnccl.so.2") {
+  void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
   return library ? reinterpret_cast<F*>(::dlsym(library, name)) : nullptr;
 }
 /// What the fake one has done.
@@ -50,6 +50,17 @@ struct With {
   ~With() { ::unsetenv(setting); }
   const char* setting;
 };
+
+/// How many microseconds each thing takes of the fake driver's streams, as long as it lives: those of devices, and those beside
+/// them in which ranks meet. What depends on luck goes wrong by one of two such.
+struct Pace {
+  Pace(int stream, int beside) { set(stream, beside); }
+  ~Pace() { set(50, 50); }
+  static void set(int stream, int beside) {
+    if (const auto pace = of_fake<void(int, int)>("kiln_fake_pace", "libcuda.so.1")) pace(stream, beside);
+  }
+};
+constexpr int kQuick = 10, kSlow = 5000;
 
 #define KILN_NEEDS_NCCL() \
   KILN_NEEDS_DEVICE();    \
@@ -103,12 +114,128 @@ TEST(CudaRanks, KeepTheOrderOfTheProgram) {
   KILN_NEEDS_NCCL();
   const With even_alone("KILN_NCCL", "1");
   const std::vector<Device> devices = gpus();
-  on_each(devices, [&](const Ranks& ranks, const Device& device) {
-    Value x = tensor(std::vector<double>{1, 0.5}, device);
-    for (int i = 0; i < 50; ++i) x = all_reduce(x, ranks, i % 2 ? Combine::Mean : Combine::Sum);
-    double expected = 1;
-    for (int i = 0; i < 25; ++i) expected *= static_cast<double>(devices.size());
-    EXPECT_EQ(x.data().to_vector<double>(), (std::vector<double>{expected, expected / 2}));
+  for (const auto& [stream, beside] : {std::pair(50, 50), std::pair(kSlow, kQuick), std::pair(kQuick, kSlow)}) {
+    const Pace pace(stream, beside);
+    on_each(devices, [&](const Ranks& ranks, const Device& device) {
+      Value x = tensor(std::vector<double>{1, 0.5}, device);
+      for (int i = 0; i < 20; ++i) x = all_reduce(x, ranks, i % 2 ? Combine::Mean : Combine::Sum);
+      double expected = 1;
+      for (int i = 0; i < 10; ++i) expected *= static_cast<double>(devices.size());
+      EXPECT_EQ(x.data().to_vector<double>(), (std::vector<double>{expected, expected / 2}));
+    });
+  }
+}
+
+std::span<const std::byte> raw(const std::vector<float>& numbers) { return std::as_bytes(std::span(numbers)); }
+std::vector<float> fetched(Driver& driver, const Block& from, std::size_t count) {
+  std::vector<float> to(count);
+  driver.download(from.start(), count * sizeof(float))->wait(std::as_writable_bytes(std::span(to)).data());
+  return to;
+}
+
+/// Calls run(ranks, driver, the sum of 1 to the number of ranks) for each GPU.
+template <class F>
+void on_each_driver(F run) {
+  const std::vector<Device> devices = gpus();
+  on_each(devices, [&](const Ranks& ranks, const Device&) {
+    const auto driver = make_ref<Driver>(ranks->rank());
+    ASSERT_TRUE(driver->meets(*ranks));
+    run(ranks, *driver, static_cast<float>(ranks->size() * (ranks->size() + 1)) / 2);
+  });
+}
+
+constexpr std::size_t kCount = 1000;
+gpu::Meeting sum_of(const Block& x, const Block& result) {
+  return {
+      .kind = gpu::Meeting::Kind::Sum, .dtype = DType::F32, .x = x.start(), .result = result.start(), .count = kCount};
+}
+
+TEST(CudaRanks, MeetOnceTheStreamHasDoneWhatItWasAskedFor) {
+  KILN_NEEDS_NCCL();
+  const With even_alone("KILN_NCCL", "1");
+  const Pace pace(kSlow, kQuick);
+  on_each_driver([](const Ranks& ranks, Driver& driver, float sum) {
+    const std::size_t bytes = kCount * sizeof(float);
+    const Block given(driver, bytes), x(driver, bytes), result(driver, bytes);
+    driver.upload(given.start(), raw(std::vector<float>(kCount, static_cast<float>(ranks->rank() + 1))));
+    driver.upload(x.start(), raw(std::vector<float>(kCount, -1)));
+    driver.upload(result.start(), raw(std::vector<float>(kCount, -1)));
+    driver.copy(x.start(), given.start(), bytes);
+    driver.await(driver.meet(*ranks, sum_of(x, result)));
+    EXPECT_EQ(fetched(driver, result, kCount), std::vector<float>(kCount, sum));
+  });
+}
+
+TEST(CudaRanks, MeetBesideTheStreamWhichGoesOn) {
+  KILN_NEEDS_NCCL();
+  const With even_alone("KILN_NCCL", "1");
+  const Pace pace(kQuick, 20 * kSlow);
+  on_each_driver([](const Ranks& ranks, Driver& driver, float sum) {
+    const std::size_t bytes = kCount * sizeof(float);
+    const Block x(driver, bytes), first(driver, bytes), second(driver, bytes);
+    driver.upload(x.start(), raw(std::vector<float>(kCount, static_cast<float>(ranks->rank() + 1))));
+    driver.upload(second.start(), raw(std::vector<float>(kCount, -1)));
+    const std::uint64_t number = driver.meet(*ranks, sum_of(x, first)),
+                        next = driver.meet(*ranks, sum_of(first, second));
+    EXPECT_LT(number, next);
+    const std::vector<float> meanwhile = fetched(driver, second, kCount);
+    if (fake_state()) { EXPECT_EQ(meanwhile, std::vector<float>(kCount, -1)); }
+    driver.await(number);
+    EXPECT_EQ(fetched(driver, first, kCount), std::vector<float>(kCount, sum));
+    driver.await(next);
+    driver.await(number);  // long past
+    EXPECT_EQ(fetched(driver, second, kCount), std::vector<float>(kCount, sum * static_cast<float>(ranks->size())));
+  });
+}
+
+// Meetings cut what is gathered in the same places each time, so that what lies between them comes again as graphs.
+TEST(CudaRanks, LeaveGraphsBetweenThem) {
+  KILN_NEEDS_NCCL();
+  if (!fake_state()) GTEST_SKIP() << "a real driver does not count them";
+  const int before = fake_state()->graphs;
+  constexpr int kSteps = 10;
+  on_each_driver([](const Ranks& ranks, Driver& driver, float) {
+    const std::size_t bytes = kCount * sizeof(float);
+    const Block x(driver, bytes), y(driver, bytes), result(driver, bytes);
+    for (int step = 0; step < kSteps; ++step) {
+      const auto work = [&] {
+        for (int i = 0; i < 6; ++i) driver.copy(i % 2 ? x.start() : y.start(), i % 2 ? y.start() : x.start(), bytes);
+      };
+      work();
+      const std::uint64_t number = driver.meet(*ranks, sum_of(x, result));
+      work();
+      driver.await(number);
+      work();
+      driver.synchronize();
+    }
+  });
+  EXPECT_GE(fake_state()->graphs - before, (kSteps - 2) * 3 * 2);
+}
+
+// What a rank lets go of may be read, and written, until all have met.
+TEST(CudaRanks, HoldTheMemoryThatTheyMeetFor) {
+  KILN_NEEDS_NCCL();
+  const With even_alone("KILN_NCCL", "1");
+  const Pace pace(kQuick, kSlow);
+  on_each(gpus(), [](const Ranks& ranks, const Device& device) {
+    constexpr std::size_t count = 1 << 20;
+    const auto filled = [&](float number) { return tensor(std::vector<float>(count, number), device); };
+    const float sum = static_cast<float>(ranks->size() * (ranks->size() + 1)) / 2;
+    Value x = filled(static_cast<float>(ranks->rank() + 1));
+    Value result = all_reduce(x, ranks);
+    x = {};
+    const Value other = filled(-1);  // where x was, if it could
+    EXPECT_EQ(result.data().to_vector<float>(), std::vector<float>(count, sum));
+    for (int i = 0; i < 20; ++i) {  // more than are under way at once
+      x = filled(static_cast<float>(ranks->rank() + 1));
+      result = all_reduce(x, ranks);
+      x = {};
+    }
+    result = all_reduce(filled(1), ranks);
+    result = {};
+    const Value more[] = {filled(-2), filled(-2)};  // where the result was to be
+    device.sync();
+    for (const Value& each : more) EXPECT_EQ(each.data().to_vector<float>(), std::vector<float>(count, -2));
   });
 }
 
@@ -170,10 +297,12 @@ TEST(CudaRanks, AreToldOfOneThatGoesWhileTheirDeviceWaits) {
     const Value x = tensor(std::vector<float>{1}, device);
     (void)all_reduce(x, ranks).data();
     if (ranks->rank() == 1) {
-      ranks->exchange("GPUs: all_reduce (sum) of float32 [1]", Communicator::Pieces(2), Communicator::Places(2));
+      for (int i = 0; i < 3; ++i)
+        ranks->exchange("GPUs: all_reduce (sum) of float32 [1]", Communicator::Pieces(2), Communicator::Places(2));
       fail<IoError>("no more disk");
     }
     wait_in_vain(true);
+    const Value first = all_reduce(x, ranks), second = all_reduce(x, ranks);  // of which nobody reads
     const auto sum = [&] { return all_reduce(x, ranks).data(); };
     said = sentence_of(sum);
     again = sentence_of(sum);

@@ -70,16 +70,28 @@ Groups::Groups(Ref<Stream> stream) : stream_(std::move(stream)) {}
 Groups::~Groups() {
   stream_->watch(nullptr);
   const auto end = Clock::now() + kPatience;
-  for (const auto& [number, known] : known_) {
-    while (known.is_under_way() && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto is_over = [&] { return under_way_.empty() || under_way_.back().done->ready(); };
+  while (!is_over() && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (const auto& [number, known] : known_)
     if (known.group) nccl::api().abort(known.group);
+}
+
+void Groups::forget_ended_meetings() {
+  for (; !under_way_.empty() && under_way_.front().done->ready(); under_way_.pop_front()) {
+    spare_events_.push_back(std::move(under_way_.front().reached));
+    spare_events_.push_back(std::move(under_way_.front().done));
   }
 }
 
-void Groups::forget_ended() {
-  std::erase_if(known_, [](const auto& each) {
-    const Known& known = each.second;
-    if (!known.among.expired() || known.is_under_way()) return false;
+bool Groups::is_under_way(std::int64_t among) const {
+  return std::ranges::any_of(under_way_, [&](const UnderWay& each) { return each.among == among; });
+}
+
+void Groups::forget_ended_groups() {
+  forget_ended_meetings();
+  std::erase_if(known_, [&](const auto& each) {
+    const auto& [number, known] = each;
+    if (!known.among.expired() || is_under_way(number)) return false;
     if (known.group) nccl::api().abort(known.group);
     return true;
   });
@@ -88,16 +100,19 @@ void Groups::forget_ended() {
 // Who has come to the end of its program may have done its part of a meeting that the others still are in: they get through.
 void Groups::look() {
   const std::lock_guard lock(mutex_);
-  for (auto& [number, known] : known_) {
-    const Ranks among = known.among.lock();
-    if (!among || !known.group || !known.is_under_way() || !known.reached->ready()) continue;
-    const std::optional<std::string> missing = among->missing();
-    if (!missing) continue;
-    if (!known.stuck_since) known.stuck_since = Clock::now();
-    if (Clock::now() - *known.stuck_since < kPatience) continue;
-    stream_->lose(text("it waited for ranks of which one is missing: ", *missing));
-    nccl::api().abort(std::exchange(known.group, nullptr));
-  }
+  forget_ended_meetings();
+  if (under_way_.empty() || !under_way_.front().reached->ready()) return;
+  UnderWay& first = under_way_.front();
+  const auto known = known_.find(first.among);
+  const Ranks among = known == known_.end() ? nullptr : known->second.among.lock();
+  if (!among || !known->second.group) return;
+  const std::optional<std::string> missing = among->missing();
+  if (!missing) return;
+  if (!first.stuck_since) first.stuck_since = Clock::now();
+  if (Clock::now() - *first.stuck_since < kPatience) return;
+  stream_->lose(text("it waited for ranks of which one is missing: ", *missing));
+  known->second.lost = true;
+  nccl::api().abort(std::exchange(known->second.group, nullptr));
 }
 
 bool Groups::joins(Communicator& among) {
@@ -105,11 +120,11 @@ bool Groups::joins(Communicator& among) {
     const std::lock_guard lock(mutex_);
     const auto known = known_.find(among.number());
     if (known != known_.end()) {
-      require<DeviceError>(known->second.group || !known->second.done, stream_->device(),
+      require<DeviceError>(!known->second.lost, stream_->device(),
                            ": its ranks do not meet any more, since one is missing");
       return known->second.group != nullptr;
     }
-    forget_ended();
+    forget_ended_groups();
   }
   const nccl::Group group = join(among);
   const std::lock_guard lock(mutex_);
@@ -117,8 +132,7 @@ bool Groups::joins(Communicator& among) {
   known.among = among.weak_from_this();
   known.group = group;
   if (!group) return false;
-  known.reached = std::make_unique<Event>(stream_);
-  known.done = std::make_unique<Event>(stream_);
+  if (!side_) side_.emplace(stream_);
   stream_->watch([this] { look(); });
   return true;
 }
@@ -152,21 +166,32 @@ void Groups::check(nccl::Status status, nccl::Group group, const char* doing) co
                     more ? more : "");
 }
 
-void Groups::meet(Communicator& among, const gpu::Meeting& meeting) {
+std::unique_ptr<Event> Groups::take_event() {
+  if (spare_events_.empty()) return std::make_unique<Event>(stream_);
+  std::unique_ptr<Event> event = std::move(spare_events_.back());
+  spare_events_.pop_back();
+  return event;
+}
+
+std::uint64_t Groups::meet(Communicator& among, const gpu::Meeting& meeting) {
   using Kind = gpu::Meeting::Kind;
   const nccl::Api& api = nccl::api();
+  UnderWay under_way{.among = among.number()};
   const nccl::Group group = [&] {
     const std::lock_guard lock(mutex_);
-    Known& known = known_.at(among.number());
-    known.reached->record();
-    known.stuck_since.reset();
-    return known.group;
+    forget_ended_meetings();
+    under_way.reached = take_event();
+    under_way.done = take_event();
+    return known_.at(among.number()).group;
   }();
+  const StreamHandle stream = side_->handle();
+  under_way.reached->record();  // where x is ready, and whoever had the result's memory before is through with it
+  under_way.reached->hold_back(stream);
+  under_way.reached->record(stream);
   static const std::string kName = "NCCL";
   stream_->note(kName);
   const auto count = static_cast<std::size_t>(meeting.count), bytes = count * size_of(meeting.dtype);
   const int type = nccl_type_of(meeting.dtype);
-  const StreamHandle stream = stream_->handle();
   const auto asked = [&]() -> std::pair<nccl::Status, const char*> {
     switch (meeting.kind) {
       case Kind::Sum:
@@ -188,8 +213,17 @@ void Groups::meet(Communicator& among, const gpu::Meeting& meeting) {
   };
   const auto [status, doing] = asked();
   check(status, group, doing);
+  under_way.done->record(stream);
   const std::lock_guard lock(mutex_);
-  known_.at(among.number()).done->record();
+  under_way.number = ++meetings_;
+  under_way_.push_back(std::move(under_way));
+  return meetings_;
+}
+
+void Groups::await(std::uint64_t meeting) {
+  const std::lock_guard lock(mutex_);
+  const auto after = std::ranges::upper_bound(under_way_, meeting, {}, &UnderWay::number);
+  if (after != under_way_.begin()) std::prev(after)->done->hold_back(stream_->handle());
 }
 
 }  // namespace kiln::cuda

@@ -20,10 +20,19 @@ Ranks joined(Gpu& gpu, const Op& op) {
 
 /// All ranks tell each other what they came to first, so that different calls are a sentence, and not a hang of the device.
 /// Whatever else may fail has been done by then.
-void meet(Gpu& gpu, Communicator& among, const std::string& words, const Meeting& meeting) {
+void meet(Gpu& gpu, Communicator& among, const std::string& words, Meeting::Kind kind, const Value& x,
+          const Value& result, int root = 0) {
   const auto ranks = static_cast<std::size_t>(among.size());
+  gpu.driver().flush();  // the device may as well begin while ranks wait for each other
   among.exchange(text("GPUs: ", words), Communicator::Pieces(ranks), Communicator::Places(ranks));
-  if (meeting.count > 0) gpu.driver().meet(among, meeting);
+  const Array from = read(x), to = read(result);
+  const Meeting meeting{.kind = kind,
+                        .root = root,
+                        .dtype = from.dtype,
+                        .x = from.data,
+                        .result = to.data,
+                        .count = kind == Meeting::Kind::SumParts ? to.numel() : from.numel()};
+  if (meeting.count > 0) gpu.meet(among, meeting, x, result);
 }
 
 /// This call's words.
@@ -32,27 +41,25 @@ std::string words_of(const Op& op, const Call& call) {
   return collective::words_of(op, call.in[0].node()->desc);
 }
 
-Meeting meeting(Meeting::Kind kind, const Array& x, const Array& result, int root = 0) {
-  return {.kind = kind,
-          .root = root,
-          .dtype = x.dtype,
-          .x = x.data,
-          .result = result.data,
-          .count = kind == Meeting::Kind::SumParts ? result.numel() : x.numel()};
-}
-
 /// Sums and means that the library makes as the op says.
 bool combines(ReduceFn fn, DType dtype) { return meets_in(dtype) && (fn == ReduceFn::Sum || fn == ReduceFn::Mean); }
 
+/// An operand in row-major order.
+Value contiguous(Gpu& gpu, const Value& x) {
+  Value held;
+  gpu.read_contiguous(x, held);
+  return held.empty() ? x : held;
+}
+
 /// Elements `first` to `first` + `count` of all ranks' x, combined in the order of the ranks.
-void combine_gathered(Gpu& gpu, Communicator& among, const std::string& words, ReduceFn fn, const Array& x,
+void combine_gathered(Gpu& gpu, Communicator& among, const std::string& words, ReduceFn fn, const Value& x,
                       std::int64_t first, Value& result) {
   const std::int64_t ranks = among.size(), count = numel(result.node()->desc.shape);
-  const Value all = gpu.scratch({{ranks, x.numel()}, x.dtype});
-  Value flat(make_ref<Node>(Desc{{1, count}, x.dtype}, all.device()));
+  const Value all = gpu.scratch({{ranks, x.numel()}, x.dtype()});
+  Value flat(make_ref<Node>(Desc{{1, count}, x.dtype()}, all.device()));
   gpu.allocate(flat);
-  meet(gpu, among, words, meeting(Meeting::Kind::Gather, x, read(all)));
-  Value part(make_ref<Node>(Desc{{ranks, count}, x.dtype}, all.device()));
+  meet(gpu, among, words, Meeting::Kind::Gather, x, all);
+  Value part(make_ref<Node>(Desc{{ranks, count}, x.dtype()}, all.device()));
   strided::alias(part, all, {x.numel(), 1}, count ? first : 0);
   run_or_expand(gpu, op::Reduce{fn, {0}}, {{&part, 1}, {&flat, 1}});
   strided::alias(result, flat, contiguous_strides(result.node()->desc.shape), 0);
@@ -63,42 +70,46 @@ void combine_gathered(Gpu& gpu, Communicator& among, const std::string& words, R
 bool run(Gpu& gpu, const op::AllReduce& op, Call call) {
   const Ranks among = joined(gpu, op);
   if (!among) return false;
-  Value held;
-  const Array x = gpu.read_contiguous(call.in[0], held);
-  const auto kind = op.how == ReduceFn::Sum ? Meeting::Kind::Sum : Meeting::Kind::Mean;
-  if (combines(op.how, x.dtype)) meet(gpu, *among, words_of(op, call), meeting(kind, x, gpu.allocate(call.out[0])));
-  else combine_gathered(gpu, *among, words_of(op, call), op.how, x, 0, call.out[0]);
+  const Value x = contiguous(gpu, call.in[0]);
+  if (!combines(op.how, x.dtype())) {
+    combine_gathered(gpu, *among, words_of(op, call), op.how, x, 0, call.out[0]);
+    return true;
+  }
+  gpu.allocate(call.out[0]);
+  meet(gpu, *among, words_of(op, call), op.how == ReduceFn::Sum ? Meeting::Kind::Sum : Meeting::Kind::Mean, x,
+       call.out[0]);
   return true;
 }
 
 bool run(Gpu& gpu, const op::Broadcast& op, Call call) {
   const Ranks among = joined(gpu, op);
   if (!among) return false;
-  Value held;
-  const Array x = gpu.read_contiguous(call.in[0], held);
-  meet(gpu, *among, words_of(op, call), meeting(Meeting::Kind::Send, x, gpu.allocate(call.out[0]), op.root));
+  const Value x = contiguous(gpu, call.in[0]);
+  gpu.allocate(call.out[0]);
+  meet(gpu, *among, words_of(op, call), Meeting::Kind::Send, x, call.out[0], op.root);
   return true;
 }
 
 bool run(Gpu& gpu, const op::AllGather& op, Call call) {
   const Ranks among = joined(gpu, op);
   if (!among) return false;
-  Value held;
-  const Array x = gpu.read_contiguous(call.in[0], held);
-  meet(gpu, *among, words_of(op, call), meeting(Meeting::Kind::Gather, x, gpu.allocate(call.out[0])));
+  const Value x = contiguous(gpu, call.in[0]);
+  gpu.allocate(call.out[0]);
+  meet(gpu, *among, words_of(op, call), Meeting::Kind::Gather, x, call.out[0]);
   return true;
 }
 
 bool run(Gpu& gpu, const op::ReduceScatter& op, Call call) {
   const Ranks among = joined(gpu, op);
   if (!among) return false;
-  Value held;
-  const Array x = gpu.read_contiguous(call.in[0], held);
-  if (op.how == ReduceFn::Sum && combines(op.how, x.dtype))
-    meet(gpu, *among, words_of(op, call), meeting(Meeting::Kind::SumParts, x, gpu.allocate(call.out[0])));
-  else
+  const Value x = contiguous(gpu, call.in[0]);
+  if (op.how != ReduceFn::Sum || !combines(op.how, x.dtype())) {
     combine_gathered(gpu, *among, words_of(op, call), op.how, x, among->rank() * (x.numel() / among->size()),
                      call.out[0]);
+    return true;
+  }
+  gpu.allocate(call.out[0]);
+  meet(gpu, *among, words_of(op, call), Meeting::Kind::SumParts, x, call.out[0]);
   return true;
 }
 

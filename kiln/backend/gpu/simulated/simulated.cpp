@@ -1,6 +1,7 @@
 #include "kiln/backend/gpu/simulated/simulated.hpp"
 
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -49,6 +50,8 @@ class Simulated final : public Driver {
     std::memset(start, kNobodyWrote, bytes);
     const std::lock_guard lock(mutex_);
     live_.erase(address(start));
+    for (UnderWay& each : under_way_)
+      each.lost |= overlap(each.x, {start, bytes}) || overlap(each.result, {start, bytes});
   }
 
   Ref<Code> compile(const Kernel& kernel) override {
@@ -89,27 +92,53 @@ class Simulated final : public Driver {
   void synchronize() override {}
 
   bool meets(Communicator&) override { return true; }
-  void meet(Communicator& among, const Meeting& meeting) override {
+  std::uint64_t meet(Communicator& among, const Meeting& meeting) override {
     using Kind = Meeting::Kind;
     const std::size_t ranks = meeting.kind == Kind::Gather || meeting.kind == Kind::SumParts
                                   ? static_cast<std::size_t>(among.size())
                                   : 1,
                       bytes = static_cast<std::size_t>(meeting.count) * size_of(meeting.dtype);
-    const std::span x(meeting.x, meeting.kind == Kind::SumParts ? bytes * ranks : bytes);
+    const std::span<const std::byte> x(meeting.x, meeting.kind == Kind::SumParts ? bytes * ranks : bytes);
     const std::span result(meeting.result, meeting.kind == Kind::Gather ? bytes * ranks : bytes);
     demand("meet", x.data(), x.size());
     demand("meet", result.data(), result.size());
+    UnderWay under_way{.x = x, .result = result, .brought{x.begin(), x.end()}, .arrived{}};
+    under_way.arrived.resize(result.size());
+    const std::span arrived(under_way.arrived);
     const auto fn = meeting.kind == Kind::Mean ? op::ReduceFn::Mean : op::ReduceFn::Sum;
     switch (meeting.kind) {
       case Kind::Sum:
-      case Kind::Mean: collective::all_reduce(among, name(), fn, meeting.dtype, x, result); break;
-      case Kind::SumParts: collective::reduce_scatter(among, name(), fn, meeting.dtype, x, result); break;
-      case Kind::Gather: collective::all_gather(among, name(), x, result); break;
-      case Kind::Send: collective::broadcast(among, name(), meeting.root, x, result); break;
+      case Kind::Mean: collective::all_reduce(among, name(), fn, meeting.dtype, x, arrived); break;
+      case Kind::SumParts: collective::reduce_scatter(among, name(), fn, meeting.dtype, x, arrived); break;
+      case Kind::Gather: collective::all_gather(among, name(), x, arrived); break;
+      case Kind::Send: collective::broadcast(among, name(), meeting.root, x, arrived); break;
+    }
+    const std::lock_guard lock(mutex_);
+    under_way.number = ++meetings_;
+    under_way_.push_back(std::move(under_way));
+    return meetings_;
+  }
+  void await(std::uint64_t meeting) override {
+    const std::lock_guard lock(mutex_);
+    for (; !under_way_.empty() && under_way_.front().number <= meeting; under_way_.pop_front()) {
+      const UnderWay& each = under_way_.front();
+      require<DeviceError>(!each.lost && std::ranges::equal(each.x, each.brought), name(),
+                           ": memory was changed or given back while ranks met for it");
+      std::ranges::copy(each.arrived, each.result.begin());
     }
   }
 
  private:
+  struct UnderWay {
+    std::uint64_t number = 0;
+    std::span<const std::byte> x;
+    std::span<std::byte> result;
+    std::vector<std::byte> brought, arrived;
+    bool lost = false;
+  };
+  static bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+    return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+  }
   static std::uint64_t address(const std::byte* start) { return reinterpret_cast<std::uintptr_t>(start); }
 
   /// What is somebody's around an address; nothing where it is nobody's.
@@ -130,6 +159,8 @@ class Simulated final : public Driver {
       .multiprocessors = 4, .memory = std::int64_t{4} << 30, .together = 4, .fragments = true};
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> live_;  // what is somebody's: bytes by address
+  std::deque<UnderWay> under_way_;
+  std::uint64_t meetings_ = 0;
 };
 
 }  // namespace

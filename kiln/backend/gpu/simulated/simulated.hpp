@@ -6,7 +6,8 @@
 namespace kiln::gpu {
 
 /// Its memory is full of bytes 0xff where nobody has written: of floats NaN, of integers -1. A kernel may touch nothing
-/// but the tensors that it is given, from end to end.
+/// but the tensors that it is given, from end to end. Where ranks meet, the result is there once await() says so and no
+/// sooner; that memory which they meet for was changed or given back until then is an error.
 Ref<Driver> make_simulated();
 
 }  // namespace kiln::gpu

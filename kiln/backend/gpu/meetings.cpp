@@ -1,0 +1,54 @@
+#include "kiln/backend/gpu/meetings.hpp"
+
+#include <algorithm>
+
+namespace kiln::gpu {
+namespace {
+
+// Meetings that hold memory. When there are more, the first has mostly ended.
+constexpr std::size_t kMostUnderWay = 8;
+
+}  // namespace
+
+void Meetings::begin(Communicator& among, const Meeting& meeting, const Value& x, const Value& result) {
+  const std::uint64_t number = driver_.meet(among, meeting);
+  if (number == 0) return;
+  static_cast<Memory&>(*result.node()->storage).filled_by(number);
+  std::uint64_t too_many = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto place = std::ranges::upper_bound(under_way_, number, {}, &UnderWay::number);  // threads may overtake
+    under_way_.insert(place, {number, x.node()->storage, result.node()->storage});
+    if (under_way_.size() > kMostUnderWay) too_many = under_way_.front().number;
+  }
+  if (too_many) await(too_many);
+}
+
+void Meetings::await(Inputs values) {
+  std::uint64_t last = 0;
+  for (const Value& value : values)
+    if (value.node()) last = std::max(last, static_cast<const Memory&>(*value.node()->storage).meeting());
+  if (last) await(last);
+}
+
+void Meetings::await(std::uint64_t number) {
+  std::deque<UnderWay> ended;  // goes when nothing is locked
+  const std::lock_guard lock(mutex_);
+  if (under_way_.empty() || under_way_.front().number > number) return;
+  driver_.await(number);
+  for (; !under_way_.empty() && under_way_.front().number <= number; under_way_.pop_front())
+    ended.push_back(std::move(under_way_.front()));
+}
+
+bool Meetings::await_all() {
+  std::uint64_t last = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (under_way_.empty()) return false;
+    last = under_way_.back().number;
+  }
+  await(last);
+  return true;
+}
+
+}  // namespace kiln::gpu
