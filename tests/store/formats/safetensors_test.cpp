@@ -115,13 +115,13 @@ TEST(Safetensors, NamesWhatIsWrongWithTheLength) {
             "m.safetensors: its header of 18446744073709551615 bytes is over the format's limit of 100000000");
 }
 
-struct Damage {
+struct WrongHeader {
   const char* header;
   const char* sentence;  // behind "m.safetensors: "
 };
 
 TEST(Safetensors, NamesWhatIsWrongWithTheHeader) {
-  const Damage damages[] = {
+  const WrongHeader wrong[] = {
       {"", "header, byte 0: expected '{', the header ends here"},
       {"[]", "header, byte 0: expected '{'"},
       {"{} x", "header, byte 3: text after the header's closing brace"},
@@ -148,8 +148,8 @@ TEST(Safetensors, NamesWhatIsWrongWithTheHeader) {
       {"{\"__metadata__\":{\"k\":\"\",\"k\":\"\"}}", "header, byte 30: metadata 'k' stands there twice"},
       {"{\"__metadata__\":{},\"__metadata__\":{}}", "header, byte 34: '__metadata__' stands there twice"},
   };
-  for (const Damage& damage : damages)
-    EXPECT_EQ(error_of(file_of(damage.header)), std::string("m.safetensors: ") + damage.sentence) << damage.header;
+  for (const WrongHeader& each : wrong)
+    EXPECT_EQ(error_of(file_of(each.header)), std::string("m.safetensors: ") + each.sentence) << each.header;
 }
 
 std::string entry(const char* name, const char* dtype, const char* shape, const char* offsets) {
