@@ -1,4 +1,6 @@
 // How the work of a recurrent layer is cut.
+#include <unistd.h>
+
 #include <memory>
 
 #include "kiln/backend/cpu/simd/index/indices.hpp"
@@ -34,6 +36,18 @@ namespace {
 
 constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// Bytes of a weight that a core keeps from moment to moment: three quarters of the cache that it has for itself.
+int64_t kept_bytes() {
+  static const int64_t kBytes = [] {
+    long size = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 where the C library does not know
+#endif
+    return (size > 0 ? int64_t{size} : int64_t{1} << 20) / 4 * 3;
+  }();
+  return kBytes;
+}
+
 /// Rows of a group, and threads that share their panels.
 struct Groups {
   int64_t rows, members;
@@ -42,8 +56,7 @@ struct Groups {
 /// Those with which a moment is soonest over. A thread that has rows to itself waits for nobody, but reads all of the
 /// weight for them; threads that share rows read from each other's caches what these are made of.
 Groups groups_of(int64_t batch, int64_t weight_bytes, int64_t panels, int64_t threads) {
-  constexpr int64_t kMostRows = 48;    // what belongs to them stays in the cache
-  constexpr int64_t kCache = 3 << 19;  // bytes of a weight that a core keeps from moment to moment
+  constexpr int64_t kMostRows = 48;  // what belongs to them stays in the cache
   const int64_t lines = weight_bytes / 64;
   Groups best{};
   int64_t least = std::numeric_limits<int64_t>::max();
@@ -51,7 +64,7 @@ Groups groups_of(int64_t batch, int64_t weight_bytes, int64_t panels, int64_t th
     const int64_t rows = std::clamp<int64_t>(divide_up(batch, threads / members), 1, kMostRows),
                   share = lines * divide_up(panels, members) / panels;
     // In a core's cycles, measured on 16 cores of an Emerald Rapids.
-    const int64_t multiplying = share * rows / 2, reading = 64 * share > kCache ? 6 * share : 3 * share / 2,
+    const int64_t multiplying = share * rows / 2, reading = 64 * share > kept_bytes() ? 6 * share : 3 * share / 2,
                   meeting = members > 1 ? 8000 + 4000 * members : 0, time = std::max(multiplying, reading) + meeting;
     if (time < least) least = time, best = {rows, members};
   }
