@@ -276,7 +276,8 @@ std::vector<ScanLaunch> plan_scan(Gpu& gpu, const Shape& shape, bool exclusive, 
       launch.shape.width = 1;
       launch.blocks = blocks_for(columns, kThreads / launch.shape.lanes);
     }
-    for (const std::int64_t number : {stage == ScanShape::Stage::Before ? columns : lines, length, inner, chunk, pieces})
+    for (const std::int64_t number :
+         {stage == ScanShape::Stage::Before ? columns : lines, length, inner, chunk, pieces})
       launch.arguments.emplace_back(number);
     return launch;
   };
