@@ -2,6 +2,7 @@
 #include <backtrace.h>
 
 #include <cstdint>
+#include <mutex>
 
 #include "kiln/core/error/trace.hpp"
 
@@ -30,6 +31,9 @@ backtrace_state* state() {
 }  // namespace
 
 void read_frames(void* address, void (*each)(void* list, Frame frame), void* list) {
+  // One at a time: two threads at once would each read all debug information when the first errors come.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   Reader reader{each, list, address};
   const auto pc = reinterpret_cast<std::uintptr_t>(address);
   backtrace_pcinfo(
