@@ -175,13 +175,16 @@ TEST(Collectives, RunOnceAndInOrderOnEveryKindOfDevice) {
   }
 }
 
-// What ranks meet for on a GPU is held while they do: not for long, and not where others need the memory.
+// What ranks meet for on a GPU is held while they do: not for long, and not where others need the memory. One rank, since
+// two would have the memory of one GPU.
 TEST(Collectives, HoldLittleMemoryOfAGpu) {
-  on_each(devices(2, "simulated"), [](const Ranks& ranks, const Device& device) {
+  on_each(devices(1, "simulated"), [](const Ranks& ranks, const Device& device) {
     constexpr std::int64_t count = 1 << 18, bytes = 4 * count;
     const auto reduce_often = [&] {
-      for (int i = 0; i < 30; ++i) (void)all_reduce(full({count}, i, device), ranks);  // nobody reads it
-      EXPECT_EQ(all_reduce(Tensor<1>::of({1, 2}, device), ranks).to_vector<float>(), (std::vector<float>{2, 4}));
+      Value last;
+      for (int i = 1; i < 30; ++i)
+        last = all_reduce(full({count}, i, device), ranks);  // all but one are read by nobody
+      EXPECT_EQ(Tensor<1>(last).max().item(), 29);
     };
     Backend& backend = device.backend();
     reduce_often();
