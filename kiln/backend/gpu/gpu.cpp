@@ -199,12 +199,14 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
   if (node.storage && strided::same_order(node.desc.shape, node.strides, strides)) return read(result);
   const std::size_t bytes = strided::bytes_of(node.desc, name());
   const Purpose purpose{.use = use, .desc = &node.desc};
-  for (bool made = false; !made;) try {
+  while (true) {
+    try {
       node.storage = make_ref<Memory>(pool_, bytes, purpose);
-      made = true;
+      break;
     } catch (const MemoryError&) {
       if (!meetings_.await_all()) throw;  // else memory that ranks met for is free now, if no other thread takes it
     }
+  }
   node.strides = strides;
   node.offset = 0;
   return read(result);

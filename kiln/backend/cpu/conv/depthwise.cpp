@@ -44,8 +44,8 @@ void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turn
   const DepthwiseShape shape = depthwise_shape(g);
   const int64_t x_image = Geometry::product(g.sizes) * g.in, rows = shape.result[0] * shape.result[1];
   const int64_t row_numbers = shape.result[2] * g.in;
-  constexpr int64_t kSlower =
-      4;  // each number is read for one product alone: so much longer than in other convolutions
+  // As each number is read for one product alone, they take so many times as long as those of other convolutions.
+  constexpr int64_t kSlower = 4;
   const int64_t wanted = pieces(kSlower * g.batch * g.cost());
   parallel_for(g.batch * rows, divide_up(g.batch * rows, wanted), [&](int64_t begin, int64_t end) {
     while (begin < end) {
