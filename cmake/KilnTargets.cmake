@@ -74,7 +74,6 @@ function(kiln_test name)
   add_executable(test_${name} ${ARG_SOURCES} ${ARG_ALONE})
   kiln_compile_alone(${ARG_ALONE})
   target_link_libraries(test_${name} PRIVATE ${ARG_LINKS} GTest::gtest_main kiln_warnings)
-  kiln_compile_quickly(test_${name} -Og)
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${KILN_UNITY} UNITY_BUILD_BATCH_SIZE ${KILN_UNITY_BATCH})
   if(KILN_PRECOMPILE)
     if(NOT ARG_PRECOMPILED)
@@ -82,24 +81,25 @@ function(kiln_test name)
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${ARG_PRECOMPILED})
   endif()
-  set(support ${PROJECT_SOURCE_DIR}/tests/support)
-  set(suppressions TSAN_OPTIONS=set:suppressions=${support}/tsan.supp LSAN_OPTIONS=set:suppressions=${support}/lsan.supp)
+  set(suppressions LSAN_OPTIONS=set:suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp)
+  if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_DEBUG}" MATCHES "-fsanitize=thread")  # gtest_discover_tests hands on one value
+    set(suppressions TSAN_OPTIONS=set:suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
+  endif()
   if(NOT ARG_SHARDS)
     gtest_discover_tests(test_${name} TEST_FILTER -*.DISABLED_* DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 600 ENVIRONMENT KILN_POISON=1 ENVIRONMENT_MODIFICATION "${suppressions}")
+      PROPERTIES TIMEOUT 600 ENVIRONMENT KILN_POISON=1 ENVIRONMENT_MODIFICATION ${suppressions})
     return()
   endif()
   math(EXPR last "${ARG_SHARDS} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${name}.part_${shard} COMMAND test_${name} --gtest_brief=1)
     set_tests_properties(${name}.part_${shard} PROPERTIES TIMEOUT 1200 LABELS sharded
-      ENVIRONMENT_MODIFICATION "${suppressions}"
+      ENVIRONMENT_MODIFICATION ${suppressions}
       ENVIRONMENT "KILN_POISON=1;GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 
-# Tests (-Og, in two thirds of the time of -O1) and examples (-O1) are compiled more often than they run, and the library,
-# which does their work, is compiled as users get it.
+# Examples (-O1) are compiled more often than they run, and the library, which does their work, is compiled as users get it.
 function(kiln_compile_quickly target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
 endfunction()
@@ -110,7 +110,6 @@ function(kiln_precompile name kind)
     add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
   elseif(kind STREQUAL "TEST")
     add_executable(${name} ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
-    kiln_compile_quickly(${name} -Og)
   else()
     add_executable(${name} ${PROJECT_SOURCE_DIR}/cmake/precompiled_program.cpp)
   endif()
