@@ -127,6 +127,7 @@ TEST(Reuse, NeedsNoMoreMemoryForAnOptimizersStep) {
 }
 
 TEST(Reuse, NeedsNoMoreMemoryForBlocksOfRows) {
+  const Threads few(4);  // each holds a block
   const FusedDevice fused;
   Value x = sin(fused.of({4096, 1024}));
   (void)slice(x, {}).data();

@@ -7,6 +7,15 @@
 namespace kiln::gpu::family {
 namespace {
 
+/// Of operand i of an elementwise operation: of a number, where it has none, that of what it is computed with.
+template <class Op>
+DType type_of(const std::vector<std::optional<DType>>& in, std::size_t i, DType result) {
+  if (in[i]) return *in[i];
+  if (std::is_same_v<Op, op::Where>) return i == 0 ? DType::Bool : result;
+  const auto typed = std::ranges::find_if(in, [](const auto& each) { return each.has_value(); });
+  return typed == in.end() ? result : **typed;
+}
+
 /// A step's operation as a program; of one step where it is no program.
 std::shared_ptr<const op::Program> program_of(const op::Op& op, const std::vector<std::optional<DType>>& in,
                                               DType result) {
@@ -22,9 +31,7 @@ std::shared_ptr<const op::Program> program_of(const op::Op& op, const std::vecto
     if constexpr (op::is_elementwise<T>) {
       op::Program::Step step{.op = o, .dtype = result};
       for (std::size_t i = 0; i < in.size(); ++i) {
-        const DType beside =
-            std::is_same_v<T, op::Where> ? (i == 0 ? DType::Bool : result) : in[1 - i].value_or(result);
-        program->inputs.push_back(in[i].value_or(beside));
+        program->inputs.push_back(type_of<T>(in, i, result));
         step.in[i] = {op::Program::Operand::Input, static_cast<std::uint16_t>(i)};
       }
       program->steps.push_back(step);
