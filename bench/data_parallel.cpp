@@ -3,7 +3,7 @@
 //
 //   bench_data_parallel [DEVICE [RANKS [STEPS [MEGABYTES]]]]
 //
-// cpu or cuda; up to so many ranks (2), steps of a round (20), and the most that a bucket has (16).
+// cpu or cuda; up to so many ranks (2), steps of a round (20), and the most that a bucket has (64).
 //
 // A row has the median of its rounds, the least and the most. Both ways take turns in one run, round by round.
 #include <algorithm>

@@ -14,8 +14,9 @@ namespace kiln::training {
 namespace {
 
 // Large enough that what each costs by itself is little beside it, small enough that the first is soon on its way, and that
-// little is left when the last gradient is there.
-constexpr std::int64_t kMostBytes = 16 << 20;
+// little is left when the last gradient is there. On two H100, whose step of GPT-2 124M takes 26.1 ms alone: 30.3 ms with
+// 16 MiB, 28.7 with 25, 28.1 with 64, and 29.1 where they are added up at the end.
+constexpr std::int64_t kMostBytes = 64 << 20;
 std::atomic<std::int64_t> most_bytes = kMostBytes;
 
 }  // namespace
