@@ -270,6 +270,7 @@ TEST(SimdMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
        {random_fractions({512, 300}, 25), random_fractions({300, 500}, 26, {1, 0})},
        {random_fractions({64, 1024}, 25), random_fractions({1024, 512}, 26, {1, 0})},
        {random_fractions({1, 1000}, 25), random_fractions({1000, 900}, 26)},
+       {random_fractions({3, 1000}, 25), random_fractions({1000, 2500}, 26)},
        {random_fractions({4, 1000}, 25), random_fractions({1000, 900}, 26, {1, 0})},
        {random_fractions({50, 64, 65}, 25), random_fractions({50, 65, 66}, 26)},
        {random_fractions({1000, 97}, 25, {1, 0}), random_fractions({97, 300}, 26)},
@@ -277,7 +278,8 @@ TEST(SimdMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
        {random_fractions({900, 3}, 25), random_fractions({3, 800}, 26, {1, 0})},
        {random_fractions({900, 700}, 25), random_fractions({700, 3}, 26)},
        {random_fractions({12, 700}, 25), random_fractions({700, 900}, 26)},
-       {random_tensor({2, 3000}, 25, {}, DType::BF16), random_tensor({3000, 900}, 26, {}, DType::BF16)}},
+       {random_tensor({2, 3000}, 25, {}, DType::BF16), random_tensor({3000, 900}, 26, {}, DType::BF16)},
+       {random_tensor({3, 300}, 25, {}, DType::F16), random_tensor({300, 2500}, 26, {}, DType::F16)}},
       multiply);
 }
 

@@ -13,7 +13,8 @@
 
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
-#include "kiln/backend/cpu/simd/product/half_lines.hpp"
+#include "kiln/backend/cpu/simd/product/few_rows.hpp"
+#include "kiln/backend/cpu/simd/product/half_dots.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
@@ -58,10 +59,17 @@ bool wants_turning(const Product& p) {
   return p.a.by_rows() ? 4 * p.m * (p.n + p.k) < p.n * p.k : p.m * p.n < (p.m + p.n) * p.k;
 }
 
+/// Is the right operand read once, as it lies? Then pieces have all rows, and columns that are long runs of memory.
+constexpr int64_t kMostInOrder = 1024;
+template <class T>
+bool in_order(const Product& p) {
+  return std::is_floating_point_v<T> && p.m <= kFewRows && p.b.by_rows() && p.n >= 2 * product_tiles<T>().panel;
+}
+
 /// Is a left operand packed whose rows lie across? Not where few tiles read it.
 template <class T>
 bool packs_left(const Product& p) {
-  return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel;
+  return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel && !in_order<T>(p);
 }
 
 /// Rows and columns of a piece.
@@ -84,16 +92,17 @@ template <class T>
 Piece cut(const Product& p, const Piece& least) {
   const int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices, panel = product_tiles<T>().panel;
   const int64_t threads = num_threads(), least_down = divide_up(p.m, kMostRows),
-                least_across = divide_up(p.n, kMostColumns);
+                least_across = divide_up(p.n, in_order<T>(p) ? kMostInOrder : kMostColumns);
   const auto piece_of = [&](int64_t down, int64_t across) {
     return Piece{divide_up(p.m, down), round_up(divide_up(p.n, across), panel)};
   };
   const int64_t worth = all / kWorthAThread;  // so many pieces at most
   Piece best = piece_of(least_down, least_across);
   if (threads == 1 || worth <= 1) return best;
-  if (is_thin(p.m, p.k)) {
+  if (in_order<T>(p) || is_thin(p.m, p.k)) {
     // Where nothing is packed and read again, all cores may help to read; a row's sums are not to depend on its neighbours.
-    const int64_t narrowest = p.b.by_rows() ? 128 : 32, wanted = std::min<int64_t>(worth, 64);
+    const int64_t narrowest = p.b.by_rows() ? 128 : 32,
+                  wanted = std::min(worth, in_order<T>(p) ? threads : int64_t{64});
     return piece_of(least_down, std::clamp(divide_up(wanted, matrices * least_down), least_across,
                                            std::max(p.n / narrowest, least_across)));
   }
@@ -142,7 +151,8 @@ class Tiled {
 
     const bool packs = packs_left<T>(p_), turns_back = c.column != 1, goes_aside = turns_back || epilogue_;
     const int64_t block_row = !goes_aside ? c.row : columns == p_.n ? columns : round_up(columns, tiles_.panel);
-    const int64_t panel_size = tiles_.panel * depth_, left_size = packs ? round_up(rows, tiles_.rows) * depth_ : 0,
+    const int64_t panel_size = in_order_ ? 0 : tiles_.panel * depth_,
+                  left_size = packs ? round_up(rows, tiles_.rows) * depth_ : 0,
                   block_size = goes_aside ? rows * block_row : 0,
                   turned_size = turns_back && epilogue_ ? rows * columns : 0;
     const Ref<Memory> memory =
@@ -157,7 +167,9 @@ class Tiled {
         has_target ? reinterpret_cast<const T*>(epilogue_->target()) + (index * p_.m + row) * p_.n + column : block;
     const int64_t ahead_row = has_target ? p_.n : block_row;
 
-    for (int64_t k = 0; k < p_.k; k += depth_) {
+    if constexpr (std::is_floating_point_v<T>)
+      if (in_order_) few_rows<T>()(left, a.row, a.column, rows, right, b.row, columns, p_.k, block, block_row);
+    for (int64_t k = in_order_ ? p_.k : 0; k < p_.k; k += depth_) {
       const int64_t depth = std::min(depth_, p_.k - k), tile_rows = rows_of_tile(rows, tiles_.rows);
       LeftOperand<T> from{left + k * a.column, a.row, a.column, a.row * tile_rows};
       if (packs) {
@@ -179,6 +191,7 @@ class Tiled {
   const Product& p_;
   const Epilogue* const epilogue_;  // or null
   const ProductTiles<T>& tiles_ = product_tiles<T>();
+  const bool in_order_ = in_order<T>(p_);
   int64_t depth_;
 };
 
@@ -248,9 +261,9 @@ bool multiply_bytes(Call call) {
 /// Few vectors by a matrix of halves; false where there are more, or other kernels are as good.
 template <class H>
 bool multiply_few(Call call) {
-  const HalfLines<H>* const kernel = half_lines<H>();
+  const HalfDots<H> dots = half_dots<H>();
   const Shape &a = call.in[0].shape(), &b = call.in[1].shape();
-  if (!kernel || a.size() != 2 || b.size() != 2 || std::min(a[0], b[1]) > kMostVectors || a[1] == 0) return false;
+  if (!dots || a.size() != 2 || b.size() != 2 || std::min(a[0], b[1]) > kMostVectors || a[1] == 0) return false;
   Value copies[2];
   Product p = product_of(call, copies);
   if (p.empty()) return true;
@@ -264,16 +277,16 @@ bool multiply_few(Call call) {
           static_cast<float>(reinterpret_cast<const H*>(p.a.data)[v * p.a.row + l * p.a.column]);
   const auto* const matrix = reinterpret_cast<const H*>(p.b.data);
   const bool adds = p.b.by_rows() && (lines > 1 || p.b.row != 1);
-  const int64_t size = adds ? 128 : 32;
+  const int64_t size =
+      adds ? std::clamp(round_up(divide_up(lines, num_threads()), 128), int64_t{128}, kMostInOrder) : 32;
   parallel_for(divide_up(lines, size), std::max<int64_t>(1, kWorthAThread / cost(count, size, k)),
                [&](int64_t begin, int64_t end) {
                  std::vector<float> results(static_cast<std::size_t>(count * size));
                  for (int64_t piece = begin; piece < end; ++piece) {
                    const int64_t first = piece * size, some = std::min(size, lines - first);
-                   if (adds) kernel->add(matrix + first, p.b.row, some, k, vectors.data(), count, results.data());
-                   else
-                     kernel->dot(matrix + first * p.b.column, p.b.column, some, k, vectors.data(), count,
-                                 results.data());
+                   if (adds)
+                     few_rows<H>()(vectors.data(), k, 1, count, matrix + first, p.b.row, some, k, results.data(), some);
+                   else dots(matrix + first * p.b.column, p.b.column, some, k, vectors.data(), count, results.data());
                    auto* const to = reinterpret_cast<H*>(p.c.data);
                    for (int64_t v = 0; v < count; ++v)
                      for (int64_t i = 0; i < some; ++i)

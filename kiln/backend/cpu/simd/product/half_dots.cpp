@@ -1,10 +1,10 @@
-#include "kiln/backend/cpu/simd/product/half_lines.hpp"
+#include "kiln/backend/cpu/simd/product/half_dots.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/product/half_lines.cpp"
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/product/half_dots.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
@@ -61,38 +61,6 @@ void dot_of(const H* matrix, int64_t step, int64_t lines, int64_t k, const float
   }
 }
 
-/// Some vectors of columns, whose sums stay in registers.
-template <class H, int64_t kCount>
-void add_of(const H* matrix, int64_t step, int64_t columns, int64_t k, const float* vectors, float* results) {
-  constexpr int64_t kVectors = kCount == 1 ? 8 : kCount == 2 ? 4 : 2, kColumns = kVectors * kWidth;
-  for (int64_t j = 0; j < columns; j += kColumns) {
-    const int64_t some = std::min(kColumns, columns - j);
-    Lanes sums[kCount][kVectors];
-    for (auto& of_vector : sums)
-      for (Lanes& sum : of_vector) sum = Lanes(0);
-    const auto take = [&](const H* row, int64_t l) HWY_ATTR {
-      for (int64_t i = 0; i < kVectors; ++i) {
-        const Lanes numbers = load_half(row + i * kWidth);
-        for (int64_t v = 0; v < kCount; ++v) sums[v][i] = fma(numbers, Lanes(vectors[v * k + l]), sums[v][i]);
-      }
-    };
-    if (some == kColumns) {
-      for (int64_t l = 0; l < k; ++l) take(matrix + l * step + j, l);
-    } else {
-      H row[kColumns] = {};
-      for (int64_t l = 0; l < k; ++l) {
-        std::copy_n(matrix + l * step + j, some, row);
-        take(row, l);
-      }
-    }
-    float numbers[kColumns];
-    for (int64_t v = 0; v < kCount; ++v) {
-      for (int64_t i = 0; i < kVectors; ++i) store(sums[v][i], numbers + i * kWidth);
-      std::copy_n(numbers, some, results + v * columns + j);
-    }
-  }
-}
-
 /// Calls f(integral constant) for as many vectors.
 template <class F>
 void visit_count(int64_t count, F&& f) {
@@ -107,24 +75,10 @@ void dot(const H* matrix, int64_t step, int64_t lines, int64_t k, const float* v
     dot_of<H, n>(matrix, step, lines, k, vectors, results);
   });
 }
-template <class H>
-void add(const H* matrix, int64_t step, int64_t columns, int64_t k, const float* vectors, int64_t count,
-         float* results) {
-  visit_count(count, [&]<int64_t n>(std::integral_constant<int64_t, n>) {
-    add_of<H, n>(matrix, step, columns, k, vectors, results);
-  });
-}
-
-template <class H>
-constexpr HalfLines<H> kLines{dot<H>, add<H>};
-
 }  // namespace
 
-const HalfLines<BF16>* lines_bf16() { return &kLines<BF16>; }
-const HalfLines<F16>* lines_f16() {
-  if constexpr (Halves<DType::F16>::kConverts) return &kLines<F16>;
-  else return nullptr;
-}
+HalfDots<BF16> dots_bf16() { return dot<BF16>; }
+HalfDots<F16> dots_f16() { return Halves<DType::F16>::kConverts ? dot<F16> : nullptr; }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -132,10 +86,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(lines_bf16);
-HWY_EXPORT(lines_f16);
-template <> const HalfLines<BF16>* half_lines() { return HWY_DYNAMIC_DISPATCH(lines_bf16)(); }
-template <> const HalfLines<F16>* half_lines() { return HWY_DYNAMIC_DISPATCH(lines_f16)(); }
+HWY_EXPORT(dots_bf16);
+HWY_EXPORT(dots_f16);
+template <> HalfDots<BF16> half_dots() { return HWY_DYNAMIC_DISPATCH(dots_bf16)(); }
+template <> HalfDots<F16> half_dots() { return HWY_DYNAMIC_DISPATCH(dots_f16)(); }
 
 }  // namespace kiln::cpu::simd
 #endif
