@@ -93,7 +93,7 @@ void multiply(const SumOf<T>* a, int64_t a_row, int64_t a_column, int64_t m, con
               int64_t k, SumOf<T>* c, int64_t c_row) {
   static constexpr auto kOfRows = []<std::size_t... I>(std::index_sequence<I...>) {
     return std::array{&multiply_rows<T, I + 1>...};
-  }(std::make_index_sequence<kFewRows>());
+  }(std::make_index_sequence<kMostFewRows<T>>());
   kOfRows[static_cast<std::size_t>(m - 1)](a, a_row, a_column, b, b_row, n, k, c, c_row);
 }
 

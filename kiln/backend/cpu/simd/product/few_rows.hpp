@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/half.hpp"
 
 namespace kiln::cpu::simd {
@@ -11,7 +10,10 @@ namespace kiln::cpu::simd {
 /// What products of T are added up in.
 template <class T> using SumOf = std::conditional_t<std::is_same_v<T, BF16> || std::is_same_v<T, F16>, float, T>;
 
-/// c [m, n] = a [m, k] b [k, n], term by term, for m up to kFewRows. Element [i, l] of a lies at
+/// The most rows: so many that memory is what they wait for.
+template <class T> inline constexpr std::int64_t kMostFewRows = std::is_same_v<T, SumOf<T>> ? 12 : 4;
+
+/// c [m, n] = a [m, k] b [k, n], term by term, for m up to kMostFewRows<T>. Element [i, l] of a lies at
 /// a[i * a_row + l * a_column]; rows of b lie b_row apart, those of c c_row.
 template <class T>
 using FewRows = void (*)(const SumOf<T>* a, std::int64_t a_row, std::int64_t a_column, std::int64_t m, const T* b,

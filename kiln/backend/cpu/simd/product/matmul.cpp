@@ -63,7 +63,7 @@ bool wants_turning(const Product& p) {
 constexpr int64_t kMostInOrder = 1024;
 template <class T>
 bool in_order(const Product& p) {
-  return std::is_floating_point_v<T> && p.m <= kFewRows && p.b.by_rows() && p.n >= 2 * product_tiles<T>().panel;
+  return std::is_floating_point_v<T> && p.m <= kMostFewRows<T> && p.b.by_rows() && p.n >= 2 * product_tiles<T>().panel;
 }
 
 /// Is a left operand packed whose rows lie across? Not where few tiles read it.
