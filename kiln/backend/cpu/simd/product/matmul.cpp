@@ -134,6 +134,20 @@ const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
   return reinterpret_cast<const T*>(x.data) + x.offset(batch, index);
 }
 
+/// What a thread's pieces put aside, one after the other.
+class Aside {
+ public:
+  template <class T>
+  T* room(int64_t numbers) {
+    const std::size_t bytes = static_cast<std::size_t>(numbers) * sizeof(T);
+    if (!memory_ || memory_->size() < bytes) memory_ = make_ref<Memory>(bytes);
+    return reinterpret_cast<T*>(memory_->bytes());
+  }
+
+ private:
+  Ref<Memory> memory_;
+};
+
 /// Makes pieces tile by tile.
 template <class T>
 class Tiled {
@@ -144,7 +158,7 @@ class Tiled {
     depth_ = divide_up(p.k, divide_up(p.k, most));
   }
 
-  void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+  void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns, Aside& aside) const {
     const Matrices &a = p_.a, &b = p_.b, &c = p_.c;
     const T* const left = numbers_of<T>(a, p_.batch, index) + row * a.row;
     const T* const right = numbers_of<T>(b, p_.batch, index) + column * b.column;
@@ -155,9 +169,7 @@ class Tiled {
                   left_size = packs ? round_up(rows, tiles_.rows) * depth_ : 0,
                   block_size = goes_aside ? rows * block_row : 0,
                   turned_size = turns_back && epilogue_ ? rows * columns : 0;
-    const Ref<Memory> memory =
-        make_ref<Memory>(static_cast<std::size_t>(panel_size + left_size + block_size + turned_size) * sizeof(T));
-    T* const panel = reinterpret_cast<T*>(memory->bytes());
+    T* const panel = aside.room<T>(panel_size + left_size + block_size + turned_size);
     T* const left_aside = panel + panel_size;
     T* const result = epilogue_ ? left_aside + left_size + block_size
                                 : const_cast<T*>(numbers_of<T>(c, p_.batch, index)) + row * c.row + column * c.column;
@@ -200,16 +212,14 @@ template <class T>
 struct Dotted {
   const Product& p;
   const bool near = p.n * p.k * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
-  void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+  void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns, Aside& aside) const {
     const Matrices &a = p.a, &b = p.b, &c = p.c;
     const T* left = numbers_of<T>(a, p.batch, index) + row * a.row;
     int64_t left_row = a.row;
-    Ref<Memory> memory;
     if (a.column != 1) {
-      memory = make_ref<Memory>(static_cast<std::size_t>(rows * p.k) * sizeof(T));
-      T* const aside = reinterpret_cast<T*>(memory->bytes());
-      product_tiles<T>().turn(left, a.column, aside, p.k, p.k, rows);
-      left = aside, left_row = p.k;
+      T* const turned = aside.room<T>(rows * p.k);
+      product_tiles<T>().turn(left, a.column, turned, p.k, p.k, rows);
+      left = turned, left_row = p.k;
     }
     T* const result = const_cast<T*>(numbers_of<T>(c, p.batch, index)) + row * c.row + column * c.column;
     product_tiles<T>().dot(left, left_row, numbers_of<T>(b, p.batch, index) + column * b.column, b.column, result,
@@ -223,11 +233,12 @@ void run_pieces(const Product& p, const Piece& piece, const Kernel& kernel) {
   const int64_t grain =
       std::clamp<int64_t>(kWorthAThread / cost(std::min(p.m, piece.rows), std::min(p.n, piece.columns), p.k), 1, 64);
   parallel_for(matrices * down * across, grain, [&](int64_t begin, int64_t end) {
+    Aside aside;
     for (int64_t part = begin; part < end; ++part) {
       int64_t rest = part;
       const auto next = [&rest](int64_t size) { return std::exchange(rest, rest / size) % size; };
       const int64_t row = next(down) * piece.rows, column = next(across) * piece.columns;
-      kernel.run(rest, row, std::min(piece.rows, p.m - row), column, std::min(piece.columns, p.n - column));
+      kernel.run(rest, row, std::min(piece.rows, p.m - row), column, std::min(piece.columns, p.n - column), aside);
     }
   });
 }
