@@ -47,6 +47,31 @@ TEST(OneDnnMatmul, ReadsPartsOfLargerMatricesInPlace) {
   check(part, numbers_in({30, 9}, 4));
 }
 
+TEST(OneDnnMatmul, ReadsRowsAndColumnsWithGaps) {
+  const Value line = numbers_in({300}, 5);
+  for (const std::int64_t step : {2, 3, 8})
+    for (const std::int64_t k : {2, 7, 33}) {
+      const Value row = view_of(line, {1, k}, {k * step, step}), column = view_of(line, {k, 1}, {step, k * step});
+      for (const std::int64_t other : {1, 2, 17}) {
+        check(row, numbers_in({k, other}, 6));
+        check(row, numbers_in({k, other}, 6, {1, 0}));
+        check(numbers_in({other, k}, 7), column);
+        check(numbers_in({other, k}, 7, {1, 0}), column);
+        check(view_of(line, {other, 1}, {step, 1}), numbers_in({1, k}, 8));
+        check(numbers_in({k, 1}, 8), view_of(line, {1, other}, {1, step}));
+      }
+      check(row, column);
+      check(view_of(line, {2, 1, k}, {9, k * step, step}), numbers_in({2, k, 4}, 9));
+      check(numbers_in({2, 4, k}, 9), view_of(line, {2, k, 1}, {9, step, k * step}));
+    }
+}
+
+TEST(OneDnnMatmul, CutsOffNoRowWithGaps) {
+  for (const std::int64_t m : {33, 129, 225, 257, 449})
+    for (const auto& [n, k] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{{90, 2000}, {500, 700}})
+      check(numbers_in({m, k}, 10, {1, 0}), numbers_in({k, n}, 11));
+}
+
 TEST(OneDnnMatmul, CopiesWhatItCannotReadInPlace) {
   check_what_is_copied(DType::BF16, [](const Value& a, const Value& b) { check(a, b); });
 }
