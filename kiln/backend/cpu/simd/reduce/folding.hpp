@@ -36,8 +36,8 @@ class Folding {
     for (const op::Program::Fold& fold : folds_) types_.push_back(program.steps[fold.step].dtype);
   }
 
-  /// Calls compute(begin, end, lanes, null) for all pieces, with what make_compute() gives a thread. It is to hand what each
-  /// reduction folds to lanes of its own, which have begun.
+  /// Calls compute(begin, end, lanes, null) for all pieces, with what make_compute() gives a thread. It is to hand what
+  /// each reduction folds to lanes of its own, which have begun.
   template <class F>
   void run(std::int64_t grain, F&& make_compute) {
     parallel_for(rows_ * pieces_, items_of(grain), [&](std::int64_t begin, std::int64_t end) {
