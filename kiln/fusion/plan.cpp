@@ -23,8 +23,8 @@ std::optional<op::Elementwise> elementwise(const op::Op& op) {
   });
 }
 
-/// How a group does a reduction of what it makes: not at all, beside others over the same last dimensions, or as its only
-/// one.
+/// How a group does a reduction of what it makes: not at all, beside others over the same last dimensions, or as its
+/// only one.
 enum class Reduces : std::uint8_t { Not, Together, Alone };
 Reduces way_of(const op::Reduce& op, const Desc& operand, const FusionTraits::Groups& traits) {
   const auto has = [](const auto& list, auto each) { return std::ranges::find(list, each) != list.end(); };

@@ -244,7 +244,8 @@ bool supports(const Dialect& dialect, const Program& program) {
   for (const Program::Fold& fold : program.folds) {
     const DType dtype = folded_type(program, fold);
     packed |= per_word(dialect, result_type(program, fold)) > 1;
-    if (!fold.kept(program.shape) || fold.dims != program.folds[0].dims || packed || !has(accumulator(fold.fn, dtype))) return false;
+    if (!fold.kept(program.shape) || fold.dims != program.folds[0].dims) return false;
+    if (packed || !has(accumulator(fold.fn, dtype))) return false;
   }
   return std::all_of(program.inputs.begin(), program.inputs.end(), has) &&
          std::all_of(program.steps.begin(), program.steps.end(), [&](const Program::Step& step) {

@@ -225,7 +225,8 @@ class ChainWorker {
     places_ = places.data();
     places_[kOwnPlace].data = blocks_;  // two blocks
     for (std::size_t i = 1; i < count; ++i) places_[i].data = block(i);
-    for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = call.streams && !call.results[i].in_place && call.results[i].array.data;
+    for (std::size_t i = 0; i < results; ++i)
+      places_[results_ + i].streams = call.streams && !call.results[i].in_place && call.results[i].array.data;
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
       if (call.in[i].is_scalar()) set_number(i);
       else if (call.in[i].empty()) piece_place_ = 1 + i;
