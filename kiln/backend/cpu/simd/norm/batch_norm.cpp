@@ -1,11 +1,13 @@
-// Batch norm in single precision, of halves too where a channel's elements lie together: a pass over x for its statistics
-// and one for the result; backwards a pass over x and its slopes for their sums and one for the result.
+// Batch norm in single precision, of halves too where a channel's elements lie together: a pass over x for its
+// statistics and one for the result; backwards a pass over x and its slopes for their sums and one for the result.
+// And batch norm of doubles, a channel at a time.
 #include <algorithm>
 #include <cmath>
 
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
 #include "kiln/backend/cpu/simd/norm/float_rows.hpp"
+#include "kiln/backend/cpu/simd/norm/norm.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 
 namespace kiln::cpu::simd {
@@ -167,11 +169,47 @@ ProductSums batch_products(const Layout& layout, const float* g, const float* x,
 
 bool fits(const Layout& layout) { return layout.count() > 0 && (layout.by_rows || layout.inner >= kShortest); }
 
+/// A layer norm of each channel, whose elements are brought together for it.
+bool batch_norm_of_doubles(Call call) {
+  using op::BatchNorm;
+  const Value& value = call.in[BatchNorm::x];
+  const Layout layout = layout_of(read(value));
+  if (layout.by_rows || layout.count() == 0) return false;
+  Value held;
+  const auto* const x = in_order(value, layout.strides, held).as<const double>();
+  const auto epsilon = call.in[BatchNorm::epsilon].scalar().to<double>();
+  const std::vector<double> weight = per_channel<double>(call.in[BatchNorm::weight], layout.channels),
+                            bias = per_channel<double>(call.in[BatchNorm::bias], layout.channels, 0);
+  std::vector<double> means(weight.size()), variances(weight.size());
+  auto* const z = allocate(call.out[0], layout.strides).as<double>();
+  const int64_t inner = layout.inner, step = layout.channels * inner;
+  parallel_for(layout.channels, std::max<int64_t>(1, kGrain / layout.rows()), [&](int64_t begin, int64_t end) {
+    const auto size = static_cast<std::size_t>(layout.rows());
+    std::vector<double> numbers(size), scale(size), shift(size);
+    for (int64_t c = begin; c < end; ++c) {
+      const auto channel = static_cast<std::size_t>(c);
+      std::fill(scale.begin(), scale.end(), weight[channel]);
+      std::fill(shift.begin(), shift.end(), bias[channel]);
+      for (int64_t i = 0; i < layout.batch; ++i)
+        std::copy_n(x + i * step + c * inner, inner, numbers.data() + i * inner);
+      const auto [mean, variance] =
+          layer_norm_row(numbers.data(), scale.data(), shift.data(), epsilon, numbers.data(), layout.rows());
+      means[channel] = mean, variances[channel] = variance;
+      for (int64_t i = 0; i < layout.batch; ++i)
+        std::copy_n(numbers.data() + i * inner, inner, z + i * step + c * inner);
+    }
+  });
+  write(means, call.out[1]);
+  write(variances, call.out[2]);
+  return true;
+}
+
 }  // namespace
 
 bool run(const op::BatchNorm&, Call call) {
   using op::BatchNorm;
   const Value& value = call.in[BatchNorm::x];
+  if (value.dtype() == DType::F64) return batch_norm_of_doubles(call);
   if (!is_single_or_half(value.dtype())) return false;
   const Layout layout = layout_of(read(value));
   if (!fits(layout) || (layout.by_rows && value.dtype() != DType::F32)) return false;

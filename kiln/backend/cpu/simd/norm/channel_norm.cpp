@@ -49,8 +49,4 @@ std::vector<T> per_channel(const Value& value, std::int64_t channels, std::type_
 template std::vector<float> per_channel<float>(const Value&, std::int64_t, float);
 template std::vector<double> per_channel<double>(const Value&, std::int64_t, double);
 
-void write(const std::vector<float>& numbers, Value& result) {
-  std::copy(numbers.begin(), numbers.end(), allocate(result).as<float>());
-}
-
 }  // namespace kiln::cpu::simd

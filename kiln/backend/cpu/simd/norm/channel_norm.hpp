@@ -97,6 +97,9 @@ void add_products(const float* g, Coefficients a, const float* x, float mean, st
 template <class T = float>
 std::vector<T> per_channel(const Value& value, std::int64_t channels, std::type_identity_t<T> missing = 1);
 /// Gives a result of [channels] its memory and numbers.
-void write(const std::vector<float>& numbers, Value& result);
+template <class T>
+void write(const std::vector<T>& numbers, Value& result) {
+  std::copy(numbers.begin(), numbers.end(), allocate(result).as<T>());
+}
 
 }  // namespace kiln::cpu::simd

@@ -1,5 +1,5 @@
-// Group norm in single precision, of halves too, and its gradient, and group norm of doubles: each group in one go while
-// it is in the cache.
+// Group norm in single precision, of halves too, and its gradient, and group norm of doubles: each group in one go
+// while it is in the cache.
 #include <cmath>
 
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"

@@ -108,7 +108,8 @@ HWY_INLINE Vector<T> add_vectors(std::int64_t whole, F&& add) {
 }
 
 template <class T>
-HWY_INLINE void layer_norm_in(const T* x, const T* weight, const T* bias, T epsilon, T* z, std::int64_t count) {
+HWY_INLINE RowStatistics layer_norm_in(const T* x, const T* weight, const T* bias, T epsilon, T* z,
+                                       std::int64_t count) {
   using Numbers = Vector<T>;
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
   const std::int64_t whole = count - count % lanes, rest = count - whole;
@@ -130,7 +131,8 @@ HWY_INLINE void layer_norm_in(const T* x, const T* weight, const T* bias, T epsi
     const T centred = x[i] - mean - left;
     total += centred * centred;
   }
-  const Numbers scale = 1 / std::sqrt(total / static_cast<T>(count) + epsilon);
+  const T variance = total / static_cast<T>(count);
+  const Numbers scale = 1 / std::sqrt(variance + epsilon);
   for (std::int64_t i = 0; i < whole; i += lanes)
     store(fma((Numbers::load(x + i) - mean - left) * scale, Numbers::load(weight + i), Numbers::load(bias + i)), z + i);
   if (rest) {
@@ -138,14 +140,15 @@ HWY_INLINE void layer_norm_in(const T* x, const T* weight, const T* bias, T epsi
     store_last(fma(normal, load_last<T>(weight + whole, rest, 0), load_last<T>(bias + whole, rest, 0)), z + whole,
                rest);
   }
+  return {static_cast<double>(mean) + left, variance};
 }
 void layer_norm_floats(const float* x, const float* weight, const float* bias, float epsilon, float* z,
                        std::int64_t count) {
   layer_norm_in(x, weight, bias, epsilon, z, count);
 }
-void layer_norm_doubles(const double* x, const double* weight, const double* bias, double epsilon, double* z,
-                        std::int64_t count) {
-  layer_norm_in(x, weight, bias, epsilon, z, count);
+RowStatistics layer_norm_doubles(const double* x, const double* weight, const double* bias, double epsilon, double* z,
+                                 std::int64_t count) {
+  return layer_norm_in(x, weight, bias, epsilon, z, count);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
@@ -168,9 +171,9 @@ void layer_norm_row(const float* x, const float* weight, const float* bias, floa
                     std::int64_t count) {
   HWY_DYNAMIC_DISPATCH(layer_norm_floats)(x, weight, bias, epsilon, z, count);
 }
-void layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
-                    std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(layer_norm_doubles)(x, weight, bias, epsilon, z, count);
+RowStatistics layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
+                             std::int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(layer_norm_doubles)(x, weight, bias, epsilon, z, count);
 }
 
 }  // namespace kiln::cpu::simd
