@@ -23,14 +23,18 @@ std::optional<op::Elementwise> elementwise(const op::Op& op) {
   });
 }
 
-/// How many leading dimensions a reduction over all others keeps; nothing where it is not one that kernels do at the end.
-std::optional<int> kept_by(const op::Reduce& op, const Desc& operand, const FusionTraits::Groups& traits) {
-  const int kept = operand.shape.size() - op.dims.size();
+/// How a group does a reduction of what it makes: not at all, beside others over the same last dimensions, or as its
+/// only one.
+enum class Reduces : std::uint8_t { Not, Together, Alone };
+Reduces way_of(const op::Reduce& op, const Desc& operand, const FusionTraits::Groups& traits) {
   const auto has = [](const auto& list, auto each) { return std::ranges::find(list, each) != list.end(); };
-  if (!has(traits.reductions, op.fn) || !has(traits.reduced_types, operand.dtype)) return std::nullopt;
-  if (op.dims.empty() || op.dims[0] != kept) return std::nullopt;
-  if (numel(Shape(operand.shape.begin() + kept, operand.shape.end())) < traits.least_reduced) return std::nullopt;
-  return kept;
+  if (op.dims.empty() || !has(traits.reductions, op.fn)) return Reduces::Not;
+  std::int64_t reduced = 1;
+  for (const std::int64_t dim : op.dims) reduced *= operand.shape[static_cast<int>(dim)];
+  if (reduced < traits.least_reduced) return Reduces::Not;
+  const bool last = op.dims[0] == operand.shape.size() - op.dims.size();
+  if (last && has(traits.reduced_types, operand.dtype)) return Reduces::Together;
+  return has(traits.reduced_alone, operand.dtype) ? Reduces::Alone : Reduces::Not;
 }
 
 /// A program of one operation becomes that operation, for which devices have kernels that are quicker.
@@ -92,7 +96,8 @@ class Planner {
     SpareVector<std::uint32_t> entries{};
     SpareVector<std::uint32_t> inputs{};  // tensors, each once
     SpareVector<std::uint32_t> folds{};   // reductions of what it makes
-    int kept = -1;                        // by all of them
+    Dims dims{};                          // of all of them
+    bool alone = false;                   // takes no other reduction
     bool open = true;
 
     void reads(std::uint32_t value) {
@@ -163,10 +168,15 @@ class Planner {
     const Reference operand = simplified_.operands(entry)[0];
     const std::size_t index = open_group(operand);
     if (index == kNone || folded_[operand.index()]) return false;
-    const std::optional<int> kept = kept_by(*reduce, desc(operand.index()), *traits_.groups);
+    const Reduces way = way_of(*reduce, desc(operand.index()), *traits_.groups);
+    if (way == Reduces::Not) return false;
+    // What others read is stored anyway: then little is gained.
+    const bool alone = way == Reduces::Alone;
+    if (alone && (segment_.visible(operand.index()) || readers_[operand.index()].size() > 1)) return false;
     Group& group = groups_[index];
-    if (!kept || (!group.folds.empty() && group.kept != *kept)) return false;
-    group.kept = *kept;
+    if (!group.folds.empty() && (alone || group.alone || group.dims != reduce->dims)) return false;
+    group.dims = reduce->dims;
+    group.alone = alone;
     group.folds.push_back(entry_index);
     const std::uint32_t result = simplified_.results(entry)[0].index();
     group_of_[result] = index;
@@ -180,10 +190,10 @@ class Planner {
            groups_[group].inputs.size() + 2 < traits_.groups->most_inputs;
   }
   bool has_room(std::size_t one, std::size_t other) const {
-    if (!groups_[one].folds.empty() && !groups_[other].folds.empty() && groups_[one].kept != groups_[other].kept)
-      return false;
-    return groups_[one].entries.size() + groups_[other].entries.size() < traits_.groups->most_steps &&
-           groups_[one].inputs.size() + groups_[other].inputs.size() + 2 < traits_.groups->most_inputs;
+    const Group &a = groups_[one], &b = groups_[other];
+    if (!a.folds.empty() && !b.folds.empty() && (a.alone || b.alone || a.dims != b.dims)) return false;
+    return a.entries.size() + b.entries.size() < traits_.groups->most_steps &&
+           a.inputs.size() + b.inputs.size() + 2 < traits_.groups->most_inputs;
   }
 
   void merge(std::size_t from, std::size_t into) {
@@ -196,7 +206,8 @@ class Planner {
     for (const std::uint32_t input : groups_[from].inputs) target.reads(input);
     for (const std::uint32_t fold : groups_[from].folds) {
       target.folds.push_back(fold);
-      target.kept = groups_[from].kept;
+      target.dims = groups_[from].dims;
+      target.alone = groups_[from].alone;
       group_of_[simplified_.results(simplified_.entries()[fold])[0].index()] = into;
     }
     groups_[from] = {.shape = {}, .open = false};
@@ -247,7 +258,7 @@ class Planner {
     for (const std::uint32_t entry_index : group.folds) {
       const Segment::Entry& entry = simplified_.entries()[entry_index];
       program->folds.push_back(
-          {step_of_[simplified_.operands(entry)[0].index()], std::get<op::Reduce>(entry.op.is).fn, group.kept});
+          {step_of_[simplified_.operands(entry)[0].index()], std::get<op::Reduce>(entry.op.is).fn, group.dims});
       step.out.push_back(simplified_.results(entry)[0].index());
     }
     plan_.steps.push_back(std::move(step));

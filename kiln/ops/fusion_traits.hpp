@@ -32,6 +32,8 @@ struct FusionTraits {
     std::vector<op::ReduceFn> reductions{};
     std::vector<DType> reduced_types{};
     std::int64_t least_reduced = 1;
+    /// And one by itself, over any dimensions, of what nobody else reads and has one of these types.
+    std::vector<DType> reduced_alone{};
     /// Inside a group a product and the sum that takes it may be rounded once (FMA), so that it has other bits than its
     /// operations have one at a time.
     bool contracts = false;

@@ -26,10 +26,8 @@ std::vector<Desc> results_of(const op::Fused& fused, Inputs in) {
   std::vector<Desc> results;
   for (const std::uint16_t output : program.outputs) results.push_back({program.shape, program.steps[output].dtype});
   for (const op::Program::Fold& fold : program.folds) {
-    Dims dims;
-    for (int dim = fold.kept; dim < program.shape.size(); ++dim) dims.push_back(dim);
     const Value whole = imagined({program.shape, program.steps[fold.step].dtype}, {});
-    results.push_back(op::Reduce{fold.fn, dims}.infer({&whole, 1})[0]);
+    results.push_back(op::Reduce{fold.fn, fold.dims}.infer({&whole, 1})[0]);
   }
   return results;
 }

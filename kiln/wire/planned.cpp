@@ -93,8 +93,9 @@ std::shared_ptr<const op::Program> read_program(Reader& in) {
   read_field(in, program->folds);
   for (const op::Program::Fold& fold : program->folds) {
     if (fold.step >= results.size()) in.wrong("step ", fold.step, " of ", results.size());
-    if (fold.kept < 0 || fold.kept > program->shape.size())
-      in.wrong(fold.kept, " dimensions kept of ", program->shape.size());
+    for (int i = 0; i < fold.dims.size(); ++i)
+      if (fold.dims[i] < (i ? fold.dims[i - 1] + 1 : 0) || fold.dims[i] >= program->shape.size())
+        in.wrong("dimension ", fold.dims[i], " folded of ", program->shape.size());
   }
   if (program->outputs.empty() && program->folds.empty()) in.wrong("a program without results");
   return program;

@@ -151,7 +151,14 @@ TEST(Plan, FoldsAtTheEndOfAKernel) {
   EXPECT_EQ(runs(fused, [&] { return mean(square(x - 1), {0, 1}, true); }), 1);
   EXPECT_EQ(runs(fused, [&] { return max(abs(x), {1}, true) - min(abs(x), {1}, true); }), 2);
   EXPECT_EQ(runs(fused, [&] { return exp(x) / sum(exp(x), {1}, true); }), 2);
-  EXPECT_EQ(runs(fused, [&] { return sum(square(x), {0}, true); }), 2);  // down the columns
+  EXPECT_EQ(runs(fused, [&] { return sum(square(x), {0}, true); }), 1);  // down the columns
+  EXPECT_EQ(runs(fused, [&] { return max(square(y), {0, 2}, true); }), 1);
+  EXPECT_EQ(runs(fused, [&] { return sum(cast(square(x), DType::BF16), {1}, true); }), 1);
+  EXPECT_EQ(runs(fused, [&] { return prod(square(x), {0}, true); }), 2);
+  // What is stored anyway, and a second reduction: only rows of floats are folded in any company.
+  EXPECT_EQ(runs(fused, [&] { return square(x) / sum(square(x), {0}, true); }), 3);
+  EXPECT_EQ(runs(fused, [&] { return sum(square(x), {0}, true) + max(abs(x), {0}, true); }), 2);  // side by side
+  EXPECT_EQ(runs(fused, [&] { return sum(square(x), {0}, true) + max(square(x), {0}, true); }), 4);
   // Two reductions that keep different dimensions.
   EXPECT_EQ(runs(fused, [&] { return sum(square(y), {1, 2}, true) + sum(square(y), {0, 1, 2}, true); }), 3);
 }

@@ -106,7 +106,7 @@ std::shared_ptr<op::Program> program() {
   using Operand = op::Program::Operand;
   program->steps.push_back({op::Binary{op::BinaryFn::Add}, {Operand{Operand::Input, 0}, Operand{Operand::Input, 0}}});
   program->outputs = {0};
-  program->folds = {{0, op::ReduceFn::Sum, 1}};
+  program->folds = {{0, op::ReduceFn::Sum, {1}}};
   return program;
 }
 /// x + x alone, of another shape.
@@ -148,7 +148,9 @@ TEST(PlannedOnTheWire, IndicesMustBeOfWhatThereIs) {
   EXPECT_EQ(refusal_of_program([](Program& p) { p.outputs = {1}; }), "result 1 of 1");
   EXPECT_EQ(refusal_of_program([](Program& p) { p.outputs = {0, 0}; }), "result 0 is an output twice");
   EXPECT_EQ(refusal_of_program([](Program& p) { p.folds[0].step = 1; }), "step 1 of 1");
-  EXPECT_EQ(refusal_of_program([](Program& p) { p.folds[0].kept = 3; }), "3 dimensions kept of 2");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.folds[0].dims = {2}; }), "dimension 2 folded of 2");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.folds[0].dims = {-1}; }), "dimension -1 folded of 2");
+  EXPECT_EQ(refusal_of_program([](Program& p) { p.folds[0].dims = {1, 1}; }), "dimension 1 folded of 2");
   EXPECT_EQ(refusal_of_program([](Program& p) { p.outputs = {}, p.folds = {}; }), "a program without results");
   EXPECT_EQ(refusal_of_program([](Program& p) { p.shape = {2, 4}; }),
             "ShapeError: fused: [2, 3] and [2, 4] do not broadcast: 3 and 4 differ in dimension -1");

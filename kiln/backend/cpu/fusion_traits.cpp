@@ -15,7 +15,8 @@ FusionTraits Cpu::fusion_traits() const {
                                      .most_steps = 4096,
                                      .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min},
                                      .reduced_types = {DType::F32, DType::F64},
-                                     .least_reduced = 2},
+                                     .least_reduced = 2,
+                                     .reduced_alone = {DType::F32, DType::F64, DType::F16, DType::BF16}},
       .most_cached = std::int64_t{32} << 20,
       // Products with fewer elements stay in the cache anyway, and are made too quickly.
       .epilogues =

@@ -26,9 +26,9 @@ class Kernel {
   Kernel(const Program& program, std::span<const Access> inputs, const Dialect& dialect, std::string_view name)
       : program_(program), inputs_(inputs), dialect_(dialect), name_(name), printer_(dialect) {
     for (const Program::Fold& fold : program.folds) {
-      require<ArgumentError>(fold.kept == program.folds[0].kept, name, ": folds over different dimensions");
-      for (int dim = fold.kept; dim < program.shape.size(); ++dim)
-        if (&fold == &program.folds[0]) row_ *= program.shape[dim];
+      require<ArgumentError>(fold.dims == program.folds[0].dims, name, ": folds over different dimensions");
+      for (const std::int64_t dim : fold.dims)
+        if (&fold == &program.folds[0]) row_ *= program.shape[static_cast<int>(dim)];
     }
     for (const std::uint16_t step : program.outputs) each_ = std::max(each_, per_word(dialect, dtype(step)));
   }
@@ -244,7 +244,8 @@ bool supports(const Dialect& dialect, const Program& program) {
   for (const Program::Fold& fold : program.folds) {
     const DType dtype = folded_type(program, fold);
     packed |= per_word(dialect, result_type(program, fold)) > 1;
-    if (fold.kept != program.folds[0].kept || packed || !has(accumulator(fold.fn, dtype))) return false;
+    if (!fold.kept(program.shape) || fold.dims != program.folds[0].dims) return false;
+    if (packed || !has(accumulator(fold.fn, dtype))) return false;
   }
   return std::all_of(program.inputs.begin(), program.inputs.end(), has) &&
          std::all_of(program.steps.begin(), program.steps.end(), [&](const Program::Step& step) {

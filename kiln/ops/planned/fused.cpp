@@ -11,9 +11,15 @@ std::vector<Desc> Program::results() const {
   for (const std::uint16_t step : outputs) descs.push_back({shape, steps[step].dtype});
   for (const Fold& fold : folds) {
     descs.push_back({shape, steps[fold.step].dtype});
-    for (int dim = fold.kept; dim < shape.size(); ++dim) descs.back().shape[dim] = 1;
+    for (const std::int64_t dim : fold.dims) descs.back().shape[static_cast<int>(dim)] = 1;
   }
   return descs;
+}
+
+std::optional<int> Program::Fold::kept(const Shape& shape) const {
+  const int first = shape.size() - dims.size();
+  if (!dims.empty() && dims[0] != first) return std::nullopt;
+  return first;
 }
 
 Descs Fused::infer(Inputs) const { fail<ArgumentError>("fused: a plan's op is not for emit()"); }
@@ -35,17 +41,14 @@ Values Fused::expand(Inputs in) const {
   }
   Values outputs;
   for (const std::uint16_t step : program->outputs) outputs.push_back(results[step]);
-  for (const Program::Fold& fold : program->folds) {
-    Dims dims;
-    for (int dim = fold.kept; dim < program->shape.size(); ++dim) dims.push_back(dim);
-    outputs.push_back(emit(Reduce{fold.fn, dims}, {results[fold.step]}));
-  }
+  for (const Program::Fold& fold : program->folds)
+    outputs.push_back(emit(Reduce{fold.fn, fold.dims}, {results[fold.step]}));
   return outputs;
 }
 
 bool Fused::goes_by_rows(int axis) const {
   return std::all_of(program->folds.begin(), program->folds.end(),
-                     [&](const Program::Fold& fold) { return fold.kept > axis; });
+                     [&](const Program::Fold& fold) { return Reduce{fold.fn, fold.dims}.goes_by_rows(axis); });
 }
 
 }  // namespace kiln::op

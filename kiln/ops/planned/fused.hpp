@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <variant>
 
@@ -19,7 +20,7 @@ inline constexpr bool is_elementwise = []<class... Ts>(std::type_identity<std::v
 }(std::type_identity<Elementwise>());
 
 /// What Fused computes: steps in order, each on inputs of the call or results of earlier steps. Every step's result has
-/// the shape of the whole; inputs broadcast to it. At the end may stand reductions over the last dimensions.
+/// the shape of the whole; inputs broadcast to it. At the end may stand reductions.
 struct Program {
   /// Input i of the call, or the result of step i.
   struct Operand {
@@ -47,11 +48,13 @@ struct Program {
   Shape shape;
   SpareVector<DType> inputs;  // the element type that each input is read as: a tensor's own, or what a number becomes
   SpareVector<Step> steps;
-  /// A step's result, folded over the dimensions from `kept` on, which stay with size 1.
+  /// A step's result, folded over some dimensions, which stay with size 1.
   struct Fold {
     std::uint16_t step;
     ReduceFn fn;
-    int kept;
+    Dims dims;  // ascending
+    /// From which dimension on all are folded, where no others are.
+    std::optional<int> kept(const Shape& shape) const;
   };
   SpareVector<std::uint16_t> outputs;  // the steps whose results are results of the call, in order
   SpareVector<Fold> folds;             // what its other results are

@@ -31,7 +31,8 @@ bool program_goes_through(const Op& op, std::span<const RowOperand> in, const De
   const Shape& computed = fused ? fused->program->shape : result.shape;
   const bool has_folds = fused && !fused->program->folds.empty();
   if (has_folds && !std::ranges::all_of(fused->program->folds, [&](const Program::Fold& fold) {
-        return form_of(computed, fold.kept) == form;
+        const std::optional<int> kept = fold.kept(computed);
+        return kept && form_of(computed, *kept) == form;
       }))
     return false;
   const bool of_rows = !has_folds && numel(computed) == form.rows;
@@ -72,8 +73,10 @@ std::optional<RowForm> folded_rows(const Op& op, const Desc* operand, const Desc
     const RowForm form = form_of(result.shape, softmax->dim);
     return form.length == result.shape[softmax->dim] ? std::optional(form) : std::nullopt;
   }
-  if (const auto* fused = std::get_if<Fused>(&op.is); fused && !fused->program->folds.empty())
-    return form_of(fused->program->shape, fused->program->folds[0].kept);
+  if (const auto* fused = std::get_if<Fused>(&op.is); fused && !fused->program->folds.empty()) {
+    const std::optional<int> kept = fused->program->folds[0].kept(fused->program->shape);
+    return kept ? std::optional(form_of(fused->program->shape, *kept)) : std::nullopt;
+  }
   return std::nullopt;
 }
 

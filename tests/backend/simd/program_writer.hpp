@@ -44,8 +44,8 @@ class Writer {
     program_->outputs.push_back(at(value).operand.index);
     outputs_.push_back(at(value).alone);
   }
-  void fold(int value, op::ReduceFn fn, int kept) {
-    program_->folds.push_back({at(value).operand.index, fn, kept});
+  void fold(int value, op::ReduceFn fn, const Dims& dims) {
+    program_->folds.push_back({at(value).operand.index, fn, dims});
     folded_.push_back(at(value).alone);
   }
 
@@ -61,7 +61,7 @@ class Writer {
     for (const Value& output : outputs_) out.push_back(Value(make_ref<Node>(Desc{shape(), output.dtype()}, Device{})));
     for (const Program::Fold& fold : program_->folds) {
       Shape kept = shape();
-      for (int i = fold.kept; i < kept.size(); ++i) kept[i] = 1;
+      for (const std::int64_t dim : fold.dims) kept[static_cast<int>(dim)] = 1;
       out.push_back(Value(make_ref<Node>(Desc{kept, program_->steps[fold.step].dtype}, Device{})));
     }
     const bool streams = program_->steps.size() % 2 == 0;  // which changes no bits

@@ -145,6 +145,23 @@ TEST(SimdReduce, KeepsSumsThatAreTooLargeInBetween) {
   });
 }
 
+TEST(SimdReduce, KeepsProductsThatAreTooSmallInBetween) {
+  const auto product = [](DType dtype, std::int64_t columns, std::initializer_list<std::pair<int, double>> factors) {
+    std::vector<double> x;
+    for (const auto& [rows, factor] : factors) x.insert(x.end(), static_cast<std::size_t>(rows * columns), factor);
+    const auto rows = static_cast<std::int64_t>(x.size()) / columns;
+    return numbers(run_op(op::Reduce{ReduceFn::Prod, {0}}, {tensor(dtype, {rows, columns}, x)}));
+  };
+  for_each_target([&] {
+    for (const std::int64_t columns : {3, 8, 32, 100}) {
+      const auto all = [&](double number) { return std::vector<double>(static_cast<std::size_t>(columns), number); };
+      EXPECT_EQ(product(DType::F32, columns, {{991, 0.5}, {1, -0.5}, {982, 2}}), all(-std::ldexp(1, -10)));
+      EXPECT_EQ(product(DType::F32, columns, {{3000, 0.5}}), all(0));
+      EXPECT_EQ(product(DType::F64, columns, {{1060, 0.5}}), all(std::ldexp(1, -1060)));
+    }
+  });
+}
+
 TEST(SimdReduce, FindsInfinityBesideItsOpposite) {
   for_each_target([] {
     for (const std::int64_t at : {0, 5, 63, 98}) {

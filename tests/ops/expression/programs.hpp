@@ -134,7 +134,7 @@ class Author {
       const op::ReduceFn fn = dtype == DType::Bool              ? (pick(2) ? op::ReduceFn::Any : op::ReduceFn::All)
                               : is_float(dtype) && pick(3) == 0 ? op::ReduceFn::Mean
                                                                 : of_numbers[pick(4)];
-      program().folds.push_back({static_cast<std::uint16_t>(step), fn, program().shape.size() - 1});
+      program().folds.push_back({static_cast<std::uint16_t>(step), fn, {program().shape.size() - 1}});
     }
   }
 

@@ -201,8 +201,10 @@ TEST(GpuFold, FoldsWhatAProgramMakes) {
                                 .in = {{{Program::Operand::Input, 0}, {Program::Operand::Input, 2}}},
                                 .dtype = dtype});
       program->outputs = {0};
-      program->folds.push_back({0, op::ReduceFn::Sum, kept});
-      if (!empty) program->folds.push_back({1, op::ReduceFn::Max, kept});
+      Dims dims;
+      for (int dim = kept; dim < shape.size(); ++dim) dims.push_back(dim);
+      program->folds.push_back({0, op::ReduceFn::Sum, dims});
+      if (!empty) program->folds.push_back({1, op::ReduceFn::Max, dims});
       Shape row = Shape::filled(shape.size(), 1);
       row.back() = shape.back();
       const TensorData x = whole_numbers(shape, dtype, 5, 3), b = whole_numbers(row, dtype, 3, 4);
@@ -217,8 +219,6 @@ TEST(GpuFold, FoldsWhatAProgramMakes) {
         products[i] *= factors[i % factors.size()];
         sums[i] += 1;
       }
-      Dims dims;
-      for (int dim = kept; dim < shape.size(); ++dim) dims.push_back(dim);
       const std::string what = text(dtype, " ", shape, ", ", kept, " kept");
       expect_numbers(out[0].data(), products, what);
       expect_numbers(out[1].data(), fold(TensorData::of<double>(shape, std::span<const double>(products)), dims, total),

@@ -8,6 +8,7 @@
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_chain.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_tiles.hpp"
+#include "kiln/backend/cpu/simd/elementwise/mapped_sum.hpp"
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 
@@ -38,50 +39,13 @@ std::vector<std::size_t> last_readers(const op::Program& program) {
   return readers;
 }
 
-/// Sums of squares, and of what is no NaN, have a kernel of their own, whose rows cost little: of which input.
-struct MappedSum {
-  explicit MappedSum(const op::Program& program) {
-    using Source = op::Program::Operand;
-    const SpareVector<op::Program::Step>& steps = program.steps;
-    const bool one_sum = program.outputs.empty() && program.folds.size() == 1 && accumulates(program.folds[0].fn) &&
-                         program.folds[0].step + std::size_t{1} == steps.size() && steps.size() <= 2;
-    if (!one_sum || steps[0].in[0].from != Source::Input) return;
-    const auto* unary = std::get_if<op::Unary>(&steps[0].op);
-    if (!unary || program.inputs[steps[0].in[0].index] != DType::F32) return;
-    if (steps.size() == 1 && unary->fn == op::UnaryFn::Square) fold = Fold::Squares;
-    if (steps.size() == 2 && unary->fn == op::UnaryFn::IsNan && std::holds_alternative<op::Where>(steps[1].op)) {
-      const auto& [condition, number, x] = steps[1].in;
-      if (condition.from != Source::Result || number.from != Source::Input || x.from != Source::Input) return;
-      if (x.index != steps[0].in[0].index || program.inputs[number.index] != DType::F32) return;
-      fold = Fold::Numbers;
-      replacement = number.index;
-    }
-    input = steps[0].in[0].index;
-  }
-  static bool accumulates(op::ReduceFn fn) { return fn == op::ReduceFn::Sum || fn == op::ReduceFn::Mean; }
-
-  /// False where it is none.
-  bool run(Inputs in, const Shape& shape, Folding& folding, std::int64_t grain) const {
-    if (!fold ||
-        (*fold == Fold::Numbers && !(in[replacement].is_scalar() && in[replacement].scalar().to<double>() == 0)))
-      return false;
-    const Array x = read(in[input]);
-    if (x.shape != shape || !x.contiguous()) return false;
-    if (*fold == Fold::Squares) folding.run_mapped<Fold::Squares>(grain, x.as<float>());
-    else folding.run_mapped<Fold::Numbers>(grain, x.as<float>());
-    return true;
-  }
-
-  std::optional<Fold> fold;
-  std::size_t input = 0, replacement = 0;
-};
-
 /// A program made ready, once.
 struct Prepared {
   explicit Prepared(const op::Program& program)
       : mapped_sum(program), chain(program), last_reader(last_readers(program)), grain(grain_of(program)) {
     if (!chain.runs()) tiles.emplace(program);
   }
+  bool runs() const { return chain.runs() || tiles->runs(); }
   const MappedSum mapped_sum;
   const ChainProgram chain;
   std::optional<TileProgram> tiles;
@@ -197,7 +161,44 @@ struct Unfolded {
   std::vector<std::size_t> folded;
 };
 
-/// One after the other, where what folds lies across memory, as the pixels of a convolution's result do.
+/// Gives the first results of a call, which are outputs of the program, their memory.
+void allocate_outputs(const Prepared& prepared, const op::Program& program, std::size_t count, FusedCall& fused,
+                      Call call) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool in_place = prepared.chain.runs() && take_operand(prepared, program, fused.whole.strides, call, i);
+    fused.results.push_back({allocate(call.out[i], fused.whole.strides), in_place});
+  }
+}
+void run_prepared(const Prepared& prepared, const FusedCall& fused) {
+  if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
+  else prepared.tiles->run(fused, prepared.grain);
+}
+
+/// A single reduction that is not Folding's: a part at a time.
+bool fold_in_parts(const op::Fused& op, Call call) {
+  const op::Program& program = *op.program;
+  const auto& [steps, folded] = program.made<Unfolded>();
+  const std::size_t outputs = program.outputs.size();
+  if (folded.size() != 1 || folded[0] < outputs) return false;
+  const Prepared& prepared = steps->made<Prepared>();
+  const std::optional<Dims> order = strided::result_order(*steps, program.shape, call.in);
+  if (!prepared.runs() || !order) return false;
+  FusedCall fused{.program = *steps, .in = call.in, .whole = {.shape = program.shape, .strides = *order}};
+  AllOrNone memory(call.out);
+  allocate_outputs(prepared, *steps, outputs, fused, call);
+  const op::Program::Fold& fold = program.folds[0];
+  const FusedReduction reduction{{fold.fn, fold.dims}, steps->steps[fold.step].dtype, call.out[outputs]};
+  fused.results.push_back({{.data = nullptr, .dtype = reduction.dtype, .shape = program.shape, .strides = *order}});
+  fused.reduction = &reduction;
+  const std::int64_t bytes = moved_bytes(call.in, call.out.first(outputs), program.shape);
+  fused.streams = op.streams || fills_caches(bytes);
+  fused.fetches = is_far(bytes);
+  run_prepared(prepared, fused);
+  memory.succeed();
+  return true;
+}
+
+/// One after the other.
 bool fold_afterwards(const op::Program& program, Call call) {
   const auto& [steps, folded] = program.made<Unfolded>();
   SpareValues made;
@@ -208,8 +209,7 @@ bool fold_afterwards(const op::Program& program, Call call) {
             : Value(make_ref<Node>(Desc{program.shape, steps->steps[steps->outputs[i]].dtype}, call.out[0].device())));
   if (!run(op::Fused{steps}, Call{call.in, made})) return false;
   for (std::size_t i = 0; i < folded.size(); ++i) {
-    op::Reduce reduce{program.folds[i].fn, {}};
-    for (int dim = program.folds[i].kept; dim < program.shape.size(); ++dim) reduce.dims.push_back(dim);
+    const op::Reduce reduce{program.folds[i].fn, program.folds[i].dims};
     if (!run(reduce, Call{{&made[folded[i]], 1}, call.out.subspan(program.outputs.size() + i, 1)})) return false;
   }
   return true;
@@ -261,8 +261,10 @@ bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)
 
 bool run(const op::Fused& op, Call call) {
   const op::Program& program = *op.program;
+  if (!program.folds.empty() && numel(program.shape) == 0) return false;
+  if (!Folding::takes(program)) return fold_in_parts(op, call) || fold_afterwards(program, call);
   const Prepared& prepared = program.made<Prepared>();
-  if (!prepared.chain.runs() && !prepared.tiles->runs()) return false;
+  if (!prepared.runs()) return false;
 
   // Sums are taken in the order of memory: here, and of what lies there afterwards.
   const std::optional<Dims> order = strided::result_order(program, program.shape, call.in);
@@ -270,25 +272,19 @@ bool run(const op::Fused& op, Call call) {
   FusedCall fused{.program = program, .in = call.in, .whole = {.shape = program.shape, .strides = *order}};
   std::optional<Folding> folding;
   if (!program.folds.empty()) {
-    if (fused.whole.numel() == 0) return false;
-    if (!fused.whole.contiguous()) return fold_afterwards(program, call);
+    // What folds lies across memory, as the pixels of a convolution's result do.
+    if (!fused.whole.contiguous()) return fold_in_parts(op, call) || fold_afterwards(program, call);
     fused.folding = &folding.emplace(program);
   }
   AllOrNone memory(call.out);
-  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-    const Dims& strides = fused.whole.strides;
-    const bool in_place = prepared.chain.runs() && take_operand(prepared, program, strides, call, i);
-    fused.results.push_back({allocate(call.out[i], strides), in_place});
-  }
+  allocate_outputs(prepared, program, program.outputs.size(), fused, call);
   for (Value& out : call.out.subspan(program.outputs.size())) folding->results.push_back(allocate(out));
   memory.succeed();
   const std::int64_t bytes = moved_bytes(call.in, call.out.first(program.outputs.size()), program.shape);
   fused.streams = op.streams || fills_caches(bytes);
   fused.fetches = is_far(bytes);
-  if (!folding || !prepared.mapped_sum.run(call.in, program.shape, *folding, prepared.grain)) {
-    if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
-    else prepared.tiles->run(fused, prepared.grain);
-  }
+  if (!folding || !prepared.mapped_sum.run(call.in, program.shape, *folding, prepared.grain))
+    run_prepared(prepared, fused);
   return true;
 }
 

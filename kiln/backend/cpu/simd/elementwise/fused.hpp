@@ -7,6 +7,7 @@
 
 #include "kiln/backend/cpu/simd/elementwise/operand.hpp"
 #include "kiln/backend/cpu/simd/reduce/folding.hpp"
+#include "kiln/backend/cpu/simd/reduce/reduce.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/planned/fused.hpp"
 
@@ -22,10 +23,51 @@ struct Scratch {
   }
 };
 
-/// Where a program's output goes, and whether operands lie there.
+/// Where a program's output goes, and whether operands lie there. One without memory goes where each piece says.
 struct FusedResult {
   Array array;
   bool in_place = false;
+};
+
+/// The only reduction at a program's end, over any dimensions, of the one output that has no memory: made a part at a
+/// time, as the reduction asks for it, and read while it is in the cache.
+struct FusedReduction {
+  op::Reduce op;
+  DType dtype;  // of what it reads
+  Value& result;
+
+  template <class F>
+  void run(const Array& whole, F&& make_worker) const {
+    const Array x{.data = nullptr, .dtype = dtype, .shape = whole.shape, .strides = whole.strides};
+    reduce(
+        op, x,
+        [&](FunctionRef<void(FindPart)> use) {
+          static thread_local Scratch scratch;
+          auto&& worker = make_worker();
+          use([&](const ReducedPart& part) { return make(part, worker, scratch); });
+        },
+        result);
+  }
+
+ private:
+  template <class Worker>
+  FoundPart make(const ReducedPart& part, Worker& worker, Scratch& scratch) const {
+    constexpr std::int64_t kGap = 16;  // elements, where there are some in memory
+    const auto size = static_cast<std::int64_t>(size_of(dtype));
+    const bool along = part.step == 1;  // a column is a run of elements, otherwise a row is
+    const std::int64_t runs = along ? part.columns : part.rows, length = along ? part.rows : part.columns;
+    const std::int64_t distance = along ? part.apart : part.step, kept = distance == length ? length : length + kGap;
+    std::byte* const made = scratch.of(static_cast<std::size_t>(runs * kept * size));
+    if (kept == length) {
+      worker(part.first, part.first + runs * length, nullptr, made);
+    } else {
+      for (std::int64_t i = 0; i < runs; ++i) {
+        const std::int64_t begin = part.first + i * distance;
+        worker(begin, begin + length, nullptr, made + i * kept * size);
+      }
+    }
+    return {made, along ? 1 : kept, along ? kept : 1};
+  }
 };
 
 /// What a program is run on and what it fills.
@@ -34,17 +76,19 @@ struct FusedCall {
   Inputs in;
   Array whole;                         // shape and order of the results; no memory
   SpareVector<FusedResult> results{};  // the program's outputs
-  Folding* folding = nullptr;          // what folds at its end, if anything does
+  Folding* folding = nullptr;          // what folds at its end, if anything does; or
+  const FusedReduction* reduction = nullptr;
   bool streams = false;                // results go past the caches, unless they lie where operands do
   bool fetches = false;                // operands come from beyond the nearest caches
 
   /// Computes all elements in pieces of about `grain`: make_worker() gives a thread what it calls with
-  /// (begin, end, lanes), which are those of the program's folds; null where nothing is folded.
+  /// (begin, end, lanes, made): lanes of the program's folds, and where an output without memory goes, or null.
   template <class F>
   void each_piece(std::int64_t grain, F&& make_worker) const {
     if (folding) return folding->run(grain, make_worker);
+    if (reduction) return reduction->run(whole, make_worker);
     parallel_for(whole.numel(), grain,
-                 [&](std::int64_t begin, std::int64_t end) { make_worker()(begin, end, nullptr); });
+                 [&](std::int64_t begin, std::int64_t end) { make_worker()(begin, end, nullptr, nullptr); });
   }
 };
 

@@ -225,7 +225,8 @@ class ChainWorker {
     places_ = places.data();
     places_[kOwnPlace].data = blocks_;  // two blocks
     for (std::size_t i = 1; i < count; ++i) places_[i].data = block(i);
-    for (std::size_t i = 0; i < results; ++i) places_[results_ + i].streams = call.streams && !call.results[i].in_place;
+    for (std::size_t i = 0; i < results; ++i)
+      places_[results_ + i].streams = call.streams && !call.results[i].in_place && call.results[i].array.data;
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
       if (call.in[i].is_scalar()) set_number(i);
       else if (call.in[i].empty()) piece_place_ = 1 + i;
@@ -238,8 +239,11 @@ class ChainWorker {
     }
   }
 
-  /// Elements [begin, end), of which each fold gets what it folds into lanes of its own.
-  void operator()(std::int64_t begin, std::int64_t end, FoldLanes* lanes) {
+  /// Elements [begin, end), of which each fold gets what it folds into lanes of its own, and an output without memory
+  /// goes to `made`.
+  void operator()(std::int64_t begin, std::int64_t end, FoldLanes* lanes, std::byte* made) {
+    made_ = made;
+    made_from_ = begin;
     lanes_ = {lanes, call_.program.folds.size()};
     for (std::size_t i = 0; i < lanes_.size(); ++i)
       places_[results_ + call_.results.size() + i].data = reinterpret_cast<std::byte*>(&lanes_[i]);
@@ -327,7 +331,8 @@ class ChainWorker {
 
   std::byte* result(std::size_t i, std::int64_t at) const {
     const Array& array = call_.results[i].array;
-    return array.data + at * static_cast<std::int64_t>(size_of(array.dtype));
+    const auto size = static_cast<std::int64_t>(size_of(array.dtype));
+    return array.data ? array.data + at * size : made_ + (at - made_from_) * size;
   }
 
   const ChainProgram& chain_;
@@ -339,6 +344,8 @@ class ChainWorker {
   std::span<Tensor> tensors_;
   std::size_t results_ = 0;  // the place of the first
   std::span<FoldLanes> lanes_;
+  std::byte* made_ = nullptr;  // where the output without memory has element made_from_
+  std::int64_t made_from_ = 0;
   const float* piece_ = nullptr;  // what the empty input has for the elements that come next, if there is one
   std::size_t piece_place_ = 0;
 };

@@ -256,7 +256,7 @@ void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
     for (std::size_t i = 0; i < tensors.size(); ++i, place += kFeedBytes)
       sources.emplace_back(tensors[i], inputs[i], size_of(tile_type(program.inputs[inputs[i]])), place);
     return [&, place, sources = std::move(sources), tiles = first_tiles](std::int64_t begin, std::int64_t end,
-                                                                         FoldLanes* lanes) mutable {
+                                                                         FoldLanes* lanes, std::byte* results) mutable {
       for (std::int64_t at = begin; at < end;) {
         std::int64_t count = std::min(end - at, kBlock);
         for (Source& source : sources) count = source.limit(at, count);
@@ -266,7 +266,10 @@ void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
           const Instruction& instruction = (*instructions)[i];
           const Array* result =
               instruction.output < 0 ? nullptr : &call.results[static_cast<std::size_t>(instruction.output)].array;
-          std::byte* target = result ? result->data + at * static_cast<std::int64_t>(size_of(result->dtype)) : nullptr;
+          std::byte* const first = !result ? nullptr : result->data ? result->data : results;
+          std::byte* const target =
+              first ? first + (result->data ? at : at - begin) * static_cast<std::int64_t>(size_of(result->dtype))
+                    : nullptr;
           void* out = instruction.slot < 0 ? target : place + static_cast<std::size_t>(instruction.slot) * kSlotBytes;
           instruction.call(instruction, tiles.data(), out, count);
           *made++ = {out, 1};

@@ -1,10 +1,13 @@
-// Batch norm in single precision: a pass over x for its statistics and one for the result; backwards a pass over x and
-// its slopes for their sums and one for the result.
+// Batch norm in single precision, of halves too where a channel's elements lie together: a pass over x for its
+// statistics and one for the result; backwards a pass over x and its slopes for their sums and one for the result.
+// And batch norm of doubles, a channel at a time.
 #include <algorithm>
 #include <cmath>
 
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
+#include "kiln/backend/cpu/simd/norm/float_rows.hpp"
+#include "kiln/backend/cpu/simd/norm/norm.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 
 namespace kiln::cpu::simd {
@@ -13,6 +16,9 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kRowsOfBlock = 64;  // whose float sums by column are exact enough, and that stay in the cache
+
+/// Parts of whole blocks of rows, as each costs a merge of all channels.
+Parts parts_of_rows(int64_t rows, int64_t channels) { return {rows, std::min(channels, kGrain / kRowsOfBlock)}; }
 
 /// [batch, channels, inner]: by channels where a channel's elements lie together, by rows where channels lie side by side.
 struct Layout {
@@ -49,23 +55,26 @@ Layout layout_of(const Array& x) {
   return {shape[0], shape[1], inner, by_rows, by_rows ? last : contiguous_strides(shape)};
 }
 
-std::vector<Moments> batch_moments(const Layout& layout, const float* x) {
+std::vector<Moments> batch_moments(const Layout& layout, const Array& x) {
   const int64_t channels = layout.channels;
   std::vector<Moments> result(static_cast<std::size_t>(channels)), partial;
   if (!layout.by_rows) {
     partial.resize(static_cast<std::size_t>(layout.batch * channels));
+    const FloatRows planes(x, x, layout.inner);
     Parts(layout.batch * channels, layout.inner).each([&](int64_t, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        partial[static_cast<std::size_t>(i)] = moments_of(x + i * layout.inner, layout.inner, true);
+        planes.read(i, [&](const float* plane) {
+          partial[static_cast<std::size_t>(i)] = moments_of(plane, layout.inner, true);
+        });
     });
   } else {
-    const Parts parts(layout.rows(), channels);
+    const Parts parts = parts_of_rows(layout.rows(), channels);
     partial.resize(static_cast<std::size_t>(parts.count() * channels));
     parts.each([&](int64_t part, int64_t begin, int64_t end) {
       std::vector<float> means(static_cast<std::size_t>(channels)), rests = means, squares = means;
       for (int64_t row = begin; row < end; row += kRowsOfBlock) {
         const int64_t count = std::min(kRowsOfBlock, end - row);
-        const float* rows = x + row * channels;
+        const float* rows = x.as<float>() + row * channels;
         const Coefficients mean{means.data(), 1}, rest{rests.data(), 1};
         norm_rows().column_sums(rows, Constant(0), count, channels, means.data());
         for (float& number : means) number /= static_cast<float>(count);
@@ -132,7 +141,7 @@ ProductSums batch_products(const Layout& layout, const float* g, const float* x,
                      layout.inner, partial.data() + i * 3);
     });
   } else {
-    const Parts parts(layout.rows(), channels);
+    const Parts parts = parts_of_rows(layout.rows(), channels);
     partial.resize(static_cast<std::size_t>(parts.count()) * size * 3);
     const Coefficients mean{means.data(), 1};
     parts.each([&](int64_t part, int64_t begin, int64_t end) {
@@ -160,16 +169,52 @@ ProductSums batch_products(const Layout& layout, const float* g, const float* x,
 
 bool fits(const Layout& layout) { return layout.count() > 0 && (layout.by_rows || layout.inner >= kShortest); }
 
+/// A layer norm of each channel, whose elements are brought together for it.
+bool batch_norm_of_doubles(Call call) {
+  using op::BatchNorm;
+  const Value& value = call.in[BatchNorm::x];
+  const Layout layout = layout_of(read(value));
+  if (layout.by_rows || layout.count() == 0) return false;
+  Value held;
+  const auto* const x = in_order(value, layout.strides, held).as<const double>();
+  const auto epsilon = call.in[BatchNorm::epsilon].scalar().to<double>();
+  const std::vector<double> weight = per_channel<double>(call.in[BatchNorm::weight], layout.channels),
+                            bias = per_channel<double>(call.in[BatchNorm::bias], layout.channels, 0);
+  std::vector<double> means(weight.size()), variances(weight.size());
+  auto* const z = allocate(call.out[0], layout.strides).as<double>();
+  const int64_t inner = layout.inner, step = layout.channels * inner;
+  parallel_for(layout.channels, std::max<int64_t>(1, kGrain / layout.rows()), [&](int64_t begin, int64_t end) {
+    const auto size = static_cast<std::size_t>(layout.rows());
+    std::vector<double> numbers(size), scale(size), shift(size);
+    for (int64_t c = begin; c < end; ++c) {
+      const auto channel = static_cast<std::size_t>(c);
+      std::fill(scale.begin(), scale.end(), weight[channel]);
+      std::fill(shift.begin(), shift.end(), bias[channel]);
+      for (int64_t i = 0; i < layout.batch; ++i)
+        std::copy_n(x + i * step + c * inner, inner, numbers.data() + i * inner);
+      const auto [mean, variance] =
+          layer_norm_row(numbers.data(), scale.data(), shift.data(), epsilon, numbers.data(), layout.rows());
+      means[channel] = mean, variances[channel] = variance;
+      for (int64_t i = 0; i < layout.batch; ++i)
+        std::copy_n(numbers.data() + i * inner, inner, z + i * step + c * inner);
+    }
+  });
+  write(means, call.out[1]);
+  write(variances, call.out[2]);
+  return true;
+}
+
 }  // namespace
 
 bool run(const op::BatchNorm&, Call call) {
   using op::BatchNorm;
   const Value& value = call.in[BatchNorm::x];
-  if (value.dtype() != DType::F32) return false;
+  if (value.dtype() == DType::F64) return batch_norm_of_doubles(call);
+  if (!is_single_or_half(value.dtype())) return false;
   const Layout layout = layout_of(read(value));
-  if (!fits(layout)) return false;
+  if (!fits(layout) || (layout.by_rows && value.dtype() != DType::F32)) return false;
   Value held;
-  const float* x = in_order(value, layout.strides, held).as<const float>();
+  const Array x = in_order(value, layout.strides, held);
   const auto epsilon = call.in[BatchNorm::epsilon].scalar().to<double>();
 
   std::vector<float> scale = per_channel(call.in[BatchNorm::weight], layout.channels);
@@ -186,17 +231,22 @@ bool run(const op::BatchNorm&, Call call) {
   write(means, call.out[1]);
   write(variances, call.out[2]);
 
-  float* z = allocate(call.out[0], layout.strides).as<float>();
+  const Array z = allocate(call.out[0], layout.strides);
+  const FloatRows planes(x, z, layout.inner);
   const int64_t stretch = rows_of_stretch(layout);
   const Repeated mean(means, stretch), rest(rests, stretch), a(scale, stretch), c(shift, stretch);
   each_stretch(
       layout, stretch,
       [&](int64_t at, int64_t channel, int64_t count) {
         const auto i = static_cast<std::size_t>(channel);
-        norm_rows().affine(x + at, {Constant(means[i]), Constant(rests[i])}, 1, Constant(scale[i]), Constant(shift[i]),
-                           z + at, count);
+        planes.row(at / count, [&](const float* from, float* to) {
+          norm_rows().affine(from, {Constant(means[i]), Constant(rests[i])}, 1, Constant(scale[i]), Constant(shift[i]),
+                             to, count);
+        });
       },
-      [&](int64_t at, int64_t count) { norm_rows().affine(x + at, {mean, rest}, 1, a, c, z + at, count); });
+      [&](int64_t at, int64_t count) {
+        norm_rows().affine(x.as<float>() + at, {mean, rest}, 1, a, c, z.as<float>() + at, count);
+      });
   return true;
 }
 

@@ -37,17 +37,16 @@ void add_products(const float* g, Coefficients a, const float* x, float mean, in
     rows.product_sums(g + i, {a.data + i * a.step, a.step}, x + i, mean, std::min(kPiece, count - i), sums);
 }
 
-std::vector<float> per_channel(const Value& value, std::int64_t channels, float missing) {
-  std::vector<float> numbers(static_cast<std::size_t>(channels), missing);
+template <class T>
+std::vector<T> per_channel(const Value& value, std::int64_t channels, std::type_identity_t<T> missing) {
+  std::vector<T> numbers(static_cast<std::size_t>(channels), missing);
   if (value.empty()) return numbers;
   Value held;
   const Array array = read_contiguous(value, held);
-  convert(array.dtype, array.data, DType::F32, numbers.data(), channels);
+  convert(array.dtype, array.data, dtype_of<T>, numbers.data(), channels);
   return numbers;
 }
-
-void write(const std::vector<float>& numbers, Value& result) {
-  std::copy(numbers.begin(), numbers.end(), allocate(result).as<float>());
-}
+template std::vector<float> per_channel<float>(const Value&, std::int64_t, float);
+template std::vector<double> per_channel<double>(const Value&, std::int64_t, double);
 
 }  // namespace kiln::cpu::simd

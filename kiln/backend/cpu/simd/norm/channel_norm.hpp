@@ -2,6 +2,7 @@
 // order: one pass over memory, and no difference of large squares.
 #pragma once
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
@@ -92,9 +93,13 @@ struct Parts {
 Moments moments_of(const float* x, std::int64_t count, bool centred);
 void add_products(const float* g, Coefficients a, const float* x, float mean, std::int64_t count, double* sums);
 
-/// An operand of [channels]; without one, `missing` for each.
-std::vector<float> per_channel(const Value& value, std::int64_t channels, float missing = 1);
+/// An operand of [channels]; without one, `missing` for each. T is float or double.
+template <class T = float>
+std::vector<T> per_channel(const Value& value, std::int64_t channels, std::type_identity_t<T> missing = 1);
 /// Gives a result of [channels] its memory and numbers.
-void write(const std::vector<float>& numbers, Value& result);
+template <class T>
+void write(const std::vector<T>& numbers, Value& result) {
+  std::copy(numbers.begin(), numbers.end(), allocate(result).as<T>());
+}
 
 }  // namespace kiln::cpu::simd

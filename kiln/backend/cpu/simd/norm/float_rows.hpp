@@ -13,6 +13,17 @@ class FloatRows {
   FloatRows(const Array& x, const Array& z, std::int64_t length)
       : from_(x.data), to_(z.data), dtype_(x.dtype), length_(length) {}
 
+  /// Calls f(const float* from) for row i.
+  template <class F>
+  void read(std::int64_t i, F&& f) const {
+    const std::byte* const from = from_ + i * length_ * static_cast<std::int64_t>(size_of(dtype_));
+    if (dtype_ == DType::F32) return f(reinterpret_cast<const float*>(from));
+    static thread_local std::vector<float> floats;
+    floats.resize(static_cast<std::size_t>(length_));
+    convert(dtype_, from, DType::F32, floats.data(), length_);
+    f(floats.data());
+  }
+
   /// Calls f(const float* from, float* to) for row i; to may be from. A row of halves is converted before and after.
   template <class F>
   void row(std::int64_t i, F&& f) const {

@@ -1,8 +1,10 @@
-// Group norm in single precision, of halves too, and its gradient: each group in one go while it is in the cache.
+// Group norm in single precision, of halves too, and its gradient, and group norm of doubles: each group in one go
+// while it is in the cache.
 #include <cmath>
 
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
 #include "kiln/backend/cpu/simd/norm/float_rows.hpp"
+#include "kiln/backend/cpu/simd/norm/norm.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 
 namespace kiln::cpu::simd {
@@ -30,10 +32,38 @@ Groups groups_of(const Op& op, Call call) {
 }
 double inverse_deviation(const Groups& s, const Moments& m) { return 1 / std::sqrt(m.squares / m.count + s.epsilon); }
 
+/// Numbers of channels for each of their elements.
+std::vector<double> spread(const std::vector<double>& channels, int64_t inner) {
+  std::vector<double> numbers;
+  numbers.reserve(channels.size() * static_cast<std::size_t>(inner));
+  for (const double number : channels) numbers.insert(numbers.end(), static_cast<std::size_t>(inner), number);
+  return numbers;
+}
+
+/// A layer norm of each group.
+bool group_norm_of_doubles(const op::GroupNorm& op, Call call) {
+  using op::GroupNorm;
+  const Groups s = groups_of(op, call);
+  if (!s.centred || s.rows == 0 || s.length() == 0) return false;
+  Value held;
+  const auto* const x = read_contiguous(call.in[GroupNorm::x], held).as<const double>();
+  const std::vector<double> weight = spread(per_channel<double>(call.in[GroupNorm::weight], s.channels), s.inner),
+                            bias = spread(per_channel<double>(call.in[GroupNorm::bias], s.channels, 0), s.inner);
+  auto* const z = allocate(call.out[0]).as<double>();
+  Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row * s.length(), first = row % s.groups * s.length();
+      layer_norm_row(x + at, weight.data() + first, bias.data() + first, s.epsilon, z + at, s.length());
+    }
+  });
+  return true;
+}
+
 }  // namespace
 
 bool run(const op::GroupNorm& op, Call call) {
   using op::GroupNorm;
+  if (call.in[GroupNorm::x].dtype() == DType::F64) return group_norm_of_doubles(op, call);
   if (!is_single_or_half(call.in[GroupNorm::x].dtype())) return false;
   const Groups s = groups_of(op, call);
   if (!s.fit()) return false;

@@ -11,7 +11,10 @@ float cross_entropy_row(const float* x, std::int64_t count, std::int64_t target)
 /// z = (x - mean) / sqrt(variance + epsilon) * weight + bias
 void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* z,
                     std::int64_t count);
-void layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
-                    std::int64_t count);
+struct RowStatistics {
+  double mean, variance;
+};
+RowStatistics layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
+                             std::int64_t count);
 
 }  // namespace kiln::cpu::simd

@@ -91,31 +91,48 @@ void softmax_of(const float* x, float* z, std::int64_t count, bool log) {
   store_last(log ? last - shift - log_sum : last * scale, z + i, count - i);
 }
 
+/// What add(i, sum) makes of 0, of all vectors that begin at i < whole: in four sums, of which none waits for another.
+template <class T, class F>
+HWY_INLINE Vector<T> add_vectors(std::int64_t whole, F&& add) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
+  Vector<T> a = 0, b = 0, c = 0, d = 0;
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= whole; i += 4 * lanes) {
+    a = add(i, a);
+    b = add(i + lanes, b);
+    c = add(i + 2 * lanes, c);
+    d = add(i + 3 * lanes, d);
+  }
+  for (; i < whole; i += lanes) a = add(i, a);
+  return (a + b) + (c + d);
+}
+
 template <class T>
-HWY_INLINE void layer_norm_in(const T* x, const T* weight, const T* bias, T epsilon, T* z, std::int64_t count) {
+HWY_INLINE RowStatistics layer_norm_in(const T* x, const T* weight, const T* bias, T epsilon, T* z,
+                                       std::int64_t count) {
   using Numbers = Vector<T>;
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
   const std::int64_t whole = count - count % lanes, rest = count - whole;
-  Numbers sum = 0;
-  for (std::int64_t i = 0; i < whole; i += lanes) sum = sum + Numbers::load(x + i);
+  Numbers sum = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far)
+                                          HWY_ATTR { return so_far + Numbers::load(x + i); });
   if (rest) sum = sum + load_last<T>(x + whole, rest, 0);
   const T mean = sum_of(sum) / static_cast<T>(count);
   // The mean is rounded, and far from zero what that leaves may be more than x varies by: it is taken away as well.
-  Numbers distances = 0;
-  for (std::int64_t i = 0; i < whole; i += lanes) distances = distances + (Numbers::load(x + i) - mean);
+  Numbers distances = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far)
+                                                HWY_ATTR { return so_far + (Numbers::load(x + i) - mean); });
   if (rest) distances = distances + (load_last(x + whole, rest, mean) - mean);
   const T left = sum_of(distances) / static_cast<T>(count);
-  Numbers squares = 0;
-  for (std::int64_t i = 0; i < whole; i += lanes) {
+  const Numbers squares = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR {
     const Numbers centred = Numbers::load(x + i) - mean - left;
-    squares = fma(centred, centred, squares);
-  }
+    return fma(centred, centred, so_far);
+  });
   T total = sum_of(squares);
   for (std::int64_t i = whole; i < count; ++i) {
     const T centred = x[i] - mean - left;
     total += centred * centred;
   }
-  const Numbers scale = 1 / std::sqrt(total / static_cast<T>(count) + epsilon);
+  const T variance = total / static_cast<T>(count);
+  const Numbers scale = 1 / std::sqrt(variance + epsilon);
   for (std::int64_t i = 0; i < whole; i += lanes)
     store(fma((Numbers::load(x + i) - mean - left) * scale, Numbers::load(weight + i), Numbers::load(bias + i)), z + i);
   if (rest) {
@@ -123,14 +140,15 @@ HWY_INLINE void layer_norm_in(const T* x, const T* weight, const T* bias, T epsi
     store_last(fma(normal, load_last<T>(weight + whole, rest, 0), load_last<T>(bias + whole, rest, 0)), z + whole,
                rest);
   }
+  return {static_cast<double>(mean) + left, variance};
 }
 void layer_norm_floats(const float* x, const float* weight, const float* bias, float epsilon, float* z,
                        std::int64_t count) {
   layer_norm_in(x, weight, bias, epsilon, z, count);
 }
-void layer_norm_doubles(const double* x, const double* weight, const double* bias, double epsilon, double* z,
-                        std::int64_t count) {
-  layer_norm_in(x, weight, bias, epsilon, z, count);
+RowStatistics layer_norm_doubles(const double* x, const double* weight, const double* bias, double epsilon, double* z,
+                                 std::int64_t count) {
+  return layer_norm_in(x, weight, bias, epsilon, z, count);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
@@ -153,9 +171,9 @@ void layer_norm_row(const float* x, const float* weight, const float* bias, floa
                     std::int64_t count) {
   HWY_DYNAMIC_DISPATCH(layer_norm_floats)(x, weight, bias, epsilon, z, count);
 }
-void layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
-                    std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(layer_norm_doubles)(x, weight, bias, epsilon, z, count);
+RowStatistics layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
+                             std::int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(layer_norm_doubles)(x, weight, bias, epsilon, z, count);
 }
 
 }  // namespace kiln::cpu::simd

@@ -24,16 +24,29 @@ HWY_INLINE void fold_in_order(const T* x, std::int64_t count, std::int64_t colum
     for (std::int64_t j = 0; j < columns; ++j) results[j] = step<fold>(results[j], static_cast<A>(x[i + j]));
 }
 
+/// Products of floats that are so small that processors need a hundred cycles for each become the 0 that floats have
+/// for them.
+template <class T, Fold fold, class A>
+HWY_INLINE Vector<A> without_subnormals(Vector<A> sum) {
+  if constexpr (fold != Fold::Prod || std::is_same_v<T, A>) return sum;
+  const hn::ScalableTag<A> tag;
+  const Mask<A> subnormal = Vector<A>(hn::Abs(sum.lanes)) < Vector<A>(std::numeric_limits<A>::min());
+  return select(subnormal, Vector<A>(hn::And(sum.lanes, hn::SignBit(tag))), sum);
+}
+
 /// Rows that follow one another without gaps, and of which four vectors hold a whole number.
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns, A* results) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>), width = 4 * lanes;
   Vector<A> a = fold_start<T, fold>(), b = a, c = a, d = a;
-  for (; count >= width; count -= width, x += width) {
-    a = step<fold>(a, load_as<A>(x));
-    b = step<fold>(b, load_as<A>(x + lanes));
-    c = step<fold>(c, load_as<A>(x + 2 * lanes));
-    d = step<fold>(d, load_as<A>(x + 3 * lanes));
+  while (count >= width) {
+    for (int i = 0; i < 8 && count >= width; ++i, count -= width, x += width) {
+      a = step<fold>(a, load_as<A>(x));
+      b = step<fold>(b, load_as<A>(x + lanes));
+      c = step<fold>(c, load_as<A>(x + 2 * lanes));
+      d = step<fold>(d, load_as<A>(x + 3 * lanes));
+    }
+    for (Vector<A>* const sum : {&a, &b, &c, &d}) *sum = without_subnormals<T, fold>(*sum);
   }
   A partial[width];
   store(a, partial);
@@ -117,8 +130,10 @@ HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, st
       Vector<N> low = 0, high = 0;
       const auto row = [&](std::int64_t k) HWY_ATTR { return load_as<N>(from + (k + some - 8) * stride); };
       if (is_long && fold_eight<fold, kCertain>(some, row, low, high)) {
+        const auto joined = [](Vector<A> a, Vector<A> b)
+                                HWY_ATTR { return without_subnormals<T, fold>(step<fold>(a, b)); };
         const auto add = [&](std::int64_t i, Vector<A> sum)
-                             HWY_ATTR { store(step<fold>(Vector<A>::load(to + i), sum), to + i); };
+                             HWY_ATTR { store(joined(Vector<A>::load(to + i), sum), to + i); };
         if (some > 4) each_wide<A>(low, add);
         each_wide<A>(high, add);
         continue;
@@ -126,7 +141,7 @@ HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, st
       for (std::int64_t i = 0; i < near; i += lanes) {
         Vector<A> sum = Vector<A>::load(to + i);
         for (std::int64_t k = 0; k < some; ++k) sum = step<fold>(sum, load_as<A>(from + k * stride + i));
-        store(sum, to + i);
+        store(without_subnormals<T, fold>(sum), to + i);
       }
     }
     fold_narrow<T, fold>(x + column, some, stride, columns - column, results + column);

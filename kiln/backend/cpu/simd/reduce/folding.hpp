@@ -15,9 +15,20 @@ namespace kiln::cpu::simd {
 /// are put together first, and many rows of them folded at once.
 class Folding {
  public:
+  /// Sums, means and extremes over the same last dimensions, of floats and doubles.
+  static bool takes(const op::Program& program) {
+    using enum op::ReduceFn;
+    return std::ranges::all_of(program.folds, [&](const op::Program::Fold& fold) {
+      const DType dtype = program.steps[fold.step].dtype;
+      return fold.kept(program.shape) && fold.dims == program.folds[0].dims &&
+             (dtype == DType::F32 || dtype == DType::F64) &&
+             (fold.fn == Sum || fold.fn == Mean || fold.fn == Max || fold.fn == Min);
+    });
+  }
+
   explicit Folding(const op::Program& program) : folds_(program.folds) {
     const Shape& shape = program.shape;
-    const auto first_folded = shape.begin() + folds_[0].kept;
+    const auto first_folded = shape.begin() + *folds_[0].kept(shape);
     rows_ = numel(Shape(shape.begin(), first_folded));
     length_ = numel(Shape(first_folded, shape.end()));
     pieces_ = (length_ + piece_ - 1) / piece_;
@@ -25,8 +36,8 @@ class Folding {
     for (const op::Program::Fold& fold : folds_) types_.push_back(program.steps[fold.step].dtype);
   }
 
-  /// Calls compute(begin, end, lanes) for all pieces, with what make_compute() gives a thread. It is to hand what each
-  /// reduction folds to lanes of its own, which have begun.
+  /// Calls compute(begin, end, lanes, null) for all pieces, with what make_compute() gives a thread. It is to hand what
+  /// each reduction folds to lanes of its own, which have begun.
   template <class F>
   void run(std::int64_t grain, F&& make_compute) {
     parallel_for(rows_ * pieces_, items_of(grain), [&](std::int64_t begin, std::int64_t end) {
@@ -41,7 +52,7 @@ class Folding {
           const std::int64_t rows = std::min(most, end - row);
           for (std::size_t i = 0; i < folds_.size(); ++i)
             lanes[i].gather(types_[i], reinterpret_cast<std::byte*>(&numbers[i * kGathered]));
-          compute(row * length_, (row + rows) * length_, lanes.data());
+          compute(row * length_, (row + rows) * length_, lanes.data(), nullptr);
           for (std::size_t i = 0; i < folds_.size(); ++i) fold_gathered(i, row, rows, &numbers[i * kGathered]);
         }
         return;
@@ -50,7 +61,7 @@ class Folding {
         const std::int64_t row = item / pieces_, piece = item % pieces_, first = row * length_ + piece * piece_;
         const std::int64_t count = std::min(length_ - piece * piece_, piece_);
         for (std::size_t i = 0; i < folds_.size(); ++i) lanes[i].start(folds_[i].fn, types_[i], count);
-        compute(first, first + count, lanes.data());
+        compute(first, first + count, lanes.data(), nullptr);
         for (std::size_t i = 0; i < folds_.size(); ++i) keep(i, row, piece, lanes[i].total());
       }
     });

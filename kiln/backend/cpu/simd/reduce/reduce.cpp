@@ -1,5 +1,7 @@
 // Reductions. The kept dimensions give groups of neighbouring results; what a group folds is cut into pieces
 // of fixed size, whose partial results are combined in order: the same bits on any number of threads.
+#include "kiln/backend/cpu/simd/reduce/reduce.hpp"
+
 #include <algorithm>
 #include <vector>
 
@@ -22,8 +24,8 @@ class Reduction {
   using A = FoldType<T, fold>;
   using Z = std::conditional_t<std::is_integral_v<T>, A, T>;  // what the results are stored as
 
-  Reduction(const Array& x, const Array& z, const Shape& folded, double divisor)
-      : x_(x), z_(z), kept_(z.shape, {z.strides, x.strides}), folded_(folded, {x.strides}), divisor_(divisor) {
+  Reduction(const Array& x, ReducedParts parts, const Array& z, const Shape& folded, double divisor)
+      : parts_(parts), z_(z), kept_(z.shape, {z.strides, x.strides}), folded_(folded, {x.strides}), divisor_(divisor) {
     count_ = folded_.count() * folded_.length();
     side_by_side_ = kept_.steps()[1] == 1 && folded_.steps()[0] != 1;
     columns_ = side_by_side_ ? std::min(kept_.length(), kColumns) : 1;
@@ -42,24 +44,28 @@ class Reduction {
       const std::int64_t work = std::max<std::int64_t>(1, count_ * columns_);
       parallel_for(groups, std::max<std::int64_t>(1, kFoldedPiece / 2 / work),
                    [&](std::int64_t begin, std::int64_t end) {
-                     A results[kColumns];
-                     each_group(begin, end, [&](std::int64_t, std::int64_t z, std::int64_t x, std::int64_t columns) {
-                       std::fill_n(results, columns, fold_start<T, fold>());
-                       fold_piece(x, 0, count_, columns, results);
-                       store(results, z, columns);
+                     parts_([&](FindPart find) {
+                       A results[kColumns];
+                       each_group(begin, end, [&](std::int64_t, std::int64_t z, std::int64_t x, std::int64_t columns) {
+                         std::fill_n(results, columns, fold_start<T, fold>());
+                         fold_piece(find, x, 0, count_, columns, results);
+                         store(results, z, columns);
+                       });
                      });
                    });
       return;
     }
     std::vector<A> partial(static_cast<std::size_t>(groups * pieces_ * columns_), fold_start<T, fold>());
     parallel_for(groups * pieces_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t item = begin; item < end; ++item) {
-        const std::int64_t group = item / pieces_, first = item % pieces_ * rows_per_piece_;
-        each_group(group, group + 1, [&](std::int64_t, std::int64_t, std::int64_t x, std::int64_t columns) {
-          fold_piece(x, first, std::min(count_, first + rows_per_piece_), columns,
-                     &partial[static_cast<std::size_t>(item * columns_)]);
-        });
-      }
+      parts_([&](FindPart find) {
+        for (std::int64_t item = begin; item < end; ++item) {
+          const std::int64_t group = item / pieces_, first = item % pieces_ * rows_per_piece_;
+          each_group(group, group + 1, [&](std::int64_t, std::int64_t, std::int64_t x, std::int64_t columns) {
+            fold_piece(find, x, first, std::min(count_, first + rows_per_piece_), columns,
+                       &partial[static_cast<std::size_t>(item * columns_)]);
+          });
+        }
+      });
     });
     each_group(0, groups, [&](std::int64_t group, std::int64_t z, std::int64_t, std::int64_t columns) {
       A results[kColumns];
@@ -86,15 +92,17 @@ class Reduction {
   }
 
   /// Folds elements [begin, end) of what each of `columns` neighbours from `x` on folds.
-  void fold_piece(std::int64_t x, std::int64_t begin, std::int64_t end, std::int64_t columns, A* results) const {
-    const std::int64_t length = folded_.length(), step = folded_.steps()[0];
+  void fold_piece(FindPart find, std::int64_t x, std::int64_t begin, std::int64_t end, std::int64_t columns,
+                  A* results) const {
+    const std::int64_t length = folded_.length(), step = folded_.steps()[0], apart = kept_.steps()[1];
     if (begin >= end) return;
     std::int64_t at = begin;
     folded_.each(begin / length, (end + length - 1) / length, [&](const auto& offsets) {
       const std::int64_t first = at % length, rows = std::min(length - first, end - at);
-      const T* const from = x_.as<T>() + x + offsets[0] + first * step;
-      if (side_by_side_ || columns == 1) fold_rows<T, fold>(from, rows, step, columns, results);
-      else fold_lines<T, fold>(from, columns, kept_.steps()[1], rows, results);
+      const FoundPart part = find({x + offsets[0] + first * step, rows, step, columns, apart});
+      const auto* const from = static_cast<const T*>(part.data);
+      if (side_by_side_ || columns == 1) fold_rows<T, fold>(from, rows, part.step, columns, results);
+      else fold_lines<T, fold>(from, columns, part.apart, rows, results);
       at += rows;
     });
   }
@@ -105,7 +113,8 @@ class Reduction {
       z_.as<Z>()[z + i * step] = convert<Z>(divisor_ == 1 ? results[i] : static_cast<A>(results[i] / divisor_));
   }
 
-  Array x_, z_;
+  ReducedParts parts_;
+  Array z_;
   Rows<2> kept_;    // of z and x
   Rows<1> folded_;  // of x
   double divisor_;
@@ -114,35 +123,47 @@ class Reduction {
 };
 
 template <class T>
-void reduce(op::ReduceFn fn, const Array& x, const Array& z, const Shape& folded) {
+void reduce_to(op::ReduceFn fn, const Array& x, ReducedParts parts, const Array& z, const Shape& folded) {
   switch (fn) {
-    case op::ReduceFn::Sum: return Reduction<T, Fold::Sum>(x, z, folded, 1).run();
+    case op::ReduceFn::Sum: return Reduction<T, Fold::Sum>(x, parts, z, folded, 1).run();
     case op::ReduceFn::Mean:
       if constexpr (!std::is_integral_v<T>)
-        return Reduction<T, Fold::Sum>(x, z, folded, static_cast<double>(numel(folded))).run();
+        return Reduction<T, Fold::Sum>(x, parts, z, folded, static_cast<double>(numel(folded))).run();
       break;
-    case op::ReduceFn::Prod: return Reduction<T, Fold::Prod>(x, z, folded, 1).run();
+    case op::ReduceFn::Prod: return Reduction<T, Fold::Prod>(x, parts, z, folded, 1).run();
     case op::ReduceFn::Any:
-    case op::ReduceFn::Max: return Reduction<T, Fold::Max>(x, z, folded, 1).run();
+    case op::ReduceFn::Max: return Reduction<T, Fold::Max>(x, parts, z, folded, 1).run();
     case op::ReduceFn::All:
-    case op::ReduceFn::Min: return Reduction<T, Fold::Min>(x, z, folded, 1).run();
+    case op::ReduceFn::Min: return Reduction<T, Fold::Min>(x, parts, z, folded, 1).run();
   }
+}
+
+Shape folded_of(const op::Reduce& op, const Shape& shape) {
+  Shape folded = Shape::filled(shape.size(), 1);
+  for (const auto dim : op.dims) folded[static_cast<int>(dim)] = shape[static_cast<int>(dim)];
+  return folded;
 }
 
 }  // namespace
 
+void reduce(const op::Reduce& op, const Array& x, ReducedParts parts, Value& result) {
+  const Array z = allocate(result, dense_like(result.shape(), x));
+  if (numel(z.shape) == 0) return;  // sizes beside a 0 may multiply to anything
+  visit_dtype(x.dtype, [&]<class T>(TypeTag<T>) {
+    using Number = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+    reduce_to<Number>(op.fn, x, parts, z, folded_of(op, x.shape));
+  });
+}
+
 bool run(const op::Reduce& op, Call call) {
   const Array x = read(call.in[0]);
-  Shape folded = Shape::filled(x.shape.size(), 1);
-  for (const auto dim : op.dims) folded[static_cast<int>(dim)] = x.shape[static_cast<int>(dim)];
-  const bool empty = numel(call.out[0].shape()) == 0;  // sizes beside a 0 may multiply to anything
   // What begins an extreme of bytes is no boolean.
-  if (x.dtype == DType::Bool && !empty && numel(folded) == 0) return false;
-  const Array z = allocate(call.out[0], dense_like(call.out[0].shape(), x));
-  if (empty) return true;
-  visit_dtype(x.dtype, [&]<class T>(TypeTag<T>) {
-    reduce<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(op.fn, x, z, folded);
-  });
+  if (x.dtype == DType::Bool && numel(call.out[0].shape()) != 0 && numel(folded_of(op, x.shape)) == 0) return false;
+  const auto size = static_cast<std::int64_t>(size_of(x.dtype));
+  const auto in_memory = [&](const ReducedPart& part) {
+    return FoundPart{x.data + part.first * size, part.step, part.apart};
+  };
+  reduce(op, x, [&](FunctionRef<void(FindPart)> use) { use(in_memory); }, call.out[0]);
   return true;
 }
 

@@ -33,7 +33,7 @@ struct FusedFoldKernel {
     Folder folder(k, shape, p.inputs, outputs, state);
     std::vector<Buffer> results;
     for (std::size_t i = 0; i < fns.size(); ++i)
-      results.push_back(k.output(expr::result_type(p, {folded[i], fns[i], 0})));
+      results.push_back(k.output(expr::result_type(p, {folded[i], fns[i], {}})));
     const Expr count = k.number(DType::F64);
     folder.run(
         reductions(k, reduced),
@@ -66,9 +66,9 @@ void run_folds(Gpu& gpu, const Program& program, Call call) {
   });
   FoldCall folds{.shape = program.shape};
   double count = 1;
-  for (int dim = program.folds[0].kept; dim < program.shape.size(); ++dim) {
+  for (const std::int64_t dim : program.folds[0].dims) {
     folds.dims.push_back(dim);
-    count *= static_cast<double>(program.shape[dim]);
+    count *= static_cast<double>(program.shape[static_cast<int>(dim)]);
   }
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Value& value = call.in[i];
