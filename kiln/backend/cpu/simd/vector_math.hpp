@@ -174,7 +174,8 @@ template <class T> HWY_INLINE Vector<T> log1p(Vector<T> x) {
   return select(abs(x) < 1e-17, x, log_or_limit<T>(x + 1, y));
 }
 
-/// x times a polynomial of log(1 - x^2), or near the ends of its root: M. Giles, "Approximating the erfinv function", 2010.
+/// x times a polynomial of log(1 - x^2), or near the ends of its root: M. Giles, "Approximating the erfinv function",
+/// 2010.
 HWY_INLINE Vector<float> erfinv(Vector<float> x) {
   if constexpr (!HWY_NATIVE_FMA) {
     return in_double([](auto v) HWY_ATTR { return erfinv(v); }, x);
