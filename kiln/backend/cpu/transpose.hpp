@@ -52,8 +52,6 @@ struct Transposer {
     return __builtin_shufflevector(a, b, (kFirst + I / 2 + I % 2 * kSide)...);
   }
 
-  /// Of its columns, the first are stored.
-  template <int kColumns = kSide>
   static void square(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step) {
     constexpr auto places = std::make_integer_sequence<int, kSide>();
     Vector rows[kSide], next[kSide];
@@ -66,7 +64,7 @@ struct Transposer {
       }
       std::copy_n(next, kSide, rows);
     }
-    for (int i = 0; i < kColumns; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(Vector));
+    for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(Vector));
   }
 
   template <int kFew>
@@ -75,17 +73,25 @@ struct Transposer {
     for (std::int64_t column = 0; column < columns; ++column)
       for (int row = 0; row < kFew; ++row) to[column * to_step + row] = from[row * from_step + column];
   }
+  /// Column by column, in pieces that the nearest cache keeps until the last one: side by side, columns that lie whole
+  /// pages apart hinder each other. Two words at a time are as fast as any, for words of every size.
   template <int kFew>
-  static void turn_columns(const Word* __restrict from, std::int64_t from_step, Word* __restrict to,
-                           std::int64_t to_step, std::int64_t rows) {
-    std::int64_t row = 0;
-    // A square reaches over the columns into rows to come: words of two bytes gain by it, while compilers keep larger
-    // squares in memory.
-    if constexpr (kSide == 8)
-      for (; from_step >= kFew && (row + kSide - 1) * from_step + kSide <= (rows - 1) * from_step + kFew; row += kSide)
-        square<kFew>(from + row * from_step, from_step, to + row, to_step);
-    for (; row < rows; ++row)
-      for (int column = 0; column < kFew; ++column) to[column * to_step + row] = from[row * from_step + column];
+  static void turn_columns(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step,
+                           std::int64_t rows) {
+    constexpr std::int64_t kNear = 2048 / sizeof(Word);
+    for (std::int64_t first = 0; first < rows; first += kNear) {
+      const std::int64_t count = std::min(kNear, rows - first);
+      for (int column = 0; column < kFew; ++column) {
+        const Word* __restrict source = from + first * from_step + column;
+        Word* __restrict target = to + column * to_step + first;
+        std::int64_t row = 0;
+        for (; row + 2 <= count; row += 2, source += 2 * from_step) {
+          target[row] = source[0];
+          target[row + 1] = source[from_step];
+        }
+        if (row < count) target[row] = *source;
+      }
+    }
   }
   /// Two or three rows or columns, as images have channels: no square fits, but the compiler knows how many there are.
   static bool turn_few(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,

@@ -15,7 +15,7 @@ TEST_P(Copy, TransposesPlanesOfAnySize) {
   const DType dtype = GetParam();
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
   constexpr std::int64_t planes = 2, margin = 3;
-  for (const std::int64_t rows : {1, 5, 8, 16, 17, 31, 64, 70})
+  for (const std::int64_t rows : {1, 5, 8, 16, 17, 31, 64, 70, 2051})
     for (const std::int64_t columns : {1, 2, 3, 4, 9, 15, 16, 33, 64, 130}) {
       const std::int64_t row_step = columns + margin, plane_step = rows * row_step;  // some room behind each row
       std::vector<std::byte> source(static_cast<std::size_t>(planes * plane_step * bytes));
