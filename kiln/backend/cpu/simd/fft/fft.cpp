@@ -173,8 +173,8 @@ class Transform {
     in_tiles(turned, lines_.z.count, some);
   }
 
-  /// From one line of a whole block to the next, where all have their numbers side by side, in pairs, and lie equally far
-  /// apart; otherwise 0. 1 for a line alone.
+  /// From one line of a whole block to the next, where all have their numbers side by side, in pairs, and lie equally
+  /// far apart; otherwise 0. 1 for a line alone.
   template <std::int64_t kWidth, class At>
   static std::int64_t even_step(const Elements& elements, std::int64_t width, At at) {
     if (width < kWidth || elements.parts != 2 || elements.step != 2 || elements.part_step != 1) return 0;
