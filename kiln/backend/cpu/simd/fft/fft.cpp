@@ -4,6 +4,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
+#include "kiln/backend/cpu/simd/fft/fft_layout.hpp"
 #include "kiln/backend/cpu/simd/fft/fft_transform.hpp"
 #include "kiln/core/convert.hpp"
 #include "kiln/core/parallel.hpp"
@@ -147,10 +148,10 @@ class Transform {
       load<kWidth>(tile, x, begin, end);
     };
     std::int64_t turned = 0;
-    if constexpr (std::is_same_v<E, T> && kWidth == kColumns)
-      if (const std::int64_t step = even_step(lines_.x, width, [&](std::int64_t c) { return lines[c].x; })) {
+    if constexpr (std::is_same_v<E, T>)
+      if (const std::int64_t step = even_step<kWidth>(lines_.x, width, [&](auto c) { return lines[c].x; })) {
         const Factors factors = factors_in(1);
-        turned = turn_into_block(x_ + lines[0].x, step, lines_.x.count, x, factors.re, factors.im);
+        turned = turn_into_block(x_ + lines[0].x, step, lines_.x.count, x, factors.re, factors.im, kWidth);
         if (op_.kind == FftKind::ComplexToReal) each_single(turned, some);
       }
     in_tiles(turned, lines_.x.count, some);
@@ -163,20 +164,21 @@ class Transform {
       scatter<kWidth>(tile, lines, width, begin, end);
     };
     std::int64_t turned = 0;
-    if constexpr (std::is_same_v<E, T> && kWidth == kColumns)
-      if (const std::int64_t step = even_step(lines_.z, width, [&](std::int64_t c) { return lines[c].z; })) {
+    if constexpr (std::is_same_v<E, T>)
+      if (const std::int64_t step = even_step<kWidth>(lines_.z, width, [&](auto c) { return lines[c].z; })) {
         const Factors factors = factors_out(1);
-        turned = turn_out_of_block(x, lines_.z.count, factors.re, factors.im, z_ + lines[0].z, step);
+        turned = turn_out_of_block(x, lines_.z.count, factors.re, factors.im, z_ + lines[0].z, step, kWidth);
         if (op_.adjoint) each_single(turned, some);
       }
     in_tiles(turned, lines_.z.count, some);
   }
 
-  /// From one line of a whole block to the next, where all have their numbers side by side, in pairs, and lie equally far
-  /// apart; otherwise 0.
-  template <class At>
+  /// From one line of a whole block to the next, where all have their numbers side by side, in pairs, and lie equally
+  /// far apart; otherwise 0. 1 for a line alone.
+  template <std::int64_t kWidth, class At>
   static std::int64_t even_step(const Elements& elements, std::int64_t width, At at) {
-    if (width < kColumns || elements.parts != 2 || elements.step != 2 || elements.part_step != 1) return 0;
+    if (width < kWidth || elements.parts != 2 || elements.step != 2 || elements.part_step != 1) return 0;
+    if constexpr (kWidth == 1) return 1;
     const std::int64_t step = at(1) - at(0);
     for (std::int64_t c = 2; c < width; ++c)
       if (at(c) - at(c - 1) != step) return 0;

@@ -1,7 +1,7 @@
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
 
 #include <cmath>
-#include <cstring>
+#include <numbers>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -39,7 +39,7 @@ HWY_INLINE Complex<T> same(T re, T im) {
   return {Vector<T>(re), Vector<T>(im)};
 }
 
-/// The transforms of 2 and 4 numbers in place.
+/// The transforms of 2, 4 and 8 numbers in place.
 template <class T>
 HWY_INLINE void butterfly_2(Complex<T>* a) {
   const Complex<T> sum = a[0] + a[1];
@@ -54,6 +54,20 @@ HWY_INLINE void butterfly_4(Complex<T>* a) {
   a[1] = even_difference + odd_difference;
   a[2] = even - odd;
   a[3] = even_difference - odd_difference;
+}
+template <class T>
+HWY_INLINE void butterfly_8(Complex<T>* a) {
+  Complex<T> even[] = {a[0], a[2], a[4], a[6]}, odd[] = {a[1], a[3], a[5], a[7]};
+  butterfly_4(even);
+  butterfly_4(odd);
+  const Vector<T> half = static_cast<T>(std::numbers::sqrt2 / 2);
+  odd[1] = {(odd[1].re + odd[1].im) * half, (odd[1].im - odd[1].re) * half};
+  odd[2] = odd[2].quarter();
+  odd[3] = {(odd[3].im - odd[3].re) * half, (odd[3].re + odd[3].im) * -half};
+  for (int k = 0; k < 4; ++k) {
+    a[k] = even[k] + odd[k];
+    a[k + 4] = even[k] - odd[k];
+  }
 }
 /// Of an odd number of them: those at equal distance from 0 go together.
 template <class T>
@@ -92,6 +106,7 @@ HWY_INLINE void pass(const FftStage<T>& stage, std::int64_t stride, Split<T> x, 
       for (std::int64_t k = 0; k < radix; ++k) a[k] = load(x.at(q + stride * (p + parts * k)));
       if constexpr (kRadix == 2) butterfly_2(a);
       else if constexpr (kRadix == 4) butterfly_4(a);
+      else if constexpr (kRadix == 8) butterfly_8(a);
       else butterfly_odd(a, radix, cosine, sine);
       store(a[0], y.at(q + stride * radix * p));
       for (std::int64_t k = 1; k < radix; ++k)
@@ -110,6 +125,7 @@ HWY_INLINE Split<T> passes(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
       case 4: pass<4>(stage, stride, x, y); break;
       case 5: pass<5>(stage, stride, x, y); break;
       case 7: pass<7>(stage, stride, x, y); break;
+      case 8: pass<8>(stage, stride, x, y); break;
       default: pass<0>(stage, stride, x, y); break;
     }
     stride *= stage.radix;
@@ -119,63 +135,6 @@ HWY_INLINE Split<T> passes(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
 }
 Split<float> passes_f32(const FftPlan<float>& plan, Split<float> x, Split<float> y) { return passes(plan, x, y); }
 Split<double> passes_f64(const FftPlan<double>& plan, Split<double> x, Split<double> y) { return passes(plan, x, y); }
-
-/// The numbers from place kFirst on of either, taken in turn.
-template <int kFirst, class Lanes, int... I>
-HWY_INLINE Lanes interleave(Lanes a, Lanes b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (kFirst + I / 2 + I % 2 * static_cast<int>(sizeof...(I)))...);
-}
-/// Vectors that are the rows of a square become its columns.
-template <class T>
-HWY_INLINE void turn_square(Vector<T>* rows) {
-  constexpr int kSide = static_cast<int>(kLanes<T>);
-  typedef T Lanes __attribute__((vector_size(kSide * sizeof(T))));  // compilers shuffle these
-  constexpr auto places = std::make_integer_sequence<int, kSide>();
-  Lanes now[kSide], next[kSide];
-  for (int i = 0; i < kSide; ++i) std::memcpy(&now[i], &rows[i], sizeof(Lanes));
-  // A number's row and its place in it, as one number: each interleaving turns the bits of that number by one.
-  for (int turned = 1; turned < kSide; turned *= 2) {
-    for (int i = 0; i < kSide / 2; ++i) {
-      next[2 * i] = interleave<0>(now[i], now[i + kSide / 2], places);
-      next[2 * i + 1] = interleave<kSide / 2>(now[i], now[i + kSide / 2], places);
-    }
-    for (int i = 0; i < kSide; ++i) now[i] = next[i];
-  }
-  // Where there are no instructions for it, Highway's vector is a class with initialisers, which compilers warn of.
-  for (int i = 0; i < kSide; ++i) std::memcpy(static_cast<void*>(&rows[i]), &now[i], sizeof(Lanes));
-}
-
-/// `into`: from lines to the block, otherwise the reverse. A square has kLanes lines and half as many elements.
-template <bool into, class T>
-HWY_INLINE std::int64_t turn_lines(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {
-  constexpr auto kSide = static_cast<std::int64_t>(kLanes<T>), kPairs = kSide / 2;
-  if constexpr (kSide < 2 || kColumns % kSide != 0) return 0;
-  const Vector<T> factors[] = {re, im};
-  Vector<T> square[kSide];
-  std::int64_t j = 0;
-  for (; j + kPairs <= count; j += kPairs)
-    for (std::int64_t c = 0; c < kColumns; c += kSide) {
-      T* const from = lines + c * step + 2 * j;
-      const auto place = [&](std::int64_t i) { return (i % 2 ? x.im : x.re) + (j + i / 2) * kColumns + c; };
-      for (std::int64_t i = 0; i < kSide; ++i)
-        square[i] = into ? Vector<T>::load(from + i * step) : Vector<T>::load(place(i)) * factors[i % 2];
-      turn_square(square);
-      for (std::int64_t i = 0; i < kSide; ++i)
-        if constexpr (into) store(square[i] * factors[i % 2], place(i));
-        else store(square[i], from + i * step);
-    }
-  return j;
-}
-#define KILN_TURN(T, suffix)                                                                                \
-  std::int64_t turn_in_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {  \
-    return turn_lines<true>(lines, step, count, x, re, im);                                                 \
-  }                                                                                                         \
-  std::int64_t turn_out_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) { \
-    return turn_lines<false>(lines, step, count, x, re, im);                                                \
-  }
-KILN_TURN(float, f32)
-KILN_TURN(double, f64)
-#undef KILN_TURN
 
 /// x[j * kColumns + c] *= w[j * row + c * column]
 template <class T>
@@ -198,36 +157,46 @@ void turn_block_f64(Split<double> x, const double* re, const double* im, std::in
   turn_block(x, re, im, row, column, rows);
 }
 
-// Plain loops, which the compiler makes vectors of where there are columns.
+/// out = combine(a, b, w) of one element: complex numbers of a whole row, or of one line.
+template <std::int64_t kWidth, class T, class Combine>
+HWY_INLINE void combine_row(Split<T> a, Split<T> b, const SplitVector<T>& w, std::int64_t k, Split<T> out,
+                            Combine combine) {
+  struct Number {
+    T re, im;
+  };
+  const T re = w.re[static_cast<std::size_t>(k)], im = w.im[static_cast<std::size_t>(k)];
+  if constexpr (kWidth == 1) {
+    const Number result = combine(Number{*a.re, *a.im}, Number{*b.re, *b.im}, Number{re, im});
+    *out.re = result.re;
+    *out.im = result.im;
+  } else {
+    for (std::int64_t c = 0; c < kWidth; c += static_cast<std::int64_t>(kLanes<T>))
+      store(combine(load(a.at(c)), load(b.at(c)), same(re, im)), out.at(c));
+  }
+}
 
 template <std::int64_t kWidth, class T>
 HWY_INLINE void unfold_each(const FftPlan<T>& plan, Split<T> x, Split<T> z) {
   const std::int64_t n = plan.n;
-  for (std::int64_t k = 0; k <= n; ++k) {
-    const T wr = plan.half_turns.re[static_cast<std::size_t>(k)], wi = plan.half_turns.im[static_cast<std::size_t>(k)];
-    const Split<T> a = x.at(k % n * kWidth), b = x.at((n - k) % n * kWidth), out = z.at(k * kWidth);
-    for (std::int64_t c = 0; c < kWidth; ++c) {
-      // The even elements' spectrum, and i times that of the odd ones.
-      const T even_re = (a.re[c] + b.re[c]) / 2, even_im = (a.im[c] - b.im[c]) / 2;
-      const T odd_re = (a.re[c] - b.re[c]) / 2, odd_im = (a.im[c] + b.im[c]) / 2;
-      out.re[c] = even_re + (odd_im * wr + odd_re * wi);
-      out.im[c] = even_im + (odd_im * wi - odd_re * wr);
-    }
-  }
+  for (std::int64_t k = 0; k <= n; ++k)
+    combine_row<kWidth>(x.at(k < n ? k * kWidth : 0), x.at(k > 0 ? (n - k) * kWidth : 0), plan.half_turns, k,
+                        z.at(k * kWidth), [](auto a, auto b, auto w) HWY_ATTR -> decltype(a) {
+                          // The even elements' spectrum, and i times that of the odd ones.
+                          const auto even_re = (a.re + b.re) * T{0.5}, even_im = (a.im - b.im) * T{0.5};
+                          const auto odd_re = (a.re - b.re) * T{0.5}, odd_im = (a.im + b.im) * T{0.5};
+                          return {even_re + (odd_im * w.re + odd_re * w.im), even_im + (odd_im * w.im - odd_re * w.re)};
+                        });
 }
 template <std::int64_t kWidth, class T>
 HWY_INLINE void fold_each(const FftPlan<T>& plan, Split<T> x, Split<T> z) {
   const std::int64_t n = plan.n;
-  for (std::int64_t k = 0; k < n; ++k) {
-    const T wr = plan.half_turns.re[static_cast<std::size_t>(k)], wi = plan.half_turns.im[static_cast<std::size_t>(k)];
-    const Split<T> a = x.at(k * kWidth), b = x.at((n - k) * kWidth), out = z.at(k * kWidth);
-    for (std::int64_t c = 0; c < kWidth; ++c) {
-      const T even_re = a.re[c] + b.re[c], even_im = a.im[c] - b.im[c];
-      const T odd_re = a.re[c] - b.re[c], odd_im = a.im[c] + b.im[c];
-      out.re[c] = even_re - (odd_im * wr - odd_re * wi);
-      out.im[c] = even_im + (odd_re * wr + odd_im * wi);
-    }
-  }
+  for (std::int64_t k = 0; k < n; ++k)
+    combine_row<kWidth>(x.at(k * kWidth), x.at((n - k) * kWidth), plan.half_turns, k, z.at(k * kWidth),
+                        [](auto a, auto b, auto w) HWY_ATTR -> decltype(a) {
+                          const auto even_re = a.re + b.re, even_im = a.im - b.im;
+                          const auto odd_re = a.re - b.re, odd_im = a.im + b.im;
+                          return {even_re - (odd_im * w.re - odd_re * w.im), even_im + (odd_re * w.re + odd_im * w.im)};
+                        });
 }
 #define KILN_SPECTRUM(T, suffix)                                                    \
   void unfold_##suffix(const FftPlan<T>& plan, Split<T> x, Split<T> z, bool line) { \
@@ -249,21 +218,11 @@ namespace kiln::cpu::simd {
 #define KILN_EXPORT(T, suffix)                                                                                       \
   HWY_EXPORT(passes_##suffix);                                                                                       \
   HWY_EXPORT(turn_block_##suffix);                                                                                   \
-  HWY_EXPORT(turn_in_##suffix);                                                                                      \
-  HWY_EXPORT(turn_out_##suffix);                                                                                     \
   HWY_EXPORT(unfold_##suffix);                                                                                       \
   HWY_EXPORT(fold_##suffix);                                                                                         \
   template <>                                                                                                        \
   Split<T> pass_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {                                            \
     return HWY_DYNAMIC_DISPATCH(passes_##suffix)(plan, x, y);                                                        \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  std::int64_t turn_into_block(const T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {      \
-    return HWY_DYNAMIC_DISPATCH(turn_in_##suffix)(const_cast<T*>(lines), step, count, x, re, im);                    \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  std::int64_t turn_out_of_block(Split<T> x, std::int64_t count, T re, T im, T* lines, std::int64_t step) {          \
-    return HWY_DYNAMIC_DISPATCH(turn_out_##suffix)(lines, step, count, x, re, im);                                   \
   }                                                                                                                  \
   template <>                                                                                                        \
   void turn_columns(Split<T> x, const SplitVector<T>& w, std::int64_t first, std::int64_t step, std::int64_t rows) { \

@@ -14,13 +14,6 @@ inline constexpr std::int64_t kColumns = 16;
 template <class T>
 Split<T> pass_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y);
 
-/// A block's numbers from kColumns lines of complex numbers that are `step` apart, or the reverse, times a factor for
-/// either part: as many of the first elements of each line as are answered.
-template <class T>
-std::int64_t turn_into_block(const T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im);
-template <class T>
-std::int64_t turn_out_of_block(Split<T> x, std::int64_t count, T re, T im, T* lines, std::int64_t step);
-
 /// x[j][c] *= w[j * step + c] for `rows` rows of kColumns numbers.
 template <class T>
 void turn_columns(Split<T> x, const SplitVector<T>& w, std::int64_t first, std::int64_t step, std::int64_t rows);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numbers>
 
+#include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
 #include "kiln/backend/cpu/simd/fft/fft_transform.hpp"
 
 namespace kiln::cpu::simd {
@@ -61,10 +62,10 @@ void put(SplitVector<T>& into, std::int64_t at, Root value) {
   into.im[static_cast<std::size_t>(at)] = static_cast<T>(value.im);
 }
 
-/// Fours first; empty where a prime factor is too large.
+/// Eights first, as each radix is a pass over all numbers; empty where a prime factor is too large.
 std::vector<std::int64_t> radices(std::int64_t n) {
   std::vector<std::int64_t> found;
-  for (const std::int64_t radix : {4, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31})
+  for (const std::int64_t radix : {8, 4, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31})
     for (; n % radix == 0; n /= radix) found.push_back(radix);
   if (n > 1) found.clear();
   return found;
@@ -147,10 +148,11 @@ FftPlan<T>::FftPlan(std::int64_t n, bool of_real) : n(n) {
   columns = n / divisor;
   by_column = fft_plan<T>(rows);
   by_row = fft_plan<T>(columns);
-  turns = SplitVector<T>(n);
+  turns = SplitVector<T>((columns + kColumns - 1) / kColumns * kColumns * rows);
   const Roots roots(n);
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t c = 0; c < columns; ++c) put(turns, r * columns + c, roots.conjugate(r * c));
+  for (std::int64_t c = 0; c < columns; ++c)
+    for (std::int64_t r = 0; r < rows; ++r)
+      put(turns, (c / kColumns * rows + r) * kColumns + c % kColumns, roots.conjugate(r * c));
 }
 
 template <class T>

@@ -42,7 +42,7 @@ struct FftPlan {
   // external or hierarchical memory", 1990).
   std::int64_t rows = 0, columns = 0;  // 0: not divided
   std::shared_ptr<const FftPlan> by_row, by_column;
-  SplitVector<T> turns;  // exp(-2 pi i r c / n) for row r and column c
+  SplitVector<T> turns;  // exp(-2 pi i r c / n) for row r and column c, a block of columns after the other
 
   // A length with a large prime factor is a convolution with a chirp (Bluestein, "A linear filtering approach to the
   // computation of the discrete Fourier transform", 1970) of the length of `convolution`.

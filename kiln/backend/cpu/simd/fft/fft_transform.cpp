@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <type_traits>
 
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
+#include "kiln/backend/cpu/simd/fft/fft_layout.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -51,6 +54,19 @@ void turn(Split<T> x, const SplitVector<T>& w, std::int64_t count) {
   }
 }
 
+template <class T>
+void copy_row(Split<T> from, Split<T> to, std::int64_t count) {
+  std::memcpy(to.re, from.re, static_cast<std::size_t>(count) * sizeof(T));
+  std::memcpy(to.im, from.im, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+/// A whole block's width is known to the compiler, which then copies rows without calls.
+template <class Part>
+void with_width(std::int64_t width, Part part) {
+  if (width == kColumns) part(std::integral_constant<std::int64_t, kColumns>());
+  else part(width);
+}
+
 /// Transforms the columns of a matrix of `lines` columns, kColumns at a time. `before` sees the first of them;
 /// `after` also the block with the result and how many of its columns count.
 template <class T, class After>
@@ -61,20 +77,17 @@ void each_block(const FftPlan<T>& plan, Split<T> matrix, std::int64_t lines, Aft
     for (std::int64_t block = begin; block < end; ++block) {
       const std::int64_t start = block * kColumns, width = std::min(kColumns, lines - start);
       const Split<T> x = first.split();
-      const auto bring = [&](std::int64_t count) {
+      with_width(width, [&](auto count) {
         for (std::int64_t j = 0; j < n; ++j) {
           const Split<T> row = matrix.at(j * lines + start), into = x.at(j * kColumns);
           // The next block's row, which the processor does not expect so far away.
           __builtin_prefetch(row.re + kColumns);
           __builtin_prefetch(row.im + kColumns);
-          std::copy_n(row.re, count, into.re);
-          std::copy_n(row.im, count, into.im);
+          copy_row(row, into, count);
           std::fill(into.re + count, into.re + kColumns, T{0});
           std::fill(into.im + count, into.im + kColumns, T{0});
         }
-      };
-      if (width == kColumns) bring(kColumns);
-      else bring(width);
+      });
       after(transform_columns(plan, x, second.split()), start, width);
     }
   });
@@ -87,20 +100,14 @@ void transform_matrix(const FftPlan<T>& plan, Split<T> x) {
   const FftBuffer<T> transposed(plan.n);
   const Split<T> t = transposed.split();
   each_block(*plan.by_column, x, columns, [&](Split<T> block, std::int64_t start, std::int64_t width) {
-    for (std::int64_t c = 0; c < width; ++c)
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const auto turn = static_cast<std::size_t>(r * columns + start + c);
-        const T re = plan.turns.re[turn], im = plan.turns.im[turn];
-        const T a = block.re[r * kColumns + c], b = block.im[r * kColumns + c];
-        t.re[(start + c) * rows + r] = a * re - b * im;
-        t.im[(start + c) * rows + r] = a * im + b * re;
-      }
+    turn_columns(block, plan.turns, start * rows, kColumns, rows);
+    transpose_block(block.re, width, rows, t.re + start * rows, rows);
+    transpose_block(block.im, width, rows, t.im + start * rows, rows);
   });
   each_block(*plan.by_row, t, rows, [&](Split<T> block, std::int64_t start, std::int64_t width) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      std::copy_n(block.re + j * kColumns, width, x.re + j * rows + start);
-      std::copy_n(block.im + j * kColumns, width, x.im + j * rows + start);
-    }
+    with_width(width, [&](auto count) {
+      for (std::int64_t j = 0; j < columns; ++j) copy_row(block.at(j * kColumns), x.at(j * rows + start), count);
+    });
   });
 }
 
