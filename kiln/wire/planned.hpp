@@ -8,7 +8,7 @@
 namespace kiln::wire {
 
 /// To be raised when what follows here is written differently, or when what a planned op holds means something else.
-inline constexpr int kPlannedRevision = 2;
+inline constexpr int kPlannedRevision = 3;
 
 void write_planned(Writer& out, const op::Fused& op);
 void write_planned(Writer& out, const op::Epilogue& op);
