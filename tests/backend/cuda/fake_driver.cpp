@@ -80,7 +80,7 @@ class Worker {
 
 Worker& worker_of(void* stream) { return *static_cast<Worker*>(stream); }
 
-std::mutex mutex;              // of what follows
+std::mutex mutex;                           // of what follows
 auto& workers = *new std::vector<Worker*>;  // never destroyed: their threads outlive main()
 void wait_for_all() {
   std::vector<Worker*> all;

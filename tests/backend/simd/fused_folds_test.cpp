@@ -59,10 +59,10 @@ TEST(SimdFused, FoldsRowsOfAnyLength) {
 
 /// The bits of the reduction alone, whose order of adding up floats and doubles show.
 TEST(SimdFused, FoldsAnyDimensionsAsTheReductionAloneDoes) {
-  const std::pair<Shape, Dims> cases[] = {{{300, 7}, {0}},        {{70, 129}, {0}},          {{9, 4, 33}, {1}},
-                                          {{5, 70, 2100}, {1}},   {{20, 6, 150}, {0, 2}},    {{3, 5, 4, 6}, {0, 2}},
-                                          {{2, 1, 300}, {1}},     {{40000, 3}, {0}},         {{6, 200}, {1}},
-                                          {{2, 70000}, {1}},      {{17, 4, 3, 40}, {1, 3}}};
+  const std::pair<Shape, Dims> cases[] = {{{300, 7}, {0}},      {{70, 129}, {0}},        {{9, 4, 33}, {1}},
+                                          {{5, 70, 2100}, {1}}, {{20, 6, 150}, {0, 2}},  {{3, 5, 4, 6}, {0, 2}},
+                                          {{2, 1, 300}, {1}},   {{40000, 3}, {0}},       {{6, 200}, {1}},
+                                          {{2, 70000}, {1}},    {{17, 4, 3, 40}, {1, 3}}};
   for_each_target([&] {
     for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16})
       for (const auto& [shape, dims] : cases)

@@ -78,8 +78,8 @@ struct FusedCall {
   SpareVector<FusedResult> results{};  // the program's outputs
   Folding* folding = nullptr;          // what folds at its end, if anything does; or
   const FusedReduction* reduction = nullptr;
-  bool streams = false;                // results go past the caches, unless they lie where operands do
-  bool fetches = false;                // operands come from beyond the nearest caches
+  bool streams = false;  // results go past the caches, unless they lie where operands do
+  bool fetches = false;  // operands come from beyond the nearest caches
 
   /// Computes all elements in pieces of about `grain`: make_worker() gives a thread what it calls with
   /// (begin, end, lanes, made): lanes of the program's folds, and where an output without memory goes, or null.

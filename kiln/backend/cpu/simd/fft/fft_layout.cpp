@@ -79,13 +79,12 @@ HWY_INLINE std::int64_t split_line(T* pairs, std::int64_t count, Split<T> x, T r
     }
   return j;
 }
-#define KILN_TURN(T, suffix)                                                                                       \
-  std::int64_t turn_in_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, bool line) { \
-    return line ? split_line<true>(lines, count, x, re, im) : turn_lines<true>(lines, step, count, x, re, im);       \
-  }                                                                                                                  \
-  std::int64_t turn_out_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im,            \
-                                 bool line) {                                                                        \
-    return line ? split_line<false>(lines, count, x, re, im) : turn_lines<false>(lines, step, count, x, re, im);     \
+#define KILN_TURN(T, suffix)                                                                                           \
+  std::int64_t turn_in_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, bool line) {  \
+    return line ? split_line<true>(lines, count, x, re, im) : turn_lines<true>(lines, step, count, x, re, im);         \
+  }                                                                                                                    \
+  std::int64_t turn_out_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, bool line) { \
+    return line ? split_line<false>(lines, count, x, re, im) : turn_lines<false>(lines, step, count, x, re, im);       \
   }
 KILN_TURN(float, f32)
 KILN_TURN(double, f64)
@@ -122,24 +121,24 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_EXPORT(T, suffix)                                                                                       \
-  HWY_EXPORT(turn_in_##suffix);                                                                                      \
-  HWY_EXPORT(turn_out_##suffix);                                                                                     \
-  HWY_EXPORT(transpose_##suffix);                                                                                    \
-  template <>                                                                                                        \
-  std::int64_t turn_into_block(const T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im,        \
-                               std::int64_t columns) {                                                               \
-    T* const from = const_cast<T*>(lines);                                                                           \
-    return HWY_DYNAMIC_DISPATCH(turn_in_##suffix)(from, step, count, x, re, im, columns == 1);                       \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  std::int64_t turn_out_of_block(Split<T> x, std::int64_t count, T re, T im, T* lines, std::int64_t step,            \
-                                 std::int64_t columns) {                                                             \
-    return HWY_DYNAMIC_DISPATCH(turn_out_##suffix)(lines, step, count, x, re, im, columns == 1);                     \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  void transpose_block(const T* block, std::int64_t width, std::int64_t rows, T* lines, std::int64_t step) {         \
-    HWY_DYNAMIC_DISPATCH(transpose_##suffix)(block, width, rows, lines, step);                                       \
+#define KILN_EXPORT(T, suffix)                                                                                \
+  HWY_EXPORT(turn_in_##suffix);                                                                               \
+  HWY_EXPORT(turn_out_##suffix);                                                                              \
+  HWY_EXPORT(transpose_##suffix);                                                                             \
+  template <>                                                                                                 \
+  std::int64_t turn_into_block(const T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, \
+                               std::int64_t columns) {                                                        \
+    T* const from = const_cast<T*>(lines);                                                                    \
+    return HWY_DYNAMIC_DISPATCH(turn_in_##suffix)(from, step, count, x, re, im, columns == 1);                \
+  }                                                                                                           \
+  template <>                                                                                                 \
+  std::int64_t turn_out_of_block(Split<T> x, std::int64_t count, T re, T im, T* lines, std::int64_t step,     \
+                                 std::int64_t columns) {                                                      \
+    return HWY_DYNAMIC_DISPATCH(turn_out_##suffix)(lines, step, count, x, re, im, columns == 1);              \
+  }                                                                                                           \
+  template <>                                                                                                 \
+  void transpose_block(const T* block, std::int64_t width, std::int64_t rows, T* lines, std::int64_t step) {  \
+    HWY_DYNAMIC_DISPATCH(transpose_##suffix)(block, width, rows, lines, step);                                \
   }
 KILN_EXPORT(float, f32)
 KILN_EXPORT(double, f64)

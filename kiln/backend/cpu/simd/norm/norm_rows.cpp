@@ -113,13 +113,13 @@ HWY_INLINE RowStatistics layer_norm_in(const T* x, const T* weight, const T* bia
   using Numbers = Vector<T>;
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
   const std::int64_t whole = count - count % lanes, rest = count - whole;
-  Numbers sum = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far)
-                                          HWY_ATTR { return so_far + Numbers::load(x + i); });
+  Numbers sum =
+      add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR { return so_far + Numbers::load(x + i); });
   if (rest) sum = sum + load_last<T>(x + whole, rest, 0);
   const T mean = sum_of(sum) / static_cast<T>(count);
   // The mean is rounded, and far from zero what that leaves may be more than x varies by: it is taken away as well.
-  Numbers distances = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far)
-                                                HWY_ATTR { return so_far + (Numbers::load(x + i) - mean); });
+  Numbers distances = add_vectors<T>(
+      whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR { return so_far + (Numbers::load(x + i) - mean); });
   if (rest) distances = distances + (load_last(x + whole, rest, mean) - mean);
   const T left = sum_of(distances) / static_cast<T>(count);
   const Numbers squares = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR {
