@@ -141,7 +141,7 @@ bool run(const op::Matmul& op, Call call) {
   Value held;
   Value operands[] = {call.in[0], call.in[1]};
   // Of bfloat16 and without AMX, oneDNN 3.7 reads a single row as if there were nothing between its numbers.
-  if (operands[0].dim(-2) == 1) {
+  if (operands[0].dim(-2) == 1 && read(operands[0]).strides.back() != 1) {
     read_contiguous(operands[0], held);
     if (held) operands[0] = held;
   }
