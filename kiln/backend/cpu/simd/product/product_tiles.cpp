@@ -86,6 +86,7 @@ struct TileCall {
   int64_t last;  // numbers of the last vector, where it is not whole
   const T *b_ahead, *c_ahead;
   int64_t b_ahead_row, c_ahead_row;
+  int64_t chunk;  // terms after which a row of either is fetched
   T* aside;  // where to keep the rows of b as a panel
   ProductTail<T> tail;
 };
@@ -124,7 +125,7 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indi
   Vector<T> sums[] = {((void)I, Vector<T>(0))...};
   constexpr int64_t kRows = sizeof...(I) / Vectors;
   const T *b_ahead = call.b_ahead, *c_ahead = call.c_ahead;
-  const int64_t chunk = std::clamp<int64_t>(call.k / kRows, 1, kMostSteps);
+  const int64_t chunk = call.chunk;
   for (int64_t left = call.k; left > 0; left -= chunk) {
     if constexpr (Vectors == kVectors && Kind != Columns::Partial) {
       hwy::Prefetch(c_ahead);
@@ -274,8 +275,10 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   const bool turns = b.column != 1, scattered = !turns && b.row != kPanel<T>;
   const int64_t widest =
       turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
+  // All tiles of a panel together fetch the next one, and each the rows of its successor's sums.
+  const int64_t chunk = std::clamp<int64_t>(std::min(k / rows, m / rows), 1, kMostSteps);
   TileCall<T> call{a.data, a.row, a.column, b.data,  b.row, c.data,      c.row, k,
-                   add,    0,     nullptr,  nullptr, 0,     c.ahead_row, aside, c.tail};
+                   add,    0,     nullptr,  nullptr, 0,     c.ahead_row, chunk, aside, c.tail};
   for (int64_t j = 0; j < n;) {
     const int64_t left = n - j;
     if (turns && j % kPanel<T> == 0)
@@ -293,7 +296,7 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     const bool fetches = scattered && left >= 2 * kPanel<T>;
     call.b_ahead = fetches ? call.b + kPanel<T> : c.data;
     call.b_ahead_row = fetches ? b.row : 0;
-    const int64_t steps_ahead = divide_up(k, std::clamp<int64_t>(k / rows, 1, kMostSteps));
+    const int64_t steps_ahead = divide_up(k, chunk);
     const auto next = [&](Tile<T> tile) {
       const int64_t after = i + rows;
       call.c_ahead = after < m ? c.ahead + after * c.ahead_row + j : c.ahead + j + width;
