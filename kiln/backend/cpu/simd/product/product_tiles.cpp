@@ -86,13 +86,17 @@ struct TileCall {
   int64_t last;  // numbers of the last vector, where it is not whole
   const T *b_ahead, *c_ahead;
   int64_t b_ahead_row, c_ahead_row;
-  int64_t chunk;  // terms after which a row of either is fetched
-  T* aside;  // where to keep the rows of b as a panel
+  int64_t chunk;    // terms after which a row of either is fetched
+  int64_t a_ahead;  // from the rows of a to those of the next tile, which are fetched too; or 0
+  T* aside;         // where to keep the rows of b as a panel
   ProductTail<T> tail;
 };
 
 /// How far ahead rows of b are fetched: they come from a farther cache than what follows them.
-constexpr int64_t kRowsAhead = 24, kMostSteps = 16;
+constexpr int64_t kRowsAhead = 24;
+
+template <class T>
+constexpr auto kLine = static_cast<int64_t>(64 / sizeof(T));
 
 enum class Columns { Whole, Kept, Partial };
 
@@ -110,9 +114,10 @@ HWY_INLINE void apply_tail(const ProductTail<T>& tail, Vector<T>* sums, Indices<
   }
 }
 
-/// I counts the sums row by row, J every third row (a pointer reaches three), V the vectors of a row.
-template <class T, std::size_t Vectors, Columns Kind, std::size_t... I, std::size_t... J, std::size_t... V>
-HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indices<V...>) {
+/// I counts the sums row by row, R the rows, J every third row (a pointer reaches three), V the vectors of a row.
+template <class T, std::size_t Vectors, Columns Kind, std::size_t... I, std::size_t... R, std::size_t... J,
+          std::size_t... V>
+HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<R...>, Indices<J...>, Indices<V...>) {
   const int64_t a_row = call.a_row, a_column = call.a_column, b_row = call.b_row, c_row = call.c_row, last = call.last;
   const bool add = call.add;
   T* const c = call.c;
@@ -136,6 +141,8 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<J...>, Indi
       c_ahead += call.c_ahead_row;
       b_ahead += call.b_ahead_row;
     }
+    if (call.a_ahead && (call.k - left) % kLine<T> < chunk)
+      (hwy::Prefetch(line[R / 3] + static_cast<int64_t>(R % 3) * a_row + call.a_ahead), ...);
     for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
       const Vector<T> row[] = {Kind == Columns::Partial ? load_first(b, last)
                                                         : Vector<T>::load(b + static_cast<int64_t>(V) * kWidth<T>)...};
@@ -170,7 +177,7 @@ template <class T>
 using Tile = void (*)(const TileCall<T>&);
 template <class T, std::size_t Rows, std::size_t Vectors, Columns Kind>
 void run_tile(const TileCall<T>& call) {
-  tile<T, Vectors, Kind>(call, UpTo<Rows * Vectors>(), UpTo<(Rows + 2) / 3>(), UpTo<Vectors>());
+  tile<T, Vectors, Kind>(call, UpTo<Rows * Vectors>(), UpTo<Rows>(), UpTo<(Rows + 2) / 3>(), UpTo<Vectors>());
 }
 
 /// Of as many rows.
@@ -276,9 +283,9 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   const int64_t widest =
       turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
   // All tiles of a panel together fetch the next one, and each the rows of its successor's sums.
-  const int64_t chunk = std::clamp<int64_t>(std::min(k / rows, m / rows), 1, kMostSteps);
-  TileCall<T> call{a.data, a.row, a.column, b.data,  b.row, c.data,      c.row, k,
-                   add,    0,     nullptr,  nullptr, 0,     c.ahead_row, chunk, aside, c.tail};
+  const int64_t chunk = std::clamp<int64_t>(std::min(k / rows, m / rows), 1, kLine<T>);
+  TileCall<T> call{a.data, a.row,   a.column, b.data, b.row,       c.data, c.row, k,     add,
+                   0,      nullptr, nullptr,  0,      c.ahead_row, chunk,  0,     aside, c.tail};
   for (int64_t j = 0; j < n;) {
     const int64_t left = n - j;
     if (turns && j % kPanel<T> == 0)
@@ -300,6 +307,8 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     const auto next = [&](Tile<T> tile) {
       const int64_t after = i + rows;
       call.c_ahead = after < m ? c.ahead + after * c.ahead_row + j : c.ahead + j + width;
+      // The first columns find rows of a that nobody has read, and which are too short for the processor to guess.
+      call.a_ahead = j == 0 && a.column == 1 && after < m ? a.tile : 0;
       tile(call);
       call.a += a.tile;
       call.b_ahead += steps_ahead * call.b_ahead_row;
