@@ -37,6 +37,8 @@ int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 12) * (n + 1
 constexpr int64_t kWorthAThread = 1 << 21;  // some 10 us
 /// A matrix that the caches of most machines hold.
 constexpr int64_t kNearBytes = 8 << 20;
+/// And one that the caches of one core do.
+constexpr int64_t kInACore = 1 << 19;
 
 Matrices transposed(Matrices x) {
   std::swap(x.row, x.column);
@@ -183,7 +185,7 @@ class Tiled {
       if (in_order_) few_rows<T>()(left, a.row, a.column, rows, right, b.row, columns, p_.k, block, block_row);
     for (int64_t k = in_order_ ? p_.k : 0; k < p_.k; k += depth_) {
       const int64_t depth = std::min(depth_, p_.k - k), tile_rows = rows_of_tile(rows, tiles_.rows);
-      LeftOperand<T> from{left + k * a.column, a.row, a.column, a.row * tile_rows};
+      LeftOperand<T> from{left + k * a.column, a.row, a.column, a.row * tile_rows, a.column == 1 && is_far_};
       if (packs) {
         tiles_.pack_left(from.data, a.column, rows, depth, left_aside);
         from = {left_aside, 1, tile_rows, tile_rows * depth};
@@ -203,7 +205,7 @@ class Tiled {
   const Product& p_;
   const Epilogue* const epilogue_;  // or null
   const ProductTiles<T>& tiles_ = product_tiles<T>();
-  const bool in_order_ = in_order<T>(p_);
+  const bool in_order_ = in_order<T>(p_), is_far_ = p_.m * p_.k * static_cast<int64_t>(sizeof(T)) > kInACore;
   int64_t depth_;
 };
 

@@ -282,10 +282,8 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   const bool turns = b.column != 1, scattered = !turns && b.row != kPanel<T>;
   const int64_t widest =
       turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
-  // All tiles of a panel together fetch the next one, and each the rows of its successor's sums.
-  const int64_t chunk = std::clamp<int64_t>(std::min(k / rows, m / rows), 1, kLine<T>);
   TileCall<T> call{a.data, a.row,   a.column, b.data, b.row,       c.data, c.row, k,     add,
-                   0,      nullptr, nullptr,  0,      c.ahead_row, chunk,  0,     aside, c.tail};
+                   0,      nullptr, nullptr,  0,      c.ahead_row, 0,      0,     aside, c.tail};
   for (int64_t j = 0; j < n;) {
     const int64_t left = n - j;
     if (turns && j % kPanel<T> == 0)
@@ -303,12 +301,13 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     const bool fetches = scattered && left >= 2 * kPanel<T>;
     call.b_ahead = fetches ? call.b + kPanel<T> : c.data;
     call.b_ahead_row = fetches ? b.row : 0;
-    const int64_t steps_ahead = divide_up(k, chunk);
+    // Each tile fetches the rows of its successor's sums, and all of a panel's together the next panel.
+    call.chunk = std::clamp<int64_t>(fetches ? std::min(k, m) / rows : k / rows, 1, kLine<T>);
+    const int64_t steps_ahead = divide_up(k, call.chunk);
     const auto next = [&](Tile<T> tile) {
       const int64_t after = i + rows;
       call.c_ahead = after < m ? c.ahead + after * c.ahead_row + j : c.ahead + j + width;
-      // The first columns find rows of a that nobody has read, and which are too short for the processor to guess.
-      call.a_ahead = j == 0 && a.column == 1 && after < m ? a.tile : 0;
+      call.a_ahead = a.far && j == 0 && after < m ? a.tile : 0;
       tile(call);
       call.a += a.tile;
       call.b_ahead += steps_ahead * call.b_ahead_row;

@@ -10,6 +10,7 @@ template <class T>
 struct LeftOperand {
   const T* data;
   std::int64_t row, column, tile;
+  bool far = false;  // in no near cache: the rows of a tile are fetched ahead, too short for the processor to guess
 };
 
 /// The right operand of a block: element [i, j] lies at data[i * row + j * column], one of which is 1.
