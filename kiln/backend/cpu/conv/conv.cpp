@@ -60,7 +60,8 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
   const Operand weight = Operand::contiguous(call.in[Slot::weight]);
-  if (!with_bias && !epilogue && planes_conv(g, call.in[Slot::x], weight, call.out[0])) return true;
+  if (!with_bias && !epilogue && (depthwise ? depthwise_planes : planes_conv)(g, call.in[Slot::x], weight, call.out[0]))
+    return true;
   const Operand x = Operand::channels_last(call.in[Slot::x]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
   const Array* const start = with_bias ? &bias.array : nullptr;
@@ -101,7 +102,9 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_data_fits(g, dtype), depthwise = depthwise_fits(Pass::Data, g, dtype);
   if (!direct && !depthwise && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Data, g);
-  const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
+  const Operand weight = Operand::contiguous(call.in[Slot::weight]);
+  if (depthwise && depthwise_planes_data(g, call.in[Slot::y], weight, call.out[0])) return true;
+  const Operand y = Operand::channels_last(call.in[Slot::y]);
   if (!direct && !depthwise) return product_conv_data(g, y, weight, call.out[0]);
   const ConvResult x(call.out[0], nullptr);
   if (depthwise) depthwise_conv_data(g, y.array, weight, x);

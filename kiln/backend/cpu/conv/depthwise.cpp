@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/conv/depthwise_image.hpp"
+#include "kiln/backend/cpu/conv/depthwise_plane.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/core/parallel.hpp"
@@ -62,6 +63,34 @@ void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turn
   });
 }
 
+bool convolve_planes(const Geometry& g, const Value& value, const Operand& plain, bool turned, Value& result) {
+  constexpr int64_t kLeastColumns = 8, kMostRoom = 1 << 18;  // numbers that a core's caches hold
+  const Array x = read(value);
+  const int axes = g.kernel.size(), last = axes - 1;
+  if (axes > 2 || g.result[last] < kLeastColumns || !x.contiguous() ||
+      strided::same_order(x.shape, x.strides, channels_last_strides(x.shape)))
+    return false;
+  const auto axis = [&](int i) {
+    return PlaneShape::Axis{g.sizes[i], g.result[i], g.kernel[i], g.stride[i], g.padding[i], g.dilation[i]};
+  };
+  const PlaneShape shape{axes == 2 ? axis(0) : PlaneShape::Axis{1, 1, 1, 1, 0, 1}, axis(last)};
+  if (shape.room() > kMostRoom) return false;
+  const int64_t x_plane = Geometry::product(g.sizes), y_plane = Geometry::product(g.result),
+                places = Geometry::product(g.kernel);
+  std::vector<float> weights(plain.array.as<const float>(), plain.array.as<const float>() + g.in * places);
+  if (turned)
+    for (int64_t c = 0; c < g.in; ++c) std::reverse(weights.begin() + c * places, weights.begin() + (c + 1) * places);
+  auto* const y = allocate(result).as<float>();
+  const int64_t wanted = pieces(g.batch * g.cost());
+  parallel_for(g.batch * g.in, divide_up(g.batch * g.in, wanted), [&](int64_t begin, int64_t end) {
+    std::vector<float> room(static_cast<std::size_t>(shape.room()), 0.0f);
+    for (int64_t plane = begin; plane < end; ++plane)
+      depthwise_plane(shape, x.as<const float>() + plane * x_plane, weights.data() + plane % g.in * places, room.data(),
+                      y + plane * y_plane);
+  });
+  return true;
+}
+
 }  // namespace
 
 DepthwiseShape depthwise_shape(const Geometry& g) {
@@ -92,6 +121,14 @@ void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, co
 
 void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
   convolve(turned(g), y, weight, true, nullptr, x);
+}
+
+bool depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
+  return convolve_planes(g, x, weight, false, y);
+}
+
+bool depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x) {
+  return convolve_planes(turned(g), y, weight, true, x);
 }
 
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,

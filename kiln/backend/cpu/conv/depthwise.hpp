@@ -1,5 +1,6 @@
 // Convolutions each of whose channels has a kernel of its own. In channels-last order the channels of a pixel fill
-// vectors, and all of a kernel's places do the same with them.
+// vectors, and all of a kernel's places do the same with them; in row-major order the pixels of a row do, and bringing
+// channels side by side would take longer than the sums.
 #pragma once
 #include "kiln/backend/cpu/conv/depthwise_image.hpp"
 #include "kiln/backend/cpu/conv/geometry.hpp"
@@ -20,6 +21,10 @@ inline bool depthwise_is_ahead(Pass pass, const Geometry& g, DType dtype) {
 void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y);
 /// The adjoint in x.
 void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
+/// The same of an operand in row-major order, for kernels of up to two axes and rows that fill vectors; false otherwise.
+/// The result is row-major too.
+bool depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y);
+bool depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x);
 /// Images [begin, end) of the adjoint in the weight, row-major.
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, std::int64_t begin, std::int64_t end,
                            float* weight);

@@ -1,0 +1,104 @@
+#include "kiln/backend/cpu/conv/depthwise_plane.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/conv/depthwise_plane.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::conv {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using std::int64_t;
+using D = hn::CappedTag<float, 16>;
+
+/// What lies `stride` apart in x, from column `phase` of its padded rows on, side by side.
+void spread_row(const PlaneShape::Axis& axis, const float* x, int64_t phase, float* to, int64_t line) {
+  const int64_t before = std::max<int64_t>(0, axis.padding - phase), first = (before + axis.stride - 1) / axis.stride;
+  const float* const from = x + phase - axis.padding;
+  const int64_t end = std::min(line, (axis.size + axis.padding - phase + axis.stride - 1) / axis.stride);
+  int64_t i = first;
+  if (axis.stride == 1 && first < end) {
+    std::copy(from + first, from + end, to + first);
+    return;
+  }
+  if (axis.stride == 2) {
+    const D d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    hn::Vec<D> even, odd;
+    for (; i + lanes < end; i += lanes) {
+      hn::LoadInterleaved2(d, from + 2 * i, even, odd);
+      hn::StoreU(even, d, to + i);
+    }
+  }
+  for (; i < end; ++i) to[i] = from[i * axis.stride];
+}
+
+/// So many vectors of a row, of which the last may be cut off.
+template <std::size_t... V>
+HWY_INLINE void some_columns(const PlaneShape& s, const float* room, const float* weight, int64_t first, int64_t last,
+                             float* y, int64_t columns, std::index_sequence<V...>) {
+  const D d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t line = s.line(), row = s.across.stride * line;
+  hn::Vec<D> sums[] = {((void)V, hn::Zero(d))...};
+  for (int64_t k = first; k < last; ++k, room += s.down.dilation * row)
+    for (int64_t c = 0; c < s.across.kernel; ++c) {
+      const int64_t at = c * s.across.dilation;
+      const float* const from = room + at % s.across.stride * line + at / s.across.stride;
+      const auto factor = hn::Set(d, weight[k * s.across.kernel + c]);
+      ((sums[V] = hn::MulAdd(factor, hn::LoadU(d, from + static_cast<int64_t>(V) * lanes), sums[V])), ...);
+    }
+  constexpr auto kLast = static_cast<int64_t>(sizeof...(V)) - 1;
+  ((static_cast<int64_t>(V) < kLast ? hn::StoreU(sums[V], d, y + static_cast<int64_t>(V) * lanes) : void()), ...);
+  hn::BlendedStore(sums[kLast], hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, columns - kLast * lanes))), d,
+                   y + kLast * lanes);
+}
+
+void plane(const PlaneShape& s, const float* x, const float* weight, float* room, float* y) {
+  const int64_t line = s.line(), row = s.across.stride * line;
+  for (int64_t i = 0; i < s.down.size; ++i)
+    for (int64_t phase = 0; phase < s.across.stride; ++phase)
+      spread_row(s.across, x + i * s.across.size, phase, room + i * row + phase * line, line);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
+  for (int64_t i = 0; i < s.down.result; ++i, y += s.across.result) {
+    // Rows of the kernel that lie on x.
+    const int64_t top = i * s.down.stride - s.down.padding, step = s.down.dilation;
+    const int64_t first = top >= 0 ? 0 : (-top + step - 1) / step;
+    const int64_t last = std::min(s.down.kernel, (s.down.size - top + step - 1) / step);
+    const float* const under = room + (top + first * step) * row;
+    for (int64_t j = 0; j < s.across.result;) {
+      const int64_t left = s.across.result - j, vectors = std::min<int64_t>(4, (left + lanes - 1) / lanes);
+      const auto run = [&]<std::size_t Vectors>(std::integral_constant<std::size_t, Vectors>) {
+        some_columns(s, under + j, weight, first, last, y + j, left, std::make_index_sequence<Vectors>());
+      };
+      if (vectors == 4) run(std::integral_constant<std::size_t, 4>());
+      else if (vectors == 3) run(std::integral_constant<std::size_t, 3>());
+      else if (vectors == 2) run(std::integral_constant<std::size_t, 2>());
+      else run(std::integral_constant<std::size_t, 1>());
+      j += vectors * lanes;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::cpu::conv
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::conv {
+
+HWY_EXPORT(plane);
+void depthwise_plane(const PlaneShape& s, const float* x, const float* weight, float* room, float* y) {
+  HWY_DYNAMIC_DISPATCH(plane)(s, x, weight, room, y);
+}
+
+}  // namespace kiln::cpu::conv
+#endif
