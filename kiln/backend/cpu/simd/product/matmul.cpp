@@ -1,5 +1,5 @@
 // Products of matrices of float32, float64 and integers. Signs make no difference to what a wrapping sum of products is,
-// nor does it to bytes that their products and sums have 16 bits. Of halves those with up to four rows or columns.
+// nor does it to bytes that their products and sums have 16 bits.
 //
 // The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
 // its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
@@ -14,7 +14,7 @@
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/backend/cpu/simd/product/few_rows.hpp"
-#include "kiln/backend/cpu/simd/product/half_dots.hpp"
+#include "kiln/backend/cpu/simd/product/parts.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
@@ -24,33 +24,16 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
-
 /// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
 constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin = 12;
 /// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
 constexpr int64_t kMostDepthOfTile = 1024;
 
-/// What a product costs, in floating-point operations; the 12 stands for the traffic of thin matrices.
-int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 12) * (n + 12); }
-constexpr int64_t kWorthAThread = 1 << 21;  // some 10 us
 /// A matrix that the caches of most machines hold.
 constexpr int64_t kNearBytes = 8 << 20;
 /// And one that the caches of one core do.
 constexpr int64_t kInACore = 1 << 19;
 
-Matrices transposed(Matrices x) {
-  std::swap(x.row, x.column);
-  return x;
-}
-/// c^T = b^T a^T
-Product turned(Product p) {
-  std::swap(p.m, p.n);
-  std::swap(p.a, p.b);
-  for (Matrices* x : {&p.a, &p.b, &p.c}) *x = transposed(*x);
-  return p;
-}
 /// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
 bool is_thin(int64_t lines, int64_t k) { return 24 * lines <= k && lines <= kThin; }
 /// Does it pay to compute the transposed product?
@@ -62,7 +45,6 @@ bool wants_turning(const Product& p) {
 }
 
 /// Is the right operand read once, as it lies? Then pieces have all rows, and columns that are long runs of memory.
-constexpr int64_t kMostInOrder = 1024;
 template <class T>
 bool in_order(const Product& p) {
   return std::is_floating_point_v<T> && p.m <= kMostFewRows<T> && p.b.by_rows() && p.n >= 2 * product_tiles<T>().panel;
@@ -98,7 +80,7 @@ Piece cut(const Product& p, const Piece& least) {
   const auto piece_of = [&](int64_t down, int64_t across) {
     return Piece{divide_up(p.m, down), round_up(divide_up(p.n, across), panel)};
   };
-  const int64_t worth = all / kWorthAThread;  // so many pieces at most
+  const int64_t worth = all / kWorthAPiece;  // so many pieces at most
   Piece best = piece_of(least_down, least_across);
   if (threads == 1 || worth <= 1) return best;
   if (in_order<T>(p) || is_thin(p.m, p.k)) {
@@ -233,7 +215,7 @@ template <class T, class Kernel>
 void run_pieces(const Product& p, const Piece& piece, const Kernel& kernel) {
   const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns), matrices = numel(p.batch);
   const int64_t grain =
-      std::clamp<int64_t>(kWorthAThread / cost(std::min(p.m, piece.rows), std::min(p.n, piece.columns), p.k), 1, 64);
+      std::clamp<int64_t>(kWorthAPiece / cost(std::min(p.m, piece.rows), std::min(p.n, piece.columns), p.k), 1, 64);
   parallel_for(matrices * down * across, grain, [&](int64_t begin, int64_t end) {
     Aside aside;
     for (int64_t part = begin; part < end; ++part) {
@@ -271,48 +253,9 @@ bool multiply_bytes(Call call) {
   return true;
 }
 
-/// Few vectors by a matrix of halves; false where there are more, or other kernels are as good.
-template <class H>
-bool multiply_few(Call call) {
-  const HalfDots<H> dots = half_dots<H>();
-  const Shape &a = call.in[0].shape(), &b = call.in[1].shape();
-  if (!dots || a.size() != 2 || b.size() != 2 || std::min(a[0], b[1]) > kMostVectors || a[1] == 0) return false;
-  Value copies[2];
-  Product p = product_of(call, copies);
-  if (p.empty()) return true;
-  if (p.m > p.n) p = turned(p);
-  // Of c^T = b^T a^T or c = a b the left operand holds the vectors, as float32 one behind the other.
-  const int64_t count = p.m, lines = p.n, k = p.k;
-  std::vector<float> vectors(static_cast<std::size_t>(count * k));
-  for (int64_t v = 0; v < count; ++v)
-    for (int64_t l = 0; l < k; ++l)
-      vectors[static_cast<std::size_t>(v * k + l)] =
-          static_cast<float>(reinterpret_cast<const H*>(p.a.data)[v * p.a.row + l * p.a.column]);
-  const auto* const matrix = reinterpret_cast<const H*>(p.b.data);
-  const bool adds = p.b.by_rows() && (lines > 1 || p.b.row != 1);
-  const int64_t size =
-      adds ? std::clamp(round_up(divide_up(lines, num_threads()), 128), int64_t{128}, kMostInOrder) : 32;
-  parallel_for(divide_up(lines, size), std::max<int64_t>(1, kWorthAThread / cost(count, size, k)),
-               [&](int64_t begin, int64_t end) {
-                 std::vector<float> results(static_cast<std::size_t>(count * size));
-                 for (int64_t piece = begin; piece < end; ++piece) {
-                   const int64_t first = piece * size, some = std::min(size, lines - first);
-                   if (adds)
-                     few_rows<H>()(vectors.data(), k, 1, count, matrix + first, p.b.row, some, k, results.data(), some);
-                   else dots(matrix + first * p.b.column, p.b.column, some, k, vectors.data(), count, results.data());
-                   auto* const to = reinterpret_cast<H*>(p.c.data);
-                   for (int64_t v = 0; v < count; ++v)
-                     for (int64_t i = 0; i < some; ++i)
-                       to[v * p.c.row + (first + i) * p.c.column] = H(results[static_cast<std::size_t>(v * some + i)]);
-                 }
-               });
-  return true;
-}
-
 bool multiply(Call call, const Epilogue* epilogue) {
   const DType dtype = call.out[0].dtype();
-  if (dtype == DType::BF16) return !epilogue && multiply_few<BF16>(call);
-  if (dtype == DType::F16) return !epilogue && multiply_few<F16>(call);
+  if (dtype == DType::BF16 || dtype == DType::F16) return !epilogue && multiply_few_halves(call);
   if (dtype == DType::Bool) return false;
   if (epilogue && is_integer(dtype)) return false;
   for (const Value& operand : call.in)

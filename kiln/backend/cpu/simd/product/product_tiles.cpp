@@ -14,6 +14,7 @@
 
 #include <hwy/cache_control.h>
 
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/vector.hpp"
 #include "kiln/backend/cpu/transpose.hpp"
 
@@ -26,8 +27,6 @@ template <std::size_t... I>
 using Indices = std::index_sequence<I...>;
 template <std::size_t N>
 using UpTo = std::make_index_sequence<N>;
-
-constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <class T>
 constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/index/indices.hpp"
 #include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
 #include "kiln/backend/cpu/simd/recurrent/relay.hpp"
@@ -33,8 +34,6 @@ bool RecurrentShape::any_active(Interval rows, int64_t t) const {
 }
 
 namespace {
-
-constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Bytes of a weight that a core keeps from moment to moment: three quarters of the cache that it has for itself.
 int64_t kept_bytes() {

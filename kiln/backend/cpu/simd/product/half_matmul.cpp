@@ -1,0 +1,58 @@
+// Few vectors by a matrix of halves, which are added up in float32 as they are read.
+#include <algorithm>
+#include <vector>
+
+#include "kiln/backend/cpu/simd/product/few_rows.hpp"
+#include "kiln/backend/cpu/simd/product/half_dots.hpp"
+#include "kiln/backend/cpu/simd/product/parts.hpp"
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::cpu::simd {
+namespace {
+
+using std::int64_t;
+
+template <class H>
+bool multiply_few(Call call) {
+  const HalfDots<H> dots = half_dots<H>();
+  const Shape &a = call.in[0].shape(), &b = call.in[1].shape();
+  if (!dots || a.size() != 2 || b.size() != 2 || std::min(a[0], b[1]) > kMostVectors || a[1] == 0) return false;
+  Value copies[2];
+  Product p = product_of(call, copies);
+  if (p.empty()) return true;
+  if (p.m > p.n) p = turned(p);
+  // Of c^T = b^T a^T or c = a b the left operand holds the vectors, as float32 one behind the other.
+  const int64_t count = p.m, lines = p.n, k = p.k;
+  std::vector<float> vectors(static_cast<std::size_t>(count * k));
+  for (int64_t v = 0; v < count; ++v)
+    for (int64_t l = 0; l < k; ++l)
+      vectors[static_cast<std::size_t>(v * k + l)] =
+          static_cast<float>(reinterpret_cast<const H*>(p.a.data)[v * p.a.row + l * p.a.column]);
+  const auto* const matrix = reinterpret_cast<const H*>(p.b.data);
+  const bool adds = p.b.by_rows() && (lines > 1 || p.b.row != 1);
+  const int64_t size =
+      adds ? std::clamp(round_up(divide_up(lines, num_threads()), 128), int64_t{128}, kMostInOrder) : 32;
+  parallel_for(divide_up(lines, size), std::max<int64_t>(1, kWorthAPiece / cost(count, size, k)),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<float> results(static_cast<std::size_t>(count * size));
+                 for (int64_t piece = begin; piece < end; ++piece) {
+                   const int64_t first = piece * size, some = std::min(size, lines - first);
+                   if (adds)
+                     few_rows<H>()(vectors.data(), k, 1, count, matrix + first, p.b.row, some, k, results.data(), some);
+                   else dots(matrix + first * p.b.column, p.b.column, some, k, vectors.data(), count, results.data());
+                   auto* const to = reinterpret_cast<H*>(p.c.data);
+                   for (int64_t v = 0; v < count; ++v)
+                     for (int64_t i = 0; i < some; ++i)
+                       to[v * p.c.row + (first + i) * p.c.column] = H(results[static_cast<std::size_t>(v * some + i)]);
+                 }
+               });
+  return true;
+}
+
+}  // namespace
+
+bool multiply_few_halves(Call call) {
+  return call.out[0].dtype() == DType::BF16 ? multiply_few<BF16>(call) : multiply_few<F16>(call);
+}
+
+}  // namespace kiln::cpu::simd
