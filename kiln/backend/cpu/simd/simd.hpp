@@ -14,6 +14,7 @@ std::false_type run(const T&, Call) {
 bool run(const op::Unary&, Call);
 bool run(const op::Binary&, Call);
 bool run(const op::Where&, Call);
+bool run(const op::Special&, Call);
 bool run(const op::Cast&, Call);
 bool run(const op::Fused&, Call);
 bool run(const op::Reduce&, Call);
