@@ -236,6 +236,35 @@ TEST(Sort, TakesNanForTheLargestAndBothZerosForOne) {
     }
 }
 
+// In short lines many values are looked for by a table, unless their numbers crowd together.
+TEST(SearchSorted, FindsManyValuesInAShortLine) {
+  std::vector<double> even, crowded, repeated{-1, -1, 0, 0, 0, 0.25, 0.5, 1, 1}, ends{-INFINITY, 0, 1, INFINITY, NAN};
+  for (int i = 0; i <= 100; ++i) even.push_back(-2 + 0.04 * i), crowded.push_back(i < 100 ? i * 1e-6 : 1e3);
+  for (const DType dtype : {DType::F32, DType::F64})
+    for (const std::vector<double>& line : {even, crowded, repeated, ends, std::vector<double>{3}}) {
+      const TensorData sorted = TensorData::of<double>({std::ssize(line)}, line).to(dtype);
+      const auto count = static_cast<std::int64_t>(300 * line.size());
+      std::vector<double> wanted = sorted.to_vector<double>();  // at the numbers, between them, and beyond
+      while (std::ssize(wanted) < count - 6)
+        wanted.push_back(-2.5 + 5.0 * static_cast<double>(wanted.size()) / static_cast<double>(count));
+      wanted.insert(wanted.end(), {NAN, -INFINITY, INFINITY, 1e30, -1e30, -0.0});
+      const TensorData values = TensorData::of<double>({count}, wanted).to(dtype);
+      const std::vector<double> in = sorted.to_vector<double>(), at = values.to_vector<double>();
+      const auto less = [](double a, double b) { return a < b || (a == a && b != b); };  // NaN comes last
+      for (const bool right : {false, true}) {
+        std::vector<double> expected;
+        for (const double x : at) {
+          const auto place =
+              right ? std::upper_bound(in.begin(), in.end(), x, less) : std::lower_bound(in.begin(), in.end(), x, less);
+          expected.push_back(static_cast<double>(place - in.begin()));
+        }
+        const Device cpu = Device::cpu();
+        EXPECT_EQ(numbers(searchsorted(from_data(sorted, cpu), from_data(values, cpu), right)), expected)
+            << name(dtype) << ' ' << line.size() << ' ' << right;
+      }
+    }
+}
+
 TEST(Sort, OrdersEveryElementType) {
   for (const char* device : {"cpu", "reference"}) {
     for (const DType dtype : {DType::I64, DType::I32, DType::I16, DType::I8, DType::F64, DType::F16, DType::BF16}) {
