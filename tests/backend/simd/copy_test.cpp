@@ -36,6 +36,25 @@ TEST(Copy, RepeatsAndSkips) {
     EXPECT_EQ(numbers(copied(value, {1, 0})), numbers(value));
 }
 
+// Long rows that come to lie a little behind their place are copied in pieces.
+TEST(Copy, MovesLongRowsToAnyPlace) {
+  const Shape shape{3, 4096 + 70};
+  const Value x = tensor(DType::U8, {3, 4096}, counting(3 * 4096));
+  for (std::int64_t offset = 0; offset < 70; ++offset) {
+    const Value whole = tensor(DType::U8, shape, std::vector<double>(static_cast<std::size_t>(numel(shape)), 121));
+    Array part = read(whole);
+    part.shape = x.shape();
+    part.data += offset;
+    copy(read(x), part);
+    const std::vector<double> from = numbers(x), to = numbers(whole);
+    for (std::int64_t i = 0; i < numel(shape); ++i) {
+      const std::int64_t row = i / shape[1], column = i % shape[1] - offset;
+      const bool inside = column >= 0 && column < 4096;
+      ASSERT_EQ(to[static_cast<std::size_t>(i)], inside ? from[static_cast<std::size_t>(row * 4096 + column)] : 121);
+    }
+  }
+}
+
 TEST(Copy, WorksOnSeveralThreads) {
   const int before = num_threads();
   set_num_threads(2);
