@@ -92,7 +92,7 @@ struct Op {
                              GridSample, GridSampleTranspose,               // sample
                              GridSampleGridGrad,                            //
                              Gather, Scatter, Select, SelectUpdate,         // index
-                             RavelIndex, Nonzero,                           // index
+                             SelectSum, RavelIndex, Nonzero, MaskSelect,    // index
                              Cat,                                           // assemble
                              Fill, Arange, Random, Dropout,                 // create
                              Softmax, LayerNorm,                            // norm
