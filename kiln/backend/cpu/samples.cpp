@@ -69,6 +69,18 @@ std::vector<double> running_sums(const Value& weights, std::int64_t classes) {
   return sums;
 }
 
+/// How many of an ascending row are not above `most`: a binary search without branches, which would be guessed wrong half
+/// of the time.
+std::int64_t count_up_to(const double* row, std::int64_t length, double most) {
+  std::int64_t count = 0;
+  while (length > 0) {
+    const std::int64_t half = (length + 1) / 2;
+    count += row[count + half - 1] <= most ? half : 0;
+    length -= half;
+  }
+  return count;
+}
+
 double parameter(const std::vector<double>& numbers, std::int64_t i) {
   return numbers[numbers.size() == 1 ? 0 : static_cast<std::size_t>(i)];
 }
@@ -121,7 +133,7 @@ std::int64_t Samples::whole(std::int64_t i) const {
   // The first class whose running sum exceeds a number below the total; one without weight exceeds nothing.
   const auto first = a_.begin() + i / draws_ * classes_, last = first + classes_;
   const double target = stream.uniform() * *(last - 1);
-  const auto found = std::upper_bound(first, last, target);
+  const auto found = first + count_up_to(&*first, classes_, target);
   // Rounding may reach the total, which only the last class with a weight does.
   return (found < last ? found : std::lower_bound(first, last, *(last - 1))) - first;
 }

@@ -36,7 +36,7 @@ TEST(Copy, RepeatsAndSkips) {
     EXPECT_EQ(numbers(copied(value, {1, 0})), numbers(value));
 }
 
-// Long rows that come to lie a little behind their place are copied in pieces.
+// Long rows that come to lie a little behind their place are copied line by line.
 TEST(Copy, MovesLongRowsToAnyPlace) {
   const Shape shape{3, 4096 + 70};
   const Value x = tensor(DType::U8, {3, 4096}, counting(3 * 4096));

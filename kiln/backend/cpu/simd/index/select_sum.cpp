@@ -19,17 +19,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kAhead = 8;  // rows whose memory is asked for before it is needed
 
-/// Adds columns [at, at + kVectors vectors) of rows to `sums`, again and again while they last; answers where it ended.
+/// Adds columns [at, at + kVectors vectors) of `count` rows to `sums`, again and again while they last; answers where it
+/// ended. So many indices are `left`, those of the next bags among them.
 template <std::size_t kVectors, class D>
 HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t pace, const std::int64_t* index,
-                                    std::int64_t count, std::int64_t columns, float* sums, std::int64_t at) {
+                                    std::int64_t count, std::int64_t left, std::int64_t columns, float* sums,
+                                    std::int64_t at) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag)), width = lanes * static_cast<std::int64_t>(kVectors);
   for (; at + width <= columns; at += width) {
     hn::Vec<D> sum[kVectors];
     for (std::size_t k = 0; k < kVectors; ++k) sum[k] = hn::Zero(tag);
     for (std::int64_t i = 0; i < count; ++i) {
       const float* row = x + index[i] * pace + at;
-      const float* const soon = x + index[std::min(i + kAhead, count - 1)] * pace + at;
+      const float* const soon = x + index[std::min(i + kAhead, left - 1)] * pace + at;
       for (std::size_t k = 0; k < kVectors; ++k) hwy::Prefetch(soon + static_cast<std::int64_t>(k) * lanes);
       for (std::size_t k = 0; k < kVectors; ++k)
         sum[k] = hn::Add(sum[k], hn::LoadU(tag, row + static_cast<std::int64_t>(k) * lanes));
@@ -42,17 +44,17 @@ HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t pace, co
   return at;
 }
 
-void add_rows(const float* x, std::int64_t pace, const std::int64_t* index, std::int64_t count, std::int64_t columns,
-              float* sums) {
+void add_rows(const float* x, std::int64_t pace, const std::int64_t* index, std::int64_t count, std::int64_t left,
+              std::int64_t columns, float* sums) {
   constexpr std::int64_t kTogether = 128;  // rows: of many, parts are summed first, so that roundings do not pile up
   std::fill_n(sums, columns, 0.0f);
-  for (; count > 0; index += kTogether, count -= kTogether) {
+  for (; count > 0; index += kTogether, count -= kTogether, left -= kTogether) {
     const std::int64_t some = std::min(count, kTogether);
     const hn::ScalableTag<float> whole;
-    std::int64_t at = add_columns<4>(whole, x, pace, index, some, columns, sums, 0);
-    at = add_columns<1>(whole, x, pace, index, some, columns, sums, at);
-    at = add_columns<1>(hn::CappedTag<float, 4>(), x, pace, index, some, columns, sums, at);
-    add_columns<1>(hn::CappedTag<float, 1>(), x, pace, index, some, columns, sums, at);
+    std::int64_t at = add_columns<4>(whole, x, pace, index, some, left, columns, sums, 0);
+    at = add_columns<1>(whole, x, pace, index, some, left, columns, sums, at);
+    at = add_columns<1>(hn::CappedTag<float, 4>(), x, pace, index, some, left, columns, sums, at);
+    add_columns<1>(hn::CappedTag<float, 1>(), x, pace, index, some, left, columns, sums, at);
   }
 }
 
@@ -77,7 +79,8 @@ bool run(const op::SelectSum&, Call call) {
   const std::int64_t entries = index.count() / bags, work = std::max<std::int64_t>(1, entries * columns);
   parallel_for(bags, std::max<std::int64_t>(1, kGrain / work), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t bag = begin; bag < end; ++bag) HWY_DYNAMIC_DISPATCH(add_rows)
-    (x.as<float>(), x.strides[0], index.data() + bag * entries, entries, columns, z.as<float>() + bag * columns);
+    (x.as<float>(), x.strides[0], index.data() + bag * entries, entries, index.count() - bag * entries, columns,
+     z.as<float>() + bag * columns);
   });
   return true;
 }
