@@ -35,6 +35,7 @@
 #include "kiln/ops/spatial/conv_ops.hpp"
 #include "kiln/ops/spatial/pool_ops.hpp"
 #include "kiln/ops/spatial/resample_ops.hpp"
+#include "kiln/ops/spatial/sample_ops.hpp"
 #include "kiln/ops/special/special_ops.hpp"
 #include "kiln/ops/view/assemble_ops.hpp"
 #include "kiln/ops/view/view_ops.hpp"
@@ -88,8 +89,10 @@ struct Op {
                              MaxPool, MaxPoolGrad, AvgPool, AvgPoolGrad,    // pool
                              Resample,                                      // resample
                              Blend, BlendTranspose, BlendWeightGrad,        // blend
+                             GridSample, GridSampleTranspose,               // sample
+                             GridSampleGridGrad,                            //
                              Gather, Scatter, Select, SelectUpdate,         // index
-                             RavelIndex, Nonzero,                           // index
+                             SelectSum, RavelIndex, Nonzero, MaskSelect,    // index
                              Cat,                                           // assemble
                              Fill, Arange, Random, Dropout,                 // create
                              Softmax, LayerNorm,                            // norm

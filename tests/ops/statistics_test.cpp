@@ -95,6 +95,10 @@ TEST(Histogram, CountsTheLastEdgeAndNothingOutside) {
   EXPECT_EQ(numbers(edges), (Line{1, 2, 3, 4}));
   EXPECT_EQ(numbers(histogram(list({3, 3}), 2).edges), (Line{2.5, 3, 3.5}));
   EXPECT_EQ(numbers(histogram(list({}), list({0, 1})).counts), (Line{0}));
+  EXPECT_EQ(numbers(histogram(list({0, 1, 1, 2}), list({0, 1, 1})).counts), (Line{1, 2}));
+  EXPECT_EQ(numbers(histogram(list({1, INFINITY, NAN}), list({0, INFINITY})).counts), (Line{2}));
+  EXPECT_EQ(numbers(histogram(list({1, 2, 2, 3}), list({0, 1, 2}), {.weights = list({1, 2, 4, 8})}).counts),
+            (Line{0, 7}));
 }
 
 TEST(Bincount, IsAsLongAsTheLargestNeeds) {

@@ -77,11 +77,11 @@ TEST(WrongOperands, AreAnsweredWithASentenceByEveryOp) {
   }
   hear_of_unread_failures();
   std::set<std::string> names = functions_of_the_table();
-  for (const char* inner :
-       {"attention_grad", "avg_pool_grad", "batch_norm_grad", "blend_transpose", "blend_weight_grad",
-        "conv_weight_grad", "group_norm_grad", "recurrent_layer_grad", "resample",
-        // told as full, frexp, max_pool_backward and the draw in question
-        "fill", "frexp_exponent", "max_pool_grad", "random"})
+  for (const char* inner : {"attention_grad", "avg_pool_grad", "batch_norm_grad", "blend", "blend_transpose",
+                            "blend_weight_grad", "conv_weight_grad", "grid_sample_grid_grad", "grid_sample_transpose",
+                            "group_norm_grad", "recurrent_layer_grad", "resample", "select_sum",
+                            // told as full, frexp, max_pool_backward and the draw in question
+                            "fill", "frexp_exponent", "max_pool_grad", "random"})
     names.erase(inner);  // no public function calls them
   for (const std::string& name : names)
     EXPECT_TRUE(heard.contains(name)) << "no wrong call of " << name << " is answered by its name";

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/transpose.hpp"
 #include "kiln/core/parallel.hpp"
@@ -33,7 +34,7 @@ void fill(Word* to, std::int64_t count, Word word) {
 
 template <class Word>
 void copy_row(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t count) {
-  if (to_step == 1 && from_step == 1) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
+  if (to_step == 1 && from_step == 1) copy_bytes(to, from, static_cast<std::size_t>(count) * sizeof(Word));
   else if (to_step == 1 && from_step == 0) fill(to, count, *from);
   else
     for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];

@@ -26,17 +26,59 @@ std::vector<double> numbers(const Value& value, const Shape& shape) {
   return result;
 }
 
-/// Rows of weights become rows of their running sums.
-void accumulate(std::vector<double>& weights, std::int64_t classes) {
+/// Throws for the first weight, in the order of rows, that cannot be drawn by.
+void refuse_weights(const std::vector<double>& weights, std::int64_t classes) {
+  double sum = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const auto place = static_cast<std::int64_t>(i) % classes;
     require<ArgumentError>(weights[i] >= 0 && weights[i] < sample::kInfinity, "categorical: weight ", place, " of row ",
                            static_cast<std::int64_t>(i) / classes, " is ", weights[i]);
-    if (place != 0) weights[i] += weights[i - 1];
-    require<ArgumentError>(place + 1 < classes || (weights[i] > 0 && weights[i] < sample::kInfinity),
+    sum = place == 0 ? weights[i] : sum + weights[i];
+    require<ArgumentError>(place + 1 < classes || (sum > 0 && sum < sample::kInfinity),
                            "categorical: the weights of row ", static_cast<std::int64_t>(i) / classes, " add up to ",
-                           weights[i]);
+                           sum);
   }
+}
+
+/// kRows rows of weights become rows of their running sums; those of a row wait for each other, and those of several do
+/// not. Answers whether all can be drawn by.
+template <std::size_t kRows>
+bool add_up_rows(double* weights, std::size_t classes) {
+  double sum[kRows] = {};
+  bool good = true;
+  for (std::size_t c = 0; c < classes; ++c)
+    for (std::size_t row = 0; row < kRows; ++row) {
+      double& weight = weights[row * classes + c];
+      good &= weight >= 0;
+      weight = sum[row] = c == 0 ? weight : sum[row] + weight;
+    }
+  for (const double all : sum) good &= all > 0 && all < sample::kInfinity;
+  return good;
+}
+
+/// The running sums of rows of weights.
+std::vector<double> running_sums(const Value& weights, std::int64_t classes) {
+  constexpr std::size_t kTogether = 4;
+  std::vector<double> sums = numbers(weights, weights.shape());
+  const auto length = static_cast<std::size_t>(classes), rows = sums.size() / length;
+  bool good = true;
+  std::size_t row = 0;
+  for (; row + kTogether <= rows; row += kTogether) good &= add_up_rows<kTogether>(sums.data() + row * length, length);
+  for (; row < rows; ++row) good &= add_up_rows<1>(sums.data() + row * length, length);
+  if (!good) refuse_weights(numbers(weights, weights.shape()), classes);
+  return sums;
+}
+
+/// How many of an ascending row are not above `most`: a binary search without branches, which would be guessed wrong half
+/// of the time.
+std::int64_t count_up_to(const double* row, std::int64_t length, double most) {
+  std::int64_t count = 0;
+  while (length > 0) {
+    const std::int64_t half = (length + 1) / 2;
+    count += row[count + half - 1] <= most ? half : 0;
+    length -= half;
+  }
+  return count;
 }
 
 double parameter(const std::vector<double>& numbers, std::int64_t i) {
@@ -65,8 +107,7 @@ Samples::Samples(const op::Random& op, Call call)
   } else if (distribution_ == Distribution::Categorical) {
     classes_ = a.dim(-1);
     draws_ = op.shape.back();
-    a_ = numbers(a, a.shape());
-    accumulate(a_, classes_);
+    a_ = running_sums(a, classes_);
   } else {
     a_ = numbers(a, op.shape);
     b_ = numbers(b, op.shape);
@@ -92,7 +133,7 @@ std::int64_t Samples::whole(std::int64_t i) const {
   // The first class whose running sum exceeds a number below the total; one without weight exceeds nothing.
   const auto first = a_.begin() + i / draws_ * classes_, last = first + classes_;
   const double target = stream.uniform() * *(last - 1);
-  const auto found = std::upper_bound(first, last, target);
+  const auto found = first + count_up_to(&*first, classes_, target);
   // Rounding may reach the total, which only the last class with a weight does.
   return (found < last ? found : std::lower_bound(first, last, *(last - 1))) - first;
 }

@@ -5,6 +5,8 @@
 
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/index/index_ops.hpp"
 
 namespace kiln {
 namespace {
@@ -51,6 +53,11 @@ Value reduce_bags(const Value& rows, const Value& factor, BagMode mode) {
   const Value total = sum(factor ? rows * factor_of_row : rows, {1});
   if (mode == BagMode::Sum) return total;
   return factor ? total / maximum(sum(factor_of_row, {1}), 1.0) : total / static_cast<double>(rows.dim(1));
+}
+
+/// Is a bag a mere sum that the processor has a kernel for?
+bool goes_in_one(const Value& weight, const Value& indices, const EmbeddingBagOptions& options) {
+  return options.mode != BagMode::Max && !options.padding_index && weight.dtype() == DType::F32 && indices.dim(1) > 0;
 }
 
 /// Where each bag begins, and the end of the last.
@@ -109,6 +116,10 @@ Value embedding_bag(const Value& weight, const Value& indices, const EmbeddingBa
   require_table("embedding_bag", weight, indices);
   require<ShapeError>(indices.rank() == 2, "embedding_bag: indices must be [bags, entries], or come with offsets, got ",
                       indices.shape());
+  if (goes_in_one(weight, indices, options) && entry_weights.empty()) {
+    const Value total = emit(op::SelectSum{}, {weight, indices});
+    return options.mode == BagMode::Sum ? total : total / static_cast<double>(indices.dim(1));
+  }
   return reduce_bags(entry_rows(weight, indices, options), factors(weight, indices, options, entry_weights),
                      options.mode);
 }

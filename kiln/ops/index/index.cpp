@@ -262,7 +262,7 @@ Value argwhere(const Value& x) {
 Value mask_select(const Value& x, const Value& mask) {
   const CalledAs named("mask_select");
   require_mask_of("mask_select", x, mask);
-  return select(reshape(x, {x.numel()}), 0, flat_nonzero(mask));
+  return mask_select(x, mask, static_cast<std::int64_t>(sum(mask).item()));
 }
 
 Value mask_where(const Value& x, const Value& mask, const Value& value) {

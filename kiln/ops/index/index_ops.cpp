@@ -147,6 +147,23 @@ void Select::vjp(Backward& backward) const {
   });
 }
 
+Descs SelectSum::infer(Inputs in) const {
+  require_count(kName, in, 2, 2);
+  require_float(kName, in[x]);
+  require_index(kName, in[index]);
+  require<ShapeError>(in[x].rank() == 2 && in[index].rank() == 2, kName, ": ", in[x], " and ", in[index],
+                      " must be [count, size] and [bags, entries]");
+  return one({in[index].dim(0), in[x].dim(1)}, in[x].dtype());
+}
+Values SelectSum::expand(Inputs in) const { return {sum(select(in[x], 0, in[index]), {1})}; }
+void SelectSum::vjp(Backward& backward) const {
+  backward.to(x, [&] {
+    const Value& at = backward.in(index);
+    const Value rows = kiln::expand(unsqueeze(backward.grad(), 1), {at.dim(0), at.dim(1), backward.grad().dim(1)});
+    return select_add(constant(0, backward.in_desc(x), backward.device()), 0, at, rows);
+  });
+}
+
 Descs SelectUpdate::infer(Inputs in) const {
   require_count(spoken(), in, 3, 3);
   const Shape shape = selected_shape(spoken(), in[x], in[index], dim);
@@ -195,6 +212,26 @@ Descs Nonzero::infer(Inputs in) const {
   return one({count}, DType::I64);
 }
 
+Descs MaskSelect::infer(Inputs in) const {
+  require_count(kName, in, 2, 2);
+  require_tensor(kName, in[x]);
+  (void)Nonzero{count}.infer(in.subspan(mask, 1));
+  require<ShapeError>(in[x].shape() == in[mask].shape(), kName, ": mask ", in[mask].shape(), " must have the shape of ",
+                      in[x]);
+  return one({count}, in[x].dtype());
+}
+Values MaskSelect::expand(Inputs in) const {
+  return {select(reshape(in[x], {in[x].numel()}), 0, emit(Nonzero{count}, {in[mask]}))};
+}
+void MaskSelect::vjp(Backward& backward) const {
+  backward.to(x, [&] {
+    const Desc& like = backward.in_desc(x);
+    const Value places = emit(Nonzero{count}, {backward.in(mask)});
+    const Value none = constant(0, {{numel(like.shape)}, like.dtype}, backward.device());
+    return reshape(select_add(none, 0, places, backward.grad()), like.shape);
+  });
+}
+
 }  // namespace op
 
 namespace {
@@ -237,6 +274,9 @@ Value ravel_index(Inputs indices, const Shape& shape) { return emit(op::RavelInd
 Value flat_nonzero(const Value& x) {
   const Value flags = cast(x, DType::Bool);
   return emit(op::Nonzero{static_cast<std::int64_t>(sum(flags).item())}, {flags});
+}
+Value mask_select(const Value& x, const Value& mask, std::int64_t count) {
+  return emit(op::MaskSelect{count}, {x, mask});
 }
 
 Value one_hot(const Value& index, std::int64_t classes, DType dtype) {

@@ -44,6 +44,17 @@ struct Select {
   void vjp(Backward& backward) const;
 };
 
+/// The sums of rows: x [count, size], index [bags, entries] -> [bags, size], each the sum of the rows that a bag names.
+struct SelectSum {
+  static constexpr std::string_view kName = "select_sum";
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  enum Slot { x, index };
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.in = 1u << index}; }
+  void vjp(Backward& backward) const;
+};
+
 /// x with the slices that Select with the same index would read updated by those of source, in row-major order.
 /// Gradients as Scatter's.
 struct SelectUpdate {
@@ -77,6 +88,19 @@ struct Nonzero {
   std::int64_t count;
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}
+};
+
+/// The elements of x that stand where a boolean tensor of its shape is true, in row-major order: [count]. Whoever emits it
+/// has counted, as for Nonzero.
+struct MaskSelect {
+  static constexpr std::string_view kName = "mask_select";
+  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
+  enum Slot { x, mask };
+  std::int64_t count;
+  Descs infer(Inputs in) const;
+  Values expand(Inputs in) const;
+  Saves saves(std::uint32_t) const { return {.in = 1u << mask}; }
+  void vjp(Backward& backward) const;
 };
 
 }  // namespace kiln::op

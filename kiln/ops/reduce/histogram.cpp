@@ -12,7 +12,7 @@ Value flat(const Value& x) { return reshape(x, {x.numel()}); }
 
 /// What each element counts.
 Value weight_of(std::string_view op, const Value& x, const Value& weights) {
-  if (weights.empty()) return ones({x.numel()}, x.device(), DType::I64);
+  if (weights.empty()) return expand(ones({1}, x.device(), DType::I64), {x.numel()});
   require<ShapeError>(weights.shape() == x.shape(), op, ": weights ", weights.shape(), " must have the shape of ", x);
   return flat(weights);
 }
@@ -60,11 +60,12 @@ Histogram histogram(const Value& x, const Value& edges, const HistogramOptions& 
   require<ShapeError>(edges.rank() == 1 && edges.numel() >= 2, "histogram: edges must be a list of two or more, got ",
                       edges);
   const std::int64_t bins = edges.numel() - 1;
-  const Value line = flat(x.detach()), first = sub(searchsorted(edges.detach(), line, true), 1);
-  // What is in no bin goes to one behind the last, which is cut off.
-  const Value inside = where(eq(line, at(edges.detach(), 0, -1)), bins - 1, first);
-  const Value index = where(lt(inside, 0), bins, inside);
-  Value counts = narrow(add_up(index, weight_of("histogram", x, options.weights), bins + 1), 0, 0, bins);
+  const Value line = flat(x.detach()), weights = weight_of("histogram", x, options.weights);
+  // Of elements with no edge up to them, in each bin, and with all edges up to them.
+  const Value all = add_up(searchsorted(edges.detach(), line, true), weights, bins + 2);
+  const Value at_end = eq(line, at(edges.detach(), 0, -1));
+  const Value more = options.weights.empty() ? sum(at_end) : sum(where(at_end, weights, 0));
+  Value counts = cat(Values{narrow(all, 0, 1, bins - 1), narrow(all, 0, bins, 1) + cast(more, all.dtype())}, 0);
   if (options.density) {
     const Value widths = narrow(edges, 0, 1, bins) - narrow(edges, 0, 0, bins);
     // A quotient of whole numbers would be float32.

@@ -36,7 +36,7 @@ Distinct runs(const Value& line) {
   const Value begins = begins_run(line.detach()), first = flat_nonzero(begins);
   const Value ends =
       cat(Values{narrow(first, 0, 1, first.dim(0) - 1), full({1}, length, line.device(), DType::I64)}, 0);
-  return {select(line, 0, first), cumsum(begins, 0) - 1, ends - first};
+  return {mask_select(line, begins, first.dim(0)), cumsum(begins, 0) - 1, ends - first};
 }
 
 /// Distinct slices along the first dimension, found on the host.

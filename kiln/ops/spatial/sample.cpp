@@ -3,90 +3,16 @@
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/spatial/sample_ops.hpp"
 #include "kiln/ops/spatial/taps.hpp"
 
 namespace kiln {
 namespace {
 
-void require_images(std::string_view name, const Value& x, int least, int most) {
-  op::require_float(name, x);
-  require<ShapeError>(x.rank() >= least && x.rank() <= most, name, ": needs [batch, channels, sizes...] of rank ",
-                      least, least == most ? "" : text(" to ", most), ", got ", x);
-  for (int i = 2; i < x.rank(); ++i) require<ShapeError>(x.dim(i) > 0, name, ": ", x, " has no elements to read");
-}
-
 /// Positions are computed in single precision at least.
 DType wide(DType dtype) { return size_of(dtype) == 2 ? DType::F32 : dtype; }
 
-/// Positions mirrored at `low` and `high` until they lie between.
-Value reflected(const Value& positions, double low, double high) {
-  const double span = high - low;
-  if (span <= 0) return positions * 0.0;
-  const Value away = abs(positions - low);
-  const Value past = remainder(away, 2 * span);
-  return (span - abs(past - span)) + low;
-}
-
-/// The same between the outer elements of an axis.
-Value mirror(const Value& positions, std::int64_t size, const GridSampleOptions& options) {
-  const double edge = options.align_corners ? 0.0 : 0.5;
-  return reflected(positions, -edge, static_cast<double>(size - 1) + edge);
-}
-
-/// Positions along an axis, or elements, brought to those that the padding shows there.
-Value padded(const Value& positions, std::int64_t size, const GridSampleOptions& options) {
-  const auto last = static_cast<double>(size - 1);
-  switch (options.padding) {
-    case SamplePadding::Zeros: return near_axis(positions, size, 1);
-    case SamplePadding::Border: return clamp(positions, 0.0, last);
-    case SamplePadding::Reflection: return clamp(mirror(positions, size, options), 0.0, last);
-  }
-  __builtin_unreachable();
-}
-
-AxisTaps grid_taps(const Value& coordinates, std::int64_t size, std::int64_t stride, const GridSampleOptions& options) {
-  const auto extent = static_cast<double>(size);
-  // From [-1, 1] to elements: -1 is the centre of the first, or its outer edge.
-  Value positions =
-      options.align_corners ? (coordinates + 1.0) * ((extent - 1) / 2) : coordinates * (extent / 2) + (extent - 1) / 2;
-  const bool cubic = options.mode == Interpolation::Cubic;
-  // A cubic kernel at an inner position reaches across the edge: then it is the elements that the padding moves.
-  const bool mirrored = options.padding == SamplePadding::Reflection;
-  if (!cubic) positions = padded(positions, size, options);
-  else positions = mirrored ? mirror(positions, size, options) : near_axis(positions, size, 2);
-  AxisTaps taps = taps_around(positions, options.mode);
-  if (cubic && options.padding != SamplePadding::Zeros) taps.index = padded(taps.index, size, options);
-  taps.index = axis_index(taps.index, size, stride);
-  return taps;
-}
-
 }  // namespace
-
-Value grid_sample(const Value& x, const Value& grid, const GridSampleOptions& options) {
-  constexpr std::string_view name = "grid_sample";
-  require_images(name, x, 4, 5);
-  op::require_float(name, grid);
-  const int axes = x.rank() - 2;
-  require<ShapeError>(grid.rank() == x.rank() && grid.dim(0) == x.dim(0) && grid.dim(-1) == axes, name, ": grid ",
-                      grid.shape(), " must be [", x.dim(0), ", ", axes == 2 ? "rows, columns, 2" : "sizes..., 3",
-                      "] for x ", x.shape());
-  require<ArgumentError>(options.mode == Interpolation::Nearest || options.mode == Interpolation::Linear ||
-                             (options.mode == Interpolation::Cubic && axes == 2),
-                         name, ": takes Nearest, Linear, and in two dimensions Cubic");
-  const DType dtype = wide(promote(x.dtype(), grid.dtype()));
-  Shape shape{x.dim(0), x.dim(1)};
-  for (int i = 1; i <= axes; ++i) shape.push_back(grid.dim(i));
-  const Value coordinates = flatten(cast(grid, dtype), 1, axes);
-  std::vector<AxisTaps> taps;
-  std::int64_t stride = x.numel() == 0 ? 1 : x.numel() / (x.dim(0) * x.dim(1));
-  for (int axis = 0; axis < axes; ++axis) {
-    const std::int64_t size = x.dim(axis + 2);
-    stride /= size;
-    taps.push_back(grid_taps(at(coordinates, -1, axes - 1 - axis), size, stride, options));
-  }
-  const Value read = blend(flatten(cast(x, dtype), 2), taps);
-  return cast(reshape(read, shape), promote(x.dtype(), grid.dtype()));
-}
 
 Value affine_grid(const Value& theta, const Spatial& sizes, bool align_corners) {
   op::require_float("affine_grid", theta);
@@ -154,7 +80,7 @@ AxisTaps box_taps(const BoxAxis& axis, std::int64_t ratio, std::int64_t stride) 
 Value roi_align(const Value& x, const Value& boxes, const RoiAlignOptions& options) {
   const CalledAs named("roi_align");
   constexpr std::string_view name = "roi_align";
-  require_images(name, x, 4, 4);
+  op::require_image(name, x, 4);
   op::require_float(name, boxes);
   require<ShapeError>(boxes.rank() == 2 && boxes.dim(1) == 5, name, ": boxes ", boxes.shape(),
                       " must be [count, 5] of (image, x1, y1, x2, y2)");

@@ -26,6 +26,14 @@ std::vector<std::vector<double>> polynomials(Interpolation mode) {
   }
 }
 
+/// Polynomials of `fraction`, [taps, ...]; numbers if they are constant.
+Value values(const std::vector<std::vector<double>>& polynomials, const Value& fraction, const Value& like) {
+  Value value;
+  for (const std::vector<double>& coefficients : polynomials)
+    value = value ? value * fraction + constants(coefficients, like) : constants(coefficients, like);
+  return value;
+}
+
 }  // namespace
 
 Value near_axis(const Value& positions, std::int64_t size, int reach) {
@@ -37,13 +45,22 @@ AxisTaps taps_around(const Value& positions, Interpolation mode) {
     const Value places = unsqueeze(round(positions), 0);
     return {places.detach(), ones_like(places)};
   }
-  const Value low = floor(positions).detach(), fraction = unsqueeze(positions - low, 0);
-  Value weight;
-  for (const std::vector<double>& coefficients : polynomials(mode))
-    weight = weight ? weight * fraction + constants(coefficients, low) : constants(coefficients, low);
+  const Value low = floor(positions).detach();
+  const Value weight = values(polynomials(mode), unsqueeze(positions - low, 0), low);
   const std::vector<double> around =
       mode == Interpolation::Linear ? std::vector<double>{0, 1} : std::vector<double>{-1, 0, 1, 2};
   return {unsqueeze(low, 0) + constants(around, low), weight};
+}
+
+Value weight_slopes(const Value& positions, Interpolation mode) {
+  std::vector<std::vector<double>> slopes = polynomials(mode);
+  const std::size_t degree = slopes.size() - 1;
+  if (degree == 0) return zeros_like(unsqueeze(positions, 0));
+  slopes.pop_back();
+  for (std::size_t i = 0; i < degree; ++i)
+    for (double& coefficient : slopes[i]) coefficient *= static_cast<double>(degree - i);
+  const Value low = floor(positions).detach(), fraction = unsqueeze(positions - low, 0);
+  return values(slopes, fraction, low);
 }
 
 Value axis_index(const Value& places, std::int64_t size, std::int64_t stride) {
@@ -51,7 +68,7 @@ Value axis_index(const Value& places, std::int64_t size, std::int64_t stride) {
   return where(inside, cast(places, DType::I64) * stride, kFar);
 }
 
-Value blend(const Value& x, std::span<const AxisTaps> axes, const Value& factor) {
+AxisTaps combined(std::span<const AxisTaps> axes, const Value& factor) {
   Value index, weight;
   for (const AxisTaps& axis : axes) {
     if (!index) {
@@ -62,7 +79,12 @@ Value blend(const Value& x, std::span<const AxisTaps> axes, const Value& factor)
     index = flatten(unsqueeze(index, 1) + unsqueeze(axis.index, 0), 0, 1);
     weight = flatten(unsqueeze(weight, 1) * unsqueeze(axis.weight, 0), 0, 1);
   }
-  return emit(op::Blend{}, {x, permute(index, {1, 2, 0}), permute(weight, {1, 2, 0})});
+  return {permute(index, {1, 2, 0}), permute(weight, {1, 2, 0})};
+}
+
+Value blend(const Value& x, std::span<const AxisTaps> axes, const Value& factor) {
+  const AxisTaps taps = combined(axes, factor);
+  return emit(op::Blend{}, {x, taps.index, taps.weight});
 }
 
 }  // namespace kiln

@@ -21,11 +21,17 @@ Value near_axis(const Value& positions, std::int64_t size, int reach);
 /// positions' type, which may lie outside of an axis; index still holds these.
 AxisTaps taps_around(const Value& positions, Interpolation mode);
 
+/// How fast the weights of these grow with the positions, [taps, ...].
+Value weight_slopes(const Value& positions, Interpolation mode);
+
 /// Whole numbers of a float type as indices of an axis of `size` elements that lie `stride` apart.
 Value axis_index(const Value& places, std::int64_t size, std::int64_t stride);
 
-/// x [batch, channels, size] -> [batch, channels, points]: the taps of all axes, [taps, batch, points] each, combined.
-/// `factor` [batch, points] or none scales each point.
+/// The taps of all axes, [taps, batch, points] each, as [batch, points, taps] of the whole. `factor` [batch, points] or
+/// none scales each point.
+AxisTaps combined(std::span<const AxisTaps> axes, const Value& factor = {});
+
+/// x [batch, channels, size] -> [batch, channels, points] by the taps of all axes.
 Value blend(const Value& x, std::span<const AxisTaps> axes, const Value& factor = {});
 
 }  // namespace kiln

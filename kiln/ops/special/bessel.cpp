@@ -1,13 +1,11 @@
-#include <array>
+#include "kiln/ops/special/bessel.hpp"
+
 #include <cmath>
 
 #include "kiln/ops/special/functions.hpp"
 
 namespace kiln::special {
 namespace {
-
-constexpr double kEuler = 0.5772156649015329;
-constexpr double kLarge = 25;  // from here on asymptotic series are exact to rounding
 
 /// The even and the odd terms of sum over k of a_k(order) / x^k (DLMF 10.17.1); where `alternating`, those of the power
 /// series of cosine and sine, otherwise all with the sign that they have.
@@ -28,7 +26,7 @@ struct Bessel {
 
   explicit Bessel(double x) {
     if (x == kInfinity) j0 = 0;
-    else if (x >= kLarge) far(x);
+    else if (x >= kBesselFar) far(x);
     else if (x < 1e-9) near(x);
     else recur(x);
   }
@@ -76,18 +74,10 @@ struct Bessel {
   }
 };
 
-constexpr double kNear = 4;  // up to here the terms of the power series are too small to cancel much
-
-/// J (sign -1) or I (sign 1) of order 0 or 1, over (x / 2)^order, by its power series in x^2 / 4 (DLMF 10.2.2 and
-/// 10.25.2), even and odd terms side by side.
+/// J (sign -1) or I (sign 1) of order 0 or 1, over (x / 2)^order, even and odd terms side by side.
 template <int order, int sign>
 double near(double x) {
-  static constexpr auto kSeries = [] {
-    std::array<double, 18> series{1};
-    for (std::size_t k = 1; k < series.size(); ++k)
-      series[k] = sign * series[k - 1] / static_cast<double>(k * (k + order));
-    return series;
-  }();
+  constexpr const BesselSeries& kSeries = kBesselSeries<order, sign>;
   const double z = x * x / 4;
   double even = 0, odd = 0;
   for (std::size_t k = kSeries.size(); k > 0; k -= 2) {
@@ -104,7 +94,7 @@ double second_kind(double x, double Bessel::* which) {
 
 /// exp(-|x|) I(order, |x|)
 double scaled_i(int order, double size) {
-  if (size <= kNear) return std::exp(-size) * (order == 0 ? near<0, 1>(size) : size / 2 * near<1, 1>(size));
+  if (size <= kBesselNear) return std::exp(-size) * (order == 0 ? near<0, 1>(size) : size / 2 * near<1, 1>(size));
   if (size < 20) return std::exp(-size) * bessel_i(order, size);
   const Hankel terms(order, size, false);
   return size == kInfinity ? 0 : (terms.even - terms.odd) / std::sqrt(2 * kPi * size);
@@ -113,7 +103,7 @@ double scaled_i(int order, double size) {
 /// exp(x) K(order, x)
 double scaled_k(int order, double x) {
   if (!(x > 0)) return x == 0 ? kInfinity : kNan;
-  if (x >= kLarge) {
+  if (x >= kBesselFar) {
     const Hankel terms(order, x, false);
     return x < kInfinity ? std::sqrt(kPi / (2 * x)) * (terms.even + terms.odd) : 0;
   }
@@ -142,9 +132,9 @@ double scaled_k(int order, double x) {
 
 }  // namespace
 
-double bessel_j0(double x) { return !(std::abs(x) > kNear) ? near<0, -1>(x) : Bessel(std::abs(x)).j0; }
+double bessel_j0(double x) { return !(std::abs(x) > kBesselNear) ? near<0, -1>(x) : Bessel(std::abs(x)).j0; }
 double bessel_j1(double x) {
-  return !(std::abs(x) > kNear) ? x / 2 * near<1, -1>(x) : std::copysign(1, x) * Bessel(std::abs(x)).j1;
+  return !(std::abs(x) > kBesselNear) ? x / 2 * near<1, -1>(x) : std::copysign(1, x) * Bessel(std::abs(x)).j1;
 }
 double bessel_y0(double x) { return second_kind(x, &Bessel::y0); }
 double bessel_y1(double x) { return second_kind(x, &Bessel::y1); }

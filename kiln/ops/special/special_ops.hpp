@@ -1,4 +1,4 @@
-// Ops of single elements that no program does often enough to have kernels of vectors: the functions of special.def,
+// Ops of single elements, of which few are done often enough to have kernels of vectors: the functions of special.def,
 // and the greatest common divisor. Operands broadcast; any but one may be a plain number.
 #pragma once
 #include "kiln/ops/traits.hpp"

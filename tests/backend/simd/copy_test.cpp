@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <iterator>
+
+#include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
 #include "tests/backend/simd/harness.hpp"
@@ -34,6 +38,21 @@ TEST(Copy, RepeatsAndSkips) {
   for (const Value& value :
        {expanded(row, {300, 300}), expanded(column, {300, 300}), every(7, tensor(DType::F32, {9, 50}, counting(450)))})
     EXPECT_EQ(numbers(copied(value, {1, 0})), numbers(value));
+}
+
+// Long rows that come to lie a little behind their place in a page are copied line by line.
+TEST(Copy, MovesRowsToAnyPlaceInAPage) {
+  constexpr std::size_t kPage = 4096;
+  alignas(kPage) static unsigned char from[2 * kPage], to[2 * kPage];
+  for (std::size_t i = 0; i < sizeof(from); ++i) from[i] = static_cast<unsigned char>(i % 120);
+  for (std::size_t behind = 0; behind < 70; ++behind)
+    for (const std::size_t length : {0, 1, 63, 2048, 2049, 2111, 2112, 4101}) {
+      std::fill(std::begin(to), std::end(to), 121);
+      copy_bytes(to + behind, from, length);
+      EXPECT_TRUE(std::equal(from, from + length, to + behind)) << behind << ' ' << length;
+      const auto others = std::count(std::begin(to), std::end(to), 121);
+      EXPECT_EQ(static_cast<std::size_t>(others), sizeof(to) - length) << behind << ' ' << length;
+    }
 }
 
 TEST(Copy, WorksOnSeveralThreads) {

@@ -18,10 +18,13 @@ double uniform_at(std::int64_t i) { return to_uniform(random_word(Key{kSeed}, st
 TEST(SimdRandom, DrawsTheWordsOfTheStream) {
   for_each_target([] {
     for (const std::int64_t size : {0, 1, 5, 1000, 1024, 1025, 20000}) {
-      std::vector<double> uniform, ones, normal;
+      std::vector<double> uniform, doubles, ones, normal;
       for (std::int64_t i = 0; i < size; ++i) {
         const double u = uniform_at(i);
         uniform.push_back(static_cast<float>(-2 + u * 5));
+        const auto first = static_cast<std::uint64_t>(2 * i);  // of two words
+        const std::uint32_t high = random_word(Key{kSeed}, first), low = random_word(Key{kSeed}, first + 1);
+        doubles.push_back(-2 + static_cast<double>(std::uint64_t{high} << 21 | low >> 11) * 0x1p-53 * 5);
         ones.push_back(u < 0.3);
         const std::int64_t pair = i / 2 * 2;
         const double distance = std::sqrt(-2 * std::log(1 - uniform_at(pair))), angle = 2 * M_PI * uniform_at(pair + 1);
@@ -30,6 +33,8 @@ TEST(SimdRandom, DrawsTheWordsOfTheStream) {
       const Shape shape{size};
       EXPECT_EQ(numbers(run_op(op::Random{Distribution::Uniform, shape, DType::F32}, {kKey, Value(-2), Value(3)})),
                 uniform);
+      EXPECT_EQ(numbers(run_op(op::Random{Distribution::Uniform, shape, DType::F64}, {kKey, Value(-2), Value(3)})),
+                doubles);
       EXPECT_EQ(numbers(run_op(op::Random{Distribution::Bernoulli, shape, DType::F32}, {kKey, Value(0.3), Value(0)})),
                 ones);
       expect_close(numbers(run_op(op::Random{Distribution::Normal, shape, DType::F32}, {kKey, Value(1), Value(2)})),
@@ -45,6 +50,11 @@ TEST(SimdRandom, StaysBelowTheUpperEnd) {
     for (const double number :
          numbers(run_op(op::Random{Distribution::Uniform, {5000}, DType::F32}, {kKey, Value(1), Value(high)})))
       ASSERT_LT(number, high);
+    // In doubles, half of [1, 1 + 2^-52).
+    const double next = std::nextafter(1.0, 2.0);
+    for (const double number :
+         numbers(run_op(op::Random{Distribution::Uniform, {500}, DType::F64}, {kKey, Value(1), Value(next)})))
+      ASSERT_EQ(number, 1);
   });
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/core/parallel.hpp"
 #include "tests/backend/simd/harness.hpp"
 
@@ -23,6 +24,31 @@ TEST(SimdUnary, TakesEveryLength) {
         expect_close(numbers(run_op(op::Unary{UnaryFn::Square}, {tensor(dtype, {size}, x)})), rounded(dtype, expected),
                      0);
       }
+    }
+  });
+}
+
+// The last vector of a length overlaps the one before it.
+TEST(SimdElementwise, MayWriteWhereItReads) {
+  for_each_target([] {
+    for (const std::int64_t size : kSizes) {
+      const auto count = static_cast<std::size_t>(size);
+      std::vector<float> x(count), y(count), squares(count), differences(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        x[i] = static_cast<float>(i) + 2;
+        y[i] = static_cast<float>(3 * i);
+        squares[i] = x[i] * x[i];
+        differences[i] = x[i] - y[i];
+      }
+      std::vector<float> in_place = x;
+      unary_block<float>(UnaryFn::Square)(in_place.data(), 1, in_place.data(), count);
+      EXPECT_EQ(in_place, squares);
+      const auto subtract = binary_block<float>(BinaryFn::Sub);
+      in_place = x;
+      subtract(in_place.data(), 1, y.data(), 1, in_place.data(), count);
+      EXPECT_EQ(in_place, differences);
+      subtract(x.data(), 1, y.data(), 1, y.data(), count);
+      EXPECT_EQ(y, differences);
     }
   });
 }
@@ -133,6 +159,34 @@ TEST(SimdBinary, BroadcastsInEveryPattern) {
   for_each_target([&] {
     for (const BinaryCase& c : kBinary)
       for (const auto& [x, y] : shapes) expect_binary(c, DType::F32, x, y);
+  });
+}
+
+TEST(SimdBinary, TakesShortRowsOfSlices) {
+  const auto slice = [](const Value& x, std::int64_t first, std::int64_t length) {
+    Value part(make_ref<Node>(Desc{{x.dim(0), x.dim(1), length}, x.dtype()}, x.device()));
+    alias(part, x, x.node()->strides, first);
+    return part;
+  };
+  for_each_target([&] {
+    for (const DType dtype : {DType::F32, DType::F64, DType::BF16, DType::I64, DType::I16, DType::U8})
+      for (const std::int64_t length : {1, 12, 16, 31, 40, 255}) {
+        const Shape shape{5, 3, length + 1};
+        const Value x = tensor(dtype, shape, whole_numbers(numel(shape), 1));
+        const Value y = tensor(dtype, {5, 3, length}, whole_numbers(15 * length, 2));
+        for (const Value& other :
+             {slice(x, 0, length), y, slice(tensor(dtype, {5, 3, 1}, whole_numbers(15, 3)), 0, 1)}) {
+          const std::vector<double> a = numbers(slice(x, 1, length)), b = numbers(other);
+          std::vector<double> products, less;
+          for (std::size_t i = 0; i < a.size(); ++i) {
+            const double second = b.size() == a.size() ? b[i] : b[i / static_cast<std::size_t>(length)];
+            products.push_back(a[i] * second);
+            less.push_back(a[i] < second);
+          }
+          EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Mul}, {slice(x, 1, length), other})), rounded(dtype, products));
+          EXPECT_EQ(numbers(run_op(op::Binary{BinaryFn::Less}, {slice(x, 1, length), other})), less);
+        }
+      }
   });
 }
 

@@ -1,4 +1,5 @@
-// Pooling, resizing and blending, on every instruction set against the plain kernels.
+// Pooling, resizing, blending and sampling, on every instruction set against the plain kernels or the definition.
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/backend/cpu/reference/reference.hpp"
@@ -100,6 +101,58 @@ TEST(SimdBlend, AddsWhatThePlainKernelAdds) {
         expect_plain_results(op::BlendWeightGrad{}, {x, index, y}, 1e-4);
       }
     }
+  });
+}
+
+/// How much element `i` counts at a coordinate, and how fast that grows with the coordinate.
+struct Counts {
+  double weight, slope;
+};
+Counts counts(const GridSampleOptions& options, std::int64_t size, double coordinate, std::int64_t i) {
+  const auto n = static_cast<double>(size);
+  const double step = (options.align_corners ? n - 1 : n) / 2, place = coordinate * step + (n - 1) / 2;
+  const bool held = options.padding == SamplePadding::Border && (place < 0 || place > n - 1);
+  const double distance = (held ? std::min(std::max(place, 0.0), n - 1) : place) - static_cast<double>(i);
+  if (std::abs(distance) >= 1) return {0, 0};
+  return {1 - std::abs(distance), held ? 0 : distance < 0 ? step : -step};
+}
+
+// More points than are looked at at once, in odd numbers, inside and outside.
+TEST(SimdGridSample, AddsWhatTheDefinitionAdds) {
+  constexpr std::int64_t kHeight = 7, kWidth = 9, kRows = 19, kColumns = 23, kPoints = kRows * kColumns;
+  for_each_target([&] {
+    for (const GridSampleOptions& options :
+         {GridSampleOptions{}, GridSampleOptions{.align_corners = true},
+          GridSampleOptions{.padding = SamplePadding::Border},
+          GridSampleOptions{.padding = SamplePadding::Border, .align_corners = true}})
+      for (const std::int64_t channels : {1, 3, 8, 37})
+        for (const Dims& order : {Dims{}, channels_last(4)}) {
+          const Shape image{2, channels, kHeight, kWidth}, read{2, channels, kRows, kColumns},
+              places{2, kRows, kColumns, 2};
+          const Value x = random_tensor(image, order), g = random_tensor(read, order);
+          const Value grid = tensor(DType::F32, places, random_numbers(numel(places), -1.4, 1.4));
+          const std::vector<double> xs = numbers(x), gs = numbers(g), at = numbers(grid);
+          std::vector<double> y(gs.size()), dx(xs.size()), dgrid(at.size());
+          for (std::int64_t n = 0; n < 2; ++n)
+            for (std::int64_t p = 0; p < kPoints; ++p)
+              for (std::int64_t i = 0; i < kHeight * kWidth; ++i) {
+                const auto place = static_cast<std::size_t>(2 * (n * kPoints + p));
+                const Counts across = counts(options, kWidth, at[place], i % kWidth),
+                             down = counts(options, kHeight, at[place + 1], i / kWidth);
+                if (across.weight * down.weight == 0) continue;
+                for (std::int64_t c = 0; c < channels; ++c) {
+                  const auto from = static_cast<std::size_t>((n * channels + c) * kHeight * kWidth + i),
+                             to = static_cast<std::size_t>((n * channels + c) * kPoints + p);
+                  y[to] += across.weight * down.weight * xs[from];
+                  dx[from] += across.weight * down.weight * gs[to];
+                  dgrid[place] += across.slope * down.weight * xs[from] * gs[to];
+                  dgrid[place + 1] += across.weight * down.slope * xs[from] * gs[to];
+                }
+              }
+          expect_close(numbers(run_op(op::GridSample{options}, {x, grid})), y, 0, 1e-5);
+          expect_close(numbers(run_op(op::GridSampleTranspose{options, {kHeight, kWidth}}, {g, grid})), dx, 0, 1e-4);
+          expect_close(numbers(run_op(op::GridSampleGridGrad{options}, {x, grid, g})), dgrid, 1e-4, 2e-4);
+        }
   });
 }
 

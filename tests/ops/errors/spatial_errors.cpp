@@ -1,10 +1,12 @@
 // Wrong calls of pools, windows, resizing and sampling, and the sentences that answer them.
 #include <gtest/gtest.h>
 
+#include "kiln/autodiff/backward.hpp"
+#include "kiln/ops/emit.hpp"
 #include "kiln/ops/spatial/conv.hpp"
 #include "kiln/ops/spatial/pool.hpp"
 #include "kiln/ops/spatial/resample.hpp"
-#include "kiln/ops/spatial/sample.hpp"
+#include "kiln/ops/spatial/sample_ops.hpp"
 #include "tests/support/wrong_call.hpp"
 
 namespace kiln {
@@ -99,6 +101,16 @@ const WrongCall kSpatialCalls[] = {
      [] { grid_sample(floats({1, 1, 0, 4}), floats({1, 2, 2, 2})); }},
     {"ArgumentError: grid_sample: takes Nearest, Linear, and in two dimensions Cubic",
      [] { grid_sample(floats({1, 1, 2, 2, 2}), floats({1, 1, 1, 1, 3}), {.mode = Interpolation::Cubic}); }},
+    {"ShapeError: grid_sample_transpose: float32 [1, 1, 2, 3] does not have the places of grid [1, 2, 2, 2]",
+     [] { emit(op::GridSampleTranspose{{}, {4, 4}}, {floats({1, 1, 2, 3}), floats({1, 2, 2, 2})}); }},
+    {"ShapeError: grid_sample_transpose: sizes [4, 0] must be positive",
+     [] { emit(op::GridSampleTranspose{{}, {4, 0}}, {floats({1, 1, 2, 2}), floats({1, 2, 2, 2})}); }},
+    {"AutodiffError: grid_sample_grid_grad: has no gradient; differentiate grid_sample with create_graph",
+     [] {
+       const Value x = ones({1, 1, 2, 2}, Device::cpu().autodiff()).require_grad();
+       const Value grid = zeros({1, 2, 2, 2}, Device::cpu());
+       backward(sum(emit(op::GridSampleGridGrad{}, {x, grid, x.detach()})));
+     }},
     {"ShapeError: affine_grid: theta [1, 3, 3] and sizes [2, 2] must be [batch, 2, 3] with two sizes or [batch, 3, 4] "
      "with three",
      [] { affine_grid(floats({1, 3, 3}), {2, 2}); }},

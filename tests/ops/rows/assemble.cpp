@@ -159,6 +159,26 @@ std::vector<Row> assemble_rows() {
                   .operands = {{{2, 3, 2}}, {{2, 1, 2}}},
                   .function = [](const Values& in) { return Values{cat(in, -2)}; },
                   .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{joined(in, 1)}; }});
+  for (const Shape& shape : {Shape{4, 300}, Shape{3, 7, 2}, Shape{2, 3, 1, 5}}) {
+    const int dim = shape.size() == 2 ? 1 : shape.size() - 2 - (shape.size() == 4);
+    rows.push_back({.name = text("cat_of_slices_", shape.size()),
+                    .operands = {{shape}},
+                    .function =
+                        [=](const Values& in) {
+                          const Value last = narrow(in[0], dim, 2, shape[dim] - 2), first = narrow(in[0], dim, 0, 2);
+                          return Values{cat(Values{last, first}, dim)};
+                        },
+                    .meaning =
+                        [=](const std::vector<Array>& in) {
+                          Array result(shape);
+                          each_index(shape, [&](const Dims& to) {
+                            Dims from = to;
+                            from[dim] = (to[dim] + 2) % shape[dim];
+                            result(to) = in[0](from);
+                          });
+                          return std::vector<Array>{result};
+                        }});
+  }
   rows.push_back({.name = "cat_of_one",
                   .operands = {{{2, 3}}},
                   .function = [](const Values& in) { return Values{cat(in, 1)}; },

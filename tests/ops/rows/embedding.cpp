@@ -92,6 +92,7 @@ std::vector<Row> embedding_rows() {
       bag_row("embedding_bag_sum", {3, 4}, {}),
       bag_row("embedding_bag_weighted", {3, 4}, {}, true),
       bag_row("embedding_bag_mean", {3, 4}, {.mode = BagMode::Mean}),
+      bag_row("embedding_bag_of_one_entry", {4, 1}, {}),
       bag_row("embedding_bag_max", {3, 2}, {.mode = BagMode::Max}),
       bag_row("embedding_bag_sum_padding", {4, 3}, {.padding_index = 2}),
       bag_row("embedding_bag_weighted_padding", {4, 3}, {.padding_index = 2}, true),

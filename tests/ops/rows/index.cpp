@@ -375,6 +375,16 @@ std::vector<Row> index_rows() {
                         },
                     .tolerance = 2});
   }
+  rows.push_back({.name = "scatter_add_one_number",
+                  .operands = {{{4}}, {{9}, 0, 4, Operand::Index}, {{1}}},
+                  .function = [](const Values& in) { return Values{scatter_add(in[0], 0, in[1], expand(in[2], {9}))}; },
+                  .meaning =
+                      [](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        each_index({9}, [&](const Dims& i) { result({whole(in[1](i))}) += in[2].v[0]; });
+                        return std::vector<Array>{result};
+                      },
+                  .tolerance = 4});
   rows.push_back({.name = "select_rows",
                   .operands = {{{5, 3}}, {{7}, 0, 5, Operand::Index}},
                   .function = [](const Values& in) { return Values{select(in[0], 0, in[1])}; },

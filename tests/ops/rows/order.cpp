@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/reduce/order.hpp"
 #include "tests/ops/harness.hpp"
@@ -233,6 +234,62 @@ TEST(Sort, TakesNanForTheLargestAndBothZerosForOne) {
       EXPECT_EQ(numbers(topk(x, 3, 0).indices), (std::vector<double>{1, 5, 3}));
       EXPECT_TRUE(std::signbit(numbers(sort(x, 0).values)[2])) << "elements come out as they went in";
       EXPECT_EQ(numbers(searchsorted(sort(x, 0).values, list({NAN, 0}, dtype, device))), (std::vector<double>{5, 1}));
+    }
+}
+
+// Of a long line, elements are made of their keys again, but for those that share one.
+TEST(Sort, LeavesTheElementsOfLongLinesAsTheyAre) {
+  constexpr std::int64_t kCount = 40000;
+  const Threads one(1);
+  for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::I64, DType::I16, DType::U8}) {
+    std::vector<double> x;
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      const std::int64_t k = i * 7919 % 251;
+      x.push_back(is_float(dtype) ? (k == 0   ? 0.0
+                                     : k == 1 ? -0.0
+                                     : k == 2 ? NAN
+                                              : static_cast<double>(k) / 8 - 15)
+                                  : static_cast<double>(dtype == DType::U8 ? k : k - 120));
+    }
+    const Value line = from_data(TensorData::of<double>({kCount}, x).to(dtype), Device::cpu());
+    for (const bool descending : {false, true}) {
+      std::vector<double> expected = x;
+      std::stable_sort(expected.begin(), expected.end(),
+                       [&](double a, double b) { return descending ? precedes(b, a) : precedes(a, b); });
+      const std::vector<double> found = numbers(sort(line, 0, descending).values);
+      for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_TRUE(std::signbit(found[i]) == std::signbit(expected[i]) &&
+                    (found[i] == expected[i] || (found[i] != found[i] && expected[i] != expected[i])))
+            << name(dtype) << ' ' << i << ": " << found[i] << " for " << expected[i];
+    }
+  }
+}
+
+// In short lines many values are looked for by a table, unless their numbers crowd together.
+TEST(SearchSorted, FindsManyValuesInAShortLine) {
+  std::vector<double> even, crowded, repeated{-1, -1, 0, 0, 0, 0.25, 0.5, 1, 1}, ends{-INFINITY, 0, 1, INFINITY, NAN};
+  for (int i = 0; i <= 100; ++i) even.push_back(-2 + 0.04 * i), crowded.push_back(i < 100 ? i * 1e-6 : 1e3);
+  for (const DType dtype : {DType::F32, DType::F64})
+    for (const std::vector<double>& line : {even, crowded, repeated, ends, std::vector<double>{3}}) {
+      const TensorData sorted = TensorData::of<double>({std::ssize(line)}, line).to(dtype);
+      const auto count = static_cast<std::int64_t>(300 * line.size());
+      std::vector<double> wanted = sorted.to_vector<double>();  // at the numbers, between them, and beyond
+      while (std::ssize(wanted) < count - 6)
+        wanted.push_back(-2.5 + 5.0 * static_cast<double>(wanted.size()) / static_cast<double>(count));
+      wanted.insert(wanted.end(), {NAN, -INFINITY, INFINITY, 1e30, -1e30, -0.0});
+      const TensorData values = TensorData::of<double>({count}, wanted).to(dtype);
+      const std::vector<double> in = sorted.to_vector<double>(), at = values.to_vector<double>();
+      for (const bool right : {false, true}) {
+        std::vector<double> expected;
+        for (const double x : at) {
+          const auto place = right ? std::upper_bound(in.begin(), in.end(), x, precedes)
+                                   : std::lower_bound(in.begin(), in.end(), x, precedes);
+          expected.push_back(static_cast<double>(place - in.begin()));
+        }
+        const Device cpu = Device::cpu();
+        EXPECT_EQ(numbers(searchsorted(from_data(sorted, cpu), from_data(values, cpu), right)), expected)
+            << name(dtype) << ' ' << line.size() << ' ' << right;
+      }
     }
 }
 

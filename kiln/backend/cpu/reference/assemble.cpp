@@ -1,9 +1,10 @@
 #include "kiln/ops/view/assemble_ops.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 
 #include "kiln/backend/cpu/channels_last.hpp"
+#include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
@@ -25,45 +26,65 @@ Dims order_of(const Shape& whole, std::span<const Value> parts) {
   return all_rows ? rows : channels_last_strides(whole);
 }
 
+/// Rows of bytes that lie `pace` bytes apart.
+struct ByteRows {
+  const std::byte* data;
+  std::int64_t pace, length;
+};
+
 /// Single elements of many parts: `count` of each, such that those that come to lie together are written together.
 template <class Word>
-void interleave(const SpareVector<const std::byte*>& parts, std::int64_t first, std::int64_t count, std::byte* z) {
+void interleave(const SpareVector<ByteRows>& parts, std::int64_t first, std::int64_t count, std::byte* z) {
   constexpr std::int64_t kTogether = 64 / sizeof(Word);  // those of a part that share a line of the cache
   const auto width = static_cast<std::int64_t>(parts.size());
   for (std::int64_t at = first; at < first + count; at += kTogether) {
     const std::int64_t some = std::min(kTogether, first + count - at);
     auto* const to = reinterpret_cast<Word*>(z) + at * width;
     for (std::int64_t k = 0; k < width; ++k) {
-      const auto* const from = reinterpret_cast<const Word*>(parts[static_cast<std::size_t>(k)]) + at;
+      const auto* const from = reinterpret_cast<const Word*>(parts[static_cast<std::size_t>(k)].data) + at;
       for (std::int64_t i = 0; i < some; ++i) to[i * width + k] = from[i];
     }
   }
 }
 
-/// Parts of which each has little in a row of the result, all in row-major order: the result is written from end to end.
-/// False where they are not like that.
+/// x as rows that each hold all from dimension `dim` on; nothing where they are not such.
+std::optional<ByteRows> byte_rows(const Array& x, int dim) {
+  const auto size = static_cast<std::int64_t>(size_of(x.dtype));
+  const Shape row(x.shape.begin() + dim, x.shape.end());
+  Array one = x;
+  one.shape = row;
+  one.strides = Dims(x.strides.begin() + dim, x.strides.end());
+  if (!one.contiguous()) return std::nullopt;
+  for (int i = 0; i + 1 < dim; ++i)
+    if (x.strides[i] != x.strides[i + 1] * x.shape[i + 1]) return std::nullopt;
+  return ByteRows{x.data, x.strides[dim - 1] * size, numel(row) * size};
+}
+
+/// Parts of which some have little in a row of the result and others much; or all have little, are many or single elements,
+/// and lie in row-major order: it is written from end to end. False where they are not like that.
 bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
   constexpr std::size_t kMany = 4;
-  constexpr std::int64_t kShortBytes = 512;
+  constexpr std::int64_t kShortBytes = 512, kRowBytes = 65536;
   const Desc& whole = call.out[0].node()->desc;
   const int dim = wrap_dim(op::Cat::kName, op.dim, whole.shape.size());
   const auto size = static_cast<std::int64_t>(size_of(whole.dtype));
-  std::int64_t rows = 1, inner = size, row_bytes = 0;
+  std::int64_t rows = 1, row_bytes = 0, shortest = kRowBytes, longest = 0;
   for (int i = 0; i < dim; ++i) rows *= whole.shape[i];
-  for (int i = dim + 1; i < whole.shape.size(); ++i) inner *= whole.shape[i];
-  if (rows < 2 || inner == 0 || call.in.size() < kMany) return false;
-  SpareVector<const std::byte*> parts;
-  SpareVector<std::int64_t> lengths;  // bytes in a row
-  bool single = true;
+  if (rows < 2 || whole.shape[dim] == 0 || call.in.size() < 2) return false;
+  SpareVector<ByteRows> parts;
+  bool single = true, dense = true;
   for (const Value& value : call.in) {
-    const Array x = read(value);
-    if (!x.contiguous()) return false;
-    parts.push_back(x.data);
-    lengths.push_back(x.shape[dim] * inner);
-    if (lengths.back() > kShortBytes) return false;
-    single = single && lengths.back() == size;
-    row_bytes += lengths.back();
+    const std::optional<ByteRows> part = byte_rows(read(value), dim);
+    if (!part) return false;
+    parts.push_back(*part);
+    single = single && part->length == size;
+    dense = dense && part->pace == part->length;
+    shortest = std::min(shortest, part->length);
+    longest = std::max(longest, part->length);
+    row_bytes += part->length;
   }
+  if (shortest > kShortBytes || row_bytes > kRowBytes) return false;
+  if (longest <= kShortBytes && !(dense && (single || call.in.size() >= kMany))) return false;
   const Array z = allocate(call.out[0]);
   parallel_for(rows, std::max<std::int64_t>(1, grain * size / std::max<std::int64_t>(row_bytes, 1)),
                [&](std::int64_t begin, std::int64_t end) {
@@ -77,8 +98,10 @@ bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
                  }
                  std::byte* to = z.data + begin * row_bytes;
                  for (std::int64_t row = begin; row < end; ++row)
-                   for (std::size_t k = 0; k < parts.size(); to += lengths[k++])
-                     std::memcpy(to, parts[k] + row * lengths[k], static_cast<std::size_t>(lengths[k]));
+                   for (const ByteRows& part : parts) {
+                     copy_bytes(to, part.data + row * part.pace, static_cast<std::size_t>(part.length));
+                     to += part.length;
+                   }
                });
   return true;
 }

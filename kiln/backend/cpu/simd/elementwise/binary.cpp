@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kiln/backend/cpu/simd/blocks.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -21,18 +23,25 @@ struct Zip {
     using Out = std::conditional_t<std::is_same_v<Result, Vector<T>>, T, std::uint8_t>;
     auto* out = static_cast<Out*>(z);
     const std::size_t x_advance = x_step * lanes, y_advance = y_step * lanes;
+    T last_x[lanes], last_y[lanes];
+    // The last vector overlaps the one before it; it is read first, as a result may lie where an operand does.
+    const bool overlaps = n > lanes && n % lanes != 0;
+    if (overlaps) {
+      store(Vector<T>::load(x + (n - lanes) * x_step), last_x);
+      store(Vector<T>::load(y + (n - lanes) * y_step), last_y);
+    }
     std::size_t i = 0;
     for (; i + lanes <= n; i += lanes, x += x_advance, y += y_advance)
       store(Row::of(Vector<T>::load(x), Vector<T>::load(y)), out + i);
     if (i == n) return;
-    T last_x[lanes] = {}, last_y[lanes] = {};
+    if (!overlaps)
+      for (std::size_t k = 0; k < lanes; ++k) {
+        last_x[k] = k < n - i ? x[k * x_step] : T(0);
+        last_y[k] = k < n - i ? y[k * y_step] : T(0);
+      }
     Out results[lanes];
-    for (std::size_t k = 0; k < n - i; ++k) {
-      last_x[k] = x[k * x_step];
-      last_y[k] = y[k * y_step];
-    }
-    store(Row::of(Vector<T>::load(last_x), Vector<T>::load(last_y)), results);
-    for (std::size_t k = 0; k < n - i; ++k) out[i + k] = results[k];
+    store(Row::of(Vector<T>::load(last_x), Vector<T>::load(last_y)), overlaps ? out + (n - lanes) : results);
+    if (!overlaps) std::copy_n(results, n - i, out + i);
   }
 };
 

@@ -66,13 +66,15 @@ void convert_each<double, float>(const double* from, float* to, std::int64_t cou
     hn::StoreU(hn::DemoteTo(kDemoted, hn::LoadU(kDoubles, x)), kDemoted, z);
   });
 }
+/// Whole numbers of 32 bits, which saturate; NaN is 0.
+HWY_INLINE hn::Vec<decltype(kWords)> words_of(const float* x) {
+  const auto number = hn::LoadU(kFloats, x);
+  return hn::IfThenZeroElse(hn::RebindMask(kWords, hn::IsNaN(number)), hn::ConvertTo(kWords, number));
+}
 template <>
 void convert_each<float, std::int32_t>(const float* from, std::int32_t* to, std::int64_t count) {
-  each_vector(from, to, count, kFloats, [](const float* x, std::int32_t* z) HWY_ATTR {
-    const auto number = hn::LoadU(kFloats, x);
-    const auto whole = hn::ConvertTo(kWords, number);  // saturates
-    hn::StoreU(hn::IfThenZeroElse(hn::RebindMask(kWords, hn::IsNaN(number)), whole), kWords, z);
-  });
+  each_vector(from, to, count, kFloats,
+              [](const float* x, std::int32_t* z) HWY_ATTR { hn::StoreU(words_of(x), kWords, z); });
 }
 template <>
 void convert_each<double, std::int32_t>(const double* from, std::int32_t* to, std::int64_t count) {
@@ -97,12 +99,14 @@ HWY_INLINE void through_words(const From* HWY_RESTRICT from, To* HWY_RESTRICT to
   }
 }
 #define KILN_SHORT_INTEGERS(ROW) ROW(std::int16_t) ROW(std::int8_t) ROW(std::uint16_t) ROW(std::uint8_t)
-#define KILN_THROUGH_WORDS(To)                                                                \
-  template <> void convert_each<float, To>(const float* from, To* to, std::int64_t count) {   \
-    through_words(from, to, count);                                                           \
-  }                                                                                           \
-  template <> void convert_each<double, To>(const double* from, To* to, std::int64_t count) { \
-    through_words(from, to, count);                                                           \
+#define KILN_THROUGH_WORDS(To)                                                                                      \
+  template <> void convert_each<float, To>(const float* from, To* to, std::int64_t count) {                         \
+    constexpr hn::Rebind<To, decltype(kWords)> kShort{};                                                            \
+    each_vector(from, to, count, kFloats,                                                                           \
+                [=](const float* x, To* z) HWY_ATTR { hn::StoreU(hn::DemoteTo(kShort, words_of(x)), kShort, z); }); \
+  }                                                                                                                 \
+  template <> void convert_each<double, To>(const double* from, To* to, std::int64_t count) {                       \
+    through_words(from, to, count);                                                                                 \
   }
 KILN_SHORT_INTEGERS(KILN_THROUGH_WORDS)
 #undef KILN_THROUGH_WORDS

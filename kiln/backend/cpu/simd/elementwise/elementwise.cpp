@@ -110,6 +110,28 @@ bool run_unary(op::UnaryFn fn, Call call, DType computed) {
   return true;
 }
 
+/// Short rows that all three have side by side, as those of a slice are: a call for each takes less than bringing many of
+/// them together. False where they are not like that.
+template <class T>
+bool run_short_rows(BinaryBlock<T> function, Call call, const Array& result, std::int64_t grain) {
+  constexpr std::int64_t kShortest = 12, kLongest = 256;
+  for (const Value& operand : call.in)
+    if (operand.is_scalar() || operand.dtype() != dtype_of<T>) return false;
+  const Array x = broadcast_to(read(call.in[0]), result.shape), y = broadcast_to(read(call.in[1]), result.shape);
+  const Rows<3> rows(result.shape, {result.strides, x.strides, y.strides});
+  const std::int64_t length = rows.length();
+  if (rows.count() < 2 || length < kShortest || length >= kLongest) return false;
+  if (rows.steps() != std::array<std::int64_t, 3>{1, 1, 1}) return false;
+  const auto size = static_cast<std::int64_t>(size_of(result.dtype));
+  parallel_for(rows.count(), std::max<std::int64_t>(1, grain / length), [&](std::int64_t begin, std::int64_t end) {
+    rows.each(begin, end, [&](const auto& offsets) {
+      function(x.as<T>() + offsets[1], 1, y.as<T>() + offsets[2], 1, result.data + offsets[0] * size,
+               static_cast<std::size_t>(length));
+    });
+  });
+  return true;
+}
+
 template <class T>
 bool run_binary(op::BinaryFn fn, Call call, DType computed) {
   const BinaryBlock<T> function = binary_block<T>(fn);
@@ -117,7 +139,10 @@ bool run_binary(op::BinaryFn fn, Call call, DType computed) {
   const Target goal = allocate_in_place(call);
   const Array& result = goal.array;
   const Operand x(call.in[0], result, computed), y(call.in[1], result, computed);
-  parallel_for(result.numel(), kBinaryGrain[static_cast<std::size_t>(fn)], [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t grain = kBinaryGrain[static_cast<std::size_t>(fn)];
+  const bool gathers = x.access() == Operand::Access::Gathered || y.access() == Operand::Access::Gathered;
+  if (gathers && !goal.streams && run_short_rows(function, call, result, grain)) return true;
+  parallel_for(result.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
     Feed<T> x_feed(x), y_feed(y);
     each_block(
         goal, computed, begin, end,

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kiln/backend/cpu/simd/blocks.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -21,14 +23,18 @@ struct Map {
     using Out = std::conditional_t<std::is_same_v<Result, Vector<T>>, T, std::uint8_t>;
     auto* out = static_cast<Out*>(z);
     const std::size_t advance = x_step * lanes;
+    T last[lanes];
+    // The last vector overlaps the one before it; it is read first, as the result may lie where the operand does.
+    const bool overlaps = n > lanes && n % lanes != 0;
+    if (overlaps) store(Vector<T>::load(x + (n - lanes) * x_step), last);
     std::size_t i = 0;
     for (; i + lanes <= n; i += lanes, x += advance) store(Row::of(Vector<T>::load(x)), out + i);
     if (i == n) return;
-    T last[lanes] = {};
+    if (!overlaps)
+      for (std::size_t k = 0; k < lanes; ++k) last[k] = k < n - i ? x[k * x_step] : T(0);
     Out results[lanes];
-    for (std::size_t k = 0; k < n - i; ++k) last[k] = x[k * x_step];
-    store(Row::of(Vector<T>::load(last)), results);
-    for (std::size_t k = 0; k < n - i; ++k) out[i + k] = results[k];
+    store(Row::of(Vector<T>::load(last)), overlaps ? out + (n - lanes) : results);
+    if (!overlaps) std::copy_n(results, n - i, out + i);
   }
 };
 

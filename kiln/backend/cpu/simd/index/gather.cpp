@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/index/indices.hpp"
 #include "kiln/core/grain.hpp"
@@ -111,7 +112,7 @@ struct MoveWord {
   static void move(const std::byte* from, std::byte* to, std::size_t) { std::memcpy(to, from, sizeof(Word)); }
 };
 struct MoveBytes {
-  static void move(const std::byte* from, std::byte* to, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  static void move(const std::byte* from, std::byte* to, std::size_t bytes) { copy_bytes(to, from, bytes); }
 };
 
 CopyRows copy_rows_of(std::size_t bytes) {
@@ -156,14 +157,21 @@ bool run(const op::Select& op, Call call) {
   }
   const Indices index(call.in[op::Select::index]);
   const Array z = allocate(call.out[0]);
-  index.check(op::Select::kName, dim, slices.size);
+  // The indices of a single table are looked at as they are used.
+  const bool single = slices.outer == 1 && z.numel() > 0;
+  if (!single) index.check(op::Select::kName, dim, slices.size);
   if (z.numel() == 0) return true;
   const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
   const CopyRows copy = copy_rows_of(bytes);
   parallel_for(slices.outer * index.count(), std::max<std::int64_t>(1, 4 * kGrain / static_cast<std::int64_t>(bytes)),
                [&](std::int64_t begin, std::int64_t end) {
-                 copy(x.data, static_cast<std::size_t>(pace) * element, bytes, slices.size, index.data(), index.count(),
-                      z.data, begin, end);
+                 const std::int64_t together = single ? kBlock : end - begin;
+                 for (std::int64_t at = begin; at < end; at += together) {
+                   const std::int64_t last = std::min(end, at + together);
+                   if (single) index.check(op::Select::kName, dim, slices.size, at, last);
+                   copy(x.data, static_cast<std::size_t>(pace) * element, bytes, slices.size, index.data(),
+                        index.count(), z.data, at, last);
+                 }
                });
   return true;
 }
@@ -187,41 +195,6 @@ bool run(const op::RavelIndex& op, Call call) {
                             index.data()[k], " is out of range for size ", size, " in ", op.shape);
     });
   }
-  return true;
-}
-
-bool run(const op::Nonzero& op, Call call) {
-  const std::int64_t piece = limited_grain(65536);
-  Value held;
-  const Array x = read_contiguous(call.in[0], held), z = allocate(call.out[0]);
-  const auto* flags = x.as<const std::uint8_t>();
-  // How many each piece finds says where it writes.
-  const std::int64_t total = x.numel();
-  std::vector<std::int64_t> starts(static_cast<std::size_t>((total + piece - 1) / piece) + 1, 0);
-  parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
-    starts[static_cast<std::size_t>(begin / piece) + 1] = end - begin - std::count(flags + begin, flags + end, 0);
-  });
-  for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
-  require<ArgumentError>(starts.back() == op.count, op::Nonzero::kName, ": ", starts.back(), " elements are true, not ",
-                         op.count);
-  parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t *found = z.as<std::int64_t>() + starts[static_cast<std::size_t>(begin / piece)],
-                 *const last = z.as<std::int64_t>() + starts[static_cast<std::size_t>(begin / piece) + 1];
-    // Every place is written, and counts where the flag is set; at the end that would write over the next piece's.
-    std::int64_t i = begin;
-    while (i < end && last - found >= 8) {
-      const std::int64_t stop = std::min(end, i + 8);
-      std::uint64_t eight = 1;
-      if (stop - i == 8) std::memcpy(&eight, flags + i, 8);
-      if (eight == 0) i = stop;
-      for (; i < stop; ++i) {
-        *found = i;
-        found += flags[i] != 0;
-      }
-    }
-    for (; found < last; ++i)
-      if (flags[i]) *found++ = i;
-  });
   return true;
 }
 

@@ -109,20 +109,21 @@ bool worth_sorting(std::int64_t pieces, std::int64_t work, std::int64_t size, st
 
 // ---- one index for each element ------------------------------------------------------------------------------------
 
-/// source and index [outer, count, inner] -> z [outer, size, inner].
+/// source and index [outer, count, inner] -> z [outer, size, inner]. Of a source with step 0, for which `inner` is 1, all
+/// elements are the first.
 template <class T, Update update>
 void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, const std::int64_t* index, const T* source,
-             T* z) {
+             std::int64_t step, T* z) {
   const std::int64_t inner = z_slices.inner, size = z_slices.size;
   const std::int64_t width = std::min(inner, kColumns), blocks = (inner + width - 1) / width, pieces = outer * blocks;
   if (worth_sorting(pieces, outer * count * inner, size, count * inner, size * inner * bytes_of<T>)) {
     for (std::int64_t o = 0; o < outer; ++o) {
-      const T* from = source + o * count * inner;
+      const T* from = source + o * count * inner * step;
       T* to = z + o * size * inner;
       const auto columns = static_cast<std::uint32_t>(inner);
       Parted(index + o * count * inner, count * inner, size).each([&](std::uint32_t t, std::uint32_t f) {
         T& element = to[t * inner + (columns == 1 ? 0 : f % columns)];
-        element = updated<update>(element, from[f]);
+        element = updated<update>(element, from[f * step]);
       });
     }
     return;
@@ -131,10 +132,10 @@ void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, con
     for (std::int64_t piece = begin; piece < end; ++piece) {
       const std::int64_t o = piece / blocks, first = piece % blocks * width, last = std::min(inner, first + width);
       const std::int64_t* at = index + o * count * inner;
-      const T* from = source + o * count * inner;
+      const T* from = source + o * count * inner * step;
       T* to = z + o * size * inner;
       if (inner == 1) {
-        for (std::int64_t k = 0; k < count; ++k) to[at[k]] = updated<update>(to[at[k]], from[k]);
+        for (std::int64_t k = 0; k < count; ++k) to[at[k]] = updated<update>(to[at[k]], from[k * step]);
         continue;
       }
       for (std::int64_t k = 0; k < count; ++k)
@@ -277,7 +278,11 @@ bool run(const op::Scatter& op, Call call) {
   const Indices index(call.in[Scatter::index]);
   index.check(op.spoken(), dim, slices.size);
   Value held;
-  Array source = read_contiguous(call.in[Scatter::source], held), target = z;
+  Array source = read(call.in[Scatter::source]), target = z;
+  const bool same = slices.inner == 1 && std::all_of(source.strides.begin(), source.strides.end(),
+                                                     [](std::int64_t stride) { return stride == 0; });
+  if (same) source.shape = Shape::filled(source.shape.size(), 1);
+  else source = read_contiguous(call.in[Scatter::source], held);
   Copy wide_source, wide_target;
   const bool widen = is_half(z.dtype) && op.update != Update::Assign;
   if (widen) {
@@ -288,7 +293,8 @@ bool run(const op::Scatter& op, Call call) {
   }
   visit_element(op.update, target.dtype, [&]<class T>(TypeTag<T>) {
     visit_update<T>(op.update, [&]<Update update>(Mode<update>) {
-      scatter<T, update>(slices, covered.outer, covered.size, index.data(), source.as<const T>(), target.as<T>());
+      scatter<T, update>(slices, covered.outer, covered.size, index.data(), source.as<const T>(), same ? 0 : 1,
+                         target.as<T>());
     });
   });
   if (widen)

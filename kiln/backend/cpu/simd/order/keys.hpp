@@ -39,6 +39,21 @@ constexpr Key<T> key_of(T x) {
   }
 }
 
+/// Does a key belong to one element alone? To that of zero belong both zeros, and all NaN share theirs.
+template <class T>
+constexpr bool names_one(Key<T> key) {
+  if constexpr (std::is_integral_v<T>) return true;
+  else return key != key_of(T(0)) && key != static_cast<Key<T>>(~Key<T>{0});
+}
+/// That element.
+template <class T>
+constexpr T element_of(Key<T> key) {
+  using K = Key<T>;
+  constexpr K sign = static_cast<K>(K{1} << (8 * sizeof(K) - 1));
+  if constexpr (std::is_integral_v<T>) return std::bit_cast<T>(static_cast<K>(std::is_signed_v<T> ? key ^ sign : key));
+  else return std::bit_cast<T>(static_cast<K>(key & sign ? key ^ sign : ~key));
+}
+
 /// The keys of `count` elements, or those of the opposite order.
 template <class T>
 void order_keys(const T* x, std::int64_t count, bool descending, Key<T>* keys);

@@ -31,39 +31,61 @@ struct Wide {
 };
 
 inline constexpr std::int64_t kFewItems = 128;      // are sorted faster by comparing
+inline constexpr std::int64_t kManyItems = 16384;   // do not stay in the nearest cache
 inline constexpr std::int64_t kRadixPiece = 65536;  // items that one thread moves at a time
 
-/// Sorts items whose places ascend by their keys of `bytes` bytes: least significant byte first, each pass keeping the
-/// order of the one before. Answers which of the two buffers has the result.
+/// How many items of a list have each digit, a byte, in each place of their keys.
+using DigitCounts = std::array<std::int64_t, 256>;
 template <class Item>
-Item* radix_sort(Item* items, Item* scratch, std::int64_t count, int bytes) {
+std::size_t digit_of(const Item& item, int byte) {
+  return static_cast<std::size_t>(item.key() >> 8 * byte & 255);
+}
+
+/// radix_sort() on one thread, for which all digits are counted at once.
+template <int kBytes, class Item>
+Item* radix_sort_alone(Item* items, Item* scratch, std::int64_t count) {
+  std::array<DigitCounts, kBytes> counts{};
+  for (std::int64_t i = 0; i < count; ++i)
+    for (int byte = 0; byte < kBytes; ++byte) ++counts[static_cast<std::size_t>(byte)][digit_of(items[i], byte)];
+  for (int byte = 0; byte < kBytes; ++byte) {
+    DigitCounts& places = counts[static_cast<std::size_t>(byte)];
+    if (places[digit_of(items[0], byte)] == count) continue;
+    std::int64_t next = 0;
+    for (std::int64_t& place : places) next += std::exchange(place, next);
+    for (std::int64_t i = 0; i < count; ++i) scratch[places[digit_of(items[i], byte)]++] = items[i];
+    std::swap(items, scratch);
+  }
+  return items;
+}
+
+/// Sorts items whose places ascend by their keys of kBytes bytes: least significant byte first, each pass keeping the
+/// order of the one before. Answers which of the two buffers has the result.
+template <int kBytes, class Item>
+Item* radix_sort(Item* items, Item* scratch, std::int64_t count) {
   if (count <= limited_grain(kFewItems)) {
     std::sort(items, items + count);
     return items;
   }
-  using Counts = std::array<std::int64_t, 256>;
+  if (num_threads() == 1 && count > limited_grain(kManyItems)) return radix_sort_alone<kBytes>(items, scratch, count);
   const std::int64_t piece = limited_grain(kRadixPiece), pieces = (count + piece - 1) / piece;
-  std::vector<Counts> counts(static_cast<std::size_t>(pieces));
-  for (int byte = 0; byte < bytes; ++byte) {
-    const auto digit = [shift = 8 * byte](const Item& item) {
-      return static_cast<std::size_t>(item.key() >> shift & 255);
-    };
+  std::vector<DigitCounts> counts(static_cast<std::size_t>(pieces));
+  for (int byte = 0; byte < kBytes; ++byte) {
     parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
-      Counts& own = counts[static_cast<std::size_t>(begin / piece)];
+      DigitCounts& own = counts[static_cast<std::size_t>(begin / piece)];
       own.fill(0);
-      for (std::int64_t i = begin; i < end; ++i) ++own[digit(items[i])];
+      for (std::int64_t i = begin; i < end; ++i) ++own[digit_of(items[i], byte)];
     });
     // Where each piece puts its first item with each digit.
     std::int64_t next = 0, most = 0;
     for (std::size_t d = 0; d < 256; ++d) {
       const std::int64_t first = next;
-      for (Counts& own : counts) next += std::exchange(own[d], next);
+      for (DigitCounts& own : counts) next += std::exchange(own[d], next);
       most = std::max(most, next - first);
     }
     if (most == count) continue;
     parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
-      Counts& own = counts[static_cast<std::size_t>(begin / piece)];
-      for (std::int64_t i = begin; i < end; ++i) scratch[own[digit(items[i])]++] = items[i];
+      DigitCounts& own = counts[static_cast<std::size_t>(begin / piece)];
+      for (std::int64_t i = begin; i < end; ++i) scratch[own[digit_of(items[i], byte)]++] = items[i];
     });
     std::swap(items, scratch);
   }
@@ -92,14 +114,23 @@ void visit_item(std::int64_t length, F&& f) {
   f.template operator()<Wide>();
 }
 
-/// What sorted items say: the elements and where they stood.
+/// What sorted items say: the elements and where they stood. Of many, a key says what the element was, mostly, and needs no
+/// look at where it stood.
 template <class T, class Item>
-void write_items(const T* x, const Item* items, std::int64_t count, T* values, std::int64_t* indices) {
-  parallel_for(count, kRadixPiece, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      values[i] = x[items[i].place()];
-      indices[i] = items[i].place();
-    }
+void write_items(const T* x, const Item* items, std::int64_t count, bool descending, T* values, std::int64_t* indices) {
+  const auto write = [&](auto&& element) {
+    parallel_for(count, kRadixPiece, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        values[i] = element(items[i]);
+        indices[i] = items[i].place();
+      }
+    });
+  };
+  if (count <= limited_grain(kManyItems)) return write([x](Item item) { return x[item.place()]; });
+  const auto flipped = static_cast<Key<T>>(descending ? ~Key<T>{0} : Key<T>{0});
+  write([=](Item item) {
+    const auto key = static_cast<Key<T>>(static_cast<Key<T>>(item.key()) ^ flipped);
+    return names_one<T>(key) ? element_of<T>(key) : x[item.place()];
   });
 }
 

@@ -1,10 +1,11 @@
 // Binary search without branches, several values at a time: while the memory for one is waited for, that for the others
-// is on its way.
+// is on its way. Among numbers that lie about evenly a value's own place says where to look.
 #include <algorithm>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/order/keys.hpp"
+#include "kiln/backend/cpu/simd/order/parts.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/reduce/order_ops.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 2048;  // values worth a thread's while
 constexpr std::int64_t kAbreast = 16;
+constexpr std::int64_t kValuesForParts = 64;  // for each number of a line: from here on parts are worth making
 
 /// How many of a sorted line, as keys, come before each of kAbreast values.
 template <bool right, class T, class KeyAt>
@@ -31,6 +33,22 @@ void search(KeyAt&& key_at, std::int64_t length, const T* values, std::int64_t* 
   std::copy_n(before, kAbreast, found);
 }
 
+/// Values by the parts of a line; the few that are no numbers as others are looked for.
+template <bool right, class T>
+void search_parts(const Parts<T>& parts, const T* line, std::int64_t length, const T* values, std::int64_t count,
+                  std::int64_t* z) {
+  bool all_numbers = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool is_number = values[i] == values[i];
+    all_numbers &= is_number;
+    z[i] = parts.template find<right>(is_number ? values[i] : 0);
+  }
+  if (all_numbers) return;
+  const std::int64_t numbers = std::count_if(line, line + length, [](T x) { return x == x; });
+  for (std::int64_t i = 0; i < count; ++i)
+    if (values[i] != values[i]) z[i] = right ? length : numbers;
+}
+
 /// Value i is looked for in line i / per_line. Of a short line in which many values are looked for, keys are made once.
 template <bool right, class T>
 void search_lines(const T* lines, std::int64_t length, const T* values, std::int64_t per_line, std::int64_t begin,
@@ -39,6 +57,14 @@ void search_lines(const T* lines, std::int64_t length, const T* values, std::int
   while (begin < end) {
     const std::int64_t number = begin / per_line, line_end = std::min(end, (number + 1) * per_line);
     const T* const line = lines + number * length;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (line_end - begin >= kValuesForParts * length)
+        if (const Parts<T> parts(line, length); parts.fit()) {
+          search_parts<right>(parts, line, length, values + begin, line_end - begin, z + begin);
+          begin = line_end;
+          continue;
+        }
+    }
     const bool makes_keys = length <= (line_end - begin) / 4;
     if (makes_keys) {
       keys.resize(static_cast<std::size_t>(length));
@@ -68,7 +94,8 @@ bool run(const op::SearchSorted& op, Call call) {
   const std::int64_t per_line = lines.shape.size() == 1 ? count : values.shape.back();
   visit_dtype(lines.dtype, [&]<class E>(TypeTag<E>) {
     using T = std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>;
-    parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t grain = Parts<T>::kTakes ? std::max(kGrain, 2 * kValuesForParts * length) : kGrain;
+    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
       const auto run_lines = op.right ? search_lines<true, T> : search_lines<false, T>;
       run_lines(lines.as<T>(), length, values.as<T>(), per_line, begin, end, z.as<std::int64_t>());
     });

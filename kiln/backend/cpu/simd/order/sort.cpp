@@ -11,10 +11,15 @@ void sort_lines(const T* x, std::int64_t lines, std::int64_t length, bool descen
                 std::int64_t* indices) {
   each_line(lines, length, [&](std::int64_t line) {
     const std::int64_t first = line * length;
-    const auto items = std::make_unique_for_overwrite<Item[]>(static_cast<std::size_t>(2 * length));
-    make_items(x + first, length, descending, items.get());
-    const Item* sorted = radix_sort(items.get(), items.get() + length, length, sizeof(T));
-    write_items(x + first, sorted, length, values + first, indices + first);
+    const auto sort = [&](Item* items) {
+      make_items(x + first, length, descending, items);
+      const Item* sorted = radix_sort<sizeof(T)>(items, items + length, length);
+      write_items(x + first, sorted, length, descending, values + first, indices + first);
+    };
+    const auto count = static_cast<std::size_t>(2 * length);
+    // Items that go all over the place are better off in the pool's large pages.
+    if (length > kManyItems) sort(reinterpret_cast<Item*>(Memory(count * sizeof(Item)).bytes()));
+    else sort(std::make_unique_for_overwrite<Item[]>(count).get());
   });
 }
 

@@ -76,7 +76,7 @@ void first_of_line(const T* x, std::int64_t length, std::int64_t k, bool largest
   if (4 * k > length) {
     found.resize(static_cast<std::size_t>(2 * length));
     make_items(x, length, largest, found.data());
-    write_items(x, radix_sort(found.data(), found.data() + length, length, sizeof(T)), k, values, indices);
+    write_items(x, radix_sort<sizeof(T)>(found.data(), found.data() + length, length), k, largest, values, indices);
     return;
   }
   if (length > 2 * limited_grain(kRadixPiece) && 16 * k < kRadixPiece) {
@@ -92,7 +92,7 @@ void first_of_line(const T* x, std::int64_t length, std::int64_t k, bool largest
     collect(x, 0, length, k, largest, found);
   }
   std::sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(k));
-  write_items(x, found.data(), k, values, indices);
+  write_items(x, found.data(), k, largest, values, indices);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Random tensors and dropout in single precision, by blocks of words: an element's word depends on its place alone.
-// Halves are those numbers rounded.
+// Random tensors and dropout in single precision, and uniform numbers in double precision, by blocks of words: an
+// element's words depend on its place alone. Halves are numbers of single precision, rounded.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -104,9 +104,17 @@ bool run(const op::Random& op, Call call) {
     parallel_for(z.numel(), kSampleGrain, [&](std::int64_t begin, std::int64_t end) { samples.fill(z, begin, end); });
     return true;
   }
-  if (!is_single_or_half(op.dtype)) return false;
+  const bool doubles = op.dtype == DType::F64 && op.distribution == op::Distribution::Uniform;
+  if (!doubles && !is_single_or_half(op.dtype)) return false;
   const Array z = allocate(call.out[0]);
   const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
+  if (doubles) {
+    each_draw(key_of(call.in[op::Random::key]), 2 * z.numel(),
+              [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
+                draw_uniform(words, a, b, z.as<double>() + at / 2, count / 2);
+              });
+    return true;
+  }
   const bool single = op.dtype == DType::F32;
   const float most = op.dtype == DType::F16 ? largest_below<F16>(b) : largest_below<BF16>(b);  // of halves
   each_draw(key_of(call.in[op::Random::key]), z.numel(),

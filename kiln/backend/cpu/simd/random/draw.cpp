@@ -91,6 +91,15 @@ void uniform_of(const std::uint32_t* HWY_RESTRICT words, double low, double high
     numbers[i] = number >= beyond ? last : number;
   }
 }
+void uniform_double_of(const std::uint32_t* HWY_RESTRICT words, double low, double high, double* HWY_RESTRICT numbers,
+                       std::int64_t count) {
+  const double last = std::nextafter(high, -std::numeric_limits<double>::infinity());
+  const double beyond = high > low ? high : std::numeric_limits<double>::quiet_NaN();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double number = low + to_uniform(words[2 * i], words[2 * i + 1]) * (high - low);
+    numbers[i] = number >= beyond ? last : number;
+  }
+}
 void normal_of(const std::uint32_t* words, double mean, double deviation, float* numbers) {
   constexpr std::int64_t pairs = kDrawn / 2;
   double distance[pairs], angle[pairs], sine[pairs];
@@ -125,6 +134,7 @@ namespace kiln::cpu::simd {
 HWY_EXPORT(words_of);
 HWY_EXPORT(bernoulli_of);
 HWY_EXPORT(uniform_of);
+HWY_EXPORT(uniform_double_of);
 HWY_EXPORT(normal_of);
 HWY_EXPORT(exponential_of);
 HWY_EXPORT(drop_of);
@@ -141,6 +151,9 @@ void draw_bernoulli(const std::uint32_t* words, std::uint32_t threshold, float* 
 }
 void draw_uniform(const std::uint32_t* words, double low, double high, float* numbers, std::int64_t count) {
   HWY_DYNAMIC_DISPATCH(uniform_of)(words, low, high, numbers, count);
+}
+void draw_uniform(const std::uint32_t* words, double low, double high, double* numbers, std::int64_t count) {
+  HWY_DYNAMIC_DISPATCH(uniform_double_of)(words, low, high, numbers, count);
 }
 void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers) {
   HWY_DYNAMIC_DISPATCH(normal_of)(words, mean, deviation, numbers);

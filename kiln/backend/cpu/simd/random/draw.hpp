@@ -24,6 +24,8 @@ std::uint32_t uniform_threshold(double probability);
 void draw_bernoulli(const std::uint32_t* words, std::uint32_t threshold, float* ones, std::int64_t count);
 /// [low, high), as written for op::Random.
 void draw_uniform(const std::uint32_t* words, double low, double high, float* numbers, std::int64_t count);
+/// The same of two words each.
+void draw_uniform(const std::uint32_t* words, double low, double high, double* numbers, std::int64_t count);
 /// Box and Muller over pairs of words: all kDrawn of them are read and written.
 void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers);
 /// -log(u) / rate, for the middle u of the 2^-32 that a word names; all kDrawn words are read and numbers written.

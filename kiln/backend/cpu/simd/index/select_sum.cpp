@@ -1,0 +1,89 @@
+// Sums of rows that indices name, in single precision: a few vectors of a bag's sum stay in registers while its rows go by.
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+
+#include "kiln/backend/cpu/simd/index/indices.hpp"
+#include "kiln/core/parallel.hpp"
+#include "kiln/ops/index/index_ops.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/index/select_sum.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::int64_t kAhead = 8;  // rows whose memory is asked for before it is needed
+
+/// Adds columns [at, at + kVectors vectors) of `count` rows to `sums`, again and again while they last; answers where it
+/// ended. So many indices are `left`, those of the next bags among them.
+template <std::size_t kVectors, class D>
+HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t pace, const std::int64_t* index,
+                                    std::int64_t count, std::int64_t left, std::int64_t columns, float* sums,
+                                    std::int64_t at) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag)), width = lanes * static_cast<std::int64_t>(kVectors);
+  for (; at + width <= columns; at += width) {
+    hn::Vec<D> sum[kVectors];
+    for (std::size_t k = 0; k < kVectors; ++k) sum[k] = hn::Zero(tag);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float* row = x + index[i] * pace + at;
+      const float* const soon = x + index[std::min(i + kAhead, left - 1)] * pace + at;
+      for (std::size_t k = 0; k < kVectors; ++k) hwy::Prefetch(soon + static_cast<std::int64_t>(k) * lanes);
+      for (std::size_t k = 0; k < kVectors; ++k)
+        sum[k] = hn::Add(sum[k], hn::LoadU(tag, row + static_cast<std::int64_t>(k) * lanes));
+    }
+    for (std::size_t k = 0; k < kVectors; ++k) {
+      float* to = sums + at + static_cast<std::int64_t>(k) * lanes;
+      hn::StoreU(hn::Add(hn::LoadU(tag, to), sum[k]), tag, to);
+    }
+  }
+  return at;
+}
+
+void add_rows(const float* x, std::int64_t pace, const std::int64_t* index, std::int64_t count, std::int64_t left,
+              std::int64_t columns, float* sums) {
+  constexpr std::int64_t kTogether = 128;  // rows: of many, parts are summed first, so that roundings do not pile up
+  std::fill_n(sums, columns, 0.0f);
+  for (; count > 0; index += kTogether, count -= kTogether, left -= kTogether) {
+    const std::int64_t some = std::min(count, kTogether);
+    const hn::ScalableTag<float> whole;
+    std::int64_t at = add_columns<4>(whole, x, pace, index, some, left, columns, sums, 0);
+    at = add_columns<1>(whole, x, pace, index, some, left, columns, sums, at);
+    at = add_columns<1>(hn::CappedTag<float, 4>(), x, pace, index, some, left, columns, sums, at);
+    add_columns<1>(hn::CappedTag<float, 1>(), x, pace, index, some, left, columns, sums, at);
+  }
+}
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(add_rows);
+
+bool run(const op::SelectSum&, Call call) {
+  using op::SelectSum;
+  constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
+  const Array x = read(call.in[SelectSum::x]);
+  if (x.dtype != DType::F32 || (x.shape[1] > 1 && x.strides[1] != 1)) return false;
+  const Indices index(call.in[SelectSum::index]);
+  const Array z = allocate(call.out[0]);
+  index.check(SelectSum::kName, 0, x.shape[0]);
+  const std::int64_t bags = z.shape[0], columns = z.shape[1];
+  if (bags == 0 || columns == 0) return true;
+  const std::int64_t entries = index.count() / bags, work = std::max<std::int64_t>(1, entries * columns);
+  parallel_for(bags, std::max<std::int64_t>(1, kGrain / work), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t bag = begin; bag < end; ++bag) HWY_DYNAMIC_DISPATCH(add_rows)
+    (x.as<float>(), x.strides[0], index.data() + bag * entries, entries, index.count() - bag * entries, columns,
+     z.as<float>() + bag * columns);
+  });
+  return true;
+}
+
+}  // namespace kiln::cpu::simd
+#endif
