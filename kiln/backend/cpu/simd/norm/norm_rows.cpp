@@ -21,7 +21,7 @@ constexpr auto kWidth = static_cast<std::int64_t>(kLanes<float>);
 /// The last vector of a row, which may be short: missing lanes are `fill`.
 template <class T>
 HWY_INLINE Vector<T> load_last(const T* x, std::int64_t count, T fill) {
-  if constexpr (kHasMasks) {
+  if constexpr (kHasMasks<T>) {
     const hn::ScalableTag<T> tag;
     const auto there = hn::FirstN(tag, static_cast<std::size_t>(count));
     return hn::IfThenElse(there, hn::MaskedLoad(there, tag, x), hn::Set(tag, fill));
@@ -33,7 +33,7 @@ HWY_INLINE Vector<T> load_last(const T* x, std::int64_t count, T fill) {
 }
 template <class T>
 HWY_INLINE void store_last(Vector<T> v, T* z, std::int64_t count) {
-  if constexpr (kHasMasks) {
+  if constexpr (kHasMasks<T>) {
     const hn::ScalableTag<T> tag;
     hn::BlendedStore(v.lanes, hn::FirstN(tag, static_cast<std::size_t>(count)), tag, z);
   } else {
