@@ -269,6 +269,34 @@ TEST(SimdFused, WritesLargeResultsWhereverTheyBegin) {
   }
 }
 
+/// A maximum and a minimum with numbers have a kernel of their own.
+TEST(SimdFused, ClampsElementsOfAnyType) {
+  Random random(5);
+  const DType dtypes[] = {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I64, DType::I32,
+                          DType::I16, DType::I8,  DType::U64, DType::U32,  DType::U16, DType::U8};
+  for_each_target([&] {
+    for (const DType dtype : dtypes)
+      for (const std::int64_t columns : {1, 7, 64, 101, 2500})
+        for (const auto& [low, high] : {std::pair{-0.0, 2.0}, {0.0, 1.0}, {3.0, 1.0}, {0.1, 0.3}, {0.0, NAN}}) {
+          if (!is_float(dtype) && !(low == std::floor(low) && high == std::floor(high))) continue;
+          std::vector<double> some = awkward_numbers(3 * columns, random);
+          if (!is_float(dtype))
+            for (double& number : some) number = static_cast<double>(random.below(100));
+          some = rounded(dtype, some);
+          Writer writer({3, columns});
+          const int x = writer.input(tensor(dtype, {3, columns}, some, random.below(2) ? Dims{1, 0} : Dims{0, 1}));
+          const int above = writer.step(op::Binary{BinaryFn::Maximum}, {x, writer.input(Value(low), dtype)});
+          writer.output(writer.step(op::Binary{BinaryFn::Minimum}, {above, writer.input(Value(high), dtype)}));
+          writer.expect_same_bits();
+
+          const std::vector<double> found = numbers(writer.run_fused()[0]);
+          for (double& number : some)
+            number = std::isnan(number) || std::isnan(high) ? NAN : std::min(std::max(number, low), high);
+          expect_close(found, rounded(dtype, some), 1e-7);
+        }
+  });
+}
+
 TEST(SimdStream, CopiesBetweenAnyAlignments) {
   for_each_target([] {
     std::vector<std::uint8_t> from(600), to(600);

@@ -6,6 +6,7 @@
 
 #include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/elementwise/clamp.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_chain.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_tiles.hpp"
 #include "kiln/backend/cpu/simd/elementwise/mapped_sum.hpp"
@@ -42,10 +43,11 @@ std::vector<std::size_t> last_readers(const op::Program& program) {
 /// A program made ready, once.
 struct Prepared {
   explicit Prepared(const op::Program& program)
-      : chain(program), last_reader(last_readers(program)), grain(grain_of(program)) {
+      : clamp(program), chain(program), last_reader(last_readers(program)), grain(grain_of(program)) {
     if (!chain.runs()) tiles.emplace(program);
   }
   bool runs() const { return chain.runs() || tiles->runs(); }
+  const Clamp clamp;
   const ChainProgram chain;
   std::optional<TileProgram> tiles;
   const std::vector<std::size_t> last_reader;
@@ -266,6 +268,7 @@ bool run(const op::Fused& op, Call call) {
   }
   if (!Folding::takes(program)) return fold_in_parts(op, call) || fold_afterwards(program, call);
   const Prepared& prepared = program.made<Prepared>();
+  if (prepared.clamp.run(program, call)) return true;
   if (!prepared.runs()) return false;
 
   // Sums are taken in the order of memory: here, and of what lies there afterwards.
