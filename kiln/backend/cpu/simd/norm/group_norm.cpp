@@ -12,6 +12,8 @@ namespace {
 
 using std::int64_t;
 
+constexpr int64_t kShortRow = 4096;  // elements whose float sums are exact enough
+
 /// Rows of one group each, row-major: where a channel has one element, coefficients run along the row.
 struct Groups {
   int64_t channels, inner, groups, rows;
@@ -53,7 +55,7 @@ bool group_norm_of_doubles(const op::GroupNorm& op, Call call) {
   Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * s.length(), first = row % s.groups * s.length();
-      layer_norm_row(x + at, weight.data() + first, bias.data() + first, s.epsilon, z + at, s.length());
+      layer_norm_row(x + at, {weight.data() + first, bias.data() + first, s.epsilon}, z + at, s.length());
     }
   });
   return true;
@@ -72,6 +74,14 @@ bool run(const op::GroupNorm& op, Call call) {
   const std::vector<float> weight = per_channel(call.in[GroupNorm::weight], s.channels),
                            bias = per_channel(call.in[GroupNorm::bias], s.channels, 0);
   const FloatRows all(x, allocate(call.out[0]), s.length());
+  if (s.inner == 1 && s.groups == 1 && s.length() <= kShortRow) {
+    const RowNorm<float> norm{weight.data(), bias.data(), static_cast<float>(s.epsilon), s.centred};
+    Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
+      all.rows(begin, end,
+               [&](const float* from, float* to, int64_t rows) { layer_norm_rows(from, norm, to, rows, s.length()); });
+    });
+    return true;
+  }
   Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
       all.row(row, [&](const float* from, float* to) {
