@@ -63,7 +63,8 @@ void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, bool near, A
         if constexpr (accumulates(fold)) {
           each_wide<A>(all, [&](std::int64_t k, Vector<A> part) HWY_ATTR {
             Vector<A>& sum = sums[i * wide + static_cast<std::size_t>(k / lanes)];
-            sum = without_subnormals<T, fold>(step<fold>(sum, part));
+            sum = step<fold>(sum, part);
+            if (left % 16 < 4) sum = without_subnormals<T, fold>(sum);
           });
         } else {
           sums[i] = step_numbers<fold>(sums[i], all);
