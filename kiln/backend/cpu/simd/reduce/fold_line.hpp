@@ -160,6 +160,7 @@ struct FoldLine {
  private:
   using N = NearType<T, fold>;
   static constexpr auto kNear = static_cast<std::int64_t>(kLanes<N>), kWide = kNear / kVector;
+  static constexpr bool kOnePart = kNear == kWidth;
   static constexpr bool kSame = std::is_same_v<N, A>, kCertain = kSame && (accumulates(fold) || std::is_integral_v<T>);
 
   static HWY_NOINLINE A checked_line(const T* x, std::int64_t count, A so_far) {
@@ -179,15 +180,10 @@ struct FoldLine {
         take_eight<checks>(
             near, [&](std::int64_t k) HWY_ATTR { return x + k * kWidth + part * kVector; }, lanes + part);
     if (left > 0) {
-      const std::int64_t vectors = (left + kWidth - 1) / kWidth, missing = vectors * kWidth - left;
-      alignas(64) Stored<T> first[kWidth];
-      Last last{x, x - missing - (8 - vectors) * kWidth, vectors};
-      if (missing > 0) {
-        last.first = reinterpret_cast<const T*>(first);
-        copy_behind(x - missing, missing, static_cast<T>(start), reinterpret_cast<T*>(first));
-      }
-      for (std::int64_t part = 0; part < kParts; part += kWide, last.first += kNear, last.block += kNear)
-        take_last<checks>(last, near, lanes + part);
+      Last last(x, left);
+      if (!kOnePart || !(near || kSame)) last.keep_first();
+      for (std::int64_t part = 0; part < kParts; part += kWide)
+        take_last<checks>(last, near, part * kVector, lanes + part);
     }
     for (std::int64_t parts = kParts / 2; parts > 0; parts /= 2)
       for (std::int64_t i = 0; i < parts; ++i) lanes[i] = step<fold>(lanes[i], lanes[i + parts]);
@@ -211,32 +207,52 @@ struct FoldLine {
     }
   }
 
-  /// The last `count` of the eight vectors of a block, the first of which lies elsewhere.
+  /// The last `count` of the eight vectors of a block, of which the first may begin with what changes nothing: that one is
+  /// at hand, where N has as many lanes, or else kept in memory.
   struct Last {
-    const T *first, *block;
-    std::int64_t count;
+    using Whole = decltype(load_behind(static_cast<const T*>(nullptr), 0, T()));
+    HWY_INLINE Last(const T* x, std::int64_t left)
+        : first(x), count((left + kWidth - 1) / kWidth), missing(count * kWidth - left) {
+      block = x - missing - (8 - count) * kWidth;
+      if constexpr (kOnePart) whole = load_first();
+    }
+    HWY_INLINE Whole load_first() const {
+      return load_behind(block + (8 - count) * kWidth, missing, static_cast<T>(fold_start<T, fold>()));
+    }
+    HWY_INLINE void keep_first() {
+      if (missing == 0) return;
+      hn::StoreU(load_first(), hn::DFromV<Whole>(), kept);
+      first = reinterpret_cast<const T*>(kept);
+    }
     template <class B>
     HWY_INLINE Vector<B> vector(std::int64_t k, std::int64_t part) const {
+      if constexpr (kOnePart && std::is_same_v<B, N>)
+        if (k == 8 - count) return folded_as<fold, N, T>(whole);
       return load_folded<fold, B>((k == 8 - count ? first : block + k * kWidth) + part);
     }
+    const T *first, *block;
+    std::int64_t count, missing;
+    Whole whole;
+    alignas(64) Stored<T> kept[kWidth];
   };
-  /// take_eight() of these.
+  /// take_eight() of these, from element `part` of each vector on.
   template <bool checks>
-  static HWY_INLINE void take_last(const Last& last, bool near, Vector<A>* lanes) {
+  static HWY_INLINE void take_last(Last& last, bool near, std::int64_t part, Vector<A>* lanes) {
     if (near || kSame) {
-      const Vector<N> high = four<N, AsNumbers>(last, 4, 0);
-      const Vector<N> low = last.count > 4 ? four<N, AsNumbers>(last, 0, 0) : high;
+      const Vector<N> high = four<N, AsNumbers>(last, 4, part);
+      const Vector<N> low = last.count > 4 ? four<N, AsNumbers>(last, 0, part) : high;
       bool hold = true;
       if constexpr (checks && !kCertain) {
-        hold = holds<fold>(accumulates(fold) ? high : four<N, Added>(last, 4, 0));
-        if (last.count > 4) hold = hold && holds<fold>(accumulates(fold) ? low : four<N, Added>(last, 0, 0));
+        hold = holds<fold>(accumulates(fold) ? high : four<N, Added>(last, 4, part));
+        if (last.count > 4) hold = hold && holds<fold>(accumulates(fold) ? low : four<N, Added>(last, 0, part));
       }
       if (hold) return take_sums(last.count, low, high, lanes);
+      last.keep_first();
     }
-    for (std::int64_t part = 0; part < kWide; ++part) {
-      Vector<A> all = four<A, Exactly>(last, 4, part * kVector);
-      if (last.count > 4) all = step<fold>(four<A, Exactly>(last, 0, part * kVector), all);
-      lanes[part] = step<fold>(lanes[part], all);
+    for (std::int64_t i = 0; i < kWide; ++i) {
+      Vector<A> all = four<A, Exactly>(last, 4, part + i * kVector);
+      if (last.count > 4) all = step<fold>(four<A, Exactly>(last, 0, part + i * kVector), all);
+      lanes[i] = step<fold>(lanes[i], all);
     }
   }
   struct Exactly {

@@ -80,22 +80,21 @@ HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
     return load_folded<fold, A>(lanes);
   }
 }
-/// A vector into `to`, with `start` in its first `missing` lanes, of which nothing is read.
+/// As many T as Number<T> has lanes, with `start` in the first `missing` of them, of which nothing is read.
 template <class T>
-HWY_INLINE void copy_behind(const T* from, std::int64_t missing, T start, T* to) {
-  constexpr auto lanes = static_cast<std::int64_t>(kLanes<Number<T>>);
+HWY_INLINE auto load_behind(const T* from, std::int64_t missing, T start) {
+  const hn::Rebind<Stored<T>, hn::ScalableTag<Number<T>>> tag;
   if constexpr (kHasMasks<T>) {
-    const hn::Rebind<Stored<T>, hn::ScalableTag<Number<T>>> tag;
     const auto there = hn::Not(hn::FirstN(tag, static_cast<std::size_t>(missing)));
-    const auto first = hn::Set(tag, *stored(&start));
-    hn::StoreU(hn::IfThenElse(there, hn::MaskedLoad(there, tag, stored(from)), first), tag,
-               reinterpret_cast<Stored<T>*>(to));
+    return hn::IfThenElse(there, hn::MaskedLoad(there, tag, stored(from)), hn::Set(tag, *stored(&start)));
   } else {
-    std::fill_n(to, missing, start);
-    std::copy(from + missing, from + lanes, to + missing);
+    constexpr auto lanes = static_cast<std::int64_t>(kLanes<Number<T>>);
+    Stored<T> numbers[lanes];
+    std::fill_n(numbers, missing, *stored(&start));
+    std::copy(stored(from) + missing, stored(from) + lanes, numbers + missing);
+    return hn::LoadU(tag, numbers);
   }
 }
-
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif
