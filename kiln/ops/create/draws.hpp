@@ -1,8 +1,9 @@
-// Draws that need a number of random words not known beforehand, each from a stream of the element's own: what the
-// kernels of op::Random call, on one thread or many. In double precision, whatever the result's type.
+// What the kernels of op::Random call, on one thread or many: numbers made of random words, and draws that need a number of
+// words not known beforehand, each from a stream of the element's own. In double precision, whatever the result's type.
 #pragma once
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "kiln/core/convert.hpp"
 #include "kiln/core/random.hpp"
@@ -29,6 +30,22 @@ T next_below(T number) {
     return std::nextafter(number, -std::numeric_limits<T>::infinity());
   }
 }
+
+/// A number of [low, high) for one of [0, 1), also where rounding to T would reach `high`.
+template <class T>
+T between(double low, double high, double unit) {
+  const T number = convert<T>(low + unit * (high - low));
+  return high > low && static_cast<double>(number) >= high ? next_below(number) : number;
+}
+
+/// Box and Muller: two numbers of [0, 1) give a distance and an angle, whose cosine and sine make two normal ones.
+struct NormalPair {
+  NormalPair(double of_distance, double of_angle) {
+    const double distance = std::sqrt(-2 * std::log(1 - of_distance)), angle = 2 * std::numbers::pi * of_angle;
+    even = distance * std::cos(angle), odd = distance * std::sin(angle);
+  }
+  double even, odd;  // of elements 2i and 2i + 1
+};
 
 class Stream {
  public:

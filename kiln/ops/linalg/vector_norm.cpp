@@ -109,6 +109,32 @@ Value renorm(const Value& x, double p, Dim dim, double limit) {
   return precision.leave(inside * where(above, limit / where(above, lengths, 1.0), 1.0));
 }
 
+namespace {
+
+/// The distances of rows of a to those of b, from all their differences: [..., m, d, n] where b has many rows, which then
+/// lie side by side, and otherwise [..., m, n, d].
+class Distances {
+ public:
+  Distances(const Value& b, double p) : p_(p), side_by_side_(b.dim(-2) >= kMany) {
+    Shape shape = b.shape();
+    if (side_by_side_) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+    shape.insert(shape.size() - 2, 1);
+    // No view of b has its elements in the order of memory; as a line they are copied.
+    b_ = side_by_side_ ? reshape(reshape(transpose(b), {b.numel()}), shape) : reshape(b, shape);
+  }
+  Value operator()(const Value& a) const {
+    return vector_norm(unsqueeze(a, side_by_side_ ? -1 : -2) - b_, p_, {side_by_side_ ? -2 : -1});
+  }
+
+ private:
+  static constexpr std::int64_t kMany = 16;
+  double p_;
+  bool side_by_side_;
+  Value b_;
+};
+
+}  // namespace
+
 Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
   const Precision precision("cdist", {x, y});
   const Value a = precision.enter(x), b = precision.enter(y);
@@ -122,11 +148,10 @@ Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
     constexpr std::int64_t kElements = std::int64_t{1} << 22;
     const std::int64_t rows = rows_of(a.shape()), each = std::max<std::int64_t>(1, b.numel());
     const std::int64_t step = std::max<std::int64_t>(1, kElements / each);
+    const Distances distances(b, p);
     Values parts;
-    for (std::int64_t begin = 0; begin < std::max<std::int64_t>(rows, 1); begin += step) {
-      const Value part = narrow(a, -2, begin, std::min(step, rows - begin));
-      parts.push_back(vector_norm(unsqueeze(part, -2) - unsqueeze(b, -3), p, {-1}));
-    }
+    for (std::int64_t begin = 0; begin < std::max<std::int64_t>(rows, 1); begin += step)
+      parts.push_back(distances(narrow(a, -2, begin, std::min(step, rows - begin))));
     return precision.leave(parts.size() == 1 ? parts[0] : cat(parts, -2));
   }
   // Distances to a common centre are the least of those that are subtracted.

@@ -94,7 +94,9 @@ Value logsumexp(const Value& x, const Dims& dims, bool keep) {
   const Value result = where(none, -kInfinity, log(where(none, 1.0, total))) + shift;
   return keep ? result : without(result, dims);
 }
-Value count_nonzero(const Value& x, const Dims& dims, bool keep) { return sum(ne(x, 0), dims, keep); }
+Value count_nonzero(const Value& x, const Dims& dims, bool keep) {
+  return sum(x.dtype() == DType::Bool ? x : ne(x, 0), dims, keep);
+}
 
 Value nansum(const Value& x, const Dims& dims, bool keep) {
   return is_float(x.dtype()) ? sum(where(is_nan(x), 0.0, x), dims, keep) : sum(x, dims, keep);

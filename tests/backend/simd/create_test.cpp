@@ -43,6 +43,37 @@ TEST(SimdRandom, DrawsTheWordsOfTheStream) {
   });
 }
 
+TEST(SimdRandom, MakesDoublesOfTwoWords) {
+  const auto word = [](std::int64_t i) { return random_word(Key{kSeed}, static_cast<std::uint64_t>(i)); };
+  const auto unit = [&](std::int64_t i) {
+    return std::ldexp(word(2 * i), -32) + std::ldexp(word(2 * i + 1) >> 11, -53);
+  };
+  for_each_target([&] {
+    for (const std::int64_t size : {0, 1, 5, 511, 512, 513, 9000}) {
+      std::vector<double> uniform, normal, exponential;
+      for (std::int64_t i = 0; i < size; ++i) {
+        uniform.push_back(-2 + unit(i) * 5);
+        const double distance = std::sqrt(-2 * std::log(1 - unit(i / 2 * 2))), angle = 2 * M_PI * unit(i / 2 * 2 + 1);
+        normal.push_back(1 + 2 * distance * (i % 2 ? std::sin(angle) : std::cos(angle)));
+        exponential.push_back(-std::log(std::ldexp(word(2 * i), -32) + std::ldexp((word(2 * i + 1) >> 12) + 0.5, -52)) /
+                              3);
+      }
+      const Shape shape{size};
+      EXPECT_EQ(numbers(run_op(op::Random{Distribution::Uniform, shape, DType::F64}, {kKey, Value(-2), Value(3)})),
+                uniform);
+      expect_close(numbers(run_op(op::Random{Distribution::Normal, shape, DType::F64}, {kKey, Value(1), Value(2)})),
+                   normal, 1e-14, 1e-14);
+      expect_close(
+          numbers(run_op(op::Random{Distribution::Exponential, shape, DType::F64}, {kKey, Value(3), Value(0)})),
+          exponential, 1e-14);
+    }
+    const double high = 1 + 0x1p-51;
+    for (const double number :
+         numbers(run_op(op::Random{Distribution::Uniform, {5000}, DType::F64}, {kKey, Value(1), Value(high)})))
+      ASSERT_LT(number, high);
+  });
+}
+
 TEST(SimdRandom, StaysBelowTheUpperEnd) {
   // In floats, nearly all of [1, 1 + 2^-24) rounds to one of its ends.
   for_each_target([] {

@@ -122,38 +122,41 @@ TEST(SimdFused, FoldsRowsThatLieAcrossMemory) {
 
 /// Sums that have a kernel of their own.
 TEST(SimdFused, SumsSquaresAndWhatIsNoNanAsItsStepsDo) {
-  const std::pair<Shape, int> shapes[] = {{{3, 128}, 1}, {{9, 5, 61}, 1}, {{2, 300}, 1},  {{2, 65536 + 17}, 1},
-                                          {{1, 200}, 0}, {{1100, 3}, 1},  {{601, 16}, 1}, {{50, 31}, 1},
-                                          {{17, 32}, 1}, {{70, 96}, 1}};
+  const std::pair<Shape, Dims> cases[] = {
+      {{3, 128}, {1}},    {{9, 5, 61}, {1, 2}}, {{2, 300}, {1}},    {{2, 65536 + 17}, {1}},
+      {{1, 200}, {0, 1}}, {{1100, 3}, {1}},     {{601, 16}, {1}},   {{50, 31}, {1}},
+      {{17, 32}, {1}},    {{70, 96}, {1}},      {{16, 300}, {0}},   {{90, 70}, {0}},
+      {{700, 8}, {0}},    {{400, 5}, {0}},      {{9, 70, 33}, {1}}, {{6, 20, 70}, {0, 2}}};
   for_each_target([&] {
-    for (const auto& [shape, kept] : shapes)
-      for (const op::ReduceFn fn : {op::ReduceFn::Sum, op::ReduceFn::Mean})
-        for (const std::optional<double> replacement : {std::optional<double>(), {0.0}, {2.0}}) {
-          SCOPED_TRACE(text(op::name(fn), " of ", shape));
-          std::vector<double> some = rounded(DType::F32, random_numbers(numel(shape), -2, 3));
-          if (replacement)
-            for (std::size_t i = 0; i < some.size(); i += 7) some[i] = NAN;
-          Writer writer(shape);
-          const int x = writer.input(tensor(DType::F32, shape, some));
-          const int mapped = [&] {
-            if (!replacement) return writer.step(op::Unary{UnaryFn::Square}, {x});
-            const int is_nan = writer.step(op::Unary{UnaryFn::IsNan}, {x});
-            return writer.step(op::Where{}, {is_nan, writer.input(Value(*replacement), DType::F32), x});
-          }();
-          Dims dims;
-          for (int i = kept; i < shape.size(); ++i) dims.push_back(i);
-          writer.fold(mapped, fn, dims);
-          const std::vector<double> found = numbers(writer.run_fused()[0]);
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16})
+      for (const auto& [shape, dims] : cases)
+        for (const bool turned : {false, true})
+          for (const op::ReduceFn fn : {op::ReduceFn::Sum, op::ReduceFn::Mean})
+            for (const std::optional<double> replacement : {std::optional<double>(), {0.0}, {2.0}}) {
+              SCOPED_TRACE(text(op::name(fn), " of ", dtype, " ", shape, " over ", dims, turned ? ", turned" : ""));
+              std::vector<double> some = rounded(dtype, random_numbers(numel(shape), -0.5, 1));
+              if (replacement)
+                for (std::size_t i = 0; i < some.size(); i += 7) some[i] = NAN;
+              Dims order;
+              for (int i = 0; i < shape.size(); ++i) order.push_back(turned ? shape.size() - 1 - i : i);
+              Writer writer(shape);
+              const int x = writer.input(tensor(dtype, shape, some, order));
+              const int mapped = [&] {
+                if (!replacement) return writer.step(op::Unary{UnaryFn::Square}, {x});
+                const int is_nan = writer.step(op::Unary{UnaryFn::IsNan}, {x});
+                return writer.step(op::Where{}, {is_nan, writer.input(Value(*replacement), dtype), x});
+              }();
+              writer.fold(mapped, fn, dims);
+              const Value result = writer.run_fused()[0];
+              const std::vector<double> found = numbers(result);
+              EXPECT_EQ(found, numbers(run_op(op::Reduce{fn, dims}, {writer.alone(mapped)})));
 
-          EXPECT_EQ(found, numbers(run_op(op::Reduce{fn, dims}, {writer.alone(mapped)})));
-          std::vector<double> sums(found.size(), 0.0);
-          const std::size_t length = some.size() / sums.size();
-          for (std::size_t i = 0; i < some.size(); ++i)
-            sums[i / length] += !replacement ? some[i] * some[i] : std::isnan(some[i]) ? *replacement : some[i];
-          if (fn == op::ReduceFn::Mean)
-            for (double& sum : sums) sum /= static_cast<double>(length);
-          expect_close(found, sums, 1e-6);
-        }
+              std::vector<double> terms;
+              for (const double number : some)
+                terms.push_back(!replacement ? number * number : std::isnan(number) ? *replacement : number);
+              expect_close(found, expected_of(fn, rounded(dtype, terms), shape, dims),
+                           size_of(dtype) == 2 ? 1e-2 : 1e-6);
+            }
   });
 }
 

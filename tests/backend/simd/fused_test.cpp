@@ -269,6 +269,49 @@ TEST(SimdFused, WritesLargeResultsWhereverTheyBegin) {
   }
 }
 
+/// A maximum and a minimum with numbers have a kernel of their own.
+TEST(SimdFused, ClampsElementsOfAnyType) {
+  Random random(5);
+  const DType dtypes[] = {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I64, DType::I32,
+                          DType::I8,  DType::U8,  DType::I16, DType::U64,  DType::U32, DType::U16};
+  for_each_target([&] {
+    for (const DType dtype : dtypes)
+      for (const std::int64_t columns : {1, 7, 64, 101, 2500})
+        for (const auto& [low, high] : {std::pair{-0.0, 2.0}, {0.0, 1.0}, {3.0, 1.0}, {0.1, 0.3}, {0.0, double{NAN}}}) {
+          if (!is_float(dtype) && !(low == std::floor(low) && high == std::floor(high))) continue;
+          SCOPED_TRACE(text(dtype, " [3, ", columns, "] from ", low, " to ", high));
+          std::vector<double> some = awkward_numbers(3 * columns, random);
+          if (!is_float(dtype))
+            for (double& number : some) number = static_cast<double>(random.below(100));
+          some = rounded(dtype, some);
+          const Shape shape{3, columns};
+          const Value x = tensor(dtype, shape, some, random.below(2) ? Dims{1, 0} : Dims{0, 1});
+          if (is_float(dtype)) {
+            Writer writer(shape);
+            const int above =
+                writer.step(op::Binary{BinaryFn::Maximum}, {writer.input(x), writer.input(Value(low), dtype)});
+            writer.output(writer.step(op::Binary{BinaryFn::Minimum}, {above, writer.input(Value(high), dtype)}));
+            writer.expect_same_bits();
+          }
+          if (std::isnan(high)) continue;
+          using Operand = op::Program::Operand;
+          const auto program = std::make_shared<op::Program>();
+          program->shape = shape;
+          program->inputs = {dtype, dtype, dtype};
+          program->steps.push_back(
+              {op::Binary{BinaryFn::Maximum}, {Operand{Operand::Input, 0}, {Operand::Input, 1}}, dtype});
+          program->steps.push_back(
+              {op::Binary{BinaryFn::Minimum}, {Operand{Operand::Result, 0}, {Operand::Input, 2}}, dtype});
+          program->outputs = {1};
+          std::vector<Value> in{x, Value(low), Value(high)}, out{Value(make_ref<Node>(Desc{shape, dtype}, Device{}))};
+          ASSERT_TRUE(run(op::Fused{program, false}, Call{in, out}));
+          for (double& number : some)
+            if (!std::isnan(number)) number = std::min(std::max(number, low), high);
+          expect_close(numbers(out[0]), rounded(dtype, some), 1e-7);
+        }
+  });
+}
+
 TEST(SimdStream, CopiesBetweenAnyAlignments) {
   for_each_target([] {
     std::vector<std::uint8_t> from(600), to(600);

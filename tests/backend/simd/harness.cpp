@@ -1,5 +1,8 @@
 #include "tests/backend/simd/harness.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/highway.h>
 
@@ -126,6 +129,29 @@ std::int64_t broadcast_position(std::int64_t position, const Shape& shape, const
     position /= shape[i];
   }
   return result;
+}
+
+std::vector<double> expected_of(op::ReduceFn fn, const std::vector<double>& x, const Shape& shape, const Dims& dims) {
+  using op::ReduceFn;
+  std::int64_t results = 1, count = 1;
+  Shape kept = shape;
+  for (const auto dim : dims) kept[static_cast<int>(dim)] = 1;
+  for (int i = 0; i < shape.size(); ++i) {
+    const bool folds = std::find(dims.begin(), dims.end(), i) != dims.end();
+    (folds ? count : results) *= shape[i];
+  }
+  const double start = fn == ReduceFn::Prod ? 1 : fn == ReduceFn::Max ? -INFINITY : fn == ReduceFn::Min ? INFINITY : 0;
+  std::vector<double> z(static_cast<std::size_t>(results), start);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double& so_far = z[static_cast<std::size_t>(broadcast_position(static_cast<std::int64_t>(i), shape, kept))];
+    if (fn == ReduceFn::Prod) so_far *= x[i];
+    else if (fn == ReduceFn::Max) so_far = std::max(so_far, x[i]);
+    else if (fn == ReduceFn::Min) so_far = std::min(so_far, x[i]);
+    else so_far += x[i];
+  }
+  if (fn == ReduceFn::Mean)
+    for (double& number : z) number /= static_cast<double>(count);
+  return z;
 }
 
 }  // namespace kiln::cpu::simd

@@ -50,4 +50,7 @@ void expect_close(const std::vector<double>& actual, const std::vector<double>& 
 /// Index [i, j, ...] of element `position` in row-major order, and back for a shape that broadcasts to `shape`.
 std::int64_t broadcast_position(std::int64_t position, const Shape& shape, const Shape& operand);
 
+/// What a reduction gives, from its definition: in row-major order, in double.
+std::vector<double> expected_of(op::ReduceFn fn, const std::vector<double>& x, const Shape& shape, const Dims& dims);
+
 }  // namespace kiln::cpu::simd

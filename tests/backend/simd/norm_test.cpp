@@ -7,14 +7,15 @@ namespace kiln::cpu::simd {
 namespace {
 
 const std::int64_t kLengths[] = {1, 3, 8, 10, 15, 16, 17, 100, 1000};
+constexpr std::int64_t kRows = 37;  // more than go through a kernel together
 
 TEST(SimdSoftmax, SharesOutOneAlongRows) {
   for_each_target([] {
     for (const std::int64_t length : kLengths)
       for (const double shift : {0., 500., -500.}) {
-        const auto x = rounded(DType::F32, random_numbers(7 * length, shift - 5, shift + 5));
+        const auto x = rounded(DType::F32, random_numbers(kRows * length, shift - 5, shift + 5));
         std::vector<double> shares, logs;
-        for (std::int64_t row = 0; row < 7; ++row) {
+        for (std::int64_t row = 0; row < kRows; ++row) {
           const double* from = x.data() + row * length;
           double sum = 0;
           for (std::int64_t i = 0; i < length; ++i) sum += std::exp(from[i] - shift);
@@ -24,7 +25,7 @@ TEST(SimdSoftmax, SharesOutOneAlongRows) {
           }
         }
         for (const Dims& order : {Dims{0, 1}, Dims{1, 0}}) {
-          const Value operand = tensor(DType::F32, {7, length}, x, order);
+          const Value operand = tensor(DType::F32, {kRows, length}, x, order);
           expect_close(numbers(run_op(op::Softmax{1, false}, {operand})), shares, 2e-6);
           expect_close(numbers(run_op(op::Softmax{1, true}, {operand})), logs, 1e-6, 2e-6);
         }
@@ -43,26 +44,39 @@ TEST(SimdSoftmax, PassesNanAndTakesInfinity) {
 
 TEST(SimdLayerNorm, CentresAndScalesTheLastDimensions) {
   for_each_target([] {
-    for (const std::int64_t length : kLengths) {
-      const auto x = rounded(DType::F32, random_numbers(5 * length, 10, 14));
-      const auto weight = rounded(DType::F32, random_numbers(length, -1, 1, 2)),
-                 bias = rounded(DType::F32, random_numbers(length, -1, 1, 3));
-      std::vector<double> expected;
-      for (std::int64_t row = 0; row < 5; ++row) {
-        const double* from = x.data() + row * length;
-        double mean = 0, variance = 0;
-        for (std::int64_t i = 0; i < length; ++i) mean += from[i] / static_cast<double>(length);
-        for (std::int64_t i = 0; i < length; ++i)
-          variance += (from[i] - mean) * (from[i] - mean) / static_cast<double>(length);
-        for (std::int64_t i = 0; i < length; ++i)
-          expected.push_back((from[i] - mean) / std::sqrt(variance + 1e-3) * weight[static_cast<std::size_t>(i)] +
-                             bias[static_cast<std::size_t>(i)]);
+    for (const std::int64_t length : kLengths)
+      for (const DType dtype : {DType::F32, DType::BF16}) {
+        const auto x = rounded(dtype, random_numbers(kRows * length, 10, 14));
+        const auto weight = rounded(dtype, random_numbers(length, -1, 1, 2)),
+                   bias = rounded(dtype, random_numbers(length, -1, 1, 3));
+        std::vector<double> expected, about_zero;
+        for (std::int64_t row = 0; row < kRows; ++row) {
+          const double* from = x.data() + row * length;
+          double mean = 0, variance = 0, square = 0;
+          for (std::int64_t i = 0; i < length; ++i) mean += from[i] / static_cast<double>(length);
+          for (std::int64_t i = 0; i < length; ++i) {
+            variance += (from[i] - mean) * (from[i] - mean) / static_cast<double>(length);
+            square += from[i] * from[i] / static_cast<double>(length);
+          }
+          for (std::int64_t i = 0; i < length; ++i) {
+            const auto k = static_cast<std::size_t>(i);
+            expected.push_back((from[i] - mean) / std::sqrt(variance + 1e-3) * weight[k] + bias[k]);
+            about_zero.push_back(from[i] / std::sqrt(square + 1e-3) * weight[k] + bias[k]);
+          }
+        }
+        const double relative = dtype == DType::F32 ? 1e-5 : 0x1p-8;
+        const Value z = run_op(op::LayerNorm{},
+                               {tensor(dtype, {kRows, 1, length}, x, {2, 1, 0}), tensor(dtype, {1, length}, weight),
+                                tensor(dtype, {1, length}, bias), Value(1e-3)});
+        expect_close(numbers(z), expected, relative, 2e-5);
+        const Value all = tensor(dtype, {kRows, length}, x);
+        for (const bool centred : {false, true}) {
+          const op::GroupNorm norm{.groups = 1, .centred = centred};
+          const Value y =
+              run_op(norm, {all, tensor(dtype, {length}, weight), tensor(dtype, {length}, bias), Value(1e-3)});
+          expect_close(numbers(y), centred ? expected : about_zero, relative, 2e-5);
+        }
       }
-      const Value z = run_op(op::LayerNorm{},
-                             {tensor(DType::F32, {5, 1, length}, x, {2, 1, 0}), tensor(DType::F32, {1, length}, weight),
-                              tensor(DType::F32, {1, length}, bias), Value(1e-3)});
-      expect_close(numbers(z), expected, 1e-5, 2e-5);
-    }
   });
 }
 

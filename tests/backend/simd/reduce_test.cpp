@@ -9,33 +9,6 @@ namespace {
 
 using op::ReduceFn;
 
-/// Position of the result, in row-major order, that element `position` of `shape` is folded into.
-std::int64_t folded_position(std::int64_t position, const Shape& shape, const Dims& dims) {
-  Shape kept = shape;
-  for (const auto dim : dims) kept[static_cast<int>(dim)] = 1;
-  return broadcast_position(position, shape, kept);
-}
-
-std::vector<double> expected_of(ReduceFn fn, const std::vector<double>& x, const Shape& shape, const Dims& dims) {
-  std::int64_t results = 1, count = 1;
-  for (int i = 0; i < shape.size(); ++i) {
-    const bool folds = std::find(dims.begin(), dims.end(), i) != dims.end();
-    (folds ? count : results) *= shape[i];
-  }
-  const double start = fn == ReduceFn::Prod ? 1 : fn == ReduceFn::Max ? -INFINITY : fn == ReduceFn::Min ? INFINITY : 0;
-  std::vector<double> z(static_cast<std::size_t>(results), start);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    double& so_far = z[static_cast<std::size_t>(folded_position(static_cast<std::int64_t>(i), shape, dims))];
-    if (fn == ReduceFn::Prod) so_far *= x[i];
-    else if (fn == ReduceFn::Max) so_far = std::max(so_far, x[i]);
-    else if (fn == ReduceFn::Min) so_far = std::min(so_far, x[i]);
-    else so_far += x[i];
-  }
-  if (fn == ReduceFn::Mean)
-    for (double& number : z) number /= static_cast<double>(count);
-  return z;
-}
-
 void expect_reduction(const Shape& shape, const Dims& dims, const Dims& order = {}) {
   for (const DType dtype : {DType::F32, DType::F64})
     for (const ReduceFn fn : {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min, ReduceFn::Prod}) {
@@ -121,6 +94,15 @@ TEST(SimdReduce, LetsNanWin) {
         EXPECT_TRUE(std::isnan(numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {100}, x)}))[0]));
         EXPECT_TRUE(std::isnan(
             numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {50, 2}, x)}))[static_cast<std::size_t>(at % 2)]));
+        // In one of many columns, the others of which are as they would be without it.
+        for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) {
+          std::vector<double> columns(100 * 70, 0.5);
+          columns[static_cast<std::size_t>(at * 70 + 33)] = NAN;
+          std::vector<double> found = numbers(run_op(op::Reduce{fn, {0}}, {tensor(dtype, {100, 70}, columns)}));
+          EXPECT_TRUE(std::isnan(found[33]));
+          found[33] = found[0];
+          EXPECT_EQ(found, std::vector<double>(70, fn == ReduceFn::Sum ? 50 : 0.5));
+        }
       }
   });
 }
@@ -137,10 +119,13 @@ TEST(SimdReduce, KeepsSumsThatAreTooLargeInBetween) {
       const auto count = static_cast<std::int64_t>(x.size());
       SCOPED_TRACE(run);
       EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(DType::F32, {count}, x)}))[0], kLeft);
-      std::vector<double> columns;
-      for (const double number : x) columns.insert(columns.end(), 24, number);
-      EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(DType::F32, {count, 24}, columns)})),
-                std::vector<double>(24, kLeft));
+      for (const std::int64_t width : {8, 24, 100}) {
+        std::vector<double> columns;
+        for (const double number : x) columns.insert(columns.end(), static_cast<std::size_t>(width), number);
+        for (const DType dtype : {DType::F32, DType::BF16})
+          EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(dtype, {count, width}, columns)})),
+                    std::vector<double>(static_cast<std::size_t>(width), kLeft));
+      }
     }
   });
 }

@@ -152,6 +152,8 @@ std::vector<Row> vector_norm_rows() {
   rows.push_back(distances("cdist", {3, 2}, {4, 2}, 2, false, 8));
   rows.push_back(distances("cdist_1", {3, 2}, {4, 2}, 1, false, 8));
   rows.push_back(distances("cdist_batch", {2, 1, 3, 2}, {3, 2, 2}, 2, false, 8));
+  rows.push_back(distances("cdist_to_many", {3, 2}, {17, 2}, 2, false, 8));
+  rows.push_back(distances("cdist_1_to_many_batch", {2, 1, 3, 2}, {3, 16, 2}, 1, false, 8));
   rows.push_back(distances("cdist_through_matmul", {3, 2}, {4, 2}, 2, true, 40));
   rows.push_back(distances("cdist_of_no_rows", {0, 2}, {3, 2}, 2, false, 1));
   return rows;

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
@@ -43,21 +42,12 @@ double open_unit(Words& words, std::int64_t i) {
   return sample::open_uniform(high, words[2 * i + 1]);
 }
 
-/// A number of [low, high), also where rounding to T would reach `high`.
-template <class T>
-T between(double low, double high, double unit) {
-  const T number = convert<T>(low + unit * (high - low));
-  return high > low && static_cast<double>(number) >= high ? sample::next_below(number) : number;
-}
-
-/// Box and Muller: two uniform numbers give a distance and an angle, whose cosine makes element 2i and whose sine
-/// makes element 2i + 1.
 template <class T>
 double standard_normal(Words& words, std::int64_t i) {
   const std::int64_t pair = i & ~std::int64_t{1};
-  const double distance = std::sqrt(-2 * std::log(1 - unit<T>(words, pair)));
-  const double angle = 2 * std::numbers::pi * unit<T>(words, pair + 1);
-  return distance * (i == pair ? std::cos(angle) : std::sin(angle));
+  const double of_distance = unit<T>(words, pair);
+  const sample::NormalPair numbers(of_distance, unit<T>(words, pair + 1));
+  return i == pair ? numbers.even : numbers.odd;
 }
 
 }  // namespace
@@ -101,7 +91,7 @@ void run(const op::Random& op, Call call) {
       return fill([&](std::int64_t i) { return static_cast<double>(to_uniform(words[i])) < a; });
     if constexpr (is_half<T> || std::is_floating_point_v<T>) {
       if (op.distribution == op::Distribution::Uniform)
-        return fill([&](std::int64_t i) { return between<T>(a, b, unit<T>(words, i)); });
+        return fill([&](std::int64_t i) { return sample::between<T>(a, b, unit<T>(words, i)); });
       if (op.distribution == op::Distribution::Exponential)
         return fill([&](std::int64_t i) { return -std::log(open_unit<T>(words, i)) / a; });
       return fill([&](std::int64_t i) { return a + b * standard_normal<T>(words, i); });

@@ -191,7 +191,7 @@ struct LinksOf<std::index_sequence<k...>> {
   }
   template <DType dtype>
   static void round_to(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    go_on(link, places, at, Halves<dtype>::round(x)...);
+    go_on(link, places, at, Lanes(Halves<dtype>::round(hn::ScalableTag<float>(), x.lanes))...);
   }
   static void make_flags(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, as_number(x != 0)...);
@@ -223,7 +223,7 @@ struct LinksOf<std::index_sequence<k...>> {
     store_block(own, x...);
     if (run.waiting == 0 && end == begin + Line::kBlock && count == run.left) {
       store_block(last, x...);
-      Line::take_end(last, count, run.lanes<float, fold>().data());
+      Line::take_end(last, count, run.lanes<float, fold>().data(), run.near);
     } else {
       run.take(own + first, count);
     }

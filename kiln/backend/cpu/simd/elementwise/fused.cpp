@@ -6,6 +6,7 @@
 
 #include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
+#include "kiln/backend/cpu/simd/elementwise/clamp.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_chain.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_tiles.hpp"
 #include "kiln/backend/cpu/simd/elementwise/mapped_sum.hpp"
@@ -42,11 +43,11 @@ std::vector<std::size_t> last_readers(const op::Program& program) {
 /// A program made ready, once.
 struct Prepared {
   explicit Prepared(const op::Program& program)
-      : mapped_sum(program), chain(program), last_reader(last_readers(program)), grain(grain_of(program)) {
+      : clamp(program), chain(program), last_reader(last_readers(program)), grain(grain_of(program)) {
     if (!chain.runs()) tiles.emplace(program);
   }
   bool runs() const { return chain.runs() || tiles->runs(); }
-  const MappedSum mapped_sum;
+  const Clamp clamp;
   const ChainProgram chain;
   std::optional<TileProgram> tiles;
   const std::vector<std::size_t> last_reader;
@@ -261,9 +262,13 @@ bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)
 
 bool run(const op::Fused& op, Call call) {
   const op::Program& program = *op.program;
-  if (!program.folds.empty() && numel(program.shape) == 0) return false;
+  if (!program.folds.empty()) {
+    if (numel(program.shape) == 0) return false;
+    if (program.made<MappedSum>().run(program, call)) return true;
+  }
   if (!Folding::takes(program)) return fold_in_parts(op, call) || fold_afterwards(program, call);
   const Prepared& prepared = program.made<Prepared>();
+  if (prepared.clamp.run(program, call)) return true;
   if (!prepared.runs()) return false;
 
   // Sums are taken in the order of memory: here, and of what lies there afterwards.
@@ -283,8 +288,7 @@ bool run(const op::Fused& op, Call call) {
   const std::int64_t bytes = moved_bytes(call.in, call.out.first(program.outputs.size()), program.shape);
   fused.streams = op.streams || fills_caches(bytes);
   fused.fetches = is_far(bytes);
-  if (!folding || !prepared.mapped_sum.run(call.in, program.shape, *folding, prepared.grain))
-    run_prepared(prepared, fused);
+  run_prepared(prepared, fused);
   return true;
 }
 

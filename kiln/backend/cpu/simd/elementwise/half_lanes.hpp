@@ -19,20 +19,29 @@ template <DType> struct Halves;
 
 template <>
 struct Halves<DType::BF16> {
-  using Words = hn::ScalableTag<std::uint32_t>;
-  static HWY_INLINE hn::Vec<Words> upper_half(Lanes x) {
-    const Words words;
-    const auto bits = hn::BitCast(words, x.lanes);
+  /// A vector of as many halves, whose bits are given.
+  template <class Floats>
+  static HWY_INLINE hn::Vec<Floats> widen(Floats floats, hn::Vec<hn::Rebind<std::uint16_t, Floats>> bits) {
+    const hn::RebindToUnsigned<Floats> words;
+    return hn::BitCast(floats, hn::ShiftLeft<16>(hn::PromoteTo(words, bits)));
+  }
+  template <class Floats>
+  static HWY_INLINE auto upper_half(Floats, hn::Vec<Floats> x) {
+    const hn::RebindToUnsigned<Floats> words;
+    const auto bits = hn::BitCast(words, x);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(words, 1));
     const auto nearest = hn::Add(bits, hn::Add(hn::Set(words, 0x7fff), odd));
-    return hn::IfThenElse(hn::RebindMask(words, is_nan(x).bits), hn::Or(bits, hn::Set(words, 0x400000)), nearest);
+    return hn::IfThenElse(hn::RebindMask(words, hn::IsNaN(x)), hn::Or(bits, hn::Set(words, 0x400000)), nearest);
   }
-  static HWY_INLINE Lanes round(Lanes x) {
-    return hn::BitCast(hn::ScalableTag<float>(), hn::And(upper_half(x), hn::Set(Words(), 0xffff0000)));
+  template <class Floats>
+  static HWY_INLINE hn::Vec<Floats> round(Floats floats, hn::Vec<Floats> x) {
+    const hn::RebindToUnsigned<Floats> words;
+    return hn::BitCast(floats, hn::And(upper_half(floats, x), hn::Set(words, 0xffff0000)));
   }
   static HWY_INLINE void store(Lanes x, std::byte* to) {
-    const hn::Rebind<std::uint16_t, Words> halves;
-    const auto words = hn::BitCast(hn::ScalableTag<std::int32_t>(), hn::ShiftRight<16>(upper_half(x)));
+    const hn::ScalableTag<float> floats;
+    const hn::Rebind<std::uint16_t, decltype(floats)> halves;
+    const auto words = hn::BitCast(hn::ScalableTag<std::int32_t>(), hn::ShiftRight<16>(upper_half(floats, x.lanes)));
     hn::StoreU(hn::DemoteTo(halves, words), halves, reinterpret_cast<std::uint16_t*>(to));
   }
 };
@@ -43,27 +52,33 @@ struct Halves<DType::F16> {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
   static constexpr bool kConverts = true;
   using Tag = hn::Rebind<hwy::float16_t, hn::ScalableTag<float>>;
-  static HWY_INLINE Lanes load(const std::byte* from) {
-    return hn::PromoteTo(hn::ScalableTag<float>(), hn::LoadU(Tag(), reinterpret_cast<const hwy::float16_t*>(from)));
+  template <class Floats>
+  static HWY_INLINE hn::Vec<Floats> widen(Floats floats, hn::Vec<hn::Rebind<std::uint16_t, Floats>> bits) {
+    return hn::PromoteTo(floats, hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), bits));
   }
-  static HWY_INLINE Lanes round(Lanes x) {
-    return hn::PromoteTo(hn::ScalableTag<float>(), hn::DemoteTo(Tag(), x.lanes));
+  template <class Floats>
+  static HWY_INLINE hn::Vec<Floats> round(Floats floats, hn::Vec<Floats> x) {
+    return hn::PromoteTo(floats, hn::DemoteTo(hn::Rebind<hwy::float16_t, Floats>(), x));
   }
   static HWY_INLINE void store(Lanes x, std::byte* to) {
     hn::StoreU(hn::DemoteTo(Tag(), x.lanes), Tag(), reinterpret_cast<hwy::float16_t*>(to));
   }
 #else
   static constexpr bool kConverts = false;
-  static HWY_INLINE Lanes load(const std::byte* from) {
+  template <class Floats>
+  static HWY_INLINE hn::Vec<Floats> widen(Floats floats, hn::Vec<hn::Rebind<std::uint16_t, Floats>> bits) {
+    alignas(64) std::uint16_t halves[kLanes<float>];
     alignas(64) float numbers[kLanes<float>];
-    for (std::size_t i = 0; i < kLanes<float>; ++i) numbers[i] = reinterpret_cast<const F16*>(from)[i];
-    return Lanes::load(numbers);
+    hn::StoreU(bits, hn::Rebind<std::uint16_t, Floats>(), halves);
+    for (std::size_t i = 0; i < hn::MaxLanes(floats); ++i) numbers[i] = F16::from_bits(halves[i]);
+    return hn::LoadU(floats, numbers);
   }
-  static HWY_INLINE Lanes round(Lanes x) {
+  template <class Floats>
+  static HWY_INLINE hn::Vec<Floats> round(Floats floats, hn::Vec<Floats> x) {
     alignas(64) float numbers[kLanes<float>];
-    simd::HWY_NAMESPACE::store(x, numbers);
-    for (float& number : numbers) number = F16(number);
-    return Lanes::load(numbers);
+    hn::StoreU(x, floats, numbers);
+    for (std::size_t i = 0; i < hn::MaxLanes(floats); ++i) numbers[i] = F16(numbers[i]);
+    return hn::LoadU(floats, numbers);
   }
   static HWY_INLINE void store(Lanes x, std::byte* to) {
     alignas(64) float numbers[kLanes<float>];
@@ -74,14 +89,11 @@ struct Halves<DType::F16> {
 };
 
 /// A vector of as many halves.
-HWY_INLINE Lanes load_half(const BF16* from) {
-  const hn::ScalableTag<std::uint32_t> words;
-  const hn::Rebind<std::uint16_t, decltype(words)> halves;
-  const auto bits = hn::PromoteTo(words, hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(from)));
-  return hn::BitCast(hn::ScalableTag<float>(), hn::ShiftLeft<16>(bits));
-}
-HWY_INLINE Lanes load_half(const F16* from) {
-  return Halves<DType::F16>::load(reinterpret_cast<const std::byte*>(from));
+template <class Half>
+HWY_INLINE Lanes load_half(const Half* from) {
+  const hn::ScalableTag<float> floats;
+  const hn::Rebind<std::uint16_t, decltype(floats)> halves;
+  return Halves<dtype_of<Half>>::widen(floats, hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(from)));
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE

@@ -193,7 +193,7 @@ bool batch_norm_of_doubles(Call call) {
       for (int64_t i = 0; i < layout.batch; ++i)
         std::copy_n(x + i * step + c * inner, inner, numbers.data() + i * inner);
       const auto [mean, variance] =
-          layer_norm_row(numbers.data(), scale.data(), shift.data(), epsilon, numbers.data(), layout.rows());
+          layer_norm_row(numbers.data(), {scale.data(), shift.data(), epsilon}, numbers.data(), layout.rows());
       means[channel] = mean, variances[channel] = variance;
       for (int64_t i = 0; i < layout.batch; ++i)
         std::copy_n(numbers.data() + i * inner, inner, z + i * step + c * inner);

@@ -22,7 +22,7 @@ void Moments::merge(const Moments& other) {
 }
 
 Moments moments_of(const float* x, int64_t count, bool centred) {
-  const NormRows rows = norm_rows();
+  const NormRows& rows = norm_rows();
   Moments all;
   for (int64_t i = 0; i < count; i += kPiece) {
     const Moments piece = rows.moments(x + i, std::min(kPiece, count - i), centred);
@@ -32,7 +32,7 @@ Moments moments_of(const float* x, int64_t count, bool centred) {
   return all;
 }
 void add_products(const float* g, Coefficients a, const float* x, float mean, int64_t count, double* sums) {
-  const NormRows rows = norm_rows();
+  const NormRows& rows = norm_rows();
   for (int64_t i = 0; i < count; i += kPiece)
     rows.product_sums(g + i, {a.data + i * a.step, a.step}, x + i, mean, std::min(kPiece, count - i), sums);
 }

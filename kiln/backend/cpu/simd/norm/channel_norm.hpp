@@ -10,21 +10,19 @@
 
 namespace kiln::cpu::simd {
 
-/// A coefficient for each element (step 1), or one for all (step 0), of which `data` then holds kCoefficients.
+/// A coefficient for each element (step 1), or one for all (step 0).
 struct Coefficients {
   const float* data;
   std::int64_t step;
 };
-inline constexpr std::int64_t kCoefficients = 16;
-
 /// A number for all elements of a row.
 class Constant {
  public:
-  explicit Constant(float number) { std::fill_n(numbers_, kCoefficients, number); }
-  operator Coefficients() const { return {numbers_, 0}; }
+  explicit Constant(float number) : number_(number) {}
+  operator Coefficients() const { return {&number_, 0}; }
 
  private:
-  float numbers_[kCoefficients];
+  float number_;
 };
 
 /// A mean as two floats: what the first leaves of it may be more than the numbers vary by.
@@ -53,23 +51,23 @@ struct NormRows {
   /// Of at most a few thousand numbers; about 0 where not centred.
   Moments (*moments)(const float* x, std::int64_t count, bool centred);
   /// z = (x - mean) * scale * a + c
-  void (*affine)(const float* x, Centre mean, float scale, Coefficients a, Coefficients c, float* z,
+  void (*affine)(const float* x, const Centre& mean, float scale, Coefficients a, Coefficients c, float* z,
                  std::int64_t count);
   /// z = scale * (a * g + b * (x - mean) + c)
-  void (*combine)(const float* g, const float* x, Centre mean, float scale, Coefficients a, Coefficients b,
+  void (*combine)(const float* g, const float* x, const Centre& mean, float scale, Coefficients a, Coefficients b,
                   Coefficients c, float* z, std::int64_t count);
   /// sums[0] += sum(a * g), sums[1] += sum(a * g * (x - mean)), sums[2] += sum(x - mean)
   void (*product_sums)(const float* g, Coefficients a, const float* x, float mean, std::int64_t count, double* sums);
   /// Column by column of [rows, columns] without gaps: sums of distances from numbers, and of squared ones from means.
   void (*column_sums)(const float* x, Coefficients mean, std::int64_t rows, std::int64_t columns, float* sums);
-  void (*column_squares)(const float* x, Centre mean, std::int64_t rows, std::int64_t columns, float* sums);
+  void (*column_squares)(const float* x, const Centre& mean, std::int64_t rows, std::int64_t columns, float* sums);
   /// sums += g and products += g * (x - mean) * scale, column by column. mean is one for each column.
-  void (*column_products)(const float* g, const float* x, Centre mean, float scale, std::int64_t rows,
+  void (*column_products)(const float* g, const float* x, const Centre& mean, float scale, std::int64_t rows,
                           std::int64_t columns, float* sums, float* products);
 };
 
 /// For the machine at hand.
-NormRows norm_rows();
+const NormRows& norm_rows();
 
 // ---- plain (channel_norm.cpp) ----------------------------------------------------------------------------------------
 

@@ -35,16 +35,35 @@ HWY_INLINE void each(int64_t count, F&& step) {
   for (; i + kWidth <= count; i += kWidth) step(i, V(0));
   for (; i < count; ++i) step(i, One(0));
 }
-template <class X>
-HWY_INLINE X at(Coefficients c, int64_t i) {
-  return X::load(c.data + i * c.step);
-}
+/// Coefficients as vectors are loaded from them: one for all fills a vector first.
+class Spread {
+ public:
+  explicit Spread(Coefficients c) : data_(c.data), step_(c.step) {
+    if (step_ != 0) return;
+    store(V(*c.data), all_);
+    data_ = all_;
+  }
+  template <class X>
+  HWY_INLINE X at(int64_t i) const {
+    return X::load(data_ + i * step_);
+  }
 
-/// Element i less its mean.
-template <class X>
-HWY_INLINE X distance(const float* x, Centre mean, int64_t i) {
-  return X::load(x + i) - at<X>(mean.number, i) - at<X>(mean.rest, i);
-}
+ private:
+  alignas(64) float all_[kWidth];
+  const float* data_;
+  int64_t step_;
+};
+
+/// Elements less their means.
+struct Distances {
+  Distances(const float* numbers, const Centre& mean) : x(numbers), number(mean.number), rest(mean.rest) {}
+  template <class X>
+  HWY_INLINE X at(int64_t i) const {
+    return X::load(x + i) - number.at<X>(i) - rest.at<X>(i);
+  }
+  const float* x;
+  Spread number, rest;
+};
 
 /// Sums of f(i, X) over a row, in four vectors at a time.
 template <class F>
@@ -78,38 +97,64 @@ Moments moments(const float* x, int64_t count, bool centred) {
   return {size, mean + rest, squares};
 }
 
-void affine(const float* x, Centre mean, float scale, Coefficients a, Coefficients c, float* z, int64_t count) {
-  each(count,
-       [&]<class X>(int64_t i, X) { store(fma(distance<X>(x, mean, i) * X(scale), at<X>(a, i), at<X>(c, i)), z + i); });
+void affine(const float* x, const Centre& mean, float scale, Coefficients a, Coefficients c, float* z, int64_t count) {
+  const Distances distances(x, mean);
+  const Spread factors(a), terms(c);
+  each(count, [&]<class X>(int64_t i, X) {
+    store(fma(distances.at<X>(i) * X(scale), factors.at<X>(i), terms.at<X>(i)), z + i);
+  });
 }
 
-void combine(const float* g, const float* x, Centre mean, float scale, Coefficients a, Coefficients b, Coefficients c,
-             float* z, int64_t count) {
+void combine(const float* g, const float* x, const Centre& mean, float scale, Coefficients a, Coefficients b,
+             Coefficients c, float* z, int64_t count) {
+  const Distances distances(x, mean);
+  const Spread slopes(a), factors(b), terms(c);
   each(count, [&]<class X>(int64_t i, X) {
-    const X inner = fma(at<X>(b, i), distance<X>(x, mean, i), at<X>(c, i));
-    store(X(scale) * fma(at<X>(a, i), X::load(g + i), inner), z + i);
+    const X inner = fma(factors.at<X>(i), distances.at<X>(i), terms.at<X>(i));
+    store(X(scale) * fma(slopes.at<X>(i), X::load(g + i), inner), z + i);
   });
 }
 
 void product_sums(const float* g, Coefficients a, const float* x, float mean, int64_t count, double* sums) {
-  sums[0] += sum_over(count, [&]<class X>(int64_t i, X) { return at<X>(a, i) * X::load(g + i); });
-  sums[1] +=
-      sum_over(count, [&]<class X>(int64_t i, X) { return at<X>(a, i) * X::load(g + i) * (X::load(x + i) - X(mean)); });
-  sums[2] += sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i) - X(mean); });
+  const Spread factors(a);
+  struct Sums {
+    V slopes, products, distances;
+    HWY_INLINE void add(V slope, V distance) {
+      slopes = slopes + slope, products = products + slope * distance, distances = distances + distance;
+    }
+  } even{V(0), V(0), V(0)}, odd = even;
+  const auto slope = [&](int64_t i) { return factors.at<V>(i) * V::load(g + i); };
+  const auto distance = [&](int64_t i) { return V::load(x + i) - V(mean); };
+  int64_t i = 0;
+  for (; i + 2 * kWidth <= count; i += 2 * kWidth) {
+    even.add(slope(i), distance(i));
+    odd.add(slope(i + kWidth), distance(i + kWidth));
+  }
+  if (i + kWidth <= count) even.add(slope(i), distance(i)), i += kWidth;
+  float rest[3] = {};
+  for (; i < count; ++i) {
+    const float own_slope = factors.at<One>(i).value * g[i], own_distance = x[i] - mean;
+    rest[0] += own_slope, rest[1] += own_slope * own_distance, rest[2] += own_distance;
+  }
+  sums[0] += sum_of(even.slopes + odd.slopes) + rest[0];
+  sums[1] += sum_of(even.products + odd.products) + rest[1];
+  sums[2] += sum_of(even.distances + odd.distances) + rest[2];
 }
 
 void column_sums(const float* x, Coefficients mean, int64_t rows, int64_t columns, float* sums) {
+  const Spread means(mean);
   each(columns, [&]<class X>(int64_t i, X) {
-    const X middle = at<X>(mean, i);
+    const X middle = means.at<X>(i);
     X sum = 0;
     for (int64_t row = 0; row < rows; ++row) sum = sum + (X::load(x + row * columns + i) - middle);
     store(sum, sums + i);
   });
 }
 
-void column_squares(const float* x, Centre mean, int64_t rows, int64_t columns, float* sums) {
+void column_squares(const float* x, const Centre& mean, int64_t rows, int64_t columns, float* sums) {
+  const Spread numbers(mean.number), rests(mean.rest);
   each(columns, [&]<class X>(int64_t i, X) {
-    const X middle = at<X>(mean.number, i), rest = at<X>(mean.rest, i);
+    const X middle = numbers.at<X>(i), rest = rests.at<X>(i);
     X sum = 0;
     for (int64_t row = 0; row < rows; ++row) {
       const X distance = X::load(x + row * columns + i) - middle - rest;
@@ -119,10 +164,11 @@ void column_squares(const float* x, Centre mean, int64_t rows, int64_t columns, 
   });
 }
 
-void column_products(const float* g, const float* x, Centre mean, float scale, int64_t rows, int64_t columns,
+void column_products(const float* g, const float* x, const Centre& mean, float scale, int64_t rows, int64_t columns,
                      float* sums, float* products) {
+  const Spread numbers(mean.number), rests(mean.rest);
   each(columns, [&]<class X>(int64_t i, X) {
-    const X middle = at<X>(mean.number, i), rest = at<X>(mean.rest, i);
+    const X middle = numbers.at<X>(i), rest = rests.at<X>(i);
     X sum = 0, product = 0;
     for (int64_t row = 0; row < rows; ++row) {
       const X slope = X::load(g + row * columns + i);
@@ -134,7 +180,10 @@ void column_products(const float* g, const float* x, Centre mean, float scale, i
   });
 }
 
-NormRows rows() { return {moments, affine, combine, product_sums, column_sums, column_squares, column_products}; }
+const NormRows* rows() {
+  static constexpr NormRows kRows{moments, affine, combine, product_sums, column_sums, column_squares, column_products};
+  return &kRows;
+}
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -143,7 +192,7 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::cpu::simd {
 
 HWY_EXPORT(rows);
-NormRows norm_rows() { return HWY_DYNAMIC_DISPATCH(rows)(); }
+const NormRows& norm_rows() { return *HWY_DYNAMIC_DISPATCH(rows)(); }
 
 }  // namespace kiln::cpu::simd
 #endif

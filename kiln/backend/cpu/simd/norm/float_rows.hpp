@@ -1,5 +1,6 @@
 // Rows of floats or of halves, which kernels see in single precision.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
@@ -27,14 +28,25 @@ class FloatRows {
   /// Calls f(const float* from, float* to) for row i; to may be from. A row of halves is converted before and after.
   template <class F>
   void row(std::int64_t i, F&& f) const {
-    const std::int64_t offset = i * length_ * static_cast<std::int64_t>(size_of(dtype_));
+    rows(i, i + 1, [&](const float* from, float* to, std::int64_t) { f(from, to); });
+  }
+  /// Calls f(const float* from, float* to, count) for rows [begin, end), some at a time.
+  template <class F>
+  void rows(std::int64_t begin, std::int64_t end, F&& f) const {
+    const auto size = static_cast<std::int64_t>(size_of(dtype_));
     if (dtype_ == DType::F32)
-      return f(reinterpret_cast<const float*>(from_ + offset), reinterpret_cast<float*>(to_ + offset));
+      return f(reinterpret_cast<const float*>(from_ + begin * length_ * size),
+               reinterpret_cast<float*>(to_ + begin * length_ * size), end - begin);
+    constexpr std::int64_t kConverted = 4096;  // elements, or a row
+    const std::int64_t most = std::max<std::int64_t>(1, kConverted / std::max<std::int64_t>(1, length_));
     static thread_local std::vector<float> floats;
-    floats.resize(static_cast<std::size_t>(length_));
-    convert(dtype_, from_ + offset, DType::F32, floats.data(), length_);
-    f(floats.data(), floats.data());
-    convert(DType::F32, floats.data(), dtype_, to_ + offset, length_);
+    for (std::int64_t row = begin; row < end; row += most) {
+      const std::int64_t some = std::min(most, end - row), count = some * length_, offset = row * length_ * size;
+      floats.resize(static_cast<std::size_t>(count));
+      convert(dtype_, from_ + offset, DType::F32, floats.data(), count);
+      f(floats.data(), floats.data(), some);
+      convert(DType::F32, floats.data(), dtype_, to_ + offset, count);
+    }
   }
 
  private:

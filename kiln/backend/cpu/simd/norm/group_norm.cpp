@@ -12,6 +12,9 @@ namespace {
 
 using std::int64_t;
 
+constexpr int64_t kShortRow = 4096;                          // elements whose float sums are exact enough
+constexpr int64_t kTogether = 16, kTogetherElements = 1024;  // short rows, which the nearest cache holds
+
 /// Rows of one group each, row-major: where a channel has one element, coefficients run along the row.
 struct Groups {
   int64_t channels, inner, groups, rows;
@@ -53,10 +56,32 @@ bool group_norm_of_doubles(const op::GroupNorm& op, Call call) {
   Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * s.length(), first = row % s.groups * s.length();
-      layer_norm_row(x + at, weight.data() + first, bias.data() + first, s.epsilon, z + at, s.length());
+      layer_norm_row(x + at, {weight.data() + first, bias.data() + first, s.epsilon}, z + at, s.length());
     }
   });
   return true;
+}
+
+/// Adds what a row's gradients of x, weight and bias are made of.
+void add_row(const Groups& s, const Moments& m, double inverse, const float* x, const float* g, const float* weight,
+             double* sums, float* dweight, float* dbias) {
+  const auto near = static_cast<float>(m.mean);
+  if (s.inner == 1) {
+    add_products(g, {weight, 1}, x, near, s.length(), sums);
+    sums[1] -= (m.mean - near) * sums[0];
+    norm_rows().column_products(g, x, ConstantCentre(m.mean), static_cast<float>(inverse), 1, s.length(), dbias,
+                                dweight);
+    return;
+  }
+  for (int64_t c = 0; c < s.own(); ++c) {
+    double own[3] = {};
+    add_products(g + c * s.inner, Constant(1), x + c * s.inner, near, s.inner, own);
+    own[1] -= (m.mean - near) * own[0];
+    sums[0] += static_cast<double>(weight[c]) * own[0];
+    sums[1] += static_cast<double>(weight[c]) * own[1];
+    dbias[c] += static_cast<float>(own[0]);
+    dweight[c] += static_cast<float>(own[1] * inverse);
+  }
 }
 
 }  // namespace
@@ -72,6 +97,14 @@ bool run(const op::GroupNorm& op, Call call) {
   const std::vector<float> weight = per_channel(call.in[GroupNorm::weight], s.channels),
                            bias = per_channel(call.in[GroupNorm::bias], s.channels, 0);
   const FloatRows all(x, allocate(call.out[0]), s.length());
+  if (s.inner == 1 && s.groups == 1 && s.length() <= kShortRow) {
+    const RowNorm<float> norm{weight.data(), bias.data(), static_cast<float>(s.epsilon), s.centred};
+    Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
+      all.rows(begin, end,
+               [&](const float* from, float* to, int64_t rows) { layer_norm_rows(from, norm, to, rows, s.length()); });
+    });
+    return true;
+  }
   Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
       all.row(row, [&](const float* from, float* to) {
@@ -105,46 +138,46 @@ bool run(const op::GroupNormGrad& op, Call call) {
   const Parts parts(s.rows, s.length());
   const auto size = static_cast<std::size_t>(s.channels);
   std::vector<float> dweights(static_cast<std::size_t>(parts.count()) * size), dbiases = dweights;
-  const Constant one(1);
-
+  // Each step of some short rows before the next, so that none waits for sums of its own.
+  const int64_t together = std::clamp<int64_t>(kTogetherElements / s.length(), 1, kTogether);
+  struct Row {
+    Moments moments;
+    double inverse, sums[3];  // of weight * g, and of that times x - mean
+  };
   parts.each([&](int64_t part, int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const float *from = x + row * s.length(), *slope = g + row * s.length();
-      float* to = z + row * s.length();
-      const int64_t first = row % s.groups * s.own();
-      float *dweight = dweights.data() + part * s.channels + first, *dbias = dbiases.data() + part * s.channels + first;
-      const Moments m = moments_of(from, s.length(), s.centred);
-      const ConstantCentre mean(m.mean);
-      const auto near = static_cast<float>(m.mean);
-      const double inverse = inverse_deviation(s, m);
-      double sums[3] = {};  // of weight * g, and of that times x - mean
-      if (s.inner == 1) {
-        add_products(slope, {weight.data() + first, 1}, from, near, s.length(), sums);
-        sums[1] -= (m.mean - near) * sums[0];
-        norm_rows().column_products(slope, from, mean, static_cast<float>(inverse), 1, s.length(), dbias, dweight);
-      } else {
-        for (int64_t c = 0; c < s.own(); ++c) {
-          double own[3] = {};
-          add_products(slope + c * s.inner, one, from + c * s.inner, near, s.inner, own);
-          own[1] -= (m.mean - near) * own[0];
-          const double scale = weight[static_cast<std::size_t>(first + c)];
-          sums[0] += scale * own[0];
-          sums[1] += scale * own[1];
-          dbias[c] += static_cast<float>(own[0]);
-          dweight[c] += static_cast<float>(own[1] * inverse);
+    float *const dweight = dweights.data() + part * s.channels, *const dbias = dbiases.data() + part * s.channels;
+    for (int64_t block = begin; block < end; block += together) {
+      Row rows[kTogether] = {};
+      const int64_t some = std::min(together, end - block);
+      const auto each = [&](auto&& step) {
+        for (int64_t k = 0; k < some; ++k) {
+          const int64_t row = block + k;
+          step(rows[k], x + row * s.length(), g + row * s.length(), row);
         }
-      }
-      // dx = (weight * g - mean(weight * g) - (x - mean) * mean(weight * g * (x - mean)) / deviation^2) / deviation
-      const Constant b(static_cast<float>(-inverse * inverse * sums[1] / m.count)),
-          c(s.centred ? static_cast<float>(-sums[0] / m.count) : 0.0f);
-      const auto scale = static_cast<float>(inverse);
-      if (s.inner == 1) {
-        norm_rows().combine(slope, from, mean, scale, {weight.data() + first, 1}, b, c, to, s.length());
-        continue;
-      }
-      for (int64_t k = 0; k < s.own(); ++k)
-        norm_rows().combine(slope + k * s.inner, from + k * s.inner, mean, scale,
-                            Constant(weight[static_cast<std::size_t>(first + k)]), b, c, to + k * s.inner, s.inner);
+      };
+      each([&](Row& row, const float* from, const float*, int64_t) {
+        row.moments = moments_of(from, s.length(), s.centred);
+      });
+      for (Row& row : rows) row.inverse = row.moments.count ? inverse_deviation(s, row.moments) : 0;
+      each([&](Row& row, const float* from, const float* slope, int64_t i) {
+        const int64_t first = i % s.groups * s.own();
+        add_row(s, row.moments, row.inverse, from, slope, weight.data() + first, row.sums, dweight + first,
+                dbias + first);
+      });
+      each([&](const Row& row, const float* from, const float* slope, int64_t i) {
+        // dx = (weight * g - mean(weight * g) - (x - mean) * mean(weight * g * (x - mean)) / deviation^2) / deviation
+        const double count = row.moments.count;
+        const Constant b(static_cast<float>(-row.inverse * row.inverse * row.sums[1] / count)),
+            c(s.centred ? static_cast<float>(-row.sums[0] / count) : 0.0f);
+        const ConstantCentre mean(row.moments.mean);
+        const auto scale = static_cast<float>(row.inverse);
+        const float* const factors = weight.data() + i % s.groups * s.own();
+        float* const to = z + i * s.length();
+        if (s.inner == 1) return norm_rows().combine(slope, from, mean, scale, {factors, 1}, b, c, to, s.length());
+        for (int64_t k = 0; k < s.own(); ++k)
+          norm_rows().combine(slope + k * s.inner, from + k * s.inner, mean, scale, Constant(factors[k]), b, c,
+                              to + k * s.inner, s.inner);
+      });
     }
   });
 

@@ -16,13 +16,17 @@ namespace {
 
 constexpr std::int64_t kGrain = 8192;  // elements worth a thread's while
 
+/// Calls some(begin, end) for rows that are worth a thread's while.
+template <class F>
+void some_rows(std::int64_t rows, std::int64_t length, F&& some) {
+  parallel_for(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)), some);
+}
 /// Calls row(i) for i < rows.
 template <class F>
 void each_row(std::int64_t rows, std::int64_t length, F&& row) {
-  parallel_for(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) row(i);
-               });
+  some_rows(rows, length, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) row(i);
+  });
 }
 
 /// Rows in the place of their operand's if those are not read afterwards: each is read before it is written.
@@ -46,7 +50,7 @@ bool layer_norm_of_doubles(const op::LayerNorm&, Call call) {
   const auto epsilon = call.in[LayerNorm::epsilon].scalar().to<double>();
   auto* const z = allocate_in_place(call, LayerNorm::x).as<double>();
   each_row(rows, length,
-           [&](std::int64_t i) { layer_norm_row(x + i * length, weight, bias, epsilon, z + i * length, length); });
+           [&](std::int64_t i) { layer_norm_row(x + i * length, {weight, bias, epsilon}, z + i * length, length); });
   return true;
 }
 
@@ -59,8 +63,9 @@ bool run(const op::Softmax& op, Call call) {
   const Array x = read_contiguous(call.in[0], held);
   const std::int64_t length = shape.back(), rows = length ? numel(shape) / length : 0;
   const FloatRows all(x, allocate_in_place(call, 0), length);
-  each_row(rows, length, [&](std::int64_t i) {
-    all.row(i, [&](const float* from, float* to) { softmax_row(from, to, length, op.log); });
+  some_rows(rows, length, [&](std::int64_t begin, std::int64_t end) {
+    all.rows(begin, end,
+             [&](const float* from, float* to, std::int64_t some) { softmax_rows(from, to, some, length, op.log); });
   });
   return true;
 }
@@ -81,8 +86,10 @@ bool run(const op::LayerNorm& op, Call call) {
   const std::int64_t length = call.in[LayerNorm::weight].numel(), rows = length ? x.numel() / length : 0;
   const auto epsilon = call.in[LayerNorm::epsilon].scalar().to<float>();
   const FloatRows all(x, allocate_in_place(call, LayerNorm::x), length);
-  each_row(rows, length, [&](std::int64_t i) {
-    all.row(i, [&](const float* from, float* to) { layer_norm_row(from, weight, bias, epsilon, to, length); });
+  some_rows(rows, length, [&](std::int64_t begin, std::int64_t end) {
+    all.rows(begin, end, [&](const float* from, float* to, std::int64_t some) {
+      layer_norm_rows(from, {weight, bias, epsilon}, to, some, length);
+    });
   });
   return true;
 }

@@ -21,7 +21,7 @@ constexpr auto kWidth = static_cast<std::int64_t>(kLanes<float>);
 /// The last vector of a row, which may be short: missing lanes are `fill`.
 template <class T>
 HWY_INLINE Vector<T> load_last(const T* x, std::int64_t count, T fill) {
-  if constexpr (kHasMasks) {
+  if constexpr (kHasMasks<T>) {
     const hn::ScalableTag<T> tag;
     const auto there = hn::FirstN(tag, static_cast<std::size_t>(count));
     return hn::IfThenElse(there, hn::MaskedLoad(there, tag, x), hn::Set(tag, fill));
@@ -33,7 +33,7 @@ HWY_INLINE Vector<T> load_last(const T* x, std::int64_t count, T fill) {
 }
 template <class T>
 HWY_INLINE void store_last(Vector<T> v, T* z, std::int64_t count) {
-  if constexpr (kHasMasks) {
+  if constexpr (kHasMasks<T>) {
     const hn::ScalableTag<T> tag;
     hn::BlendedStore(v.lanes, hn::FirstN(tag, static_cast<std::size_t>(count)), tag, z);
   } else {
@@ -80,15 +80,35 @@ float cross_entropy_of(const float* x, std::int64_t count, std::int64_t target) 
   return best - x[target] + std::log(exp_sum(x, best, nullptr, count));
 }
 
-void softmax_of(const float* x, float* z, std::int64_t count, bool log) {
-  const float best = row_max(x, count), sum = exp_sum(x, best, log ? nullptr : z, count);
-  const V shift = best, scale = 1 / sum, log_sum = log ? std::log(sum) : 0;
-  std::int64_t i = 0;
-  for (; i + kWidth <= count; i += kWidth)
-    store(log ? V::load(x + i) - shift - log_sum : V::load(z + i) * scale, z + i);
-  if (i == count) return;
-  const V last = load_last<float>((log ? x : z) + i, count - i, 0);
-  store_last(log ? last - shift - log_sum : last * scale, z + i, count - i);
+// Rows that go through each step together, so that none waits for sums of its own.
+constexpr std::int64_t kTogether = 16, kTogetherElements = 4096;
+/// Calls f(first, rows) for as many rows at a time.
+template <class F>
+HWY_INLINE void together(std::int64_t rows, std::int64_t count, F&& f) {
+  const std::int64_t most =
+      std::clamp<std::int64_t>(kTogetherElements / std::max<std::int64_t>(count, 1), 1, kTogether);
+  for (std::int64_t row = 0; row < rows; row += most) f(row * count, std::min(most, rows - row));
+}
+
+void softmax_of(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log) {
+  together(rows, count, [&](std::int64_t first, std::int64_t some) HWY_ATTR {
+    float best[kTogether], sums[kTogether];
+    for (std::int64_t k = 0; k < some; ++k) best[k] = row_max(x + first + k * count, count);
+    for (std::int64_t k = 0; k < some; ++k) {
+      const std::int64_t at = first + k * count;
+      sums[k] = exp_sum(x + at, best[k], log ? nullptr : z + at, count);
+    }
+    for (std::int64_t k = 0; k < some; ++k) sums[k] = log ? std::log(sums[k]) : 1 / sums[k];
+    for (std::int64_t k = 0; k < some; ++k) {
+      const float* const from = (log ? x : z) + first + k * count;
+      float* const to = z + first + k * count;
+      const V shift = best[k], sum = sums[k];
+      const auto result = [&](V term) HWY_ATTR { return log ? term - shift - sum : term * sum; };
+      std::int64_t i = 0;
+      for (; i + kWidth <= count; i += kWidth) store(result(V::load(from + i)), to + i);
+      if (i < count) store_last(result(load_last<float>(from + i, count - i, 0)), to + i, count - i);
+    }
+  });
 }
 
 /// What add(i, sum) makes of 0, of all vectors that begin at i < whole: in four sums, of which none waits for another.
@@ -107,48 +127,68 @@ HWY_INLINE Vector<T> add_vectors(std::int64_t whole, F&& add) {
   return (a + b) + (c + d);
 }
 
+/// Of at most kTogether rows; gives the statistics of the first.
 template <class T>
-HWY_INLINE RowStatistics layer_norm_in(const T* x, const T* weight, const T* bias, T epsilon, T* z,
+HWY_INLINE RowStatistics layer_norm_in(const T* x, const RowNorm<T>& norm, T* z, std::int64_t rows,
                                        std::int64_t count) {
   using Numbers = Vector<T>;
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
   const std::int64_t whole = count - count % lanes, rest = count - whole;
-  Numbers sum =
-      add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR { return so_far + Numbers::load(x + i); });
-  if (rest) sum = sum + load_last<T>(x + whole, rest, 0);
-  const T mean = sum_of(sum) / static_cast<T>(count);
-  // The mean is rounded, and far from zero what that leaves may be more than x varies by: it is taken away as well.
-  Numbers distances = add_vectors<T>(
-      whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR { return so_far + (Numbers::load(x + i) - mean); });
-  if (rest) distances = distances + (load_last(x + whole, rest, mean) - mean);
-  const T left = sum_of(distances) / static_cast<T>(count);
-  const Numbers squares = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR {
-    const Numbers centred = Numbers::load(x + i) - mean - left;
-    return fma(centred, centred, so_far);
+  T means[kTogether] = {}, lefts[kTogether] = {}, variances[kTogether], scales[kTogether];
+  if (norm.centred) {
+    for (std::int64_t k = 0; k < rows; ++k) {
+      const T* const row = x + k * count;
+      Numbers sum = add_vectors<T>(
+          whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR { return so_far + Numbers::load(row + i); });
+      if (rest) sum = sum + load_last<T>(row + whole, rest, 0);
+      means[k] = sum_of(sum) / static_cast<T>(count);
+    }
+    // The mean is rounded, and far from zero what that leaves may be more than x varies by: it is taken away as well.
+    for (std::int64_t k = 0; k < rows; ++k) {
+      const T *const row = x + k * count, mean = means[k];
+      Numbers distances = add_vectors<T>(
+          whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR { return so_far + (Numbers::load(row + i) - mean); });
+      if (rest) distances = distances + (load_last(row + whole, rest, mean) - mean);
+      lefts[k] = sum_of(distances) / static_cast<T>(count);
+    }
+  }
+  for (std::int64_t k = 0; k < rows; ++k) {
+    const T *const row = x + k * count, mean = means[k], left = lefts[k];
+    const Numbers squares = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR {
+      const Numbers centred = Numbers::load(row + i) - mean - left;
+      return fma(centred, centred, so_far);
+    });
+    T total = sum_of(squares);
+    for (std::int64_t i = whole; i < count; ++i) {
+      const T centred = row[i] - mean - left;
+      total += centred * centred;
+    }
+    variances[k] = total / static_cast<T>(count);
+  }
+  for (std::int64_t k = 0; k < rows; ++k) scales[k] = 1 / std::sqrt(variances[k] + norm.epsilon);
+  for (std::int64_t k = 0; k < rows; ++k) {
+    const T *const row = x + k * count, mean = means[k], left = lefts[k];
+    T* const to = z + k * count;
+    const Numbers scale = scales[k];
+    for (std::int64_t i = 0; i < whole; i += lanes)
+      store(fma((Numbers::load(row + i) - mean - left) * scale, Numbers::load(norm.weight + i),
+                Numbers::load(norm.bias + i)),
+            to + i);
+    if (rest) {
+      const Numbers normal = (load_last(row + whole, rest, mean) - mean - left) * scale;
+      store_last(fma(normal, load_last<T>(norm.weight + whole, rest, 0), load_last<T>(norm.bias + whole, rest, 0)),
+                 to + whole, rest);
+    }
+  }
+  return {static_cast<double>(means[0]) + lefts[0], variances[0]};
+}
+void layer_norm_floats(const float* x, const RowNorm<float>& norm, float* z, std::int64_t rows, std::int64_t count) {
+  together(rows, count, [&](std::int64_t first, std::int64_t some) HWY_ATTR {
+    layer_norm_in(x + first, norm, z + first, some, count);
   });
-  T total = sum_of(squares);
-  for (std::int64_t i = whole; i < count; ++i) {
-    const T centred = x[i] - mean - left;
-    total += centred * centred;
-  }
-  const T variance = total / static_cast<T>(count);
-  const Numbers scale = 1 / std::sqrt(variance + epsilon);
-  for (std::int64_t i = 0; i < whole; i += lanes)
-    store(fma((Numbers::load(x + i) - mean - left) * scale, Numbers::load(weight + i), Numbers::load(bias + i)), z + i);
-  if (rest) {
-    const Numbers normal = (load_last(x + whole, rest, mean) - mean - left) * scale;
-    store_last(fma(normal, load_last<T>(weight + whole, rest, 0), load_last<T>(bias + whole, rest, 0)), z + whole,
-               rest);
-  }
-  return {static_cast<double>(mean) + left, variance};
 }
-void layer_norm_floats(const float* x, const float* weight, const float* bias, float epsilon, float* z,
-                       std::int64_t count) {
-  layer_norm_in(x, weight, bias, epsilon, z, count);
-}
-RowStatistics layer_norm_doubles(const double* x, const double* weight, const double* bias, double epsilon, double* z,
-                                 std::int64_t count) {
-  return layer_norm_in(x, weight, bias, epsilon, z, count);
+RowStatistics layer_norm_doubles(const double* x, const RowNorm<double>& norm, double* z, std::int64_t count) {
+  return layer_norm_in(x, norm, z, 1, count);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
@@ -161,19 +201,17 @@ HWY_EXPORT(softmax_of);
 HWY_EXPORT(cross_entropy_of);
 HWY_EXPORT(layer_norm_floats);
 HWY_EXPORT(layer_norm_doubles);
-void softmax_row(const float* x, float* z, std::int64_t count, bool log) {
-  HWY_DYNAMIC_DISPATCH(softmax_of)(x, z, count, log);
+void softmax_rows(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log) {
+  HWY_DYNAMIC_DISPATCH(softmax_of)(x, z, rows, count, log);
 }
 float cross_entropy_row(const float* x, std::int64_t count, std::int64_t target) {
   return HWY_DYNAMIC_DISPATCH(cross_entropy_of)(x, count, target);
 }
-void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* z,
-                    std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(layer_norm_floats)(x, weight, bias, epsilon, z, count);
+void layer_norm_rows(const float* x, const RowNorm<float>& norm, float* z, std::int64_t rows, std::int64_t count) {
+  HWY_DYNAMIC_DISPATCH(layer_norm_floats)(x, norm, z, rows, count);
 }
-RowStatistics layer_norm_row(const double* x, const double* weight, const double* bias, double epsilon, double* z,
-                             std::int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(layer_norm_doubles)(x, weight, bias, epsilon, z, count);
+RowStatistics layer_norm_row(const double* x, const RowNorm<double>& norm, double* z, std::int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(layer_norm_doubles)(x, norm, z, count);
 }
 
 }  // namespace kiln::cpu::simd

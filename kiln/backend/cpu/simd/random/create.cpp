@@ -1,7 +1,7 @@
-// Random tensors and dropout in single precision, and uniform numbers in double precision, by blocks of words: an
-// element's words depend on its place alone. Halves are numbers of single precision, rounded.
+// Random tensors and dropout by blocks of words: an element's words depend on its place alone. Halves are floats rounded.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
@@ -95,6 +95,28 @@ float largest_below(double limit) {
   return rounded < limit ? rounded : sample::next_below(rounded);
 }
 
+/// Doubles: each of two words, to the bit what the reference makes of them. Functions of doubles in vectors would not be
+/// the same on every machine.
+void draw_doubles(op::Distribution distribution, Key key, double a, double b, const Array& z) {
+  each_draw(key, 2 * z.numel(), [&](std::int64_t at, const std::uint32_t* words, std::int64_t some) {
+    double* const numbers = z.as<double>() + at / 2;
+    const std::int64_t count = some / 2;
+    const auto unit = [&](std::int64_t i) { return to_uniform(words[2 * i], words[2 * i + 1]); };
+    if (distribution == op::Distribution::Uniform) {
+      draw_uniform(words, a, b, numbers, count);
+    } else if (distribution == op::Distribution::Exponential) {
+      for (std::int64_t i = 0; i < count; ++i)
+        numbers[i] = -std::log(sample::open_uniform(words[2 * i], words[2 * i + 1])) / a;
+    } else {
+      for (std::int64_t i = 0; i < count; i += 2) {
+        const sample::NormalPair pair(unit(i), unit(i + 1));
+        numbers[i] = a + b * pair.even;
+        if (i + 1 < count) numbers[i + 1] = a + b * pair.odd;
+      }
+    }
+  });
+}
+
 }  // namespace
 
 bool run(const op::Random& op, Call call) {
@@ -104,15 +126,12 @@ bool run(const op::Random& op, Call call) {
     parallel_for(z.numel(), kSampleGrain, [&](std::int64_t begin, std::int64_t end) { samples.fill(z, begin, end); });
     return true;
   }
-  const bool doubles = op.dtype == DType::F64 && op.distribution == op::Distribution::Uniform;
+  const bool doubles = op.dtype == DType::F64 && op.distribution != op::Distribution::Bernoulli;
   if (!doubles && !is_single_or_half(op.dtype)) return false;
   const Array z = allocate(call.out[0]);
   const double a = call.in[op::Random::a].scalar().to<double>(), b = call.in[op::Random::b].scalar().to<double>();
   if (doubles) {
-    each_draw(key_of(call.in[op::Random::key]), 2 * z.numel(),
-              [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
-                draw_uniform(words, a, b, z.as<double>() + at / 2, count / 2);
-              });
+    draw_doubles(op.distribution, key_of(call.in[op::Random::key]), a, b, z);
     return true;
   }
   const bool single = op.dtype == DType::F32;

@@ -11,6 +11,8 @@ namespace kiln::cpu::simd {
 /// Squares and Numbers are sums: of squares, and of what is no NaN.
 enum class Fold : std::uint8_t { Sum, Prod, Max, Min, Squares, Numbers };
 constexpr bool accumulates(Fold fold) { return fold != Fold::Max && fold != Fold::Min; }
+/// How partial results are folded.
+constexpr Fold joined(Fold fold) { return fold == Fold::Squares || fold == Fold::Numbers ? Fold::Sum : fold; }
 
 /// What T is folded in. Sums and products of floats are taken in double: the result is the exact one rounded, but for
 /// sums of more than 2^29 terms or heavy cancellation. Where at least 64 floats are added, four at a time are added in
@@ -33,7 +35,8 @@ constexpr FoldType<T, fold> fold_start() {
 }
 
 /// results[j] = results[j] (+) x[r * stride + j] for all r < rows and j < columns. T is any element type but bool, which
-/// is folded as uint8.
+/// is folded as uint8. Squares and Numbers are for floats only: to the bit what Sum gives of the squares, rounded to T, and
+/// of x with zeros in the place of NaN.
 template <class T, Fold fold>
 void fold_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results);
 /// results[i] = results[i] (+) x[i * stride + k] for all i < lines and k < count: to the bit what fold_rows gives of each
@@ -41,8 +44,7 @@ void fold_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t 
 template <class T, Fold fold>
 void fold_lines(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count, FoldType<T, fold>* results);
 
-/// The same for Squares and Numbers: to the bit what Sum gives of the squares, rounded to float, and of x without NaN.
-template <Fold fold>
-void fold_mapped_lines(const float* x, std::int64_t lines, std::int64_t stride, std::int64_t count, double* results);
+/// Sums become means.
+void divide_by(double divisor, double* sums, std::int64_t count);
 
 }  // namespace kiln::cpu::simd

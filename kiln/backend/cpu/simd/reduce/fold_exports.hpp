@@ -1,5 +1,5 @@
-// The names that fold_rows and fold_lines have in each target, of which the preprocessor makes a function and what calls it: users define
-// KILN_FOLD(name, T, fold) as one of the following, for KILN_FOLDS(T, name).
+// The names that fold_rows and fold_lines have in each target, of which the preprocessor makes a function and what calls
+// it: users define KILN_FOLD(name, T, fold) as one of the following, for KILN_FOLDS(T, name), or KILN_FLOAT_FOLDS(T, name).
 #pragma once
 
 #define KILN_FOLDS(T, name)             \
@@ -7,6 +7,10 @@
   KILN_FOLD(prod_##name, T, Fold::Prod) \
   KILN_FOLD(max_##name, T, Fold::Max)   \
   KILN_FOLD(min_##name, T, Fold::Min)
+#define KILN_FLOAT_FOLDS(T, name)             \
+  KILN_FOLDS(T, name)                         \
+  KILN_FOLD(squares_##name, T, Fold::Squares) \
+  KILN_FOLD(numbers_##name, T, Fold::Numbers)
 
 #define KILN_FOLD_BY(kernel, name, T, fold)                                                                         \
   void name(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) { \

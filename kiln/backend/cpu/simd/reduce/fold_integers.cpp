@@ -1,9 +1,7 @@
-// Folding integers, in plain loops that the compiler makes vectors of, once per target; and halves, which are converted
-// to float a block at a time.
+// Folding integers, in plain loops that the compiler makes vectors of, once per target.
 #include <algorithm>
 
 #include "kiln/backend/cpu/simd/each_type.hpp"
-#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
 #include "kiln/core/wrapping.hpp"
@@ -74,66 +72,6 @@ KILN_EACH_INTEGER(KILN_FOLDS)
     for (std::int64_t i = 0; i < lines; ++i) fold_rows<T, fold>(x + i * stride, count, 1, 1, results + i); \
   }
 KILN_EACH_INTEGER(KILN_FOLDS)
-#undef KILN_FOLD
-
-namespace {
-
-template <class T, Fold fold>
-void fold_halves(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results) {
-  constexpr std::int64_t kBlock = 4096;
-  alignas(64) float block[kBlock];
-  if (columns == 1 && stride != 1) {
-    for (; rows > 0; rows -= kBlock, x += kBlock * stride) {
-      const std::int64_t count = std::min(rows, kBlock);
-      for (std::int64_t i = 0; i < count; ++i) block[i] = static_cast<float>(x[i * stride]);
-      fold_rows<float, fold>(block, count, 1, 1, results);
-    }
-    return;
-  }
-  const std::int64_t height = stride == columns ? std::max<std::int64_t>(1, kBlock / columns) : 1;
-  for (; rows > 0; rows -= height, x += height * stride) {
-    const std::int64_t count = std::min(rows, height);
-    for (std::int64_t begin = 0; begin < columns; begin += kBlock) {
-      const std::int64_t width = std::min(columns - begin, kBlock);
-      convert(dtype_of<T>, x + begin, DType::F32, block, count * width);
-      fold_rows<float, fold>(block, count, width, width, results + begin);
-    }
-  }
-}
-
-/// Lines without gaps are converted many at a time.
-template <class T, Fold fold>
-void fold_half_lines(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count,
-                     FoldType<T, fold>* results) {
-  constexpr std::int64_t kBlock = 4096;
-  alignas(64) float block[kBlock];
-  const std::int64_t together = stride == count && count > 0 ? kBlock / count : 0;
-  for (std::int64_t i = 0; i < lines; i += std::max<std::int64_t>(together, 1)) {
-    const std::int64_t some = std::min(lines - i, together);
-    if (some > 0) {
-      convert(dtype_of<T>, x + i * stride, DType::F32, block, some * count);
-      fold_lines<float, fold>(block, some, count, count, results + i);
-    } else {
-      fold_halves<T, fold>(x + i * stride, count, 1, 1, results + i);
-    }
-  }
-}
-
-}  // namespace
-
-#define KILN_FOLD(name, T, fold)                                                                    \
-  template <>                                                                                       \
-  void fold_rows<T, fold>(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, \
-                          FoldType<T, fold>* results) {                                             \
-    fold_halves<T, fold>(x, rows, stride, columns, results);                                        \
-  }                                                                                                 \
-  template <>                                                                                       \
-  void fold_lines<T, fold>(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count, \
-                           FoldType<T, fold>* results) {                                            \
-    fold_half_lines<T, fold>(x, lines, stride, count, results);                                     \
-  }
-KILN_FOLDS(F16, )
-KILN_FOLDS(BF16, )
 #undef KILN_FOLD
 
 }  // namespace kiln::cpu::simd

@@ -10,74 +10,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "kiln/backend/cpu/simd/reduce/fold.hpp"
-#include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold_loads.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
-
-/// A vector of A from as many T.
-template <class A, class T>
-HWY_INLINE Vector<A> load_as(const T* from) {
-  const hn::ScalableTag<A> tag;
-  if constexpr (std::is_same_v<A, T>) return hn::LoadU(tag, from);
-  else return hn::PromoteTo(tag, hn::LoadU(hn::Rebind<T, decltype(tag)>(), from));
-}
-
-// Loads that leave out lanes touch no memory there, where the machine has such.
-inline constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= 32;
-/// A vector with `start` in its first `missing` lanes, where nothing is read.
-template <class T>
-HWY_INLINE Vector<T> load_behind(const T* from, std::int64_t missing, T start) {
-  if constexpr (kHasMasks) {
-    const hn::ScalableTag<T> tag;
-    const auto there = hn::Not(hn::FirstN(tag, static_cast<std::size_t>(missing)));
-    return hn::IfThenElse(there, hn::MaskedLoad(there, tag, from), hn::Set(tag, start));
-  } else {
-    T lanes[kLanes<T>];
-    std::fill_n(lanes, missing, start);
-    std::copy(from + missing, from + kLanes<T>, lanes + missing);
-    return Vector<T>::load(lanes);
-  }
-}
-/// What is folded of some numbers, as A.
-template <Fold fold, class A, class Numbers>
-HWY_INLINE Vector<A> folded_as(Numbers x) {
-  const hn::ScalableTag<A> tag;
-  const auto mapped = [&]() HWY_ATTR {
-    if constexpr (fold == Fold::Squares) return hn::Mul(x, x);
-    else if constexpr (fold == Fold::Numbers) return hn::IfThenElseZero(hn::Eq(x, x), x);
-    else return x;
-  }();
-  if constexpr (std::is_same_v<hn::TFromV<Numbers>, A>) return mapped;
-  else return hn::PromoteTo(tag, mapped);
-}
-/// The same of one number.
-template <Fold fold, class T>
-HWY_INLINE T mapped(T x) {
-  if constexpr (fold == Fold::Squares) return x * x;
-  else if constexpr (fold == Fold::Numbers) return x == x ? x : T(0);
-  else return x;
-}
-/// load_as() of what is folded.
-template <Fold fold, class A, class T>
-HWY_INLINE Vector<A> load_folded(const T* from) {
-  return folded_as<fold, A>(hn::LoadU(hn::Rebind<T, hn::ScalableTag<A>>(), from));
-}
-/// The first `count` lanes, and zeros; what is folded of them.
-template <class A, Fold fold = Fold::Sum, class T>
-HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
-  const hn::ScalableTag<A> tag;
-  const hn::Rebind<T, decltype(tag)> narrow;
-  if constexpr (kHasMasks) {
-    return folded_as<fold, A>(hn::MaskedLoad(hn::FirstN(narrow, static_cast<std::size_t>(count)), narrow, from));
-  } else {
-    T lanes[kLanes<A>] = {};
-    std::copy_n(from, count, lanes);
-    return load_folded<fold, A>(lanes);
-  }
-}
 
 template <Fold fold, class V>
 HWY_INLINE V step(V a, V b) {
@@ -88,10 +25,34 @@ HWY_INLINE V step(V a, V b) {
   else return a + b;
 }
 
+/// The lanes of a vector: the first half of them with the other, and so on.
+#if HWY_TARGET == HWY_SCALAR
+template <Fold fold, class D>
+HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> x) {
+  return hn::GetLane(x);
+}
+#else
+template <Fold fold, class D>
+HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> x) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::GetLane(x);
+  } else {
+    const hn::Half<D> half;
+    const auto a = hn::LowerHalf(half, x), b = hn::UpperHalf(half, x);
+    if constexpr (fold == Fold::Prod) return fold_lanes<fold>(half, hn::Mul(a, b));
+    else if constexpr (accumulates(fold)) return fold_lanes<fold>(half, hn::Add(a, b));
+    else {
+      const auto first = fold == Fold::Max ? hn::Gt(a, b) : hn::Lt(a, b);
+      return fold_lanes<fold>(half, hn::IfThenElse(hn::Or(first, hn::IsNaN(a)), a, b));
+    }
+  }
+}
+#endif
+
 /// What T is folded in at first, a few at a time: sums of floats in float, and those sums in FoldType.
 template <class T, Fold fold>
-using NearType =
-    std::conditional_t<std::is_same_v<T, float> && accumulates(fold) && fold != Fold::Prod, float, FoldType<T, fold>>;
+using NearType = std::conditional_t<std::is_same_v<Number<T>, float> && accumulates(fold) && fold != Fold::Prod, float,
+                                    FoldType<T, fold>>;
 
 /// From so many terms on the roundings of the first sums are lost beside that of the result.
 inline constexpr std::int64_t kLongLine = 64;
@@ -149,11 +110,11 @@ template <class T, Fold fold>
 struct FoldLine {
   using A = FoldType<T, fold>;
   static constexpr auto kVector = static_cast<std::int64_t>(kLanes<A>);
-  static constexpr auto kWidth = static_cast<std::int64_t>(kLanes<T>), kBlock = 8 * kWidth;
+  static constexpr auto kWidth = static_cast<std::int64_t>(kLanes<Number<T>>), kBlock = 8 * kWidth;
   /// For fewer this does not pay: they are folded one after the other.
   static constexpr std::int64_t kLeast = kBlock / 4;
 
-  /// Of a line of so many, whole blocks are folded in NearType first.
+  /// Of a line of so many, vectors are folded in NearType first.
   static constexpr bool is_long(std::int64_t count) { return count >= kLongLine; }
 
   /// A block, into kWidth lanes; `near` where the line is long.
@@ -166,9 +127,9 @@ struct FoldLine {
     }
   }
   /// The last `count` of a block; the others are overwritten with what changes nothing.
-  static HWY_INLINE void take_end(T* block, std::int64_t count, A* lanes) {
+  static HWY_INLINE void take_end(T* block, std::int64_t count, A* lanes, bool near) {
     std::fill_n(block, kBlock - count, static_cast<T>(fold_start<T, fold>()));
-    take_block(block, lanes, false);
+    take_block(block, lanes, near);
   }
   /// As many whole blocks as there are of `count` elements; gives the number of elements in them.
   static HWY_INLINE std::int64_t take(const T* x, std::int64_t count, A* lanes, bool near) {
@@ -182,14 +143,32 @@ struct FoldLine {
     if (taken < count) {
       T last[kBlock];
       std::copy(x + taken, x + count, last + kBlock - (count - taken));
-      take_end(last, count - taken, lanes);
+      take_end(last, count - taken, lanes, near);
     }
     for (std::int64_t width = kWidth / 2; width > 0; width /= 2)
       for (std::int64_t i = 0; i < width; ++i) lanes[i] = step<fold>(lanes[i], lanes[i + width]);
     return step<fold>(so_far, lanes[0]);
   }
-  /// All of it at once: the same bits, and what changes nothing is left out.
+  /// All of it at once: the same bits.
   static HWY_INLINE A whole(const T* x, std::int64_t count, A so_far) {
+    if (kSame || !is_long(count)) return whole_line<true>(x, count, so_far);
+    // What does not hold makes no number of the total.
+    const A total = whole_line<false>(x, count, so_far);
+    return total - total == 0 ? total : checked_line(x, count, so_far);
+  }
+
+ private:
+  using N = NearType<T, fold>;
+  static constexpr auto kNear = static_cast<std::int64_t>(kLanes<N>), kWide = kNear / kVector;
+  static constexpr bool kOnePart = kNear == kWidth;
+  static constexpr bool kSame = std::is_same_v<N, A>, kCertain = kSame && (accumulates(fold) || std::is_integral_v<T>);
+
+  static HWY_NOINLINE A checked_line(const T* x, std::int64_t count, A so_far) {
+    return whole_line<true>(x, count, so_far);
+  }
+  /// What changes nothing is left out.
+  template <bool checks>
+  static HWY_INLINE A whole_line(const T* x, std::int64_t count, A so_far) {
     constexpr A start = fold_start<T, fold>();
     constexpr std::int64_t kParts = kWidth / kVector;
     Vector<A> lanes[kParts];
@@ -198,71 +177,113 @@ struct FoldLine {
     const bool near = is_long(count);
     for (; left >= kBlock; left -= kBlock, x += kBlock)
       for (std::int64_t part = 0; part < kParts; part += kWide)
-        take_eight(near, [&](std::int64_t k) HWY_ATTR { return x + k * kWidth + part * kVector; }, lanes + part);
+        take_eight<checks>(
+            near, [&](std::int64_t k) HWY_ATTR { return x + k * kWidth + part * kVector; }, lanes + part);
     if (left > 0) {
-      const std::int64_t vectors = (left + kWidth - 1) / kWidth, missing = vectors * kWidth - left;
-      alignas(64) T first[kWidth];
-      store(load_behind(x - missing, missing, static_cast<T>(start)), first);
-      for (std::int64_t part = 0; part < kParts; ++part)
-        lanes[part] = step<fold>(lanes[part], tree(vectors, [&](std::int64_t k) HWY_ATTR {
-                                   const T* const vector =
-                                       k == 8 - vectors ? first : x - missing + (k + vectors - 8) * kWidth;
-                                   return load_folded<fold, A>(vector + part * kVector);
-                                 }));
+      Last last(x, left);
+      if (!kOnePart || !(near || kSame)) last.keep_first();
+      for (std::int64_t part = 0; part < kParts; part += kWide)
+        take_last<checks>(last, near, part * kVector, lanes + part);
     }
     for (std::int64_t parts = kParts / 2; parts > 0; parts /= 2)
       for (std::int64_t i = 0; i < parts; ++i) lanes[i] = step<fold>(lanes[i], lanes[i + parts]);
-    A last[kVector];
-    store(lanes[0], last);
-    for (std::int64_t width = kVector / 2; width > 0; width /= 2)
-      for (std::int64_t i = 0; i < width; ++i) last[i] = step<fold>(last[i], last[i + width]);
-    return step<fold>(so_far, last[0]);
+    return step<fold>(so_far, fold_lanes<fold>(hn::ScalableTag<A>(), lanes[0].lanes));
   }
-
- private:
-  using N = NearType<T, fold>;
-  static constexpr auto kNear = static_cast<std::int64_t>(kLanes<N>), kWide = kNear / kVector;
 
   /// The eight times kNear numbers at from(0) to from(7), into kWide vectors of lanes; in N first where that is `near`.
-  template <class F>
+  template <bool checks = true, class F>
   static HWY_INLINE void take_eight(bool near, F&& from, Vector<A>* lanes) {
-    constexpr bool kSame = std::is_same_v<N, A>, kCertain = kSame && (accumulates(fold) || std::is_integral_v<T>);
     Vector<N> low = 0, high = 0;
     const auto numbers = [&](std::int64_t k) HWY_ATTR { return load_folded<fold, N>(from(k)); };
-    if ((near || kSame) && fold_eight<fold, kCertain>(8, numbers, low, high)) {
-      Vector<A> all[kWide];
-      each_wide<A>(high, [&](std::int64_t i, Vector<A> x) HWY_ATTR { all[i / kVector] = x; });
-      each_wide<A>(low,
-                   [&](std::int64_t i, Vector<A> x) HWY_ATTR { all[i / kVector] = step<fold>(x, all[i / kVector]); });
-      for (std::int64_t part = 0; part < kWide; ++part) lanes[part] = step<fold>(lanes[part], all[part]);
+    if ((near || kSame) && fold_eight < fold, !checks || kCertain > (8, numbers, low, high)) {
+      take_sums(8, low, high, lanes);
     } else if constexpr (!kCertain) {
-      for (std::int64_t part = 0; part < kWide; ++part)
-        lanes[part] = step<fold>(lanes[part], tree(8, [&](std::int64_t k) HWY_ATTR {
-                                   return load_folded<fold, A>(from(k) + part * kVector);
-                                 }));
+      for (std::int64_t part = 0; part < kWide; ++part) {
+        const auto number = [&](std::int64_t k) HWY_ATTR { return load_folded<fold, A>(from(k) + part * kVector); };
+        const Vector<A> low_sum = step<fold>(step<fold>(number(0), number(1)), step<fold>(number(2), number(3)));
+        const Vector<A> high_sum = step<fold>(step<fold>(number(4), number(5)), step<fold>(number(6), number(7)));
+        lanes[part] = step<fold>(lanes[part], step<fold>(low_sum, high_sum));
+      }
     }
   }
-  /// The last `count` of the eight vectors of a block, in pairs.
-  template <class F>
-  static HWY_INLINE Vector<A> tree(std::int64_t count, F&& vector) {
-    Vector<A> last = vector(7);
-    if (count > 1) last = step<fold>(vector(6), last);
-    if (count > 2) {
-      Vector<A> third = vector(5);
-      if (count > 3) third = step<fold>(vector(4), third);
-      last = step<fold>(third, last);
+
+  /// The last `count` of the eight vectors of a block, of which the first may begin with what changes nothing: that one is
+  /// at hand, where N has as many lanes, or else kept in memory.
+  struct Last {
+    using Whole = decltype(load_behind(static_cast<const T*>(nullptr), 0, T()));
+    HWY_INLINE Last(const T* x, std::int64_t left)
+        : first(x), count((left + kWidth - 1) / kWidth), missing(count * kWidth - left) {
+      block = x - missing - (8 - count) * kWidth;
+      if constexpr (kOnePart) whole = load_first();
     }
-    if (count > 4) {
-      Vector<A> second = vector(3);
-      if (count > 5) second = step<fold>(vector(2), second);
-      if (count > 6) {
-        Vector<A> first = vector(1);
-        if (count > 7) first = step<fold>(vector(0), first);
-        second = step<fold>(first, second);
+    HWY_INLINE Whole load_first() const {
+      return load_behind(block + (8 - count) * kWidth, missing, static_cast<T>(fold_start<T, fold>()));
+    }
+    HWY_INLINE void keep_first() {
+      if (missing == 0) return;
+      hn::StoreU(load_first(), hn::DFromV<Whole>(), kept);
+      first = reinterpret_cast<const T*>(kept);
+    }
+    template <class B>
+    HWY_INLINE Vector<B> vector(std::int64_t k, std::int64_t part) const {
+      if constexpr (kOnePart && std::is_same_v<B, N>)
+        if (k == 8 - count) return folded_as<fold, N, T>(whole);
+      return load_folded<fold, B>((k == 8 - count ? first : block + k * kWidth) + part);
+    }
+    const T *first, *block;
+    std::int64_t count, missing;
+    Whole whole;
+    alignas(64) Stored<T> kept[kWidth];
+  };
+  /// take_eight() of these, from element `part` of each vector on.
+  template <bool checks>
+  static HWY_INLINE void take_last(Last& last, bool near, std::int64_t part, Vector<A>* lanes) {
+    if (near || kSame) {
+      const Vector<N> high = four<N, AsNumbers>(last, 4, part);
+      const Vector<N> low = last.count > 4 ? four<N, AsNumbers>(last, 0, part) : high;
+      bool hold = true;
+      if constexpr (checks && !kCertain) {
+        hold = holds<fold>(accumulates(fold) ? high : four<N, Added>(last, 4, part));
+        if (last.count > 4) hold = hold && holds<fold>(accumulates(fold) ? low : four<N, Added>(last, 0, part));
       }
-      last = step<fold>(second, last);
+      if (hold) return take_sums(last.count, low, high, lanes);
+      last.keep_first();
     }
-    return last;
+    for (std::int64_t i = 0; i < kWide; ++i) {
+      Vector<A> all = four<A, Exactly>(last, 4, part + i * kVector);
+      if (last.count > 4) all = step<fold>(four<A, Exactly>(last, 0, part + i * kVector), all);
+      lanes[i] = step<fold>(lanes[i], all);
+    }
+  }
+  struct Exactly {
+    static HWY_INLINE Vector<A> join(Vector<A> a, Vector<A> b) { return step<fold>(a, b); }
+  };
+  struct AsNumbers {
+    static HWY_INLINE Vector<N> join(Vector<N> a, Vector<N> b) { return step_numbers<fold>(a, b); }
+  };
+  struct Added {
+    static HWY_INLINE Vector<N> join(Vector<N> a, Vector<N> b) { return a + b; }
+  };
+  /// Those of vectors begin to begin + 3 that there are, in pairs.
+  template <class B, class How>
+  static HWY_INLINE Vector<B> four(const Last& last, std::int64_t begin, std::int64_t part) {
+    const std::int64_t count = last.count - 4 + begin;
+    Vector<B> second = last.template vector<B>(begin + 3, part);
+    if (count > 1) second = How::join(last.template vector<B>(begin + 2, part), second);
+    if (count <= 2) return second;
+    Vector<B> first = last.template vector<B>(begin + 1, part);
+    if (count > 3) first = How::join(last.template vector<B>(begin, part), first);
+    return How::join(first, second);
+  }
+
+  /// What eight vectors are folded into, or `count` of them: without `low` where these are no more than four.
+  static HWY_INLINE void take_sums(std::int64_t count, Vector<N> low, Vector<N> high, Vector<A>* lanes) {
+    Vector<A> all[kWide];
+    each_wide<A>(high, [&](std::int64_t i, Vector<A> x) HWY_ATTR { all[i / kVector] = x; });
+    if (count > 4)
+      each_wide<A>(low,
+                   [&](std::int64_t i, Vector<A> x) HWY_ATTR { all[i / kVector] = step<fold>(x, all[i / kVector]); });
+    for (std::int64_t part = 0; part < kWide; ++part) lanes[part] = step<fold>(lanes[part], all[part]);
   }
 };
 

@@ -68,31 +68,6 @@ class Folding {
     put_pieces_together();
   }
 
-  /// The only reduction, whose rows lie one after the other in x, by fold_mapped_lines().
-  template <Fold fold>
-  void run_mapped(std::int64_t grain, const float* x) {
-    parallel_for(rows_ * pieces_, items_of(grain), [&](std::int64_t begin, std::int64_t end) {
-      double totals[kTotals];
-      if (pieces_ == 1) {
-        for (std::int64_t row = begin; row < end; row += kTotals) {
-          const std::int64_t rows = std::min(kTotals, end - row);
-          std::fill_n(totals, rows, 0.0);
-          fold_mapped_lines<fold>(x + row * length_, rows, length_, length_, totals);
-          store(0, row, rows, totals);
-        }
-        return;
-      }
-      for (std::int64_t item = begin; item < end; ++item) {
-        const std::int64_t row = item / pieces_, piece = item % pieces_;
-        *totals = 0;
-        fold_mapped_lines<fold>(x + row * length_ + piece * piece_, 1, 0, std::min(length_ - piece * piece_, piece_),
-                                totals);
-        keep(0, row, piece, *totals);
-      }
-    });
-    put_pieces_together();
-  }
-
   SpareVector<Array> results{};  // of the reductions, in order
 
  private:

@@ -7,6 +7,7 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/backend/cpu/simd/order/order.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 #include "kiln/core/convert.hpp"
@@ -71,7 +72,7 @@ class Reduction {
       A results[kColumns];
       std::fill_n(results, columns, fold_start<T, fold>());
       const A* parts = &partial[static_cast<std::size_t>(group * pieces_ * columns_)];
-      fold_rows<A, fold>(parts, pieces_, columns_, columns, results);
+      fold_rows<A, joined(fold)>(parts, pieces_, columns_, columns, results);
       store(results, z, columns);
     });
   }
@@ -107,10 +108,15 @@ class Reduction {
     });
   }
 
-  void store(const A* results, std::int64_t z, std::int64_t columns) const {
+  /// The results change.
+  void store(A* results, std::int64_t z, std::int64_t columns) const {
+    constexpr std::int64_t kFew = 8;
     const std::int64_t step = kept_.steps()[0];
-    for (std::int64_t i = 0; i < columns; ++i)
-      z_.as<Z>()[z + i * step] = convert<Z>(divisor_ == 1 ? results[i] : static_cast<A>(results[i] / divisor_));
+    if constexpr (std::is_same_v<A, double>)
+      if (divisor_ != 1) divide_by(divisor_, results, columns);
+    Z* const to = z_.as<Z>() + z;
+    if (step == 1 && columns > kFew) return simd::convert(dtype_of<A>, results, dtype_of<Z>, to, columns);
+    for (std::int64_t i = 0; i < columns; ++i) to[i * step] = kiln::convert<Z>(results[i]);
   }
 
   ReducedParts parts_;
@@ -144,6 +150,16 @@ Shape folded_of(const op::Reduce& op, const Shape& shape) {
   return folded;
 }
 
+/// The parts of x where it lies.
+template <class F>
+void with_parts_of(const Array& x, F&& use_parts) {
+  const auto size = static_cast<std::int64_t>(size_of(x.dtype));
+  const auto in_memory = [&](const ReducedPart& part) {
+    return FoundPart{x.data + part.first * size, part.step, part.apart};
+  };
+  use_parts([&](FunctionRef<void(FindPart)> use) { use(in_memory); });
+}
+
 }  // namespace
 
 void reduce(const op::Reduce& op, const Array& x, ReducedParts parts, Value& result) {
@@ -155,15 +171,24 @@ void reduce(const op::Reduce& op, const Array& x, ReducedParts parts, Value& res
   });
 }
 
+void reduce_mapped(Fold fold, const op::Reduce& op, const Array& x, Value& result) {
+  const Array z = allocate(result, dense_like(result.shape(), x));
+  const Shape folded = folded_of(op, x.shape);
+  const double divisor = op.fn == op::ReduceFn::Mean ? static_cast<double>(numel(folded)) : 1;
+  visit_dtype(x.dtype, [&]<class T>(TypeTag<T>) {
+    if constexpr (std::is_floating_point_v<T> || is_half<T>)
+      with_parts_of(x, [&](ReducedParts parts) {
+        if (fold == Fold::Squares) Reduction<T, Fold::Squares>(x, parts, z, folded, divisor).run();
+        else Reduction<T, Fold::Numbers>(x, parts, z, folded, divisor).run();
+      });
+  });
+}
+
 bool run(const op::Reduce& op, Call call) {
   const Array x = read(call.in[0]);
   // What begins an extreme of bytes is no boolean.
   if (x.dtype == DType::Bool && numel(call.out[0].shape()) != 0 && numel(folded_of(op, x.shape)) == 0) return false;
-  const auto size = static_cast<std::int64_t>(size_of(x.dtype));
-  const auto in_memory = [&](const ReducedPart& part) {
-    return FoundPart{x.data + part.first * size, part.step, part.apart};
-  };
-  reduce(op, x, [&](FunctionRef<void(FindPart)> use) { use(in_memory); }, call.out[0]);
+  with_parts_of(x, [&](ReducedParts parts) { reduce(op, x, parts, call.out[0]); });
   return true;
 }
 

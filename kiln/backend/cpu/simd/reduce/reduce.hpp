@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold.hpp"
 #include "kiln/core/function_ref.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
@@ -28,5 +29,8 @@ using ReducedParts = FunctionRef<void(FunctionRef<void(FindPart)>)>;
 
 /// To the bit what the reduction gives of a tensor of x's shape and strides, whose memory is not looked at.
 void reduce(const op::Reduce& op, const Array& x, ReducedParts parts, Value& result);
+/// The sum or the mean of the squares of floats, rounded to their type, or of floats that are no NaN: to the bit what the
+/// reduction gives of these, in memory as x is.
+void reduce_mapped(Fold fold, const op::Reduce& op, const Array& x, Value& result);
 
 }  // namespace kiln::cpu::simd

@@ -1,0 +1,100 @@
+// How elements are read that are folded: halves become floats, and what is folded of each is made of it. Included once per
+// target.
+#if defined(KILN_SIMD_FOLD_LOADS_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef KILN_SIMD_FOLD_LOADS_HPP
+#undef KILN_SIMD_FOLD_LOADS_HPP
+#else
+#define KILN_SIMD_FOLD_LOADS_HPP
+#endif
+
+#include <algorithm>
+
+#include "kiln/backend/cpu/simd/elementwise/half_lanes.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold.hpp"
+#include "kiln/backend/cpu/simd/vector.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+/// What T is as it is folded.
+template <class T>
+using Number = std::conditional_t<is_half<T>, float, T>;
+/// T as Highway loads it.
+template <class T>
+using Stored = std::conditional_t<is_half<T>, std::uint16_t, T>;
+template <class T>
+HWY_INLINE const Stored<T>* stored(const T* from) {
+  return reinterpret_cast<const Stored<T>*>(from);
+}
+
+// Loads that leave out lanes touch no memory there, where the machine has such.
+template <class T>
+inline constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= (sizeof(T) < 4 ? 64 : 32);
+
+/// What is folded of the T that some lanes hold, as A.
+template <Fold fold, class A, class T>
+HWY_INLINE Vector<A> folded_as(hn::Vec<hn::Rebind<Stored<T>, hn::ScalableTag<A>>> lanes) {
+  const hn::ScalableTag<A> tag;
+  const hn::Rebind<Number<T>, decltype(tag)> numbers;
+  const auto x = [&]() HWY_ATTR {
+    if constexpr (is_half<T>) return Halves<dtype_of<T>>::widen(numbers, lanes);
+    else return lanes;
+  }();
+  const auto mapped = [&]() HWY_ATTR {
+    if constexpr (fold == Fold::Squares && is_half<T>) return Halves<dtype_of<T>>::round(numbers, hn::Mul(x, x));
+    else if constexpr (fold == Fold::Squares) return hn::Mul(x, x);
+    else if constexpr (fold == Fold::Numbers) return hn::IfThenElseZero(hn::Eq(x, x), x);
+    else return x;
+  }();
+  if constexpr (std::is_same_v<Number<T>, A>) return mapped;
+  else return hn::PromoteTo(tag, mapped);
+}
+/// The same of one number.
+template <Fold fold, class A, class T>
+HWY_INLINE A number_as(T stored) {
+  const Number<T> x = stored;
+  if constexpr (fold == Fold::Squares) return static_cast<Number<T>>(static_cast<T>(x * x));
+  else if constexpr (fold == Fold::Numbers) return x == x ? x : 0;
+  else return static_cast<A>(x);
+}
+/// What is folded of as many T as A has lanes.
+template <Fold fold, class A, class T>
+HWY_INLINE Vector<A> load_folded(const T* from) {
+  return folded_as<fold, A, T>(hn::LoadU(hn::Rebind<Stored<T>, hn::ScalableTag<A>>(), stored(from)));
+}
+/// A vector of A from as many T.
+template <class A, class T>
+HWY_INLINE Vector<A> load_as(const T* from) {
+  return load_folded<Fold::Sum, A>(from);
+}
+/// The first `count` lanes, and zeros; what is folded of them.
+template <class A, Fold fold = Fold::Sum, class T>
+HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
+  if constexpr (kHasMasks<T>) {
+    const hn::Rebind<Stored<T>, hn::ScalableTag<A>> narrow;
+    const auto first = hn::FirstN(narrow, static_cast<std::size_t>(count));
+    return folded_as<fold, A, T>(hn::MaskedLoad(first, narrow, stored(from)));
+  } else {
+    T lanes[kLanes<A>] = {};
+    std::copy_n(from, count, lanes);
+    return load_folded<fold, A>(lanes);
+  }
+}
+/// As many T as Number<T> has lanes, with `start` in the first `missing` of them, of which nothing is read.
+template <class T>
+HWY_INLINE auto load_behind(const T* from, std::int64_t missing, T start) {
+  const hn::Rebind<Stored<T>, hn::ScalableTag<Number<T>>> tag;
+  if constexpr (kHasMasks<T>) {
+    const auto there = hn::Not(hn::FirstN(tag, static_cast<std::size_t>(missing)));
+    return hn::IfThenElse(there, hn::MaskedLoad(there, tag, stored(from)), hn::Set(tag, *stored(&start)));
+  } else {
+    constexpr auto lanes = static_cast<std::int64_t>(kLanes<Number<T>>);
+    Stored<T> numbers[lanes];
+    std::fill_n(numbers, missing, *stored(&start));
+    std::copy(stored(from) + missing, stored(from) + lanes, numbers + missing);
+    return hn::LoadU(tag, numbers);
+  }
+}
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
