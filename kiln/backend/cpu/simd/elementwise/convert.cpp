@@ -66,15 +66,13 @@ void convert_each<double, float>(const double* from, float* to, std::int64_t cou
     hn::StoreU(hn::DemoteTo(kDemoted, hn::LoadU(kDoubles, x)), kDemoted, z);
   });
 }
-/// Whole numbers of 32 bits, which saturate; NaN is 0.
-HWY_INLINE hn::Vec<decltype(kWords)> words_of(const float* x) {
-  const auto number = hn::LoadU(kFloats, x);
-  return hn::IfThenZeroElse(hn::RebindMask(kWords, hn::IsNaN(number)), hn::ConvertTo(kWords, number));
-}
 template <>
 void convert_each<float, std::int32_t>(const float* from, std::int32_t* to, std::int64_t count) {
-  each_vector(from, to, count, kFloats,
-              [](const float* x, std::int32_t* z) HWY_ATTR { hn::StoreU(words_of(x), kWords, z); });
+  each_vector(from, to, count, kFloats, [](const float* x, std::int32_t* z) HWY_ATTR {
+    const auto number = hn::LoadU(kFloats, x);
+    const auto whole = hn::ConvertTo(kWords, number);  // saturates
+    hn::StoreU(hn::IfThenZeroElse(hn::RebindMask(kWords, hn::IsNaN(number)), whole), kWords, z);
+  });
 }
 template <>
 void convert_each<double, std::int32_t>(const double* from, std::int32_t* to, std::int64_t count) {
@@ -98,15 +96,52 @@ HWY_INLINE void through_words(const From* HWY_RESTRICT from, To* HWY_RESTRICT to
       to[at + i] = static_cast<To>(std::clamp<std::int32_t>(words[i], Limits::min(), Limits::max()));
   }
 }
+#if HWY_TARGET == HWY_AVX3
+/// Words of which those that are too large are any that are.
+HWY_INLINE __m512i words_at(const float* x) {
+  const __m512 number = _mm512_loadu_ps(x);
+  // What is below all words becomes the least of them.
+  return _mm512_maskz_cvttps_epi32(_mm512_cmp_ps_mask(number, number, _CMP_ORD_Q),
+                                   _mm512_min_ps(number, _mm512_set1_ps(0x1p30f)));
+}
+/// Saturated, 64 at a time: each instruction packs the quarters of two vectors by turns.
+template <class To>
+HWY_INLINE void pack_words(const float* x, To* z) {
+  constexpr bool is_signed = std::is_signed_v<To>;
+  const __m512i a = words_at(x), b = words_at(x + 16), c = words_at(x + 32), d = words_at(x + 48);
+  if constexpr (sizeof(To) == 1) {
+    const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
+    const __m512i turns = is_signed ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_si512(z, _mm512_permutexvar_epi32(order, turns));
+  } else {
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    const __m512i ab = is_signed ? _mm512_packs_epi32(a, b) : _mm512_packus_epi32(a, b);
+    const __m512i cd = is_signed ? _mm512_packs_epi32(c, d) : _mm512_packus_epi32(c, d);
+    _mm512_storeu_si512(z, _mm512_permutexvar_epi64(order, ab));
+    _mm512_storeu_si512(z + 32, _mm512_permutexvar_epi64(order, cd));
+  }
+}
+template <class To>
+HWY_INLINE void through_words(const float* from, To* to, std::int64_t count) {
+  constexpr std::int64_t kPacked = 64;
+  std::int64_t i = 0;
+  for (; i + kPacked <= count; i += kPacked) pack_words(from + i, to + i);
+  if (i == count) return;
+  float last[kPacked] = {};
+  To made[kPacked];
+  std::copy_n(from + i, count - i, last);
+  pack_words(last, made);
+  std::copy_n(made, count - i, to + i);
+}
+#endif
 #define KILN_SHORT_INTEGERS(ROW) ROW(std::int16_t) ROW(std::int8_t) ROW(std::uint16_t) ROW(std::uint8_t)
-#define KILN_THROUGH_WORDS(To)                                                                                      \
-  template <> void convert_each<float, To>(const float* from, To* to, std::int64_t count) {                         \
-    constexpr hn::Rebind<To, decltype(kWords)> kShort{};                                                            \
-    each_vector(from, to, count, kFloats,                                                                           \
-                [=](const float* x, To* z) HWY_ATTR { hn::StoreU(hn::DemoteTo(kShort, words_of(x)), kShort, z); }); \
-  }                                                                                                                 \
-  template <> void convert_each<double, To>(const double* from, To* to, std::int64_t count) {                       \
-    through_words(from, to, count);                                                                                 \
+#define KILN_THROUGH_WORDS(To)                                                                \
+  template <> void convert_each<float, To>(const float* from, To* to, std::int64_t count) {   \
+    through_words(from, to, count);                                                           \
+  }                                                                                           \
+  template <> void convert_each<double, To>(const double* from, To* to, std::int64_t count) { \
+    through_words(from, to, count);                                                           \
   }
 KILN_SHORT_INTEGERS(KILN_THROUGH_WORDS)
 #undef KILN_THROUGH_WORDS

@@ -135,7 +135,10 @@ void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, con
       const T* from = source + o * count * inner * step;
       T* to = z + o * size * inner;
       if (inner == 1) {
-        for (std::int64_t k = 0; k < count; ++k) to[at[k]] = updated<update>(to[at[k]], from[k * step]);
+        if (step == 0)
+          for (std::int64_t k = 0; k < count; ++k) to[at[k]] = updated<update>(to[at[k]], *from);
+        else
+          for (std::int64_t k = 0; k < count; ++k) to[at[k]] = updated<update>(to[at[k]], from[k]);
         continue;
       }
       for (std::int64_t k = 0; k < count; ++k)
