@@ -90,7 +90,7 @@ HWY_INLINE Bessel bessel_far(Doubles x) {
 }
 
 /// Which of them for x >= 0, each in the vectors that have such numbers. NaN stays.
-template <Doubles Bessel::*kWhich>
+template <Doubles Bessel::* kWhich>
 HWY_INLINE Doubles bessel(Doubles x) {
   const Mask<double> far = x >= kBesselFar, middle = (x > kBesselNear) & !far;
   Doubles y = bessel_near(select(far | middle, Doubles(1), x)).*kWhich;
@@ -103,7 +103,7 @@ HWY_INLINE Doubles bessel(Doubles x) {
   return y;
 }
 
-template <Doubles Bessel::*kWhich>
+template <Doubles Bessel::* kWhich>
 HWY_INLINE Doubles second_kind(Doubles x) {
   const Mask<double> positive = x > 0;
   const Doubles y = bessel<kWhich>(select(positive, x, Doubles(1)));
