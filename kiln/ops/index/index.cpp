@@ -6,6 +6,8 @@
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/index/index_ops.hpp"
 
 namespace kiln {
 
@@ -262,7 +264,7 @@ Value argwhere(const Value& x) {
 Value mask_select(const Value& x, const Value& mask) {
   const CalledAs named("mask_select");
   require_mask_of("mask_select", x, mask);
-  return mask_select(x, mask, static_cast<std::int64_t>(sum(mask).item()));
+  return emit(op::MaskSelect{static_cast<std::int64_t>(sum(mask).item())}, {x, mask});
 }
 
 Value mask_where(const Value& x, const Value& mask, const Value& value) {

@@ -81,8 +81,6 @@ Value argwhere(const Value& x);
 
 /// [count]: the elements where mask (of x's shape) is true, in row-major order. Waits.
 Value mask_select(const Value& x, const Value& mask);
-/// The same for who knows that `count` are true, a number that devices refuse if it is wrong; nothing waits.
-Value mask_select(const Value& x, const Value& mask, std::int64_t count);
 /// x with `value` where the mask is true; all broadcast.
 Value mask_where(const Value& x, const Value& mask, const Value& value);
 Value mask_fill(const Value& x, const Value& mask, const Scalar& number);

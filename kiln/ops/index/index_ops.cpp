@@ -275,9 +275,6 @@ Value flat_nonzero(const Value& x) {
   const Value flags = cast(x, DType::Bool);
   return emit(op::Nonzero{static_cast<std::int64_t>(sum(flags).item())}, {flags});
 }
-Value mask_select(const Value& x, const Value& mask, std::int64_t count) {
-  return emit(op::MaskSelect{count}, {x, mask});
-}
 
 Value one_hot(const Value& index, std::int64_t classes, DType dtype) {
   const CalledAs named("one_hot");

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/ops/emit.hpp"
 #include "kiln/ops/index/index.hpp"
+#include "kiln/ops/index/index_ops.hpp"
 #include "kiln/ops/reduce/order.hpp"
 #include "kiln/ops/reduce/point.hpp"
 #include "kiln/ops/reduce/scan.hpp"
@@ -36,7 +38,7 @@ Distinct runs(const Value& line) {
   const Value begins = begins_run(line.detach()), first = flat_nonzero(begins);
   const Value ends =
       cat(Values{narrow(first, 0, 1, first.dim(0) - 1), full({1}, length, line.device(), DType::I64)}, 0);
-  return {mask_select(line, begins, first.dim(0)), cumsum(begins, 0) - 1, ends - first};
+  return {emit(op::MaskSelect{first.dim(0)}, {line, begins}), cumsum(begins, 0) - 1, ends - first};
 }
 
 /// Distinct slices along the first dimension, found on the host.
