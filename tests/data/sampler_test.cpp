@@ -8,21 +8,17 @@
 
 #include "kiln/data/loader.hpp"
 
+#include "tests/data/numbers.hpp"
 #include "tests/data/raised.hpp"
 
 namespace kiln {
 namespace {
 
+using test::numbers;
 using test::raised;
 using Batches = std::vector<std::vector<int>>;
 
-DatasetPtr<int> numbers(int count) {
-  std::vector<int> items(static_cast<std::size_t>(count));
-  std::iota(items.begin(), items.end(), 0);
-  return in_memory(std::move(items));
-}
-
-std::vector<int> listed(std::span<const int> items) { return {items.begin(), items.end()}; }
+std::vector<int> copied(std::span<const int> items) { return {items.begin(), items.end()}; }
 
 Batches epoch_of(DataLoader<std::vector<int>>& loader) {
   Batches batches;
@@ -31,7 +27,7 @@ Batches epoch_of(DataLoader<std::vector<int>>& loader) {
 }
 
 TEST(Sampler, DrawsByWeightAnewInEachEpoch) {
-  DataLoader loader(numbers(4), listed, {.batch_size = 100, .seed = 1, .sampler = weighted({0, 1, 1, 0}, 1000)});
+  DataLoader loader(numbers(4), copied, {.batch_size = 100, .seed = 1, .sampler = weighted({0, 1, 1, 0}, 1000)});
   EXPECT_EQ(loader.size(), 10);
   const Batches first = epoch_of(loader), second = epoch_of(loader);
   EXPECT_NE(first, second);
@@ -40,17 +36,17 @@ TEST(Sampler, DrawsByWeightAnewInEachEpoch) {
     for (const int item : batch) ++counts[static_cast<std::size_t>(item)];
   EXPECT_EQ(counts[0] + counts[3], 0);
   EXPECT_NEAR(counts[1], 500, 80);  // five standard deviations
-  DataLoader wrong(numbers(5), listed, {.sampler = weighted({1, 1})});
+  DataLoader wrong(numbers(5), copied, {.sampler = weighted({1, 1})});
   EXPECT_EQ(raised<ArgumentError>([&] { wrong.begin(); }), "weighted: 2 weights for 5 items");
 }
 
 TEST(Sampler, ShardsMakeTogetherTheBatchesOfOneProcess) {
   const int ranks = 3;
-  DataLoader whole(numbers(40), listed, {.batch_size = 4 * ranks, .seed = 5, .sampler = in_random_order()});
+  DataLoader whole(numbers(40), copied, {.batch_size = 4 * ranks, .seed = 5, .sampler = in_random_order()});
   const Batches expected = epoch_of(whole);
   std::vector<Batches> parts;
   for (int rank = 0; rank < ranks; ++rank) {
-    DataLoader part(numbers(40), listed,
+    DataLoader part(numbers(40), copied,
                     {.batch_size = 4, .seed = 5, .sampler = sharded(in_random_order(), rank, ranks)});
     parts.push_back(epoch_of(part));
   }
@@ -77,7 +73,7 @@ TEST(Sampler, PutsItemsOfSimilarLengthTogether) {
   for (int i = 0; i < 1000; ++i) lengths.push_back(1 + random.below(100));
   LoaderConfig config{
       .seed = 2, .sampler = in_random_order(), .batches = by_length({.lengths = lengths, .batch_size = 10})};
-  DataLoader loader(numbers(1000), listed, config);
+  DataLoader loader(numbers(1000), copied, config);
   EXPECT_EQ(loader.size(), 100);
   const Batches batches = epoch_of(loader);
   std::set<int> seen;
@@ -100,7 +96,7 @@ TEST(Sampler, PutsItemsOfSimilarLengthTogether) {
 
 TEST(Sampler, KeepsBatchesBelowAsManyTokens) {
   const std::vector<std::int64_t> lengths = {5, 1, 9, 30, 2, 5, 0, 4};
-  DataLoader loader(numbers(8), listed, {.batches = by_length({.lengths = lengths, .most_tokens = 20})});
+  DataLoader loader(numbers(8), copied, {.batches = by_length({.lengths = lengths, .most_tokens = 20})});
   std::multiset<int> seen;
   for (const auto& batch : epoch_of(loader)) {
     std::int64_t longest = 0;
@@ -112,19 +108,19 @@ TEST(Sampler, KeepsBatchesBelowAsManyTokens) {
   EXPECT_EQ(loader.size(), 4);  // {0, 1, 2, 4} {5, 5} {9} {30} of lengths, each as long as it may be
   EXPECT_EQ(raised<ArgumentError>([] { by_length({.lengths = {1, -1}}); }), "by_length: item 1 has length -1");
   EXPECT_THROW(by_length({.lengths = {}, .batch_size = 0}), ArgumentError);
-  DataLoader more(numbers(9), listed, {.batches = by_length({.lengths = lengths})});
+  DataLoader more(numbers(9), copied, {.batches = by_length({.lengths = lengths})});
   EXPECT_EQ(raised<ArgumentError>([&] { more.size(); }), "by_length: there is no length of item 8, only 8 lengths");
 }
 
 TEST(Sampler, IsNotBelieved) {
-  DataLoader outside(numbers(3), listed,
+  DataLoader outside(numbers(3), copied,
                      {.sampler = [](std::int64_t, Key) { return std::vector<std::int64_t>{0, 3}; }});
   EXPECT_EQ(raised<IndexError>([&] { outside.begin(); }), "data loader: the sampler chose item 3 of 3");
-  DataLoader empty(numbers(3), listed, {.batches = [](std::vector<std::int64_t> order, Key) {
+  DataLoader empty(numbers(3), copied, {.batches = [](std::vector<std::int64_t> order, Key) {
                      return BatchList{std::move(order), {2, 2}};
                    }});
   EXPECT_EQ(raised<ArgumentError>([&] { empty.begin(); }), "data loader: a batch cannot be the items 2 to 2 of 3");
-  EXPECT_EQ(raised<ArgumentError>([] { DataLoader(numbers(3), listed, {.shuffle = true, .sampler = in_order()}); }),
+  EXPECT_EQ(raised<ArgumentError>([] { DataLoader(numbers(3), copied, {.shuffle = true, .sampler = in_order()}); }),
             "data loader: a sampler says the order, or shuffle, not both");
 }
 

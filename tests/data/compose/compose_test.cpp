@@ -13,6 +13,7 @@
 #include "kiln/data/compose/sections.hpp"
 
 #include "tests/data/damaged.hpp"
+#include "tests/data/numbers.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/data/temporary_directory.hpp"
 #include "tests/support/full_disk.hpp"
@@ -20,14 +21,9 @@
 namespace kiln {
 namespace {
 
+using test::numbers;
 using test::raised;
 using Items = std::vector<int>;
-
-DatasetPtr<int> numbers(int count) {
-  Items items(static_cast<std::size_t>(count));
-  std::iota(items.begin(), items.end(), 0);
-  return in_memory(std::move(items));
-}
 
 template <class T>
 std::vector<T> listed(const DatasetPtr<T>& dataset) {
