@@ -1,7 +1,6 @@
 // The inner loops of depthwise.hpp for one channel of an image whose rows lie side by side.
 #pragma once
 #include <cstdint>
-#include <vector>
 
 namespace kiln::cpu::conv {
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "kiln/backend/cpu/simd/product/parts.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/product/few_rows.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
@@ -25,9 +27,6 @@ using std::int64_t;
 // with four 15.
 constexpr int64_t kColumns = 1024;
 constexpr std::size_t kTerms = 8;
-/// A matrix of so many bytes is in the caches of most machines. Fetching what is there only displaces the rows at hand,
-/// which often meet in a few sets of the first one.
-constexpr int64_t kNearBytes = 8 << 20;
 
 template <class T>
 using Sums = Vector<SumOf<T>>;
@@ -84,6 +83,7 @@ void multiply_rows(const SumOf<T>* a, int64_t a_row, int64_t a_column, const T* 
   // Rows of c may lie so far apart that they meet in one set of the cache.
   constexpr int64_t kApart = kColumns + 64 / static_cast<int64_t>(sizeof(SumOf<T>));
   alignas(64) SumOf<T> sums[Rows * static_cast<std::size_t>(kApart)];
+  // Fetching what a cache holds would only displace the rows at hand, which often meet in a few sets of the first one.
   const int64_t ahead = k * b_row * static_cast<int64_t>(sizeof(T)) > kNearBytes ? kStep * b_row : 0;
   for (int64_t j = 0; j < n; j += kColumns) {
     const int64_t columns = std::min(kColumns, n - j);
