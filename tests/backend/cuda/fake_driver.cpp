@@ -29,10 +29,17 @@ constexpr std::size_t kTotal = std::size_t{256} << 20;
 
 std::atomic<int> error_of_all = kSuccess, microseconds_of_first = 50, microseconds_of_side = 50;
 
+/// What a stream was asked for while it was recorded.
+struct Graph {
+  void* stream;
+  std::vector<std::function<void()>> tasks{};
+};
+
 /// What a stream's handle points to.
 class Worker {
  public:
   explicit Worker(bool is_side) : is_side_(is_side) {}
+  Graph* recording = nullptr;  // of the thread that uses the stream: others record theirs
   std::uint64_t push(std::function<void()> job) {
     const std::lock_guard lock(mutex_);
     if (!started_) std::thread([this] { run(); }).detach();
@@ -120,22 +127,16 @@ thread_local void* current = nullptr;
 
 int state() { return current == &context ? error_of_all.load() : kInvalidContext; }
 
-/// What a stream was asked for while it was recorded.
-struct Graph {
-  void* stream;
-  std::vector<std::function<void()>> tasks{};
-};
-Graph* recording = nullptr;
 std::atomic<int> graphs = 0;  // that were started
 
-int at_once_or_recorded(std::function<void()> task) {
+int at_once_or_recorded(void* stream, std::function<void()> task) {
   if (const int problem = state()) return problem;
-  if (recording) recording->tasks.push_back(std::move(task));
+  if (Graph* const graph = worker_of(stream).recording) graph->tasks.push_back(std::move(task));
   else task();
   return kSuccess;
 }
 int later(void* stream, std::function<void()> job) {
-  return at_once_or_recorded([stream, job = std::move(job)] { worker_of(stream).push(job); });
+  return at_once_or_recorded(stream, [stream, job = std::move(job)] { worker_of(stream).push(job); });
 }
 
 struct Function {
@@ -355,8 +356,9 @@ int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned b
   if (static_cast<int>(shared_bytes) > launched.most_shared_bytes) return kInvalidValue;
   std::uint64_t first = 0;
   std::memcpy(&first, parameters[0], sizeof(first));
-  return at_once_or_recorded(
-      [stream, launch = launch_of(launched, grid, block, shared_bytes, first)] { note_launch(stream, launch); });
+  return at_once_or_recorded(stream, [stream, launch = launch_of(launched, grid, block, shared_bytes, first)] {
+    note_launch(stream, launch);
+  });
 }
 
 int cuLaunchCooperativeKernel(void* function, unsigned grid, unsigned y, unsigned z, unsigned block, unsigned block_y,
@@ -371,21 +373,22 @@ int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
 // ---- graphs: lists of launches ---------------------------------------------------------------------------------------
 
 int cuStreamBeginCapture_v2(void* stream, int) {
-  if (recording) return kInvalidValue;
-  recording = new Graph{.stream = stream};
+  if (worker_of(stream).recording) return kInvalidValue;
+  worker_of(stream).recording = new Graph{.stream = stream};
   return state();
 }
-int cuStreamGetCaptureInfo_v2(void*, int* status, std::uint64_t*, void**, const void* const** last,
+int cuStreamGetCaptureInfo_v2(void* stream, int* status, std::uint64_t*, void**, const void* const** last,
                               std::size_t* count) {
   static thread_local const void* node;
-  node = reinterpret_cast<const void*>(recording->tasks.size());  // counted from 1
+  const auto& tasks = worker_of(stream).recording->tasks;
+  node = reinterpret_cast<const void*>(tasks.size());  // counted from 1
   *status = 1;
   *last = &node;
-  *count = recording->tasks.empty() ? 0 : 1;
+  *count = tasks.empty() ? 0 : 1;
   return kSuccess;
 }
-int cuStreamEndCapture(void*, void** graph) {
-  *graph = std::exchange(recording, nullptr);
+int cuStreamEndCapture(void* stream, void** graph) {
+  *graph = std::exchange(worker_of(stream).recording, nullptr);
   return state();
 }
 int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
