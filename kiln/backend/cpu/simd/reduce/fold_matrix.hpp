@@ -75,8 +75,10 @@ void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, bool near, A
   if (!kCertain && (near || kSame)) {
     // What did not hold is no number by now, and nothing that comes after makes one of it.
     bool hold = true;
-    if constexpr (accumulates(fold)) hold = std::ranges::all_of(sums, holds<fold, A>);
-    else hold = std::ranges::all_of(checks, holds<fold, N>);
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (accumulates(fold)) hold = hold && holds<fold>(sums[i]);
+      else hold = hold && holds<fold>(checks[i]);
+    }
     if (!hold) {
       load_results();
       fold_exactly(x, rows);
