@@ -15,7 +15,24 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Part = ImageMax::Part;
 constexpr float kLeast = -std::numeric_limits<float>::infinity();
 
-/// The first of the greatest elements so far in every lane, NaN before any number, and its index.
+/// The greater ones, NaN before any number.
+template <class D>
+HWY_INLINE hn::Vec<D> greatest(D, hn::Vec<D> so_far, hn::Vec<D> element) {
+  return hn::IfThenElse(hn::Or(hn::Gt(element, so_far), hn::IsNaN(element)), element, so_far);
+}
+
+/// The greatest elements so far in every lane.
+template <class D>
+struct BestValue {
+  using Index = hn::RebindToSigned<D>;
+  hn::Vec<D> value = hn::Set(D(), kLeast);
+
+  explicit HWY_INLINE BestValue(hn::Vec<Index>) {}
+  HWY_INLINE void look_at(hn::Vec<D> element, hn::Vec<Index>) { value = greatest(D(), value, element); }
+  HWY_INLINE void store(Found found, std::int64_t at) const { hn::StoreU(value, D(), found.values + at); }
+};
+
+/// The first of them, and its index.
 template <class D>
 struct Best {
   using Index = hn::RebindToSigned<D>;
@@ -30,7 +47,6 @@ struct Best {
   }
   HWY_INLINE void store(Found found, std::int64_t at) const {
     hn::StoreU(value, D(), found.values + at);
-    if (!found.indices) return;
     HWY_ALIGN std::int32_t places[HWY_MAX_BYTES / sizeof(std::int32_t)];
     hn::StoreU(where, Index(), places);
     for (std::size_t lane = 0; lane < hn::Lanes(D()); ++lane)
@@ -56,9 +72,7 @@ HWY_INLINE std::int64_t greatest_values(D tag, const Window& window, const float
   const ImageMax& pool = window.pool;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   const auto look_at = [tag](hn::Vec<D>& value, const float* from) HWY_ATTR {
-    const auto element = hn::LoadU(tag, from);
-    const auto better = hn::Or(hn::Gt(element, value), hn::And(hn::IsNaN(element), hn::Eq(value, value)));
-    value = hn::IfThenElse(better, element, value);
+    value = greatest(tag, value, hn::LoadU(tag, from));
   };
   const auto each = [&](auto&& look) HWY_ATTR {
     for (std::int64_t i = window.z.begin; i < window.z.end; i += window.z.step)
@@ -162,7 +176,7 @@ HWY_INLINE hn::Vec<D> load_strided(D tag, const float* from, std::int64_t stride
 
 /// Results of a run from `x` on, as many as a vector of D holds, again and again while they last; the last vector
 /// reaches back over results that are there already.
-template <class D>
+template <template <class> class Best, class D>
 HWY_INLINE std::int64_t greatest_of_run(D tag, const Run& run, const ImageMax& pool, const Part& z, const Part& y,
                                         const float* image, Found found, std::int64_t at, std::int64_t x) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -204,8 +218,8 @@ HWY_INLINE void greatest_of_one(const Window& window, const float* image, Found 
   if (found.indices) found.indices[at] = where;
 }
 
-void greatest_rows(const ImageMax& pool, const float* image, Found found) {
-  const Run run(pool.parts[2]);
+template <template <class> class Best>
+HWY_INLINE void greatest_of_plane(const Run& run, const ImageMax& pool, const float* image, Found found) {
   const auto columns = static_cast<std::int64_t>(pool.parts[2].size());
   for (std::size_t i = 0; i < pool.parts[0].size(); ++i)
     for (std::size_t j = 0; j < pool.parts[1].size(); ++j) {
@@ -213,15 +227,26 @@ void greatest_rows(const ImageMax& pool, const float* image, Found found) {
       const std::int64_t at =
           static_cast<std::int64_t>(i) * pool.pooled_strides[0] + static_cast<std::int64_t>(j) * pool.pooled_strides[1];
       std::int64_t x = run.begin;
-      x = greatest_of_run(hn::ScalableTag<float>(), run, pool, z, y, image, found, at, x);
-      x = greatest_of_run(hn::CappedTag<float, 8>(), run, pool, z, y, image, found, at, x);
-      x = greatest_of_run(hn::CappedTag<float, 4>(), run, pool, z, y, image, found, at, x);
+      x = greatest_of_run<Best>(hn::ScalableTag<float>(), run, pool, z, y, image, found, at, x);
+      x = greatest_of_run<Best>(hn::CappedTag<float, 8>(), run, pool, z, y, image, found, at, x);
+      x = greatest_of_run<Best>(hn::CappedTag<float, 4>(), run, pool, z, y, image, found, at, x);
       const auto one = [&](std::int64_t k) HWY_ATTR {
         greatest_of_one({pool, z, y, pool.parts[2][static_cast<std::size_t>(k)]}, image, found, at + k);
       };
       for (std::int64_t k = 0; k < run.begin; ++k) one(k);
       for (std::int64_t k = x; k < columns; ++k) one(k);
     }
+}
+
+void greatest_of_planes(const ImageMax& pool, Planes planes, const float* image, Found found) {
+  const Run run(pool.parts[2]);
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    if (found.indices) greatest_of_plane<Best>(run, pool, image, found);
+    else greatest_of_plane<BestValue>(run, pool, image, found);
+    image += planes.image_stride;
+    found.values += planes.pooled_stride;
+    if (found.indices) found.indices += planes.pooled_stride;
+  }
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
@@ -231,14 +256,14 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::cpu::simd {
 
 HWY_EXPORT(greatest_last);
-HWY_EXPORT(greatest_rows);
+HWY_EXPORT(greatest_of_planes);
 
 void greatest_channels_last(const ImageMax& pool, const float* image, Found found, std::int64_t begin,
                             std::int64_t end) {
   HWY_DYNAMIC_DISPATCH(greatest_last)(pool, image, found, begin, end);
 }
-void greatest_plane(const ImageMax& pool, const float* image, Found found) {
-  HWY_DYNAMIC_DISPATCH(greatest_rows)(pool, image, found);
+void greatest_planes(const ImageMax& pool, Planes planes, const float* image, Found found) {
+  HWY_DYNAMIC_DISPATCH(greatest_of_planes)(pool, planes, image, found);
 }
 
 }  // namespace kiln::cpu::simd

@@ -15,7 +15,11 @@ struct Found {
 /// Results [begin, end) of the first two dimensions, counted together; channels lie beside one another.
 void greatest_channels_last(const ImageMax& pool, const float* image, Found found, std::int64_t begin,
                             std::int64_t end);
-/// One channel; the last dimension of image and result lies without gaps.
-void greatest_plane(const ImageMax& pool, const float* image, Found found);
+/// Channels that follow one another: how many, and how far apart.
+struct Planes {
+  std::int64_t count, image_stride, pooled_stride;
+};
+/// The last dimension of image and result lies without gaps.
+void greatest_planes(const ImageMax& pool, Planes planes, const float* image, Found found);
 
 }  // namespace kiln::cpu::simd

@@ -128,8 +128,8 @@ bool run(const op::MaxPool& op, Call call) {
     });
   } else {
     parallel_for(planes, grain(x.strides[1]), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t plane = begin; plane < end; ++plane)
-        greatest_plane(geometry.pool, x.as<float>() + plane * x.strides[1], found(plane * z.strides[1]));
+      greatest_planes(geometry.pool, {end - begin, x.strides[1], z.strides[1]}, x.as<float>() + begin * x.strides[1],
+                      found(begin * z.strides[1]));
     });
   }
   return true;
