@@ -108,6 +108,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) {
   if (train.restore) train.restore(team_.own_place(extras_.places, *extras_.stream));
   gradients_ = {};
   gathered_items_ = gathered_batches_ = 0;
+  checked_step_ = -1;
   std::vector<Measured> measures = {measured("train", train_metrics_)};
   if (valid) measures.push_back(measured("valid", valid_metrics_));
   run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_ref()), devices_of(model_ref()),
@@ -126,7 +127,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) {
     while (run_.at.epoch == epoch && run_.at.batch >= own && !run_.done() && learn_from(nullptr, false)) {}
     run_.require_past(epoch);
   }
-  if (const auto path = not_finite_weights(model_ref())) run_.report_not_finite(text("the weights '", *path, '\''));
+  check_weights();
   if (team_.agree(run_, checkpoints_.lacks(run_))) save(train);
   checkpoints_.finish();
   share();  // what each has learned of its data alone is the same everywhere
@@ -252,7 +253,13 @@ void Loop::step_ended(const Batches& train, const Batches* valid) {
   if (team_.agree(run_, checkpoints_.due(run_, ended))) save(train);
 }
 
+void Loop::check_weights() {
+  if (std::exchange(checked_step_, run_.at.step) == run_.at.step) return;
+  if (const auto path = not_finite_weights(model_ref())) run_.report_not_finite(text("the weights '", *path, '\''));
+}
+
 void Loop::save(const Batches& train) {
+  check_weights();  // who continues from there would find them so
   team_.gather(train_metrics_);
   if (train.place) {
     extras_.stream = train.place();

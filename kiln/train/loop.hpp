@@ -93,6 +93,8 @@ class Loop {
   /// has none.
   Buckets combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part);
   void step_ended(const Batches& train, const Batches* valid);
+  /// Reports weights that are not finite, once a step.
+  void check_weights();
   void save(const Batches& train);
 
   bool by_hand_;
@@ -101,6 +103,7 @@ class Loop {
   Facts facts_;
   GradientsAccumulator gradients_;
   std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the step under way, on all ranks
+  std::int64_t checked_step_ = -1;                          // whose weights were looked at
   Checkpoints checkpoints_;                                 // last, as its thread reads the rest
 };
 

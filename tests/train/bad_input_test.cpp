@@ -71,12 +71,14 @@ TEST(BadInput, ALossOfValidationThatIsNoNumber) {
 TEST(BadInput, WeightsThatAreNoNumbers) {
   auto train = loader(4, {.batch_size = 4});
   const double too_large = std::numeric_limits<double>::max();
-  auto stops = line_learner({.steps = 1});
   const fs::path directory = fresh_directory("not_finite");
-  stops.rate(too_large).checkpoints(directory);
-  EXPECT_EQ(sentence_of([&] { return stops.fit(train).at.step; }),
-            "DataError: training: after step 1 not finite: the weights 'linear.weight'");
-  EXPECT_TRUE(fs::is_empty(directory));
+  {
+    auto stops = line_learner({.steps = 1});
+    stops.rate(too_large).checkpoints(directory);
+    EXPECT_EQ(sentence_of([&] { return stops.fit(train).at.step; }),
+              "DataError: training: after step 1 not finite: the weights 'linear.weight'");
+  }
+  EXPECT_TRUE(fs::is_empty(directory));  // by now what was begun is written
 
   auto goes_on = line_learner({.steps = 1, .not_finite = NotFinite::Ignore});
   Heard heard;
