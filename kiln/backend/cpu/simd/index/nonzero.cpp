@@ -38,6 +38,16 @@ HWY_INLINE hn::Mask<Words> flags_of_pairs(const std::uint8_t* flags) {
   return hn::Ne(hn::BitCast(Words(), hn::Or(wide, hn::ShiftLeft<32>(wide))), hn::Zero(Words()));
 }
 
+std::int64_t count_flags(const std::uint8_t* flags, std::int64_t count) {
+  const hn::ScalableTag<std::uint8_t> tag;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  std::int64_t i = 0, set = 0;
+  for (; i + lanes <= count; i += lanes)
+    set += static_cast<std::int64_t>(hn::CountTrue(tag, hn::Ne(hn::LoadU(tag, flags + i), hn::Zero(tag))));
+  for (; i < count; ++i) set += flags[i] != 0;
+  return set;
+}
+
 /// Writes what one(i) says of the places i from `i` on whose flags are set, up to `last`.
 template <class Word, class One>
 HWY_INLINE void compress_rest(const std::uint8_t* flags, std::int64_t i, std::int64_t count, Word* to, const Word* last,
@@ -110,6 +120,7 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::cpu::simd {
 namespace {
 
+HWY_EXPORT(count_flags);
 HWY_EXPORT(compress_places);
 
 /// The elements of x whose flags are set.
@@ -132,7 +143,7 @@ void each_piece(std::string_view op, const Array& mask, std::int64_t wanted, F&&
   const auto* flags = mask.as<const std::uint8_t>();
   std::vector<std::int64_t> starts(static_cast<std::size_t>((total + piece - 1) / piece) + 1, 0);
   parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
-    starts[static_cast<std::size_t>(begin / piece) + 1] = end - begin - std::count(flags + begin, flags + end, 0);
+    starts[static_cast<std::size_t>(begin / piece) + 1] = HWY_DYNAMIC_DISPATCH(count_flags)(flags + begin, end - begin);
   });
   for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
   require<ArgumentError>(starts.back() == wanted, op, ": ", starts.back(), " elements are true, not ", wanted);
