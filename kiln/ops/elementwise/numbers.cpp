@@ -95,7 +95,8 @@ Value lerp(const Value& x, const Value& y, const Value& weight) {
   const Value step = y - x;
   // From the nearer end, so that both ends are met exactly.
   if (weight.is_scalar()) return weight.scalar().to<double>() < 0.5 ? x + step * weight : y - step * (1 - weight);
-  return where(lt(weight, 0.5), x + step * weight, y - step * (1 - weight));
+  const Value is_far = ge(weight, 0.5);
+  return where(is_far, y, x) + step * (weight - cast(is_far, weight.dtype()));
 }
 Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a * b * scale; }
 Value addcdiv(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a / b * scale; }
