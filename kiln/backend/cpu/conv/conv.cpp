@@ -34,7 +34,6 @@ bool product_fits(Pass pass, const Geometry& g, DType dtype) {
 
 /// Doubles as well, as products of matrices.
 bool computes(DType dtype) { return takes(dtype) || dtype == DType::F64; }
-bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 
 /// Halves that nobody else has a kernel for, in float32.
 template <class Op>
@@ -55,7 +54,7 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   const bool tiles = !own && tiles_fit(g, dtype);
   const bool in_registers = epilogue && epilogue->simple() && (tiles || depthwise || direct);
   if (epilogue && !in_registers && !(own && worth_finishing(call.out[0]))) return false;
-  if (is_half(dtype)) return widened(op, call, Pass::Forward, g);
+  if (simd::is_half(dtype)) return widened(op, call, Pass::Forward, g);
   if (!own && !tiles && !product_can(g, dtype)) return false;
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
@@ -101,7 +100,7 @@ bool run(const op::ConvTranspose& op, Call call) {
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_data_fits(g, dtype), depthwise = depthwise_fits(Pass::Data, g, dtype);
-  if (!direct && !depthwise && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Data, g);
+  if (!direct && !depthwise && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Data, g);
   const Operand weight = Operand::contiguous(call.in[Slot::weight]);
   if (depthwise && depthwise_planes_data(g, call.in[Slot::y], weight, call.out[0])) return true;
   const Operand y = Operand::channels_last(call.in[Slot::y]);
@@ -118,7 +117,7 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_weight_fits(g, dtype), depthwise = depthwise_fits(Pass::Weight, g, dtype);
-  if (!direct && !depthwise && !product_can(g, dtype)) return is_half(dtype) && widened(op, call, Pass::Weight, g);
+  if (!direct && !depthwise && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Weight, g);
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
   if (!direct && !depthwise) return product_conv_weight(g, x, y, call.out[0]);
   const auto sum = depthwise ? depthwise_conv_weight : direct_conv_weight;

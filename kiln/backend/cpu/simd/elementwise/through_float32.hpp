@@ -7,6 +7,8 @@
 
 namespace kiln::cpu::simd {
 
+inline bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+
 /// The tensor in a wider type, in the same memory order where it has no gaps. An absent operand stays absent.
 Value widened(const Value& value, DType dtype = DType::F32);
 /// Gives `result` the numbers and the memory order of `wide`, which has no gaps.

@@ -8,6 +8,7 @@
 
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/backend/cpu/simd/index/indices.hpp"
 #include "kiln/backend/cpu/simd/index/update.hpp"
 #include "kiln/core/grain.hpp"
@@ -237,8 +238,6 @@ void select_update_halves(const Slices& slices, std::int64_t count, const std::i
 }
 
 // ---- element types -------------------------------------------------------------------------------------------------
-
-bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 
 bool takes(Update update, DType dtype) {
   return update == Update::Assign || is_float(dtype) || dtype == DType::I64 || dtype == DType::I32;

@@ -86,8 +86,8 @@ bool run(const op::MaxPool& op, Call call);
 
 namespace {
 
-/// Integers that float32 holds.
-bool pool_short_integers(const op::MaxPool& op, Call call) {
+/// Of numbers that float32 holds.
+bool pool_in_float32(const op::MaxPool& op, Call call) {
   const Value in = widened(call.in[0]);
   Value& narrowed = call.out[op::MaxPool::values];
   Value out[] = {Value(make_ref<Node>(Desc{narrowed.shape(), DType::F32}, narrowed.device())),
@@ -101,7 +101,7 @@ bool pool_short_integers(const op::MaxPool& op, Call call) {
 
 bool run(const op::MaxPool& op, Call call) {
   const DType dtype = call.in[0].dtype();
-  if (is_integer(dtype) && size_of(dtype) <= 2) return pool_short_integers(op, call);
+  if (is_half(dtype) || (is_integer(dtype) && size_of(dtype) <= 2)) return pool_in_float32(op, call);
   if (dtype != DType::F32) return false;
   Value& values = call.out[op::MaxPool::values];
   const Shape& shape = values.shape();
@@ -138,6 +138,13 @@ bool run(const op::MaxPool& op, Call call) {
 bool run(const op::MaxPoolGrad& op, Call call) {
   using Slot = op::MaxPoolGrad::Slot;
   const Value &grad = call.in[Slot::y], &where = call.in[Slot::indices];
+  if (is_half(grad.dtype())) {
+    const Value in[] = {widened(grad), where};
+    Value out(make_ref<Node>(Desc{call.out[0].shape(), DType::F32}, grad.device()));
+    if (!run(op, {in, {&out, 1}})) return false;
+    narrow(out, call.out[0]);
+    return true;
+  }
   if (grad.dtype() != DType::F32 || where.dtype() != DType::I64) return false;
   const bool last = channels_last(read(where));
   const Shape &pooled = grad.shape(), &shape = call.out[0].shape();
@@ -183,6 +190,7 @@ bool run(const op::MaxPoolGrad& op, Call call) {
 }
 
 bool run(const op::AvgPool& op, Call call) {
+  if (is_half(call.in[0].dtype())) return through_float32(op, call, run);
   if (call.in[0].dtype() != DType::F32) return false;
   const Array x = read(call.in[0]);
   const Layout layout(call.out[0].shape(), x);
@@ -204,6 +212,7 @@ bool run(const op::AvgPool& op, Call call) {
 }
 
 bool run(const op::AvgPoolGrad& op, Call call) {
+  if (is_half(call.in[0].dtype())) return through_float32(op, call, run);
   if (call.in[0].dtype() != DType::F32) return false;
   const Array y = read(call.in[0]);
   const Layout layout(call.out[0].shape(), y);
