@@ -68,8 +68,26 @@ void factor_lu(T* a, int64_t column, int64_t m, int64_t n, int64_t* pivots) {
   }
 }
 
+/// Each column is taken from all behind it at once, by whole rows of a copy: they are vectors, and of what lies above the
+/// triangle nothing is read.
 template <class T>
-constexpr MatrixBlocks<T> kBlocks{divide<T>, factor_lu<T>};
+bool factor_cholesky(T* a, int64_t row, int64_t n) {
+  alignas(64) T rows[kTriangle][kTriangle] = {};
+  for (int64_t i = 0; i < n; ++i) std::copy_n(a + i * row, i + 1, rows[i]);
+  for (int64_t j = 0; j < n; ++j) {
+    if (!(rows[j][j] > 0)) return false;
+    rows[j][j] = std::sqrt(rows[j][j]);
+    alignas(64) T column[kTriangle] = {};
+    for (int64_t i = j + 1; i < n; ++i) column[i] = rows[i][j] /= rows[j][j];
+    for (int64_t i = j + 1; i < n; ++i)
+      for (int64_t k = 0; k < kTriangle; ++k) rows[i][k] -= column[i] * column[k];
+  }
+  for (int64_t i = 0; i < n; ++i) std::copy_n(rows[i], i + 1, a + i * row);
+  return true;
+}
+
+template <class T>
+constexpr MatrixBlocks<T> kBlocks{divide<T>, factor_lu<T>, factor_cholesky<T>};
 
 }  // namespace
 

@@ -19,6 +19,27 @@ T* room(std::vector<T>& numbers, int64_t count) {
   return numbers.data();
 }
 
+/// The most rows and columns that are factored as they lie: to turn so few over takes longer than it saves.
+constexpr int64_t kFew = 8;
+
+template <class T>
+void factor_few(T* a, int64_t m, int64_t n, int64_t* pivots) {
+  for (int64_t j = 0; j < std::min(m, n); ++j) {
+    T* const own = a + j * n;
+    int64_t pivot = j;
+    for (int64_t i = j + 1; i < m; ++i)
+      if (std::abs(a[i * n + j]) > std::abs(a[pivot * n + j])) pivot = i;
+    pivots[j] = pivot;
+    if (pivot != j) std::swap_ranges(own, own + n, a + pivot * n);
+    if (own[j] == 0) continue;
+    for (int64_t i = j + 1; i < m; ++i) {
+      T* const other = a + i * n;
+      const T factor = other[j] /= own[j];
+      for (int64_t k = j + 1; k < n; ++k) other[k] -= factor * own[k];
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -52,6 +73,7 @@ void Triangles<T>::divide(const T* t, int64_t t_row, bool upper, bool unit, T* x
 
 template <class T>
 void Triangles<T>::factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots) {
+  if (std::max(m, n) <= kFew) return factor_few(a, m, n, pivots);
   const ProductTiles<T>& tiles = product_tiles<T>();
   for (int64_t k = 0; k < std::min(m, n); k += kPanelColumns) {
     const int64_t width = std::min(kPanelColumns, std::min(m, n) - k), height = m - k, right = n - k - width;
@@ -76,17 +98,7 @@ void Triangles<T>::factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots) {
 
 template <class T>
 bool Triangles<T>::factor_cholesky(T* a, int64_t row, int64_t n) {
-  if (n <= kTriangle) {
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j <= i; ++j) {
-        const T *const left = a + i * row, *const right = a + j * row;
-        T rest = left[j];
-        for (int64_t k = 0; k < j; ++k) rest -= left[k] * right[k];
-        if (i == j && !(rest > 0)) return false;
-        a[i * row + j] = i == j ? std::sqrt(rest) : rest / right[j];
-      }
-    return true;
-  }
+  if (n <= kTriangle) return matrix_blocks<T>().factor_cholesky(a, row, n);
   const int64_t half = first_half(n), rest = n - half;
   if (!factor_cholesky(a, row, half)) return false;
   // l21 = a21 l11^-T: by columns, so that it is a triangle that divides, and is there as the product's right operand.

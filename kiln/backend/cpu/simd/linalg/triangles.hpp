@@ -23,6 +23,8 @@ struct MatrixBlocks {
   /// Factors a [m, n], n at most kPanelColumns, whose columns lie `column` apart, by partial pivoting: row i changed places
   /// with row pivots[i], from 0 to the smaller of m and n.
   void (*factor_lu)(T* a, std::int64_t column, std::int64_t m, std::int64_t n, std::int64_t* pivots);
+  /// As Triangles, n at most kTriangle.
+  bool (*factor_cholesky)(T* a, std::int64_t row, std::int64_t n);
 };
 /// For the machine at hand; T is float or double.
 template <class T> const MatrixBlocks<T>& matrix_blocks();
