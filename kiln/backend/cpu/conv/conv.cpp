@@ -100,9 +100,14 @@ bool run(const op::ConvTranspose& op, Call call) {
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_data_fits(g, dtype), depthwise = depthwise_fits(Pass::Data, g, dtype);
-  if (!direct && !depthwise && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Data, g);
+  const bool planes = depthwise_planes_fit(Pass::Data, g, dtype, call.in[Slot::y]);
+  if (!direct && !depthwise && !planes && !product_can(g, dtype))
+    return simd::is_half(dtype) && widened(op, call, Pass::Data, g);
   const Operand weight = Operand::contiguous(call.in[Slot::weight]);
-  if (depthwise && depthwise_planes_data(g, call.in[Slot::y], weight, call.out[0])) return true;
+  if (planes) {
+    depthwise_planes_data(g, call.in[Slot::y], weight, call.out[0]);
+    return true;
+  }
   const Operand y = Operand::channels_last(call.in[Slot::y]);
   if (!direct && !depthwise) return product_conv_data(g, y, weight, call.out[0]);
   const ConvResult x(call.out[0], nullptr);
@@ -118,9 +123,11 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_weight_fits(g, dtype), depthwise = depthwise_fits(Pass::Weight, g, dtype);
   if (!direct && !depthwise && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Weight, g);
-  const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
+  const bool planes = depthwise_planes_fit(Pass::Weight, g, dtype, call.in[Slot::x]);
+  const auto operand = planes ? Operand::contiguous : Operand::channels_last;
+  const Operand x = operand(call.in[Slot::x]), y = operand(call.in[Slot::y]);
   if (!direct && !depthwise) return product_conv_weight(g, x, y, call.out[0]);
-  const auto sum = depthwise ? depthwise_conv_weight : direct_conv_weight;
+  const auto sum = planes ? depthwise_planes_weight : depthwise ? depthwise_conv_weight : direct_conv_weight;
   sum_over_images(g, call.out[0], [&](std::int64_t begin, std::int64_t end, float* part) {
     sum(g, x.array, y.array, begin, end, part);
   });

@@ -63,23 +63,36 @@ void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turn
   });
 }
 
-bool convolve_planes(const Geometry& g, const Value& value, const Operand& plain, bool turned, Value& result) {
-  constexpr int64_t kLeastColumns = 8, kMostRoom = 1 << 18;  // numbers that a core's caches hold
-  const Array x = read(value);
-  const int axes = g.kernel.size(), last = axes - 1;
-  if (axes > 2 || g.result[last] < kLeastColumns || !x.contiguous() ||
-      strided::same_order(x.shape, x.strides, channels_last_strides(x.shape)))
-    return false;
+PlaneShape plane_shape(const Geometry& g) {
+  const int axes = g.kernel.size();
   const auto axis = [&](int i) {
     return PlaneShape::Axis{g.sizes[i], g.result[i], g.kernel[i], g.stride[i], g.padding[i], g.dilation[i]};
   };
-  const PlaneShape shape{axes == 2 ? axis(0) : PlaneShape::Axis{1, 1, 1, 1, 0, 1}, axis(last)};
-  if (shape.room() > kMostRoom) return false;
-  const int64_t x_plane = Geometry::product(g.sizes), y_plane = Geometry::product(g.result),
+  return {axes == 2 ? axis(0) : PlaneShape::Axis{1, 1, 1, 1, 0, 1}, axis(axes - 1)};
+}
+/// Of the adjoint in x: of y, whose elements lie as far apart as the strides, with the kernel turned round.
+PlaneShape turned_shape(const Geometry& g) {
+  PlaneShape shape = plane_shape(g);
+  for (PlaneShape::Axis* const axis : {&shape.down, &shape.across}) {
+    std::swap(axis->size, axis->result);
+    std::swap(axis->stride, axis->spacing);
+    axis->padding = axis->dilation * (axis->kernel - 1) - axis->padding;
+  }
+  return shape;
+}
+
+/// Row-major planes of which a core's caches hold one, with rows that fill vectors.
+bool fit(const Geometry& g, const PlaneShape& shape, const Value& x) {
+  constexpr int64_t kLeastColumns = 8, kMostRoom = 1 << 18;  // numbers
+  const Array array = read(x);
+  return g.kernel.size() <= 2 && shape.across.result >= kLeastColumns && shape.room() <= kMostRoom &&
+         array.contiguous() && !strided::same_order(array.shape, array.strides, channels_last_strides(array.shape));
+}
+
+void convolve_planes(const Geometry& g, const PlaneShape& shape, const Array& x, std::vector<float> weights,
+                     Value& result) {
+  const int64_t x_plane = shape.down.size * shape.across.size, y_plane = shape.down.result * shape.across.result,
                 places = Geometry::product(g.kernel);
-  std::vector<float> weights(plain.array.as<const float>(), plain.array.as<const float>() + g.in * places);
-  if (turned)
-    for (int64_t c = 0; c < g.in; ++c) std::reverse(weights.begin() + c * places, weights.begin() + (c + 1) * places);
   auto* const y = allocate(result).as<float>();
   const int64_t wanted = pieces(g.batch * g.cost());
   parallel_for(g.batch * g.in, divide_up(g.batch * g.in, wanted), [&](int64_t begin, int64_t end) {
@@ -88,7 +101,10 @@ bool convolve_planes(const Geometry& g, const Value& value, const Operand& plain
       depthwise_plane(shape, x.as<const float>() + plane * x_plane, weights.data() + plane % g.in * places, room.data(),
                       y + plane * y_plane);
   });
-  return true;
+}
+std::vector<float> numbers(const Operand& weight) {
+  const auto* const first = weight.array.as<const float>();
+  return {first, first + weight.array.numel()};
 }
 
 }  // namespace
@@ -123,12 +139,33 @@ void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weigh
   convolve(turned(g), y, weight, true, nullptr, x);
 }
 
-bool depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
-  return convolve_planes(g, x, weight, false, y);
+bool depthwise_planes_fit(Pass pass, const Geometry& g, DType dtype, const Value& x) {
+  return depthwise_fits(Pass::Forward, g, dtype) && fit(g, pass == Pass::Data ? turned_shape(g) : plane_shape(g), x);
 }
 
-bool depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x) {
-  return convolve_planes(turned(g), y, weight, true, x);
+bool depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
+  if (!depthwise_planes_fit(Pass::Forward, g, y.dtype(), x)) return false;
+  convolve_planes(g, plane_shape(g), read(x), numbers(weight), y);
+  return true;
+}
+
+void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x) {
+  std::vector<float> weights = numbers(weight);
+  const int64_t places = Geometry::product(g.kernel);
+  for (auto first = weights.begin(); first != weights.end(); first += places) std::reverse(first, first + places);
+  convolve_planes(g, turned_shape(g), read(y), std::move(weights), x);
+}
+
+void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,
+                             float* weight) {
+  const PlaneShape shape = plane_shape(g);
+  const int64_t x_plane = Geometry::product(g.sizes), y_plane = Geometry::product(g.result),
+                places = Geometry::product(g.kernel);
+  std::vector<float> room(static_cast<std::size_t>(shape.room()), 0.0f);
+  std::fill_n(weight, g.in * places, 0.0f);
+  for (int64_t plane = begin * g.in; plane < end * g.in; ++plane)
+    depthwise_plane_weight(shape, x.as<const float>() + plane * x_plane, y.as<const float>() + plane * y_plane,
+                           room.data(), weight + plane % g.in * places);
 }
 
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,

@@ -20,6 +20,12 @@ using D = hn::CappedTag<float, 16>;
 
 /// What lies `stride` apart in x, from column `phase` of its padded rows on, side by side.
 void spread_row(const PlaneShape::Axis& axis, const float* x, int64_t phase, float* to, int64_t line) {
+  if (axis.spacing > 1) {
+    const int64_t first = axis.padding >= 0 ? 0 : (-axis.padding + axis.spacing - 1) / axis.spacing;
+    for (int64_t i = first; i < axis.size && axis.padding + i * axis.spacing < line; ++i)
+      to[axis.padding + i * axis.spacing] = x[i];
+    return;
+  }
   const int64_t before = std::max<int64_t>(0, axis.padding - phase), first = (before + axis.stride - 1) / axis.stride;
   const float* const from = x + phase - axis.padding;
   const int64_t end = std::min(line, (axis.size + axis.padding - phase + axis.stride - 1) / axis.stride);
@@ -35,6 +41,13 @@ void spread_row(const PlaneShape::Axis& axis, const float* x, int64_t phase, flo
     for (; i + lanes < end; i += lanes) {
       hn::LoadInterleaved2(d, from + 2 * i, even, odd);
       hn::StoreU(even, d, to + i);
+    }
+    // The last vector ends with the last element, behind which nothing may be read.
+    if (i > first && i < end) {
+      i = end - lanes;
+      hn::LoadInterleaved2(d, from + 2 * i - 1, even, odd);
+      hn::StoreU(odd, d, to + i);
+      return;
     }
   }
   for (; i < end; ++i) to[i] = from[i * axis.stride];
@@ -61,22 +74,35 @@ HWY_INLINE void some_columns(const PlaneShape& s, const float* room, const float
                    y + kLast * lanes);
 }
 
-void plane(const PlaneShape& s, const float* x, const float* weight, float* room, float* y) {
+void spread(const PlaneShape& s, const float* x, float* room) {
   const int64_t line = s.line(), row = s.across.stride * line;
   for (int64_t i = 0; i < s.down.size; ++i)
     for (int64_t phase = 0; phase < s.across.stride; ++phase)
-      spread_row(s.across, x + i * s.across.size, phase, room + i * row + phase * line, line);
+      spread_row(s.across, x + i * s.across.size, phase, room + i * s.down.spacing * row + phase * line, line);
+}
+
+/// Rows [first, last) of the kernel lie on x where it makes row `i` of y; the first of them on row `top` of x.
+struct Under {
+  int64_t first, last, top;
+  Under(const PlaneShape::Axis& down, int64_t i) {
+    const int64_t start = i * down.stride - down.padding, step = down.dilation;
+    first = start >= 0 ? 0 : (-start + step - 1) / step;
+    last = std::min(down.kernel, (down.extent() - start + step - 1) / step);
+    top = start + first * step;
+  }
+};
+
+void plane(const PlaneShape& s, const float* x, const float* weight, float* room, float* y) {
+  spread(s, x, room);
+  const int64_t row = s.across.stride * s.line();
   const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
   for (int64_t i = 0; i < s.down.result; ++i, y += s.across.result) {
-    // Rows of the kernel that lie on x.
-    const int64_t top = i * s.down.stride - s.down.padding, step = s.down.dilation;
-    const int64_t first = top >= 0 ? 0 : (-top + step - 1) / step;
-    const int64_t last = std::min(s.down.kernel, (s.down.size - top + step - 1) / step);
-    const float* const under = room + (top + first * step) * row;
+    const Under kernel(s.down, i);
+    const float* const under = room + kernel.top * row;
     for (int64_t j = 0; j < s.across.result;) {
       const int64_t left = s.across.result - j, vectors = std::min<int64_t>(4, (left + lanes - 1) / lanes);
       const auto run = [&]<std::size_t Vectors>(std::integral_constant<std::size_t, Vectors>) {
-        some_columns(s, under + j, weight, first, last, y + j, left, std::make_index_sequence<Vectors>());
+        some_columns(s, under + j, weight, kernel.first, kernel.last, y + j, left, std::make_index_sequence<Vectors>());
       };
       if (vectors == 4) run(std::integral_constant<std::size_t, 4>());
       else if (vectors == 3) run(std::integral_constant<std::size_t, 3>());
@@ -85,6 +111,39 @@ void plane(const PlaneShape& s, const float* x, const float* weight, float* room
       j += vectors * lanes;
     }
   }
+}
+
+/// The sum of products of `count` numbers, added to `sums` in turn.
+HWY_INLINE void add_products(const float* a, const float* b, int64_t count, hn::Vec<D> (&sums)[2]) {
+  const D d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t j = 0;
+  for (; j + 2 * lanes <= count; j += 2 * lanes) {
+    sums[0] = hn::MulAdd(hn::LoadU(d, a + j), hn::LoadU(d, b + j), sums[0]);
+    sums[1] = hn::MulAdd(hn::LoadU(d, a + j + lanes), hn::LoadU(d, b + j + lanes), sums[1]);
+  }
+  for (; j < count; j += lanes) {
+    // Both are masked: what is not asked for may be infinite.
+    const auto mask = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, count - j)));
+    sums[0] = hn::MulAdd(hn::MaskedLoad(mask, d, a + j), hn::MaskedLoad(mask, d, b + j), sums[0]);
+  }
+}
+
+void plane_weight(const PlaneShape& s, const float* x, const float* y, float* room, float* weight) {
+  spread(s, x, room);
+  const D d;
+  const int64_t line = s.line(), row = s.across.stride * line;
+  for (int64_t k = 0; k < s.down.kernel; ++k)
+    for (int64_t c = 0; c < s.across.kernel; ++c) {
+      const int64_t at = c * s.across.dilation, across = at % s.across.stride * line + at / s.across.stride;
+      hn::Vec<D> sums[2] = {hn::Zero(d), hn::Zero(d)};
+      for (int64_t i = 0; i < s.down.result; ++i) {
+        const int64_t on = i * s.down.stride - s.down.padding + k * s.down.dilation;
+        if (on >= 0 && on < s.down.size)
+          add_products(y + i * s.across.result, room + on * row + across, s.across.result, sums);
+      }
+      weight[k * s.across.kernel + c] += hn::GetLane(hn::SumOfLanes(d, hn::Add(sums[0], sums[1])));
+    }
 }
 
 }  // namespace
@@ -96,8 +155,12 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::cpu::conv {
 
 HWY_EXPORT(plane);
+HWY_EXPORT(plane_weight);
 void depthwise_plane(const PlaneShape& s, const float* x, const float* weight, float* room, float* y) {
   HWY_DYNAMIC_DISPATCH(plane)(s, x, weight, room, y);
+}
+void depthwise_plane_weight(const PlaneShape& s, const float* x, const float* y, float* room, float* weight) {
+  HWY_DYNAMIC_DISPATCH(plane_weight)(s, x, y, room, weight);
 }
 
 }  // namespace kiln::cpu::conv

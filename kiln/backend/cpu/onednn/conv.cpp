@@ -137,7 +137,9 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (!conv::takes(dtype) || whole.empty()) return false;
   if (goes_through_float32(dtype) || suits_float32(Pass::Data, dtype, whole, conv::direct_data_fits(whole, DType::F32)))
     return in_float32(op, call);
-  if (conv::is_ahead(Pass::Data, whole, dtype)) return false;
+  if (conv::is_ahead(Pass::Data, whole, dtype) ||
+      conv::depthwise_planes_fit(Pass::Data, whole, dtype, call.in[Slot::y]))
+    return false;
 
   const int64_t wanted = pieces(whole.batch * whole.cost());
   const int64_t rows = divide_up(whole.sizes[0], divide_up(wanted, whole.batch)),
@@ -179,7 +181,9 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   if (goes_through_float32(dtype) ||
       suits_float32(Pass::Weight, dtype, whole, conv::direct_weight_fits(whole, DType::F32)))
     return in_float32(op, call);
-  if (conv::is_ahead(Pass::Weight, whole, dtype)) return false;
+  if (conv::is_ahead(Pass::Weight, whole, dtype) ||
+      conv::depthwise_planes_fit(Pass::Weight, whole, dtype, call.in[Slot::x]))
+    return false;
 
   const int64_t images = conv::images_of_sum(whole, call.out[0]);
   if (!all_of_slabs(1, [&](int64_t) { return static_cast<bool>(conv_weight_primitive(whole.images(images), dtype)); }))
