@@ -69,7 +69,7 @@ class Planner {
       if (elementwise(entry.op)) {
         join(i);
         if (!traits_.groups) close_all();
-      } else if (!fold(i)) {
+      } else if (!fold(i) && !defer(i)) {
         for (const Reference operand : simplified_.operands(entry)) settle(operand);
         // A user's kernel may read whatever the user could when asking for it.
         if (std::holds_alternative<op::Custom>(entry.op.is)) close_all();
@@ -97,6 +97,7 @@ class Planner {
     SpareVector<std::uint32_t> inputs{};  // tensors, each once
     SpareVector<std::uint32_t> folds{};   // reductions of what it makes
     Dims dims{};                          // of all of them
+    SpareVector<std::uint32_t> views{};   // of their results, once they are there
     bool alone = false;                   // takes no other reduction
     bool open = true;
 
@@ -184,6 +185,21 @@ class Planner {
     return true;
   }
 
+  /// A view of what an open group folds can wait until that is there: the loss that a user reads some time does not keep
+  /// its gradients out of the group.
+  bool defer(std::uint32_t entry_index) {
+    const Segment::Entry& entry = simplified_.entries()[entry_index];
+    if (!std::holds_alternative<op::Reshape>(entry.op.is)) return false;
+    const Reference operand = simplified_.operands(entry)[0];
+    const std::size_t index = open_group(operand);
+    if (index == kNone || !folded_[operand.index()]) return false;
+    groups_[index].views.push_back(entry_index);
+    const std::uint32_t result = simplified_.results(entry)[0].index();
+    group_of_[result] = index;
+    folded_[result] = true;
+    return true;
+  }
+
   /// For one more operation, or for all of another group?
   bool has_room(std::size_t group) const {
     return groups_[group].entries.size() < traits_.groups->most_steps &&
@@ -209,6 +225,10 @@ class Planner {
       target.dims = groups_[from].dims;
       target.alone = groups_[from].alone;
       group_of_[simplified_.results(simplified_.entries()[fold])[0].index()] = into;
+    }
+    for (const std::uint32_t view : groups_[from].views) {
+      target.views.push_back(view);
+      group_of_[simplified_.results(simplified_.entries()[view])[0].index()] = into;
     }
     groups_[from] = {.shape = {}, .open = false};
   }
@@ -262,6 +282,7 @@ class Planner {
       step.out.push_back(simplified_.results(entry)[0].index());
     }
     plan_.steps.push_back(std::move(step));
+    for (const std::uint32_t view : group.views) emit(view);
   }
 
   op::Program::Operand operand_of(op::Program& program, Plan::Step& step, std::size_t group, Reference reference,

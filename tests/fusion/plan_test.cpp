@@ -163,6 +163,35 @@ TEST(Plan, FoldsAtTheEndOfAKernel) {
   EXPECT_EQ(runs(fused, [&] { return sum(square(y), {1, 2}, true) + sum(square(y), {0, 1, 2}, true); }), 3);
 }
 
+// A loss is a view of a fold: it keeps what comes behind it out of no kernel, and is right whoever reads it.
+TEST(Plan, GoesOnBehindAViewOfAFold) {
+  const FusedDevice fused;
+  const Value x = fused.of({4, 256}, 0.5);
+  const std::vector<float> in = floats(x);
+  Value slope, loss, twice;
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value apart = x - 3;
+                   loss = reshape(reshape(mean(square(apart), {0, 1}, true), {1}), {});
+                   return slope = apart * 2;
+                 }),
+            3);  // and two views
+  double total = 0;
+  for (const float number : in) total += (number - 3.0) * (number - 3.0) / 1024;
+  EXPECT_NEAR(floats(loss)[0], total, 1e-6 * total);
+  EXPECT_EQ(floats(slope)[9], (in[9] - 3) * 2);
+  EXPECT_EQ(runs(fused,
+                 [&] {
+                   const Value apart = x - 3;
+                   loss = reshape(mean(square(apart), {0, 1}, true), {});
+                   twice = loss * 2;  // needs it, and ends the kernel
+                   return slope = apart * loss;
+                 }),
+            3);  // and those two side by side
+  EXPECT_NEAR(floats(twice)[0], 2 * total, 2e-6 * total);
+  EXPECT_NEAR(floats(slope)[9], (in[9] - 3) * total, 1e-5 * total);
+}
+
 TEST(Plan, FoldsWhatTheLoopsSay) {
   const FusedDevice fused;
   for (const Shape& shape : {Shape{3, 200}, Shape{2, 5, 128}, Shape{1, 200'000}, Shape{70'000, 130}}) {
