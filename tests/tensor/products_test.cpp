@@ -114,11 +114,19 @@ TEST(Norms, Distances) {
 }
 
 TEST(Norms, DistancesOfManyRowsAreTakenInParts) {
-  const auto x = arange(3000, autodiff).to_float().unsqueeze(1), y = zeros({2000, 1}, autodiff);
+  const auto x = arange(3000, autodiff).to_float().unsqueeze(1).require_grad(),
+             y = zeros({2000, 1}, autodiff).require_grad();
   const auto d = cdist(x, y);
   EXPECT_EQ(d.shape(), (Shape{3000, 2000}));
   EXPECT_EQ(d(2999, 1999).item(), 2999);
-  EXPECT_NEAR(d.sum().item<double>() / (2000.0 * 2999 * 3000 / 2), 1, 1e-6);
+  const auto sum = d.sum();
+  EXPECT_NEAR(sum.item<double>() / (2000.0 * 2999 * 3000 / 2), 1, 1e-6);
+  const Gradients gradients = sum.backward();
+  EXPECT_EQ(gradients.of(x)(0, 0).item(), 0);
+  EXPECT_NEAR(gradients.of(x).narrow(0, 1, 2999).min().item(), 2000, 1e-2);
+  EXPECT_NEAR(gradients.of(x).max().item(), 2000, 1e-2);
+  EXPECT_NEAR(gradients.of(y).min().item(), -2999, 1e-2);
+  EXPECT_NEAR(gradients.of(y).max().item(), -2999, 1e-2);
 }
 
 }  // namespace

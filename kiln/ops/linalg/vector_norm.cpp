@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/ops/backend.hpp"
 #include "kiln/ops/elementwise/powers.hpp"
 #include "kiln/ops/elementwise/precision.hpp"
+#include "kiln/ops/fusion_traits.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
 
@@ -133,6 +135,12 @@ class Distances {
   Value b_;
 };
 
+/// How many differences are taken at a time, so that they stay small beside the result, and in a cache where that counts.
+std::int64_t most_differences(const Device& device) {
+  const auto blocks = device.backend().fusion_traits().blocks;
+  return blocks ? blocks->longest_row : std::int64_t{1} << 22;
+}
+
 }  // namespace
 
 Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
@@ -144,10 +152,8 @@ Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
                       " elements");
   require<ArgumentError>(!through_matmul || p == 2, "cdist: through matmul p must be 2, got ", p);
   if (!through_matmul) {
-    // Some rows at a time, so that the differences stay small beside the result.
-    constexpr std::int64_t kElements = std::int64_t{1} << 22;
     const std::int64_t rows = rows_of(a.shape()), each = std::max<std::int64_t>(1, b.numel());
-    const std::int64_t step = std::max<std::int64_t>(1, kElements / each);
+    const std::int64_t step = std::max<std::int64_t>(1, most_differences(a.device()) / each);
     const Distances distances(b, p);
     Values parts;
     for (std::int64_t begin = 0; begin < std::max<std::int64_t>(rows, 1); begin += step)
