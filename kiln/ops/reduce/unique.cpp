@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kiln/ops/emit.hpp"
 #include "kiln/ops/index/index.hpp"
-#include "kiln/ops/index/index_ops.hpp"
 #include "kiln/ops/reduce/order.hpp"
 #include "kiln/ops/reduce/point.hpp"
 #include "kiln/ops/reduce/scan.hpp"
@@ -35,10 +33,11 @@ Distinct runs(const Value& line) {
     const Value none = zeros({0}, line.device(), DType::I64);
     return {line, none, none};
   }
-  const Value begins = begins_run(line.detach()), first = flat_nonzero(begins);
+  // What waits comes first: that computes what is there by then, and who asks for the values alone needs no more.
+  const Value begins = begins_run(line.detach()), values = mask_select(line, begins), first = flat_nonzero(begins);
   const Value ends =
       cat(Values{narrow(first, 0, 1, first.dim(0) - 1), full({1}, length, line.device(), DType::I64)}, 0);
-  return {emit(op::MaskSelect{first.dim(0)}, {line, begins}), cumsum(begins, 0) - 1, ends - first};
+  return {values, cumsum(begins, 0) - 1, ends - first};
 }
 
 /// Distinct slices along the first dimension, found on the host.

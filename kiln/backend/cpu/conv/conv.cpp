@@ -122,7 +122,8 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_weight_fits(g, dtype), depthwise = depthwise_fits(Pass::Weight, g, dtype);
-  if (!direct && !depthwise && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Weight, g);
+  if (!direct && !depthwise && !product_can(g, dtype))
+    return simd::is_half(dtype) && widened(op, call, Pass::Weight, g);
   const bool planes = depthwise_planes_fit(Pass::Weight, g, dtype, call.in[Slot::x]);
   const auto operand = planes ? Operand::contiguous : Operand::channels_last;
   const Operand x = operand(call.in[Slot::x]), y = operand(call.in[Slot::y]);

@@ -71,9 +71,8 @@ HWY_INLINE std::int64_t greatest_values(D tag, const Window& window, const float
                                         std::int64_t channel) {
   const ImageMax& pool = window.pool;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  const auto look_at = [tag](hn::Vec<D>& value, const float* from) HWY_ATTR {
-    value = greatest(tag, value, hn::LoadU(tag, from));
-  };
+  const auto look_at = [tag](hn::Vec<D>& value, const float* from)
+                           HWY_ATTR { value = greatest(tag, value, hn::LoadU(tag, from)); };
   const auto each = [&](auto&& look) HWY_ATTR {
     for (std::int64_t i = window.z.begin; i < window.z.end; i += window.z.step)
       for (std::int64_t j = window.y.begin; j < window.y.end; j += window.y.step) {
