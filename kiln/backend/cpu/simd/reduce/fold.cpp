@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
@@ -25,9 +26,16 @@ KILN_FLOAT_FOLDS(double, double)
 
 void divide(double divisor, double* sums, std::int64_t count) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<double>);
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) store(Vector<double>::load(sums + i) / Vector<double>(divisor), sums + i);
-  for (; i < count; ++i) sums[i] /= divisor;
+  const auto each = [&](auto&& quotient) HWY_ATTR {
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) store(quotient(Vector<double>::load(sums + i)), sums + i);
+    for (; i < count; ++i) sums[i] /= divisor;
+  };
+  int exponent;
+  // The reciprocal of a power of two is exact.
+  if (const Vector<double> inverse = 1 / divisor; std::frexp(divisor, &exponent) == 0.5)
+    each([&](Vector<double> sum) HWY_ATTR { return sum * inverse; });
+  else each([&](Vector<double> sum) HWY_ATTR { return sum / Vector<double>(divisor); });
 }
 
 template <class T, Fold fold>
