@@ -16,9 +16,9 @@ constexpr Fold joined(Fold fold) { return fold == Fold::Squares || fold == Fold:
 
 /// What T is folded in. Sums and products of floats are taken in double: the result is the exact one rounded, but for
 /// sums of more than 2^29 terms or heavy cancellation. Where at least 64 floats are added, four at a time are added in
-/// float first, if that does not overflow: each of them counts as if it were off by 2^-23 of itself at most, and as these
-/// roundings make up for one another, their sum is far below the last rounding. Products of floats below the normal
-/// doubles may be taken for 0. Sums of integers are int64 and wrap around.
+/// float first, if that does not overflow, and two where whole rows of at least 16 are: each of them counts as if it were
+/// off by 2^-23 of itself at most, and as these roundings make up for one another, their sum is far below the last
+/// rounding. Products of floats below the normal doubles may be taken for 0. Sums of integers are int64 and wrap around.
 template <class T, Fold fold>
 using FoldType = std::conditional_t<accumulates(fold), std::conditional_t<std::is_integral_v<T>, std::int64_t, double>,
                                     std::conditional_t<is_half<T>, float, T>>;
