@@ -25,6 +25,9 @@ HWY_INLINE V step(V a, V b) {
   else return a + b;
 }
 
+/// Largest and smallest of two are a > b ? a : b and a < b ? a : b to the bit.
+inline constexpr bool kTakesSecond = HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+
 /// The lanes of a vector: the first half of them with the other, and so on.
 #if HWY_TARGET == HWY_SCALAR
 template <Fold fold, class D>
@@ -32,20 +35,29 @@ HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> x) {
   return hn::GetLane(x);
 }
 #else
-template <Fold fold, class D>
-HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> x) {
+template <Fold fold, bool may_be_nan, class D>
+HWY_INLINE hn::TFromD<D> fold_halves(D, hn::Vec<D> x) {
   if constexpr (hn::MaxLanes(D()) == 1) {
     return hn::GetLane(x);
   } else {
     const hn::Half<D> half;
     const auto a = hn::LowerHalf(half, x), b = hn::UpperHalf(half, x);
-    if constexpr (fold == Fold::Prod) return fold_lanes<fold>(half, hn::Mul(a, b));
-    else if constexpr (accumulates(fold)) return fold_lanes<fold>(half, hn::Add(a, b));
-    else {
-      const auto first = fold == Fold::Max ? hn::Gt(a, b) : hn::Lt(a, b);
-      return fold_lanes<fold>(half, hn::IfThenElse(hn::Or(first, hn::IsNaN(a)), a, b));
-    }
+    const auto both = [&]() HWY_ATTR {
+      if constexpr (fold == Fold::Prod) return hn::Mul(a, b);
+      else if constexpr (accumulates(fold)) return hn::Add(a, b);
+      else if constexpr (!may_be_nan && kTakesSecond) return fold == Fold::Max ? hn::Max(a, b) : hn::Min(a, b);
+      else {
+        const auto first = fold == Fold::Max ? hn::Gt(a, b) : hn::Lt(a, b);
+        return hn::IfThenElse(hn::Or(first, hn::IsNaN(a)), a, b);
+      }
+    }();
+    return fold_halves<fold, may_be_nan>(half, both);
   }
+}
+template <Fold fold, class D>
+HWY_INLINE hn::TFromD<D> fold_lanes(D tag, hn::Vec<D> x) {
+  if (!accumulates(fold) && !hn::AllFalse(tag, hn::IsNaN(x))) return fold_halves<fold, true>(tag, x);
+  return fold_halves<fold, false>(tag, x);
 }
 #endif
 
