@@ -146,6 +146,15 @@ TEST(SimdReduce, KeepsSumsThatAreTooLargeInBetween) {
                     std::vector<double>(static_cast<std::size_t>(width), kLeft));
       }
     }
+    // One large number in four vectors of so many lanes, two in eight.
+    for (const std::int64_t lanes : {1, 2, 4, 8, 16}) {
+      std::vector<double> x(1 << 10);
+      for (std::int64_t i = 0; i < 1 << 10; i += 4 * lanes)
+        std::fill_n(x.begin() + i, lanes, i / (8 * lanes) % 2 ? -0x1.8p127 : 0x1.8p127);
+      x.push_back(kLeft);
+      for (const DType dtype : {DType::F32, DType::BF16})
+        EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(dtype, {(1 << 10) + 1}, x)}))[0], kLeft);
+    }
   });
 }
 

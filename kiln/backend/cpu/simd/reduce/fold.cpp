@@ -71,8 +71,7 @@ struct FoldOfRun {
     if (run.in_order) return so_far;
     return Line::finish(run.waiting_numbers<T>(), run.waiting, run.lanes<T, fold>().data(), run.near, so_far);
   }
-  static constexpr FoldLanes::Functions kFunctions{
-      .least = Line::kLeast, .long_line = kLongLine, .take = take, .total = total};
+  static constexpr FoldLanes::Functions kFunctions{.least = Line::kLeast, .take = take, .total = total};
 };
 
 template <class T>
@@ -111,7 +110,7 @@ void FoldLanes::start(op::ReduceFn fn, DType dtype, std::int64_t count) {
   });
   left = count;
   in_order = count < functions->least;
-  near = count >= functions->long_line;
+  near = near_terms(count);
   waiting = 0;
 }
 
@@ -122,7 +121,7 @@ static void put_together(FoldLanes& run, const void* x, std::int64_t count) {
   run.gathered += bytes;
 }
 template <class T>
-static constexpr FoldLanes::Functions kGathering{.least = 0, .long_line = 0, .take = put_together<T>, .total = nullptr};
+static constexpr FoldLanes::Functions kGathering{.least = 0, .take = put_together<T>, .total = nullptr};
 
 void FoldLanes::gather(DType dtype, std::byte* to) {
   functions = dtype == DType::F64 ? &kGathering<double> : &kGathering<float>;

@@ -31,11 +31,8 @@ HWY_INLINE Vector<A> without_subnormals(Vector<A> sum) {
   return select(subnormal, Vector<A>(hn::And(sum.lanes, hn::SignBit(tag))), sum);
 }
 
-/// How many of so many rows are folded in NearType at a time: the fewer rows, the more each rounding counts.
-constexpr std::int64_t near_rows(std::int64_t rows) { return rows >= kLongLine ? 4 : rows >= kLongLine / 4 ? 2 : 1; }
-
 /// Some vectors of NearType side by side, which the rows go by while their results stay in registers: `near` rows at a
-/// time, which are 4, 2 or 1, in that type first.
+/// time, at most 4, in that type first.
 template <class T, Fold fold, std::size_t Vectors, class A>
 void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t near, A* results) {
   using N = NearType<T, fold>;
@@ -62,7 +59,7 @@ void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t
   const T* from = x;
   Vector<N> checks[Vectors];
   if constexpr (!accumulates(fold)) std::copy_n(sums, count, checks);
-  if (near == 4 || kSame)
+  if (near >= 4 || kSame)
     for (; left >= 4; left -= 4, from += 4 * stride)
       for (std::size_t i = 0; i < Vectors; ++i) {
         const T* const at = from + static_cast<std::int64_t>(i) * width;
@@ -107,7 +104,7 @@ HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns,
   A partial[width];
   std::fill_n(partial, width, fold_start<T, fold>());
   const std::int64_t rows = count / width;
-  fold_strip<T, fold, vectors>(x, rows, width, near_rows(count / columns), partial);
+  fold_strip<T, fold, vectors>(x, rows, width, near_terms(count / columns), partial);
   fold_in_order<joined(fold)>(partial, width, columns, results);
   fold_in_order<fold>(x + rows * width, count % width, columns, results);
 }
@@ -174,7 +171,7 @@ HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, st
   constexpr auto width = static_cast<std::int64_t>(kLanes<NearType<T, fold>>);
   std::int64_t column = 0;
   for (; column + width <= columns; column += width)
-    fold_strip<T, fold, 1>(x + column, rows, stride, near_rows(rows), results + column);
+    fold_strip<T, fold, 1>(x + column, rows, stride, near_terms(rows), results + column);
   fold_narrow<T, fold>(x + column, rows, stride, columns - column, results + column);
 }
 
