@@ -68,6 +68,25 @@ TEST(SimdReduce, FoldsLinesOfHalves) {
   });
 }
 
+TEST(SimdReduce, FoldsSomeRowsOfManyColumns) {
+  for_each_target([] {
+    for (const std::int64_t rows : {15, 16, 17, 31, 32, 63})
+      for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) {
+        const Shape shape{rows, 100};
+        SCOPED_TRACE(text(shape, " ", dtype));
+        // Any two neighbours of the large ones are more than a float holds; all else is added without rounding.
+        std::vector<double> x;
+        for (std::int64_t i = 0; i < numel(shape); ++i) x.push_back(static_cast<double>(i * 7 % 13 - 6) / 4);
+        for (const std::size_t column : {5, 64, 99})
+          for (std::size_t row = 0; row < 8; ++row) x[row * 100 + column] = row < 4 ? 0x1.8p127 : -0x1.8p127;
+        for (const ReduceFn fn : {ReduceFn::Sum, ReduceFn::Max}) {
+          const Value z = run_op(op::Reduce{fn, {0}}, {tensor(dtype, shape, x)});
+          EXPECT_EQ(numbers(z), rounded(dtype, expected_of(fn, x, shape, {0}))) << op::name(fn);
+        }
+      }
+  });
+}
+
 TEST(SimdReduce, KeepsTheMemoryOrderOfItsOperand) {
   const Value x = tensor(DType::F32, {2, 3, 4, 4}, random_numbers(96, 0, 1), {0, 2, 3, 1});
   const Value z = run_op(op::Reduce{ReduceFn::Sum, {0}}, {x});
@@ -126,6 +145,15 @@ TEST(SimdReduce, KeepsSumsThatAreTooLargeInBetween) {
           EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(dtype, {count, width}, columns)})),
                     std::vector<double>(static_cast<std::size_t>(width), kLeft));
       }
+    }
+    // One large number in four vectors of so many lanes, two in eight.
+    for (const std::int64_t lanes : {1, 2, 4, 8, 16}) {
+      std::vector<double> x(1 << 10);
+      for (std::int64_t i = 0; i < 1 << 10; i += 4 * lanes)
+        std::fill_n(x.begin() + i, lanes, i / (8 * lanes) % 2 ? -0x1.8p127 : 0x1.8p127);
+      x.push_back(kLeft);
+      for (const DType dtype : {DType::F32, DType::BF16})
+        EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0}}, {tensor(dtype, {(1 << 10) + 1}, x)}))[0], kLeft);
     }
   });
 }
@@ -200,6 +228,13 @@ TEST(SimdReduce, GivesTheSameBitsOnAnyNumberOfThreads) {
     const auto one = numbers(run_op(op::Reduce{ReduceFn::Sum, dims}, {x}));
     set_num_threads(2);
     EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, dims}, {x})), one);
+  }
+  const Value planes = tensor(DType::F32, {6, 301, 40}, random_numbers(6 * 301 * 40, -1, 1));
+  set_num_threads(1);
+  const auto one = numbers(run_op(op::Reduce{ReduceFn::Sum, {0, 2}}, {planes}));
+  for (const int threads : {2, 3}) {
+    set_num_threads(threads);
+    EXPECT_EQ(numbers(run_op(op::Reduce{ReduceFn::Sum, {0, 2}}, {planes})), one);
   }
   set_num_threads(before);
 }

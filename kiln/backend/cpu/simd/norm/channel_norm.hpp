@@ -45,6 +45,14 @@ struct Moments {
   void merge(const Moments& other);
 };
 
+/// What the rows of a layer norm have in common whose gradient is asked for.
+struct LayerRows {
+  const float* weight;
+  std::int64_t length;  // at most a few thousand
+  bool centred;
+  double epsilon;
+};
+
 // ---- vectors (channel_norm_rows.cpp) ---------------------------------------------------------------------------------
 
 struct NormRows {
@@ -64,6 +72,9 @@ struct NormRows {
   /// sums += g and products += g * (x - mean) * scale, column by column. mean is one for each column.
   void (*column_products)(const float* g, const float* x, const Centre& mean, float scale, std::int64_t rows,
                           std::int64_t columns, float* sums, float* products);
+  /// z = the gradient of x of some rows; theirs of weight and bias are added to dweight and dbias.
+  void (*layer_gradients)(const float* x, const float* g, const LayerRows& s, std::int64_t rows, float* z,
+                          float* dweight, float* dbias);
 };
 
 /// For the machine at hand.

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -180,8 +183,60 @@ void column_products(const float* g, const float* x, const Centre& mean, float s
   });
 }
 
+void layer_gradients(const float* x, const float* g, const LayerRows& s, int64_t rows, float* z, float* dweight,
+                     float* dbias) {
+  // Each step of some short rows before the next, so that none waits for sums of its own.
+  constexpr int64_t kTogether = 16, kTogetherElements = 1024;
+  struct Row {
+    float near = 0;       // to the mean
+    double sums[3] = {};  // of weight * g, of that times x - near, and of x - near
+    float left = 0, scale = 0, b = 0, c = 0;
+  };
+  const int64_t together = std::clamp<int64_t>(kTogetherElements / s.length, 1, kTogether);
+  const auto count = static_cast<double>(s.length);
+  for (; rows > 0; rows -= together) {
+    Row some[kTogether];
+    const int64_t step = std::min(together, rows) * s.length;
+    const auto each_row = [&](auto&& f) {
+      for (int64_t at = 0; at < step; at += s.length) f(some[at / s.length], x + at, g + at, at);
+    };
+    if (s.centred)
+      each_row([&](Row& row, const float* from, const float*, int64_t) HWY_ATTR {
+        row.near = static_cast<float>(
+            sum_over(s.length, [&]<class X>(int64_t i, X) HWY_ATTR { return X::load(from + i); }) / count);
+      });
+    each_row([&](Row& row, const float* from, const float* slopes, int64_t) {
+      product_sums(slopes, {s.weight, 1}, from, row.near, s.length, row.sums);
+      const double rest = s.centred ? row.sums[2] / count : 0;
+      row.left = static_cast<float>(rest);
+      row.sums[1] -= rest * row.sums[0];
+    });
+    each_row([&](Row& row, const float* from, const float*, int64_t) HWY_ATTR {
+      const float squares = sum_over(s.length, [&]<class X>(int64_t i, X) HWY_ATTR {
+        const X distance = X::load(from + i) - X(row.near) - X(row.left);
+        return distance * distance;
+      });
+      // dx = (weight * g - mean(weight * g) - (x - mean) * mean(weight * g * (x - mean)) / deviation^2) / deviation
+      const double inverse = 1 / std::sqrt(squares / count + s.epsilon);
+      row.scale = static_cast<float>(inverse);
+      row.b = static_cast<float>(-inverse * inverse * row.sums[1] / count);
+      row.c = s.centred ? static_cast<float>(-row.sums[0] / count) : 0.0f;
+    });
+    each_row([&](const Row& row, const float* from, const float* slopes, int64_t at) HWY_ATTR {
+      each(s.length, [&]<class X>(int64_t i, X) HWY_ATTR {
+        const X slope = X::load(slopes + i), distance = X::load(from + i) - X(row.near) - X(row.left);
+        store(X(row.scale) * fma(X::load(s.weight + i), slope, fma(X(row.b), distance, X(row.c))), z + at + i);
+        store(X::load(dbias + i) + slope, dbias + i);
+        store(fma(slope * distance, X(row.scale), X::load(dweight + i)), dweight + i);
+      });
+    });
+    x += step, g += step, z += step;
+  }
+}
+
 const NormRows* rows() {
-  static constexpr NormRows kRows{moments, affine, combine, product_sums, column_sums, column_squares, column_products};
+  static constexpr NormRows kRows{moments,     affine,         combine,         product_sums,
+                                  column_sums, column_squares, column_products, layer_gradients};
   return &kRows;
 }
 

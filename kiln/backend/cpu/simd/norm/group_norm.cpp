@@ -22,6 +22,7 @@ struct Groups {
   double epsilon;
   int64_t own() const { return channels / groups; }  // channels of a group
   int64_t length() const { return own() * inner; }
+  bool of_layers() const { return inner == 1 && groups == 1 && length() <= kShortRow; }
   bool fit() const { return rows > 0 && length() > 0 && (inner == 1 || inner >= kShortest); }
 };
 template <class Op>
@@ -97,7 +98,7 @@ bool run(const op::GroupNorm& op, Call call) {
   const std::vector<float> weight = per_channel(call.in[GroupNorm::weight], s.channels),
                            bias = per_channel(call.in[GroupNorm::bias], s.channels, 0);
   const FloatRows all(x, allocate(call.out[0]), s.length());
-  if (s.inner == 1 && s.groups == 1 && s.length() <= kShortRow) {
+  if (s.of_layers()) {
     const RowNorm<float> norm{weight.data(), bias.data(), static_cast<float>(s.epsilon), s.centred};
     Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
       all.rows(begin, end,
@@ -146,6 +147,11 @@ bool run(const op::GroupNormGrad& op, Call call) {
   };
   parts.each([&](int64_t part, int64_t begin, int64_t end) {
     float *const dweight = dweights.data() + part * s.channels, *const dbias = dbiases.data() + part * s.channels;
+    if (s.of_layers()) {
+      const int64_t at = begin * s.length();
+      return norm_rows().layer_gradients(x + at, g + at, {weight.data(), s.length(), s.centred, s.epsilon}, end - begin,
+                                         z + at, dweight, dbias);
+    }
     for (int64_t block = begin; block < end; block += together) {
       Row rows[kTogether] = {};
       const int64_t some = std::min(together, end - block);

@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
@@ -25,9 +26,16 @@ KILN_FLOAT_FOLDS(double, double)
 
 void divide(double divisor, double* sums, std::int64_t count) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<double>);
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) store(Vector<double>::load(sums + i) / Vector<double>(divisor), sums + i);
-  for (; i < count; ++i) sums[i] /= divisor;
+  const auto each = [&](auto&& quotient) HWY_ATTR {
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) store(quotient(Vector<double>::load(sums + i)), sums + i);
+    for (; i < count; ++i) sums[i] /= divisor;
+  };
+  int exponent;
+  // The reciprocal of a power of two is exact.
+  if (const Vector<double> inverse = 1 / divisor; std::frexp(divisor, &exponent) == 0.5)
+    each([&](Vector<double> sum) HWY_ATTR { return sum * inverse; });
+  else each([&](Vector<double> sum) HWY_ATTR { return sum / Vector<double>(divisor); });
 }
 
 template <class T, Fold fold>
@@ -63,8 +71,7 @@ struct FoldOfRun {
     if (run.in_order) return so_far;
     return Line::finish(run.waiting_numbers<T>(), run.waiting, run.lanes<T, fold>().data(), run.near, so_far);
   }
-  static constexpr FoldLanes::Functions kFunctions{
-      .least = Line::kLeast, .long_line = kLongLine, .take = take, .total = total};
+  static constexpr FoldLanes::Functions kFunctions{.least = Line::kLeast, .take = take, .total = total};
 };
 
 template <class T>
@@ -103,7 +110,7 @@ void FoldLanes::start(op::ReduceFn fn, DType dtype, std::int64_t count) {
   });
   left = count;
   in_order = count < functions->least;
-  near = count >= functions->long_line;
+  near = near_terms(count);
   waiting = 0;
 }
 
@@ -114,7 +121,7 @@ static void put_together(FoldLanes& run, const void* x, std::int64_t count) {
   run.gathered += bytes;
 }
 template <class T>
-static constexpr FoldLanes::Functions kGathering{.least = 0, .long_line = 0, .take = put_together<T>, .total = nullptr};
+static constexpr FoldLanes::Functions kGathering{.least = 0, .take = put_together<T>, .total = nullptr};
 
 void FoldLanes::gather(DType dtype, std::byte* to) {
   functions = dtype == DType::F64 ? &kGathering<double> : &kGathering<float>;

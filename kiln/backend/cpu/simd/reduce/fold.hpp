@@ -15,13 +15,18 @@ constexpr bool accumulates(Fold fold) { return fold != Fold::Max && fold != Fold
 constexpr Fold joined(Fold fold) { return fold == Fold::Squares || fold == Fold::Numbers ? Fold::Sum : fold; }
 
 /// What T is folded in. Sums and products of floats are taken in double: the result is the exact one rounded, but for
-/// sums of more than 2^29 terms or heavy cancellation. Where at least 64 floats are added, four at a time are added in
-/// float first, if that does not overflow: each of them counts as if it were off by 2^-23 of itself at most, and as these
-/// roundings make up for one another, their sum is far below the last rounding. Products of floats below the normal
-/// doubles may be taken for 0. Sums of integers are int64 and wrap around.
+/// sums of more than 2^29 terms or heavy cancellation. Where many floats are added, a few at a time are added in float
+/// first (near_terms), if that does not overflow: each of them counts as if it were off by 1.5 * 2^-23 of itself at most,
+/// and as these roundings make up for one another, their sum is far below the last rounding. Products of floats below the
+/// normal doubles may be taken for 0. Sums of integers are int64 and wrap around.
 template <class T, Fold fold>
 using FoldType = std::conditional_t<accumulates(fold), std::conditional_t<std::is_integral_v<T>, std::int64_t, double>,
                                     std::conditional_t<is_half<T>, float, T>>;
+
+/// How many floats at most are added in float at a time, of so many: the more there are, the less each rounding counts.
+constexpr std::int64_t near_terms(std::int64_t count) {
+  return count >= 256 ? 8 : count >= 64 ? 4 : count >= 16 ? 2 : 1;
+}
 
 /// Elements that one partial result covers.
 inline constexpr std::int64_t kFoldedPiece = 65536;

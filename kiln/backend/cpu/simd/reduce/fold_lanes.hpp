@@ -23,8 +23,7 @@ void visit_fold(op::ReduceFn fn, F&& f) {
 struct FoldLanes {
   /// For one reduction, on the machine at hand.
   struct Functions {
-    std::int64_t least;      // numbers; fewer are folded one after the other
-    std::int64_t long_line;  // numbers; fewer are never folded in float
+    std::int64_t least;  // numbers; fewer are folded one after the other
     void (*take)(FoldLanes&, const void*, std::int64_t);
     double (*total)(FoldLanes&);
   };
@@ -52,8 +51,8 @@ struct FoldLanes {
 
   const Functions* functions;
   bool in_order;  // one after the other, into so_far
-  bool near;      // a few at a time in float first
   double so_far;
+  std::int64_t near;       // near_terms() of the run
   std::int64_t left;       // numbers that are still to come
   std::int64_t waiting;    // numbers in `rest`, which do not fill a block yet
   std::int64_t next, end;  // for a chain: of the numbers that its links run over, those still to be taken

@@ -25,6 +25,9 @@ HWY_INLINE V step(V a, V b) {
   else return a + b;
 }
 
+/// Largest and smallest of two are a > b ? a : b and a < b ? a : b to the bit.
+inline constexpr bool kTakesSecond = HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+
 /// The lanes of a vector: the first half of them with the other, and so on.
 #if HWY_TARGET == HWY_SCALAR
 template <Fold fold, class D>
@@ -32,20 +35,29 @@ HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> x) {
   return hn::GetLane(x);
 }
 #else
-template <Fold fold, class D>
-HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> x) {
+template <Fold fold, bool may_be_nan, class D>
+HWY_INLINE hn::TFromD<D> fold_halves(D, hn::Vec<D> x) {
   if constexpr (hn::MaxLanes(D()) == 1) {
     return hn::GetLane(x);
   } else {
     const hn::Half<D> half;
     const auto a = hn::LowerHalf(half, x), b = hn::UpperHalf(half, x);
-    if constexpr (fold == Fold::Prod) return fold_lanes<fold>(half, hn::Mul(a, b));
-    else if constexpr (accumulates(fold)) return fold_lanes<fold>(half, hn::Add(a, b));
-    else {
-      const auto first = fold == Fold::Max ? hn::Gt(a, b) : hn::Lt(a, b);
-      return fold_lanes<fold>(half, hn::IfThenElse(hn::Or(first, hn::IsNaN(a)), a, b));
-    }
+    const auto both = [&]() HWY_ATTR {
+      if constexpr (fold == Fold::Prod) return hn::Mul(a, b);
+      else if constexpr (accumulates(fold)) return hn::Add(a, b);
+      else if constexpr (!may_be_nan && kTakesSecond) return fold == Fold::Max ? hn::Max(a, b) : hn::Min(a, b);
+      else {
+        const auto first = fold == Fold::Max ? hn::Gt(a, b) : hn::Lt(a, b);
+        return hn::IfThenElse(hn::Or(first, hn::IsNaN(a)), a, b);
+      }
+    }();
+    return fold_halves<fold, may_be_nan>(half, both);
   }
+}
+template <Fold fold, class D>
+HWY_INLINE hn::TFromD<D> fold_lanes(D tag, hn::Vec<D> x) {
+  if (!accumulates(fold) && !hn::AllFalse(tag, hn::IsNaN(x))) return fold_halves<fold, true>(tag, x);
+  return fold_halves<fold, false>(tag, x);
 }
 #endif
 
@@ -54,15 +66,11 @@ template <class T, Fold fold>
 using NearType = std::conditional_t<std::is_same_v<Number<T>, float> && accumulates(fold) && fold != Fold::Prod, float,
                                     FoldType<T, fold>>;
 
-/// From so many terms on the roundings of the first sums are lost beside that of the result.
-inline constexpr std::int64_t kLongLine = 64;
-
 /// step() where neither is NaN.
 template <Fold fold, class N>
 HWY_INLINE Vector<N> step_numbers(Vector<N> a, Vector<N> b) {
   if constexpr (accumulates(fold)) return step<fold>(a, b);
-  else if constexpr (HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
-    return fold == Fold::Max ? hn::Max(a.lanes, b.lanes) : hn::Min(a.lanes, b.lanes);
+  else if constexpr (kTakesSecond) return fold == Fold::Max ? hn::Max(a.lanes, b.lanes) : hn::Min(a.lanes, b.lanes);
   else return fold == Fold::Max ? select(a > b, a, b) : select(a < b, a, b);
 }
 /// May what was folded so be trusted? `sum` is of the same numbers, and no number where one of them is none; sums must be
@@ -71,24 +79,6 @@ template <Fold fold, class N>
 HWY_INLINE bool holds(Vector<N> sum) {
   const Vector<N> largest = std::numeric_limits<N>::max(), size = hn::Abs(sum.lanes);
   return !any(accumulates(fold) ? !(size <= largest) : is_nan(sum));
-}
-
-/// Folds the vectors of N vector(0) to vector(7), in pairs of pairs: into `low` the first four, unless only the others
-/// `count`, and into `high` these. False where that does not hold, which is not asked where it `is_certain`.
-template <Fold fold, bool is_certain, class N, class F>
-HWY_INLINE bool fold_eight(std::int64_t count, F&& vector, Vector<N>& low, Vector<N>& high) {
-  const auto four = [&](std::int64_t first, Vector<N>& check) HWY_ATTR {
-    const Vector<N> a = vector(first), b = vector(first + 1), c = vector(first + 2), d = vector(first + 3);
-    if constexpr (is_certain) return step<fold>(step<fold>(a, b), step<fold>(c, d));
-    const Vector<N> all = step_numbers<fold>(step_numbers<fold>(a, b), step_numbers<fold>(c, d));
-    check = accumulates(fold) ? all : (a + b) + (c + d);
-    return all;
-  };
-  Vector<N> checks[2];
-  high = four(4, checks[1]);
-  if (count > 4) low = four(0, checks[0]);
-  if constexpr (is_certain) return true;
-  else return holds<fold>(checks[1]) && (count <= 4 || holds<fold>(checks[0]));
 }
 
 /// Calls f(i, vector) for the numbers of x, as vectors of A; x itself where that is its type.
@@ -114,31 +104,28 @@ struct FoldLine {
   /// For fewer this does not pay: they are folded one after the other.
   static constexpr std::int64_t kLeast = kBlock / 4;
 
-  /// Of a line of so many, vectors are folded in NearType first.
-  static constexpr bool is_long(std::int64_t count) { return count >= kLongLine; }
-
-  /// A block, into kWidth lanes; `near` where the line is long.
-  static HWY_INLINE void take_block(const T* x, A* lanes, bool near) {
+  /// A block, into kWidth lanes; of the whole line `near` numbers are folded in NearType at a time (near_terms).
+  static HWY_INLINE void take_block(const T* x, A* lanes, std::int64_t near) {
     for (std::int64_t i = 0; i < kWidth; i += kNear) {
       Vector<A> parts[kWide];
       for (std::int64_t part = 0; part < kWide; ++part) parts[part] = Vector<A>::load(lanes + i + part * kVector);
-      take_eight(near, [&](std::int64_t k) HWY_ATTR { return x + k * kWidth + i; }, parts);
+      take_eight(near, x + i, parts);
       for (std::int64_t part = 0; part < kWide; ++part) store(parts[part], lanes + i + part * kVector);
     }
   }
   /// The last `count` of a block; the others are overwritten with what changes nothing.
-  static HWY_INLINE void take_end(T* block, std::int64_t count, A* lanes, bool near) {
+  static HWY_INLINE void take_end(T* block, std::int64_t count, A* lanes, std::int64_t near) {
     std::fill_n(block, kBlock - count, static_cast<T>(fold_start<T, fold>()));
     take_block(block, lanes, near);
   }
   /// As many whole blocks as there are of `count` elements; gives the number of elements in them.
-  static HWY_INLINE std::int64_t take(const T* x, std::int64_t count, A* lanes, bool near) {
+  static HWY_INLINE std::int64_t take(const T* x, std::int64_t count, A* lanes, std::int64_t near) {
     std::int64_t at = 0;
     for (; at + kBlock <= count; at += kBlock) take_block(x + at, lanes, near);
     return at;
   }
   /// The last elements, and all lanes together.
-  static HWY_INLINE A finish(const T* x, std::int64_t count, A* lanes, bool near, A so_far) {
+  static HWY_INLINE A finish(const T* x, std::int64_t count, A* lanes, std::int64_t near, A so_far) {
     const std::int64_t taken = take(x, count, lanes, near);
     if (taken < count) {
       T last[kBlock];
@@ -151,7 +138,7 @@ struct FoldLine {
   }
   /// All of it at once: the same bits.
   static HWY_INLINE A whole(const T* x, std::int64_t count, A so_far) {
-    if (kSame || !is_long(count)) return whole_line<true>(x, count, so_far);
+    if (kSame || near_terms(count) < 4) return whole_line<true>(x, count, so_far);
     // What does not hold makes no number of the total.
     const A total = whole_line<false>(x, count, so_far);
     return total - total == 0 ? total : checked_line(x, count, so_far);
@@ -174,14 +161,13 @@ struct FoldLine {
     Vector<A> lanes[kParts];
     for (Vector<A>& part : lanes) part = Vector<A>(start);
     std::int64_t left = count;
-    const bool near = is_long(count);
+    const std::int64_t near = near_terms(count);
     for (; left >= kBlock; left -= kBlock, x += kBlock)
       for (std::int64_t part = 0; part < kParts; part += kWide)
-        take_eight<checks>(
-            near, [&](std::int64_t k) HWY_ATTR { return x + k * kWidth + part * kVector; }, lanes + part);
+        take_eight<checks>(near, x + part * kVector, lanes + part);
     if (left > 0) {
       Last last(x, left);
-      if (!kOnePart || !(near || kSame)) last.keep_first();
+      if (!kOnePart || !(near >= 4 || kSame)) last.keep_first();
       for (std::int64_t part = 0; part < kParts; part += kWide)
         take_last<checks>(last, near, part * kVector, lanes + part);
     }
@@ -190,21 +176,35 @@ struct FoldLine {
     return step<fold>(so_far, fold_lanes<fold>(hn::ScalableTag<A>(), lanes[0].lanes));
   }
 
-  /// The eight times kNear numbers at from(0) to from(7), into kWide vectors of lanes; in N first where that is `near`.
-  template <bool checks = true, class F>
-  static HWY_INLINE void take_eight(bool near, F&& from, Vector<A>* lanes) {
-    Vector<N> low = 0, high = 0;
-    const auto numbers = [&](std::int64_t k) HWY_ATTR { return load_folded<fold, N>(from(k)); };
-    if ((near || kSame) && fold_eight < fold, !checks || kCertain > (8, numbers, low, high)) {
-      take_sums(8, low, high, lanes);
-    } else if constexpr (!kCertain) {
-      for (std::int64_t part = 0; part < kWide; ++part) {
-        const auto number = [&](std::int64_t k) HWY_ATTR { return load_folded<fold, A>(from(k) + part * kVector); };
-        const Vector<A> low_sum = step<fold>(step<fold>(number(0), number(1)), step<fold>(number(2), number(3)));
-        const Vector<A> high_sum = step<fold>(step<fold>(number(4), number(5)), step<fold>(number(6), number(7)));
-        lanes[part] = step<fold>(lanes[part], step<fold>(low_sum, high_sum));
-      }
+  /// Four vectors of a block, from x on, in pairs. `check` may be asked whether that holds, unless it `is_certain`.
+  template <bool is_certain, class B>
+  static HWY_INLINE Vector<B> fold_four(const T* x, Vector<B>& check) {
+    const Vector<B> a = load_folded<fold, B>(x), b = load_folded<fold, B>(x + kWidth);
+    const Vector<B> c = load_folded<fold, B>(x + 2 * kWidth), d = load_folded<fold, B>(x + 3 * kWidth);
+    if constexpr (is_certain) return step<fold>(step<fold>(a, b), step<fold>(c, d));
+    const Vector<B> all = step_numbers<fold>(step_numbers<fold>(a, b), step_numbers<fold>(c, d));
+    check = accumulates(fold) ? all : (a + b) + (c + d);
+    return all;
+  }
+  /// kNear numbers from x on in each of eight vectors, into kWide vectors of lanes; in N first, unless `near` says otherwise.
+  template <bool checks = true>
+  static HWY_INLINE void take_eight(std::int64_t near, const T* x, Vector<A>* lanes) {
+    if (near >= 4 || kSame) {
+      constexpr bool is_certain = !checks || kCertain;
+      Vector<N> checks_of[2];
+      // In the order of memory, which is fetched ahead only then.
+      const Vector<N> low = fold_four<is_certain>(x, checks_of[0]);
+      const Vector<N> high = fold_four<is_certain>(x + 4 * kWidth, checks_of[1]);
+      if ((is_certain || (holds<fold>(checks_of[0]) && holds<fold>(checks_of[1]))) &&
+          take_sums<checks>(near, 8, low, high, lanes))
+        return;
     }
+    if constexpr (!kCertain)
+      for (std::int64_t part = 0; part < kWide; ++part, x += kVector) {
+        Vector<A> none;
+        const Vector<A> low = fold_four<true>(x, none), high = fold_four<true>(x + 4 * kWidth, none);
+        lanes[part] = step<fold>(lanes[part], step<fold>(low, high));
+      }
   }
 
   /// The last `count` of the eight vectors of a block, of which the first may begin with what changes nothing: that one is
@@ -237,8 +237,8 @@ struct FoldLine {
   };
   /// take_eight() of these, from element `part` of each vector on.
   template <bool checks>
-  static HWY_INLINE void take_last(Last& last, bool near, std::int64_t part, Vector<A>* lanes) {
-    if (near || kSame) {
+  static HWY_INLINE void take_last(Last& last, std::int64_t near, std::int64_t part, Vector<A>* lanes) {
+    if (near >= 4 || kSame) {
       const Vector<N> high = four<N, AsNumbers>(last, 4, part);
       const Vector<N> low = last.count > 4 ? four<N, AsNumbers>(last, 0, part) : high;
       bool hold = true;
@@ -246,7 +246,7 @@ struct FoldLine {
         hold = holds<fold>(accumulates(fold) ? high : four<N, Added>(last, 4, part));
         if (last.count > 4) hold = hold && holds<fold>(accumulates(fold) ? low : four<N, Added>(last, 0, part));
       }
-      if (hold) return take_sums(last.count, low, high, lanes);
+      if (hold && take_sums<checks>(near, last.count, low, high, lanes)) return;
       last.keep_first();
     }
     for (std::int64_t i = 0; i < kWide; ++i) {
@@ -276,14 +276,22 @@ struct FoldLine {
     return How::join(first, second);
   }
 
-  /// What eight vectors are folded into, or `count` of them: without `low` where these are no more than four.
-  static HWY_INLINE void take_sums(std::int64_t count, Vector<N> low, Vector<N> high, Vector<A>* lanes) {
+  /// Of `count` of eight vectors, without `low` where these are no more than four. False where they do not hold together.
+  template <bool checks>
+  static HWY_INLINE bool take_sums(std::int64_t near, std::int64_t count, Vector<N> low, Vector<N> high,
+                                   Vector<A>* lanes) {
+    if (!kSame && near == 8 && count > 4) {
+      high = low + high;
+      if (checks && !holds<fold>(high)) return false;
+      count = 4;
+    }
     Vector<A> all[kWide];
     each_wide<A>(high, [&](std::int64_t i, Vector<A> x) HWY_ATTR { all[i / kVector] = x; });
     if (count > 4)
       each_wide<A>(low,
                    [&](std::int64_t i, Vector<A> x) HWY_ATTR { all[i / kVector] = step<fold>(x, all[i / kVector]); });
     for (std::int64_t part = 0; part < kWide; ++part) lanes[part] = step<fold>(lanes[part], all[part]);
+    return true;
   }
 };
 

@@ -31,10 +31,10 @@ HWY_INLINE Vector<A> without_subnormals(Vector<A> sum) {
   return select(subnormal, Vector<A>(hn::And(sum.lanes, hn::SignBit(tag))), sum);
 }
 
-/// Some vectors of NearType side by side, which the rows go by while their results stay in registers: four rows at a time
-/// in that type first, where that is `near`.
+/// Some vectors of NearType side by side, which the rows go by while their results stay in registers: `near` rows at a
+/// time, at most 4, in that type first.
 template <class T, Fold fold, std::size_t Vectors, class A>
-void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, bool near, A* results) {
+void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t near, A* results) {
   using N = NearType<T, fold>;
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>), width = static_cast<std::int64_t>(kLanes<N>);
   constexpr std::size_t wide = kLanes<N> / kLanes<A>, count = Vectors * wide;
@@ -48,12 +48,18 @@ void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, bool near, A
       for (std::size_t i = 0; i < count; ++i)
         sums[i] = step<fold>(sums[i], load_folded<fold, A>(from + static_cast<std::int64_t>(i) * lanes));
   };
+  const auto add = [&](std::size_t i, Vector<N> all) HWY_ATTR {
+    each_wide<A>(all, [&](std::int64_t k, Vector<A> part) HWY_ATTR {
+      Vector<A>& sum = sums[i * wide + static_cast<std::size_t>(k / lanes)];
+      sum = step<fold>(sum, part);
+    });
+  };
   load_results();
   std::int64_t left = rows;
   const T* from = x;
   Vector<N> checks[Vectors];
   if constexpr (!accumulates(fold)) std::copy_n(sums, count, checks);
-  if (near || kSame)
+  if (near >= 4 || kSame)
     for (; left >= 4; left -= 4, from += 4 * stride)
       for (std::size_t i = 0; i < Vectors; ++i) {
         const T* const at = from + static_cast<std::int64_t>(i) * width;
@@ -61,18 +67,21 @@ void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, bool near, A
                         c = load_folded<fold, N>(at + 2 * stride), d = load_folded<fold, N>(at + 3 * stride);
         const Vector<N> all = step_numbers<fold>(step_numbers<fold>(a, b), step_numbers<fold>(c, d));
         if constexpr (accumulates(fold)) {
-          each_wide<A>(all, [&](std::int64_t k, Vector<A> part) HWY_ATTR {
-            Vector<A>& sum = sums[i * wide + static_cast<std::size_t>(k / lanes)];
-            sum = step<fold>(sum, part);
-            if (left % 16 < 4) sum = without_subnormals<T, fold>(sum);
-          });
+          add(i, all);
+          if (fold == Fold::Prod && left % 16 < 4) sums[i] = without_subnormals<T, fold>(sums[i]);
         } else {
           sums[i] = step_numbers<fold>(sums[i], all);
           checks[i] = checks[i] + ((a + b) + (c + d));
         }
       }
+  else if (near == 2)
+    for (; left >= 2; left -= 2, from += 2 * stride)
+      for (std::size_t i = 0; i < Vectors; ++i) {
+        const T* const at = from + static_cast<std::int64_t>(i) * width;
+        add(i, load_folded<fold, N>(at) + load_folded<fold, N>(at + stride));
+      }
   fold_exactly(from, left);
-  if (!kCertain && (near || kSame)) {
+  if (!kCertain && (near > 1 || kSame)) {
     // What did not hold is no number by now, and nothing that comes after makes one of it.
     bool hold = true;
     for (std::size_t i = 0; i < count; ++i) {
@@ -95,7 +104,7 @@ HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns,
   A partial[width];
   std::fill_n(partial, width, fold_start<T, fold>());
   const std::int64_t rows = count / width;
-  fold_strip<T, fold, vectors>(x, rows, width, count >= kLongLine * columns, partial);
+  fold_strip<T, fold, vectors>(x, rows, width, near_terms(count / columns), partial);
   fold_in_order<joined(fold)>(partial, width, columns, results);
   fold_in_order<fold>(x + rows * width, count % width, columns, results);
 }
@@ -162,7 +171,7 @@ HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, st
   constexpr auto width = static_cast<std::int64_t>(kLanes<NearType<T, fold>>);
   std::int64_t column = 0;
   for (; column + width <= columns; column += width)
-    fold_strip<T, fold, 1>(x + column, rows, stride, rows >= kLongLine, results + column);
+    fold_strip<T, fold, 1>(x + column, rows, stride, near_terms(rows), results + column);
   fold_narrow<T, fold>(x + column, rows, stride, columns - column, results + column);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/backend/cpu/simd/order/order.hpp"
@@ -33,9 +34,12 @@ class Reduction {
     rows_per_piece_ = limited_grain(std::max<std::int64_t>(64, kFoldedPiece / columns_));
     pieces_ = std::max<std::int64_t>(1, (count_ + rows_per_piece_ - 1) / rows_per_piece_);
     // Lines of their own may be folded in any company.
-    if (!side_by_side_ && folded_.steps()[0] == 1 && pieces_ == 1 && count_ > 0)
-      columns_ =
-          std::clamp<std::int64_t>(kFoldedPiece / 2 / count_, 1, std::clamp<std::int64_t>(kept_.length(), 1, kColumns));
+    if (!side_by_side_ && folded_.steps()[0] == 1 && pieces_ == 1 && count_ > 0) {
+      const std::int64_t most = std::clamp<std::int64_t>(kept_.length(), 1, kColumns);
+      columns_ = std::clamp<std::int64_t>(kFoldedPiece / 2 / count_, 1, most);
+      // Where each has several lines, what lies beside one of them is read with it, rather than a bit here and there.
+      if (folded_.count() > 1) columns_ = std::max(columns_, std::min(most, divide_up(kept_.length(), num_threads())));
+    }
     groups_per_row_ = kept_.length() > 0 ? (kept_.length() + columns_ - 1) / columns_ : 0;
   }
 
