@@ -5,8 +5,8 @@
 
 namespace kiln::cpu {
 
-/// Floating-point operations that are worth handing to another thread: some 10 us.
-inline constexpr std::int64_t kWorthAThread = 1 << 20;
+/// Floating-point operations that are worth handing to another thread: some 5 us.
+inline constexpr std::int64_t kWorthAThread = 1 << 19;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }

@@ -34,6 +34,28 @@ TEST(SimdNonzero, FindsPlacesAndElements) {
   });
 }
 
+TEST(SimdSelect, SharesLongRows) {
+  constexpr std::int64_t kSize = 3;
+  for_each_target([] {
+    for (const std::int64_t outer : {1, 2})
+      for (const std::int64_t length : {40001, 70000}) {
+        const std::vector<double> x = whole_numbers(outer * kSize * length, 1000, 4);
+        for (const DType dtype : {DType::F32, DType::I64}) {
+          const Value table = tensor(dtype, {outer, kSize, length}, x);
+          const std::vector<double> index = {2, 0, 2, 1};
+          std::vector<double> expected;
+          for (std::int64_t o = 0; o < outer; ++o)
+            for (const double row : index) {
+              const auto first = x.begin() + (o * kSize + static_cast<std::int64_t>(row)) * length;
+              expected.insert(expected.end(), first, first + length);
+            }
+          EXPECT_EQ(numbers(run_op(op::Select{1}, {table, tensor(DType::I64, {4}, index)})), expected);
+          EXPECT_THROW((void)run_op(op::Select{1}, {table, tensor(DType::I64, {1}, {3})}), IndexError);
+        }
+      }
+  });
+}
+
 TEST(SimdSelectSum, AddsTheRowsOfBags) {
   constexpr std::int64_t kRows = 50;
   for_each_target([] {

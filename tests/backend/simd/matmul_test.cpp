@@ -62,9 +62,15 @@ TEST(SimdMatmul, MultipliesMatricesThatAreCutIntoPiecesAndBlocks) {
                                                                                   {400, 11, 290},
                                                                                   {5, 1100, 150},
                                                                                   {9, 2060, 70},
-                                                                                  {130, 1100, 40}})
+                                                                                  {130, 1100, 40},
+                                                                                  {3, 37, 9000},
+                                                                                  {8, 34, 8000},
+                                                                                  {2, 3000, 320}})
     check_all_orders(m, n, k);
-  simd::for_each_target([] { check_all_orders(251, 91, 385); });
+  simd::for_each_target([] {
+    check_all_orders(251, 91, 385);
+    for (const std::int64_t m : {2, 4}) check_all_orders(m, 13, 200);
+  });
   check_all_orders(241, 513, 385);
 }
 
@@ -272,6 +278,7 @@ TEST(SimdMatmul, GivesTheSameBitsOnAnyNumberOfThreads) {
        {random_fractions({1, 1000}, 25), random_fractions({1000, 900}, 26)},
        {random_fractions({3, 1000}, 25), random_fractions({1000, 2500}, 26)},
        {random_fractions({4, 1000}, 25), random_fractions({1000, 900}, 26, {1, 0})},
+       {random_fractions({8, 8000}, 25), random_fractions({8000, 34}, 26, {1, 0})},
        {random_fractions({50, 64, 65}, 25), random_fractions({50, 65, 66}, 26)},
        {random_fractions({1000, 97}, 25, {1, 0}), random_fractions({97, 300}, 26)},
        {random_fractions({97, 700}, 25, {1, 0}), random_fractions({700, 300}, 26, {1, 0})},

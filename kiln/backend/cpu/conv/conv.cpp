@@ -78,7 +78,7 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
 bool takes(DType dtype) { return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16; }
 
 bool worth_finishing(const Value& result) {
-  constexpr std::int64_t kLeastBytes = 1 << 19;
+  constexpr std::int64_t kLeastBytes = 1 << 18;
   return numel(result.shape()) * static_cast<std::int64_t>(size_of(result.dtype())) >= kLeastBytes;
 }
 

@@ -1,6 +1,7 @@
 // How an elementwise kernel gets at its operands: the result is walked in memory order, in blocks, and each operand
 // serves the elements that belong to a block as one contiguous run (or a constant), whatever its strides and type.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -79,7 +80,11 @@ Feed<T>::Feed(const Operand& operand) : operand_(operand) {
     constant(value);
   } else if (operand.access_ == Operand::Access::Periodic) {
     operand.gather(0, operand.period_, buffer_);
-    for (std::int64_t i = operand.period_; i < kBlock + operand.period_; ++i) buffer_[i] = buffer_[i - operand.period_];
+    for (std::int64_t done = operand.period_, all = kBlock + operand.period_; done < all;) {
+      const std::int64_t some = std::min(done, all - done);
+      std::copy_n(buffer_, some, buffer_ + done);
+      done += some;
+    }
   }
 }
 

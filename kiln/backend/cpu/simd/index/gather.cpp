@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kGrain = 16384;   // elements worth a thread's while
 constexpr std::int64_t kColumns = 64;    // of a row that one piece gathers
 constexpr std::int64_t kCache = 262144;  // bytes of x that stay near without help
+constexpr std::int64_t kPart = 65536;    // bytes of a long row that are worth a thread's while
 constexpr std::int64_t kBlock = 2048;    // indices that stay in the first cache between a look at them and their use
 
 template <class Word>
@@ -126,6 +127,20 @@ CopyRows copy_rows_of(std::size_t bytes) {
   }
 }
 
+/// The same rows where they are so long that threads share each.
+void copy_long_rows(const std::byte* x, std::size_t pace, std::size_t bytes, const Slices& slices, const Indices& index,
+                    std::byte* z) {
+  const std::int64_t count = index.count(), all = static_cast<std::int64_t>(bytes), parts = (all + kPart - 1) / kPart;
+  parallel_for(slices.outer * count * parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t item = begin; item < end; ++item) {
+      const std::int64_t row = item / parts, first = item % parts * kPart;
+      const std::int64_t from = row / count * slices.size + index.data()[row % count];
+      copy_bytes(z + static_cast<std::size_t>(row) * bytes + first, x + static_cast<std::size_t>(from) * pace + first,
+                 static_cast<std::size_t>(std::min(kPart, all - first)));
+    }
+  });
+}
+
 }  // namespace
 
 bool run(const op::Gather& op, Call call) {
@@ -162,6 +177,11 @@ bool run(const op::Select& op, Call call) {
   if (!single) index.check(op::Select::kName, dim, slices.size);
   if (z.numel() == 0) return true;
   const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
+  if (slices.inner * static_cast<std::int64_t>(element) >= 2 * kPart) {
+    if (single) index.check(op::Select::kName, dim, slices.size);
+    copy_long_rows(x.data, static_cast<std::size_t>(pace) * element, bytes, slices, index, z.data);
+    return true;
+  }
   const CopyRows copy = copy_rows_of(bytes);
   parallel_for(slices.outer * index.count(), std::max<std::int64_t>(1, 4 * kGrain / static_cast<std::int64_t>(bytes)),
                [&](std::int64_t begin, std::int64_t end) {

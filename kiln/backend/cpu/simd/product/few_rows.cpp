@@ -63,7 +63,7 @@ HWY_INLINE void add_terms(const SumOf<T>* a, int64_t a_row, int64_t a_column, co
       Sums<T>(a[static_cast<int64_t>(I % kRows) * a_row + static_cast<int64_t>(I / kRows) * a_column])...};
   int64_t j = 0;
   for (; j + kWidth<T> <= columns; j += kWidth<T>) {
-    (hwy::Prefetch(b + static_cast<int64_t>(P) * b_row + j + ahead), ...);
+    if (ahead > 0) (__builtin_prefetch(b + static_cast<int64_t>(P) * b_row + j + ahead, 0, 2), ...);
     add_vector(factors, b + j, b_row, c + j, c_row, rows, terms, all);
   }
   if (j == columns) return;
@@ -83,8 +83,10 @@ void multiply_rows(const SumOf<T>* a, int64_t a_row, int64_t a_column, const T* 
   // Rows of c may lie so far apart that they meet in one set of the cache.
   constexpr int64_t kApart = kColumns + 64 / static_cast<int64_t>(sizeof(SumOf<T>));
   alignas(64) SumOf<T> sums[Rows * static_cast<std::size_t>(kApart)];
-  // Fetching what a cache holds would only displace the rows at hand, which often meet in a few sets of the first one.
-  const int64_t ahead = k * b_row * static_cast<int64_t>(sizeof(T)) > kNearBytes ? kStep * b_row : 0;
+  // What no core's own cache holds is fetched ahead, into the second one: rows often meet in a few sets of the first.
+  // A single row is done with them so soon that this pays later.
+  constexpr int64_t kFar = Rows == 1 ? 4 << 20 : 2 << 20;
+  const int64_t ahead = k * b_row * static_cast<int64_t>(sizeof(T)) > kFar ? kStep * b_row : 0;
   for (int64_t j = 0; j < n; j += kColumns) {
     const int64_t columns = std::min(kColumns, n - j);
     for (int64_t i = 0; i < kRows; ++i) std::fill_n(sums + i * kApart, columns, SumOf<T>{0});

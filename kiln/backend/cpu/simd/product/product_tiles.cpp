@@ -445,7 +445,9 @@ void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_
     constexpr auto kStep = static_cast<int64_t>(kLines);
     for (; j + kStep <= n; j += kStep)
       dots<T, kLines>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows * kLines>());
-    for (; j < n; ++j) dots<T, 1>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows>());
+    for (; j + 2 <= n; j += 2)
+      dots<T, 2>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows * 2>());
+    if (j < n) dots<T, 1>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows>());
   }
 }
 
