@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/rows.hpp"
@@ -22,7 +23,8 @@ void fill(Word* to, std::int64_t count, Word word) {
     std::memset(to, bytes[0], static_cast<std::size_t>(count) * sizeof(Word));
     return;
   }
-  constexpr std::int64_t kFew = 64 / sizeof(Word), kNear = 16384 / sizeof(Word);
+  // Longer pieces are copied by an instruction that takes longer than a loop.
+  constexpr std::int64_t kFew = 64 / sizeof(Word), kNear = 512 / sizeof(Word);
   std::int64_t done = std::min(count, kFew);
   std::fill_n(to, done, word);
   while (done < count) {
@@ -32,9 +34,29 @@ void fill(Word* to, std::int64_t count, Word word) {
   }
 }
 
+/// to[i] = from[-i]
+template <class Word>
+void copy_backwards(const Word* __restrict from, Word* __restrict to, std::int64_t count) {
+  constexpr int kSome = 16 / sizeof(Word);
+  typedef Word Vector __attribute__((vector_size(16)));
+  const auto turned = []<int... I>(Vector x, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(x, x, (kSome - 1 - I)...);
+  };
+  std::int64_t i = 0;
+  for (; i + kSome <= count; i += kSome) {
+    Vector words;
+    std::memcpy(&words, from - i - (kSome - 1), sizeof(words));
+    words = turned(words, std::make_integer_sequence<int, kSome>());
+    std::memcpy(to + i, &words, sizeof(words));
+  }
+  for (; i < count; ++i) to[i] = from[-i];
+}
+
 template <class Word>
 void copy_row(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t count) {
-  if (to_step == 1 && from_step == 1) copy_bytes(to, from, static_cast<std::size_t>(count) * sizeof(Word));
+  if (to_step == -1) return copy_row(from + (count - 1) * from_step, -from_step, to - (count - 1), 1, count);
+  if (to_step == 1 && from_step == -1) copy_backwards(from, to, count);
+  else if (to_step == 1 && from_step == 1) copy_bytes(to, from, static_cast<std::size_t>(count) * sizeof(Word));
   else if (to_step == 1 && from_step == 0) fill(to, count, *from);
   else
     for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
@@ -81,12 +103,19 @@ void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
                  });
     return;
   }
+  const bool dense = to_step == 1 && from_step == 1;
+  const std::size_t bytes = static_cast<std::size_t>(rows.length()) * sizeof(Word);
   parallel_for(rows.count(), std::max<std::int64_t>(1, kGrain / rows.length()),
-               [&](std::int64_t begin, std::int64_t end) {
-                 rows.each(begin, end, [&](const auto& offsets) {
-                   copy_row(from.as<Word>() + offsets[1], rows.steps()[1], to.as<Word>() + offsets[0], rows.steps()[0],
-                            rows.length());
-                 });
+               [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
+                 if (dense)
+                   rows.each(begin, end, [&](const auto& offsets) {
+                     copy_bytes(to.as<Word>() + offsets[0], from.as<Word>() + offsets[1], bytes);
+                   });
+                 else
+                   rows.each(begin, end, [&](const auto& offsets) {
+                     copy_row(from.as<Word>() + offsets[1], from_step, to.as<Word>() + offsets[0], to_step,
+                              rows.length());
+                   });
                });
 }
 
@@ -109,7 +138,10 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
   constexpr std::int64_t kWords = 4096;
   const std::int64_t together = kWords / rows.length() / Transposer::kStrip * Transposer::kStrip;
   const std::int64_t strip = streams ? Transposer::kStreamedStrip : std::max(Transposer::kStrip, together);
-  const std::int64_t strips = (columns + strip - 1) / strip, plane_count = planes.count() * planes.length();
+  // The last strip takes what is too little for one of its own.
+  const std::int64_t least = streams ? 1 : Transposer::kSide;
+  const std::int64_t strips = std::max<std::int64_t>(1, (columns + strip - least) / strip);
+  const std::int64_t plane_count = planes.count() * planes.length();
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (strip * rows.length()));
   parallel_for(plane_count * strips, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t item = begin; item < end; ++item) {
@@ -122,7 +154,7 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
         source += offsets[1] + along * planes.steps()[1];
       });
       (streams ? Transposer::stream : Transposer::run)(source, from_step, target, to_step, rows.length(),
-                                                       std::min(strip, columns - first));
+                                                       item % strips + 1 < strips ? strip : columns - first);
     }
   });
 }

@@ -1,5 +1,6 @@
 // Walking over several strided arrays of one shape at once, a row at a time.
 #pragma once
+#include <algorithm>
 #include <array>
 
 #include "kiln/backend/cpu/kernel.hpp"
@@ -91,10 +92,20 @@ void Rows<N>::each(std::int64_t begin, std::int64_t end, F&& row) const {
     rest /= outer_[i];
     for (std::size_t k = 0; k < N; ++k) offsets[k] += at[i] * strides_[k][i];
   }
-  for (std::int64_t index = begin;;) {
-    row(static_cast<const std::array<std::int64_t, N>&>(offsets));
-    if (++index == end) return;
-    for (int i = outer_.size() - 1;; --i) {
+  // Those beside each other in a loop of their own.
+  const int last = outer_.size() - 1;
+  const std::int64_t beside = last < 0 ? 1 : outer_[last];
+  std::array<std::int64_t, N> steps{};
+  for (std::size_t k = 0; k < N && last >= 0; ++k) steps[k] = strides_[k][last];
+  for (std::int64_t index = begin, first = last < 0 ? 0 : at[last];; first = 0) {
+    const std::int64_t count = std::min(beside - first, end - index);
+    for (std::int64_t i = 0; i < count; ++i) {
+      row(static_cast<const std::array<std::int64_t, N>&>(offsets));
+      for (std::size_t k = 0; k < N; ++k) offsets[k] += steps[k];
+    }
+    if ((index += count) == end) return;
+    for (std::size_t k = 0; k < N; ++k) offsets[k] -= beside * steps[k];
+    for (int i = last - 1;; --i) {
       for (std::size_t k = 0; k < N; ++k) offsets[k] += strides_[k][i];
       if (++at[i] < outer_[i]) break;
       for (std::size_t k = 0; k < N; ++k) offsets[k] -= outer_[i] * strides_[k][i];

@@ -13,6 +13,7 @@ namespace kiln::cpu {
 
 template <class Word>
 struct Transposer {
+  static constexpr int kSide = 16 / sizeof(Word);           // words of a square
   static constexpr std::int64_t kLine = 64 / sizeof(Word);  // words
   /// Columns that a thread should take at a time, and those where the result is streamed.
   static constexpr std::int64_t kStrip = std::max<std::int64_t>(16, kLine), kStreamedStrip = 8 * kLine;
@@ -21,9 +22,13 @@ struct Transposer {
   static void run(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                   std::int64_t columns) {
     if (turn_few(from, from_step, to, to_step, rows, columns)) return;
-    for (std::int64_t row = 0; row < rows; row += kStrip)
-      turn(from + row * from_step, from_step, to + row, to_step, std::min(kStrip, rows - row), columns);
+    for (std::int64_t row = 0, count; row < rows; row += count) {
+      count = part(rows - row, kStrip);
+      turn(from + row * from_step, from_step, to + row, to_step, count, columns);
+    }
   }
+  /// How many of `rest` to take where some should be `most`: a few more, where what were left is less than a square.
+  static constexpr std::int64_t part(std::int64_t rest, std::int64_t most) { return rest < most + kSide ? rest : most; }
   /// The same for at most kStreamedStrip columns, each of which begins a line of `to`; past the caches, so that results
   /// that do not fit into them are not read first.
   static void stream(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
@@ -43,7 +48,6 @@ struct Transposer {
   }
 
  private:
-  static constexpr int kSide = 16 / sizeof(Word);        // of a square
   typedef Word Vector __attribute__((vector_size(16)));  // any processor has these, and compilers shuffle them
 
   /// The words from place kFirst on of either, taken in turn.
@@ -106,13 +110,19 @@ struct Transposer {
 
   static void turn(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                    std::int64_t columns) {
-    const std::int64_t tall = rows / kSide * kSide, wide = columns / kSide * kSide;
-    for (std::int64_t column = 0; column < wide; column += kSide)
-      for (std::int64_t row = 0; row < tall; row += kSide)
+    if (rows < kSide || columns < kSide) {
+      for (std::int64_t column = 0; column < columns; ++column)
+        for (std::int64_t row = 0; row < rows; ++row) to[column * to_step + row] = from[row * from_step + column];
+      return;
+    }
+    // The last squares lie over those before them.
+    for (std::int64_t next_column = 0; next_column < columns; next_column += kSide) {
+      const std::int64_t column = std::min(next_column, columns - kSide);
+      for (std::int64_t next_row = 0; next_row < rows; next_row += kSide) {
+        const std::int64_t row = std::min(next_row, rows - kSide);
         square(from + row * from_step + column, from_step, to + column * to_step + row, to_step);
-    for (std::int64_t column = 0; column < columns; ++column)
-      for (std::int64_t row = column < wide ? tall : 0; row < rows; ++row)
-        to[column * to_step + row] = from[row * from_step + column];
+      }
+    }
   }
 };
 

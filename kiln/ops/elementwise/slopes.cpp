@@ -19,7 +19,7 @@ Value mish_slope(const Value& x) {
   const Value w = tanh(softplus(x));
   return w + x * (1 - square(w)) * sigmoid(x);
 }
-Value hard_swish_slope(const Value& x) { return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x / 3 + 0.5)); }
+Value hard_swish_slope(const Value& x) { return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x * (1.0 / 3) + 0.5)); }
 Value i1_slope(const Value& x) {
   // Next to 0 the digits of i1(x) end; far out both are infinite.
   const Value none = lt(abs(x), 1e-20), even = i0(x);

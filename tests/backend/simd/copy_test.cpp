@@ -40,6 +40,37 @@ TEST(Copy, RepeatsAndSkips) {
     EXPECT_EQ(numbers(copied(value, {1, 0})), numbers(value));
 }
 
+TEST(Copy, TurnsRowsAround) {
+  constexpr std::int64_t kRows = 3;
+  for (const DType dtype : {DType::U8, DType::F16, DType::F32, DType::F64})
+    for (const std::int64_t length : {2, 9, 16, 31, 33, 100}) {
+      const Value from = tensor(dtype, {kRows, length}, counting(kRows * length));
+      const auto around = [&](Array array) {
+        array.data += (length - 1) * static_cast<std::int64_t>(size_of(dtype));
+        array.strides.back() = -1;
+        return array;
+      };
+      std::vector<double> expected(static_cast<std::size_t>(kRows * length));
+      for (std::int64_t i = 0; i < kRows * length; ++i)
+        expected[static_cast<std::size_t>(i)] =
+            static_cast<double>((i / length * length + length - 1 - i % length) % 120);
+      const std::vector<double> others(expected.size(), 121);
+      const Value read_so = tensor(dtype, {kRows, length}, others), written_so = tensor(dtype, {kRows, length}, others);
+      copy(around(read(from)), read(read_so));
+      EXPECT_EQ(numbers(read_so), expected) << name(dtype) << ' ' << length;
+      copy(read(from), around(read(written_so)));
+      EXPECT_EQ(numbers(written_so), expected) << name(dtype) << ' ' << length;
+    }
+}
+
+TEST(Copy, MovesShortRowsOfAnyLength) {
+  for (std::int64_t bytes = 1; bytes < 200; ++bytes) {
+    const auto x = counting(5 * 4 * bytes);
+    const Value from = tensor(DType::U8, {5, 4, bytes}, x, {1, 0, 2});
+    EXPECT_EQ(numbers(copied(from, {0, 1, 2})), x) << bytes;
+  }
+}
+
 // Long rows that come to lie a little behind their place in a page are copied line by line.
 TEST(Copy, MovesRowsToAnyPlaceInAPage) {
   constexpr std::size_t kPage = 4096;

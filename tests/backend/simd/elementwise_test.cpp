@@ -442,6 +442,11 @@ TEST(SimdCast, TellsTheLimitsOfWholeNumbers) {
       const std::vector<double> first(x.begin(), x.begin() + some), wanted(expected.begin(), expected.begin() + some);
       EXPECT_EQ(numbers(run_op(op::Cast{DType::I32}, {tensor(DType::F32, {some}, first)})), wanted);
     }
+    for (const DType half : {DType::F16, DType::BF16}) {
+      const std::vector<double> wanted{
+          0, 2147483647, -2147483648.0, 2147483647, -2147483648.0, 2147483647, -2147483648.0, 1, -1, 0};
+      EXPECT_EQ(numbers(run_op(op::Cast{DType::I32}, {tensor(half, {std::ssize(x)}, x)})), wanted);
+    }
     for (const DType from : {DType::F32, DType::F64, DType::BF16})
       for (const auto& [to, least, most] : {std::tuple{DType::I8, -128, 127}, std::tuple{DType::I16, -32768, 32767},
                                             std::tuple{DType::U8, 0, 255}, std::tuple{DType::U16, 0, 65535}}) {

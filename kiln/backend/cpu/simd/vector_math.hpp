@@ -337,17 +337,19 @@ template <class T> HWY_INLINE Vector<T> atan2(Vector<T> x, Vector<T> y) {
   }
 }
 /// |x|^y with the sign of x if y is odd, and NaN if it is no whole number.
-HWY_INLINE Vector<double> signed_power(Vector<double> size, Vector<double> x, Vector<double> y) {
-  const Vector<double> half = y * 0.5;
-  const Mask<double> whole = floor(y) == y, odd = whole & (floor(half) != half);
-  const Vector<double> negative = select(whole, select(odd, -size, size), Vector<double>(kNotANumber));
-  return select(x < 0, negative, size);
+template <class T>
+HWY_INLINE Vector<T> signed_power(Vector<T> size, Vector<T> x, Vector<T> y) {
+  const Mask<T> below = x < 0;
+  if (!any(below)) return size;
+  const Vector<T> half = y * 0.5;
+  const Mask<T> whole = floor(y) == y, odd = whole & (floor(half) != half);
+  return select(below, select(whole, select(odd, -size, size), Vector<T>(kNotANumber)), size);
 }
 template <class T> HWY_INLINE Vector<T> pow(Vector<T> x, Vector<T> y) {
   if constexpr (kSingle<T>) {
-    const Vector<T> z =
-        in_double([](auto a, auto b) HWY_ATTR { return signed_power(exp(b * log(abs(a))), a, b); }, x, y);
-    return within(is_finite(x) & is_finite(y) & (x != 0), z, [&]() HWY_ATTR { return pow_lanes(x, y); });
+    const Vector<T> size = in_double([](auto a, auto b) HWY_ATTR { return power_of_float(a, b); }, abs(x), y);
+    return within(is_finite(x) & is_finite(y) & (x != 0), signed_power(size, x, y),
+                  [&]() HWY_ATTR { return pow_lanes(x, y); });
   } else if constexpr (HWY_NATIVE_FMA) {
     const Vector<T> size = abs(x), z = signed_power(power_of_size(size, y), x, y);
     return within(is_finite(x) & is_finite(y) & (size >= std::numeric_limits<T>::min()), z,

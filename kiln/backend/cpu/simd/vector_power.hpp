@@ -13,12 +13,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-/// log(x) for normal x > 0 as a sum of two numbers, off by 2^-65 of it: 2 atanh((m - 1) / (m + 1)) and the exponent's part.
-/// Of the series, all terms that matter to the second number are taken with their roundings.
-struct TwoLogs {
-  Vector<double> high, low;
+/// A normal x > 0 as m 2^exponent, m between the roots of 1/2 and of 2.
+struct Normal {
+  Vector<double> m, exponent;
 
-  explicit HWY_INLINE TwoLogs(Vector<double> x) {
+  explicit HWY_INLINE Normal(Vector<double> x) {
     const hn::ScalableTag<double> tag;
     const hn::ScalableTag<std::uint64_t> bits;
     constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1, kOne = std::uint64_t{1023} << 52;
@@ -26,12 +25,22 @@ struct TwoLogs {
     // The exponent, in the mantissa of a number from 2^52 on, becomes one.
     const auto pattern = hn::BitCast(bits, x.lanes);
     const auto place = hn::Or(hn::ShiftRight<52>(pattern), hn::BitCast(bits, hn::Set(tag, 0x1p52)));
-    Vector<double> exponent = Vector<double>(hn::BitCast(tag, place)) - kBias;
-    Vector<double> m = hn::BitCast(tag, hn::Or(hn::And(pattern, hn::Set(bits, kMantissa)), hn::Set(bits, kOne)));
+    exponent = Vector<double>(hn::BitCast(tag, place)) - kBias;
+    m = hn::BitCast(tag, hn::Or(hn::And(pattern, hn::Set(bits, kMantissa)), hn::Set(bits, kOne)));
     const Mask<double> large = m > 1.4142135623730951;
     m = select(large, m * 0.5, m);
     exponent = select(large, exponent + 1, exponent);
+  }
+};
 
+/// log(x) for normal x > 0 as a sum of two numbers, off by 2^-65 of it: 2 atanh((m - 1) / (m + 1)) and the exponent's part.
+/// Of the series, all terms that matter to the second number are taken with their roundings.
+struct TwoLogs {
+  Vector<double> high, low;
+
+  explicit HWY_INLINE TwoLogs(Vector<double> x) {
+    const Normal parts(x);
+    const Vector<double> m = parts.m, exponent = parts.exponent;
     const Vector<double> above = m - 1, below = m + 1, below_rest = m - (below - 1), inverse = 1 / below;
     const Vector<double> f = above * inverse, f_rest = (fma(-f, below, above) - f * below_rest) * inverse;
     const Vector<double> s = f * f, s_rest = fma(f, f, -s) + 2 * f * f_rest;
@@ -73,6 +82,29 @@ HWY_INLINE Vector<double> power_of_size(Vector<double> size, Vector<double> y) {
   const Vector<double> r = parts.r + more, back = r - parts.r, rest = (parts.r - (r - back)) + (more - back);
   const Vector<double> tail = fma(r * r, exp_tail(r), rest), sum = r + tail, one = 1 + sum;
   return scale(one + ((sum - (one - 1)) + (tail - (sum - r))), parts.n);
+}
+
+/// x^y for a normal x > 0 and y as floats have them, off by less than 2^-36 of it: 2 atanh((m - 1) / (m + 1)) and e^r by
+/// Chebyshev fits that are no better than that.
+HWY_INLINE Vector<double> power_of_float(Vector<double> x, Vector<double> y) {
+  constexpr double kFarOut = 200;  // where the results are no floats
+  const Normal parts(x);
+  const Vector<double> f = (parts.m - 1) / (parts.m + 1), s = f * f;
+  Vector<double> p = fma(s, 0.19362776836747533, 0.22191394493175057);
+  p = fma(p, s, 0.2857175463573276);
+  p = fma(p, s, 0.39999998796848674);
+  p = fma(p, s, 0.6666666666737545);
+  const Vector<double> log = fma(parts.exponent, 0.6931471805599453, fma(f * s, p, 2 * f));
+
+  const Vector<double> z = clamp(y * log, -kFarOut, kFarOut), n = nearest(z * 1.4426950408889634);
+  const Vector<double> r = fma(n, -0.6931471805599453, z);
+  Vector<double> q = fma(r, 2.4859589834589056e-05, 0.00019899285575896282);
+  q = fma(q, r, 0.001388885403566671);
+  q = fma(q, r, 0.00833329846980059);
+  q = fma(q, r, 0.04166666671901226);
+  q = fma(q, r, 0.16666666719028936);
+  q = fma(q, r, 0.5);
+  return fma(fma(q, r, 1), r, 1) * power_of_two(n);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE

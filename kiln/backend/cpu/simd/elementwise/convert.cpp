@@ -9,7 +9,8 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/elementwise/convert.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+
+#include "kiln/backend/cpu/simd/elementwise/half_lanes.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -26,7 +27,7 @@ void round_to_odd_each(const From* HWY_RESTRICT from, float* HWY_RESTRICT to, st
 
 // Where the machine converts like IEEE 754. Highway's replacements for others do not round to nearest, and clamp.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
-namespace hn = hwy::HWY_NAMESPACE;
+#define KILN_CONVERTS_VECTORS
 
 /// A vector at a time, and what is left in a vector of its own.
 template <class From, class To, class Tag, class Step>
@@ -66,13 +67,24 @@ void convert_each<double, float>(const double* from, float* to, std::int64_t cou
     hn::StoreU(hn::DemoteTo(kDemoted, hn::LoadU(kDoubles, x)), kDemoted, z);
   });
 }
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE void store_words(Lanes x, std::int32_t* to) {
+  const __m512 number = x.lanes.raw;
+  // What is outside of all words becomes the least of them.
+  const __m512i whole = _mm512_maskz_cvttps_epi32(_mm512_cmp_ps_mask(number, number, _CMP_ORD_Q), number);
+  const __mmask16 above = _mm512_cmp_ps_mask(number, _mm512_set1_ps(0x1p31f), _CMP_GE_OQ);
+  _mm512_storeu_si512(to, _mm512_mask_mov_epi32(whole, above, _mm512_set1_epi32(INT32_MAX)));
+}
+#else
+HWY_INLINE void store_words(Lanes x, std::int32_t* to) {
+  const auto whole = hn::ConvertTo(kWords, x.lanes);  // saturates
+  hn::StoreU(hn::IfThenZeroElse(hn::RebindMask(kWords, is_nan(x).bits), whole), kWords, to);
+}
+#endif
 template <>
 void convert_each<float, std::int32_t>(const float* from, std::int32_t* to, std::int64_t count) {
-  each_vector(from, to, count, kFloats, [](const float* x, std::int32_t* z) HWY_ATTR {
-    const auto number = hn::LoadU(kFloats, x);
-    const auto whole = hn::ConvertTo(kWords, number);  // saturates
-    hn::StoreU(hn::IfThenZeroElse(hn::RebindMask(kWords, hn::IsNaN(number)), whole), kWords, z);
-  });
+  each_vector(from, to, count, kFloats,
+              [](const float* x, std::int32_t* z) HWY_ATTR { store_words(Lanes::load(x), z); });
 }
 template <>
 void convert_each<double, std::int32_t>(const double* from, std::int32_t* to, std::int64_t count) {
@@ -83,19 +95,6 @@ void convert_each<double, std::int32_t>(const double* from, std::int32_t* to, st
     hn::StoreU(hn::DemoteTo(kNarrow, known), kNarrow, z);  // saturates
   });
 }
-/// Integers of fewer bits saturate after those of 32 do.
-template <class From, class To>
-HWY_INLINE void through_words(const From* HWY_RESTRICT from, To* HWY_RESTRICT to, std::int64_t count) {
-  using Limits = std::numeric_limits<To>;
-  constexpr std::int64_t kBlock = 256;
-  alignas(64) std::int32_t words[kBlock];
-  for (std::int64_t at = 0; at < count; at += kBlock) {
-    const std::int64_t some = std::min(kBlock, count - at);
-    convert_each(from + at, words, some);
-    for (std::int64_t i = 0; i < some; ++i)
-      to[at + i] = static_cast<To>(std::clamp<std::int32_t>(words[i], Limits::min(), Limits::max()));
-  }
-}
 #if HWY_TARGET == HWY_AVX3
 /// Words of which those that are too large are any that are.
 HWY_INLINE __m512i words_at(const float* x) {
@@ -104,9 +103,17 @@ HWY_INLINE __m512i words_at(const float* x) {
   return _mm512_maskz_cvttps_epi32(_mm512_cmp_ps_mask(number, number, _CMP_ORD_Q),
                                    _mm512_min_ps(number, _mm512_set1_ps(0x1p30f)));
 }
+HWY_INLINE __m512i words_at(const double* x) {
+  const auto half = [](const double* from) HWY_ATTR {
+    const __m512d number = _mm512_loadu_pd(from);
+    return _mm512_maskz_cvttpd_epi32(_mm512_cmp_pd_mask(number, number, _CMP_ORD_Q),
+                                     _mm512_min_pd(number, _mm512_set1_pd(0x1p30)));
+  };
+  return _mm512_inserti64x4(_mm512_castsi256_si512(half(x)), half(x + 8), 1);
+}
 /// Saturated, 64 at a time: each instruction packs the quarters of two vectors by turns.
-template <class To>
-HWY_INLINE void pack_words(const float* x, To* z) {
+template <class From, class To>
+HWY_INLINE void pack_words(const From* x, To* z) {
   constexpr bool is_signed = std::is_signed_v<To>;
   const __m512i a = words_at(x), b = words_at(x + 16), c = words_at(x + 32), d = words_at(x + 48);
   if constexpr (sizeof(To) == 1) {
@@ -122,17 +129,31 @@ HWY_INLINE void pack_words(const float* x, To* z) {
     _mm512_storeu_si512(z + 32, _mm512_permutexvar_epi64(order, cd));
   }
 }
-template <class To>
-HWY_INLINE void through_words(const float* from, To* to, std::int64_t count) {
+template <class From, class To>
+HWY_INLINE void through_words(const From* from, To* to, std::int64_t count) {
   constexpr std::int64_t kPacked = 64;
   std::int64_t i = 0;
   for (; i + kPacked <= count; i += kPacked) pack_words(from + i, to + i);
   if (i == count) return;
-  float last[kPacked] = {};
+  From last[kPacked] = {};
   To made[kPacked];
   std::copy_n(from + i, count - i, last);
   pack_words(last, made);
   std::copy_n(made, count - i, to + i);
+}
+#else
+/// Integers of fewer bits saturate after those of 32 do.
+template <class From, class To>
+HWY_INLINE void through_words(const From* HWY_RESTRICT from, To* HWY_RESTRICT to, std::int64_t count) {
+  using Limits = std::numeric_limits<To>;
+  constexpr std::int64_t kBlock = 256;
+  alignas(64) std::int32_t words[kBlock];
+  for (std::int64_t at = 0; at < count; at += kBlock) {
+    const std::int64_t some = std::min(kBlock, count - at);
+    convert_each(from + at, words, some);
+    for (std::int64_t i = 0; i < some; ++i)
+      to[at + i] = static_cast<To>(std::clamp<std::int32_t>(words[i], Limits::min(), Limits::max()));
+  }
 }
 #endif
 #define KILN_SHORT_INTEGERS(ROW) ROW(std::int16_t) ROW(std::int8_t) ROW(std::uint16_t) ROW(std::uint8_t)
@@ -178,6 +199,42 @@ void round_to_odd_each(const double* from, float* to, std::int64_t count) {
   });
 }
 #endif
+
+/// Rounded to float16 as the number is, half a vector: that has so few digits that those after the 23rd may be one, and 0
+/// for all that floats have no 23 digits of.
+HWY_INLINE hn::Vec<decltype(kDemoted)> shortened(const double* x) {
+  const hn::RebindToUnsigned<decltype(kDoubles)> bits;
+  const auto number = hn::BitCast(bits, hn::LoadU(kDoubles, x)), lost = hn::Set(bits, (std::uint64_t{1} << 29) - 1);
+  const auto odd = hn::Or(number, hn::Add(hn::And(number, lost), lost));
+  return hn::DemoteTo(kDemoted, hn::BitCast(kDoubles, hn::AndNot(lost, odd)));
+}
+HWY_INLINE void store_rounded(const double* x, F16* to) {
+  const auto numbers = hn::Combine(kFloats, shortened(x + hn::MaxLanes(kDoubles)), shortened(x));
+  Halves<DType::F16>::store(numbers, reinterpret_cast<std::byte*>(to));
+}
+/// float16 ends before the numbers that a float does not hold.
+HWY_INLINE void store_rounded(const std::int32_t* x, F16* to) {
+  const auto numbers = hn::ConvertTo(kFloats, hn::LoadU(kWords, x));
+  Halves<DType::F16>::store(numbers, reinterpret_cast<std::byte*>(to));
+}
+HWY_INLINE void store_rounded(const std::int32_t* x, BF16* to) {
+#if HWY_TARGET == HWY_AVX3
+  const __m512i number = _mm512_loadu_si512(x);
+  const __m512 cut = _mm512_cvt_roundepi32_ps(number, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+  const __mmask16 loses = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), number);
+  const __m512i bits = _mm512_castps_si512(cut);
+  const __m512i odd = _mm512_mask_or_epi32(bits, loses, bits, _mm512_set1_epi32(1));
+  const Lanes numbers(hn::Vec<decltype(kFloats)>{_mm512_castsi512_ps(odd)});
+#else
+  // As shorten_each() has it.
+  const hn::RebindToUnsigned<decltype(kFloats)> words;
+  const auto bits = hn::BitCast(words, hn::LoadU(kWords, x)), low = hn::Set(words, 255u);
+  const auto odd = hn::AndNot(low, hn::Or(bits, hn::Add(hn::And(bits, low), low)));
+  const auto large = hn::Gt(hn::Add(bits, hn::Set(words, 1u << 24)), hn::Set(words, 1u << 25));
+  const Lanes numbers(hn::ConvertTo(kFloats, hn::BitCast(kWords, hn::IfThenElse(large, odd, bits))));
+#endif
+  Halves<DType::BF16>::store_number(numbers, reinterpret_cast<std::byte*>(to));
+}
 #endif
 
 /// Whole numbers as doubles, exactly; those that are too large for that with their last bit set where digits were lost.
@@ -257,6 +314,21 @@ void convert_dense(const From* from, To* to, std::int64_t count) {
     convert_each(from, to, count);
   }
 }
+
+#ifdef KILN_CONVERTS_VECTORS
+#undef KILN_CONVERTS_VECTORS
+// In one go: blocks would take longer than what there is to compute.
+#define KILN_CONVERT_DENSE(From, To, step)                                                 \
+  template <> void convert_dense<From, To>(const From* from, To* to, std::int64_t count) { \
+    each_vector(from, to, count, kFloats, [](const From* x, To* z) HWY_ATTR { step; });    \
+  }
+KILN_CONVERT_DENSE(double, F16, store_rounded(x, z))
+KILN_CONVERT_DENSE(std::int32_t, F16, store_rounded(x, z))
+KILN_CONVERT_DENSE(std::int32_t, BF16, store_rounded(x, z))
+KILN_CONVERT_DENSE(F16, std::int32_t, store_words(load_half(x), z))
+KILN_CONVERT_DENSE(BF16, std::int32_t, store_words(load_half(x), z))
+#undef KILN_CONVERT_DENSE
+#endif
 
 void convert_types(DType from, const void* x, DType to, void* z, std::int64_t count) {
   visit_dtype(from, [&](auto from_tag) {

@@ -25,13 +25,19 @@ struct Halves<DType::BF16> {
     const hn::RebindToUnsigned<Floats> words;
     return hn::BitCast(floats, hn::ShiftLeft<16>(hn::PromoteTo(words, bits)));
   }
+  /// Rounded in its upper half, but for NaN.
   template <class Floats>
-  static HWY_INLINE auto upper_half(Floats, hn::Vec<Floats> x) {
+  static HWY_INLINE auto nearest(Floats, hn::Vec<Floats> x) {
     const hn::RebindToUnsigned<Floats> words;
     const auto bits = hn::BitCast(words, x);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(words, 1));
-    const auto nearest = hn::Add(bits, hn::Add(hn::Set(words, 0x7fff), odd));
-    return hn::IfThenElse(hn::RebindMask(words, hn::IsNaN(x)), hn::Or(bits, hn::Set(words, 0x400000)), nearest);
+    return hn::Add(bits, hn::Add(hn::Set(words, 0x7fff), odd));
+  }
+  template <class Floats>
+  static HWY_INLINE auto upper_half(Floats floats, hn::Vec<Floats> x) {
+    const hn::RebindToUnsigned<Floats> words;
+    const auto quiet = hn::Or(hn::BitCast(words, x), hn::Set(words, 0x400000));
+    return hn::IfThenElse(hn::RebindMask(words, hn::IsNaN(x)), quiet, nearest(floats, x));
   }
   template <class Floats>
   static HWY_INLINE hn::Vec<Floats> round(Floats floats, hn::Vec<Floats> x) {
@@ -39,10 +45,17 @@ struct Halves<DType::BF16> {
     return hn::BitCast(floats, hn::And(upper_half(floats, x), hn::Set(words, 0xffff0000)));
   }
   static HWY_INLINE void store(Lanes x, std::byte* to) {
-    const hn::ScalableTag<float> floats;
-    const hn::Rebind<std::uint16_t, decltype(floats)> halves;
-    const auto words = hn::BitCast(hn::ScalableTag<std::int32_t>(), hn::ShiftRight<16>(upper_half(floats, x.lanes)));
-    hn::StoreU(hn::DemoteTo(halves, words), halves, reinterpret_cast<std::uint16_t*>(to));
+    store_upper(upper_half(hn::ScalableTag<float>(), x.lanes), to);
+  }
+  /// Of none that is NaN.
+  static HWY_INLINE void store_number(Lanes x, std::byte* to) {
+    store_upper(nearest(hn::ScalableTag<float>(), x.lanes), to);
+  }
+
+ private:
+  static HWY_INLINE void store_upper(hn::Vec<hn::ScalableTag<std::uint32_t>> bits, std::byte* to) {
+    const hn::Rebind<std::uint16_t, hn::ScalableTag<float>> halves;
+    hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(bits)), halves, reinterpret_cast<std::uint16_t*>(to));
   }
 };
 
