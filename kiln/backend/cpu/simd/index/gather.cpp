@@ -17,8 +17,9 @@ constexpr std::int64_t kCache = 262144;  // bytes of x that stay near without he
 constexpr std::int64_t kPart = 65536;    // bytes of a long row that are worth a thread's while
 constexpr std::int64_t kBlock = 2048;    // indices that stay in the first cache between a look at them and their use
 
+/// Not inlined: among the loops over rows gcc has no registers left for this one.
 template <class Word>
-void gather_run(const Word* x, std::int64_t stride, std::int64_t step, const std::int64_t* index, Word* z,
+[[gnu::noinline]] void gather_run(const Word* x, std::int64_t stride, std::int64_t step, const std::int64_t* index, Word* z,
                 std::int64_t count) {
   if (step == 0 && stride == 1)
     for (std::int64_t k = 0; k < count; ++k) z[k] = x[index[k]];

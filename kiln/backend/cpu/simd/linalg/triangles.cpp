@@ -19,7 +19,8 @@ T* room(std::vector<T>& numbers, int64_t count) {
   return numbers.data();
 }
 
-/// The most rows and columns that are factored as they lie: to turn so few over takes longer than it saves.
+/// The most rows and columns that are factored as they lie, in plain loops: to prepare so few for vectors takes longer than
+/// it saves.
 constexpr int64_t kFew = 8;
 
 template <class T>
@@ -38,6 +39,19 @@ void factor_few(T* a, int64_t m, int64_t n, int64_t* pivots) {
       for (int64_t k = j + 1; k < n; ++k) other[k] -= factor * own[k];
     }
   }
+}
+
+template <class T>
+bool factor_few(T* a, int64_t row, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j <= i; ++j) {
+      const T *const left = a + i * row, *const right = a + j * row;
+      T rest = left[j];
+      for (int64_t k = 0; k < j; ++k) rest -= left[k] * right[k];
+      if (i == j && !(rest > 0)) return false;
+      a[i * row + j] = i == j ? std::sqrt(rest) : rest / right[j];
+    }
+  return true;
 }
 
 }  // namespace
@@ -98,6 +112,7 @@ void Triangles<T>::factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots) {
 
 template <class T>
 bool Triangles<T>::factor_cholesky(T* a, int64_t row, int64_t n) {
+  if (n <= kFew) return factor_few(a, row, n);
   if (n <= kTriangle) return matrix_blocks<T>().factor_cholesky(a, row, n);
   const int64_t half = first_half(n), rest = n - half;
   if (!factor_cholesky(a, row, half)) return false;
