@@ -11,6 +11,7 @@ import pathlib
 import statistics
 import sys
 import tempfile
+import time
 
 import numpy
 
@@ -20,6 +21,7 @@ from runners import Server  # noqa: E402
 
 PROGRAM = ROOT / "build" / "release" / "bin" / "bench_onnx"
 WALL, PROCESSOR = 0, 1
+PAUSE = 0.3  # seconds, in which threads that wait for more work on the other side go to sleep
 
 
 def spread(samples):
@@ -53,6 +55,7 @@ def measure(path, directory, threads, options):
     try:
         for _ in range(options.rounds):
             for side, server in servers.items():
+                time.sleep(PAUSE)
                 answer = server.ask(str(options.seconds / options.rounds))
                 if answer is None:
                     return None

@@ -19,8 +19,8 @@ constexpr std::int64_t kBlock = 2048;    // indices that stay in the first cache
 
 /// Not inlined: among the loops over rows gcc has no registers left for this one.
 template <class Word>
-[[gnu::noinline]] void gather_run(const Word* x, std::int64_t stride, std::int64_t step, const std::int64_t* index, Word* z,
-                std::int64_t count) {
+[[gnu::noinline]] void gather_run(const Word* x, std::int64_t stride, std::int64_t step, const std::int64_t* index,
+                                  Word* z, std::int64_t count) {
   if (step == 0 && stride == 1)
     for (std::int64_t k = 0; k < count; ++k) z[k] = x[index[k]];
   else
