@@ -84,10 +84,9 @@ Piece cut(const Product& p, const Piece& least) {
   if (in_order<T>(p) || is_thin(p.m, p.k)) {
     // Where nothing is packed and read again, all cores may help to read; a row's sums are not to depend on its neighbours.
     const int64_t narrowest = p.b.by_rows() ? 128 : 8, beside = matrices * least_down;
-    const int64_t wanted = in_order<T>(p) ? round_up(beside * least_across, std::min(worth, threads))
-                                          : std::min(worth, int64_t{64});
-    const int64_t across =
-        std::clamp(divide_up(wanted, beside), least_across, std::max(p.n / narrowest, least_across));
+    const int64_t wanted =
+        in_order<T>(p) ? round_up(beside * least_across, std::min(worth, threads)) : std::min(worth, int64_t{64});
+    const int64_t across = std::clamp(divide_up(wanted, beside), least_across, std::max(p.n / narrowest, least_across));
     return {divide_up(p.m, least_down), round_up(divide_up(p.n, across), std::min(narrowest, panel))};
   }
   const bool packs = packs_left<T>(p);
