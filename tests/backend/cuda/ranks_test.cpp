@@ -196,14 +196,15 @@ TEST(CudaRanks, LeaveGraphsBetweenThem) {
   constexpr int kSteps = 10;
   on_each_driver([](const Ranks& ranks, Driver& driver, float) {
     const std::size_t bytes = kCount * sizeof(float);
-    const Block x(driver, bytes), y(driver, bytes), result(driver, bytes);
+    const Block x(driver, bytes), y(driver, bytes), met(driver, bytes), result(driver, bytes);
+    driver.upload(met.start(), raw(std::vector<float>(kCount, 1)));
     for (int step = 0; step < kSteps; ++step) {
       const auto work = [&] {
         for (int i = 0; i < 6; ++i) driver.copy(i % 2 ? x.start() : y.start(), i % 2 ? y.start() : x.start(), bytes);
       };
       work();
-      const std::uint64_t number = driver.meet(*ranks, sum_of(x, result));
-      work();
+      const std::uint64_t number = driver.meet(*ranks, sum_of(met, result));
+      work();  // meanwhile
       driver.await(number);
       work();
       driver.synchronize();
