@@ -14,16 +14,19 @@ Value widened(const Value& value, DType dtype = DType::F32);
 /// Gives `result` the numbers and the memory order of `wide`, which has no gaps.
 void narrow(const Value& wide, Value& result);
 
-/// `kernel` runs the op on float32.
+/// `kernel` runs the op on float32 in place of its first result's type; what has another type stays as it is.
 template <class Op>
 bool through_float32(const Op& op, Call call, bool (*kernel)(const Op&, Call)) {
-  Value in[3];
-  KILN_CHECK(call.in.size() <= std::size(in));
-  std::transform(call.in.begin(), call.in.end(), in, [](const Value& value) { return widened(value); });
-  const Value& narrowed = call.out[0];
-  Value wide(make_ref<Node>(Desc{narrowed.shape(), DType::F32}, narrowed.device()));
-  if (!kernel(op, {{in, call.in.size()}, {&wide, 1}})) return false;
-  narrow(wide, call.out[0]);
+  Value in[3], out[2];
+  KILN_CHECK(call.in.size() <= std::size(in) && call.out.size() <= std::size(out));
+  Value& narrowed = call.out[0];
+  std::transform(call.in.begin(), call.in.end(), in, [&](const Value& value) {
+    return !value.empty() && value.dtype() == narrowed.dtype() ? widened(value) : value;
+  });
+  std::copy(call.out.begin(), call.out.end(), out);
+  out[0] = Value(make_ref<Node>(Desc{narrowed.shape(), DType::F32}, narrowed.device()));
+  if (!kernel(op, {{in, call.in.size()}, {out, call.out.size()}})) return false;
+  narrow(out[0], narrowed);
   return true;
 }
 

@@ -82,26 +82,9 @@ std::int64_t grain(std::int64_t work) { return std::max<std::int64_t>(1, kGrain 
 
 }  // namespace
 
-bool run(const op::MaxPool& op, Call call);
-
-namespace {
-
-/// Of numbers that float32 holds.
-bool pool_in_float32(const op::MaxPool& op, Call call) {
-  const Value in = widened(call.in[0]);
-  Value& narrowed = call.out[op::MaxPool::values];
-  Value out[] = {Value(make_ref<Node>(Desc{narrowed.shape(), DType::F32}, narrowed.device())),
-                 op.indexed ? call.out[op::MaxPool::indices] : Value()};
-  if (!run(op, {{&in, 1}, std::span(out).first(call.out.size())})) return false;
-  narrow(out[0], narrowed);
-  return true;
-}
-
-}  // namespace
-
 bool run(const op::MaxPool& op, Call call) {
   const DType dtype = call.in[0].dtype();
-  if (is_half(dtype) || (is_integer(dtype) && size_of(dtype) <= 2)) return pool_in_float32(op, call);
+  if (is_half(dtype) || (is_integer(dtype) && size_of(dtype) <= 2)) return through_float32(op, call, run);
   if (dtype != DType::F32) return false;
   Value& values = call.out[op::MaxPool::values];
   const Shape& shape = values.shape();
@@ -138,13 +121,7 @@ bool run(const op::MaxPool& op, Call call) {
 bool run(const op::MaxPoolGrad& op, Call call) {
   using Slot = op::MaxPoolGrad::Slot;
   const Value &grad = call.in[Slot::y], &where = call.in[Slot::indices];
-  if (is_half(grad.dtype())) {
-    const Value in[] = {widened(grad), where};
-    Value out(make_ref<Node>(Desc{call.out[0].shape(), DType::F32}, grad.device()));
-    if (!run(op, {in, {&out, 1}})) return false;
-    narrow(out, call.out[0]);
-    return true;
-  }
+  if (is_half(grad.dtype())) return through_float32(op, call, run);
   if (grad.dtype() != DType::F32 || where.dtype() != DType::I64) return false;
   const bool last = channels_last(read(where));
   const Shape &pooled = grad.shape(), &shape = call.out[0].shape();
