@@ -173,13 +173,13 @@ bool run(const op::Select& op, Call call) {
   }
   const Indices index(call.in[op::Select::index]);
   const Array z = allocate(call.out[0]);
-  // The indices of a single table are looked at as they are used.
-  const bool single = slices.outer == 1 && z.numel() > 0;
+  const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
+  const bool long_rows = static_cast<std::int64_t>(bytes) >= 2 * kPart;
+  // The indices of a single table are looked at as they are used, unless each is by several threads.
+  const bool single = slices.outer == 1 && z.numel() > 0 && !long_rows;
   if (!single) index.check(op::Select::kName, dim, slices.size);
   if (z.numel() == 0) return true;
-  const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
-  if (slices.inner * static_cast<std::int64_t>(element) >= 2 * kPart) {
-    if (single) index.check(op::Select::kName, dim, slices.size);
+  if (long_rows) {
     copy_long_rows(x.data, static_cast<std::size_t>(pace) * element, bytes, slices, index, z.data);
     return true;
   }
