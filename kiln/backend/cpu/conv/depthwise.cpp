@@ -89,8 +89,7 @@ bool fit(const Geometry& g, const PlaneShape& shape, const Value& x) {
          array.contiguous() && !strided::same_order(array.shape, array.strides, channels_last_strides(array.shape));
 }
 
-void convolve_planes(const Geometry& g, const PlaneShape& shape, const Array& x, std::vector<float> weights,
-                     Value& result) {
+void convolve_planes(const Geometry& g, const PlaneShape& shape, const Array& x, const float* weight, Value& result) {
   const int64_t x_plane = shape.down.size * shape.across.size, y_plane = shape.down.result * shape.across.result,
                 places = Geometry::product(g.kernel);
   auto* const y = allocate(result).as<float>();
@@ -98,13 +97,9 @@ void convolve_planes(const Geometry& g, const PlaneShape& shape, const Array& x,
   parallel_for(g.batch * g.in, divide_up(g.batch * g.in, wanted), [&](int64_t begin, int64_t end) {
     std::vector<float> room(static_cast<std::size_t>(shape.room()), 0.0f);
     for (int64_t plane = begin; plane < end; ++plane)
-      depthwise_plane(shape, x.as<const float>() + plane * x_plane, weights.data() + plane % g.in * places, room.data(),
+      depthwise_plane(shape, x.as<const float>() + plane * x_plane, weight + plane % g.in * places, room.data(),
                       y + plane * y_plane);
   });
-}
-std::vector<float> numbers(const Operand& weight) {
-  const auto* const first = weight.array.as<const float>();
-  return {first, first + weight.array.numel()};
 }
 
 }  // namespace
@@ -145,15 +140,17 @@ bool depthwise_planes_fit(Pass pass, const Geometry& g, DType dtype, const Value
 
 bool depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
   if (!depthwise_planes_fit(Pass::Forward, g, y.dtype(), x)) return false;
-  convolve_planes(g, plane_shape(g), read(x), numbers(weight), y);
+  convolve_planes(g, plane_shape(g), read(x), weight.array.as<const float>(), y);
   return true;
 }
 
 void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x) {
-  std::vector<float> weights = numbers(weight);
+  const auto* const plain = weight.array.as<const float>();
   const int64_t places = Geometry::product(g.kernel);
-  for (auto first = weights.begin(); first != weights.end(); first += places) std::reverse(first, first + places);
-  convolve_planes(g, turned_shape(g), read(y), std::move(weights), x);
+  std::vector<float> around(static_cast<std::size_t>(g.in * places));
+  for (int64_t first = 0; first < g.in * places; first += places)
+    std::reverse_copy(plain + first, plain + first + places, around.begin() + first);
+  convolve_planes(g, turned_shape(g), read(y), around.data(), x);
 }
 
 void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,
