@@ -1,6 +1,6 @@
 // The planner. One walk over the segment: elementwise operations gather in open groups, which wait; reductions of what
-// a group makes may stand at its end. Whatever else needs a group's values closes it first, so that no group waits for
-// another and the order of everything else stays.
+// a group makes may stand at its end, and views of these behind it. Whatever else needs a group's values closes it first,
+// so that no group waits for another and the order of everything else stays.
 #include "kiln/fusion/plan.hpp"
 
 #include <algorithm>

@@ -4,8 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "kiln/backend/cpu/simd/product/parts.hpp"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/product/few_rows.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"

@@ -29,7 +29,9 @@ constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin =
 /// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
 constexpr int64_t kMostDepthOfTile = 1024;
 
-/// A matrix that the caches of one core hold.
+/// A matrix that the caches of most machines hold.
+constexpr int64_t kNearBytes = 8 << 20;
+/// And one that the caches of one core do.
 constexpr int64_t kInACore = 1 << 19;
 
 /// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.

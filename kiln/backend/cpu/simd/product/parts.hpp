@@ -11,8 +11,6 @@ namespace kiln::cpu::simd {
 /// What a product costs, in floating-point operations; the 12 stands for the traffic of thin matrices.
 constexpr std::int64_t cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 2 * k * (m + 12) * (n + 12); }
 inline constexpr std::int64_t kWorthAPiece = 1 << 21;  // some 10 us
-/// A matrix that the caches of most machines hold.
-inline constexpr std::int64_t kNearBytes = 8 << 20;
 /// Columns of a piece that reads its matrix row by row, as it lies.
 inline constexpr std::int64_t kMostInOrder = 1024;
 

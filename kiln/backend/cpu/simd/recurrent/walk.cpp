@@ -47,8 +47,8 @@ int64_t kept_bytes() {
   return kBytes;
 }
 
-/// What a core does with a line of a weight, in its cycles; measured on an Emerald Rapids and on a Zen 4, whose cores multiply half as
-/// much, and whose last cache is nearer.
+/// What a core does with a cache line of a weight, in its cycles; measured on an Emerald Rapids and on a Zen 4, whose cores
+/// multiply half as much, and whose last cache is nearer.
 struct Cycles {
   double row;  // multiplying it by a number of a row
   double far;  // reading it from beyond its own caches
