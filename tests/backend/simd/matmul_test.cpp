@@ -247,7 +247,7 @@ void check_few_rows() {
     for (T& number : result) number = static_cast<T>(random()) / T(4294967296.0) - T(0.5);
     return result;
   };
-  for (std::int64_t m = 1; m <= simd::kFewRows; ++m)
+  for (std::int64_t m = 1; m <= 19; ++m)
     for (const std::int64_t panels : {1, 2, 3, 4, 5, 9})
       for (const std::int64_t k : {1, 7, 40}) {
         const std::int64_t width = panels * tiles.panel, a_row = k + 3, c_row = width + 5, step = k * tiles.panel;
@@ -257,8 +257,9 @@ void check_few_rows() {
           tiles.multiply_rows(a.data(), a_row, m, b.data(), step, panels, together.data(), c_row, k, add);
           for (std::int64_t p = 0; p < panels; ++p) {
             T* const to = alone.data() + p * tiles.panel;
-            tiles.multiply({a.data(), a_row, 1, a_row * m}, {b.data() + p * step, tiles.panel, 1},
-                           {to, c_row, to, c_row}, m, tiles.panel, k, add, nullptr);
+            tiles.multiply({a.data(), a_row, 1, a_row * simd::rows_of_tile(m, tiles.rows)},
+                           {b.data() + p * step, tiles.panel, 1}, {to, c_row, to, c_row}, m, tiles.panel, k, add,
+                           nullptr);
           }
           EXPECT_EQ(together, alone) << m << " rows, " << panels << " panels, " << k << " deep";
         }

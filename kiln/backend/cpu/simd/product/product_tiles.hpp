@@ -41,9 +41,6 @@ struct ResultBlock {
   ProductTail<T> tail = {};
 };
 
-/// The most rows of multiply_rows().
-inline constexpr std::int64_t kFewRows = 6;
-
 template <class T>
 struct ProductTiles {
   /// The most rows of a tile, and columns of a panel.
@@ -53,8 +50,8 @@ struct ProductTiles {
   void (*multiply)(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, std::int64_t m,
                    std::int64_t n, std::int64_t k, bool add, T* aside);
   /// c [m, panels * panel] = a [m, k] times so many packed panels of k rows each, `step` apart, or added to what c holds:
-  /// what multiply() gives of those rows and each panel, for m up to kFewRows, which read the panels side by side. Rows of
-  /// a lie `a_row` apart, those of c `c_row`.
+  /// what multiply() gives of those rows and each panel, for few rows, which read the panels side by side. Rows of a lie
+  /// `a_row` apart, those of c `c_row`.
   void (*multiply_rows)(const T* a, std::int64_t a_row, std::int64_t m, const T* b, std::int64_t step,
                         std::int64_t panels, T* c, std::int64_t c_row, std::int64_t k, bool add);
   /// c[i * c_row + j * c_column] = the sum over l < k of a[i * a_row + l] * b[j * b_row + l], for i < m and j < n: for

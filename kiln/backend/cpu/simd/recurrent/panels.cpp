@@ -36,27 +36,15 @@ Panels<T>::Panels(const Value& weight, const PanelPacker<T>& packer) : packer_(p
 template <class T>
 void Panels<T>::multiply(const T* left, int64_t left_row, int64_t rows, int64_t block, Interval panels, Interval depths,
                          T* result, int64_t result_row, bool add) const {
-  constexpr int64_t kDepth = 256;  // a panel's part lies in the first-level cache while rows go through it
+  constexpr int64_t kDepth = 128;  // what rows read of the panels lies in the first-level cache while they do
   const ProductTiles<T>& tiles = product_tiles<T>();
-  const int64_t size = packer_.depth * tiles.panel, tile = left_row * rows_of_tile(rows, tiles.rows);
+  const int64_t size = packer_.depth * tiles.panel;
   const T* const right = reinterpret_cast<const T*>(memory_->bytes()) + (block * this->panels() + panels.begin) * size;
   if (depths.size() == 0 && !add)
     for (int64_t i = 0; i < rows; ++i) std::fill_n(result + i * result_row, panels.size() * tiles.panel, T{0});
-  for (int64_t k = depths.begin; k < depths.end; k += kDepth) {
-    const T* const from = left + (k - depths.begin);
-    const int64_t depth = std::min(kDepth, depths.end - k);
-    const bool adds = add || k > depths.begin;
-    if (rows <= kFewRows) {
-      tiles.multiply_rows(from, left_row, rows, right + k * tiles.panel, size, panels.size(), result, result_row, depth,
-                          adds);
-      continue;
-    }
-    for (int64_t p = 0; p < panels.size(); ++p) {
-      T* const to = result + p * tiles.panel;
-      tiles.multiply({from, left_row, 1, tile}, {right + p * size + k * tiles.panel, tiles.panel, 1},
-                     {to, result_row, to, result_row}, rows, tiles.panel, depth, adds, nullptr);
-    }
-  }
+  for (int64_t k = depths.begin; k < depths.end; k += kDepth)
+    tiles.multiply_rows(left + (k - depths.begin), left_row, rows, right + k * tiles.panel, size, panels.size(), result,
+                        result_row, std::min(kDepth, depths.end - k), add || k > depths.begin);
 }
 
 template <class T>

@@ -62,16 +62,9 @@ class Forward {
       const Panels<T>& weight = phase == 0 ? weight_ : then_;
       const Lines<T>& left = phase == 0 ? before : between_;
       const int64_t depth = phase == 1 && s.projects ? s.hidden : s.out;
-      // Every other moment backwards, so that it begins with what the cache still has of the weight.
-      constexpr int64_t kTogether = 4;
-      const int64_t groups = (panels.size() + kTogether - 1) / kTogether,
-                    all = (phase == 0 ? weight_.blocks() : 1) * groups;
-      for (int64_t i = 0; i < all; ++i) {
-        const int64_t at = step % 2 == 0 ? i : all - 1 - i, block = at / groups,
-                      p = panels.begin + at % groups * kTogether;
-        weight.multiply(left.row(rows.begin), left.step(), rows.size(), block, {p, std::min(p + kTogether, panels.end)},
-                        {0, depth}, sums_.row(rows.begin) + block * gate_ + p * panel, sums_.step(), false);
-      }
+      for (int64_t block = 0; block < weight.blocks(); ++block)
+        weight.multiply(left.row(rows.begin), left.step(), rows.size(), block, panels, {0, depth},
+                        sums_.row(rows.begin) + block * gate_ + panels.begin * panel, sums_.step(), false);
     }
     const bool ends = phase == 1 || !shape_.two_phases(), projected = phase == 1 && s.projects;
     const Interval columns = columns_of<T>(panels, projected ? s.out : s.hidden);

@@ -25,20 +25,20 @@ class Relay {
  private:
   static constexpr std::int64_t kNobody = -1;
 
+  /// In a cache line of its own: what all count in one place, each has to take from all others.
   struct alignas(64) Place {
     std::atomic<bool> has_come = false;
-    std::atomic<std::int64_t> taken = 0;  // steps whose item somebody has taken
+    std::atomic<std::int64_t> taken = 0, done = 0;  // steps whose item somebody has taken, and has done
   };
 
-  void do_item(std::int64_t step, std::size_t item, Work work);
-  /// Are so many items done, or is there nothing left to do for `own`?
-  bool is_over(std::int64_t own, std::int64_t end) const;
+  void do_item(std::int64_t step, Place& place, Work work);
+  /// Steps that are whole.
+  std::int64_t whole() const;
   bool leaves(std::int64_t own) const;
 
   std::vector<Place> places_;
   const std::int64_t steps_;
-  alignas(64) std::atomic<std::int64_t> done_ = 0;  // items, of all steps
-  std::atomic<std::int64_t> alone_ = kNobody;       // who goes on alone
+  alignas(64) std::atomic<std::int64_t> alone_ = kNobody;  // who goes on alone
   std::atomic<bool> has_failed_ = false;
 };
 

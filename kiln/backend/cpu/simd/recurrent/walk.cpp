@@ -50,15 +50,16 @@ int64_t kept_bytes() {
 /// What a core does with a cache line of a weight, in its cycles; measured on an Emerald Rapids and on a Zen 4, whose cores
 /// multiply half as much, and whose last cache is nearer.
 struct Cycles {
-  double row;  // multiplying it by a number of a row
-  double far;  // reading it from beyond its own caches
+  double row;      // multiplying it by a number of a row
+  double far;      // reading it from beyond its own caches
+  double meeting;  // and, by the number of those who meet, the end of a moment
 };
 Cycles cycles() {
 #if defined(__x86_64__) && defined(__GNUC__)
   __builtin_cpu_init();
-  if (__builtin_cpu_is("amd")) return {.row = 1, .far = 3};
+  if (__builtin_cpu_is("amd")) return {.row = 1, .far = 3, .meeting = 4000};
 #endif
-  return {.row = 0.5, .far = 6};
+  return {.row = 0.5, .far = 6, .meeting = 1000};
 }
 
 /// Rows of a group, and threads that share their panels.
@@ -79,7 +80,7 @@ Groups groups_of(int64_t batch, int64_t weight_bytes, int64_t panels, int64_t th
                   share = lines * divide_up(panels, members) / panels;
     const double multiplying = kCycles.row * static_cast<double>(share * rows),
                  reading = (64 * share > kept_bytes() ? kCycles.far : 1.5) * static_cast<double>(share),
-                 meeting = members > 1 ? 8000 + 4000 * static_cast<double>(members) : 0,
+                 meeting = members > 1 ? kCycles.meeting * static_cast<double>(members + 2) : 0,
                  time = std::max(multiplying, reading) + meeting;
     if (time < least) least = time, best = {rows, members};
   }
@@ -94,11 +95,20 @@ void each_moment(const RecurrentShape& shape, int64_t weight_bytes, int64_t step
   const auto phases = static_cast<int64_t>(panels.size());
   const auto [rows, members] =
       groups_of(shape.batch, weight_bytes, std::max<int64_t>(std::min(panels), 1), num_threads());
-  const auto rows_of = [&](int64_t group) { return Interval{group * rows, std::min((group + 1) * rows, shape.batch)}; };
+  // Some panels at a time, whose sums stay in the first-level cache until the gates have read them; every other moment
+  // backwards, so that it begins with what the second one still has of the weight.
+  constexpr int64_t kTogether = 4;
+  const auto take = [&](int64_t stage, Interval group, int64_t member) {
+    const int64_t count = panels.begin()[stage % phases], begin = count * member / members,
+                  end = count * (member + 1) / members, parts = divide_up(end - begin, kTogether);
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t part = begin + (stage / phases % 2 == 0 ? i : parts - 1 - i) * kTogether;
+      phase(static_cast<int>(stage % phases), stage / phases, group, {part, std::min(part + kTogether, end)});
+    }
+  };
   if (members == 1) {
     parallel_for(shape.batch, rows, [&](int64_t begin, int64_t end) {
-      for (int64_t stage = 0; stage < steps * phases; ++stage)
-        phase(static_cast<int>(stage % phases), stage / phases, {begin, end}, {0, panels.begin()[stage % phases]});
+      for (int64_t stage = 0; stage < steps * phases; ++stage) take(stage, {begin, end}, 0);
     });
     return;
   }
@@ -108,11 +118,9 @@ void each_moment(const RecurrentShape& shape, int64_t weight_bytes, int64_t step
   parallel_for(static_cast<int64_t>(relays.size()) * members, 1, [&](int64_t begin, int64_t end) {
     for (int64_t place = begin; place < end; ++place) {
       const int64_t group = place / members;
-      relays[static_cast<std::size_t>(group)]->run(place % members, [&](int64_t stage, int64_t member) {
-        const int64_t count = panels.begin()[stage % phases];
-        const Interval own{count * member / members, count * (member + 1) / members};
-        if (own.size() > 0) phase(static_cast<int>(stage % phases), stage / phases, rows_of(group), own);
-      });
+      const Interval those{group * rows, std::min((group + 1) * rows, shape.batch)};
+      relays[static_cast<std::size_t>(group)]->run(place % members,
+                                                   [&](int64_t stage, int64_t member) { take(stage, those, member); });
     }
   });
 }
