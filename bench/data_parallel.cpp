@@ -1,11 +1,11 @@
 // Steps of a GPT on one device and on several, each with a batch of the same size: what is lost by adding up gradients, after
-// they are computed and while they are.
+// they are computed and while they are, and what by several devices working beside each other, each for itself.
 //
 //   bench_data_parallel [DEVICE [RANKS [STEPS [MEGABYTES]]]]
 //
 // cpu or cuda; up to so many ranks (2), steps of a round (20), and the most that a bucket has (64).
 //
-// A row has the median of its rounds, the least and the most. Both ways take turns in one run, round by round.
+// A row has the median of its rounds, the least and the most. All ways take turns in one run, round by round.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -23,8 +23,8 @@ using namespace kiln;
 namespace {
 
 constexpr int kRounds = 5, kBatch = 8;
-enum Way { kAfter, kWithin, kWays };
-constexpr std::array<const char*, kWays> kNames{"after", "during"};
+enum Way { kNever, kAfter, kWithin, kWays };
+constexpr std::array<const char*, kWays> kNames{"never", "after", "during"};
 
 double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -46,8 +46,9 @@ std::array<std::vector<double>, kWays> times(const std::vector<Device>& devices,
       return nn::CrossEntropyLoss{}.forward(gpt.forward(tokens).flatten<0, 1>(), targets);
     };
     const auto step = [&](int way) {
-      GradientsParams grads = way == kWithin ? team.value_and_grad(model, kBatch, loss).grads
-                                             : team.mean(value_and_grad(model, loss).grads, kBatch, model);
+      GradientsParams grads =
+          way == kWithin ? team.value_and_grad(model, kBatch, loss).grads : value_and_grad(model, loss).grads;
+      if (way == kAfter) grads = team.mean(std::move(grads), kBatch, model);
       model = optimizer.step(1e-4, std::move(model), grads);
     };
     const int ways = team.several() ? kWays : 1;
@@ -88,8 +89,8 @@ int main(int count, char** words) {
       if (sorted.empty()) continue;
       const double median = sorted[sorted.size() / 2];
       if (ranks == 1) alone = median;
-      std::printf("%-8d %-12s %12.3f %12.3f %12.3f %15.1f%%\n", ranks, ranks == 1 ? "-" : kNames[way], median,
-                  sorted.front(), sorted.back(), 100 * alone / median);
+      std::printf("%-8d %-12s %12.3f %12.3f %12.3f %15.1f%%\n", ranks, kNames[way], median, sorted.front(),
+                  sorted.back(), 100 * alone / median);
     }
   }
 }

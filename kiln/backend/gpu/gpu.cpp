@@ -104,8 +104,18 @@ Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), meeting
 
 // ---- running -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// And not their descriptions alone, as views do, nor by way of ops that run by themselves.
+bool touches_its_operands(const op::Op& op) {
+  return op::visit(
+      op, []<class T>(const T&) { return T::kFacts.pattern != Pattern::View && !std::is_same_v<T, op::Horizontal>; });
+}
+
+}  // namespace
+
 void Gpu::run(const op::Op& op, Call call) {
-  meetings_.await(call.in);
+  if (touches_its_operands(op)) meetings_.await(call.in);
   run_kernel(op, call);
   // What is made of data that may turn out to be wrong is as doubtful.
   std::vector<Ref<DataCheck>> checks;

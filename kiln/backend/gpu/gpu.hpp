@@ -103,11 +103,9 @@ class Gpu final : public LeafBackend {
     return *static_cast<const T*>(keep_made(signature, make()));
   }
 
-  /// Has ranks meet, beside what else the device is asked for: their memory is held until that has come to wait for it, which
-  /// it does before it touches `result`.
-  void meet(Communicator& among, const Meeting& meeting, const Value& x, const Value& result) {
-    meetings_.begin(among, meeting, x, result);
-  }
+  /// Where ranks meet, beside what else the device is asked for. run() waits for what an op's operands wait for, but for views,
+  /// and for those of ops that go side by side, each of which waits for its own.
+  Meetings& meetings() { return meetings_; }
 
   /// A cell, 0 to begin with, in which a kernel leaves a number where its data are wrong. Once the kernel is launched,
   /// the results of the call depend on what is found there; `tell` makes the error.

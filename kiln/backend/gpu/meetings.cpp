@@ -8,6 +8,13 @@ namespace {
 // Meetings that hold memory. When there are more, the first has mostly ended.
 constexpr std::size_t kMostUnderWay = 8;
 
+std::uint64_t last_of(Inputs values) {
+  std::uint64_t last = 0;
+  for (const Value& value : values)
+    if (value.node()) last = std::max(last, static_cast<const Memory&>(*value.node()->storage).meeting());
+  return last;
+}
+
 }  // namespace
 
 void Meetings::begin(Communicator& among, const Meeting& meeting, const Value& x, const Value& result) {
@@ -25,10 +32,14 @@ void Meetings::begin(Communicator& among, const Meeting& meeting, const Value& x
 }
 
 void Meetings::await(Inputs values) {
-  std::uint64_t last = 0;
-  for (const Value& value : values)
-    if (value.node()) last = std::max(last, static_cast<const Memory&>(*value.node()->storage).meeting());
-  if (last) await(last);
+  if (const std::uint64_t last = last_of(values)) await(last);
+}
+
+std::uint64_t Meetings::awaited_by(Inputs values) const {
+  const std::uint64_t last = last_of(values);
+  if (last == 0) return 0;
+  const std::lock_guard lock(mutex_);
+  return under_way_.empty() || under_way_.front().number > last ? 0 : last;
 }
 
 void Meetings::await(std::uint64_t number) {

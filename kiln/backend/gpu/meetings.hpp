@@ -13,10 +13,13 @@ class Meetings {
  public:
   /// The driver lives longer.
   explicit Meetings(Driver& driver) : driver_(driver) {}
-  /// Has ranks meet, from where x is there to where await() is asked for the result. Too many at once wait for the first.
+  /// Has ranks meet, from where x is there to where await() is asked for the result: the memory of both is held until then.
+  /// Too many at once wait for the first.
   void begin(Communicator& among, const Meeting& meeting, const Value& x, const Value& result);
   /// What the device is asked for from here on comes after the meetings that fill these.
   void await(Inputs values);
+  /// The last meeting that fills memory of these and has not been waited for; 0 where there is none.
+  std::uint64_t awaited_by(Inputs values) const;
   /// After all of them; false where there was none.
   bool await_all();
 
@@ -28,7 +31,7 @@ class Meetings {
   void await(std::uint64_t number);
 
   Driver& driver_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<UnderWay> under_way_;  // that nothing waits for yet, in their order
 };
 

@@ -32,7 +32,7 @@ void meet(Gpu& gpu, Communicator& among, const std::string& words, Meeting::Kind
                         .x = from.data,
                         .result = to.data,
                         .count = kind == Meeting::Kind::SumParts ? to.numel() : from.numel()};
-  if (meeting.count > 0) gpu.meet(among, meeting, x, result);
+  if (meeting.count > 0) gpu.meetings().begin(among, meeting, x, result);
 }
 
 /// This call's words.

@@ -77,10 +77,12 @@ struct Part {
   std::vector<Lies> inputs{};
   std::vector<Argument> arguments{};  // by input
   std::int64_t count;
+  std::uint64_t meeting;  // of ranks, that has to be waited for; or 0
   bool aligned = true;
 
   bool is_like(const Part& other) const {
-    if (!(*program == *other.program) || inputs != other.inputs || aligned != other.aligned) return false;
+    if (!(*program == *other.program) || inputs != other.inputs || aligned != other.aligned || meeting != other.meeting)
+      return false;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i] == Lies::Number && arguments[i].bits != other.arguments[i].bits) return false;
     return true;
@@ -96,7 +98,8 @@ std::optional<Part> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
             .program = program,
             .call = call,
             .order = strided::follow_order(shape, call.in),
-            .count = numel(shape)};
+            .count = numel(shape),
+            .meeting = gpu.meetings().awaited_by(call.in)};
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Value& value = call.in[i];
     if (!value.node()) {
@@ -116,6 +119,7 @@ std::optional<Part> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
 
 /// Parts that are like each other, as many as an argument list holds at a time.
 void run_alike(Gpu& gpu, std::vector<Part>& parts) {
+  for (const Part& part : parts) gpu.meetings().await(part.call.in);
   const ProgramKey& program = *parts[0].program;
   const std::vector<Lies>& inputs = parts[0].inputs;
   const auto numbers = static_cast<std::size_t>(std::ranges::count(inputs, Lies::Number));
@@ -181,6 +185,8 @@ bool run(Gpu& gpu, const op::Horizontal& op, Call call) {
     if (known != alike.end()) known->push_back(std::move(*part));
     else alike.emplace_back().push_back(std::move(*part));
   }
+  // An optimizer takes the gradients that ranks have added up while they still add up the others.
+  std::ranges::stable_sort(alike, {}, [](const auto& parts) { return parts[0].meeting; });
   for (std::vector<Part>& parts : alike) {
     if (parts.size() > 1) run_alike(gpu, parts);
     else gpu.run(*parts[0].op, parts[0].call);

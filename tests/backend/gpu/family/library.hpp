@@ -22,6 +22,9 @@ class ForwardingDriver : public gpu::Driver {
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override { inner_->copy(to, from, bytes); }
   void clear(std::byte* start, std::size_t bytes) override { inner_->clear(start, bytes); }
   void synchronize() override { inner_->synchronize(); }
+  bool meets(Communicator& among) override { return inner_->meets(among); }
+  std::uint64_t meet(Communicator& among, const gpu::Meeting& meeting) override { return inner_->meet(among, meeting); }
+  void await(std::uint64_t meeting) override { inner_->await(meeting); }
 
  private:
   const Ref<gpu::Driver> inner_ = gpu::make_simulated();

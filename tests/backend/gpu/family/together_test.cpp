@@ -1,4 +1,5 @@
 // What an optimizer does to its parameters is a kernel or two, however many there are.
+#include "kiln/ops/collective/collective.hpp"
 #include "tests/backend/gpu/family/watched.hpp"
 #include "tests/ops/expression/validate.hpp"
 
@@ -42,6 +43,32 @@ TEST(SideBySide, GoTheParametersOfAnOptimizer) {
       EXPECT_EQ(on.launches(), Names{"together"}) << dtype;
     }
     momentum.expect_two_steps();
+  }
+}
+
+TEST(SideBySide, GoThoseWhoseGradientsRanksHaveAddedUp) {
+  const WatchedDevice on;
+  const Shape shape{4, 4};
+  const auto wanted_of = [](const Value& parameter, const std::vector<double>& gradient) {
+    std::vector<double> wanted = parameter.data().to_vector<double>();
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] -= gradient[i] * 0.5;
+    return wanted;
+  };
+  Values parameters, gradients;
+  for (unsigned i = 0; i < 4; ++i) parameters.push_back(on.of(shape, DType::F32, i));
+  (void)on.launches();
+  // The last two are added up first.
+  for (const unsigned i : {7u, 6u}) gradients.push_back(all_reduce(on.of({2, 4, 4}, DType::F32, i), alone()));
+  Values after;
+  for (std::int64_t i = 0; i < 4; ++i)
+    after.push_back(parameters[std::size_t(i)] - reshape(narrow(gradients[i < 2 ? 1 : 0], 0, i % 2, 1), shape) * 0.5);
+  const Value other = parameters[0] - parameters[1] * 0.5;  // waits for nobody
+  EXPECT_EQ(on.launches(), (Names{"elementwise", "await", "together", "await", "together"}));
+  expect_numbers(other.data(), wanted_of(parameters[0], parameters[1].data().to_vector<double>()), "other");
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::vector<double> both = on.of({2, 4, 4}, DType::F32, i < 2 ? 6 : 7).data().to_vector<double>();
+    const auto first = both.begin() + (i % 2 ? 16 : 0);
+    expect_numbers(after[i].data(), wanted_of(parameters[i], {first, first + 16}), text(i));
   }
 }
 

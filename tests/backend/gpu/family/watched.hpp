@@ -9,7 +9,7 @@
 
 namespace kiln::test {
 
-/// Notes the names of kernels, and what they look like in CUDA.
+/// Notes the names of kernels, and what they look like in CUDA, and among them where meetings of ranks are waited for.
 class WatchedDriver final : public ForwardingDriver {
  public:
   Ref<gpu::Code> compile(const gpu::Kernel& kernel) override {
@@ -21,6 +21,10 @@ class WatchedDriver final : public ForwardingDriver {
   void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {
     launched.push_back(names_.at(&code));
     ForwardingDriver::launch(code, blocks, arguments);
+  }
+  void await(std::uint64_t meeting) override {
+    launched.push_back("await");
+    ForwardingDriver::await(meeting);
   }
   std::vector<std::string> launched;
   std::map<std::string, std::string> texts;  // the latest of each name
