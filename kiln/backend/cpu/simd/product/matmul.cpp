@@ -13,6 +13,7 @@
 
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
+#include "kiln/backend/cpu/simd/product/dots.hpp"
 #include "kiln/backend/cpu/simd/product/few_rows.hpp"
 #include "kiln/backend/cpu/simd/product/parts.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
@@ -207,8 +208,8 @@ struct Dotted {
       left = turned, left_row = p.k;
     }
     T* const result = const_cast<T*>(numbers_of<T>(c, p.batch, index)) + row * c.row + column * c.column;
-    product_tiles<T>().dot(left, left_row, numbers_of<T>(b, p.batch, index) + column * b.column, b.column, result,
-                           c.row, c.column, rows, columns, p.k, near);
+    dots<T>()(left, left_row, numbers_of<T>(b, p.batch, index) + column * b.column, b.column, result, c.row, c.column,
+              rows, columns, p.k, near);
   }
 };
 

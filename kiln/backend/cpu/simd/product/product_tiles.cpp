@@ -15,60 +15,16 @@
 #include <hwy/cache_control.h>
 
 #include "kiln/backend/cpu/pieces.hpp"
-#include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/backend/cpu/simd/product/tile_parts.hpp"
 #include "kiln/backend/cpu/transpose.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace {
 
-using std::int64_t;
-template <std::size_t... I>
-using Indices = std::index_sequence<I...>;
-template <std::size_t N>
-using UpTo = std::make_index_sequence<N>;
-
-template <class T>
-constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);
-
-// Sums live in registers, of which AVX-512 has 32 and most others 16.
-constexpr std::size_t kMostSums = HWY_MAX_BYTES >= 64 ? 24 : 12;
-constexpr std::size_t kVectors = 2;
 /// Each is code of its own, for every target: whole numbers, which are multiplied seldom, make do with few.
 template <class T>
 constexpr std::size_t kMostRows = std::is_integral_v<T> ? 4 : kMostSums / kVectors;
-template <class T>
-constexpr int64_t kPanel = static_cast<int64_t>(kVectors) * kWidth<T>;
-/// Vectors of a tile with few rows: neighbours in memory are read together.
-constexpr std::size_t wide(std::size_t rows) { return std::min<std::size_t>(kMostSums / rows, 8); }
-
-// The first `count` numbers of a vector; no others are touched. Zeros take the place of what is not loaded.
-template <class T>
-constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= (sizeof(T) < 4 ? 64 : 32);
-template <class T>
-HWY_INLINE Vector<T> load_first(const T* from, int64_t count) {
-  if constexpr (kHasMasks<T>) {
-    const typename Vector<T>::Tag tag;
-    return hn::MaskedLoad(hn::FirstN(tag, static_cast<std::size_t>(count)), tag, from);
-  } else if (count == kWidth<T>) {
-    return Vector<T>::load(from);
-  } else {
-    T lanes[kLanes<T>] = {};
-    std::copy_n(from, count, lanes);
-    return Vector<T>::load(lanes);
-  }
-}
-template <class T>
-HWY_INLINE void store_first(Vector<T> x, T* to, int64_t count) {
-  if constexpr (kHasMasks<T>) {
-    const typename Vector<T>::Tag tag;
-    hn::BlendedStore(x.lanes, hn::FirstN(tag, static_cast<std::size_t>(count)), tag, to);
-  } else {
-    T lanes[kLanes<T>];
-    store(x, lanes);
-    std::copy_n(lanes, count, to);
-  }
-}
 
 // ---- tiles of sums ---------------------------------------------------------------------------------------------------
 
@@ -90,9 +46,6 @@ struct TileCall {
   T* aside;         // where to keep the rows of b as a panel
   ProductTail<T> tail;
 };
-
-/// How far ahead rows of b are fetched: they come from a farther cache than what follows them.
-constexpr int64_t kRowsAhead = 24;
 
 template <class T>
 constexpr auto kLine = static_cast<int64_t>(64 / sizeof(T));
@@ -325,175 +278,8 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   }
 }
 
-/// Rows of a tile that reads panels side by side, whose columns may begin in the middle of one: so it reads fewer numbers
-/// for as many sums.
 template <class T>
-constexpr std::size_t kMostRowsAcross = std::is_integral_v<T> ? 1
-                                        : kMostSums >= 24     ? 8
-                                                              : 6;
-
-/// Sums of `Rows` rows, I counting the vectors of a row, from vector `First` of b's panel on: so many that none waits for
-/// another's, and that what is read of the panels, from a farther cache, has time to come.
-template <class T, std::size_t Rows, std::size_t First, std::size_t... I, std::size_t... S>
-HWY_INLINE void rows_by_panels(const T* a, int64_t a_row, const T* b, int64_t step, T* c, int64_t c_row, int64_t k,
-                               bool add, Indices<I...>, Indices<S...>) {
-  constexpr std::size_t kAcross = sizeof...(I);
-  Vector<T> sums[] = {((void)S, Vector<T>(0))...};
-  const auto place = [=](std::size_t i) HWY_ATTR {
-    return static_cast<int64_t>((First + i) / kVectors) * step +
-           static_cast<int64_t>((First + i) % kVectors) * kWidth<T>;
-  };
-  for (const T* const end = a + k; a < end; ++a, b += kPanel<T>) {
-    (hwy::Prefetch(b + kRowsAhead * kPanel<T> + place(I)), ...);
-    const Vector<T> right[] = {Vector<T>::load(b + place(I))...};
-    ((sums[S] = fma(Vector<T>(a[static_cast<int64_t>(S / kAcross) * a_row]), right[S % kAcross], sums[S])), ...);
-  }
-  const auto result = [=](std::size_t s) HWY_ATTR {
-    return c + static_cast<int64_t>(s / kAcross) * c_row + static_cast<int64_t>(s % kAcross) * kWidth<T>;
-  };
-  if (add) ((sums[S] = Vector<T>::load(result(S)) + sums[S]), ...);
-  (store(sums[S], result(S)), ...);
-}
-
-/// Of `tiles` tiles of `Rows` rows, which take turns with what they read of the panels.
-template <class T, std::size_t Rows>
-void some_rows(const T* a, int64_t a_row, int64_t tiles, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
-               int64_t k, bool add) {
-  constexpr std::size_t kAcross = wide(Rows);
-  const int64_t vectors = panels * static_cast<int64_t>(kVectors);
-  for (int64_t v = 0, across = 0; v < vectors; v += across) {
-    const T* const from = b + v / static_cast<int64_t>(kVectors) * step;
-    const bool odd = v % 2 != 0;
-    across = vectors - v >= static_cast<int64_t>(kAcross) ? static_cast<int64_t>(kAcross) : odd ? 1 : 2;
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      const T* const left = a + tile * static_cast<int64_t>(Rows) * a_row;
-      T* const to = c + tile * static_cast<int64_t>(Rows) * c_row + v * kWidth<T>;
-      const auto run = [&]<std::size_t First, std::size_t Across>() HWY_ATTR {
-        rows_by_panels<T, Rows, First>(left, a_row, from, step, to, c_row, k, add, UpTo<Across>(),
-                                       UpTo<Rows * Across>());
-      };
-      if (across == static_cast<int64_t>(kAcross)) {
-        if (!odd) run.template operator()<0, kAcross>();
-        else if constexpr (kAcross % 2 != 0) run.template operator()<1, kAcross>();
-      } else if (odd) {
-        run.template operator()<1, 1>();
-      } else {
-        run.template operator()<0, 2>();
-      }
-    }
-  }
-}
-
-template <class T, std::size_t... I>
-void multiply_rows(const T* a, int64_t a_row, int64_t m, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
-                   int64_t k, bool add, Indices<I...>) {
-  static constexpr decltype(&some_rows<T, 1>) kSome[] = {&some_rows<T, I + 1>...};
-  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(sizeof...(I))), tiles = m / rows, rest = m % rows;
-  kSome[rows - 1](a, a_row, tiles, b, step, panels, c, c_row, k, add);
-  if (rest == 0) return;
-  kSome[rest - 1](a + tiles * rows * a_row, a_row, 1, b, step, panels, c + tiles * rows * c_row, c_row, k, add);
-}
-template <class T>
-void multiply_rows(const T* a, int64_t a_row, int64_t m, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
-                   int64_t k, bool add) {
-  multiply_rows(a, a_row, m, b, step, panels, c, c_row, k, add, UpTo<kMostRowsAcross<T>>());
-}
-
-// ---- scalar products -------------------------------------------------------------------------------------------------
-
-/// Rows x Lines sums, each in the lanes of a vector.
-template <class T, std::size_t Lines, std::size_t... I>
-HWY_INLINE void dots(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column,
-                     int64_t k, Indices<I...>) {
-  const typename Vector<T>::Tag tag;
-  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
-  const auto add = [&](auto load) HWY_ATTR {
-    ((sums[I] = fma(load(a + static_cast<int64_t>(I / Lines) * a_row),
-                    load(b + static_cast<int64_t>(I % Lines) * b_row), sums[I])),
-     ...);
-  };
-  int64_t p = 0;
-  for (; p + kWidth<T> <= k; p += kWidth<T>) add([p](const T* x) HWY_ATTR { return Vector<T>::load(x + p); });
-  if (p < k) add([p, k](const T* x) HWY_ATTR { return load_first(x + p, k - p); });
-  ((c[static_cast<int64_t>(I / Lines) * c_row + static_cast<int64_t>(I % Lines) * c_column] =
-        hn::GetLane(hn::SumOfLanes(tag, sums[I].lanes))),
-   ...);
-}
-
-/// What comes 1024 bytes later in a line is fetched ahead: a Sapphire Rapids reads twice as much by it, from one line and
-/// the next as from one long one.
-template <class T, std::size_t... L>
-HWY_INLINE void fetch_ahead(const T* b, int64_t b_row, Indices<L...>) {
-  constexpr int64_t kAhead = 1024 / static_cast<int64_t>(sizeof(T)), kStep = 4 * kWidth<T>;
-  for (int64_t i = 0; i < kStep; i += 64 / static_cast<int64_t>(sizeof(T)))
-    (hwy::Prefetch(b + static_cast<int64_t>(L) * b_row + kAhead + i), ...);
-}
-
-/// A sum for each line of b, in the lanes of four vectors, whose order does not depend on how many lines there are.
-template <class T, std::size_t... L>
-HWY_INLINE void dot_lines(const T* a, const T* b, int64_t b_row, T* c, int64_t c_column, int64_t k, Indices<L...>) {
-  constexpr int64_t kStep = 4 * kWidth<T>;
-  using Sums = Vector<T>[sizeof...(L)];
-  Sums sum0{((void)L, Vector<T>(0))...}, sum1{((void)L, Vector<T>(0))...}, sum2{((void)L, Vector<T>(0))...},
-      sum3{((void)L, Vector<T>(0))...};
-  const auto add = [b_row](Vector<T>(&sums)[sizeof...(L)], Vector<T> x, const T* y) HWY_ATTR {
-    ((sums[L] = fma(x, Vector<T>::load(y + static_cast<int64_t>(L) * b_row), sums[L])), ...);
-  };
-  int64_t p = 0;
-  for (; p + kStep <= k; p += kStep) {
-    const T *const x = a + p, *const y = b + p;
-    fetch_ahead(y, b_row, Indices<L...>());
-    add(sum0, Vector<T>::load(x), y);
-    add(sum1, Vector<T>::load(x + kWidth<T>), y + kWidth<T>);
-    add(sum2, Vector<T>::load(x + 2 * kWidth<T>), y + 2 * kWidth<T>);
-    add(sum3, Vector<T>::load(x + 3 * kWidth<T>), y + 3 * kWidth<T>);
-  }
-  for (; p + kWidth<T> <= k; p += kWidth<T>) add(sum0, Vector<T>::load(a + p), b + p);
-  if (p < k)
-    ((sum1[L] = fma(load_first(a + p, k - p), load_first(b + static_cast<int64_t>(L) * b_row + p, k - p), sum1[L])),
-     ...);
-  const typename Vector<T>::Tag tag;
-  ((c[static_cast<int64_t>(L) * c_column] =
-        hn::GetLane(hn::SumOfLanes(tag, ((sum0[L] + sum1[L]) + (sum2[L] + sum3[L])).lanes))),
-   ...);
-}
-
-template <class T, std::size_t Rows>
-void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t n,
-              int64_t k, bool near) {
-  int64_t j = 0;
-  if constexpr (Rows == 1) {
-    // A Zen 4 reads what lies in its caches twice as fast from several lines, and what does not from one.
-    constexpr int64_t kTogether = HWY_MAX_BYTES >= 64 ? 4 : 2;
-    for (; near && j + kTogether <= n; j += kTogether)
-      dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<static_cast<std::size_t>(kTogether)>());
-    for (; j < n; ++j) dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<1>());
-  } else {
-    constexpr std::size_t kLines = std::min<std::size_t>(kMostSums / Rows, 8);
-    constexpr auto kStep = static_cast<int64_t>(kLines);
-    for (; j + kStep <= n; j += kStep)
-      dots<T, kLines>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows * kLines>());
-    for (; j + 2 <= n; j += 2)
-      dots<T, 2>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows * 2>());
-    if (j < n) dots<T, 1>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows>());
-  }
-}
-
-template <class T>
-void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t m,
-         int64_t n, int64_t k, bool near) {
-  static constexpr auto kDots = []<std::size_t... I>(Indices<I...>) {
-    return std::array{&dot_rows<T, I + 1>...};
-  }(UpTo<std::is_integral_v<T> ? 1 : 4>());
-  constexpr auto kMost = static_cast<int64_t>(kDots.size());
-  for (int64_t i = 0; i < m; i += kMost)
-    kDots[static_cast<std::size_t>(std::min(kMost, m - i) - 1)](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row,
-                                                                c_column, n, k, near);
-}
-
-template <class T>
-constexpr ProductTiles<T> kTiles{
-    static_cast<int64_t>(kMostRows<T>), kPanel<T>, multiply<T>, multiply_rows<T>, dot<T>, pack_left<T>, turn<T>};
+constexpr ProductTiles<T> kTiles{static_cast<int64_t>(kMostRows<T>), kPanel<T>, multiply<T>, pack_left<T>, turn<T>};
 
 }  // namespace
 

@@ -49,15 +49,6 @@ struct ProductTiles {
   /// c [m, n] = a [m, k] b [k, n], or added to what c holds where `add`. `aside` has room for a panel of k rows.
   void (*multiply)(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, std::int64_t m,
                    std::int64_t n, std::int64_t k, bool add, T* aside);
-  /// c [m, panels * panel] = a [m, k] times so many packed panels of k rows each, `step` apart, or added to what c holds:
-  /// what multiply() gives of those rows and each panel, for few rows, which read the panels side by side. Rows of a lie
-  /// `a_row` apart, those of c `c_row`.
-  void (*multiply_rows)(const T* a, std::int64_t a_row, std::int64_t m, const T* b, std::int64_t step,
-                        std::int64_t panels, T* c, std::int64_t c_row, std::int64_t k, bool add);
-  /// c[i * c_row + j * c_column] = the sum over l < k of a[i * a_row + l] * b[j * b_row + l], for i < m and j < n: for
-  /// few rows of a. `near`: all of b is in some cache, as long as it is used again and again.
-  void (*dot)(const T* a, std::int64_t a_row, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-              std::int64_t c_column, std::int64_t m, std::int64_t n, std::int64_t k, bool near);
   /// Packs a left operand whose columns lie `column` apart with their numbers side by side: as many numbers as there
   /// are rows of tiles, times k.
   void (*pack_left)(const T* from, std::int64_t column, std::int64_t m, std::int64_t k, T* to);

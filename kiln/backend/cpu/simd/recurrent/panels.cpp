@@ -37,14 +37,14 @@ template <class T>
 void Panels<T>::multiply(const T* left, int64_t left_row, int64_t rows, int64_t block, Interval panels, Interval depths,
                          T* result, int64_t result_row, bool add) const {
   constexpr int64_t kDepth = 128;  // what rows read of the panels lies in the first-level cache while they do
-  const ProductTiles<T>& tiles = product_tiles<T>();
-  const int64_t size = packer_.depth * tiles.panel;
+  const int64_t panel = product_tiles<T>().panel, size = packer_.depth * panel;
+  const PanelRows<T> multiply_rows = panel_rows<T>();
   const T* const right = reinterpret_cast<const T*>(memory_->bytes()) + (block * this->panels() + panels.begin) * size;
   if (depths.size() == 0 && !add)
-    for (int64_t i = 0; i < rows; ++i) std::fill_n(result + i * result_row, panels.size() * tiles.panel, T{0});
+    for (int64_t i = 0; i < rows; ++i) std::fill_n(result + i * result_row, panels.size() * panel, T{0});
   for (int64_t k = depths.begin; k < depths.end; k += kDepth)
-    tiles.multiply_rows(left + (k - depths.begin), left_row, rows, right + k * tiles.panel, size, panels.size(), result,
-                        result_row, std::min(kDepth, depths.end - k), add || k > depths.begin);
+    multiply_rows(left + (k - depths.begin), left_row, rows, right + k * panel, size, panels.size(), result, result_row,
+                  std::min(kDepth, depths.end - k), add || k > depths.begin);
 }
 
 template <class T>

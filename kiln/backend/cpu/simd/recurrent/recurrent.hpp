@@ -6,6 +6,7 @@
 
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/simd/interval.hpp"
+#include "kiln/backend/cpu/simd/product/panel_rows.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/sequence/recurrent_ops.hpp"

@@ -1,0 +1,137 @@
+#include "kiln/backend/cpu/simd/product/dots.hpp"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/product/dots.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/cache_control.h>
+
+#include "kiln/backend/cpu/simd/product/tile_parts.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace {
+
+/// Rows x Lines sums, each in the lanes of a vector.
+template <class T, std::size_t Lines, std::size_t... I>
+HWY_INLINE void dots(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column,
+                     int64_t k, Indices<I...>) {
+  const typename Vector<T>::Tag tag;
+  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
+  const auto add = [&](auto load) HWY_ATTR {
+    ((sums[I] = fma(load(a + static_cast<int64_t>(I / Lines) * a_row),
+                    load(b + static_cast<int64_t>(I % Lines) * b_row), sums[I])),
+     ...);
+  };
+  int64_t p = 0;
+  for (; p + kWidth<T> <= k; p += kWidth<T>) add([p](const T* x) HWY_ATTR { return Vector<T>::load(x + p); });
+  if (p < k) add([p, k](const T* x) HWY_ATTR { return load_first(x + p, k - p); });
+  ((c[static_cast<int64_t>(I / Lines) * c_row + static_cast<int64_t>(I % Lines) * c_column] =
+        hn::GetLane(hn::SumOfLanes(tag, sums[I].lanes))),
+   ...);
+}
+
+/// What comes 1024 bytes later in a line is fetched ahead: a Sapphire Rapids reads twice as much by it, from one line and
+/// the next as from one long one.
+template <class T, std::size_t... L>
+HWY_INLINE void fetch_ahead(const T* b, int64_t b_row, Indices<L...>) {
+  constexpr int64_t kAhead = 1024 / static_cast<int64_t>(sizeof(T)), kStep = 4 * kWidth<T>;
+  for (int64_t i = 0; i < kStep; i += 64 / static_cast<int64_t>(sizeof(T)))
+    (hwy::Prefetch(b + static_cast<int64_t>(L) * b_row + kAhead + i), ...);
+}
+
+/// A sum for each line of b, in the lanes of four vectors, whose order does not depend on how many lines there are.
+template <class T, std::size_t... L>
+HWY_INLINE void dot_lines(const T* a, const T* b, int64_t b_row, T* c, int64_t c_column, int64_t k, Indices<L...>) {
+  constexpr int64_t kStep = 4 * kWidth<T>;
+  using Sums = Vector<T>[sizeof...(L)];
+  Sums sum0{((void)L, Vector<T>(0))...}, sum1{((void)L, Vector<T>(0))...}, sum2{((void)L, Vector<T>(0))...},
+      sum3{((void)L, Vector<T>(0))...};
+  const auto add = [b_row](Vector<T>(&sums)[sizeof...(L)], Vector<T> x, const T* y) HWY_ATTR {
+    ((sums[L] = fma(x, Vector<T>::load(y + static_cast<int64_t>(L) * b_row), sums[L])), ...);
+  };
+  int64_t p = 0;
+  for (; p + kStep <= k; p += kStep) {
+    const T *const x = a + p, *const y = b + p;
+    fetch_ahead(y, b_row, Indices<L...>());
+    add(sum0, Vector<T>::load(x), y);
+    add(sum1, Vector<T>::load(x + kWidth<T>), y + kWidth<T>);
+    add(sum2, Vector<T>::load(x + 2 * kWidth<T>), y + 2 * kWidth<T>);
+    add(sum3, Vector<T>::load(x + 3 * kWidth<T>), y + 3 * kWidth<T>);
+  }
+  for (; p + kWidth<T> <= k; p += kWidth<T>) add(sum0, Vector<T>::load(a + p), b + p);
+  if (p < k)
+    ((sum1[L] = fma(load_first(a + p, k - p), load_first(b + static_cast<int64_t>(L) * b_row + p, k - p), sum1[L])),
+     ...);
+  const typename Vector<T>::Tag tag;
+  ((c[static_cast<int64_t>(L) * c_column] =
+        hn::GetLane(hn::SumOfLanes(tag, ((sum0[L] + sum1[L]) + (sum2[L] + sum3[L])).lanes))),
+   ...);
+}
+
+template <class T, std::size_t Rows>
+void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t n,
+              int64_t k, bool near) {
+  int64_t j = 0;
+  if constexpr (Rows == 1) {
+    // A Zen 4 reads what lies in its caches twice as fast from several lines, and what does not from one.
+    constexpr int64_t kTogether = HWY_MAX_BYTES >= 64 ? 4 : 2;
+    for (; near && j + kTogether <= n; j += kTogether)
+      dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<static_cast<std::size_t>(kTogether)>());
+    for (; j < n; ++j) dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<1>());
+  } else {
+    constexpr std::size_t kLines = std::min<std::size_t>(kMostSums / Rows, 8);
+    constexpr auto kStep = static_cast<int64_t>(kLines);
+    for (; j + kStep <= n; j += kStep)
+      dots<T, kLines>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows * kLines>());
+    for (; j + 2 <= n; j += 2)
+      dots<T, 2>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows * 2>());
+    if (j < n) dots<T, 1>(a, a_row, b + j * b_row, b_row, c + j * c_column, c_row, c_column, k, UpTo<Rows>());
+  }
+}
+
+template <class T>
+void dot(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column, int64_t m,
+         int64_t n, int64_t k, bool near) {
+  static constexpr auto kDots = []<std::size_t... I>(Indices<I...>) {
+    return std::array{&dot_rows<T, I + 1>...};
+  }(UpTo<std::is_integral_v<T> ? 1 : 4>());
+  constexpr auto kMost = static_cast<int64_t>(kDots.size());
+  for (int64_t i = 0; i < m; i += kMost)
+    kDots[static_cast<std::size_t>(std::min(kMost, m - i) - 1)](a + i * a_row, a_row, b, b_row, c + i * c_row, c_row,
+                                                                c_column, n, k, near);
+}
+
+}  // namespace
+
+Dots<float> dots_float() { return dot<float>; }
+Dots<double> dots_double() { return dot<double>; }
+Dots<std::int16_t> dots_int16() { return dot<std::int16_t>; }
+Dots<std::int32_t> dots_int32() { return dot<std::int32_t>; }
+Dots<std::int64_t> dots_int64() { return dot<std::int64_t>; }
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cpu::simd {
+
+HWY_EXPORT(dots_float);
+HWY_EXPORT(dots_double);
+HWY_EXPORT(dots_int16);
+HWY_EXPORT(dots_int32);
+HWY_EXPORT(dots_int64);
+template <> Dots<float> dots() { return HWY_DYNAMIC_DISPATCH(dots_float)(); }
+template <> Dots<double> dots() { return HWY_DYNAMIC_DISPATCH(dots_double)(); }
+template <> Dots<std::int16_t> dots() { return HWY_DYNAMIC_DISPATCH(dots_int16)(); }
+template <> Dots<std::int32_t> dots() { return HWY_DYNAMIC_DISPATCH(dots_int32)(); }
+template <> Dots<std::int64_t> dots() { return HWY_DYNAMIC_DISPATCH(dots_int64)(); }
+
+}  // namespace kiln::cpu::simd
+#endif
