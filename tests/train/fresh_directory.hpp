@@ -9,9 +9,20 @@
 
 namespace kiln {
 
+/// A process's own, which goes with it.
+struct TestDirectory {
+  const pid_t process = ::getpid();
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / text("kiln-train-", process);
+  ~TestDirectory() {
+    std::error_code nobody;
+    if (process == ::getpid()) std::filesystem::remove_all(path, nobody);  // and not a fork's
+  }
+};
+
 /// The path of a directory that is not there yet; no other process's.
 inline std::filesystem::path fresh_directory(const std::string& name) {
-  const auto path = std::filesystem::temp_directory_path() / text("kiln-train-", ::getpid()) / name;
+  static const TestDirectory all;
+  const auto path = all.path / name;
   std::filesystem::remove_all(path);
   return path;
 }
