@@ -30,8 +30,8 @@ constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin =
 /// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
 constexpr int64_t kMostDepthOfTile = 1024;
 
-/// A matrix that the caches of most machines hold.
-constexpr int64_t kNearBytes = 8 << 20;
+/// A matrix that the caches of one core hold, if they hold little else: one among many of a model comes from memory each time.
+constexpr int64_t kNearBytes = 1 << 20;
 /// And one that the caches of one core do.
 constexpr int64_t kInACore = 1 << 19;
 
