@@ -14,29 +14,30 @@ class Copy : public testing::TestWithParam<DType> {};
 TEST_P(Copy, TransposesPlanesOfAnySize) {
   const DType dtype = GetParam();
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  constexpr std::int64_t planes = 2, margin = 3;
-  for (const std::int64_t rows : {1, 5, 8, 16, 17, 31, 64, 70, 2051})
-    for (const std::int64_t columns : {1, 2, 3, 4, 9, 15, 16, 33, 64, 130}) {
-      const std::int64_t row_step = columns + margin, plane_step = rows * row_step;  // some room behind each row
-      std::vector<std::byte> source(static_cast<std::size_t>(planes * plane_step * bytes));
-      for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 37 % 251);
-      const std::size_t filled = static_cast<std::size_t>(planes * rows * columns * bytes);
-      std::vector<std::byte> target(filled + 64, std::byte{0xEE});
+  constexpr std::int64_t planes = 2;
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 8, 16, 17, 31, 64, 70, 2051})
+    for (const std::int64_t columns : {1, 2, 3, 4, 9, 15, 16, 33, 64, 130})
+      for (const std::int64_t room : {0, 3}) {  // behind each row
+        const std::int64_t row_step = columns + room, plane_step = rows * row_step;
+        std::vector<std::byte> source(static_cast<std::size_t>(planes * plane_step * bytes));
+        for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 37 % 251);
+        const std::size_t filled = static_cast<std::size_t>(planes * rows * columns * bytes);
+        std::vector<std::byte> target(filled + 64, std::byte{0xEE});
 
-      copy({source.data(), dtype, {planes, columns, rows}, {plane_step, 1, row_step}},
-           {target.data(), dtype, {planes, columns, rows}, {rows * columns, rows, 1}});
+        copy({source.data(), dtype, {planes, columns, rows}, {plane_step, 1, row_step}},
+             {target.data(), dtype, {planes, columns, rows}, {rows * columns, rows, 1}});
 
-      for (std::int64_t plane = 0; plane < planes; ++plane)
-        for (std::int64_t row = 0; row < rows; ++row)
-          for (std::int64_t column = 0; column < columns; ++column)
-            ASSERT_EQ(
-                std::memcmp(&target[static_cast<std::size_t>(((plane * columns + column) * rows + row) * bytes)],
-                            &source[static_cast<std::size_t>((plane * plane_step + row * row_step + column) * bytes)],
-                            static_cast<std::size_t>(bytes)),
-                0)
-                << rows << " x " << columns << " at " << plane << ", " << row << ", " << column;
-      for (std::size_t i = filled; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
-    }
+        for (std::int64_t plane = 0; plane < planes; ++plane)
+          for (std::int64_t row = 0; row < rows; ++row)
+            for (std::int64_t column = 0; column < columns; ++column)
+              ASSERT_EQ(
+                  std::memcmp(&target[static_cast<std::size_t>(((plane * columns + column) * rows + row) * bytes)],
+                              &source[static_cast<std::size_t>((plane * plane_step + row * row_step + column) * bytes)],
+                              static_cast<std::size_t>(bytes)),
+                  0)
+                  << rows << " x " << columns << " at " << plane << ", " << row << ", " << column;
+        for (std::size_t i = filled; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
+      }
 }
 
 // Those that do not fit into the caches are written past them where lines allow it.
