@@ -40,6 +40,25 @@ TEST_P(Copy, TransposesPlanesOfAnySize) {
       }
 }
 
+// Elements that are repeated side by side.
+TEST_P(Copy, RepeatsElements) {
+  const DType dtype = GetParam();
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  for (const std::int64_t times : {2, 3, 4, 5, 7, 8, 9, 17})
+    for (const std::int64_t count : {1, 3, 16, 37, 300}) {
+      std::vector<std::byte> source(static_cast<std::size_t>(count * bytes));
+      for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 37 % 251);
+      std::vector<std::byte> target(static_cast<std::size_t>(count * times * bytes) + 64, std::byte{0xEE});
+      copy({source.data(), dtype, {count, times}, {1, 0}}, {target.data(), dtype, {count, times}, {times, 1}});
+      for (std::int64_t i = 0; i < count * times; ++i)
+        ASSERT_EQ(std::memcmp(&target[static_cast<std::size_t>(i * bytes)],
+                              &source[static_cast<std::size_t>(i / times * bytes)], static_cast<std::size_t>(bytes)),
+                  0)
+            << i << " of " << count << " x " << times;
+      for (std::size_t i = target.size() - 64; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
+    }
+}
+
 // Those that do not fit into the caches are written past them where lines allow it.
 TEST_P(Copy, TransposesLargePlanes) {
   const DType dtype = GetParam();
