@@ -89,6 +89,13 @@ TEST(Diagonals, OfMatricesAndBack) {
   EXPECT_EQ(shown(diag_mask({2, 2}, best_autodiff())), "[[ true false]\n [false  true]]");
 }
 
+// Its columns have numbers that floats do not hold.
+TEST(Diagonals, OfVeryLongRows) {
+  constexpr std::int64_t columns = (1 << 24) + 4;
+  const Tensor<2, Bool> mask = diag_mask({1, columns}, Device::cpu(), columns - 3);
+  EXPECT_EQ(shown(mask.narrow(1, columns - 4, 4)), "[[false  true false false]]");
+}
+
 TEST(Margins, ContinueTheTensor) {
   const auto x = arange(3.0, best_autodiff());
   EXPECT_EQ(shown(x.pad({2}, {1}, PadMode::Reflect)), "[2. 1. 0. 1. 2. 1.]");

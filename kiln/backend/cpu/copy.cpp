@@ -13,6 +13,7 @@ namespace kiln::cpu {
 namespace {
 
 constexpr std::int64_t kGrain = 65536;             // elements worth a thread's while
+constexpr std::int64_t kShortRow = 8;              // elements that take less than finding the row
 constexpr std::int64_t kStreamedBytes = 16 << 20;  // of results that leave the caches anyway
 
 /// The same word again and again: a few one by one, and copies of what there is so far.
@@ -93,7 +94,7 @@ void copy_short_rows(const Array& from, const Array& to, const Rows<2>& rows) {
 
 template <class Word>
 void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
-  if (rows.length() <= 8 && rows.count() > 1) return copy_short_rows<Word>(from, to, rows);
+  if (rows.length() <= kShortRow && rows.count() > 1) return copy_short_rows<Word>(from, to, rows);
   const auto [to_step, from_step] = rows.steps();
   if (rows.count() == 1) {
     parallel_for(rows.length(), kGrain,
@@ -164,7 +165,7 @@ void copy_words(const Array& from, const Array& to) {
   const Rows<2> rows(from.shape, {to.strides, from.strides});
   if (rows.count() == 0) return;
   const auto [to_step, from_step] = rows.steps();
-  if (to_step == 1 && from_step != 0 && from_step != 1)
+  if (to_step == 1 && from_step != 1 && (from_step != 0 || rows.length() <= kShortRow))
     for (int i = 0; i < rows.outer().size(); ++i)
       if (rows.strides(1)[i] == 1) return transpose<Word>(from, to, rows, i);
   copy_rows<Word>(from, to, rows);

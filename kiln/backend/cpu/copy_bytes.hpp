@@ -25,6 +25,7 @@ inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
     return bytes <= 32   ? copy_ends<16>(z, x, bytes)
            : bytes <= 64 ? copy_ends<32>(z, x, bytes)
                          : copy_ends<64>(z, x, bytes);
+  if (4 <= bytes && bytes < 16) return bytes < 8 ? copy_ends<4>(z, x, bytes) : copy_ends<8>(z, x, bytes);
   const std::uintptr_t behind = (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % kPage;
   if (bytes <= kShort || behind == 0 || behind >= kLine) {
     std::memcpy(to, from, bytes);

@@ -50,31 +50,64 @@ struct Transposer {
  private:
   typedef Word Vector __attribute__((vector_size(16)));  // any processor has these, and compilers shuffle them
 
-  /// The words from place kFirst on of either, taken in turn.
-  template <int kFirst, int... I>
+  /// The words from places kFirst and kSecond on of either, taken in turn.
+  template <int kFirst, int kSecond, int... I>
   static Vector interleave(Vector a, Vector b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (kFirst + I / 2 + I % 2 * kSide)...);
+    return __builtin_shufflevector(a, b, (I / 2 + (I % 2 ? kSide + kSecond : kFirst))...);
   }
-
-  static void square(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step) {
+  /// The words of so many vectors as one row, whose halves are taken in turn, again and again, until word i is at place
+  /// kTimes * i, modulo the last one's.
+  template <int kTimes, int kCount>
+  static void deal(Vector (&words)[kCount]) {
     constexpr auto places = std::make_integer_sequence<int, kSide>();
-    Vector rows[kSide], next[kSide];
-    for (int i = 0; i < kSide; ++i) std::memcpy(&rows[i], from + i * from_step, sizeof(Vector));
-    // A word's row and its place in it, as one number: each shuffle turns the bits of that number by one.
-    for (int turned = 1; turned < kSide; turned *= 2) {
-      for (int i = 0; i < kSide / 2; ++i) {
-        next[2 * i] = interleave<0>(rows[i], rows[i + kSide / 2], places);
-        next[2 * i + 1] = interleave<kSide / 2>(rows[i], rows[i + kSide / 2], places);
-      }
-      std::copy_n(next, kSide, rows);
+    constexpr int kHalf = kSide / 2, kOther = kCount % 2 * kHalf;
+#pragma GCC unroll 4
+    for (int times = 1; times < kTimes; times *= 2) {
+      Vector next[kCount];
+#pragma GCC unroll 16
+      for (int i = 0; i < kCount; ++i)
+        next[i] = i % 2 ? interleave<kHalf, kHalf - kOther>(words[i / 2], words[(i + kCount) / 2], places)
+                        : interleave<0, kOther>(words[i / 2], words[(i + kCount) / 2], places);
+#pragma GCC unroll 16
+      for (int i = 0; i < kCount; ++i) words[i] = next[i];
     }
-    for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(Vector));
+  }
+  /// kSide rows of kCount words each become columns; `vector_step` separates the vectors that they are read as.
+  template <int kCount>
+  static void split(const Word* from, std::int64_t vector_step, Word* to, std::int64_t to_step) {
+    Vector words[kCount];
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) std::memcpy(&words[i], from + i * vector_step, sizeof(Vector));
+    deal<kSide>(words);
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) std::memcpy(to + i * to_step, &words[i], sizeof(Vector));
+  }
+  /// kSide columns of kFew words each become rows without gaps. Three come as four, the last of which the next row
+  /// overwrites: one word more is written than they are.
+  template <int kFew>
+  static void join(const Word* from, std::int64_t from_step, Word* to) {
+    constexpr int kCount = kFew == 3 ? 4 : kFew;
+    Vector words[kCount];
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) std::memcpy(&words[i], from + std::min(i, kFew - 1) * from_step, sizeof(Vector));
+    deal<kCount>(words);
+    if constexpr (kCount == kFew) {
+      std::memcpy(to, words, sizeof(words));
+    } else {
+      Word rows[kSide][kCount];
+      std::memcpy(rows, words, sizeof(words));
+#pragma GCC unroll 16
+      for (int i = 0; i < kSide; ++i) std::memcpy(to + i * kFew, rows[i], sizeof(rows[i]));
+    }
   }
 
   template <int kFew>
   static void turn_rows(const Word* __restrict from, std::int64_t from_step, Word* __restrict to, std::int64_t to_step,
                         std::int64_t columns) {
-    for (std::int64_t column = 0; column < columns; ++column)
+    std::int64_t column = 0;
+    if (kSide > 2 && to_step == kFew)
+      for (; column + kSide < columns; column += kSide) join<kFew>(from + column, from_step, to + column * kFew);
+    for (; column < columns; ++column)
       for (int row = 0; row < kFew; ++row) to[column * to_step + row] = from[row * from_step + column];
   }
   /// Column by column, in pieces that the nearest cache keeps until the last one: side by side, columns that lie whole
@@ -82,6 +115,8 @@ struct Transposer {
   template <int kFew>
   static void turn_columns(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step,
                            std::int64_t rows) {
+    if (kSide > 2 && from_step == kFew)
+      for (; rows >= kSide; rows -= kSide, from += kSide * kFew, to += kSide) split<kFew>(from, kSide, to, to_step);
     constexpr std::int64_t kNear = 2048 / sizeof(Word);
     for (std::int64_t first = 0; first < rows; first += kNear) {
       const std::int64_t count = std::min(kNear, rows - first);
@@ -97,13 +132,15 @@ struct Transposer {
       }
     }
   }
-  /// Two or three rows or columns, as images have channels: no square fits, but the compiler knows how many there are.
+  /// Few rows or columns, as images have channels: no square fits, but the compiler knows how many there are.
   static bool turn_few(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                        std::int64_t columns) {
     if (rows == 2) turn_rows<2>(from, from_step, to, to_step, columns);
     else if (rows == 3) turn_rows<3>(from, from_step, to, to_step, columns);
+    else if (kSide > 4 && rows == 4) turn_rows<4>(from, from_step, to, to_step, columns);
     else if (columns == 2) turn_columns<2>(from, from_step, to, to_step, rows);
     else if (columns == 3) turn_columns<3>(from, from_step, to, to_step, rows);
+    else if (kSide > 4 && columns == 4) turn_columns<4>(from, from_step, to, to_step, rows);
     else return false;
     return true;
   }
@@ -120,7 +157,7 @@ struct Transposer {
       const std::int64_t column = std::min(next_column, columns - kSide);
       for (std::int64_t next_row = 0; next_row < rows; next_row += kSide) {
         const std::int64_t row = std::min(next_row, rows - kSide);
-        square(from + row * from_step + column, from_step, to + column * to_step + row, to_step);
+        split<kSide>(from + row * from_step + column, from_step, to + column * to_step + row, to_step);
       }
     }
   }

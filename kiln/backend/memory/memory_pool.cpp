@@ -97,8 +97,16 @@ std::byte* MemoryPool::cut(int size_class, std::size_t size) {
       if (std::byte* block = split(size_class, size)) return block;
     if (!add_region(size)) return split(size_class, size);
   }
-  std::byte* block = uncut_.start;
-  uncut_ = {block + size, uncut_.size - size};
+  return take(uncut_, size);
+}
+
+// Whole pages from the beginning of a range, and less from its end: blocks of pages begin at one, whatever is asked for
+// between them. Where a result lies a line or two of the cache behind what is read, but for whole pages, processors take the
+// reads for those of what was just written, and wait.
+std::byte* MemoryPool::take(Range& range, std::size_t size) {
+  const bool first = size % kPage == 0;
+  std::byte* const block = first ? range.start : range.end() - size;
+  range = {first ? block + size : range.start, range.size - size};
   return block;
 }
 
@@ -117,21 +125,25 @@ bool MemoryPool::add_region(std::size_t size) {
   return true;
 }
 
-// The beginning of a free block of a larger class; what is left of it is free.
+// Part of a free block of a larger class; what is left of it is free.
 std::byte* MemoryPool::split(int size_class, std::size_t size) {
   for (int index = size_class; index < kSmallClasses; ++index)
     if (std::byte* block = pop(index)) {
-      chop({block + size, size_of_class(index) - size});
-      return block;
+      Range range{block, size_of_class(index)};
+      std::byte* const part = take(range, size);
+      chop(range);
+      return part;
     }
   return nullptr;
 }
 
-// Makes free blocks of a range, the largest first; every class is a multiple of the smallest.
+// Makes free blocks of a range, the largest first from where a page begins; every class is a multiple of the smallest.
 void MemoryPool::chop(Range range) {
   while (range.size) {
-    auto [index, size] = size_class(std::min(range.size, kLargestSmall));
-    if (size > range.size) size = size_of_class(--index);
+    const std::size_t in_page = reinterpret_cast<std::uintptr_t>(range.start) % kPage;
+    const std::size_t most = std::min(range.size, in_page ? kPage - in_page : kLargestSmall);
+    auto [index, size] = size_class(most);
+    if (size > most) size = size_of_class(--index);
     push(index, range.start);
     range = {range.start + size, range.size - size};
   }

@@ -12,7 +12,8 @@ namespace kiln {
 
 /// Never looks into its blocks, which may lie where the host cannot read. Sizes are rounded up to classes, eight to each doubling, so that at most an eighth is wasted (or 63 bytes of a block
 /// below 512). Large blocks are mapped one by one; small ones are cut from regions, of 2 MiB at first and of 16 where
-/// many are held. Both lie on 2 MiB boundaries and ask the system for huge pages. A free list per class, under one lock.
+/// many are held. Both lie on 2 MiB boundaries and ask the system for huge pages. Small blocks of whole pages begin at one.
+/// A free list per class, under one lock.
 /// Where the limit or the system gives no more, free blocks that lie side by side are put together again, and what is
 /// free in whole pages goes back: a block is refused only where pages that are partly in use leave no room for it.
 class MemoryPool {
@@ -51,6 +52,7 @@ class MemoryPool {
   std::byte* pop(int size_class);
   void push(int size_class, std::byte* block) noexcept;
   std::byte* cut(int size_class, std::size_t size);
+  static std::byte* take(Range& range, std::size_t size);
   std::byte* split(int size_class, std::size_t size);
   void chop(Range range);
   bool add_region(std::size_t size);

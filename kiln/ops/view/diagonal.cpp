@@ -36,7 +36,11 @@ Value mask(std::string_view op, const Shape& shape, const Device& device, std::i
   numel(shape);  // throws where it is impossible
   // Beyond the matrix all offsets are alike.
   offset = std::clamp(offset, -shape[0], shape[1]);
-  return compare(arange(0, shape[1], 1, device), unsqueeze(arange(0, shape[0], 1, device), 1) + offset);
+  // Counted in float where that is exact, as more fit a vector, and what the mask is for may be computed beside it.
+  constexpr std::int64_t kExact = 1 << 24;
+  const DType dtype = shape[0] < kExact / 2 && shape[1] < kExact / 2 ? DType::F32 : DType::I64;
+  const Value columns = arange(0, shape[1], 1, device, dtype), rows = arange(0, shape[0], 1, device, dtype);
+  return compare(columns, unsqueeze(rows, 1) + offset);
 }
 
 Value kept(const Value& x, const Value& mask) { return where(mask, x, full({}, 0, x.device(), x.dtype())); }

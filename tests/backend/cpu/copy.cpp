@@ -14,28 +14,48 @@ class Copy : public testing::TestWithParam<DType> {};
 TEST_P(Copy, TransposesPlanesOfAnySize) {
   const DType dtype = GetParam();
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  constexpr std::int64_t planes = 2, margin = 3;
-  for (const std::int64_t rows : {1, 5, 8, 16, 17, 31, 64, 70, 2051})
-    for (const std::int64_t columns : {1, 2, 3, 4, 9, 15, 16, 33, 64, 130}) {
-      const std::int64_t row_step = columns + margin, plane_step = rows * row_step;  // some room behind each row
-      std::vector<std::byte> source(static_cast<std::size_t>(planes * plane_step * bytes));
+  constexpr std::int64_t planes = 2;
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 8, 16, 17, 31, 64, 70, 2051})
+    for (const std::int64_t columns : {1, 2, 3, 4, 9, 15, 16, 33, 64, 130})
+      for (const std::int64_t room : {0, 3}) {  // behind each row
+        const std::int64_t row_step = columns + room, plane_step = rows * row_step;
+        std::vector<std::byte> source(static_cast<std::size_t>(planes * plane_step * bytes));
+        for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 37 % 251);
+        const std::size_t filled = static_cast<std::size_t>(planes * rows * columns * bytes);
+        std::vector<std::byte> target(filled + 64, std::byte{0xEE});
+
+        copy({source.data(), dtype, {planes, columns, rows}, {plane_step, 1, row_step}},
+             {target.data(), dtype, {planes, columns, rows}, {rows * columns, rows, 1}});
+
+        for (std::int64_t plane = 0; plane < planes; ++plane)
+          for (std::int64_t row = 0; row < rows; ++row)
+            for (std::int64_t column = 0; column < columns; ++column)
+              ASSERT_EQ(
+                  std::memcmp(&target[static_cast<std::size_t>(((plane * columns + column) * rows + row) * bytes)],
+                              &source[static_cast<std::size_t>((plane * plane_step + row * row_step + column) * bytes)],
+                              static_cast<std::size_t>(bytes)),
+                  0)
+                  << rows << " x " << columns << " at " << plane << ", " << row << ", " << column;
+        for (std::size_t i = filled; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
+      }
+}
+
+// Elements that are repeated side by side.
+TEST_P(Copy, RepeatsElements) {
+  const DType dtype = GetParam();
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  for (const std::int64_t times : {2, 3, 4, 5, 7, 8, 9, 17})
+    for (const std::int64_t count : {1, 3, 16, 37, 300}) {
+      std::vector<std::byte> source(static_cast<std::size_t>(count * bytes));
       for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 37 % 251);
-      const std::size_t filled = static_cast<std::size_t>(planes * rows * columns * bytes);
-      std::vector<std::byte> target(filled + 64, std::byte{0xEE});
-
-      copy({source.data(), dtype, {planes, columns, rows}, {plane_step, 1, row_step}},
-           {target.data(), dtype, {planes, columns, rows}, {rows * columns, rows, 1}});
-
-      for (std::int64_t plane = 0; plane < planes; ++plane)
-        for (std::int64_t row = 0; row < rows; ++row)
-          for (std::int64_t column = 0; column < columns; ++column)
-            ASSERT_EQ(
-                std::memcmp(&target[static_cast<std::size_t>(((plane * columns + column) * rows + row) * bytes)],
-                            &source[static_cast<std::size_t>((plane * plane_step + row * row_step + column) * bytes)],
-                            static_cast<std::size_t>(bytes)),
-                0)
-                << rows << " x " << columns << " at " << plane << ", " << row << ", " << column;
-      for (std::size_t i = filled; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
+      std::vector<std::byte> target(static_cast<std::size_t>(count * times * bytes) + 64, std::byte{0xEE});
+      copy({source.data(), dtype, {count, times}, {1, 0}}, {target.data(), dtype, {count, times}, {times, 1}});
+      for (std::int64_t i = 0; i < count * times; ++i)
+        ASSERT_EQ(std::memcmp(&target[static_cast<std::size_t>(i * bytes)],
+                              &source[static_cast<std::size_t>(i / times * bytes)], static_cast<std::size_t>(bytes)),
+                  0)
+            << i << " of " << count << " x " << times;
+      for (std::size_t i = target.size() - 64; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
     }
 }
 

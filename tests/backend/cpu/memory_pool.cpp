@@ -45,6 +45,32 @@ TEST(MemoryPool, AlignsEveryBlockAndLetsNoneOverlap) {
   }
 }
 
+// In a region of its own, in what is left of larger blocks, and in what is left after pages went back.
+TEST(MemoryPool, BeginsBlocksOfWholePagesAtOne) {
+  for (const std::size_t limit : {2 * kMiB, 512 * kMiB}) {
+    MemoryPool pool(limit);
+    std::byte* const large = pool.acquire(900000);
+    pool.give_back(pool.acquire(kMiB), kMiB);
+    std::vector<std::pair<std::byte*, std::size_t>> blocks;
+    for (int round = 0; round < 2; ++round) {
+      for (std::size_t i = 0; i < 60; ++i)
+        for (const std::size_t bytes : {std::size_t{64}, std::size_t{40000}, std::size_t{5000}})
+          if (std::byte* const block = pool.acquire(bytes)) blocks.emplace_back(block, bytes);
+      for (const auto& [block, bytes] : blocks)
+        if (bytes == 40000) { EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 4096, 0u); }
+      // Every second one, so that nothing lies in whole pages by chance.
+      std::vector<std::pair<std::byte*, std::size_t>> kept;
+      for (std::size_t i = 0; i < blocks.size(); ++i)
+        if (i % 2) kept.push_back(blocks[i]);
+        else pool.give_back(blocks[i].first, blocks[i].second);
+      blocks = kept;
+      pool.release();
+    }
+    for (const auto& [block, bytes] : blocks) pool.give_back(block, bytes);
+    pool.give_back(large, 900000);
+  }
+}
+
 TEST(MemoryPool, HandsOutAgainWhatCameBack) {
   MemoryPool pool(512 * kMiB);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, 700 * std::size_t{1024}, 5 * kMiB, 100 * kMiB}) {

@@ -294,6 +294,27 @@ TEST(SimdBinary, WrapsNarrowIntegersInTheirOwnType) {
   });
 }
 
+template <class T>
+void expect_products_of_bytes() {
+  constexpr std::size_t count = 257;  // an odd number
+  std::vector<T> x(count), y(count), z(count);
+  for (int factor = 0; factor < 256; ++factor) {
+    for (std::size_t i = 0; i < count; ++i) {
+      x[i] = static_cast<T>(i);
+      y[i] = static_cast<T>(static_cast<std::size_t>(factor) * (i + 1) + i / 3);
+    }
+    binary_block<T>(BinaryFn::Mul)(x.data(), 1, y.data(), 1, z.data(), count);
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(z[i], static_cast<T>(int{x[i]} * int{y[i]})) << i << " " << factor;
+  }
+}
+TEST(SimdBinary, MultipliesBytes) {
+  for_each_target([] {
+    expect_products_of_bytes<std::int8_t>();
+    expect_products_of_bytes<std::uint8_t>();
+  });
+}
+
 TEST(SimdWhere, ChoosesForEveryElementTypeAndPattern) {
   for_each_target([] {
     const auto c = whole_numbers(12 * 300, 3), x = whole_numbers(12 * 300, 4), y = whole_numbers(300, 5);

@@ -60,31 +60,27 @@ std::optional<ByteRows> byte_rows(const Array& x, int dim) {
   return ByteRows{x.data, x.strides[dim - 1] * size, numel(row) * size};
 }
 
-/// Parts of which some have little in a row of the result and others much; or all have little, are many or single elements,
-/// and lie in row-major order: it is written from end to end. False where they are not like that.
+/// Parts of which some have little in a row of the result: it is written from end to end. False where they are not like
+/// that.
 bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
-  constexpr std::size_t kMany = 4;
   constexpr std::int64_t kShortBytes = 512, kRowBytes = 65536;
   const Desc& whole = call.out[0].node()->desc;
   const int dim = wrap_dim(op::Cat::kName, op.dim, whole.shape.size());
   const auto size = static_cast<std::int64_t>(size_of(whole.dtype));
-  std::int64_t rows = 1, row_bytes = 0, shortest = kRowBytes, longest = 0;
+  std::int64_t rows = 1, row_bytes = 0, shortest = kRowBytes;
   for (int i = 0; i < dim; ++i) rows *= whole.shape[i];
   if (rows < 2 || whole.shape[dim] == 0 || call.in.size() < 2) return false;
   SpareVector<ByteRows> parts;
-  bool single = true, dense = true;
+  bool single = true;
   for (const Value& value : call.in) {
     const std::optional<ByteRows> part = byte_rows(read(value), dim);
     if (!part) return false;
     parts.push_back(*part);
-    single = single && part->length == size;
-    dense = dense && part->pace == part->length;
+    single = single && part->length == size && part->pace == size;
     shortest = std::min(shortest, part->length);
-    longest = std::max(longest, part->length);
     row_bytes += part->length;
   }
   if (shortest > kShortBytes || row_bytes > kRowBytes) return false;
-  if (longest <= kShortBytes && !(dense && (single || call.in.size() >= kMany))) return false;
   const Array z = allocate(call.out[0]);
   parallel_for(rows, std::max<std::int64_t>(1, grain * size / std::max<std::int64_t>(row_bytes, 1)),
                [&](std::int64_t begin, std::int64_t end) {

@@ -6,7 +6,35 @@
 #include "kiln/core/wrapping.hpp"
 #include "kiln/ops/create/create_ops.hpp"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/elementwise/arange.cpp"
+#include "kiln/backend/cpu/simd/targets.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::cpu::simd::HWY_NAMESPACE {
+
+// The compiler makes vectors of these loops.
+void count_whole(std::int64_t start, const std::int64_t* HWY_RESTRICT places, std::int64_t* HWY_RESTRICT numbers,
+                 std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = wrapping_add(start, places[i]);
+}
+/// One product, rounded once.
+void count_real(double first, double pace, double start, const double* HWY_RESTRICT places,
+                double* HWY_RESTRICT numbers, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = first + (start + places[i]) * pace;
+}
+
+}  // namespace kiln::cpu::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace kiln::cpu::simd {
+
+HWY_EXPORT(count_whole);
+HWY_EXPORT(count_real);
+
 namespace {
 
 constexpr std::int64_t kBlock = 1024;
@@ -21,13 +49,9 @@ void count_as(const Array& z, C first, C pace) {
     for (std::int64_t at = begin; at < end; at += kBlock) {
       const std::int64_t count = std::min(kBlock, end - at);
       C* const block = z.dtype == dtype_of<C> ? z.as<C>() + at : numbers;
-      if constexpr (std::is_integral_v<C>) {
-        const C start = wrapping_add(first, wrapping_multiply(static_cast<C>(at), pace));
-        for (std::int64_t i = 0; i < count; ++i) block[i] = wrapping_add(start, places[i]);
-      } else {  // one product, rounded once
-        const auto start = static_cast<C>(at);
-        for (std::int64_t i = 0; i < count; ++i) block[i] = first + (start + places[i]) * pace;
-      }
+      if constexpr (std::is_integral_v<C>)
+        HWY_DYNAMIC_DISPATCH(count_whole)(wrapping_add(first, wrapping_multiply(at, pace)), places, block, count);
+      else HWY_DYNAMIC_DISPATCH(count_real)(first, pace, static_cast<double>(at), places, block, count);
       if (block == numbers) convert(dtype_of<C>, numbers, z.dtype, z.data + at * bytes, count);
     }
   });
@@ -45,3 +69,4 @@ bool run(const op::Arange&, Call call) {
 }
 
 }  // namespace kiln::cpu::simd
+#endif

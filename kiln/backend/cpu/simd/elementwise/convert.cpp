@@ -166,7 +166,6 @@ HWY_INLINE void through_words(const From* HWY_RESTRICT from, To* HWY_RESTRICT to
   }
 KILN_SHORT_INTEGERS(KILN_THROUGH_WORDS)
 #undef KILN_THROUGH_WORDS
-#undef KILN_SHORT_INTEGERS
 #if HWY_TARGET == HWY_AVX3
 /// Truncated, with the last bit set where that loses something.
 template <>
@@ -234,6 +233,15 @@ HWY_INLINE void store_rounded(const std::int32_t* x, BF16* to) {
   const Lanes numbers(hn::ConvertTo(kFloats, hn::BitCast(kWords, hn::IfThenElse(large, odd, bits))));
 #endif
   Halves<DType::BF16>::store_number(numbers, reinterpret_cast<std::byte*>(to));
+}
+/// Of 16 bits or fewer: a float holds them all.
+template <class From, class Half>
+HWY_INLINE void store_rounded(const From* x, Half* to) {
+  const auto words = hn::PromoteTo(kWords, hn::LoadU(hn::Rebind<From, decltype(kWords)>(), x));
+  const Lanes numbers(hn::ConvertTo(kFloats, words));
+  if constexpr (std::is_same_v<Half, BF16>)
+    Halves<DType::BF16>::store_number(numbers, reinterpret_cast<std::byte*>(to));
+  else Halves<DType::F16>::store(numbers, reinterpret_cast<std::byte*>(to));
 }
 #endif
 
@@ -327,7 +335,13 @@ KILN_CONVERT_DENSE(std::int32_t, F16, store_rounded(x, z))
 KILN_CONVERT_DENSE(std::int32_t, BF16, store_rounded(x, z))
 KILN_CONVERT_DENSE(F16, std::int32_t, store_words(load_half(x), z))
 KILN_CONVERT_DENSE(BF16, std::int32_t, store_words(load_half(x), z))
+#define KILN_ROUND_SHORT(From)                       \
+  KILN_CONVERT_DENSE(From, F16, store_rounded(x, z)) \
+  KILN_CONVERT_DENSE(From, BF16, store_rounded(x, z))
+KILN_SHORT_INTEGERS(KILN_ROUND_SHORT)
+#undef KILN_ROUND_SHORT
 #undef KILN_CONVERT_DENSE
+#undef KILN_SHORT_INTEGERS
 #endif
 
 void convert_types(DType from, const void* x, DType to, void* z, std::int64_t count) {

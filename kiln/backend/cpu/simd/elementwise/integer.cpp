@@ -1,5 +1,7 @@
 // The rows of elementwise.def for integers and booleans: plain loops that the compiler makes vectors of, once per
 // target.
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
@@ -73,17 +75,37 @@ struct Map {
   }
 };
 
+/// Products of bytes, two at a time, as processors multiply words: the low byte of a product of words is that of their low
+/// bytes, and the product of what is above has the other. Gives how many were multiplied.
+template <class T>
+HWY_INLINE std::size_t multiply_pairs(const T* HWY_RESTRICT x, const T* HWY_RESTRICT y, T* HWY_RESTRICT z,
+                                      std::size_t n) {
+  for (std::size_t i = 0; i < n / 2; ++i) {
+    std::uint16_t a, b;
+    std::memcpy(&a, x + 2 * i, 2);
+    std::memcpy(&b, y + 2 * i, 2);
+    const auto low = static_cast<std::uint16_t>(std::uint32_t{a} * b);
+    const auto high = static_cast<std::uint16_t>(std::uint32_t{a} / 256 * (b & 0xff00u));
+    const auto both = static_cast<std::uint16_t>((low & 0xff) | high);
+    std::memcpy(z + 2 * i, &both, 2);
+  }
+  return n / 2 * 2;
+}
+
 struct Zip {
   template <class T, class Row>
   static void of(const T* HWY_RESTRICT x, std::size_t x_step, const T* HWY_RESTRICT y, std::size_t y_step, void* z,
                  std::size_t n) {
     auto* HWY_RESTRICT out = static_cast<typename Row::template Out<T>*>(z);
-    if (x_step && y_step)
-      for (std::size_t i = 0; i < n; ++i) out[i] = Row::template of<T>(x[i], y[i]);
-    else if (x_step)
+    if (x_step && y_step) {
+      std::size_t i = 0;
+      if constexpr (sizeof(T) == 1 && std::is_same_v<Row, binary_rows::Mul>) i = multiply_pairs(x, y, out, n);
+      for (; i < n; ++i) out[i] = Row::template of<T>(x[i], y[i]);
+    } else if (x_step) {
       for (std::size_t i = 0; i < n; ++i) out[i] = Row::template of<T>(x[i], *y);
-    else
+    } else {
       for (std::size_t i = 0; i < n; ++i) out[i] = Row::template of<T>(*x, y[i * y_step]);
+    }
   }
 };
 
