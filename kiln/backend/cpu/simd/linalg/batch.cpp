@@ -107,7 +107,7 @@ bool factor_cholesky_in_lanes(Call call) {
   });
 }
 
-bool run(const op::Qr& op, Call call) {
+bool factor_qr_in_lanes(const op::Qr& op, Call call) {
   return in_lanes(call.in[0], [&]<class T>() {
     const Shape& shape = call.in[0].shape();
     const Array q = allocate(call.out[op::Qr::q]), r = allocate(call.out[op::Qr::r]);

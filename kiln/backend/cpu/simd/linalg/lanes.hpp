@@ -7,6 +7,7 @@
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/linalg/factor_ops.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
 
 namespace kiln::cpu::simd {
@@ -66,7 +67,8 @@ void leave_lanes(const T* lanes, std::int64_t some, std::int64_t area, T* matric
   product_tiles<T>().turn(lanes, matrix_lanes<T>().width, matrices, area, area, some);
 }
 
-/// op::Cholesky where matrices go in lanes. False: they do not, and nothing has happened.
+/// Ops where matrices go in lanes. False: they do not, and nothing has happened.
 bool factor_cholesky_in_lanes(Call call);
+bool factor_qr_in_lanes(const op::Qr& op, Call call);
 
 }  // namespace kiln::cpu::simd
