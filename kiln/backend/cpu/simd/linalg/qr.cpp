@@ -19,11 +19,15 @@ double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) 
 template <class T>
 class Reflections {
  public:
+  /// Of matrices of m rows, k reflections each.
+  Reflections(int64_t m, int64_t k)
+      : memory_(make_ref<Memory>(static_cast<std::size_t>((m + kPanelColumns) * k) * sizeof(T))),
+        v_(reinterpret_cast<T*>(memory_->bytes())),
+        t_(v_ + m * k) {}
+
   /// a [m, n] := r, q [m, columns], both row-major.
   void factor(T* a, T* q, int64_t m, int64_t n, int64_t columns) {
     const int64_t k = std::min(m, n);
-    v_.resize(static_cast<std::size_t>(m * k));
-    t_.resize(static_cast<std::size_t>(kPanelColumns * k));
     for (int64_t j = 0; j < k; j += kPanelColumns) {
       const Panel panel = panel_at(j, m, k);
       factor(panel, a + j * n + j, n);
@@ -43,7 +47,7 @@ class Reflections {
     int64_t height, width;
   };
   Panel panel_at(int64_t j, int64_t m, int64_t k) {
-    return {v_.data() + j * m, t_.data() + j * kPanelColumns, m - j, std::min(kPanelColumns, k - j)};
+    return {v_ + j * m, t_ + j * kPanelColumns, m - j, std::min(kPanelColumns, k - j)};
   }
 
   void factor(const Panel& p, T* a, int64_t a_row) {
@@ -111,7 +115,9 @@ class Reflections {
   }
 
   const ProductTiles<T>& tiles_ = product_tiles<T>();
-  std::vector<T> v_, t_, made_, packed_, aside_;
+  const Ref<Memory> memory_;
+  T *const v_, *const t_;
+  std::vector<T> made_, packed_, aside_;
 };
 
 }  // namespace
@@ -123,15 +129,16 @@ bool run(const op::Qr& op, Call call) {
   Value held;
   const Array a = read_contiguous(call.in[0], held);
   const int64_t m = op::rows_of(shape), n = op::columns_of(shape), columns = op.complete ? m : std::min(m, n);
-  if (m == 0) return true;
+  if (m == 0 || columns == 0) return true;
   visit_real(q.dtype, [&]<class T>(TypeTag<T>) {
     each_part<T>(shape, 4 * cube(std::max(m, n)), [&](int64_t begin, int64_t end, Triangles<T>&) {
-      Reflections<T> reflections;
-      std::vector<T> matrix(static_cast<std::size_t>(m * n));
+      Reflections<T> reflections(m, std::min(m, n));
+      std::vector<T> tall(static_cast<std::size_t>(columns < m ? m * n : 0));
       for (int64_t i = begin; i < end; ++i) {
-        std::copy_n(a.as<T>() + i * m * n, m * n, matrix.data());
-        reflections.factor(matrix.data(), q.as<T>() + i * m * columns, m, n, columns);
-        std::copy_n(matrix.data(), columns * n, r.as<T>() + i * columns * n);
+        T *const to = r.as<T>() + i * columns * n, *const matrix = columns < m ? tall.data() : to;
+        std::copy_n(a.as<T>() + i * m * n, m * n, matrix);
+        reflections.factor(matrix, q.as<T>() + i * m * columns, m, n, columns);
+        if (matrix != to) std::copy_n(matrix, columns * n, to);
       }
     });
   });
