@@ -134,8 +134,8 @@ TEST(SimdLinalgBatch, FindsOrthogonalFactors) {
           SCOPED_TRACE(text(dtype, " ", m, " x ", n, " count ", count, by_columns ? " by columns" : ""));
           Numbers all;
           for (int64_t i = 0; i < count; ++i)
-            append(all, composed(mirror(m, 3), spectrum(i, std::min(m, n)), mirror(n, static_cast<std::uint64_t>(i + 9)),
-                                 m, n));
+            append(all, composed(mirror(m, 3), spectrum(i, std::min(m, n)),
+                                 mirror(n, static_cast<std::uint64_t>(i + 9)), m, n));
           all = rounded(DType::F32, all);
           const Value in = batch(dtype, all, count, m, n, by_columns);
           const Numbers q = numbers(run_op(op::Qr{complete}, {in}, 2, op::Qr::q)),

@@ -112,11 +112,13 @@ TEST(SimdLinalg, FindsOrthogonalFactors) {
               if (scale != 1 && size > 5) continue;
               SCOPED_TRACE(text(dtype, " ", m, " x ", n, complete ? " complete" : "", " times ", scale));
               Matrix a = random_matrix(m, n, 4);
-              for (std::int64_t i = 0; i < m && n > 2; ++i) a(i, n / 2) = a(i, 0), a(i, 1) = 0;  // of less than full rank
+              for (std::int64_t i = 0; i < m && n > 2; ++i)
+                a(i, n / 2) = a(i, 0), a(i, 1) = 0;  // of less than full rank
               for (double& number : a.numbers) number = rounded(DType::F32, {number * scale})[0];
               const Matrix q = matrix_of(run_op(op::Qr{complete}, {a.value(dtype)}, 2, op::Qr::q)),
                            r = matrix_of(run_op(op::Qr{complete}, {a.value(dtype)}, 2, op::Qr::r));
-              Matrix turned{q.columns, q.rows, q.numbers}, identity{q.columns, q.columns, {}}, product = multiplied(q, r);
+              Matrix turned{q.columns, q.rows, q.numbers}, identity{q.columns, q.columns, {}},
+                  product = multiplied(q, r);
               identity.numbers.resize(static_cast<std::size_t>(q.columns * q.columns));
               for (std::int64_t i = 0; i < q.columns; ++i) {
                 identity(i, i) = 1;

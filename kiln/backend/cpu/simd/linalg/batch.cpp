@@ -21,7 +21,9 @@ template <class T>
 class LaneOperand {
  public:
   explicit LaneOperand(const Value& value)
-      : m_(op::rows_of(value.shape())), n_(op::columns_of(value.shape())), by_columns_(m_ == n_ && lies_by_columns(value)) {
+      : m_(op::rows_of(value.shape())),
+        n_(op::columns_of(value.shape())),
+        by_columns_(m_ == n_ && lies_by_columns(value)) {
     data_ = (by_columns_ ? read(value) : read_contiguous(value, held_)).template as<T>();
   }
   const T* matrix(int64_t i) const { return data_ + i * m_ * n_; }
@@ -74,7 +76,8 @@ void require_finite(std::string_view name, const T* elements, int64_t area, int6
 
 void require_converged(std::string_view name, bool converged, int64_t first, const Value& operand) {
   if (!converged)
-    fail<ArgumentError>(name, ": ", op::matrix_name(operand, first), " or one behind it: the iteration did not converge");
+    fail<ArgumentError>(name, ": ", op::matrix_name(operand, first),
+                        " or one behind it: the iteration did not converge");
 }
 
 /// The numbers below `count` in the order of what `key` makes of them.
@@ -165,8 +168,9 @@ bool run(const op::Svd& op, Call call) {
       T* const lengths = room + area * width;
       a.enter(first, some, room);
       const bool rows = m <= n;  // or the columns are made orthogonal
-      require_converged(
-          "svd", matrix_lanes<T>().orthogonalize(room, lengths, k, rows ? n : 1, rows ? n : m, rows ? 1 : n), first, operand);
+      require_converged("svd",
+                        matrix_lanes<T>().orthogonalize(room, lengths, k, rows ? n : 1, rows ? n : m, rows ? 1 : n),
+                        first, operand);
       for (int64_t lane = 0; lane < some; ++lane) {
         const auto order = ordered(k, [&](int64_t i) { return -lengths[i * width + lane]; });
         for (int64_t j = 0; j < k; ++j)

@@ -185,8 +185,7 @@ bool orthogonalize(T* a, T* lengths, int64_t count, int64_t step, int64_t length
         if (!any(turns)) continue;
         converges = converges && !any((size(xy) > product * rounding) & counts);
         const Rotation<T> rotate(turns, xx, xy, yy);
-        for (int64_t i = 0; i < length; ++i)
-          rotate(x + i * element_step * kWidth<T>, y + i * element_step * kWidth<T>);
+        for (int64_t i = 0; i < length; ++i) rotate(x + i * element_step * kWidth<T>, y + i * element_step * kWidth<T>);
       }
   }
   for (int64_t p = 0; p < count; ++p) {

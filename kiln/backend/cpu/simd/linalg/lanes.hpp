@@ -16,7 +16,8 @@ namespace kiln::cpu::simd {
 template <class T>
 struct MatrixLanes {
   std::int64_t width;  // matrices of a group
-  /// a [n, n], of which the lower triangle is read, := its Cholesky factor. That of a matrix which is not positive definite ends in NaN.
+  /// a [n, n], of which the lower triangle is read, := its Cholesky factor. That of a matrix which is not positive
+  /// definite ends in NaN.
   void (*factor_cholesky)(T* a, std::int64_t n);
   /// a [m, n] := r, whose diagonal is not negative, and q [m, columns]: by Householder's reflections.
   void (*factor_qr)(T* a, T* q, std::int64_t m, std::int64_t n, std::int64_t columns);

@@ -77,7 +77,7 @@ class Reflections {
   /// x [height, columns] := (1 - v t vᵀ) x, or with tᵀ where `backwards`.
   void apply(const Panel& p, bool backwards, T* x, int64_t x_row, int64_t columns) {
     if (columns == 0) return;
-    T* const made = room(made_, 2 * p.width * columns), *const mixed = made + p.width * columns;
+    T *const made = room(made_, 2 * p.width * columns), *const mixed = made + p.width * columns;
     multiply({p.v, p.height, 1, 0}, {x, x_row, 1}, made, columns, p.width, columns, p.height, false);
     T mix[kPanelColumns * kPanelColumns];
     for (int64_t i = 0; i < p.width; ++i)
