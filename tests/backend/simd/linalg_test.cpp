@@ -102,6 +102,39 @@ TEST(SimdLinalg, FindsCholeskyFactors) {
   });
 }
 
+TEST(SimdLinalg, FindsOrthogonalFactors) {
+  for_each_target([] {
+    for (const DType dtype : {DType::F32, DType::F64})
+      for (const std::int64_t size : kSizes)
+        for (const auto& [m, n] : {std::pair{size, size}, std::pair{size + 9, size}, std::pair{size, size + 40}})
+          for (const bool complete : {false, true})
+            for (const double scale : {1.0, 1e-35, 1e35}) {
+              if (scale != 1 && size > 5) continue;
+              SCOPED_TRACE(text(dtype, " ", m, " x ", n, complete ? " complete" : "", " times ", scale));
+              Matrix a = random_matrix(m, n, 4);
+              for (std::int64_t i = 0; i < m && n > 2; ++i)
+                a(i, n / 2) = a(i, 0), a(i, 1) = 0;  // of less than full rank
+              for (double& number : a.numbers) number = rounded(DType::F32, {number * scale})[0];
+              const Matrix q = matrix_of(run_op(op::Qr{complete}, {a.value(dtype)}, 2, op::Qr::q)),
+                           r = matrix_of(run_op(op::Qr{complete}, {a.value(dtype)}, 2, op::Qr::r));
+              Matrix turned{q.columns, q.rows, q.numbers}, identity{q.columns, q.columns, {}},
+                  product = multiplied(q, r);
+              identity.numbers.resize(static_cast<std::size_t>(q.columns * q.columns));
+              for (std::int64_t i = 0; i < q.columns; ++i) {
+                identity(i, i) = 1;
+                for (std::int64_t j = 0; j < q.rows; ++j) turned(i, j) = q(j, i);
+                for (std::int64_t j = 0; j < n; ++j)
+                  if (j < i) { EXPECT_EQ(r(i, j), 0); }
+                if (i < n) { EXPECT_GE(r(i, i), 0); }
+              }
+              expect_near(multiplied(turned, q), identity, tolerance(dtype) / 10);
+              for (double& number : product.numbers) number /= scale;
+              for (double& number : a.numbers) number /= scale;
+              expect_near(product, a, tolerance(dtype) / 10);
+            }
+  });
+}
+
 TEST(SimdLinalg, SolvesForAnyNumberOfColumns) {
   for_each_target([] {
     for (const DType dtype : {DType::F32, DType::F64})
@@ -154,6 +187,8 @@ TEST(SimdLinalg, TellsWhatIsSingularAndKeepsWhatIsNoNumber) {
 TEST(SimdLinalg, TakesNothing) {
   const Value none = tensor(DType::F32, {3, 0, 0}, {});
   EXPECT_EQ(run_op(op::Cholesky{}, {none}).shape(), (Shape{3, 0, 0}));
+  EXPECT_EQ(run_op(op::Qr{true}, {tensor(DType::F32, {3, 2, 0}, {})}, 2).shape(), (Shape{3, 2, 2}));
+  EXPECT_EQ(run_op(op::Qr{}, {tensor(DType::F32, {3, 0, 2}, {})}, 2, op::Qr::r).shape(), (Shape{3, 0, 2}));
   EXPECT_EQ(run_op(op::Solve{}, {none, tensor(DType::F32, {3, 0, 2}, {})}).shape(), (Shape{3, 0, 2}));
   EXPECT_EQ(
       run_op(op::TriangularSolve{}, {tensor(DType::F32, {2, 2}, {1, 0, 0, 1}), tensor(DType::F32, {2, 0}, {})}).shape(),

@@ -1,8 +1,6 @@
-// Kernels of LAPACK, for orthogonal factors of matrices and their spectra. Triangular ones are products of our own
-// (simd/linalg).
+// Kernels of LAPACK, for spectra of matrices. Factors are products of our own (simd/linalg).
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/linalg/factor_ops.hpp"
 #include "kiln/ops/linalg/spectrum_ops.hpp"
 
 namespace kiln::cpu::lapack {
@@ -14,7 +12,6 @@ std::false_type run(const T&, Call) {
 }
 
 // False for matrices with more rows or columns than LAPACK can count in what it works with.
-bool run(const op::Qr& op, Call call);
 bool run(const op::Eigh& op, Call call);
 bool run(const op::Svd& op, Call call);
 

@@ -1,4 +1,4 @@
-// LAPACK's routines that kernels call, for float and double: Routines<T>::gelqf is sgelqf_ or dgelqf_.
+// LAPACK's routines that kernels call, for float and double: Routines<T>::syevd is ssyevd_ or dsyevd_.
 // Their matrices are stored by columns, so that a row-major one is read as its transpose.
 #pragma once
 #include <cstddef>
@@ -12,9 +12,6 @@ struct Routines;
 
 #define KILN_ROUTINES(T, s)                                                                                            \
   extern "C" {                                                                                                         \
-  void s##gelqf_(const int* m, const int* n, T* a, const int* lda, T* tau, T* work, const int* size, int* info);       \
-  void s##orglq_(const int* m, const int* n, const int* k, T* a, const int* lda, const T* tau, T* work,                \
-                 const int* size, int* info);                                                                          \
   void s##syevd_(const char* job, const char* uplo, const int* n, T* a, const int* lda, T* w, T* work,                 \
                  const int* size, int* integers, const int* integer_size, int* info, Length, Length);                  \
   void s##gesdd_(const char* job, const int* m, const int* n, T* a, const int* lda, T* s, T* u, const int* ldu, T* vt, \
@@ -22,8 +19,6 @@ struct Routines;
   }                                                                                                                    \
   template <>                                                                                                          \
   struct Routines<T> {                                                                                                 \
-    static constexpr auto gelqf = s##gelqf_;                                                                           \
-    static constexpr auto orglq = s##orglq_;                                                                           \
     static constexpr auto syevd = s##syevd_;                                                                           \
     static constexpr auto gesdd = s##gesdd_;                                                                           \
   };

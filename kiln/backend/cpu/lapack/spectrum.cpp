@@ -15,11 +15,11 @@ void require_finite(std::string_view name, const T* elements, std::int64_t count
                     std::int64_t index) {
   T sum = 0;  // NaN if any element is NaN or infinite
   for (std::int64_t i = 0; i < count; ++i) sum += elements[i] * 0;
-  require<ArgumentError>(sum == 0, name, ": ", op::matrix_name(operand, index), " contains NaN or infinity");
+  if (sum != 0) fail<ArgumentError>(name, ": ", op::matrix_name(operand, index), " contains NaN or infinity");
 }
 
 void require_converged(std::string_view name, int info, const Value& operand, std::int64_t index) {
-  require<ArgumentError>(info == 0, name, ": ", op::matrix_name(operand, index), ": the iteration did not converge");
+  if (info != 0) fail<ArgumentError>(name, ": ", op::matrix_name(operand, index), ": the iteration did not converge");
 }
 
 template <class T>

@@ -64,6 +64,9 @@ bool run(const op::RecurrentLayerGrad&, Call);
 bool run(const op::Matmul&, Call);
 bool run(const op::Cholesky&, Call);
 bool run(const op::Lu&, Call);
+bool run(const op::Qr&, Call);
+bool run(const op::Eigh&, Call);
+bool run(const op::Svd&, Call);
 bool run(const op::Solve&, Call);
 bool run(const op::TriangularSolve&, Call);
 

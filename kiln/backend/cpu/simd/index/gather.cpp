@@ -22,6 +22,7 @@ template <class Word>
 [[gnu::noinline]] void gather_run(const Word* x, std::int64_t stride, std::int64_t step, const std::int64_t* index,
                                   Word* z, std::int64_t count) {
   if (step == 0 && stride == 1)
+#pragma GCC unroll 8
     for (std::int64_t k = 0; k < count; ++k) z[k] = x[index[k]];
   else
     for (std::int64_t k = 0; k < count; ++k) z[k] = x[index[k] * stride + k * step];

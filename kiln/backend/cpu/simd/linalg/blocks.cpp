@@ -1,6 +1,7 @@
 // Plain loops that the compiler makes vectors of, once per target.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kiln/backend/cpu/simd/linalg/triangles.hpp"
 
@@ -8,7 +9,8 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/linalg/blocks.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+
+#include "kiln/backend/cpu/simd/vector.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -68,6 +70,54 @@ void factor_lu(T* a, int64_t column, int64_t m, int64_t n, int64_t* pivots) {
   }
 }
 
+template <class T>
+HWY_INLINE T sum_of_products(const T* x, const T* y, int64_t count) {
+  constexpr int64_t kWidth = static_cast<int64_t>(kLanes<T>);
+  Vector<T> sums[4] = {0, 0, 0, 0};
+  int64_t i = 0;
+  for (; i + 4 * kWidth <= count; i += 4 * kWidth)
+    for (int64_t k = 0; k < 4; ++k)
+      sums[k] = fma(Vector<T>::load(x + i + k * kWidth), Vector<T>::load(y + i + k * kWidth), sums[k]);
+  for (; i + kWidth <= count; i += kWidth) sums[0] = fma(Vector<T>::load(x + i), Vector<T>::load(y + i), sums[0]);
+  T lanes[kLanes<T>], sum = 0;
+  store(sums[0] + sums[1] + (sums[2] + sums[3]), lanes);
+  for (const T lane : lanes) sum += lane;
+  for (; i < count; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+template <class T>
+void factor_qr(T* a, int64_t column, int64_t m, int64_t n, T* scales) {
+  for (int64_t j = 0; j < std::min(m, n); ++j) {
+    T* const own = a + j * column + j;
+    const int64_t count = m - j;
+    T largest = 0;
+    for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(own[i]));
+    scales[j] = 0;
+    if (largest == 0) continue;
+    // Squares of numbers next to 1 stay within range.
+    int exponent = 0;
+    std::frexp(std::clamp(largest, std::numeric_limits<T>::min(), 1 / std::numeric_limits<T>::min()), &exponent);
+    const T unit = std::ldexp(T{1}, exponent - 1), each = 1 / unit;
+    for (int64_t i = 0; i < count; ++i) own[i] *= each;
+    const T below = sum_of_products(own + 1, own + 1, count - 1);
+    if (below == 0) {
+      own[0] *= unit;
+      continue;
+    }
+    const T first = own[0], end = -std::copysign(std::sqrt(first * first + below), first), divisor = first - end;
+    scales[j] = (end - first) / end;
+    for (int64_t i = 1; i < count; ++i) own[i] /= divisor;
+    own[0] = end * unit;
+    for (int64_t k = j + 1; k < n; ++k) {
+      T* HWY_RESTRICT const other = a + k * column + j;
+      const T share = scales[j] * (other[0] + sum_of_products(own + 1, other + 1, count - 1));
+      other[0] -= share;
+      for (int64_t i = 1; i < count; ++i) other[i] -= share * own[i];
+    }
+  }
+}
+
 /// Each column is taken from all behind it at once, by whole rows of a copy: they are vectors, and of what lies above the
 /// triangle nothing is read.
 template <class T>
@@ -87,7 +137,7 @@ bool factor_cholesky(T* a, int64_t row, int64_t n) {
 }
 
 template <class T>
-constexpr MatrixBlocks<T> kBlocks{divide<T>, factor_lu<T>, factor_cholesky<T>};
+constexpr MatrixBlocks<T> kBlocks{divide<T>, factor_lu<T>, factor_qr<T>, factor_cholesky<T>};
 
 }  // namespace
 

@@ -23,6 +23,9 @@ struct MatrixBlocks {
   /// Factors a [m, n], n at most kPanelColumns, whose columns lie `column` apart, by partial pivoting: row i changed places
   /// with row pivots[i], from 0 to the smaller of m and n.
   void (*factor_lu)(T* a, std::int64_t column, std::int64_t m, std::int64_t n, std::int64_t* pivots);
+  /// Makes a [m, n], whose columns lie `column` apart, upper triangular by reflections 1 - scale v vᵀ, one a column. v begins
+  /// on the diagonal with a 1, behind which it lies in the place of the zeros.
+  void (*factor_qr)(T* a, std::int64_t column, std::int64_t m, std::int64_t n, T* scales);
   /// As Triangles, n at most kTriangle.
   bool (*factor_cholesky)(T* a, std::int64_t row, std::int64_t n);
 };

@@ -15,9 +15,13 @@ Parts::Parts(int64_t rows, int64_t length)
 
 void Moments::merge(const Moments& other) {
   if (other.count == 0) return;
-  const double total = count + other.count, distance = other.mean - mean;
-  mean += distance * other.count / total;
-  squares += other.squares + distance * distance * count * other.count / total;
+  if (count == 0) {
+    *this = other;
+    return;
+  }
+  const double total = count + other.count, share = other.count / total, distance = other.mean - mean;
+  mean += distance * share;
+  squares += other.squares + distance * distance * count * share;
   count = total;
 }
 
