@@ -127,8 +127,8 @@ HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* wei
     V sum[] = {((void)P, channels.load(bias + c))...};
     for (const KernelRow& row : rows) {
       if constexpr (Columns > 0) {
-        KernelLine<Columns>::run(channels, x + row.x + first * s.channels + c, weight + row.weight + c,
-                                         s.channels, sum, std::index_sequence<P...>());
+        KernelLine<Columns>::run(channels, x + row.x + first * s.channels + c, weight + row.weight + c, s.channels, sum,
+                                 std::index_sequence<P...>());
         continue;
       }
       for (int64_t k = begin; k < end; ++k) {
@@ -157,7 +157,8 @@ template <std::size_t Columns, std::size_t Count>
 void some_pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
                  const Finish* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
                  int64_t begin, int64_t end) {
-  pixels<Columns>(s, x, weight, bias, y, finish, rows, ahead, column, begin, end, std::make_index_sequence<Count + 1>());
+  pixels<Columns>(s, x, weight, bias, y, finish, rows, ahead, column, begin, end,
+                  std::make_index_sequence<Count + 1>());
 }
 constexpr std::size_t kMostPixels = 8;
 /// By how many they are, less one.

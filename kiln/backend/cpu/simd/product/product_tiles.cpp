@@ -116,12 +116,11 @@ template <class T, std::size_t Vectors, Columns Kind, std::size_t... I>
 HWY_INLINE void apply_tail(const ProductTail<T>& tail, Vector<T>* sums, int64_t last, Indices<I...>) {
   constexpr auto column = [](std::size_t i) { return static_cast<int64_t>(i % Vectors) * kWidth<T>; };
   constexpr auto row = [](std::size_t i) { return static_cast<int64_t>(i / Vectors); };
-  if (tail.bias)
-    ((sums[I] = sums[I] + load_vector<T, Vectors, Kind, I % Vectors>(tail.bias + column(I), last)), ...);
+  if (tail.bias) ((sums[I] = sums[I] + load_vector<T, Vectors, Kind, I % Vectors>(tail.bias + column(I), last)), ...);
   if constexpr (std::is_same_v<T, float>) {
     if (tail.more)
-      ((sums[I] = sums[I] + load_vector<T, Vectors, Kind, I % Vectors>(
-                                tail.more + row(I) * tail.more_row + column(I), last)),
+      ((sums[I] =
+            sums[I] + load_vector<T, Vectors, Kind, I % Vectors>(tail.more + row(I) * tail.more_row + column(I), last)),
        ...);
     if (!tail.has_bounds) return;
     const Vector<T> low(tail.low), high(tail.high);
