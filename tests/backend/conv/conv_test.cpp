@@ -159,6 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
                         Case{2, 33, 20, {60, 50}, {3, 4}, {1, 2}, {2, 1}, {0, 3}, {2, 1}},  //
                         Case{1, 8, 16, {70, 60}, {3, 3}, {2, 1}, {2, 1}, {0, 1}, {1, 1}},   // few channels, by rows
                         Case{2, 40, 33, {11, 10}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  // a small product
+                        Case{2, 100, 29, {9, 11}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  // few channels of y
                         Case{2, 32, 48, {11, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},   // tiles of 2 x 2
                         Case{1, 48, 96, {24, 17}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},  //
                         Case{3, 64, 80, {7, 8}, {3, 3}, {1, 1}, {2, 0}, {0, 4}, {1, 1}},    //
@@ -384,6 +385,7 @@ TEST(Convolutions, LeaveEmptyBatchesAndGroupsOfDoublesToTheReference) {
 TEST(Convolutions, RunOnEveryInstructionSet) {
   const auto supported = hwy::SupportedTargets();
   for (const Case& c : {Case{3, 3, 24, {9, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},      // few channels
+                        Case{2, 24, 29, {9, 11}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},     // part of a panel
                         Case{2, 32, 48, {11, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}}) {  // tiles of 2 x 2
     const Value x = random_tensor(c.x(), 1), w = random_tensor(c.weight(), 2), y = random_tensor(c.y(), 3);
     const std::vector<double> xs = numbers(x), ws = numbers(w), ys = numbers(y);

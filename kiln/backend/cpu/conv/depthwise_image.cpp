@@ -85,8 +85,36 @@ Ahead rows_ahead(const DepthwiseShape& s, const float* x, int64_t z, int64_t row
   return {x + (plane * s.sizes[1] + first) * s.sizes[2] * s.channels, last - first};
 }
 
-/// Pixels of y side by side from `column` on, of which all see the same places [begin, end) of the kernel's columns.
-template <std::size_t... P>
+/// A row of a kernel of so many columns that goes on by one of x from pixel to pixel, over pixels that see all of it: what
+/// lies in column J of x is read once, for each of the sums P that see it.
+template <std::size_t Columns>
+struct KernelLine {
+  template <std::size_t J, std::size_t P>
+  static HWY_INLINE void add(V x, const V (&weight)[Columns], V& sum) {
+    if constexpr (J >= P && J - P < Columns) sum = hn::MulAdd(weight[J - P], x, sum);
+  }
+  template <std::size_t J, std::size_t... P>
+  static HWY_INLINE void add_column(V x, const V (&weight)[Columns], V* sums, std::index_sequence<P...>) {
+    (add<J, P>(x, weight, sums[P]), ...);
+  }
+  template <std::size_t... K, std::size_t... J, std::size_t... P>
+  static HWY_INLINE void add_all(const Channels& channels, const float* x, const float* weight, int64_t step, V* sums,
+                                 std::index_sequence<K...>, std::index_sequence<J...>, std::index_sequence<P...> p) {
+    const V factors[] = {channels.load(weight + static_cast<int64_t>(K) * step)...};
+    (add_column<J>(channels.load(x + static_cast<int64_t>(J) * step), factors, sums, p), ...);
+  }
+  /// Of pixels, and of columns of the kernel, `step` numbers apart.
+  template <std::size_t... P>
+  static HWY_INLINE void run(const Channels& channels, const float* x, const float* weight, int64_t step, V* sums,
+                             std::index_sequence<P...> p) {
+    add_all(channels, x, weight, step, sums, std::make_index_sequence<Columns>(),
+            std::make_index_sequence<sizeof...(P) - 1 + Columns>(), p);
+  }
+};
+
+/// Pixels of y side by side from `column` on, of which all see the same places [begin, end) of the kernel's columns; where
+/// `Columns` is not 0, all of a KernelLine.
+template <std::size_t Columns, std::size_t... P>
 HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
                        const Finish* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
                        int64_t begin, int64_t end, std::index_sequence<P...>) {
@@ -97,12 +125,18 @@ HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* wei
   for (int64_t c = 0; c < s.channels; c += lanes) {
     const Channels channels(s.channels - c);
     V sum[] = {((void)P, channels.load(bias + c))...};
-    for (const KernelRow& row : rows)
+    for (const KernelRow& row : rows) {
+      if constexpr (Columns > 0) {
+        KernelLine<Columns>::run(channels, x + row.x + first * s.channels + c, weight + row.weight + c, s.channels, sum,
+                                 std::index_sequence<P...>());
+        continue;
+      }
       for (int64_t k = begin; k < end; ++k) {
         const V w = channels.load(weight + row.weight + k * s.channels + c);
         const float* const from = x + row.x + (first + k * s.dilation[2]) * s.channels + c;
         ((sum[P] = hn::MulAdd(w, channels.load(from + static_cast<int64_t>(P) * step), sum[P])), ...);
       }
+    }
     // What the next row of y is the first to see of x: it may lie in a far cache, and in too many streams to be foreseen.
     (hwy::Prefetch(y + static_cast<int64_t>(P + sizeof...(P)) * s.channels + c), ...);
     for (int64_t i = 0; i < ahead.rows; ++i)
@@ -119,21 +153,31 @@ HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* wei
 
 using Pixels = void (*)(const DepthwiseShape&, const float*, const float*, const float*, float*, const Finish*,
                         std::span<const KernelRow>, const Ahead&, int64_t, int64_t, int64_t);
-template <std::size_t Count>
+template <std::size_t Columns, std::size_t Count>
 void some_pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
                  const Finish* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
                  int64_t begin, int64_t end) {
-  pixels(s, x, weight, bias, y, finish, rows, ahead, column, begin, end, std::make_index_sequence<Count + 1>());
+  pixels<Columns>(s, x, weight, bias, y, finish, rows, ahead, column, begin, end,
+                  std::make_index_sequence<Count + 1>());
 }
-template <std::size_t... I>
-constexpr std::array<Pixels, sizeof...(I)> pixels_by_count(std::index_sequence<I...>) {
-  return {&some_pixels<I>...};
+constexpr std::size_t kMostPixels = 8;
+/// By how many they are, less one.
+using PixelsByCount = std::array<Pixels, kMostPixels>;
+template <std::size_t Columns, std::size_t... I>
+constexpr PixelsByCount pixels_by_count(std::index_sequence<I...>) {
+  return {&some_pixels<Columns, I>...};
+}
+template <std::size_t Columns>
+constexpr PixelsByCount kPixels = pixels_by_count<Columns>(std::make_index_sequence<kMostPixels>());
+
+/// For pixels that see all of the kernel. With a stride of 2 pixels share too little for a line of its own to be quicker.
+const PixelsByCount& whole_pixels(const DepthwiseShape& s) {
+  return s.kernel[2] == 3 && s.stride[2] == 1 && s.dilation[2] == 1 ? kPixels<3> : kPixels<0>;
 }
 
 void row_of(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
             const Finish* finish, int64_t z, int64_t row) {
-  constexpr std::size_t kMost = 8;
-  static constexpr std::array<Pixels, kMost> kPixels = pixels_by_count(std::make_index_sequence<kMost>());
+  constexpr auto kMost = static_cast<int64_t>(kMostPixels);
   const std::vector<KernelRow> rows = kernel_rows(s, z, row);
   y += (z * s.result[1] + row) * s.result[2] * s.channels;
   const Ahead ahead = rows_ahead(s, x, z, row);
@@ -150,12 +194,12 @@ void row_of(const DepthwiseShape& s, const float* x, const float* weight, const 
     const Places places(s, 2, column);
     int64_t some = 1;
     if (whole) {
-      const int64_t count = right - column,
-                    blocks = (count + static_cast<int64_t>(kMost) - 1) / static_cast<int64_t>(kMost);
+      const int64_t count = right - column, blocks = (count + kMost - 1) / kMost;
       some = (count + blocks - 1) / blocks;
     }
-    kPixels[static_cast<std::size_t>(some - 1)](s, x, weight, bias, y, finish, rows, ahead, column, places.begin,
-                                                places.end);
+    const PixelsByCount& pixels = whole ? whole_pixels(s) : kPixels<0>;
+    pixels[static_cast<std::size_t>(some - 1)](s, x, weight, bias, y, finish, rows, ahead, column, places.begin,
+                                               places.end);
     column += some;
   }
 }

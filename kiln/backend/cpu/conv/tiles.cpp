@@ -17,6 +17,9 @@ using Tiles = simd::ProductTiles<float>;
 /// Numbers of a window that are taken at a time, and pixels of a piece, whose windows stay in the second-level cache.
 constexpr int64_t kMostDepth = 768, kMostPixels = 240;
 
+/// Sums of so few terms cost little beside their result, and the pixels' numbers lie side by side as one long row.
+constexpr int64_t kShort = 64;
+
 int64_t lines_of(const Spatial& sizes) { return Geometry::product(sizes) / sizes.back(); }
 
 /// How x and y lie in lines of pixels. Where every pixel is a window of its own, lines have nothing to do with images.
@@ -202,10 +205,12 @@ class Convolution {
   const Lines& lines() const { return lines_; }
   int64_t panels() const { return panels_.count(); }
 
-  void run(int64_t begin, int64_t end, int64_t panel, Ref<Memory>& aside) const {
+  /// Lines [begin, end) of panel `panel`: is it the `first` that reads these?
+  void run(int64_t begin, int64_t end, int64_t panel, bool first, Ref<Memory>& aside) const {
     const float* const weight = panels_.get(panel, aside);
     const int64_t channel = panel * tiles_.panel, channels = std::min(tiles_.panel, out_ - channel);
     const auto count = static_cast<int64_t>(blocks_.size());
+    const bool far = first && lines_.x_pixel > kShort;
     for (int64_t i = 0; i < count; ++i) {
       const auto& [kernel_line, from, depth, row] = blocks_[static_cast<std::size_t>(i)];
       for (int64_t line = begin; line < end; ++line) {
@@ -219,7 +224,7 @@ class Convolution {
         const int64_t image = line / lines_.in_image, pixels = lines_.pixels(line),
                       at = line * lines_.columns * out_ + channel, seen = std::max<int64_t>(under[i], 0);
         const float* const x = images_.data() + (image * lines_.x_in_image + seen) * lines_.x_line + from;
-        tiles_.multiply({x, lines_.x_pixel, 1, lines_.x_pixel * simd::rows_of_tile(pixels, tiles_.rows)},
+        tiles_.multiply({x, lines_.x_pixel, 1, lines_.x_pixel * simd::rows_of_tile(pixels, tiles_.rows), far},
                         {weight + row * tiles_.panel, tiles_.panel, 1},
                         {y_ + at, out_, y_ + at, out_, tail(begins, ends, at, channel)}, pixels, channels,
                         under[i] < 0 ? 0 : depth, !begins, nullptr);
@@ -254,9 +259,8 @@ class Convolution {
 
 bool tiles_fit(const Geometry& g, DType dtype) {
   if (dtype != DType::F32 || g.groups != 1 || g.in < 16 || g.out == 1) return false;
-  // Short sums cost little beside their result, which tiles store once and for all.
-  constexpr int64_t kShort = 64;
-  if (g.pointwise() && g.in <= kShort) return true;
+  // Tiles store short sums once and for all, and read x once where there is one panel.
+  if (g.pointwise() && (g.in <= kShort || g.out <= simd::product_tiles<float>().panel)) return true;
   // Measured on Emerald Rapids: with more pixels oneDNN is ahead, with lines of fewer the tiles are too low. On Zen 5 it is
   // not where a product of matrices is so small that oneDNN's pieces are lines of a few pixels.
   constexpr int64_t kFewPixels = 256, kSmall = 1 << 17;
@@ -275,7 +279,7 @@ void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const 
     for (int64_t i = begin; i < end; ++i) {
       const int64_t line = i / across * piece.lines, first = i % across * piece.panels;
       for (int64_t panel = first; panel < std::min(panels, first + piece.panels); ++panel)
-        convolution.run(line, std::min(lines, line + piece.lines), panel, aside);
+        convolution.run(line, std::min(lines, line + piece.lines), panel, panel == first, aside);
     }
   });
 }

@@ -52,14 +52,29 @@ constexpr auto kLine = static_cast<int64_t>(64 / sizeof(T));
 
 enum class Columns { Whole, Kept, Partial };
 
-/// What a tail makes of sums; load(p) loads a vector's numbers there.
-template <class T, std::size_t Vectors, std::size_t... I, class Load>
-HWY_INLINE void apply_tail(const ProductTail<T>& tail, Vector<T>* sums, Indices<I...>, const Load& load) {
+/// Vector `V` of as many in a row: of a partial tile, the last has `count` numbers.
+template <class T, std::size_t Vectors, Columns Kind, std::size_t V>
+HWY_INLINE Vector<T> load_vector(const T* from, int64_t count) {
+  if constexpr (Kind == Columns::Partial && V + 1 == Vectors) return load_first(from, count);
+  else return Vector<T>::load(from);
+}
+template <class T, std::size_t Vectors, Columns Kind, std::size_t V>
+HWY_INLINE void store_vector(Vector<T> x, T* to, int64_t count) {
+  if constexpr (Kind == Columns::Partial && V + 1 == Vectors) store_first(x, to, count);
+  else store(x, to);
+}
+
+/// What a tail makes of sums.
+template <class T, std::size_t Vectors, Columns Kind, std::size_t... I>
+HWY_INLINE void apply_tail(const ProductTail<T>& tail, Vector<T>* sums, int64_t last, Indices<I...>) {
   constexpr auto column = [](std::size_t i) { return static_cast<int64_t>(i % Vectors) * kWidth<T>; };
   constexpr auto row = [](std::size_t i) { return static_cast<int64_t>(i / Vectors); };
-  if (tail.bias) ((sums[I] = sums[I] + load(tail.bias + column(I))), ...);
+  if (tail.bias) ((sums[I] = sums[I] + load_vector<T, Vectors, Kind, I % Vectors>(tail.bias + column(I), last)), ...);
   if constexpr (std::is_same_v<T, float>) {
-    if (tail.more) ((sums[I] = sums[I] + load(tail.more + row(I) * tail.more_row + column(I))), ...);
+    if (tail.more)
+      ((sums[I] =
+            sums[I] + load_vector<T, Vectors, Kind, I % Vectors>(tail.more + row(I) * tail.more_row + column(I), last)),
+       ...);
     if (!tail.has_bounds) return;
     const Vector<T> low(tail.low), high(tail.high);
     ((sums[I] = min(max(sums[I], low), high)), ...);
@@ -84,7 +99,7 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<R...>, Indi
   const T *b_ahead = call.b_ahead, *c_ahead = call.c_ahead;
   const int64_t chunk = call.chunk;
   for (int64_t left = call.k; left > 0; left -= chunk) {
-    if constexpr (Vectors == kVectors && Kind != Columns::Partial) {
+    if constexpr (Vectors == kVectors) {
       hwy::Prefetch(c_ahead);
       hwy::Prefetch(c_ahead + kWidth<T>);
       hwy::Prefetch(c_ahead + kPanel<T> - 1);
@@ -96,8 +111,7 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<R...>, Indi
     if (call.a_ahead && (call.k - left) % kLine<T> < chunk)
       (hwy::Prefetch(line[R / 3] + static_cast<int64_t>(R % 3) * a_row + call.a_ahead), ...);
     for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
-      const Vector<T> row[] = {Kind == Columns::Partial ? load_first(b, last)
-                                                        : Vector<T>::load(b + static_cast<int64_t>(V) * kWidth<T>)...};
+      const Vector<T> row[] = {load_vector<T, Vectors, Kind, V>(b + static_cast<int64_t>(V) * kWidth<T>, last)...};
       if constexpr (Vectors > kVectors && kRows > 1)  // what the tile beside this one reads
         (hwy::Prefetch(b + static_cast<int64_t>(Vectors + V) * kWidth<T>), ...);
       if constexpr (Kind == Columns::Kept) {
@@ -112,17 +126,9 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<R...>, Indi
       ((line[J] += a_column), ...);
     }
   }
-  if constexpr (Kind == Columns::Partial) {
-    if (add) ((sums[I] = load_first(place(I), last) + sums[I]), ...);
-    apply_tail<T, Vectors>(call.tail, sums, Indices<I...>(),
-                           [last](const T* from) HWY_ATTR { return load_first(from, last); });
-    (store_first(sums[I], place(I), last), ...);
-  } else {
-    if (add) ((sums[I] = Vector<T>::load(place(I)) + sums[I]), ...);
-    apply_tail<T, Vectors>(call.tail, sums, Indices<I...>(),
-                           [](const T* from) HWY_ATTR { return Vector<T>::load(from); });
-    (store(sums[I], place(I)), ...);
-  }
+  if (add) ((sums[I] = load_vector<T, Vectors, Kind, I % Vectors>(place(I), last) + sums[I]), ...);
+  apply_tail<T, Vectors, Kind>(call.tail, sums, last, Indices<I...>());
+  (store_vector<T, Vectors, Kind, I % Vectors>(sums[I], place(I), last), ...);
 }
 
 template <class T>
@@ -135,12 +141,13 @@ void run_tile(const TileCall<T>& call) {
 /// Of as many rows.
 template <class T>
 struct Tiles {
-  Tile<T> wide, panel, kept, partial;
+  Tile<T> wide, panel, kept, part_of_panel, part_of_vector;
 };
 template <class T, std::size_t... I>
 constexpr std::array<Tiles<T>, sizeof...(I)> tiles_of_rows(Indices<I...>) {
   return {{{run_tile<T, I + 1, wide(I + 1), Columns::Whole>, run_tile<T, I + 1, kVectors, Columns::Whole>,
-            run_tile<T, I + 1, kVectors, Columns::Kept>, run_tile<T, I + 1, 1, Columns::Partial>}...}};
+            run_tile<T, I + 1, kVectors, Columns::Kept>, run_tile<T, I + 1, kVectors, Columns::Partial>,
+            run_tile<T, I + 1, 1, Columns::Partial>}...}};
 }
 
 // ---- packing ---------------------------------------------------------------------------------------------------------
@@ -246,10 +253,11 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     call.c = c.data + j;
     if (c.tail.bias) call.tail.bias = c.tail.bias + j;
     if (c.tail.more) call.tail.more = c.tail.more + j;
-    Tile<T> Tiles<T>::* kind = &Tiles<T>::partial;
-    int64_t width = call.last = std::min(left, kWidth<T>), i = 0;
+    Tile<T> Tiles<T>::* kind = left > kWidth<T> ? &Tiles<T>::part_of_panel : &Tiles<T>::part_of_vector;
+    int64_t width = std::min(left, kPanel<T>), i = 0;
+    call.last = (width - 1) % kWidth<T> + 1;
     if (left >= widest) kind = &Tiles<T>::wide, width = widest;
-    else if (left >= kPanel<T>) kind = &Tiles<T>::panel, width = kPanel<T>;
+    else if (left >= kPanel<T>) kind = &Tiles<T>::panel;
     const bool fetches = scattered && left >= 2 * kPanel<T>;
     call.b_ahead = fetches ? call.b + kPanel<T> : c.data;
     call.b_ahead_row = fetches ? b.row : 0;
@@ -259,7 +267,7 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     const auto next = [&](Tile<T> tile) {
       const int64_t after = i + rows;
       call.c_ahead = after < m ? c.ahead + after * c.ahead_row + j : c.ahead + j + width;
-      call.a_ahead = a.far && j == 0 && after < m ? a.tile : 0;
+      call.a_ahead = a.far && j == 0 ? a.tile : 0;
       tile(call);
       call.a += a.tile;
       call.b_ahead += steps_ahead * call.b_ahead_row;
