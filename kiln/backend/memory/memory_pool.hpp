@@ -10,10 +10,10 @@
 
 namespace kiln {
 
-/// Never looks into its blocks, which may lie where the host cannot read. Sizes are rounded up to classes, eight to each doubling, so that at most an eighth is wasted (or 63 bytes of a block
-/// below 512). Large blocks are mapped one by one; small ones are cut from regions, of 2 MiB at first and of 16 where
-/// many are held. Both lie on 2 MiB boundaries and ask the system for huge pages. Small blocks of whole pages begin at one.
-/// A free list per class, under one lock.
+/// Never looks into its blocks, which may lie where the host cannot read. Sizes are rounded up to classes, eight to each
+/// doubling, so that at most an eighth is wasted (or 63 bytes of a block below 512). Large blocks are mapped one by one; small
+/// ones are cut from regions, of 2 MiB at first and of 16 where many are held, those of whole pages from where a page begins.
+/// Both lie on 2 MiB boundaries and ask the system for huge pages. A free list per class, under one lock.
 /// Where the limit or the system gives no more, free blocks that lie side by side are put together again, and what is
 /// free in whole pages goes back: a block is refused only where pages that are partly in use leave no room for it.
 class MemoryPool {
