@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/matrix_batch.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
@@ -19,12 +20,6 @@ inline bool countable(const Shape& shape) { return std::max(op::rows_of(shape), 
 
 inline std::int64_t count_of_matrices(const Shape& shape) { return kiln::numel(op::batch_of(shape)); }
 
-template <class F>
-void visit_real(DType dtype, F&& f) {
-  if (dtype == DType::F64) f(TypeTag<double>{});
-  else f(TypeTag<float>{});
-}
-
 /// Held while routines run. It excludes other threads only where the library is an OpenBLAS that was built without
 /// threads: the memory that such a one works in is nobody's in particular.
 std::unique_lock<std::mutex> turn();
@@ -32,15 +27,11 @@ std::unique_lock<std::mutex> turn();
 /// Calls body(begin, end) for parts of a batch; each matrix takes about `operations`.
 template <class Body>
 void each_part(std::int64_t count, double operations, Body&& body) {
-  constexpr double kWorthAThread = 500000;
-  const double grain = std::clamp(kWorthAThread / std::max(operations, 1.0), 1.0, 1024.0);
-  parallel_for(count, static_cast<std::int64_t>(grain), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(count, matrices_of_a_piece(operations), [&](std::int64_t begin, std::int64_t end) {
     const auto held = turn();
     body(begin, end);
   });
 }
-
-inline double cube(std::int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
 
 /// The result `value` in row-major order, filled with the elements of `from`.
 inline Array copied(const Value& from, Value& value) {

@@ -117,9 +117,9 @@ std::optional<Part> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
   return part;
 }
 
-/// Parts that are like each other, as many as an argument list holds at a time.
+/// Parts that are like each other, and wait for one meeting, as many as an argument list holds at a time.
 void run_alike(Gpu& gpu, std::vector<Part>& parts) {
-  for (const Part& part : parts) gpu.meetings().await(part.call.in);
+  gpu.meetings().await(parts[0].call.in);
   const ProgramKey& program = *parts[0].program;
   const std::vector<Lies>& inputs = parts[0].inputs;
   const auto numbers = static_cast<std::size_t>(std::ranges::count(inputs, Lies::Number));

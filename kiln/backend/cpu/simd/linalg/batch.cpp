@@ -62,8 +62,6 @@ bool in_lanes(const Value& matrices, F&& f) {
   return matrices.dtype() == DType::F64 ? run.template operator()<double>() : run.template operator()<float>();
 }
 
-double cube(int64_t n) { return static_cast<double>(n * n * n); }
-
 template <class T>
 void require_finite(std::string_view name, const T* elements, int64_t area, int64_t first, int64_t some,
                     const Value& operand) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/matrix_batch.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/linalg/factor_ops.hpp"
@@ -45,10 +46,8 @@ bool go_in_lanes(const Shape& shape) {
 /// `operations`. Which matrices are a group does not depend on the threads.
 template <class T, class Body>
 void each_group(const Shape& shape, double operations, std::int64_t vectors, Body&& body) {
-  constexpr double kWorthAThread = 500000;
   const std::int64_t count = kiln::numel(op::batch_of(shape)), width = matrix_lanes<T>().width;
-  const double grain = std::clamp(kWorthAThread / (operations * static_cast<double>(width)), 1.0, 1024.0);
-  parallel_for((count + width - 1) / width, static_cast<std::int64_t>(grain),
+  parallel_for((count + width - 1) / width, matrices_of_a_piece(operations * static_cast<double>(width)),
                [&](std::int64_t begin, std::int64_t end) {
                  const auto memory = make_ref<Memory>(static_cast<std::size_t>(vectors * width) * sizeof(T));
                  for (std::int64_t first = begin * width; first < std::min(end * width, count); first += width)

@@ -15,8 +15,6 @@ namespace {
 
 using std::int64_t;
 
-double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
-
 template <class T>
 class Reflections {
  public:

@@ -15,8 +15,6 @@ namespace {
 
 using std::int64_t;
 
-double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
-
 /// The result `value` in row-major order, filled with the elements of `from`.
 Array copied(const Value& from, Value& value) {
   const Array result = allocate(value);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kiln/backend/cpu/matrix_batch.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
 
@@ -59,18 +60,11 @@ extern template class Triangles<double>;
 /// Calls body(begin, end, triangles) for parts of a batch of matrices, each of which takes about `operations`.
 template <class T, class Body>
 void each_part(const Shape& shape, double operations, Body&& body) {
-  constexpr double kWorthAThread = 500000;
-  const double grain = std::clamp(kWorthAThread / std::max(operations, 1.0), 1.0, 1024.0);
-  parallel_for(kiln::numel(op::batch_of(shape)), static_cast<std::int64_t>(grain),
+  parallel_for(kiln::numel(op::batch_of(shape)), matrices_of_a_piece(operations),
                [&](std::int64_t begin, std::int64_t end) {
                  Triangles<T> triangles;
                  body(begin, end, triangles);
                });
-}
-template <class F>
-void visit_real(DType dtype, F&& f) {
-  if (dtype == DType::F64) f(TypeTag<double>{});
-  else f(TypeTag<float>{});
 }
 
 }  // namespace kiln::cpu::simd

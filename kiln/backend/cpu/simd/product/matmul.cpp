@@ -32,7 +32,7 @@ constexpr int64_t kMostDepthOfTile = 1024;
 
 /// A matrix that the caches of one core hold, if they hold little else: one among many of a model comes from memory each time.
 constexpr int64_t kNearBytes = 1 << 20;
-/// And one that the caches of one core do.
+/// And one that they hold beside what else a product needs.
 constexpr int64_t kInACore = 1 << 19;
 
 /// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
