@@ -24,7 +24,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 std::int64_t multiply_add(std::int64_t rounds, float* result) {
   const hn::ScalableTag<float> d;
   const auto x = hn::Set(d, 0.999f), y = hn::Set(d, 0.001f);
-  auto a = hn::Set(d, 1), b = a, c = a, e = a, f = a, g = a, h = a, i = a, j = a, k = a, l = a, m = a;
+  // No two begin alike: chains that are equal are one chain to a compiler.
+  const auto from = [&](float first) HWY_ATTR { return hn::Iota(d, first); };
+  auto a = from(1), b = from(2), c = from(3), e = from(4), f = from(5), g = from(6);
+  auto h = from(7), i = from(8), j = from(9), k = from(10), l = from(11), m = from(12);
   for (std::int64_t round = 0; round < rounds; ++round) {
     a = hn::MulAdd(a, x, y);
     b = hn::MulAdd(b, x, y);
