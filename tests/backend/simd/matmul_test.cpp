@@ -84,6 +84,16 @@ TEST(SimdMatmul, ReadsPartsOfLargerMatricesInPlace) {
   check(part, random_tensor({50, 9}, 4));
 }
 
+TEST(SimdMatmul, MovesRowsApartThatLieInTheSameSetsOfACache) {
+  for (const DType dtype : {DType::F32, DType::F64})
+    for (const std::int64_t m : {7, 12, 250})
+      for (const std::int64_t k : {17, 384, 700}) {
+        const Value big = random_tensor({m, 1024}, 3, {}, dtype);
+        check(view_of(big, {m, k}, {1024, 1}, 5), random_tensor({k, 110}, 4, {}, dtype));
+        check(view_of(big, {m, k}, {1024, 1}, 5), random_tensor({k, 600}, 4, {1, 0}, dtype));
+      }
+}
+
 TEST(SimdMatmul, CopiesWhatItCannotReadInPlace) { check_what_is_copied(DType::F32, check); }
 
 TEST(SimdMatmul, BroadcastsBatchDimensions) { check_batches(DType::F32, check); }

@@ -5,7 +5,7 @@
 // its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
 // tiles of sums are made from them (product_tiles.hpp). Operands are read where they lie. A panel is packed as its first
 // tile goes through it, or before where its columns have to be turned over, and a left operand that lies across the
-// loops for a block of terms at a time.
+// loops for a block of terms at a time, or whose rows get in each other's way in a cache.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -55,6 +55,15 @@ bool in_order(const Product& p) {
 template <class T>
 bool packs_left(const Product& p) {
   return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel && !in_order<T>(p);
+}
+
+/// Do the rows of a tile lie in the same sets of the first-level cache, which cannot hold that many of one set? Then they
+/// are moved further apart, where enough tiles read them.
+template <class T>
+bool moves_left(const Product& p) {
+  constexpr int64_t kSetsRepeat = 4096, kFew = 6;  // bytes; rows that a set holds beside what passes through
+  return p.a.column == 1 && p.a.row * static_cast<int64_t>(sizeof(T)) % kSetsRepeat == 0 && p.m > kFew &&
+         p.n > 2 * product_tiles<T>().panel && !in_order<T>(p);
 }
 
 /// Rows and columns of a piece.
@@ -142,6 +151,8 @@ class Tiled {
     // Without a second row of tiles there is nothing to keep in a cache.
     const int64_t most = p.m > tiles_.rows || !p.b.by_rows() ? kMostDepth : p.m > 1 ? kMostDepthOfTile : p.k;
     depth_ = divide_up(p.k, divide_up(p.k, most));
+    constexpr auto kLine = static_cast<int64_t>(64 / sizeof(T));
+    apart_ = (divide_up(depth_, kLine) | 1) * kLine;
   }
 
   void run(int64_t index, int64_t row, int64_t rows, int64_t column, int64_t columns, Aside& aside) const {
@@ -152,7 +163,9 @@ class Tiled {
     const bool packs = packs_left<T>(p_), turns_back = c.column != 1, goes_aside = turns_back || epilogue_;
     const int64_t block_row = !goes_aside ? c.row : columns == p_.n ? columns : round_up(columns, tiles_.panel);
     const int64_t panel_size = in_order_ ? 0 : tiles_.panel * depth_,
-                  left_size = packs ? round_up(rows, tiles_.rows) * depth_ : 0,
+                  left_size = packs    ? round_up(rows, tiles_.rows) * depth_
+                              : moves_ ? rows * apart_
+                                       : 0,
                   block_size = goes_aside ? rows * block_row : 0,
                   turned_size = turns_back && epilogue_ ? rows * columns : 0;
     T* const panel = aside.room<T>(panel_size + left_size + block_size + turned_size);
@@ -173,6 +186,9 @@ class Tiled {
       if (packs) {
         tiles_.pack_left(from.data, a.column, rows, depth, left_aside);
         from = {left_aside, 1, tile_rows, tile_rows * depth};
+      } else if (moves_) {
+        for (int64_t i = 0; i < rows; ++i) std::copy_n(from.data + i * a.row, depth, left_aside + i * apart_);
+        from = {left_aside, apart_, 1, apart_ * tile_rows};
       }
       tiles_.multiply(from, {right + k * b.row, b.row, b.column}, {block, block_row, ahead, ahead_row}, rows, columns,
                       depth, k > 0, panel);
@@ -190,7 +206,8 @@ class Tiled {
   const Epilogue* const epilogue_;  // or null
   const ProductTiles<T>& tiles_ = product_tiles<T>();
   const bool in_order_ = in_order<T>(p_), is_far_ = p_.m * p_.k * static_cast<int64_t>(sizeof(T)) > kInACore;
-  int64_t depth_;
+  const bool moves_ = moves_left<T>(p_);
+  int64_t depth_, apart_;  // terms of a block, and from one row that was moved to the next: lines in an odd number
 };
 
 /// Makes pieces of few rows, sum by sum.
