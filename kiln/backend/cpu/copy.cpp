@@ -12,9 +12,11 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 65536;             // elements worth a thread's while
-constexpr std::int64_t kShortRow = 8;              // elements that take less than finding the row
-constexpr std::int64_t kStreamedBytes = 16 << 20;  // of results that leave the caches anyway
+constexpr std::int64_t kGrain = 65536;  // elements side by side that are worth a thread's while
+template <class Word>
+constexpr std::int64_t kRowsGrain = 65536 / sizeof(Word);  // and in many rows
+constexpr std::int64_t kShortRow = 8;                      // elements that take less than finding the row
+constexpr std::int64_t kStreamedBytes = 16 << 20;          // of results that leave the caches anyway
 
 /// The same word again and again: a few one by one, and copies of what there is so far.
 template <class Word>
@@ -77,7 +79,8 @@ void copy_short_rows(const Array& from, const Array& to, const Rows<2>& rows) {
   for (Dims& list : strides) list.pop_back();
   const Rows<2> planes(others, strides);
   const std::int64_t parts = (beside + some - 1) / some;
-  parallel_for(planes.count() * planes.length() * parts, std::max<std::int64_t>(1, kGrain / (some * rows.length())),
+  parallel_for(planes.count() * planes.length() * parts,
+               std::max<std::int64_t>(1, kRowsGrain<Word> / (some * rows.length())),
                [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t item = begin; item < end; ++item) {
                    const std::int64_t plane = item / parts, first = item % parts * some;
@@ -106,7 +109,7 @@ void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
   }
   const bool dense = to_step == 1 && from_step == 1;
   const std::size_t bytes = static_cast<std::size_t>(rows.length()) * sizeof(Word);
-  parallel_for(rows.count(), std::max<std::int64_t>(1, kGrain / rows.length()),
+  parallel_for(rows.count(), std::max<std::int64_t>(1, kRowsGrain<Word> / rows.length()),
                [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
                  if (dense)
                    rows.each(begin, end, [&](const auto& offsets) {
@@ -143,7 +146,7 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
   const std::int64_t least = streams ? 1 : Transposer::kSide;
   const std::int64_t strips = std::max<std::int64_t>(1, (columns + strip - least) / strip);
   const std::int64_t plane_count = planes.count() * planes.length();
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (strip * rows.length()));
+  const std::int64_t grain = std::max<std::int64_t>(1, kRowsGrain<Word> / (strip * rows.length()));
   parallel_for(plane_count * strips, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t first = item % strips * strip, plane = item / strips;
