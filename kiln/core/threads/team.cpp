@@ -7,8 +7,8 @@
 namespace kiln {
 namespace {
 
-// gate_: is there a job, shall workers stop, how many are inside the job, the job's number.
-constexpr std::uint64_t kOpen = 1, kStop = 2, kInside = 4, kInsideMask = 0xfffc, kNextJob = 0x10000;
+// gate_: is there a job, shall workers stop, the job's number.
+constexpr std::uint64_t kOpen = 1, kStop = 2, kNextJob = 4;
 std::uint64_t job_number(std::uint64_t gate) { return gate / kNextJob; }
 
 }  // namespace
@@ -37,7 +37,7 @@ bool PieceRange::take(std::int64_t& piece, bool front) {
   }
 }
 
-Team::Team(int threads) : ranges_(static_cast<std::size_t>(threads)) {
+Team::Team(int threads) : ranges_(static_cast<std::size_t>(threads)), presence_(ranges_.size()) {
   workers_.reserve(ranges_.size());
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
@@ -64,7 +64,8 @@ void Team::run(Job& job, std::int64_t pieces) {
 
   // From here no thread enters; those that did are running their last piece.
   gate_.fetch_and(~kOpen);
-  for (Wait wait; gate_.load(std::memory_order_acquire) & kInsideMask;) wait.pause();
+  for (const Presence& each : presence_)
+    for (Wait wait; each.inside.load();) wait.pause();
 }
 
 void Team::drain(std::size_t own) {
@@ -80,23 +81,26 @@ void Team::drain(std::size_t own) {
 void Team::work(std::size_t index) {
   inside_parallel_for = true;
   std::uint64_t last_job = 0;
-  while (enter(last_job)) {
+  Presence& own = presence_[index];
+  while (enter(own, last_job)) {
     drain(index);
-    gate_.fetch_sub(kInside, std::memory_order_release);
+    own.inside.store(false, std::memory_order_release);
   }
 }
 
 // Waits for a job other than `last_job` and enters it; false: the team is stopped.
-bool Team::enter(std::uint64_t& last_job) {
+bool Team::enter(Presence& own, std::uint64_t& last_job) {
   for (;;) {
     for (Wait wait; wait.pause();) {
       std::uint64_t gate = gate_.load(std::memory_order_relaxed);
       if (gate & kStop) return false;
-      if ((gate & kOpen) && job_number(gate) != last_job) {
-        if (!gate_.compare_exchange_strong(gate, gate + kInside, std::memory_order_acquire)) continue;
-        last_job = job_number(gate);
-        return true;
-      }
+      if (!(gate & kOpen) || job_number(gate) == last_job) continue;
+      // First this, then another look: either the caller sees this thread inside, or it sees that the job is over.
+      own.inside.store(true);
+      gate = gate_.load();
+      last_job = job_number(gate);
+      if (gate & kOpen) return true;
+      own.inside.store(false, std::memory_order_release);
     }
     sleep(last_job);
   }

@@ -52,6 +52,11 @@ class alignas(64) PieceRange {
   std::atomic<std::uint64_t> ends_{0};
 };
 
+/// Whether a worker is inside the job: in a line of its own, which nobody else writes.
+struct alignas(64) Presence {
+  std::atomic<bool> inside{false};
+};
+
 /// The caller and its workers.
 class Team {
  public:
@@ -65,7 +70,7 @@ class Team {
  private:
   void drain(std::size_t own);
   void work(std::size_t index);
-  bool enter(std::uint64_t& last_job);
+  bool enter(Presence& own, std::uint64_t& last_job);
   void sleep(std::uint64_t last_job);
   void wake(std::size_t wanted);
 
@@ -73,6 +78,7 @@ class Team {
   alignas(64) std::atomic<int> sleeping_{0};
   Job* job_ = nullptr;
   std::vector<PieceRange> ranges_;
+  std::vector<Presence> presence_;
   std::mutex sleep_mutex_;
   std::condition_variable wake_;
   std::vector<std::thread> workers_;
