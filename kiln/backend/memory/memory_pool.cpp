@@ -1,6 +1,7 @@
 #include "kiln/backend/memory/memory_pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <functional>
 #include <new>
@@ -44,6 +45,14 @@ static_assert(size_of_class(8) == 576 && size_of_class(size_class(kLargestSmall)
 
 constexpr int kSmallClasses = size_class(kLargestSmall).index + 1;
 
+int this_thread() {
+  static std::atomic<int> threads = 0;
+  thread_local const int number = threads.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
+constexpr auto kLowerFirst = [](const auto& a, const auto& b) { return std::greater<>()(a.block, b.block); };
+
 }  // namespace
 
 MemoryPool::MemoryPool(std::size_t limit, BlockSource& source, Order order)
@@ -75,18 +84,26 @@ void MemoryPool::give_back(std::byte* block, std::size_t bytes, MemoryUse use) {
 // nobody, until its region ends.
 void MemoryPool::push(int size_class, std::byte* block) noexcept {
   try {
-    std::vector<std::byte*>& free = free_[static_cast<std::size_t>(size_class)];
-    free.push_back(block);
-    if (order_ == Order::LowestFirst) std::push_heap(free.begin(), free.end(), std::greater<>());
+    std::vector<Free>& free = free_[static_cast<std::size_t>(size_class)];
+    free.push_back({block, this_thread()});
+    if (order_ == Order::LowestFirst) std::push_heap(free.begin(), free.end(), kLowerFirst);
   } catch (const std::bad_alloc&) {}
 }
 
 std::byte* MemoryPool::pop(int size_class) {
-  std::vector<std::byte*>& free = free_[static_cast<std::size_t>(size_class)];
+  std::vector<Free>& free = free_[static_cast<std::size_t>(size_class)];
   if (free.empty()) return nullptr;
-  if (order_ == Order::LowestFirst) std::pop_heap(free.begin(), free.end(), std::greater<>());
-  std::byte* const block = free.back();
-  free.pop_back();
+  auto chosen = free.end() - 1;
+  if (order_ == Order::LowestFirst) {
+    std::pop_heap(free.begin(), free.end(), kLowerFirst);
+  } else {
+    constexpr std::ptrdiff_t kLately = 64;
+    const auto last = free.rbegin(), oldest = last + std::min(kLately, free.end() - free.begin());
+    const auto own = std::find_if(last, oldest, [me = this_thread()](const Free& each) { return each.giver == me; });
+    if (own != oldest) chosen = own.base() - 1;
+  }
+  std::byte* const block = chosen->block;
+  free.erase(chosen);
   return block;
 }
 
@@ -187,7 +204,7 @@ void MemoryPool::release_pages() {
   std::vector<Range> free;
   if (uncut_.size) free.push_back(uncut_);
   for (int index = 0; index < kSmallClasses; ++index)
-    for (std::byte* const block : free_[static_cast<std::size_t>(index)]) free.push_back({block, size_of_class(index)});
+    for (const Free& each : free_[static_cast<std::size_t>(index)]) free.push_back({each.block, size_of_class(index)});
   const auto by_address = [](const Range& a, const Range& b) { return std::less<>()(a.start, b.start); };
   std::sort(free.begin(), free.end(), by_address);
   std::sort(regions_.begin(), regions_.end(), by_address);

@@ -7,6 +7,7 @@
 
 #include "kiln/backend/memory/block_source.hpp"
 #include "kiln/backend/memory/ledger.hpp"
+#include "kiln/core/threads/brief_mutex.hpp"
 
 namespace kiln {
 
@@ -18,8 +19,9 @@ namespace kiln {
 /// free in whole pages goes back: a block is refused only where pages that are partly in use leave no room for it.
 class MemoryPool {
  public:
-  /// Which of several free blocks is handed out: the one given back last, which may still lie in a cache; or the one that
-  /// lies lowest, so that who asks for the same again and again is given the same (CUDA graphs hold addresses).
+  /// Which of several free blocks is handed out: one that this thread gave back lately, whose core may still have it in its
+  /// cache, or else the last one; or the one that lies lowest, so that who asks for the same again and again is given the
+  /// same (CUDA graphs hold addresses).
   enum class Order : std::uint8_t { LatestFirst, LowestFirst };
   /// Holds at most `limit` bytes of `source`, which outlives it.
   explicit MemoryPool(std::size_t limit, BlockSource& source = system_pages(), Order order = Order::LatestFirst);
@@ -47,6 +49,10 @@ class MemoryPool {
     std::size_t size;
     std::byte* end() const { return start + size; }
   };
+  struct Free {
+    std::byte* block;
+    int giver;  // the thread
+  };
   static constexpr int kClasses = 320;  // up to 2^48 bytes
 
   std::byte* pop(int size_class);
@@ -63,11 +69,11 @@ class MemoryPool {
 
   BlockSource& source_;
   const Order order_;
-  mutable std::mutex mutex_;
+  mutable BriefMutex mutex_;
   std::size_t limit_;
-  std::array<std::vector<std::byte*>, kClasses> free_;  // stacks, or heaps of the lowest
-  std::vector<Range> regions_;                          // what small blocks are cut from
-  Range uncut_{};                                       // the end of the last region
+  std::array<std::vector<Free>, kClasses> free_;  // stacks, or heaps of the lowest
+  std::vector<Range> regions_;                    // what small blocks are cut from
+  Range uncut_{};                                 // the end of the last region
   std::size_t reserved_ = 0, in_regions_ = 0;
   Ledger ledger_;
 };

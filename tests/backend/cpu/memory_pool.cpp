@@ -27,6 +27,18 @@ TEST(MemoryPool, HandsOutTheLowestBlockFirstWhereItIsToldTo) {
   }
 }
 
+// Its core may still have what was written there.
+TEST(MemoryPool, GivesAThreadWhatItGaveBackItself) {
+  MemoryPool pool(512 * kMiB);
+  const std::size_t bytes = 100'000;
+  std::byte* const own[] = {pool.acquire(bytes), pool.acquire(bytes), pool.acquire(bytes)};
+  std::byte* const other = pool.acquire(bytes);
+  for (std::byte* const block : own) pool.give_back(block, bytes);
+  std::thread([&] { pool.give_back(other, bytes); }).join();
+  for (std::byte* const block : {own[2], own[1], own[0], other}) EXPECT_EQ(pool.acquire(bytes), block);
+  for (std::byte* const block : {own[0], own[1], own[2], other}) pool.give_back(block, bytes);
+}
+
 TEST(MemoryPool, AlignsEveryBlockAndLetsNoneOverlap) {
   MemoryPool pool(512 * kMiB);
   std::vector<std::pair<std::byte*, std::size_t>> blocks;
