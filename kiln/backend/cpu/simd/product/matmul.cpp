@@ -115,10 +115,10 @@ Piece cut(const Product& p, const Piece& least) {
                 most = std::max(worth / matrices, least_down * least_across);
   for (const int64_t across :
        {least_across, least_across + 1, 2 * least_across, 3 * least_across, 4 * least_across, 8 * least_across}) {
-    if (across > most_across) break;
+    if (across > most_across || least_down * across > most) break;
     for (const int64_t rounds : {1, 2, 3, 4, 6}) {
-      const int64_t down = std::clamp(rounds * threads / (matrices * across), least_down, most_down);
-      if (down * across <= most) consider(down, across);
+      const int64_t down = std::min({rounds * threads / (matrices * across), most_down, most / across});
+      consider(std::max(down, least_down), across);
     }
   }
   return best;
