@@ -8,6 +8,7 @@
 
 #include "kiln/autodiff/finality.hpp"
 #include "kiln/autodiff/rematerialisation.hpp"
+#include "kiln/autodiff/slices.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
@@ -21,7 +22,17 @@ namespace {
 // a record has arrived when its turn comes.
 struct Pending {
   Ref<Record> record;
-  SpareValues grads;  // per result
+  SpareValues grads;                        // per result
+  std::map<int, SliceGradients> of_slices;  // of results of which slices were taken
+
+  void settle() {
+    for (auto& [slot, slices] : of_slices) settle(slot, slices);
+    of_slices.clear();
+  }
+  void settle(int slot, SliceGradients& slices) {
+    Value& grad = grads[static_cast<std::size_t>(slot)];
+    grad = slices.sum(std::move(grad), record->results[static_cast<std::size_t>(slot)], record->device);
+  }
 };
 
 class Pass {
@@ -31,13 +42,18 @@ class Pass {
 
   void add(const Value& to, Value grad) {
     if (grad.empty() || !to.tracked()) return;
-    auto [entry, fresh] = pending_.try_emplace(to.tape()->order);
-    Pending& target = entry->second;
-    if (fresh) target = {to.tape(), SpareValues(to.tape()->results.size())};
-    Value& slot = target.grads[static_cast<std::size_t>(to.slot())];
+    Value& slot = pending(to).grads[static_cast<std::size_t>(to.slot())];
     const Desc& desc = to.tape()->results[static_cast<std::size_t>(to.slot())];
     grad = fit(std::move(grad), desc, to.tape()->device);
     slot = slot.empty() ? std::move(grad) : slot + grad;
+  }
+
+  void add_slice(const Value& to, const op::Slice& slice, Value grad) {
+    if (grad.empty() || !to.tracked()) return;
+    Pending& target = pending(to);
+    SliceGradients& slices = target.of_slices[to.slot()];
+    slices.add(slice, std::move(grad));
+    if (slices.exceed(to.tape()->results[static_cast<std::size_t>(to.slot())])) target.settle(to.slot(), slices);
   }
 
   /// The order of the record that comes next; 0 where none is left.
@@ -48,6 +64,7 @@ class Pass {
     if (entry == pending_.end()) return std::nullopt;
     std::optional<Pending> taken = std::move(entry->second);
     pending_.erase(entry);
+    taken->settle();
     return taken;
   }
 
@@ -57,12 +74,15 @@ class Pass {
     while (!pending_.empty()) {
       Pending last = std::move(pending_.rbegin()->second);
       pending_.erase(std::prev(pending_.end()));
+      last.settle();
       visit(last);
     }
   }
 
   void pull_back(Pending& at) {
     if (at.record->again) return run_again(at);
+    if (const auto* slice = std::get_if<op::Slice>(&at.record->op->is))
+      return add_slice(at.record->in[0], *slice, std::move(at.grads[0]));
     Backward backward = rematerialisations_.backward(at.record, std::move(at.grads));
     op::visit(*at.record->op, [&](const auto& op) { op.vjp(backward); });
     for (int i = 0; i < backward.arity(); ++i)
@@ -71,6 +91,12 @@ class Pass {
   }
 
  private:
+  Pending& pending(const Value& to) {
+    auto [entry, fresh] = pending_.try_emplace(to.tape()->order);
+    if (fresh) entry->second = {to.tape(), SpareValues(to.tape()->results.size()), {}};
+    return entry->second;
+  }
+
   // The results come with records that are younger than any other, so the walk goes on among them.
   void run_again(const Pending& at) {
     const Values results = at.record->again->run();

@@ -13,32 +13,14 @@
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/record.hpp"
+#include "tests/autodiff/counted.hpp"
 #include "tests/support/devices.hpp"
-#include "tests/support/forwarding.hpp"
 
 namespace kiln {
 namespace {
 
 using test::autodiff;
-
-/// Counts what runs on the reference, which runs each operation when it is asked for.
-class Counter final : public test::Forwarding {
- public:
-  using Forwarding::Forwarding;
-  std::string name() const override { return "counter"; }
-  void run(const op::Op& op, Call call) override {
-    inner_->run(op, call);
-    ++runs[std::string(op::spoken_name(op))];
-    ++all;
-  }
-  std::map<std::string, int> runs;
-  int all = 0;
-};
-
-struct Counted {
-  Ref<Counter> counter = make_ref<Counter>(Device::parse("reference").handle());
-  Device device{counter, true};
-};
+using test::Counted;
 
 Value vector_leaf(std::initializer_list<double> values, const Device& device = autodiff) {
   return from_data(TensorData::of<double>({static_cast<std::int64_t>(values.size())}, values), device).require_grad();
