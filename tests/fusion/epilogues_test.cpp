@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "kiln/core/parallel.hpp"
+#include "kiln/core/text.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/product/linear.hpp"
 #include "kiln/ops/reduce/scan.hpp"
@@ -76,6 +77,52 @@ TEST(Epilogues, JoinBiasActivationResidualAndScale) {
     EXPECT_EQ(runs(fused, [&] { return matmul(matmul(o.x, o.w) + o.bias, transpose(o.residual)) * 2; }),
               3);  // and a view
   }
+}
+
+// Rows of columns, tensors and bounds, in any order: kernels may do some of it before they store a sum.
+TEST(Epilogues, AddAndBoundElementsInTheOrderOfTheProgram) {
+  const FusedDevice fused;
+  const Device& device = fused.device;
+  struct Sizes {
+    Shape x, w;
+  };
+  for (const auto& [x_shape, w_shape] :
+       {Sizes{{1030, 9}, {9, 140}}, Sizes{{520, 800}, {800, 300}}, Sizes{{2100, 33}, {33, 65}},
+        Sizes{{3, 300, 40}, {3, 40, 200}}, Sizes{{400, 20}, {20, 400}}, Sizes{{5, 30}, {30, 30'000}}})
+    for (const bool turned : {false, true}) {
+      Shape lying = w_shape;
+      std::swap(lying.end()[-1], lying.end()[-2]);
+      const Value x = eighths(device, x_shape, 1),
+                  w = turned ? transpose(eighths(device, lying, 2)) : eighths(device, w_shape, 2);
+      Shape shape = x_shape;
+      shape.back() = w_shape.back();
+      const Value row = eighths(device, {shape.back()}, 3), rows = eighths(device, {1, shape.back()}, 4),
+                  column = eighths(device, {shape.end()[-2], 1}, 5), all = eighths(device, shape, 6);
+      const std::vector<double> sums = product(x, w), r = doubles(row), s = doubles(rows), c = doubles(column),
+                                t = doubles(all);
+      const auto n = static_cast<std::size_t>(shape.back()), m = static_cast<std::size_t>(shape.end()[-2]);
+      const auto check = [&](auto&& program, auto&& expected) {
+        const Value found = program();
+        device.flush();  // without the cast
+        const std::vector<double> y = doubles(found);
+        for (std::size_t i = 0; i < y.size(); ++i)
+          ASSERT_EQ(y[i], expected(sums[i], r[i % n], s[i % n], c[i / n % m], t[i]))
+              << text(x_shape, " x ", w_shape, ", ", i);
+      };
+      const auto y = [&] { return matmul(x, w); };
+      check([&] { return y() + row; }, [](double p, double b, double, double, double) { return p + b; });
+      check([&] { return rows + y(); }, [](double p, double, double b, double, double) { return p + b; });
+      check([&] { return y() + column; }, [](double p, double, double, double b, double) { return p + b; });
+      check([&] { return y() + row + all; }, [](double p, double b, double, double, double a) { return p + b + a; });
+      check([&] { return y() + all + row; }, [](double p, double b, double, double, double a) { return p + b + a; });
+      check([&] { return y() + row + rows; }, [](double p, double b, double d, double, double) { return p + b + d; });
+      check([&] { return relu(y() + row); },
+            [](double p, double b, double, double, double) { return std::max(p + b, 0.0); });
+      check([&] { return relu(y()) + row; },
+            [](double p, double b, double, double, double) { return std::max(p, 0.0) + b; });
+      check([&] { return minimum(maximum(y() + row + all, -0.5), 0.75); },
+            [](double p, double b, double, double, double a) { return std::clamp(p + b + a, -0.5, 0.75); });
+    }
 }
 
 TEST(Epilogues, JoinThroughAnotherShape) {

@@ -15,11 +15,12 @@ struct ProductPiece {
   std::int64_t row;
 };
 
-/// What the simplest epilogues make of an element x of a float32 product: x + more, at least `low` and at most `high`.
-/// Kernels may do so before they store it.
+/// What the simplest epilogues make of an element x of a float32 product: x + bias + more, at least `low` and at most
+/// `high`. Kernels may do so before they store it.
 struct Finish {
   float* to;          // where the results lie, in the product's order
-  const float* more;  // what is added, likewise; or null
+  const float* bias;  // what is added to each row of a product of matrices; or null, as it is of other products
+  const float* more;  // what is added, in the product's order; or null
   float low, high;    // infinite where there is no such bound
 
   bool has_bounds() const {

@@ -1,7 +1,6 @@
 #include "kiln/backend/cpu/simd/elementwise/fused.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "kiln/backend/cpu/channels_last.hpp"
@@ -10,6 +9,7 @@
 #include "kiln/backend/cpu/simd/elementwise/fused_chain.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_tiles.hpp"
 #include "kiln/backend/cpu/simd/elementwise/mapped_sum.hpp"
+#include "kiln/backend/cpu/simd/elementwise/simple_finish.hpp"
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 
@@ -83,64 +83,6 @@ Dims order_of(const op::Epilogue& op) {
   const bool is_conv =
       std::holds_alternative<op::Conv>(op.product) || std::holds_alternative<op::ConvInteger>(op.product);
   return is_conv ? channels_last_strides(shape) : contiguous_strides(shape);
-}
-
-/// The program as a Finish: the product plus a tensor, then its maximum with a number, then the minimum with one; or some
-/// of that. `order` is the product's.
-std::optional<Finish> simple_finish(const op::Program& program, std::size_t product, Inputs in, const Array& result,
-                                    const Dims& order) {
-  using Source = op::Program::Operand;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  Finish finish{nullptr, nullptr, -kInfinity, kInfinity};
-  enum { Nothing, Added, Raised, Lowered } done = Nothing;
-  const auto is_value = [&](const Source& from, std::size_t step) {
-    return step == 0 ? from.from == Source::Input && from.index == product
-                     : from.from == Source::Result && from.index + std::size_t{1} == step;
-  };
-  const auto number = [&](const Source& from) -> std::optional<float> {
-    if (from.from != Source::Input || from.index == product) return {};
-    const Value& value = in[from.index];
-    if (value.is_scalar()) return value.scalar().to<float>();
-    if (value.dtype() != DType::F32 || value.numel() != 1) return {};
-    return *read(value).as<float>();
-  };
-  const auto raise = [&](std::optional<float> low) {
-    if (!low || done > Added || *low != *low) return false;
-    finish.low = *low, done = Raised;
-    return true;
-  };
-  const auto lower = [&](std::optional<float> high) {
-    if (!high || done > Raised || *high != *high) return false;
-    finish.high = *high, done = Lowered;
-    return true;
-  };
-  const auto add = [&](const Source& other) {
-    if (done != Nothing || other.from != Source::Input || other.index == product) return false;
-    const Value& value = in[other.index];
-    if (value.is_scalar() || value.dtype() != DType::F32 || value.shape() != program.shape) return false;
-    const Array more = read(value);
-    if (more.strides != order) return false;
-    finish.more = more.as<float>(), done = Added;
-    return true;
-  };
-  if (program.outputs.size() != 1 || program.outputs[0] + std::size_t{1} != program.steps.size()) return {};
-  if (result.dtype != DType::F32 || !program.folds.empty()) return {};
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const op::Program::Step& step = program.steps[i];
-    const auto* const unary = std::get_if<op::Unary>(&step.op);
-    const auto* const binary = std::get_if<op::Binary>(&step.op);
-    const bool first = is_value(step.in[0], i), second = binary && is_value(step.in[1], i);
-    bool fine = false;
-    if (step.dtype != DType::F32 || first == second) return {};
-    if (unary && unary->fn == op::UnaryFn::Relu) fine = raise(0.0f);
-    else if (unary && unary->fn == op::UnaryFn::Relu6) fine = raise(0.0f) && lower(6.0f);
-    else if (binary && binary->fn == op::BinaryFn::Add) fine = add(step.in[first ? 1 : 0]);
-    else if (binary && binary->fn == op::BinaryFn::Maximum) fine = first && raise(number(step.in[1]));
-    else if (binary && binary->fn == op::BinaryFn::Minimum) fine = first && lower(number(step.in[1]));
-    if (!fine) return {};
-  }
-  finish.to = result.as<float>();
-  return finish;
 }
 
 /// The steps of a program that folds, and which of their results each fold reads.
@@ -227,7 +169,7 @@ class ChainEpilogue final : public Epilogue {
     call_.streams = fills_caches(moved_bytes(in_, call.out, op.program->shape));
     operands_ = ChainProgram::operands_of(call_);
     if (dtype_ == DType::F32 && op.program->outputs.size() == 1)
-      simple_ = simple_finish(*op.program, op.input, in_, call_.results[0].array, call_.whole.strides);
+      simple_ = simple_finish(op, in_, call_.results[0].array, call_.whole.strides);
   }
   void finish(const ProductPiece& piece) const override { chain_.finish(call_, operands_, piece, dtype_); }
   const std::byte* target() const override {

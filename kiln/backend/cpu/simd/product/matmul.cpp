@@ -7,15 +7,14 @@
 // tile goes through it, or before where its columns have to be turned over, and a left operand that lies across the
 // loops for a block of terms at a time, or whose rows get in each other's way in a cache.
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "kiln/backend/cpu/product.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
+#include "kiln/backend/cpu/simd/product/cut.hpp"
 #include "kiln/backend/cpu/simd/product/dots.hpp"
 #include "kiln/backend/cpu/simd/product/few_rows.hpp"
-#include "kiln/backend/cpu/simd/product/parts.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
@@ -25,8 +24,6 @@ namespace {
 
 using std::int64_t;
 
-/// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
-constexpr int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin = 12;
 /// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
 constexpr int64_t kMostDepthOfTile = 1024;
 
@@ -34,95 +31,6 @@ constexpr int64_t kMostDepthOfTile = 1024;
 constexpr int64_t kNearBytes = 1 << 20;
 /// And one that they hold beside what else a product needs.
 constexpr int64_t kInACore = 1 << 19;
-
-/// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
-bool is_thin(int64_t lines, int64_t k) { return 24 * lines <= k && lines <= kThin; }
-/// Does it pay to compute the transposed product?
-bool wants_turning(const Product& p) {
-  if (p.m <= p.n ? is_thin(p.m, p.k) : is_thin(p.n, p.k)) return p.n < p.m;
-  if (p.b.by_rows()) return !p.a.by_rows() && p.n <= kThin && p.n < p.m;
-  // Each piece turns over its part of the right operand; or, of the turned product, the left one and the result.
-  return p.a.by_rows() ? 4 * p.m * (p.n + p.k) < p.n * p.k : p.m * p.n < (p.m + p.n) * p.k;
-}
-
-/// Is the right operand read once, as it lies? Then pieces have all rows, and columns that are long runs of memory.
-template <class T>
-bool in_order(const Product& p) {
-  return std::is_floating_point_v<T> && p.m <= kMostFewRows<T> && p.b.by_rows() && p.n >= 2 * product_tiles<T>().panel;
-}
-
-/// Is a left operand packed whose rows lie across? Not where few tiles read it.
-template <class T>
-bool packs_left(const Product& p) {
-  return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel && !in_order<T>(p);
-}
-
-/// Do the rows of a tile lie in the same sets of the first-level cache, which cannot hold that many of one set? Then they
-/// are moved further apart, where enough tiles read them.
-template <class T>
-bool moves_left(const Product& p) {
-  constexpr int64_t kSetsRepeat = 4096, kFew = 6;  // bytes; rows that a set holds beside what passes through
-  return p.a.column == 1 && p.a.row * static_cast<int64_t>(sizeof(T)) % kSetsRepeat == 0 && p.m > kFew &&
-         p.n > 2 * product_tiles<T>().panel && !in_order<T>(p);
-}
-
-/// Rows and columns of a piece.
-struct Piece {
-  int64_t rows, columns;
-};
-
-/// What a piece costs besides its sums, in rows and columns: to bring its part of an operand where tiles find it, and to
-/// read what other pieces read too.
-int64_t piece_cost(const Product& p, bool packs, int64_t rows, int64_t columns) {
-  const int64_t per_column = p.b.by_rows() ? 10 : 16, per_row = packs ? 56 : 12;
-  return p.k * (rows + per_column) * (columns + per_row);
-}
-
-/// Pieces with which as many threads as there are will be done soonest: that may depend on their number, since a sum is
-/// made in the order of its terms, however the others are cut. A piece packs its part of the left operand for all its
-/// columns, and its part of the right one for all its rows: it should have many of those that share what has to be
-/// brought into another order. None is smaller than `least`, unless the product is.
-template <class T>
-Piece cut(const Product& p, const Piece& least) {
-  const int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices, panel = product_tiles<T>().panel;
-  const int64_t threads = num_threads(), least_down = divide_up(p.m, kMostRows),
-                least_across = divide_up(p.n, in_order<T>(p) ? kMostInOrder : kMostColumns);
-  const auto piece_of = [&](int64_t down, int64_t across) {
-    return Piece{divide_up(p.m, down), round_up(divide_up(p.n, across), panel)};
-  };
-  const int64_t worth = all / kWorthAPiece;  // so many pieces at most
-  Piece best = piece_of(least_down, least_across);
-  if (threads == 1 || worth <= 1) return best;
-  if (in_order<T>(p) || is_thin(p.m, p.k)) {
-    // Where nothing is packed and read again, all cores may help to read; a row's sums are not to depend on its neighbours.
-    const int64_t narrowest = p.b.by_rows() ? 128 : 8, beside = matrices * least_down;
-    const int64_t wanted =
-        in_order<T>(p) ? round_up(beside * least_across, std::min(worth, threads)) : std::min(worth, int64_t{64});
-    const int64_t across = std::clamp(divide_up(wanted, beside), least_across, std::max(p.n / narrowest, least_across));
-    return {divide_up(p.m, least_down), round_up(divide_up(p.n, across), std::min(narrowest, panel))};
-  }
-  const bool packs = packs_left<T>(p);
-  int64_t least_time = std::numeric_limits<int64_t>::max();
-  const auto consider = [&](int64_t down, int64_t across) {
-    const Piece piece = piece_of(down, across);
-    const int64_t count = matrices * divide_up(p.m, piece.rows) * divide_up(p.n, piece.columns);
-    // A quarter of a piece more, for a thread that other work has held up.
-    const int64_t time = (4 * divide_up(count, threads) + 1) * piece_cost(p, packs, piece.rows, piece.columns);
-    if (time < least_time) least_time = time, best = piece;
-  };
-  const int64_t most_down = std::max(p.m / least.rows, least_down),
-                most_across = std::max(p.n / least.columns, least_across),
-                most = std::max(worth / matrices, least_down * least_across);
-  for (const int64_t across :
-       {least_across, least_across + 1, 2 * least_across, 3 * least_across, 4 * least_across, 8 * least_across}) {
-    if (across > most_across || least_down * across > most) break;
-    for (const int64_t rounds : {1, 2, 3, 4, 6}) {
-      const int64_t down = std::min({rounds * threads / (matrices * across), most_down, most / across});
-      consider(std::max(down, least_down), across);
-    }
-  }
-  return best;
-}
 
 template <class T>
 const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
@@ -147,7 +55,9 @@ class Aside {
 template <class T>
 class Tiled {
  public:
-  Tiled(const Product& p, const Epilogue* epilogue) : p_(p), epilogue_(epilogue) {
+  /// With an epilogue, or what one does to the elements that are stored.
+  Tiled(const Product& p, const Epilogue* epilogue, const Finish* finish)
+      : p_(p), epilogue_(epilogue), finish_(finish) {
     // Without a second row of tiles there is nothing to keep in a cache.
     const int64_t most = p.m > tiles_.rows || !p.b.by_rows() ? kMostDepth : p.m > 1 ? kMostDepthOfTile : p.k;
     depth_ = divide_up(p.k, divide_up(p.k, most));
@@ -190,8 +100,10 @@ class Tiled {
         for (int64_t i = 0; i < rows; ++i) std::copy_n(from.data + i * a.row, depth, left_aside + i * apart_);
         from = {left_aside, apart_, 1, apart_ * tile_rows};
       }
-      tiles_.multiply(from, {right + k * b.row, b.row, b.column}, {block, block_row, ahead, ahead_row}, rows, columns,
-                      depth, k > 0, panel);
+      const bool last = k + depth == p_.k;
+      tiles_.multiply(from, {right + k * b.row, b.row, b.column},
+                      {block, block_row, ahead, ahead_row, last ? tail(block, column) : ProductTail<T>{}}, rows,
+                      columns, depth, k > 0, panel);
     }
     if (turns_back) tiles_.turn(block, block_row, result, epilogue_ ? rows : c.column, rows, columns);
     if (!epilogue_) return;
@@ -202,8 +114,25 @@ class Tiled {
   }
 
  private:
+  /// What is left to do to a block of the result that begins in that column.
+  ProductTail<T> tail(const T* block, int64_t column) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (finish_) {
+        const int64_t place = block - finish_->to;
+        return {finish_->bias ? finish_->bias + column : nullptr,
+                finish_->more ? finish_->more + place : nullptr,
+                p_.c.row,
+                finish_->has_bounds(),
+                finish_->low,
+                finish_->high};
+      }
+    }
+    return {};
+  }
+
   const Product& p_;
   const Epilogue* const epilogue_;  // or null
+  const Finish* const finish_;      // likewise
   const ProductTiles<T>& tiles_ = product_tiles<T>();
   const bool in_order_ = in_order<T>(p_), is_far_ = p_.m * p_.k * static_cast<int64_t>(sizeof(T)) > kInACore;
   const bool moves_ = moves_left<T>(p_);
@@ -251,16 +180,18 @@ template <class T>
 bool multiply(Product p, const Epilogue* epilogue) {
   const bool turns = wants_turning(p);
   if (turns) p = turned(p);
+  const bool is_dotted = is_thin(p.m, p.k) && !p.b.by_rows();
+  const Finish* const finish = epilogue && !turns && !is_dotted && !in_order<T>(p) ? epilogue->simple() : nullptr;
+  if (finish) p.c.data = reinterpret_cast<std::byte*>(finish->to), epilogue = nullptr;
   // What is finished run by run needs runs that are worth it.
   Piece least{product_tiles<T>().rows, 2 * product_tiles<T>().panel};
   if (epilogue) (turns ? least.rows : least.columns) = kWorthFinishing;
   const Piece piece = cut<T>(p, least);
-  const bool is_dotted = is_thin(p.m, p.k) && !p.b.by_rows();
   if (epilogue && (is_dotted || (turns ? piece.rows < std::min(p.m, kWorthFinishing)
                                        : piece.columns < std::min(p.n, kWorthFinishing))))
     return false;
   if (is_dotted) run_pieces<T>(p, piece, Dotted<T>{p});
-  else run_pieces<T>(p, piece, Tiled<T>(p, epilogue));
+  else run_pieces<T>(p, piece, Tiled<T>(p, epilogue, finish));
   return true;
 }
 
