@@ -12,7 +12,7 @@ namespace {
 class AmxMatmul : public testing::Test {
  protected:
   void SetUp() override {
-    if (!amx::available()) GTEST_SKIP() << "this machine has no AMX";
+    if (!amx::available()) GTEST_SKIP() << "this machine has no products of bfloat16 vectors";
   }
 };
 

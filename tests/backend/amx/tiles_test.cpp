@@ -16,7 +16,7 @@ namespace {
 class AmxTiles : public testing::Test {
  protected:
   void SetUp() override {
-    if (!available()) GTEST_SKIP() << "this machine has no AMX";
+    if (!available()) GTEST_SKIP() << "this machine has no products of bfloat16 vectors";
   }
 };
 

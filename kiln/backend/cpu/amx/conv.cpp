@@ -248,7 +248,7 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
 
 bool takes(Pass pass, const Geometry& g) {
   constexpr int64_t kFewest = 16, kMostPlaces = 128;
-  return available() && g.groups == 1 && !g.empty() && g.in >= kFewest && g.out >= kFewest &&
+  return has_tiles() && g.groups == 1 && !g.empty() && g.in >= kFewest && g.out >= kFewest &&
          Geometry::product(g.kernel) <= kMostPlaces && !is_behind(pass, g);
 }
 

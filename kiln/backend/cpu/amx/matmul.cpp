@@ -109,8 +109,13 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
   const int64_t left_size = packed_size(round_up(rows, kBlock), deepest);
   const int64_t right_size = right ? 0 : packed_size(round_up(columns, kBlock), deepest);
   const int64_t result_size = epilogue ? round_up(rows * columns, kPairs) : 0;  // the sums lie on a line of the cache
-  const auto [left, sums] = scratch(left_size + right_size + result_size, across * down * kSums);
+  const bool at_once = p.k <= kDepth;  // then one block has sums at a time
+  const auto [left, sums] = scratch(left_size + right_size + result_size, (at_once ? 1 : across * down) * kSums);
   uint16_t* const own_right = left + left_size;
+  uint16_t* const result =
+      epilogue ? own_right + right_size
+               : reinterpret_cast<uint16_t*>(p.c.data) + p.c.offset(p.batch, index) + row * p.c.row + column;
+  const int64_t result_step = epilogue ? columns : p.c.row;
 
   const Tiles tiles;
   for (int64_t k = 0; k < p.k; k += kDepth) {
@@ -120,18 +125,15 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
       pack_blocks<pack_right>(columns_of(p.b, p.b.offset(p.batch, index), column, k), columns, depth, own_right);
     const uint16_t* const columns_packed = right ? right->at(index, column, k) : own_right;
     for (int64_t j = 0; j < across; ++j)
-      for (int64_t i = 0; i < down; ++i)
-        multiply(left + i * step, columns_packed + j * step, rows - i * kBlock, columns - j * kBlock, depth, k > 0,
-                 sums + (j * down + i) * kSums);
+      for (int64_t i = 0; i < down; ++i) {
+        const int64_t rows_left = rows - i * kBlock, columns_left = columns - j * kBlock;
+        float* const block = sums + (at_once ? 0 : (j * down + i) * kSums);
+        multiply(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block);
+        if (k + depth == p.k)
+          store(block, std::min(kBlock, rows_left), std::min(kBlock, columns_left),
+                result + i * kBlock * result_step + j * kBlock, result_step);
+      }
   }
-  uint16_t* const result =
-      epilogue ? own_right + right_size
-               : reinterpret_cast<uint16_t*>(p.c.data) + p.c.offset(p.batch, index) + row * p.c.row + column;
-  const int64_t step = epilogue ? columns : p.c.row;
-  for (int64_t i = 0; i < down; ++i)
-    for (int64_t j = 0; j < across; ++j)
-      store(sums + (j * down + i) * kSums, std::min(kBlock, rows - i * kBlock), std::min(kBlock, columns - j * kBlock),
-            result + i * kBlock * step + j * kBlock, step);
   if (epilogue)
     epilogue->finish(
         {(index * p.m + row) * p.n + column, rows, columns, p.n, reinterpret_cast<const std::byte*>(result), columns});
