@@ -9,7 +9,7 @@ namespace bench {
 
 double multiply_tiles() {
   using namespace kiln::cpu;
-  if (!amx::has_tiles()) return 0;
+  if (!amx::available()) return 0;
   constexpr std::int64_t kDepth = 256, kRounds = 20'000;  // both operands of a block lie in the first cache
   const std::vector<std::uint16_t> packed(static_cast<std::size_t>(amx::packed_size(amx::kBlock, kDepth)));
   std::vector<float> sums(static_cast<std::size_t>(amx::kSums));

@@ -127,11 +127,13 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
     for (int64_t j = 0; j < across; ++j)
       for (int64_t i = 0; i < down; ++i) {
         const int64_t rows_left = rows - i * kBlock, columns_left = columns - j * kBlock;
+        const Ahead ahead = j + 1 < across ? Ahead{columns_packed + (j + 1) * step + i * step / down, step / down} : Ahead{};
         float* const block = sums + (at_once ? 0 : (j * down + i) * kSums);
-        multiply(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block);
-        if (k + depth == p.k)
-          store(block, std::min(kBlock, rows_left), std::min(kBlock, columns_left),
-                result + i * kBlock * result_step + j * kBlock, result_step);
+        if (k + depth < p.k)
+          multiply(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block, ahead);
+        else
+          multiply_and_store(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block,
+                             result + i * kBlock * result_step + j * kBlock, result_step, ahead);
       }
   }
   if (epilogue)

@@ -1,17 +1,14 @@
 // The orders of tiles, and what is done to sums. Compiled for processors with AVX512-BF16 alone (CMakeLists.txt). It must
 // contain no function that another file might define too, or programs could end up with this one on processors that lack
 // it: nothing of the standard library is included.
-#include <immintrin.h>
-
 #include "kiln/backend/cpu/amx/block.hpp"
+#include "kiln/backend/cpu/amx/registers.hpp"
 
 namespace kiln::cpu::amx {
 namespace {
 
 using std::int64_t;
 using std::uint16_t;
-
-__mmask32 first(int64_t count) { return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1; }
 
 /// The 8 numbers at `data` and at three places further on.
 inline __m512i load_four(const uint16_t* data, int64_t step) {
@@ -73,9 +70,23 @@ inline void interleave_block(At at, uint16_t* to) {
   }
 }
 
+/// Rows one after the other, as memory is read best; too short for the processor to guess which one follows.
+constexpr int64_t kRowsAhead = 3;
+void copy_rows(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed) {
+  const int64_t lines = count > kTile ? kBlock : kTile, whole = lines * kPairs;
+  for (int64_t i = 0; i < lines; ++i)
+    for (int64_t j = 0; j < depth; j += kPairs) {
+      const uint16_t* const from = rows.data + i * rows.line + j;
+      const __mmask32 some = i < count ? first(depth - j) : 0;
+      _mm_prefetch(from + kRowsAhead * rows.line, _MM_HINT_T0);
+      _mm512_store_si512(packed + j / kPairs * whole + i * kPairs, _mm512_maskz_loadu_epi16(some, from));
+    }
+}
+
 template <bool Left>
 void pack(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
   const bool side_by_side = lines.along == 1;
+  if (side_by_side && Left) return copy_rows(lines, count, depth, packed);
   alignas(64) uint16_t aside[2 * kTileNumbers];
   for (int64_t j = 0; j < depth; j += kPairs)
     for (int64_t i = 0; i < count; i += kTile, packed += kTileNumbers) {
@@ -84,9 +95,7 @@ void pack(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
       const auto at = [&](int64_t number) { return data + number * lines.along; };
       const int64_t width = count - i, left = depth - j;
       const bool block = width >= kBlock && left >= kPairs, full = width >= kTile && left >= kPairs;
-      if (side_by_side && Left) {
-        copy(line, width, left, packed);
-      } else if (side_by_side && full) {
+      if (side_by_side && full) {
         transpose(data, lines.line, packed);
       } else if (side_by_side) {
         copy(line, width, left, aside);
@@ -108,10 +117,7 @@ void pack(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
 
 /// 16 pairs of numbers of two rows, rounded.
 inline __m512i pairs_of(__m512 even, __m512 odd) {
-  const __m512bh rounded = _mm512_cvtne2ps_pbh(odd, even);
-  __m512i halves;
-  static_assert(sizeof halves == sizeof rounded);
-  __builtin_memcpy(&halves, &rounded, sizeof halves);
+  const __m512i halves = bits_of(_mm512_cvtne2ps_pbh(odd, even));
   const __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(halves)),
                 high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(halves, 1));
   return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
@@ -124,10 +130,7 @@ inline void store_rows(const float* sums, int64_t rows, int64_t columns, At at) 
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t from = (i / kTile * 2 * kTile + i % kTile) * kTile;
     const __m512bh row = _mm512_cvtne2ps_pbh(_mm512_load_ps(right + from), _mm512_load_ps(sums + from));
-    __m512i bits;
-    static_assert(sizeof bits == sizeof row);
-    __builtin_memcpy(&bits, &row, sizeof bits);
-    _mm512_mask_storeu_epi16(at(i), some, bits);
+    _mm512_mask_storeu_epi16(at(i), some, bits_of(row));
   }
 }
 

@@ -1,9 +1,8 @@
 // Blocks on vectors, from operands in the order of tiles. A row of a right tile is what the instruction takes, pairs of 16
 // columns, and of a left tile it takes one pair for all of them. Compiled for processors with AVX512-BF16 alone
 // (CMakeLists.txt), so as pack.cpp it includes nothing of the standard library.
-#include <immintrin.h>
-
 #include "kiln/backend/cpu/amx/block.hpp"
+#include "kiln/backend/cpu/amx/registers.hpp"
 
 namespace kiln::cpu::amx {
 namespace {
@@ -15,18 +14,14 @@ using std::uint16_t;
 /// instruction busy, and half the registers.
 constexpr int64_t kRows = 8;
 
-inline __m512bh pairs_in(__m512i bits) {
-  __m512bh pairs;
-  static_assert(sizeof pairs == sizeof bits);
-  __builtin_memcpy(&pairs, &bits, sizeof pairs);
-  return pairs;
-}
-inline __m512bh row_at(const uint16_t* numbers) { return pairs_in(_mm512_load_si512(numbers)); }
+inline __m512bh row_at(const uint16_t* numbers) { return numbers_in(_mm512_load_si512(numbers)); }
 inline __m512bh pair_at(const uint16_t* numbers) {
   int bits;
   __builtin_memcpy(&bits, numbers, sizeof bits);
-  return pairs_in(_mm512_set1_epi32(bits));
+  return numbers_in(_mm512_set1_epi32(bits));
 }
+
+constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// Where some rows of a block find what they need.
 struct Strip {
@@ -35,10 +30,25 @@ struct Strip {
   bool add;
   float* sums;
   Places at;
+  uint16_t* to;  // where they go rounded, or null
+  int64_t step;
+  __mmask32 columns;
+  const uint16_t* ahead;
+  int64_t lines_ahead;  // with each left tile
 };
 
 template <int Rows, int Columns>
-void make_strip(const Strip& strip) {
+inline void store_rounded(const Strip& strip, const __m512 (&sums)[Rows][Columns]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; ++i) {
+    const __m512bh row = _mm512_cvtne2ps_pbh(sums[i][Columns - 1], sums[i][0]);
+    _mm512_mask_storeu_epi16(strip.to + i * strip.step, strip.columns, bits_of(row));
+  }
+}
+
+template <int Rows, int Columns>
+void make_strip(const Strip& call) {
+  const Strip strip = call;  // in registers, where stores leave it alone
   __m512 sums[Rows][Columns];
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
@@ -46,9 +56,16 @@ void make_strip(const Strip& strip) {
     for (int j = 0; j < Columns; ++j)
       sums[i][j] =
           strip.add ? _mm512_loadu_ps(strip.sums + i * strip.at.row + j * strip.at.right) : _mm512_setzero_ps();
-  const uint16_t *left = strip.left, *right = strip.right;
+  if (strip.to && strip.depth > kPairs)  // shorter sums are there before what is fetched is
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i) {
+      _mm_prefetch(strip.to + i * strip.step, _MM_HINT_T0);
+      _mm_prefetch(strip.to + i * strip.step + kBlock - 1, _MM_HINT_T0);
+    }
+  const uint16_t *left = strip.left, *right = strip.right, *ahead = strip.ahead;
   for (int64_t rest = strip.depth; rest > 0; rest -= kPairs) {
-    const uint16_t* const end = left + (rest < kPairs ? rest : kPairs);
+    for (int64_t lines = strip.lines_ahead; lines > 0; --lines, ahead += kPairs) _mm_prefetch(ahead, _MM_HINT_T1);
+    const uint16_t* const end = left + least(rest, kPairs);
     for (const uint16_t *pair = left, *row = right; pair < end; pair += 2, row += kPairs) {
       __m512bh columns[Columns];
 #pragma GCC unroll 2
@@ -63,6 +80,7 @@ void make_strip(const Strip& strip) {
     left += strip.left_step;
     right += Columns * kTileNumbers;
   }
+  if (strip.to) return store_rounded(strip, sums);
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
@@ -78,15 +96,20 @@ constexpr MakeStrip kStrips[kRows] = {make_strip<1, Columns>, make_strip<2, Colu
 }  // namespace
 
 void multiply_on_vectors(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth,
-                         bool add, float* sums, Places at) {
+                         bool add, float* sums, Places at, Rounded rounded, Ahead ahead) {
   const MakeStrip* const strips = columns > kTile ? kStrips<2> : kStrips<1>;
-  const int64_t left_step = rows > kTile ? 2 * kTileNumbers : kTileNumbers;
-  for (int64_t first = 0; first < rows && first < kBlock; first += kTile) {
-    const int64_t count = rows - first < kTile ? rows - first : kTile, some = count > kRows ? (count + 1) / 2 : count;
+  // Once for each left tile of a strip.
+  const int64_t fetches = least((rows + kRows - 1) / kRows, kBlock / kRows) * ((depth + kPairs - 1) / kPairs);
+  Strip strip{.left = left, .right = right, .left_step = rows > kTile ? 2 * kTileNumbers : kTileNumbers, .depth = depth, .add = add, .sums = sums, .at = at, .to = rounded.to, .step = rounded.step, .columns = first(columns), .ahead = ahead.numbers, .lines_ahead = (ahead.count + fetches * kPairs - 1) / (fetches * kPairs)};
+  for (int64_t begin = 0; begin < rows && begin < kBlock; begin += kTile) {
+    const int64_t count = least(rows - begin, kTile), some = count > kRows ? (count + 1) / 2 : count;
     for (int64_t i = 0; i < count; i += some) {
-      const int64_t tile = first / kTile;
-      strips[(count - i < some ? count - i : some) - 1]({left + tile * kTileNumbers + i * kPairs, right, left_step,
-                                                         depth, add, sums + tile * at.lower + i * at.row, at});
+      const int64_t row = begin + i, tile = begin / kTile;
+      strip.left = left + row * kPairs;
+      strip.sums = sums + tile * at.lower + i * at.row;
+      if (rounded.to) strip.to = rounded.to + row * rounded.step;
+      strips[least(count - i, some) - 1](strip);
+      strip.ahead += strip.lines_ahead * (depth + kPairs - 1) / kPairs * kPairs;
     }
   }
 }
