@@ -67,8 +67,7 @@ bool has_bytes() {
 }
 
 bool has_tiles() {
-  static const bool has =
-      available() && processor_has_tiles() && system_saves(kTileState) && system_permits_tiles();
+  static const bool has = available() && processor_has_tiles() && system_saves(kTileState) && system_permits_tiles();
   return has;
 }
 

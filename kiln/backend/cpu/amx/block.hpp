@@ -11,7 +11,7 @@ struct Places {
   std::int64_t row, right, lower;
 };
 /// One behind the other.
-inline constexpr Places kTileByTile{kTile, kTile * kTile, 2 * kTile * kTile};
+inline constexpr Places kTileByTile{kTile, kTile* kTile, 2 * kTile* kTile};
 
 /// On Intel's tiles, which the thread sets up before and gives back afterwards.
 void set_tiles_up();

@@ -1,8 +1,9 @@
-// Products of bfloat16 matrices on tiles.
+// Products of bfloat16 matrices on tiles, or vectors.
 //
 // The result is cut into pieces, each a product on one thread that takes kDepth of the sums' terms at a time: packed for
 // tiles, those of some 256 rows fit into the second-level cache, and the two operands of one block of 32 x 32 results
-// into the first. The right operand is packed beforehand, by all threads, where several pieces want the same part of it.
+// into the first. The right operand is packed beforehand, by all threads, where several pieces want the same part of it;
+// while the blocks of one panel of it are made, the next is fetched.
 #include <algorithm>
 #include <utility>
 
@@ -109,7 +110,7 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
   const int64_t left_size = packed_size(round_up(rows, kBlock), deepest);
   const int64_t right_size = right ? 0 : packed_size(round_up(columns, kBlock), deepest);
   const int64_t result_size = epilogue ? round_up(rows * columns, kPairs) : 0;  // the sums lie on a line of the cache
-  const bool at_once = p.k <= kDepth;  // then one block has sums at a time
+  const bool at_once = p.k <= kDepth;                                           // then one block has sums at a time
   const auto [left, sums] = scratch(left_size + right_size + result_size, (at_once ? 1 : across * down) * kSums);
   uint16_t* const own_right = left + left_size;
   uint16_t* const result =
@@ -127,7 +128,8 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
     for (int64_t j = 0; j < across; ++j)
       for (int64_t i = 0; i < down; ++i) {
         const int64_t rows_left = rows - i * kBlock, columns_left = columns - j * kBlock;
-        const Ahead ahead = j + 1 < across ? Ahead{columns_packed + (j + 1) * step + i * step / down, step / down} : Ahead{};
+        Ahead ahead;  // this block's share of the next panel
+        if (j + 1 < across) ahead = {columns_packed + (j + 1) * step + i * step / down, step / down};
         float* const block = sums + (at_once ? 0 : (j * down + i) * kSums);
         if (k + depth < p.k)
           multiply(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block, ahead);
@@ -160,11 +162,22 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece, cons
   });
 }
 
+/// Is oneDNN ahead of our vectors? Where packing does not pay: of long left operands that meet few columns, and of batches
+/// of small matrices.
+bool is_behind(const Value& a, const Value& b) {
+  if (has_tiles() || !onednn_kernels) return false;
+  constexpr int64_t kLong = 256, kSmall = 4096;
+  const int64_t m = a.dim(-2), n = b.dim(-1);
+  if (n <= kBlock && m >= kLong) return true;
+  return b.rank() > 2 && (std::min(m, n) == 1 || m * n * a.dim(-1) <= kSmall);
+}
+
 /// False where pieces are not worth handing to `epilogue`.
 bool multiply(Call call, const Epilogue* epilogue) {
   if (call.out[0].dtype() != DType::BF16 || !available()) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != DType::BF16 || operand.rank() < 2) return false;
+  if (is_behind(call.in[0], call.in[1])) return false;
   Value copies[2];
   const Product p = product_of(call, copies, !epilogue);
   if (p.empty()) return !epilogue;

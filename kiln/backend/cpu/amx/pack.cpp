@@ -70,16 +70,19 @@ inline void interleave_block(At at, uint16_t* to) {
   }
 }
 
-/// Rows one after the other, as memory is read best; too short for the processor to guess which one follows.
-constexpr int64_t kRowsAhead = 3;
+/// A row after the other, as memory is read best; they are too short for the processor to guess which one follows.
 void copy_rows(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed) {
-  const int64_t lines = count > kTile ? kBlock : kTile, whole = lines * kPairs;
+  constexpr int64_t kNumbersAhead = 768;
+  const int64_t ahead = (kNumbersAhead / depth + 1) * rows.line, lines = count > kTile ? kBlock : kTile;
   for (int64_t i = 0; i < lines; ++i)
     for (int64_t j = 0; j < depth; j += kPairs) {
-      const uint16_t* const from = rows.data + i * rows.line + j;
-      const __mmask32 some = i < count ? first(depth - j) : 0;
-      _mm_prefetch(from + kRowsAhead * rows.line, _MM_HINT_T0);
-      _mm512_store_si512(packed + j / kPairs * whole + i * kPairs, _mm512_maskz_loadu_epi16(some, from));
+      __m512i numbers = _mm512_setzero_si512();
+      if (i < count) {
+        const uint16_t* const from = rows.data + i * rows.line + j;
+        _mm_prefetch(from + ahead, _MM_HINT_T0);
+        numbers = _mm512_maskz_loadu_epi16(first(depth - j), from);
+      }
+      _mm512_store_si512(packed + j * lines + i * kPairs, numbers);
     }
 }
 

@@ -88,7 +88,8 @@ void multiply_rows(const std::uint16_t* left, const std::uint16_t* right, std::i
                    std::int64_t depth, bool add, float* sums, std::int64_t step);
 /// The same of sums that are complete then: they go to `to`, as by store(), and those in `sums` are lost.
 void multiply_and_store(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
-                        std::int64_t depth, bool add, float* sums, std::uint16_t* to, std::int64_t step, Ahead ahead = {});
+                        std::int64_t depth, bool add, float* sums, std::uint16_t* to, std::int64_t step,
+                        Ahead ahead = {});
 /// The sums rounded to bfloat16; rows of the result lie `step` apart.
 void store(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* to, std::int64_t step);
 /// The same where row i of the result begins at to[i][first].

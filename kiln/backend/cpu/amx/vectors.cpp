@@ -10,8 +10,8 @@ namespace {
 using std::int64_t;
 using std::uint16_t;
 
-/// The rows of a tile whose sums are made at once: with two columns of tiles as many chains of sums as keep the
-/// instruction busy, and half the registers.
+/// Rows whose sums are made at once, half a tile's: beside each other in two tiles they are 16 sums, more than keep the
+/// instruction busy, which answers after six cycles.
 constexpr int64_t kRows = 8;
 
 inline __m512bh row_at(const uint16_t* numbers) { return numbers_in(_mm512_load_si512(numbers)); }
@@ -30,11 +30,11 @@ struct Strip {
   bool add;
   float* sums;
   Places at;
-  uint16_t* to;  // where they go rounded, or null
+  uint16_t* to;  // where sums go rounded, or null
   int64_t step;
   __mmask32 columns;
   const uint16_t* ahead;
-  int64_t lines_ahead;  // with each left tile
+  int64_t lines_ahead;  // to be fetched with each left tile
 };
 
 template <int Rows, int Columns>
@@ -48,7 +48,7 @@ inline void store_rounded(const Strip& strip, const __m512 (&sums)[Rows][Columns
 
 template <int Rows, int Columns>
 void make_strip(const Strip& call) {
-  const Strip strip = call;  // in registers, where stores leave it alone
+  const Strip strip = call;  // its own, which no store changes
   __m512 sums[Rows][Columns];
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
@@ -56,8 +56,7 @@ void make_strip(const Strip& call) {
     for (int j = 0; j < Columns; ++j)
       sums[i][j] =
           strip.add ? _mm512_loadu_ps(strip.sums + i * strip.at.row + j * strip.at.right) : _mm512_setzero_ps();
-  if (strip.to && strip.depth > kPairs)  // shorter sums are there before what is fetched is
-#pragma GCC unroll 8
+  if (strip.to && strip.depth > kPairs)  // shorter sums are complete before a line is there
     for (int i = 0; i < Rows; ++i) {
       _mm_prefetch(strip.to + i * strip.step, _MM_HINT_T0);
       _mm_prefetch(strip.to + i * strip.step + kBlock - 1, _MM_HINT_T0);
@@ -98,18 +97,28 @@ constexpr MakeStrip kStrips[kRows] = {make_strip<1, Columns>, make_strip<2, Colu
 void multiply_on_vectors(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth,
                          bool add, float* sums, Places at, Rounded rounded, Ahead ahead) {
   const MakeStrip* const strips = columns > kTile ? kStrips<2> : kStrips<1>;
-  // Once for each left tile of a strip.
-  const int64_t fetches = least((rows + kRows - 1) / kRows, kBlock / kRows) * ((depth + kPairs - 1) / kPairs);
-  Strip strip{.left = left, .right = right, .left_step = rows > kTile ? 2 * kTileNumbers : kTileNumbers, .depth = depth, .add = add, .sums = sums, .at = at, .to = rounded.to, .step = rounded.step, .columns = first(columns), .ahead = ahead.numbers, .lines_ahead = (ahead.count + fetches * kPairs - 1) / (fetches * kPairs)};
-  for (int64_t begin = 0; begin < rows && begin < kBlock; begin += kTile) {
+  const int64_t tiles = (depth + kPairs - 1) / kPairs;  // one behind the other
+  const int64_t fetches = least((rows + kRows - 1) / kRows, kBlock / kRows) * tiles;
+  Strip strip{.left = left,
+              .right = right,
+              .left_step = rows > kTile ? 2 * kTileNumbers : kTileNumbers,
+              .depth = depth,
+              .add = add,
+              .sums = sums,
+              .at = at,
+              .to = rounded.to,
+              .step = rounded.step,
+              .columns = first(columns),
+              .ahead = ahead.numbers,
+              .lines_ahead = (ahead.count + fetches * kPairs - 1) / (fetches * kPairs)};
+  for (int64_t begin = 0; begin < least(rows, kBlock); begin += kTile) {
     const int64_t count = least(rows - begin, kTile), some = count > kRows ? (count + 1) / 2 : count;
     for (int64_t i = 0; i < count; i += some) {
-      const int64_t row = begin + i, tile = begin / kTile;
-      strip.left = left + row * kPairs;
-      strip.sums = sums + tile * at.lower + i * at.row;
-      if (rounded.to) strip.to = rounded.to + row * rounded.step;
+      strip.left = left + (begin + i) * kPairs;
+      strip.sums = sums + begin / kTile * at.lower + i * at.row;
+      if (rounded.to) strip.to = rounded.to + (begin + i) * rounded.step;
       strips[least(count - i, some) - 1](strip);
-      strip.ahead += strip.lines_ahead * (depth + kPairs - 1) / kPairs * kPairs;
+      strip.ahead += strip.lines_ahead * tiles * kPairs;
     }
   }
 }
