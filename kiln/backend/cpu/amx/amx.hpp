@@ -1,5 +1,5 @@
-// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices, convolutions and attention. Vectors
-// of pairs (AVX512-BF16) do what tiles do, an eighth at a time; that is quicker than others for products.
+// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices, convolutions and attention. Where
+// there are none, vectors of pairs (AVX512-BF16) take their place, if that is quicker than what else there is.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
@@ -25,11 +25,11 @@ std::false_type run(const T&, Call) {
 
 // bfloat16, summed in float32.
 bool run(const op::Matmul&, Call call);
-// With tiles, in one group, with enough channels to fill tiles.
+// In one group, with enough channels to fill tiles.
 bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);
-/// With tiles, of some queries and keys, without mask, bias and softcap.
+/// Of some queries and keys, without mask, bias and softcap.
 bool run(const op::Attention& op, Call call);
 /// As FastKernels has it.
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);

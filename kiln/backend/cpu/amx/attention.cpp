@@ -151,7 +151,7 @@ class Forward {
 bool run(const op::Attention& op, Call call) {
   using Slot = op::Attention::Slot;
   const Inputs in = call.in;
-  if (!has_tiles() || in[Slot::q].dtype() != DType::BF16) return false;
+  if (!available() || in[Slot::q].dtype() != DType::BF16) return false;
   if (!in[Slot::mask].empty() || !in[Slot::bias].empty() || !in[Slot::softcap].empty()) return false;
   const AttentionShape shape = AttentionShape::of(op, in);
   if (shape.queries < kTile || shape.keys < kTile || shape.width == 0 || shape.value_width == 0 ||
