@@ -20,7 +20,7 @@ struct Attended {
 class AmxAttention : public testing::TestWithParam<Attended> {
  protected:
   void SetUp() override {
-    if (!amx::available()) GTEST_SKIP() << "this machine has no AMX";
+    if (!amx::available()) GTEST_SKIP() << "this machine has no products of bfloat16 vectors";
   }
 };
 

@@ -40,7 +40,7 @@ std::array<Value, 3> passes(const Case& c, const Operands& in) {
 class AmxConvolution : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    if (!amx::available()) GTEST_SKIP() << "this machine has no AMX";
+    if (!amx::available()) GTEST_SKIP() << "this machine has no products of bfloat16 vectors";
   }
 };
 

@@ -12,7 +12,7 @@ namespace {
 class AmxMatmul : public testing::Test {
  protected:
   void SetUp() override {
-    if (!amx::available()) GTEST_SKIP() << "this machine has no AMX";
+    if (!amx::available()) GTEST_SKIP() << "this machine has no products of bfloat16 vectors";
   }
 };
 
@@ -39,7 +39,7 @@ void check(const Value& a, const Value& b) {
 TEST_F(AmxMatmul, MultipliesMatricesOfAnySizeAndOrder) {
   const std::vector<int> orders[] = {{0, 1}, {1, 0}};
   std::vector<std::array<std::int64_t, 3>> sizes;
-  for (const std::int64_t m : {1, 2, 16, 17, 32, 33, 70})
+  for (const std::int64_t m : {1, 2, 5, 11, 16, 17, 32, 33, 70})
     for (const std::int64_t n : {1, 15, 16, 17, 33, 70})
       for (const std::int64_t k : {1, 2, 31, 32, 33, 257}) sizes.push_back({m, n, k});
   for (const std::array<std::int64_t, 3>& large : std::initializer_list<std::array<std::int64_t, 3>>{
@@ -73,6 +73,31 @@ TEST_F(AmxMatmul, KeepsWhatIsNotFiniteInItsRowAndColumn) {
   const std::vector<double> c = numbers(multiply(a, random_tensor({40, 50}, 24, {}, DType::BF16)));
   for (std::size_t i = 0; i < c.size(); ++i) EXPECT_TRUE(i / 50 == 7 || std::isfinite(c[i])) << i;
   EXPECT_FALSE(std::isfinite(c[7 * 50]) && std::isfinite(c[7 * 50 + 1]) && std::isfinite(c[7 * 50 + 2]));
+}
+
+/// x * 1 + y * 1 in float32, rounded once.
+TEST_F(AmxMatmul, RoundsToTheNearestAndOfTwoToTheEvenOne) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN(),
+              largest = 0x1.fep127f;
+  const float pairs[][3] = {{1, 1.0f / 256, 1},                             // half way, below an odd number
+                            {1 + 1.0f / 128, 1.0f / 256, 1 + 2.0f / 128},   // half way, above one
+                            {1, 1.0f / 256 + 1.0f / 8192, 1 + 1.0f / 128},  // a little more than half way
+                            {-1, -1.0f / 256, -1},
+                            {largest, largest, infinity},
+                            {infinity, 1, infinity},
+                            {-infinity, 3, -infinity},
+                            {infinity, -infinity, nan},
+                            {nan, 1, nan}};
+  constexpr std::int64_t count = std::size(pairs);
+  const Value a = numbers_in({count, 2}, 1), ones = numbers_in({2, 40}, 2);
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t j = 0; j < 2; ++j) read(a).as<BF16>()[i * 2 + j] = BF16(pairs[i][j]);
+  std::fill_n(read(ones).as<BF16>(), 80, BF16(1.0f));
+  const std::vector<double> c = numbers(multiply(a, ones));
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const float expected = pairs[i / 40][2];
+    EXPECT_TRUE(std::isnan(expected) ? std::isnan(c[i]) : c[i] == expected) << i << ": " << c[i];
+  }
 }
 
 TEST_F(AmxMatmul, LeavesOtherTypesToOtherKernels) {

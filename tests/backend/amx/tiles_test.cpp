@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
 #include "kiln/backend/cpu/amx/amx.hpp"
-#include "kiln/backend/cpu/amx/tiles.hpp"
+#include "kiln/backend/cpu/amx/block.hpp"
+#include "kiln/core/dtype.hpp"
 
 namespace kiln::cpu::amx {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 class AmxTiles : public testing::Test {
  protected:
   void SetUp() override {
-    if (!available()) GTEST_SKIP() << "this machine has no AMX";
+    if (!available()) GTEST_SKIP() << "this machine has no products of bfloat16 vectors";
   }
 };
 
@@ -92,6 +94,87 @@ TEST_F(AmxTiles, AreStoredWhereTheResultIsAndNowhereElse) {
           else ASSERT_EQ(result.numbers()[i * step + j], 0x7777) << rows << " x " << columns;
         }
     }
+}
+
+/// Multiplies a block as one of the ways does it that the processor has.
+struct Way {
+  const char* name;
+  bool there;
+  void (*multiply)(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
+                   std::int64_t depth, bool add, float* sums, Places at);
+};
+std::vector<Way> ways() {
+  return {{"tiles", has_tiles(), multiply_on_tiles},
+          {"vectors", available(), [](auto... call) { multiply_on_vectors(call..., {}, {}); }}};
+}
+
+/// Lines of eighths, of which products and their sums are exact in float32.
+struct Eighths {
+  std::vector<float> numbers;
+  std::vector<std::uint16_t> halves;
+
+  Eighths(std::int64_t count, int seed) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      numbers.push_back(static_cast<float>((i * 37 + seed) % 41 - 20) / 8);
+      halves.push_back(std::bit_cast<std::uint16_t>(BF16(numbers.back())));
+    }
+  }
+};
+
+/// left [rows, depth] right [columns, depth]^T of eighths, and twice as much after a second time.
+void check_block(const Way& way, std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  const Eighths a(rows * depth, 1), b(columns * depth, 2);
+  alignas(64) std::uint16_t left[32 * 96], right[32 * 96];
+  alignas(64) float sums[kSums];
+  pack_left({a.halves.data(), depth, 1}, rows, depth, left);
+  pack_right({b.halves.data(), depth, 1}, columns, depth, right);
+  const Tiles tiles;
+  for (const int times : {1, 2}) {
+    way.multiply(left, right, rows, columns, depth, times > 1, sums, kTileByTile);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        double expected = 0;
+        for (std::int64_t l = 0; l < depth; ++l)
+          expected += double{a.numbers[static_cast<std::size_t>(i * depth + l)]} *
+                      double{b.numbers[static_cast<std::size_t>(j * depth + l)]};
+        ASSERT_EQ(sums[(i / 16 * 2 + j / 16) * 256 + i % 16 * 16 + j % 16], times * expected)
+            << way.name << ", " << rows << " x " << depth << " x " << columns << " at " << i << ", " << j;
+      }
+  }
+}
+
+TEST_F(AmxTiles, AreMultipliedAndAddedUp) {
+  for (const Way& way : ways())
+    if (way.there)
+      for (const std::int64_t rows : {1, 2, 3, 5, 8, 9, 11, 15, 16, 17, 23, 29, 32})
+        for (const std::int64_t columns : sizes())
+          for (const std::int64_t depth : depths()) check_block(way, rows, columns, depth);
+}
+
+/// What is rounded as it is made is what is made and then rounded, and goes where the result is and nowhere else.
+TEST_F(AmxTiles, AreStoredAtOnceAsAfterwards) {
+  const Eighths a(32 * 96, 3), b(32 * 96, 4);
+  alignas(64) std::uint16_t left[32 * 96], right[32 * 96];
+  alignas(64) float sums[kSums];
+  const Tiles tiles;
+  for (const std::int64_t rows : {1, 7, 8, 9, 16, 21, 32})
+    for (const std::int64_t columns : sizes())
+      for (const std::int64_t depth : depths()) {
+        pack_left({a.halves.data(), 96, 1}, rows, depth, left);
+        pack_right({b.halves.data(), 96, 1}, columns, depth, right);
+        const std::int64_t step = columns + 3, size = (rows - 1) * step + columns;
+        const Fenced at_once(size), afterwards(size);
+        std::fill_n(at_once.numbers(), size, std::uint16_t{0x7777});
+        std::fill_n(afterwards.numbers(), size, std::uint16_t{0x7777});
+        multiply(left, right, rows, columns, depth, false, sums);
+        multiply(left, right, rows, columns, depth, true, sums);
+        store(sums, rows, columns, afterwards.numbers(), step);
+        multiply(left, right, rows, columns, depth, false, sums);
+        multiply_and_store(left, right, rows, columns, depth, true, sums, at_once.numbers(), step,
+                           {a.halves.data(), 96});
+        ASSERT_TRUE(std::equal(at_once.numbers(), at_once.numbers() + size, afterwards.numbers()))
+            << rows << " x " << depth << " x " << columns;
+      }
 }
 
 }  // namespace

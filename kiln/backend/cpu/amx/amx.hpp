@@ -1,4 +1,5 @@
-// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices, convolutions and attention.
+// Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices, convolutions and attention. Where
+// there are none, vectors of pairs (AVX512-BF16) take their place, if that is quicker than what else there is.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
@@ -7,9 +8,11 @@
 
 namespace kiln::cpu::amx {
 
-/// The processor multiplies tiles of bfloat16, and the system lets this process use them.
+/// The processor multiplies vectors of bfloat16, on which everything here runs.
 bool available();
-/// The same of bytes.
+/// It multiplies tiles as well, and the system lets this process use them. Implies available().
+bool has_tiles();
+/// The same of tiles of bytes.
 bool has_bytes();
 /// The processor tells of the tiles as well, without which oneDNN does not use them.
 bool describes_tiles();
@@ -20,7 +23,7 @@ std::false_type run(const T&, Call) {
   return {};
 }
 
-/// bfloat16, summed in float32; false for other types and without tiles.
+// bfloat16, summed in float32.
 bool run(const op::Matmul&, Call call);
 // In one group, with enough channels to fill tiles.
 bool run(const op::Conv& op, Call call);

@@ -17,28 +17,37 @@ constexpr bool has_all(unsigned bits, std::initializer_list<int> wanted) {
   return true;
 }
 
-/// The instructions that tiles.cpp is compiled with. (Intel's manual, volume 2, CPUID, leaf 7.)
-bool processor_has_them() {
+/// The instructions that vectors.cpp and pack.cpp are compiled with. (Intel's manual, volume 2, CPUID, leaf 7.)
+bool processor_has_vectors() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  constexpr int kAvx512f = 16, kAvx512bw = 30, kAvx512vl = 31, kAmxBf16 = 22, kAmxTile = 24, kAvx512Bf16 = 5;
-  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
-  if (!has_all(ebx, {kAvx512f, kAvx512bw, kAvx512vl}) || !has_all(edx, {kAmxBf16, kAmxTile})) return false;
+  constexpr int kAvx512f = 16, kAvx512bw = 30, kAvx512vl = 31, kAvx512Bf16 = 5;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !has_all(ebx, {kAvx512f, kAvx512bw, kAvx512vl})) return false;
   return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && has_all(eax, {kAvx512Bf16});
 }
+/// Those of tiles.cpp.
+bool processor_has_tiles() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr int kAmxBf16 = 22, kAmxTile = 24;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && has_all(edx, {kAmxBf16, kAmxTile});
+}
 
-/// Does the system keep vector registers and tiles when it switches threads?
-bool system_saves_them() {
+/// The parts of a processor's state, by their bits (volume 1, chapter 13).
+constexpr std::initializer_list<int> kVectorState = {1, 2, 5, 6, 7};  // SSE, AVX, the three parts of AVX-512
+constexpr std::initializer_list<int> kTileState = {17, 18};
+
+/// Does the system keep these when it switches threads?
+bool system_saves(std::initializer_list<int> state) {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr int kOsXsave = 27;
   if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !has_all(ecx, {kOsXsave})) return false;
   std::uint32_t low = 0, high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return has_all(low, {1, 2, 5, 6, 7, 17, 18});  // SSE, AVX, the three parts of AVX-512, the two of AMX
+  return has_all(low, state);
 }
 
 /// Linux wants to be asked for the memory that a thread's tiles need, once for all threads.
 /// (Linux's Documentation/arch/x86/xstate.rst)
-bool system_permits_them() {
+bool system_permits_tiles() {
   constexpr long kArchReqXcompPerm = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
 }
@@ -53,12 +62,17 @@ bool processor_has_bytes() {
 }  // namespace
 
 bool has_bytes() {
-  static const bool has = processor_has_bytes() && system_saves_them() && system_permits_them();
+  static const bool has = processor_has_bytes() && system_saves(kTileState) && system_permits_tiles();
+  return has;
+}
+
+bool has_tiles() {
+  static const bool has = available() && processor_has_tiles() && system_saves(kTileState) && system_permits_tiles();
   return has;
 }
 
 bool available() {
-  static const bool is = processor_has_them() && system_saves_them() && system_permits_them();
+  static const bool is = processor_has_vectors() && system_saves(kVectorState);
   return is;
 }
 

@@ -204,9 +204,13 @@ void make(const Geometry& g, Pass pass, const Array& from, const Operand& weight
   }
 }
 
-/// Of few channels and many pixels oneDNN's tiles are ahead, which pack no windows; where it uses them.
+/// Is oneDNN ahead, which packs no windows? Of few channels and many pixels, where it uses tiles. Of all that our vectors
+/// make, but for gradients of weights of many channels and several places.
 bool is_behind(Pass pass, const Geometry& g) {
-  if (pass == Pass::Weight || std::min(g.in, g.out) > 64 || !onednn_kernels || !describes_tiles()) return false;
+  if (!onednn_kernels) return false;
+  const int64_t channels = std::min(g.in, g.out);
+  if (!has_tiles()) return pass != Pass::Weight || channels < 32 || Geometry::product(g.kernel) == 1;
+  if (pass == Pass::Weight || channels > 64 || !describes_tiles()) return false;
   return g.batch * Geometry::product(g.result) >= 1024 && Geometry::product(g.stride) == 1;
 }
 

@@ -1,8 +1,9 @@
-// Products of bfloat16 matrices on tiles.
+// Products of bfloat16 matrices on tiles, or vectors.
 //
 // The result is cut into pieces, each a product on one thread that takes kDepth of the sums' terms at a time: packed for
 // tiles, those of some 256 rows fit into the second-level cache, and the two operands of one block of 32 x 32 results
-// into the first. The right operand is packed beforehand, by all threads, where several pieces want the same part of it.
+// into the first. The right operand is packed beforehand, by all threads, where several pieces want the same part of it;
+// while the blocks of one panel of it are made, the next is fetched.
 #include <algorithm>
 #include <utility>
 
@@ -109,8 +110,13 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
   const int64_t left_size = packed_size(round_up(rows, kBlock), deepest);
   const int64_t right_size = right ? 0 : packed_size(round_up(columns, kBlock), deepest);
   const int64_t result_size = epilogue ? round_up(rows * columns, kPairs) : 0;  // the sums lie on a line of the cache
-  const auto [left, sums] = scratch(left_size + right_size + result_size, across * down * kSums);
+  const bool at_once = p.k <= kDepth;                                           // then one block has sums at a time
+  const auto [left, sums] = scratch(left_size + right_size + result_size, (at_once ? 1 : across * down) * kSums);
   uint16_t* const own_right = left + left_size;
+  uint16_t* const result =
+      epilogue ? own_right + right_size
+               : reinterpret_cast<uint16_t*>(p.c.data) + p.c.offset(p.batch, index) + row * p.c.row + column;
+  const int64_t result_step = epilogue ? columns : p.c.row;
 
   const Tiles tiles;
   for (int64_t k = 0; k < p.k; k += kDepth) {
@@ -120,18 +126,18 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
       pack_blocks<pack_right>(columns_of(p.b, p.b.offset(p.batch, index), column, k), columns, depth, own_right);
     const uint16_t* const columns_packed = right ? right->at(index, column, k) : own_right;
     for (int64_t j = 0; j < across; ++j)
-      for (int64_t i = 0; i < down; ++i)
-        multiply(left + i * step, columns_packed + j * step, rows - i * kBlock, columns - j * kBlock, depth, k > 0,
-                 sums + (j * down + i) * kSums);
+      for (int64_t i = 0; i < down; ++i) {
+        const int64_t rows_left = rows - i * kBlock, columns_left = columns - j * kBlock;
+        Ahead ahead;  // this block's share of the next panel
+        if (j + 1 < across) ahead = {columns_packed + (j + 1) * step + i * step / down, step / down};
+        float* const block = sums + (at_once ? 0 : (j * down + i) * kSums);
+        if (k + depth < p.k)
+          multiply(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block, ahead);
+        else
+          multiply_and_store(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block,
+                             result + i * kBlock * result_step + j * kBlock, result_step, ahead);
+      }
   }
-  uint16_t* const result =
-      epilogue ? own_right + right_size
-               : reinterpret_cast<uint16_t*>(p.c.data) + p.c.offset(p.batch, index) + row * p.c.row + column;
-  const int64_t step = epilogue ? columns : p.c.row;
-  for (int64_t i = 0; i < down; ++i)
-    for (int64_t j = 0; j < across; ++j)
-      store(sums + (j * down + i) * kSums, std::min(kBlock, rows - i * kBlock), std::min(kBlock, columns - j * kBlock),
-            result + i * kBlock * step + j * kBlock, step);
   if (epilogue)
     epilogue->finish(
         {(index * p.m + row) * p.n + column, rows, columns, p.n, reinterpret_cast<const std::byte*>(result), columns});
@@ -156,11 +162,22 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece, cons
   });
 }
 
+/// Is oneDNN ahead of our vectors? Where packing does not pay: of long left operands that meet few columns, and of batches
+/// of small matrices.
+bool is_behind(const Value& a, const Value& b) {
+  if (has_tiles() || !onednn_kernels) return false;
+  constexpr int64_t kLong = 256, kSmall = 4096;
+  const int64_t m = a.dim(-2), n = b.dim(-1);
+  if (n <= kBlock && m >= kLong) return true;
+  return b.rank() > 2 && (std::min(m, n) == 1 || m * n * a.dim(-1) <= kSmall);
+}
+
 /// False where pieces are not worth handing to `epilogue`.
 bool multiply(Call call, const Epilogue* epilogue) {
   if (call.out[0].dtype() != DType::BF16 || !available()) return false;
   for (const Value& operand : call.in)
     if (operand.dtype() != DType::BF16 || operand.rank() < 2) return false;
+  if (is_behind(call.in[0], call.in[1])) return false;
   Value copies[2];
   const Product p = product_of(call, copies, !epilogue);
   if (p.empty()) return !epilogue;

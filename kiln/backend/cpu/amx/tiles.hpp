@@ -1,5 +1,6 @@
 // The inner loops of bfloat16 products on Intel's tiles (AMX): how 32 x 32 numbers of a result are made, and the orders
-// in which tiles want to find their operands.
+// in which tiles want to find their operands. On a processor with vectors alone these loops are made of vectors, which
+// like the same orders.
 //
 // A tile holds 16 rows of 64 bytes, and the processor adds to 16 x 16 sums in float32 the products of a left tile, 16
 // rows of 32 numbers, and a right tile, 32 numbers of 16 columns in pairs: its row i has numbers 2i and 2i + 1 of each
@@ -74,12 +75,21 @@ class Tiles {
 
 /// A block of float32 sums, tile by tile.
 inline constexpr std::int64_t kSums = kBlock * kBlock;
+/// So many numbers that are wanted soon, to be fetched meanwhile.
+struct Ahead {
+  const std::uint16_t* numbers = nullptr;
+  std::int64_t count = 0;
+};
 /// Sums of a block of rows x columns over `depth` products: stored over those in `sums`, or added to them.
 void multiply(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
-              std::int64_t depth, bool add, float* sums);
+              std::int64_t depth, bool add, float* sums, Ahead ahead = {});
 /// The same with sums in rows `step` apart, in memory for whole tiles.
 void multiply_rows(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
                    std::int64_t depth, bool add, float* sums, std::int64_t step);
+/// The same of sums that are complete then: they go to `to`, as by store(), and those in `sums` are lost.
+void multiply_and_store(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
+                        std::int64_t depth, bool add, float* sums, std::uint16_t* to, std::int64_t step,
+                        Ahead ahead = {});
 /// The sums rounded to bfloat16; rows of the result lie `step` apart.
 void store(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* to, std::int64_t step);
 /// The same where row i of the result begins at to[i][first].
