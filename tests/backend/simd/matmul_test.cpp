@@ -265,7 +265,7 @@ void check_few_rows() {
         const std::vector<T> a = fractions(m * a_row), b = fractions(panels * step), before = fractions(m * c_row);
         for (const bool add : {false, true}) {
           std::vector<T> together = before, alone = before;
-          simd::panel_rows<T>()(a.data(), a_row, m, b.data(), step, panels, together.data(), c_row, k, add, nullptr);
+          simd::panel_rows<T>()(a.data(), a_row, m, b.data(), step, panels, together.data(), c_row, k, add);
           for (std::int64_t p = 0; p < panels; ++p) {
             T* const to = alone.data() + p * tiles.panel;
             tiles.multiply({a.data(), a_row, 1, a_row * simd::rows_of_tile(m, tiles.rows)},

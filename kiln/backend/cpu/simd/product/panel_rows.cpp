@@ -46,7 +46,7 @@ HWY_INLINE void rows_by_panels(const T* a, int64_t a_row, const T* b, int64_t st
 /// Of `tiles` tiles of `Rows` rows, which take turns with what they read of the panels.
 template <class T, std::size_t Rows>
 void some_rows(const T* a, int64_t a_row, int64_t tiles, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
-               int64_t k, bool add, Ahead* ahead) {
+               int64_t k, bool add) {
   constexpr std::size_t kAcross = wide(Rows);
   const int64_t vectors = panels * static_cast<int64_t>(kVectors);
   for (int64_t v = 0, across = 0; v < vectors; v += across) {
@@ -60,7 +60,6 @@ void some_rows(const T* a, int64_t a_row, int64_t tiles, const T* b, int64_t ste
         rows_by_panels<T, Rows, First>(left, a_row, from, step, to, c_row, k, add, UpTo<Across>(),
                                        UpTo<Rows * Across>());
       };
-      if (ahead) ahead->fetch();
       if (across == static_cast<int64_t>(kAcross)) {
         if (!odd) run.template operator()<0, kAcross>();
         else if constexpr (kAcross % 2 != 0) run.template operator()<1, kAcross>();
@@ -75,17 +74,17 @@ void some_rows(const T* a, int64_t a_row, int64_t tiles, const T* b, int64_t ste
 
 template <class T, std::size_t... I>
 void multiply_rows(const T* a, int64_t a_row, int64_t m, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
-                   int64_t k, bool add, Ahead* ahead, Indices<I...>) {
+                   int64_t k, bool add, Indices<I...>) {
   static constexpr decltype(&some_rows<T, 1>) kSome[] = {&some_rows<T, I + 1>...};
   const int64_t rows = rows_of_tile(m, static_cast<int64_t>(sizeof...(I))), tiles = m / rows, rest = m % rows;
-  kSome[rows - 1](a, a_row, tiles, b, step, panels, c, c_row, k, add, ahead);
+  kSome[rows - 1](a, a_row, tiles, b, step, panels, c, c_row, k, add);
   if (rest == 0) return;
-  kSome[rest - 1](a + tiles * rows * a_row, a_row, 1, b, step, panels, c + tiles * rows * c_row, c_row, k, add, ahead);
+  kSome[rest - 1](a + tiles * rows * a_row, a_row, 1, b, step, panels, c + tiles * rows * c_row, c_row, k, add);
 }
 template <class T>
 void multiply_rows(const T* a, int64_t a_row, int64_t m, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
-                   int64_t k, bool add, Ahead* ahead) {
-  multiply_rows(a, a_row, m, b, step, panels, c, c_row, k, add, ahead, UpTo<kMostRowsAcross>());
+                   int64_t k, bool add) {
+  multiply_rows(a, a_row, m, b, step, panels, c, c_row, k, add, UpTo<kMostRowsAcross>());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Weights in panels.
 #include <cstring>
 
-#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
 
 namespace kiln::cpu::simd {
@@ -36,7 +35,8 @@ Panels<T>::Panels(const Value& weight, const PanelPacker<T>& packer) : packer_(p
 
 template <class T>
 void Panels<T>::multiply(const T* left, int64_t left_row, int64_t rows, int64_t block, Interval panels, Interval depths,
-                         T* result, int64_t result_row, bool add, Ahead* ahead) const {
+                         T* result, int64_t result_row, bool add) const {
+  constexpr int64_t kDepth = 128;  // what rows read of the panels lies in the first-level cache while they do
   const int64_t panel = product_tiles<T>().panel, size = packer_.depth * panel;
   const PanelRows<T> multiply_rows = panel_rows<T>();
   const T* const right = reinterpret_cast<const T*>(memory_->bytes()) + (block * this->panels() + panels.begin) * size;
@@ -44,13 +44,7 @@ void Panels<T>::multiply(const T* left, int64_t left_row, int64_t rows, int64_t 
     for (int64_t i = 0; i < rows; ++i) std::fill_n(result + i * result_row, panels.size() * panel, T{0});
   for (int64_t k = depths.begin; k < depths.end; k += kDepth)
     multiply_rows(left + (k - depths.begin), left_row, rows, right + k * panel, size, panels.size(), result, result_row,
-                  std::min(kDepth, depths.end - k), add || k > depths.begin, ahead);
-}
-
-template <class T>
-int64_t Panels<T>::tiles(int64_t rows, Interval panels, Interval depths) {
-  constexpr int64_t kVectors = 2, kSums = 24;  // of a panel and of a tile
-  return divide_up(rows * panels.size() * kVectors, kSums) * divide_up(depths.size(), kDepth);
+                  std::min(kDepth, depths.end - k), add || k > depths.begin);
 }
 
 template <class T>

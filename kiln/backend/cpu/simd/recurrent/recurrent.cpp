@@ -61,12 +61,10 @@ class Forward {
     if (s.any_active(rows, t)) {
       const Panels<T>& weight = phase == 0 ? weight_ : then_;
       const Lines<T>& left = phase == 0 ? before : between_;
-      const Interval depths{0, phase == 1 && s.projects ? s.hidden : s.out};
-      Ahead ahead = phase == 0 ? of_moment(rows, t, panels) : Ahead(0, 0);
-      ahead.spread(weight.blocks() * weight.tiles(rows.size(), panels, depths));
+      const int64_t depth = phase == 1 && s.projects ? s.hidden : s.out;
       for (int64_t block = 0; block < weight.blocks(); ++block)
-        weight.multiply(left.row(rows.begin), left.step(), rows.size(), block, panels, depths,
-                        sums_.row(rows.begin) + block * gate_ + panels.begin * panel, sums_.step(), false, &ahead);
+        weight.multiply(left.row(rows.begin), left.step(), rows.size(), block, panels, {0, depth},
+                        sums_.row(rows.begin) + block * gate_ + panels.begin * panel, sums_.step(), false);
     }
     const bool ends = phase == 1 || !shape_.two_phases(), projected = phase == 1 && s.projects;
     const Interval columns = columns_of<T>(panels, projected ? s.out : s.hidden);
@@ -84,19 +82,6 @@ class Forward {
         if (ends) std::memcpy(after, old, bytes), std::memset(output, 0, bytes);
       }
     }
-  }
-
-  /// What the gates of a moment read and write in memory.
-  Ahead of_moment(Interval rows, int64_t t, Interval panels) const {
-    const RecurrentShape& s = shape_;
-    const Interval columns = columns_of<T>(panels, s.hidden);
-    Ahead ahead(rows.size(), columns.size() * static_cast<int64_t>(sizeof(T)));
-    for (int64_t gate = 0; gate < s.gates; ++gate)
-      ahead.add(inputs_.at(rows.begin, t) + gate * s.hidden + columns.begin, inputs_.row_step());
-    if (results_[RecurrentLayer::kept])
-      for (int64_t part = 0; part < kept_width_; part += s.hidden)
-        ahead.add(kept(rows.begin, t) + part + columns.begin, s.time * kept_width_);
-    return ahead;
   }
 
   T* cell(int64_t row) const {

@@ -85,14 +85,9 @@ class Panels {
   std::int64_t panels() const { return packer_.panels(); }
   /// result [rows, panels * panel] = or += left [rows, depths] times those depths of some panels of a block.
   void multiply(const T* left, std::int64_t left_row, std::int64_t rows, std::int64_t block, Interval panels,
-                Interval depths, T* result, std::int64_t result_row, bool add, Ahead* ahead = nullptr) const;
-  /// Tiles of such a product, where processors have the most registers.
-  static std::int64_t tiles(std::int64_t rows, Interval panels, Interval depths);
+                Interval depths, T* result, std::int64_t result_row, bool add) const;
 
  private:
-  static constexpr std::int64_t kDepth =
-      128;  // what rows read of the panels lies in the first-level cache while they do
-
   PanelPacker<T> packer_{};
   Ref<Memory> memory_;
 };
@@ -155,7 +150,6 @@ class MomentsOf {
     moment_ = array.strides[1];
   }
   T* at(std::int64_t row, std::int64_t t) const { return data_ + row * row_ + t * moment_; }
-  std::int64_t row_step() const { return row_; }
 
  private:
   Value held_;

@@ -62,12 +62,9 @@ class Back {
     const int64_t panel = PanelPacker<T>::panel();
     const Lines<T>&later = sums_[(step + 1) % 2], &sums = sums_[step % 2];
     const Interval depths{0, (s.resets_before() ? 2 : s.gates) * s.hidden};
-    if (step > 0 && s.any_active(rows, moment(step - 1))) {
-      Ahead ahead = step < s.time && !s.projects ? of_moment(rows, step, panels) : Ahead(0, 0);
-      ahead.spread(weight_.tiles(rows.size(), panels, depths));
+    if (step > 0 && s.any_active(rows, moment(step - 1)))
       weight_.multiply(later.row(rows.begin), later.step(), rows.size(), 0, panels, depths,
-                       direct_.row(rows.begin) + panels.begin * panel, direct_.step(), true, &ahead);
-    }
+                       direct_.row(rows.begin) + panels.begin * panel, direct_.step(), true);
     if (step == s.time) return;
     const int64_t t = moment(step);
     const Interval columns = columns_of<T>(panels, s.out);
@@ -90,24 +87,6 @@ class Back {
       make(kernel(), sums, row, step, columns, grad);
       if (s.is.reset_after) std::memcpy(more, sums.row(row) + 2 * s.hidden + columns.begin, bytes);
     }
-  }
-
-  /// What the gates of a moment read and write in memory.
-  Ahead of_moment(Interval rows, int64_t step, Interval panels) const {
-    const RecurrentShape& s = shape_;
-    const int64_t t = moment(step);
-    const Interval columns = columns_of<T>(panels, s.hidden);
-    Ahead ahead(rows.size(), columns.size() * static_cast<int64_t>(sizeof(T)));
-    ahead.add(grads_.at(rows.begin, t) + columns.begin, grads_.row_step());
-    for (int64_t part = 0; part < op::kept_of(s.is); ++part)
-      ahead.add(kept_.at(rows.begin, t) + part * s.hidden + columns.begin, kept_.row_step());
-    if (s.is.kind == RecurrentKind::Lstm && step + 1 < s.time)
-      ahead.add(kept_.at(rows.begin, moment(step + 1)) + 4 * s.hidden + columns.begin, kept_.row_step());
-    if (s.is.kind == RecurrentKind::Gru) ahead.add(before_.at(rows.begin, t) + columns.begin, before_.row_step());
-    for (int64_t gate = 0; gate < s.gates; ++gate)
-      ahead.add(results_[0] + ((rows.begin * s.time + t) * s.gates + gate) * s.hidden + columns.begin,
-                s.time * s.gates * s.hidden);
-    return ahead;
   }
 
   /// What needs another product first: an LSTM with a projection, the reset gate that scales what goes into the product.
