@@ -14,7 +14,7 @@ using std::uint16_t;
 /// instruction busy, which answers after six cycles.
 constexpr int64_t kRows = 8;
 
-inline __m512bh row_at(const uint16_t* numbers) { return numbers_in(_mm512_load_si512(numbers)); }
+inline __m512bh row_at(const uint16_t* numbers) { return numbers_in(_mm512_loadu_si512(numbers)); }
 inline __m512bh pair_at(const uint16_t* numbers) {
   int bits;
   __builtin_memcpy(&bits, numbers, sizeof bits);
