@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln {
@@ -66,8 +65,11 @@ Value SliceGradients::sum(Value rest, const Desc& whole, const Device& device) {
     for (const auto& [begin, step, grad] : waiting_) {
       const bool alone = rest.empty();
       if (alone) rest = zeros(whole.shape, device, whole.dtype);
-      rest = emit(op::SliceAssign{begin, step},
-                  {rest, alone ? grad : emit(op::Slice{begin, step, grad.shape()}, {rest}) + grad});
+      if (grad.numel() == 0) continue;
+      std::vector<Range> ranges;
+      for (int i = 0; i < whole.shape.size(); ++i)
+        ranges.push_back({begin[i], begin[i] + (grad.dim(i) - 1) * step[i] + 1, step[i]});
+      rest = slice_assign(rest, ranges, alone ? grad : slice(rest, ranges) + grad);
     }
   }
   waiting_.clear();

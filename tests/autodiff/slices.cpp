@@ -69,6 +69,7 @@ TEST(SliceGradients, AreThoseOfEachElement) {
     check({{rows, {2, 3}}}, also_whole);                                        // one
     check({{rows, {0, 6}}, {rows, {2, 8}}}, also_whole);                        // that overlap, and are too many
     check({{rows, {0, 3}}, {rows, {2, 4}}}, also_whole);                        // that overlap
+    check({{rows, {3, 3}}, {rows, {1, 2}}}, also_whole);                        // of nothing
     check({{rows, {1, 2}}, {rows, {1, 2}}}, also_whole);                        // twice the same
     check({{rows, {0, 8, 2}}, {rows, {1, 8, 2}}}, also_whole);                  // every other
     check({{{0, 1}, {0, 8}}, {{1, 2}, {0, 8}}, {{2, 3}, {0, 8}}}, also_whole);  // rows
