@@ -1,6 +1,7 @@
 #include "kiln/autodiff/slices.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "kiln/ops/functions.hpp"
@@ -54,6 +55,17 @@ Value SliceGradients::joined(int dim, const Desc& whole, const Device& device) {
   return cat(parts, dim);
 }
 
+namespace {
+
+/// So many elements from `begin` on. A step may be negative, down to the first element, before which no number lies.
+Range range_of(std::int64_t begin, std::int64_t count, std::int64_t step) {
+  const std::int64_t last = begin + (count - 1) * step;
+  if (step > 0) return {begin, last + 1, step};
+  return {begin, last > 0 ? std::optional(last - 1) : std::nullopt, step};
+}
+
+}  // namespace
+
 Value SliceGradients::sum(Value rest, const Desc& whole, const Device& device) {
   std::ranges::stable_sort(waiting_, [](const Waiting& a, const Waiting& b) {
     return std::ranges::lexicographical_compare(a.begin, b.begin);
@@ -67,8 +79,7 @@ Value SliceGradients::sum(Value rest, const Desc& whole, const Device& device) {
       if (alone) rest = zeros(whole.shape, device, whole.dtype);
       if (grad.numel() == 0) continue;
       std::vector<Range> ranges;
-      for (int i = 0; i < whole.shape.size(); ++i)
-        ranges.push_back({begin[i], begin[i] + (grad.dim(i) - 1) * step[i] + 1, step[i]});
+      for (int i = 0; i < whole.shape.size(); ++i) ranges.push_back(range_of(begin[i], grad.dim(i), step[i]));
       rest = slice_assign(rest, ranges, alone ? grad : slice(rest, ranges) + grad);
     }
   }

@@ -24,7 +24,10 @@ Value leaf_of(const Device& device) {
 
 struct Span {
   std::int64_t begin, end, step = 1;
-  Range range() const { return {begin, end, step}; }
+  Range range() const { return {begin, end < 0 ? std::nullopt : std::optional(end), step}; }
+  bool has(std::int64_t i) const {
+    return (i - begin) % step == 0 && (step > 0 ? begin <= i && i < end : end < i && i <= begin);
+  }
 };
 struct Part {
   Span rows, columns;
@@ -37,9 +40,10 @@ Value part_of(const Value& x, const Part& part) {
 std::vector<double> weights_of(const std::vector<Part>& parts, double everywhere) {
   std::vector<double> weights(static_cast<std::size_t>(kRows * kColumns), everywhere);
   for (std::size_t part = 0; part < parts.size(); ++part)
-    for (std::int64_t i = parts[part].rows.begin; i < parts[part].rows.end; i += parts[part].rows.step)
-      for (std::int64_t j = parts[part].columns.begin; j < parts[part].columns.end; j += parts[part].columns.step)
-        weights[static_cast<std::size_t>(i * kColumns + j)] += static_cast<double>(part) + 1;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (const auto at = static_cast<std::int64_t>(i);
+          parts[part].rows.has(at / kColumns) && parts[part].columns.has(at % kColumns))
+        weights[i] += static_cast<double>(part) + 1;
   return weights;
 }
 
@@ -63,13 +67,15 @@ void check(const std::vector<Part>& parts, bool also_whole) {
 TEST(SliceGradients, AreThoseOfEachElement) {
   const Span rows{0, kRows};
   for (const bool also_whole : {false, true}) {
-    check({{rows, {0, 4}}, {rows, {4, 8}}}, also_whole);                        // halves
-    check({{rows, {5, 8}}, {rows, {0, 2}}, {rows, {2, 5}}}, also_whole);        // in another order
-    check({{rows, {1, 3}}, {rows, {5, 6}}}, also_whole);                        // with gaps
-    check({{rows, {2, 3}}}, also_whole);                                        // one
-    check({{rows, {0, 6}}, {rows, {2, 8}}}, also_whole);                        // that overlap, and are too many
-    check({{rows, {0, 3}}, {rows, {2, 4}}}, also_whole);                        // that overlap
-    check({{rows, {3, 3}}, {rows, {1, 2}}}, also_whole);                        // of nothing
+    check({{rows, {0, 4}}, {rows, {4, 8}}}, also_whole);                  // halves
+    check({{rows, {5, 8}}, {rows, {0, 2}}, {rows, {2, 5}}}, also_whole);  // in another order
+    check({{rows, {1, 3}}, {rows, {5, 6}}}, also_whole);                  // with gaps
+    check({{rows, {2, 3}}}, also_whole);                                  // one
+    check({{rows, {0, 6}}, {rows, {2, 8}}}, also_whole);                  // that overlap, and are too many
+    check({{rows, {0, 3}}, {rows, {2, 4}}}, also_whole);                  // that overlap
+    check({{rows, {3, 3}}, {rows, {1, 2}}}, also_whole);                  // of nothing
+    check({{rows, {7, -1, -1}}}, also_whole);                             // backwards
+    check({{rows, {7, 2, -2}}, {{2, -1, -1}, {0, 8}}}, also_whole);
     check({{rows, {1, 2}}, {rows, {1, 2}}}, also_whole);                        // twice the same
     check({{rows, {0, 8, 2}}, {rows, {1, 8, 2}}}, also_whole);                  // every other
     check({{{0, 1}, {0, 8}}, {{1, 2}, {0, 8}}, {{2, 3}, {0, 8}}}, also_whole);  // rows
