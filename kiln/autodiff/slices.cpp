@@ -9,14 +9,11 @@
 namespace kiln {
 
 void SliceGradients::add(const op::Slice& slice, Value grad) {
+  elements_ += grad.numel();
   waiting_.push_back({slice.begin, slice.step, std::move(grad)});
 }
 
-bool SliceGradients::exceed(const Desc& whole) const {
-  std::int64_t elements = 0;
-  for (const Waiting& each : waiting_) elements += each.grad.numel();
-  return elements > numel(whole.shape);
-}
+bool SliceGradients::exceed(const Desc& whole) const { return elements_ > numel(whole.shape); }
 
 /// The dimension along which the slices, in the order of their beginnings, follow one another without one in common, being
 /// whole in all others; -1 where there is none.
@@ -24,7 +21,8 @@ int SliceGradients::only_dim(const Desc& whole) const {
   int dim = -1;
   for (const Waiting& each : waiting_)
     for (int i = 0; i < whole.shape.size(); ++i) {
-      if (each.grad.dim(i) == whole.shape[i]) continue;
+      const bool is_whole = each.grad.dim(i) == whole.shape[i] && (whole.shape[i] == 1 || each.step[i] == 1);
+      if (is_whole) continue;
       if (dim >= 0 && dim != i) return -1;
       dim = i;
     }
@@ -84,6 +82,7 @@ Value SliceGradients::sum(Value rest, const Desc& whole, const Device& device) {
     }
   }
   waiting_.clear();
+  elements_ = 0;
   return rest;
 }
 

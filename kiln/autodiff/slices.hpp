@@ -10,7 +10,6 @@ namespace kiln {
 /// Gradients of slices of one tensor, that wait for each other.
 class SliceGradients {
  public:
-  bool empty() const { return waiting_.empty(); }
   void add(const op::Slice& slice, Value grad);
   /// Do they have more elements than the tensor? Then some have one in common.
   bool exceed(const Desc& whole) const;
@@ -26,6 +25,7 @@ class SliceGradients {
   Value joined(int dim, const Desc& whole, const Device& device);
 
   std::vector<Waiting> waiting_;
+  std::int64_t elements_ = 0;  // of all that wait
 };
 
 }  // namespace kiln

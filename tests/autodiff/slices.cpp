@@ -75,6 +75,7 @@ TEST(SliceGradients, AreThoseOfEachElement) {
     check({{rows, {0, 3}}, {rows, {2, 4}}}, also_whole);                  // that overlap
     check({{rows, {3, 3}}, {rows, {1, 2}}}, also_whole);                  // of nothing
     check({{rows, {7, -1, -1}}}, also_whole);                             // backwards
+    check({{{2, -1, -1}, {0, 4}}, {{2, -1, -1}, {4, 8}}}, also_whole);    // halves, whose rows run backwards
     check({{rows, {7, 2, -2}}, {{2, -1, -1}, {0, 8}}}, also_whole);
     check({{rows, {1, 2}}, {rows, {1, 2}}}, also_whole);                        // twice the same
     check({{rows, {0, 8, 2}}, {rows, {1, 8, 2}}}, also_whole);                  // every other
