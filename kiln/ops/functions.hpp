@@ -172,6 +172,7 @@ Value gelu_tanh_slope(const Value& x);
 Value silu_slope(const Value& x);
 Value mish_slope(const Value& x);
 Value hard_swish_slope(const Value& x);
+Value smooth_l1_slope(const Value& x, const Value& y);  // d smooth_l1(x, y) / dx
 Value i1_slope(const Value& x);
 Value sinc_slope(const Value& x);
 Value xlogy_slope(const Value& x, const Value& y);      // d xlogy(x, y) / dx

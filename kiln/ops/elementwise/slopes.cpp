@@ -20,6 +20,7 @@ Value mish_slope(const Value& x) {
   return w + x * (1 - square(w)) * sigmoid(x);
 }
 Value hard_swish_slope(const Value& x) { return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x * (1.0 / 3) + 0.5)); }
+Value smooth_l1_slope(const Value& x, const Value& y) { return where(lt(abs(x), y), x / y, sign(x)); }
 Value i1_slope(const Value& x) {
   // Next to 0 the digits of i1(x) end; far out both are infinite.
   const Value none = lt(abs(x), 1e-20), even = i0(x);

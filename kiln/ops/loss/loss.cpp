@@ -44,18 +44,13 @@ Value lp_loss(const Value& x, const Value& target, double p, Reduction reduction
 Value smooth_l1_loss(const Value& x, const Value& target, double beta, Reduction reduction) {
   require_alike("smooth_l1_loss", x, target);
   require_not_negative("smooth_l1_loss", "beta", beta);
-  const Value distance = abs(x - target);
-  if (beta == 0) return reduced(distance, reduction);
-  const Value near = minimum(distance, beta);  // so that what is not chosen is finite
-  return reduced(where(lt(distance, beta), square(near) * (0.5 / beta), distance - beta / 2), reduction);
+  return beta == 0 ? l1_loss(x, target, reduction) : reduced(smooth_l1(x - target, beta), reduction);
 }
 
 Value huber_loss(const Value& x, const Value& target, double delta, Reduction reduction) {
   require_alike("huber_loss", x, target);
   require<ArgumentError>(delta > 0, "huber_loss: delta must be positive, got ", delta);
-  const Value distance = abs(x - target);
-  const Value near = minimum(distance, delta);
-  return reduced(where(lt(distance, delta), square(near) * 0.5, (distance - delta / 2) * delta), reduction);
+  return reduced(smooth_l1(x - target, delta) * delta, reduction);
 }
 
 // ---- distributions -----------------------------------------------------------------------------------------------------

@@ -87,7 +87,9 @@ template <class T>
 double distance(T a, T b, double scale = 0) {
   if (same(a, b) || a == b) return 0;
   const double off = std::abs(static_cast<double>(a) - static_cast<double>(b));
-  const double size = std::max(std::abs(static_cast<double>(b)), scale);
+  // Below the least normal number digits end.
+  const double least = std::is_integral_v<T> ? 0 : static_cast<double>(std::numeric_limits<T>::min());
+  const double size = std::max({std::abs(static_cast<double>(b)), scale, least});
   return off <= std::numeric_limits<double>::max() ? off / size : std::numeric_limits<double>::infinity();
 }
 

@@ -142,6 +142,8 @@ const std::map<std::string, BinaryMeaning>& binary_meanings() {
       {"soft_shrink", {[](double x, double y) { return x > y    ? x - y
                                                        : x < -y ? x + y
                                                                 : 0; }, -2, 2, 0.501, 0.502}},
+      {"smooth_l1",
+       {[](double x, double y) { return std::fabs(x) < y ? x * x / (2 * y) : std::fabs(x) - y / 2; }, -2, 2, 0.5, 2}},
       {"copysign", {[](double x, double y) { return std::copysign(x, y); }}},
       {"heaviside", {[](double x, double y) { return x < 0    ? 0
                                                      : x == 0 ? y
