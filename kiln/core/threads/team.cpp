@@ -11,6 +11,9 @@ namespace {
 constexpr std::uint64_t kOpen = 1, kStop = 2, kNextJob = 4;
 std::uint64_t job_number(std::uint64_t gate) { return gate / kNextJob; }
 
+// In which a thread that is looking for a job has seen it, and come.
+constexpr auto kComes = std::chrono::microseconds(3);
+
 }  // namespace
 
 void Job::run(std::int64_t piece) {
@@ -29,7 +32,7 @@ void Job::run(std::int64_t piece) {
 bool PieceRange::take(std::int64_t& piece, bool front) {
   std::uint64_t ends = ends_.load(std::memory_order_relaxed);
   for (;;) {
-    const auto first = static_cast<std::int64_t>(ends & 0xffffffffu), last = static_cast<std::int64_t>(ends >> 32);
+    const std::int64_t first = first_of(ends), last = last_of(ends);
     if (first == last) return false;
     piece = front ? first : last - 1;
     const std::uint64_t rest = front ? pack(first + 1, last) : pack(first, last - 1);
@@ -38,6 +41,7 @@ bool PieceRange::take(std::int64_t& piece, bool front) {
 }
 
 Team::Team(int threads) : ranges_(static_cast<std::size_t>(threads)), presence_(ranges_.size()) {
+  presence_[0].place = Presence::Inside;  // the caller, whenever there is a job
   workers_.reserve(ranges_.size());
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
@@ -54,8 +58,8 @@ Team::~Team() {
 
 void Team::run(Job& job, std::int64_t pieces) {
   const auto threads = static_cast<std::int64_t>(ranges_.size());
-  for (std::int64_t i = 0; i < threads; ++i)
-    ranges_[static_cast<std::size_t>(i)].fill(pieces * i / threads, pieces * (i + 1) / threads);
+  const auto first = [&](std::int64_t thread) { return (pieces * thread + threads - 1) / threads; };
+  for (std::int64_t i = 0; i < threads; ++i) ranges_[static_cast<std::size_t>(i)].fill(first(i), first(i + 1));
   job_ = &job;
   gate_.fetch_add(kNextJob | kOpen);
   if (sleeping_.load()) wake(static_cast<std::size_t>(pieces - 1));
@@ -64,59 +68,85 @@ void Team::run(Job& job, std::int64_t pieces) {
 
   // From here no thread enters; those that did are running their last piece.
   gate_.fetch_and(~kOpen);
-  for (const Presence& each : presence_)
-    for (Wait wait; each.inside.load();) wait.pause();
+  for (std::size_t i = 1; i < presence_.size(); ++i)
+    for (Wait wait; presence_[i].place.load() == Presence::Inside;) wait.pause();
 }
 
 void Team::drain(std::size_t own) {
   Job& job = *job_;
   std::int64_t piece = 0;
   while (ranges_[own].take_front(piece)) job.run(piece);
+  const auto take_from = [&](std::size_t other) {
+    while (ranges_[other].take_back(piece)) job.run(piece);
+  };
+  const auto is_coming = [&](std::size_t other) {
+    return presence_[other].place.load(std::memory_order_relaxed) == Presence::Awake && !ranges_[other].empty();
+  };
+  bool all_came = true;
   for (std::size_t i = 1; i < ranges_.size(); ++i) {
-    PieceRange& other = ranges_[(own + i) % ranges_.size()];
-    while (other.take_back(piece)) job.run(piece);
+    const std::size_t other = (own + i) % ranges_.size();
+    if (is_coming(other)) all_came = false;
+    else take_from(other);
+  }
+  if (all_came) return;
+  const Wait::Clock::time_point late = Wait::Clock::now() + kComes;
+  for (std::size_t i = 1; i < ranges_.size(); ++i) {
+    const std::size_t other = (own + i) % ranges_.size();
+    while (is_coming(other) && Wait::Clock::now() < late) Wait::relax();
+    take_from(other);
   }
 }
 
 void Team::work(std::size_t index) {
   inside_parallel_for = true;
   std::uint64_t last_job = 0;
-  Presence& own = presence_[index];
-  while (enter(own, last_job)) {
+  presence_[index].place.store(Presence::Awake, std::memory_order_relaxed);
+  while (enter(index, last_job)) {
     drain(index);
-    own.inside.store(false, std::memory_order_release);
+    presence_[index].place.store(Presence::Awake, std::memory_order_release);
   }
 }
 
-// Waits for a job other than `last_job` and enters it; false: the team is stopped.
-bool Team::enter(Presence& own, std::uint64_t& last_job) {
+// Waits for a job other than `last_job` and enters it; false: the team is stopped. One in which it has no pieces it enters
+// when others should have come to theirs.
+bool Team::enter(std::size_t own, std::uint64_t& last_job) {
+  Presence& presence = presence_[own];
+  std::uint64_t seen_job = last_job;
+  Wait::Clock::time_point late;
   for (;;) {
     for (Wait wait; wait.pause();) {
-      std::uint64_t gate = gate_.load(std::memory_order_relaxed);
+      std::uint64_t gate = gate_.load(std::memory_order_acquire);
       if (gate & kStop) return false;
       if (!(gate & kOpen) || job_number(gate) == last_job) continue;
+      if (ranges_[own].empty()) {
+        const auto now = Wait::Clock::now();
+        if (job_number(gate) != seen_job) seen_job = job_number(gate), late = now + kComes;
+        if (now < late) continue;
+      }
       // First this, then another look: either the caller sees this thread inside, or it sees that the job is over.
-      own.inside.store(true);
+      presence.place.store(Presence::Inside);
       gate = gate_.load();
       last_job = job_number(gate);
       if (gate & kOpen) return true;
-      own.inside.store(false, std::memory_order_release);
+      presence.place.store(Presence::Awake, std::memory_order_release);
     }
-    sleep(last_job);
+    sleep(presence, last_job);
   }
 }
 
 // Until a job comes. One that is over by the time this thread is awake counts too: others may follow.
-void Team::sleep(std::uint64_t last_job) {
+void Team::sleep(Presence& own, std::uint64_t last_job) {
   std::unique_lock lock(sleep_mutex_);
   const std::uint64_t known = job_number(gate_.load());
   // First this, then a look at the gate: either the caller sees this thread asleep, or it sees the caller's job.
   sleeping_.fetch_add(1);
+  own.place.store(Presence::Asleep);
   wake_.wait(lock, [&] {
     const std::uint64_t gate = gate_.load();
     const bool open = (gate & kOpen) && job_number(gate) != last_job;
     return open || (gate & kStop) || job_number(gate) != known;
   });
+  own.place.store(Presence::Awake);
   sleeping_.fetch_sub(1);
 }
 

@@ -1,9 +1,10 @@
 // Threads that work on one parallel_for after the other: workers that spin for a millisecond after their last work, then
 // sleep.
 //
-// Waking a sleeping thread takes tens of microseconds, longer than most work that is split. So the caller waits
-// for nobody who has not begun: each thread owns a contiguous range of the pieces (the same range each time, which
-// keeps its caches warm), and whoever finishes takes pieces from the far end of the others' ranges.
+// Each thread owns a contiguous range of the pieces: of as many elements the same share each time, which keeps its caches
+// warm, also where there are fewer pieces than threads. Whoever finishes takes pieces from the far end of the others'
+// ranges: of those that have begun, of those that sleep (waking one takes tens of microseconds, longer than most work that
+// is split), and of those that should be there by now and are not. So the caller waits for nobody.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -39,6 +40,10 @@ class alignas(64) PieceRange {
   void fill(std::int64_t first, std::int64_t last) { ends_.store(pack(first, last), std::memory_order_relaxed); }
   bool take_front(std::int64_t& piece) { return take(piece, true); }
   bool take_back(std::int64_t& piece) { return take(piece, false); }
+  bool empty() const {
+    const std::uint64_t ends = ends_.load(std::memory_order_relaxed);
+    return first_of(ends) == last_of(ends);
+  }
 
   /// What the ends of a range are counted with.
   static constexpr std::int64_t kMostPieces = std::numeric_limits<std::uint32_t>::max();
@@ -47,14 +52,17 @@ class alignas(64) PieceRange {
   static std::uint64_t pack(std::int64_t first, std::int64_t last) {
     return static_cast<std::uint64_t>(last) << 32 | static_cast<std::uint64_t>(first);
   }
+  static std::int64_t first_of(std::uint64_t ends) { return static_cast<std::int64_t>(ends & 0xffffffffu); }
+  static std::int64_t last_of(std::uint64_t ends) { return static_cast<std::int64_t>(ends >> 32); }
   bool take(std::int64_t& piece, bool front);
 
   std::atomic<std::uint64_t> ends_{0};
 };
 
-/// Whether a worker is inside the job: in a line of its own, which nobody else writes.
+/// Where a worker is: in a line of its own, which nobody else writes.
 struct alignas(64) Presence {
-  std::atomic<bool> inside{false};
+  enum Place : std::uint8_t { Awake, Inside, Asleep };
+  std::atomic<Place> place{Asleep};  // inside the job; outside, and looking for one; or not even that
 };
 
 /// The caller and its workers.
@@ -70,8 +78,8 @@ class Team {
  private:
   void drain(std::size_t own);
   void work(std::size_t index);
-  bool enter(Presence& own, std::uint64_t& last_job);
-  void sleep(std::uint64_t last_job);
+  bool enter(std::size_t own, std::uint64_t& last_job);
+  void sleep(Presence& own, std::uint64_t last_job);
   void wake(std::size_t wanted);
 
   alignas(64) std::atomic<std::uint64_t> gate_{0};

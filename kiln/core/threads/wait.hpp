@@ -27,7 +27,7 @@ class Wait {
   /// Has it lasted for kOwnCoreTime?
   bool yields() const { return yields_; }
 
- private:
+  /// Leaves the core to its other thread for a moment.
   static void relax() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -36,6 +36,7 @@ class Wait {
 #endif
   }
 
+ private:
   const Clock::time_point begin_ = Clock::now();
   int looks_ = 0;
   bool yields_ = false;
