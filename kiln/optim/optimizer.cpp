@@ -1,6 +1,7 @@
 #include "kiln/optim/optimizer.hpp"
 
 #include <cmath>
+#include <ranges>
 
 #include "kiln/ops/read.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
@@ -96,7 +97,8 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, std::vector<N
 
   NewValues updates;
   std::map<std::string, ParamState> states;
-  for (const NamedParam& param : params) {
+  // From the last to the first, as gradients come: where ranks add them up, the first travel longest.
+  for (const NamedParam& param : std::views::reverse(params)) {
     const Value* const grad = taken.find(param.path);
     if (!grad || param.value.numel() == 0) continue;
     const std::size_t group = groups[param.path];

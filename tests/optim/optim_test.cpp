@@ -9,6 +9,7 @@
 #include "kiln/nn/linear.hpp"
 
 #include "tests/support/devices.hpp"
+#include "tests/support/forwarding.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
@@ -49,6 +50,36 @@ void expect_follows(const Config& config, double rate, Reference make_reference)
     for (std::size_t i = 0; i < 3; ++i) expected[i] = references[i](expected[i], gradient(t, i), t);
     const auto actual = model.weight.to_vector<double>();
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(actual[i], expected[i], 1e-12) << "step " << t << ", element " << i;
+  }
+}
+
+/// Notes how many elements each thing has that is made.
+class Noting final : public test::Forwarding {
+ public:
+  using Forwarding::Forwarding;
+  std::string name() const override { return "noting"; }
+  void run(const op::Op& op, Call call) override {
+    Forwarding::run(op, call);
+    if (const std::int64_t size = call.out[0].numel(); sizes.empty() || sizes.back() != size) sizes.push_back(size);
+  }
+  std::vector<std::int64_t> sizes;
+};
+
+// Where ranks add up gradients, those of the first parameters are the last to come.
+TEST(Optimizers, UpdateTheLastParametersFirst) {
+  const auto noting = make_ref<Noting>(Device::parse("reference").handle());
+  const Device device = Device(noting, true).autodiff();
+  struct Three {
+    nn::Param<1> a, b, c;
+  } model{nn::Param<1>(ones({2}, device)), nn::Param<1>(ones({3}, device)), nn::Param<1>(ones({5}, device))};
+  GradientsParams grads;
+  visit_params(model, [&](const std::string& path, const auto& param) { grads.by_path[path] = param.value(); });
+  Adam adam = AdamConfig{}.init(model);
+  for (int step = 0; step < 2; ++step) {
+    noting->sizes.clear();
+    model = adam.step(0.1, std::move(model), grads);
+    std::erase(noting->sizes, 1);  // powers of the betas
+    EXPECT_EQ(noting->sizes, (std::vector<std::int64_t>{5, 3, 2}));
   }
 }
 
