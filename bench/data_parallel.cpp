@@ -3,9 +3,10 @@
 //
 //   bench_data_parallel [DEVICE [RANKS [STEPS [MEGABYTES]]]]
 //
-// cpu or cuda; up to so many ranks (2), steps of a round (20), and the most that a bucket has (64).
+// cpu or cuda; two ranks and up to so many (2), steps of a round (20), and the most that a bucket has (64).
 //
-// A row has the median of its rounds, the least and the most. All ways take turns in one run, round by round.
+// A row has the median of its rounds, the least and the most. All ways take turns in one run, round by round; linear is what
+// one device needs while the others rest.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -23,8 +24,8 @@ using namespace kiln;
 namespace {
 
 constexpr int kRounds = 5, kBatch = 8;
-enum Way { kNever, kAfter, kWithin, kWays };
-constexpr std::array<const char*, kWays> kNames{"never", "after", "during"};
+enum Way { kAlone, kNever, kAfter, kWithin, kWays };
+constexpr std::array<const char*, kWays> kNames{"alone", "never", "after", "during"};
 
 double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -51,13 +52,12 @@ std::array<std::vector<double>, kWays> times(const std::vector<Device>& devices,
       if (way == kAfter) grads = team.mean(std::move(grads), kBatch, model);
       model = optimizer.step(1e-4, std::move(model), grads);
     };
-    const int ways = team.several() ? kWays : 1;
     for (int round = -1; round < kRounds; ++round)
-      for (int way = 0; way < ways; ++way) {
+      for (int way = 0; way < kWays; ++way) {
         device.sync();
         barrier(ranks);
         const double start = now_ms();
-        for (int i = 0; i < steps; ++i) step(way);
+        for (int i = 0; i < steps && (way != kAlone || ranks->rank() == 0); ++i) step(way);
         device.sync();
         if (round >= 0 && ranks->rank() == 0)
           rounds[static_cast<std::size_t>(way)].push_back((now_ms() - start) / steps);
@@ -78,19 +78,16 @@ int main(int count, char** words) {
       gpu ? models::GptConfig{.vocabulary = 50304, .context = 1024, .width = 768, .heads = 12, .layers = 12}
           : models::GptConfig{.vocabulary = 8192, .context = 128};
   std::printf("%-8s %-12s %12s %12s %12s %16s\n", "ranks", "added up", "ms a step", "least", "most", "of linear");
-  double alone = 0;
-  for (int ranks = 1; ranks <= most; ++ranks) {
+  for (int ranks = 2; ranks <= most; ++ranks) {
     std::vector<Device> devices;
     for (int i = 0; i < ranks; ++i)
       devices.push_back(gpu ? Device::parse(text(place, ":", i)) : another(Device::cpu()));
     const auto rounds = times(devices, config, steps);
-    for (std::size_t way = 0; way < kWays; ++way) {
-      const std::vector<double>& sorted = rounds[way];
-      if (sorted.empty()) continue;
-      const double median = sorted[sorted.size() / 2];
-      if (ranks == 1) alone = median;
-      std::printf("%-8d %-12s %12.3f %12.3f %12.3f %15.1f%%\n", ranks, kNames[way], median, sorted.front(),
-                  sorted.back(), 100 * alone / median);
+    const auto median = [&](int way) { return rounds[static_cast<std::size_t>(way)][kRounds / 2]; };
+    for (int way = 0; way < kWays; ++way) {
+      const std::vector<double>& sorted = rounds[static_cast<std::size_t>(way)];
+      std::printf("%-8d %-12s %12.3f %12.3f %12.3f %15.1f%%\n", ranks, kNames[static_cast<std::size_t>(way)],
+                  median(way), sorted.front(), sorted.back(), 100 * median(kAlone) / median(way));
     }
   }
 }
