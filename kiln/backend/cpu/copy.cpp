@@ -12,7 +12,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 65536;  // elements side by side that are worth a thread's while
+constexpr std::int64_t kGrain = 16384;  // elements side by side that are worth a thread's while
 template <class Word>
 constexpr std::int64_t kRowsGrain = 65536 / sizeof(Word);  // and in many rows
 constexpr std::int64_t kShortRow = 8;                      // elements that take less than finding the row

@@ -74,7 +74,7 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::cpu::simd {
 
 HWY_EXPORT(clamp_of);
-constexpr std::int64_t kGrain = 65536;
+constexpr std::int64_t kGrain = 16384;
 
 Clamp::Clamp(const op::Program& program) {
   using From = op::Program::Operand;

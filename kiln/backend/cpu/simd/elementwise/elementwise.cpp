@@ -13,7 +13,7 @@ namespace kiln::cpu::simd {
 namespace {
 
 // Elements that are worth a thread's while: a memory-bound function, or one that computes.
-constexpr std::int64_t kCheapGrain = 65536, kCostlyGrain = 8192;
+constexpr std::int64_t kCheapGrain = 16384, kCostlyGrain = 4096;
 
 constexpr std::int64_t grain_of(std::string_view expression) {
   return is_costly(expression) ? kCostlyGrain : kCheapGrain;

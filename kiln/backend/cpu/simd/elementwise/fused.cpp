@@ -26,7 +26,7 @@ bool computes_costly(const op::Program::Step& step) {
 std::int64_t grain_of(const op::Program& program) {
   std::int64_t cost = 2;
   for (const op::Program::Step& step : program.steps) cost += computes_costly(step) ? 16 : 1;
-  return std::clamp<std::int64_t>(262144 / cost / kBlock, 2, 64) * kBlock;
+  return std::clamp<std::int64_t>(65536 / cost / kBlock, 2, 16) * kBlock;
 }
 
 /// The last step that reads each input.
