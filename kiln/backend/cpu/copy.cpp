@@ -12,11 +12,11 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // elements side by side that are worth a thread's while
+// Elements that are worth a thread's while.
 template <class Word>
-constexpr std::int64_t kRowsGrain = 65536 / sizeof(Word);  // and in many rows
-constexpr std::int64_t kShortRow = 8;                      // elements that take less than finding the row
-constexpr std::int64_t kStreamedBytes = 16 << 20;          // of results that leave the caches anyway
+constexpr std::int64_t kGrain = 65536 / sizeof(Word);
+constexpr std::int64_t kShortRow = 8;              // elements that take less than finding the row
+constexpr std::int64_t kStreamedBytes = 16 << 20;  // of results that leave the caches anyway
 
 /// The same word again and again: a few one by one, and copies of what there is so far.
 template <class Word>
@@ -80,7 +80,7 @@ void copy_short_rows(const Array& from, const Array& to, const Rows<2>& rows) {
   const Rows<2> planes(others, strides);
   const std::int64_t parts = (beside + some - 1) / some;
   parallel_for(planes.count() * planes.length() * parts,
-               std::max<std::int64_t>(1, kRowsGrain<Word> / (some * rows.length())),
+               std::max<std::int64_t>(1, kGrain<Word> / (some * rows.length())),
                [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t item = begin; item < end; ++item) {
                    const std::int64_t plane = item / parts, first = item % parts * some;
@@ -100,7 +100,7 @@ void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
   if (rows.length() <= kShortRow && rows.count() > 1) return copy_short_rows<Word>(from, to, rows);
   const auto [to_step, from_step] = rows.steps();
   if (rows.count() == 1) {
-    parallel_for(rows.length(), kGrain,
+    parallel_for(rows.length(), kGrain<Word>,
                  [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
                    copy_row(from.as<Word>() + begin * from_step, from_step, to.as<Word>() + begin * to_step, to_step,
                             end - begin);
@@ -109,7 +109,7 @@ void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
   }
   const bool dense = to_step == 1 && from_step == 1;
   const std::size_t bytes = static_cast<std::size_t>(rows.length()) * sizeof(Word);
-  parallel_for(rows.count(), std::max<std::int64_t>(1, kRowsGrain<Word> / rows.length()),
+  parallel_for(rows.count(), std::max<std::int64_t>(1, kGrain<Word> / rows.length()),
                [&, to_step = to_step, from_step = from_step](std::int64_t begin, std::int64_t end) {
                  if (dense)
                    rows.each(begin, end, [&](const auto& offsets) {
@@ -146,7 +146,7 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
   const std::int64_t least = streams ? 1 : Transposer::kSide;
   const std::int64_t strips = std::max<std::int64_t>(1, (columns + strip - least) / strip);
   const std::int64_t plane_count = planes.count() * planes.length();
-  const std::int64_t grain = std::max<std::int64_t>(1, kRowsGrain<Word> / (strip * rows.length()));
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain<Word> / (strip * rows.length()));
   parallel_for(plane_count * strips, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t first = item % strips * strip, plane = item / strips;

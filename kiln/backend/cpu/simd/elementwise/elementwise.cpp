@@ -12,25 +12,25 @@
 namespace kiln::cpu::simd {
 namespace {
 
-// Elements that are worth a thread's while: a memory-bound function, or one that computes.
-constexpr std::int64_t kCheapGrain = 16384, kCostlyGrain = 4096;
+// What is worth a thread's while: bytes of a memory-bound function, or elements of one that computes.
+constexpr std::int64_t kCheapBytes = 65536, kCostlyGrain = 4096;
 
-constexpr std::int64_t grain_of(std::string_view expression) {
-  return is_costly(expression) ? kCostlyGrain : kCheapGrain;
+std::int64_t grain_of(bool costly, DType dtype) {
+  return costly ? kCostlyGrain : kCheapBytes / static_cast<std::int64_t>(size_of(dtype));
 }
 
-constexpr std::int64_t kUnaryGrain[] = {
-#define KILN_UNARY(Name, function, domain, value, gradient) grain_of(#value),
-#define KILN_PREDICATE(Name, function, domain, value) grain_of(#value),
+constexpr bool kUnaryIsCostly[] = {
+#define KILN_UNARY(Name, function, domain, value, gradient) is_costly(#value),
+#define KILN_PREDICATE(Name, function, domain, value) is_costly(#value),
 #define KILN_BINARY(...)
 #define KILN_COMPARISON(...)
 #include "kiln/ops/elementwise/elementwise.def"
 };
-constexpr std::int64_t kBinaryGrain[] = {
+constexpr bool kBinaryIsCostly[] = {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) grain_of(#value),
-#define KILN_COMPARISON(Name, function, domain, value) grain_of(#value),
+#define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) is_costly(#value),
+#define KILN_COMPARISON(Name, function, domain, value) is_costly(#value),
 #include "kiln/ops/elementwise/elementwise.def"
 };
 
@@ -98,7 +98,8 @@ bool run_unary(op::UnaryFn fn, Call call, DType computed) {
   const Target goal = allocate_in_place(call);
   const Array& result = goal.array;
   const Operand x(call.in[0], result, computed);
-  parallel_for(result.numel(), kUnaryGrain[static_cast<std::size_t>(fn)], [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t grain = grain_of(kUnaryIsCostly[static_cast<std::size_t>(fn)], computed);
+  parallel_for(result.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
     Feed<T> feed(x);
     each_block(
         goal, computed, begin, end, [&](std::int64_t at, std::int64_t count) { return feed.limit(at, count); },
@@ -139,7 +140,7 @@ bool run_binary(op::BinaryFn fn, Call call, DType computed) {
   const Target goal = allocate_in_place(call);
   const Array& result = goal.array;
   const Operand x(call.in[0], result, computed), y(call.in[1], result, computed);
-  const std::int64_t grain = kBinaryGrain[static_cast<std::size_t>(fn)];
+  const std::int64_t grain = grain_of(kBinaryIsCostly[static_cast<std::size_t>(fn)], computed);
   const bool gathers = x.access() == Operand::Access::Gathered || y.access() == Operand::Access::Gathered;
   if (gathers && !goal.streams && run_short_rows(function, call, result, grain)) return true;
   parallel_for(result.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
@@ -160,7 +161,7 @@ void run_where(Call call) {
   const Array result = allocate_like(call);
   const Operand condition(call.in[op::Where::condition], result, DType::Bool);
   const Operand x(call.in[op::Where::x], result, result.dtype), y(call.in[op::Where::y], result, result.dtype);
-  parallel_for(result.numel(), kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(result.numel(), grain_of(false, result.dtype), [&](std::int64_t begin, std::int64_t end) {
     Feed<std::uint8_t> chooser(condition);
     Feed<Word> x_feed(x), y_feed(y);
     for (std::int64_t at = begin; at < end;) {
@@ -177,17 +178,18 @@ void run_cast(Call call, DType from) {
   const Array result = allocate_like(call);
   const Operand x(call.in[0], result, from);
   const auto size = static_cast<std::int64_t>(size_of(result.dtype));
-  parallel_for(result.numel(), kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
-    Feed<Word> feed(x);
-    for (std::int64_t at = begin; at < end;) {
-      // A constant run holds one vector only.
-      const bool constant = feed.read(at, 1).step == 0;
-      const std::int64_t lanes = kVectorBytes / static_cast<std::int64_t>(sizeof(Word));
-      const std::int64_t count = feed.limit(at, constant ? std::min(end - at, lanes) : end - at);
-      convert(from, feed.read(at, count).data, result.dtype, result.data + at * size, count);
-      at += count;
-    }
-  });
+  parallel_for(result.numel(), kCheapBytes / std::max(size, static_cast<std::int64_t>(sizeof(Word))),
+               [&](std::int64_t begin, std::int64_t end) {
+                 Feed<Word> feed(x);
+                 for (std::int64_t at = begin; at < end;) {
+                   // A constant run holds one vector only.
+                   const bool constant = feed.read(at, 1).step == 0;
+                   const std::int64_t lanes = kVectorBytes / static_cast<std::int64_t>(sizeof(Word));
+                   const std::int64_t count = feed.limit(at, constant ? std::min(end - at, lanes) : end - at);
+                   convert(from, feed.read(at, count).data, result.dtype, result.data + at * size, count);
+                   at += count;
+                 }
+               });
 }
 
 template <class F>

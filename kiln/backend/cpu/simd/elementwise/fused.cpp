@@ -24,9 +24,10 @@ bool computes_costly(const op::Program::Step& step) {
 
 /// Elements that are worth a thread's while.
 std::int64_t grain_of(const op::Program& program) {
-  std::int64_t cost = 2;
+  std::int64_t cost = 2, widest = 1;
   for (const op::Program::Step& step : program.steps) cost += computes_costly(step) ? 16 : 1;
-  return std::clamp<std::int64_t>(65536 / cost / kBlock, 2, 16) * kBlock;
+  for (const DType input : program.inputs) widest = std::max(widest, static_cast<std::int64_t>(size_of(input)));
+  return std::clamp<std::int64_t>(262144 / (cost * widest) / kBlock, 2, 64 / widest) * kBlock;
 }
 
 /// The last step that reads each input.
