@@ -93,6 +93,8 @@ void Team::drain(std::size_t own) {
   for (std::size_t i = 1; i < ranges_.size(); ++i) {
     const std::size_t other = (own + i) % ranges_.size();
     while (is_coming(other) && Wait::Clock::now() < late) Wait::relax();
+    auto awake = Presence::Awake;
+    if (is_coming(other)) presence_[other].place.compare_exchange_strong(awake, Presence::Away);
     take_from(other);
   }
 }
@@ -100,7 +102,6 @@ void Team::drain(std::size_t own) {
 void Team::work(std::size_t index) {
   inside_parallel_for = true;
   std::uint64_t last_job = 0;
-  presence_[index].place.store(Presence::Awake, std::memory_order_relaxed);
   while (enter(index, last_job)) {
     drain(index);
     presence_[index].place.store(Presence::Awake, std::memory_order_release);
@@ -115,6 +116,7 @@ bool Team::enter(std::size_t own, std::uint64_t& last_job) {
   Wait::Clock::time_point late;
   for (;;) {
     for (Wait wait; wait.pause();) {
+      if (presence.place.load(std::memory_order_relaxed) == Presence::Away) presence.place.store(Presence::Awake);
       std::uint64_t gate = gate_.load(std::memory_order_acquire);
       if (gate & kStop) return false;
       if (!(gate & kOpen) || job_number(gate) == last_job) continue;
@@ -140,13 +142,12 @@ void Team::sleep(Presence& own, std::uint64_t last_job) {
   const std::uint64_t known = job_number(gate_.load());
   // First this, then a look at the gate: either the caller sees this thread asleep, or it sees the caller's job.
   sleeping_.fetch_add(1);
-  own.place.store(Presence::Asleep);
+  own.place.store(Presence::Away);
   wake_.wait(lock, [&] {
     const std::uint64_t gate = gate_.load();
     const bool open = (gate & kOpen) && job_number(gate) != last_job;
     return open || (gate & kStop) || job_number(gate) != known;
   });
-  own.place.store(Presence::Awake);
   sleeping_.fetch_sub(1);
 }
 

@@ -4,7 +4,7 @@
 // Each thread owns a contiguous range of the pieces: of as many elements the same share each time, which keeps its caches
 // warm, also where there are fewer pieces than threads. Whoever finishes takes pieces from the far end of the others'
 // ranges: of those that have begun, of those that sleep (waking one takes tens of microseconds, longer than most work that
-// is split), and of those that should be there by now and are not. So the caller waits for nobody.
+// is split), and of those that should be there by now and are not: these are waited for once, until they are back.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -59,10 +59,12 @@ class alignas(64) PieceRange {
   std::atomic<std::uint64_t> ends_{0};
 };
 
-/// Where a worker is: in a line of its own, which nobody else writes.
+/// Where a worker is: in a line of its own, which others hardly ever write.
 struct alignas(64) Presence {
-  enum Place : std::uint8_t { Awake, Inside, Asleep };
-  std::atomic<Place> place{Asleep};  // inside the job; outside, and looking for one; or not even that
+  // Inside the job; outside, and looking for one; or not even that: it sleeps, or did not come when it should have, as the
+  // system has given its processor to others.
+  enum Place : std::uint8_t { Inside, Awake, Away };
+  std::atomic<Place> place{Away};
 };
 
 /// The caller and its workers.
