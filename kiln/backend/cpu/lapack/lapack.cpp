@@ -6,6 +6,7 @@
 // OpenBLAS's, where that is the library.
 extern "C" void openblas_set_num_threads(int threads) __attribute__((weak));
 extern "C" int openblas_get_parallel() __attribute__((weak));
+extern "C" int blas_thread_shutdown_() __attribute__((weak));
 
 namespace kiln::cpu {
 
@@ -16,7 +17,10 @@ std::unique_lock<std::mutex> lapack::turn() {
 }
 
 FastKernels lapack_kernels() {
-  if (openblas_set_num_threads) openblas_set_num_threads(1);  // they would compete with Kiln's
+  // Its threads would compete with Kiln's: it starts one for each processor as it is loaded, and these look for work without
+  // a pause for a tenth of a second.
+  if (openblas_set_num_threads) openblas_set_num_threads(1);
+  if (blas_thread_shutdown_) blas_thread_shutdown_();
   return family([](const auto& op, Call call) { return lapack::run(op, call); });
 }
 
