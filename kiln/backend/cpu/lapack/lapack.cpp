@@ -9,6 +9,13 @@ extern "C" int openblas_get_parallel() __attribute__((weak));
 extern "C" int blas_thread_shutdown_() __attribute__((weak));
 
 namespace kiln::cpu {
+namespace {
+
+// As it is loaded it starts a thread for each processor, and these look for work without a pause for a tenth of a second,
+// beside Kiln's. They are ended before main(): nobody can be waiting for them yet, and who wants them has them started anew.
+[[maybe_unused]] const int kEnded = blas_thread_shutdown_ ? blas_thread_shutdown_() : 0;
+
+}  // namespace
 
 std::unique_lock<std::mutex> lapack::turn() {
   static std::mutex mutex;
@@ -17,10 +24,7 @@ std::unique_lock<std::mutex> lapack::turn() {
 }
 
 FastKernels lapack_kernels() {
-  // Its threads would compete with Kiln's: it starts one for each processor as it is loaded, and these look for work without
-  // a pause for a tenth of a second.
-  if (openblas_set_num_threads) openblas_set_num_threads(1);
-  if (blas_thread_shutdown_) blas_thread_shutdown_();
+  if (openblas_set_num_threads) openblas_set_num_threads(1);  // they would compete with Kiln's
   return family([](const auto& op, Call call) { return lapack::run(op, call); });
 }
 
