@@ -1,9 +1,12 @@
 // LAPACK takes what it is there for. Where it declined, the reference's plain loops would give the same, and be slow.
 #include "kiln/backend/cpu/lapack/lapack.hpp"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/core/parallel.hpp"
 #include "kiln/ops/create/create.hpp"
 
 namespace kiln::cpu::lapack {
@@ -24,6 +27,19 @@ TEST(Lapack, TakesMatricesOfFloats) {
     EXPECT_TRUE(takes(op::Svd{}, {a}));
   }
 }
+
+#if defined(__linux__) && !defined(__SANITIZE_THREAD__)  // which has one of its own
+TEST(Lapack, HasNoThreadsOfItsOwn) {
+  const Value a = eye({3, 3}, Device::parse("cpu"), DType::F64);
+  a.device().sync();
+  EXPECT_TRUE(takes(op::Svd{}, {a}));
+  const int threads = num_threads();
+  set_num_threads(1);
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  EXPECT_EQ(std::distance(std::filesystem::begin(tasks), std::filesystem::end(tasks)), 1);
+  set_num_threads(threads);
+}
+#endif
 
 }  // namespace
 }  // namespace kiln::cpu::lapack

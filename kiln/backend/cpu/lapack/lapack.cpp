@@ -11,9 +11,12 @@ extern "C" int blas_thread_shutdown_() __attribute__((weak));
 namespace kiln::cpu {
 namespace {
 
-// As it is loaded it starts a thread for each processor, and these look for work without a pause for a tenth of a second,
-// beside Kiln's. They are ended before main(): nobody can be waiting for them yet, and who wants them has them started anew.
-[[maybe_unused]] const int kEnded = blas_thread_shutdown_ ? blas_thread_shutdown_() : 0;
+// Its threads would compete with Kiln's. As it is loaded it starts one for each processor, and these look for work without a
+// pause for a tenth of a second: they are ended before main(), when nobody can be waiting for them.
+[[maybe_unused]] const int kIsAlone = [] {
+  if (openblas_set_num_threads) openblas_set_num_threads(1);
+  return blas_thread_shutdown_ ? blas_thread_shutdown_() : 0;
+}();
 
 }  // namespace
 
@@ -24,7 +27,6 @@ std::unique_lock<std::mutex> lapack::turn() {
 }
 
 FastKernels lapack_kernels() {
-  if (openblas_set_num_threads) openblas_set_num_threads(1);  // they would compete with Kiln's
   return family([](const auto& op, Call call) { return lapack::run(op, call); });
 }
 
