@@ -1,5 +1,6 @@
 #include "kiln/core/threads/team.hpp"
 
+#include <algorithm>
 #include <system_error>
 
 #include "kiln/core/threads/wait.hpp"
@@ -75,6 +76,7 @@ void Team::run(Job& job, std::int64_t pieces) {
 void Team::drain(std::size_t own) {
   Job& job = *job_;
   std::int64_t piece = 0;
+  const Wait::Clock::time_point begin = Wait::Clock::now();
   while (ranges_[own].take_front(piece)) job.run(piece);
   const auto take_from = [&](std::size_t other) {
     while (ranges_[other].take_back(piece)) job.run(piece);
@@ -89,7 +91,9 @@ void Team::drain(std::size_t own) {
     else take_from(other);
   }
   if (all_came) return;
-  const Wait::Clock::time_point late = Wait::Clock::now() + kComes;
+  // Others have as much to do as this thread had: what it would do sooner itself than they could come it need not wait for.
+  const Wait::Clock::time_point now = Wait::Clock::now();
+  const auto late = now + std::min<Wait::Clock::duration>(now - begin, kComes);
   for (std::size_t i = 1; i < ranges_.size(); ++i) {
     const std::size_t other = (own + i) % ranges_.size();
     while (is_coming(other) && Wait::Clock::now() < late) Wait::relax();
