@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#ifdef __AVX512BF16__
+
 namespace kiln::cpu::amx {
 namespace {
 
@@ -27,3 +29,5 @@ namespace {
 
 }  // namespace
 }  // namespace kiln::cpu::amx
+
+#endif
