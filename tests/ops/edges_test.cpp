@@ -322,6 +322,14 @@ std::vector<Slope> slopes() {
                   {{{3}, {kInf, -kInf, 1}}},
                   [](const Values& in) { return huber_loss(in[0], zeros_like(in[0]), 2, Reduction::None); },
                   {{2, -2, 1}}});
+  list.push_back({"huber_loss without a bound",
+                  {{{3}, {3, -4, 0}}},
+                  [](const Values& in) { return huber_loss(in[0], zeros_like(in[0]), kInf, Reduction::None); },
+                  {{3, -4, 0}}});
+  list.push_back({"smooth_l1_loss without a bound",
+                  {{{3}, {3, -4, 0}}},
+                  [](const Values& in) { return smooth_l1_loss(in[0], zeros_like(in[0]), kInf, Reduction::None); },
+                  {{0, 0, 0}}});
   list.push_back({"smooth_l1_loss at infinity",
                   {{{3}, {kInf, -kInf, 1}}},
                   [](const Values& in) { return smooth_l1_loss(in[0], zeros_like(in[0]), 2, Reduction::None); },

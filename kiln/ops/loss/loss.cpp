@@ -50,7 +50,10 @@ Value smooth_l1_loss(const Value& x, const Value& target, double beta, Reduction
 Value huber_loss(const Value& x, const Value& target, double delta, Reduction reduction) {
   require_alike("huber_loss", x, target);
   require<ArgumentError>(delta > 0, "huber_loss: delta must be positive, got ", delta);
-  return reduced(smooth_l1(x - target, delta) * delta, reduction);
+  if (std::isinf(delta)) return reduced(square(x - target) * 0.5, reduction);
+  const Value distance = abs(x - target);
+  const Value near = minimum(distance, delta);
+  return reduced(where(lt(distance, delta), square(near) * 0.5, (distance - delta / 2) * delta), reduction);
 }
 
 // ---- distributions -----------------------------------------------------------------------------------------------------
