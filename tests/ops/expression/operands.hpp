@@ -87,9 +87,7 @@ template <class T>
 double distance(T a, T b, double scale = 0) {
   if (same(a, b) || a == b) return 0;
   const double off = std::abs(static_cast<double>(a) - static_cast<double>(b));
-  // Below the least normal number digits end.
-  const double least = std::is_integral_v<T> ? 0 : static_cast<double>(std::numeric_limits<T>::min());
-  const double size = std::max({std::abs(static_cast<double>(b)), scale, least});
+  const double size = std::max(std::abs(static_cast<double>(b)), scale);
   return off <= std::numeric_limits<double>::max() ? off / size : std::numeric_limits<double>::infinity();
 }
 
