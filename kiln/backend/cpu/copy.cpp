@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kiln/backend/cpu/copy_bytes.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/transpose.hpp"
 #include "kiln/core/parallel.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 // Elements that are worth a thread's while.
 template <class Word>
-constexpr std::int64_t kGrain = 65536 / sizeof(Word);
+constexpr std::int64_t kGrain = kBytesWorthAThread / sizeof(Word);
 constexpr std::int64_t kShortRow = 8;              // elements that take less than finding the row
 constexpr std::int64_t kStreamedBytes = 16 << 20;  // of results that leave the caches anyway
 

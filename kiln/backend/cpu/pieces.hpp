@@ -8,6 +8,9 @@ namespace kiln::cpu {
 /// Floating-point operations that are worth handing to another thread: some 5 us.
 inline constexpr std::int64_t kWorthAThread = 1 << 19;
 
+/// Bytes of a result that are, where memory takes longer than arithmetic.
+inline constexpr std::int64_t kBytesWorthAThread = 65536;
+
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/backend/strided/strided.hpp"
 #include "kiln/core/parallel.hpp"
@@ -74,7 +75,6 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::cpu::simd {
 
 HWY_EXPORT(clamp_of);
-constexpr std::int64_t kGrainBytes = 65536;
 
 Clamp::Clamp(const op::Program& program) {
   using From = op::Program::Operand;
@@ -101,7 +101,7 @@ bool Clamp::run(const op::Program& program, Call call) const {
     return false;
   take_memory(call.out[0], order, call, x);
   const Array to = allocate(call.out[0], order);
-  parallel_for(from.numel(), kGrainBytes / size, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(from.numel(), kBytesWorthAThread / size, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(clamp_of)
     (from.dtype, from.data + begin * size, to.data + begin * size, end - begin, least, most);
   });

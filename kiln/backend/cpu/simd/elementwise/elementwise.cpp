@@ -2,6 +2,7 @@
 // piece, the row's function runs over the longest runs that all operands can serve.
 #include <algorithm>
 
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/operand.hpp"
 #include "kiln/backend/cpu/simd/elementwise/select.hpp"
@@ -12,11 +13,10 @@
 namespace kiln::cpu::simd {
 namespace {
 
-// What is worth a thread's while: bytes of a memory-bound function, or elements of one that computes.
-constexpr std::int64_t kCheapBytes = 65536, kCostlyGrain = 4096;
+constexpr std::int64_t kCostlyGrain = 4096;  // elements of a function that computes
 
 std::int64_t grain_of(bool costly, DType dtype) {
-  return costly ? kCostlyGrain : kCheapBytes / static_cast<std::int64_t>(size_of(dtype));
+  return costly ? kCostlyGrain : kBytesWorthAThread / static_cast<std::int64_t>(size_of(dtype));
 }
 
 constexpr bool kUnaryIsCostly[] = {
@@ -178,7 +178,7 @@ void run_cast(Call call, DType from) {
   const Array result = allocate_like(call);
   const Operand x(call.in[0], result, from);
   const auto size = static_cast<std::int64_t>(size_of(result.dtype));
-  parallel_for(result.numel(), kCheapBytes / std::max(size, static_cast<std::int64_t>(sizeof(Word))),
+  parallel_for(result.numel(), kBytesWorthAThread / std::max(size, static_cast<std::int64_t>(sizeof(Word))),
                [&](std::int64_t begin, std::int64_t end) {
                  Feed<Word> feed(x);
                  for (std::int64_t at = begin; at < end;) {

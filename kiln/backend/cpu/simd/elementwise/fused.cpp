@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kiln/backend/cpu/channels_last.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/clamp.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_chain.hpp"
@@ -27,7 +28,7 @@ std::int64_t grain_of(const op::Program& program) {
   std::int64_t cost = 2, widest = 1;
   for (const op::Program::Step& step : program.steps) cost += computes_costly(step) ? 16 : 1;
   for (const DType input : program.inputs) widest = std::max(widest, static_cast<std::int64_t>(size_of(input)));
-  return std::clamp<std::int64_t>(262144 / (cost * widest) / kBlock, 2, 64 / widest) * kBlock;
+  return std::clamp<std::int64_t>(262144 / (cost * widest) / kBlock, 2, kBytesWorthAThread / widest / kBlock) * kBlock;
 }
 
 /// The last step that reads each input.
