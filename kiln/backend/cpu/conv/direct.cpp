@@ -119,7 +119,10 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
   if (bias) std::copy_n(bias, g.out, start.begin());
   const auto* const weight = reinterpret_cast<const float*>(packed.bytes());
   // Few images are cut into rows.
-  const int64_t wanted = pieces(g.batch * g.cost()), line = g.result[1] * g.out;
+  const int64_t line = g.result[1] * g.out, all = g.batch * g.result[0] * line;
+  const int64_t wanted =
+      std::max(pieces(g.batch * g.cost()),
+               std::min<int64_t>(all * static_cast<int64_t>(sizeof(float)) / kBytesWorthAThread, 16));
   const bool by_rows = g.batch < wanted && g.padding[0] < g.reach(0) && g.padding_after[0] < g.reach(0);
   const int64_t rows = by_rows ? divide_up(g.result[0], divide_up(wanted, g.batch)) : g.result[0];
   const int64_t slabs = divide_up(g.result[0], rows);
