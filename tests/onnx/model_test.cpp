@@ -162,6 +162,42 @@ TEST(Model, SimplifyingMergesBatchNormsAndRemovesWhatDoesNothing) {
             "");
 }
 
+TEST(Model, SimplifyingMergesBatchNormsIntoTheProductsThatReadThem) {
+  struct Product {
+    std::vector<Message> nodes;  // from "x" by "n", what the norm makes, to "y"
+    Message weight;
+    bool flattens, merges;
+  };
+  const std::vector<float> numbers{1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12}, four{1, -2, 3, -4};
+  const Message turned = attribute("transB", std::int64_t{1}), flatten = node("Flatten", {"n"}, {"f"});
+  const std::vector<Product> products{
+      {{flatten, node("Gemm", {"f", "w", "c"}, {"y"}, {turned})}, tensor("w", {2, 6}, numbers), true, true},
+      {{flatten, node("Gemm", {"f", "w"}, {"y"})}, tensor("w", {6, 2}, numbers), true, true},
+      {{node("Gemm", {"n", "w", "c"}, {"y"})}, tensor("w", {2, 2}, four), false, true},
+      {{node("Gemm", {"n", "w"}, {"y"}, {turned})}, tensor("w", {2, 2}, four), false, true},
+      {{node("Gemm", {"n", "w", "c"}, {"y"}, {attribute("alpha", 2.0f)})}, tensor("w", {2, 2}, four), false, false},
+      {{node("Gemm", {"n", "w"}, {"o"}), node("Add", {"o", "n"}, {"y"})}, tensor("w", {2, 2}, four), false, false}};
+  for (const Product& product : products) {
+    std::vector<Message> nodes{node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"n"})};
+    nodes.insert(nodes.end(), product.nodes.begin(), product.nodes.end());
+    const Message x_of = product.flattens ? value("x", {"k", "2", "3"}) : value("x", {"k", "2"});
+    const std::string bytes =
+        model(graph({nodes,
+                     {product.weight, tensor("c", {2}, std::vector<float>{10, -20}),
+                      tensor("s", {2}, std::vector<float>{2, 0.5}), tensor("b", {2}, std::vector<float>{1, -1}),
+                      tensor("m", {2}, std::vector<float>{3, -4}), tensor("v", {2}, std::vector<float>{4, 9})},
+                     {x_of},
+                     {value("y", {"k", "2"})}}));
+    const Model plain = loaded(bytes, cpu, {.simplify = false}), simple = loaded(bytes);
+    EXPECT_EQ(plain.graph().nodes.size() - simple.graph().nodes.size(), product.merges ? 1u : 0u);
+    const Shape shape = product.flattens ? Shape{4, 2, 3} : Shape{4, 2};
+    const Value x = reshape(arange(0, numel(shape), 1, cpu, DType::F32), shape) / 16;
+    EXPECT_EQ(
+        difference(simple.run({{"x", x}})[0].value().data(), plain.run({{"x", x}})[0].value().data(), {1e-5, 1e-5}),
+        "");
+  }
+}
+
 TEST(Model, RunningStatisticsAreNotTrained) {
   const Model norm =
       loaded(model(graph({{node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"})},

@@ -45,8 +45,11 @@ Results batch_normalization(Call& c) {
     mean_of = now.mean, variance_of = now.variance;
   }
   const auto spread = [&](const Value& v) { return each_activation ? v : by_channel(v, x.rank()); };
-  const Value normal = (input - spread(mean_of)) * rsqrt(spread(variance_of) + epsilon);
-  std::vector<Datum> out{Datum(of_type(normal * spread(scale) + spread(bias), x.dtype()))};
+  const Value deviation = rsqrt(spread(variance_of) + epsilon), factor = deviation * spread(scale);
+  // What is known of a channel beforehand is put together by itself.
+  const Value result = training ? (input - spread(mean_of)) * deviation * spread(scale) + spread(bias)
+                                : input * factor + (spread(bias) - spread(mean_of) * factor);
+  std::vector<Datum> out{Datum(of_type(result, x.dtype()))};
   out.insert(out.end(), statistics.begin(), statistics.end());
   return Results(std::move(out));
 }

@@ -1,70 +1,112 @@
 #include <algorithm>
+#include <utility>
 
 #include "kiln/onnx/passes/rewrite.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln::onnx {
+namespace {
+
+const Datum* floats_of(const Graph& graph, int value) {
+  const Datum* const constant = value == kAbsent ? nullptr : constant_of(graph, value);
+  return constant && constant->is_tensor() && constant->element() == Element::Float ? constant : nullptr;
+}
+
+/// What a norm does to a channel, where that is known: x becomes x * factor + shift; both are [channels].
+struct Scaling {
+  Value factor, shift;
+};
+std::optional<Scaling> scaling_of(const Graph& graph, const Node& norm) {
+  if (!norm.row || norm.version < 7 || norm.inputs.size() != 5 || int_attribute(norm, "training_mode", 0) ||
+      !int_attribute(norm, "spatial", 1))
+    return std::nullopt;
+  const auto wanted = std::count_if(norm.outputs.begin(), norm.outputs.end(), [](int o) { return o != kAbsent; });
+  if (wanted != 1 || norm.outputs[0] == kAbsent) return std::nullopt;
+  std::vector<Value> in;  // scale, bias, mean, variance
+  for (int i = 1; i < 5; ++i) {
+    const Datum* const constant = floats_of(graph, norm.inputs[static_cast<std::size_t>(i)]);
+    if (!constant || constant->value().rank() != 1) return std::nullopt;
+    in.push_back(constant->value());
+    if (in.back().shape() != in[0].shape()) return std::nullopt;
+  }
+  const Attribute* const epsilon = find_attribute(norm, "epsilon");
+  const Value factor = in[0] / sqrt(in[3] + (epsilon ? static_cast<double>(epsilon->f) : 1e-5));
+  return Scaling{factor, in[1] - in[2] * factor};
+}
+
+int add_constant(Graph& graph, int named_like, const Value& value) {
+  const int added = graph.add_value(graph.values[static_cast<std::size_t>(named_like)].name);
+  graph.constants[added] = Datum(value);
+  return added;
+}
+
+/// Gives a convolution the weight and bias with which it makes what is scaled by itself now; false where its own are not known.
+bool scale_result(Graph& graph, Node& conv, const Scaling& by) {
+  const Datum* const weight = floats_of(graph, conv.inputs[1]);
+  const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] != kAbsent;
+  const Datum* const bias = has_bias ? floats_of(graph, conv.inputs[2]) : nullptr;
+  const Shape channels = by.factor.shape();
+  if (!weight || weight->value().rank() < 3 || weight->value().dim(0) != channels[0] ||
+      (has_bias && (!bias || bias->value().shape() != channels)))
+    return false;
+  Shape spread = Shape::filled(weight->value().rank(), 1);
+  spread[0] = channels[0];
+  const Value scaled = weight->value() * reshape(by.factor, spread);
+  const int own = add_constant(graph, conv.inputs[1], scaled);
+  const Value shift = bias ? bias->value() * by.factor + by.shift : by.shift;
+  conv.inputs = {conv.inputs[0], own, add_constant(graph, has_bias ? conv.inputs[2] : conv.inputs[1], shift)};
+  return true;
+}
+
+/// The same for a product of which what it takes is scaled by itself now.
+bool scale_operand(Graph& graph, Node& product, const Scaling& by) {
+  const Datum* const weight = product.inputs.size() > 1 ? floats_of(graph, product.inputs[1]) : nullptr;
+  const bool has_bias = product.inputs.size() > 2 && product.inputs[2] != kAbsent;
+  const Datum* const bias = has_bias ? floats_of(graph, product.inputs[2]) : nullptr;
+  const auto is_one = [&](std::string_view name) {
+    const Attribute* const factor = find_attribute(product, name);
+    return !factor || factor->f == 1;
+  };
+  if (!weight || weight->value().rank() != 2 || (has_bias && !bias) || int_attribute(product, "transA", 0) ||
+      !is_one("alpha") || !is_one("beta"))
+    return false;
+  const int along = int_attribute(product, "transB", 0) ? 1 : 0;  // what it takes, of the weight's dimensions
+  const std::int64_t taken = weight->value().dim(along), channels = by.factor.numel();
+  if (channels == 0 || taken % channels != 0 ||
+      (bias && bias->value().shape() != Shape{weight->value().dim(1 - along)}))
+    return false;
+  const auto of_each = [&](const Value& of_channels) {
+    const Value all = expand(unsqueeze(of_channels, 1), {channels, taken / channels});
+    return reshape(all, along ? Shape{1, taken} : Shape{taken, 1});
+  };
+  const Value shift = sum(weight->value() * of_each(by.shift), {along});
+  const Value scaled = weight->value() * of_each(by.factor), all = bias ? bias->value() + shift : shift;
+  const int own = add_constant(graph, product.inputs[1], scaled);
+  product.inputs = {product.inputs[0], own, add_constant(graph, has_bias ? product.inputs[2] : product.inputs[1], all)};
+  return true;
+}
+
+}  // namespace
 
 void fold_batch_norms(Graph& graph) {
   const NoGrad no_grad;
-  std::vector<int> readers(graph.values.size()), maker(graph.values.size(), -1);
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (const int input : graph.nodes[n].inputs)
-      if (input != kAbsent) ++readers[static_cast<std::size_t>(input)];
-    for (const int output : graph.nodes[n].outputs)
-      if (output != kAbsent) maker[static_cast<std::size_t>(output)] = static_cast<int>(n);
+  Patterns patterns(graph);
+  for (Node& norm : graph.nodes) {
+    if (norm.op != "BatchNormalization" || !norm.domain.empty()) continue;
+    const std::optional<Scaling> scaling = scaling_of(graph, norm);
+    Node* const conv = scaling ? patterns.inner(norm.inputs[0], "Conv") : nullptr;
+    if (!conv || !scale_result(graph, *conv, *scaling)) continue;
+    conv->outputs = std::exchange(norm.outputs, {});
   }
-  std::vector<bool> dropped(graph.nodes.size());
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    Node& norm = graph.nodes[n];
-    if (!norm.row || norm.op != "BatchNormalization" || norm.version < 7 || norm.inputs.size() != 5) continue;
-    const auto option = [&](std::string_view name) {
-      const auto found = norm.attributes.find(name);
-      return found == norm.attributes.end() ? nullptr : &found->second;
-    };
-    if (option("training_mode") && option("training_mode")->i) continue;
-    if (option("spatial") && !option("spatial")->i) continue;
-    const auto wanted = std::count_if(norm.outputs.begin(), norm.outputs.end(), [](int o) { return o != kAbsent; });
-    const int x = norm.inputs[0];
-    if (wanted != 1 || norm.outputs[0] == kAbsent || x == kAbsent || maker[static_cast<std::size_t>(x)] < 0 ||
-        readers[static_cast<std::size_t>(x)] != 1 || is_output(graph, x) || is_captured(graph, x))
-      continue;
-    const auto at = static_cast<std::size_t>(maker[static_cast<std::size_t>(x)]);
-    Node& conv = graph.nodes[at];
-    if (!conv.row || conv.op != "Conv" || conv.inputs.size() < 2 || dropped[at]) continue;
-    std::vector<const Datum*> in;  // scale, bias, mean, variance, weight
-    for (const int input : {norm.inputs[1], norm.inputs[2], norm.inputs[3], norm.inputs[4], conv.inputs[1]})
-      in.push_back(input == kAbsent ? nullptr : constant_of(graph, input));
-    const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] != kAbsent;
-    in.push_back(has_bias ? constant_of(graph, conv.inputs[2]) : in[0]);
-    const bool fits = std::all_of(
-        in.begin(), in.end(), [&](const Datum* d) { return d && d->is_tensor() && d->element() == Element::Float; });
-    if (!fits || in[4]->value().rank() < 3) continue;
-    const std::int64_t channels = in[4]->value().dim(0);
-    bool same = true;
-    for (const int i : {0, 1, 2, 3, 5})
-      same = same && in[static_cast<std::size_t>(i)]->value().shape() == Shape{channels};
-    if (!same) continue;
-    const Attribute* const epsilon = option("epsilon");
-    const Value scale = in[0]->value() / sqrt(in[3]->value() + (epsilon ? static_cast<double>(epsilon->f) : 1e-5));
-    const Value bias = has_bias ? in[5]->value() : zeros_like(scale);
-    Shape spread = Shape::filled(in[4]->value().rank(), 1);
-    spread[0] = channels;
-    const int weight = graph.add_value(graph.values[static_cast<std::size_t>(conv.inputs[1])].name);
-    const int shift = graph.add_value(graph.values[static_cast<std::size_t>(norm.inputs[2])].name);
-    graph.constants[weight] = Datum(in[4]->value() * reshape(scale, spread));
-    graph.constants[shift] = Datum((bias - in[2]->value()) * scale + in[1]->value());
-    conv.inputs = {conv.inputs[0], weight, shift};
-    conv.outputs = {norm.outputs[0]};
-    maker[static_cast<std::size_t>(norm.outputs[0])] = static_cast<int>(at);
-    maker.resize(graph.values.size(), -1);
-    readers.resize(graph.values.size());
-    dropped[n] = true;
+  for (Node& product : graph.nodes) {
+    if (product.op != "Gemm" || !product.domain.empty() || !product.row) continue;
+    Node* const flatten = patterns.inner(product.inputs[0], "Flatten");
+    Node& reader = flatten && int_attribute(*flatten, "axis", 1) == 1 ? *flatten : product;
+    Node* const norm = patterns.inner(reader.inputs[0], "BatchNormalization");
+    const std::optional<Scaling> scaling = norm ? scaling_of(graph, *norm) : std::nullopt;
+    if (scaling && scale_operand(graph, product, *scaling)) reader.inputs[0] = norm->inputs[0];
   }
-  std::vector<Node> kept;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    if (!dropped[n]) kept.push_back(std::move(graph.nodes[n]));
-  graph.nodes = std::move(kept);
+  std::erase_if(graph.nodes, [](const Node& node) { return node.op == "BatchNormalization" && node.outputs.empty(); });
 }
 
 }  // namespace kiln::onnx

@@ -13,7 +13,8 @@ void remove_identities(Graph& graph);
 void fold_shapes(Graph& graph, const RunContext& context);
 /// A transposition moves behind functions of single elements, so that two of them meet and become one or none.
 void join_transposes(Graph& graph);
-/// y = BatchNormalization(Conv(x)) with constant weights is a convolution with other weights.
+/// y = BatchNormalization(Conv(x)) with constant weights is a convolution with other weights, and a product of
+/// BatchNormalization(x), perhaps flattened, one of x.
 void fold_batch_norms(Graph& graph);
 /// What older files spell out: x / 2 (1 + erf(x / sqrt(2))), and the same with tanh.
 void find_gelus(Graph& graph);
