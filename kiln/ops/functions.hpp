@@ -166,12 +166,10 @@ Value cross_entropy_each(const Value& logits, const Value& targets);
 // ---- a user's own --------------------------------------------------------------------------------------------------
 Values custom(Ref<const CustomOp> op, Inputs in);
 
-// ---- slopes that rows of elementwise.def name ----------------------------------------------------------------------
-Value gelu_slope(const Value& x);
+// ---- slopes that rows of elementwise.def name, but for those that are rows ------------------------------------------
 Value gelu_tanh_slope(const Value& x);
 Value silu_slope(const Value& x);
 Value mish_slope(const Value& x);
-Value hard_swish_slope(const Value& x);
 Value smooth_l1_slope(const Value& x, const Value& y);  // d smooth_l1(x, y) / dx
 Value i1_slope(const Value& x);
 Value sinc_slope(const Value& x);

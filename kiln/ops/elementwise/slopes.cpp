@@ -4,9 +4,6 @@
 
 namespace kiln {
 
-Value gelu_slope(const Value& x) {
-  return (erf(x * 0.7071067811865476) + 1) * 0.5 + x * exp(square(x) * -0.5) * 0.3989422804014327;
-}
 Value gelu_tanh_slope(const Value& x) {
   const Value t = tanh((x + square(x) * x * 0.044715) * 0.7978845608028654);
   return (t + 1) * 0.5 + x * (1 - square(t)) * (square(x) * 0.134145 + 1) * 0.3989422804014327;
@@ -19,7 +16,6 @@ Value mish_slope(const Value& x) {
   const Value w = tanh(softplus(x));
   return w + x * (1 - square(w)) * sigmoid(x);
 }
-Value hard_swish_slope(const Value& x) { return where(le(x, -3), 0.0, where(ge(x, 3), 1.0, x * (1.0 / 3) + 0.5)); }
 Value smooth_l1_slope(const Value& x, const Value& y) { return where(lt(abs(x), y), x / y, sign(x)); }
 Value i1_slope(const Value& x) {
   // Next to 0 the digits of i1(x) end; far out both are infinite.

@@ -82,7 +82,7 @@ bool is_small(T x) {
 /// What the errors of a row are measured by where that is larger than its value: what it takes from each other.
 double scale_of(std::string_view name, double x, double y) {
   if (name == "gelu" || name == "gelu_tanh" || name == "tanhshrink") return std::abs(x);
-  if (name == "digamma" || (name == "polygamma" && x == 0)) return 1;
+  if (name == "digamma" || name == "gelu_slope" || (name == "polygamma" && x == 0)) return 1;
   // Below 0, the terms on both sides of y.
   if (name == "polygamma" && y < 0)
     return std::abs(op::evaluate(op::BinaryFn::Polygamma, x, 1 + y - std::ceil(y)).to<double>());

@@ -89,6 +89,8 @@ const std::map<std::string, UnaryMeaning>& unary_meanings() {
       {"softplus", {softplus}},
       {"relu", {[](double x) { return x > 0 ? x : 0.0; }}},
       {"gelu", {[](double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }}},
+      {"gelu_slope",
+       {[](double x) { return std::erfc(-x / std::sqrt(2.0)) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }}},
       {"gelu_tanh",
        {[](double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3)))); }}},
       {"silu", {[](double x) { return x * logistic(x); }}},
@@ -99,6 +101,9 @@ const std::map<std::string, UnaryMeaning>& unary_meanings() {
       {"hard_swish", {[](double x) { return x <= -3  ? 0.0
                                             : x >= 3 ? x
                                                      : x * (x + 3) / 6; }, -5, 5}},
+      {"hard_swish_slope", {[](double x) { return x <= -3  ? 0.0
+                                                  : x >= 3 ? 1.0
+                                                           : (2 * x + 3) / 6; }, -5, 5}},
       {"softsign", {[](double x) { return x / (1 + std::fabs(x)); }}},
       {"floor", {[](double x) { return std::floor(x); }, -3, 3}},
       {"ceil", {[](double x) { return std::ceil(x); }, -3, 3}},
