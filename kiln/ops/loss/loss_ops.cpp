@@ -1,8 +1,10 @@
 #include "kiln/ops/loss/loss_ops.hpp"
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/composite.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln {
@@ -15,26 +17,45 @@ Descs CrossEntropy::infer(Inputs in) const {
   require<ShapeError>(in[logits].rank() == 2 && in[targets].shape() == Shape{in[logits].shape()[0]},
                       "cross_entropy: needs logits [batch, classes] and targets [batch], got ", in[logits].shape(),
                       " and ", in[targets].shape());
-  return one({in[logits].shape()[0]}, in[logits].dtype());
+  const DType given = in[logits].dtype();
+  require<ArgumentError>(dtype == given || dtype == wide(given), "cross_entropy: no losses of ", dtype,
+                         " of logits of ", given);
+  const Shape rows{in[logits].shape()[0]};
+  return {{rows, dtype}, {rows, wide(given)}, {rows, wide(given)}};
 }
 
 Values CrossEntropy::expand(Inputs in) const {
-  const Value logs = log_softmax(in[logits], 1);
-  return {neg(squeeze(gather(logs, 1, unsqueeze(in[targets], 1)), 1))};
+  const Value scores = cast(in[logits], wide(in[logits].dtype())), most = max(scores, {1}, true);
+  const Value shifted = scores - most, logs = log(sum(exp(shifted), {1}));
+  return {cast(logs - squeeze(gather(shifted, 1, unsqueeze(in[targets], 1)), 1), dtype), squeeze(most, 1), logs};
 }
 
 void CrossEntropy::vjp(Backward& backward) const {
   backward.to(logits, [&] {
     const Value& scores = backward.in(logits);
-    const Value chosen = one_hot(backward.in(targets), scores.shape()[1], scores.dtype());
-    return (softmax(scores, 1) - chosen) * unsqueeze(backward.grad(), 1);
+    const DType type = wide(scores.dtype());
+    const auto of_rows = [&](const Value& x) { return unsqueeze(cast(x, type), 1); };
+    const Value shifted = cast(scores, type) - of_rows(backward.out(largest));
+    Value shares = exp(shifted - of_rows(backward.out(log_sum)));
+    Value total;
+    if (backward.grad_if_any(losses)) {
+      const Value chosen = one_hot(backward.in(targets), scores.shape()[1], type);
+      total = (shares - chosen) * of_rows(backward.grad(losses));
+    }
+    if (const Value& of_sum = backward.grad_if_any(log_sum)) {
+      const Value more = shares * of_rows(of_sum);
+      total = total ? total + more : more;
+    }
+    return cast(total ? total : zeros_like(shifted), scores.dtype());
   });
 }
 
 }  // namespace op
 
 Value cross_entropy_each(const Value& logits, const Value& targets) {
-  return emit(op::CrossEntropy{}, {logits, targets});
+  op::require_tensor("cross_entropy", logits);
+  const DType dtype = autocast_dtype() == DType::F32 ? logits.dtype() : op::wide(logits.dtype());
+  return emit_all(op::CrossEntropy{dtype}, {logits, targets})[op::CrossEntropy::losses];
 }
 
 }  // namespace kiln

@@ -84,30 +84,57 @@ TEST(SimdCrossEntropy, IsTheLogOfTheTargetsShare) {
   for_each_target([] {
     for (const std::int64_t classes : kLengths) {
       const auto x = rounded(DType::F32, random_numbers(6 * classes, 90, 100));
-      std::vector<double> targets, expected;
+      std::vector<double> targets, expected, largest, log_sums;
       for (std::int64_t row = 0; row < 6; ++row) {
-        const double* from = x.data() + row * classes;
+        const double *from = x.data() + row * classes, most = *std::max_element(from, from + classes);
         const std::int64_t target = (row * 7) % classes;
         double sum = 0;
-        for (std::int64_t i = 0; i < classes; ++i) sum += std::exp(from[i] - from[target]);
+        for (std::int64_t i = 0; i < classes; ++i) sum += std::exp(from[i] - most);
         targets.push_back(static_cast<double>(target));
-        expected.push_back(std::log(sum));
+        largest.push_back(most);
+        log_sums.push_back(std::log(sum));
+        expected.push_back(std::log(sum) + most - from[target]);
       }
       for (const DType index : {DType::I64, DType::I32, DType::U8}) {
         const bool fits = classes < 256 || index != DType::U8;
-        if (fits)
-          expect_close(
-              numbers(run_op(op::CrossEntropy{}, {tensor(DType::F32, {6, classes}, x), tensor(index, {6}, targets)})),
-              expected, 1e-6, 2e-6);
+        if (!fits) continue;
+        const auto result = [&](DType dtype, DType loss, int which) {
+          return numbers(
+              run_op(op::CrossEntropy{loss}, {tensor(dtype, {6, classes}, x), tensor(index, {6}, targets)}, 3, which));
+        };
+        expect_close(result(DType::F32, DType::F32, op::CrossEntropy::losses), expected, 1e-6, 2e-6);
+        expect_close(result(DType::F32, DType::F32, op::CrossEntropy::largest), largest, 0, 0);
+        expect_close(result(DType::F32, DType::F32, op::CrossEntropy::log_sum), log_sums, 1e-6, 2e-6);
       }
     }
   });
 }
 
+TEST(SimdCrossEntropy, ReadsHalvesForLossesOfFloats) {
+  const auto x = rounded(DType::BF16, random_numbers(4 * 33, -5, 5));
+  const std::vector<double> targets{0, 7, 32, 7};
+  std::vector<double> expected;
+  for (std::size_t row = 0; row < 4; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 33; ++i) sum += std::exp(x[row * 33 + i]);
+    expected.push_back(std::log(sum) - x[row * 33 + static_cast<std::size_t>(targets[row])]);
+  }
+  const auto losses = [&](DType dtype) {
+    return run_op(op::CrossEntropy{dtype}, {tensor(DType::BF16, {4, 33}, x), tensor(DType::I64, {4}, targets)}, 3);
+  };
+  EXPECT_EQ(losses(DType::F32).dtype(), DType::F32);
+  expect_close(numbers(losses(DType::F32)), expected, 1e-6, 2e-6);
+  expect_close(numbers(losses(DType::BF16)), rounded(DType::BF16, expected), 4e-3, 0);
+  EXPECT_THROW(
+      op::CrossEntropy{DType::F32}.infer(Values{tensor(DType::F64, {4, 33}, x), tensor(DType::I64, {4}, targets)}),
+      ArgumentError);
+}
+
 TEST(SimdCrossEntropy, NamesATargetThatIsNoClass) {
   for (const double target : {-1., 3.}) {
     try {
-      run_op(op::CrossEntropy{}, {tensor(DType::F32, {1, 3}, {0, 0, 0}), tensor(DType::I64, {1}, {target})});
+      run_op(op::CrossEntropy{DType::F32}, {tensor(DType::F32, {1, 3}, {0, 0, 0}), tensor(DType::I64, {1}, {target})},
+             3);
       FAIL() << "took target " << target;
     } catch (const IndexError& error) {
       EXPECT_EQ(error.message(),

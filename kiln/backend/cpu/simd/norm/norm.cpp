@@ -96,7 +96,7 @@ bool run(const op::LayerNorm& op, Call call) {
 
 bool run(const op::CrossEntropy&, Call call) {
   using op::CrossEntropy;
-  const DType dtype = call.out[0].dtype();
+  const DType dtype = call.in[CrossEntropy::logits].dtype();
   if (!is_single_or_half(dtype)) return false;
   Value held[2];
   const Array logits = read_contiguous(call.in[CrossEntropy::logits], held[0]);
@@ -107,7 +107,9 @@ bool run(const op::CrossEntropy&, Call call) {
   for (const std::int64_t target : targets)
     require<IndexError>(target >= 0 && target < classes, "cross_entropy: target ", target, " is out of range for ",
                         classes, " classes");
-  const Array result = allocate(call.out[0]);
+  const Array losses = allocate(call.out[CrossEntropy::losses]);
+  auto *const largest = allocate(call.out[CrossEntropy::largest]).as<float>(),
+              *const log_sum = allocate(call.out[CrossEntropy::log_sum]).as<float>();
   const auto size = static_cast<std::int64_t>(size_of(dtype));
   each_row(batch, classes, [&](std::int64_t i) {
     static thread_local std::vector<float> floats;  // of a row of halves
@@ -117,9 +119,11 @@ bool run(const op::CrossEntropy&, Call call) {
       convert(dtype, row, DType::F32, floats.data(), classes);
       row = reinterpret_cast<const std::byte*>(floats.data());
     }
-    const float loss =
-        cross_entropy_row(reinterpret_cast<const float*>(row), classes, targets[static_cast<std::size_t>(i)]);
-    convert(DType::F32, &loss, dtype, result.data + i * size, 1);
+    const auto* const numbers = reinterpret_cast<const float*>(row);
+    const PowerSum sum = power_sum_of_row(numbers, classes);
+    largest[i] = sum.largest, log_sum[i] = sum.log_sum;
+    const float loss = sum.largest - numbers[targets[static_cast<std::size_t>(i)]] + sum.log_sum;
+    convert(DType::F32, &loss, losses.dtype, losses.data + i * static_cast<std::int64_t>(size_of(losses.dtype)), 1);
   });
   return true;
 }

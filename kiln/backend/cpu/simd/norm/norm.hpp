@@ -6,8 +6,11 @@ namespace kiln::cpu::simd {
 
 /// z = exp(x) / sum(exp(x)), or its logarithm. Sums run in as many partial sums as a vector has lanes.
 void softmax_rows(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log);
-/// log(sum(exp(x))) - x[target]
-float cross_entropy_row(const float* x, std::int64_t count, std::int64_t target);
+/// The largest element, and the logarithm of sum(exp(x - largest)).
+struct PowerSum {
+  float largest, log_sum;
+};
+PowerSum power_sum_of_row(const float* x, std::int64_t count);
 /// What the rows of a layer norm have in common: x becomes (x - mean) / sqrt(variance + epsilon) * weight + bias, or the
 /// same about 0 where it is not centred.
 template <class T>

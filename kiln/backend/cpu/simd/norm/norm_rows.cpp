@@ -75,9 +75,9 @@ HWY_INLINE float exp_sum(const float* x, float shift, float* z, std::int64_t cou
   return sum_of(sum);
 }
 
-float cross_entropy_of(const float* x, std::int64_t count, std::int64_t target) {
+PowerSum power_sum_of(const float* x, std::int64_t count) {
   const float best = row_max(x, count);
-  return best - x[target] + std::log(exp_sum(x, best, nullptr, count));
+  return {best, std::log(exp_sum(x, best, nullptr, count))};
 }
 
 // Rows that go through each step together, so that none waits for sums of its own.
@@ -198,15 +198,13 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::cpu::simd {
 
 HWY_EXPORT(softmax_of);
-HWY_EXPORT(cross_entropy_of);
+HWY_EXPORT(power_sum_of);
 HWY_EXPORT(layer_norm_floats);
 HWY_EXPORT(layer_norm_doubles);
 void softmax_rows(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log) {
   HWY_DYNAMIC_DISPATCH(softmax_of)(x, z, rows, count, log);
 }
-float cross_entropy_row(const float* x, std::int64_t count, std::int64_t target) {
-  return HWY_DYNAMIC_DISPATCH(cross_entropy_of)(x, count, target);
-}
+PowerSum power_sum_of_row(const float* x, std::int64_t count) { return HWY_DYNAMIC_DISPATCH(power_sum_of)(x, count); }
 void layer_norm_rows(const float* x, const RowNorm<float>& norm, float* z, std::int64_t rows, std::int64_t count) {
   HWY_DYNAMIC_DISPATCH(layer_norm_floats)(x, norm, z, rows, count);
 }

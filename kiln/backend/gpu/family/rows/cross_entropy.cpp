@@ -7,7 +7,7 @@ namespace kiln::gpu::family {
 namespace {
 
 struct CrossEntropyKernel {
-  DType dtype, target;
+  DType dtype, result, target;
   FoldShape shape{};
 
   DType type() const { return expr::computed_in(dtype); }
@@ -15,17 +15,21 @@ struct CrossEntropyKernel {
   Kernel kernel() const {
     Builder k("cross_entropy", Folder::kThreads);
     Folder folder(k, shape, std::array{dtype}, {}, state());
-    const Buffer logits = k.input(dtype), targets = k.input(target), losses = k.output(dtype);
+    const Buffer logits = k.input(dtype), targets = k.input(target), losses = k.output(result);
+    const Buffer largest = k.output(type()), log_sum = k.output(type());
     const Buffer cell = k.both(DType::I64);
     const Expr classes = k.number(DType::I64), row_stride = k.number(DType::I64), class_stride = k.number(DType::I64);
     folder.run(
         power_sum(k, type()), [](const Exprs& loaded) { return loaded; },
         [&](const Exprs& all, const Expr& at) {
           const Expr row = at.as(DType::I64), chosen = targets[at].as(DType::I64);
+          const Expr of_total = k.call("log", type(), {counted(all)});
+          largest.store(at, all[0]);
+          log_sum.store(at, of_total);
           k.when((chosen >= 0) & (chosen < classes),
                  [&] {
                    const Expr logit = logits[row * row_stride + chosen * class_stride];
-                   losses.store(at, k.call("log", type(), {counted(all)}) - (logit - all[0]));
+                   losses.store(at, of_total - (logit - all[0]));
                  },
                  [&] {
                    losses.store(at, k.literal(type(), NAN));
@@ -42,14 +46,17 @@ bool run(Gpu& gpu, const op::CrossEntropy&, Call call) {
   const Array logits = read(call.in[op::CrossEntropy::logits]);
   Value held;
   const Array targets = gpu.read_contiguous(call.in[op::CrossEntropy::targets], held);
-  Array losses = gpu.allocate(call.out[0]);
-  losses.shape.push_back(1);
-  losses.strides.push_back(1);
+  using op::CrossEntropy;
+  const Array losses = gpu.allocate(call.out[CrossEntropy::losses]),
+              log_sum = gpu.allocate(call.out[CrossEntropy::log_sum]);
+  Array largest = gpu.allocate(call.out[CrossEntropy::largest]);
+  largest.shape.push_back(1);
+  largest.strides.push_back(1);
   const Value cell = gpu.check_cell();
   const std::int64_t classes = logits.shape[1];
-  const CrossEntropyKernel kernel{logits.dtype, targets.dtype};
-  fold(gpu, kernel, {.shape = logits.shape, .dims = {1}, .inputs = {{logits}}, .result = losses}, kernel.state(),
-       {logits, targets, losses, read(cell), classes, logits.strides[0], logits.strides[1]});
+  const CrossEntropyKernel kernel{logits.dtype, losses.dtype, targets.dtype};
+  fold(gpu, kernel, {.shape = logits.shape, .dims = {1}, .inputs = {{logits}}, .result = largest}, kernel.state(),
+       {logits, targets, losses, largest, log_sum, read(cell), classes, logits.strides[0], logits.strides[1]});
   gpu.check(cell, call,
             [quoted = Quoted(call.in[op::CrossEntropy::targets]), function = CalledAs::function(),
              classes](std::int64_t found) {
