@@ -53,7 +53,7 @@ class Planner {
   Planner(const Segment& segment, const FusionTraits& traits)
       : segment_(segment),
         traits_(traits),
-        simplified_(segment),
+        simplified_(segment, traits),
         needed_(segment.values().size()),
         group_of_(segment.values().size(), kNone),
         folded_(segment.values().size()),

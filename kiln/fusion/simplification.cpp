@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "kiln/ops/composite.hpp"
+
 namespace kiln::fusion {
 namespace {
 
@@ -66,12 +68,13 @@ Scalar ConstantFold::of(const std::vector<Scalar>& numbers) const {
                  dtype);
 }
 
-Simplification::Simplification(const Segment& segment)
+Simplification::Simplification(const Segment& segment, const FusionTraits& traits)
     : entries_(segment.entries()), references_(segment.references()) {
   const auto desc = [&](Reference value) -> const Desc& { return segment.values()[value.index()]->desc; };
   std::vector<Reference> same;  // of each value: the first that is equal
   for (std::uint32_t i = 0; i < segment.values().size(); ++i) same.push_back(Reference::value(i));
   std::vector<std::optional<Reference>> filled_with(same.size());  // the number, of values that are nothing else
+  std::vector<std::optional<Reference>> widened(same.size());      // the halves, of values that are those in float32
   using Words = SpareVector<std::uint64_t>;
   using Known = std::pair<const Words, Reference>;
   std::map<Words, Reference, std::less<>, SpareAllocator<Known>> known;  // what an operation on its operands has given
@@ -94,6 +97,10 @@ Simplification::Simplification(const Segment& segment)
     Reference* const operands = &references_[entry.first];
     for (std::size_t i = 0; i < entry.operands; ++i)
       if (operands[i].is_value()) operands[i] = same[operands[i].index()];
+    if (traits.widens)
+      for (std::size_t i = 0; i < entry.operands; ++i)
+        if (operands[i].is_value() && widened[operands[i].index()] && traits.widens(entry.op, i))
+          operands[i] = *widened[operands[i].index()];
     if (entry.results != 1 || entry.operands == 0 || std::holds_alternative<op::Custom>(entry.op.is)) continue;
     if (op::visit(entry.op, []<class T>(const T&) { return T::kFacts.may_fail == MayFail::WithRanks; })) continue;
     const Reference result = operands[entry.operands];
@@ -117,6 +124,10 @@ Simplification::Simplification(const Segment& segment)
       filled_with[result.index()] = whole ? operands[0] : derive({op::Cast{dtype}, {operands[0], operands[0]}, dtype});
     } else if (keeps_elements(entry.op)) {
       filled_with[result.index()] = filled_with[operands[0].index()];
+      if (std::holds_alternative<op::Reshape>(entry.op.is)) widened[result.index()] = widened[operands[0].index()];
+    } else if (std::holds_alternative<op::Cast>(entry.op.is) && operands[0].is_value() &&
+               desc(result).dtype == DType::F32 && op::is_half(desc(operands[0]).dtype)) {
+      widened[result.index()] = operands[0];
     } else if (std::holds_alternative<op::Binary>(entry.op.is) && operands[0].is_value() && operands[1].is_value()) {
       for (const std::size_t i : {0, 1}) {
         const std::optional<Reference> number = filled_with[operands[i].index()];

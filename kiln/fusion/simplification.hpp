@@ -1,5 +1,6 @@
 // Simplification: a segment's operations with less to do. Repeats of an operation refer to the first one's result, tensors
-// filled with one number become the number, and arithmetic on such is done with numbers.
+// filled with one number become the number, arithmetic on such is done with numbers, and halves are not widened for kernels
+// that do so themselves.
 #pragma once
 #include "kiln/fusion/plan.hpp"
 
@@ -8,7 +9,7 @@ namespace kiln::fusion {
 /// Entries are those of the segment, by the same numbers; a repeat has become a view of the first one's result.
 class Simplification {
  public:
-  explicit Simplification(const Segment& segment);
+  Simplification(const Segment& segment, const FusionTraits& traits);
 
   std::size_t size() const { return entries_.size(); }
   const std::vector<Segment::Entry>& entries() const { return entries_; }

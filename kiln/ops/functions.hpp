@@ -85,6 +85,8 @@ Value slice_assign(const Value& x, std::span<const Range> ranges, const Value& v
 
 // ---- assembling ----------------------------------------------------------------------------------------------------
 Value cat(Inputs parts, Dim dim);
+/// The elements of all of them, each in row-major order, one after the other, as `dtype`: [elements].
+Value ravel(Inputs parts, DType dtype);
 /// Joins along a new dimension.
 Value stack(Inputs parts, Dim dim);
 /// Parts of `size` along `dim`; the last may be smaller.

@@ -11,7 +11,8 @@ namespace kiln {
 
 namespace op {
 struct Epilogue;
-}
+struct Op;
+}  // namespace op
 
 /// What is absent is not made: by default nothing is gathered, and each call reaches the device as it comes.
 struct FusionTraits {
@@ -44,10 +45,15 @@ struct FusionTraits {
   /// no cache will hold them (op::Fused::streams).
   std::optional<std::int64_t> most_cached{};
 
-  /// A product or convolution and the elementwise step that alone reads it become one op::Epilogue, from so many
-  /// elements on.
+  /// Does the device's kernel take this operand, of float32, as halves as well, in the same row-major order under any
+  /// shape? Then it is not widened before. Null: none does.
+  bool (*widens)(const op::Op& op, std::size_t operand) = nullptr;
+
+  /// A product or convolution, or a layer norm where there are `norms`, and the elementwise step that alone reads it become
+  /// one op::Epilogue, from so many elements on.
   struct Epilogues {
     std::int64_t least_product = 0, least_conv = 0;
+    bool norms = false;
     std::vector<DType> types{};                      // of the product
     bool (*accepts)(const op::Epilogue&) = nullptr;  // those that the device has a kernel for; null: all
   };

@@ -93,7 +93,7 @@ struct Op {
                              GridSampleGridGrad,                            //
                              Gather, Scatter, Select, SelectUpdate,         // index
                              SelectSum, RavelIndex, Nonzero, MaskSelect,    // index
-                             Cat,                                           // assemble
+                             Cat, Ravel,                                    // assemble
                              Fill, Arange, Random, Dropout,                 // create
                              Softmax, LayerNorm,                            // norm
                              BatchNorm, BatchNormGrad,                      // channel_norm

@@ -56,7 +56,7 @@ void Buckets::add(std::string_view path, const Value& grad) {
   const NoGrad pause;
   Param& param = params_[place->second];
   param.here = true;
-  param.grad = cast(grad, param.desc.dtype);
+  param.grad = grad;
   --std::prev(std::ranges::upper_bound(buckets_, place->second, {}, &Bucket::begin))->missing;
   while (started_ < buckets_.size() && buckets_[started_].missing == 0) start(buckets_[started_++]);
 }
@@ -65,11 +65,10 @@ void Buckets::start(Bucket& bucket) {
   Values parts;
   for (std::size_t i = bucket.begin; i < bucket.end; ++i) {
     Param& param = params_[i];
-    const std::int64_t count = numel(param.desc.shape);
-    parts.push_back(param.here ? reshape(std::exchange(param.grad, {}), {count})
-                               : zeros({count}, param.device, param.desc.dtype));
+    parts.push_back(param.here ? std::exchange(param.grad, {})
+                               : zeros(param.desc.shape, param.device, param.desc.dtype));
   }
-  bucket.total = all_reduce(parts.size() == 1 ? parts[0] : cat(parts, 0), among_, how_);
+  bucket.total = all_reduce(ravel(parts, params_[bucket.begin].desc.dtype), among_, how_);
 }
 
 void Buckets::start_rest() {

@@ -127,5 +127,16 @@ TEST(FusedHalves, AreTheSameInEpiloguesAndBlocks) {
   }
 }
 
+TEST(FusedHalves, AreConvertedAsTheyArePutTogether) {
+  for (const DType dtype : kHalves) {
+    expect_same_bits(text("widened ", dtype), [&](const Device& device) {
+      const Value x = all_halves(device, dtype), y = singles(device, {3, 5});
+      const Value wide = cast(x, DType::F32), narrow = cast(y, dtype);
+      return Values{ravel(Values{wide, y, cast(narrow, DType::F32)}, DType::F32), ravel(Values{y, wide}, dtype),
+                    ravel(Values{narrow, cast(wide, DType::F64), y}, DType::F64), wide + 1};
+    });
+  }
+}
+
 }  // namespace
 }  // namespace kiln::test

@@ -322,7 +322,9 @@ FusionTraits Gpu::fusion_traits() const {
                                          .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
                                          .least_reduced = 8,
                                          .contracts = true},
-          .epilogues = FusionTraits::Epilogues{.types = {DType::F64, DType::F32, DType::F16, DType::BF16},
+          .widens = &family::widens,
+          .epilogues = FusionTraits::Epilogues{.norms = true,
+                                               .types = {DType::F64, DType::F32, DType::F16, DType::BF16},
                                                .accepts = &family::accepts},
           // A row is in the registers of a block of threads.
           .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,

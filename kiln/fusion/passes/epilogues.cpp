@@ -10,6 +10,10 @@ template <class T>
 constexpr bool kIsMatmul = std::is_same_v<T, op::Matmul> || std::is_same_v<T, op::MatmulInteger>;
 template <class T>
 constexpr bool kIsProduct = kIsMatmul<T> || std::is_same_v<T, op::Conv> || std::is_same_v<T, op::ConvInteger>;
+/// Whose result's elements keep their order under another shape; those of a convolution may lie in another order than
+/// row-major.
+template <class T>
+constexpr bool kKeepsOrder = kIsMatmul<T> || std::is_same_v<T, op::LayerNorm>;
 
 class Joiner {
  public:
@@ -25,6 +29,7 @@ class Joiner {
     for (std::size_t i = plan_.steps.size(); i-- > 0;)
       op::visit(plan_.steps[i].op, [&]<class T>(const T& op) {
         if constexpr (kIsProduct<T>) join(i, T(op));
+        else if constexpr (std::is_same_v<T, op::LayerNorm>) traits_.norms ? join(i, T(op)) : void();
       });
     std::vector<Plan::Step> left;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)
@@ -47,13 +52,11 @@ class Joiner {
   void join(std::size_t product, const Product& op) {
     std::uint32_t value = plan_.steps[product].out[0];
     const auto& [shape, dtype] = desc(Reference::value(value));
-    constexpr bool kMultiplies = kIsMatmul<Product>;
-    if (numel(shape) < (kMultiplies ? traits_.least_product : traits_.least_conv)) return;
+    if (numel(shape) < (kKeepsOrder<Product> ? traits_.least_product : traits_.least_conv)) return;
     if (std::ranges::find(traits_.types, dtype) == traits_.types.end()) return;
     std::vector<std::size_t> joined{product};
     std::optional<std::size_t> reader = only_reader(value);
-    // Elements keep their order under another shape; those of a convolution may lie in another order than row-major.
-    for (; kMultiplies && reader && std::holds_alternative<op::Reshape>(plan_.steps[*reader].op.is);
+    for (; kKeepsOrder<Product> && reader && std::holds_alternative<op::Reshape>(plan_.steps[*reader].op.is);
          reader = only_reader(value)) {
       joined.push_back(*reader);
       value = plan_.steps[*reader].out[0];

@@ -144,18 +144,23 @@ Descs GroupNormGrad::infer(Inputs in) const {
   require_count(kName, in, 4, 4);
   require_channels(kName, in[x], {in[weight]}, in[epsilon]);
   require_groups(in[x], groups);
-  require_like(kName, in[grad], in[x].shape(), in[x].dtype());
-  Descs descs = one(in[x].shape(), in[x].dtype());
-  for (int i = 0; i < 2; ++i) descs.push_back({{in[x].dim(1)}, in[x].dtype()});
+  const DType dtype = in[x].dtype();
+  require<ShapeError>(in[grad].numel() == in[x].numel(), kName, ": the gradient of ", in[x].shape(), " cannot be ",
+                      in[grad].shape());
+  require<DTypeError>(in[grad].dtype() == dtype || wide(in[grad].dtype()) == dtype, kName, ": the gradient of ", dtype,
+                      " cannot be ", in[grad].dtype());
+  Descs descs = one(in[x].shape(), dtype);
+  for (int i = 0; i < 2; ++i) descs.push_back({{in[x].dim(1)}, dtype});
   return descs;
 }
 
 Values GroupNormGrad::expand(Inputs in) const {
   if (is_half(in[x].dtype())) return in_float32(*this, in);
+  const Value given = cast(reshape(in[grad], in[x].shape()), in[x].dtype());
   const auto [normal, inverse] = normalise(in[x], groups, centred, in[epsilon]);
-  const Value g = by_group(in[grad] * by_channel(in[weight], in[x].rank()), groups);
+  const Value g = by_group(given * by_channel(in[weight], in[x].rank()), groups);
   return {reshape(through_statistics(g, normal, inverse, {2}, centred), in[x].shape()),
-          channel_sum(in[grad] * reshape(normal, in[x].shape())), channel_sum(in[grad])};
+          channel_sum(given * reshape(normal, in[x].shape())), channel_sum(given)};
 }
 
 void GroupNormGrad::vjp(Backward&) const {

@@ -41,7 +41,8 @@ struct GroupNorm {
   void vjp(Backward& backward) const;
 };
 
-/// The gradients of x, weight and bias.
+/// The gradients of x, weight and bias. `grad` has as many elements as x, in the same row-major order under any shape, and may
+/// be of halves where x is float32.
 struct GroupNormGrad {
   static constexpr std::string_view kName = "group_norm_grad";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

@@ -24,7 +24,12 @@ Values Epilogue::expand(Inputs in) const {
 }
 
 double Epilogue::flops(Inputs in, Inputs out) const {
-  return std::visit([&](const auto& op) { return op.flops(in, out); }, product);
+  return std::visit(
+      [&]<class Product>(const Product& op) {
+        if constexpr (Product::kFacts.bound == Bound::Compute) return op.flops(in, out);
+        else return 0.0;
+      },
+      product);
 }
 
 }  // namespace kiln::op

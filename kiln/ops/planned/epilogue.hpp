@@ -1,6 +1,7 @@
-// A product or convolution and the elementwise program that alone reads its result, so that the result need not be
-// stored in between. Only the planner makes these.
+// A product, convolution or layer norm and the elementwise program that alone reads its result, so that the result need not
+// be stored in between. Only the planner makes these.
 #pragma once
+#include "kiln/ops/norm/norm_ops.hpp"
 #include "kiln/ops/planned/fused.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
@@ -13,7 +14,7 @@ struct Epilogue {
   static constexpr std::string_view kName = "epilogue";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
-  std::variant<Matmul, MatmulInteger, Conv, ConvInteger> product;
+  std::variant<Matmul, MatmulInteger, Conv, ConvInteger, LayerNorm> product;
   std::shared_ptr<const Program> program;
   Desc result;                 // of the product
   std::uint16_t operands = 0;  // likewise

@@ -36,7 +36,36 @@ void Cat::vjp(Backward& backward) const {
   }
 }
 
+Descs Ravel::infer(Inputs in) const {
+  require<ArgumentError>(!in.empty(), "ravel: needs at least one tensor");
+  std::int64_t count = 0;
+  for (const Value& part : in) {
+    require_tensor(kName, part);
+    count = add_sizes(kName, count, numel(part.shape()));
+  }
+  return one({count}, dtype);
+}
+void Ravel::vjp(Backward& backward) const {
+  std::int64_t start = 0;
+  for (int i = 0; i < backward.arity(); ++i) {
+    const Desc& part = backward.in_desc(i);
+    const std::int64_t count = numel(part.shape);
+    backward.to(i, [&] { return cast(reshape(narrow(backward.grad(), 0, start, count), part.shape), part.dtype); });
+    start += count;
+  }
+}
+Values Ravel::expand(Inputs in) const {
+  Values lines;
+  for (const Value& part : in) lines.push_back(reshape(cast(part, dtype), {numel(part.shape())}));
+  return {emit(Cat{0}, lines)};
+}
+
 }  // namespace op
+
+Value ravel(Inputs parts, DType dtype) {
+  if (parts.size() == 1) return reshape(cast(parts[0], dtype), {numel(parts[0].shape())});
+  return emit(op::Ravel{dtype}, parts);
+}
 
 Value cat(Inputs parts, Dim dim) {
   require<ArgumentError>(!parts.empty(), "cat: needs at least one tensor");

@@ -13,4 +13,15 @@ struct Cat {
   void vjp(Backward& backward) const;
 };
 
+/// The elements of all operands, in row-major order and one operand after the other, as `dtype` [elements]; one operand or
+/// more.
+struct Ravel {
+  static constexpr std::string_view kName = "ravel";
+  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  DType dtype;
+  Descs infer(Inputs in) const;
+  void vjp(Backward& backward) const;
+  Values expand(Inputs in) const;
+};
+
 }  // namespace kiln::op

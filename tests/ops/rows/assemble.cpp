@@ -183,6 +183,26 @@ std::vector<Row> assemble_rows() {
                   .operands = {{{2, 3}}},
                   .function = [](const Values& in) { return Values{cat(in, 1)}; },
                   .meaning = [](const std::vector<Array>& in) { return in; }});
+  const auto all_of = [](std::vector<Array> in) {
+    for (Array& part : in) part.shape = {kiln::numel(part.shape)};
+    return std::vector<Array>{joined(in, 0)};
+  };
+  rows.push_back({.name = "ravel",
+                  .operands = {{{2, 3}}, {{}}, {{0, 3}}, {{4, 1, 2}}},
+                  .function = [](const Values& in) { return Values{ravel(in, in[0].dtype())}; },
+                  .meaning = all_of});
+  rows.push_back({.name = "ravel_of_one",
+                  .operands = {{{2, 3}}},
+                  .function = [](const Values& in) { return Values{ravel(in, in[0].dtype())}; },
+                  .meaning = all_of});
+  rows.push_back({.name = "ravel_of_several_types",
+                  .operands = {{{2, 8}},
+                               {{4, 2}, -9, 9, Operand::Index},
+                               {{3}, 0, 100, Operand::Index},
+                               {{16}, 0, 1, Operand::Flag},
+                               {{5, 4}}},
+                  .function = [](const Values& in) { return Values{ravel(in, in[0].dtype())}; },
+                  .meaning = all_of});
   rows.push_back({.name = "stack",
                   .operands = {{{2, 3}}, {{2, 3}}},
                   .function = [](const Values& in) { return Values{stack(in, 1)}; },

@@ -1,4 +1,4 @@
-// Tensors put together of others: Cat, SliceAssign; and Fold, which adds up windows.
+// Tensors put together of others: Cat, Ravel, SliceAssign; and Fold, which adds up windows.
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -7,10 +7,11 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Parts of each line of the result, one behind the other, from memory of their own.
+/// Parts of each line of the result, one behind the other, from memory of their own: words as they are, or elements that
+/// become others.
 struct CatKernel {
-  DType word, index;
-  int parts, width;  // an item is `width` words
+  DType from_type, to_type, index;
+  int parts, width;  // an item is so many
 
   static constexpr int kMost = 16;  // parts
 
@@ -18,8 +19,8 @@ struct CatKernel {
     Builder k("cat", kThreads);
     std::vector<Buffer> from;
     std::vector<Expr> ends;  // of each part, in the items of a line
-    for (int i = 0; i < parts; ++i) from.push_back(k.input(word));
-    const Buffer z = k.output(word);
+    for (int i = 0; i < parts; ++i) from.push_back(k.input(from_type));
+    const Buffer z = k.output(to_type);
     const Expr all = k.number(index), pitch = k.number(index), begin = k.number(index);
     for (int i = 0; i < parts; ++i) ends.push_back(k.number(index));
     const Expr item = k.place(index);
@@ -28,7 +29,9 @@ struct CatKernel {
       const Expr to = (line * pitch + begin + at) * width;
       find(k, ends, at, 0, from.size(), [&](std::size_t part) {
         const Expr start = part ? ends[part - 1] : k.literal(index, 0);
-        z.store(to, from[part].load((line * (ends[part] - start) + at - start) * width, width));
+        std::vector<Expr> item = from[part].load((line * (ends[part] - start) + at - start) * width, width);
+        for (Expr& each : item) each = k.convert(each, from_type, to_type);
+        z.store(to, item);
       });
     });
     return k.finish();
@@ -47,23 +50,26 @@ struct CatKernel {
   }
 };
 
-/// Contiguous parts of [outer, each, inner] to where they belong in z, which begins `begin` elements behind that of its
-/// lines.
+/// Contiguous parts of [outer, each, inner], of one type, to where they belong in z, which begins `begin` elements behind
+/// that of its lines.
 void cat(Gpu& gpu, std::span<const Array> parts, const Array& z, std::int64_t outer, std::int64_t pitch,
          std::int64_t begin) {
-  const auto size = static_cast<std::int64_t>(size_of(z.dtype));
-  std::int64_t bytes = 16;
-  const auto fit = [&](std::int64_t place) {
-    while (bytes > size && place % bytes != 0) bytes /= 2;
+  const auto to_size = static_cast<std::int64_t>(size_of(z.dtype));
+  const auto from_size = static_cast<std::int64_t>(size_of(parts[0].dtype));
+  std::int64_t each = 16 / std::max(to_size, from_size);  // elements of an item
+  const auto fit = [&](std::int64_t count) {
+    while (count % each != 0) each /= 2;
   };
-  fit(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(z.data)));
-  fit(pitch * size);
-  fit(begin * size);
+  const auto fit_address = [&](const Array& array, std::int64_t size) {
+    while (!is_aligned(array.data, static_cast<std::size_t>(each * size))) each /= 2;
+  };
+  fit_address(z, to_size);
+  fit(pitch);
+  fit(begin);
   for (const Array& part : parts) {
-    fit(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(part.data)));
-    fit(part.numel() / outer * size);
+    fit_address(part, from_size);
+    fit(part.numel() / outer);
   }
-  const std::int64_t each = bytes / size, word = std::min<std::int64_t>(bytes, 8);
   std::vector<Argument> arguments, ends;
   std::int64_t end = 0;
   for (const Array& part : parts) {
@@ -72,9 +78,31 @@ void cat(Gpu& gpu, std::span<const Array> parts, const Array& z, std::int64_t ou
   }
   arguments.insert(arguments.end(), {z, outer * end, pitch / each, begin / each});
   arguments.insert(arguments.end(), ends.begin(), ends.end());
-  gpu.launch(CatKernel{word_of(static_cast<std::size_t>(word)), index_type(z.numel()), static_cast<int>(parts.size()),
-                       static_cast<int>(bytes / word)},
-             blocks_for(outer * end, kThreads), arguments);
+  CatKernel kernel{parts[0].dtype, z.dtype, index_type(z.numel()), static_cast<int>(parts.size()),
+                   static_cast<int>(each)};
+  if (parts[0].dtype == z.dtype) {
+    const std::int64_t bytes = each * to_size, word = std::min<std::int64_t>(bytes, 8);
+    kernel.from_type = kernel.to_type = word_of(static_cast<std::size_t>(word));
+    kernel.width = static_cast<int>(bytes / word);
+  }
+  gpu.launch(kernel, blocks_for(outer * end, kThreads), arguments);
+}
+
+/// Where each part begins in memory as the one before it ends along `dim`: what strides the whole has there.
+std::optional<Dims> strides_in_place(Inputs parts, int dim) {
+  if (parts.size() < 2) return std::nullopt;
+  const Node &first = *parts[0].node(), &second = *parts[1].node();
+  Dims strides = first.strides;
+  if (first.desc.shape[dim] == 1) strides[dim] = second.offset - first.offset;
+  std::int64_t next = first.offset;
+  for (const Value& value : parts) {
+    const Node& part = *value.node();
+    if (part.storage.get() != first.storage.get() || part.offset != next || value.numel() == 0) return std::nullopt;
+    for (int i = 0; i < strides.size(); ++i)
+      if (part.desc.shape[i] > 1 && part.strides[i] != strides[i]) return std::nullopt;
+    next += part.desc.shape[dim] * strides[dim];
+  }
+  return strides[dim] > 0 ? std::optional(strides) : std::nullopt;
 }
 
 /// An element of the result adds up all that show it, in their order within the window.
@@ -108,9 +136,13 @@ struct FoldKernel {
 }  // namespace
 
 bool run(Gpu& gpu, const op::Cat& op, Call call) {
+  const int dim = wrap_dim(op::Cat::kName, op.dim, call.out[0].rank());
+  if (const std::optional<Dims> strides = strides_in_place(call.in, dim)) {
+    strided::alias(call.out[0], call.in[0], *strides, call.in[0].node()->offset);
+    return true;
+  }
   const Array z = gpu.allocate(call.out[0]);
   if (z.numel() == 0) return true;
-  const int dim = wrap_dim(op::Cat::kName, op.dim, z.shape.size());
   const std::int64_t inner = z.strides[dim], pitch = z.shape[dim] * inner, outer = z.numel() / pitch;
   std::vector<Array> group;
   std::int64_t at = 0, begin = 0;  // of the next part, and of the group
@@ -132,6 +164,27 @@ bool run(Gpu& gpu, const op::Cat& op, Call call) {
     at += each;
     if (!part.contiguous()) begin = at;
     if (group.size() == CatKernel::kMost) flush();
+  }
+  flush();
+  return true;
+}
+
+bool run(Gpu& gpu, const op::Ravel&, Call call) {
+  const Array z = gpu.allocate(call.out[0]);
+  std::vector<Array> group;
+  std::vector<Value> held(call.in.size());
+  std::int64_t at = 0, begin = 0;  // of the next part, and of the group
+  const auto flush = [&] {
+    if (!group.empty()) cat(gpu, group, z, 1, z.numel(), begin);
+    group.clear();
+    begin = at;
+  };
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const Array part = gpu.read_contiguous(call.in[i], held[i]);
+    if (part.numel() == 0) continue;
+    if (!group.empty() && (group[0].dtype != part.dtype || group.size() == CatKernel::kMost)) flush();
+    group.push_back(part);
+    at += part.numel();
   }
   flush();
   return true;

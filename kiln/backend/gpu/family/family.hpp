@@ -10,6 +10,7 @@ namespace kiln::gpu::family {
 
 // assemble.cpp
 bool run(Gpu& gpu, const op::Cat& op, Call call);
+bool run(Gpu& gpu, const op::Ravel& op, Call call);
 bool run(Gpu& gpu, const op::Fold& op, Call call);
 bool run(Gpu& gpu, const op::SliceAssign& op, Call call);
 
@@ -52,6 +53,10 @@ bool run(Gpu& gpu, const op::Within& op, Call call);
 // product/epilogue.cpp
 /// Is it one that libraries know?
 bool accepts(const op::Epilogue& op);
+/// A layer norm whose result is only wanted in halves.
+bool is_rounded_norm(const op::Epilogue& op);
+/// FusionTraits::widens
+bool widens(const op::Op& op, std::size_t operand);
 bool run(Gpu& gpu, const op::Epilogue& op, Call call);
 
 // product/matmul.cpp

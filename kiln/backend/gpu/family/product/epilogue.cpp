@@ -74,10 +74,11 @@ bool run_by_library(Gpu& gpu, const op::Epilogue& op, Call call) {
 }  // namespace
 
 bool accepts(const op::Epilogue& op) {
-  return std::holds_alternative<op::Matmul>(op.product) && finish_of(*op.program, op.input);
+  return is_rounded_norm(op) || (std::holds_alternative<op::Matmul>(op.product) && finish_of(*op.program, op.input));
 }
 
 bool run(Gpu& gpu, const op::Epilogue& op, Call call) {
+  if (is_rounded_norm(op)) return run(gpu, std::get<op::LayerNorm>(op.product), call);
   if (accepts(op) && run_by_library(gpu, op, call)) return true;
   const Device device{Ref<Backend>(&gpu)};
   Value product(make_ref<Node>(op.result, device));

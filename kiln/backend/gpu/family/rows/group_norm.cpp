@@ -1,6 +1,7 @@
 // Layer norm and group norm, and the gradient of both.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/rows/norm_rows.hpp"
+#include "kiln/ops/composite.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -63,7 +64,8 @@ void sum_gradients(Gpu& gpu, const Sources& from, const Operand& weight, DType w
 void norm(Gpu& gpu, const Groups& groups, Call call, const Operand& weight, const Operand& bias) {
   Value held;
   const Array x = gpu.read_contiguous(call.in[0], held);
-  const bool in_place = gpu.take_memory(call.out[0], contiguous_strides(call.out[0].shape()), call, 0);
+  const bool in_place =
+      call.out[0].dtype() == x.dtype && gpu.take_memory(call.out[0], contiguous_strides(call.out[0].shape()), call, 0);
   const Array y = seen_as(gpu.allocate(call.out[0]), groups.shape());
   if (y.numel() == 0 || norm_rows(gpu, groups, x, weight, bias, y, in_place)) return;
   const Array grouped = seen_as(x, groups.shape());
@@ -78,11 +80,23 @@ bool run(Gpu& gpu, const op::LayerNorm&, Call call) {
   const std::int64_t width = call.in[LayerNorm::weight].numel();
   const Groups groups{width ? call.in[LayerNorm::x].numel() / width : 0, 1, width, 1, true,
                       call.in[LayerNorm::epsilon].scalar().to<double>()};
-  const DType dtype = call.out[0].dtype();
+  const DType dtype = call.in[LayerNorm::x].dtype();
   Value held[2];
   const Operand weight = operand_or(call.in[LayerNorm::weight], 1, groups.channels(), dtype, held[0], gpu);
   const Operand bias = operand_or(call.in[LayerNorm::bias], 0, groups.channels(), dtype, held[1], gpu);
   return norm(gpu, groups, call, weight, bias), true;
+}
+
+bool is_rounded_norm(const op::Epilogue& op) {
+  const op::Program& program = *op.program;
+  const auto* const cast = program.steps.size() == 1 ? std::get_if<op::Cast>(&program.steps[0].op) : nullptr;
+  return std::holds_alternative<op::LayerNorm>(op.product) && size_of(op.result.dtype) > 2 && cast &&
+         op::is_half(cast->to);
+}
+
+bool widens(const op::Op& op, std::size_t operand) {
+  return std::holds_alternative<op::Ravel>(op.is) ||
+         (std::holds_alternative<op::GroupNormGrad>(op.is) && operand == op::GroupNormGrad::grad);
 }
 
 bool run(Gpu& gpu, const op::GroupNorm& op, Call call) {
@@ -103,7 +117,8 @@ bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call) {
   Value held[3];
   const Operand weight = operand_or(call.in[GroupNormGrad::weight], 1, groups.channels(), dtype, held[0], gpu);
   const Array x = seen_as(gpu.read_contiguous(call.in[GroupNormGrad::x], held[1]), groups.shape());
-  const Array g = seen_as(gpu.read_contiguous(call.in[GroupNormGrad::grad], held[2]), groups.shape());
+  Value given = call.in[GroupNormGrad::grad];
+  Array g = seen_as(gpu.read_contiguous(given, held[2]), groups.shape());
   const Array dx = seen_as(gpu.allocate(call.out[0]), groups.shape());
   const Array dweight = seen_as(gpu.allocate(call.out[1]), groups.channels());
   const Array dbias = seen_as(gpu.allocate(call.out[2]), groups.channels());
@@ -114,6 +129,11 @@ bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call) {
       const Sources from{read(parts->bias), read(parts->weight), nullptr, true};
       return sum_gradients(gpu, from, one, dtype, {0, 3}, dbias, dweight), true;
     }
+  }
+  if (g.dtype != dtype) {
+    Value wide = gpu.scratch({given.shape(), dtype});
+    gpu.run(op::Cast{dtype}, {{&given, 1}, {&wide, 1}});
+    g = seen_as(read(held[2] = std::move(wide)), groups.shape());
   }
   Moments made;
   const auto scratch = [&](Value& value, const Shape& shape) { return read(value = gpu.scratch({shape, type})); };

@@ -62,13 +62,13 @@ struct MomentsKernel {
 };
 
 struct ApplyKernel {
-  DType dtype;
+  DType dtype, result;
   PointwiseShape shape{};
 
   Kernel kernel() const {
     const DType type = expr::computed_in(dtype);
     Builder k("norm", Pointwise::kThreads);
-    Pointwise pointwise(k, shape, std::array{dtype, type, type, type, dtype, dtype}, std::array{dtype});
+    Pointwise pointwise(k, shape, std::array{dtype, type, type, type, dtype, dtype}, std::array{result});
     pointwise.run([&](std::span<const Expr> in) { return Exprs{(in[0] - in[1] - in[2]) * in[3] * in[4] + in[5]}; });
     return k.finish();
   }
@@ -113,7 +113,7 @@ Moments moments(Gpu& gpu, const Array& x, const Dims& dims, bool centred, double
 
 void apply_norm(Gpu& gpu, const Operand& x, const Moments& moments, const Operand& weight, const Operand& bias,
                 const Array& y, bool in_place) {
-  pointwise(gpu, ApplyKernel{y.dtype, {.in_place = in_place}}, y.shape,
+  pointwise(gpu, ApplyKernel{x.array.dtype, y.dtype, {.in_place = in_place}}, y.shape,
             {x, {moments.near}, {moments.rest}, {moments.inverse}, weight, bias}, {y});
 }
 

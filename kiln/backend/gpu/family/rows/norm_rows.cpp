@@ -48,7 +48,7 @@ class ByChannel {
 };
 
 struct NormRows {
-  DType dtype;
+  DType dtype, result;
   bool centred, in_place;
   Channels weight, bias;
   RowShape shape;
@@ -58,7 +58,7 @@ struct NormRows {
     // Where one waits for its row's sums, the other loads.
     if (shape.threads() == 512 && expr::computed_in(dtype) == DType::F32) k.least_blocks(2);
     const Buffer from = k.input(dtype), weights = k.input(dtype), biases = k.input(dtype);
-    const Buffer to = in_place ? k.both(dtype) : k.output(dtype);
+    const Buffer to = in_place ? k.both(dtype) : k.output(result);
     const Row row(k, shape);
     const ByChannel channel(k, shape);
     const Expr epsilon = k.number(expr::computed_in(dtype));
@@ -78,7 +78,7 @@ struct NormRows {
 /// The gradient of x, a row a team; or, where few blocks go through all rows, also what each team's rows add to the
 /// gradients of weight and bias, for which all of x and g would have to be read once more.
 struct NormGradientRows {
-  DType dtype;
+  DType given, dtype;  // of the gradient that comes, and of x
   bool centred, sums;
   Channels weight;
   RowShape shape;
@@ -86,7 +86,7 @@ struct NormGradientRows {
   DType type() const { return expr::computed_in(dtype); }
   Kernel kernel() const {
     Builder k("norm_grad_rows", shape.threads());
-    const Buffer gradient = k.input(dtype), from = k.input(dtype), weights = k.input(dtype), to = k.output(dtype);
+    const Buffer gradient = k.input(given), from = k.input(dtype), weights = k.input(dtype), to = k.output(dtype);
     std::vector<Buffer> told;  // the moments of rows, or the sums of teams
     for (int i = 0; i < (sums ? 2 : 3); ++i) told.push_back(k.output(type()));
     const Row::Sizes sizes{k.number(shape.index), k.number(shape.index)};
@@ -162,11 +162,11 @@ bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const Operand& we
                const Array& y, bool in_place) {
   const auto shape = shape_of(groups, {x, y}, {weight, bias}, 1);
   if (!shape) return false;
-  gpu.launch(
-      NormRows{x.dtype, groups.centred, in_place, channels_of(groups, weight), channels_of(groups, bias), *shape},
-      shape->blocks(groups.rows()),
-      {x, weight.array, bias.array, y, groups.rows(), groups.length(), groups.groups, groups.own, groups.inner,
-       Argument(Scalar(groups.epsilon), x.dtype)});
+  gpu.launch(NormRows{x.dtype, y.dtype, groups.centred, in_place, channels_of(groups, weight),
+                      channels_of(groups, bias), *shape},
+             shape->blocks(groups.rows()),
+             {x, weight.array, bias.array, y, groups.rows(), groups.length(), groups.groups, groups.own, groups.inner,
+              Argument(Scalar(groups.epsilon), x.dtype)});
   return true;
 }
 
@@ -174,7 +174,7 @@ bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Ar
                         const Array& dx, const Moments& moments) {
   const auto shape = shape_of(groups, {g, x, dx}, {weight}, 2);
   if (!shape) return false;
-  gpu.launch(NormGradientRows{x.dtype, groups.centred, false, channels_of(groups, weight), *shape},
+  gpu.launch(NormGradientRows{g.dtype, x.dtype, groups.centred, false, channels_of(groups, weight), *shape},
              shape->blocks(groups.rows()),
              {g, x, weight.array, dx, moments.near, moments.rest, moments.inverse, groups.rows(), groups.length(),
               groups.groups, groups.own, groups.inner, Argument(Scalar(groups.epsilon), x.dtype)});
@@ -184,13 +184,13 @@ bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Ar
 std::optional<NormGradientParts> norm_gradient_parts(Gpu& gpu, const Groups& groups, const Array& g, const Array& x,
                                                      const Operand& weight, const Array& dx) {
   // Threads that a multiprocessor should have, and rows that a team should go through for its sums to cost little.
-  constexpr std::int64_t kThreads = 1024, kLeastRows = 8;
+  constexpr std::int64_t kThreads = 1024, kLeastRows = 4;
   const auto shape = shape_of(groups, {g, x, dx}, {weight}, 4);
   if (!shape || groups.groups > 1 || groups.inner > 1) return std::nullopt;
   const std::int64_t blocks = gpu.driver().capabilities().multiprocessors * (kThreads / shape->threads());
   const std::int64_t teams = blocks * shape->teams();
   if (groups.batch < teams * kLeastRows) return std::nullopt;
-  const NormGradientRows kernel{x.dtype, groups.centred, true, channels_of(groups, weight), *shape};
+  const NormGradientRows kernel{g.dtype, x.dtype, groups.centred, true, channels_of(groups, weight), *shape};
   const Desc desc{{teams, 1, groups.own, 1}, kernel.type()};
   NormGradientParts parts{gpu.scratch(desc), gpu.scratch(desc)};
   gpu.launch(kernel, blocks,

@@ -184,6 +184,32 @@ struct KeyGradKernel {
   }
 };
 
+/// Gives the gradients of q, k and v the memory of one tensor where those are parts of one, as a projection makes them: what
+/// puts gradients together again finds them in place (run() of Cat). False, with nothing done, where they are not.
+bool allocate_together(Gpu& gpu, Call call, std::vector<Array>& made) {
+  constexpr std::size_t kParts = 3;
+  const Node *const q = call.in[0].node().get(), *const k = call.in[1].node().get();
+  const std::int64_t step = k->offset - q->offset;
+  Shape all = q->desc.shape;
+  all.push_back(static_cast<std::int64_t>(kParts));
+  Dims strides = q->strides;
+  strides.push_back(step);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const Node* const part = call.in[i].node().get();
+    if (call.out[i].node()->storage || part->storage.get() != q->storage.get() || part->desc != q->desc ||
+        part->strides != q->strides || part->offset != q->offset + static_cast<std::int64_t>(i) * step)
+      return false;
+  }
+  if (!strided::same_order(all, strides, dense_strides(all, order_of(all, strides)))) return false;
+  Value whole(make_ref<Node>(Desc{{numel(all)}, q->desc.dtype}, call.out[0].device()));
+  gpu.allocate(whole);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    strided::alias(call.out[i], whole, q->strides, static_cast<std::int64_t>(i) * step);
+    made.push_back(read(call.out[i]));
+  }
+  return true;
+}
+
 }  // namespace
 
 // The bias's gradient is a matrix of all scores before it is summed: what the op is made of makes it.
@@ -195,7 +221,8 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
   Value held_sum, held_delta;
   const Array log_sum = gpu.read_contiguous(call.in[Op::log_sum], held_sum);
   std::vector<Array> made;
-  for (std::size_t i = 0; i < call.out.size(); ++i) {
+  const bool together = allocate_together(gpu, call, made);
+  for (std::size_t i = 0; !together && i < call.out.size(); ++i) {
     const Array like = read(call.in[i]);
     made.push_back(gpu.allocate(call.out[i], dense_strides(like.shape, order_of(like.shape, like.strides))));
   }
