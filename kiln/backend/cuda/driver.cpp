@@ -6,6 +6,7 @@
 #include "kiln/backend/cuda/attentions.hpp"
 #include "kiln/backend/cuda/convolutions.hpp"
 #include "kiln/backend/gpu/kernel/print.hpp"
+#include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
 namespace {
@@ -24,6 +25,7 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
           // One block a multiprocessor fits, whatever it takes.
           .together = stream.attribute(kCooperativeLaunch) ? multiprocessors : 0,
           .fragments = stream.attribute(kComputeCapabilityMajor) >= 8,
+          .tf32 = is_set("KILN_TF32", false),
           .takes_cuda = true,
           .few_channels = 16,
           .least_attention = std::int64_t{1} << 28};

@@ -40,6 +40,7 @@ struct Capabilities {
   std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
   std::int64_t together = 0;         // blocks of any kernel that may wait for each other (Builder::meet); 0: none may
   bool fragments = false;            // has it tensor cores (Builder::multiply_fragments)?
+  bool tf32 = false;                 // which its library is to use for float32, too
   bool takes_cuda = false;           // kernels that are CUDA C++?
   std::int64_t few_channels = 0;     // below which its library is no quicker without these than our convolutions
   std::int64_t least_attention = 0;  // multiplications, below which its library is not worth asking

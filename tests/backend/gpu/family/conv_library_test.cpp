@@ -53,7 +53,9 @@ void expect_same(const op::Op& op, const std::vector<Shape>& shapes, DType dtype
     EXPECT_TRUE(same_bytes(made_on(with_library()), made_on(simulated()))) << which;
     ASSERT_EQ(WithLibrary::asked.size(), 1u) << which;
     EXPECT_EQ(WithLibrary::asked[0].kind, kind) << which;
-    EXPECT_EQ(WithLibrary::asked[0].x.strides[1] == 1, channels_last) << which;
+    // Images of halves go there in the order that tensor cores take.
+    const bool turned = size_of(dtype) == 2 && shapes[0].size() > 3;
+    EXPECT_EQ(WithLibrary::asked[0].x.strides[1] == 1, channels_last || turned) << which;
   }
 }
 

@@ -112,15 +112,22 @@ namespace {
 
 bool is_channels_last(const Array& x) { return x.shape[1] > 1 && x.strides[1] == 1 && !x.contiguous(); }
 
-/// A weight in that order: where it lies, or copied.
-Array weight_in(Gpu& gpu, const Value& value, bool channels_last, Value& held) {
-  const Array weight = read(value);
-  const Dims strides = strides_in(weight.shape, channels_last);
-  if (strided::same_order(weight.shape, weight.strides, strides)) return weight;
-  held = gpu.scratch(value.node()->desc);
+/// Tensor cores take neighbours among channels; images in another order a library would turn round for each of them, and
+/// back.
+bool prefers_channels_last(const Gpu& gpu, const Array& x) {
+  const bool by_tensor_cores =
+      multiplies_fragments(gpu, x.dtype) || (x.dtype == DType::F32 && gpu.driver().capabilities().tf32);
+  return by_tensor_cores && x.shape.size() > 3 && x.shape[1] > 1;
+}
+
+/// A tensor in that order: where it lies, or copied.
+Array ordered(Gpu& gpu, const Array& x, bool channels_last, Value& held) {
+  const Dims strides = strides_in(x.shape, channels_last);
+  if (x.numel() == 0 || strided::same_order(x.shape, x.strides, strides)) return x;
+  held = gpu.scratch({x.shape, x.dtype});
   Array copied = read(held);
   copied.strides = strides;
-  copy(gpu, weight, copied);
+  copy(gpu, x, copied);
   return copied;
 }
 
@@ -153,11 +160,12 @@ bool multiply_channels(Gpu& gpu, const Convolution& conv) {
   Matrices product{.dtype = to.dtype, .k = from_channels, .c = to.data};
   if (conv.channels_last) {  // pixels are rows of the result
     if (groups > 1) return false;
-    product.m = pixels;
+    const bool joined = from.strides[0] == pixels * *pixel;  // images are one to the weight
+    product.m = joined ? pixels * batch[0] : pixels;
     product.n = to_channels;
     product.a = data;
     product.b = weight;
-    product.batch = merged(batch, std::array{data_batch, weight_batch});
+    product.batch = merged(joined ? Shape{} : batch, std::array{data_batch, weight_batch});
   } else {
     product.m = to_channels;
     product.n = pixels;
@@ -217,20 +225,30 @@ bool convolve_by_library(Gpu& gpu, const Convolution& conv, const Spatial& paddi
 }
 
 void convolve(Gpu& gpu, Convolution conv, const op::Conv& op, const Value& weight, Value& result) {
-  const Array& operand = conv.result == Convolved::X ? conv.y : conv.x;
+  Array& operand = conv.result == Convolved::X ? conv.y : conv.x;
   conv.groups = op.groups;
   conv.stride = op.stride;
   conv.padding = op.padding;
   conv.dilation = op.dilation;
-  conv.channels_last = is_channels_last(operand);
-  const Array made = gpu.allocate(result, strides_in(result.shape(), conv.channels_last));
-  (conv.result == Convolved::Y ? conv.y : conv.result == Convolved::X ? conv.x : conv.weight) = made;
+  conv.channels_last = is_channels_last(operand) || prefers_channels_last(gpu, operand);
+  const bool of_weight = conv.result == Convolved::Weight;
+  const Array made = gpu.allocate(result, strides_in(result.shape(), conv.channels_last && !of_weight));
   if (made.numel() == 0) return;
-  Value held;
-  if (conv.result != Convolved::Weight) conv.weight = weight_in(gpu, weight, conv.channels_last, held);
-  if (multiply_channels(gpu, conv) || convolve_by_library(gpu, conv, op.padding_after)) return;
-  if (conv.groups > 1 && std::min(conv.in(), conv.out()) < 8) convolve_alone(gpu, conv);
-  else convolve_tiles(gpu, conv);
+  Value held[3];
+  Array& place = of_weight ? conv.weight : conv.result == Convolved::X ? conv.x : conv.y;
+  place = made;
+  place.strides = strides_in(made.shape, conv.channels_last);
+  // Gradients of weights come in the order of weights.
+  const bool turns = !strided::same_order(made.shape, place.strides, made.strides);
+  if (turns) place.data = read(held[2] = gpu.scratch({made.shape, made.dtype})).data;
+  if (conv.channels_last) operand = ordered(gpu, operand, true, held[0]);
+  if (!of_weight) conv.weight = ordered(gpu, read(weight), conv.channels_last, held[1]);
+  else if (conv.channels_last) conv.y = ordered(gpu, conv.y, true, held[1]);
+  if (!multiply_channels(gpu, conv) && !convolve_by_library(gpu, conv, op.padding_after)) {
+    if (conv.groups > 1 && std::min(conv.in(), conv.out()) < 8) convolve_alone(gpu, conv);
+    else convolve_tiles(gpu, conv);
+  }
+  if (turns) copy(gpu, place, made);
 }
 
 }  // namespace
