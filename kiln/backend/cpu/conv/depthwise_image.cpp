@@ -145,7 +145,7 @@ HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* wei
     if (more) ((sum[P] = hn::Add(sum[P], channels.load(more + static_cast<int64_t>(P) * s.channels + c))), ...);
     if (finish && finish->has_bounds()) {
       const Vector<float> low(finish->low), high(finish->high);
-      ((sum[P] = min(max(Vector<float>(sum[P]), low), high).lanes), ...);
+      ((sum[P] = clamp(Vector<float>(sum[P]), low, high).lanes), ...);
     }
     (channels.store(sum[P], y + static_cast<int64_t>(P) * s.channels + c), ...);
   }

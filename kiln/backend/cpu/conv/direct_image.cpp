@@ -34,9 +34,11 @@ RowRange rows_of(const DirectShape& s, int64_t k) {
   return {begin, last < 0 ? 0 : std::min(s.rows, last / s.row_stride + 1)};
 }
 
-/// The minimum with `high` of the maximum with `low`, as Vector has them: NaN stays NaN.
+/// Within [low, high]; NaN stays NaN, as x86 has the second of both where one is none.
 template <class V>
 HWY_INLINE V within(V x, V low, V high) {
+  if constexpr (HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
+    return hn::Min(high, hn::Max(low, x));
   const V raised = hn::IfThenElse(hn::Gt(x, low), x, low), lowered = hn::IfThenElse(hn::Lt(raised, high), raised, high);
   return hn::IfThenElse(hn::IsNaN(x), x, lowered);
 }

@@ -72,7 +72,7 @@ TEST(GpuRavel, IsToldOfHalvesAsTheyAre) {
 }
 
 TEST(GpuAttention, MakesGradientsBesideEachOtherWhereItsOperandsAre) {
-  const Shape parts{2, 5, 3, 2, 8}, one{2, 2, 5, 8}, rows{2, 2, 5};
+  const Shape parts{2, 5, 3, 2, 8}, one{2, 2, 5, 8};
   const Value all = from_data(whole_numbers(parts, DType::F32, 7), simulated()) * 0.1;
   const Value turned = permute(all, {2, 0, 3, 1, 4});  // [3, batch, heads, time, width]
   const Value scale(0.3), g = from_data(whole_numbers(one, DType::F32, 5, 3), simulated());

@@ -77,7 +77,7 @@ HWY_INLINE void apply_tail(const ProductTail<T>& tail, Vector<T>* sums, int64_t 
        ...);
     if (!tail.has_bounds) return;
     const Vector<T> low(tail.low), high(tail.high);
-    ((sums[I] = min(max(sums[I], low), high)), ...);
+    ((sums[I] = clamp(sums[I], low, high)), ...);
   }
 }
 
