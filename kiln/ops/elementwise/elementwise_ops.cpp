@@ -259,12 +259,13 @@ Value unary(op::UnaryFn fn, const Value& x) {
 /// x of floats to a power that needs no logarithm; empty for others. Halves go through float32, to be rounded once.
 Value power_by_arithmetic(const Value& x, double exponent) {
   if (exponent == 2) return square(x);
+  if (exponent == 3) return cube(x);
   if (exponent == -1) return recip(x);
   if (exponent == 0.5) return sqrt(x);
   if (exponent == -0.5) return rsqrt(x);
-  if (exponent != 3 && exponent != -2) return {};
+  if (exponent != -2) return {};
   if (size_of(x.dtype()) < 4) return cast(power_by_arithmetic(cast(x, DType::F32), exponent), x.dtype());
-  return exponent == 3 ? square(x) * x : square(recip(x));
+  return square(recip(x));
 }
 
 Value binary(op::BinaryFn fn, const Value& x, const Value& y) {

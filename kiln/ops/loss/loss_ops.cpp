@@ -35,8 +35,12 @@ void CrossEntropy::vjp(Backward& backward) const {
     const Value& scores = backward.in(logits);
     const DType type = wide(scores.dtype());
     const auto of_rows = [&](const Value& x) { return unsqueeze(cast(x, type), 1); };
-    const Value shifted = cast(scores, type) - of_rows(backward.out(largest));
-    Value shares = exp(shifted - of_rows(backward.out(log_sum)));
+    // Kernels of softmax hold rows that are no longer; of longer ones it would be a tensor that is written and read again.
+    constexpr std::int64_t kLongRow = 1 << 14;
+    const Value wide_scores = cast(scores, type);
+    const Value shares = scores.dim(1) <= kLongRow
+                             ? softmax(wide_scores, 1)
+                             : exp(wide_scores - of_rows(backward.out(largest)) - of_rows(backward.out(log_sum)));
     Value total;
     if (backward.grad_if_any(losses)) {
       const Value chosen = one_hot(backward.in(targets), scores.shape()[1], type);
@@ -46,7 +50,7 @@ void CrossEntropy::vjp(Backward& backward) const {
       const Value more = shares * of_rows(of_sum);
       total = total ? total + more : more;
     }
-    return cast(total ? total : zeros_like(shifted), scores.dtype());
+    return cast(total ? total : zeros_like(shares), scores.dtype());
   });
 }
 

@@ -49,6 +49,7 @@ const std::map<std::string, UnaryMeaning>& unary_meanings() {
                                       : x < 0 ? -1.0
                                               : 0.0; }}},
       {"square", {[](double x) { return std::pow(x, 2); }}},
+      {"cube", {[](double x) { return std::pow(x, 3); }}},
       {"recip", {[](double x) { return std::pow(x, -1); }, 0.5, 3}},
       {"sqrt", {[](double x) { return std::sqrt(x); }, 0.2, 4}},
       {"rsqrt", {[](double x) { return std::pow(x, -0.5); }, 0.2, 4}},

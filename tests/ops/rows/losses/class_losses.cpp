@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/ops/scope/autocast.hpp"
 #include "tests/ops/rows/losses/losses.hpp"
 
 namespace kiln::test {
@@ -268,6 +269,46 @@ TEST(CrossEntropy, OfTargetsThatAreAllIgnoredIsNan) {
   const Value targets = full({2}, -100, Device::cpu(), DType::I64);
   EXPECT_TRUE(std::isnan(cross_entropy(logits, targets, {.ignore = -100}).item()));
   EXPECT_EQ(cross_entropy(logits, targets, {.ignore = -100}, Reduction::Sum).item(), 0);
+}
+
+// Of long rows the softmax is made again from their sums, of short ones at once: values, gradients and gradients of those.
+TEST(CrossEntropy, HasTheGradientsOfItsSoftmaxHoweverLongRowsAre) {
+  for (const std::int64_t classes : {7, 20000})
+    for (const DType dtype : {DType::F64, DType::F32, DType::BF16}) {
+      const Shape shape{2, classes};
+      std::vector<double> numbers(static_cast<std::size_t>(2 * classes)), direction = numbers;
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = 100 + 4 * std::sin(1.7 * static_cast<double>(i)),
+        direction[i] = std::cos(0.3 * static_cast<double>(i));
+      const TensorData data = TensorData::of<double>(shape, std::span<const double>(numbers)).to(dtype);
+      const std::vector<double> x = data.to_vector<double>();
+      const std::vector<std::int64_t> chosen{classes - 3, 2};
+      const Device device = Device::cpu().autodiff();
+      const Value logits = from_data(data, device).require_grad();
+      const Value targets = from_data(TensorData::of<std::int64_t>({2}, std::span<const std::int64_t>(chosen)), device);
+      const Value v = from_data(TensorData::of<double>(shape, std::span<const double>(direction)), device);
+      const Autocast autocast(DType::BF16);  // losses of halves are float32
+      const Value losses = cross_entropy(logits, targets, {}, Reduction::None);
+      EXPECT_EQ(losses.dtype(), dtype == DType::F64 ? DType::F64 : DType::F32);
+      const Value first = grad(sum(losses), Values{logits}, {.create_graph = true})[0];
+      const Value second = grad(sum(cast(first, DType::F64) * v), Values{logits})[0];
+
+      const double bit = dtype == DType::F64 ? 1e-13 : dtype == DType::F32 ? 1e-5 : 4e-3;
+      for (std::size_t row = 0; row < 2; ++row) {
+        const auto begin = row * static_cast<std::size_t>(classes), end = begin + static_cast<std::size_t>(classes);
+        double total = 0, mean = 0;
+        for (std::size_t i = begin; i < end; ++i) total += std::exp(x[i] - 100);
+        for (std::size_t i = begin; i < end; ++i) mean += std::exp(x[i] - 100) / total * direction[i];
+        const std::size_t target = begin + static_cast<std::size_t>(chosen[row]);
+        EXPECT_NEAR(losses.data().at(static_cast<std::int64_t>(row)), std::log(total) + 100 - x[target], 20 * bit);
+        for (std::size_t i = begin; i < end; i += 1 + static_cast<std::size_t>(classes) / 50) {
+          const double share = std::exp(x[i] - 100) / total;
+          EXPECT_NEAR(first.data().at(static_cast<std::int64_t>(i)), share - (i == target),
+                      bit * (share + (i == target)));
+          EXPECT_NEAR(second.data().at(static_cast<std::int64_t>(i)), share * (direction[i] - mean), 4 * bit * share);
+        }
+      }
+    }
 }
 
 }  // namespace
