@@ -198,6 +198,29 @@ TEST(Model, SimplifyingMergesBatchNormsIntoTheProductsThatReadThem) {
   }
 }
 
+TEST(Model, SimplifyingMergesEachBatchNormOnce) {
+  for (const bool twice : {false, true}) {
+    std::vector<Message> nodes{node("Conv", {"x", "w"}, {"c"}),
+                               node("BatchNormalization", {"c", "s", "b", "m", "v"}, {"n"})};
+    if (twice) nodes.push_back(node("BatchNormalization", {"n", "s", "b", "m", "v"}, {"o"}));
+    nodes.push_back(twice ? node("Flatten", {"o"}, {"f"}) : node("Flatten", {"n"}, {"f"}));
+    nodes.push_back(node("Gemm", {"f", "g"}, {"y"}));
+    const std::string bytes = model(graph(
+        {nodes,
+         {tensor("w", {2, 1, 1, 1}, std::vector<float>{1, -2}), tensor("g", {4, 1}, std::vector<float>{1, 2, -3, 4}),
+          tensor("s", {2}, std::vector<float>{2, 0.5}), tensor("b", {2}, std::vector<float>{1, -1}),
+          tensor("m", {2}, std::vector<float>{3, -4}), tensor("v", {2}, std::vector<float>{4, 9})},
+         {value("x", {"k", "1", "1", "2"})},
+         {value("y", {"k", "1"})}}));
+    const Model plain = loaded(bytes, cpu, {.simplify = false}), simple = loaded(bytes);
+    EXPECT_EQ(simple.graph().nodes.size(), 3u);
+    const Value x = reshape(arange(0, 6, 1, cpu, DType::F32), {3, 1, 1, 2}) / 16;
+    EXPECT_EQ(
+        difference(simple.run({{"x", x}})[0].value().data(), plain.run({{"x", x}})[0].value().data(), {1e-5, 1e-5}),
+        "");
+  }
+}
+
 TEST(Model, RunningStatisticsAreNotTrained) {
   const Model norm =
       loaded(model(graph({{node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"})},

@@ -34,79 +34,100 @@ std::optional<Scaling> scaling_of(const Graph& graph, const Node& norm) {
   return Scaling{factor, in[1] - in[2] * factor};
 }
 
-int add_constant(Graph& graph, int named_like, const Value& value) {
-  const int added = graph.add_value(graph.values[static_cast<std::size_t>(named_like)].name);
-  graph.constants[added] = Datum(value);
-  return added;
+/// A node's second and third operand, the latter empty where it has none; nothing where they are not known.
+struct Weights {
+  Value weight, bias;
+};
+std::optional<Weights> weights_of(const Graph& graph, const Node& node) {
+  const Datum* const weight = node.inputs.size() > 1 ? floats_of(graph, node.inputs[1]) : nullptr;
+  if (!weight) return std::nullopt;
+  if (node.inputs.size() < 3 || node.inputs[2] == kAbsent) return Weights{weight->value(), {}};
+  const Datum* const bias = floats_of(graph, node.inputs[2]);
+  return bias ? std::optional(Weights{weight->value(), bias->value()}) : std::nullopt;
+}
+void set_weights(Graph& graph, Node& node, const Weights& weights) {
+  const auto add = [&](int named_like, const Value& value) {
+    const int added = graph.add_value(graph.values[static_cast<std::size_t>(named_like)].name);
+    graph.constants[added] = Datum(value);
+    return added;
+  };
+  const int weight = node.inputs[1],
+            bias = node.inputs.size() > 2 && node.inputs[2] != kAbsent ? node.inputs[2] : weight;
+  node.inputs = {node.inputs[0], add(weight, weights.weight), add(bias, weights.bias)};
 }
 
 /// Gives a convolution the weight and bias with which it makes what is scaled by itself now; false where its own are not known.
 bool scale_result(Graph& graph, Node& conv, const Scaling& by) {
-  const Datum* const weight = floats_of(graph, conv.inputs[1]);
-  const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] != kAbsent;
-  const Datum* const bias = has_bias ? floats_of(graph, conv.inputs[2]) : nullptr;
+  const std::optional<Weights> own = weights_of(graph, conv);
   const Shape channels = by.factor.shape();
-  if (!weight || weight->value().rank() < 3 || weight->value().dim(0) != channels[0] ||
-      (has_bias && (!bias || bias->value().shape() != channels)))
+  if (!own || own->weight.rank() < 3 || own->weight.dim(0) != channels[0] ||
+      (own->bias && own->bias.shape() != channels))
     return false;
-  Shape spread = Shape::filled(weight->value().rank(), 1);
+  Shape spread = Shape::filled(own->weight.rank(), 1);
   spread[0] = channels[0];
-  const Value scaled = weight->value() * reshape(by.factor, spread);
-  const int own = add_constant(graph, conv.inputs[1], scaled);
-  const Value shift = bias ? bias->value() * by.factor + by.shift : by.shift;
-  conv.inputs = {conv.inputs[0], own, add_constant(graph, has_bias ? conv.inputs[2] : conv.inputs[1], shift)};
+  set_weights(graph, conv,
+              {own->weight * reshape(by.factor, spread), own->bias ? own->bias * by.factor + by.shift : by.shift});
   return true;
 }
 
 /// The same for a product of which what it takes is scaled by itself now.
 bool scale_operand(Graph& graph, Node& product, const Scaling& by) {
-  const Datum* const weight = product.inputs.size() > 1 ? floats_of(graph, product.inputs[1]) : nullptr;
-  const bool has_bias = product.inputs.size() > 2 && product.inputs[2] != kAbsent;
-  const Datum* const bias = has_bias ? floats_of(graph, product.inputs[2]) : nullptr;
+  const std::optional<Weights> own = weights_of(graph, product);
   const auto is_one = [&](std::string_view name) {
     const Attribute* const factor = find_attribute(product, name);
     return !factor || factor->f == 1;
   };
-  if (!weight || weight->value().rank() != 2 || (has_bias && !bias) || int_attribute(product, "transA", 0) ||
-      !is_one("alpha") || !is_one("beta"))
+  if (!own || own->weight.rank() != 2 || int_attribute(product, "transA", 0) || !is_one("alpha") || !is_one("beta"))
     return false;
   const int along = int_attribute(product, "transB", 0) ? 1 : 0;  // what it takes, of the weight's dimensions
-  const std::int64_t taken = weight->value().dim(along), channels = by.factor.numel();
-  if (channels == 0 || taken % channels != 0 ||
-      (bias && bias->value().shape() != Shape{weight->value().dim(1 - along)}))
+  const std::int64_t taken = own->weight.dim(along), channels = by.factor.numel();
+  if (channels == 0 || taken % channels != 0 || (own->bias && own->bias.shape() != Shape{own->weight.dim(1 - along)}))
     return false;
   const auto of_each = [&](const Value& of_channels) {
     const Value all = expand(unsqueeze(of_channels, 1), {channels, taken / channels});
     return reshape(all, along ? Shape{1, taken} : Shape{taken, 1});
   };
-  const Value shift = sum(weight->value() * of_each(by.shift), {along});
-  const Value scaled = weight->value() * of_each(by.factor), all = bias ? bias->value() + shift : shift;
-  const int own = add_constant(graph, product.inputs[1], scaled);
-  product.inputs = {product.inputs[0], own, add_constant(graph, has_bias ? product.inputs[2] : product.inputs[1], all)};
+  const Value shift = sum(own->weight * of_each(by.shift), {along});
+  set_weights(graph, product, {own->weight * of_each(by.factor), own->bias ? own->bias + shift : shift});
   return true;
+}
+
+/// Has it found any? Then there may be more: norms of norms.
+bool fold_into_convs(Graph& graph) {
+  Patterns patterns(graph);
+  bool found = false;
+  for (Node& norm : graph.nodes) {
+    if (norm.op != "BatchNormalization" || !norm.domain.empty()) continue;
+    const std::optional<Scaling> scaling = scaling_of(graph, norm);
+    Node* const conv = scaling ? patterns.inner(norm.inputs[0], "Conv") : nullptr;
+    if (!conv || !scale_result(graph, *conv, *scaling)) continue;
+    conv->outputs = {std::exchange(norm.outputs[0], kAbsent)};
+    found = true;
+  }
+  std::erase_if(graph.nodes, [](const Node& node) {
+    return node.op == "BatchNormalization" && std::ranges::all_of(node.outputs, [](int o) { return o == kAbsent; });
+  });
+  return found;
+}
+
+void fold_into_products(Graph& graph) {
+  Patterns patterns(graph);
+  for (Node& product : graph.nodes) {
+    if (product.op != "Gemm" || !product.domain.empty() || !product.row || product.inputs.empty()) continue;
+    Node* const flatten = patterns.inner(product.inputs[0], "Flatten");
+    Node& reader = flatten && int_attribute(*flatten, "axis", 1) == 1 ? *flatten : product;
+    Node* const norm = reader.inputs.empty() ? nullptr : patterns.inner(reader.inputs[0], "BatchNormalization");
+    const std::optional<Scaling> scaling = norm ? scaling_of(graph, *norm) : std::nullopt;
+    if (scaling && scale_operand(graph, product, *scaling)) reader.inputs[0] = norm->inputs[0];
+  }
 }
 
 }  // namespace
 
 void fold_batch_norms(Graph& graph) {
   const NoGrad no_grad;
-  Patterns patterns(graph);
-  for (Node& norm : graph.nodes) {
-    if (norm.op != "BatchNormalization" || !norm.domain.empty()) continue;
-    const std::optional<Scaling> scaling = scaling_of(graph, norm);
-    Node* const conv = scaling ? patterns.inner(norm.inputs[0], "Conv") : nullptr;
-    if (!conv || !scale_result(graph, *conv, *scaling)) continue;
-    conv->outputs = std::exchange(norm.outputs, {});
-  }
-  for (Node& product : graph.nodes) {
-    if (product.op != "Gemm" || !product.domain.empty() || !product.row) continue;
-    Node* const flatten = patterns.inner(product.inputs[0], "Flatten");
-    Node& reader = flatten && int_attribute(*flatten, "axis", 1) == 1 ? *flatten : product;
-    Node* const norm = patterns.inner(reader.inputs[0], "BatchNormalization");
-    const std::optional<Scaling> scaling = norm ? scaling_of(graph, *norm) : std::nullopt;
-    if (scaling && scale_operand(graph, product, *scaling)) reader.inputs[0] = norm->inputs[0];
-  }
-  std::erase_if(graph.nodes, [](const Node& node) { return node.op == "BatchNormalization" && node.outputs.empty(); });
+  while (fold_into_convs(graph)) {}
+  fold_into_products(graph);
 }
 
 }  // namespace kiln::onnx
