@@ -322,7 +322,11 @@ FusionTraits Gpu::fusion_traits() const {
                                          .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
                                          .least_reduced = 8,
                                          .contracts = true},
-          .widens = &family::widens,
+          .widens =
+              [](const op::Op& op, std::size_t operand) {
+                return std::holds_alternative<op::Ravel>(op.is) ||
+                       (std::holds_alternative<op::GroupNormGrad>(op.is) && operand == op::GroupNormGrad::grad);
+              },
           .epilogues = FusionTraits::Epilogues{.norms = true,
                                                .types = {DType::F64, DType::F32, DType::F16, DType::BF16},
                                                .accepts = &family::accepts},

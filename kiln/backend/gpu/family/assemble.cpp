@@ -88,6 +88,37 @@ void cat(Gpu& gpu, std::span<const Array> parts, const Array& z, std::int64_t ou
   gpu.launch(kernel, blocks_for(outer * end, kThreads), arguments);
 }
 
+/// Gathers contiguous parts of z, whose lines have `pitch` elements, one behind the other: as many as a kernel takes.
+class Parts {
+ public:
+  Parts(Gpu& gpu, const Array& z, std::int64_t pitch) : gpu_(gpu), z_(z), pitch_(pitch) {}
+  /// The next, with so many elements of a line.
+  void add(const Array& part, std::int64_t length) {
+    if (!group_.empty() && (group_[0].dtype != part.dtype || group_.size() == CatKernel::kMost)) flush();
+    group_.push_back(part);
+    at_ += length;
+  }
+  /// Where in z the next belongs, which the caller brings there.
+  std::byte* skip(std::int64_t length) {
+    flush();
+    std::byte* const place = z_.data + at_ * static_cast<std::int64_t>(size_of(z_.dtype));
+    begin_ = at_ += length;
+    return place;
+  }
+  void flush() {
+    if (!group_.empty()) cat(gpu_, group_, z_, z_.numel() / pitch_, pitch_, begin_);
+    group_.clear();
+    begin_ = at_;
+  }
+
+ private:
+  Gpu& gpu_;
+  const Array z_;
+  const std::int64_t pitch_;
+  std::vector<Array> group_;
+  std::int64_t at_ = 0, begin_ = 0;  // of the next part, and of the group
+};
+
 /// Where each part begins in memory as the one before it ends along `dim`: what strides the whole has there.
 std::optional<Dims> strides_in_place(Inputs parts, int dim) {
   if (parts.size() < 2) return std::nullopt;
@@ -143,50 +174,28 @@ bool run(Gpu& gpu, const op::Cat& op, Call call) {
   }
   const Array z = gpu.allocate(call.out[0]);
   if (z.numel() == 0) return true;
-  const std::int64_t inner = z.strides[dim], pitch = z.shape[dim] * inner, outer = z.numel() / pitch;
-  std::vector<Array> group;
-  std::int64_t at = 0, begin = 0;  // of the next part, and of the group
-  const auto flush = [&] {
-    if (!group.empty()) cat(gpu, group, z, outer, pitch, begin);
-    group.clear();
-    begin = at;
-  };
+  const std::int64_t inner = z.strides[dim], pitch = z.shape[dim] * inner;
+  Parts parts(gpu, z, pitch);
   for (const Value& value : call.in) {
     const Array part = read(value);
     if (part.numel() == 0) continue;
     const std::int64_t each = part.shape[dim] * inner;
-    if (part.contiguous()) {
-      group.push_back(part);
-    } else {
-      flush();
-      copy(gpu, part, {z.data + at * static_cast<std::int64_t>(size_of(z.dtype)), z.dtype, part.shape, z.strides});
-    }
-    at += each;
-    if (!part.contiguous()) begin = at;
-    if (group.size() == CatKernel::kMost) flush();
+    if (part.contiguous()) parts.add(part, each);
+    else copy(gpu, part, {parts.skip(each), z.dtype, part.shape, z.strides});
   }
-  flush();
+  parts.flush();
   return true;
 }
 
 bool run(Gpu& gpu, const op::Ravel&, Call call) {
   const Array z = gpu.allocate(call.out[0]);
-  std::vector<Array> group;
   std::vector<Value> held(call.in.size());
-  std::int64_t at = 0, begin = 0;  // of the next part, and of the group
-  const auto flush = [&] {
-    if (!group.empty()) cat(gpu, group, z, 1, z.numel(), begin);
-    group.clear();
-    begin = at;
-  };
+  Parts parts(gpu, z, z.numel());
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Array part = gpu.read_contiguous(call.in[i], held[i]);
-    if (part.numel() == 0) continue;
-    if (!group.empty() && (group[0].dtype != part.dtype || group.size() == CatKernel::kMost)) flush();
-    group.push_back(part);
-    at += part.numel();
+    if (part.numel() > 0) parts.add(part, part.numel());
   }
-  flush();
+  parts.flush();
   return true;
 }
 

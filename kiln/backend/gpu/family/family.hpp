@@ -51,12 +51,8 @@ bool run(Gpu& gpu, const op::RavelIndex& op, Call call);
 bool run(Gpu& gpu, const op::Within& op, Call call);
 
 // product/epilogue.cpp
-/// Is it one that libraries know?
+/// Is it one that libraries know, or a layer norm that is only wanted in halves?
 bool accepts(const op::Epilogue& op);
-/// A layer norm whose result is only wanted in halves.
-bool is_rounded_norm(const op::Epilogue& op);
-/// FusionTraits::widens
-bool widens(const op::Op& op, std::size_t operand);
 bool run(Gpu& gpu, const op::Epilogue& op, Call call);
 
 // product/matmul.cpp

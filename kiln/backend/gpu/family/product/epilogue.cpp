@@ -5,6 +5,7 @@
 
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/product/product.hpp"
+#include "kiln/ops/composite.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -69,6 +70,14 @@ bool run_by_library(Gpu& gpu, const op::Epilogue& op, Call call) {
   product.bias = bias.data;
   product.function = finish->function;
   return multiply_by_library(gpu, product);
+}
+
+/// A layer norm whose result is only wanted in halves.
+bool is_rounded_norm(const op::Epilogue& op) {
+  const Program& program = *op.program;
+  const auto* const cast = program.steps.size() == 1 ? std::get_if<op::Cast>(&program.steps[0].op) : nullptr;
+  return std::holds_alternative<op::LayerNorm>(op.product) && size_of(op.result.dtype) > 2 && cast &&
+         op::is_half(cast->to);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Layer norm and group norm, and the gradient of both.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/rows/norm_rows.hpp"
-#include "kiln/ops/composite.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -85,18 +84,6 @@ bool run(Gpu& gpu, const op::LayerNorm&, Call call) {
   const Operand weight = operand_or(call.in[LayerNorm::weight], 1, groups.channels(), dtype, held[0], gpu);
   const Operand bias = operand_or(call.in[LayerNorm::bias], 0, groups.channels(), dtype, held[1], gpu);
   return norm(gpu, groups, call, weight, bias), true;
-}
-
-bool is_rounded_norm(const op::Epilogue& op) {
-  const op::Program& program = *op.program;
-  const auto* const cast = program.steps.size() == 1 ? std::get_if<op::Cast>(&program.steps[0].op) : nullptr;
-  return std::holds_alternative<op::LayerNorm>(op.product) && size_of(op.result.dtype) > 2 && cast &&
-         op::is_half(cast->to);
-}
-
-bool widens(const op::Op& op, std::size_t operand) {
-  return std::holds_alternative<op::Ravel>(op.is) ||
-         (std::holds_alternative<op::GroupNormGrad>(op.is) && operand == op::GroupNormGrad::grad);
 }
 
 bool run(Gpu& gpu, const op::GroupNorm& op, Call call) {
