@@ -11,9 +11,16 @@ std::size_t at_once(const Buffer& buffer) { return 16 / size_of(buffer.dtype());
 }  // namespace
 
 Loop merged(const Shape& shape, std::span<const Dims> strides) {
+  Dims all;
+  for (int dim = 0; dim < shape.size(); ++dim) all.push_back(dim);
+  return merged(shape, strides, all);
+}
+
+Loop merged(const Shape& shape, std::span<const Dims> strides, const Dims& order) {
   Loop loop;
   loop.strides.resize(strides.size());
-  for (int dim = 0; dim < shape.size(); ++dim) {
+  for (const std::int64_t each : order) {
+    const int dim = static_cast<int>(each);
     if (shape[dim] == 1) continue;
     bool joins = !loop.sizes.empty();
     for (std::size_t a = 0; a < strides.size() && joins; ++a)

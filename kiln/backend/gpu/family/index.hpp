@@ -16,6 +16,8 @@ struct Loop {
 };
 /// Of arrays that are seen with one shape (0 along what is repeated).
 Loop merged(const Shape& shape, std::span<const Dims> strides);
+/// The same of the dimensions in `order`, one inside the other.
+Loop merged(const Shape& shape, std::span<const Dims> strides, const Dims& order);
 
 /// A kernel's parameters that say where elements of such a loop lie: `rank` sizes, and as many strides for each array.
 /// Indices of all are int32, or int64 where that does not suffice.

@@ -76,14 +76,7 @@ PointwiseLaunch::PointwiseLaunch(const Shape& sizes, std::span<const Operand> in
   for (const Array& output : outputs) arguments.emplace_back(output);
   strides.push_back(outputs[0].strides);
   // Threads side by side take what lies side by side in the outputs.
-  const Dims order = order_of(sizes, outputs[0].strides);
-  const auto in_order = [&](const auto& list) {
-    auto ordered = list;
-    for (int i = 0; i < order.size(); ++i) ordered[i] = list[static_cast<int>(order[i])];
-    return ordered;
-  };
-  for (Dims& each : strides) each = in_order(each);
-  const Loop loop = merged(in_order(sizes), strides);
+  const Loop loop = merged(sizes, strides, order_of(sizes, outputs[0].strides));
   arrays.insert(arrays.end(), outputs.begin(), outputs.end());
   Loop wide = loop;
   wide.strides.resize(arrays.size(), loop.strides.back());

@@ -42,13 +42,9 @@ std::size_t lead_of(const std::vector<Array>& arrays) {
 /// Some dimensions of arrays of one shape, ordered as they lie in one of them.
 Loop loop_over(std::vector<int> dims, const Shape& shape, const std::vector<Array>& arrays, const Dims& lead) {
   std::ranges::stable_sort(dims, [&](int a, int b) { return rank_of(lead[a]) > rank_of(lead[b]); });
-  Shape sizes;
-  std::vector<Dims> strides(arrays.size());
-  for (const int dim : dims) {
-    sizes.push_back(shape[dim]);
-    for (std::size_t a = 0; a < arrays.size(); ++a) strides[a].push_back(arrays[a].strides[dim]);
-  }
-  return merged(sizes, strides);
+  std::vector<Dims> strides;
+  for (const Array& array : arrays) strides.push_back(array.strides);
+  return merged(shape, strides, Dims(dims.begin(), dims.end()));
 }
 
 Loops loops_of(const FoldCall& call, std::vector<Array> arrays) {
