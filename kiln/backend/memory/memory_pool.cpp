@@ -45,6 +45,12 @@ static_assert(size_of_class(8) == 576 && size_of_class(size_class(kLargestSmall)
 
 constexpr int kSmallClasses = size_class(kLargestSmall).index + 1;
 
+/// Of no class: of pages that are free together.
+constexpr int kJoined = -1;
+SizeClass block_for(std::size_t bytes, bool joins) {
+  return joins && bytes > kLargestSmall ? SizeClass{kJoined, round_up(bytes, kPage)} : size_class(bytes);
+}
+
 int this_thread() {
   static std::atomic<int> threads = 0;
   thread_local const int number = threads.fetch_add(1, std::memory_order_relaxed);
@@ -56,28 +62,32 @@ constexpr auto kLowerFirst = [](const auto& a, const auto& b) { return std::grea
 }  // namespace
 
 MemoryPool::MemoryPool(std::size_t limit, BlockSource& source, Order order)
-    : source_(source), order_(order), limit_(std::min(limit, kLargest)) {}
+    : source_(source),
+      order_(order),
+      joins_(order == Order::LatestFirst && source.returns_parts()),
+      limit_(std::min(limit, kLargest)) {}
 
 MemoryPool::~MemoryPool() {
   release_locked();
-  for (const Range& region : regions_) unmap(region);
+  for (const Extent& region : regions_) unmap(region);
 }
 
 std::byte* MemoryPool::acquire(std::size_t bytes, const Purpose& purpose) {
   if (bytes > kLargest) return nullptr;
-  const auto [index, size] = size_class(bytes);
+  const auto [index, size] = block_for(bytes, joins_);
   const std::lock_guard lock(mutex_);
-  std::byte* block = pop(index);
-  if (!block) block = size > kLargestSmall ? map(size) : cut(index, size);
+  std::byte* block = index == kJoined ? take_large(size) : pop(index);
+  if (!block && index != kJoined) block = size > kLargestSmall ? map(size) : cut(index, size);
   if (block) ledger_.hand_out(block, size, purpose);
   return block;
 }
 
 void MemoryPool::give_back(std::byte* block, std::size_t bytes, MemoryUse use) {
-  const auto [index, size] = size_class(bytes);
+  const auto [index, size] = block_for(bytes, joins_);
   const std::lock_guard lock(mutex_);
   ledger_.take_back(block, size, use);
-  push(index, block);
+  if (index == kJoined) join({block, size});
+  else push(index, block);
 }
 
 // Where the host has no memory for a longer list, the block is not handed out again: it stays what it was, in use by
@@ -87,6 +97,11 @@ void MemoryPool::push(int size_class, std::byte* block) noexcept {
     std::vector<Free>& free = free_[static_cast<std::size_t>(size_class)];
     free.push_back({block, this_thread()});
     if (order_ == Order::LowestFirst) std::push_heap(free.begin(), free.end(), kLowerFirst);
+  } catch (const std::bad_alloc&) {}
+}
+void MemoryPool::join(Extent range) noexcept {
+  try {
+    extents_.add(range);
   } catch (const std::bad_alloc&) {}
 }
 
@@ -120,7 +135,7 @@ std::byte* MemoryPool::cut(int size_class, std::size_t size) {
 // Whole pages from the beginning of a range, and less from its end: blocks of pages begin at one, whatever is asked for
 // between them. Where a result lies a line or two of the cache behind what is read, but for whole pages, processors take the
 // reads for those of what was just written, and wait.
-std::byte* MemoryPool::take(Range& range, std::size_t size) {
+std::byte* MemoryPool::take(Extent& range, std::size_t size) {
   const bool first = size % kPage == 0;
   std::byte* const block = first ? range.start : range.end() - size;
   range = {first ? block + size : range.start, range.size - size};
@@ -146,7 +161,7 @@ bool MemoryPool::add_region(std::size_t size) {
 std::byte* MemoryPool::split(int size_class, std::size_t size) {
   for (int index = size_class; index < kSmallClasses; ++index)
     if (std::byte* block = pop(index)) {
-      Range range{block, size_of_class(index)};
+      Extent range{block, size_of_class(index)};
       std::byte* const part = take(range, size);
       chop(range);
       return part;
@@ -155,7 +170,7 @@ std::byte* MemoryPool::split(int size_class, std::size_t size) {
 }
 
 // Makes free blocks of a range, the largest first from where a page begins; every class is a multiple of the smallest.
-void MemoryPool::chop(Range range) {
+void MemoryPool::chop(Extent range) {
   while (range.size) {
     const std::size_t in_page = reinterpret_cast<std::uintptr_t>(range.start) % kPage;
     const std::size_t most = std::min(range.size, in_page ? kPage - in_page : kLargestSmall);
@@ -164,6 +179,21 @@ void MemoryPool::chop(Range range) {
     push(index, range.start);
     range = {range.start + size, range.size - size};
   }
+}
+
+// What is mapped are huge pages, of which the next may lie beside these; where the limit has no room for them, no more than
+// is asked for.
+std::byte* MemoryPool::take_large(std::size_t size) {
+  if (std::byte* block = extents_.take(size)) return block;
+  std::size_t mapped = round_up(size, kHugePage);
+  if (reserved_ + mapped > limit_) {
+    release_locked();
+    if (reserved_ + mapped > limit_) mapped = size;
+  }
+  std::byte* const start = map(mapped);
+  if (!start) return nullptr;
+  join({start, mapped});
+  return extents_.take(size);
 }
 
 std::byte* MemoryPool::map(std::size_t size) {
@@ -182,7 +212,7 @@ std::byte* MemoryPool::map(std::size_t size) {
 }
 
 // False where the source keeps it.
-bool MemoryPool::unmap(Range range) {
+bool MemoryPool::unmap(Extent range) {
   if (!source_.unmap(range.start, range.size)) return false;
   reserved_ -= range.size;
   return true;
@@ -196,28 +226,29 @@ void MemoryPool::release() {
 void MemoryPool::release_locked() {
   for (int index = kSmallClasses; index < kClasses; ++index)
     while (std::byte* block = pop(index)) unmap({block, size_of_class(index)});
+  extents_.drop_if([&](const Extent& range) { return unmap(range); });
   release_pages();
 }
 
 // All that is prepared before the first change may throw std::bad_alloc.
 void MemoryPool::release_pages() {
-  std::vector<Range> free;
+  std::vector<Extent> free;
   if (uncut_.size) free.push_back(uncut_);
   for (int index = 0; index < kSmallClasses; ++index)
     for (const Free& each : free_[static_cast<std::size_t>(index)]) free.push_back({each.block, size_of_class(index)});
-  const auto by_address = [](const Range& a, const Range& b) { return std::less<>()(a.start, b.start); };
+  const auto by_address = [](const Extent& a, const Extent& b) { return std::less<>()(a.start, b.start); };
   std::sort(free.begin(), free.end(), by_address);
   std::sort(regions_.begin(), regions_.end(), by_address);
 
   const std::size_t page = std::clamp(std::bit_ceil(limit_ / 8192), kPage, kHugePage);
-  std::vector<Range> whole, rest, kept;  // pages to return, what is free between them, what regions are then
+  std::vector<Extent> whole, rest, kept;  // pages to return, what is free between them, what regions are then
   auto block = free.begin();
-  for (const Range& region : regions_) {
+  for (const Extent& region : regions_) {
     std::byte* kept_from = region.start;
     // What lies before a region lies in none: the system would not take it.
     for (; block != free.end() && std::less<>()(block->start, region.start); ++block) rest.push_back(*block);
     while (block != free.end() && std::less<>()(block->start, region.end())) {
-      Range together = *block;
+      Extent together = *block;
       for (++block; block != free.end() && block->start == together.end() && block->start != region.end(); ++block)
         together.size += block->size;
       const auto first = reinterpret_cast<std::uintptr_t>(together.start), last = first + together.size;
@@ -225,7 +256,7 @@ void MemoryPool::release_pages() {
       const std::size_t after = together.end() == region.end() ? 0 : last % page;
       std::size_t returned = before + after < together.size ? together.size - before - after : 0;
       if (!source_.returns_parts() && returned != region.size) returned = 0;
-      const Range hole{together.start + before, returned};
+      const Extent hole{together.start + before, returned};
       if (!returned) {
         rest.push_back(together);
         continue;
@@ -243,15 +274,15 @@ void MemoryPool::release_pages() {
 
   uncut_ = {};
   for (int index = 0; index < kSmallClasses; ++index) free_[static_cast<std::size_t>(index)].clear();
-  for (const Range& range : rest) chop(range);
-  for (const Range& hole : whole)
+  for (const Extent& range : rest) chop(range);
+  for (const Extent& hole : whole)
     if (!unmap(hole)) {
       chop(hole);
       kept.push_back(hole);
     }
   regions_ = std::move(kept);
   in_regions_ = 0;
-  for (const Range& region : regions_) in_regions_ += region.size;
+  for (const Extent& region : regions_) in_regions_ += region.size;
 }
 
 void MemoryPool::set_limit(std::size_t bytes) {

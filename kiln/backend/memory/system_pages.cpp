@@ -10,15 +10,19 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 class SystemPages final : public BlockSource {
  public:
-  // Address space for one huge page more is asked for, and what sticks out on either side is given back.
+  // Where the system puts it may be the place, right beside what it gave before. Otherwise address space for one huge page
+  // more is asked for, and what sticks out on either side is given back.
   std::byte* map(std::size_t bytes) override {
-    void* address = ::mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (address == MAP_FAILED) return nullptr;
-    auto* start = static_cast<std::byte*>(address);
-    const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage) % kHugePage;
-    if (before) ::munmap(start, before);
-    if (before < kHugePage) ::munmap(start + before + bytes, kHugePage - before);
-    start += before;
+    std::byte* start = ask(bytes);
+    if (start && before_huge_page(start)) {
+      ::munmap(start, bytes);
+      start = ask(bytes + kHugePage);
+      const std::size_t before = start ? before_huge_page(start) : 0;
+      if (before) ::munmap(start, before);
+      if (start) ::munmap(start + before + bytes, kHugePage - before);
+      start += before;
+    }
+    if (!start) return nullptr;
 #ifdef MADV_HUGEPAGE
     ::madvise(start, bytes, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
 #endif
@@ -27,6 +31,15 @@ class SystemPages final : public BlockSource {
   // It refuses where it wants to count no more holes.
   bool unmap(std::byte* start, std::size_t bytes) override { return ::munmap(start, bytes) == 0; }
   bool returns_parts() const override { return true; }
+
+ private:
+  static std::byte* ask(std::size_t bytes) {
+    void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
+  }
+  static std::size_t before_huge_page(std::byte* start) {
+    return (kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage) % kHugePage;
+  }
 };
 
 }  // namespace
