@@ -53,6 +53,8 @@ def measure(path, directory, threads, options):
     }
     samples, loads = {side: [] for side in servers}, {}
     try:
+        for server in servers.values():
+            server.ask("0")  # not one is measured while another loads
         for _ in range(options.rounds):
             for side, server in servers.items():
                 time.sleep(PAUSE)
