@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kiln/fusion/passes/blocks.hpp"
+#include "kiln/fusion/passes/chains.hpp"
 #include "kiln/fusion/passes/epilogues.hpp"
 #include "kiln/fusion/passes/horizontal.hpp"
 #include "kiln/fusion/passes/rows.hpp"
@@ -80,6 +81,7 @@ class Planner {
     if (traits_.epilogues) join_epilogues(plan_, segment_, *traits_.epilogues);
     std::ranges::for_each(plan_.steps, unwrap);
     if (traits_.most_cached) mark_streaming(plan_, segment_, *traits_.most_cached);
+    if (traits_.least_between_convs) chain_convs(plan_, segment_, *traits_.least_between_convs);
     if (traits_.blocks) group_into_blocks(plan_, segment_, *traits_.blocks);
     if (traits_.rows) join_rows(plan_, segment_, *traits_.rows);
     if (traits_.horizontal) fuse_horizontally(plan_, segment_, *traits_.horizontal);

@@ -21,7 +21,7 @@ void run_or_expand(Backend& backend, const op::Op& op, Call call);
 /// The same where the kernel is not for these operands.
 void run_expansion(Backend& backend, const op::Op& op, Call call);
 
-/// A part of a planned op: emit_all(), but that it may be op::Fused.
+/// A part of a planned op: emit_all(), but that it may be op::Fused or op::Epilogue.
 Values emit_part(const op::Op& op, Inputs in);
 
 }  // namespace kiln

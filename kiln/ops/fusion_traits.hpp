@@ -59,6 +59,10 @@ struct FusionTraits {
   };
   std::optional<Epilogues> epilogues{};
 
+  /// A pointwise convolution and the depthwise one that alone reads what it makes, so many elements or more, become one
+  /// op::Blocked without blocks.
+  std::optional<std::int64_t> least_between_convs{};
+
   /// Steps that go through the same large tensors row by row become one op::Blocked. In elements: from what size on a
   /// tensor is large, how many a block of rows has, and in how long a row blocks are worth nothing.
   struct Blocks {

@@ -59,12 +59,6 @@ double softmax_error(const Value& y, const Value& x, int64_t length) {
   return distance(y, x, length, [&](const double* row, double* expected) { softmax_row(row, expected, length); });
 }
 
-int runs(const FusedDevice& fused) {
-  const int before = fused.counter->runs;
-  fused.device.flush();
-  return fused.counter->runs - before;
-}
-
 TEST(Blocks, MakeOneStepOfASoftmaxOfParts) {
   const FusedDevice fused;
   // Whole blocks, some rows left over, rows that are no multiple of a vector, and a dimension in front.

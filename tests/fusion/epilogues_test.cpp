@@ -44,15 +44,6 @@ std::vector<double> product(const Value& a, const Value& b) {
   return result;
 }
 
-/// How many operations reach the backend when what `program` returns is computed.
-template <class F>
-int runs(const FusedDevice& fused, F&& program) {
-  const auto held = program();
-  const int before = fused.counter->runs;
-  fused.device.flush();
-  return fused.counter->runs - before;
-}
-
 struct Operands {
   explicit Operands(const FusedDevice& fused, DType dtype = DType::F32)
       : x(eighths(fused.device, {512, 6}, 1, dtype)),

@@ -35,4 +35,17 @@ struct FusedDevice {
   }
 };
 
+/// How many operations reach the processor when what waits is computed.
+inline int runs(const FusedDevice& fused) {
+  const int before = fused.counter->runs;
+  fused.device.flush();
+  return fused.counter->runs - before;
+}
+/// The same of what `program` returns.
+template <class F>
+int runs(const FusedDevice& fused, F&& program) {
+  const auto held = program();
+  return runs(fused);
+}
+
 }  // namespace kiln::test

@@ -10,12 +10,6 @@
 namespace kiln::test {
 namespace {
 
-int runs(const FusedDevice& fused) {
-  const int before = fused.counter->runs;
-  fused.device.flush();
-  return fused.counter->runs - before;
-}
-
 /// A step with momentum on each parameter.
 struct Momentum {
   Values parameters, velocities;

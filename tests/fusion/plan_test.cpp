@@ -16,15 +16,6 @@ namespace {
 
 std::vector<float> floats(const Value& value) { return value.data().to_vector<float>(); }
 
-/// How many operations reach the backend when `program`'s result is read.
-template <class F>
-int runs(const FusedDevice& fused, F&& program) {
-  const Value result = program();
-  const int before = fused.counter->runs;
-  (void)result.data();
-  return fused.counter->runs - before;
-}
-
 TEST(Plan, MakesOneKernelOfAnElementwiseChain) {
   const FusedDevice fused;
   const Value x = fused.of({2, 3});

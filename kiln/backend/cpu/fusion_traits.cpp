@@ -22,6 +22,8 @@ FusionTraits Cpu::fusion_traits() const {
       .epilogues =
           FusionTraits::Epilogues{
               .least_product = 1 << 17, .least_conv = 0, .types = {DType::F32, DType::BF16, DType::F16, DType::I32}},
+      // What is smaller stays in a core's own cache.
+      .least_between_convs = 1 << 18,
       // Tensors below the first number stay in the cache anyway; a block is such that some of them do; and from the last
       // on a single row is too long for that.
       .blocks = FusionTraits::Blocks{.least = 1 << 20, .block = 1 << 16, .longest_row = 1 << 18},

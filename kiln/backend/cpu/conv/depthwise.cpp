@@ -37,9 +37,13 @@ struct PackPlaces {
   }
 };
 
+Ref<Memory> packed_places(const Geometry& g, const Operand& weight, bool turned) {
+  return packed(weight.value, PackPlaces{g.in, Geometry::product(g.kernel), turned});
+}
+
 void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turned, const float* bias,
               const ConvResult& y) {
-  const Ref<Memory> packed = cpu::packed(plain.value, PackPlaces{g.in, Geometry::product(g.kernel), turned});
+  const Ref<Memory> packed = packed_places(g, plain, turned);
   const auto* const weight = reinterpret_cast<const float*>(packed->bytes());
   const std::vector<float> none(static_cast<std::size_t>(bias ? 0 : g.in), 0.0f);
   const DepthwiseShape shape = depthwise_shape(g);
@@ -116,8 +120,11 @@ DepthwiseShape depthwise_shape(const Geometry& g) {
           .kernel = lifted(g.kernel, 1),
           .stride = lifted(g.stride, 1),
           .padding = lifted(g.padding, 0),
-          .dilation = lifted(g.dilation, 1)};
+          .dilation = lifted(g.dilation, 1),
+          .held = lifted(g.sizes, 1)[1]};
 }
+
+Ref<Memory> depthwise_weight(const Geometry& g, const Operand& weight) { return packed_places(g, weight, false); }
 
 bool depthwise_fits(Pass pass, const Geometry& g, DType dtype) {
   constexpr int64_t kLeastChannels = 8;

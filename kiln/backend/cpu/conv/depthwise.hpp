@@ -10,6 +10,8 @@ namespace kiln::cpu::conv {
 
 /// With leading axes of one place where there are fewer than three.
 DepthwiseShape depthwise_shape(const Geometry& g);
+/// The weight as depthwise_row() reads it.
+Ref<Memory> depthwise_weight(const Geometry& g, const Operand& weight);
 /// Our own loops take the case.
 bool depthwise_fits(Pass pass, const Geometry& g, DType dtype);
 /// And are faster than oneDNN's, whose kernels are for images; those do not finish what they store.

@@ -62,8 +62,8 @@ std::vector<KernelRow> kernel_rows(const DepthwiseShape& s, int64_t z, int64_t r
   for (int64_t a = planes.begin; a < planes.end; ++a)
     for (int64_t b = rows.begin; b < rows.end; ++b) {
       const int64_t plane = planes.first + a * s.dilation[0], line = rows.first + b * s.dilation[1];
-      result.push_back(
-          {(plane * s.sizes[1] + line) * s.sizes[2] * s.channels, (a * s.kernel[1] + b) * s.kernel[2] * s.channels});
+      result.push_back({(plane * s.sizes[1] + line % s.held) * s.sizes[2] * s.channels,
+                        (a * s.kernel[1] + b) * s.kernel[2] * s.channels});
     }
   return result;
 }
@@ -79,8 +79,8 @@ Ahead rows_ahead(const DepthwiseShape& s, const float* x, int64_t z, int64_t row
   const int64_t plane = z * s.stride[0] - s.padding[0],
                 first = row * s.stride[1] - s.padding[1] + (s.kernel[1] - 1) * s.dilation[1] + 1,
                 last = std::min(s.sizes[1], first + s.stride[1]);
-  if (s.sizes[0] * s.sizes[1] * s.sizes[2] * s.channels <= kNear || plane < 0 || plane >= s.sizes[0] || first < 0 ||
-      first >= last)
+  if (s.sizes[0] * s.held * s.sizes[2] * s.channels <= kNear || s.held < s.sizes[1] || plane < 0 ||
+      plane >= s.sizes[0] || first < 0 || first >= last)
     return {x, 0};
   return {x + (plane * s.sizes[1] + first) * s.sizes[2] * s.channels, last - first};
 }

@@ -11,6 +11,7 @@ struct DepthwiseShape {
   using Axes = std::array<std::int64_t, 3>;
   std::int64_t channels;
   Axes sizes, result, kernel, stride, padding, dilation;
+  std::int64_t held;  // rows of x that there are at a time, row i in place i % held; all, but in a chain
 };
 
 /// Row (z, row) of y [result..., channels]; x [sizes..., channels], weight [kernel..., channels], bias [channels];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/backend/cpu/conv/panels.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
@@ -116,37 +117,6 @@ class Images {
  private:
   Ref<Memory> padded_;
   const float* data_;
-};
-
-/// Packs a weight [out, in, kernel] of float32 in panels of channels: for each, the rows that a window is multiplied
-/// with.
-struct PackPanels {
-  int64_t out, in, kernel, panel;
-
-  int64_t count() const { return divide_up(out, panel); }
-  int64_t size() const { return kernel * in * panel; }
-  std::size_t bytes() const { return static_cast<std::size_t>(count() * size()) * sizeof(float); }
-
-  void pack(const std::byte* from, std::byte* to) const {
-    parallel_for(count(), divide_up(kWorthAThread / 32, size()), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        pack(reinterpret_cast<const float*>(from), i, reinterpret_cast<float*>(to) + i * size());
-    });
-  }
-  /// Panel `index` alone.
-  void pack(const float* from, int64_t index, float* to) const {
-    constexpr int64_t kSome = 16;  // channels of x
-    const int64_t first = index * panel, lanes = std::min(panel, out - first);
-    std::vector<float> aside(static_cast<std::size_t>(kSome * kernel * panel), 0.0f);
-    for (int64_t channel = 0; channel < in; channel += kSome) {
-      const int64_t some = std::min(kSome, in - channel);
-      simd::product_tiles<float>().turn(from + (first * in + channel) * kernel, in * kernel, aside.data(), panel, lanes,
-                                        some * kernel);
-      for (int64_t k = 0; k < kernel; ++k)
-        for (int64_t i = 0; i < some; ++i)
-          std::copy_n(aside.data() + (i * kernel + k) * panel, panel, to + (k * in + channel + i) * panel);
-    }
-  }
 };
 
 /// The panels of a weight. Kept where it is used again; otherwise each piece of the work packs the panel that it reads.

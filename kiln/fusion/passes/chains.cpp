@@ -1,0 +1,83 @@
+#include "kiln/fusion/passes/chains.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "kiln/fusion/passes/sequence.hpp"
+
+namespace kiln::fusion {
+namespace {
+
+using Slot = op::Conv::Slot;
+
+/// The convolution that a step is, with or without what finishes its result.
+const op::Conv* conv_of(const Plan::Step& step) {
+  if (const auto* epilogue = std::get_if<op::Epilogue>(&step.op.is))
+    return step.out.size() == 1 ? std::get_if<op::Conv>(&epilogue->product) : nullptr;
+  return std::get_if<op::Conv>(&step.op.is);
+}
+
+bool are_all(const Spatial& list, std::int64_t number) {
+  return std::ranges::all_of(list, [&](std::int64_t each) { return each == number; });
+}
+
+class Chainer {
+ public:
+  Chainer(Plan& plan, const Segment& segment, std::int64_t least)
+      : plan_(plan), segment_(segment), least_(least), readings_(segment.values().size()) {
+    for (const Plan::Step& step : plan.steps)
+      for (const Reference operand : step.in)
+        if (operand.is_value()) ++readings_[operand.index()];
+  }
+
+  // The second takes the place of both: what it reads is there, and nobody else waits for the first.
+  void run() {
+    std::vector<Plan::Step>& steps = plan_.steps;
+    for (std::size_t second = 1; second < steps.size(); ++second) {
+      if (!is_depthwise(steps[second])) continue;
+      const Reference between = steps[second].in[Slot::x];
+      const auto first = std::ranges::find_if(
+          steps, [&](const Plan::Step& step) { return !step.out.empty() && step.out[0] == between.index(); });
+      if (first == steps.end() || !is_pointwise(*first) || readings_[between.index()] != 1) continue;
+      if (segment_.visible(between.index()) || numel(shape(between)) < least_) continue;
+      steps[second] = chained(*first, steps[second]);
+      steps.erase(first);
+      --second;
+    }
+  }
+
+ private:
+  const Shape& shape(Reference value) const { return segment_.values()[value.index()]->desc.shape; }
+
+  bool is_pointwise(const Plan::Step& step) const {
+    const op::Conv* const conv = conv_of(step);
+    return conv && conv->groups == 1 && are_all(conv->stride, 1) && are_all(conv->padding, 0) &&
+           are_all(conv->padding_after, 0) &&
+           numel(shape(step.in[Slot::weight])) == channels(step, 0) * channels(step, 1);
+  }
+  bool is_depthwise(const Plan::Step& step) const {
+    const op::Conv* const conv = conv_of(step);
+    return conv && step.in[Slot::x].is_value() && conv->groups == shape(step.in[Slot::x])[1] &&
+           conv->groups == channels(step, 0);
+  }
+  /// Of a convolution's weight: those that it makes, and those that each of its groups takes.
+  std::int64_t channels(const Plan::Step& step, int dim) const { return shape(step.in[Slot::weight])[dim]; }
+
+  Plan::Step chained(const Plan::Step& first, const Plan::Step& second) const {
+    SequenceBuilder chain(segment_, std::make_shared<op::Sequence>());
+    for (const Plan::Step* const step : {&first, &second})
+      chain.add(*step, {step->op, step->op, step->op, {}, 1}, [&](std::uint32_t) { return step == &second; });
+    return std::move(chain).finish();
+  }
+
+  Plan& plan_;
+  const Segment& segment_;
+  const std::int64_t least_;
+  std::vector<int> readings_;  // of each value, by steps
+};
+
+}  // namespace
+
+void chain_convs(Plan& plan, const Segment& segment, std::int64_t least) { Chainer(plan, segment, least).run(); }
+
+}  // namespace kiln::fusion
