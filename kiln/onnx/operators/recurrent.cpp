@@ -141,21 +141,26 @@ std::optional<RecurrentOptions> layer_options(const Call& c, const std::vector<A
   return options;
 }
 
-// Rows of gates in Kiln's order: an LSTM's i, o, f, g as i, f, g, o; a GRU's z, r, n as r, z, n.
-Value in_kiln_order(const Value& rows, int gates) {
+// Rows of gates, along a dimension, in Kiln's order: an LSTM's i, o, f, g as i, f, g, o; a GRU's z, r, n as r, z, n.
+Value in_kiln_order(const Value& rows, int gates, int dim = 0) {
   if (gates == 1) return rows;
-  const std::int64_t hidden = rows.dim(0) / gates;
+  const std::int64_t hidden = rows.dim(dim) / gates;
   Values parts;
   for (const std::int64_t gate : gates == 4 ? Ints{0, 2, 3, 1} : Ints{1, 0, 2})
-    parts.push_back(narrow(rows, 0, gate * hidden, hidden));
-  return cat(parts, 0);
+    parts.push_back(narrow(rows, dim, gate * hidden, hidden));
+  return cat(parts, dim);
+}
+// The same with the rows across memory, as products with the transpose read them.
+Value across_in_kiln_order(const Value& rows, int gates) {
+  return permute(in_kiln_order(permute(rows, {1, 0}), gates, 1), {1, 0});
 }
 
 // One direction; x is [time, batch, in], as are its outputs, and the states are those after the last moment.
 std::vector<Value> layer(const Pass& pass, const Value& x, const std::vector<Value>& state, const Value& lengths,
                          const RecurrentOptions& options) {
   const auto order = [&](const Value& rows) { return in_kiln_order(rows, pass.gates); };
-  const RecurrentWeights weights{order(pass.w), order(pass.r), order(pass.wb), order(pass.rb)};
+  const RecurrentWeights weights{across_in_kiln_order(pass.w, pass.gates), order(pass.r), order(pass.wb),
+                                 order(pass.rb)};
   const RecurrentState start{state[0], state.size() > 1 ? state[1] : Value()};
   const auto run = pass.gates == 4 ? lstm : pass.gates == 3 ? gru : rnn;
   const RecurrentPass made = run(permute(x, {1, 0, 2}), weights, options, start, lengths);

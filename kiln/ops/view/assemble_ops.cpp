@@ -69,11 +69,13 @@ Value ravel(Inputs parts, DType dtype) {
 
 Value cat(Inputs parts, Dim dim) {
   require<ArgumentError>(!parts.empty(), "cat: needs at least one tensor");
+  const int axis = wrap_dim("cat", dim, parts[0].rank());
+  if (parts.size() == 1) return parts[0];
   DType dtype = parts[0].dtype();
   for (const Value& part : parts) dtype = promote(dtype, part.dtype());
   Values same;
   for (const Value& part : parts) same.push_back(cast(part, dtype));
-  return emit(op::Cat{wrap_dim("cat", dim, parts[0].rank())}, same);
+  return emit(op::Cat{axis}, same);
 }
 
 Value stack(Inputs parts, Dim dim) {

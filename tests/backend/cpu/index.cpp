@@ -128,6 +128,10 @@ TEST(FastIndex, ReadsTheBitsOfTheReference) {
       expect_bits_of_reference(text("select ", dtype, " ", dim), {x, skewed({6, 50}, x.dim(dim), DType::U8)},
                                [&](const Values& in) { return select(in[0], dim, in[1]); });
     }
+    for (const Shape& shape : {Shape{}, Shape{1}, Shape{3, 2}})  // few of what lies across memory
+      for (const auto& [dim, size] : {std::pair{0, 300}, std::pair{1, 40}})
+        expect_bits_of_reference(text("select of few ", dtype, " ", dim, " ", shape), {x, skewed(shape, size)},
+                                 [&](const Values& in) { return select(permute(in[0], {1, 0, 2}), dim, in[1]); });
     const Value table = numbers(cpu, {2, 300, 500}, dtype, -9, 9);
     expect_bits_of_reference(text("gather of long rows ", dtype), {table, skewed({1, 200, 500}, 300)},
                              [&](const Values& in) { return gather(in[0], 1, in[1]); });

@@ -143,6 +143,27 @@ void copy_long_rows(const std::byte* x, std::size_t pace, std::size_t bytes, con
   });
 }
 
+/// Rows of what lies in another order, of which so few are wanted that it is not brought into row-major order for them.
+void copy_slices(const Array& x, int dim, const Indices& index, const Array& z) {
+  const auto element = static_cast<std::ptrdiff_t>(size_of(x.dtype));
+  const int added = z.shape.size() - x.shape.size();
+  Array from{.data = x.data, .dtype = x.dtype, .shape = {}, .strides = {}}, to = from;
+  std::int64_t inner = 1;
+  for (int d = 0; d < x.shape.size(); ++d) {
+    if (d == dim) continue;
+    if (d > dim) inner *= x.shape[d];
+    from.shape.push_back(x.shape[d]);
+    from.strides.push_back(x.strides[d]);
+    to.strides.push_back(z.strides[d < dim ? d : d + added]);
+  }
+  to.shape = from.shape;
+  for (std::int64_t i = 0; i < index.count(); ++i) {
+    from.data = x.data + index.data()[i] * x.strides[dim] * element;
+    to.data = z.data + i * inner * element;
+    copy(from, to);
+  }
+}
+
 }  // namespace
 
 bool run(const op::Gather& op, Call call) {
@@ -159,6 +180,7 @@ bool run(const op::Gather& op, Call call) {
 }
 
 bool run(const op::Select& op, Call call) {
+  constexpr std::int64_t kMostOfAll = 4;
   const int dim = wrap_dim(op::Select::kName, op.dim, call.in[op::Select::x].rank());
   Array x = read(call.in[op::Select::x]);
   const Slices slices(x.shape, dim);
@@ -168,11 +190,16 @@ bool run(const op::Select& op, Call call) {
   row.strides = Dims(x.strides.begin() + dim + 1, x.strides.end());
   Value held;
   std::int64_t pace = x.strides[dim];
+  const Indices index(call.in[op::Select::index]);
   if (slices.outer > 1 || !row.contiguous() || pace < slices.inner) {
+    if (!x.contiguous() && index.count() <= slices.size / kMostOfAll) {
+      index.check(op::Select::kName, dim, slices.size);
+      copy_slices(x, dim, index, allocate(call.out[0]));
+      return true;
+    }
     x = read_contiguous(call.in[op::Select::x], held);
     pace = slices.inner;
   }
-  const Indices index(call.in[op::Select::index]);
   const Array z = allocate(call.out[0]);
   const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
   const bool long_rows = static_cast<std::int64_t>(bytes) >= 2 * kPart;
