@@ -49,7 +49,7 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
   const bool depthwise = depthwise_fits(Pass::Forward, g, dtype), direct = !depthwise && direct_forward_fits(g, dtype);
-  const bool winograd = !depthwise && !direct && winograd_fits(g, dtype);
+  const bool winograd = !depthwise && !direct && winograd_fits(Pass::Forward, g, dtype);
   const bool own = depthwise || direct || winograd;
   const bool tiles = !own && tiles_fit(g, dtype);
   const bool in_registers = epilogue && epilogue->simple() && (tiles || depthwise || direct);
@@ -83,8 +83,9 @@ bool worth_finishing(const Value& result) {
 }
 
 bool is_ahead(Pass pass, const Geometry& g, DType dtype) {
-  const bool forward = pass == Pass::Forward && (winograd_fits(g, dtype) || tiles_fit(g, dtype));
-  return forward || direct_fits(pass, g, dtype) || depthwise_is_ahead(pass, g, dtype) || product_fits(pass, g, dtype);
+  const bool tiled =
+      (pass != Pass::Weight && winograd_fits(pass, g, dtype)) || (pass == Pass::Forward && tiles_fit(g, dtype));
+  return tiled || direct_fits(pass, g, dtype) || depthwise_is_ahead(pass, g, dtype) || product_fits(pass, g, dtype);
 }
 
 bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }
@@ -101,7 +102,8 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_data_fits(g, dtype), depthwise = depthwise_fits(Pass::Data, g, dtype);
   const bool planes = depthwise_planes_fit(Pass::Data, g, dtype, call.in[Slot::y]);
-  if (!direct && !depthwise && !planes && !product_can(g, dtype))
+  const bool winograd = !direct && !depthwise && winograd_fits(Pass::Data, g, dtype);
+  if (!direct && !depthwise && !winograd && !planes && !product_can(g, dtype))
     return simd::is_half(dtype) && widened(op, call, Pass::Data, g);
   const Operand weight = Operand::contiguous(call.in[Slot::weight]);
   if (planes) {
@@ -109,9 +111,10 @@ bool run(const op::ConvTranspose& op, Call call) {
     return true;
   }
   const Operand y = Operand::channels_last(call.in[Slot::y]);
-  if (!direct && !depthwise) return product_conv_data(g, y, weight, call.out[0]);
+  if (!direct && !depthwise && !winograd) return product_conv_data(g, y, weight, call.out[0]);
   const ConvResult x(call.out[0], nullptr);
   if (depthwise) depthwise_conv_data(g, y.array, weight, x);
+  else if (winograd) winograd_conv_data(g, y.array, weight, x);
   else direct_conv_data(g, y.array, weight, x);
   return true;
 }

@@ -14,14 +14,6 @@ namespace {
 
 using std::int64_t;
 
-/// The convolution that is the adjoint in x, of y and with the kernel turned round. The stride must be 1.
-Geometry turned(const Geometry& g) {
-  Geometry result = g;
-  std::swap(result.sizes, result.result);
-  for (int i = 0; i < g.kernel.size(); ++i) result.padding[i] = g.reach(i) - 1 - g.padding[i];
-  return result;
-}
-
 /// Packs a weight [channels, 1, kernel...] of float32 as [kernel..., channels], with the kernel turned round for the
 /// adjoint in x.
 struct PackPlaces {
@@ -138,7 +130,7 @@ void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, co
 }
 
 void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
-  convolve(turned(g), y, weight, true, nullptr, x);
+  convolve(g.turned(), y, weight, true, nullptr, x);
 }
 
 bool depthwise_planes_fit(Pass pass, const Geometry& g, DType dtype, const Value& x) {

@@ -20,16 +20,6 @@ bool direct_fits(const Geometry& g, DType dtype) {
          Geometry::product(g.kernel) * g.in * padded_channels(g.out) <= kMostWeights;
 }
 
-/// The convolution that is the adjoint in x: of y, with the kernel turned round. The stride must be 1, and the padding
-/// less than the kernel's reach.
-Geometry turned(const Geometry& g) {
-  Geometry result = g;
-  std::swap(result.in, result.out);
-  std::swap(result.sizes, result.result);
-  for (int i = 0; i < g.kernel.size(); ++i) result.padding[i] = g.reach(i) - 1 - g.padding[i];
-  return result;
-}
-
 /// The images of x with columns of zeros where the kernel reaches over the edges; in place where it does not.
 class Images {
  public:
@@ -149,7 +139,7 @@ bool direct_forward_fits(const Geometry& g, DType dtype) { return g.in <= 16 && 
 bool direct_data_fits(const Geometry& g, DType dtype) {
   for (int i = 0; i < g.kernel.size(); ++i)
     if (g.stride[i] != 1 || g.padding[i] >= g.reach(i) || g.padding_after[i] >= g.reach(i)) return false;
-  return g.in <= 16 && g.out <= 32 && direct_fits(turned(g), dtype);
+  return g.in <= 16 && g.out <= 32 && direct_fits(g.turned(), dtype);
 }
 
 bool direct_weight_fits(const Geometry& g, DType dtype) { return g.in <= 16 && g.out <= 32 && direct_fits(g, dtype); }
@@ -160,7 +150,7 @@ void direct_conv(const Geometry& g, const Array& x, const Operand& weight, const
 }
 
 void direct_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
-  const Geometry adjoint = turned(g);
+  const Geometry adjoint = g.turned();
   const Ref<Memory> packed = cpu::packed(weight.value, PackDirect{{adjoint.out, adjoint.in, adjoint.kernel}, true});
   convolve(adjoint, y, *packed, nullptr, x);
 }

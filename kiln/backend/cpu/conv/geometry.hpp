@@ -1,6 +1,7 @@
 // The sizes of a convolution, from the side of the convolution itself whichever of its two adjoints is asked for.
 #pragma once
 #include <algorithm>
+#include <utility>
 
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
@@ -61,6 +62,18 @@ struct Geometry {
     for (int i = 0; i < kernel.size(); ++i)
       if (kernel[i] != 1 || stride[i] != 1 || padding[i] != 0 || padding_after[i] != 0) return false;
     return groups == 1;
+  }
+
+  /// The convolution that is the adjoint in x: of y, with the kernel turned round. The stride must be 1.
+  Geometry turned() const {
+    Geometry result = *this;
+    std::swap(result.in, result.out);
+    std::swap(result.sizes, result.result);
+    for (int i = 0; i < kernel.size(); ++i) {
+      result.padding[i] = reach(i) - 1 - padding[i];
+      result.padding_after[i] = reach(i) - 1 - padding_after[i];
+    }
+    return result;
   }
 
   /// The part of it for some of the images.

@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/conv/winograd.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "kiln/backend/cpu/conv/winograd_transforms.hpp"
@@ -17,28 +18,38 @@ using std::int64_t;
 constexpr int64_t kPlaces = kWinogradPlaces, kTaps = 9, kUnit = 16;  // channels of the transforms
 
 /// Packs a weight [out, in, 3, 3] of float32 in panels of channels: for each panel and place, a row for each channel of x.
+/// Turned: one [in, out, 3, 3], with the kernel turned round.
 struct PackWinograd {
   int64_t out, in, panel;
+  bool turned;
 
   int64_t count() const { return divide_up(out, panel); }
   int64_t size() const { return kPlaces * in * panel; }
   std::size_t bytes() const { return static_cast<std::size_t>(count() * size()) * sizeof(float); }
 
   void pack(const std::byte* from, std::byte* to) const {
-    parallel_for(count(), 1, [&](int64_t begin, int64_t end) {
-      std::vector<float> aside(static_cast<std::size_t>(kUnit * kTaps * panel), 0.0f);
-      for (int64_t i = begin; i < end; ++i)
-        pack(reinterpret_cast<const float*>(from), i, aside.data(), reinterpret_cast<float*>(to) + i * size());
-    });
+    const int64_t units = in / kUnit;
+    parallel_for(count() * units, divide_up(kWorthAThread / 32, kUnit * kPlaces * panel),
+                 [&](int64_t begin, int64_t end) {
+                   std::vector<float> aside(static_cast<std::size_t>(kUnit * kTaps * panel), 0.0f);
+                   for (int64_t i = begin; i < end; ++i)
+                     pack(reinterpret_cast<const float*>(from), i / units, i % units * kUnit, aside.data(),
+                          reinterpret_cast<float*>(to) + i / units * size());
+                 });
   }
-  void pack(const float* from, int64_t index, float* aside, float* to) const {
-    const int64_t first = index * panel, lanes = std::min(panel, out - first);
-    if (lanes < panel) std::fill_n(aside, kUnit * kTaps * panel, 0.0f);
-    for (int64_t channel = 0; channel < in; channel += kUnit) {
-      simd::product_tiles<float>().turn(from + (first * in + channel) * kTaps, in * kTaps, aside, panel, lanes,
-                                        kUnit * kTaps);
-      for (int64_t i = 0; i < kUnit; ++i)
-        winograd_transforms().weight(aside + i * kTaps * panel, panel, to + (channel + i) * panel, in * panel);
+
+ private:
+  /// kUnit channels of x.
+  void pack(const float* from, int64_t index, int64_t channel, float* aside, float* to) const {
+    const int64_t first = index * panel, lanes = std::min(panel, out - first), taps = kTaps * panel;
+    const auto& tiles = simd::product_tiles<float>();
+    if (lanes < panel) std::fill_n(aside, kUnit * taps, 0.0f);
+    if (!turned) tiles.turn(from + (first * in + channel) * kTaps, in * kTaps, aside, panel, lanes, kUnit * kTaps);
+    for (int64_t i = 0; i < kUnit; ++i) {
+      float* const own = aside + i * taps;
+      if (turned) tiles.turn(from + ((channel + i) * out + first) * kTaps, kTaps, own, panel, lanes, kTaps);
+      winograd_transforms().weight(turned ? own + taps - panel : own, turned ? -panel : panel, panel,
+                                   to + (channel + i) * panel, in * panel);
     }
   }
 };
@@ -54,23 +65,30 @@ struct Cut {
     // weight to be worth fetching.
     constexpr int64_t kMostNumbers = 80 * 1024, kFewestTiles = 32;
     const int64_t tiles = std::max(kMostNumbers / (kPlaces * g.in), kFewestTiles);
-    const int64_t most = std::max<int64_t>(1, tiles / across), cost = g.batch * g.cost() * 4 / 9;
-    rows = divide_up(in_all, std::max(divide_up(in_all, most), std::min(in_all, pieces(cost) / 2)));
-    panels = all_panels;
-    if (whole_rows) return;
-    // Each piece brings what it sees of x into the other basis, which two panels are worth.
-    const int64_t wanted = divide_up(pieces(cost), divide_up(in_all, rows));
-    panels = std::min(all_panels, std::max<int64_t>(2, divide_up(all_panels, wanted)));
+    const int64_t most = std::max<int64_t>(1, tiles / across), least = divide_up(in_all, most),
+                  wanted = pieces(g.batch * g.cost() * 4 / 9);
+    // A piece fetches its panels, and brings what it sees of x into the other basis, which takes as long as fetching some
+    // times as much.
+    constexpr int64_t kTransform = 3;
+    int64_t least_time = std::numeric_limits<int64_t>::max();
+    for (int64_t parts = 1; parts <= (whole_rows ? 1 : all_panels); ++parts) {
+      const int64_t down = std::clamp(divide_up(wanted, parts), least, std::max(least, in_all)),
+                    time = down * g.out + kTransform * parts * in_all * across;
+      if (time >= least_time) continue;
+      least_time = time;
+      rows = divide_up(in_all, down);
+      panels = divide_up(all_panels, parts);
+    }
   }
 };
 
 /// What all pieces know.
 class Convolution {
  public:
-  Convolution(const Geometry& g, const Array& x, const Operand& weight, const float* bias)
+  Convolution(const Geometry& g, const Array& x, const Operand& weight, bool turned, const float* bias)
       : g_(g),
         x_(x.as<float>()),
-        packer_{g.out, g.in, simd::product_tiles<float>().panel},
+        packer_{g.out, g.in, simd::product_tiles<float>().panel, turned},
         weight_(packed(weight.value, packer_)),
         start_(static_cast<std::size_t>(std::max(g.in, g.out)), 0.0f),
         zeros_(start_) {
@@ -117,19 +135,9 @@ class Convolution {
   std::vector<float> start_, zeros_;
 };
 
-}  // namespace
-
-bool winograd_fits(const Geometry& g, DType dtype) {
-  if (dtype != DType::F32 || g.groups != 1 || g.kernel.size() != 2) return false;
-  for (int i = 0; i < 2; ++i)
-    if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1) return false;
-  // Few tiles are not worth the weight's way into the other basis, few channels not that of x.
-  return g.in % kUnit == 0 && g.out % kUnit == 0 && g.in >= 32 && g.out >= 32 &&
-         g.batch * divide_up(g.result[0], 2) * divide_up(g.result[1], 2) >= 32;
-}
-
-void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
-  const Convolution convolution(g, x, weight, bias);
+void convolve(const Geometry& g, const Array& x, const Operand& weight, bool turned, const float* bias,
+              const ConvResult& y) {
+  const Convolution convolution(g, x, weight, turned, bias);
   const int64_t panels = convolution.panels();
   const Cut cut(g, panels, y.in_pieces());
   const int64_t across = divide_up(panels, cut.panels), line = g.result[1] * g.out;
@@ -143,6 +151,27 @@ void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, con
       });
     }
   });
+}
+
+}  // namespace
+
+bool winograd_fits(Pass pass, const Geometry& geometry, DType dtype) {
+  const Geometry g = pass == Pass::Data ? geometry.turned() : geometry;
+  if (dtype != DType::F32 || g.groups != 1 || g.kernel.size() != 2) return false;
+  for (int i = 0; i < 2; ++i)
+    if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1) return false;
+  // Few tiles are not worth the weight's way into the other basis, which is longer where it is turned, few channels not
+  // that of x.
+  const int64_t fewest = pass == Pass::Data ? 64 : 32;
+  return g.in % kUnit == 0 && g.out % kUnit == 0 && g.in >= 32 && g.out >= 32 &&
+         g.batch * divide_up(g.result[0], 2) * divide_up(g.result[1], 2) >= fewest;
+}
+
+void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
+  convolve(g, x, weight, false, bias, y);
+}
+void winograd_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
+  convolve(g.turned(), y, weight, true, nullptr, x);
 }
 
 }  // namespace kiln::cpu::conv

@@ -5,9 +5,12 @@
 
 namespace kiln::cpu::conv {
 
-bool winograd_fits(const Geometry& g, DType dtype);
+/// The convolution, or its adjoint in x.
+bool winograd_fits(Pass pass, const Geometry& g, DType dtype);
 
 /// y, in channels-last order like x; bias [out] or null. Pieces of y are whole rows where `y` wants them one by one.
 void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y);
+/// The adjoint in x.
+void winograd_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
 
 }  // namespace kiln::cpu::conv

@@ -97,12 +97,12 @@ HWY_INLINE Four widened(Numbers a, Numbers b, Numbers c) {
   return {a, hn::Add(ends, middle), hn::Sub(ends, middle), c};
 }
 
-void weight(const float* from, int64_t channels, float* to, int64_t step) {
+void weight(const float* from, int64_t tap, int64_t channels, float* to, int64_t step) {
   const Tag tag;
   for (int64_t channel = 0; channel < channels; channel += static_cast<int64_t>(hn::Lanes(tag))) {
     const auto line = [&](int64_t i) HWY_ATTR {
-      const float* const at = from + 3 * i * channels + channel;
-      return widened(hn::LoadU(tag, at), hn::LoadU(tag, at + channels), hn::LoadU(tag, at + 2 * channels));
+      const float* const at = from + 3 * i * tap + channel;
+      return widened(hn::LoadU(tag, at), hn::LoadU(tag, at + tap), hn::LoadU(tag, at + 2 * tap));
     };
     const Four p = line(0), q = line(1), r = line(2);
     const Four a = widened(p.a, q.a, r.a), b = widened(p.b, q.b, r.b), c = widened(p.c, q.c, r.c),

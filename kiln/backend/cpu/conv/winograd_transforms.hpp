@@ -18,8 +18,8 @@ struct WinogradTransforms {
   /// y there: those lie y_row apart, and y_pixel. bias [channels].
   void (*output)(const float* from, std::int64_t step, std::int64_t channels, std::int64_t tiles, const float* bias,
                  float* y, std::int64_t rows, std::int64_t columns, std::int64_t y_row, std::int64_t y_pixel);
-  /// A weight: number (i, j) of its 3 x 3 at from[(3 * i + j) * channels]. Place p goes to to[p * step].
-  void (*weight)(const float* from, std::int64_t channels, float* to, std::int64_t step);
+  /// A weight: number (i, j) of its 3 x 3 at from[(3 * i + j) * tap]. Place p goes to to[p * step].
+  void (*weight)(const float* from, std::int64_t tap, std::int64_t channels, float* to, std::int64_t step);
 };
 
 /// For the machine at hand.
