@@ -132,8 +132,9 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Operand x = operand(call.in[Slot::x]), y = operand(call.in[Slot::y]);
   if (!direct && !depthwise) return product_conv_weight(g, x, y, call.out[0]);
   const auto sum = planes ? depthwise_planes_weight : depthwise ? depthwise_conv_weight : direct_conv_weight;
-  sum_over_images(g, call.out[0], [&](std::int64_t begin, std::int64_t end, float* part) {
-    sum(g, x.array, y.array, begin, end, part);
+  const WeightParts parts(g, call.out[0], !planes);
+  sum_of_parts(parts, call.out[0], [&](std::int64_t i, float* sums) {
+    sum(parts.part(i), parts.x_of(x.array, i), parts.y_of(y.array, i), sums);
   });
   return true;
 }

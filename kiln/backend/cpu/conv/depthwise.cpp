@@ -152,25 +152,23 @@ void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& wei
   convolve_planes(g, turned_shape(g), read(y), around.data(), x);
 }
 
-void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,
-                             float* weight) {
+void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, float* weight) {
   const PlaneShape shape = plane_shape(g);
   const int64_t x_plane = Geometry::product(g.sizes), y_plane = Geometry::product(g.result),
                 places = Geometry::product(g.kernel);
   std::vector<float> room(static_cast<std::size_t>(shape.room()), 0.0f);
   std::fill_n(weight, g.in * places, 0.0f);
-  for (int64_t plane = begin * g.in; plane < end * g.in; ++plane)
+  for (int64_t plane = 0; plane < g.batch * g.in; ++plane)
     depthwise_plane_weight(shape, x.as<const float>() + plane * x_plane, y.as<const float>() + plane * y_plane,
                            room.data(), weight + plane % g.in * places);
 }
 
-void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end,
-                           float* weight) {
+void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, float* weight) {
   const DepthwiseShape shape = depthwise_shape(g);
   const int64_t places = Geometry::product(g.kernel), x_image = Geometry::product(g.sizes) * g.in,
                 y_image = Geometry::product(g.result) * g.in;
   std::vector<float> sums(static_cast<std::size_t>(places * g.in), 0.0f);
-  for (int64_t image = begin; image < end; ++image)
+  for (int64_t image = 0; image < g.batch; ++image)
     for (int64_t row = 0; row < shape.result[0] * shape.result[1]; ++row)
       depthwise_weight_row(shape, x.as<float>() + image * x_image, y.as<float>() + image * y_image, sums.data(),
                            row / shape.result[1], row % shape.result[1]);

@@ -23,9 +23,8 @@ inline bool depthwise_is_ahead(Pass pass, const Geometry& g, DType dtype) {
 void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y);
 /// The adjoint in x.
 void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
-/// Images [begin, end) of the adjoint in the weight, row-major.
-void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, std::int64_t begin, std::int64_t end,
-                           float* weight);
+/// The adjoint in the weight, row-major.
+void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, float* weight);
 
 /// The same of operands in row-major order, for kernels of up to two axes and rows that fill vectors; their results are
 /// row-major too. x is y where the adjoint in x is asked for.
@@ -33,7 +32,6 @@ bool depthwise_planes_fit(Pass pass, const Geometry& g, DType dtype, const Value
 /// False where it does not fit.
 bool depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y);
 void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x);
-void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, std::int64_t begin, std::int64_t end,
-                             float* weight);
+void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, float* weight);
 
 }  // namespace kiln::cpu::conv

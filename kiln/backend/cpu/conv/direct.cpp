@@ -155,13 +155,13 @@ void direct_conv_data(const Geometry& g, const Array& y, const Operand& weight, 
   convolve(adjoint, y, *packed, nullptr, x);
 }
 
-void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, int64_t begin, int64_t end, float* weight) {
+void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, float* weight) {
   const DirectWeight order{g.out, g.in, g.kernel};
   std::vector<float> sums(order.size(), 0.0f);
   Images images(g, x);
   const DirectShape shape = shape_of(g, images.row());
   const int64_t image = Geometry::product(g.result) * g.out;
-  for (int64_t i = begin; i < end; ++i) direct_weight(shape, images.image(i), y.as<float>() + i * image, sums.data());
+  for (int64_t i = 0; i < g.batch; ++i) direct_weight(shape, images.image(i), y.as<float>() + i * image, sums.data());
   order.each([&](int64_t plain, int64_t place) { weight[plain] = sums[static_cast<std::size_t>(place)]; });
 }
 

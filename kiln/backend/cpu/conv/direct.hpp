@@ -14,8 +14,7 @@ bool direct_weight_fits(const Geometry& g, DType dtype);
 void direct_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y);
 /// The adjoint in x.
 void direct_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
-/// Images [begin, end) of the adjoint in the weight, [out, in, kernel...] row-major.
-void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, std::int64_t begin, std::int64_t end,
-                        float* weight);
+/// The adjoint in the weight, [out, in, kernel...] row-major.
+void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, float* weight);
 
 }  // namespace kiln::cpu::conv

@@ -30,23 +30,52 @@ void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
   });
 }
 
-}  // namespace
-
-int64_t images_of_sum(const Geometry& g, const Value& weight) {
-  // So many pieces that their weights together stay within the cache.
-  constexpr int64_t kMostBytes = 16 << 20;
-  const int64_t most = std::max<int64_t>(2, kMostBytes / bytes_of_sum(weight));
-  return limited_grain(divide_up(g.batch, std::min(most, pieces(g.batch * g.cost()))));
+/// So many parts that their weights together stay within the cache, and that these are not most of the work.
+int64_t most_parts(const Geometry& g, const Value& weight) {
+  constexpr int64_t kMostBytes = 16 << 20, kLeastOperations = 768;  // for each number of a weight
+  const int64_t least = kLeastOperations * numel(weight.shape());
+  return std::min({std::max<int64_t>(2, kMostBytes / bytes_of_sum(weight)),
+                   std::max(g.batch, g.batch * g.cost() / least), pieces(g.batch * g.cost())});
 }
 
-void sum_over_images(const Geometry& g, Value& weight, FunctionRef<void(int64_t, int64_t, float*)> make) {
-  const int64_t images = images_of_sum(g, weight), count = divide_up(g.batch, images);
+}  // namespace
+
+WeightParts::WeightParts(const Geometry& g, const Value& weight, bool by_rows) : g_(g), rows_(g.result[0]), slabs_(1) {
+  const int64_t wanted = most_parts(g, weight);
+  images_ = limited_grain(divide_up(g.batch, wanted));
+  by_rows &= images_ == 1 && g.padding[0] < g.reach(0) && g.padding_after[0] < g.reach(0);
+  if (!by_rows) return;
+  rows_ = limited_grain(divide_up(rows_, divide_up(wanted, g.batch)));
+  slabs_ = divide_up(g.result[0], rows_);
+}
+
+Geometry WeightParts::part(int64_t i) const {
+  if (slabs_ > 1) return g_.rows(row(i), std::min(g_.result[0], row(i) + rows_));
+  return g_.images(std::min(images_, g_.batch - image(i)));
+}
+
+Array WeightParts::x_of(const Array& x, int64_t i) const {
+  Array from = x;
+  const int64_t lines = Geometry::product(g_.sizes) / g_.sizes[0], first = slabs_ > 1 ? g_.first_row(row(i)) : 0;
+  from.data += (image(i) * g_.sizes[0] + first) * lines * g_.in * static_cast<int64_t>(size_of(x.dtype));
+  return from;
+}
+
+Array WeightParts::y_of(const Array& y, int64_t i) const {
+  Array from = y;
+  const int64_t lines = Geometry::product(g_.result) / g_.result[0];
+  from.data += (image(i) * g_.result[0] + row(i)) * lines * g_.out * static_cast<int64_t>(size_of(y.dtype));
+  return from;
+}
+
+void sum_of_parts(const WeightParts& parts, Value& weight, FunctionRef<void(int64_t, float*)> make) {
   const Array result = allocate(weight);
-  const Memory parts(static_cast<std::size_t>(count * bytes_of_sum(weight)));
-  auto* const sums = reinterpret_cast<float*>(parts.bytes());
-  const int64_t numel = result.numel();
-  parallel_pieces(g.batch, images,
-                  [&](int64_t begin, int64_t end) { make(begin, end, sums + begin / images * numel); });
+  const int64_t count = parts.count(), numel = result.numel();
+  const Memory memory(static_cast<std::size_t>(count * bytes_of_sum(weight)));
+  auto* const sums = reinterpret_cast<float*>(memory.bytes());
+  parallel_pieces(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) make(i, sums + i * numel);
+  });
   if (result.dtype == DType::BF16) add_up(sums, count, numel, result.as<BF16>());
   else add_up(sums, count, numel, result.as<float>());
 }

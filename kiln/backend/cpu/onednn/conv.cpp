@@ -185,21 +185,22 @@ bool run(const op::ConvWeightGrad& op, Call call) {
       conv::depthwise_planes_fit(Pass::Weight, whole, dtype, call.in[Slot::x]))
     return false;
 
-  const int64_t images = conv::images_of_sum(whole, call.out[0]);
-  if (!all_of_slabs(1, [&](int64_t) { return static_cast<bool>(conv_weight_primitive(whole.images(images), dtype)); }))
+  const conv::WeightParts parts(whole, call.out[0], true);
+  if (!all_of_slabs(parts.count(),
+                    [&](int64_t i) { return static_cast<bool>(conv_weight_primitive(parts.part(i), dtype)); }))
     return dtype == DType::BF16 && in_float32(op, call);
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
   const Shape& shape = call.out[0].shape();
-  conv::sum_over_images(whole, call.out[0], [&](int64_t begin, int64_t end, float* part) {
+  conv::sum_of_parts(parts, call.out[0], [&](int64_t i, float* sums) {
     const OneThread one_thread;
-    Primitive& primitive = conv_weight_primitive(whole.images(end - begin), dtype);
+    Primitive& primitive = conv_weight_primitive(parts.part(i), dtype);
     const MemoryDesc order = primitive.desc(2);
     const Memory block(order.get_size());
-    primitive.place(0, at(x.array, begin));
-    primitive.place(1, at(y.array, begin));
+    primitive.place(0, parts.x_of(x.array, i).data);
+    primitive.place(1, parts.y_of(y.array, i).data);
     primitive.place(2, block.bytes());
     primitive.execute();
-    const Array plain{reinterpret_cast<std::byte*>(part), DType::F32, shape, contiguous_strides(shape)};
+    const Array plain{reinterpret_cast<std::byte*>(sums), DType::F32, shape, contiguous_strides(shape)};
     reorder_weight(plain, whole.groups, block, order);
   });
   return true;
