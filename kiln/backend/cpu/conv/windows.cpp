@@ -96,9 +96,11 @@ class Windows {
   /// Adds each window up where it came from.
   template <class T>
   void scatter(const T* windows, T* x) const {
-    parallel_for(batch_, 1, [&](int64_t begin, int64_t end) {
-      std::fill(x + begin * area_ * channels_, x + end * area_ * channels_, T{0});
-      each_place(begin * pixels_, end * pixels_, [&](int64_t to, int64_t from) {
+    parallel_for(batch_ * area_, 32,
+                 [&](int64_t begin, int64_t end) { std::fill(x + begin * channels_, x + end * channels_, T{0}); });
+    const int64_t together = kernel_ == 1 ? 1 : pixels_;  // those of larger kernels meet others of their image
+    parallel_for(rows() / together, std::max<int64_t>(1, 8 / together), [&](int64_t begin, int64_t end) {
+      each_place(begin * together, end * together, [&](int64_t to, int64_t from) {
         if (to < 0) return;
         for (int64_t c = 0; c < channels_; ++c) x[to + c] += windows[from + c * channel_step_];
       });
@@ -163,7 +165,10 @@ bool product_forward_fits(const Geometry& g, DType dtype) {
   return gathers(g, dtype) && (4 * pixels(g) <= g.out || (g.pointwise() && g.out == 1));
 }
 bool product_data_fits(const Geometry& g, DType dtype) {
-  return g.pointwise() || (gathers(g, dtype) && 2 * pixels(g) <= g.out);
+  // Where pixels lie between windows of one, images are all the pieces that oneDNN's kernels can have.
+  constexpr int64_t kFewImages = 4;
+  const bool few_pieces = g.batch < kFewImages && Geometry::product(g.kernel) == 1;
+  return g.pointwise() || (gathers(g, dtype) && (2 * pixels(g) <= g.out || few_pieces));
 }
 bool product_weight_fits(const Geometry& g, DType dtype) {
   constexpr int64_t kMost = 1 << 20;  // numbers in windows, which are to stay in the cache
