@@ -12,7 +12,7 @@
 namespace kiln::cpu::simd {
 
 /// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
-inline constexpr std::int64_t kMostDepth = 384, kMostRows = 240, kMostColumns = 512, kThin = 12;
+inline constexpr std::int64_t kMostDepth = 512, kMostRows = 240, kMostColumns = 512, kThin = 12;
 
 /// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
 inline bool is_thin(std::int64_t lines, std::int64_t k) { return 24 * lines <= k && lines <= kThin; }
