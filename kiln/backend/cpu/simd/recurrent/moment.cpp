@@ -83,11 +83,13 @@ void lstm(const Moment<T>& m) {
                     candidate = activate(m.is.candidate, sum_of(m, 2, i, left)),
                     out = activate(m.is.gate, sum_of(m, 3, i, left));
     const Vector<T> cell = bounded<T>(forget * load(m.cell + i, left) + in * candidate, m.clip);
-    store(in, m.kept + i, left);
-    store(forget, m.kept + width + i, left);
-    store(candidate, m.kept + 2 * width + i, left);
-    store(out, m.kept + 3 * width + i, left);
-    store(cell, m.kept + 4 * width + i, left);
+    if (m.kept) {
+      store(in, m.kept + i, left);
+      store(forget, m.kept + width + i, left);
+      store(candidate, m.kept + 2 * width + i, left);
+      store(out, m.kept + 3 * width + i, left);
+      store(cell, m.kept + 4 * width + i, left);
+    }
     store(cell, m.cell + i, left);
     store(out * activate(m.is.output, cell), m.after + i, left);
   }

@@ -105,7 +105,7 @@ class Forward {
                            bias_ ? bias_ + i : nullptr,
                            before,
                            lstm ? cell(row) + i : nullptr,
-                           kept(row, t) + i,
+                           lstm && !results_[RecurrentLayer::kept] ? nullptr : kept(row, t) + i,
                            after};
     switch (shape_.is.kind) {
       case RecurrentKind::Lstm: return moments_.lstm(moment);

@@ -26,8 +26,8 @@ struct Moment {
   const T* bias;    // of a candidate, or null
   const T* before;  // the state
   T* cell;          // in place
-  T* kept;
-  T* after;  // the state; of an LSTM with a projection what that is made of; of a GRU's gates r h
+  T* kept;          // null where nobody wants what an LSTM keeps
+  T* after;         // the state; of an LSTM with a projection what that is made of; of a GRU's gates r h
 };
 /// The same going back. Gates lie `width` apart everywhere.
 template <class T>
