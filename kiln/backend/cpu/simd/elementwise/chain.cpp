@@ -50,10 +50,14 @@ struct LinksOf<std::index_sequence<k...>> {
   }
   static HWY_INLINE Lanes load(const float* block, std::size_t i) { return Lanes::load(block + i * kLanes<float>); }
   /// The block of an operand. Links are shared by all operands, so that processors which learn from an instruction where
-  /// it reads next learn nothing here: one that lies far away is asked for some blocks ahead.
+  /// it reads next learn nothing here: one that lies far away is asked for some blocks ahead, and before that to come as
+  /// near as the second-level cache, which waits for more lines at once than the first does.
   static HWY_INLINE const float* read_block(const Place& place, std::size_t at) {
     const float* const block = block_of(place, at);
-    if (place.fetches) (hwy::Prefetch(block + (4 * sizeof...(k) + k) * kLanes<float>), ...);
+    if (place.fetches) {
+      (__builtin_prefetch(block + (16 * sizeof...(k) + k) * kLanes<float>, 0, 2), ...);
+      (hwy::Prefetch(block + (4 * sizeof...(k) + k) * kLanes<float>), ...);
+    }
     return block;
   }
   static HWY_INLINE void store_block(float* block, Part<k>... x) { (store(x, block + k * kLanes<float>), ...); }
