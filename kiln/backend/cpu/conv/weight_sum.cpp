@@ -43,8 +43,10 @@ int64_t most_parts(const Geometry& g, const Value& weight) {
 WeightParts::WeightParts(const Geometry& g, const Value& weight, bool by_rows) : g_(g), rows_(g.result[0]), slabs_(1) {
   const int64_t wanted = most_parts(g, weight);
   images_ = limited_grain(divide_up(g.batch, wanted));
-  // oneDNN's kernels for volumes are for padding that is the same at both ends.
-  by_rows &= images_ == 1 && g.kernel.size() <= 2 && g.padding[0] < g.reach(0) && g.padding_after[0] < g.reach(0);
+  // A slab costs its kernel some of its speed, and those of volumes most of it.
+  constexpr int64_t kFewImages = 4;
+  by_rows &= images_ == 1 && g.batch < kFewImages && g.kernel.size() <= 2 && g.padding[0] < g.reach(0) &&
+             g.padding_after[0] < g.reach(0);
   if (!by_rows) return;
   rows_ = limited_grain(divide_up(rows_, divide_up(wanted, g.batch)));
   slabs_ = divide_up(g.result[0], rows_);
