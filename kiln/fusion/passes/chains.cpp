@@ -23,12 +23,7 @@ bool are_all(const Spatial& list, std::int64_t number) {
 
 class Chainer {
  public:
-  Chainer(Plan& plan, const Segment& segment, std::int64_t least)
-      : plan_(plan), segment_(segment), least_(least), readings_(segment.values().size()) {
-    for (const Plan::Step& step : plan.steps)
-      for (const Reference operand : step.in)
-        if (operand.is_value()) ++readings_[operand.index()];
-  }
+  Chainer(Plan& plan, const Segment& segment, std::int64_t least) : plan_(plan), segment_(segment), least_(least) {}
 
   // The second takes the place of both: what it reads is there, and nobody else waits for the first.
   void run() {
@@ -38,7 +33,7 @@ class Chainer {
       const Reference between = steps[second].in[Slot::x];
       const auto first = std::ranges::find_if(
           steps, [&](const Plan::Step& step) { return !step.out.empty() && step.out[0] == between.index(); });
-      if (first == steps.end() || !is_pointwise(*first) || readings_[between.index()] != 1) continue;
+      if (first == steps.end() || !is_pointwise(*first) || readings(between) != 1) continue;
       if (segment_.visible(between.index()) || numel(shape(between)) < least_) continue;
       steps[second] = chained(*first, steps[second]);
       steps.erase(first);
@@ -48,6 +43,12 @@ class Chainer {
 
  private:
   const Shape& shape(Reference value) const { return segment_.values()[value.index()]->desc.shape; }
+
+  std::ptrdiff_t readings(Reference value) const {
+    std::ptrdiff_t count = 0;
+    for (const Plan::Step& step : plan_.steps) count += std::ranges::count(step.in, value);
+    return count;
+  }
 
   bool is_pointwise(const Plan::Step& step) const {
     const op::Conv* const conv = conv_of(step);
@@ -73,7 +74,6 @@ class Chainer {
   Plan& plan_;
   const Segment& segment_;
   const std::int64_t least_;
-  std::vector<int> readings_;  // of each value, by steps
 };
 
 }  // namespace

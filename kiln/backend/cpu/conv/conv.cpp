@@ -83,8 +83,7 @@ bool worth_finishing(const Value& result) {
 }
 
 bool is_ahead(Pass pass, const Geometry& g, DType dtype) {
-  const bool tiled =
-      (pass != Pass::Weight && winograd_fits(pass, g, dtype)) || (pass == Pass::Forward && tiles_fit(g, dtype));
+  const bool tiled = winograd_fits(pass, g, dtype) || (pass == Pass::Forward && tiles_fit(g, dtype));
   return tiled || direct_fits(pass, g, dtype) || depthwise_is_ahead(pass, g, dtype) || product_fits(pass, g, dtype);
 }
 
@@ -102,20 +101,19 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_data_fits(g, dtype), depthwise = depthwise_fits(Pass::Data, g, dtype);
   const bool planes = depthwise_planes_fit(Pass::Data, g, dtype, call.in[Slot::y]);
-  const bool winograd = !direct && !depthwise && winograd_fits(Pass::Data, g, dtype);
-  if (!direct && !depthwise && !winograd && !planes && !product_can(g, dtype))
-    return simd::is_half(dtype) && widened(op, call, Pass::Data, g);
+  const bool own = direct || depthwise || winograd_fits(Pass::Data, g, dtype);
+  if (!own && !planes && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Data, g);
   const Operand weight = Operand::contiguous(call.in[Slot::weight]);
   if (planes) {
     depthwise_planes_data(g, call.in[Slot::y], weight, call.out[0]);
     return true;
   }
   const Operand y = Operand::channels_last(call.in[Slot::y]);
-  if (!direct && !depthwise && !winograd) return product_conv_data(g, y, weight, call.out[0]);
+  if (!own) return product_conv_data(g, y, weight, call.out[0]);
   const ConvResult x(call.out[0], nullptr);
   if (depthwise) depthwise_conv_data(g, y.array, weight, x);
-  else if (winograd) winograd_conv_data(g, y.array, weight, x);
-  else direct_conv_data(g, y.array, weight, x);
+  else if (direct) direct_conv_data(g, y.array, weight, x);
+  else winograd_conv_data(g, y.array, weight, x);
   return true;
 }
 

@@ -113,7 +113,7 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
   const int64_t wanted =
       std::max(pieces(g.batch * g.cost()),
                std::min<int64_t>(all * static_cast<int64_t>(sizeof(float)) / kBytesWorthAThread, 16));
-  const bool by_rows = g.batch < wanted && g.padding[0] < g.reach(0) && g.padding_after[0] < g.reach(0);
+  const bool by_rows = g.batch < wanted && g.has_rows();
   const int64_t rows = by_rows ? divide_up(g.result[0], divide_up(wanted, g.batch)) : g.result[0];
   const int64_t slabs = divide_up(g.result[0], rows);
   parallel_for(g.batch * slabs, divide_up(g.batch * slabs, wanted), [&](int64_t begin, int64_t end) {

@@ -82,9 +82,13 @@ struct Geometry {
     part.batch = count;
     return part;
   }
+  /// So few that they alone do not keep the cores busy.
+  bool few_images() const { return batch < 4; }
+  /// Does each row of y (the first axis) see some of x? Then rows() has its parts.
+  bool has_rows() const { return padding[0] < reach(0) && padding_after[0] < reach(0); }
   /// First row of x (the first axis) under row `row` of y, where that is not padding.
   std::int64_t first_row(std::int64_t row) const { return std::max<std::int64_t>(0, row * stride[0] - padding[0]); }
-  /// The part of it for rows [begin, end) of y of one image. The padding must be less than reach(0).
+  /// The part of it for rows [begin, end) of y of one image. Where has_rows().
   Geometry rows(std::int64_t begin, std::int64_t end) const {
     Geometry part = images(1);
     const std::int64_t from = begin * stride[0] - padding[0], to = (end - 1) * stride[0] - padding[0] + reach(0);

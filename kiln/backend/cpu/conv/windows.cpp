@@ -166,8 +166,7 @@ bool product_forward_fits(const Geometry& g, DType dtype) {
 }
 bool product_data_fits(const Geometry& g, DType dtype) {
   // Where pixels lie between windows of one, images are all the pieces that oneDNN's kernels can have.
-  constexpr int64_t kFewImages = 4;
-  const bool few_pieces = g.batch < kFewImages && Geometry::product(g.kernel) == 1;
+  const bool few_pieces = g.few_images() && Geometry::product(g.kernel) == 1;
   return g.pointwise() || (gathers(g, dtype) && (2 * pixels(g) <= g.out || few_pieces));
 }
 bool product_weight_fits(const Geometry& g, DType dtype) {

@@ -157,7 +157,7 @@ void convolve(const Geometry& g, const Array& x, const Operand& weight, bool tur
 
 bool winograd_fits(Pass pass, const Geometry& geometry, DType dtype) {
   const Geometry g = pass == Pass::Data ? geometry.turned() : geometry;
-  if (dtype != DType::F32 || g.groups != 1 || g.kernel.size() != 2) return false;
+  if (pass == Pass::Weight || dtype != DType::F32 || g.groups != 1 || g.kernel.size() != 2) return false;
   for (int i = 0; i < 2; ++i)
     if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1) return false;
   // Few tiles are not worth the weight's way into the other basis, which is longer where it is turned, few channels not
