@@ -71,12 +71,12 @@ Values emit_part(const op::Op& op, Inputs in) {
   const auto* fused = std::get_if<op::Fused>(&op.is);
   const auto* epilogue = std::get_if<op::Epilogue>(&op.is);
   if (!fused && !epilogue) return emit_all(op, in);
+  const op::Program& program = fused ? *fused->program : *epilogue->program;
   const auto tensor = std::ranges::find_if(in, [](const Value& value) { return bool(value.node()); });
   const Device device = tensor->device();
   if (!device.backend().has_kernel(op)) return fused ? fused->expand(in) : epilogue->expand(in);
   Values results;
-  for (const Desc& desc : (fused ? fused->program : epilogue->program)->results())
-    results.emplace_back(make_ref<Node>(desc, device));
+  for (const Desc& desc : program.results()) results.emplace_back(make_ref<Node>(desc, device));
   device.backend().run(op, {in, results});
   return results;
 }

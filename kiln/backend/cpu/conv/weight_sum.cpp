@@ -44,6 +44,7 @@ WeightParts::WeightParts(const Geometry& g, const Value& weight, bool by_rows) :
   const int64_t wanted = most_parts(g, weight);
   images_ = limited_grain(divide_up(g.batch, wanted));
   // A slab costs its kernel some of its speed, and those of volumes most of it.
+  // A part of an image costs its kernel some of its speed, and those of volumes most of it.
   by_rows &= images_ == 1 && g.few_images() && g.kernel.size() <= 2 && g.has_rows();
   if (!by_rows) return;
   rows_ = limited_grain(divide_up(rows_, divide_up(wanted, g.batch)));
