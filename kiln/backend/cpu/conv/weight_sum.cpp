@@ -43,7 +43,6 @@ int64_t most_parts(const Geometry& g, const Value& weight) {
 WeightParts::WeightParts(const Geometry& g, const Value& weight, bool by_rows) : g_(g), rows_(g.result[0]), slabs_(1) {
   const int64_t wanted = most_parts(g, weight);
   images_ = limited_grain(divide_up(g.batch, wanted));
-  // A slab costs its kernel some of its speed, and those of volumes most of it.
   // A part of an image costs its kernel some of its speed, and those of volumes most of it.
   by_rows &= images_ == 1 && g.few_images() && g.kernel.size() <= 2 && g.has_rows();
   if (!by_rows) return;

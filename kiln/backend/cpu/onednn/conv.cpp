@@ -1,5 +1,6 @@
 // Convolution and its two adjoints. The images of a batch, or the rows of an image, are shared out to the threads.
 #include <algorithm>
+#include <vector>
 
 #include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/backend/cpu/conv/depthwise.hpp"
@@ -45,12 +46,6 @@ std::byte* at(const Array& array, int64_t i, int64_t row = 0) {
   return array.data + (i * array.strides[0] + row * array.strides[2]) * static_cast<int64_t>(size_of(array.dtype));
 }
 
-/// Plain weights of one piece, by way of the order that the primitive writes.
-void reorder_weight(const Array& plain, int64_t groups, const Memory& block, const MemoryDesc& order) {
-  const dnnl::memory from(order, engine(), block.bytes()), to(plain_weight(plain, groups), engine(), plain.data);
-  dnnl::reorder(from, to).execute(stream(), const_cast<dnnl::memory&>(from), const_cast<dnnl::memory&>(to));
-}
-
 /// Are `rows` rows of x at a time, and then the rest, each made from some rows of y? They are where no rows lie between
 /// the windows.
 bool rows_make_sense(const Geometry& whole, int64_t rows) {
@@ -62,12 +57,38 @@ bool rows_make_sense(const Geometry& whole, int64_t rows) {
   return true;
 }
 
-/// Has oneDNN a primitive for each slab? Asked before anything is done: slabs at the edges are geometries of their own.
-bool all_of_slabs(int64_t slabs, FunctionRef<bool(int64_t slab)> has_primitive) {
+/// How images, or rows of one, are given to the pieces of a call.
+struct Cut {
+  int64_t batch, images, rows, slabs;  // images of a piece, or the rows of a slab of one, and the slabs of one
+
+  int64_t count() const { return divide_up(batch, images) * slabs; }
+  int64_t image(int64_t piece) const { return piece / slabs * images; }
+  int64_t row(int64_t piece) const { return piece % slabs * rows; }
+};
+
+/// The geometries of all pieces: slabs at the edges of an image have their own, and the last images.
+std::vector<Geometry> kinds_of(const Cut& cut, FunctionRef<Geometry(int64_t piece)> part_of) {
+  std::vector<Geometry> kinds;
+  for (int64_t piece = 0; piece < cut.slabs; ++piece) kinds.push_back(part_of(piece));
+  if (cut.batch % cut.images != 0) kinds.push_back(part_of(cut.count() - 1));
+  return kinds;
+}
+
+using PrimitiveOf = FunctionRef<Primitive&(const Geometry& part)>;
+
+/// Has oneDNN a primitive for each kind? Asked before anything is done.
+bool all_have(const std::vector<Geometry>& kinds, PrimitiveOf primitive_of) {
   const OneThread one_thread;
-  for (int64_t slab = 0; slab < slabs; ++slab)
-    if (!has_primitive(slab)) return false;
-  return true;
+  return std::ranges::all_of(kinds, [&](const Geometry& kind) { return static_cast<bool>(primitive_of(kind)); });
+}
+
+/// The weight in the order, or orders, that they want. Packed by all threads: if the first piece did so, the others would
+/// fall asleep over it.
+PackedWeight packed_weight(const Operand& plain, const std::vector<Geometry>& kinds, PrimitiveOf primitive_of) {
+  PackedWeight weight(plain, kinds[0].groups);
+  const OneThread one_thread;
+  for (const Geometry& kind : kinds) weight.pack(primitive_of(kind).desc(1));
+  return weight;
 }
 
 /// The convolution, its pieces given to `epilogue` where there is one; false then too where it has no pieces that could
@@ -88,26 +109,26 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
       whole.batch < wanted && whole.padding[0] < whole.reach(0) && whole.padding_after[0] < whole.reach(0);
   const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
   const int64_t rows = by_rows ? divide_up(whole.result[0], divide_up(wanted, whole.batch)) : whole.result[0];
-  const int64_t slabs = divide_up(whole.result[0], rows);
-  const auto part_of = [&](int64_t image, int64_t row) {
+  const Cut cut{whole.batch, images, rows, divide_up(whole.result[0], rows)};
+  const auto part_of = [&](int64_t piece) {
+    const int64_t image = cut.image(piece), row = cut.row(piece);
     return by_rows ? whole.rows(row, std::min(whole.result[0], row + rows))
                    : whole.images(std::min(images, whole.batch - image));
   };
-  if (!all_of_slabs(slabs, [&](int64_t slab) {
-        return static_cast<bool>(conv_primitive(part_of(0, slab * rows), dtype, with_bias));
-      }))
-    return !epilogue && dtype == DType::BF16 && in_float32(op, call);
+  const auto primitive_of = [&](const Geometry& part) -> Primitive& { return conv_primitive(part, dtype, with_bias); };
+  const std::vector<Geometry> kinds = kinds_of(cut, part_of);
+  if (!all_have(kinds, primitive_of)) return !epilogue && dtype == DType::BF16 && in_float32(op, call);
   const Operand x = Operand::channels_last(call.in[Slot::x]), plain = Operand::contiguous(call.in[Slot::weight]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
   const conv::ConvResult y(call.out[0], epilogue);
-  PackedWeight weight(plain, whole.groups);
-  parallel_for(divide_up(whole.batch, images) * slabs, 1, [&](int64_t begin, int64_t end) {
+  const PackedWeight weight = packed_weight(plain, kinds, primitive_of);
+  parallel_for(cut.count(), 1, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;
     for (int64_t piece = begin; piece < end; ++piece) {
-      const int64_t image = piece / slabs * images, row = piece % slabs * rows;
-      const Geometry part = part_of(image, row);
+      const int64_t image = cut.image(piece), row = cut.row(piece);
+      const Geometry part = part_of(piece);
       const int64_t pixels = Geometry::product(part.result), row_pixels = pixels / part.result[0];
-      Primitive& primitive = conv_primitive(part, dtype, with_bias);
+      Primitive& primitive = primitive_of(part);
       primitive.place(0, at(x.array, image, by_rows ? whole.first_row(row) : 0));
       primitive.place(1, weight.in(primitive.desc(1)));
       if (with_bias) primitive.place(3, bias.array.data);
@@ -145,25 +166,24 @@ bool run(const op::ConvTranspose& op, Call call) {
   const int64_t rows = divide_up(whole.sizes[0], divide_up(wanted, whole.batch)),
                 slabs = divide_up(whole.sizes[0], rows);
   const bool by_rows = slabs > 1 && rows_make_sense(whole, rows);
-  const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
-  const auto part_of = [&](int64_t image, int64_t row) {
+  const Cut cut{whole.batch, by_rows ? 1 : divide_up(whole.batch, wanted), rows, by_rows ? slabs : 1};
+  const auto part_of = [&](int64_t piece) {
+    const int64_t image = cut.image(piece), row = cut.row(piece);
     return by_rows ? whole.rows_of_x(row, std::min(whole.sizes[0], row + rows))
-                   : whole.images(std::min(images, whole.batch - image));
+                   : whole.images(std::min(cut.images, whole.batch - image));
   };
-  if (!all_of_slabs(by_rows ? slabs : 1, [&](int64_t slab) {
-        return static_cast<bool>(conv_data_primitive(part_of(0, slab * rows), dtype));
-      }))
-    return dtype == DType::BF16 && in_float32(op, call);
+  const auto primitive_of = [&](const Geometry& part) -> Primitive& { return conv_data_primitive(part, dtype); };
+  const std::vector<Geometry> kinds = kinds_of(cut, part_of);
+  if (!all_have(kinds, primitive_of)) return dtype == DType::BF16 && in_float32(op, call);
   const Operand y = Operand::channels_last(call.in[Slot::y]), plain = Operand::contiguous(call.in[Slot::weight]);
   const Array x = allocate(call.out[0], channels_last_strides(call.out[0].shape()));
-  PackedWeight weight(plain, whole.groups);
-  parallel_for(divide_up(whole.batch, images) * (by_rows ? slabs : 1), 1, [&](int64_t begin, int64_t end) {
+  const PackedWeight weight = packed_weight(plain, kinds, primitive_of);
+  parallel_for(cut.count(), 1, [&](int64_t begin, int64_t end) {
     const OneThread one_thread;
     for (int64_t piece = begin; piece < end; ++piece) {
-      const int64_t image = by_rows ? piece / slabs : piece * images, row = by_rows ? piece % slabs * rows : 0;
+      const int64_t image = cut.image(piece), row = cut.row(piece);
       const int64_t last = std::min(whole.sizes[0], row + rows);
-      const Geometry part = part_of(image, row);
-      Primitive& primitive = conv_data_primitive(part, dtype);
+      Primitive& primitive = primitive_of(part_of(piece));
       primitive.place(0, at(y.array, image, by_rows ? whole.rows_over(row, last).begin : 0));
       primitive.place(1, weight.in(primitive.desc(1)));
       primitive.place(2, at(x, image, row));
@@ -186,8 +206,9 @@ bool run(const op::ConvWeightGrad& op, Call call) {
     return false;
 
   const conv::WeightParts parts(whole, call.out[0], true);
-  if (!all_of_slabs(parts.count(),
-                    [&](int64_t i) { return static_cast<bool>(conv_weight_primitive(parts.part(i), dtype)); }))
+  std::vector<Geometry> kinds;
+  for (int64_t i = 0; i < parts.count(); ++i) kinds.push_back(parts.part(i));
+  if (!all_have(kinds, [&](const Geometry& part) -> Primitive& { return conv_weight_primitive(part, dtype); }))
     return dtype == DType::BF16 && in_float32(op, call);
   const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
   const Shape& shape = call.out[0].shape();
@@ -201,7 +222,7 @@ bool run(const op::ConvWeightGrad& op, Call call) {
     primitive.place(2, block.bytes());
     primitive.execute();
     const Array plain{reinterpret_cast<std::byte*>(sums), DType::F32, shape, contiguous_strides(shape)};
-    reorder_weight(plain, whole.groups, block, order);
+    reorder_weight(order, block.bytes(), plain_weight(plain, whole.groups), plain.data);
   });
   return true;
 }

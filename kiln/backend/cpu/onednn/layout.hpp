@@ -1,6 +1,5 @@
 // Operands of convolutions as oneDNN describes them.
 #pragma once
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,9 @@ using conv::Operand;
 /// Copies image by image: oneDNN's transposing copy, or the general one where it has none (reversed, broadcast).
 void reorder(const Array& from, const Array& to);
 
+/// A weight from one order into another, by the calling thread.
+void reorder_weight(const MemoryDesc& order, const std::byte* from, const MemoryDesc& wanted, std::byte* to);
+
 /// [batch, channels, sizes...] in channels-last order.
 MemoryDesc channels_last(DType dtype, std::int64_t batch, std::int64_t channels, const Spatial& sizes);
 
@@ -22,17 +24,21 @@ MemoryDesc plain_weight(const Array& weight, std::int64_t groups);
 
 dnnl::memory::data_type type_of(DType dtype);
 
-/// A weight [out, in / groups, kernel...] during a call, in whatever orders the primitives of its pieces want.
+/// A weight [out, in / groups, kernel...] during a call, in the orders that the primitives of its pieces want.
 class PackedWeight {
  public:
-  PackedWeight(Operand weight, std::int64_t groups) : weight_(std::move(weight)), groups_(groups) {}
-  /// Packed when the first piece asks. From any thread.
-  const std::byte* in(const MemoryDesc& order);
+  PackedWeight(Operand weight, std::int64_t groups);
+  /// Packs it in that order, by all threads. Not from pieces.
+  void pack(const MemoryDesc& order);
+  /// In an order that it was packed in. From any thread.
+  const std::byte* in(const MemoryDesc& order) const;
 
  private:
+  const std::byte* find(const MemoryDesc& order) const;
+
   Operand weight_;
-  std::int64_t groups_;
-  std::mutex mutex_;
+  bool by_groups_;
+  MemoryDesc plain_;
   std::vector<std::pair<MemoryDesc, Ref<Memory>>> forms_;
 };
 
