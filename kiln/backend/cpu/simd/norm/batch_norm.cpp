@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/norm/batch_norm_columns.hpp"
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
 #include "kiln/backend/cpu/simd/norm/float_rows.hpp"
 #include "kiln/backend/cpu/simd/norm/norm.hpp"
@@ -14,11 +15,6 @@ namespace kiln::cpu::simd {
 namespace {
 
 using std::int64_t;
-
-constexpr int64_t kRowsOfBlock = 64;  // whose float sums by column are exact enough, and that stay in the cache
-
-/// Parts of whole blocks of rows, as each costs a merge of all channels.
-Parts parts_of_rows(int64_t rows, int64_t channels) { return {rows, std::min(channels, kGrain / kRowsOfBlock)}; }
 
 /// [batch, channels, inner]: by channels where a channel's elements lie together, by rows where channels lie side by side.
 struct Layout {
@@ -57,114 +53,39 @@ Layout layout_of(const Array& x) {
 
 std::vector<Moments> batch_moments(const Layout& layout, const Array& x) {
   const int64_t channels = layout.channels;
-  std::vector<Moments> result(static_cast<std::size_t>(channels)), partial;
-  if (!layout.by_rows) {
-    partial.resize(static_cast<std::size_t>(layout.batch * channels));
-    const FloatRows planes(x, x, layout.inner);
-    Parts(layout.batch * channels, layout.inner).each([&](int64_t, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        planes.read(i, [&](const float* plane) {
-          partial[static_cast<std::size_t>(i)] = moments_of(plane, layout.inner, true);
-        });
-    });
-  } else {
-    const Parts parts = parts_of_rows(layout.rows(), channels);
-    partial.resize(static_cast<std::size_t>(parts.count() * channels));
-    parts.each([&](int64_t part, int64_t begin, int64_t end) {
-      std::vector<float> means(static_cast<std::size_t>(channels)), rests = means, squares = means;
-      for (int64_t row = begin; row < end; row += kRowsOfBlock) {
-        const int64_t count = std::min(kRowsOfBlock, end - row);
-        const float* rows = x.as<float>() + row * channels;
-        const Coefficients mean{means.data(), 1}, rest{rests.data(), 1};
-        norm_rows().column_sums(rows, Constant(0), count, channels, means.data());
-        for (float& number : means) number /= static_cast<float>(count);
-        norm_rows().column_sums(rows, mean, count, channels, rests.data());
-        for (float& number : rests) number /= static_cast<float>(count);
-        norm_rows().column_squares(rows, {mean, rest}, count, channels, squares.data());
-        for (std::size_t c = 0; c < means.size(); ++c)
-          partial[static_cast<std::size_t>(part * channels) + c].merge(
-              {static_cast<double>(count), static_cast<double>(means[c]) + rests[c], squares[c]});
-      }
-    });
-  }
-  for (std::size_t i = 0; i < partial.size(); ++i) result[i % static_cast<std::size_t>(channels)].merge(partial[i]);
+  std::vector<Moments> result(static_cast<std::size_t>(channels)),
+      partial(static_cast<std::size_t>(layout.batch * channels));
+  const FloatRows planes(x, x, layout.inner);
+  Parts(layout.batch * channels, layout.inner).each([&](int64_t, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      planes.read(
+          i, [&](const float* plane) { partial[static_cast<std::size_t>(i)] = moments_of(plane, layout.inner, true); });
+  });
+  for (std::size_t i = 0; i < partial.size(); ++i) result[i % result.size()].merge(partial[i]);
   return result;
 }
 
-/// The coefficients of channels for every element of a stretch of rows, so that short rows are not calls of their own.
-class Repeated {
- public:
-  Repeated(const std::vector<float>& numbers, int64_t times) {
-    for (int64_t i = 0; i < times; ++i) numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
-  }
-  operator Coefficients() const { return {numbers_.data(), 1}; }
-
- private:
-  std::vector<float> numbers_;
-};
-
-/// Calls one(at, channel, count) for each run of one channel's elements, or many(at, count) for stretches of whole rows.
-template <class One, class Many>
-void each_stretch(const Layout& layout, int64_t rows_of_stretch, One&& one, Many&& many) {
-  if (layout.by_rows) {
-    const int64_t stretch = rows_of_stretch * layout.channels, total = layout.count();
-    parallel_for((total + stretch - 1) / stretch, std::max<int64_t>(1, kGrain / stretch),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t i = begin; i < end; ++i) many(i * stretch, std::min(stretch, total - i * stretch));
-                 });
-  } else {
-    parallel_for(layout.batch * layout.channels, std::max<int64_t>(1, kGrain / layout.inner),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t i = begin; i < end; ++i) one(i * layout.inner, i % layout.channels, layout.inner);
-                 });
-  }
-}
-int64_t rows_of_stretch(const Layout& layout) {
-  return layout.by_rows ? limited_grain(std::max<int64_t>(1, 1024 / std::max<int64_t>(layout.channels, 1))) : 0;
+/// Calls f(at, channel) for each run of `inner` elements of one channel.
+template <class F>
+void each_plane(const Layout& layout, F&& f) {
+  parallel_for(layout.batch * layout.channels, std::max<int64_t>(1, kGrain / layout.inner),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i)
+                   f(i * layout.inner, static_cast<std::size_t>(i % layout.channels));
+               });
 }
 
-/// For each channel the sums of g, of g * (x - mean) and of x - mean.
-struct ProductSums {
-  std::vector<double> g, gx, x;
-};
-ProductSums batch_products(const Layout& layout, const float* g, const float* x, const std::vector<float>& means) {
-  const int64_t channels = layout.channels;
-  const auto size = static_cast<std::size_t>(channels);
-  ProductSums result{std::vector<double>(size), std::vector<double>(size), std::vector<double>(size)};
-  std::vector<double> partial;
+/// For each plane the sums of g, of g * (x - mean) and of x - mean.
+std::vector<double> products_of_planes(const Layout& layout, const float* g, const float* x,
+                                       const std::vector<float>& means) {
+  std::vector<double> sums(static_cast<std::size_t>(layout.batch * layout.channels) * 3);
   const Constant one(1);
-  if (!layout.by_rows) {
-    partial.resize(static_cast<std::size_t>(layout.batch) * size * 3);
-    Parts(layout.batch * channels, layout.inner).each([&](int64_t, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        add_products(g + i * layout.inner, one, x + i * layout.inner, means[static_cast<std::size_t>(i % channels)],
-                     layout.inner, partial.data() + i * 3);
-    });
-  } else {
-    const Parts parts = parts_of_rows(layout.rows(), channels);
-    partial.resize(static_cast<std::size_t>(parts.count()) * size * 3);
-    const Coefficients mean{means.data(), 1};
-    parts.each([&](int64_t part, int64_t begin, int64_t end) {
-      std::vector<float> sums(size), products(size), distances(size);
-      for (int64_t row = begin; row < end; row += kRowsOfBlock) {
-        std::fill(sums.begin(), sums.end(), 0.0f);
-        std::fill(products.begin(), products.end(), 0.0f);
-        const int64_t count = std::min(kRowsOfBlock, end - row);
-        norm_rows().column_products(g + row * channels, x + row * channels, {mean, Constant(0)}, 1, count, channels,
-                                    sums.data(), products.data());
-        norm_rows().column_sums(x + row * channels, mean, count, channels, distances.data());
-        double* to = partial.data() + part * channels * 3;
-        for (std::size_t c = 0; c < size; ++c)
-          to[3 * c] += sums[c], to[3 * c + 1] += products[c], to[3 * c + 2] += distances[c];
-      }
-    });
-  }
-  for (std::size_t i = 0; i < partial.size() / 3; ++i) {
-    result.g[i % size] += partial[3 * i];
-    result.gx[i % size] += partial[3 * i + 1];
-    result.x[i % size] += partial[3 * i + 2];
-  }
-  return result;
+  Parts(layout.batch * layout.channels, layout.inner).each([&](int64_t, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      add_products(g + i * layout.inner, one, x + i * layout.inner,
+                   means[static_cast<std::size_t>(i % layout.channels)], layout.inner, sums.data() + i * 3);
+  });
+  return sums;
 }
 
 bool fits(const Layout& layout) { return layout.count() > 0 && (layout.by_rows || layout.inner >= kShortest); }
@@ -219,7 +140,14 @@ bool run(const op::BatchNorm&, Call call) {
 
   std::vector<float> scale = per_channel(call.in[BatchNorm::weight], layout.channels);
   const std::vector<float> shift = per_channel(call.in[BatchNorm::bias], layout.channels, 0);
-  std::vector<float> means(scale.size()), rests(scale.size()), variances(scale.size());
+  const Array z = allocate(call.out[0], layout.strides);
+  auto *const means = allocate(call.out[1]).as<float>(), *const variances = allocate(call.out[2]).as<float>();
+  if (layout.by_rows) {
+    batch_norm_columns({layout.rows(), layout.channels, scale, epsilon}, shift, x.as<float>(), z.as<float>(), means,
+                       variances);
+    return true;
+  }
+  std::vector<float> rests(scale.size());
   const std::vector<Moments> moments = batch_moments(layout, x);
   for (std::size_t c = 0; c < scale.size(); ++c) {
     const double variance = moments[c].squares / moments[c].count;
@@ -228,25 +156,13 @@ bool run(const op::BatchNorm&, Call call) {
     variances[c] = static_cast<float>(variance);
     scale[c] *= static_cast<float>(1 / std::sqrt(variance + epsilon));
   }
-  write(means, call.out[1]);
-  write(variances, call.out[2]);
-
-  const Array z = allocate(call.out[0], layout.strides);
   const FloatRows planes(x, z, layout.inner);
-  const int64_t stretch = rows_of_stretch(layout);
-  const Repeated mean(means, stretch), rest(rests, stretch), a(scale, stretch), c(shift, stretch);
-  each_stretch(
-      layout, stretch,
-      [&](int64_t at, int64_t channel, int64_t count) {
-        const auto i = static_cast<std::size_t>(channel);
-        planes.row(at / count, [&](const float* from, float* to) {
-          norm_rows().affine(from, {Constant(means[i]), Constant(rests[i])}, 1, Constant(scale[i]), Constant(shift[i]),
-                             to, count);
-        });
-      },
-      [&](int64_t at, int64_t count) {
-        norm_rows().affine(x.as<float>() + at, {mean, rest}, 1, a, c, z.as<float>() + at, count);
-      });
+  each_plane(layout, [&](int64_t at, std::size_t c) {
+    planes.row(at / layout.inner, [&](const float* from, float* to) {
+      norm_rows().affine(from, {Constant(means[c]), Constant(rests[c])}, 1, Constant(scale[c]), Constant(shift[c]), to,
+                         layout.inner);
+    });
+  });
   return true;
 }
 
@@ -264,37 +180,27 @@ bool run(const op::BatchNormGrad&, Call call) {
   const std::vector<float> weight = per_channel(call.in[BatchNormGrad::weight], layout.channels),
                            means = per_channel(call.in[BatchNormGrad::mean], layout.channels),
                            variances = per_channel(call.in[BatchNormGrad::variance], layout.channels);
-  const ProductSums sums = batch_products(layout, g, x, means);
-  // dx = weight / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
-  std::vector<float> scale(weight.size()), rests(weight.size()), b(weight.size()), c(weight.size()),
-      dweight(weight.size()), dbias(weight.size());
-  const auto count = static_cast<double>(layout.rows());
-  for (std::size_t i = 0; i < weight.size(); ++i) {
-    const double inverse = 1 / std::sqrt(variances[i] + epsilon), slope = weight[i] * inverse;
-    const double rest = sums.x[i] / count, gx = sums.gx[i] - rest * sums.g[i];  // the mean came rounded
-    rests[i] = static_cast<float>(rest);
-    scale[i] = static_cast<float>(slope);
-    b[i] = static_cast<float>(-slope * inverse * inverse * gx / count);
-    c[i] = static_cast<float>(-slope * sums.g[i] / count);
-    dweight[i] = static_cast<float>(gx * inverse);
-    dbias[i] = static_cast<float>(sums.g[i]);
+  auto* const dx = allocate(call.out[0], layout.strides).as<float>();
+  auto *const dweight = allocate(call.out[1]).as<float>(), *const dbias = allocate(call.out[2]).as<float>();
+  if (layout.by_rows) {
+    batch_norm_grad_columns({layout.rows(), layout.channels, weight, epsilon}, means, variances, g, x, dx, dweight,
+                            dbias);
+    return true;
   }
-  write(dweight, call.out[1]);
-  write(dbias, call.out[2]);
-
-  float* z = allocate(call.out[0], layout.strides).as<float>();
-  const int64_t stretch = rows_of_stretch(layout);
-  const Repeated mean(means, stretch), rest(rests, stretch), a_of(scale, stretch), b_of(b, stretch), c_of(c, stretch);
-  each_stretch(
-      layout, stretch,
-      [&](int64_t at, int64_t channel, int64_t length) {
-        const auto i = static_cast<std::size_t>(channel);
-        norm_rows().combine(g + at, x + at, {Constant(means[i]), Constant(rests[i])}, 1, Constant(scale[i]),
-                            Constant(b[i]), Constant(c[i]), z + at, length);
-      },
-      [&](int64_t at, int64_t length) {
-        norm_rows().combine(g + at, x + at, {mean, rest}, 1, a_of, b_of, c_of, z + at, length);
-      });
+  const std::vector<double> sums = products_of_planes(layout, g, x, means);
+  std::vector<ChannelGradient> channels;
+  for (std::size_t c = 0; c < weight.size(); ++c) {
+    double all[3] = {};
+    for (std::size_t i = c; i < sums.size() / 3; i += weight.size())
+      for (std::size_t k = 0; k < 3; ++k) all[k] += sums[3 * i + k];
+    channels.emplace_back(all[0], all[1], all[2], layout.rows(), weight[c], variances[c] + epsilon);
+    dweight[c] = channels[c].dweight, dbias[c] = channels[c].dbias;
+  }
+  each_plane(layout, [&](int64_t at, std::size_t i) {
+    const auto& [a, b, c, rest, slope_of_weight, slope_of_bias] = channels[i];
+    norm_rows().combine(g + at, x + at, {Constant(means[i]), Constant(rest)}, 1, Constant(a), Constant(b), Constant(c),
+                        dx + at, layout.inner);
+  });
   return true;
 }
 

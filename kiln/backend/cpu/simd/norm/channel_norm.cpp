@@ -1,5 +1,7 @@
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
 
+#include <cmath>
+
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 
 namespace kiln::cpu::simd {
@@ -39,6 +41,17 @@ void add_products(const float* g, Coefficients a, const float* x, float mean, in
   const NormRows& rows = norm_rows();
   for (int64_t i = 0; i < count; i += kPiece)
     rows.product_sums(g + i, {a.data + i * a.step, a.step}, x + i, mean, std::min(kPiece, count - i), sums);
+}
+
+ChannelGradient::ChannelGradient(double g, double gx, double x, int64_t count, float weight, double variance) {
+  const double size = static_cast<double>(count), distance = x / size, product = gx - distance * g;
+  const double inverse = 1 / std::sqrt(variance), slope = weight * inverse;
+  rest = static_cast<float>(distance);
+  a = static_cast<float>(slope);
+  b = static_cast<float>(-slope * inverse * inverse * product / size);
+  c = static_cast<float>(-slope * g / size);
+  dweight = static_cast<float>(product * inverse);
+  dbias = static_cast<float>(g);
 }
 
 template <class T>

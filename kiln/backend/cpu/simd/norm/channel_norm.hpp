@@ -66,12 +66,9 @@ struct NormRows {
                   Coefficients c, float* z, std::int64_t count);
   /// sums[0] += sum(a * g), sums[1] += sum(a * g * (x - mean)), sums[2] += sum(x - mean)
   void (*product_sums)(const float* g, Coefficients a, const float* x, float mean, std::int64_t count, double* sums);
-  /// Column by column of [rows, columns] without gaps: sums of distances from numbers, and of squared ones from means.
-  void (*column_sums)(const float* x, Coefficients mean, std::int64_t rows, std::int64_t columns, float* sums);
-  void (*column_squares)(const float* x, const Centre& mean, std::int64_t rows, std::int64_t columns, float* sums);
-  /// sums += g and products += g * (x - mean) * scale, column by column. mean is one for each column.
-  void (*column_products)(const float* g, const float* x, const Centre& mean, float scale, std::int64_t rows,
-                          std::int64_t columns, float* sums, float* products);
+  /// sums += g and products += g * (x - mean) * scale, number by number.
+  void (*add_gradients)(const float* g, const float* x, const Centre& mean, float scale, std::int64_t count,
+                        float* sums, float* products);
   /// z = the gradient of x of some rows; theirs of weight and bias are added to dweight and dbias.
   void (*layer_gradients)(const float* x, const float* g, const LayerRows& s, std::int64_t rows, float* z,
                           float* dweight, float* dbias);
@@ -101,6 +98,14 @@ struct Parts {
 /// The same as those of NormRows, of any number of elements.
 Moments moments_of(const float* x, std::int64_t count, bool centred);
 void add_products(const float* g, Coefficients a, const float* x, float mean, std::int64_t count, double* sums);
+
+/// What a channel's part in the gradient of batch norm is, made of its sums of g, of g * (x - mean) and of x - mean, which the
+/// rounding of the mean leaves:
+/// dx = weight / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2) = a g + b (x - mean - rest) + c
+struct ChannelGradient {
+  float a, b, c, rest, dweight, dbias;
+  ChannelGradient(double g, double gx, double x, std::int64_t count, float weight, double variance);
+};
 
 /// An operand of [channels]; without one, `missing` for each. T is float or double.
 template <class T = float>

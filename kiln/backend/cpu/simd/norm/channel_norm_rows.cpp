@@ -8,36 +8,14 @@
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
-#include "kiln/backend/cpu/simd/vector.hpp"
+#include "kiln/backend/cpu/simd/norm/each_number.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
 using std::int64_t;
-using V = Vector<float>;
-constexpr auto kWidth = static_cast<int64_t>(kLanes<float>);
-
-/// One number that behaves like a vector, for what is left of a row.
-struct One {
-  float value;
-  One(float number) : value(number) {}
-  static One load(const float* from) { return {*from}; }
-  friend One operator+(One a, One b) { return {a.value + b.value}; }
-  friend One operator-(One a, One b) { return {a.value - b.value}; }
-  friend One operator*(One a, One b) { return {a.value * b.value}; }
-  friend One fma(One a, One b, One c) { return {a.value * b.value + c.value}; }
-};
-HWY_INLINE void store(One x, float* to) { *to = x.value; }
-
 HWY_INLINE float sum_of(V v) { return hn::GetLane(hn::SumOfLanes(V::Tag(), v.lanes)); }
 
-/// Calls step(i, V) for whole vectors of a row and step(i, One) for the rest.
-template <class F>
-HWY_INLINE void each(int64_t count, F&& step) {
-  int64_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) step(i, V(0));
-  for (; i < count; ++i) step(i, One(0));
-}
 /// Coefficients as vectors are loaded from them: one for all fills a vector first.
 class Spread {
  public:
@@ -144,42 +122,13 @@ void product_sums(const float* g, Coefficients a, const float* x, float mean, in
   sums[2] += sum_of(even.distances + odd.distances) + rest[2];
 }
 
-void column_sums(const float* x, Coefficients mean, int64_t rows, int64_t columns, float* sums) {
-  const Spread means(mean);
-  each(columns, [&]<class X>(int64_t i, X) {
-    const X middle = means.at<X>(i);
-    X sum = 0;
-    for (int64_t row = 0; row < rows; ++row) sum = sum + (X::load(x + row * columns + i) - middle);
-    store(sum, sums + i);
-  });
-}
-
-void column_squares(const float* x, const Centre& mean, int64_t rows, int64_t columns, float* sums) {
-  const Spread numbers(mean.number), rests(mean.rest);
-  each(columns, [&]<class X>(int64_t i, X) {
-    const X middle = numbers.at<X>(i), rest = rests.at<X>(i);
-    X sum = 0;
-    for (int64_t row = 0; row < rows; ++row) {
-      const X distance = X::load(x + row * columns + i) - middle - rest;
-      sum = fma(distance, distance, sum);
-    }
-    store(sum, sums + i);
-  });
-}
-
-void column_products(const float* g, const float* x, const Centre& mean, float scale, int64_t rows, int64_t columns,
-                     float* sums, float* products) {
-  const Spread numbers(mean.number), rests(mean.rest);
-  each(columns, [&]<class X>(int64_t i, X) {
-    const X middle = numbers.at<X>(i), rest = rests.at<X>(i);
-    X sum = 0, product = 0;
-    for (int64_t row = 0; row < rows; ++row) {
-      const X slope = X::load(g + row * columns + i);
-      sum = sum + slope;
-      product = fma(slope, X::load(x + row * columns + i) - middle - rest, product);
-    }
-    store(X::load(sums + i) + sum, sums + i);
-    store(fma(product, X(scale), X::load(products + i)), products + i);
+void add_gradients(const float* g, const float* x, const Centre& mean, float scale, int64_t count, float* sums,
+                   float* products) {
+  const Distances distances(x, mean);
+  each(count, [&]<class X>(int64_t i, X) {
+    const X slope = X::load(g + i);
+    store(X::load(sums + i) + slope, sums + i);
+    store(fma(slope * distances.at<X>(i), X(scale), X::load(products + i)), products + i);
   });
 }
 
@@ -235,8 +184,7 @@ void layer_gradients(const float* x, const float* g, const LayerRows& s, int64_t
 }
 
 const NormRows* rows() {
-  static constexpr NormRows kRows{moments,     affine,         combine,         product_sums,
-                                  column_sums, column_squares, column_products, layer_gradients};
+  static constexpr NormRows kRows{moments, affine, combine, product_sums, add_gradients, layer_gradients};
   return &kRows;
 }
 

@@ -70,8 +70,7 @@ void add_row(const Groups& s, const Moments& m, double inverse, const float* x, 
   if (s.inner == 1) {
     add_products(g, {weight, 1}, x, near, s.length(), sums);
     sums[1] -= (m.mean - near) * sums[0];
-    norm_rows().column_products(g, x, ConstantCentre(m.mean), static_cast<float>(inverse), 1, s.length(), dbias,
-                                dweight);
+    norm_rows().add_gradients(g, x, ConstantCentre(m.mean), static_cast<float>(inverse), s.length(), dbias, dweight);
     return;
   }
   for (int64_t c = 0; c < s.own(); ++c) {
