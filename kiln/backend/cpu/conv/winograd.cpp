@@ -160,11 +160,10 @@ bool winograd_fits(Pass pass, const Geometry& geometry, DType dtype) {
   if (pass == Pass::Weight || dtype != DType::F32 || g.groups != 1 || g.kernel.size() != 2) return false;
   for (int i = 0; i < 2; ++i)
     if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1) return false;
-  // Few tiles are not worth the weight's way into the other basis, which is longer where it is turned, few channels not
-  // that of x.
-  const int64_t fewest = pass == Pass::Data ? 64 : 32;
+  // Few tiles are not worth the weight's way into the other basis, few channels not that of x.
+  constexpr int64_t kFewest = 32;
   return g.in % kUnit == 0 && g.out % kUnit == 0 && g.in >= 32 && g.out >= 32 &&
-         g.batch * divide_up(g.result[0], 2) * divide_up(g.result[1], 2) >= fewest;
+         g.batch * divide_up(g.result[0], 2) * divide_up(g.result[1], 2) >= kFewest;
 }
 
 void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
