@@ -64,6 +64,23 @@ struct Geometry {
     return groups == 1;
   }
 
+  /// All lines of an image: pixels along the last axis.
+  static std::int64_t lines(const Spatial& sizes) { return product(sizes) / sizes.back(); }
+  /// Which line of an image of x lies under line `kernel_line` of the kernel for line `line` of an image of y; -1: padding.
+  std::int64_t line_under(std::int64_t line, std::int64_t kernel_line) const {
+    std::int64_t under = 0, step = 1;
+    for (int axis = sizes.size() - 2; axis >= 0; --axis) {
+      const std::int64_t at =
+          line % result[axis] * stride[axis] - padding[axis] + kernel_line % kernel[axis] * dilation[axis];
+      if (at < 0 || at >= sizes[axis]) return -1;
+      under += at * step;
+      step *= sizes[axis];
+      line /= result[axis];
+      kernel_line /= kernel[axis];
+    }
+    return under;
+  }
+
   /// The convolution that is the adjoint in x: of y, with the kernel turned round. The stride must be 1.
   Geometry turned() const {
     Geometry result = *this;

@@ -19,14 +19,13 @@ void PackPanels::pack(const std::byte* from, std::byte* to) const {
 
 void PackPanels::pack(const float* from, int64_t index, float* to) const {
   constexpr int64_t kSome = 16;  // channels of x
+  const simd::ProductTiles<float>& tiles = simd::product_tiles<float>();
   const int64_t first = index * panel, lanes = std::min(panel, out - first);
-  if (kernel == 1 && lanes == panel)
-    return simd::product_tiles<float>().turn(from + first * in, in, to, panel, panel, in);
+  if (kernel == 1 && lanes == panel) return tiles.turn(from + first * in, in, to, panel, panel, in);
   std::vector<float> aside(static_cast<std::size_t>(kSome * kernel * panel), 0.0f);
   for (int64_t channel = 0; channel < in; channel += kSome) {
     const int64_t some = std::min(kSome, in - channel);
-    simd::product_tiles<float>().turn(from + (first * in + channel) * kernel, in * kernel, aside.data(), panel, lanes,
-                                      some * kernel);
+    tiles.turn(from + (first * in + channel) * kernel, in * kernel, aside.data(), panel, lanes, some * kernel);
     for (int64_t k = 0; k < kernel; ++k)
       for (int64_t i = 0; i < some; ++i)
         std::copy_n(aside.data() + (i * kernel + k) * panel, panel, to + (k * in + channel + i) * panel);

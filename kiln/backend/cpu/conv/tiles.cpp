@@ -21,8 +21,6 @@ constexpr int64_t kMostDepth = 768, kMostPixels = 240;
 /// Sums of so few terms cost little beside their result, and the pixels' numbers lie side by side as one long row.
 constexpr int64_t kShort = 64;
 
-int64_t lines_of(const Spatial& sizes) { return Geometry::product(sizes) / sizes.back(); }
-
 /// How x and y lie in lines of pixels. Where every pixel is a window of its own, lines have nothing to do with images.
 struct Lines {
   int64_t columns;     // pixels in a line of y
@@ -45,31 +43,15 @@ struct Lines {
     } else {
       const int axis = g.sizes.size() - 1;
       columns = last = g.result[axis];
-      in_image = lines_of(g.result);
+      in_image = Geometry::lines(g.result);
       count = g.batch * in_image;
-      x_in_image = lines_of(g.sizes);
+      x_in_image = Geometry::lines(g.sizes);
       x_line = g.in * std::max(g.padding[axis] + g.sizes[axis], (columns - 1) * g.stride[axis] + g.reach(axis));
       x_pixel = g.in * g.stride[axis];
     }
   }
   int64_t pixels(int64_t line) const { return line + 1 == count ? last : columns; }
 };
-
-/// Which line of an image of x lies under line `kernel_line` of the kernel for line `line` of an image of y; -1: padding.
-int64_t line_under(const Geometry& g, int64_t line, int64_t kernel_line) {
-  if (g.pointwise()) return line;
-  int64_t under = 0, step = 1;
-  for (int axis = g.sizes.size() - 2; axis >= 0; --axis) {
-    const int64_t at =
-        line % g.result[axis] * g.stride[axis] - g.padding[axis] + kernel_line % g.kernel[axis] * g.dilation[axis];
-    if (at < 0 || at >= g.sizes[axis]) return -1;
-    under += at * step;
-    step *= g.sizes[axis];
-    line /= g.result[axis];
-    kernel_line /= g.kernel[axis];
-  }
-  return under;
-}
 
 /// Some numbers that lie side by side in a window, and the rows of a packed weight that belong to them.
 struct Block {
@@ -83,7 +65,7 @@ std::vector<Block> blocks_of(const Geometry& g) {
                 width = side_by_side ? columns * g.in : g.in, depth = divide_up(width, divide_up(width, kMostDepth));
   std::vector<Block> blocks;
   int64_t row = 0;
-  for (int64_t line = 0; line < lines_of(g.kernel); ++line)
+  for (int64_t line = 0; line < Geometry::lines(g.kernel); ++line)
     for (int64_t span = 0; span < spans; ++span)
       for (int64_t from = 0; from < width; from += depth) {
         const int64_t some = std::min(depth, width - from);
@@ -119,19 +101,19 @@ class Images {
   const float* data_;
 };
 
-/// The panels of a weight. Kept where it is used again; otherwise each piece of the work packs the panel that it reads.
+/// The panels of a weight. Kept where it is used again, or packed at once where several pieces read each; otherwise each
+/// piece of the work packs the panel that it reads.
 class Panels {
  public:
-  Panels(const Geometry& g, const Operand& weight)
+  Panels(const PackPanels& packer, const Operand& weight, bool shared)
       : from_(weight.array.as<float>()),
-        packer_{g.out, g.in, Geometry::product(g.kernel), simd::product_tiles<float>().panel},
-        kept_(kept(weight.value, packer_)) {}
-  int64_t count() const { return packer_.count(); }
+        packer_(packer),
+        packed_(shared ? packed(weight.value, packer_) : kept(weight.value, packer_)) {}
 
   /// Panel `index`, in place or packed into `aside`, which has room for one.
   const float* get(int64_t index, Ref<Memory>& aside) const {
     const int64_t size = packer_.size();
-    if (kept_) return reinterpret_cast<const float*>(kept_->bytes()) + index * size;
+    if (packed_) return reinterpret_cast<const float*>(packed_->bytes()) + index * size;
     if (!aside) aside = make_ref<Memory>(static_cast<std::size_t>(size) * sizeof(float));
     auto* const to = reinterpret_cast<float*>(aside->bytes());
     packer_.pack(from_, index, to);
@@ -141,40 +123,50 @@ class Panels {
  private:
   const float* from_;
   PackPanels packer_;
-  Ref<Memory> kept_;
+  Ref<Memory> packed_;
 };
 
 /// How the work is cut: lines and panels of a piece. Depends on the sizes alone.
-struct Piece {
+struct Cut {
   int64_t lines, panels;
-};
+  int64_t down, across;  // pieces
 
-Piece cut(const Geometry& g, const Lines& lines, int64_t panels) {
-  const int64_t most = std::max<int64_t>(1, kMostPixels / lines.columns);
-  Piece piece{divide_up(lines.count, divide_up(lines.count, most)), panels};
-  const int64_t wanted = divide_up(pieces(g.batch * g.cost()), divide_up(lines.count, piece.lines));
-  piece.panels = divide_up(panels, std::min(panels, wanted));
-  return piece;
-}
+  Cut(const Geometry& g, const Lines& all, int64_t count) {
+    const int64_t wanted = pieces(g.batch * g.cost()),
+                  most = std::clamp<int64_t>(kMostPixels / all.columns, 1, all.count);
+    // All lines that a panel can have, unless there are too few panels to keep the cores busy.
+    lines = divide_up(all.count, std::max(divide_up(all.count, most), std::min(all.count, wanted / count)));
+    down = divide_up(all.count, lines);
+    panels = divide_up(count, std::min(count, divide_up(wanted, down)));
+    across = divide_up(count, panels);
+  }
+};
 
 /// What all pieces know.
 class Convolution {
  public:
   Convolution(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y)
-      : lines_(g),
+      : packer_{g.out, g.in, Geometry::product(g.kernel), tiles_.panel},
+        lines_(g),
+        cut_(g, lines_, packer_.count()),
         images_(g, lines_, x),
-        panels_(g, weight),
+        panels_(packer_, weight, cut_.down > 1),
         blocks_(blocks_of(g)),
         out_(g.out),
         bias_(bias),
         y_(y.all()),
         finish_(y.finish()) {
     for (int64_t line = 0; line < lines_.in_image; ++line)
-      for (const Block& block : blocks_) under_.push_back(line_under(g, line, block.kernel_line));
+      for (const Block& block : blocks_) under_.push_back(g.pointwise() ? line : g.line_under(line, block.kernel_line));
   }
-  const Lines& lines() const { return lines_; }
-  int64_t panels() const { return panels_.count(); }
+  int64_t pieces() const { return cut_.down * cut_.across; }
+  void run_piece(int64_t piece, Ref<Memory>& aside) const {
+    const int64_t line = piece / cut_.across * cut_.lines, first = piece % cut_.across * cut_.panels;
+    for (int64_t panel = first; panel < std::min(packer_.count(), first + cut_.panels); ++panel)
+      run(line, std::min(lines_.count, line + cut_.lines), panel, panel == first, aside);
+  }
 
+ private:
   /// Lines [begin, end) of panel `panel`: is it the `first` that reads these?
   void run(int64_t begin, int64_t end, int64_t panel, bool first, Ref<Memory>& aside) const {
     const float* const weight = panels_.get(panel, aside);
@@ -202,7 +194,6 @@ class Convolution {
     }
   }
 
- private:
   simd::ProductTail<float> tail(bool begins, bool ends, int64_t at, int64_t channel) const {
     simd::ProductTail<float> tail;
     if (begins && bias_) tail.bias = bias_ + channel;
@@ -214,7 +205,9 @@ class Convolution {
   }
 
   const Tiles& tiles_ = simd::product_tiles<float>();
+  PackPanels packer_;
   Lines lines_;
+  Cut cut_;
   Images images_;
   Panels panels_;
   std::vector<Block> blocks_;
@@ -241,16 +234,9 @@ bool tiles_fit(const Geometry& g, DType dtype) {
 
 void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
   const Convolution convolution(g, x, weight, bias, y);
-  const int64_t lines = convolution.lines().count, panels = convolution.panels();
-  const Piece piece = cut(g, convolution.lines(), panels);
-  const int64_t across = divide_up(panels, piece.panels);
-  parallel_for(divide_up(lines, piece.lines) * across, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(convolution.pieces(), 1, [&](int64_t begin, int64_t end) {
     Ref<Memory> aside;
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t line = i / across * piece.lines, first = i % across * piece.panels;
-      for (int64_t panel = first; panel < std::min(panels, first + piece.panels); ++panel)
-        convolution.run(line, std::min(lines, line + piece.lines), panel, panel == first, aside);
-    }
+    for (int64_t piece = begin; piece < end; ++piece) convolution.run_piece(piece, aside);
   });
 }
 
