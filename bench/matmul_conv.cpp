@@ -217,12 +217,14 @@ int main(int count, char** words) {
     add_conv(rows, {batch, 256, size, 64, 1}, true);
     add_conv(rows, {batch, 256, size, 512, 1, 2}, true);
     add_conv(rows, {batch, 128, size / 2, 128, 3, 1, 1}, true);
+    add_conv(rows, {batch, 128, size, 128, 3, 2, 1}, true);
     add_conv(rows, {batch, 128, size / 2, 512, 1}, true);
     add_conv(rows, {batch, 512, size / 2, 128, 1}, true);
     add_conv(rows, {batch, 256, size / 4, 256, 3, 1, 1}, true);
     add_conv(rows, {batch, 256, size / 4, 1024, 1}, true);
     add_conv(rows, {batch, 1024, size / 4, 256, 1}, true);
     add_conv(rows, {batch, 1024, size / 4, 2048, 1, 2}, true);
+    add_conv(rows, {batch, 512, size / 4, 512, 3, 2, 1}, true);
     add_conv(rows, {batch, 512, size / 8, 512, 3, 1, 1}, true);
     add_conv(rows, {batch, 512, size / 8, 2048, 1}, true);
     add_conv(rows, {batch, 2048, size / 8, 512, 1}, true);

@@ -4,6 +4,7 @@
 #include "kiln/backend/cpu/conv/direct.hpp"
 #include "kiln/backend/cpu/conv/tiles.hpp"
 #include "kiln/backend/cpu/conv/weight_sum.hpp"
+#include "kiln/backend/cpu/conv/weight_tiles.hpp"
 #include "kiln/backend/cpu/conv/windows.hpp"
 #include "kiln/backend/cpu/conv/winograd.hpp"
 #include "kiln/backend/cpu/family.hpp"
@@ -83,8 +84,9 @@ bool worth_finishing(const Value& result) {
 }
 
 bool is_ahead(Pass pass, const Geometry& g, DType dtype) {
-  const bool tiled = winograd_fits(pass, g, dtype) || (pass == Pass::Forward && tiles_fit(g, dtype));
-  return tiled || direct_fits(pass, g, dtype) || depthwise_is_ahead(pass, g, dtype) || product_fits(pass, g, dtype);
+  const bool tiled = pass == Pass::Forward ? tiles_fit(g, dtype) : pass == Pass::Weight && weight_tiles_fit(g, dtype);
+  return tiled || winograd_fits(pass, g, dtype) || direct_fits(pass, g, dtype) || depthwise_is_ahead(pass, g, dtype) ||
+         product_fits(pass, g, dtype);
 }
 
 bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }
@@ -123,11 +125,15 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_weight_fits(g, dtype), depthwise = depthwise_fits(Pass::Weight, g, dtype);
-  if (!direct && !depthwise && !product_can(g, dtype))
+  if (!direct && !depthwise && !weight_tiles_fit(g, dtype) && !product_can(g, dtype))
     return simd::is_half(dtype) && widened(op, call, Pass::Weight, g);
   const bool planes = depthwise_planes_fit(Pass::Weight, g, dtype, call.in[Slot::x]);
   const auto operand = planes ? Operand::contiguous : Operand::channels_last;
   const Operand x = operand(call.in[Slot::x]), y = operand(call.in[Slot::y]);
+  if (!direct && !depthwise && weight_tiles_fit(g, dtype)) {
+    weight_tiles(g, x.array, y.array, allocate(call.out[0]).as<float>());
+    return true;
+  }
   if (!direct && !depthwise) return product_conv_weight(g, x, y, call.out[0]);
   const auto sum = planes ? depthwise_planes_weight : depthwise ? depthwise_conv_weight : direct_conv_weight;
   const WeightParts parts(g, call.out[0], !planes);

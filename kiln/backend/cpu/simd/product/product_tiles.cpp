@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -36,7 +37,7 @@ struct TileCall {
   int64_t b_row;
   T* c;
   int64_t c_row;
-  int64_t k;
+  std::span<const ProductRun> runs;
   bool add;
   int64_t last;  // numbers of the last vector, where it is not whole
   const T *b_ahead, *c_ahead;
@@ -91,39 +92,43 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<R...>, Indi
   const auto place = [&](std::size_t i) HWY_ATTR {
     return c + static_cast<int64_t>(i / Vectors) * c_row + static_cast<int64_t>(i % Vectors) * kWidth<T>;
   };
-  const T* b = call.b;
   T* aside = call.aside;
-  const T* line[] = {call.a + static_cast<int64_t>(3 * J) * a_row...};
   Vector<T> sums[] = {((void)I, Vector<T>(0))...};
   constexpr int64_t kRows = sizeof...(I) / Vectors;
   const T *b_ahead = call.b_ahead, *c_ahead = call.c_ahead;
   const int64_t chunk = call.chunk;
-  for (int64_t left = call.k; left > 0; left -= chunk) {
-    if constexpr (Vectors == kVectors) {
-      hwy::Prefetch(c_ahead);
-      hwy::Prefetch(c_ahead + kWidth<T>);
-      hwy::Prefetch(c_ahead + kPanel<T> - 1);
-      hwy::Prefetch(b_ahead + kWidth<T> - 1);
-      hwy::Prefetch(b_ahead + kPanel<T> - 1);
-      c_ahead += call.c_ahead_row;
-      b_ahead += call.b_ahead_row;
-    }
-    if (call.a_ahead && (call.k - left) % kLine<T> < chunk)
-      (hwy::Prefetch(line[R / 3] + static_cast<int64_t>(R % 3) * a_row + call.a_ahead), ...);
-    for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
-      const Vector<T> row[] = {load_vector<T, Vectors, Kind, V>(b + static_cast<int64_t>(V) * kWidth<T>, last)...};
-      if constexpr (Vectors > kVectors && kRows > 1)  // what the tile beside this one reads
-        (hwy::Prefetch(b + static_cast<int64_t>(Vectors + V) * kWidth<T>), ...);
-      if constexpr (Kind == Columns::Kept) {
-        hwy::Prefetch(b + kRowsAhead * b_row);
-        hwy::Prefetch(b + kRowsAhead * b_row + kWidth<T>);
-        (store(row[V], aside + static_cast<int64_t>(V) * kWidth<T>), ...);
-        aside += kPanel<T>;
+  for (const auto& [a_begin, b_begin, count] : call.runs) {
+    const T* b = call.b + b_begin;
+    const T* line[] = {call.a + a_begin + static_cast<int64_t>(3 * J) * a_row...};
+    for (int64_t left = count; left > 0; left -= chunk) {
+      if constexpr (Vectors == kVectors) {
+        if (b_ahead) {
+          hwy::Prefetch(c_ahead);
+          hwy::Prefetch(c_ahead + kWidth<T>);
+          hwy::Prefetch(c_ahead + kPanel<T> - 1);
+          hwy::Prefetch(b_ahead + kWidth<T> - 1);
+          hwy::Prefetch(b_ahead + kPanel<T> - 1);
+          c_ahead += call.c_ahead_row;
+          b_ahead += call.b_ahead_row;
+        }
       }
-      ((sums[I] = fma(Vector<T>(line[I / Vectors / 3][static_cast<int64_t>(I / Vectors % 3) * a_row]), row[I % Vectors],
-                      sums[I])),
-       ...);
-      ((line[J] += a_column), ...);
+      if (call.a_ahead && (count - left) % kLine<T> < chunk)
+        (hwy::Prefetch(line[R / 3] + static_cast<int64_t>(R % 3) * a_row + call.a_ahead), ...);
+      for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
+        const Vector<T> row[] = {load_vector<T, Vectors, Kind, V>(b + static_cast<int64_t>(V) * kWidth<T>, last)...};
+        if constexpr (Vectors > kVectors && kRows > 1)  // what the tile beside this one reads
+          (hwy::Prefetch(b + static_cast<int64_t>(Vectors + V) * kWidth<T>), ...);
+        if constexpr (Kind == Columns::Kept) {
+          hwy::Prefetch(b + kRowsAhead * b_row);
+          hwy::Prefetch(b + kRowsAhead * b_row + kWidth<T>);
+          (store(row[V], aside + static_cast<int64_t>(V) * kWidth<T>), ...);
+          aside += kPanel<T>;
+        }
+        ((sums[I] = fma(Vector<T>(line[I / Vectors / 3][static_cast<int64_t>(I / Vectors % 3) * a_row]),
+                        row[I % Vectors], sums[I])),
+         ...);
+        ((line[J] += a_column), ...);
+      }
     }
   }
   if (add) ((sums[I] = load_vector<T, Vectors, Kind, I % Vectors>(place(I), last) + sums[I]), ...);
@@ -241,8 +246,9 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   const bool turns = b.column != 1, scattered = !turns && b.row != kPanel<T>;
   const int64_t widest =
       turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
-  TileCall<T> call{a.data, a.row,   a.column, b.data, b.row,       c.data, c.row, k,     add,
-                   0,      nullptr, nullptr,  0,      c.ahead_row, 0,      0,     aside, c.tail};
+  const ProductRun all{0, 0, k};
+  TileCall<T> call{a.data, a.row,   a.column, b.data, b.row,       c.data, c.row, {&all, 1}, add,
+                   0,      nullptr, nullptr,  0,      c.ahead_row, 0,      0,     aside,     c.tail};
   for (int64_t j = 0; j < n;) {
     const int64_t left = n - j;
     if (turns && j % kPanel<T> == 0)
@@ -287,7 +293,32 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
 }
 
 template <class T>
-constexpr ProductTiles<T> kTiles{static_cast<int64_t>(kMostRows<T>), kPanel<T>, multiply<T>, pack_left<T>, turn<T>};
+void multiply_runs(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, int64_t m, int64_t n,
+                   std::span<const ProductRun> runs, bool add) {
+  static constexpr auto kTiles = tiles_of_rows<T>(UpTo<kMostRows<T>>());
+  const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kMostRows<T>));
+  TileCall<T> call{a.data, a.row,   a.column, b.data, b.row, c.data,   c.row, runs,    add,
+                   0,      nullptr, nullptr,  0,      0,     kLine<T>, 0,     nullptr, c.tail};
+  for (int64_t j = 0; j < n; j += kPanel<T>) {
+    const int64_t left = n - j;
+    Tile<T> Tiles<T>::* const kind = left >= kPanel<T>  ? &Tiles<T>::panel
+                                     : left > kWidth<T> ? &Tiles<T>::part_of_panel
+                                                        : &Tiles<T>::part_of_vector;
+    call.last = (std::min(left, kPanel<T>) - 1) % kWidth<T> + 1;
+    call.b = b.data + j;
+    if (c.tail.bias) call.tail.bias = c.tail.bias + j;
+    for (int64_t i = 0, tile = 0; i < m; i += rows, ++tile) {
+      call.a = a.data + tile * a.tile;
+      call.c = c.data + i * c.row + j;
+      if (c.tail.more) call.tail.more = c.tail.more + i * c.tail.more_row + j;
+      (kTiles[static_cast<std::size_t>(std::min(rows, m - i) - 1)].*kind)(call);
+    }
+  }
+}
+
+template <class T>
+constexpr ProductTiles<T> kTiles{
+    static_cast<int64_t>(kMostRows<T>), kPanel<T>, multiply<T>, multiply_runs<T>, pack_left<T>, turn<T>};
 
 }  // namespace
 

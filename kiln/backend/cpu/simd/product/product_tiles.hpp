@@ -1,6 +1,7 @@
 // The inner loops of matrix products on one thread, and the orders in which they want to find their operands.
 #pragma once
 #include <cstdint>
+#include <span>
 
 namespace kiln::cpu::simd {
 
@@ -41,6 +42,11 @@ struct ResultBlock {
   ProductTail<T> tail = {};
 };
 
+/// Some terms of a sum: where in the left operand they begin, where in the right one, and how many there are.
+struct ProductRun {
+  std::int64_t a, b, count;
+};
+
 template <class T>
 struct ProductTiles {
   /// The most rows of a tile, and columns of a panel.
@@ -49,6 +55,9 @@ struct ProductTiles {
   /// c [m, n] = a [m, k] b [k, n], or added to what c holds where `add`. `aside` has room for a panel of k rows.
   void (*multiply)(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, std::int64_t m,
                    std::int64_t n, std::int64_t k, bool add, T* aside);
+  /// The same of terms that lie in runs, b by rows.
+  void (*multiply_runs)(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, std::int64_t m,
+                        std::int64_t n, std::span<const ProductRun> runs, bool add);
   /// Packs a left operand whose columns lie `column` apart with their numbers side by side: as many numbers as there
   /// are rows of tiles, times k.
   void (*pack_left)(const T* from, std::int64_t column, std::int64_t m, std::int64_t k, T* to);
