@@ -1,6 +1,7 @@
 #include "kiln/ops/product/products.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "kiln/core/size.hpp"
@@ -65,11 +66,13 @@ Value cross(const Value& x, const Value& y, Dim dim) {
   const int at = wrap_dim("cross", dim, shape.size());
   require<ShapeError>(shape[at] == 3, "cross: dimension ", dim, " of ", x.shape(), " x ", y.shape(), " has size ",
                       shape[at], ", not 3");
-  const Value a = expand(x, shape), b = expand(y, shape);
-  const auto ahead = [&](const Value& v, std::int64_t by) {  // element i + by, round the end
-    return cat(Values{narrow(v, at, by, 3 - by), narrow(v, at, 0, by)}, at);
+  const auto components = [&](const Value& v) {
+    const Value all = expand(v, shape);
+    return std::array{narrow(all, at, 0, 1), narrow(all, at, 1, 1), narrow(all, at, 2, 1)};
   };
-  return ahead(a, 1) * ahead(b, 2) - ahead(a, 2) * ahead(b, 1);
+  const auto [ax, ay, az] = components(x);
+  const auto [bx, by, bz] = components(y);
+  return cat(Values{ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx}, at);
 }
 
 Value matvec(const Value& a, const Value& x) {

@@ -106,15 +106,14 @@ bool batch_norm_of_doubles(Call call) {
   const int64_t inner = layout.inner, step = layout.channels * inner;
   parallel_for(layout.channels, std::max<int64_t>(1, kGrain / layout.rows()), [&](int64_t begin, int64_t end) {
     const auto size = static_cast<std::size_t>(layout.rows());
-    std::vector<double> numbers(size), scale(size), shift(size);
+    std::vector<double> numbers(size);
     for (int64_t c = begin; c < end; ++c) {
       const auto channel = static_cast<std::size_t>(c);
-      std::fill(scale.begin(), scale.end(), weight[channel]);
-      std::fill(shift.begin(), shift.end(), bias[channel]);
       for (int64_t i = 0; i < layout.batch; ++i)
         std::copy_n(x + i * step + c * inner, inner, numbers.data() + i * inner);
       const auto [mean, variance] =
-          layer_norm_row(numbers.data(), {scale.data(), shift.data(), epsilon}, numbers.data(), layout.rows());
+          layer_norm_row(numbers.data(), {&weight[channel], &bias[channel], epsilon, true, layout.rows()},
+                         numbers.data(), layout.rows());
       means[channel] = mean, variances[channel] = variance;
       for (int64_t i = 0; i < layout.batch; ++i)
         std::copy_n(numbers.data() + i * inner, inner, z + i * step + c * inner);

@@ -36,14 +36,6 @@ Groups groups_of(const Op& op, Call call) {
 }
 double inverse_deviation(const Groups& s, const Moments& m) { return 1 / std::sqrt(m.squares / m.count + s.epsilon); }
 
-/// Numbers of channels for each of their elements.
-std::vector<double> spread(const std::vector<double>& channels, int64_t inner) {
-  std::vector<double> numbers;
-  numbers.reserve(channels.size() * static_cast<std::size_t>(inner));
-  for (const double number : channels) numbers.insert(numbers.end(), static_cast<std::size_t>(inner), number);
-  return numbers;
-}
-
 /// A layer norm of each group.
 bool group_norm_of_doubles(const op::GroupNorm& op, Call call) {
   using op::GroupNorm;
@@ -51,13 +43,14 @@ bool group_norm_of_doubles(const op::GroupNorm& op, Call call) {
   if (!s.centred || s.rows == 0 || s.length() == 0) return false;
   Value held;
   const auto* const x = read_contiguous(call.in[GroupNorm::x], held).as<const double>();
-  const std::vector<double> weight = spread(per_channel<double>(call.in[GroupNorm::weight], s.channels), s.inner),
-                            bias = spread(per_channel<double>(call.in[GroupNorm::bias], s.channels, 0), s.inner);
+  const std::vector<double> weight = per_channel<double>(call.in[GroupNorm::weight], s.channels),
+                            bias = per_channel<double>(call.in[GroupNorm::bias], s.channels, 0);
   auto* const z = allocate(call.out[0]).as<double>();
   Parts(s.rows, s.length()).each([&](int64_t, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const int64_t at = row * s.length(), first = row % s.groups * s.length();
-      layer_norm_row(x + at, {weight.data() + first, bias.data() + first, s.epsilon}, z + at, s.length());
+      const int64_t at = row * s.length(), first = row % s.groups * s.own();
+      layer_norm_row(x + at, {weight.data() + first, bias.data() + first, s.epsilon, true, s.inner}, z + at,
+                     s.length());
     }
   });
   return true;

@@ -18,6 +18,7 @@ struct RowNorm {
   const T *weight, *bias;
   T epsilon;
   bool centred = true;
+  std::int64_t together = 1;  // numbers side by side that have the same weight and bias
 };
 void layer_norm_rows(const float* x, const RowNorm<float>& norm, float* z, std::int64_t rows, std::int64_t count);
 struct RowStatistics {

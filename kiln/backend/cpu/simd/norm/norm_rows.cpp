@@ -170,14 +170,25 @@ HWY_INLINE RowStatistics layer_norm_in(const T* x, const RowNorm<T>& norm, T* z,
     const T *const row = x + k * count, mean = means[k], left = lefts[k];
     T* const to = z + k * count;
     const Numbers scale = scales[k];
-    for (std::int64_t i = 0; i < whole; i += lanes)
-      store(fma((Numbers::load(row + i) - mean - left) * scale, Numbers::load(norm.weight + i),
-                Numbers::load(norm.bias + i)),
-            to + i);
-    if (rest) {
-      const Numbers normal = (load_last(row + whole, rest, mean) - mean - left) * scale;
-      store_last(fma(normal, load_last<T>(norm.weight + whole, rest, 0), load_last<T>(norm.bias + whole, rest, 0)),
-                 to + whole, rest);
+    const auto affine = [&](std::int64_t begin, std::int64_t end, auto&& weight, auto&& bias) HWY_ATTR {
+      std::int64_t i = begin;
+      for (; i + lanes <= end; i += lanes)
+        store(fma((Numbers::load(row + i) - mean - left) * scale, weight(i, lanes), bias(i, lanes)), to + i);
+      if (i == end) return;
+      const Numbers normal = (load_last(row + i, end - i, mean) - mean - left) * scale;
+      store_last(fma(normal, weight(i, end - i), bias(i, end - i)), to + i, end - i);
+    };
+    if (norm.together == 1) {
+      const auto numbers = [=](const T* all) HWY_ATTR {
+        return [=](std::int64_t i, std::int64_t some)
+                   HWY_ATTR { return some == lanes ? Numbers::load(all + i) : load_last<T>(all + i, some, 0); };
+      };
+      affine(0, count, numbers(norm.weight), numbers(norm.bias));
+    } else {
+      const auto number = [](T same)
+                              HWY_ATTR { return [=](std::int64_t, std::int64_t) HWY_ATTR { return Numbers(same); }; };
+      for (std::int64_t i = 0; i < count; i += norm.together)
+        affine(i, i + norm.together, number(norm.weight[i / norm.together]), number(norm.bias[i / norm.together]));
     }
   }
   return {static_cast<double>(means[0]) + lefts[0], variances[0]};
