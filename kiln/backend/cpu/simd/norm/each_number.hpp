@@ -23,6 +23,7 @@ struct One {
   friend One operator+(One a, One b) { return {a.value + b.value}; }
   friend One operator-(One a, One b) { return {a.value - b.value}; }
   friend One operator*(One a, One b) { return {a.value * b.value}; }
+  friend One operator/(One a, One b) { return {a.value / b.value}; }
   friend One fma(One a, One b, One c) { return {a.value * b.value + c.value}; }
 };
 HWY_INLINE void store(One x, float* to) { *to = x.value; }

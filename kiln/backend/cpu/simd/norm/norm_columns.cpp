@@ -22,6 +22,7 @@ struct Four {
   friend HWY_INLINE Four operator+(Four x, Four y) { return {x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d}; }
   friend HWY_INLINE Four operator-(Four x, Four y) { return {x.a - y.a, x.b - y.b, x.c - y.c, x.d - y.d}; }
   friend HWY_INLINE Four operator*(Four x, Four y) { return {x.a * y.a, x.b * y.b, x.c * y.c, x.d * y.d}; }
+  friend HWY_INLINE Four operator/(Four x, Four y) { return {x.a / y.a, x.b / y.b, x.c / y.c, x.d / y.d}; }
   friend HWY_INLINE Four fma(Four x, Four y, Four z) {
     return {fma(x.a, y.a, z.a), fma(x.b, y.b, z.b), fma(x.c, y.c, z.c), fma(x.d, y.d, z.d)};
   }
@@ -50,11 +51,11 @@ HWY_INLINE X over_rows(int64_t rows, F&& f) {
 }
 
 void moments(const float* x, const Columns& columns, float* means, float* rests, float* squares) {
-  const float share = 1 / static_cast<float>(columns.rows);
+  const auto size = static_cast<float>(columns.rows);
   each_column(columns.count, [&]<class X>(int64_t i, X) HWY_ATTR {
     const auto number = [&](int64_t row) HWY_ATTR { return X::load(x + row * columns.step + i); };
-    const X mean = over_rows<X>(columns.rows, number) * X(share);
-    const X rest = over_rows<X>(columns.rows, [&](int64_t row) HWY_ATTR { return number(row) - mean; }) * X(share);
+    const X mean = over_rows<X>(columns.rows, number) / X(size);
+    const X rest = over_rows<X>(columns.rows, [&](int64_t row) HWY_ATTR { return number(row) - mean; }) / X(size);
     store(mean, means + i);
     store(rest, rests + i);
     store(over_rows<X>(columns.rows,
